@@ -1,0 +1,229 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// config is what the program runs with: flags over INGEST_* variables over the config file over
+// defaults.
+type config struct {
+	file        string // the config file; "" for none
+	account     string
+	upstream    string
+	upstreamURL string // "" is the upstream's own
+	data        string
+	ledger      string // "sqlite" or a Redis URL
+	costs       string // "" is the file that was shipped
+	costTable   string // "" is the one that costs chooses
+	keyFile     string // from the config file only: the last place a key is looked for
+	jobs        []ingest.Job
+}
+
+// configFile mirrors the config file; packaging/ingest.example.yaml explains each field.
+type configFile struct {
+	Account     string    `yaml:"account"`
+	Upstream    string    `yaml:"upstream"`
+	UpstreamURL string    `yaml:"upstream_url"`
+	Data        string    `yaml:"data"`
+	Ledger      string    `yaml:"ledger"`
+	Costs       string    `yaml:"costs"`
+	CostTable   string    `yaml:"cost_table"`
+	KeyFile     string    `yaml:"key_file"`
+	Jobs        []jobFile `yaml:"jobs"`
+}
+
+type jobFile struct {
+	Name     string   `yaml:"name"`
+	Kind     string   `yaml:"kind"`
+	Regions  []string `yaml:"regions"`
+	Every    string   `yaml:"every"`
+	Cron     string   `yaml:"cron"`
+	Pages    *int     `yaml:"pages"`
+	Category *int     `yaml:"category"`
+}
+
+// maxPages is how many pages of 50 a chart has: the API gives at most 200 of it.
+const maxPages = 4
+
+// defaultJobs is 8 regions x 4 pages x 48 times a day, 1,536 units, and the refresh.
+func defaultJobs() []ingest.Job {
+	return []ingest.Job{
+		{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: maxPages},
+		{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour},
+	}
+}
+
+// load resolves the configuration.
+func (f flags) load() (*config, error) {
+	c := &config{file: f.pick("config", "INGEST_CONFIG", f.config)}
+	file, err := c.read()
+	if err != nil {
+		return nil, badConfig(err)
+	}
+	for _, s := range []struct {
+		into                       *string
+		flag, env, given, file, by string
+	}{
+		{&c.data, "data", "INGEST_DATA", f.data, file.Data, ""},
+		{&c.costs, "costs", "INGEST_COSTS", f.costs, file.Costs, ""},
+		{&c.costTable, "cost-table", "INGEST_COST_TABLE", f.costTable, file.CostTable, ""},
+		{&c.ledger, "ledger", "INGEST_LEDGER", f.ledger, file.Ledger, "sqlite"},
+		{&c.upstreamURL, "upstream-url", "INGEST_UPSTREAM_URL", f.upstreamURL, file.UpstreamURL, ""},
+		{&c.account, "", "INGEST_ACCOUNT", "", file.Account, "default"},
+		{&c.upstream, "", "INGEST_UPSTREAM", "", file.Upstream, "youtube"},
+	} {
+		*s.into = s.file
+		if v := f.pick(s.flag, s.env, s.given); v != "" {
+			*s.into = v
+		}
+		if *s.into == "" {
+			*s.into = s.by
+		}
+	}
+	c.keyFile = file.KeyFile
+	if c.upstream != "youtube" {
+		return nil, badConfig(fmt.Errorf("upstream %q is not known to this program: use youtube", c.upstream))
+	}
+	if err := quota.CheckAccount(c.account); err != nil {
+		return nil, badConfig(err)
+	}
+	if c.data == "" {
+		if c.data, err = defaultData(); err != nil {
+			return nil, badConfig(err)
+		}
+	}
+	return c, nil
+}
+
+// pick is the flag's value where it was given, else the variable's.
+func (f flags) pick(flag, env, given string) string {
+	if f.set != nil && f.set(flag) {
+		return given
+	}
+	return os.Getenv(env)
+}
+
+// read decodes and checks the config file, and sets the jobs.
+func (c *config) read() (configFile, error) {
+	var file configFile
+	c.jobs = defaultJobs()
+	if c.file == "" {
+		return file, nil
+	}
+	data, err := os.ReadFile(c.file)
+	if err != nil {
+		return file, fmt.Errorf("read the config: %w", err)
+	}
+	y, err := quota.DecodeYAML(c.file, data, &file)
+	if err != nil || file.Jobs == nil {
+		return file, err
+	}
+	c.jobs = nil
+	seen := map[string]bool{}
+	for i, j := range file.Jobs {
+		at := []string{"jobs", strconv.Itoa(i)}
+		job, field, err := j.job()
+		if err == nil && seen[job.Name] {
+			field, err = "name", fmt.Errorf("two jobs are called %s: give each its own name", job.Name)
+		}
+		if err != nil {
+			return file, y.Errorf("%v", append(at, field), err)
+		}
+		seen[job.Name] = true
+		c.jobs = append(c.jobs, job)
+	}
+	return file, nil
+}
+
+// job checks one job and returns, with an error, the field that it is about.
+func (j jobFile) job() (_ ingest.Job, field string, err error) {
+	job := ingest.Job{Name: j.Name, Kind: ingest.Kind(j.Kind), Cron: j.Cron, Pages: maxPages}
+	if err := quota.CheckAccount(j.Name); err != nil {
+		return job, "name", fmt.Errorf("job name %q: use 1 to 64 letters, digits, '.', '-' and '_'", j.Name)
+	}
+	if j.Every != "" {
+		if job.Every, err = time.ParseDuration(j.Every); err != nil {
+			return job, "every", fmt.Errorf("every: %q is not a duration such as 30m or 24h", j.Every)
+		}
+	}
+	for _, code := range j.Regions {
+		r, err := regions.Parse(code)
+		if err != nil {
+			return job, "regions", err
+		}
+		for _, other := range job.Regions {
+			if other == r {
+				return job, "regions", fmt.Errorf("region %s is named twice", r)
+			}
+		}
+		job.Regions = append(job.Regions, r)
+	}
+	switch job.Kind {
+	case ingest.KindChart:
+		if len(job.Regions) == 0 {
+			job.Regions = regions.Default()
+		}
+		if j.Pages != nil {
+			if job.Pages = *j.Pages; job.Pages < 1 || job.Pages > maxPages {
+				return job, "pages", fmt.Errorf("pages: %d is outside 1..%d: the chart ends at 200 videos", job.Pages, maxPages)
+			}
+		}
+		if j.Category != nil {
+			if *j.Category < 0 {
+				return job, "category", fmt.Errorf("category: %d is not a category id such as 10, or 0 for all", *j.Category)
+			}
+			job.Category = strconv.Itoa(*j.Category)
+		}
+	case ingest.KindRefresh:
+		if j.Pages != nil || j.Category != nil || len(j.Regions) > 0 {
+			return job, "kind", errors.New("a refresh job takes name, kind and every or cron only")
+		}
+		job.Pages = 0
+	default:
+		return job, "kind", fmt.Errorf("kind: %q is not known: use chart or refresh", j.Kind)
+	}
+	if _, err := regions.New(job); err != nil {
+		field = "every"
+		if j.Cron != "" {
+			field = "cron"
+		}
+		return job, field, err
+	}
+	return job, "", nil
+}
+
+// defaultData is where the store and the ledger are kept when nobody says: systemd's directory for
+// the unit, else the machine's, else the user's.
+func defaultData() (string, error) {
+	if dir := os.Getenv("STATE_DIRECTORY"); dir != "" {
+		first, _, _ := strings.Cut(dir, ":")
+		return first, nil
+	}
+	const system = "/var/lib/ingest"
+	switch f, err := os.Open(system); {
+	case err == nil:
+		_ = f.Close()
+		return system, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%s is there but cannot be read: %w: run as its owner, or give --data", system, err)
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "ingest"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no place for the data: %w: give --data", err)
+	}
+	return filepath.Join(home, ".local", "state", "ingest"), nil
+}

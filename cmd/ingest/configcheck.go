@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/fetch/youtube"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Look at the configuration", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "check",
+		Short: "Check the config and the costs, and price the schedule",
+		Long: `check reads the config and the costs, and says what they amount to: which files, which schedule, what
+a day of it costs. It exits 78 when something is wrong, or when the schedule does not fit under its
+ceiling together with a backfill. It calls nobody and spends nothing.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.checkConfig() },
+	})
+	return cmd
+}
+
+type checkDocument struct {
+	Config    string           `json:"config"` // "" for none
+	Data      string           `json:"data"`
+	Ledger    string           `json:"ledger"`
+	Account   string           `json:"account"`
+	Upstream  string           `json:"upstream"`
+	CostTable string           `json:"cost_table"`
+	Jobs      []checkJob       `json:"jobs"`
+	PerDay    map[string]int64 `json:"per_day"`
+	Fits      bool             `json:"fits"`
+}
+
+type checkJob struct {
+	Job    string           `json:"job"`
+	Kind   string           `json:"kind"`
+	Slots  int              `json:"slots_per_day"`
+	PerDay map[string]int64 `json:"per_day"`
+	NextAt time.Time        `json:"next_at"`
+	text   string
+}
+
+func (a *app) checkConfig() error {
+	tariff, err := a.tariff()
+	if err != nil {
+		return err
+	}
+	plan, err := a.plan()
+	if err != nil {
+		return err
+	}
+	now := a.clock.now()
+	price, err := priceOf(plan, &youtube.Client{}, tariff, now, now.Add(24*time.Hour))
+	if err != nil {
+		return err
+	}
+	doc := checkDocument{
+		Config: a.cfg.file, Data: a.cfg.data, Ledger: ledgerName(a.cfg.ledger), Account: a.cfg.account,
+		Upstream: a.cfg.upstream, CostTable: tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.total),
+	}
+	for i, j := range price.jobs {
+		text := priceLine(j.cost, tariff)
+		if text == "" {
+			text = "1 unit per 50 videos last seen more than 25 days ago"
+		}
+		doc.Jobs = append(doc.Jobs, checkJob{j.job.Name, string(j.job.Kind), j.slots, j.cost, plan[i].Next(now), text})
+	}
+	unfit := price.fits(tariff)
+	doc.Fits = unfit == nil
+	if a.flags.json {
+		err = a.printJSON(doc)
+	} else {
+		err = doc.print(a.stdout, priceLine(price.total, tariff))
+	}
+	if err == nil && unfit != nil {
+		err = badConfig(unfit)
+	}
+	return err
+}
+
+func (d checkDocument) print(w io.Writer, total string) error {
+	file := d.Config
+	if file == "" {
+		file = "none: built-in defaults"
+	}
+	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\nupstream %s, costs %s\n\n", file, d.Data, d.Ledger, d.Account, d.Upstream, d.CostTable)
+	err := table(w, func(w io.Writer) {
+		for _, j := range d.Jobs {
+			fmt.Fprintf(w, "%s:\t%d slots a day\t%s\tnext %s\n", j.Job, j.Slots, j.text, stamp(j.NextAt))
+		}
+	})
+	fmt.Fprintf(w, "in all: %s\n", total)
+	fmt.Fprintln(w, "history: 30 days, which is as long as the provider lets data be kept")
+	return err
+}

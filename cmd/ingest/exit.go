@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// The exit codes: 64 and up follow sysexits.h.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitPartial     = 3   // something failed
+	exitUnavailable = 69  // ledger or upstream unavailable: failed closed
+	exitStopped     = 75  // stopped by quota, and nothing failed
+	exitKey         = 77  // key missing or refused
+	exitConfig      = 78  // bad config
+	exitSignal      = 128 // plus the signal's number
+)
+
+// codeError is an outcome that has an exit code of its own. A nil err is silent: what there was to
+// say has been said.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e codeError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e codeError) Unwrap() error { return e.err }
+
+type usageError struct{ error }
+
+// badConfig marks an error as one of the configuration.
+func badConfig(err error) error {
+	if err == nil {
+		return nil
+	}
+	return codeError{exitConfig, err}
+}
+
+// exitCode finds the exit code that an error amounts to.
+func exitCode(err error) int {
+	var (
+		signal   signalled
+		code     codeError
+		usage    usageError
+		position *quota.PositionError
+		call     *fetch.Error
+		newer    *store.VersionError
+		foreign  *store.UpstreamError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &signal):
+		return exitSignal + int(signal.sig)
+	case errors.As(err, &code):
+		return code.code
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &position), errors.As(err, &newer), errors.As(err, &foreign),
+		errors.Is(err, quota.ErrNewer), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
+		errors.Is(err, fs.ErrPermission):
+		return exitConfig
+	case errors.As(err, &call):
+		if call.Verdict == fetch.BadKey {
+			return exitKey
+		}
+		return exitUnavailable
+	case errors.Is(err, quota.ErrClosed), errors.Is(err, quota.ErrUnavailable), errors.Is(err, quota.ErrCorrupt):
+		return exitUnavailable
+	default:
+		return exitError
+	}
+}
+
+// report says an error once, in one line, and returns its exit code.
+func (a *app) report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if code := (codeError{}); !errors.As(err, &code) || code.err != nil {
+		fmt.Fprintf(a.stderr, "ingest: %s\n", clean(err.Error()))
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintln(a.stderr, "ingest: see ingest --help")
+	}
+	return exitCode(err)
+}

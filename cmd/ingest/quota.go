@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+func (a *app) quotaCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "quota",
+		Short: "What is left of the quota, and who spent it",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withGovernor(cmd.Context(), a.quotaReport)
+		},
+	}
+	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand())
+	return cmd
+}
+
+func (a *app) withGovernor(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
+	if err := a.checkClock(ctx); err != nil {
+		return err
+	}
+	g, closeLedger, err := a.governor(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeLedger()
+	return do(ctx, g)
+}
+
+func (a *app) quotaTakeCommand() *cobra.Command {
+	var purpose, region string
+	cmd := &cobra.Command{
+		Use:   "take METHOD",
+		Short: "Draw the cost of one call before you make it yourself",
+		Long: `take draws the cost of one call of METHOD, for scripts in any language: make the call only when it
+exits 0. It exits 75 when quota is refused, and 69 when the ledger cannot answer and the call is too
+dear to go on without it.`,
+		Example: "  ingest quota take videos.list && curl ...\n  ingest quota take search.list --purpose backfill --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := quota.ParsePurpose(purpose)
+			if err != nil {
+				return usageError{fmt.Errorf("--purpose: %w", err)}
+			}
+			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
+				d, err := g.Take(ctx, quota.Request{Method: args[0], Region: region, Purpose: p})
+				if err != nil {
+					return err
+				}
+				return a.printTake(ctx, g, d)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&purpose, "purpose", string(quota.Manual), "`why`: scheduled, refresh, backfill or manual")
+	cmd.Flags().StringVar(&region, "region", "", "for the report: the `region` that the call is for")
+	return cmd
+}
+
+type takeDocument struct {
+	Allowed      bool             `json:"allowed"`
+	Method       string           `json:"method"`
+	Purpose      quota.Purpose    `json:"purpose"`
+	Charges      map[string]int64 `json:"charges"`   // what the call costs
+	Remaining    map[string]int64 `json:"remaining"` // for this purpose
+	RetryAfterMS int64            `json:"retry_after_ms"`
+	RefusedBy    *refusedBy       `json:"refused_by"`
+	Degraded     bool             `json:"degraded"`
+}
+
+type refusedBy struct {
+	Pool    string `json:"pool"`
+	Window  string `json:"window"`
+	Used    int64  `json:"used"`
+	Ceiling int64  `json:"ceiling"`
+	Limit   int64  `json:"limit"`
+}
+
+func (a *app) printTake(ctx context.Context, g *quota.Governor, d quota.Decision) error {
+	cost, err := g.Tariff.Cost(d.Who.Method)
+	if err != nil {
+		return err
+	}
+	doc := takeDocument{
+		Allowed: d.Allowed, Method: d.Who.Method, Purpose: d.Who.Purpose, Charges: cost,
+		Remaining: map[string]int64{}, RetryAfterMS: d.RetryAfter.Milliseconds(), Degraded: d.Degraded,
+	}
+	for _, p := range d.Pools {
+		if !d.Degraded { // what remains is not known then
+			doc.Remaining[p.Pool] = p.Remaining
+		}
+	}
+	if r := d.Refusal; r != nil {
+		doc.RefusedBy = &refusedBy{r.Pool, r.Window, r.Used, r.Ceiling, r.Limit}
+	}
+	switch {
+	case a.flags.json:
+		err = a.printJSON(doc)
+	case d.Degraded:
+		_, err = fmt.Fprintf(a.stdout, "%s goes on, from the emergency budget: the ledger cannot answer\n", d.Who.Method)
+	case d.Allowed:
+		_, err = fmt.Fprintf(a.stdout, "%s may be called; left for %s: %s\n", d.Who.Method, d.Who.Purpose, costText(doc.Remaining))
+	default:
+		_, err = fmt.Fprintf(a.stdout, "%s is refused: %s\n", d.Who.Method, g.Explain(ctx, d))
+	}
+	if err == nil && !d.Allowed {
+		err = codeError{exitStopped, nil}
+	}
+	return err
+}
+
+func (a *app) quotaPostCommand() *cobra.Command {
+	var at string
+	cmd := &cobra.Command{
+		Use:     "post POOL N",
+		Short:   "Record what other tools have spent of a pool",
+		Example: "  ingest quota post units 500\n  ingest quota post units 500 --at 2026-11-01T08:00:00Z",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var amount int64
+			if _, err := fmt.Sscanf(args[1]+"\n", "%d\n", &amount); err != nil || amount < 1 || amount > quota.MaxLimit {
+				return usageError{fmt.Errorf("%q is not a whole number of at least 1", args[1])}
+			}
+			when := a.clock.now()
+			if at != "" {
+				var err error
+				if when, err = time.Parse(time.RFC3339, at); err != nil {
+					return usageError{fmt.Errorf("--at %q is not an RFC 3339 time such as 2026-11-01T08:00:00Z", at)}
+				}
+			}
+			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
+				if err := g.Post(ctx, args[0], amount, when); err != nil {
+					return err
+				}
+				return a.quotaReport(ctx, g)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "when it was spent, an RFC 3339 `time`; default now")
+	return cmd
+}
+
+func (a *app) quotaDrainCommand() *cobra.Command {
+	var lift bool
+	cmd := &cobra.Command{
+		Use:     "drain POOL",
+		Short:   "Close a pool until the provider's midnight, or open it again",
+		Example: "  ingest quota drain units\n  ingest quota drain units --lift",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
+				if err := g.DrainByHand(ctx, args[0], lift); err != nil {
+					return err
+				}
+				return a.quotaReport(ctx, g)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&lift, "lift", false, "open the pool again")
+	return cmd
+}
+
+// quotaReport prints what is left. It spends nothing.
+func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
+	r, err := g.Report(ctx)
+	if errors.Is(err, quota.ErrUnavailable) {
+		r.Degraded, err = err, nil
+	}
+	if err != nil {
+		return err
+	}
+	forecast, err := a.forecast(r, g.Tariff)
+	if err != nil {
+		return err
+	}
+	doc := newQuotaDocument(a, r, g.Tariff, forecast)
+	if a.flags.json {
+		err = a.printJSON(doc)
+	} else {
+		err = doc.print(a.stdout)
+	}
+	if err == nil && r.Degraded != nil {
+		err = codeError{exitUnavailable, r.Degraded}
+	}
+	return err
+}
+
+func costText(c map[string]int64) string {
+	out := ""
+	for _, pool := range sortedKeys(c) {
+		if out != "" {
+			out += ", "
+		}
+		out += thousands(c[pool]) + " " + pool
+	}
+	return out
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+type quotaDocument struct {
+	At       time.Time       `json:"at"`
+	Account  string          `json:"account"`
+	Data     string          `json:"data"`
+	Ledger   string          `json:"ledger"`
+	Table    string          `json:"cost_table"`
+	Degraded bool            `json:"degraded"`
+	Pools    []poolDocument  `json:"pools"`
+	Spent    []spentDocument `json:"spent"` // over the longest window
+	Forecast forecast        `json:"forecast"`
+}
+
+type poolDocument struct {
+	Pool         string            `json:"pool"`
+	Limit        int64             `json:"limit"`
+	DrainedUntil *time.Time        `json:"drained_until"`
+	Drift        int64             `json:"drift"`
+	Windows      []windowDocument  `json:"windows"`
+	Purposes     []purposeDocument `json:"purposes"`
+}
+
+type windowDocument struct {
+	Window     string     `json:"window"`
+	Zone       string     `json:"zone,omitempty"` // of a day
+	Limit      int64      `json:"limit"`
+	Used       int64      `json:"used"`
+	NextFreeAt *time.Time `json:"next_free_at,omitempty"` // of a sliding window: when its oldest entry leaves
+	ResetsAt   *time.Time `json:"resets_at,omitempty"`    // of a day
+}
+
+type purposeDocument struct {
+	Purpose   quota.Purpose `json:"purpose"`
+	Ceiling   int64         `json:"ceiling"`
+	Remaining int64         `json:"remaining"`
+}
+
+type spentDocument struct {
+	Purpose quota.Purpose `json:"purpose"`
+	Region  string        `json:"region"`
+	Method  string        `json:"method"`
+	Pool    string        `json:"pool"`
+	Amount  int64         `json:"amount"`
+}
+
+// forecast is what the schedule still wants before the provider's day ends, and whether it is there.
+type forecast struct {
+	Until     time.Time        `json:"until"`
+	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
+	Fits      bool             `json:"fits"`
+}
+
+func (a *app) forecast(r quota.Report, tariff *quota.Tariff) (forecast, error) {
+	now := a.clock.now()
+	days := quota.Midnights(now, tariff.Zone)
+	f := forecast{Scheduled: map[string]int64{}, Fits: r.Degraded == nil}
+	for _, midnight := range days {
+		if midnight.After(now) {
+			f.Until = midnight.UTC()
+			break
+		}
+	}
+	plan, err := a.plan()
+	if err != nil {
+		return f, err
+	}
+	price, err := priceOf(plan, &youtube.Client{}, tariff, now, f.Until)
+	if err != nil {
+		return f, err
+	}
+	f.Scheduled = price.total
+	for _, p := range r.Pools {
+		if price.total[p.Pool] > p.Remaining[quota.Scheduled] {
+			f.Fits = false
+		}
+	}
+	return f, nil
+}
+
+func newQuotaDocument(a *app, r quota.Report, tariff *quota.Tariff, f forecast) quotaDocument {
+	d := quotaDocument{
+		At: r.At.UTC(), Account: r.Account, Data: a.cfg.data, Ledger: ledgerName(a.cfg.ledger), Table: tariff.Table,
+		Degraded: r.Degraded != nil, Pools: []poolDocument{}, Spent: []spentDocument{}, Forecast: f,
+	}
+	for _, p := range r.Pools {
+		pool := poolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: timeOrNull(p.DrainedUntil), Drift: p.Drift}
+		for _, w := range p.Windows {
+			wd := windowDocument{Window: w.Window.Name, Limit: w.Window.Limit, Used: w.Used}
+			if w.Window.Day() {
+				wd.Zone, wd.ResetsAt = tariff.Zone.String(), timeOrNull(w.FreesAt)
+			} else {
+				wd.NextFreeAt = timeOrNull(w.FreesAt)
+			}
+			pool.Windows = append(pool.Windows, wd)
+		}
+		for _, purpose := range quota.Purposes() {
+			pool.Purposes = append(pool.Purposes, purposeDocument{purpose, p.Ceilings[purpose], p.Remaining[purpose]})
+		}
+		d.Pools = append(d.Pools, pool)
+	}
+	for _, s := range r.Spent {
+		d.Spent = append(d.Spent, spentDocument{s.Who.Purpose, s.Who.Region, s.Who.Method, s.Pool, s.Amount})
+	}
+	return d
+}
+
+func (d quotaDocument) print(w io.Writer) error {
+	fmt.Fprintf(w, "account %s, ledger %s, costs %s, data %s\n", d.Account, d.Ledger, d.Table, d.Data)
+	if d.Degraded {
+		fmt.Fprintln(w, "DEGRADED: the ledger cannot answer; cheap calls go on from the emergency budget, dear ones fail closed")
+		return nil
+	}
+	for _, p := range d.Pools {
+		fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, thousands(p.Limit))
+		if p.DrainedUntil != nil {
+			fmt.Fprintf(w, "  spent by the provider's word until %s; it counted %s more than this ledger\n", stamp(*p.DrainedUntil), thousands(p.Drift))
+		}
+		err := table(w, func(w io.Writer) {
+			for _, win := range p.Windows {
+				when := ""
+				switch {
+				case win.ResetsAt != nil:
+					when = fmt.Sprintf("the day turns at %s (%s)", stamp(*win.ResetsAt), win.Zone)
+				case win.NextFreeAt != nil:
+					when = "the oldest frees at " + stamp(*win.NextFreeAt)
+				}
+				fmt.Fprintf(w, "  window %s\t%s used\t%s\n", win.Window, thousands(win.Used), when)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(w, "  left: ")
+		for i, purpose := range p.Purposes {
+			if i > 0 {
+				fmt.Fprint(w, ", ")
+			}
+			fmt.Fprintf(w, "%s %s", purpose.Purpose, thousands(purpose.Remaining))
+		}
+		fmt.Fprintln(w)
+	}
+	if err := d.printSpent(w); err != nil {
+		return err
+	}
+	fits := "which fits"
+	if !d.Forecast.Fits {
+		fits = "which does NOT fit: the schedule will be stopped"
+	}
+	if len(d.Forecast.Scheduled) > 0 {
+		fmt.Fprintf(w, "\nforecast: the schedule wants up to %s until %s, %s\n", costText(d.Forecast.Scheduled), stamp(d.Forecast.Until), fits)
+	}
+	return nil
+}
+
+// printSpent shows who spent most; the rest is in --json.
+func (d quotaDocument) printSpent(w io.Writer) error {
+	if len(d.Spent) == 0 {
+		_, err := fmt.Fprintln(w, "\nnothing was spent in the longest window")
+		return err
+	}
+	fmt.Fprintln(w, "\nspent in the longest window:")
+	const most = 12
+	err := table(w, func(w io.Writer) {
+		for _, s := range d.Spent[:min(most, len(d.Spent))] {
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s %s\n", s.Purpose, s.Region, s.Method, thousands(s.Amount), s.Pool)
+		}
+	})
+	if len(d.Spent) > most {
+		fmt.Fprintf(w, "  and %d more: --json has them all\n", len(d.Spent)-most)
+	}
+	return err
+}
+
+// ledgerName is a ledger without what must not be seen.
+func ledgerName(s string) string {
+	if s == "sqlite" {
+		return s
+	}
+	return redacted(s)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+)
+
+// app is one run of the program.
+type app struct {
+	stdout, stderr io.Writer
+	flags          flags
+	cfg            *config
+	clock          clock
+	started        bool // past the arguments: an error is no longer one of usage
+}
+
+// flags are those that every command has.
+type flags struct {
+	config, data, costs, costTable, ledger, upstreamURL, keyFile string
+	json, quiet, noColor                                         bool
+	set                                                          func(name string) bool // was it given
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ingest",
+		Short: "Fetch what metered APIs show, under one exact quota, into a searchable file",
+		Long: `ingest fetches the charts of eight regions from the YouTube Data API, staggered over the day. Every
+call is drawn from one exact ledger of quota; what comes in is kept in a file that answers searches
+for free.
+
+Try it without a key: ingest demo`,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.started = true
+			return cmd.Help()
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			a.started = true
+			a.flags.set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
+			if a.clock, err = newClock(); err != nil {
+				return err
+			}
+			a.cfg, err = a.flags.load()
+			return err
+		},
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&a.flags.config, "config", "", "config `file`; see packaging/ingest.example.yaml (INGEST_CONFIG)")
+	f.StringVar(&a.flags.data, "data", "", "`directory` of the store and the ledger (INGEST_DATA)")
+	f.StringVar(&a.flags.costs, "costs", "", "`file` of limits and costs instead of the built-in one (INGEST_COSTS)")
+	f.StringVar(&a.flags.costTable, "cost-table", "", "table of costs: classic or split-2026-06 (INGEST_COST_TABLE)")
+	f.StringVar(&a.flags.ledger, "ledger", "", "sqlite, or `redis://...` for several hosts (INGEST_LEDGER)")
+	f.StringVar(&a.flags.upstreamURL, "upstream-url", "", "base `URL` of the upstream: https, or loopback (INGEST_UPSTREAM_URL)")
+	f.StringVar(&a.flags.keyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
+	f.BoolVar(&a.flags.json, "json", false, "print one JSON document on standard output")
+	f.BoolVar(&a.flags.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
+	f.BoolVar(&a.flags.noColor, "no-color", false, "plain text (this program prints no colours yet; NO_COLOR likewise)")
+	root.AddCommand(
+		a.runCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.slotsCommand(),
+		a.configCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// printJSON prints one document.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("write to standard output: %w", err)
+	}
+	return nil
+}
+
+// say prints a line for a person on standard error, unless it shall be quiet.
+func (a *app) say(format string, args ...any) {
+	if !a.flags.quiet {
+		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+// log is for what a person did not ask for but may want to know.
+func (a *app) log() *slog.Logger {
+	level := slog.LevelWarn
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+}

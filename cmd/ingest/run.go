@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	var only string
+	var pages int
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Fetch what is due now, and exit: for cron and timers",
+		Long: `run fetches every slot that is due and not yet done, least fresh region first, then exits. It may
+run as often as you like, in as many processes as you like: a slot is fetched once.
+
+Exit codes: 0 done or nothing due, 3 something failed, 69 ledger or upstream unavailable,
+75 stopped by quota, 77 key missing or refused, 78 bad config.`,
+		Example: "  ingest run --key-file youtube.key\n  */5 * * * * ingest run --quiet --key-file /etc/ingest/youtube.key",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			wish, err := a.wish(only, pages, force)
+			if err != nil {
+				return err
+			}
+			return a.reconcile(cmd.Context(), wish)
+		},
+	}
+	cmd.Flags().StringVar(&only, "region", "", "only these `regions`, such as US,GB")
+	cmd.Flags().IntVar(&pages, "pages", 0, "at most `N` pages of each chart, instead of the job's")
+	cmd.Flags().BoolVar(&force, "force", false, "fetch now even if nothing is due; drawn as purpose manual")
+	return cmd
+}
+
+// wish turns the flags of run into what a run works on.
+func (a *app) wish(only string, pages int, force bool) (fetch.Wish, error) {
+	w := fetch.Wish{Pages: pages, Force: force}
+	if pages < 0 || pages > maxPages {
+		return w, usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, maxPages)}
+	}
+	wanted := map[ingest.Region]bool{}
+	if only != "" {
+		list, err := regions.ParseList(only)
+		if err != nil {
+			return w, usageError{fmt.Errorf("--region: %w", err)}
+		}
+		for _, r := range list {
+			wanted[r] = true
+		}
+	}
+	found := map[ingest.Region]bool{}
+	for _, job := range a.cfg.jobs {
+		for _, r := range job.Regions {
+			if only == "" || wanted[r] {
+				w.Series = append(w.Series, ingest.Series{Job: job.Name, Key: string(r)})
+				found[r] = true
+			}
+		}
+		if len(job.Regions) == 0 && only == "" && !force {
+			w.Series = append(w.Series, ingest.Series{Job: job.Name})
+		}
+	}
+	for r := range wanted {
+		if !found[r] {
+			return w, usageError{fmt.Errorf("--region: no job fetches %s: add it to regions: of a chart job in the config", r)}
+		}
+	}
+	return w, nil
+}
+
+// reconcile runs once over what is due and says how it ended.
+func (a *app) reconcile(ctx context.Context, wish fetch.Wish) error {
+	if err := a.checkClock(ctx); err != nil {
+		return err
+	}
+	plan, err := a.plan()
+	if err != nil {
+		return err
+	}
+	up, err := a.upstream(ctx)
+	if err != nil {
+		return err
+	}
+	tariff, err := a.tariff()
+	if err != nil {
+		return err
+	}
+	now := a.clock.now()
+	price, err := priceOf(plan, up, tariff, now, now.Add(24*time.Hour))
+	if err != nil {
+		return err
+	}
+	if err := price.fits(tariff); err != nil {
+		a.say("ingest: warning: %v", err)
+	}
+	s, err := a.store(ctx, up.Host())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	g, closeLedger, err := a.governor(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeLedger()
+
+	r := &fetch.Reconciler{
+		Jobs: map[string]ingest.Job{}, Schedule: plan, Slots: s, Sink: s, Library: s, Upstream: up, Quota: g,
+		Explain: g.Explain, Owner: owner(), Now: a.clock.now, Log: a.log(),
+	}
+	for _, job := range a.cfg.jobs {
+		r.Jobs[job.Name] = job
+	}
+	worked, err := r.Run(ctx, wish)
+	sum := summarise(worked, err)
+	sum.next = plan.Next(a.clock.now())
+	return a.reportRun(sum, err)
+}
+
+// summary is how a run ended.
+type summary struct {
+	outcome ingest.State
+	slots   []ingest.Slot
+	retryAt time.Time // the earliest of the stopped slots; zero when none was
+	units   int64
+	next    time.Time // when anything is next due
+}
+
+// summarise finds the outcome of a run in the slots it worked on: failed when anything failed, else
+// stopped when quota was refused, else done.
+func summarise(worked []ingest.Slot, err error) summary {
+	s := summary{outcome: ingest.Done, slots: worked}
+	for _, slot := range worked {
+		s.units += slot.Units
+		switch slot.State {
+		case ingest.Failed:
+			s.outcome = ingest.Failed
+		case ingest.Stopped:
+			if s.outcome == ingest.Done {
+				s.outcome = ingest.Stopped
+			}
+			if s.retryAt.IsZero() || slot.RetryAt.Before(s.retryAt) {
+				s.retryAt = slot.RetryAt
+			}
+		}
+	}
+	if err != nil {
+		s.outcome = ingest.Failed
+	}
+	return s
+}
+
+// reportRun prints the summary and turns it into an exit code.
+func (a *app) reportRun(s summary, err error) error {
+	if a.flags.json {
+		if printErr := a.printJSON(s.document()); printErr != nil {
+			return errors.Join(err, printErr)
+		}
+	} else if !a.flags.quiet {
+		s.print(a.stdout)
+	}
+	if a.flags.quiet {
+		for _, slot := range s.slots {
+			if slot.State == ingest.Failed {
+				fmt.Fprintf(a.stderr, "ingest: %s %s failed: %s\n", slot.Job, slot.Key, clean(slot.Reason))
+			}
+		}
+	}
+	var call *fetch.Error
+	switch {
+	case err != nil && errors.As(err, &call) && call.Verdict == fetch.BadKey:
+		return codeError{exitKey, err}
+	case err != nil:
+		return err
+	case s.outcome == ingest.Failed:
+		return codeError{exitPartial, nil}
+	case s.outcome == ingest.Stopped:
+		return codeError{exitStopped, nil}
+	}
+	return nil
+}
+
+type runDocument struct {
+	Outcome ingest.State   `json:"outcome"`
+	RetryAt *time.Time     `json:"retry_at"`
+	NextAt  *time.Time     `json:"next_at"`
+	Units   int64          `json:"units"`
+	Regions []slotDocument `json:"regions"`
+	Jobs    []slotDocument `json:"jobs"` // slots of jobs without regions
+}
+
+func (s summary) document() runDocument {
+	d := runDocument{Outcome: s.outcome, RetryAt: timeOrNull(s.retryAt), NextAt: timeOrNull(s.next), Units: s.units,
+		Regions: []slotDocument{}, Jobs: []slotDocument{}}
+	for _, slot := range s.slots {
+		if slot.Kind == ingest.KindChart {
+			d.Regions = append(d.Regions, newSlotDocument(slot))
+		} else {
+			d.Jobs = append(d.Jobs, newSlotDocument(slot))
+		}
+	}
+	return d
+}
+
+func (s summary) print(w io.Writer) {
+	if len(s.slots) == 0 {
+		fmt.Fprintf(w, "nothing is due; next at %s\n", stamp(s.next))
+		return
+	}
+	_ = table(w, func(w io.Writer) {
+		for _, slot := range s.slots {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d pages\t%d videos\t%d units\n",
+				slot.Job, slot.Key, stamp(slot.DueAt), slot.State, slot.Pages, slot.Videos, slot.Units)
+		}
+	})
+	for _, slot := range s.slots {
+		if slot.Reason != "" && slot.State != ingest.Done {
+			fmt.Fprintf(w, "%s %s: %s\n", slot.State, slot.Key, clean(slot.Reason))
+		}
+	}
+	if s.outcome == ingest.Stopped {
+		fmt.Fprintf(w, "stopped by quota; what came in is kept; try again at %s\n", stamp(s.retryAt))
+	}
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// slotDocument is a slot in JSON.
+type slotDocument struct {
+	Job       string       `json:"job"`
+	Region    string       `json:"region,omitempty"`
+	Slot      time.Time    `json:"slot"`
+	DueAt     time.Time    `json:"due_at"`
+	Outcome   ingest.State `json:"outcome"`
+	Reason    string       `json:"reason"`
+	RetryAt   *time.Time   `json:"retry_at"`
+	FetchedAt *time.Time   `json:"fetched_at"`
+	Attempt   int          `json:"attempt"`
+	Pages     int          `json:"pages"`
+	Videos    int          `json:"videos"`
+	Units     int64        `json:"units"`
+}
+
+func newSlotDocument(s ingest.Slot) slotDocument {
+	d := slotDocument{
+		Job: s.Job, Region: s.Key, Slot: s.DueAt.UTC(), DueAt: s.DueAt.UTC(), Outcome: s.State, Reason: s.Reason,
+		FetchedAt: timeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
+	}
+	if s.State == ingest.Stopped {
+		d.RetryAt = timeOrNull(s.RetryAt)
+	}
+	return d
+}
+
+func (a *app) slotsCommand() *cobra.Command {
+	var next, limit int
+	var since, outcome, region string
+	cmd := &cobra.Command{
+		Use:     "slots",
+		Short:   "What ran, what did not and why, and what is next",
+		Example: "  ingest slots --region DE\n  ingest slots --outcome stopped --since 24h\n  ingest slots --next 16",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.checkClock(cmd.Context()); err != nil {
+				return err
+			}
+			f := store.SlotFilter{Limit: limit, State: ingest.State(outcome)}
+			known := []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed}
+			if outcome != "" && !slices.Contains(known, f.State) {
+				return usageError{fmt.Errorf("--outcome %q: use one of %v", outcome, known)}
+			}
+			if region != "" {
+				r, err := regions.Parse(region)
+				if err != nil {
+					return usageError{fmt.Errorf("--region: %w", err)}
+				}
+				f.Key = string(r)
+			}
+			var err error
+			if f.Since, err = a.since(since); err != nil {
+				return err
+			}
+			if next > 0 {
+				return a.printNext(next, f.Key)
+			}
+			s, err := a.store(cmd.Context(), "")
+			if err != nil {
+				return noStore(a.cfg.data, err)
+			}
+			defer func() { _ = s.Close() }()
+			slots, err := s.ListSlots(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			return a.printSlots(slots)
+		},
+	}
+	cmd.Flags().IntVar(&next, "next", 0, "show the next `N` slots instead")
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` slots, newest first")
+	cmd.Flags().StringVar(&since, "since", "", "only since `T`: a duration such as 24h, or an RFC 3339 time")
+	cmd.Flags().StringVar(&outcome, "outcome", "", "only slots that are due, claimed, done, stopped, failed, skipped or missed")
+	cmd.Flags().StringVar(&region, "region", "", "only this `region`")
+	return cmd
+}
+
+// since reads a time, or how long ago it is.
+func (a *app) since(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		return a.clock.now().Add(-d), nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return t, usageError{fmt.Errorf("%q is neither a duration such as 24h nor an RFC 3339 time such as 2026-11-01T09:00:00Z", s)}
+	}
+	return t, nil
+}
+
+// printNext shows what the schedule has next; nothing is stored about it yet.
+func (a *app) printNext(n int, region string) error {
+	plan, err := a.plan()
+	if err != nil {
+		return err
+	}
+	var slots []ingest.Slot
+	from := a.clock.now()
+	for span := time.Hour; len(slots) < n && span < 64*24*time.Hour; span *= 2 {
+		slots = slots[:0]
+		for _, s := range plan {
+			for _, k := range s.Between(from, from.Add(span)) {
+				if region == "" || k.Key == region {
+					slots = append(slots, ingest.Slot{SlotKey: k, Kind: s.Job.Kind, State: ingest.Due})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
+	return a.printSlots(slots[:min(n, len(slots))])
+}
+
+func (a *app) printSlots(slots []ingest.Slot) error {
+	if a.flags.json {
+		doc := struct {
+			Slots []slotDocument `json:"slots"`
+		}{Slots: []slotDocument{}}
+		for _, s := range slots {
+			doc.Slots = append(doc.Slots, newSlotDocument(s))
+		}
+		return a.printJSON(doc)
+	}
+	if len(slots) == 0 {
+		a.say("no slots: has ingest run been here yet?")
+		return nil
+	}
+	return table(a.stdout, func(w io.Writer) {
+		fmt.Fprintln(w, "DUE\tJOB\tREGION\tOUTCOME\tUNITS\tREASON")
+		for _, s := range slots {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", stamp(s.DueAt), s.Job, s.Key, s.State, s.Units, clean(s.Reason))
+		}
+	})
+}

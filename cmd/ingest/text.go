@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// clean makes upstream text safe for a terminal: no control or escape characters, none that turn the
+// direction of writing or are not seen, no line breaks.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r':
+			return ' '
+		case r == '\u200c' || r == '\u200d': // joiners: Hindi, Tamil and emoji need them
+			return r
+		case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar, r == '\u2028', r == '\u2029':
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+}
+
+// fit cleans s and cuts it to so many columns.
+func fit(s string, columns int) string {
+	s = clean(s)
+	used := 0
+	for i, r := range s {
+		w := runeWidth(r)
+		if used+w > columns-1 && textWidth(s[i:]) > columns-used {
+			return s[:i] + "…"
+		}
+		used += w
+	}
+	return s
+}
+
+func textWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// runeWidth is how many terminal columns a character takes: none for a mark on the one before, two
+// for wide East Asian ones and emoji.
+func runeWidth(r rune) int {
+	switch {
+	case unicode.Is(unicode.Mn, r), unicode.Is(unicode.Me, r), r == '\u200c', r == '\u200d', r == '\ufe0f':
+		return 0
+	case r >= 0x1f300 && r <= 0x1faff:
+		return 2
+	}
+	if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
+		return 2
+	}
+	return 1
+}
+
+// pad fits s and fills it up to so many columns.
+func pad(s string, columns int) string {
+	s = fit(s, columns)
+	return s + strings.Repeat(" ", max(columns-textWidth(s), 0))
+}
+
+// table aligns tab-separated lines.
+func table(w io.Writer, write func(io.Writer)) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	write(t)
+	return t.Flush()
+}
+
+// thousands is n with separators, 10,000.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// stamp is a time as screens show it: UTC, to the second.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}

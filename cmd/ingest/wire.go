@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// The one place where adapters meet: each method opens one of them as the configuration says.
+
+var (
+	_ fetch.Slots    = (*store.Store)(nil)
+	_ fetch.Sink     = (*store.Store)(nil)
+	_ fetch.Library  = (*store.Store)(nil)
+	_ fetch.Upstream = (*youtube.Client)(nil)
+	_ fetch.Quota    = (*quota.Governor)(nil)
+	_ fetch.Schedule = (regions.Plan)(nil)
+)
+
+// tariff reads the costs of the configured upstream.
+func (a *app) tariff() (*quota.Tariff, error) {
+	name, data := "costs.yaml", ingest.Costs
+	if a.cfg.costs != "" {
+		var err error
+		if name = a.cfg.costs; name != "" {
+			if data, err = os.ReadFile(name); err != nil {
+				return nil, badConfig(fmt.Errorf("read the costs: %w", err))
+			}
+		}
+	}
+	return quota.ParseCosts(name, data, a.cfg.upstream, a.cfg.costTable)
+}
+
+// plan is the schedule of the configured jobs.
+func (a *app) plan() (regions.Plan, error) {
+	p, err := regions.NewPlan(a.cfg.jobs)
+	return p, badConfig(err)
+}
+
+// upstream makes the client; nothing is sent. A key is needed for every upstream but a stand-in.
+func (a *app) upstream(ctx context.Context) (*youtube.Client, error) {
+	key, err := a.key()
+	if err != nil {
+		return nil, err
+	}
+	if key.IsZero() && !loopback(a.cfg.upstreamURL) {
+		return nil, errNoKey
+	}
+	c, err := youtube.New(ctx, youtube.Config{BaseURL: a.cfg.upstreamURL, Key: key})
+	if err != nil {
+		return nil, badConfig(err)
+	}
+	return c, nil
+}
+
+// loopback reports whether a base URL leads to this machine, and no further.
+func loopback(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil || base == "" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// store opens the store. host names the upstream whose data it will hold; "" opens it for reading,
+// and then it must be there.
+func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
+	return store.Open(ctx, a.cfg.data, store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.now})
+}
+
+// governor opens the ledger. It must be closed by the returned function.
+func (a *app) governor(ctx context.Context) (*quota.Governor, func(), error) {
+	tariff, err := a.tariff()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(a.cfg.data, 0o700); err != nil {
+		return nil, nil, badConfig(fmt.Errorf("make the data directory: %w: give another --data", err))
+	}
+	// quota.db is the ledger itself or, beside a Redis, the journal of this data directory.
+	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.data, "quota.db"))
+	if err != nil {
+		return nil, nil, err
+	}
+	local.Now = a.clock.now
+	g := &quota.Governor{Ledger: local, Journal: local, Tariff: tariff, Account: a.cfg.account, Now: a.clock.now, Log: a.log()}
+	closeAll := func() { _ = local.Close() }
+	if a.cfg.ledger == "sqlite" {
+		return g, closeAll, nil
+	}
+	if !strings.Contains(a.cfg.ledger, "://") {
+		closeAll()
+		return nil, nil, badConfig(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db", a.cfg.ledger))
+	}
+	remote, err := redisledger.Open(ctx, a.cfg.ledger, redisledger.Options{})
+	if err != nil {
+		closeAll()
+		return nil, nil, badConfig(err)
+	}
+	g.Ledger = remote
+	return g, func() { _ = remote.Close(); closeAll() }, nil
+}
+
+// checkClock refuses a moved clock where it could meet a quota that counts.
+func (a *app) checkClock(ctx context.Context) error {
+	if !a.clock.moved {
+		return nil
+	}
+	if a.cfg.ledger != "sqlite" {
+		return badConfig(fmt.Errorf("INGEST_NOW moves the clock of this program only: it goes with --ledger sqlite"))
+	}
+	local := loopback(a.cfg.upstreamURL)
+	if a.cfg.upstreamURL == "" {
+		// A command that only reads may leave the upstream out: the store remembers it.
+		if s, err := a.store(ctx, ""); err == nil {
+			local = loopback("http://" + s.Upstream())
+			_ = s.Close()
+		}
+	}
+	if !local {
+		return badConfig(fmt.Errorf("INGEST_NOW is for a stand-in upstream: give --upstream-url http://127.0.0.1:PORT/ (see ingest simulate)"))
+	}
+	a.say("ingest: INGEST_NOW has moved the clock to %s", stamp(a.clock.now()))
+	return nil
+}
+
+// owner names this run among all that share the table of slots.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text()[:8])
+}

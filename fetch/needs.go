@@ -1,0 +1,64 @@
+package fetch
+
+import (
+	"context"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Schedule says what is due. It is asked with what the table of slots knows already.
+type Schedule interface {
+	Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot
+}
+
+// Slots keeps the rows of everything that must happen once.
+type Slots interface {
+	// AddDue adds rows that are not there yet and leaves those that are. Slots come with their
+	// State: Due, or Missed where a newer one of the same job and key is due. Adding a Due slot
+	// ends every older slot of its series that is due, or claimed with its lease over, as Skipped,
+	// "superseded by ...". A claim that still runs is left alone, and a stopped slot keeps its
+	// outcome and its reason: Claim no longer hands it out.
+	AddDue(ctx context.Context, slots []ingest.Slot) error
+	// Newest is the latest due time known for every job and key, in whatever state.
+	Newest(ctx context.Context) (map[ingest.Series]time.Time, error)
+	// Claim hands one open slot of those that want accepts to owner until lease: due, stopped with
+	// no newer slot of its job and key, or claimed with its lease over at now. The least fresh job
+	// and key comes first (that whose last saved page is oldest, never before ever), then the
+	// oldest due, then by job and key. It raises Attempt. ok is false when there is
+	// none.
+	Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error)
+	// Finish writes the slot's state, reason and progress under the fence.
+	Finish(ctx context.Context, slot ingest.Slot) error
+}
+
+// Sink keeps pages.
+type Sink interface {
+	// SavePage writes the page and the slot's new progress and state in one transaction, under the
+	// fence, and returns the slot as written, with Videos counted. Ranks go on behind those the
+	// slot already has; a video that the slot already has keeps its first rank and takes no second.
+	// With slot.Pages == 1 it first clears what an earlier attempt at the slot saved.
+	SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error)
+}
+
+// Library is what a refresh keeps young.
+type Library interface {
+	// Stale is up to n ids of videos that were charted within ingest.KeepFor before now and were
+	// last fetched more than ingest.RefreshAfter before now, oldest first.
+	Stale(ctx context.Context, now time.Time, n int) ([]string, error)
+	// SaveVideos writes the videos that came back for the ids asked, deletes those that did not
+	// (the upstream no longer has them), and writes the slot's progress, in one transaction under
+	// the fence.
+	SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
+	// Sweep deletes placements and videos older than ingest.KeepFor before now, with their index
+	// rows, in bounded transactions, and says how many.
+	Sweep(ctx context.Context, now time.Time) (placements, videos int, err error)
+}
+
+// Quota is what a pass draws from.
+type Quota interface {
+	Take(ctx context.Context, r quota.Request) (quota.Decision, error)
+	Refund(ctx context.Context, d quota.Decision) error
+	Drain(ctx context.Context, d quota.Decision, pool string) error
+}

@@ -1,0 +1,129 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+const (
+	finishWithin = 2 * time.Second  // for what must be written although the run is ending
+	resumeWithin = 10 * time.Minute // a page token older than this belongs to another chart
+)
+
+// work is what a kind of job asks for, page by page.
+type work interface {
+	purpose() quota.Purpose
+	// next is the call for the slot's next page; ok is false when there is nothing left to ask.
+	next(ctx context.Context, slot ingest.Slot) (c Call, ok bool, err error)
+	// save keeps the page with the slot's progress, and with the state Done on the last page.
+	save(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error)
+	// end says what was done, when nothing is left to ask.
+	end() (reason string)
+}
+
+// pass is one attempt at one slot.
+type pass struct {
+	*Reconciler
+	slot      ingest.Slot
+	work      work
+	purpose   quota.Purpose
+	restarted bool // at page 1, because the upstream refused the token
+}
+
+// run takes, calls and saves until the slot has ended: the only loop that spends. The returned error
+// is one that ends the run as well.
+func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
+	for ctx.Err() == nil {
+		call, ok, err := p.work.next(ctx, p.slot)
+		if err != nil {
+			return p.release(ctx, err)
+		}
+		if !ok {
+			return p.finish(ctx, p.slot, ingest.Done, p.work.end(), nil)
+		}
+		page, refusal, err := p.fetch(ctx, call)
+		if refusal != nil {
+			return p.stop(ctx, *refusal)
+		}
+		if err != nil {
+			if p.restart(err) {
+				continue
+			}
+			return p.conclude(ctx, err)
+		}
+		if err := p.save(ctx, page); err != nil {
+			return p.release(ctx, err)
+		}
+		if p.slot.State == ingest.Done {
+			return p.slot, nil
+		}
+	}
+	return p.release(ctx, context.Cause(ctx))
+}
+
+// save keeps a page, whatever has become of ctx: it is paid for.
+func (p *pass) save(ctx context.Context, page ingest.Page) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
+	defer cancel()
+	p.slot.Pages++
+	p.slot.Token, p.slot.TokenAt, p.slot.FetchedAt = page.Next, p.Now(), p.Now()
+	slot, err := p.work.save(ctx, p.slot, page)
+	if err != nil {
+		return fmt.Errorf("save a page of %s %s: %w", p.slot.Job, p.slot.Key, err)
+	}
+	p.slot = slot
+	return nil
+}
+
+// restart sets the slot back to page 1, once, when the upstream no longer knows its token.
+func (p *pass) restart(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.Verdict != BadToken || p.restarted || p.slot.Token == "" {
+		return false
+	}
+	p.restarted = true
+	p.slot.Token, p.slot.Pages = "", 0
+	return true
+}
+
+// stop ends the slot because quota was refused. The reason is frozen: it is what the person asks for
+// who finds the region stale the next morning.
+func (p *pass) stop(ctx context.Context, d quota.Decision) (ingest.Slot, error) {
+	reason := d.Refusal.String()
+	if p.Explain != nil {
+		reason = p.Explain(ctx, d)
+	}
+	p.slot.RetryAt = p.Now().Add(d.RetryAfter)
+	return p.finish(ctx, p.slot, ingest.Stopped, reason, nil)
+}
+
+// conclude ends the slot because a call failed for good.
+func (p *pass) conclude(ctx context.Context, err error) (ingest.Slot, error) {
+	var e *Error
+	if !errors.As(err, &e) || ctx.Err() != nil {
+		return p.release(ctx, err)
+	}
+	switch e.Verdict {
+	case BadKey, Unsent: // the next slot would fare no better, and this one cost nothing
+		return p.release(ctx, err)
+	case Spent:
+		return p.finish(ctx, p.slot, ingest.Stopped, err.Error(), nil)
+	case NoChart:
+		return p.finish(ctx, p.slot, ingest.Skipped, err.Error(), nil)
+	default:
+		return p.finish(ctx, p.slot, ingest.Failed, err.Error(), nil)
+	}
+}
+
+// release hands the slot back as due, with what it has, for a later run: this one cannot go on.
+func (p *pass) release(ctx context.Context, cause error) (ingest.Slot, error) {
+	if errors.Is(cause, ingest.ErrFenced) {
+		return p.slot, cause
+	}
+	return p.finish(ctx, p.slot, ingest.Due, cause.Error(), cause)
+}

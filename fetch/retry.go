@@ -1,0 +1,143 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+const (
+	tries      = 4                // of one page, each with a take of its own
+	longest    = 10 * time.Second // wait between two tries
+	sendWithin = 30 * time.Second // from a take to its call; later it is given back and taken anew
+	callWithin = 2 * time.Second  // for the call in flight when the run is ending
+)
+
+// fetch brings one page. Every try is a take: an upstream may charge for what it fails. It returns
+// the refusing decision when quota is refused, and otherwise the last answer as an *Error, or what
+// kept it from asking.
+func (p *pass) fetch(ctx context.Context, call Call) (ingest.Page, *quota.Decision, error) {
+	wait := backoff.NewExponentialBackOff()
+	wait.RandomizationFactor = 1 // full jitter: eight regions do not come back as one
+	wait.MaxInterval = longest
+	spent := false
+	for try := 1; ; try++ {
+		d, err := p.take(ctx, call)
+		if err != nil {
+			return ingest.Page{}, nil, err
+		}
+		if !d.Allowed {
+			return ingest.Page{}, &d, nil
+		}
+		page, err := do(ctx, call)
+		if err == nil {
+			return page, nil, nil
+		}
+		e := asError(call, err)
+		switch e.Verdict {
+		case Spent:
+			if err := p.drain(ctx, d, e); err != nil || spent {
+				return ingest.Page{}, nil, errors.Join(e, err)
+			}
+			spent = true
+			continue // the drained pool refuses the next take, with the reason and the time
+		case Unsent:
+			p.refund(ctx, d)
+		case Burst, Broken:
+		default:
+			return ingest.Page{}, nil, e
+		}
+		if try == tries {
+			return ingest.Page{}, nil, fmt.Errorf("%w (tried %d times)", e, tries)
+		}
+		if err := p.pause(ctx, wait.NextBackOff()); err != nil {
+			return ingest.Page{}, nil, err
+		}
+	}
+}
+
+// take draws the call's cost, and draws it anew when so long has passed since that the windows no
+// longer cover the call: the process was suspended in between.
+func (p *pass) take(ctx context.Context, call Call) (quota.Decision, error) {
+	for {
+		asked := p.Now()
+		d, err := p.Quota.Take(ctx, quota.Request{Method: call.Method, Region: string(call.Region), Purpose: p.purpose})
+		if err != nil || !d.Allowed {
+			return d, err
+		}
+		p.slot.Units += dearest(d)
+		if p.Now().Sub(asked) <= sendWithin {
+			return d, nil
+		}
+		p.refund(ctx, d)
+	}
+}
+
+// refund gives back a call that never left. Where that fails the ledger counts too much, which is
+// safe.
+func (p *pass) refund(ctx context.Context, d quota.Decision) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
+	defer cancel()
+	if err := p.Quota.Refund(ctx, d); err == nil {
+		p.slot.Units -= dearest(d)
+	}
+}
+
+func (p *pass) drain(ctx context.Context, d quota.Decision, e *Error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
+	defer cancel()
+	if err := p.Quota.Drain(ctx, d, e.Pool); err != nil {
+		return fmt.Errorf("note that the pool is spent: %w", err)
+	}
+	return nil
+}
+
+func (p *pass) pause(ctx context.Context, d time.Duration) error {
+	if p.Pause != nil {
+		return p.Pause(ctx, d)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// do sends the call. When the run is ending it may still finish, for a moment: it is paid for.
+func do(ctx context.Context, call Call) (ingest.Page, error) {
+	callCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(callWithin, func() { cancel(context.Cause(ctx)) })
+	})
+	defer stop()
+	return call.Do(callCtx)
+}
+
+// asError is err as an *Error: an adapter that could not tell what an answer means has failed.
+func asError(call Call, err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Verdict: Broken, Method: call.Method, Err: err}
+}
+
+// dearest is what a decision charged to the pool that it charged most: the figure a person knows a
+// call by, 100 for a search that draws 100 units and one search call.
+func dearest(d quota.Decision) int64 {
+	most := int64(0)
+	for _, p := range d.Pools {
+		most = max(most, p.Charged)
+	}
+	return most
+}

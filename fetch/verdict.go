@@ -1,0 +1,35 @@
+package fetch
+
+import (
+	"fmt"
+)
+
+// Verdict is what an upstream's answer means for the pass and for the quota.
+type Verdict string
+
+// The verdicts. Each is what a pass does about it, not what an upstream calls it.
+const (
+	Spent     Verdict = "spent"      // a pool's day is over: drain it, stop
+	Burst     Verdict = "burst"      // too many calls at once: back off, the day goes on
+	BadKey    Verdict = "bad_key"    // the key is refused: fatal, exit 77
+	NoChart   Verdict = "no_chart"   // the region has no such chart: skip
+	BadToken  Verdict = "bad_token"  // the page token is refused: begin again at page 1, once
+	BadRegion Verdict = "bad_region" // the upstream does not know the region: fatal for it alone
+	Broken    Verdict = "broken"     // the upstream failed or its answer makes no sense: retry, bounded
+	Unsent    Verdict = "unsent"     // the request surely never left this machine: refund, then as Broken
+	Rejected  Verdict = "rejected"   // the request itself is refused, and would be again: fail
+)
+
+// Error is a call that did not bring a page, with what that means.
+type Error struct {
+	Verdict Verdict
+	Method  string
+	Pool    string // with Spent: the pool that is spent, "" for every pool the method draws from
+	Err     error  // what was seen, scrubbed of secrets
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %v", e.Method, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }

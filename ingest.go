@@ -1,0 +1,144 @@
+// Package ingest holds the nouns of the program: what is fetched (Region, Video, Page), when
+// (Job, Slot) and how it ended (Outcome). It imports nothing of the program; every other package
+// may import it.
+//
+// Data flows one way: tick -> slot -> pass -> take -> call -> save -> search.
+package ingest
+
+import (
+	"errors"
+	"time"
+)
+
+// Region is an ISO 3166-1 alpha-2 country code in upper case, "US". Package regions parses one.
+type Region string
+
+// Video is what an upstream says about one video, as it was said: no text is trimmed or escaped.
+type Video struct {
+	ID          string
+	Title       string
+	Channel     string // the channel's display name
+	ChannelID   string
+	Category    string // the upstream's category id, "10" for music on YouTube
+	Language    string // BCP 47, as the upstream gives it; "" when it does not
+	Thumbnail   string // an https URL; "" when there is none
+	PublishedAt time.Time
+	Duration    time.Duration // whole seconds; 0 while Live
+	Live        bool          // a live or upcoming broadcast, which has no duration yet
+	Tags        []string      // in the upstream's order
+
+	// Counts are nil when the upstream withholds them, which is not the same as zero.
+	Views, Likes, Comments *int64
+}
+
+// Page is one answer of an upstream list: its videos in the upstream's order, and the token of the
+// page behind it, "" on the last.
+type Page struct {
+	Videos []Video
+	Next   string
+}
+
+// Placement is one video's place in one region's chart at one slot.
+type Placement struct {
+	Rank  int // from 1, counted over the pages of the pass
+	Video Video
+}
+
+// Kind says what a job does with its slots.
+type Kind string
+
+// The kinds of jobs that a config may name.
+const (
+	KindChart   Kind = "chart"   // one pass over one region's chart per slot
+	KindRefresh Kind = "refresh" // fetch again what is older than RefreshAfter, delete what is older than KeepFor
+)
+
+// RefreshAfter and KeepFor bound the age of stored upstream data: the YouTube API Services
+// Developer Policies, III.E.4.d, want it refreshed or deleted within 30 calendar days.
+const (
+	RefreshAfter = 25 * 24 * time.Hour
+	KeepFor      = 30 * 24 * time.Hour
+)
+
+// Job is one line of the schedule: what to do, for which regions, how often.
+type Job struct {
+	Name     string
+	Kind     Kind
+	Regions  []Region      // empty for a job that has no regions
+	Every    time.Duration // the interval; 0 when Cron is set
+	Cron     string        // a five-field cron line, in UTC unless it begins with CRON_TZ=
+	Pages    int           // at most this many pages a pass
+	Category string        // "" or "0" is the whole chart
+}
+
+// SlotKey names a slot: one piece of work of one job that must happen once. DueAt is in UTC, whole
+// seconds.
+type SlotKey struct {
+	Job   string
+	Key   string // the region's code for a chart; "" for a job without regions
+	DueAt time.Time
+}
+
+// Slot is one row of the table of everything that must happen once, with how far it came.
+type Slot struct {
+	SlotKey
+	Kind  Kind
+	State State
+
+	// Owner and Attempt are the fence: a write is accepted only from the owner and attempt that
+	// the row still carries.
+	Owner   string
+	Attempt int
+	Lease   time.Time // when the claim may be taken over by another owner
+
+	Token   string    // the next page's token, where a stopped pass resumes; "" is page 1
+	TokenAt time.Time // when Token was given
+	Pages   int       // pages saved so far
+	Videos  int       // placements saved so far
+	Units   int64     // units charged so far, all pools' costs added up, over all attempts
+
+	Reason    string    // why it is not done, in one line for a person
+	RetryAt   time.Time // when a stopped slot may find quota: advice, not a gate
+	FetchedAt time.Time // when the last page was saved
+}
+
+// Series is all slots of one key of one job: a region's chart, hour after hour.
+type Series struct{ Job, Key string }
+
+// Series is the series that the slot belongs to.
+func (k SlotKey) Series() Series { return Series{k.Job, k.Key} }
+
+// Claim says which slots a run wants, and for how long it holds what it gets.
+type Claim struct {
+	Owner  string
+	Now    time.Time
+	Lease  time.Duration
+	Series []Series  // only these
+	Except []SlotKey // not these: this run has tried them
+}
+
+// ErrFenced is returned for a write by a claim that another run has taken over, or that has already
+// ended: nothing was written.
+var ErrFenced = errors.New("the slot was taken over by another run")
+
+// Region is the region of a chart slot.
+func (k SlotKey) Region() Region { return Region(k.Key) }
+
+// State is where a slot is: due, claimed, or one of the outcomes.
+type State string
+
+// The states of a slot. Those after Claimed are outcomes: one vocabulary in rows, JSON, metrics and
+// exit codes.
+const (
+	Due     State = "due"
+	Claimed State = "claimed"
+
+	Done    State = "done"
+	Stopped State = "stopped" // by quota; may be claimed again until a newer slot of its job and key exists
+	Failed  State = "failed"
+	Skipped State = "skipped" // superseded by a newer slot, or by policy; the reason says which
+	Missed  State = "missed"  // nothing ran while it was the newest
+)
+
+// Ended reports whether the state is an outcome.
+func (s State) Ended() bool { return s != Due && s != Claimed }

@@ -1,0 +1,106 @@
+package quota
+
+import (
+	"fmt"
+	"sort"
+	"time"
+)
+
+// Check refuses an ask that no ledger may act on: a bad account, no charge, a negative or
+// overflowing amount, a pool twice, a bound without a limit, a cost that can never fit, or
+// midnights that do not surround t. Every backend calls it with its own clock before it looks.
+func (a Ask) Check(t time.Time) error {
+	if err := CheckAccount(a.Account); err != nil {
+		return err
+	}
+	if len(a.Charges) == 0 {
+		return fmt.Errorf("%w: an ask without a charge", ErrUnknown)
+	}
+	seen := make(map[string]bool, len(a.Charges))
+	for _, c := range a.Charges {
+		if c.Pool == "" || seen[c.Pool] {
+			return fmt.Errorf("%w: pool %q is empty or charged twice in one ask", ErrUnknown, c.Pool)
+		}
+		seen[c.Pool] = true
+		if err := c.check(); err != nil {
+			return err
+		}
+		for _, b := range c.Bounds {
+			if !b.Window.Day() {
+				continue
+			}
+			if i := a.today(t); i < 1 || i+2 >= len(a.Midnights) {
+				return fmt.Errorf("%w: the ledger's clock says %s, outside the provider's days that the caller sent: are the two clocks apart?",
+					ErrUnavailable, t.UTC().Format(time.RFC3339))
+			}
+		}
+	}
+	return nil
+}
+
+func (c Charge) check() error {
+	if c.Amount < 0 || c.Amount > MaxLimit {
+		return fmt.Errorf("%w: a charge of %d on pool %s: amounts are 0..%d", ErrNeverFits, c.Amount, c.Pool, int64(MaxLimit))
+	}
+	if len(c.Bounds) == 0 {
+		return fmt.Errorf("%w: pool %s without a window", ErrUnknown, c.Pool)
+	}
+	for _, b := range c.Bounds {
+		if b.Window.Limit < 1 || b.Window.Limit > MaxLimit || b.Ceiling < 0 || b.Ceiling > b.Window.Limit {
+			return fmt.Errorf("%w: pool %s, window %s: limit %d, ceiling %d", ErrUnknown, c.Pool, b.Window.Name, b.Window.Limit, b.Ceiling)
+		}
+		if c.Amount > b.Ceiling {
+			return fmt.Errorf("%w: %d of pool %s, where this purpose may see at most %d of %d used in window %s",
+				ErrNeverFits, c.Amount, c.Pool, b.Ceiling, b.Window.Limit, b.Window.Name)
+		}
+	}
+	return nil
+}
+
+// today is the index of the last midnight at or before t, -1 when there is none.
+func (a Ask) today(t time.Time) int {
+	i := -1
+	for i+1 < len(a.Midnights) && !a.Midnights[i+1].After(t) {
+		i++
+	}
+	return i
+}
+
+// CheckAccount refuses a name that is not 1..64 letters, digits, '.', '-' or '_': it becomes part of
+// keys and file rows.
+func CheckAccount(s string) error {
+	if len(s) < 1 || len(s) > 64 {
+		return fmt.Errorf("%w: account of %d characters: use 1 to 64", ErrUnknown, len(s))
+	}
+	for _, r := range s {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
+		default:
+			return fmt.Errorf("%w: account %q: use letters, digits, '.', '-' and '_'", ErrUnknown, s)
+		}
+	}
+	return nil
+}
+
+// Midnights are the starts of the days around now in zone: two at or before it, three after. A zone
+// whose clocks jump over midnight begins its day at the first instant there is.
+func Midnights(now time.Time, zone *time.Location) []time.Time {
+	y, m, d := now.In(zone).Date()
+	out := make([]time.Time, 0, 5)
+	for i := -1; i <= 3; i++ {
+		out = append(out, dayStart(y, m, d+i, zone))
+	}
+	return out
+}
+
+// dayStart is the first instant of a calendar day, looked for between the noons around it: time.Date
+// alone answers a midnight that the clocks jump over, or show twice, with either of two instants.
+func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
+	from := time.Date(y, m, d-1, 12, 0, 0, 0, zone)
+	to := time.Date(y, m, d, 12, 0, 0, 0, zone)
+	day := to.Day()
+	seconds := sort.Search(int(to.Sub(from)/time.Second), func(i int) bool {
+		return from.Add(time.Duration(i)*time.Second).Day() == day
+	})
+	return from.Add(time.Duration(seconds) * time.Second)
+}

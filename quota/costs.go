@@ -1,0 +1,264 @@
+package quota
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Tariff is what costs.yaml says about one upstream under one table: its pools, what its methods
+// cost, and how much of each limit a purpose may use.
+type Tariff struct {
+	Upstream string
+	Table    string
+	Zone     *time.Location
+	Grace    time.Duration
+	Ceilings map[Purpose]Share
+	Failure  Failure
+	Pools    []Pool // by name
+	Methods  map[string]Cost
+}
+
+// Cost is what one call of a method draws: an amount per pool.
+type Cost map[string]int64
+
+// Failure is what may still be spent while the ledger cannot answer.
+type Failure struct {
+	OpenAtMost Share         // a call goes on when each amount is at most this much of every limit it touches
+	Emergency  Share         // of each limit, in all, over the pool's longest window
+	Settle     time.Duration // how long expensive calls stay closed after the ledger was lost
+}
+
+// costsFile mirrors costs.yaml.
+type costsFile struct {
+	Version   int                     `yaml:"version"`
+	Upstreams map[string]upstreamFile `yaml:"upstreams"`
+}
+
+type upstreamFile struct {
+	Zone     string               `yaml:"zone"`
+	Table    string               `yaml:"table"`
+	Grace    string               `yaml:"grace"`
+	Ceilings map[string]string    `yaml:"ceilings"`
+	Failure  failureFile          `yaml:"failure"`
+	Tables   map[string]tableFile `yaml:"tables"`
+}
+
+type failureFile struct {
+	OpenAtMost string `yaml:"open_at_most"`
+	Emergency  string `yaml:"emergency"`
+	Settle     string `yaml:"settle"`
+}
+
+type tableFile struct {
+	Pools   map[string]map[string]amount `yaml:"pools"`
+	Methods map[string]map[string]amount `yaml:"methods"`
+}
+
+// amount is a whole number as it was written: the decoder alone would cut 1.5 down to 1.
+type amount struct {
+	value int64 // 0 when the text is no whole number from 1 to MaxLimit
+	text  string
+}
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (a *amount) UnmarshalYAML(n ast.Node) error {
+	a.text = n.GetToken().Value
+	if v, err := strconv.ParseInt(a.text, 10, 64); err == nil && v >= 1 && v <= MaxLimit {
+		a.value = v
+	}
+	return nil
+}
+
+// ParseCosts reads costs.yaml and returns the tariff of one upstream under one of its tables; table
+// "" is the one that the file chooses. The whole file is checked, whichever part is asked for. A
+// mistake is a *PositionError that names the file as name.
+func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, error) {
+	var file costsFile
+	tree, err := DecodeYAML(name, data, &file)
+	if err != nil {
+		return nil, err
+	}
+	r := costsReader{yaml: tree}
+	if file.Version != 1 {
+		return nil, tree.Errorf("version %d is not known to this program: use version: 1", []string{"version"}, file.Version)
+	}
+	tariffs := map[string]map[string]*Tariff{}
+	for _, up := range slices.Sorted(maps.Keys(file.Upstreams)) {
+		tables, err := r.upstream(up, file.Upstreams[up])
+		if err != nil {
+			return nil, err
+		}
+		tariffs[up] = tables
+	}
+	tables, ok := tariffs[upstream]
+	if !ok {
+		return nil, tree.Errorf("upstream %q has no costs here: %s", []string{"upstreams"}, upstream, oneOf(tariffs))
+	}
+	at := []string{"upstreams", upstream, "tables"}
+	if table == "" {
+		table = file.Upstreams[upstream].Table
+	}
+	t, ok := tables[table]
+	if !ok {
+		return nil, tree.Errorf("table %q does not exist: %s", at, table, oneOf(tables))
+	}
+	return t, nil
+}
+
+// costsReader checks what the strict decoding cannot.
+type costsReader struct{ yaml *YAML }
+
+func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, error) {
+	at := []string{"upstreams", name}
+	base := Tariff{Upstream: name, Ceilings: map[Purpose]Share{}}
+	var err error
+	if base.Zone, err = time.LoadLocation(u.Zone); err != nil || u.Zone == "" || u.Zone == "Local" {
+		return nil, r.yaml.Errorf("zone %q is not a time zone: use a name like America/Los_Angeles", append(at, "zone"), u.Zone)
+	}
+	if base.Grace, err = r.duration(u.Grace, 10*time.Minute, append(at, "grace")); err != nil {
+		return nil, err
+	}
+	for _, p := range slices.Sorted(maps.Keys(u.Ceilings)) {
+		purpose, err := ParsePurpose(p)
+		if err != nil {
+			return nil, r.yaml.Errorf("unknown purpose %q: %s", append(at, "ceilings", p), p, closest(p, purposeNames()))
+		}
+		if base.Ceilings[purpose], err = r.share(u.Ceilings[p], append(at, "ceilings", p)); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range Purposes() {
+		if base.Ceilings[p] == 0 {
+			return nil, r.yaml.Errorf("purpose %s has no ceiling: add one, such as %s: 95%%", append(at, "ceilings"), p, p)
+		}
+	}
+	if base.Failure, err = r.failure(u.Failure, append(at, "failure")); err != nil {
+		return nil, err
+	}
+	if len(u.Tables) == 0 {
+		return nil, r.yaml.Errorf("no tables: a table names pools and methods", at)
+	}
+	if _, ok := u.Tables[u.Table]; !ok {
+		return nil, r.yaml.Errorf("table %q does not exist: %s", append(at, "table"), u.Table, oneOf(u.Tables))
+	}
+	out := map[string]*Tariff{}
+	for _, name := range slices.Sorted(maps.Keys(u.Tables)) {
+		t := base
+		t.Table = name
+		if err := r.table(&t, u.Tables[name], append(slices.Clone(at), "tables", name)); err != nil {
+			return nil, err
+		}
+		out[name] = &t
+	}
+	return out, nil
+}
+
+func (r costsReader) failure(f failureFile, at []string) (Failure, error) {
+	open, err := r.share(f.OpenAtMost, append(at, "open_at_most"))
+	if err != nil {
+		return Failure{}, err
+	}
+	emergency, err := r.share(f.Emergency, append(at, "emergency"))
+	if err != nil {
+		return Failure{}, err
+	}
+	settle, err := r.duration(f.Settle, 24*time.Hour, append(at, "settle"))
+	return Failure{OpenAtMost: open, Emergency: emergency, Settle: settle}, err
+}
+
+func (r costsReader) table(t *Tariff, f tableFile, at []string) error {
+	if len(f.Pools) == 0 {
+		return r.yaml.Errorf("no pools: a pool is something the provider counts, such as units: {24h: 10000, day: 10000}", at)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Pools)) {
+		pool, err := r.pool(name, f.Pools[name], append(slices.Clone(at), "pools", name))
+		if err != nil {
+			return err
+		}
+		t.Pools = append(t.Pools, pool)
+	}
+	t.Methods = map[string]Cost{}
+	for _, method := range slices.Sorted(maps.Keys(f.Methods)) {
+		here := append(slices.Clone(at), "methods", method)
+		if len(f.Methods[method]) == 0 {
+			return r.yaml.Errorf("method %s costs nothing: every call costs something", here, method)
+		}
+		cost, err := r.cost(method, f, here)
+		if err != nil {
+			return err
+		}
+		t.Methods[method] = cost
+	}
+	return nil
+}
+
+func (r costsReader) cost(method string, f tableFile, at []string) (Cost, error) {
+	pools := slices.Sorted(maps.Keys(f.Pools))
+	cost := Cost{}
+	for _, pool := range slices.Sorted(maps.Keys(f.Methods[method])) {
+		here := append(slices.Clone(at), pool)
+		if !slices.Contains(pools, pool) {
+			return nil, r.yaml.Errorf("unknown pool %q: %s", here, pool, closest(pool, pools))
+		}
+		a := f.Methods[method][pool]
+		if a.value == 0 {
+			return nil, r.yaml.Errorf("method %s costs %q of %s: a cost is a whole number of at least 1", here, method, a.text, pool)
+		}
+		cost[pool] = a.value
+	}
+	return cost, nil
+}
+
+func (r costsReader) pool(name string, windows map[string]amount, at []string) (Pool, error) {
+	if err := CheckAccount(name); err != nil {
+		return Pool{}, r.yaml.Errorf("pool %q: use letters, digits, '.', '-' and '_'", at, name)
+	}
+	if len(windows) == 0 {
+		return Pool{}, r.yaml.Errorf("pool %s has no window: add 24h: and day: with the limit", at, name)
+	}
+	p := Pool{Name: name}
+	for _, w := range slices.Sorted(maps.Keys(windows)) {
+		window, err := ParseWindow(w)
+		if err != nil {
+			return Pool{}, r.yaml.Errorf("%v", append(at, w), err)
+		}
+		if window.Limit = windows[w].value; window.Limit == 0 {
+			return Pool{}, r.yaml.Errorf("limit %q of pool %s is not a whole number in 1..%d", append(at, w), windows[w].text, name, int64(MaxLimit))
+		}
+		p.Windows = append(p.Windows, window)
+	}
+	return p, nil
+}
+
+func (r costsReader) share(s string, at []string) (Share, error) {
+	share, err := ParseShare(s)
+	if err != nil {
+		return 0, r.yaml.Errorf("%s: %v", at, at[len(at)-1], err)
+	}
+	return share, nil
+}
+
+func (r costsReader) duration(s string, longest time.Duration, at []string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 || d > longest {
+		return 0, r.yaml.Errorf("%s: %q is not a duration of 0s..%v", at, at[len(at)-1], s, longest)
+	}
+	return d, nil
+}
+
+func purposeNames() []string {
+	var names []string
+	for _, p := range Purposes() {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+func oneOf[V any](m map[string]V) string {
+	return "use one of " + strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+}

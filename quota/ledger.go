@@ -1,0 +1,166 @@
+package quota
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Errors that a ledger or a governor returns; compare with errors.Is.
+var (
+	// ErrUnknown is a method, pool, purpose or account that does not exist or is not well formed.
+	ErrUnknown = errors.New("unknown")
+	// ErrNeverFits is a cost above what its purpose may ever see used. Nothing was changed.
+	ErrNeverFits = errors.New("can never fit")
+	// ErrUnavailable is a ledger that cannot answer: not reachable, hung, read-only, its clock off.
+	// Whether an operation was carried out is not known.
+	ErrUnavailable = errors.New("the ledger cannot answer")
+	// ErrCorrupt is a ledger that holds what no ledger wrote. Nothing was changed.
+	ErrCorrupt = errors.New("the ledger holds a value that is not its own")
+	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
+	ErrNewer = errors.New("the ledger was written by a newer version")
+	// ErrNotRefundable is a refund that is not, or no longer, possible: given back before, or older
+	// than RefundWithin. Nothing was changed.
+	ErrNotRefundable = errors.New("nothing to refund")
+	// ErrClosed is a call that is not made because the ledger cannot answer: the gate fails closed.
+	ErrClosed = errors.New("failed closed")
+)
+
+// Limits of the protocol.
+const (
+	RefundWithin = 2 * time.Minute  // a call leaves within seconds of its take, or never
+	MinHorizon   = 26 * time.Hour   // the longest provider day is 25 h
+	MaxClockGap  = 60 * time.Second // between two clocks that ought to agree
+)
+
+// Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and
+// when, and answers every question from it. All methods are safe for concurrent use, by many
+// processes where the backend is shared. Every error is one of the above, wrapped.
+type Ledger interface {
+	// Take advances the clock, checks every bound of every charge, and charges all or nothing; a
+	// refusal writes nothing. A charge of amount 0 looks and never refuses. Each charge must be able
+	// to fit: ErrNeverFits otherwise.
+	Take(ctx context.Context, a Ask) (Decision, error)
+	// Refund gives back what the decision charged, at its own time: once, within RefundWithin.
+	Refund(ctx context.Context, account string, d Decision) error
+	// Post records spends that happened already, at their own time, above the limit if need be.
+	// A time before the horizon is forgotten at once; one after the ledger's clock is moved to it.
+	Post(ctx context.Context, a Ask, at time.Time) error
+	// Drain refuses every charge on the pool until the given time; the zero time lifts that. used is
+	// what the ledger's caller believed used when the provider said no, kept for reports.
+	Drain(ctx context.Context, account, pool string, until time.Time, used int64) error
+	// Spent sums what was charged since, by pool and who, largest first.
+	Spent(ctx context.Context, account string, since time.Time) ([]Spent, error)
+	// Close releases what the ledger holds open.
+	Close() error
+}
+
+// Ask is one request to a ledger, with all it needs to decide by its own clock.
+type Ask struct {
+	Account   string // letters, digits, '.', '-', '_'; 1..64 of them
+	Who       Who
+	Charges   []Charge      // at least one, each pool once
+	Midnights []time.Time   // the provider's midnights around now, ascending: two before, two after
+	Grace     time.Duration // windows count this much longer, days begin this much earlier
+	Horizon   time.Duration // entries are kept this long; the ledger keeps the largest it has seen
+	Precision time.Duration // entries within one step of it may be merged into the newest; 0: never
+	Now       time.Time     // the caller's clock, to compare with the ledger's; zero: do not
+}
+
+// Who spends.
+type Who struct {
+	Purpose Purpose
+	Region  string
+	Method  string
+}
+
+// Charge is one pool's part of an Ask.
+type Charge struct {
+	Pool   string
+	Amount int64 // 0 looks
+	Bounds []Bound
+}
+
+// Bound is one window of a pool and how much of it the asking purpose may see used.
+type Bound struct {
+	Window  Window
+	Ceiling int64 // at most Window.Limit
+}
+
+// Decision is a ledger's answer.
+type Decision struct {
+	Allowed    bool
+	At         time.Time // the ledger's clock; for an admitted take the time of its entries
+	Who        Who
+	Pools      []PoolState // in the order of the charges
+	Refusal    *Refusal    // nil when allowed
+	RetryAfter time.Duration
+	// Degraded marks a call let through while the ledger could not answer: it was charged to the
+	// emergency budget, and Pools hold only what was charged.
+	Degraded bool
+}
+
+// PoolState is a pool as a decision left it.
+type PoolState struct {
+	Pool         string
+	Charged      int64 // by this decision
+	Entry        int64 // the ledger's number of what it wrote, for Refund
+	Remaining    int64 // for the purpose that asked, over all windows; 0 while drained
+	DrainedUntil time.Time
+	DrainedUsed  int64 // what was believed used when the provider said no
+	Windows      []WindowState
+}
+
+// WindowState is what one window of a pool has used.
+type WindowState struct {
+	Window  Window
+	Used    int64
+	Ceiling int64
+	// FreesAt is when the window next has more room: for a sliding window when its oldest entry
+	// leaves (zero when it is empty), for a day the provider's next midnight.
+	FreesAt time.Time
+}
+
+// DrainWindow is the window that a refusal names when the provider itself said no.
+const DrainWindow = "drained"
+
+// Refusal says which window had no room: the one that frees latest.
+type Refusal struct {
+	Pool    string
+	Window  string // DrainWindow while the provider's word stands
+	Used    int64
+	Ceiling int64
+	Limit   int64
+	// RoomIn names a window of the same pool that would have admitted the cost, "" when none would.
+	RoomIn string
+}
+
+func (r Refusal) String() string {
+	if r.Window == DrainWindow {
+		return fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
+	}
+	return fmt.Sprintf("%s: %d of %d used in window %s (limit %d)", r.Pool, r.Used, r.Ceiling, r.Window, r.Limit)
+}
+
+// Spent is a sum of charges.
+type Spent struct {
+	Pool   string
+	Who    Who
+	Amount int64
+}
+
+// SortSpent orders sums by pool, then largest first, then by who: the order that Ledger.Spent gives.
+func SortSpent(s []Spent) {
+	slices.SortFunc(s, func(a, b Spent) int {
+		return cmp.Or(
+			cmp.Compare(a.Pool, b.Pool),
+			cmp.Compare(b.Amount, a.Amount),
+			cmp.Compare(a.Who.Purpose, b.Who.Purpose),
+			cmp.Compare(a.Who.Region, b.Who.Region),
+			cmp.Compare(a.Who.Method, b.Who.Method),
+		)
+	})
+}

@@ -1,0 +1,318 @@
+// Package memledger keeps quota in memory: for one process, and for limits per client that need not
+// outlive it. An account that was not used for its horizon is forgotten.
+package memledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Ledger implements quota.Ledger. The zero value is ready to use.
+type Ledger struct {
+	Now func() time.Time // the ledger's clock; nil is time.Now
+
+	mu       sync.Mutex
+	accounts map[string]*account
+}
+
+var _ quota.Ledger = (*Ledger)(nil)
+
+type account struct {
+	horizon time.Duration
+	used    time.Time // of the last charge or peek
+	pools   map[string]*pool
+}
+
+type pool struct {
+	log          log
+	drainedUntil time.Time
+	drainedUsed  int64
+}
+
+// log is ordered by time, then by entry number.
+type log struct {
+	total   int64
+	number  int64
+	entries []entry
+}
+
+type entry struct {
+	at     int64 // microseconds since 1970
+	number int64
+	before int64 // the sum of all earlier entries
+	amount int64
+	who    quota.Who
+}
+
+// Take implements quota.Ledger.
+func (l *Ledger) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, err := l.advance(a)
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	acc := l.account(a.Account, a.Horizon, now)
+	logs := make([]quota.PoolLog, len(a.Charges))
+	for i, c := range a.Charges {
+		p := acc.pool(c.Pool)
+		p.log.forget(quota.Micros(now.Add(-acc.horizon)))
+		logs[i] = quota.PoolLog{Log: &p.log, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
+	}
+	d, err := quota.Decide(a, now, logs)
+	if err != nil || !d.Allowed {
+		return d, err
+	}
+	for i, c := range a.Charges {
+		if c.Amount > 0 {
+			d.Pools[i].Entry = acc.pool(c.Pool).log.insert(now, c.Amount, a.Who, a.Precision)
+		}
+	}
+	return d, nil
+}
+
+// advance is the ledger's clock: never before the newest entry of the account, since a log is in
+// order. A clock that stepped back by more than quota.MaxClockGap is not to be trusted.
+func (l *Ledger) advance(a quota.Ask) (time.Time, error) {
+	now := l.now()
+	if acc, ok := l.accounts[a.Account]; ok {
+		for _, c := range a.Charges {
+			p, ok := acc.pools[c.Pool]
+			if !ok || len(p.log.entries) == 0 {
+				continue
+			}
+			newest := quota.FromMicros(p.log.entries[len(p.log.entries)-1].at)
+			if newest.Sub(now) > quota.MaxClockGap {
+				return now, fmt.Errorf("%w: its clock says %s, the newest entry is of %s", quota.ErrUnavailable,
+					now.UTC().Format(time.RFC3339), newest.Format(time.RFC3339))
+			}
+			if newest.After(now) {
+				now = newest
+			}
+		}
+	}
+	return now, a.Check(now)
+}
+
+// Refund implements quota.Ledger.
+func (l *Ledger) Refund(_ context.Context, name string, d quota.Decision) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !d.Allowed || l.now().Sub(d.At) > quota.RefundWithin {
+		return fmt.Errorf("%w: refused, or taken at %s", quota.ErrNotRefundable, d.At.Format(time.RFC3339))
+	}
+	acc, ok := l.accounts[name]
+	if !ok {
+		return fmt.Errorf("%w: account %s is empty", quota.ErrNotRefundable, name)
+	}
+	at := make([]int, len(d.Pools))
+	for i, p := range d.Pools {
+		if at[i] = acc.pool(p.Pool).log.find(d.At, p); at[i] < 0 {
+			return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, p.Pool)
+		}
+	}
+	for i, p := range d.Pools {
+		if p.Charged > 0 {
+			acc.pool(p.Pool).log.add(at[i], -p.Charged)
+		}
+	}
+	return nil
+}
+
+// Post implements quota.Ledger.
+func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, err := l.advance(a)
+	if err != nil {
+		return err
+	}
+	if at.After(now) {
+		at = now
+	}
+	acc := l.account(a.Account, a.Horizon, now)
+	if now.Sub(at) >= acc.horizon {
+		return nil
+	}
+	for _, c := range a.Charges {
+		acc.pool(c.Pool).log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
+	}
+	return nil
+}
+
+// Drain implements quota.Ledger.
+func (l *Ledger) Drain(_ context.Context, name, poolName string, until time.Time, used int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := quota.CheckAccount(name); err != nil {
+		return err
+	}
+	p := l.account(name, quota.MinHorizon, l.now()).pool(poolName)
+	p.drainedUntil, p.drainedUsed = until, used
+	return nil
+}
+
+// Spent implements quota.Ledger.
+func (l *Ledger) Spent(_ context.Context, name string, since time.Time) ([]quota.Spent, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	type key struct {
+		pool string
+		who  quota.Who
+	}
+	sums := map[key]int64{}
+	if acc, ok := l.accounts[name]; ok {
+		for name, p := range acc.pools {
+			for _, e := range p.log.entries[p.log.from(quota.Micros(since)):] {
+				sums[key{name, e.who}] += e.amount
+			}
+		}
+	}
+	var out []quota.Spent
+	for k, amount := range sums {
+		if amount > 0 {
+			out = append(out, quota.Spent{Pool: k.pool, Who: k.who, Amount: amount})
+		}
+	}
+	quota.SortSpent(out)
+	return out, nil
+}
+
+// Close implements quota.Ledger.
+func (l *Ledger) Close() error { return nil }
+
+// Accounts is how many accounts are remembered.
+func (l *Ledger) Accounts() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.accounts)
+}
+
+func (l *Ledger) now() time.Time {
+	if l.Now != nil {
+		return l.Now().Truncate(time.Microsecond)
+	}
+	return time.Now().Truncate(time.Microsecond)
+}
+
+// account finds or makes an account, and forgets an idle one or two on the way: the map is walked
+// in random order, so that every idle one is met.
+func (l *Ledger) account(name string, horizon time.Duration, now time.Time) *account {
+	looked := 0
+	for other, acc := range l.accounts {
+		if other != name && now.Sub(acc.used) >= acc.horizon && now.After(acc.lastDrain()) {
+			delete(l.accounts, other)
+		}
+		if looked++; looked == 4 {
+			break
+		}
+	}
+	acc, ok := l.accounts[name]
+	if !ok {
+		if l.accounts == nil {
+			l.accounts = map[string]*account{}
+		}
+		acc = &account{pools: map[string]*pool{}}
+		l.accounts[name] = acc
+	}
+	acc.horizon = max(acc.horizon, horizon)
+	acc.used = now
+	return acc
+}
+
+func (a *account) lastDrain() time.Time {
+	var last time.Time
+	for _, p := range a.pools {
+		if p.drainedUntil.After(last) {
+			last = p.drainedUntil
+		}
+	}
+	return last
+}
+
+func (a *account) pool(name string) *pool {
+	p, ok := a.pools[name]
+	if !ok {
+		p = &pool{}
+		a.pools[name] = p
+	}
+	return p
+}
+
+// Total implements quota.Log.
+func (l *log) Total() int64 { return l.total }
+
+// Before implements quota.Log.
+func (l *log) Before(t int64) (sum, first int64, err error) {
+	if i := l.from(t); i < len(l.entries) {
+		return l.entries[i].before, l.entries[i].at, nil
+	}
+	return l.total, 0, nil
+}
+
+// Reaching implements quota.Log.
+func (l *log) Reaching(c, _ int64) (int64, error) {
+	i := sort.Search(len(l.entries), func(i int) bool { return l.entries[i].before+l.entries[i].amount >= c })
+	if i == len(l.entries) {
+		return 0, fmt.Errorf("%w: sum %d is beyond the log", quota.ErrCorrupt, c)
+	}
+	return l.entries[i].at, nil
+}
+
+// from is the index of the first entry at t or later.
+func (l *log) from(t int64) int {
+	return sort.Search(len(l.entries), func(i int) bool { return l.entries[i].at >= t })
+}
+
+// insert adds an entry in its place and returns its number. With precision, the newest entry of the
+// same spender and step is moved to now and raised instead: it then counts longer, never shorter.
+func (l *log) insert(at time.Time, amount int64, who quota.Who, precision time.Duration) int64 {
+	us := quota.Micros(at)
+	if n := len(l.entries); precision > 0 && n > 0 {
+		if e := &l.entries[n-1]; e.who == who && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
+			e.at, e.amount = us, e.amount+amount
+			l.total += amount
+			return e.number
+		}
+	}
+	l.number++
+	i := l.from(us + 1)
+	before, _, _ := l.Before(us + 1)
+	l.entries = slices.Insert(l.entries, i, entry{at: us, number: l.number, before: before, who: who})
+	l.add(i, amount)
+	return l.number
+}
+
+// add raises entry i by amount, and all sums behind it.
+func (l *log) add(i int, amount int64) {
+	l.entries[i].amount += amount
+	for j := i + 1; j < len(l.entries); j++ {
+		l.entries[j].before += amount
+	}
+	l.total += amount
+}
+
+// find is the index of what a decision wrote, -1 when it is not, or no longer, as it was written.
+func (l *log) find(at time.Time, p quota.PoolState) int {
+	us := quota.Micros(at)
+	for i := l.from(us); i < len(l.entries) && l.entries[i].at == us; i++ {
+		if e := l.entries[i]; e.number == p.Entry && e.amount == p.Charged {
+			return i
+		}
+	}
+	if p.Charged == 0 {
+		return 0
+	}
+	return -1
+}
+
+// forget drops the entries older than t.
+func (l *log) forget(t int64) {
+	l.entries = l.entries[l.from(t):] // append moves what is left once the array is used up
+}

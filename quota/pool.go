@@ -1,0 +1,112 @@
+// Package quota draws the cost of metered calls from one exact ledger.
+//
+// Pool, window, purpose and ceiling are the words: a provider counts pools (units, search calls)
+// over windows (any 24 hours, its own calendar day), and a purpose may use a share of each limit,
+// its ceiling. A Ledger keeps the log and decides; a Governor knows the price list (costs.yaml) and
+// what to do when the ledger cannot answer.
+//
+// Refusal is a value, Decision.Refusal. An error is a broken thing, or a cost that can never fit.
+package quota
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of what costs.yaml may ask for. Amounts stay exact in the double-precision numbers of a
+// Lua script up to 2^53; a limit of 10^12 leaves thousands of windows of room.
+const (
+	MaxLimit  = 1_000_000_000_000
+	MinWindow = time.Second
+	MaxWindow = 32 * 24 * time.Hour
+)
+
+// Pool is something that the provider counts, over each of its windows.
+type Pool struct {
+	Name    string
+	Windows []Window
+}
+
+// Window is a span of time and how much of the pool may be used within it.
+type Window struct {
+	Name   string        // as written: "24h", "day"
+	Length time.Duration // 0 for the provider's calendar day
+	Limit  int64         // 1..MaxLimit
+}
+
+// Day reports whether the window is the provider's calendar day.
+func (w Window) Day() bool { return w.Length == 0 }
+
+// ParseWindow reads "day" or a duration such as "24h", MinWindow..MaxWindow. The limit is left 0.
+func ParseWindow(s string) (Window, error) {
+	if s == "day" {
+		return Window{Name: s}, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return Window{}, fmt.Errorf("window %q is neither day nor a duration like 24h or 60s", s)
+	}
+	if d < MinWindow || d > MaxWindow {
+		return Window{}, fmt.Errorf("window %q is outside %v..%v", s, MinWindow, MaxWindow)
+	}
+	if d%time.Millisecond != 0 {
+		return Window{}, fmt.Errorf("window %q is not a whole number of milliseconds", s)
+	}
+	return Window{Name: s, Length: d}, nil
+}
+
+// Purpose is why quota is spent.
+type Purpose string
+
+// The purposes. Others are refused.
+const (
+	Scheduled Purpose = "scheduled"
+	Refresh   Purpose = "refresh"
+	Backfill  Purpose = "backfill"
+	Manual    Purpose = "manual"
+)
+
+// Purposes lists every purpose, in the order of reports.
+func Purposes() []Purpose { return []Purpose{Scheduled, Refresh, Backfill, Manual} }
+
+// ParsePurpose accepts the known purposes only.
+func ParsePurpose(s string) (Purpose, error) {
+	for _, p := range Purposes() {
+		if s == string(p) {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("%w: purpose %q: use scheduled, refresh, backfill or manual", ErrUnknown, s)
+}
+
+// Share is a part of a limit, in millionths: 95% is 950,000.
+type Share int64
+
+const whole Share = 1_000_000
+
+// ParseShare reads a percentage above 0% and up to 100%, with at most four decimals.
+func ParseShare(s string) (Share, error) {
+	digits, ok := strings.CutSuffix(strings.TrimSpace(s), "%")
+	f, err := strconv.ParseFloat(digits, 64)
+	if !ok || err != nil {
+		return 0, fmt.Errorf("%q is not a percentage like 95%%", s)
+	}
+	millionths := math.Round(f * 10_000)
+	if !(millionths >= 1 && millionths <= float64(whole)) {
+		return 0, fmt.Errorf("%q is outside 0.0001%%..100%%", s)
+	}
+	return Share(millionths), nil
+}
+
+// Of is the share of limit, rounded down.
+func (s Share) Of(limit int64) int64 {
+	// The quotient and the remainder apart: limit*s would overflow near MaxLimit.
+	return limit/int64(whole)*int64(s) + limit%int64(whole)*int64(s)/int64(whole)
+}
+
+func (s Share) String() string {
+	return strconv.FormatFloat(float64(s)/10_000, 'f', -1, 64) + "%"
+}

@@ -1,0 +1,153 @@
+package sqliteledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Refund implements quota.Ledger.
+func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) error {
+	if age := l.Now().Sub(d.At); !d.Allowed || age > quota.RefundWithin {
+		return fmt.Errorf("%w: a take of %s", quota.ErrNotRefundable, d.At.Format(time.RFC3339))
+	}
+	return l.write(ctx, func(t *transaction) error {
+		acc, err := t.account(name)
+		if err != nil {
+			return err
+		}
+		for _, s := range d.Pools {
+			if s.Charged == 0 {
+				continue
+			}
+			p := acc.pool(s.Pool)
+			var amount int64
+			err := t.row(t.sql.amount, p.id, quota.Micros(d.At), s.Entry).Scan(&amount)
+			if errors.Is(err, sql.ErrNoRows) || err == nil && amount != s.Charged {
+				return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, s.Pool)
+			}
+			if err != nil {
+				return l.broken("read", err)
+			}
+			if err := t.add(p, quota.Micros(d.At), s.Entry, -s.Charged); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Post implements quota.Ledger.
+func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
+	return l.write(ctx, func(t *transaction) error {
+		acc, err := t.account(a.Account)
+		if err != nil {
+			return err
+		}
+		now, err := t.advance(a, acc)
+		if err != nil {
+			return err
+		}
+		if at.After(now) {
+			at = now
+		}
+		if err := t.keep(acc, a); err != nil {
+			return err
+		}
+		if quota.Micros(now)-quota.Micros(at) >= acc.horizon {
+			return nil
+		}
+		for _, c := range a.Charges {
+			if err := t.insert(acc.pool(c.Pool), at, c.Amount, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// insert puts an entry in its place in time, with nothing charged yet, and then charges it.
+func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) error {
+	spender, err := t.spender(a.Who)
+	if err != nil {
+		return err
+	}
+	us := quota.Micros(at)
+	before, _, err := (&log{t, p}).Before(us + 1)
+	if err != nil {
+		return err
+	}
+	number := p.number + 1
+	if err := t.exec(t.sql.insert, p.id, us, number, before, 0, spender); err != nil {
+		return err
+	}
+	if err := t.exec(t.sql.advance, p.total, number, max(us, p.newest), p.id); err != nil {
+		return err
+	}
+	p.number = number
+	return t.add(p, us, number, amount)
+}
+
+// add raises one entry by amount, and all sums behind it.
+func (t *transaction) add(p *pool, at, number, amount int64) error {
+	if err := t.exec(t.sql.raise, at, amount, p.id, at, number); err != nil {
+		return err
+	}
+	if err := t.exec(t.sql.shift, amount, p.id, at, number); err != nil {
+		return err
+	}
+	return t.exec(t.sql.total, amount, p.id)
+}
+
+// Drain implements quota.Ledger.
+func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Time, used int64) error {
+	if err := quota.CheckAccount(name); err != nil {
+		return err
+	}
+	return l.write(ctx, func(t *transaction) error {
+		acc, err := t.account(name)
+		if err != nil {
+			return err
+		}
+		if err := t.keep(acc, quota.Ask{Account: name, Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: poolName}}}); err != nil {
+			return err
+		}
+		us := int64(0)
+		if !until.IsZero() {
+			us = quota.Micros(until)
+		}
+		return t.exec(t.sql.drain, us, used, acc.pool(poolName).id)
+	})
+}
+
+// Spent implements quota.Ledger.
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) ([]quota.Spent, error) {
+	rows, err := l.reader.QueryContext(ctx, `
+		SELECT p.name, s.purpose, s.region, s.method, sum(e.amount)
+		FROM accounts a JOIN pools p ON p.account = a.id
+		JOIN entries e ON e.pool = p.id AND e.at >= ?2
+		JOIN spenders s ON s.id = e.spender
+		WHERE a.name = ?1
+		GROUP BY p.id, s.id HAVING sum(e.amount) > 0`, name, quota.Micros(since))
+	if err != nil {
+		return nil, l.broken("read", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var out []quota.Spent
+	for rows.Next() {
+		var s quota.Spent
+		if err := rows.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount); err != nil {
+			return nil, l.broken("read", err)
+		}
+		out = append(out, s)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, l.broken("read", err)
+	}
+	quota.SortSpent(out)
+	return out, nil
+}

@@ -1,0 +1,138 @@
+package sqliteledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// forgetEvery is how many charges of a pool pass between two rounds of deleting what is older than
+// the horizon; a round costs less than the charges do, and entries in wait change no decision.
+const forgetEvery = 64
+
+// Take implements quota.Ledger. An ask that only looks writes nothing and waits for nobody.
+func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
+	looks := true
+	for _, c := range a.Charges {
+		looks = looks && c.Amount == 0
+	}
+	if looks {
+		err = l.read(ctx, func(t *transaction) error { d, err = t.decide(a, false); return err })
+		return d, err
+	}
+	// What can be refused without the file is refused before anything waits.
+	if err := a.Check(l.Now()); err != nil {
+		return quota.Decision{}, err
+	}
+	err = l.write(ctx, func(t *transaction) error { d, err = t.decide(a, true); return err })
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	return d, nil
+}
+
+// decide answers the ask, and with charge writes what it allows.
+func (t *transaction) decide(a quota.Ask, charge bool) (quota.Decision, error) {
+	acc, err := t.account(a.Account)
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	now, err := t.advance(a, acc)
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	logs := make([]quota.PoolLog, len(a.Charges))
+	for i, c := range a.Charges {
+		p := acc.pool(c.Pool)
+		logs[i] = quota.PoolLog{Log: &log{t, p}, DrainedUsed: p.drainedUsed}
+		if p.drainedUntil > 0 {
+			logs[i].DrainedUntil = quota.FromMicros(p.drainedUntil)
+		}
+	}
+	d, err := quota.Decide(a, now, logs)
+	if err != nil || !d.Allowed || !charge {
+		return d, err
+	}
+	if err := t.keep(acc, a); err != nil {
+		return quota.Decision{}, err
+	}
+	for i, c := range a.Charges {
+		if c.Amount == 0 {
+			continue
+		}
+		if d.Pools[i].Entry, err = t.append(acc, acc.pool(c.Pool), now, c.Amount, a); err != nil {
+			return quota.Decision{}, err
+		}
+	}
+	return d, nil
+}
+
+// advance is the ledger's clock: never before the newest entry of a pool that is asked for, since a
+// log is in order, and not trusted when it stands far before it.
+func (t *transaction) advance(a quota.Ask, acc *account) (time.Time, error) {
+	now := t.ledger.Now().UTC().Truncate(time.Microsecond)
+	for _, c := range a.Charges {
+		p := acc.pool(c.Pool)
+		if p.newest == 0 {
+			continue
+		}
+		newest := quota.FromMicros(p.newest)
+		if newest.Sub(now) > quota.MaxClockGap {
+			return now, fmt.Errorf("%w: this machine's clock says %s, but the newest entry in %s is of %s: set the clock, or wait until then",
+				quota.ErrUnavailable, now.Format(time.RFC3339), t.ledger.path, newest.Format(time.RFC3339))
+		}
+		if newest.After(now) {
+			now = newest
+		}
+	}
+	return now, a.Check(now)
+}
+
+// append adds the newest entry of a pool and returns its number.
+func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64, a quota.Ask) (int64, error) {
+	spender, err := t.spender(a.Who)
+	if err != nil {
+		return 0, err
+	}
+	at := quota.Micros(now)
+	if a.Precision > 0 {
+		merged, number, err := t.merge(p, now, amount, spender, a.Precision)
+		if err != nil || merged {
+			return number, err
+		}
+	}
+	number := p.number + 1
+	if err := t.exec(t.sql.insert, p.id, at, number, p.total, amount, spender); err != nil {
+		return 0, err
+	}
+	if number%forgetEvery == 0 {
+		if err := t.exec(t.sql.forget, p.id, at-acc.horizon); err != nil {
+			return 0, err
+		}
+	}
+	return number, t.exec(t.sql.advance, p.total+amount, number, at, p.id)
+}
+
+// merge raises the newest entry and moves it to now, where it is of the same spender and the same
+// step of precision: it then counts longer, never shorter.
+func (t *transaction) merge(p *pool, now time.Time, amount, spender int64, precision time.Duration) (bool, int64, error) {
+	var at, number, by int64
+	err := t.row(t.sql.newest, p.id).Scan(&at, &number, &by)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, 0, nil
+	}
+	if err != nil {
+		return false, 0, t.ledger.broken("read", err)
+	}
+	if by != spender || !quota.FromMicros(at).Truncate(precision).Equal(now.Truncate(precision)) {
+		return false, 0, nil
+	}
+	if err := t.exec(t.sql.raise, quota.Micros(now), amount, p.id, at, number); err != nil {
+		return false, 0, err
+	}
+	return true, number, t.exec(t.sql.advance, p.total+amount, p.number, quota.Micros(now), p.id)
+}

@@ -1,0 +1,78 @@
+package regions
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Plan is the schedules of all jobs.
+type Plan []Schedule
+
+// NewPlan checks the jobs' timing; two jobs of one name are refused.
+func NewPlan(jobs []ingest.Job) (Plan, error) {
+	var p Plan
+	seen := map[string]bool{}
+	for _, job := range jobs {
+		if seen[job.Name] {
+			return nil, fmt.Errorf("two jobs are called %s: give each its own name", job.Name)
+		}
+		seen[job.Name] = true
+		s, err := New(job)
+		if err != nil {
+			return nil, err
+		}
+		p = append(p, s)
+	}
+	return p, nil
+}
+
+// Due is what has to be added to the table of slots at now, when known is the newest due time that
+// the table has of each series: the slots since then, the newest of each series due, the older ones
+// missed, since a chart that was due hours ago can no longer be had. In a series that the table does
+// not know only the latest slot is due. What was due before ingest.KeepFor is not even missed: no
+// report looks back that far.
+func (p Plan) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
+	var out []ingest.Slot
+	for _, s := range p {
+		for i, key := range s.Keys() {
+			latest, ok := s.latest(i, now)
+			newest, seen := known[ingest.Series{Job: s.Job.Name, Key: key}]
+			if !ok || seen && !latest.After(newest) {
+				continue
+			}
+			if seen {
+				from := newest
+				if oldest := now.Add(-ingest.KeepFor); from.Before(oldest) {
+					from = oldest
+				}
+				for _, due := range s.times(i, from, latest.Add(-time.Second)) {
+					out = append(out, s.slot(key, due, ingest.Missed, "nothing ran while it was the newest"))
+				}
+			}
+			out = append(out, s.slot(key, latest, ingest.Due, ""))
+		}
+	}
+	return out
+}
+
+// Next is when anything is next due, after now.
+func (p Plan) Next(now time.Time) time.Time {
+	var next time.Time
+	for _, s := range p {
+		if t := s.Next(now); next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	return next
+}
+
+func (s Schedule) slot(key string, due time.Time, state ingest.State, reason string) ingest.Slot {
+	return ingest.Slot{
+		SlotKey: ingest.SlotKey{Job: s.Job.Name, Key: key, DueAt: due},
+		Kind:    s.Job.Kind,
+		State:   state,
+		Reason:  reason,
+	}
+}

@@ -1,0 +1,53 @@
+// Package regions says which countries are fetched and when: it parses region codes, and turns a job
+// into its slots. It is pure: a schedule is computed, never kept, so the same question about the
+// same instants has the same answer on every machine.
+//
+// robfig/cron parses cron lines and finds their next times. It is not trusted for more: it panics on
+// a bare "TZ=UTC", and a ticker of any kind sleeps through a suspended laptop. What must happen is
+// therefore asked for as Between two instants, and a caller that slept asks for a longer span.
+package regions
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/text/language"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Default is the eight regions that are fetched when a config names none.
+func Default() []ingest.Region {
+	return []ingest.Region{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
+}
+
+// Parse reads one ISO 3166-1 alpha-2 code, in either case.
+func Parse(s string) (ingest.Region, error) {
+	code := strings.ToUpper(strings.TrimSpace(s))
+	r, err := language.ParseRegion(code)
+	if len(code) != 2 || err != nil || !r.IsCountry() {
+		return "", fmt.Errorf("unknown region %q: use ISO 3166 codes of two letters, such as US or GB", s)
+	}
+	if canonical := r.Canonicalize().String(); canonical != code {
+		return "", fmt.Errorf("unknown region %q: did you mean %s?", s, canonical)
+	}
+	return ingest.Region(code), nil
+}
+
+// ParseList reads codes separated by commas; a code given twice is refused.
+func ParseList(s string) ([]ingest.Region, error) {
+	var out []ingest.Region
+	seen := map[ingest.Region]bool{}
+	for field := range strings.SplitSeq(s, ",") {
+		r, err := Parse(field)
+		if err != nil {
+			return nil, err
+		}
+		if seen[r] {
+			return nil, fmt.Errorf("region %s is named twice", r)
+		}
+		seen[r] = true
+		out = append(out, r)
+	}
+	return out, nil
+}
