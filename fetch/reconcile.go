@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -86,7 +87,9 @@ func (r *Reconciler) addDue(ctx context.Context, w Wish, purposes map[ingest.Slo
 		return fmt.Errorf("read the slots: %w", err)
 	}
 	now := r.Now()
-	due := r.Schedule.Due(known, now)
+	due := slices.DeleteFunc(r.Schedule.Due(known, now), func(s ingest.Slot) bool {
+		return w.Series != nil && !slices.Contains(w.Series, s.Series())
+	})
 	if w.Force {
 		for _, s := range w.Series {
 			slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: s.Job, Key: s.Key, DueAt: now.UTC().Truncate(time.Second)}, Kind: r.Jobs[s.Job].Kind, State: ingest.Due}

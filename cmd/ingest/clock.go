@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -10,20 +11,28 @@ import (
 // from there. A moved clock never meets a quota that counts: only a loopback upstream and the SQLite
 // ledger take it.
 type clock struct {
-	offset time.Duration
+	offset atomic.Int64 // nanoseconds
 	moved  bool
 }
 
-func newClock() (clock, error) {
+func newClock() (*clock, error) {
+	c := &clock{}
 	s := os.Getenv("INGEST_NOW")
 	if s == "" {
-		return clock{}, nil
+		return c, nil
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return clock{}, badConfig(fmt.Errorf("INGEST_NOW=%q is not an RFC 3339 time such as 2026-11-01T00:00:00Z", s))
+		return nil, badConfig(fmt.Errorf("INGEST_NOW=%q is not an RFC 3339 time such as 2026-11-01T00:00:00Z", s))
 	}
-	return clock{offset: time.Until(t), moved: true}, nil
+	c.move(t)
+	return c, nil
 }
 
-func (c clock) now() time.Time { return time.Now().Add(c.offset).Round(0) }
+// move sets the clock; it runs on from there.
+func (c *clock) move(t time.Time) {
+	c.offset.Store(int64(time.Until(t)))
+	c.moved = true
+}
+
+func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())).Round(0) }

@@ -14,7 +14,7 @@ type app struct {
 	stdout, stderr io.Writer
 	flags          flags
 	cfg            *config
-	clock          clock
+	clock          *clock
 	started        bool // past the arguments: an error is no longer one of usage
 }
 

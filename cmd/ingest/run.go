@@ -83,47 +83,22 @@ func (a *app) reconcile(ctx context.Context, wish fetch.Wish) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
 	}
-	plan, err := a.plan()
+	w, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
-	up, err := a.upstream(ctx)
-	if err != nil {
-		return err
-	}
-	tariff, err := a.tariff()
-	if err != nil {
-		return err
-	}
+	defer w.close()
 	now := a.clock.now()
-	price, err := priceOf(plan, up, tariff, now, now.Add(24*time.Hour))
+	price, err := priceOf(w.plan, w.upstream, w.governor.Tariff, now, now.Add(24*time.Hour))
 	if err != nil {
 		return err
 	}
-	if err := price.fits(tariff); err != nil {
+	if err := price.fits(w.governor.Tariff); err != nil {
 		a.say("ingest: warning: %v", err)
 	}
-	s, err := a.store(ctx, up.Host())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }()
-	g, closeLedger, err := a.governor(ctx)
-	if err != nil {
-		return err
-	}
-	defer closeLedger()
-
-	r := &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{}, Schedule: plan, Slots: s, Sink: s, Library: s, Upstream: up, Quota: g,
-		Explain: g.Explain, Owner: owner(), Now: a.clock.now, Log: a.log(),
-	}
-	for _, job := range a.cfg.jobs {
-		r.Jobs[job.Name] = job
-	}
-	worked, err := r.Run(ctx, wish)
+	worked, err := w.reconciler(a).Run(ctx, wish)
 	sum := summarise(worked, err)
-	sum.next = plan.Next(a.clock.now())
+	sum.next = w.plan.Next(a.clock.now())
 	return a.reportRun(sum, err)
 }
 

@@ -116,6 +116,52 @@ func (a *app) governor(ctx context.Context) (*quota.Governor, func(), error) {
 	return g, func() { _ = remote.Close(); closeAll() }, nil
 }
 
+// works is everything that a pass needs, opened.
+type works struct {
+	plan     regions.Plan
+	upstream *youtube.Client
+	store    *store.Store
+	governor *quota.Governor
+	close    func()
+}
+
+// open opens it all, or nothing: what needs no file is checked before a file is made.
+func (a *app) open(ctx context.Context) (*works, error) {
+	plan, err := a.plan()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.tariff(); err != nil {
+		return nil, err
+	}
+	up, err := a.upstream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.store(ctx, up.Host())
+	if err != nil {
+		return nil, err
+	}
+	g, closeLedger, err := a.governor(ctx)
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return &works{plan, up, s, g, func() { closeLedger(); _ = s.Close() }}, nil
+}
+
+func (w *works) reconciler(a *app) *fetch.Reconciler {
+	r := &fetch.Reconciler{
+		Jobs: map[string]ingest.Job{}, Schedule: w.plan, Slots: w.store, Sink: w.store, Library: w.store,
+		Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
+		Owner: owner(), Now: a.clock.now, Log: a.log(),
+	}
+	for _, job := range a.cfg.jobs {
+		r.Jobs[job.Name] = job
+	}
+	return r
+}
+
 // checkClock refuses a moved clock where it could meet a quota that counts.
 func (a *app) checkClock(ctx context.Context) error {
 	if !a.clock.moved {

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/store"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "See it work: no key, no server, under a minute",
+		Long: `demo runs the real thing against a stand-in upstream in this process, with a clock that it moves: eight
+staggered slots, a quota that somebody else uses up, a clean stop, a dear call refused while the
+ledger is down, a search and the report. It keeps what it fetched, and says where.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
+	}
+}
+
+// demo is the state of the walk through.
+type demo struct {
+	*app
+	works *works
+	sim   *youtubesim.Server
+	start time.Time // the first slot
+}
+
+const demoInterval = 30 * time.Minute
+
+func (a *app) demo(ctx context.Context) (err error) {
+	// What is set up for the real thing must not leak into the walk.
+	a.cfg.jobs, a.cfg.costs, a.cfg.costTable, a.cfg.account, a.cfg.ledger = defaultJobs()[:1], "", "", "default", "sqlite"
+	if a.cfg.data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
+		return fmt.Errorf("make a data directory: %w", err)
+	}
+	d := &demo{app: a, start: time.Now().Add(-3 * demoInterval).Truncate(demoInterval)}
+	a.clock.move(d.start)
+	if d.sim, err = youtubesim.New(youtubesim.Options{Seed: 1, Now: a.clock.now}); err != nil {
+		return err
+	}
+	serveCtx, stop := context.WithCancel(ctx)
+	url, wait, err := serve(serveCtx, "127.0.0.1:0", d.sim)
+	if err != nil {
+		stop()
+		return err
+	}
+	defer func() { stop(); _ = wait() }()
+	a.cfg.upstreamURL = url
+	if d.works, err = a.open(ctx); err != nil {
+		return err
+	}
+	defer d.works.close()
+
+	d.print("Eight regions, one quota of 10,000 units a day, no key: a stand-in upstream in")
+	d.print("this process, and a clock that this demo moves. Data: %s", a.cfg.data)
+	for _, step := range []func(context.Context) error{d.slots, d.neighbour, d.refusal, d.ledgerDown, d.search, d.report} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	d.print("\nNext:")
+	d.print("  ingest search football --data %s", a.cfg.data)
+	d.print("  ingest slots --data %s", a.cfg.data)
+	d.print("  ingest run --key-file youtube.key     # the real thing")
+	return nil
+}
+
+func (d *demo) print(format string, args ...any) { fmt.Fprintf(d.stdout, format+"\n", args...) }
+
+// slots steps the clock over one slot of each region.
+func (d *demo) slots(ctx context.Context) error {
+	d.print("\n1. Eight regions, each at its own time: never eight bursts at once")
+	for _, key := range d.works.plan[0].Between(d.start.Add(-time.Second), d.start.Add(demoInterval-time.Second)) {
+		d.clock.move(key.DueAt)
+		if _, err := d.pass(ctx, key.Series()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass runs one series and prints how it ended.
+func (d *demo) pass(ctx context.Context, s ingest.Series) ([]ingest.Slot, error) {
+	worked, err := d.works.reconciler(d.app).Run(ctx, fetch.Wish{Series: []ingest.Series{s}})
+	for _, slot := range worked {
+		d.print("   %s  %s  %-7s %d pages, %3d videos, %d units", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State, slot.Pages, slot.Videos, slot.Units)
+	}
+	return worked, err
+}
+
+// neighbour is the colleague's script of every post-mortem: it searches, and a search costs 100. It
+// asks the same ledger, as any tool should, and leaves the schedule six units.
+func (d *demo) neighbour(ctx context.Context) error {
+	const searches, lists = 94, 62
+	for i := range searches + lists {
+		method, path := "search.list", "search?part=snippet&q=football"
+		if i >= searches {
+			method, path = "videos.list", "videos?part=id&chart=mostPopular"
+		}
+		decision, err := d.works.governor.Take(ctx, quota.Request{Method: method, Purpose: quota.Manual})
+		if err != nil {
+			return err
+		}
+		if !decision.Allowed {
+			return fmt.Errorf("the demo's own call was refused: %v", decision.Refusal)
+		}
+		if err := d.call(ctx, path); err != nil {
+			return err
+		}
+	}
+	d.print("\n2. A colleague's script makes %d searches (100 units each) and %d look-ups,", searches, lists)
+	d.print("   drawn from the same ledger: ingest quota take search.list")
+	return nil
+}
+
+func (d *demo) call(ctx context.Context, path string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.cfg.upstreamURL+"youtube/v3/"+path, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the stand-in answered %s", answer.Status)
+	}
+	return nil
+}
+
+// refusal is the next round, with too little left for it.
+func (d *demo) refusal(ctx context.Context) error {
+	d.print("\n3. The next round stops cleanly: what came in is kept, nobody gets a 403")
+	var reason string
+	for _, key := range d.works.plan[0].Between(d.start.Add(demoInterval-time.Second), d.start.Add(demoInterval+demoInterval/4)) {
+		d.clock.move(key.DueAt)
+		worked, err := d.pass(ctx, key.Series())
+		if err != nil {
+			return err
+		}
+		for _, slot := range worked {
+			if slot.State == ingest.Stopped {
+				reason = slot.Reason
+			}
+		}
+	}
+	if reason == "" {
+		return errors.New("the demo expected a refusal and saw none")
+	}
+	for _, part := range strings.Split(reason, "; ") {
+		d.print("   %s", part)
+	}
+	return nil
+}
+
+// ledgerDown asks a ledger that is not there: a port of this machine where nobody listens.
+func (d *demo) ledgerDown(ctx context.Context) error {
+	d.print("\n4. The ledger is down: the cheap call goes on, the dear one fails closed")
+	gone, err := redisledger.Open(ctx, "redis://127.0.0.1:1/0", redisledger.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = gone.Close() }()
+	g := *d.works.governor
+	g.Ledger, g.Log = gone, nil
+	cheap, err := g.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Manual})
+	if err != nil || !cheap.Degraded {
+		return fmt.Errorf("the demo expected the cheap call to go on: %w", err)
+	}
+	if err := d.call(ctx, "videos?part=id&chart=mostPopular"); err != nil {
+		return err
+	}
+	d.print("   videos.list  1 unit     goes on, counted in the journal, posted afterwards")
+	_, err = g.Take(ctx, quota.Request{Method: "search.list", Purpose: quota.Manual})
+	if !errors.Is(err, quota.ErrClosed) {
+		return fmt.Errorf("the demo expected the dear call to fail closed, not: %w", err)
+	}
+	d.print("   search.list  100 units  failed closed (exit 69)")
+	return nil
+}
+
+// search looks for a word of a chart's first title, in two scripts.
+func (d *demo) search(ctx context.Context) error {
+	d.print("\n5. What came in is searched for free, in any script")
+	for _, of := range []struct {
+		region ingest.Region
+		script *unicode.RangeTable
+	}{{"US", unicode.Latin}, {"IN", unicode.Devanagari}} {
+		chart, err := d.works.store.Chart(ctx, of.region, time.Time{}, false)
+		if err != nil {
+			return err
+		}
+		word := longestWord(chart.Items, of.script)
+		found, err := d.works.store.Search(ctx, store.Query{Text: word, Region: of.region, Limit: 2})
+		if err != nil {
+			return err
+		}
+		d.print("   ingest search %s --region %s", word, of.region)
+		for _, i := range found.Items {
+			d.print("     %s %s", pad(i.Video.ID, 12), fit(i.Video.Title, 60))
+		}
+	}
+	return nil
+}
+
+// longestWord is the longest word of the first title that has one in the script.
+func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
+	longest := ""
+	for _, p := range chart {
+		for _, word := range strings.FieldsFunc(p.Video.Title, func(r rune) bool { return !unicode.In(r, script, unicode.Mn, unicode.Mc) }) {
+			if len(word) > len(longest) {
+				longest = word
+			}
+		}
+		if longest != "" {
+			return longest
+		}
+	}
+	return longest
+}
+
+// report comes back to the ledger, which first learns what went out without it.
+func (d *demo) report(ctx context.Context) error {
+	d.print("\n6. The ledger is back; its count is the upstream's")
+	if _, err := d.works.governor.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); err != nil {
+		return err
+	}
+	r, err := d.works.governor.Report(ctx)
+	if err != nil {
+		return err
+	}
+	counted := d.sim.Ledger()
+	for _, p := range r.Pools {
+		for _, w := range p.Windows {
+			if w.Window.Day() {
+				d.print("   %-7s %6s used by the ledger, %6s counted by the upstream, limit %s",
+					p.Pool, thousands(w.Used), thousands(counted.Today[p.Pool]), thousands(p.Limit))
+			}
+			if w.Used != counted.Units[p.Pool] {
+				return fmt.Errorf("the ledger counts %d %s, the upstream %d", w.Used, p.Pool, counted.Units[p.Pool])
+			}
+		}
+	}
+	d.print("   refused by the upstream: %d", counted.Refused["units"]+counted.Refused["search"])
+	return nil
+}

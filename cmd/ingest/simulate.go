@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+func (a *app) simulateCommand() *cobra.Command {
+	var o youtubesim.Options
+	var listen string
+	var limits, faults []string
+	cmd := &cobra.Command{
+		Use:   "simulate",
+		Short: "A stand-in for the YouTube Data API that counts for itself",
+		Long: `simulate serves the YouTube Data API v3 on this machine, without a key. It charges calls to limits and
+a Pacific day of its own, and says at /sim/ledger what arrived: the judge of every quota claim. The
+first line it prints holds its URL. It serves a generated catalogue in many scripts, or recorded
+charts. It ends with SIGTERM or Ctrl-C.
+
+` + youtubesim.FaultHelp,
+		Example: "  ingest simulate --listen 127.0.0.1:8099 --limit units=40\n" +
+			"  ingest run --upstream-url http://127.0.0.1:8099/",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if o.Limits, err = parseLimits(limits); err != nil {
+				return usageError{err}
+			}
+			for _, f := range faults {
+				fault, err := youtubesim.ParseFault(f)
+				if err != nil {
+					return usageError{fmt.Errorf("--fault: %w", err)}
+				}
+				o.Faults = append(o.Faults, fault)
+			}
+			o.CostTable, o.Now = a.cfg.costTable, a.clock.now
+			server, err := youtubesim.New(o)
+			if err != nil {
+				return badConfig(err)
+			}
+			return a.simulate(cmd.Context(), listen, o.Seed, server)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`; port 0 picks a free one")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated catalogue")
+	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of recorded charts, XX.csv or XX.csv.gz per region")
+	f.StringVar(&o.Day, "day", "", "which `day` of the recorded charts, YYYY-MM-DD")
+	f.StringArrayVar(&limits, "limit", nil, "limit of a pool per Pacific day, such as `units=40`; repeatable")
+	f.IntVar(&o.PerMinute, "per-minute", 0, "at most `N` calls in any minute; 0: no such limit")
+	f.StringArrayVar(&faults, "fault", nil, "a `fault`, such as 503@3 or html502:10%; repeatable")
+	f.DurationVar(&o.Latency, "latency", 0, "how long every answer takes")
+	return cmd
+}
+
+// parseLimits reads units=40; whether there is such a pool is for the stand-in to say.
+func parseLimits(list []string) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, s := range list {
+		pool, n, ok := strings.Cut(s, "=")
+		limit, err := strconv.ParseInt(n, 10, 64)
+		if !ok || pool == "" || err != nil || limit < 0 {
+			return nil, fmt.Errorf("--limit %q is not of the form units=40", s)
+		}
+		out[pool] = limit
+	}
+	return out, nil
+}
+
+func (a *app) simulate(ctx context.Context, listen string, seed uint64, server *youtubesim.Server) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil || !loopback("http://"+net.JoinHostPort(host, "0")) {
+		return usageError{fmt.Errorf("--listen %q is not a loopback address such as 127.0.0.1:8099: the stand-in is for this machine only", listen)}
+	}
+	url, wait, err := serve(ctx, listen, server)
+	if err != nil {
+		return err
+	}
+	err = a.printJSON(struct {
+		URL  string `json:"url"`
+		Seed uint64 `json:"seed"`
+	}{url, seed})
+	a.say("the stand-in listens at %s; what it counted is at %ssim/ledger", url, url)
+	var ended signalled
+	if waitErr := wait(); !errors.As(waitErr, &ended) {
+		err = errors.Join(err, waitErr)
+	}
+	return err // a signal is how a stand-in ends: exit 0
+}
+
+// serve answers at a loopback address until ctx is done; wait returns why it ended.
+func serve(ctx context.Context, listen string, h http.Handler) (url string, wait func() error, err error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return "", nil, codeError{exitError, fmt.Errorf("listen: %w: is another program there? --listen 127.0.0.1:0 picks a free port", err)}
+	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	wait = func() error {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("serve: %w", err)
+		case <-ctx.Done():
+		}
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if s.Shutdown(stopCtx) != nil {
+			_ = s.Close()
+		}
+		<-ended
+		return context.Cause(ctx)
+	}
+	return "http://" + l.Addr().String() + "/", wait, nil
+}

@@ -1,0 +1,282 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+func fails(v fetch.Verdict) error {
+	return &fetch.Error{Verdict: v, Method: "videos.list", Err: errors.New("the upstream said " + string(v))}
+}
+
+// on answers so many calls, from the first, with a verdict.
+func on(v fetch.Verdict, calls int) func(context.Context, int) error {
+	return func(_ context.Context, n int) error {
+		if n <= calls {
+			return fails(v)
+		}
+		return nil
+	}
+}
+
+func TestEveryPageIsOneTake(t *testing.T) {
+	b := newBench(t, 1000, "US", "GB")
+	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	if err != nil || states(worked) != "US done 4; GB done 4; " {
+		t.Fatalf("%s %v", states(worked), err)
+	}
+	if len(b.upstream.calls) != 8 || b.used(t) != 8 || worked[0].Units != 4 {
+		t.Errorf("%d calls, %d units used, %d in the slot: want 8, 8, 4", len(b.upstream.calls), b.used(t), worked[0].Units)
+	}
+	worked, err = b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	if err != nil || len(worked) != 0 || len(b.upstream.calls) != 8 {
+		t.Errorf("a second run of the same slots: %s, %d calls, %v", states(worked), len(b.upstream.calls), err)
+	}
+}
+
+func TestARefusalKeepsWhatCameInAndSaysWhen(t *testing.T) {
+	b := newBench(t, 6, "US", "GB", "DE")
+	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	if err != nil || states(worked) != "US done 4; GB stopped 2; DE stopped 0; " {
+		t.Fatalf("%s %v", states(worked), err)
+	}
+	if len(b.upstream.calls) != 6 {
+		t.Errorf("%d calls left, want the 6 that fit", len(b.upstream.calls))
+	}
+	gb := worked[1]
+	if !strings.Contains(gb.Reason, "6 of 6 used in window 24h") || !gb.RetryAt.Equal(start.Add(24*time.Hour+30*time.Second)) {
+		t.Errorf("reason %q, retry at %s", gb.Reason, gb.RetryAt)
+	}
+	if len(b.table.pages[gb.SlotKey]) != 2 {
+		t.Errorf("%d pages kept, want 2", len(b.table.pages[gb.SlotKey]))
+	}
+}
+
+func TestAStoppedSlotGoesOnWhereItWas(t *testing.T) {
+	for _, c := range []struct {
+		later time.Duration
+		calls string
+	}{
+		{5 * time.Minute, "US-3 US-4"},          // the chart is young: at its token
+		{11 * time.Minute, "US US-2 US-3 US-4"}, // it has moved on: from page 1
+	} {
+		b := newBench(t, 2, "US")
+		if worked, _ := b.run.Run(t.Context(), fetch.Wish{Series: b.series}); states(worked) != "US stopped 2; " {
+			t.Fatal(states(worked))
+		}
+		for p := range b.governor.Tariff.Pools {
+			for w := range b.governor.Tariff.Pools[p].Windows {
+				b.governor.Tariff.Pools[p].Windows[w].Limit = 100
+			}
+		}
+		b.now, b.upstream.calls = start.Add(c.later), nil
+		worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+		if err != nil || states(worked) != "US done 4; " || strings.Join(b.upstream.calls, " ") != c.calls {
+			t.Errorf("after %v: %s, calls %v, %v; want %s", c.later, states(worked), b.upstream.calls, err, c.calls)
+		}
+		if worked[0].Videos != 4 {
+			t.Errorf("after %v: %d videos, want 4", c.later, worked[0].Videos)
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		verdict fetch.Verdict
+		first   int // calls answered so
+		want    string
+		calls   int
+		used    int64
+		ends    error
+	}{
+		// One failing answer in front of a chart of four pages.
+		{fetch.Broken, 1, "US done 4; GB done 4; ", 9, 9, nil},
+		{fetch.Burst, 3, "US done 4; GB done 4; ", 11, 11, nil},
+		{fetch.Unsent, 3, "US done 4; GB done 4; ", 11, 8, nil},
+		{fetch.NoChart, 1, "US skipped 0; GB done 4; ", 5, 5, nil},
+		{fetch.BadRegion, 1, "US failed 0; GB done 4; ", 5, 5, nil},
+		{fetch.Rejected, 1, "US failed 0; GB done 4; ", 5, 5, nil},
+		{fetch.BadToken, 1, "US failed 0; GB done 4; ", 5, 5, nil},
+		// More than a call's share.
+		{fetch.Broken, 4, "US failed 0; GB done 4; ", 8, 8, nil},
+		{fetch.Unsent, 99, "US due 0; ", 4, 0, fails(fetch.Unsent)},
+		{fetch.BadKey, 99, "US due 0; ", 1, 1, fails(fetch.BadKey)},
+		// Spent: one call, and never a second one for any region.
+		{fetch.Spent, 99, "US stopped 0; GB stopped 0; ", 1, 1, nil},
+	} {
+		t.Run(fmt.Sprintf("%s %d times", c.verdict, c.first), func(t *testing.T) {
+			b := newBench(t, 1000, "US", "GB")
+			b.upstream.answer = on(c.verdict, c.first)
+			worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+			var call *fetch.Error
+			if (err != nil) != (c.ends != nil) || c.ends != nil && (!errors.As(err, &call) || call.Verdict != c.verdict) {
+				t.Errorf("ended with %v, want %v", err, c.ends)
+			}
+			if states(worked) != c.want || len(b.upstream.calls) != c.calls || b.used(t) != c.used {
+				t.Errorf("%s %d calls, %d used; want %s %d, %d", states(worked), len(b.upstream.calls), b.used(t), c.want, c.calls, c.used)
+			}
+			for _, s := range worked {
+				if s.State != ingest.Done && s.Reason == "" {
+					t.Errorf("%s is %s without a reason", s.Key, s.State)
+				}
+			}
+		})
+	}
+}
+
+func TestASpentPoolStaysClosedUntilTheProvidersMidnight(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	b.upstream.answer = on(fetch.Spent, 1)
+	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	midnight := time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC) // in Los Angeles
+	if err != nil || states(worked) != "US stopped 0; " || !worked[0].RetryAt.Equal(midnight) {
+		t.Fatalf("%s retry at %s, %v; want %s", states(worked), worked[0].RetryAt, err, midnight)
+	}
+	b.now = midnight.Add(-time.Millisecond)
+	if worked, _ = b.run.Run(t.Context(), fetch.Wish{Series: b.series}); states(worked) != "US stopped 0; " || len(b.upstream.calls) != 1 {
+		t.Fatalf("before midnight: %s %d calls", states(worked), len(b.upstream.calls))
+	}
+	b.now = midnight
+	if worked, _ = b.run.Run(t.Context(), fetch.Wish{Series: b.series}); states(worked) != "US done 4; " {
+		t.Fatalf("at midnight: %s", states(worked))
+	}
+}
+
+func TestABadTokenRestartsThePassOnce(t *testing.T) {
+	for _, c := range []struct {
+		bad  []int // calls that the upstream answers with a bad token
+		want string
+	}{
+		{[]int{3}, "US done 4; "},
+		{[]int{3, 6}, "US failed 3; "},
+	} {
+		b := newBench(t, 1000, "US")
+		b.upstream.answer = func(_ context.Context, n int) error {
+			for _, bad := range c.bad {
+				if n == bad {
+					return fails(fetch.BadToken)
+				}
+			}
+			return nil
+		}
+		worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+		if err != nil || !strings.HasPrefix(states(worked), strings.TrimSuffix(c.want, "3; ")) {
+			t.Errorf("bad tokens %v: %s %v, want %s", c.bad, states(worked), err, c.want)
+		}
+		if worked[0].State == ingest.Done && worked[0].Videos != 4 {
+			t.Errorf("%d videos after a restart, want 4", worked[0].Videos)
+		}
+	}
+}
+
+// A signal in the middle of a call: the call is paid for, so its page is kept; the next run goes on.
+func TestAnEndingRunKeepsThePageInFlight(t *testing.T) {
+	b := newBench(t, 1000, "US", "GB")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := errors.New("SIGTERM")
+	b.upstream.answer = func(call context.Context, n int) error {
+		if n == 2 {
+			cancel(ended)
+			return call.Err()
+		}
+		return nil
+	}
+	worked, err := b.run.Run(ctx, fetch.Wish{Series: b.series})
+	if !errors.Is(err, ended) || states(worked) != "US due 2; " || len(b.table.pages[worked[0].SlotKey]) != 2 {
+		t.Fatalf("%s %v, %d pages kept", states(worked), err, len(b.table.pages[worked[0].SlotKey]))
+	}
+	b.upstream.answer = nil
+	worked, err = b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	if err != nil || states(worked) != "US done 4; GB done 4; " || b.used(t) != 8 {
+		t.Errorf("%s %v, %d used: want both done for 8 units", states(worked), err, b.used(t))
+	}
+}
+
+// A machine that sleeps between the take and the call must not send it: the windows cover a call for
+// the grace only.
+func TestATakeThatIsTooOldIsTakenAnew(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	b.run.Quota = sleepy{b.governor, b}
+	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series, Pages: 1})
+	if err != nil || states(worked) != "US done 1; " || b.used(t) != 1 || worked[0].Units != 1 {
+		t.Errorf("%s %v, %d used, %d in the slot; want one unit", states(worked), err, b.used(t), worked[0].Units)
+	}
+}
+
+// sleepy suspends the process behind its first take.
+type sleepy struct {
+	*quota.Governor
+	b *bench
+}
+
+func (s sleepy) Take(ctx context.Context, r quota.Request) (quota.Decision, error) {
+	d, err := s.Governor.Take(ctx, r)
+	if s.b.now.Equal(start) {
+		s.b.now = start.Add(time.Minute)
+	}
+	return d, err
+}
+
+func TestAFencedPassChangesNothing(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	b.table.fenced = true
+	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	if err != nil || len(worked) != 0 || len(b.table.pages) != 0 {
+		t.Errorf("%s %v, %d pages", states(worked), err, len(b.table.pages))
+	}
+}
+
+func TestALedgerThatIsDownEndsTheRunAndKeepsTheSlot(t *testing.T) {
+	b := newBench(t, 1000, "US", "GB")
+	b.ledger.Now = func() time.Time { return b.now }
+	down := quota.ErrUnavailable
+	b.run.Quota = broken{down}
+	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	if !errors.Is(err, down) || states(worked) != "US due 0; " || len(b.upstream.calls) != 0 {
+		t.Errorf("%s %v, %d calls", states(worked), err, len(b.upstream.calls))
+	}
+}
+
+type broken struct{ err error }
+
+func (b broken) Take(context.Context, quota.Request) (quota.Decision, error) {
+	return quota.Decision{}, b.err
+}
+func (b broken) Refund(context.Context, quota.Decision) error        { return b.err }
+func (b broken) Drain(context.Context, quota.Decision, string) error { return b.err }
+
+func TestARefreshDeletesEvenWithoutQuota(t *testing.T) {
+	for _, c := range []struct {
+		limit int64
+		want  ingest.State
+		calls int
+	}{{100, ingest.Done, 2}, {1, ingest.Stopped, 1}} {
+		b := newBench(t, c.limit)
+		b.table.stale = [][]string{make([]string, 50), make([]string, 7)}
+		slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: start}, Kind: ingest.KindRefresh, State: ingest.Due}
+		b.run.Schedule = schedule{slot}
+		worked, err := b.run.Run(t.Context(), fetch.Wish{Series: []ingest.Series{slot.Series()}})
+		if err != nil || len(worked) != 1 || worked[0].State != c.want || b.table.swept != 1 || len(b.upstream.calls) != c.calls {
+			t.Errorf("limit %d: %s %v, swept %d times, %d calls", c.limit, states(worked), err, b.table.swept, len(b.upstream.calls))
+		}
+	}
+}
+
+func TestAForcedRunIsManual(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	if _, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series, Force: true, Pages: 1}); err != nil {
+		t.Fatal(err)
+	}
+	spent, err := b.ledger.Spent(t.Context(), "default", start.Add(-time.Hour))
+	if err != nil || len(spent) == 0 || spent[0].Who.Purpose != quota.Manual {
+		t.Errorf("%v %v, want the forced slot spent as manual", spent, err)
+	}
+}

@@ -1,0 +1,87 @@
+package youtube
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// BaseURLError is a base URL that the key must not be sent to.
+type BaseURLError struct {
+	URL    string // scheme and host only: the rest may hold what must not be shown; "" without them
+	Reason string
+}
+
+func (e *BaseURLError) Error() string {
+	const try = "Try: https://host/ or http://127.0.0.1:PORT/"
+	if e.URL == "" {
+		return fmt.Sprintf("upstream URL: %s. %s", e.Reason, try)
+	}
+	return fmt.Sprintf("upstream URL %q: %s. %s", e.URL, e.Reason, try)
+}
+
+// parseBaseURL accepts https to any host and http to this machine, and returns it with the path
+// "/" and without a default port.
+func parseBaseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		// A *url.Error quotes the whole URL; what it wraps names the fault.
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err
+		}
+		return nil, &BaseURLError{Reason: "not a URL: " + err.Error()}
+	}
+	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	refuse := func(reason string) (*url.URL, error) {
+		e := &BaseURLError{Reason: reason}
+		if scheme != "" && host != "" {
+			e.URL = scheme + "://" + host
+		}
+		return nil, e
+	}
+	switch {
+	case scheme != "https" && scheme != "http":
+		return refuse("must begin with https://, or with http:// for a loopback address")
+	case u.Hostname() == "":
+		return refuse("names no host")
+	case u.User != nil:
+		return refuse("must not hold a user name or password")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return refuse("must not hold a query or fragment")
+	case u.Path != "" && u.Path != "/":
+		return refuse("must not hold a path")
+	case scheme == "http" && !isLoopback(u.Hostname()):
+		return refuse("http would send the key in clear over the network")
+	}
+	if port := map[string]string{"https": ":443", "http": ":80"}[scheme]; strings.HasSuffix(host, port) {
+		host = strings.TrimSuffix(host, port)
+	}
+	return &url.URL{Scheme: scheme, Host: strings.TrimSuffix(host, ":"), Path: "/"}, nil
+}
+
+// isLoopback reports whether host, without a port, is this machine: localhost, 127.0.0.0/8 or ::1,
+// in their usual spelling only.
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// checkKey wants a key for every host but this machine, and one that a header can carry unchanged.
+func checkKey(key ingest.Secret, base *url.URL) error {
+	if key.IsZero() && !isLoopback(base.Hostname()) {
+		return ErrNoKey
+	}
+	for _, r := range key.Reveal() {
+		if r <= ' ' || r > '~' {
+			return ErrKey
+		}
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package youtube_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/youtube"
+)
+
+// shared lists recorded answers, or skips where this checkout has none.
+func shared(t *testing.T, pattern string) []string {
+	t.Helper()
+	dir := filepath.Join("..", "..", "..", "shared", "data", "recorded")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("../shared absent: %v", err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no %s: %v", pattern, err)
+	}
+	return files
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestRecordedVideosKeepEveryStoredField(t *testing.T) {
+	lists, videos := 0, 0
+	for _, name := range shared(t, "videos/*.json") {
+		body := readFile(t, name)
+		var raw map[string]any
+		if err := json.Unmarshal([]byte(body), &raw); err != nil {
+			t.Fatal(err)
+		}
+		if raw["kind"] != "youtube#videoListResponse" {
+			continue
+		}
+		c, _ := serve(t, respond(http.StatusOK, body))
+		page, err := c.Chart("US", "", "").Do(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		items := raw["items"].([]any)
+		if next, _ := raw["nextPageToken"].(string); page.Next != next || len(page.Videos) != len(items) {
+			t.Errorf("%s: %d videos, next %q", name, len(page.Videos), page.Next)
+			continue
+		}
+		lists++
+		for i, v := range page.Videos {
+			videos++
+			if want := fromRaw(t, items[i]); !reflect.DeepEqual(v, want) {
+				t.Errorf("%s, item %d:\n got %+v\nwant %+v", name, i, v, want)
+			}
+		}
+	}
+	t.Logf("%d lists, %d videos", lists, videos)
+	if lists == 0 || videos == 0 {
+		t.Error("nothing was compared")
+	}
+}
+
+// fromRaw reads a video from generic JSON, independently of the adapter's structs.
+func fromRaw(t *testing.T, item any) ingest.Video {
+	t.Helper()
+	at := func(path string) any {
+		v := item
+		for key := range strings.SplitSeq(path, ".") {
+			m, _ := v.(map[string]any)
+			v = m[key]
+		}
+		return v
+	}
+	text := func(path string) string { s, _ := at(path).(string); return s }
+	number := func(path string) *int64 {
+		s, ok := at(path).(string)
+		if !ok {
+			return nil
+		}
+		var n int64
+		if _, err := fmt.Sscan(s, &n); err != nil {
+			t.Fatal(err)
+		}
+		return &n
+	}
+	v := ingest.Video{
+		ID: text("id"), Title: text("snippet.title"), Channel: text("snippet.channelTitle"),
+		ChannelID: text("snippet.channelId"), Category: text("snippet.categoryId"),
+		Language: text("snippet.defaultLanguage"),
+		Views:    number("statistics.viewCount"), Likes: number("statistics.likeCount"), Comments: number("statistics.commentCount"),
+	}
+	if v.Language == "" {
+		v.Language = text("snippet.defaultAudioLanguage")
+	}
+	for _, size := range []string{"default", "medium", "high", "standard", "maxres"} {
+		if url := text("snippet.thumbnails." + size + ".url"); url != "" {
+			v.Thumbnail = url
+		}
+	}
+	published, err := time.Parse("2006-01-02T15:04:05.999999999Z", text("snippet.publishedAt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.PublishedAt = published
+	if text("contentDetails.duration") != "" {
+		t.Fatal("the recordings have no durations; compare them here once they do")
+	}
+	if tags, ok := at("snippet.tags").([]any); ok {
+		for _, tag := range tags {
+			v.Tags = append(v.Tags, tag.(string))
+		}
+	}
+	return v
+}
+
+func n(i int64) *int64 { return &i }
+
+func TestAVideoIsMappedAsItIsSaid(t *testing.T) {
+	tests := map[string]struct {
+		item string
+		want ingest.Video
+	}{
+		"everything": {
+			`{"id":"v1","kind":"youtube#video","newKey":{"a":[1]},"snippet":{"publishedAt":"2026-02-14T01:02:03.456Z","channelId":"c1",
+			"title":"<b>x</b> & \u0000\u001b[31m \u202e","channelTitle":"Ch","tags":["b","a","b"],"categoryId":"10",
+			"liveBroadcastContent":"none","defaultLanguage":"en","defaultAudioLanguage":"de",
+			"thumbnails":{"default":{"url":"https://i/d"},"maxres":{"url":"https://i/x","width":1280},"high":{"url":"https://i/h"},"uhd":{"url":"https://i/u"}}},
+			"contentDetails":{"duration":"PT15M51S"},"statistics":{"viewCount":"9223372036854775807","likeCount":"0","commentCount":"7","dislikeCount":"x"}}`,
+			ingest.Video{
+				ID: "v1", Title: "<b>x</b> & \x00\x1b[31m \u202e", Channel: "Ch", ChannelID: "c1", Category: "10", Language: "en",
+				Thumbnail: "https://i/x", PublishedAt: time.Date(2026, 2, 14, 1, 2, 3, 456e6, time.UTC), Duration: 951 * time.Second,
+				Tags: []string{"b", "a", "b"}, Views: n(9223372036854775807), Likes: n(0), Comments: n(7),
+			},
+		},
+		"withheld counts are nil":         {`{"id":"v","statistics":{"viewCount":"0"}}`, ingest.Video{ID: "v", Views: n(0)}},
+		"null counts are nil":             {`{"id":"v","statistics":{"viewCount":null,"likeCount":"1"}}`, ingest.Video{ID: "v", Likes: n(1)}},
+		"counts may be numbers":           {`{"id":"v","statistics":{"viewCount":12}}`, ingest.Video{ID: "v", Views: n(12)}},
+		"no snippet":                      {`{"id":"v"}`, ingest.Video{ID: "v"}},
+		"P0D is live":                     {`{"id":"v","contentDetails":{"duration":"P0D"}}`, ingest.Video{ID: "v", Live: true}},
+		"PT0S is not":                     {`{"id":"v","contentDetails":{"duration":"PT0S"}}`, ingest.Video{ID: "v"}},
+		"a broadcast is live":             {`{"id":"v","snippet":{"liveBroadcastContent":"live"}}`, ingest.Video{ID: "v", Live: true}},
+		"a premiere has no duration yet":  {`{"id":"v","snippet":{"liveBroadcastContent":"upcoming"},"contentDetails":{"duration":"PT3M"}}`, ingest.Video{ID: "v", Live: true}},
+		"the spoken language, else":       {`{"id":"v","snippet":{"defaultAudioLanguage":"ta"}}`, ingest.Video{ID: "v", Language: "ta"}},
+		"a thumbnail over http is none":   {`{"id":"v","snippet":{"thumbnails":{"maxres":{"url":"http://i/x"},"medium":{"url":"https://i/m"}}}}`, ingest.Video{ID: "v", Thumbnail: "https://i/m"}},
+		"only unknown thumbnails is none": {`{"id":"v","snippet":{"thumbnails":{"huge":{"url":"https://i/x"}}}}`, ingest.Video{ID: "v"}},
+		"an offset becomes UTC":           {`{"id":"v","snippet":{"publishedAt":"2026-02-14T01:00:00+02:00"}}`, ingest.Video{ID: "v", PublishedAt: time.Date(2026, 2, 13, 23, 0, 0, 0, time.UTC)}},
+	}
+	for name, tt := range tests {
+		page, err := youtube.MapPage([]byte(`{"items":[` + tt.item + `]}`))
+		if err != nil || len(page.Videos) != 1 || !reflect.DeepEqual(page.Videos[0], tt.want) {
+			t.Errorf("%s: %v\n got %+v\nwant %+v", name, err, page.Videos, tt.want)
+		}
+	}
+}
+
+func TestAPageKeepsItsOrderAndItsTwins(t *testing.T) {
+	page, err := youtube.MapPage([]byte(`{"nextPageToken":"T","items":[{"id":"b"},{"snippet":{"title":"no id"}},null,{"id":"a"},{"id":"b"}]}`))
+	if err != nil || page.Next != "T" || len(page.Videos) != 3 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	for i, id := range []string{"b", "a", "b"} {
+		if page.Videos[i].ID != id {
+			t.Errorf("video %d is %s, want %s", i, page.Videos[i].ID, id)
+		}
+	}
+	if page, err := youtube.MapPage([]byte(`{"items":[]}`)); err != nil || len(page.Videos) != 0 || page.Next != "" {
+		t.Errorf("an empty list: %+v, %v", page, err)
+	}
+}
+
+func TestWhatIsNotAListOfVideosIsBroken(t *testing.T) {
+	whole := `{"items":[{"id":"v"}]}`
+	for name, body := range map[string]string{
+		"empty":               "",
+		"space":               " \n",
+		"no items":            "{}",
+		"items null":          `{"items":null}`,
+		"items an object":     `{"items":{}}`,
+		"array":               "[]",
+		"null":                "null",
+		"text":                `"ok"`,
+		"HTML":                "<!doctype html><title>Sign in</title>",
+		"cut":                 whole[:len(whole)-1],
+		"two documents":       whole + whole,
+		"an error with 200":   `{"error":{"code":403,"message":"` + canary + `"}}`,
+		"a search list":       `{"items":[{"id":{"videoId":"v"}}]}`,
+		"title a number":      `{"items":[{"id":"v","snippet":{"title":1}}]}`,
+		"count beyond int64":  `{"items":[{"id":"v","statistics":{"viewCount":"9223372036854775808"}}]}`,
+		"count negative":      `{"items":[{"id":"v","statistics":{"viewCount":"-1"}}]}`,
+		"count broken":        `{"items":[{"id":"v","statistics":{"likeCount":"1.5"}}]}`,
+		"count exponent":      `{"items":[{"id":"v","statistics":{"likeCount":1e3}}]}`,
+		"count empty":         `{"items":[{"id":"v","statistics":{"commentCount":""}}]}`,
+		"count the key":       `{"items":[{"id":"v","statistics":{"viewCount":"` + canary + `"}}]}`,
+		"count true":          `{"items":[{"id":"v","statistics":{"viewCount":true}}]}`,
+		"duration":            `{"items":[{"id":"v","contentDetails":{"duration":"15:51"}}]}`,
+		"duration the key":    `{"items":[{"id":"` + canary + `","contentDetails":{"duration":"` + canary + `"}}]}`,
+		"published":           `{"items":[{"id":"v","snippet":{"publishedAt":"yesterday"}}]}`,
+		"published the key":   `{"items":[{"id":"v","snippet":{"publishedAt":"` + canary + `"}}]}`,
+		"nested without end":  strings.Repeat("[", 100_000),
+		"controls in an id":   `{"items":[{"id":"\u001b[31m","statistics":{"viewCount":"x"}}]}`,
+		"one bad item of two": `{"items":[{"id":"a"},{"id":"b","statistics":{"viewCount":"x"}}]}`,
+	} {
+		c, _ := serve(t, respond(http.StatusOK, body))
+		fe := fails(t.Context(), t, c.Videos([]string{"v"}))
+		if fe.Verdict != fetch.Broken || fe.Method != "videos.list" || strings.ContainsRune(fe.Error(), 0x1b) {
+			t.Errorf("%s: %s, %q", name, fe.Verdict, fe)
+		}
+	}
+}
+
+func TestDurationsAreISO8601(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"PT15M51S": 951 * time.Second, "PT1H": time.Hour, "P1DT2H3M4S": 26*time.Hour + 184*time.Second, "P1W": 168 * time.Hour,
+		"P1W1DT1S": 192*time.Hour + time.Second, "P0D": 0, "PT0S": 0, "PT90M": 90 * time.Minute, "PT1.9S": time.Second, "PT1,9S": time.Second,
+		"P106751D": 106751 * 24 * time.Hour,
+	} {
+		if got, err := youtube.ParseDuration(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "P", "T", "PT", "P1", "P1DT", "1D", "P1Y", "P1M", "P1H", "PT1D", "PT1S1M", "PT1M1M", "P1D1W", "P-1D", "-P1D", "PT1.5M", "PT.5S", "pt1s",
+		"PT1S ", "P106752D", "P99999999999999999999D", "PT9223372036854775807S", "PT" + strings.Repeat("9", 1000) + "S",
+	} {
+		if got, err := youtube.ParseDuration(text); err == nil || len(err.Error()) > 100 {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+// BenchmarkMapPage reports what mapping allocates per byte of body: at most 3.
+func BenchmarkMapPage(b *testing.B) {
+	body := pageOf(50)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	perOp := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := youtube.MapPage(body); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}).AllocedBytesPerOp()
+	for b.Loop() {
+		if _, err := youtube.MapPage(body); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(perOp)/float64(len(body)), "allocated/body")
+	if perOp > 3*int64(len(body)) {
+		b.Errorf("%d B/op for a body of %d", perOp, len(body))
+	}
+}
+
+// pageOf is a page of videos as the fields mask leaves it: no descriptions.
+func pageOf(videos int) []byte {
+	var s strings.Builder
+	s.WriteString(`{"nextPageToken":"CDIQAA","items":[`)
+	for i := range videos {
+		if i > 0 {
+			s.WriteByte(',')
+		}
+		fmt.Fprintf(&s, `{"id":"abcdefgh%03d","snippet":{"publishedAt":"2026-02-14T01:02:03Z","channelId":"UC_x5XG1OV2P6uZZ5FSM9Ttw",`+
+			`"title":"A title of the usual length, with some words in it %d","thumbnails":{`, i, i)
+		for j, size := range []string{"default", "medium", "high", "standard", "maxres"} {
+			if j > 0 {
+				s.WriteByte(',')
+			}
+			fmt.Fprintf(&s, `"%s":{"url":"https://i.ytimg.com/vi/abcdefgh%03d/%sdefault.jpg"}`, size, i, size)
+		}
+		s.WriteString(`},"channelTitle":"Some channel","tags":["one","two words","three","four","five","six","seven","eight"],` +
+			`"categoryId":"24","liveBroadcastContent":"none","defaultAudioLanguage":"en"},"contentDetails":{"duration":"PT12M34S"},` +
+			`"statistics":{"viewCount":"1234567","likeCount":"65432","commentCount":"4321"}}`)
+	}
+	s.WriteString(`]}`)
+	return []byte(s.String())
+}

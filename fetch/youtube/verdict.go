@@ -1,0 +1,258 @@
+package youtube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"google.golang.org/api/googleapi"
+
+	"github.com/trendvidstream/ingest/fetch"
+)
+
+// The pools of costs.yaml that an answer can name.
+const (
+	poolUnits  = "units"
+	poolSearch = "search"
+)
+
+// AnswerError is an answer that YouTube gave instead of a page.
+type AnswerError struct {
+	Status int    // HTTP
+	Reason string // YouTube's own word, "quotaExceeded"; "" when it gave none
+	Text   string // for a person, free of markup and of the key
+}
+
+func (e *AnswerError) Error() string { return e.Text }
+
+// question is what was asked, as far as it changes what an answer means.
+type question struct {
+	method string
+	chart  bool
+}
+
+// meaning is what a reason stands for.
+type meaning struct {
+	verdict fetch.Verdict
+	says    string
+}
+
+// The meanings that do not hang on one reason.
+var (
+	refusesKey = meaning{fetch.BadKey, "YouTube refuses the key"}
+	noAPI      = meaning{fetch.BadKey, "The YouTube Data API v3 is not enabled for the key's project"}
+	suspended  = meaning{fetch.BadKey, "YouTube has suspended the key's project"}
+	tooFast    = meaning{fetch.Burst, "YouTube says too many calls came at once"}
+	daySpent   = meaning{fetch.Spent, "YouTube says the daily quota is spent"}
+	rejected   = meaning{fetch.Rejected, "YouTube rejects the request"}
+	failed     = meaning{fetch.Broken, "YouTube failed"}
+	noChart    = meaning{fetch.NoChart, "YouTube has no such chart for this region and category"}
+)
+
+// reasons are the words of errors[].reason (developers.google.com/youtube/v3/docs/errors, and the
+// common developers.google.com/webmaster-tools/v1/errors) and, in capitals, of ErrorInfo.reason
+// (google/api/error_reason.proto). Those of a rate or a quota are not the last word: see settle.
+var reasons = map[string]meaning{
+	"quotaExceeded":         daySpent,
+	"dailyLimitExceeded":    daySpent, // until 2020
+	"rateLimitExceeded":     tooFast,  // also a spent pool of search calls: see settle
+	"userRateLimitExceeded": tooFast,
+	"RATE_LIMIT_EXCEEDED":   tooFast,
+
+	"keyInvalid":              refusesKey,
+	"keyExpired":              refusesKey,
+	"ipRefererBlocked":        refusesKey,
+	"dailyLimitExceededUnreg": refusesKey, // no key reached YouTube
+	"CONSUMER_INVALID":        refusesKey,
+	"CREDENTIALS_MISSING":     refusesKey,
+	"accessNotConfigured":     noAPI,
+	"SERVICE_DISABLED":        noAPI,
+	"CONSUMER_SUSPENDED":      suspended,
+	"GCP_SUSPENDED":           suspended,
+	"BILLING_DISABLED":        {fetch.BadKey, "YouTube says that billing is off for the key's project"},
+
+	"invalidPageToken":  {fetch.BadToken, "YouTube does not know the page token"},
+	"invalidRegionCode": {fetch.BadRegion, "YouTube does not know the region"},
+}
+
+// verdict says what an answer means: nil for one that may hold a page, else what to do about it. It
+// follows the order of certainty: what was never sent, what broke off, what the status settles
+// alone, and then the reasons that YouTube gives.
+func verdict(q question, a answer, clean cleaner) *fetch.Error {
+	switch {
+	case a.err != nil:
+		return broken(q, a, clean)
+	case a.status >= 200 && a.status <= 299:
+		return nil
+	}
+	body := parseErrorBody(a)
+	reason, m := body.meaning(q, a.status)
+	m, pool := body.settle(m)
+
+	text := m.says + " (" + cmp.Or(reason, fmt.Sprintf("HTTP %d", a.status)) + ")"
+	switch {
+	case m.verdict == fetch.Spent && pool != "" && pool != poolUnits:
+		text += ", pool " + pool
+	case m.verdict == fetch.Spent:
+	case a.status <= 399:
+		text += ": it redirects to " + redirectHost(a.location)
+	case body.message != "":
+		text += ": " + clean.text(body.message, maxMessage)
+	}
+	return &fetch.Error{Verdict: m.verdict, Method: q.method, Pool: pool, Err: &AnswerError{
+		Status: a.status,
+		Reason: clean.text(reason, maxReason),
+		Text:   clean.text(text, maxText),
+	}}
+}
+
+// broken is for a request that got no whole answer.
+func broken(q question, a answer, clean cleaner) *fetch.Error {
+	v, says := fetch.Broken, "YouTube's answer broke off"
+	switch {
+	case !a.sent:
+		v, says = fetch.Unsent, "YouTube was not reached"
+	case errors.Is(a.err, context.Canceled):
+		says = "the call was cancelled before YouTube had answered"
+	case timedOut(a.err):
+		says = "YouTube gave no whole answer in time"
+	}
+	return &fetch.Error{Verdict: v, Method: q.method, Err: clean.wrap(says, a.err)}
+}
+
+// errorBody is what an answer says about itself.
+type errorBody struct {
+	envelope bool     // it is the API's own error, not a page of something in between
+	message  string   // may hold HTML
+	reasons  []string // ErrorInfo's first: it is the more exact
+	info     map[string]any
+}
+
+func parseErrorBody(a answer) errorBody {
+	// The error is always a *googleapi.Error here; Errors, Details and Message are empty where the
+	// body is not the API's envelope.
+	e, ok := errors.AsType[*googleapi.Error](googleapi.CheckResponseWithBody(&http.Response{StatusCode: a.status}, a.body))
+	if !ok {
+		return errorBody{}
+	}
+	b := errorBody{message: e.Message, envelope: e.Message != "" || len(e.Errors) > 0 || len(e.Details) > 0}
+	for _, d := range e.Details {
+		detail, _ := d.(map[string]any)
+		if kind, _ := detail["@type"].(string); !strings.HasSuffix(kind, "google.rpc.ErrorInfo") {
+			continue
+		}
+		if r, _ := detail["reason"].(string); r != "" {
+			b.reasons = append(b.reasons, r)
+		}
+		if md, ok := detail["metadata"].(map[string]any); ok && b.info == nil {
+			b.info = md
+		}
+	}
+	for _, item := range e.Errors {
+		if item.Reason != "" {
+			b.reasons = append(b.reasons, item.Reason)
+		}
+	}
+	if !b.envelope {
+		b.message = string(a.body)
+	}
+	return b
+}
+
+// meaning finds the reason that decides, and what it means for what was asked. The reason returned
+// is the older of the words that say it, which is what people find when they look it up.
+func (b errorBody) meaning(q question, status int) (string, meaning) {
+	plain := ""
+	if n := len(b.reasons); n > 0 {
+		plain = b.reasons[n-1]
+	}
+	if status >= 500 || status <= 399 {
+		return plain, failed
+	}
+	for _, r := range b.reasons {
+		m, ok := reasons[r]
+		if !ok && strings.HasPrefix(r, "API_KEY_") { // ..._INVALID, ..._SERVICE_BLOCKED and more
+			m, ok = refusesKey, true
+		}
+		if !ok {
+			continue
+		}
+		if _, known := reasons[plain]; known {
+			r = plain
+		}
+		return r, m
+	}
+	return plain, meaningOfStatus(q, status, b, plain)
+}
+
+func meaningOfStatus(q question, status int, b errorBody, reason string) meaning {
+	switch {
+	case reason == "videoChartNotFound":
+		return noChart
+	case q.chart && status == http.StatusNotFound && b.envelope && (reason == "notFound" || reason == ""):
+		return noChart
+	case status == http.StatusUnauthorized:
+		return refusesKey
+	case status == http.StatusTooManyRequests:
+		return tooFast
+	case status == http.StatusRequestTimeout:
+		return failed
+	}
+	return rejected
+}
+
+// settle tells a day's quota from a minute's, which share their reasons, by ErrorInfo's metadata as
+// seen in production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit
+// "...PerDay..." or "...PerMinute..."), and names the pool of a spent day. Without metadata the
+// reason stands: a rate that is not said to be a day's is a burst.
+func (b errorBody) settle(m meaning) (meaning, string) {
+	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
+		return m, ""
+	}
+	unit, limit := b.metadata("quota_unit"), b.metadata("quota_limit")
+	switch {
+	case strings.Contains(unit+"/", "/d/"):
+		m = daySpent
+	case unit != "":
+		m = tooFast
+	case strings.Contains(limit, "PerDay"):
+		m = daySpent
+	case strings.Contains(limit, "PerMinute"):
+		m = tooFast
+	}
+	if m.verdict == fetch.Burst {
+		return m, ""
+	}
+	return m, b.pool()
+}
+
+// pool is the pool that ErrorInfo names. A metric that we do not know is "": every pool that the
+// method draws from. No metric at all is the old error of the shared pool.
+func (b errorBody) pool() string {
+	metric := b.metadata("quota_metric")
+	switch metric[strings.LastIndexByte(metric, '/')+1:] {
+	case "search_list":
+		return poolSearch
+	case "default":
+		return poolUnits
+	case "":
+		return poolUnits
+	}
+	return ""
+}
+
+func (b errorBody) metadata(key string) string {
+	s, _ := b.info[key].(string)
+	return s
+}
+
+func redirectHost(location string) string {
+	if u, err := url.Parse(location); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "nowhere we may follow"
+}

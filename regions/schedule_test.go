@@ -1,0 +1,176 @@
+package regions_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+func chart(every time.Duration, cron string) ingest.Job {
+	return ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: every, Cron: cron}
+}
+
+func schedule(t *testing.T, job ingest.Job) regions.Schedule {
+	t.Helper()
+	s, err := regions.New(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func at(t *testing.T, s string) time.Time {
+	t.Helper()
+	when, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return when
+}
+
+func TestRegionsAreStaggeredOverTheInterval(t *testing.T) {
+	from := at(t, "2026-02-14T09:00:00Z").Add(-time.Second)
+	got := schedule(t, chart(30*time.Minute, "")).Between(from, from.Add(30*time.Minute))
+	if len(got) != 8 {
+		t.Fatalf("%d slots in one interval, want one of each region", len(got))
+	}
+	for i, k := range got {
+		want := from.Add(time.Second + time.Duration(i)*(3*time.Minute+45*time.Second))
+		if !k.DueAt.Equal(want) || k.Region() != regions.Default()[i] {
+			t.Errorf("slot %d is %s at %s, want %s at %s", i, k.Key, k.DueAt, regions.Default()[i], want)
+		}
+	}
+}
+
+// A span that is split anywhere has the same slots as the whole: a caller that slept loses none.
+func TestBetweenIsTheSameHoweverItIsCut(t *testing.T) {
+	for _, job := range []ingest.Job{
+		chart(30*time.Minute, ""), chart(7*time.Hour+time.Second, ""),
+		chart(0, "*/20 * * * *"), chart(0, "CRON_TZ=America/Los_Angeles 15 3 * * *"),
+	} {
+		s := schedule(t, job)
+		from := at(t, "2026-10-31T00:00:13Z") // over the 25-hour day
+		to := from.Add(72 * time.Hour)
+		whole := s.Between(from, to)
+		var pieces []ingest.SlotKey
+		for cut := from; cut.Before(to); cut = cut.Add(41*time.Minute + 7*time.Second) {
+			pieces = append(pieces, s.Between(cut, earlier(to, cut.Add(41*time.Minute+7*time.Second)))...)
+		}
+		if len(whole) == 0 || len(whole) != len(pieces) {
+			t.Fatalf("%v: %d slots at once, %d in pieces", job, len(whole), len(pieces))
+		}
+		for i := range whole {
+			if whole[i] != pieces[i] {
+				t.Fatalf("%v: slot %d is %v at once, %v in pieces", job, i, whole[i], pieces[i])
+			}
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func TestLatestIsTheLastOfBetween(t *testing.T) {
+	now := at(t, "2026-02-14T09:10:00Z")
+	for _, job := range []ingest.Job{chart(30*time.Minute, ""), chart(0, "0 6 29 2 *"), chart(0, "30 6 * * *")} {
+		s := schedule(t, job)
+		for _, k := range s.Latest(now) {
+			if k.DueAt.After(now) {
+				t.Errorf("%v: latest %v is after now", job, k)
+			}
+			for _, other := range s.Between(k.DueAt, now) {
+				if other.Key == k.Key {
+					t.Errorf("%v: %v is newer than the latest, %v", job, other, k)
+				}
+			}
+		}
+		if len(s.Latest(now)) != 8 {
+			t.Errorf("%v: %d latest slots, want 8", job, len(s.Latest(now)))
+		}
+	}
+}
+
+func TestDueMissesWhatNobodyRan(t *testing.T) {
+	plan, err := regions.NewPlan([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	us := ingest.Series{Job: "chart", Key: "US"}
+	now := at(t, "2026-02-14T09:30:00Z")
+	for _, c := range []struct {
+		name   string
+		known  map[ingest.Series]time.Time
+		missed int
+		due    string
+	}{
+		{"an empty table has one due", nil, 0, "2026-02-14T09:00:00Z"},
+		{"nothing new", map[ingest.Series]time.Time{us: at(t, "2026-02-14T09:00:00Z")}, 0, ""},
+		{"one new", map[ingest.Series]time.Time{us: at(t, "2026-02-14T08:00:00Z")}, 0, "2026-02-14T09:00:00Z"},
+		{"three hours asleep", map[ingest.Series]time.Time{us: at(t, "2026-02-14T05:00:00Z")}, 3, "2026-02-14T09:00:00Z"},
+		{"a year asleep is missed for 30 days", map[ingest.Series]time.Time{us: at(t, "2025-02-14T05:00:00Z")}, 30*24 - 1, "2026-02-14T09:00:00Z"},
+		{"a table from the future", map[ingest.Series]time.Time{us: at(t, "2027-02-14T05:00:00Z")}, 0, ""},
+	} {
+		missed, due := 0, ""
+		for _, s := range plan.Due(c.known, now) {
+			switch s.State {
+			case ingest.Missed:
+				missed++
+			case ingest.Due:
+				due = s.DueAt.Format(time.RFC3339)
+			}
+		}
+		if missed != c.missed || due != c.due {
+			t.Errorf("%s: %d missed and due %q, want %d and %q", c.name, missed, due, c.missed, c.due)
+		}
+	}
+}
+
+func TestBadTimingIsRefusedWithAHint(t *testing.T) {
+	for _, c := range []struct {
+		job  ingest.Job
+		says string
+	}{
+		{chart(0, ""), "either every: or cron:"},
+		{chart(time.Hour, "* * * * *"), "either every: or cron:"},
+		{chart(30*time.Second, ""), "try 30m"},
+		{chart(-time.Hour, ""), "try 30m"},
+		{chart(90*24*time.Hour, ""), "try 30m"},
+		{chart(time.Minute+time.Millisecond, ""), "try 30m"},
+		{chart(0, "TZ=UTC"), "a zone without a line"},
+		{chart(0, "CRON_TZ=Mars/Olympus 0 6 * * *"), "Mars/Olympus"},
+		{chart(0, "0 6 31 2 *"), "never fires"},
+		{chart(0, "@every 30s"), "write an interval as every:"},
+		{chart(0, "61 * * * *"), "try"},
+		{chart(0, "* * * *"), "try"},
+	} {
+		if _, err := regions.New(c.job); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("every %v, cron %q: %v, want it to say %q", c.job.Every, c.job.Cron, err, c.says)
+		}
+	}
+	if _, err := regions.NewPlan([]ingest.Job{chart(time.Hour, ""), chart(time.Hour, "")}); err == nil {
+		t.Error("two jobs of one name were accepted")
+	}
+}
+
+func TestParseKnowsCountries(t *testing.T) {
+	for in, want := range map[string]ingest.Region{"US": "US", "gb": "GB", " de ": "DE", "CA": "CA"} {
+		if got, err := regions.Parse(in); err != nil || got != want {
+			t.Errorf("Parse(%q) = %q, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"", "U", "USA", "XX", "ZZ", "UK", "EU", "U\x00", "840", "🇺🇸"} {
+		if got, err := regions.Parse(in); err == nil {
+			t.Errorf("Parse(%q) = %q, want an error", in, got)
+		}
+	}
+	if _, err := regions.ParseList("US,us"); err == nil {
+		t.Error("a region given twice was accepted")
+	}
+}
