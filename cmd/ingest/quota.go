@@ -52,6 +52,9 @@ dear to go on without it.`,
 				return usageError{fmt.Errorf("--purpose: %w", err)}
 			}
 			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
+				if _, err := g.Tariff.Cost(args[0]); err != nil {
+					return usageError{err}
+				}
 				d, err := g.Take(ctx, quota.Request{Method: args[0], Region: region, Purpose: p})
 				if err != nil {
 					return err
@@ -138,7 +141,7 @@ func (a *app) quotaPostCommand() *cobra.Command {
 			}
 			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
 				if err := g.Post(ctx, args[0], amount, when); err != nil {
-					return err
+					return unknownIsUsage(err)
 				}
 				return a.quotaReport(ctx, g)
 			})
@@ -158,7 +161,7 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
 				if err := g.DrainByHand(ctx, args[0], lift); err != nil {
-					return err
+					return unknownIsUsage(err)
 				}
 				return a.quotaReport(ctx, g)
 			})
@@ -166,6 +169,14 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&lift, "lift", false, "open the pool again")
 	return cmd
+}
+
+// unknownIsUsage marks a name that does not exist, where a person has typed it.
+func unknownIsUsage(err error) error {
+	if errors.Is(err, quota.ErrUnknown) {
+		return usageError{err}
+	}
+	return err
 }
 
 // quotaReport prints what is left. It spends nothing.

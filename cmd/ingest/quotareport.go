@@ -33,12 +33,14 @@ type poolDocument struct {
 }
 
 type windowDocument struct {
-	Window     string     `json:"window"`
-	Zone       string     `json:"zone,omitempty"` // of a day
-	Limit      int64      `json:"limit"`
-	Used       int64      `json:"used"`
-	NextFreeAt *time.Time `json:"next_free_at,omitempty"` // of a sliding window: when its oldest entry leaves
-	ResetsAt   *time.Time `json:"resets_at,omitempty"`    // of a day
+	Window string `json:"window"`
+	Zone   string `json:"zone,omitempty"` // of a day
+	Limit  int64  `json:"limit"`
+	Used   int64  `json:"used"`
+	// Of a sliding window, when its oldest entry leaves: a *time.Time, null while it is empty. In an
+	// interface, so that a day has no such field.
+	NextFreeAt any        `json:"next_free_at,omitempty"`
+	ResetsAt   *time.Time `json:"resets_at,omitempty"` // of a day
 }
 
 type purposeDocument struct {
@@ -133,8 +135,10 @@ func (d quotaDocument) print(w io.Writer) error {
 				switch {
 				case win.ResetsAt != nil:
 					when = fmt.Sprintf("the day turns at %s (%s)", stamp(*win.ResetsAt), win.Zone)
-				case win.NextFreeAt != nil:
-					when = "the oldest frees at " + stamp(*win.NextFreeAt)
+				default:
+					if t, ok := win.NextFreeAt.(*time.Time); ok && t != nil {
+						when = "the oldest frees at " + stamp(*t)
+					}
 				}
 				fmt.Fprintf(w, "  window %s\t%s used\t%s\n", win.Window, thousands(win.Used), when)
 			}

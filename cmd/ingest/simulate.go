@@ -59,6 +59,7 @@ charts. It ends with SIGTERM or Ctrl-C.
 	f.StringArrayVar(&limits, "limit", nil, "limit of a pool per Pacific day, such as `units=40`; repeatable")
 	f.IntVar(&o.PerMinute, "per-minute", 0, "at most `N` calls in any minute; 0: no such limit")
 	f.StringArrayVar(&faults, "fault", nil, "a `fault`, such as 503@3 or html502:10%; repeatable")
+	f.StringVar(&o.RequireKey, "require-key", "", "refuse every other API `key`; for tests, never a real one")
 	f.DurationVar(&o.Latency, "latency", 0, "how long every answer takes")
 	return cmd
 }

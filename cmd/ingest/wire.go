@@ -77,6 +77,14 @@ func loopback(base string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// hostname is a host without its port: a stand-in that comes back on another one is the same.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
+}
+
 // store opens the store. host names the upstream whose data it will hold; "" opens it for reading,
 // and then it must be there.
 func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
@@ -138,7 +146,7 @@ func (a *app) open(ctx context.Context) (*works, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.store(ctx, up.Host())
+	s, err := a.store(ctx, hostname(up.Host()))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package youtube
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"net/http"
 )
@@ -19,6 +20,5 @@ func RoundTripper(ctx context.Context, c *Client) (context.Context, http.RoundTr
 
 // Trust makes the client accept a test server's certificate.
 func Trust(c *Client, roots *x509.CertPool) {
-	c.transport.base.TLSClientConfig = c.transport.base.TLSClientConfig.Clone()
-	c.transport.base.TLSClientConfig.RootCAs = roots
+	c.transport.base.TLSClientConfig = &tls.Config{RootCAs: roots}
 }

@@ -19,13 +19,15 @@ const videoFields = "nextPageToken,items(id," +
 	"thumbnails(maxres/url,standard/url,high/url,medium/url,default/url))," +
 	"contentDetails/duration,statistics(viewCount,likeCount,commentCount))"
 
-// videoList is the part of a videoListResponse that we store. Counts are JSON strings of digits; a
-// nil one was not in the answer.
+// videoList is the part of a videoListResponse that we store. The array holds one item more than a
+// page may have: it shows that there are more, and what a hostile list can make us allocate ends
+// with it. Items is nil without a list.
 type videoList struct {
-	Items         []videoItem `json:"items"`
-	NextPageToken string      `json:"nextPageToken"`
+	Items         *[pageSize + 1]*videoItem `json:"items"`
+	NextPageToken string                    `json:"nextPageToken"`
 }
 
+// videoItem is one of its videos. Counts are JSON strings of digits; a nil one was not in the answer.
 type videoItem struct {
 	ID      string `json:"id"`
 	Snippet struct {
@@ -54,11 +56,14 @@ type videoItem struct {
 	} `json:"statistics"`
 }
 
-var errNotAList = errors.New("it is not a list of videos")
+var (
+	errNotAList = errors.New("it is not a list of videos")
+	errTooMany  = fmt.Errorf("it lists more than %d videos", pageSize)
+)
 
 // mapPage reads a whole answer of videos.list. A list with no items is a page; anything without a
-// list, or with a field that is not what the API documents, is an error for the whole page, so that
-// nothing half-understood is stored. An item without an id is left out; one without a snippet is
+// list, with more than was asked for, or with a field that is not what the API documents is an error
+// for the whole page, so that nothing half-understood is stored. An item without an id is left out; one without a snippet is
 // kept, with empty fields. What is given twice stays twice.
 func mapPage(body []byte) (ingest.Page, error) {
 	var list videoList
@@ -68,14 +73,17 @@ func mapPage(body []byte) (ingest.Page, error) {
 	if list.Items == nil {
 		return ingest.Page{}, errNotAList
 	}
-	page := ingest.Page{Videos: make([]ingest.Video, 0, len(list.Items)), Next: list.NextPageToken}
-	for i := range list.Items {
-		if list.Items[i].ID == "" {
+	if list.Items[pageSize] != nil {
+		return ingest.Page{}, errTooMany
+	}
+	page := ingest.Page{Videos: make([]ingest.Video, 0, pageSize), Next: list.NextPageToken}
+	for _, item := range list.Items {
+		if item == nil || item.ID == "" {
 			continue
 		}
-		v, err := mapVideo(&list.Items[i])
+		v, err := mapVideo(item)
 		if err != nil {
-			return ingest.Page{}, fmt.Errorf("video %.40q: %w", list.Items[i].ID, err)
+			return ingest.Page{}, fmt.Errorf("video %.40q: %w", item.ID, err)
 		}
 		page.Videos = append(page.Videos, v)
 	}

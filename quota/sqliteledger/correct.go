@@ -26,14 +26,18 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 			}
 			p := acc.pool(s.Pool)
 			var amount int64
-			err := t.row(t.sql.amount, p.id, quota.Micros(d.At), s.Entry).Scan(&amount)
+			err := t.row(t.sql.entry, p.id, quota.Micros(d.At), s.Entry).Scan(&amount)
 			if errors.Is(err, sql.ErrNoRows) || err == nil && amount != s.Charged {
 				return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, s.Pool)
 			}
 			if err != nil {
 				return l.broken("read", err)
 			}
-			if err := t.add(p, quota.Micros(d.At), s.Entry, -s.Charged); err != nil {
+			at := quota.Micros(d.At)
+			if err := t.exec(t.sql.raise, at, -s.Charged, p.id, at, s.Entry); err != nil {
+				return err
+			}
+			if err := t.exec(t.sql.shift, -s.Charged, p.id, at, s.Entry); err != nil {
 				return err
 			}
 		}
@@ -70,7 +74,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	})
 }
 
-// insert puts an entry in its place in time, with nothing charged yet, and then charges it.
+// insert puts an entry in its place in time.
 func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) error {
 	spender, err := t.spender(a.Who)
 	if err != nil {
@@ -81,26 +85,14 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 	if err != nil {
 		return err
 	}
-	number := p.number + 1
-	if err := t.exec(t.sql.insert, p.id, us, number, before, 0, spender); err != nil {
+	var number int64
+	if err := t.row(t.sql.next, p.id, us).Scan(&number); err != nil {
+		return t.ledger.broken("read", err)
+	}
+	if err := t.exec(t.sql.shift, amount, p.id, us, number); err != nil {
 		return err
 	}
-	if err := t.exec(t.sql.advance, p.total, number, max(us, p.newest), p.id); err != nil {
-		return err
-	}
-	p.number = number
-	return t.add(p, us, number, amount)
-}
-
-// add raises one entry by amount, and all sums behind it.
-func (t *transaction) add(p *pool, at, number, amount int64) error {
-	if err := t.exec(t.sql.raise, at, amount, p.id, at, number); err != nil {
-		return err
-	}
-	if err := t.exec(t.sql.shift, amount, p.id, at, number); err != nil {
-		return err
-	}
-	return t.exec(t.sql.total, amount, p.id)
+	return t.exec(t.sql.insert, p.id, us, number, before, amount, spender)
 }
 
 // Drain implements quota.Ledger.

@@ -21,7 +21,7 @@ func (l *log) Total() int64 { return l.p.total }
 
 // Before implements quota.Log.
 func (l *log) Before(t int64) (sum, first int64, err error) {
-	if t > l.p.newest {
+	if t > l.p.newest.at {
 		return l.p.total, 0, nil
 	}
 	err = l.t.row(l.t.sql.before, l.p.id, t).Scan(&sum, &first)

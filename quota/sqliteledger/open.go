@@ -46,13 +46,17 @@ type Ledger struct {
 	queue  *queue
 	writes statements
 	reads  statements
+
+	spenders map[quota.Who]int64 // only while it is this writer's turn
 }
 
 var _ quota.Ledger = (*Ledger)(nil)
 
 // Open opens or makes the ledger in the file at path, mode 0600. Its directory must exist.
 func Open(ctx context.Context, path string) (_ *Ledger, err error) {
-	l := &Ledger{Now: time.Now, path: path, queue: &queue{lock: flock.New(path+".lock", flock.SetPermissions(0o600)), turn: make(chan struct{}, 1)}}
+	l := &Ledger{Now: time.Now, path: path,
+		queue:    &queue{lock: flock.New(path+".lock", flock.SetPermissions(0o600)), turn: make(chan struct{}, 1)},
+		spenders: map[quota.Who]int64{}}
 	if err := touch(path); err != nil {
 		return nil, err
 	}

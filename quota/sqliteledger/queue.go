@@ -23,12 +23,15 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	got := make(chan error, 1)
-	go func() { got <- q.lock.Lock() }()
 	leave = func() {
 		_ = q.lock.Unlock()
 		<-q.turn
 	}
+	if ok, err := q.lock.TryLock(); ok && err == nil {
+		return leave, nil
+	}
+	got := make(chan error, 1)
+	go func() { got <- q.lock.Lock() }()
 	select {
 	case err := <-got:
 		if err != nil {

@@ -8,15 +8,11 @@ CREATE TABLE accounts (
     horizon INTEGER NOT NULL
 ) STRICT;
 
--- What is counted, and the provider's own word about it. total is the sum of all entries ever
--- written, number that of the newest, newest its time.
+-- What is counted, and the provider's own word about it.
 CREATE TABLE pools (
     id            INTEGER PRIMARY KEY,
     account       INTEGER NOT NULL REFERENCES accounts,
     name          TEXT NOT NULL,
-    total         INTEGER NOT NULL DEFAULT 0,
-    number        INTEGER NOT NULL DEFAULT 0,
-    newest        INTEGER NOT NULL DEFAULT 0,
     drained_until INTEGER NOT NULL DEFAULT 0, -- 0: not drained
     drained_used  INTEGER NOT NULL DEFAULT 0,
     UNIQUE (account, name)
@@ -32,8 +28,9 @@ CREATE TABLE spenders (
 ) STRICT;
 
 -- The log: one row per charge, in order of time, then number. before is the sum of all earlier
--- entries of the pool, forgotten ones included, so that what a window has used is
--- pools.total - before of its first entry.
+-- entries of the pool, forgotten ones included, so that what a window has used is the sum of the
+-- newest entry less what stands before the window's first. The newest entry is never forgotten: it
+-- holds the sum of them all.
 CREATE TABLE entries (
     pool    INTEGER NOT NULL REFERENCES pools,
     at      INTEGER NOT NULL,

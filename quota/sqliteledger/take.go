@@ -2,8 +2,6 @@ package sqliteledger
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -77,10 +75,10 @@ func (t *transaction) advance(a quota.Ask, acc *account) (time.Time, error) {
 	now := t.ledger.Now().UTC().Truncate(time.Microsecond)
 	for _, c := range a.Charges {
 		p := acc.pool(c.Pool)
-		if p.newest == 0 {
+		if p.newest.at == 0 {
 			continue
 		}
-		newest := quota.FromMicros(p.newest)
+		newest := quota.FromMicros(p.newest.at)
 		if newest.Sub(now) > quota.MaxClockGap {
 			return now, fmt.Errorf("%w: this machine's clock says %s, but the newest entry in %s is of %s: set the clock, or wait until then",
 				quota.ErrUnavailable, now.Format(time.RFC3339), t.ledger.path, newest.Format(time.RFC3339))
@@ -92,47 +90,23 @@ func (t *transaction) advance(a quota.Ask, acc *account) (time.Time, error) {
 	return now, a.Check(now)
 }
 
-// append adds the newest entry of a pool and returns its number.
+// append adds the newest entry of a pool and returns its number. With precision, the newest entry of
+// the same spender and step is raised and moved to now instead: it then counts longer, never
+// shorter.
 func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64, a quota.Ask) (int64, error) {
 	spender, err := t.spender(a.Who)
 	if err != nil {
 		return 0, err
 	}
-	at := quota.Micros(now)
-	if a.Precision > 0 {
-		merged, number, err := t.merge(p, now, amount, spender, a.Precision)
-		if err != nil || merged {
-			return number, err
-		}
+	at, newest := quota.Micros(now), p.newest
+	if a.Precision > 0 && newest.spender == spender && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(now.Truncate(a.Precision)) {
+		return newest.number, t.exec(t.sql.raise, at, amount, p.id, newest.at, newest.number)
 	}
-	number := p.number + 1
-	if err := t.exec(t.sql.insert, p.id, at, number, p.total, amount, spender); err != nil {
-		return 0, err
-	}
+	number := newest.number + 1
 	if number%forgetEvery == 0 {
 		if err := t.exec(t.sql.forget, p.id, at-acc.horizon); err != nil {
 			return 0, err
 		}
 	}
-	return number, t.exec(t.sql.advance, p.total+amount, number, at, p.id)
-}
-
-// merge raises the newest entry and moves it to now, where it is of the same spender and the same
-// step of precision: it then counts longer, never shorter.
-func (t *transaction) merge(p *pool, now time.Time, amount, spender int64, precision time.Duration) (bool, int64, error) {
-	var at, number, by int64
-	err := t.row(t.sql.newest, p.id).Scan(&at, &number, &by)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, 0, nil
-	}
-	if err != nil {
-		return false, 0, t.ledger.broken("read", err)
-	}
-	if by != spender || !quota.FromMicros(at).Truncate(precision).Equal(now.Truncate(precision)) {
-		return false, 0, nil
-	}
-	if err := t.exec(t.sql.raise, quota.Micros(now), amount, p.id, at, number); err != nil {
-		return false, 0, err
-	}
-	return true, number, t.exec(t.sql.advance, p.total+amount, p.number, quota.Micros(now), p.id)
+	return number, t.exec(t.sql.insert, p.id, at, number, p.total, amount, spender)
 }

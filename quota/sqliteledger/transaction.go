@@ -3,43 +3,47 @@ package sqliteledger
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"github.com/trendvidstream/ingest/quota"
 )
 
 // statements are the SQL of a charge, prepared once for the writer and once for the readers.
 type statements struct {
-	account, pools, spender                      *sql.Stmt
-	before, reaching, newest, amount             *sql.Stmt
-	insert, advance, forget, raise, shift, total *sql.Stmt
-	keepAccount, keepPool, keepSpender, drain    *sql.Stmt
+	account, before, reaching, entry, next *sql.Stmt
+	insert, forget, raise, shift           *sql.Stmt
+	keepAccount, keepPool, keepWho, drain  *sql.Stmt
 }
 
 func (s *statements) prepare(ctx context.Context, db *sql.DB) error {
 	for into, text := range map[**sql.Stmt]string{
-		&s.account: `SELECT id, horizon FROM accounts WHERE name = ?`,
-		&s.pools:   `SELECT id, name, total, number, newest, drained_until, drained_used FROM pools WHERE account = ?`,
-		&s.spender: `SELECT id FROM spenders WHERE purpose = ? AND region = ? AND method = ?`,
-
+		// An account, its pools, and the newest entry of each.
+		&s.account: `
+			SELECT a.id, a.horizon, p.id, p.name, p.drained_until, p.drained_used,
+			       coalesce(e.at, 0), coalesce(e.number, 0), coalesce(e.before + e.amount, 0), coalesce(e.spender, 0)
+			FROM accounts a
+			JOIN pools p ON p.account = a.id
+			LEFT JOIN entries e ON e.pool = p.id AND (e.at, e.number) = (
+				SELECT at, number FROM entries WHERE pool = p.id ORDER BY at DESC, number DESC LIMIT 1)
+			WHERE a.name = ?`,
 		// The sum before time ?2 stands in the first entry at or after it.
 		&s.before:   `SELECT before, at FROM entries WHERE pool = ? AND at >= ? ORDER BY at, number LIMIT 1`,
 		&s.reaching: `SELECT at FROM entries WHERE pool = ? AND at >= ? AND before + amount >= ? ORDER BY at, number LIMIT 1`,
-		&s.newest:   `SELECT at, number, spender FROM entries WHERE pool = ? ORDER BY at DESC, number DESC LIMIT 1`,
-		&s.amount:   `SELECT amount FROM entries WHERE pool = ? AND at = ? AND number = ?`,
+		// The next number within a microsecond.
+		&s.next:  `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ? AND at = ?`,
+		&s.entry: `SELECT amount FROM entries WHERE pool = ? AND at = ? AND number = ?`,
 
-		&s.insert:  `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`,
-		&s.advance: `UPDATE pools SET total = ?, number = ?, newest = ? WHERE id = ?`,
-		&s.forget:  `DELETE FROM entries WHERE pool = ? AND at <= ?`,
-		&s.raise:   `UPDATE entries SET at = ?, amount = amount + ? WHERE pool = ? AND at = ? AND number = ?`,
-		&s.shift:   `UPDATE entries SET before = before + ?1 WHERE pool = ?2 AND (at, number) > (?3, ?4)`,
-		&s.total:   `UPDATE pools SET total = total + ? WHERE id = ?`,
+		&s.insert: `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`,
+		&s.forget: `DELETE FROM entries WHERE pool = ?1 AND at <= ?2 AND (at, number) < (
+			SELECT at, number FROM entries WHERE pool = ?1 ORDER BY at DESC, number DESC LIMIT 1)`,
+		&s.raise: `UPDATE entries SET at = ?, amount = amount + ? WHERE pool = ? AND at = ? AND number = ?`,
+		&s.shift: `UPDATE entries SET before = before + ?1 WHERE pool = ?2 AND (at, number) > (?3, ?4)`,
 
 		&s.keepAccount: `INSERT INTO accounts (name, horizon) VALUES (?, ?)
 			ON CONFLICT (name) DO UPDATE SET horizon = max(horizon, excluded.horizon) RETURNING id, horizon`,
-		&s.keepPool:    `INSERT INTO pools (account, name) VALUES (?, ?) RETURNING id`,
-		&s.keepSpender: `INSERT INTO spenders (purpose, region, method) VALUES (?, ?, ?) RETURNING id`,
-		&s.drain:       `UPDATE pools SET drained_until = ?, drained_used = ? WHERE id = ?`,
+		&s.keepPool: `INSERT INTO pools (account, name) VALUES (?, ?) RETURNING id`,
+		&s.keepWho: `INSERT INTO spenders (purpose, region, method) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET method = method RETURNING id`,
+		&s.drain: `UPDATE pools SET drained_until = ?, drained_used = ? WHERE id = ?`,
 	} {
 		stmt, err := db.PrepareContext(ctx, text)
 		if err != nil {
@@ -56,6 +60,8 @@ type transaction struct {
 	sql    *statements
 	ctx    context.Context //nolint:containedctx // lives as long as the call it belongs to
 	tx     *sql.Tx
+
+	learned []learned // spenders that are true once this is committed
 }
 
 func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
@@ -71,17 +77,27 @@ func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 	return l.in(ctx, l.reader, &l.reads, do)
 }
 
+// in runs one transaction. Once begun it is not cancelled: it takes microseconds, and an outcome that
+// is not known is worth nothing.
 func (l *Ledger) in(ctx context.Context, db *sql.DB, prepared *statements, do func(*transaction) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return l.broken("begin in", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := do(&transaction{l, prepared, ctx, tx}); err != nil {
+	t := &transaction{ledger: l, sql: prepared, ctx: ctx, tx: tx}
+	if err := do(t); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return l.broken("write", err)
+	}
+	for _, s := range t.learned {
+		l.spenders[s.who] = s.id
 	}
 	return nil
 }
@@ -105,13 +121,18 @@ type account struct {
 }
 
 type pool struct {
-	id           int64
+	id           int64 // 0 for one that is not there yet
 	name         string
-	total        int64
-	number       int64
-	newest       int64
 	drainedUntil int64
 	drainedUsed  int64
+	newest       entry // the zero entry where the log is empty
+	total        int64
+}
+
+// entry names one entry of a log.
+type entry struct {
+	at, number int64
+	spender    int64
 }
 
 func (a *account) pool(name string) *pool {
@@ -125,21 +146,16 @@ func (a *account) pool(name string) *pool {
 
 func (t *transaction) account(name string) (*account, error) {
 	a := &account{pools: map[string]*pool{}}
-	err := t.row(t.sql.account, name).Scan(&a.id, &a.horizon)
-	if errors.Is(err, sql.ErrNoRows) {
-		return a, nil
-	}
-	if err != nil {
-		return nil, t.ledger.broken("read", err)
-	}
-	rows, err := t.tx.StmtContext(t.ctx, t.sql.pools).QueryContext(t.ctx, a.id)
+	rows, err := t.tx.StmtContext(t.ctx, t.sql.account).QueryContext(t.ctx, name)
 	if err != nil {
 		return nil, t.ledger.broken("read", err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		p := &pool{}
-		if err := rows.Scan(&p.id, &p.name, &p.total, &p.number, &p.newest, &p.drainedUntil, &p.drainedUsed); err != nil {
+		err := rows.Scan(&a.id, &a.horizon, &p.id, &p.name, &p.drainedUntil, &p.drainedUsed,
+			&p.newest.at, &p.newest.number, &p.total, &p.newest.spender)
+		if err != nil {
 			return nil, t.ledger.broken("read", err)
 		}
 		a.pools[p.name] = p
@@ -169,15 +185,21 @@ func (t *transaction) keep(acc *account, a quota.Ask) error {
 	return nil
 }
 
-// spender is the id of who, made when it is new.
+// spender is the id of who, made when it is new. Ids never change, so that those once committed are
+// remembered.
 func (t *transaction) spender(who quota.Who) (int64, error) {
-	var id int64
-	err := t.row(t.sql.spender, who.Purpose, who.Region, who.Method).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = t.row(t.sql.keepSpender, who.Purpose, who.Region, who.Method).Scan(&id)
+	if id, ok := t.ledger.spenders[who]; ok {
+		return id, nil
 	}
-	if err != nil {
+	var id int64
+	if err := t.row(t.sql.keepWho, who.Purpose, who.Region, who.Method).Scan(&id); err != nil {
 		return 0, t.ledger.broken("write", err)
 	}
+	t.learned = append(t.learned, learned{who, id})
 	return id, nil
+}
+
+type learned struct {
+	who quota.Who
+	id  int64
 }

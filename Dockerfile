@@ -1,0 +1,28 @@
+# One static binary, the roots of TLS, and a user that is nobody.
+#
+#   docker build -t ingest --build-arg VERSION="$(git describe --tags --always)" .
+#   install -m 400 -o 65532 KEYFILE /etc/ingest/youtube.key
+#   docker run --rm -v ingest:/var/lib/ingest -v /etc/ingest/youtube.key:/key:ro \
+#       ingest run --quiet --key-file /key
+#
+# "run" fetches what is due and exits: start it from a timer every five minutes. Exit code 75 means that
+# the quota is used up for now, and is no failure. The store and the ledger of quota live in the volume:
+# without it every container believes that nothing was spent.
+FROM golang:1.26-alpine AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=dev
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ingest ./cmd/ingest \
+    && mkdir -m 0700 -p /out/data && mkdir -m 1777 /out/tmp
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /out/ingest /ingest
+COPY --from=build /out/tmp /tmp
+COPY --from=build --chown=65532:65532 /out/data /var/lib/ingest
+USER 65532:65532
+VOLUME /var/lib/ingest
+ENTRYPOINT ["/ingest"]
+CMD ["run", "--quiet"]

@@ -1,0 +1,73 @@
+# make help says what there is. Needs Go and make; the tests need gcc too (for the race detector).
+FUZZTIME ?= 10s
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# Another operating system or processor: built and not tested.
+PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+
+# What several goroutines or processes share.
+CONCURRENT = ./quota/... ./store/... ./fetch/... ./internal/...
+
+LDFLAGS = -X main.version=$(VERSION)
+EXE     = $(shell go env GOEXE)
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test race lint fmt fuzz bench boundary cross check clean
+
+help: ## Say what each target does
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+build: ## Build bin/ingest: static, its version from git
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/ingest$(EXE) ./cmd/ingest
+
+demo: build ## See it work in under a minute: no key, no server, nothing to install
+	bin/ingest$(EXE) demo
+
+# ALLOW_SKIPS=FILE makes every skip that FILE does not name a failure; .ci/run does so.
+test: ## Run every test, races detected, in random order; installs redis-server if it has to
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
+	go build -o .tools/testsum$(EXE) ./tools/testsum && \
+	CGO_ENABLED=1 .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- -race -shuffle=on $(TESTFLAGS) ./...
+
+race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
+	CGO_ENABLED=1 go test -race -shuffle=on -count=3 $(CONCURRENT)
+
+lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the systemd units
+	@unformatted="$$(gofmt -l .)"; [ -z "$$unformatted" ] || { echo "not formatted, try make fmt:" $$unformatted; exit 1; }
+	go vet ./...
+	go mod tidy -diff
+	.tools/golangci-lint run
+	@sh tools/systemd-verify.sh
+
+fmt: .tools/golangci-lint ## Format the code as make lint wants it
+	.tools/golangci-lint fmt
+
+fuzz: ## Run every fuzz target for FUZZTIME (10s) each
+	@FUZZTIME="$(FUZZTIME)" sh tools/fuzz.sh
+
+bench: ## Run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+# What the tests named TestBoundary log, without go test's own marks.
+boundary: ## Show that no burst at the edge of a window gets more than its limit
+	@out="$$(go test -count=1 -v -run '^TestBoundary' ./quota/... 2>&1)" || { echo "$$out"; exit 1; }; \
+	echo "$$out" | sed -E '/^(=== |PASS|ok|\?|testing: warning)/d; /^ *--- /d; s/^ +[a-z0-9_]+_test\.go:[0-9]+: //; s/^ {8}//' | grep . \
+	|| { echo "no test named TestBoundary said anything"; exit 1; }
+
+cross: ## Build for every platform named: built, not tested
+	@for p in $(PLATFORMS); do \
+		echo "building $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -o /dev/null ./cmd/ingest || exit 1; \
+	done
+
+check: lint test ## Everything that must pass before a change goes in
+
+clean: ## Remove what was built
+	rm -rf bin dist .tools
+
+# Pinned by tools/golangci, a module of its own so that its 200 modules stay out of ours; built from
+# source, about a minute on two cores.
+.tools/golangci-lint: tools/golangci/go.mod tools/golangci/go.sum
+	@echo "building golangci-lint, once"
+	cd tools/golangci && CGO_ENABLED=0 go build -trimpath -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -1,0 +1,201 @@
+package ingest_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const module = "github.com/trendvidstream/ingest"
+
+// arrows says which packages of ours a package may import in its non-test files: data flows one way.
+// "." is the root package, "*" is all. A package that is not here does not belong to the program yet:
+// add it where it belongs. .golangci.yml says the same at lint time.
+var arrows = map[string][]string{
+	".":                   {},
+	"cmd/ingest":          {"*"},
+	"fetch":               {".", "quota"},
+	"fetch/youtube":       {".", "fetch"},
+	"internal/web":        {".", "quota"},
+	"internal/youtubesim": {},
+	"quota":               {},
+	"quota/memledger":     {"quota"},
+	"quota/quotatest":     {"quota"},
+	"quota/redisledger":   {"quota"},
+	"quota/sqliteledger":  {"quota"},
+	"regions":             {"."},
+	"store":               {"."},
+	"tools/testsum":       {"*"},
+}
+
+func TestImportsFollowTheArrows(t *testing.T) {
+	wrong, err := wrongArrows(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range wrong {
+		t.Error(w)
+	}
+}
+
+func TestPlantedImportsAreFound(t *testing.T) {
+	tests := []struct{ file, imports, want string }{
+		{"planted.go", "quota", "planted.go: . may not import quota"},
+		{"store/planted.go", "fetch", "store/planted.go: store may not import fetch"},
+		{"fetch/planted.go", "store", "fetch/planted.go: fetch may not import store"},
+		{"fetch/youtube/planted.go", "quota", "fetch/youtube/planted.go: fetch/youtube may not import quota"},
+		{"regions/planted.go", "fetch", "regions/planted.go: regions may not import fetch"},
+		{"quota/planted.go", ".", "quota/planted.go: quota may not import ."},
+		{"quota/sqliteledger/planted.go", "quota/redisledger", "quota/sqliteledger/planted.go: quota/sqliteledger may not import quota/redisledger"},
+		{"internal/web/planted.go", "store", "internal/web/planted.go: internal/web may not import store"},
+		{"internal/youtubesim/planted.go", "quota", "internal/youtubesim/planted.go: internal/youtubesim may not import quota"},
+		{"util/planted.go", ".", "util/planted.go: package util is not in the table of arrows"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.file, func(t *testing.T) {
+			tree := copyOfTree(t)
+			// A build tag hides a file from go list, not from us.
+			text := fmt.Sprintf("//go:build plan9\n\npackage planted\n\nimport _ %q\n", path.Join(module, tt.imports))
+			tree[tt.file] = &fstest.MapFile{Data: []byte(text)}
+			wrong, err := wrongArrows(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(wrong, tt.want) {
+				t.Errorf("found %q, want %q", wrong, tt.want)
+			}
+		})
+	}
+}
+
+func TestStoreHasNothingOfGoogle(t *testing.T) {
+	if found := googlePackages(t, "./store"); len(found) > 0 {
+		t.Errorf("go list -deps ./store has %v", found)
+	}
+	if len(googlePackages(t, "./fetch/youtube")) == 0 {
+		t.Error("nothing found in ./fetch/youtube either: the check sees nothing")
+	}
+}
+
+// wrongArrows reads the imports of every non-test file of the module in tree.
+func wrongArrows(tree fs.FS) ([]string, error) {
+	var wrong []string
+	err := fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && skipDir(tree, file):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		pkg := path.Dir(file)
+		allowed, ok := arrows[pkg]
+		if !ok {
+			wrong = append(wrong, fmt.Sprintf("%s: package %s is not in the table of arrows", file, pkg))
+			return nil
+		}
+		imports, err := importsOf(tree, file)
+		if err != nil {
+			return err
+		}
+		for _, to := range imports {
+			if !slices.Contains(allowed, to) && !slices.Contains(allowed, "*") {
+				wrong = append(wrong, fmt.Sprintf("%s: %s may not import %s", file, pkg, to))
+			}
+		}
+		return nil
+	})
+	return wrong, err
+}
+
+// skipDir is true for what go's own ./... leaves out.
+func skipDir(tree fs.FS, dir string) bool {
+	if dir == "." {
+		return false
+	}
+	base := path.Base(dir)
+	if base == "testdata" || base[0] == '.' || base[0] == '_' {
+		return true
+	}
+	_, err := fs.Stat(tree, path.Join(dir, "go.mod"))
+	return err == nil // a module of its own
+}
+
+// importsOf lists the packages of this module that the file imports, relative to its root.
+func importsOf(tree fs.FS, file string) ([]string, error) {
+	text, err := fs.ReadFile(tree, file)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	var ours []string
+	for _, spec := range parsed.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		if name == module {
+			ours = append(ours, ".")
+		} else if rest, ok := strings.CutPrefix(name, module+"/"); ok {
+			ours = append(ours, rest)
+		}
+	}
+	return ours, nil
+}
+
+// copyOfTree is the module's own Go files, in memory.
+func copyOfTree(t *testing.T) fstest.MapFS {
+	t.Helper()
+	from, tree := os.DirFS("."), fstest.MapFS{}
+	err := fs.WalkDir(from, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && skipDir(from, file) {
+			return fs.SkipDir
+		}
+		if d.IsDir() || path.Ext(file) != ".go" {
+			return nil
+		}
+		data, err := fs.ReadFile(from, file)
+		tree[file] = &fstest.MapFile{Data: data}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+func googlePackages(t *testing.T, pkg string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", pkg)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list -deps %s: %v\n%s", pkg, err, stderr.String())
+	}
+	var found []string
+	for dep := range strings.FieldsSeq(string(out)) {
+		host, _, _ := strings.Cut(dep, "/")
+		if host == "google.golang.org" || host == "cloud.google.com" {
+			found = append(found, dep)
+		}
+	}
+	return found
+}

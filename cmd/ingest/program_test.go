@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// ingestCode runs the program in this process and wants an exit code.
+func ingestCode(t *testing.T, want int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	if code := run(args, &out, &err); code != want {
+		t.Fatalf("ingest %s: exit %d, want %d\n%s%s", strings.Join(args, " "), code, want, out.String(), err.String())
+	}
+	return out.String(), err.String()
+}
+
+// ingestJSON runs the program with --json and decodes what it prints.
+func ingestJSON[T any](t *testing.T, want int, args ...string) T {
+	t.Helper()
+	out, _ := ingestCode(t, want, append(args, "--json")...)
+	var doc T
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatalf("ingest %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return doc
+}
+
+// standIn serves an upstream for the test and points the program at it, with an empty data directory.
+func standIn(t *testing.T, o youtubesim.Options) *youtubesim.Server {
+	t.Helper()
+	sim, err := youtubesim.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(sim)
+	t.Cleanup(server.Close)
+	t.Setenv("INGEST_UPSTREAM_URL", server.URL+"/")
+	t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "data"))
+	return sim
+}
+
+// at moves the program's clock.
+func at(t *testing.T, s string) time.Time {
+	t.Helper()
+	when, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("INGEST_NOW", s)
+	return when
+}
+
+// limits writes a costs file with so many units and returns its path.
+func limits(t *testing.T, units string) string {
+	t.Helper()
+	shipped, err := os.ReadFile("../../costs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "costs.yaml")
+	changed := strings.ReplaceAll(string(shipped), "units: {24h: 10000, day: 10000}", "units: {24h: "+units+", day: "+units+"}")
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// charts is where real charts lie beside the project; without them the test is skipped.
+func charts(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join("..", "..", "..", "shared", "data", "trending")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("../shared absent: no real charts to compare with")
+	}
+	return dir
+}
+
+// recorded is one region's rows of one day, in rank order.
+func recorded(t *testing.T, dir, region, day string) []map[string]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, region+".csv.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(z).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []map[string]string
+	for _, row := range rows[1:] {
+		m := map[string]string{}
+		for i, name := range rows[0] {
+			m[name] = row[i]
+		}
+		if m["snapshot_date"] == day {
+			out = append(out, m)
+		}
+	}
+	return out
+}

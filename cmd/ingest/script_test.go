@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ingest": main})
+}
+
+// TestScripts runs the command line as a person types it. README names the script that covers each
+// of its commands.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits},
+	})
+}
+
+// simulate starts ingest simulate with the arguments in the background, and sets $SIM to its URL.
+// It is ended, as an operator would, with SIGTERM, and must then exit 0.
+func simulate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("simulate cannot be negated")
+	}
+	cmd := exec.Command(lookPath(ts, "ingest"), append([]string{"simulate", "--quiet"}, args...)...) //nolint:gosec,noctx // ended below
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "INGEST_NOW="+ts.Getenv("INGEST_NOW"))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			ts.Logf("simulate ended with %v", err)
+		}
+	})
+	var first struct{ URL string }
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	ts.Check(err)
+	ts.Check(json.Unmarshal(line, &first))
+	ts.Setenv("SIM", first.URL)
+}
+
+func lookPath(ts *testscript.TestScript, name string) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path := filepath.Join(dir, name); isFile(path) {
+			return path
+		}
+	}
+	ts.Fatalf("%s is not on the script's PATH", name)
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// exits runs a command and wants an exit code: exits 78 ingest config check.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE command [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v: %v", args[1:], err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("%v: exit %d, want %d", args[1:], code, want)
+	}
+}
+
+// jsonField checks a field of the JSON document that the last command printed: jsonfield a.b VALUE.
+func jsonField(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: jsonfield path value")
+	}
+	var doc any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc); err != nil {
+		ts.Fatalf("standard output is not JSON: %v", err)
+	}
+	got, err := lookup(doc, args[0])
+	ts.Check(err)
+	if (got == args[1]) == neg {
+		ts.Fatalf("%s is %s, want %s", args[0], got, args[1])
+	}
+}
+
+// lookup walks a decoded document along a.0.b and prints what is there as JSON.
+func lookup(doc any, path string) (string, error) {
+	for key := range strings.SplitSeq(path, ".") {
+		switch d := doc.(type) {
+		case map[string]any:
+			v, ok := d[key]
+			if !ok {
+				return "", fmt.Errorf("no field %q of %s", key, path)
+			}
+			doc = v
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(d) {
+				return "", fmt.Errorf("no element %q of %s, which has %d", key, path, len(d))
+			}
+			doc = d[i]
+		default:
+			return "", fmt.Errorf("nothing at %q of %s", key, path)
+		}
+	}
+	out, err := json.Marshal(doc)
+	return strings.Trim(string(out), `"`), err
+}

@@ -1,0 +1,173 @@
+package youtube_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/youtube"
+)
+
+// recorded is what each recorded error means to a chart call.
+var recorded = map[string]struct {
+	status  int
+	verdict fetch.Verdict
+	pool    string
+	text    string
+}{
+	"400_invalidPageToken.json":                             {400, fetch.BadToken, "", "YouTube does not know the page token (invalidPageToken): The request specifies an invalid page token."},
+	"400_keyInvalid_modern.COMPOSED.json":                   {400, fetch.BadKey, "", "YouTube refuses the key (API_KEY_INVALID): API key not valid. Please pass a valid API key."},
+	"400_keyInvalid_old.json":                               {400, fetch.BadKey, "", "YouTube refuses the key (keyInvalid): Bad Request"},
+	"400_videoChartNotFound_documented.COMPOSED.json":       {400, fetch.NoChart, "", "YouTube has no such chart for this region and category (videoChartNotFound): The requested video chart is not supported or is not available."},
+	"403_dailyLimitExceeded_legacy_2016_2020.COMPOSED.json": {403, fetch.Spent, "units", "YouTube says the daily quota is spent (dailyLimitExceeded)"},
+	"403_quotaExceeded_default_pool.json":                   {403, fetch.Spent, "units", "YouTube says the daily quota is spent (quotaExceeded)"},
+	"403_quotaExceeded_default_pool_with_debugInfo.json":    {403, fetch.Spent, "units", "YouTube says the daily quota is spent (quotaExceeded)"},
+	"404_chart_notFound_observed_2026.COMPOSED.json":        {404, fetch.NoChart, "", "YouTube has no such chart for this region and category (notFound): Requested entity was not found."},
+	"404_playlistNotFound.json":                             {404, fetch.Rejected, "", "YouTube rejects the request (playlistNotFound): The playlist identified with the request's playlistId parameter cannot be found."},
+	"429_rateLimitExceeded_per_minute.COMPOSED.json":        {429, fetch.Burst, "", "YouTube says too many calls came at once (rateLimitExceeded): Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service 'youtube.googleapis.com' for consumer 'project_number:000000000000'."},
+	"429_rateLimitExceeded_search_pool_per_day.json":        {429, fetch.Spent, "search", "YouTube says the daily quota is spent (rateLimitExceeded), pool search"},
+	"503_backendError.COMPOSED.json":                        {503, fetch.Broken, "", "YouTube failed (backendError): The service is currently unavailable."},
+	"error_permission_resp.json":                            {403, fetch.Rejected, "", "YouTube rejects the request (SERVICE_UNAVAILABLE): The caller does not have permission"},
+}
+
+func TestEveryRecordedErrorHasItsVerdict(t *testing.T) {
+	files := shared(t, "errors/*")
+	if len(files) != len(recorded) {
+		t.Errorf("%d recorded errors, %d in the table", len(files), len(recorded))
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		want, ok := recorded[name]
+		if !ok {
+			t.Errorf("%s is not in the table", name)
+			continue
+		}
+		c, _ := serve(t, respond(want.status, readFile(t, file)))
+		fe := fails(t.Context(), t, c.Chart("US", "", ""))
+		if fe.Verdict != want.verdict || fe.Pool != want.pool || fe.Err.Error() != want.text {
+			t.Errorf("%s: %s, pool %q, %v\nwant %s, pool %q, %s", name, fe.Verdict, fe.Pool, fe.Err, want.verdict, want.pool, want.text)
+		}
+		if ae, ok := errors.AsType[*youtube.AnswerError](fe); !ok || ae.Status != want.status || ae.Reason == "" {
+			t.Errorf("%s: %+v", name, ae)
+		}
+	}
+}
+
+// envelope is an error of the API: reason, and metadata of an ErrorInfo when it is not "".
+func envelope(code int, reason, infoReason, metadata string) string {
+	details := ""
+	if infoReason != "" || metadata != "" {
+		details = fmt.Sprintf(`,"details":[{"@type":"type.googleapis.com/google.rpc.Help","links":[]},"x",null,
+			{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":%q,"metadata":{%s}}]`, infoReason, metadata)
+	}
+	return fmt.Sprintf(`{"error":{"code":%d,"message":"m","errors":[{"reason":%q,"message":"m"}]%s}}`, code, reason, details)
+}
+
+func TestADayIsToldFromAMinuteByMetadata(t *testing.T) {
+	tests := []struct {
+		status           int
+		reason, metadata string
+		verdict          fetch.Verdict
+		pool             string
+	}{
+		{429, "rateLimitExceeded", `"quota_unit":"1/d/{project}","quota_metric":"youtube.googleapis.com/default"`, fetch.Spent, "units"},
+		{403, "rateLimitExceeded", `"quota_unit":"1/d/{project}","quota_metric":"youtube.googleapis.com/search_list"`, fetch.Spent, "search"},
+		{429, "rateLimitExceeded", `"quota_unit":"1/d","quota_metric":"youtube.googleapis.com/video_stats"`, fetch.Spent, ""},
+		{403, "userRateLimitExceeded", `"quota_limit":"defaultPerDayPerProject"`, fetch.Spent, "units"},
+		{403, "quotaExceeded", `"quota_unit":"1/min/{project}"`, fetch.Burst, ""},
+		{403, "quotaExceeded", `"quota_limit":"SearchPerMinutePerProject"`, fetch.Burst, ""},
+		{429, "rateLimitExceeded", `"quota_unit":"1/min/{project}/{user}","quota_limit":"odd PerDay"`, fetch.Burst, ""},
+		{429, "rateLimitExceeded", `"quota_unit":"1/s/{project}"`, fetch.Burst, ""},
+		{429, "rateLimitExceeded", `"quota_unit":7`, fetch.Burst, ""},
+		{429, "rateLimitExceeded", "", fetch.Burst, ""},
+		{403, "rateLimitExceeded", "", fetch.Burst, ""},
+		{403, "userRateLimitExceeded", "", fetch.Burst, ""},
+		{429, "somethingNew", "", fetch.Burst, ""},
+		{429, "somethingNew", `"quota_unit":"1/d/{project}","quota_metric":"youtube.googleapis.com/default"`, fetch.Spent, "units"},
+		{403, "quotaExceeded", "", fetch.Spent, "units"},
+	}
+	for _, tt := range tests {
+		info := ""
+		if tt.metadata != "" {
+			info = "RATE_LIMIT_EXCEEDED"
+		}
+		c, _ := serve(t, respond(tt.status, envelope(tt.status, tt.reason, info, tt.metadata)))
+		if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != tt.verdict || fe.Pool != tt.pool {
+			t.Errorf("%d %s {%s}: %s, pool %q, want %s, pool %q", tt.status, tt.reason, tt.metadata, fe.Verdict, fe.Pool, tt.verdict, tt.pool)
+		}
+	}
+}
+
+func TestEveryOtherAnswerHasItsVerdict(t *testing.T) {
+	const page502 = `<!DOCTYPE html><html lang=en><style>*{margin:0} code{font:15px}</style><script>if (a<b) {x()}</script>
+		<title>Error 502 (Server Error)!!1</title><p><b>502.</b> <ins>That&#39;s an error.</ins> <!-- ` + canary + ` --></html>`
+	tests := map[string]struct {
+		status  int
+		body    string
+		verdict fetch.Verdict
+		reason  string
+	}{
+		"500":                         {500, "", fetch.Broken, ""},
+		"502 HTML":                    {502, page502, fetch.Broken, ""},
+		"503 that says quota":         {503, envelope(503, "quotaExceeded", "", ""), fetch.Broken, "quotaExceeded"},
+		"304":                         {304, "", fetch.Broken, ""},
+		"400 of no kind":              {400, envelope(400, "badRequest", "", ""), fetch.Rejected, "badRequest"},
+		"400 without a body":          {400, "", fetch.Rejected, ""},
+		"400 region":                  {400, envelope(400, "invalidRegionCode", "", ""), fetch.BadRegion, "invalidRegionCode"},
+		"400 key expired":             {400, envelope(400, "badRequest", "API_KEY_EXPIRED", ""), fetch.BadKey, "API_KEY_EXPIRED"},
+		"401":                         {401, envelope(401, "required", "", ""), fetch.BadKey, "required"},
+		"403 not configured":          {403, envelope(403, "accessNotConfigured", "SERVICE_DISABLED", ""), fetch.BadKey, "accessNotConfigured"},
+		"403 disabled":                {403, envelope(403, "forbidden", "SERVICE_DISABLED", ""), fetch.BadKey, "SERVICE_DISABLED"},
+		"403 suspended":               {403, envelope(403, "forbidden", "CONSUMER_SUSPENDED", ""), fetch.BadKey, "CONSUMER_SUSPENDED"},
+		"403 key's address":           {403, envelope(403, "forbidden", "API_KEY_IP_ADDRESS_BLOCKED", ""), fetch.BadKey, "API_KEY_IP_ADDRESS_BLOCKED"},
+		"403 referer":                 {403, envelope(403, "ipRefererBlocked", "", ""), fetch.BadKey, "ipRefererBlocked"},
+		"403 no key":                  {403, envelope(403, "dailyLimitExceededUnreg", "", ""), fetch.BadKey, "dailyLimitExceededUnreg"},
+		"403 forbidden":               {403, envelope(403, "forbidden", "", ""), fetch.Rejected, "forbidden"},
+		"403 HTML":                    {403, page502, fetch.Rejected, ""},
+		"404 HTML":                    {404, "<h1>Not Found</h1>", fetch.Rejected, ""},
+		"404 without reasons":         {404, `{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}`, fetch.NoChart, ""},
+		"404 in an array":             {404, "[" + envelope(404, "notFound", "", "") + "]", fetch.NoChart, "notFound"},
+		"408":                         {408, "", fetch.Broken, ""},
+		"418":                         {418, "teapot", fetch.Rejected, ""},
+		"429 HTML":                    {429, "<p>Sorry", fetch.Burst, ""},
+		"204":                         {204, "", fetch.Broken, ""},
+		"an error of text":            {400, `{"error":"invalid_grant"}`, fetch.Rejected, ""},
+		"reasons of the wrong type":   {400, `{"error":{"errors":[{"reason":5}]}}`, fetch.Rejected, ""},
+		"the key in the message":      {400, `{"error":{"message":"key ` + canary + ` <i>is</i> bad","errors":[{"reason":"keyInvalid"}]}}`, fetch.BadKey, "keyInvalid"},
+		"the key as the reason":       {400, envelope(400, canary, "", ""), fetch.Rejected, "***"},
+		"the key in parts":            {500, `{"error":{"message":"` + canary[:9] + `<b></b>` + canary[9:12] + `\u202e` + canary[12:] + `"}}`, fetch.Broken, ""},
+		"the key escaped":             {500, "<p>" + strings.ReplaceAll(canary, "_", "&#95;"), fetch.Broken, ""},
+		"the key where text is cut":   {500, strings.Repeat("x", 290) + canary, fetch.Broken, ""},
+		"the key where markup is cut": {500, strings.Repeat("<p>", (8<<10)/3-2) + canary, fetch.Broken, ""},
+		"escapes in the message":      {400, `{"error":{"message":"\u001b]0;x\u0007\u202e\u0000 hi","errors":[{"reason":"\u001b[31m"}]}}`, fetch.Rejected, "[31m"},
+		"a long message":              {500, strings.Repeat("é", 1<<20), fetch.Broken, ""},
+	}
+	for name, tt := range tests {
+		c, _ := serve(t, respond(tt.status, tt.body))
+		fe := fails(t.Context(), t, c.Chart("US", "", ""))
+		if fe.Verdict != tt.verdict {
+			t.Errorf("%s: %s, want %s: %v", name, fe.Verdict, tt.verdict, fe)
+		}
+		if ae, ok := errors.AsType[*youtube.AnswerError](fe); tt.status != 204 && (!ok || ae.Status != tt.status || ae.Reason != tt.reason) {
+			t.Errorf("%s: %+v", name, ae)
+		}
+		text := fe.Error()
+		if strings.ContainsAny(text, "<\x1b\x00\x07\u202e\n") || len([]rune(text)) > 600 || strings.Contains(text, canary[:12]) {
+			t.Errorf("%s: %q", name, text)
+		}
+		if name == "502 HTML" && text != "videos.list: YouTube failed (HTTP 502): Error 502 (Server Error)!!1 502. That's an error." {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+func TestOnlyAChartCallHasNoChart(t *testing.T) {
+	c, _ := serve(t, respond(http.StatusNotFound, envelope(404, "notFound", "", "")))
+	if fe := fails(t.Context(), t, c.Videos([]string{"x"})); fe.Verdict != fetch.Rejected {
+		t.Errorf("%s: %v", fe.Verdict, fe)
+	}
+}

@@ -1,0 +1,250 @@
+package youtubesim
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	day = 24 * time.Hour
+
+	keptDays    = 45  // how far back the generated catalogue goes
+	chartDays   = 9   // how old a charted video can be
+	rowsPerDay  = 30  // videos a day that may chart in one region
+	driftPeriod = 6   // hours in which a video's place drifts one way
+	chartSlack  = 0.2 // how far it drifts, in days of age
+)
+
+// generated is a catalogue that follows from a seed: every UTC day has its own videos, made when
+// they are first asked for. It is safe for concurrent use.
+type generated struct {
+	seed     uint64
+	tongues  map[string]*tongue
+	hostiles []hostile
+
+	mu     sync.Mutex
+	days   map[int64][]*video // by days since 1970
+	byID   map[string]*video
+	charts map[string]hourly // by region: the newest asked for
+	all    hourly
+}
+
+// hourly is a list that holds for one hour, in hours since 1970.
+type hourly struct {
+	hour   int64
+	videos []*video
+}
+
+func newGenerated(seed uint64) *generated {
+	return &generated{
+		seed: seed, tongues: tongues(seed), hostiles: hostiles(seed),
+		days: map[int64][]*video{}, byID: map[string]*video{}, charts: map[string]hourly{},
+	}
+}
+
+// audience is a set of regions that share a number of videos a day, and their languages.
+type audience struct {
+	regions string
+	videos  int
+	tongues string // picked from with equal chance
+}
+
+// audiences make 29 to 30 % of the eight regions' rows repeats of another region's [measured in
+// recorded charts]. Each region gets rowsPerDay videos in all.
+func audiences() []audience {
+	return []audience{
+		{"US GB DE FR IN BR AU CA", 4, "en en ko ja"},
+		{"US GB AU CA", 11, "en en en en en en en ko ja zh"},
+		{"US CA", 4, "en en ja"},
+		{"GB AU", 3, "en"},
+		{"FR CA", 2, "fr"},
+		{"US", 11, "en en en en ko zh"},
+		{"GB", 12, "en en en en hi ta"},
+		{"AU", 12, "en en en en zh ta"},
+		{"CA", 9, "en en fr zh hi"},
+		{"DE", 26, "de de de de en"},
+		{"FR", 24, "fr fr fr fr en"},
+		{"IN", 26, "hi hi hi ta ta ta en"},
+		{"BR", 26, "pt pt pt pt pt en"},
+	}
+}
+
+// chart takes the best of the last days: appeal less age, with a slow drift of its own per region.
+// In half of the blocks of 50 places, one to three places are withheld.
+func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
+	if !slices.Contains(strings.Fields(audiences()[0].regions), region) {
+		return nil, false
+	}
+	hour := at.Unix() / 3600
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c := g.charts[region]; c.videos != nil && c.hour == hour {
+		return c.videos, true
+	}
+	start := time.Unix(hour*3600, 0)
+	type ranked struct {
+		v     *video
+		score float64
+	}
+	var all []ranked
+	for d := hour/24 - chartDays + 1; d <= hour/24; d++ {
+		for _, v := range g.dayLocked(d) {
+			if slices.Contains(v.regions, region) && !v.published.After(start) {
+				age := start.Sub(v.published).Hours() / 24
+				all = append(all, ranked{v, v.appeal*8 - age + g.drift(region, v, hour)})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.v.id, b.v.id)) })
+	places := make([]*video, 0, maxChart)
+	for _, r := range all[:min(len(all), maxChart)] {
+		places = append(places, r.v)
+	}
+	for block := 0; block+50 <= len(places); block += 50 {
+		d := dice{key: hash(g.seed, hashText(region), uint64(hour), uint64(block))}
+		if d.chance(0.5) {
+			for range 1 + d.intn(3) {
+				places[block+d.intn(50)] = nil
+			}
+		}
+	}
+	g.charts[region] = hourly{hour, places}
+	return places, true
+}
+
+// drift goes in a straight line from one random value to the next.
+func (g *generated) drift(region string, v *video, hour int64) float64 {
+	k, part := hour/driftPeriod, float64(hour%driftPeriod)/driftPeriod
+	at := func(k int64) float64 { return chance(hash(g.seed, hashText(region+v.id), uint64(k))) }
+	return chartSlack * (at(k)*(1-part) + at(k+1)*part)
+}
+
+func (g *generated) videos(at time.Time) []*video {
+	hour := at.Unix() / 3600
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.all.videos != nil && g.all.hour == hour {
+		return g.all.videos
+	}
+	start := time.Unix(hour*3600, 0)
+	var all []*video
+	for d := hour / 24; d > hour/24-keptDays; d-- {
+		for _, v := range g.dayLocked(d) { // newest first
+			if !v.published.After(start) {
+				all = append(all, v)
+			}
+		}
+	}
+	g.all = hourly{hour, all}
+	g.forgetLocked(hour/24 - 2*keptDays)
+	return all
+}
+
+func (g *generated) video(id string, at time.Time) *video {
+	g.videos(at) // makes the days that can hold it
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v := g.byID[id]
+	if v == nil || v.published.After(at.Truncate(time.Hour)) || at.Sub(v.published) > keptDays*day {
+		return nil
+	}
+	return v
+}
+
+// forgetLocked drops the days before d, so that a clock that runs for years keeps the memory of
+// months. They can be made again.
+func (g *generated) forgetLocked(d int64) {
+	for old, vs := range g.days {
+		if old < d {
+			delete(g.days, old)
+			for _, v := range vs {
+				delete(g.byID, v.id)
+			}
+		}
+	}
+}
+
+// dayLocked is the videos of one UTC day, newest first.
+func (g *generated) dayLocked(d int64) []*video {
+	if vs, ok := g.days[d]; ok {
+		return vs
+	}
+	var vs []*video
+	for i, a := range audiences() {
+		for j := range a.videos {
+			v := g.newVideo(d, a, hash(g.seed, uint64(d), uint64(i), uint64(j)))
+			if j == 0 && len(a.regions) == 2 { // one a day for every region
+				g.hostiles[int(d+int64(3*i))%len(g.hostiles)].taint(v)
+			}
+			v.index()
+			vs = append(vs, v)
+		}
+	}
+	slices.SortFunc(vs, func(a, b *video) int {
+		return cmp.Or(b.published.Compare(a.published), cmp.Compare(a.id, b.id))
+	})
+	for _, v := range vs {
+		g.byID[v.id] = v
+	}
+	g.days[d] = vs
+	return vs
+}
+
+// newVideo makes one video of day d. The key is its own; nothing else decides what it is.
+func (g *generated) newVideo(d int64, a audience, key uint64) *video {
+	dc := &dice{key: key}
+	language := pick(dc, strings.Fields(a.tongues))
+	t := g.tongues[language]
+	v := &video{
+		id: idText(key), channel: pick(dc, t.channels), language: language, audio: language,
+		category:  pick(dc, []string{"10", "10", "10", "20", "20", "24", "24", "1", "17", "22", "23", "25", "26", "28"}),
+		published: time.Unix(d*86_400+int64(dc.intn(86_400)), 0).UTC(),
+		duration:  time.Duration(15+dc.intn(1800)) * time.Second,
+		live:      "none", definition: "hd", caption: dc.chance(0.3), licensed: dc.chance(0.5),
+		appeal: chance(dc.next()), grows: true, regions: strings.Fields(a.regions),
+	}
+	if dc.chance(0.1) {
+		v.duration += time.Duration(1+dc.intn(30)) * time.Hour
+	}
+	if dc.chance(0.02) {
+		v.duration, v.live = 0, "live"
+	}
+	if dc.chance(0.4) {
+		v.language = "" // most uploaders leave it out
+	}
+	for _, r := range strings.Fields(audiences()[0].regions) {
+		if !slices.Contains(v.regions, r) && dc.chance(0.02) {
+			v.blocked = append(v.blocked, r)
+		}
+	}
+	v.title, v.tags = t.title(dc)
+	if dc.chance(0.2) {
+		v.tags = nil
+	}
+	v.localized = v.title
+	v.description = v.title + "\n\nhttps://www.youtube.com/@" + v.channel.handle
+	v.final = finalCounts(dc)
+	return v
+}
+
+// finalCounts withhold views in 1 %, likes in 1.5 % and comments in 4 % of all videos [measured in
+// recorded charts].
+func finalCounts(dc *dice) counts {
+	views := int64(20_000) << dc.intn(9)
+	views += int64(dc.intn(int(views)))
+	likes, comments := views/int64(15+dc.intn(60)), views/int64(200+dc.intn(900))
+	c := counts{&views, &likes, &comments}
+	if dc.chance(0.01) {
+		c.views = nil
+	}
+	if dc.chance(0.015) {
+		c.likes = nil
+	}
+	if dc.chance(0.04) {
+		c.comments = nil
+	}
+	return c
+}

@@ -1,0 +1,63 @@
+package youtubesim
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+)
+
+// pageToken is an opaque token of the API: base64url without padding of the protocol buffer
+// {1: offset, 2: 0 next | 1 previous}. CAUQAA is offset 5, CDIQAA offset 50; CAoQAQ is the page
+// before offset 10. Seen in recorded answers, not documented.
+func pageToken(offset int, previous bool) string {
+	b := binary.AppendUvarint([]byte{0x08}, uint64(offset))
+	b = append(b, 0x10, 0)
+	if previous {
+		b[len(b)-1] = 1
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// parsePageToken accepts exactly what pageToken makes, up to the offset most.
+func parsePageToken(s string, most int) (offset int, previous, ok bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil || len(b) < 4 || b[0] != 0x08 {
+		return 0, false, false
+	}
+	v, n := binary.Uvarint(b[1:])
+	if n <= 0 || v > uint64(most) {
+		return 0, false, false
+	}
+	offset, previous = int(v), b[len(b)-1] == 1
+	return offset, previous, pageToken(offset, previous) == s
+}
+
+// page is one page's range [from, to) of a list.
+type page struct{ from, to int }
+
+// cut finds the page that the request asks for in a list of n, whose offsets go up to most.
+func (q *request) cut(n, most int) (page, *answer) {
+	size, offset := q.maxResults(), 0
+	if t := q.get("pageToken"); t != "" {
+		o, previous, ok := parsePageToken(t, most)
+		if !ok {
+			return page{}, badPageToken()
+		}
+		offset = o
+		if previous {
+			offset, size = max(0, o-size), min(o, size)
+		}
+	}
+	offset = min(offset, n)
+	return page{offset, min(n, offset+size)}, nil
+}
+
+// tokens puts the page's tokens into a list of n. A page of no items has no next one: a caller that
+// asks for nothing would never end.
+func (p page) tokens(into object, n int) {
+	if p.to < n && p.to > p.from {
+		into["nextPageToken"] = pageToken(p.to, false)
+	}
+	if p.from > 0 {
+		into["prevPageToken"] = pageToken(p.from, true)
+	}
+}

@@ -1,0 +1,155 @@
+package redisledger_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+var evalsha = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+),usec=(\d+)`)
+
+// A contender is one call to the server.
+type contender struct {
+	name string
+	call func() error
+}
+
+// serverTimes are what the server itself spends on one call of each, in microseconds: the contenders
+// take turns, and the median of their batches counts.
+func serverTimes(t testing.TB, s *server, contenders []contender) map[string]float64 {
+	t.Helper()
+	const batches, calls = 15, 200
+	ctx := context.Background()
+	all := map[string][]float64{}
+	for range batches {
+		for _, c := range contenders {
+			s.client.ConfigResetStat(ctx)
+			for range calls {
+				if err := c.call(); err != nil {
+					t.Fatal(c.name, err)
+				}
+			}
+			m := evalsha.FindStringSubmatch(s.client.Info(ctx, "commandstats").Val())
+			n, _ := strconv.ParseFloat(m[1], 64)
+			us, _ := strconv.ParseFloat(m[2], 64)
+			all[c.name] = append(all[c.name], us/n)
+		}
+	}
+	median := map[string]float64{}
+	for name, of := range all {
+		slices.Sort(of)
+		median[name] = of[len(of)/2]
+	}
+	return median
+}
+
+// gcra does what approximate limiters do for one window: read the clock, read and write one key.
+const gcra = `
+local burst, rate, period, cost = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local interval = period / rate
+local time = redis.call('TIME')
+local now = (time[1] - 1483228800) + (time[2] / 1000000)
+local tat = redis.call('GET', KEYS[1])
+if not tat then
+	tat = now
+else
+	tat = tonumber(tat)
+end
+local new = math.max(tat, now) + interval * cost
+local remaining = (now - (new - interval * burst)) / interval
+if remaining < 0 then
+	return { 0, 0, tostring(-remaining), tostring(tat - now) }
+end
+local reset = new - now
+if reset > 0 then
+	redis.call('SET', KEYS[1], new, 'EX', math.ceil(reset))
+end
+return { cost, remaining, tostring(-1), tostring(reset) }`
+
+func yardsticks(t testing.TB, s *server) []contender {
+	t.Helper()
+	ctx := context.Background()
+	one := s.client.ScriptLoad(ctx, "return 1").Val()
+	rate := s.client.ScriptLoad(ctx, gcra).Val()
+	return []contender{
+		{"return 1", func() error { return s.client.EvalSha(ctx, one, []string{"k"}).Err() }},
+		{"gcra", func() error {
+			return s.client.EvalSha(ctx, rate, []string{"rate:k"}, 1_000_000_000, 1_000_000_000, 86400, 1).Err()
+		}},
+	}
+}
+
+// An ask of several pools, each with a day and a sliding window.
+func benchAsk(account string, amount, limit int64, pools ...string) quota.Ask {
+	now := time.Now()
+	a := quota.Ask{Account: account, Midnights: quota.Midnights(now, time.UTC), Grace: 30 * time.Second, Horizon: 26 * time.Hour, Now: now,
+		Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"}}
+	for _, p := range pools {
+		a.Charges = append(a.Charges, quota.Charge{Pool: p, Amount: amount, Bounds: []quota.Bound{
+			{Window: quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: limit}, Ceiling: limit},
+			{Window: quota.Window{Name: "day", Limit: limit}, Ceiling: limit},
+		}})
+	}
+	return a
+}
+
+// Takes are measured by the server's own clock and shown as multiples of the emptiest script.
+func BenchmarkTake(b *testing.B) {
+	s := redisServer(b)
+	l, err := redisledger.Open(b.Context(), s.url(), redisledger.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	fill := func(account string, n int, amount, limit int64, pools ...string) {
+		for range n {
+			if _, err := l.Take(b.Context(), benchAsk(account, amount, limit, pools...)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	fill("full", 10_000, 1, 10_000, "units")
+	fill("hundreds", 100, 100, 10_000, "units")
+	fill("used", 10_000, 1, quota.MaxLimit, "units")
+	cases := []struct {
+		name    string
+		account string
+		amount  int64
+		limit   int64
+		pools   []string
+		allowed bool
+	}{
+		{"cost=1", "one", 1, quota.MaxLimit, []string{"units"}, true},
+		{"cost=100", "hundred", 100, quota.MaxLimit, []string{"units"}, true},
+		{"used=10000", "used", 1, quota.MaxLimit, []string{"units"}, true},
+		{"pools=3", "three", 1, quota.MaxLimit, []string{"units", "search", "other"}, true},
+		{"refused", "full", 1, 10_000, []string{"units"}, false},
+		{"refused,cost=100", "full", 100, 10_000, []string{"units"}, false},
+		{"refused,of=hundreds", "hundreds", 100, 10_000, []string{"units"}, false},
+		{"peek", "used", 0, quota.MaxLimit, []string{"units"}, true},
+	}
+	contenders := yardsticks(b, s)
+	for _, c := range cases {
+		a := benchAsk(c.account, c.amount, c.limit, c.pools...)
+		contenders = append(contenders, contender{c.name, func() error {
+			d, err := l.Take(b.Context(), a)
+			if err == nil && d.Allowed != c.allowed {
+				return fmt.Errorf("allowed is %t: %v", d.Allowed, d)
+			}
+			return err
+		}})
+	}
+	for b.Loop() {
+		times := serverTimes(b, s, contenders)
+		for _, c := range contenders {
+			b.Logf("%-22s %6.2f us  %5.2f x gcra  %5.2f x a take", c.name, times[c.name], times[c.name]/times["gcra"], times[c.name]/times["cost=1"])
+		}
+	}
+}

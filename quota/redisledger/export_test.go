@@ -1,0 +1,35 @@
+package redisledger
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// clockLine is how the production scripts read the clock.
+const clockLine = "local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock"
+
+// OpenWithClock opens a ledger whose clock is what a key of the server says, in microseconds.
+func OpenWithClock(url string, o Options, key string) (*Ledger, error) {
+	return open(url, o, func(source string) string {
+		if strings.Count(source, "'TIME'") != 1 || strings.Count(source, clockLine) != 1 {
+			panic("a script reads the clock in other than its one line")
+		}
+		return strings.Replace(source, clockLine, fmt.Sprintf("local now = tonumber(redis.call('GET', '%s'))", key), 1)
+	})
+}
+
+// Sources are the production scripts by name.
+func Sources() map[string]string {
+	s := newScripts(func(source string) string { return source })
+	return map[string]string{"take": s.take.source, "refund": s.refund.source, "post": s.post.source, "drain": s.drain.source, "spent": s.spent.source}
+}
+
+// DecodeTake and DecodeSpent read answers of the server.
+func DecodeTake(a quota.Ask, reply any) (quota.Decision, error) { return decide(a, reply) }
+
+func DecodeSpent(reply any, pools []string) ([]quota.Spent, error) {
+	s, err := readSpent(reply, pools)
+	return s.sums, err
+}

@@ -1,0 +1,317 @@
+package redisledger_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+func openLedger(t testing.TB, url string, o redisledger.Options) *redisledger.Ledger {
+	t.Helper()
+	l, err := redisledger.Open(context.Background(), url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func take(t testing.TB, l quota.Ledger, a quota.Ask) quota.Decision {
+	t.Helper()
+	d, err := l.Take(context.Background(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// everything asks for each operation once and returns the errors.
+func everything(ctx context.Context, l quota.Ledger, account string) map[string]error {
+	a := benchAsk(account, 1, 100, "units")
+	peek := benchAsk(account, 0, 100, "units")
+	errs := map[string]error{}
+	d, err := l.Take(ctx, a)
+	errs["take"] = err
+	_, errs["peek"] = l.Take(ctx, peek)
+	if err != nil {
+		d = quota.Decision{Allowed: true, At: time.Now(), Pools: []quota.PoolState{{Pool: "units", Charged: 1, Entry: 1}}}
+	}
+	errs["refund"] = l.Refund(ctx, account, d)
+	errs["post"] = l.Post(ctx, a, time.Now().Add(-time.Minute))
+	errs["drain"] = l.Drain(ctx, account, "units", time.Now().Add(time.Hour), 5)
+	_, errs["spent"] = l.Spent(ctx, account, time.Now().Add(-time.Hour))
+	return errs
+}
+
+func wantAll(t *testing.T, errs map[string]error, want error, text string) {
+	t.Helper()
+	for what, err := range errs {
+		if !errors.Is(err, want) || err != nil && !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v, want %v with %q", what, err, want, text)
+		}
+	}
+}
+
+func TestServerThatIsNotThereIsUnavailable(t *testing.T) {
+	url := fmt.Sprintf("redis://127.0.0.1:%d", freePort(t))
+	for _, kind := range []string{url, strings.Replace(url, "redis:", "redis+cluster:", 1), strings.Replace(url, "redis:", "redis+sentinel:", 1) + "?master_name=m"} {
+		l := openLedger(t, kind, redisledger.Options{})
+		began := time.Now()
+		wantAll(t, everything(t.Context(), l, "a"), quota.ErrUnavailable, "")
+		if d := time.Since(began); d > 6*700*time.Millisecond {
+			t.Errorf("%s: six operations took %v", kind, d)
+		}
+	}
+}
+
+func TestHangIsBoundedByTheTimeOut(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	l := openLedger(t, "redis://"+listener.Addr().String(), redisledger.Options{Timeout: 100 * time.Millisecond})
+	began := time.Now()
+	wantAll(t, everything(t.Context(), l, "a"), quota.ErrUnavailable, "")
+	if d := time.Since(began); d > 6*150*time.Millisecond {
+		t.Errorf("six operations with a time-out of 100 ms took %v", d)
+	}
+}
+
+func TestStoppedServerIsUnavailableAndComesBack(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: 100 * time.Millisecond})
+	take(t, l, benchAsk("a", 1, 100, "units"))
+	if err := s.process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.Take(t.Context(), benchAsk("a", 1, 100, "units"))
+	if !errors.Is(err, quota.ErrUnavailable) {
+		t.Errorf("a hung server: %v", err)
+	}
+	if err := s.process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
+	// The call that ran into the time-out was executed or not, but never twice.
+	if used := take(t, l, benchAsk("a", 0, 100, "units")).Pools[0].Windows[0].Used; used < 1 || used > 2 {
+		t.Errorf("%d used after one take and one in doubt", used)
+	}
+}
+
+func TestCallerWhoGivesUpIsToldSo(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for what, err := range everything(ctx, l, "a") {
+		if !errors.Is(err, quota.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestReadOnlyReplicaIsUnavailable(t *testing.T) {
+	s := redisServer(t, "--replicaof", fmt.Sprintf("127.0.0.1 %d", freePort(t)))
+	wantAll(t, everything(t.Context(), openLedger(t, s.url(), redisledger.Options{}), "a"), quota.ErrUnavailable, "READONLY")
+}
+
+func TestFullServerIsUnavailableAndUnchanged(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{})
+	take(t, l, benchAsk("a", 1, 100, "units"))
+	before := dump(t, s)
+	s.client.ConfigSet(t.Context(), "maxmemory", "1")
+	_, err := l.Take(t.Context(), benchAsk("a", 1, 100, "units", "search"))
+	if !errors.Is(err, quota.ErrUnavailable) || !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("%v", err)
+	}
+	if after := dump(t, s); after != before {
+		t.Errorf("it changed from %q to %q", before, after)
+	}
+}
+
+func TestFlushedScriptsAreLoadedAgain(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{})
+	take(t, l, benchAsk("a", 1, 100, "units"))
+	s.client.ScriptFlush(t.Context())
+	if used := take(t, l, benchAsk("a", 1, 100, "units")).Pools[0].Windows[0].Used; used != 2 {
+		t.Errorf("%d used after two takes", used)
+	}
+}
+
+func TestClockFarFromTheCallersIsUnavailable(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{})
+	for _, gap := range []time.Duration{-61 * time.Second, 61 * time.Second, -25 * time.Hour, 25 * time.Hour} {
+		a := benchAsk("a", 1, 100, "units")
+		a.Now = time.Now().Add(gap)
+		_, err := l.Take(t.Context(), a)
+		if !errors.Is(err, quota.ErrUnavailable) || !strings.Contains(err.Error(), "clock") {
+			t.Errorf("%v apart: %v", gap, err)
+		}
+		if err := l.Post(t.Context(), a, a.Now); !errors.Is(err, quota.ErrUnavailable) {
+			t.Errorf("post, %v apart: %v", gap, err)
+		}
+	}
+	for _, gap := range []time.Duration{-55 * time.Second, 55 * time.Second} {
+		a := benchAsk("b", 1, 100, "units")
+		a.Now = time.Now().Add(gap)
+		take(t, l, a)
+	}
+	if n := s.client.Exists(t.Context(), "ingest:{a}", "ingest:{a}:units").Val(); n != 0 {
+		t.Errorf("%d keys were written", n)
+	}
+}
+
+func TestClockBehindTheNewestEntryIsUnavailable(t *testing.T) {
+	s := redisServer(t)
+	l, c := moved(t, s, redisledger.Options{})
+	a := benchAsk("a", 1, 100, "units")
+	a.Now, a.Midnights = time.Time{}, quota.Midnights(c.now, time.UTC)
+	first := take(t, l, a)
+	c.set(c.now.Add(-50 * time.Second))
+	if d := take(t, l, a); !d.At.Equal(first.At) {
+		t.Errorf("a clock that stepped back 50 s gave an entry of %v, before the newest of %v", d.At, first.At)
+	}
+	c.set(c.now.Add(-20 * time.Second))
+	if _, err := l.Take(t.Context(), a); !errors.Is(err, quota.ErrUnavailable) {
+		t.Errorf("a clock that stepped back 70 s: %v", err)
+	}
+}
+
+// dump is all that the server holds.
+func dump(t testing.TB, s *server) string {
+	t.Helper()
+	ctx := context.Background()
+	var all strings.Builder
+	keys := s.client.Keys(ctx, "*").Val()
+	for _, k := range keys {
+		fmt.Fprintf(&all, "%s=%s expires %v\n", k, s.client.Dump(ctx, k).Val(), s.client.PExpireTime(ctx, k).Val())
+	}
+	return all.String()
+}
+
+func TestWhatNoLedgerWroteIsCorruptAndStays(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{})
+	ctx := context.Background()
+	state, log := "ingest:{a}", "ingest:{a}:units"
+	garbage := make([]byte, 101)
+	_, _ = rand.Read(garbage)
+	for name, spoil := range map[string]func(){
+		"state of another type":                        func() { s.client.Del(ctx, state); s.client.Set(ctx, state, "x", 0) },
+		"log of another type":                          func() { s.client.Del(ctx, log); s.client.Set(ctx, log, "x", 0) },
+		"log of a type with a length":                  func() { s.client.Del(ctx, log); s.client.SAdd(ctx, log, "1", "2", "3") },
+		"meta is a word":                               func() { s.client.HSet(ctx, state, "m", "hello") },
+		"meta is empty":                                func() { s.client.HSet(ctx, state, "m", "") },
+		"meta of a newer version's kind, but not ours": func() { s.client.HSet(ctx, state, "m", "x\x02something else") },
+		"meta of version 0":                            func() { s.client.HSet(ctx, state, "m", "q"+string(make([]byte, 17))) },
+		"meta is gone":                                 func() { s.client.HDel(ctx, state, "m") },
+		"pool is a word":                               func() { s.client.HSet(ctx, state, "punits", "hello") },
+		"pool is all ones":                             func() { s.client.HSet(ctx, state, "punits", strings.Repeat("\xff", 101)) },
+		"log has one entry too many":                   func() { s.client.RPush(ctx, log, "12345678901234567890") },
+		"log has lost its newest":                      func() { s.client.RPop(ctx, log) },
+		"log has lost its oldest":                      func() { s.client.LPop(ctx, log) },
+		"log is gone":                                  func() { s.client.Del(ctx, log) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.client.FlushAll(ctx)
+			a := benchAsk("a", 1, 100, "search", "units")
+			for range 3 {
+				take(t, l, a)
+			}
+			spoil()
+			before := dump(t, s)
+			if _, err := l.Take(ctx, a); !errors.Is(err, quota.ErrCorrupt) || !strings.Contains(err.Error(), `DEL "ingest:{a}"`) {
+				t.Errorf("take: %v", err)
+			}
+			if err := l.Post(ctx, a, time.Now().Add(-time.Minute)); !errors.Is(err, quota.ErrCorrupt) {
+				t.Errorf("post: %v", err)
+			}
+			if after := dump(t, s); after != before {
+				t.Errorf("it changed:\n%q\n%q", before, after)
+			}
+		})
+	}
+}
+
+func TestLedgerOfANewerVersionIsLeftAlone(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{})
+	take(t, l, benchAsk("a", 1, 100, "units"))
+	s.client.HSet(t.Context(), "ingest:{a}", "m", "q\x02something else")
+	before := dump(t, s)
+	wantAll(t, everything(t.Context(), l, "a"), quota.ErrNewer, "version 2")
+	if after := dump(t, s); after != before {
+		t.Errorf("it changed:\n%q\n%q", before, after)
+	}
+}
+
+func TestRefusesHostileAsks(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{})
+	for name, change := range map[string]func(*quota.Ask){
+		"an account with braces":  func(a *quota.Ask) { a.Account = "{x}" },
+		"an account with a space": func(a *quota.Ask) { a.Account = "a b" },
+		"an account of 10 kB":     func(a *quota.Ask) { a.Account = strings.Repeat("a", 10_000) },
+		"no account":              func(a *quota.Ask) { a.Account = "" },
+		"a negative cost":         func(a *quota.Ask) { a.Charges[0].Amount = -1 },
+		"an overflowing cost":     func(a *quota.Ask) { a.Charges[0].Amount = 1 << 62 },
+		"a cost above the limit":  func(a *quota.Ask) { a.Charges[0].Amount = 101 },
+		"a negative grace":        func(a *quota.Ask) { a.Grace = -time.Second },
+		"no midnights":            func(a *quota.Ask) { a.Midnights = nil },
+		"yesterday's midnights": func(a *quota.Ask) {
+			a.Midnights = quota.Midnights(time.Now().Add(-72*time.Hour), time.UTC)
+			a.Now = time.Time{}
+		},
+		"300 windows": func(a *quota.Ask) {
+			for range 300 {
+				a.Charges[0].Bounds = append(a.Charges[0].Bounds, a.Charges[0].Bounds[0])
+			}
+		},
+		"100 pools": func(a *quota.Ask) {
+			for i := range 100 {
+				c := a.Charges[0]
+				c.Pool = fmt.Sprint(i)
+				a.Charges = append(a.Charges, c)
+			}
+		},
+	} {
+		a := benchAsk("a", 1, 100, "units")
+		change(&a)
+		if d, err := l.Take(t.Context(), a); err == nil {
+			t.Errorf("%s: %+v", name, d)
+		}
+		if name != "yesterday's midnights" {
+			if err := l.Post(t.Context(), a, time.Now()); err == nil {
+				t.Errorf("%s: posted", name)
+			}
+		}
+	}
+	if n := s.client.DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys were written", n)
+	}
+	// Any other name is a name, also of a pool.
+	a := benchAsk("a", 1, 100, "{x} \r\n\x00:y")
+	a.Who = quota.Who{Purpose: quota.Manual, Region: "a\x00b", Method: strings.Repeat("m", 300)}
+	take(t, l, a)
+	spent, err := l.Spent(t.Context(), "a", time.Now().Add(-time.Hour))
+	if err != nil || len(spent) != 1 || spent[0] != (quota.Spent{Pool: a.Charges[0].Pool, Who: a.Who, Amount: 1}) {
+		t.Errorf("%+v, %v", spent, err)
+	}
+}

@@ -1,0 +1,85 @@
+// Package redisledger keeps quota in Redis 7 or newer: one ledger for many hosts.
+//
+// Every operation is one Lua script. All keys of an account share one hash slot: its state is the
+// hash "<prefix>:{<account>}", the log of a pool the list "<prefix>:{<account>}:<pool>". The scripts
+// under lua/ say what they hold, and answer with facts (sums, times), from which quota.Decide makes
+// the decision, the same as for the other ledgers. The clock is Redis' own. All keys expire about
+// two hours after the longest horizon that the account has seen.
+//
+// Nothing is ever sent twice: whether a call that ran into a time-out was carried out is not known,
+// and what is known is better than what is repeated.
+//
+// A user of its own needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has
+// users of its own):
+//
+//	ACL SETUSER ingest on >PASSWORD resetkeys ~ingest:* resetchannels -@all +evalsha +script|load
+//	    +time +hmget +hset +hgetall +llen +lindex +lrange +lset +ltrim +rpush +rpop +pexpire
+package redisledger
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Options of a ledger. The zero value is ready to use.
+type Options struct {
+	Prefix  string        // of every key; "" is "ingest"
+	Timeout time.Duration // of every operation, connecting included; 0 is 500 ms
+	TLS     *tls.Config   // for rediss URLs; nil trusts what the system trusts
+}
+
+// Ledger implements quota.Ledger.
+type Ledger struct {
+	client  redis.UniversalClient
+	prefix  string
+	timeout time.Duration
+	scripts scripts
+}
+
+var _ quota.Ledger = (*Ledger)(nil)
+
+// Open returns the ledger at a URL: redis://, redis+sentinel:// or redis+cluster://, and the same
+// with rediss for TLS; see Parse. It connects when it is first asked, so that an outage is one of
+// the ledger's answers and not a failure to start.
+func Open(_ context.Context, url string, o Options) (*Ledger, error) {
+	return open(url, o, func(source string) string { return source })
+}
+
+// open lets tests change the source of the scripts.
+func open(url string, o Options, change func(string) string) (*Ledger, error) {
+	t, err := Parse(url)
+	if err != nil {
+		return nil, err
+	}
+	if o.Prefix == "" {
+		o.Prefix = "ingest"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 500 * time.Millisecond
+	}
+	return &Ledger{client: t.client(o), prefix: o.Prefix, timeout: o.Timeout, scripts: newScripts(change)}, nil
+}
+
+// Close implements quota.Ledger.
+func (l *Ledger) Close() error {
+	if err := l.client.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+		return fmt.Errorf("%w: close: %w", quota.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// keys are those of an account's state and of the logs of pools.
+func (l *Ledger) keys(account string, pools ...string) []string {
+	state := l.prefix + ":{" + account + "}"
+	keys := append(make([]string, 0, 1+len(pools)), state)
+	for _, p := range pools {
+		keys = append(keys, state+":"+p)
+	}
+	return keys
+}

@@ -1,0 +1,86 @@
+-- What every script of this package begins with.
+--
+-- The state of an account is one hash. Its fields, all of them packed, big-endian:
+--   m         'q', the version, the horizon, when the key expires, how many spenders it knows
+--   p<pool>   see POOL
+--   w<who>    the 2-byte id of a spender
+-- The log of a pool is a list of ENTRY, in order of time, then of arrival. An entry's sum is that of
+-- all entries before it, those dropped since included, so that what a window used is the pool's
+-- total less the sum of the window's first entry. Entries have positions that never change when the
+-- head is dropped: the first one in the list has position FIRST, the last NUMBER - 1.
+-- Times are microseconds since 1970.
+--
+-- A key that holds anything else is answered with the error CORRUPT, before anything is written.
+--
+-- The functions here capture nothing: Redis makes them anew for every call of a script, and captured
+-- locals cost a tenth of a take.
+
+local MAGIC, VERSION = 113, 1
+local META = '>BBI7I7I2'
+local META_SIZE = 18
+local ENTRY = '>I7I7I4I2' -- time, sum, number, who
+local ENTRY_SIZE = 20
+local POOL = '>I7I6I7I6I7I7I7I6I7I7I7I6I7I7I7'
+local POOL_SIZE = 101
+-- The columns of POOL. EXPIRES is when the log's key expires. A HINT is what a window's search found
+-- last: a position, the time of the entry before it, its own time (0: no hint) and its sum.
+local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES, DRAINED, DRAINED_AT, HINT, HINT_SIZE, HINTS, COLUMNS, AMOUNT =
+	1, 2, 3, 4, 5, 6, 7, 8, 4, 2, 15, 16
+
+local EXACT = 9007199254740992 -- integers up to here are exact
+local KEEP = 7200000000 -- keys outlive the horizon by 2 h
+local RENEW = 600000000 -- or up to 10 min less, so that not every take has to renew them
+local GAP = 60000000 -- clocks further apart than this are not to be trusted
+
+local unpack_, pack = struct.unpack, struct.pack
+
+-- broken is the error for a reply that is not what key ought to hold: the reply itself when it is an
+-- error other than a wrong type.
+local function broken(key, reply, what)
+	if type(reply) == 'table' and reply.err then
+		if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then
+			return reply
+		end
+		what = 'it is of another type'
+	end
+	return redis.error_reply('CORRUPT ' .. key .. ': ' .. what)
+end
+
+-- clocks is the error for a clock too far from another.
+local function clocks(now, other)
+	return redis.error_reply(string.format('CLOCK %.0f %.0f', now, other))
+end
+
+-- seek is the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with
+-- its time, its sum, and the time of the entry before it; false, the reply and its index when an
+-- entry is not one. The caller knows that everything before lo is less (prev is the time there), and from hi on
+-- is not (at and sum are those of hi). It looks at guess first, then ever further from it, then
+-- halves. first is the position of the head of the log.
+local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum)
+	local step, up, down = 1, false, false
+	while lo < hi do
+		if guess < lo then
+			guess = lo
+		elseif guess >= hi then
+			guess = hi - 1
+		end
+		local e = redis.pcall('LINDEX', key, guess - first)
+		if type(e) ~= 'string' or #e ~= 20 then
+			return false, e, guess - first
+		end
+		local t, s = struct.unpack('>I7I7', e)
+		if (by_time and t or s) >= x then
+			hi, at, sum, down = guess, t, s, true
+			guess = guess - step
+		else
+			lo, prev, up = guess + 1, t, true
+			guess = guess + step
+		end
+		if up and down then
+			guess = math.floor((lo + hi) / 2)
+		else
+			step = step * 2
+		end
+	end
+	return hi, at, sum, prev
+end

@@ -1,0 +1,295 @@
+-- Draws a cost from the pools of an account, all or nothing.
+--
+-- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
+-- ARGV[1]  the caller's clock (0: do not compare), horizon, precision (0: never merge), the offset of
+--          its steps, grace; then the provider's midnights
+-- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] the field of the i-th pool
+-- ARGV[3 + pools + i]  amount and number of bounds; for each its reach (length and grace; 0: the day)
+--          and ceiling
+-- Result   packed, seven bytes each: 1 when charged, or nothing was to be, else 0; the ledger's clock;
+--          for each pool its total before, until when it is drained (0: not) and what was used then,
+--          the number of the entry written (0: none); for each bound the sum before the window, the
+--          time of its first entry (0: none), and where it refused the time of the entry that has to
+--          leave, or for a day the sum at which the next one begins
+-- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  CORRUPT.  NEWER.
+-- Nothing is written unless the first number is 1 and an amount is above 0.
+
+local KEYS, ARGV, pcall = KEYS, ARGV, redis.pcall
+local pools, state_key, head = #KEYS - 1, KEYS[1], ARGV[1]
+local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
+local asked, horizon, precision, offset, grace, days = unpack_('>I7I7I7I7I7', head)
+if asked > 0 and (now - asked > GAP or asked - now > GAP) then
+	return clocks(now, asked)
+end
+
+local state = pcall('HMGET', state_key, unpack(ARGV, 2, 3 + pools))
+if state.err then
+	return broken(state_key, state)
+end
+local m, who = state[1], state[2]
+local kept, expires, spenders = 0, 0, 0
+if m then
+	local magic, version = string.byte(m, 1, 2)
+	if magic ~= MAGIC or version ~= VERSION or #m ~= META_SIZE or who and #who ~= 2 then
+		if magic == MAGIC and version and version > VERSION then
+			return redis.error_reply('NEWER ' .. state_key .. ': version ' .. version)
+		end
+		return broken(state_key, m, 'field m is not a state, or a spender has no id')
+	end
+	magic, version, kept, expires, spenders = unpack_(META, m)
+end
+
+local p, clock = state, now -- p[2 + i] becomes the columns of the i-th pool
+for i = 3, 2 + pools do
+	local q = p[i]
+	if not q then
+		q = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+	else
+		if not m or #q ~= POOL_SIZE then
+			return broken(state_key, q, 'it holds a pool that is not a state')
+		end
+		q = { unpack_(POOL, q) }
+		if q[FIRST] > q[NUMBER] or q[TOTAL] > EXACT then
+			return broken(state_key, q, 'it holds a pool that is not a state')
+		end
+		if clock >= q[EXPIRES] then
+			q[FIRST], q[NEWEST] = q[NUMBER], 0 -- the log's key has expired
+		end
+		if q[NEWEST] > now then
+			now = q[NEWEST]
+		end
+	end
+	p[i] = q
+end
+if now - clock > GAP then
+	return clocks(clock, now)
+end
+
+-- out has room for a pool of two windows: a table that grows is slow.
+local out = { 1, now, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
+local o, allowed, charges, today, tonight = 2, true, false, nil, nil
+for i = 1, pools do
+	local q, key = p[2 + i], KEYS[1 + i]
+	local total, number, newest, first = q[TOTAL], q[NUMBER], q[NEWEST], q[FIRST]
+	local c = ARGV[3 + pools + i]
+	local amount, bounds, at = unpack_('>I7B', c)
+	q[AMOUNT] = amount
+	if amount > 0 then
+		charges = true
+		if q[DRAINED] > now then
+			allowed = false
+		end
+	end
+	out[o + 1], out[o + 2], out[o + 3], out[o + 4] = total, q[DRAINED], q[DRAINED_AT], 0
+	o = o + 4
+	local h = HINT
+	for b = 1, bounds do
+		local reach, ceiling, start
+		reach, ceiling, at = unpack_('>I7I7', c, at)
+		if reach > 0 then
+			start = now - reach + 1
+		else
+			if not today then
+				local n, d = (#head + 1 - days) / 7, 0
+				repeat
+					today, tonight = unpack_('>I7I7', head, days + 7 * d)
+					d = d + 1
+				until tonight > now or d + 1 >= n
+				if d < 2 or d + 1 >= n or today > now or tonight <= now then
+					return redis.error_reply(string.format('DAYS %.0f', now))
+				end
+			end
+			start = today - grace
+		end
+
+		-- What the window has not: its sum, the time of the first entry behind, and its position.
+		local gone, oldest, pos = total, 0, number
+		if start <= newest then
+			pos, oldest, gone = q[h], q[h + 2], q[h + 3]
+			local hinted = b <= HINTS and oldest > 0 and pos >= first
+			if not hinted or start > oldest or (start <= q[h + 1] and pos > first) then
+				local lo, hi, guess, prev = first, number, first, 0
+				if hinted and start > oldest then
+					lo, guess, prev = pos + 1, pos + 1, oldest
+				elseif hinted then
+					hi, guess = pos, pos - 1
+				end
+				pos, oldest, gone, prev = seek(key, first, true, start, lo, hi, guess, prev, oldest, gone)
+				if not pos then
+					return broken(key, oldest, 'entry ' .. gone .. ' is missing or not an entry')
+				end
+				if b <= HINTS then
+					q[h], q[h + 1], q[h + 2], q[h + 3] = pos, prev, oldest, gone
+				end
+			end
+		end
+		h = h + HINT_SIZE
+
+		local later = 0
+		if amount > 0 and total - gone + amount > ceiling then
+			allowed = false
+			if reach > 0 then
+				-- The window's oldest entries have to leave until the sum before the next one is x; where
+				-- all cost the same the guess is right.
+				local x = total + amount - ceiling
+				local guess = pos + math.ceil((x - gone) / (total - gone) * (number - pos))
+				local found, reply, index, last = seek(key, first, false, x, pos + 1, number, guess, oldest, 0, 0)
+				if not found then
+					return broken(key, reply, 'entry ' .. index .. ' is missing or not an entry')
+				end
+				later = last
+			elseif tonight - grace > newest then
+				later = total
+			else
+				local found, reply, sum = seek(key, first, true, tonight - grace, pos, number, number - 1, 0, oldest, gone)
+				if not found then
+					return broken(key, reply, 'entry ' .. sum .. ' is missing or not an entry')
+				end
+				later = sum
+			end
+		end
+		out[o + 1], out[o + 2], out[o + 3] = gone, oldest, later
+		o = o + 3
+	end
+end
+local size, format = o, o == 12 and '>I7I7I7I7I7I7I7I7I7I7I7I7' or '>' .. string.rep('I7', o)
+if not allowed then
+	out[1] = 0
+end
+if not (allowed and charges) then
+	return pack(format, unpack(out, 1, size))
+end
+
+-- Up to here nothing was written. What fails from here on is undone.
+if kept > horizon then
+	horizon = kept
+end
+local renewed = now + horizon + KEEP
+local renew, learned = expires < renewed - RENEW, false
+if who then
+	who = unpack_('>I2', who)
+elseif spenders < 65535 then
+	who, spenders, learned = spenders + 1, spenders + 1, true
+else
+	who = 0 -- nobody: the ids are used up
+end
+
+local set, s, done = { nil, nil, nil, nil }, 0, 0
+local merged, drop, again, failed, why, failed_key = nil, nil, nil, nil, nil, nil
+o = 6
+for i = 1, pools do
+	local q, key = p[2 + i], KEYS[1 + i]
+	local amount, number, first, sum = q[AMOUNT], q[NUMBER], q[FIRST], q[TOTAL]
+	local count, entry = number - first, (number + 1) % 4294967296
+	done, failed_key = i, key
+	if amount > 0 then
+		-- With precision, the newest entry of the same spender and step is moved to now and raised: it
+		-- counts longer, never shorter.
+		local last = precision > 0 and count > 0 and pcall('LINDEX', key, -1)
+		if last then
+			if type(last) ~= 'string' or #last ~= ENTRY_SIZE then
+				failed, why, done = last, 'its last entry is not one', i - 1
+				break
+			end
+			local t, before, n, w = unpack_(ENTRY, last)
+			if w == who and math.floor((t + offset) / precision) == math.floor((now + offset) / precision) then
+				merged = merged or {}
+				merged[i], sum, entry = last, before, n
+			else
+				last = false
+			end
+		elseif precision > 0 and count > 0 then
+			failed, why, done = true, 'its last entry is missing', i - 1
+			break
+		end
+		-- Entries beyond the horizon are dropped now and then, at most 16384 at once.
+		if entry % 64 == 0 and count > 0 and not last then
+			local hi = first + 16384 < number and first + 16384 or number
+			local pos, reply = seek(key, first, true, now - horizon + 1, first, hi, first, 0, 0, 0)
+			if not pos then
+				failed, why, done = reply, 'an entry is missing or not one', i - 1
+				break
+			end
+			drop = drop or {}
+			drop[i], q[FIRST] = pos - first, pos
+		end
+		if last then
+			local reply = pcall('LSET', key, -1, pack(ENTRY, now, sum, entry, who))
+			if reply.err then
+				failed, done = reply, i - 1
+				break
+			end
+			for column = HINT, COLUMNS do
+				q[column] = 0
+			end
+		else
+			if count == 0 and number > 0 then
+				pcall('LTRIM', key, 1, 0)
+			end
+			local reply = pcall('RPUSH', key, pack(ENTRY, now, sum, entry, who))
+			if reply ~= count + 1 then
+				failed, why = reply, 'it has not ' .. count .. ' entries'
+				if type(reply) ~= 'number' then
+					done = i - 1
+				end
+				break
+			end
+			q[NUMBER] = number + 1
+		end
+		q[TOTAL], q[NEWEST] = q[TOTAL] + amount, now
+		if count == 0 or q[EXPIRES] < renewed - RENEW then
+			again = again or {}
+			q[EXPIRES], again[i] = renewed, true
+		end
+		out[o] = entry
+		set[s + 1], set[s + 2] = ARGV[3 + i], pack(POOL, unpack(q, 1, COLUMNS))
+		s = s + 2
+	end
+	if i < pools then
+		o = o + 4 + 3 * string.byte(ARGV[3 + pools + i], 8)
+	end
+end
+if not failed then
+	if renew or learned or horizon ~= kept then
+		if renew then
+			expires = renewed
+		end
+		set[s + 1], set[s + 2] = 'm', pack(META, MAGIC, VERSION, horizon, expires, spenders)
+		s = s + 2
+	end
+	if learned then
+		set[s + 1], set[s + 2] = ARGV[3], pack('>I2', who)
+		s = s + 2
+	end
+	local reply = pcall('HSET', state_key, unpack(set, 1, s))
+	if type(reply) == 'table' then
+		failed, failed_key = reply, state_key
+	end
+end
+if failed then
+	for i = 1, done do
+		if merged and merged[i] then
+			pcall('LSET', KEYS[1 + i], -1, merged[i])
+		elseif p[2 + i][AMOUNT] > 0 then
+			pcall('RPOP', KEYS[1 + i])
+		end
+	end
+	return broken(failed_key, failed, why)
+end
+
+local lives = (horizon + KEEP) / 1000
+lives = lives - lives % 1
+if renew then
+	redis.call('PEXPIRE', state_key, lives)
+end
+if again or drop then
+	for i = 1, pools do
+		if again and again[i] then
+			redis.call('PEXPIRE', KEYS[1 + i], lives)
+		end
+		if drop and drop[i] and drop[i] > 0 then
+			redis.call('LTRIM', KEYS[1 + i], drop[i], -1)
+		end
+	end
+end
+return pack(format, unpack(out, 1, size))

@@ -1,0 +1,105 @@
+package redisledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is a redis-server of the test's own.
+type server struct {
+	port    int
+	client  *redis.Client
+	process *os.Process
+}
+
+func (s *server) url() string { return fmt.Sprintf("redis://127.0.0.1:%d", s.port) }
+
+// redisServer starts a server that keeps nothing, and ends with the test.
+func redisServer(t testing.TB, settings ...string) *server {
+	t.Helper()
+	port := freePort(t)
+	process := start(t, "redis-server", port, append([]string{"--save", "", "--appendonly", "no"}, settings...)...)
+	s := &server{port: port, process: process, client: redis.NewClient(&redis.Options{
+		Addr: fmt.Sprintf("127.0.0.1:%d", port), DisableIdentity: true, Protocol: 2,
+	})}
+	t.Cleanup(func() { _ = s.client.Close() })
+	await(t, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
+	return s
+}
+
+// start runs a program of Redis in a directory of its own. Without it the test is skipped.
+func start(t testing.TB, program string, port int, settings ...string) *os.Process {
+	t.Helper()
+	path := os.Getenv("REDIS_SERVER")
+	if program != "redis-server" || path == "" {
+		var err error
+		if path, err = exec.LookPath(program); err != nil {
+			t.Skipf("%s absent: install it, or set REDIS_SERVER to a redis-server: %v", program, err)
+		}
+	}
+	dir := t.TempDir()
+	args := append([]string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", dir}, settings...)
+	if program == "redis-sentinel" {
+		config := filepath.Join(dir, "sentinel.conf")
+		if err := os.WriteFile(config, []byte(strings.Join(settings, "\n")+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = []string{config, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", dir}
+	}
+	cmd := exec.Command(path, args...)
+	log := &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		err := cmd.Wait()
+		var exit *exec.ExitError
+		if t.Failed() || err != nil && !errors.As(err, &exit) {
+			t.Logf("%s: %v\n%s", program, err, log)
+		}
+	})
+	return cmd.Process
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// await asks until there is no error.
+func await(t testing.TB, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for {
+		err := ask(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal(err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package redisledger
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Most a single ask may hold; a script's stack is not endless.
+const (
+	maxCharges = 64
+	maxBounds  = 255
+	maxHorizon = 10 * 366 * 24 * time.Hour
+)
+
+// Take implements quota.Ledger. An ask that only looks writes nothing, neither does a refusal.
+func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	if err := check(a); err != nil {
+		return quota.Decision{}, err
+	}
+	keys := l.keys(a.Account, pools(a)...)
+	reply, err := l.run(ctx, l.scripts.take, keys, takeArgs(a))
+	if err != nil {
+		if us, ok := outsideDays(err); ok {
+			if err := a.Check(quota.FromMicros(us)); err != nil {
+				return quota.Decision{}, err
+			}
+		}
+		return quota.Decision{}, err
+	}
+	d, err := decide(a, reply)
+	if err != nil {
+		return quota.Decision{}, corrupt(keys, err.Error())
+	}
+	return d, nil
+}
+
+// check refuses what can be refused without the server, whatever its clock says.
+func check(a quota.Ask) error {
+	t := a.Now
+	if len(a.Midnights) > 1 {
+		t = a.Midnights[1]
+	}
+	if err := a.Check(t); err != nil {
+		return err
+	}
+	if a.Grace < 0 || a.Grace > quota.MaxWindow || a.Horizon > maxHorizon {
+		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
+	}
+	if len(a.Charges) > maxCharges {
+		return fmt.Errorf("%w: %d charges in one ask: at most %d", quota.ErrUnknown, len(a.Charges), maxCharges)
+	}
+	for _, c := range a.Charges {
+		if len(c.Bounds) > maxBounds {
+			return fmt.Errorf("%w: pool %s has %d windows: at most %d", quota.ErrUnknown, c.Pool, len(c.Bounds), maxBounds)
+		}
+		for _, b := range c.Bounds {
+			if b.Window.Length < 0 || b.Window.Length > maxHorizon {
+				return fmt.Errorf("%w: pool %s, window %s of %v", quota.ErrUnknown, c.Pool, b.Window.Name, b.Window.Length)
+			}
+		}
+	}
+	return nil
+}
+
+func pools(a quota.Ask) []string {
+	names := make([]string, len(a.Charges))
+	for i, c := range a.Charges {
+		names[i] = c.Pool
+	}
+	return names
+}
+
+// takeArgs are the ARGV of take.lua.
+func takeArgs(a quota.Ask) []any {
+	head := make([]byte, 0, 128)
+	head = put7(head, asked(a), horizon(a), max(a.Precision.Microseconds(), 0), offset(a.Precision), micros(a.Grace))
+	for _, m := range a.Midnights {
+		head = put7(head, max(quota.Micros(m), 0))
+	}
+	args := make([]any, 0, 3+2*len(a.Charges))
+	args = append(args, head, metaField, whoField(a.Who))
+	for _, c := range a.Charges {
+		args = append(args, poolField+c.Pool)
+	}
+	for _, c := range a.Charges {
+		b := append(put7(make([]byte, 0, 64), c.Amount), byte(len(c.Bounds)))
+		for _, bound := range c.Bounds {
+			reach := int64(0)
+			if !bound.Window.Day() {
+				reach = micros(bound.Window.Length + a.Grace)
+			}
+			b = put7(b, reach, bound.Ceiling)
+		}
+		args = append(args, b)
+	}
+	return args
+}
+
+// asked is the caller's clock as scripts take it: 0 for none.
+func asked(a quota.Ask) int64 {
+	if a.Now.IsZero() {
+		return 0
+	}
+	return max(quota.Micros(a.Now), 1)
+}
+
+// horizon is the ask's, or the longest reach of its own windows: what counts is never dropped.
+func horizon(a quota.Ask) int64 {
+	h := max(a.Horizon, 0)
+	for _, c := range a.Charges {
+		for _, b := range c.Bounds {
+			h = max(h, b.Window.Length+a.Grace)
+		}
+	}
+	return micros(h)
+}
+
+// micros rounds up: what has not quite left a window still counts.
+func micros(d time.Duration) int64 {
+	return int64((d + time.Microsecond - 1) / time.Microsecond)
+}
+
+// offset makes the steps of a precision begin where time.Time.Truncate has them begin: in year 1.
+func offset(precision time.Duration) int64 {
+	us := precision.Microseconds()
+	if us <= 0 {
+		return 0
+	}
+	const sinceYear1 = 62_135_596_800_000_000 // of 1970
+	return sinceYear1 % us
+}
+
+// put7 appends integers of seven bytes: beyond 2^53 none is exact in Lua.
+func put7(b []byte, values ...int64) []byte {
+	for _, v := range values {
+		var eight [8]byte
+		binary.BigEndian.PutUint64(eight[:], uint64(v)) //nolint:gosec // never negative
+		b = append(b, eight[1:]...)
+	}
+	return b
+}
+
+// decide makes the decision from the facts that take.lua answered with.
+func decide(a quota.Ask, reply any) (quota.Decision, error) {
+	r := newReader(reply)
+	charged, now := r.next(), r.next()
+	logs := make([]quota.PoolLog, len(a.Charges))
+	entries := make([]int64, len(a.Charges))
+	for i, c := range a.Charges {
+		f := &facts{charge: c, total: r.next()}
+		if until := r.next(); until > 0 {
+			logs[i].DrainedUntil = quota.FromMicros(until)
+		}
+		logs[i].Log, logs[i].DrainedUsed, entries[i] = f, r.next(), r.next()
+		for range c.Bounds {
+			f.bounds = append(f.bounds, fact{gone: r.next(), first: r.next(), later: r.next()})
+		}
+	}
+	if err := r.done(); err != nil {
+		return quota.Decision{}, err
+	}
+	if now <= 0 {
+		return quota.Decision{}, fmt.Errorf("its clock says %d", now)
+	}
+	at := quota.FromMicros(now)
+	if err := a.Check(at); err != nil {
+		return quota.Decision{}, err
+	}
+	d, err := quota.Decide(a, at, logs)
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	if d.Allowed != (charged == 1) {
+		return quota.Decision{}, fmt.Errorf("the script answered %d where the sums say allowed is %t", charged, d.Allowed)
+	}
+	for i := range d.Pools {
+		if d.Pools[i].Charged > 0 {
+			d.Pools[i].Entry = entries[i]
+		}
+	}
+	return d, nil
+}
+
+// outsideDays is the clock of an answer that no midnight surrounds.
+func outsideDays(err error) (int64, bool) {
+	var us int64
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return 0, false
+	}
+	_, scanErr := fmt.Sscanf(answer.Error(), "DAYS %d", &us)
+	return us, scanErr == nil
+}

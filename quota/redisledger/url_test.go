@@ -1,0 +1,98 @@
+package redisledger_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+func TestURLs(t *testing.T) {
+	type target = redisledger.Target
+	for url, want := range map[string]target{
+		"redis://cache":                          {Hosts: []string{"cache:6379"}},
+		"redis://127.0.0.1:7000/3":               {Hosts: []string{"127.0.0.1:7000"}, DB: 3},
+		"redis://[::1]:7000/":                    {Hosts: []string{"[::1]:7000"}},
+		"redis://[::1]":                          {Hosts: []string{"[::1]:6379"}},
+		"rediss://u:p%40ss%2F@h:1":               {TLS: true, Hosts: []string{"h:1"}, Username: "u", Password: "p@ss/"},
+		"redis://:p@h":                           {Hosts: []string{"h:6379"}, Password: "p"},
+		"redis://:p@ss@h":                        {Hosts: []string{"h:6379"}, Password: "p@ss"},
+		"redis+cluster://a,b:7001":               {Kind: redisledger.Cluster, Hosts: []string{"a:6379", "b:7001"}},
+		"rediss+cluster://a/0":                   {Kind: redisledger.Cluster, TLS: true, Hosts: []string{"a:6379"}},
+		"redis+sentinel://a,b:1/2?master_name=m": {Kind: redisledger.Sentinel, Hosts: []string{"a:26379", "b:1"}, DB: 2, Master: "m"},
+		"rediss+sentinel://u:p@a?master_name=m":  {Kind: redisledger.Sentinel, TLS: true, Hosts: []string{"a:26379"}, Username: "u", Password: "p", Master: "m"},
+		"redis+sentinel://a?master_name=m&sentinel_username=s&sentinel_password=x%26": {
+			Kind: redisledger.Sentinel, Hosts: []string{"a:26379"}, Master: "m", SentinelUsername: "s", SentinelPassword: "x&"},
+	} {
+		got, err := redisledger.Parse(url)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v, want %+v", url, got, err, want)
+		}
+	}
+}
+
+func TestRefusesURLsWithoutShowingPasswords(t *testing.T) {
+	for url, want := range map[string]string{
+		"":                                   "does not begin with",
+		"h:6379":                             "does not begin with",
+		"http://:tops3cret@h":                "does not begin with",
+		"redis:///0":                         "its name is empty",
+		"redis://:tops3cret@":                "its name is empty",
+		"redis://h:0":                        "its port is not a number",
+		"redis://h:tops3cret":                "its port is not a number",
+		"redis://h:70000":                    "its port is not a number",
+		"redis://a:b:c":                      "not host, host:port",
+		"redis://a,b":                        "several hosts",
+		"redis://h/tops3cret":                "not the number of a database",
+		"redis://h/-1":                       "not the number of a database",
+		"redis://h?password=tops3cret":       "an unknown setting",
+		"redis://h?tops3cret=1":              "an unknown setting",
+		"redis://:tops3cret%zz@h":            "write %25",
+		"redis://:tops3/cret@h":              "written as %2F",
+		"redis://:tops3?cret@h":              "written as %2F",
+		"redis://:tops3#cret@h":              "written as %2F",
+		"redis://tops3cret@h":                "a user without a password",
+		"redis://h#tops3cret":                "written as %23",
+		"redis://h h":                        "characters that no host name has",
+		"redis+cluster://h/1":                "only database 0",
+		"redis+cluster://h,":                 "host 2",
+		"redis+cluster://h?master_name=m":    "an unknown setting",
+		"redis+sentinel://h":                 "needs ?master_name",
+		"redis+sentinel://h?master_name=":    "is empty",
+		"redis+sentinel://h?master_name=%zz": "percent-encoded",
+		"redis+sentinel://h?master_name=a&master_name=b": "there twice",
+	} {
+		_, err := redisledger.Open(t.Context(), url, redisledger.Options{})
+		if !errors.Is(err, quota.ErrUnknown) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		} else if strings.Contains(err.Error(), "tops3") {
+			t.Errorf("%s: the error shows the password: %v", url, err)
+		}
+	}
+}
+
+// No URL makes Parse panic, or show what may be a password.
+func FuzzURL(f *testing.F) {
+	for _, s := range []string{"redis://u:p@h:1/2", "rediss://[::1]", "redis+sentinel://a,b?master_name=m&sentinel_password=p", "redis+cluster://:p@a,b:1", "redis://:%zz@h"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, err := redisledger.Parse(s)
+		if err == nil {
+			if len(got.Hosts) == 0 || got.Kind == redisledger.Sentinel && got.Master == "" {
+				t.Fatalf("%q: %+v", s, got)
+			}
+			return
+		}
+		if !errors.Is(err, quota.ErrUnknown) {
+			t.Fatalf("%q: %v", s, err)
+		}
+		_, rest, _ := strings.Cut(s, "://")
+		if i := strings.LastIndexByte(rest, '@'); i > 12 && strings.Contains(err.Error(), rest[:i]) {
+			t.Fatalf("%q: the error shows what stands before the '@': %v", s, err)
+		}
+	})
+}

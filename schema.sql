@@ -1,0 +1,109 @@
+-- The store, ingest.db: what was charted where and when, and every slot with its outcome.
+--
+-- Written by package store alone. Readable by anything that reads SQLite 3.43 or newer:
+--   PRAGMA application_id = 0x696E6774 ("ingt"), PRAGMA user_version = the version of this schema.
+--
+-- Units, everywhere:
+--   due_at, published_at   seconds since 1970-01-01 UTC
+--   every other *_at       milliseconds since 1970-01-01 UTC
+--   duration_s             seconds
+-- NULL is "not known" or "never"; a count is NULL where the upstream withholds it, which is not 0.
+
+-- Facts about the store itself. name 'upstream': the host that all its data comes from.
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A series is one key of one job: the region of a chart, '' where a job has no regions.
+CREATE TABLE series (
+    id  INTEGER PRIMARY KEY,
+    job TEXT NOT NULL,
+    key TEXT NOT NULL,
+    UNIQUE (job, key)
+) STRICT;
+
+-- Everything that must happen once, and what became of it. A slot begins as due (or missed), is
+-- claimed, and ends as done, stopped, failed, skipped or missed.
+--
+-- owner and attempt are the fence: who claimed the slot, and how often it has been claimed. A write
+-- counts only while the row is claimed and carries both. From lease on another run may claim it.
+CREATE TABLE slots (
+    id         INTEGER PRIMARY KEY,
+    series     INTEGER NOT NULL REFERENCES series (id),
+    due_at     INTEGER NOT NULL,
+    kind       TEXT    NOT NULL,                -- 'chart', 'refresh'
+    state      TEXT    NOT NULL CHECK (state IN ('due', 'claimed', 'done', 'stopped', 'failed', 'skipped', 'missed')),
+    owner      TEXT    NOT NULL DEFAULT '',
+    attempt    INTEGER NOT NULL DEFAULT 0,
+    lease      INTEGER,                         -- milliseconds; NULL unless claimed
+    token      TEXT    NOT NULL DEFAULT '',     -- of the next page; '' is page 1
+    token_at   INTEGER,
+    pages      INTEGER NOT NULL DEFAULT 0,      -- saved so far, by the attempt that the placements are of
+    videos     INTEGER NOT NULL DEFAULT 0,
+    units      INTEGER NOT NULL DEFAULT 0,      -- charged, over all attempts
+    reason     TEXT    NOT NULL DEFAULT '',     -- why it is not done, frozen when it ended
+    retry_at   INTEGER,                         -- advice, not a gate
+    fetched_at INTEGER,                         -- when its last page was saved
+    UNIQUE (series, due_at)
+) STRICT;
+
+CREATE INDEX slots_open ON slots (series) WHERE state IN ('due', 'claimed');             -- claim
+CREATE INDEX slots_fetched ON slots (series, fetched_at) WHERE fetched_at IS NOT NULL;   -- least fresh first
+CREATE INDEX slots_due ON slots (due_at);                                                -- reports, retention
+
+-- Channels, for their present name. One without videos is deleted.
+CREATE TABLE channels (
+    id         INTEGER PRIMARY KEY,
+    channel_id TEXT NOT NULL UNIQUE,            -- the upstream's
+    title      TEXT NOT NULL
+) STRICT;
+
+-- Videos as they were last fetched, all text as the upstream gave it. A larger id was met later.
+CREATE TABLE videos (
+    id           INTEGER PRIMARY KEY,           -- also the rowid in video_text
+    fetched_at   INTEGER NOT NULL,              -- what is older than 30 days must go
+    seen_at      INTEGER NOT NULL,              -- last found in a chart
+    views        INTEGER,
+    likes        INTEGER,
+    comments     INTEGER,
+    text_hash    INTEGER NOT NULL,              -- of title, channel and tags: an equal hash leaves video_text alone
+    video_id     TEXT    NOT NULL UNIQUE,       -- the upstream's
+    channel      INTEGER REFERENCES channels (id),
+    published_at INTEGER,
+    duration_s   INTEGER NOT NULL DEFAULT 0,    -- 0 while live
+    live         INTEGER NOT NULL DEFAULT 0,    -- 1: a live or upcoming broadcast
+    category     TEXT    NOT NULL DEFAULT '',
+    language     TEXT    NOT NULL DEFAULT '',
+    thumbnail    TEXT    NOT NULL DEFAULT '',
+    title        TEXT    NOT NULL,
+    tags         TEXT    NOT NULL DEFAULT '[]'  -- a JSON array of strings, in the upstream's order
+) STRICT;
+
+CREATE INDEX videos_channel ON videos (channel);
+CREATE INDEX videos_fetched ON videos (fetched_at);
+
+-- One row per place in a chart: in the chart of this slot, the video had this rank and these counts.
+-- Series repeats what the slot says, so that "was this video ever charted in this region" is one
+-- look into placements_video, which also keeps a video from having two ranks in a slot.
+CREATE TABLE placements (
+    slot     INTEGER NOT NULL REFERENCES slots (id),
+    rank     INTEGER NOT NULL,                  -- from 1, over all pages of the slot
+    video    INTEGER NOT NULL REFERENCES videos (id),
+    series   INTEGER NOT NULL,
+    views    INTEGER,
+    likes    INTEGER,
+    comments INTEGER,
+    PRIMARY KEY (slot, rank)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX placements_video ON placements (video, series, slot);
+
+-- The index. It keeps no text; its text is that of videos and channels after store.Normalize, which
+-- has folded it and cut it into tokens, so that the tokenizer only parts them at the spaces. The
+-- categories keep the vowel signs of Hindi and Tamil (Mn, Mc) and emoji (So) inside their tokens.
+CREATE VIRTUAL TABLE video_text USING fts5 (
+    title, channel, tags,
+    content = '', contentless_delete = 1,
+    tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc So'"
+);

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// VersionError is a store whose tables are of another version than this program's.
+type VersionError struct {
+	Path       string
+	Have, Know int // the file's version, and the one that this program reads and writes
+}
+
+func (e *VersionError) Error() string {
+	if e.Have > e.Know {
+		return fmt.Sprintf("%s has version %d, this program knows version %d: use the newer program that wrote it, or give another data directory",
+			e.Path, e.Have, e.Know)
+	}
+	return fmt.Sprintf("%s has the older version %d, this program reads version %d: run ingest run once, which brings it up to date",
+		e.Path, e.Have, e.Know)
+}
+
+// ApplicationError is a file that some other program wrote.
+type ApplicationError struct {
+	Path string
+	ID   uint32 // the file's application_id
+}
+
+func (e *ApplicationError) Error() string {
+	return fmt.Sprintf("%s is not a store of ingest (application id %#x): move it away, or give another data directory", e.Path, e.ID)
+}
+
+// UpstreamError is a store that holds another upstream's data than what would be written into it.
+type UpstreamError struct {
+	Have, Want string // host names
+	Path       string
+}
+
+func (e *UpstreamError) Error() string {
+	return fmt.Sprintf("%s holds data of %s and takes none of %s: give another data directory for that", e.Path, e.Have, e.Want)
+}
+
+// CorruptError is a file that is damaged, or no database at all.
+type CorruptError struct {
+	Path  string
+	Doing string
+	Err   error
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%s: %s is damaged or is no database: restore a backup, or move it and its -wal file away and fetch again: %v", e.Doing, e.Path, e.Err)
+}
+
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// ErrReadOnly is returned for a write to a store that was opened for reading.
+var ErrReadOnly = errors.New("the store was opened for reading only")
+
+// hints say what to try, by SQLite's primary result code. https://www.sqlite.org/rescode.html
+var hints = map[int]string{
+	sqlite3.SQLITE_BUSY:     "another process has held it for too long: see which ingest commands are running",
+	sqlite3.SQLITE_FULL:     "the disk is full: free some space there; what was written before is intact",
+	sqlite3.SQLITE_READONLY: "it cannot be written: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
+	sqlite3.SQLITE_PERM:     "it may not be opened: check the owner and the mode of the file and its directory",
+	sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the owner and the mode of the file and its directory",
+	sqlite3.SQLITE_IOERR:    "the disk did not read or write it: check the space left and the system's log",
+}
+
+// explain says which file err is about, what was being done, and what to try. An error that is not
+// the database's only gets what was being done.
+func (s *Store) explain(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var db *sqlite.Error
+	if !errors.As(err, &db) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	code := db.Code() & 0xff
+	switch code {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return &CorruptError{Path: s.path, Doing: doing, Err: err}
+	case sqlite3.SQLITE_INTERRUPT:
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+		}
+	}
+	if hint := hints[code]; hint != "" {
+		return fmt.Errorf("%s: %s: %s: %w", doing, s.path, hint, err)
+	}
+	return fmt.Errorf("%s: %s: %w", doing, s.path, err)
+}
+
+func isBusy(err error) bool {
+	var db *sqlite.Error
+	return errors.As(err, &db) && db.Code()&0xff == sqlite3.SQLITE_BUSY
+}

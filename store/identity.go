@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// applicationID marks the file as a store of this program: "ingt".
+const applicationID = 0x696E6774
+
+// steps bring an older store up to date: steps[0] makes version 2 of version 1, and so on. A new
+// store is made by ingest.Schema alone, which is always the newest version.
+var steps = []string{}
+
+// version is the version of ingest.Schema.
+var version = 1 + len(steps)
+
+// identity is what a file says of itself.
+type identity struct {
+	version  int
+	upstream string // "" when nobody has written to it yet
+}
+
+// identify reads who the file is, and refuses what is not ours to read.
+func (s *Store) identify(ctx context.Context) (identity, error) {
+	var id identity
+	err := s.view(ctx, "open the store", func(tx *sql.Tx) error {
+		var application uint32
+		if err := tx.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).
+			Scan(&application, &id.version); err != nil {
+			return err
+		}
+		if application != applicationID {
+			return &ApplicationError{Path: s.path, ID: application}
+		}
+		if id.version > version {
+			return &VersionError{Path: s.path, Have: id.version, Know: version}
+		}
+		err := tx.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'upstream'`).Scan(&id.upstream)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return id, err
+}
+
+// migrate brings an older store up to date, in one transaction.
+func (s *Store) migrate(ctx context.Context) error {
+	var have int
+	if err := s.read.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
+		return s.explain(ctx, "open the store", err)
+	}
+	if have == version {
+		return nil
+	}
+	return s.tx(ctx, fmt.Sprintf("bring the store from version %d to %d", have, version), func(tx *sql.Tx) error {
+		// Another process may have done it since.
+		if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
+			return err
+		}
+		if have < 1 || have > version {
+			return &VersionError{Path: s.path, Have: have, Know: version}
+		}
+		for _, step := range steps[have-1:] {
+			if _, err := tx.ExecContext(ctx, step); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version))
+		return err
+	})
+}
+
+// claimFor remembers the upstream of a store that has none yet.
+func (s *Store) claimFor(ctx context.Context, upstream string) error {
+	return s.tx(ctx, "remember the upstream of the store", func(tx *sql.Tx) error {
+		var have string
+		err := tx.QueryRowContext(ctx, `
+			INSERT INTO meta (name, value) VALUES ('upstream', ?)
+			ON CONFLICT (name) DO UPDATE SET value = value
+			RETURNING value`, upstream).Scan(&have)
+		if err == nil && have != upstream {
+			return &UpstreamError{Have: have, Want: upstream, Path: s.path}
+		}
+		return err
+	})
+}
+
+// create makes the store and the directories it lies in. The file is built under another name and
+// then linked to its own: it is there whole or not at all, and of two processes that create it at the
+// same time one finds that it is there.
+func (s *Store) create(ctx context.Context, upstream string) (err error) {
+	dir := filepath.Dir(s.path)
+	made, err := mkdirAll(dir)
+	defer func() {
+		if err != nil {
+			for _, d := range slices.Backward(made) {
+				_ = os.Remove(d) // not when another process has put something there
+			}
+		}
+	}()
+	if err != nil {
+		return fmt.Errorf("make the data directory: %w: give another data directory, or make this one writable", err)
+	}
+	f, err := os.CreateTemp(dir, fileName+".new-*") // 0600
+	if err != nil {
+		return fmt.Errorf("create the store: %w: give another data directory, or make this one writable", err)
+	}
+	draft := f.Name()
+	defer func() {
+		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+			_ = os.Remove(draft + suffix)
+		}
+	}()
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("create the store: %w", err)
+	}
+	if err := s.build(ctx, draft, upstream); err != nil {
+		return fmt.Errorf("create the store: %w", err)
+	}
+	return s.publish(draft)
+}
+
+// build writes an empty store, complete and in WAL mode, into the file draft.
+func (s *Store) build(ctx context.Context, draft, upstream string) error {
+	db, err := connect(draft, 1, "mode=rw", "_synchronous=FULL", "_journal_mode=WAL", "_txlock=immediate")
+	if err != nil {
+		return err
+	}
+	b := Store{path: s.path, write: db}
+	err = b.tx(ctx, "write the tables", func(tx *sql.Tx) error {
+		for _, q := range []string{
+			ingest.Schema,
+			fmt.Sprintf(`PRAGMA application_id = %d`, applicationID),
+			fmt.Sprintf(`PRAGMA user_version = %d`, version),
+		} {
+			if _, err := tx.ExecContext(ctx, q); err != nil {
+				return err
+			}
+		}
+		if upstream == "" {
+			return nil
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('upstream', ?)`, upstream)
+		return err
+	})
+	return errors.Join(err, db.Close())
+}
+
+// publish gives the draft its name, unless another process was faster.
+func (s *Store) publish(draft string) error {
+	err := os.Link(draft, s.path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		// A file system without hard links: the name is free, or was a moment ago.
+		if _, statErr := os.Stat(s.path); os.IsNotExist(statErr) {
+			err = os.Rename(draft, s.path)
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("create the store: %w", err)
+	}
+	if d, err := os.Open(filepath.Dir(s.path)); err == nil { // the new name, too, must survive a power cut
+		_ = d.Sync()
+		_ = d.Close()
+	}
+	return nil
+}
+
+// mkdirAll makes dir and its missing parents, for the user alone, and returns those it made.
+func mkdirAll(dir string) (made []string, err error) {
+	var missing []string
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); !os.IsNotExist(err) || d == filepath.Dir(d) {
+			break
+		}
+		missing = append(missing, d)
+	}
+	for _, d := range slices.Backward(missing) {
+		switch err := os.Mkdir(d, 0o700); {
+		case err == nil:
+			made = append(made, d)
+		case !os.IsExist(err):
+			return made, err
+		}
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return made, err
+	} else if !info.IsDir() {
+		return made, &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("is a file")}
+	}
+	return made, nil
+}

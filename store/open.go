@@ -1,0 +1,177 @@
+// Package store is the index: what was charted, searchable, and the table of slots, in one SQLite
+// file, ingest.db. It implements what package fetch needs of a store, without knowing it.
+//
+// Several processes may share a store. One connection of each writes, in immediate transactions that
+// wait for one another; others read, and never wait. See schema.sql for what is in it.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+const (
+	fileName = "ingest.db"
+
+	// readers bounds how many connections of this process read at once.
+	readers = 4
+
+	// busyWait is how long SQLite waits for another writer by itself; a cancelled context is
+	// noticed after it. busyFor is how long a transaction waits in all.
+	busyWait = 2 * time.Second
+	busyFor  = 20 * time.Second
+)
+
+// Options say how a store is opened.
+type Options struct {
+	Upstream string           // host name of the upstream whose data goes in; "" is any, for readers
+	ReadOnly bool             // nothing is written, and nothing created
+	Now      func() time.Time // stamps what was fetched where the slot does not say; nil: time.Now
+}
+
+// Store is an open store. It may be used from several goroutines.
+type Store struct {
+	path  string
+	write *sql.DB // nil when read-only; one connection
+	read  *sql.DB
+	now   func() time.Time
+}
+
+// Open opens the store in dir, and creates both where they are missing, unless it is to be read only:
+// then a missing one is an fs.ErrNotExist. A file of another program, of a newer version, of another
+// upstream, or damaged, is refused (ApplicationError, VersionError, UpstreamError, CorruptError) and
+// not touched. Whatever is refused, nothing new is left behind.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the store in %q: %w", dir, err)
+	}
+	s := &Store{path: filepath.Join(dir, fileName), now: o.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	switch _, err := os.Stat(s.path); {
+	case err == nil:
+	case o.ReadOnly || !os.IsNotExist(err):
+		return nil, fmt.Errorf("open the store: %w", err)
+	default:
+		if err := s.create(ctx, o.Upstream); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.open(ctx, o); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Path is the database file.
+func (s *Store) Path() string { return s.path }
+
+// Close closes the store. The last writer to close folds the write-ahead log into the file.
+func (s *Store) Close() error {
+	var err error
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			if e := db.Close(); e != nil {
+				err = s.explain(context.Background(), "close the store", e)
+			}
+		}
+	}
+	return err
+}
+
+// open connects to a file that is there, once it is known to be ours.
+func (s *Store) open(ctx context.Context, o Options) error {
+	var err error
+	if s.read, err = connect(s.path, readers, "mode=ro", "_query_only=1"); err != nil {
+		return s.explain(ctx, "open the store", err)
+	}
+	id, err := s.identify(ctx)
+	if err != nil {
+		return err
+	}
+	if id.version < version && o.ReadOnly {
+		return &VersionError{Path: s.path, Have: id.version, Know: version}
+	}
+	if o.Upstream != "" && id.upstream != "" && id.upstream != o.Upstream {
+		return &UpstreamError{Have: id.upstream, Want: o.Upstream, Path: s.path}
+	}
+	if o.ReadOnly {
+		return nil
+	}
+	if s.write, err = connect(s.path, 1, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL", "_foreign_keys=1"); err != nil {
+		return s.explain(ctx, "open the store for writing", err)
+	}
+	if err := s.migrate(ctx); err != nil {
+		return err
+	}
+	if id.upstream == "" && o.Upstream != "" {
+		return s.claimFor(ctx, o.Upstream)
+	}
+	return nil
+}
+
+// connect makes a pool of at most n connections to the file. The file: form of a name is the only one
+// in which SQLite heeds mode, and in which a path may hold any character, escaped. Nothing is opened
+// before the first query.
+func connect(path string, n int, params ...string) (*sql.DB, error) {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // file:///C:/...
+	}
+	name := url.URL{Scheme: "file", Path: slashed}
+	params = append(params, fmt.Sprintf("_busy_timeout=%d", busyWait.Milliseconds()), "_dqs=0", "_error_rc=1")
+	db, err := sql.Open("sqlite", name.String()+"?"+strings.Join(params, "&"))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+// tx runs f in one immediate transaction; doing is for the error. It waits for other writers before f
+// begins, so that f never has to be run twice.
+func (s *Store) tx(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+	if s.write == nil {
+		return fmt.Errorf("%s: %s: %w", doing, s.path, ErrReadOnly)
+	}
+	tx, err := s.begin(ctx)
+	if err != nil {
+		return s.explain(ctx, doing, err)
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback()
+		return s.explain(ctx, doing, err)
+	}
+	return s.explain(ctx, doing, tx.Commit())
+}
+
+func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
+	for began := time.Now(); ; {
+		tx, err := s.write.BeginTx(ctx, nil)
+		if err == nil || !isBusy(err) || ctx.Err() != nil || time.Since(began) > busyFor {
+			return tx, err
+		}
+	}
+}
+
+// view runs f over one unchanging state of the store.
+func (s *Store) view(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+	tx, err := s.read.BeginTx(ctx, nil)
+	if err != nil {
+		return s.explain(ctx, doing, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return s.explain(ctx, doing, f(tx))
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// SlotFilter says which slots to list. A zero field excludes nothing.
+type SlotFilter struct {
+	Since, Until time.Time // due within [Since, Until)
+	State        ingest.State
+	Job          string
+	Key          string // the region's code for a chart
+	Limit        int    // at most this many; 0: all
+}
+
+// ListSlots lists slots, newest first; those due at the same time by job and key.
+func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, error) {
+	var where []string
+	var args []any
+	and := func(set bool, condition string, arg any) {
+		if set {
+			where, args = append(where, condition), append(args, arg)
+		}
+	}
+	and(!f.Since.IsZero(), `due_at >= ?`, ceilUnix(f.Since))
+	and(!f.Until.IsZero(), `due_at < ?`, ceilUnix(f.Until))
+	and(f.State != "", `state = ?`, f.State)
+	and(f.Job != "", `job = ?`, f.Job)
+	and(f.Key != "", `key = ?`, f.Key)
+	query := selectSlots
+	if len(where) > 0 {
+		query += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	query += ` ORDER BY due_at DESC, job, key`
+	if f.Limit > 0 {
+		query += ` LIMIT ?`
+		args = append(args, f.Limit)
+	}
+	var slots []ingest.Slot
+	err := s.view(ctx, "list the slots", func(tx *sql.Tx) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			slot, err := scanSlot(rows)
+			slots = append(slots, slot)
+			return err
+		}, query, args...)
+	})
+	return slots, err
+}
+
+// NextRetry is when the first of the slots that Claim would hand out again although they were stopped
+// may find quota; zero when there is none.
+func (s *Store) NextRetry(ctx context.Context) (time.Time, error) {
+	var at sql.NullInt64
+	err := s.read.QueryRowContext(ctx, `
+		SELECT min(retry_at) FROM series JOIN slots ON slots.id = (
+			SELECT newest.id FROM slots AS newest WHERE newest.series = series.id ORDER BY newest.due_at DESC LIMIT 1
+		)
+		WHERE state = 'stopped'`).Scan(&at)
+	return fromMillis(at), s.explain(ctx, "find the next retry", err)
+}
+
+const selectSlots = `
+SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at
+FROM slots JOIN series ON series.id = slots.series`
+
+// scanSlot reads a row of selectSlots.
+func scanSlot(r interface{ Scan(...any) error }) (ingest.Slot, error) {
+	var s ingest.Slot
+	var due int64
+	var lease, token, retry, fetched sql.NullInt64
+	err := r.Scan(&s.Job, &s.Key, &due, &s.Kind, &s.State, &s.Owner, &s.Attempt, &lease, &s.Token, &token,
+		&s.Pages, &s.Videos, &s.Units, &s.Reason, &retry, &fetched)
+	s.DueAt = time.Unix(due, 0).UTC()
+	s.Lease, s.TokenAt, s.RetryAt, s.FetchedAt = fromMillis(lease), fromMillis(token), fromMillis(retry), fromMillis(fetched)
+	return s, err
+}
+
+// each runs a query and f on each of its rows.
+func each(ctx context.Context, tx *sql.Tx, f func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// millis is t for a column of milliseconds; the zero time is NULL.
+func millis(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
+}
+
+func fromMillis(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(n.Int64).UTC()
+}
+
+// ceilUnix is the first whole second that is not before t.
+func ceilUnix(t time.Time) int64 {
+	n := t.Unix()
+	if t.Nanosecond() > 0 {
+		n++
+	}
+	return n
+}

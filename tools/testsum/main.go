@@ -1,0 +1,78 @@
+// Command testsum runs go test and says what came of it: a line per package, failures in full, every
+// skip with its reason, and last, alone on a line, "N passed, N failed, N skipped".
+//
+//	testsum [-allow FILE] -- [go test arguments]
+//
+// Tests and subtests are each counted, as "go test -v" prints them. A package that fails without a
+// failing test (it does not build, its TestMain says no) counts as one failure.
+//
+// With -allow, a skip whose reason matches no line of FILE is a failure too. A line of FILE is a name
+// and a regular expression: "docker ^docker: ".
+//
+// Exit: 0 all passed; 1 a failure, a skip that is not allowed, or not one test run; 2 usage.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("testsum", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	allowFile := flags.String("allow", "", "fail on a skip whose reason matches no line of this `FILE`")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	var allow *allowList
+	if *allowFile != "" {
+		var err error
+		if allow, err = readAllowList(*allowFile); err != nil {
+			fmt.Fprintf(stderr, "testsum: %v\n", err)
+			return 2
+		}
+	}
+	sum, err := goTest(flags.Args(), stdout, stderr)
+	ok := sum.report(stdout, allow)
+	if err != nil {
+		fmt.Fprintf(stderr, "testsum: %v\n", err)
+		return 1
+	}
+	if !ok {
+		return 1
+	}
+	return 0
+}
+
+// goTest runs go test -json and reads its events as they come. The error is one that the summary does
+// not explain: go test could not be run, or failed although nothing in its output had.
+func goTest(args []string, stdout, stderr io.Writer) (*summary, error) {
+	// An interrupt goes to go test as well, which then ends; what it still says is worth reading.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+
+	cmd := exec.CommandContext(context.Background(), "go", append([]string{"test", "-json"}, args...)...)
+	cmd.Stderr = stderr
+	sum := newSummary()
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return sum, fmt.Errorf("running go test: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return sum, fmt.Errorf("running go test: %w", err)
+	}
+	readErr := sum.read(events, stdout)
+	_, _ = io.Copy(io.Discard, events) // a reader that gave up must not block go test
+	waitErr := cmd.Wait()
+	if sum.failed > 0 {
+		waitErr = nil // told already
+	}
+	return sum, errors.Join(readErr, waitErr)
+}
