@@ -60,7 +60,7 @@ func (a *app) upstream(ctx context.Context) (*youtube.Client, error) {
 	if key.IsZero() && !loopback(a.cfg.upstreamURL) {
 		return nil, errNoKey
 	}
-	c, err := youtube.New(ctx, youtube.Config{BaseURL: a.cfg.upstreamURL, Key: key})
+	c, err := youtube.New(ctx, youtube.Config{BaseURL: a.cfg.upstreamURL, Key: key, Version: version})
 	if err != nil {
 		return nil, badConfig(err)
 	}
@@ -155,7 +155,7 @@ func (a *app) open(ctx context.Context) (*works, error) {
 		_ = s.Close()
 		return nil, err
 	}
-	return &works{plan, up, s, g, func() { closeLedger(); _ = s.Close() }}, nil
+	return &works{plan, up, s, g, func() { up.Close(); closeLedger(); _ = s.Close() }}, nil
 }
 
 func (w *works) reconciler(a *app) *fetch.Reconciler {

@@ -118,7 +118,7 @@ func (f *chartFile) read() error {
 	if err != nil {
 		return fmt.Errorf("charts: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	var in io.Reader = file
 	if strings.HasSuffix(f.path, ".gz") {
 		z, err := gzip.NewReader(file)

@@ -57,15 +57,15 @@ func TestASpentSearchPoolRefusesLikeTheInjectedOne(t *testing.T) {
 	for range 100 {
 		s.list(oneSearch)
 	}
-	if _, real := s.ask(oneSearch); reason(real) != "quotaExceeded" { // the units are spent first
-		t.Errorf("classic: %v", real)
+	if _, body := s.ask(oneSearch); reason(body) != "quotaExceeded" { // the units are spent first
+		t.Errorf("classic: %v", body)
 	}
 	s = newStand(t, youtubesim.Options{CostTable: "split-2026-06"})
 	for range 100 {
 		s.list(oneSearch)
 	}
-	if _, real := s.ask(oneSearch); !reflect.DeepEqual(real, injected) {
-		t.Errorf("got  %v\nwant %v", real, injected)
+	if _, spent := s.ask(oneSearch); !reflect.DeepEqual(spent, injected) {
+		t.Errorf("got  %v\nwant %v", spent, injected)
 	}
 	if status, _ := s.ask(oneVideo); status != 200 {
 		t.Errorf("videos.list after the searches are spent: status %d", status)

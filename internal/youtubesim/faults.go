@@ -76,7 +76,8 @@ func (f *Fault) parseWhen(when string) error {
 	if when[0] == ':' {
 		n, isPercent := strings.CutSuffix(spec, "%")
 		p, err := strconv.ParseFloat(n, 64)
-		if err != nil || !isPercent || !(p > 0 && p <= 100) {
+		inRange := p > 0 && p <= 100 // and no NaN
+		if err != nil || !isPercent || !inRange {
 			return fmt.Errorf("%q is no percentage above 0 and up to 100: write :10%%", spec)
 		}
 		f.from, f.percent = 0, p
