@@ -98,7 +98,7 @@ func (p *pass) stop(ctx context.Context, d quota.Decision) (ingest.Slot, error) 
 	if p.Explain != nil {
 		reason = p.Explain(ctx, d)
 	}
-	p.slot.RetryAt = p.Now().Add(d.RetryAfter)
+	p.slot.RetryAt = d.At.Add(d.RetryAfter)
 	return p.finish(ctx, p.slot, ingest.Stopped, reason, nil)
 }
 

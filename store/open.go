@@ -43,6 +43,8 @@ type Store struct {
 	write *sql.DB // nil when read-only; one connection
 	read  *sql.DB
 	now   func() time.Time
+
+	upstream string
 }
 
 // Open opens the store in dir, and creates both where they are missing, unless it is to be read only:
@@ -74,6 +76,10 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// Upstream is the host whose data the store held when it was opened; "" when nothing had been
+// written to it yet.
+func (s *Store) Upstream() string { return s.upstream }
+
 // Path is the database file.
 func (s *Store) Path() string { return s.path }
 
@@ -100,6 +106,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	s.upstream = id.upstream
 	if id.version < version && o.ReadOnly {
 		return &VersionError{Path: s.path, Have: id.version, Know: version}
 	}

@@ -27,7 +27,7 @@ const (
 	addVideo = `
 		INSERT INTO videos (video_id, fetched_at, seen_at, views, likes, comments, published_at, duration_s, live, category,
 		                    language, thumbnail, text_hash, channel, title, tags)
-		VALUES (?1, ?2, coalesce(?3, ?2), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
 		RETURNING id`
 
 	// recountVideo leaves the columns that text_hash covers alone, and so their indexes.
@@ -55,7 +55,8 @@ func newShelf(ctx context.Context, tx *sql.Tx, at time.Time) (*shelf, error) {
 }
 
 // put writes the video as it is now and returns its id. The index is written only when the text that
-// it holds has changed. charted says that it was found in a chart, not only looked up.
+// it holds has changed. charted says that it was found in a chart; one that was only looked up is not
+// added when the store does not have it.
 func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, error) {
 	seen := sql.NullInt64{Int64: s.at, Valid: charted}
 	published := sql.NullInt64{Int64: v.PublishedAt.Unix(), Valid: !v.PublishedAt.IsZero()}
@@ -67,6 +68,9 @@ func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, e
 	known := err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
+	}
+	if !known && !charted {
+		return 0, nil
 	}
 	if known {
 		if _, err := s.recount.ExecContext(ctx, state...); err != nil || have == hash {

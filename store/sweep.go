@@ -31,8 +31,8 @@ func (s *Store) Stale(ctx context.Context, now time.Time, n int) ([]string, erro
 	return ids, err
 }
 
-// SaveVideos implements fetch.Library. slot.Videos counts the videos written, from 0 on page 1. A video
-// that nobody asked for is left out.
+// SaveVideos implements fetch.Library. slot.Videos counts the videos that came back, from 0 on page 1. A
+// video that nobody asked for, or that a sweep has deleted meanwhile, is left out.
 func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	if slot.Pages == 1 {
@@ -107,7 +107,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 	return placements, videos, s.sweepChannels(ctx)
 }
 
-// sweepCharts deletes the placements of a few old slots, and their page tokens.
+// sweepCharts deletes the placements of a few old slots.
 func sweepCharts(ctx context.Context, tx *sql.Tx, cutoff time.Time) (placements, videos int, err error) {
 	res, err := tx.ExecContext(ctx, `
 		DELETE FROM placements WHERE slot IN (

@@ -211,7 +211,7 @@ func TestIndianScriptsAreFoundByTheirWords(t *testing.T) {
 	for _, script := range []*unicode.RangeTable{unicode.Devanagari, unicode.Tamil} {
 		found := 0
 		for _, item := range ingestJSON[chartDocument](t, exitOK, "chart", "IN").Items {
-			words := strings.FieldsFunc(item.Title, func(r rune) bool { return !unicode.In(r, script, unicode.Mn, unicode.Mc) })
+			words := strings.FieldsFunc(item.Title, func(r rune) bool { return !unicode.Is(script, r) })
 			if word := longest(words); utf8.RuneCountInString(word) > 3 && found < 5 {
 				findsVideo(t, word, item.VideoID)
 				found++

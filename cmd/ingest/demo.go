@@ -37,7 +37,7 @@ type demo struct {
 	*app
 	works *works
 	sim   *youtubesim.Server
-	start time.Time // the first slot
+	start time.Time // the first slot: yesterday at 17:00 UTC, the provider's morning
 }
 
 const demoInterval = 30 * time.Minute
@@ -48,7 +48,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 	if a.cfg.data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
 		return fmt.Errorf("make a data directory: %w", err)
 	}
-	d := &demo{app: a, start: time.Now().Add(-3 * demoInterval).Truncate(demoInterval)}
+	d := &demo{app: a, start: time.Now().Truncate(24 * time.Hour).Add(-7 * time.Hour)}
 	a.clock.move(d.start)
 	if d.sim, err = youtubesim.New(youtubesim.Options{Seed: 1, Now: a.clock.now}); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (d *demo) search(ctx context.Context) error {
 func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 	longest := ""
 	for _, p := range chart {
-		for _, word := range strings.FieldsFunc(p.Video.Title, func(r rune) bool { return !unicode.In(r, script, unicode.Mn, unicode.Mc) }) {
+		for _, word := range strings.FieldsFunc(p.Video.Title, func(r rune) bool { return !unicode.Is(script, r) }) {
 			if len(word) > len(longest) {
 				longest = word
 			}

@@ -28,7 +28,7 @@ func ingestCode(t *testing.T, want int, args ...string) (stdout, stderr string) 
 // ingestJSON runs the program with --json and decodes what it prints.
 func ingestJSON[T any](t *testing.T, want int, args ...string) T {
 	t.Helper()
-	out, _ := ingestCode(t, want, append(args, "--json")...)
+	out, _ := ingestCode(t, want, append([]string{"--json"}, args...)...)
 	var doc T
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatalf("ingest %s: %v\n%s", strings.Join(args, " "), err, out)

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -142,10 +142,14 @@ func (a *app) printSlots(slots []ingest.Slot) error {
 		a.say("no slots: has ingest run been here yet?")
 		return nil
 	}
-	return table(a.stdout, func(w io.Writer) {
-		fmt.Fprintln(w, "DUE\tJOB\tREGION\tOUTCOME\tUNITS\tREASON")
-		for _, s := range slots {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", stamp(s.DueAt), s.Job, s.Key, s.State, s.Units, clean(s.Reason))
+	fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
+	for _, s := range slots {
+		fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5d %6d\n", stamp(s.DueAt), fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
+		for _, part := range strings.Split(clean(s.Reason), "; ") {
+			if part != "" {
+				fmt.Fprintf(a.stdout, "    %s\n", part)
+			}
 		}
-	})
+	}
+	return nil
 }

@@ -171,6 +171,7 @@ func (p param) check(name string, given []string) *answer {
 		}
 	case absent:
 		return badRequest(name, "invalidParameter", fmt.Sprintf("This stand-in has no data for parameter %s. Leave it out.", name))
+	default: // text, mask: any text will do
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestAnswersAsTheLedgerInMemory(t *testing.T) {
 	}
 	steps := 20_000
 	if testing.Short() {
-		steps = 2_000
+		steps = 5_000
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -61,24 +61,33 @@ func TestAnswersAsTheLedgerInMemory(t *testing.T) {
 	m := &memledger.Ledger{Now: func() time.Time { return c.now }}
 	starts := []time.Time{time.Date(2026, 10, 31, 20, 0, 0, 0, zone), time.Date(2027, 3, 13, 20, 0, 0, 0, zone), time.Date(2026, 6, 1, 0, 0, 0, 0, zone)}
 	var taken [][2]quota.Decision // by each ledger, whose entries have numbers of their own
+	var instants []time.Time // at which something changes
 	account := ""
 	precision := time.Duration(0)
 	counts := map[string]int{}
 	for step := range steps {
-		if step%500 == 0 {
+		if step%250 == 0 {
 			account = fmt.Sprintf("account-%d", step)
 			c.set(starts[r.IntN(len(starts))])
-			taken = nil
-			precision = []time.Duration{0, 0, time.Second, 7 * time.Second, time.Minute}[r.IntN(5)]
+			taken, instants = nil, nil
+			precision = []time.Duration{0, 0, 7 * time.Second, time.Minute}[r.IntN(4)]
 		}
 		switch r.IntN(12) {
 		case 0:
-			c.set(c.now.Add(time.Duration(r.Int64N(int64(12 * time.Hour)))))
+			c.set(c.now.Add(time.Duration(r.Int64N(int64([]time.Duration{12, 12, 12, 60}[r.IntN(4)] * time.Hour)))))
 		case 1, 2:
 			c.set(c.now.Add(time.Duration(r.Int64N(int64(time.Minute)))))
 		case 3, 4, 5:
 			c.set(c.now.Add(time.Duration(r.Int64N(int64(3 * time.Second)))))
-		case 6:
+		case 6, 7:
+			// To the very instant at which something changes, or just before it.
+			if len(instants) > 0 {
+				at := instants[r.IntN(len(instants))].Add(-time.Duration(r.IntN(2)) * time.Microsecond)
+				if at.After(c.now) {
+					c.set(at)
+				}
+			}
+		case 8:
 			c.set(c.now.Add(-time.Duration(r.Int64N(int64(10 * time.Second)))))
 		}
 		a := randomAsk(r, account, c.now, zone)
@@ -92,6 +101,12 @@ func TestAnswersAsTheLedgerInMemory(t *testing.T) {
 			if wd.Allowed && we == nil && ge == nil {
 				taken = append(taken, [2]quota.Decision{wd, gd})
 			}
+			instants = append(instants[max(0, len(instants)-10):], wd.At.Add(wd.RetryAfter), a.Midnights[2].Add(-a.Grace), a.Midnights[2])
+			for _, p := range wd.Pools {
+				for _, w := range p.Windows {
+					instants = append(instants, w.FreesAt)
+				}
+			}
 			what, want, got = "take", outcome(wd, we), outcome(gd, ge)
 			counts[fmt.Sprintf("take %t %t", wd.Allowed, we == nil)]++
 		case n < 88:
@@ -101,6 +116,14 @@ func TestAnswersAsTheLedgerInMemory(t *testing.T) {
 			counts[fmt.Sprintf("refund %t", we == nil)]++
 		case n < 94:
 			at := c.now.Add(time.Minute - time.Duration(r.Int64N(int64(30*time.Hour))))
+			switch r.IntN(5) {
+			case 0:
+				at = taken[r.IntN(len(taken))][0].At
+			case 1:
+				at = c.now.Add(time.Duration(r.IntN(3)-1) * time.Second)
+			case 2:
+				at = c.now.Add(-26*time.Hour + time.Duration(r.IntN(3)-1)*time.Microsecond)
+			}
 			we, ge := m.Post(t.Context(), a, at), l.Post(t.Context(), a, at)
 			what, want, got = "post", outcome(quota.Decision{}, we), outcome(quota.Decision{}, ge)
 		case n < 96:
@@ -113,6 +136,9 @@ func TestAnswersAsTheLedgerInMemory(t *testing.T) {
 			what, want, got = "drain", outcome(quota.Decision{}, we), outcome(quota.Decision{}, ge)
 		default:
 			since := c.now.Add(-time.Duration(r.Int64N(int64(24 * time.Hour))))
+			if r.IntN(2) == 0 {
+				since = taken[len(taken)-1-r.IntN(min(len(taken), 5))][0].At
+			}
 			ws, we := m.Spent(t.Context(), account, since)
 			gs, ge := l.Spent(t.Context(), account, since)
 			what, want, got = "spent", []any{ws, we}, []any{gs, ge}
@@ -146,7 +172,6 @@ func randomAsk(r *rand.Rand, account string, now time.Time, zone *time.Location)
 		Grace: []time.Duration{0, 30 * time.Second}[r.IntN(2)],
 		Who:   quota.Who{Purpose: quota.Purposes()[r.IntN(4)], Region: []string{"", "US", "GB"}[r.IntN(3)], Method: "videos.list"},
 	}
-	a.Grace = 30 * time.Second
 	for _, i := range r.Perm(3)[:1+r.IntN(3)] {
 		share := []int64{70, 95, 100}[r.IntN(3)]
 		bound := func(name string, length time.Duration, limit int64) quota.Bound {

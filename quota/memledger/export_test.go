@@ -1,0 +1,14 @@
+package memledger
+
+// Entries is how many entries are remembered, of all accounts.
+func (l *Ledger) Entries() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, a := range l.accounts {
+		for _, p := range a.pools {
+			n += len(p.log.entries)
+		}
+	}
+	return n
+}

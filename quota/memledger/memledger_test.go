@@ -1,0 +1,31 @@
+package memledger_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	quotatest.Run(t, quotatest.Backend{
+		Name: "memledger",
+		Open: func(_ testing.TB, clock *quotatest.Clock) quotatest.Store {
+			l := &memledger.Ledger{Now: clock.Now}
+			return quotatest.Store{Ledger: l, Held: func(testing.TB) quotatest.Held {
+				return quotatest.Held{Accounts: l.Accounts(), Entries: l.Entries()}
+			}}
+		},
+		Without: map[quotatest.Capability]string{
+			quotatest.Another:   "it lives in one process",
+			quotatest.Address:   "it lives in one process",
+			quotatest.LoseReply: "no reply is ever on its way",
+			quotatest.Evict:     "nobody else can reach its state",
+			quotatest.OwnClock:  "its clock is its caller's",
+		},
+	})
+}

@@ -1,0 +1,177 @@
+package quotatest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+func isUnavailable(err error) bool { return errors.Is(err, quota.ErrUnavailable) }
+
+var corrections = []Case{
+	{ID: "J1", Name: "a refund gives back what the take charged: once, soon, and never more", check: refundsOnce},
+	{ID: "J1", Name: "a refund gives back all pools or none", check: func(r *rig) {
+		b := per(time.Hour, 10)
+		r.bounds = []quota.Bound{b}
+		d := r.draw(charge("units", 4, b), charge("search", 1, b), charge("other", 0, b))
+		half := d
+		half.Pools = append([]quota.PoolState(nil), d.Pools...)
+		half.Pools[1].Charged = 2
+		r.fails(quota.ErrNotRefundable, func() error { return r.ledger.Refund(r.Context(), r.account, half) })
+		if err := r.ledger.Refund(r.Context(), r.account, d); err != nil {
+			r.Fatal(err)
+		}
+		got := r.draw(charge("units", 0, b), charge("search", 0, b), charge("other", 0, b))
+		for _, p := range got.Pools {
+			if p.Remaining != 10 {
+				r.Fatalf("pool %s has %d left of 10 after the refund", p.Pool, p.Remaining)
+			}
+		}
+	}},
+	{ID: "J1", Name: "with precision a refund is exact or refused", check: func(r *rig) {
+		r.precision = second
+		for _, between := range []time.Duration{0, 300 * time.Millisecond} {
+			r.fresh(noon, per(time.Hour, 20))
+			first := r.admits(5, 15)
+			err := r.ledger.Refund(r.Context(), r.account, first)
+			left := int64(20)
+			if errors.Is(err, quota.ErrNotRefundable) {
+				left = 15
+			} else if err != nil {
+				r.Fatal(err)
+			}
+			r.pass(between)
+			second := r.admits(5, left-5)
+			r.fails(quota.ErrNotRefundable, func() error { return r.ledger.Refund(r.Context(), r.account, first) })
+			r.admits(3, left-8)
+			if err := r.ledger.Refund(r.Context(), r.account, second); err == nil {
+				left += 5
+			}
+			r.admits(0, left-8)
+		}
+	}},
+	{ID: "J2", Name: "a refund frees its own entry at its own time", check: func(r *rig) {
+		r.bounds = []quota.Bound{per(10*second, 10)}
+		r.admits(5, 5)
+		r.pass(4 * second)
+		d := r.admits(3, 2)
+		r.pass(second)
+		r.admits(2, 0)
+		if err := r.ledger.Refund(r.Context(), r.account, d); err != nil {
+			r.Fatal(err)
+		}
+		r.admits(0, 3)
+		r.retries(4, 5*second, "10s")
+		r.clock.Set(noon.Add(10*second - time.Millisecond))
+		r.refuses(4, 3)
+		r.clock.Set(noon.Add(10 * second))
+		r.admits(8, 0) // the five are gone, the two still count
+		r.retries(1, 5*second, "10s")
+	}},
+	{ID: "J2", Name: "a refund of the oldest changes when the window frees", check: func(r *rig) {
+		r.bounds = []quota.Bound{per(10*second, 10)}
+		d := r.admits(5, 5)
+		r.pass(4 * second)
+		r.admits(5, 0)
+		if err := r.ledger.Refund(r.Context(), r.account, d); err != nil {
+			r.Fatal(err)
+		}
+		if w := r.admits(0, 5).Pools[0].Windows[0]; !w.FreesAt.Equal(noon.Add(14 * second)) {
+			r.Fatalf("free at %s, want %s: what was given back frees nothing", w.FreesAt, noon.Add(14*second))
+		}
+		r.retries(6, 10*second, "10s")
+	}},
+	{ID: "J3", Name: "a post above the limit is kept, and everything after is right", check: posts},
+	{ID: "J3", Name: "a post of the past lies at its own time", check: func(r *rig) {
+		r.bounds = []quota.Bound{per(10*second, 10)}
+		r.admits(2, 8)
+		r.pass(8 * second)
+		r.admits(2, 6)
+		for _, ago := range []time.Duration{5 * second, 9 * second, 10 * second, 30 * time.Hour, -time.Hour} {
+			// Three seconds in, one second before all, just outside, beyond the horizon, in the future.
+			if err := r.ledger.Post(r.Context(), r.ask(charge("units", 1, r.bounds...)), r.clock.Now().Add(-ago)); err != nil {
+				r.Fatalf("post of %v ago: %v", ago, err)
+			}
+		}
+		r.used(7)
+		r.retries(4, second, "10s")    // the post that is now 9 s old
+		r.retries(6, 2*second, "10s")  // and the take of 2
+		r.retries(7, 5*second, "10s")  // and the post 3 s in
+		r.retries(8, 10*second, "10s") // and one of those of just now
+		r.pass(10*second - time.Microsecond)
+		r.used(3)
+		r.pass(time.Microsecond)
+		r.used(0)
+	}},
+}
+
+func refundsOnce(r *rig) {
+	r.bounds = []quota.Bound{per(time.Hour, 10)}
+	refund := func(d quota.Decision) error { return r.ledger.Refund(r.Context(), r.account, d) }
+	r.admits(4, 6)
+	d := r.admits(6, 0)
+	refused := r.refuses(1, 0)
+	if err := refund(d); err != nil { // at remaining 0
+		r.Fatalf("refund: %v", err)
+	}
+	r.used(4)
+	r.fails(quota.ErrNotRefundable, func() error { return refund(d) })
+	r.fails(quota.ErrNotRefundable, func() error { return refund(refused) })
+	r.admits(6, 0)
+	r.fails(quota.ErrNotRefundable, func() error { return refund(d) })
+
+	r.fresh(noon, per(time.Hour, 10))
+	d = r.admits(3, 7)
+	more := d
+	more.Pools = append([]quota.PoolState(nil), d.Pools...)
+	more.Pools[0].Charged = 4
+	r.fails(quota.ErrNotRefundable, func() error { return refund(more) })
+	r.fails(quota.ErrNotRefundable, func() error { return r.ledger.Refund(r.Context(), "nobody", d) })
+	r.clock.Set(noon.Add(quota.RefundWithin + time.Millisecond))
+	r.fails(quota.ErrNotRefundable, func() error { return refund(d) })
+	r.clock.Set(noon.Add(quota.RefundWithin))
+	if err := refund(d); err != nil {
+		r.Fatalf("refund after exactly %v: %v", quota.RefundWithin, err)
+	}
+	r.admits(10, 0)
+
+	r.fresh(noon, per(time.Hour, 10))
+	first, second := r.admits(3, 7), r.admits(3, 4) // the same instant, the same amount
+	for _, d := range []quota.Decision{first, second} {
+		if err := refund(d); err != nil {
+			r.Fatal(err)
+		}
+		r.fails(quota.ErrNotRefundable, func() error { return refund(d) })
+	}
+	r.admits(10, 0)
+}
+
+func posts(r *rig) {
+	r.bounds = []quota.Bound{per(10*second, 10), per(time.Hour, 100)}
+	post := func(amount int64) {
+		r.Helper()
+		// What was spent elsewhere is not subject to any limit.
+		wide := charge("units", amount, quota.Bound{Window: quota.Window{Name: "post", Length: second, Limit: quota.MaxLimit}, Ceiling: quota.MaxLimit})
+		if err := r.ledger.Post(r.Context(), r.ask(wide), r.clock.Now()); err != nil {
+			r.Fatalf("post of %d: %v", amount, err)
+		}
+	}
+	r.admits(6, 4)
+	post(25)
+	r.used(31, 31)
+	r.refuses(1, 0)
+	r.pass(5 * second)
+	post(1)
+	d := r.refuses(1, 0)
+	if d.RetryAfter != 5*second {
+		r.Fatalf("32 of 10 used, 31 of them 5 s old: retry after %v, want 5s", d.RetryAfter)
+	}
+	r.retries(10, 10*second, "10s")
+	r.clock.Set(noon.Add(10 * second))
+	r.admits(9, 0)
+	post(100)
+	r.used(110, 141)
+	r.retries(1, time.Hour, "1h0m0s") // 41 of the 42 too many would go sooner
+	r.exact(r.take(1), charge("units", 1, r.bounds...))
+}

@@ -1,0 +1,134 @@
+package quotatest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+var life = []Case{
+	{ID: "F1", Name: "an idle account is gone after its horizon", Needs: Counts, check: func(r *rig) {
+		r.bounds = []quota.Bound{per(time.Hour, 10), daily(10)}
+		for range 10 {
+			r.take(1)
+			r.pass(second)
+		}
+		idle := r.account
+		r.account = "busy"
+		r.clock.Set(noon.Add(quota.MinHorizon + expiry + time.Minute))
+		for range 200 { // enough for any ledger to tidy up
+			r.take(0)
+			r.take(1)
+			r.pass(time.Minute)
+		}
+		if h := r.store.Held(r); h.Accounts > 1 {
+			r.Fatalf("two accounts, one idle for longer than its horizon: %+v is held", h)
+		}
+		r.account = idle
+		r.admits(10, 0)
+	}},
+	{ID: "F1", Name: "a drained account is remembered as long as it is drained", check: func(r *rig) {
+		r.bounds = []quota.Bound{per(second, 10)}
+		r.admits(1, 9)
+		drained, until := r.account, noon.Add(72*time.Hour)
+		if err := r.ledger.Drain(r.Context(), drained, "units", until, 3); err != nil {
+			r.Fatal(err)
+		}
+		r.account = "busy"
+		for r.clock.Now().Before(until.Add(-time.Hour)) {
+			r.take(1)
+			r.pass(time.Hour)
+		}
+		r.account = drained
+		r.refuses(1, 0)
+		r.clock.Set(until)
+		r.admits(1, 9)
+	}},
+	{ID: "F2", Name: "one-off accounts do not pile up", Needs: Counts, check: oneOffs},
+	{ID: "F3", Name: "many entries that expire at once cause no stall", check: stall},
+	{ID: "F4", Name: "precision bounds the entries and admits never more", check: func(r *rig) {
+		const window, step, limit = 10 * second, second, 50
+		r.precision = step
+		r.bounds = []quota.Bound{per(window, limit)}
+		var admitted []time.Time
+		for r.clock.Now().Before(noon.Add(60 * second)) {
+			if d := r.take(1); d.Allowed {
+				admitted = append(admitted, d.At)
+			}
+			r.pass(100 * time.Millisecond)
+			if now := r.clock.Now(); r.store.Held != nil && now.Equal(noon.Add(window)) {
+				if h := r.store.Held(r); h.Entries > int(window/step)+1 {
+					r.Fatalf("%d entries for %v at a precision of %v", h.Entries, window, step)
+				}
+			}
+		}
+		if n := mostWithin(admitted, window); n > limit {
+			r.Fatalf("%d admitted within %v, limit %d", n, window, limit)
+		}
+		// An entry counts up to one step longer than it has to: that much may be lost, no more.
+		if want := limit * 60 * second / (window + step); len(admitted) < int(want)-limit {
+			r.Fatalf("%d admitted in a minute at a precision of %v, want about %d", len(admitted), step, want)
+		}
+	}},
+}
+
+// expiry is how much longer than its horizon a ledger may keep an idle account.
+const expiry = 2 * time.Hour
+
+// oneOffs makes accounts that are used once, for a day, and as many the day after next.
+func oneOffs(r *rig) {
+	keys := r.backend.Keys
+	if keys == 0 {
+		keys = 100_000
+	}
+	r.bounds = []quota.Bound{per(time.Hour, 10)}
+	visit := func(day int) {
+		for i := range keys {
+			r.account = fmt.Sprintf("client-%d-%d", day, i)
+			r.take(1)
+		}
+	}
+	visit(1)
+	if h := r.store.Held(r); h.Accounts != keys {
+		r.Fatalf("%d accounts in use, %+v held", keys, h)
+	}
+	r.pass(quota.MinHorizon + expiry + time.Minute)
+	visit(2)
+	if h := r.store.Held(r); h.Accounts > keys+keys/10 {
+		r.Fatalf("%d accounts idle for longer than their horizon, %d in use, %+v held", keys, keys, h)
+	}
+}
+
+// stall times the first call after a day idle. The machine may be busy with something else, so that
+// the best of three counts.
+func stall(r *rig) {
+	entries, most := r.backend.Entries, 5*time.Millisecond
+	if entries == 0 {
+		entries = 10_000
+	}
+	if raced {
+		most *= 10 // the race detector's own price
+	}
+	var took time.Duration
+	for range 3 {
+		r.fresh(noon, per(24*time.Hour, int64(entries)), daily(int64(entries)))
+		ask := r.ask(charge("units", 1, r.bounds...))
+		for range entries {
+			if d, err := r.ledger.Take(r.Context(), ask); err != nil || !d.Allowed {
+				r.Fatalf("fill: %+v %v", d, err)
+			}
+		}
+		r.refuses(1, 0)
+		r.pass(49 * time.Hour) // beyond every horizon
+		began := time.Now()
+		r.admits(1, int64(entries)-1)
+		took = time.Since(began)
+		r.used(1, 1)
+		r.Logf("the first call after a day idle, with %d entries to forget: %v", entries, took)
+		if took < most {
+			return
+		}
+	}
+	r.Errorf("the first call after a day idle took %v, want under %v", took, most)
+}

@@ -1,0 +1,277 @@
+package store_test
+
+import (
+	"compress/gzip"
+	"context"
+	"database/sql"
+	"encoding/csv"
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(crashDir) != "" {
+		saveForEver(os.Getenv(crashDir))
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// noon is when the tests begin.
+var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
+
+// handClock stands still until a test moves it.
+type handClock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *handClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *handClock) move(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+	return c.t
+}
+
+const upstream = "127.0.0.1"
+
+func open(t testing.TB, dir string, clock *handClock) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream, Now: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func newStore(t testing.TB) (*store.Store, *handClock) {
+	t.Helper()
+	clock := &handClock{t: noon}
+	return open(t, t.TempDir(), clock), clock
+}
+
+// raw opens the store's file behind its back.
+func raw(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()+"?_busy_timeout=10000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func scalar[T any](t testing.TB, db *sql.DB, query string, args ...any) T {
+	t.Helper()
+	var v T
+	if err := db.QueryRowContext(t.Context(), query, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return v
+}
+
+// due is a due slot of the job "chart".
+func due(region string, at time.Time) ingest.Slot {
+	return ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: region, DueAt: at}, Kind: ingest.KindChart, State: ingest.Due}
+}
+
+func addDue(t testing.TB, s *store.Store, slots ...ingest.Slot) {
+	t.Helper()
+	if err := s.AddDue(t.Context(), slots); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// claim must find a slot.
+func claim(t testing.TB, s *store.Store, c ingest.Claim) ingest.Slot {
+	t.Helper()
+	slot, ok, err := s.Claim(t.Context(), c)
+	if err != nil || !ok {
+		t.Fatalf("claim = %v, %v; want a slot", ok, err)
+	}
+	return slot
+}
+
+// claimNone must find none.
+func claimNone(t testing.TB, s *store.Store, c ingest.Claim) {
+	t.Helper()
+	slot, ok, err := s.Claim(t.Context(), c)
+	if err != nil || ok {
+		t.Fatalf("claim = %+v, %v, %v; want none", slot, ok, err)
+	}
+}
+
+func by(owner string, now time.Time) ingest.Claim {
+	return ingest.Claim{Owner: owner, Now: now, Lease: 5 * time.Minute}
+}
+
+// chart adds, claims and saves a whole chart of one or more pages.
+func chart(t testing.TB, s *store.Store, region string, at time.Time, pages ...ingest.Page) ingest.Slot {
+	t.Helper()
+	addDue(t, s, due(region, at))
+	c := by("test", at)
+	c.Series = []ingest.Series{{Job: "chart", Key: region}}
+	slot := claim(t, s, c)
+	for i, p := range pages {
+		slot.Pages, slot.Units, slot.FetchedAt = i+1, slot.Units+1, at
+		if i == len(pages)-1 {
+			slot.State = ingest.Done
+		}
+		var err error
+		if slot, err = s.SavePage(t.Context(), slot, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return slot
+}
+
+func count(n int64) *int64 { return &n }
+
+// titled is a video with a title and otherwise invented details.
+func titled(id, title string) ingest.Video {
+	return ingest.Video{
+		ID: id, Title: title, Channel: "Kanal", ChannelID: "UCkanal", Category: "10", Language: "de",
+		Thumbnail: "https://i.example/" + id, PublishedAt: noon.Add(-time.Hour), Duration: 3 * time.Minute,
+		Views: count(100), Likes: count(10), Comments: count(1),
+	}
+}
+
+func page(videos ...ingest.Video) ingest.Page { return ingest.Page{Videos: videos} }
+
+func search(t testing.TB, s *store.Store, q store.Query) []string {
+	t.Helper()
+	r, err := s.Search(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{}
+	for _, h := range r.Items {
+		ids = append(ids, h.Video.ID)
+	}
+	return ids
+}
+
+// realRegions are those of the recorded charts.
+var realRegions = []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
+
+// realCharts are the recorded charts of a region: by day, in rank order.
+func realCharts(t testing.TB, region string) map[string][]ingest.Video {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "shared", "data", "trending", region+".csv.gz"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("../shared absent: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := csv.NewReader(z)
+	head, err := r.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	days := map[string][]ingest.Video{}
+	for {
+		line, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return days
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := map[string]string{}
+		for i, name := range head {
+			row[name] = line[i]
+		}
+		days[row["snapshot_date"]] = append(days[row["snapshot_date"]], realVideo(t, row))
+	}
+}
+
+func realVideo(t testing.TB, row map[string]string) ingest.Video {
+	number := func(name string) *int64 {
+		n, err := strconv.ParseInt(row[name], 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return &n
+	}
+	published, err := time.Parse(time.RFC3339, strings.Replace(row["published_at"], " ", "T", 1)) // both forms occur
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := ingest.Video{
+		ID: row["video_id"], Title: row["title"], Channel: row["channel_title"], ChannelID: row["channel_id"],
+		Category: row["category_id"], Language: row["default_language"], Thumbnail: row["thumbnail"],
+		PublishedAt: published.UTC(), Duration: time.Duration(*number("duration")) * time.Second, Live: row["is_live"] == "True",
+		Views: number("views"), Likes: number("likes"), Comments: number("comments"),
+	}
+	if row["tags"] != "" {
+		v.Tags = strings.Split(row["tags"], ", ")
+	}
+	return v
+}
+
+const crashDir = "STORE_TEST_CRASH_DIR"
+
+// saveForEver is another process: it claims slots and saves pages until it is killed.
+func saveForEver(dir string) {
+	ctx := context.Background()
+	s, err := store.Open(ctx, dir, store.Options{Upstream: upstream})
+	if err != nil {
+		panic(err)
+	}
+	for i := 0; ; i++ {
+		at := noon.Add(time.Duration(i) * time.Second)
+		if err := s.AddDue(ctx, []ingest.Slot{due("US", at)}); err != nil {
+			panic(err)
+		}
+		slot, ok, err := s.Claim(ctx, by("child", at))
+		if err != nil || !ok {
+			panic(err)
+		}
+		for p := range 4 {
+			var videos []ingest.Video
+			for v := range 50 {
+				id := strconv.Itoa(i%3*100+p*50+v) + "-crash"
+				videos = append(videos, titled(id, "crash "+id))
+			}
+			slot.Pages = p + 1
+			if p == 3 {
+				slot.State = ingest.Done
+			}
+			if slot, err = s.SavePage(ctx, slot, page(videos...)); err != nil {
+				panic(err)
+			}
+			_, _ = os.Stdout.WriteString("saved " + strconv.FormatInt(at.Unix(), 10) + " " + strconv.Itoa(slot.Videos) + "\n")
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Normalize is a text as the index keeps it: tokens with one space between them. What looks the same
+// to a reader, or is typed instead of it, gives the same tokens: composed or not, upper or lower case,
+// with accents or without, full or half width, ß or ss, ø or o, with joiners inside or not.
+//
+// Letters, digits and the vowel signs of Indic scripts form words; every emoji is a token of its own.
+// Chinese, Japanese and Korean put no spaces where words end: a run of them becomes its bigrams and
+// its last character, "東京都" -> "東京 京都 都". So a search for one character is one for the bigrams
+// that begin with it, and finds it at the end of a run as well.
+func Normalize(text string) string {
+	var tokens []string
+	for _, w := range words(fold(text)) {
+		tokens = w.tokens(tokens, true)
+	}
+	return strings.Join(tokens, " ")
+}
+
+// word is a piece of folded text that the index must find.
+type word struct {
+	text string
+	cjk  bool // a run of Chinese, Japanese or Korean
+}
+
+// tokens appends the word's tokens. The last character of a run stands by itself only where the run
+// is known to end there.
+func (w word) tokens(to []string, ends bool) []string {
+	if !w.cjk {
+		return append(to, w.text)
+	}
+	runes := []rune(w.text)
+	for i := range len(runes) - 1 {
+		to = append(to, string(runes[i:i+2]))
+	}
+	if ends || len(runes) == 1 {
+		to = append(to, string(runes[len(runes)-1]))
+	}
+	return to
+}
+
+// kind says what a rune of folded text does to the word it stands in.
+type kind int
+
+const (
+	between kind = iota // parts words
+	letter              // continues a word
+	ideo                // continues a run of Chinese, Japanese or Korean
+	symbol              // is a word by itself
+)
+
+// words cuts folded text.
+func words(folded string) []word {
+	var out []word
+	start, open := 0, between
+	for i, r := range folded {
+		k := kindOf(r)
+		if k == open && k != symbol {
+			continue
+		}
+		if open != between {
+			out = append(out, word{folded[start:i], open == ideo})
+		}
+		start, open = i, k
+	}
+	if open != between {
+		out = append(out, word{folded[start:], open == ideo})
+	}
+	return out
+}
+
+func kindOf(r rune) kind {
+	switch {
+	case r == unicode.ReplacementChar, r >= 0x2B9 && r <= 0x2BF: // the latter are letters only by name: ʼ
+		return between
+	case r == 'ー', r == 0x3099, r == 0x309A, // the sound marks of both kana
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) && unicode.IsLetter(r):
+		return ideo
+	case unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Mc):
+		return letter
+	case unicode.Is(unicode.So, r):
+		return symbol
+	}
+	return between
+}
+
+// fold removes the differences that a search should not see.
+func fold(text string) string {
+	text = norm.NFKC.String(strings.Map(clear, text))
+	// Case after compatibility: some letters, such as 𝗛, have no lower case of their own.
+	text = cases.Fold().String(text)
+	text = norm.NFKD.String(text)
+	text = letters.Replace(strings.Map(clear, strings.Map(unaccent, text)))
+	return norm.NFC.String(text)
+}
+
+// clear drops what has no shape of its own, and parts words at signs that NFKC would spell out.
+func clear(r rune) rune {
+	switch {
+	case r == '™', r == '℠', r == '©', r == '®', r == 0x200B: // the last is a space of no width
+		return ' '
+	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r),
+		unicode.Is(unicode.Me, r),    // enclosing marks: 1️⃣ is 1
+		r >= 0x1F3FB && r <= 0x1F3FF, // skin tones
+		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+		return -1
+	}
+	return r
+}
+
+// unaccent drops the marks of alphabets that are also written without them: Latin, Greek, Cyrillic,
+// Hebrew, Arabic. Those of Indic scripts and of kana are letters in all but name, and stay.
+func unaccent(r rune) rune {
+	switch {
+	case r >= 0x300 && r <= 0x36F, r >= 0x1AB0 && r <= 0x1AFF, r >= 0x1DC0 && r <= 0x1DFF,
+		r >= 0x20D0 && r <= 0x20FF, r >= 0xFE20 && r <= 0xFE2F,
+		r >= 0x591 && r <= 0x5C7 && unicode.Is(unicode.Mn, r),
+		r >= 0x64B && r <= 0x65F, r == 0x670, r == 0x640: // the last only stretches a word
+		return -1
+	}
+	return r
+}
+
+// letters are Latin letters that decompose into nothing, as they are typed without them.
+var letters = strings.NewReplacer("ø", "o", "đ", "d", "ł", "l", "ħ", "h", "ŧ", "t", "ı", "i", "ð", "d", "þ", "th",
+	"æ", "ae", "œ", "oe", "ŋ", "n", "ĸ", "k", "ſ", "s")

@@ -1,0 +1,120 @@
+package store
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxTokens bounds how long a query gets: what stands behind is left out.
+const maxTokens = 128
+
+// columns are the fields that a query may name, and what the index calls them.
+var columns = map[string]string{"channel": "channel", "tag": "tags"}
+
+// clause is one condition of a query: these tokens, one behind the other.
+type clause struct {
+	column string // "" is any
+	tokens []string
+	prefix bool // the last token may go on
+	not    bool
+}
+
+// parse reads a query. Its clauses, parted by white space, must all be met:
+//
+//	word  "a phrase"  begin*  -not  channel:word  tag:"a phrase"
+//
+// There are no wrong queries: what means nothing is taken as text, a quote left open ends at the end,
+// and text without a letter, digit or emoji in it asks for nothing.
+func parse(query string) []clause {
+	var out []clause
+	tokens := 0
+	for rest := strings.TrimSpace(query); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
+		var c clause
+		if c.not = rest[0] == '-' && len(rest) > 1; c.not {
+			rest = rest[1:]
+		}
+		c.column, rest = cutColumn(rest)
+		var text string
+		text, c.prefix, rest = cutText(rest)
+		c.setTokens(text)
+		if tokens += len(c.tokens); tokens > maxTokens {
+			break
+		}
+		if len(c.tokens) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// cutColumn cuts a column's name and colon off, if something follows them.
+func cutColumn(s string) (column, rest string) {
+	name, behind, ok := strings.Cut(s, ":")
+	column = columns[strings.ToLower(name)]
+	if !ok || column == "" || behind == "" || strings.IndexFunc(behind, unicode.IsSpace) == 0 {
+		return "", s
+	}
+	return column, behind
+}
+
+// cutText cuts a quoted phrase or a word off, and the asterisk behind it.
+func cutText(s string) (text string, prefix bool, rest string) {
+	if quoted, ok := strings.CutPrefix(s, `"`); ok {
+		text, rest, _ = strings.Cut(quoted, `"`)
+		rest, prefix = strings.CutPrefix(rest, "*")
+		return text, prefix, rest
+	}
+	text = s
+	if end := strings.IndexFunc(s, unicode.IsSpace); end >= 0 {
+		text, rest = s[:end], s[end:]
+	}
+	text, prefix = strings.CutSuffix(text, "*")
+	return text, prefix, rest
+}
+
+// setTokens cuts the text as Normalize does, but leaves open how a run of Chinese, Japanese or Korean
+// goes on at its end. One character alone is a prefix: the index has it at the head of bigrams.
+func (c *clause) setTokens(text string) {
+	all := words(fold(text))
+	for i, w := range all {
+		last := i == len(all)-1
+		before := len(c.tokens)
+		c.tokens = w.tokens(c.tokens, !last)
+		if last && w.cjk && len(c.tokens) == before+1 {
+			c.prefix = true
+		}
+	}
+}
+
+// match writes the clauses as an FTS5 query. ok is false when nothing positive is asked for, which FTS5
+// cannot express. https://www.sqlite.org/fts5.html#full_text_query_syntax
+func match(clauses []clause) (query string, ok bool) {
+	var want, not []string
+	for _, c := range clauses {
+		if c.not {
+			not = append(not, c.match())
+		} else {
+			want = append(want, c.match())
+		}
+	}
+	if len(want) == 0 {
+		return "", false
+	}
+	query = strings.Join(want, " AND ")
+	if len(not) > 0 {
+		query = "(" + query + ") NOT (" + strings.Join(not, " OR ") + ")"
+	}
+	return query, true
+}
+
+// match quotes the tokens; none holds a quote, since quotes part words.
+func (c clause) match() string {
+	s := `"` + strings.Join(c.tokens, " ") + `"`
+	if c.prefix {
+		s += " *"
+	}
+	if c.column != "" {
+		s = c.column + " : " + s
+	}
+	return s
+}
