@@ -17,9 +17,10 @@ func (a *app) configCommand() *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Check the config and the costs, and price the schedule",
-		Long: `check reads the config and the costs, and says what they amount to: which files, which schedule, what
-a day of it costs. It exits 78 when something is wrong, or when the schedule does not fit under its
-ceiling together with a backfill. It calls nobody and spends nothing.`,
+		Long: `check reads the config and the costs, and says what they amount to: which
+files, which schedule, what a day of it costs. It exits 78 when something is
+wrong, or when the schedule does not fit under its ceiling together with a
+backfill. It calls nobody and spends nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.checkConfig() },
 	})
@@ -68,7 +69,7 @@ func (a *app) checkConfig() error {
 	for i, j := range price.jobs {
 		text := priceLine(j.cost, tariff)
 		if text == "" {
-			text = "1 unit per 50 videos last seen more than 25 days ago"
+			text = "1 unit per 50 videos not seen for 25 days"
 		}
 		doc.Jobs = append(doc.Jobs, checkJob{j.job.Name, string(j.job.Kind), j.slots, j.cost, plan[i].Next(now), text})
 	}
@@ -93,7 +94,7 @@ func (d checkDocument) print(w io.Writer, total string) error {
 	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\nupstream %s, costs %s\n\n", file, d.Data, d.Ledger, d.Account, d.Upstream, d.CostTable)
 	err := table(w, func(w io.Writer) {
 		for _, j := range d.Jobs {
-			fmt.Fprintf(w, "%s:\t%d slots a day\t%s\tnext %s\n", j.Job, j.Slots, j.text, stamp(j.NextAt))
+			fmt.Fprintf(w, "%s:\t%d slots a day\t%s\n", j.Job, j.Slots, j.text)
 		}
 	})
 	fmt.Fprintf(w, "in all: %s\n", total)

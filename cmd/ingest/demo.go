@@ -24,9 +24,10 @@ func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no server, under a minute",
-		Long: `demo runs the real thing against a stand-in upstream in this process, with a clock that it moves: eight
-staggered slots, a quota that somebody else uses up, a clean stop, a dear call refused while the
-ledger is down, a search and the report. It keeps what it fetched, and says where.`,
+		Long: `demo runs the real thing against a stand-in upstream in this process, with a
+clock that it moves: eight staggered slots, a quota that somebody else uses up,
+a clean stop, a dear call refused while the ledger is down, a search and the
+report. It keeps what it fetched, and says where.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
 	}
@@ -37,6 +38,7 @@ type demo struct {
 	*app
 	works *works
 	sim   *youtubesim.Server
+	word  string    // that the search found something with
 	start time.Time // the first slot: yesterday at 17:00 UTC, the provider's morning
 }
 
@@ -74,7 +76,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 		}
 	}
 	d.print("\nNext:")
-	d.print("  ingest search football --data %s", a.cfg.data)
+	d.print("  ingest search %s --data %s", d.word, a.cfg.data)
 	d.print("  ingest slots --data %s", a.cfg.data)
 	d.print("  ingest run --key-file youtube.key     # the real thing")
 	return nil
@@ -207,6 +209,9 @@ func (d *demo) search(ctx context.Context) error {
 			return err
 		}
 		word := longestWord(chart.Items, of.script)
+		if d.word == "" {
+			d.word = word
+		}
 		found, err := d.works.store.Search(ctx, store.Query{Text: word, Region: of.region, Limit: 2})
 		if err != nil {
 			return err

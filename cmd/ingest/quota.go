@@ -41,9 +41,9 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "take METHOD",
 		Short: "Draw the cost of one call before you make it yourself",
-		Long: `take draws the cost of one call of METHOD, for scripts in any language: make the call only when it
-exits 0. It exits 75 when quota is refused, and 69 when the ledger cannot answer and the call is too
-dear to go on without it.`,
+		Long: `take draws the cost of one call of METHOD, for scripts in any language: make
+the call only when it exits 0. It exits 75 when quota is refused, and 69 when
+the ledger cannot answer and the call is too dear to go on without it.`,
 		Example: "  ingest quota take videos.list && curl ...\n  ingest quota take search.list --purpose backfill --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ dear to go on without it.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&purpose, "purpose", string(quota.Manual), "`why`: scheduled, refresh, backfill or manual")
+	cmd.Flags().StringVar(&purpose, "purpose", string(quota.Manual), "scheduled, refresh, backfill or manual")
 	cmd.Flags().StringVar(&region, "region", "", "for the report: the `region` that the call is for")
 	return cmd
 }

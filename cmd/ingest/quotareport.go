@@ -119,15 +119,15 @@ func newQuotaDocument(a *app, r quota.Report, tariff *quota.Tariff, f forecast) 
 }
 
 func (d quotaDocument) print(w io.Writer) error {
-	fmt.Fprintf(w, "account %s, ledger %s, costs %s, data %s\n", d.Account, d.Ledger, d.Table, d.Data)
+	fmt.Fprintf(w, "account %s, ledger %s, costs %s\ndata %s\n", d.Account, d.Ledger, d.Table, d.Data)
 	if d.Degraded {
-		fmt.Fprintln(w, "DEGRADED: the ledger cannot answer; cheap calls go on from the emergency budget, dear ones fail closed")
+		fmt.Fprintln(w, "DEGRADED: the ledger cannot answer; cheap calls go on from the emergency\nbudget, dear ones fail closed")
 		return nil
 	}
 	for _, p := range d.Pools {
 		fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, thousands(p.Limit))
 		if p.DrainedUntil != nil {
-			fmt.Fprintf(w, "  spent by the provider's word until %s; it counted %s more than this ledger\n", stamp(*p.DrainedUntil), thousands(p.Drift))
+			fmt.Fprintf(w, "  spent by the provider's word until %s;\n  it counted %s more than this ledger\n", stamp(*p.DrainedUntil), thousands(p.Drift))
 		}
 		err := table(w, func(w io.Writer) {
 			for _, win := range p.Windows {
@@ -160,10 +160,10 @@ func (d quotaDocument) print(w io.Writer) error {
 	}
 	fits := "which fits"
 	if !d.Forecast.Fits {
-		fits = "which does NOT fit: the schedule will be stopped"
+		fits = "which is more than is left: it will be stopped"
 	}
 	if len(d.Forecast.Scheduled) > 0 {
-		fmt.Fprintf(w, "\nforecast: the schedule wants up to %s until %s, %s\n", costText(d.Forecast.Scheduled), stamp(d.Forecast.Until), fits)
+		fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to %s,\n  %s\n", stamp(d.Forecast.Until), costText(d.Forecast.Scheduled), fits)
 	}
 	return nil
 }

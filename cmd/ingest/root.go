@@ -29,9 +29,9 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ingest",
 		Short: "Fetch what metered APIs show, under one exact quota, into a searchable file",
-		Long: `ingest fetches the charts of eight regions from the YouTube Data API, staggered over the day. Every
-call is drawn from one exact ledger of quota; what comes in is kept in a file that answers searches
-for free.
+		Long: `ingest fetches the charts of eight regions from the YouTube Data API, staggered
+over the day. Every call is drawn from one exact ledger of quota; what comes in
+is kept in a file that answers searches for free.
 
 Try it without a key: ingest demo`,
 		Args:          cobra.NoArgs,
@@ -52,16 +52,16 @@ Try it without a key: ingest demo`,
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.flags.config, "config", "", "config `file`; see packaging/ingest.example.yaml (INGEST_CONFIG)")
+	f.StringVar(&a.flags.config, "config", "", "config `file` (INGEST_CONFIG)")
 	f.StringVar(&a.flags.data, "data", "", "`directory` of the store and the ledger (INGEST_DATA)")
-	f.StringVar(&a.flags.costs, "costs", "", "`file` of limits and costs instead of the built-in one (INGEST_COSTS)")
-	f.StringVar(&a.flags.costTable, "cost-table", "", "table of costs: classic or split-2026-06 (INGEST_COST_TABLE)")
-	f.StringVar(&a.flags.ledger, "ledger", "", "sqlite, or `redis://...` for several hosts (INGEST_LEDGER)")
-	f.StringVar(&a.flags.upstreamURL, "upstream-url", "", "base `URL` of the upstream: https, or loopback (INGEST_UPSTREAM_URL)")
+	f.StringVar(&a.flags.costs, "costs", "", "`file` of limits and costs (INGEST_COSTS)")
+	f.StringVar(&a.flags.costTable, "cost-table", "", "classic or split-2026-06 (INGEST_COST_TABLE)")
+	f.StringVar(&a.flags.ledger, "ledger", "", "sqlite, or the `URL` of a Redis (INGEST_LEDGER)")
+	f.StringVar(&a.flags.upstreamURL, "upstream-url", "", "base `URL`: https, or loopback (INGEST_UPSTREAM_URL)")
 	f.StringVar(&a.flags.keyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
 	f.BoolVar(&a.flags.json, "json", false, "print one JSON document on standard output")
 	f.BoolVar(&a.flags.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
-	f.BoolVar(&a.flags.noColor, "no-color", false, "plain text (this program prints no colours yet; NO_COLOR likewise)")
+	f.BoolVar(&a.flags.noColor, "no-color", false, "no colours; there are none yet")
 	root.AddCommand(
 		a.runCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.slotsCommand(),
 		a.configCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),

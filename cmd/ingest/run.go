@@ -21,11 +21,12 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Fetch what is due now, and exit: for cron and timers",
-		Long: `run fetches every slot that is due and not yet done, least fresh region first, then exits. It may
-run as often as you like, in as many processes as you like: a slot is fetched once.
+		Long: `run fetches every slot that is due and not yet done, least fresh region first,
+then exits. It may run as often as you like, in as many processes as you like:
+a slot is fetched once.
 
-Exit codes: 0 done or nothing due, 3 something failed, 69 ledger or upstream unavailable,
-75 stopped by quota, 77 key missing or refused, 78 bad config.`,
+Exit codes: 0 done or nothing due, 3 something failed, 69 ledger or upstream
+unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 		Example: "  ingest run --key-file youtube.key\n  */5 * * * * ingest run --quiet --key-file /etc/ingest/youtube.key",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +39,7 @@ Exit codes: 0 done or nothing due, 3 something failed, 69 ledger or upstream una
 	}
 	cmd.Flags().StringVar(&only, "region", "", "only these `regions`, such as US,GB")
 	cmd.Flags().IntVar(&pages, "pages", 0, "at most `N` pages of each chart, instead of the job's")
-	cmd.Flags().BoolVar(&force, "force", false, "fetch now even if nothing is due; drawn as purpose manual")
+	cmd.Flags().BoolVar(&force, "force", false, "fetch now even if nothing is due, as purpose manual")
 	return cmd
 }
 
@@ -117,16 +118,14 @@ func summarise(worked []ingest.Slot, err error) summary {
 	s := summary{outcome: ingest.Done, slots: worked}
 	for _, slot := range worked {
 		s.units += slot.Units
-		switch slot.State {
-		case ingest.Failed:
+		switch {
+		case slot.State == ingest.Failed:
 			s.outcome = ingest.Failed
-		case ingest.Stopped:
-			if s.outcome == ingest.Done {
-				s.outcome = ingest.Stopped
-			}
-			if s.retryAt.IsZero() || slot.RetryAt.Before(s.retryAt) {
-				s.retryAt = slot.RetryAt
-			}
+		case slot.State == ingest.Stopped && s.outcome == ingest.Done:
+			s.outcome = ingest.Stopped
+		}
+		if slot.State == ingest.Stopped && (s.retryAt.IsZero() || slot.RetryAt.Before(s.retryAt)) {
+			s.retryAt = slot.RetryAt
 		}
 	}
 	if err != nil {

@@ -18,12 +18,14 @@ func (a *app) searchCommand() *cobra.Command {
 	var region string
 	var limit int
 	cmd := &cobra.Command{
-		Use:     "search QUERY",
-		Short:   "Search what was fetched; free",
-		Long: `search looks through the titles, channels and tags of everything kept. It calls nobody.
+		Use:   "search QUERY",
+		Short: "Search what was fetched; free",
+		Long: `search looks through the titles, channels and tags of everything kept. It calls
+nobody.
 
-Words must all be there; "several words" in that order; word* begins so; -word is absent;
-channel:word and tag:word look there only. Put -- before a query that begins with a dash.`,
+Words must all be there; "several words" in that order; word* begins so; -word
+is absent; channel:word and tag:word look there only. Put -- before a query
+that begins with a dash.`,
 		Example: "  ingest search world cup\n  ingest search '\"official video\" -live tag:music' --region BR",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -22,12 +22,13 @@ func (a *app) simulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate",
 		Short: "A stand-in for the YouTube Data API that counts for itself",
-		Long: `simulate serves the YouTube Data API v3 on this machine, without a key. It charges calls to limits and
-a Pacific day of its own, and says at /sim/ledger what arrived: the judge of every quota claim. The
-first line it prints holds its URL. It serves a generated catalogue in many scripts, or recorded
-charts. It ends with SIGTERM or Ctrl-C.
+		Long: `simulate serves the YouTube Data API v3 on this machine, without a key. It
+charges calls to limits and a Pacific day of its own, and says at /sim/ledger
+what arrived: the judge of every quota claim. The first line it prints holds
+its URL. It serves a generated catalogue in many scripts, or recorded charts.
+It ends with SIGTERM or Ctrl-C.
 
-` + youtubesim.FaultHelp,
+A --fault is ` + youtubesim.FaultHelp,
 		Example: "  ingest simulate --listen 127.0.0.1:8099 --limit units=40\n" +
 			"  ingest run --upstream-url http://127.0.0.1:8099/",
 		Args: cobra.NoArgs,
@@ -52,14 +53,14 @@ charts. It ends with SIGTERM or Ctrl-C.
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`; port 0 picks a free one")
+	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`; port 0: a free one")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated catalogue")
-	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of recorded charts, XX.csv or XX.csv.gz per region")
+	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of recorded charts, XX.csv[.gz] per region")
 	f.StringVar(&o.Day, "day", "", "which `day` of the recorded charts, YYYY-MM-DD")
-	f.StringArrayVar(&limits, "limit", nil, "limit of a pool per Pacific day, such as `units=40`; repeatable")
+	f.StringArrayVar(&limits, "limit", nil, "limit of a pool per Pacific day; repeatable")
 	f.IntVar(&o.PerMinute, "per-minute", 0, "at most `N` calls in any minute; 0: no such limit")
 	f.StringArrayVar(&faults, "fault", nil, "a `fault`, such as 503@3 or html502:10%; repeatable")
-	f.StringVar(&o.RequireKey, "require-key", "", "refuse every other API `key`; for tests, never a real one")
+	f.StringVar(&o.RequireKey, "require-key", "", "refuse every other API key; never a real one")
 	f.DurationVar(&o.Latency, "latency", 0, "how long every answer takes")
 	return cmd
 }
@@ -119,7 +120,7 @@ func serve(ctx context.Context, listen string, h http.Handler) (url string, wait
 		if s.Shutdown(stopCtx) != nil {
 			_ = s.Close()
 		}
-		<-ended
+		_ = <-ended // that it was closed
 		return context.Cause(ctx)
 	}
 	return "http://" + l.Addr().String() + "/", wait, nil

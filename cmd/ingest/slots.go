@@ -85,8 +85,8 @@ func (a *app) slotsCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&next, "next", 0, "show the next `N` slots instead")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` slots, newest first")
-	cmd.Flags().StringVar(&since, "since", "", "only since `T`: a duration such as 24h, or an RFC 3339 time")
-	cmd.Flags().StringVar(&outcome, "outcome", "", "only slots that are due, claimed, done, stopped, failed, skipped or missed")
+	cmd.Flags().StringVar(&since, "since", "", "only since `T`: 24h ago, or an RFC 3339 time")
+	cmd.Flags().StringVar(&outcome, "outcome", "", "only due, claimed, done, stopped, failed, skipped, missed")
 	cmd.Flags().StringVar(&region, "region", "", "only this `region`")
 	return cmd
 }

@@ -20,16 +20,22 @@ type Fault struct {
 }
 
 // FaultHelp is the grammar of ParseFault, for a help text.
-const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit. Calls are counted from 1.
-  CALLS: 3 (the third), 3-5, 3+ (from the third on)    PERCENT: 10, 0.5; seeded, the same every time
-  500 502 503    the API's error body          502html      a proxy's HTML page
-  429min         too many calls a minute       403quota     the units of the day are spent
+const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
+  CALLS     3 (the third), 3-5, 3+ (from the third on); counted from 1
+  PERCENT   10, 0.5; seeded, the same every time
+  500 502 503    the API's error body
+  502html        a proxy's HTML page
+  429min         too many calls a minute
+  403quota       the units of the day are spent
   429day         the searches of the day are spent
-  badkey disabled badtoken nochart             the API's refusal of that name
+  badkey disabled badtoken nochart
+                 the API's refusal of that name
   drop           counted, then closed without an answer
   reset          counted, then the connection is reset
-  truncate       the body breaks off halfway   empty        200 without a body
-  hugebody       200 and 64 MiB of body        slow=2s      answered, that much later`
+  truncate       the body breaks off halfway
+  empty          200 without a body
+  hugebody       200 and 64 MiB of body
+  slow=2s        answered, that much later`
 
 var faultKinds = []string{
 	"500", "502", "503", "502html", "429min", "403quota", "429day", "badkey", "disabled", "badtoken", "nochart",
