@@ -40,7 +40,7 @@ func simulate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("simulate cannot be negated")
 	}
-	cmd := exec.Command(lookPath(ts, "ingest"), append([]string{"simulate", "--quiet"}, args...)...) //nolint:noctx // ended below
+	cmd := exec.Command(lookPath(ts, "ingest"), append([]string{"simulate", "--quiet"}, args...)...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "INGEST_NOW="+ts.Getenv("INGEST_NOW"))
 	cmd.Stderr = os.Stderr

@@ -120,7 +120,9 @@ func serve(ctx context.Context, listen string, h http.Handler) (url string, wait
 		if s.Shutdown(stopCtx) != nil {
 			_ = s.Close()
 		}
-		_ = <-ended // that it was closed
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve: %w", err)
+		}
 		return context.Cause(ctx)
 	}
 	return "http://" + l.Addr().String() + "/", wait, nil
