@@ -82,12 +82,13 @@ func CheckAccount(s string) error {
 	return nil
 }
 
-// Midnights are the starts of the days around now in zone: two at or before it, three after. A zone
+// Midnights are the starts of the days around now in zone: three at or before it, three after, so
+// that two surround the ledger's clock also where that is a little behind and a day earlier. A zone
 // whose clocks jump over midnight begins its day at the first instant there is.
 func Midnights(now time.Time, zone *time.Location) []time.Time {
 	y, m, d := now.In(zone).Date()
-	out := make([]time.Time, 0, 5)
-	for i := -1; i <= 3; i++ {
+	out := make([]time.Time, 0, 6)
+	for i := -2; i <= 3; i++ {
 		out = append(out, dayStart(y, m, d+i, zone))
 	}
 	return out

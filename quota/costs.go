@@ -10,29 +10,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Tariff is what costs.yaml says about one upstream under one table: its pools, what its methods
-// cost, and how much of each limit a purpose may use.
-type Tariff struct {
-	Upstream string
-	Table    string
-	Zone     *time.Location
-	Grace    time.Duration
-	Ceilings map[Purpose]Share
-	Failure  Failure
-	Pools    []Pool // by name
-	Methods  map[string]Cost
-}
-
-// Cost is what one call of a method draws: an amount per pool.
-type Cost map[string]int64
-
-// Failure is what may still be spent while the ledger cannot answer.
-type Failure struct {
-	OpenAtMost Share         // a call goes on when each amount is at most this much of every limit it touches
-	Emergency  Share         // of each limit, in all, over the pool's longest window
-	Settle     time.Duration // how long expensive calls stay closed after the ledger was lost
-}
-
 // costsFile mirrors costs.yaml.
 type costsFile struct {
 	Version   int                     `yaml:"version"`

@@ -47,17 +47,21 @@ func Decide(a Ask, now time.Time, logs []PoolLog) (Decision, error) {
 		return d, nil
 	}
 	for i, c := range a.Charges {
-		d.Pools[i].charge(c.Amount)
+		d.Pools[i].charge(c.Amount, now, a.Grace)
 	}
 	return d, nil
 }
 
-// charge takes the amount off what remains.
-func (p *PoolState) charge(amount int64) {
+// charge takes the amount off what remains. In a window that was empty it is the oldest entry.
+func (p *PoolState) charge(amount int64, now time.Time, grace time.Duration) {
 	p.Charged = amount
 	p.Remaining -= amount
-	for w := range p.Windows {
-		p.Windows[w].Used += amount
+	for i := range p.Windows {
+		w := &p.Windows[i]
+		w.Used += amount
+		if w.Used > 0 && w.FreesAt.IsZero() {
+			w.FreesAt = now.Add(w.Window.Length + grace)
+		}
 	}
 }
 

@@ -104,12 +104,3 @@ func (g *Governor) settleEmergency(ctx context.Context) error {
 	}
 	return nil
 }
-
-func (t *Tariff) pool(name string) Pool {
-	for _, p := range t.Pools {
-		if p.Name == name {
-			return p
-		}
-	}
-	return Pool{Name: name}
-}

@@ -63,7 +63,7 @@ type Ask struct {
 	Account   string // letters, digits, '.', '-', '_'; 1..64 of them
 	Who       Who
 	Charges   []Charge      // at least one, each pool once
-	Midnights []time.Time   // the provider's midnights around now, ascending: two before, two after
+	Midnights []time.Time   // the provider's midnights around now, ascending: at least two before, two after
 	Grace     time.Duration // windows count this much longer, days begin this much earlier
 	Horizon   time.Duration // entries are kept this long; the ledger keeps the largest it has seen
 	Precision time.Duration // entries within one step of it may be merged into the newest; 0: never

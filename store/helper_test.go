@@ -275,3 +275,10 @@ func saveForEver(dir string) {
 		}
 	}
 }
+
+// cancelled is a context that is over.
+func cancelled(t testing.TB) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx, cancel
+}

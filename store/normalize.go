@@ -78,7 +78,8 @@ func words(folded string) []word {
 
 func kindOf(r rune) kind {
 	switch {
-	case r == unicode.ReplacementChar, r >= 0x2B9 && r <= 0x2BF: // the latter are letters only by name: ʼ
+	case r == unicode.ReplacementChar, r >= 0x2B9 && r <= 0x2BF, // the latter are letters only by name: ʼ
+		r == 0x166D: // ᙭, a symbol to Go, punctuation to the tokenizer
 		return between
 	case r == 'ー', r == 0x3099, r == 0x309A, // the sound marks of both kana
 		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) && unicode.IsLetter(r):

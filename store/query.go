@@ -37,12 +37,13 @@ func parse(query string) []clause {
 		var text string
 		text, c.prefix, rest = cutText(rest)
 		c.setTokens(text)
-		if tokens += len(c.tokens); tokens > maxTokens {
-			break
+		if room := maxTokens - tokens; len(c.tokens) > room {
+			c.tokens, c.prefix = c.tokens[:room], false
 		}
 		if len(c.tokens) > 0 {
 			out = append(out, c)
 		}
+		tokens += len(c.tokens)
 	}
 	return out
 }

@@ -230,6 +230,24 @@ func (m *Model) state(a quota.Ask, c quota.Charge, now time.Time, allowed bool) 
 	return p
 }
 
+// excuse lets a ledger still name the moment at which an entry that was given back leaves a window:
+// it writes want's FreesAt over such a one of got.
+func (m *Model) excuse(a quota.Ask, got, want quota.Decision) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, p := range want.Pools {
+		for j, w := range p.Windows {
+			frees := &got.Pools[i].Windows[j].FreesAt
+			for _, s := range m.spends {
+				if s.account == a.Account && s.pool == p.Pool && s.amount == 0 && w.Used > 0 && !w.Window.Day() &&
+					counts(a, w.Window, s.at, want.At) && frees.Equal(s.at.Add(w.Window.Length).Add(a.Grace)) {
+					*frees = w.FreesAt
+				}
+			}
+		}
+	}
+}
+
 // Refund implements quota.Ledger.
 func (m *Model) Refund(_ context.Context, account string, d quota.Decision) error {
 	m.mu.Lock()

@@ -163,6 +163,7 @@ func (w *walk) take(most int) {
 	if err := sound(a, got); err != nil {
 		w.t.Fatalf("%s: take %+v: %+v: %v", r.at(), a.Charges, got, err)
 	}
+	w.model.excuse(a, got, want)
 	if g, m := withoutEntries(got), withoutEntries(want); !reflect.DeepEqual(g, m) {
 		w.t.Fatalf("%s: take %s\ngot   %s\nwant  %s", r.at(), show(a.Charges), show(g), show(m))
 	}
@@ -177,7 +178,7 @@ func (w *walk) take(most int) {
 func (w *walk) wait() {
 	r, now := w.rig, w.rig.clock.Now()
 	due := w.last.At.Add(w.last.RetryAfter)
-	midnight := quota.Midnights(now, r.zone)[2]
+	midnight := nextMidnight(now, r.zone)
 	steps := []time.Duration{time.Microsecond, time.Millisecond, 700 * time.Millisecond, 3 * second, 20 * second, 5 * time.Minute, 50 * time.Minute, 7 * time.Hour, 30 * time.Hour}
 	switch n := w.roll(len(steps) + 5); {
 	case n < len(steps):
@@ -193,6 +194,11 @@ func (w *walk) wait() {
 	case n == len(steps)+4 && midnight.Add(-r.grace).After(now):
 		r.clock.Set(midnight.Add(-r.grace))
 	}
+}
+
+func nextMidnight(now time.Time, zone *time.Location) time.Time {
+	days := quota.Midnights(now, zone)
+	return days[slices.IndexFunc(days, func(t time.Time) bool { return t.After(now) })]
 }
 
 func (w *walk) refund() {
@@ -212,6 +218,9 @@ func (w *walk) post() {
 	ago := []time.Duration{0, -time.Hour, time.Millisecond, 5 * second, 40 * second, 2 * time.Hour, 23 * time.Hour, 30 * time.Hour, 63 * time.Hour, 65 * time.Hour}
 	at := w.rig.clock.Now().Add(-ago[w.roll(len(ago))])
 	a := w.rig.ask(w.charges(1)...)
+	for i := range a.Charges {
+		a.Charges[i].Amount = max(a.Charges[i].Amount, 1)
+	}
 	got, want := w.rig.ledger.Post(w.rig.Context(), a, at), w.model.Post(w.rig.Context(), a, at)
 	if !sameError(got, want) {
 		w.t.Fatalf("%s: post at %s: %v, want %v", w.rig.at(), at, got, want)
@@ -221,10 +230,10 @@ func (w *walk) post() {
 func (w *walk) drain() {
 	w.t.Helper()
 	r, now := w.rig, w.rig.clock.Now()
-	until := []time.Time{now.Add(5 * time.Minute), {}, quota.Midnights(now, r.zone)[2], now.Add(-time.Second), now.Add(1234567 * time.Microsecond)}[w.roll(5)]
-	pool := w.pools[w.roll(len(w.pools))].Name
+	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-time.Second), now.Add(1234567 * time.Microsecond)}[w.roll(5)]
+	pool, used := w.pools[w.roll(len(w.pools))].Name, int64(w.roll(100))
 	for _, l := range []quota.Ledger{r.ledger, w.model} {
-		if err := l.Drain(r.Context(), r.account, pool, until, int64(w.roll(100))); err != nil {
+		if err := l.Drain(r.Context(), r.account, pool, until, used); err != nil {
 			w.t.Fatalf("%s: drain until %s: %v", r.at(), until, err)
 		}
 	}

@@ -43,6 +43,7 @@ type rig struct {
 	precision time.Duration
 	skew      time.Duration // of the caller's clock
 	bounds    []quota.Bound // of the pool "units", for take and its kin
+	about     string        // what is tried, for messages
 }
 
 func newRig(t testing.TB, b Backend) *rig {
@@ -184,7 +185,7 @@ func (r *rig) fails(want error, do func() error) {
 	}
 }
 
-// unused checks that the pool "units" has this much used in each of the windows.
+// used checks that the pool "units" has this much used in each of the windows.
 func (r *rig) used(want ...int64) {
 	r.Helper()
 	for i, w := range r.take(0).Pools[0].Windows {
@@ -194,8 +195,8 @@ func (r *rig) used(want ...int64) {
 	}
 }
 
-// at is the time of the clock, for messages.
-func (r *rig) at() string { return r.clock.Now().UTC().Format("2006-01-02T15:04:05.000000") }
+// at is what is tried and the time of the clock, for messages.
+func (r *rig) at() string { return r.about + r.clock.Now().UTC().Format("2006-01-02T15:04:05.000000") }
 
 // pass moves the clock.
 func (r *rig) pass(d time.Duration) { r.clock.Advance(d) }

@@ -103,7 +103,7 @@ func nonsense(r *rig) {
 		{"an account that is not ASCII", quota.ErrUnknown, account("käse")},
 		{"an account of 10 kB", quota.ErrUnknown, account(strings.Repeat("a", 10_000))},
 	} {
-		r.Logf("%s", c.name)
+		r.about = c.name + ", "
 		r.fails(c.want, take(c.make))
 	}
 	for _, name := range []string{"", "{a}b", "a b", strings.Repeat("a", 10_000)} {

@@ -61,7 +61,7 @@ func TestAnswersAsTheLedgerInMemory(t *testing.T) {
 	m := &memledger.Ledger{Now: func() time.Time { return c.now }}
 	starts := []time.Time{time.Date(2026, 10, 31, 20, 0, 0, 0, zone), time.Date(2027, 3, 13, 20, 0, 0, 0, zone), time.Date(2026, 6, 1, 0, 0, 0, 0, zone)}
 	var taken [][2]quota.Decision // by each ledger, whose entries have numbers of their own
-	var instants []time.Time // at which something changes
+	var instants []time.Time      // at which something changes
 	account := ""
 	precision := time.Duration(0)
 	counts := map[string]int{}
@@ -138,6 +138,9 @@ func TestAnswersAsTheLedgerInMemory(t *testing.T) {
 			since := c.now.Add(-time.Duration(r.Int64N(int64(24 * time.Hour))))
 			if r.IntN(2) == 0 {
 				since = taken[len(taken)-1-r.IntN(min(len(taken), 5))][0].At
+			}
+			if oldest := c.now.Add(-25 * time.Hour); since.Before(oldest) {
+				since = oldest // what is beyond the horizon may be there still, or not
 			}
 			ws, we := m.Spent(t.Context(), account, since)
 			gs, ge := l.Spent(t.Context(), account, since)

@@ -14,9 +14,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
+
+	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	quotatest.Worker(openWorker)
+	goleak.VerifyTestMain(m)
+}
 
 // server is a redis-server of the test's own.
 type server struct {

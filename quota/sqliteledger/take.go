@@ -99,7 +99,7 @@ func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64,
 		return 0, err
 	}
 	at, newest := quota.Micros(now), p.newest
-	if a.Precision > 0 && newest.spender == spender && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(now.Truncate(a.Precision)) {
+	if a.Precision > 0 && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(now.Truncate(a.Precision)) {
 		return newest.number, t.exec(t.sql.raise, at, amount, p.id, newest.at, newest.number)
 	}
 	number := newest.number + 1

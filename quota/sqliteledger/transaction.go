@@ -19,7 +19,7 @@ func (s *statements) prepare(ctx context.Context, db *sql.DB) error {
 		// An account, its pools, and the newest entry of each.
 		&s.account: `
 			SELECT a.id, a.horizon, p.id, p.name, p.drained_until, p.drained_used,
-			       coalesce(e.at, 0), coalesce(e.number, 0), coalesce(e.before + e.amount, 0), coalesce(e.spender, 0)
+			       coalesce(e.at, 0), coalesce(e.number, 0), coalesce(e.before + e.amount, 0), coalesce(e.amount, 0), coalesce(e.spender, 0)
 			FROM accounts a
 			JOIN pools p ON p.account = a.id
 			LEFT JOIN entries e ON e.pool = p.id AND (e.at, e.number) = (
@@ -132,6 +132,7 @@ type pool struct {
 // entry names one entry of a log.
 type entry struct {
 	at, number int64
+	amount     int64 // 0 once given back
 	spender    int64
 }
 
@@ -154,7 +155,7 @@ func (t *transaction) account(name string) (*account, error) {
 	for rows.Next() {
 		p := &pool{}
 		err := rows.Scan(&a.id, &a.horizon, &p.id, &p.name, &p.drainedUntil, &p.drainedUsed,
-			&p.newest.at, &p.newest.number, &p.total, &p.newest.spender)
+			&p.newest.at, &p.newest.number, &p.total, &p.newest.amount, &p.newest.spender)
 		if err != nil {
 			return nil, t.ledger.broken("read", err)
 		}
@@ -169,8 +170,14 @@ func (t *transaction) account(name string) (*account, error) {
 // keep makes the rows that a charge needs, and raises the horizon to the ask's.
 func (t *transaction) keep(acc *account, a quota.Ask) error {
 	if horizon := a.Horizon.Microseconds(); acc.id == 0 || horizon > acc.horizon {
+		isNew := acc.id == 0
 		if err := t.row(t.sql.keepAccount, a.Account, horizon).Scan(&acc.id, &acc.horizon); err != nil {
 			return t.ledger.broken("write", err)
+		}
+		if isNew {
+			if err := t.forgetIdle(acc.id); err != nil {
+				return err
+			}
 		}
 	}
 	for _, c := range a.Charges {

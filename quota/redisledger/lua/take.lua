@@ -184,7 +184,7 @@ for i = 1, pools do
 	done, failed_key = i, key
 	if amount > 0 then
 		-- With precision, the newest entry of the same spender and step is moved to now and raised: it
-		-- counts longer, never shorter.
+		-- counts longer, never shorter. One that was given back is not: it could be given back again.
 		local last = precision > 0 and count > 0 and pcall('LINDEX', key, -1)
 		if last then
 			if type(last) ~= 'string' or #last ~= ENTRY_SIZE then
@@ -192,7 +192,7 @@ for i = 1, pools do
 				break
 			end
 			local t, before, n, w = unpack_(ENTRY, last)
-			if w == who and math.floor((t + offset) / precision) == math.floor((now + offset) / precision) then
+			if w == who and sum > before and math.floor((t + offset) / precision) == math.floor((now + offset) / precision) then
 				merged = merged or {}
 				merged[i], sum, entry = last, before, n
 			else

@@ -1,0 +1,94 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Refund gives back a take whose call surely never left.
+func (g *Governor) Refund(ctx context.Context, d Decision) error {
+	if d.Degraded {
+		return fmt.Errorf("%w: it was charged to the emergency budget", ErrNotRefundable)
+	}
+	return g.Ledger.Refund(ctx, g.Account, d)
+}
+
+// The provider's word near midnight: its clocks and ours may differ, and its own counters may turn a
+// little late, so that a refusal just after midnight closes the pool for minutes, not for the day.
+const (
+	nearMidnight = 10 * time.Minute
+	shortDrain   = 5 * time.Minute
+)
+
+// Drain records that the provider refused the call of d for quota: the pool, or with "" every pool
+// that d charged, is spent until the first midnight of the provider after the take.
+func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
+	days := Midnights(d.At, g.Tariff.Zone)
+	today := Ask{Midnights: days}.today(d.At)
+	until := days[today+1]
+	if d.At.Sub(days[today]) < nearMidnight {
+		until = g.Now().Add(shortDrain)
+	}
+	if !until.After(g.Now()) {
+		return nil // the day that was spent is over
+	}
+	var errs []error
+	for _, p := range d.Pools {
+		if pool != "" && p.Pool != pool {
+			continue
+		}
+		errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, until, usedToday(p.Windows)))
+	}
+	return errors.Join(errs...)
+}
+
+// Post records that amount of a pool was spent at a time by somebody who did not ask.
+func (g *Governor) Post(ctx context.Context, pool string, amount int64, at time.Time) error {
+	if err := g.Tariff.check(pool); err != nil {
+		return err
+	}
+	a := g.Tariff.ask(g.Account, g.Now())
+	a.Who = Who{Purpose: Manual, Method: "post"}
+	a.Charges = []Charge{posted(pool, amount)}
+	return g.Ledger.Post(ctx, a, at)
+}
+
+// DrainByHand closes a pool until the provider's next midnight, or with lift opens it again.
+func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) error {
+	if err := g.Tariff.check(pool); err != nil {
+		return err
+	}
+	if lift {
+		return g.Ledger.Drain(ctx, g.Account, pool, time.Time{}, 0)
+	}
+	r, err := g.Report(ctx)
+	if err != nil {
+		return err
+	}
+	days := Midnights(r.At, g.Tariff.Zone)
+	until := days[Ask{Midnights: days}.today(r.At)+1]
+	for _, p := range r.Pools {
+		if p.Pool == pool {
+			return g.Ledger.Drain(ctx, g.Account, pool, until, usedToday(p.Windows))
+		}
+	}
+	return nil
+}
+
+// posted is a charge that no limit holds back.
+func posted(pool string, amount int64) Charge {
+	return Charge{Pool: pool, Amount: amount, Bounds: []Bound{{Window: Window{Name: "posted", Length: MinWindow, Limit: MaxLimit}, Ceiling: MaxLimit}}}
+}
+
+// usedToday is what the provider's day has used, or any window where no day is counted.
+func usedToday(windows []WindowState) int64 {
+	used := int64(0)
+	for _, w := range windows {
+		if w.Window.Day() || used == 0 {
+			used = w.Used
+		}
+	}
+	return used
+}

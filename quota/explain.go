@@ -1,0 +1,40 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Explain is a refusal in words for a person: which window, who spent most, when it frees.
+func (g *Governor) Explain(ctx context.Context, d Decision) string {
+	if d.Refusal == nil {
+		return ""
+	}
+	r := *d.Refusal
+	parts := []string{r.String()}
+	if r.RoomIn != "" {
+		parts = append(parts, fmt.Sprintf("window %s has room, and would decide alone without %s: under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
+	}
+	if spent, err := g.Ledger.Spent(ctx, g.Account, d.At.Add(-24*time.Hour)); err == nil {
+		for _, s := range spent {
+			if s.Pool == r.Pool {
+				parts = append(parts, fmt.Sprintf("most by %s (%d in 24h)", s.Who, s.Amount))
+				break
+			}
+		}
+	}
+	parts = append(parts, "frees at "+d.At.Add(d.RetryAfter).UTC().Format(time.RFC3339))
+	return strings.Join(parts, "; ")
+}
+
+func (w Who) String() string {
+	words := []string{string(w.Purpose)}
+	for _, s := range []string{w.Region, w.Method} {
+		if s != "" {
+			words = append(words, s)
+		}
+	}
+	return strings.Join(words, " ")
+}

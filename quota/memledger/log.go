@@ -1,0 +1,98 @@
+package memledger
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// log is ordered by time, then by entry number.
+type log struct {
+	total   int64
+	number  int64
+	entries []entry
+}
+
+type entry struct {
+	at     int64 // microseconds since 1970
+	number int64
+	before int64 // the sum of all earlier entries
+	amount int64
+	who    quota.Who
+}
+
+// Total implements quota.Log.
+func (l *log) Total() int64 { return l.total }
+
+// Before implements quota.Log.
+func (l *log) Before(t int64) (sum, first int64, err error) {
+	if i := l.from(t); i < len(l.entries) {
+		return l.entries[i].before, l.entries[i].at, nil
+	}
+	return l.total, 0, nil
+}
+
+// Reaching implements quota.Log.
+func (l *log) Reaching(c, _ int64) (int64, error) {
+	i := sort.Search(len(l.entries), func(i int) bool { return l.entries[i].before+l.entries[i].amount >= c })
+	if i == len(l.entries) {
+		return 0, fmt.Errorf("%w: sum %d is beyond the log", quota.ErrCorrupt, c)
+	}
+	return l.entries[i].at, nil
+}
+
+// from is the index of the first entry at t or later.
+func (l *log) from(t int64) int {
+	return sort.Search(len(l.entries), func(i int) bool { return l.entries[i].at >= t })
+}
+
+// insert adds an entry in its place and returns its number. With precision, the newest entry of the
+// same spender and step is moved to now and raised instead: it then counts longer, never shorter.
+func (l *log) insert(at time.Time, amount int64, who quota.Who, precision time.Duration) int64 {
+	us := quota.Micros(at)
+	if n := len(l.entries); precision > 0 && n > 0 {
+		// What was given back stays so: charged anew under its number it could be given back again.
+		if e := &l.entries[n-1]; e.who == who && e.amount > 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
+			e.at, e.amount = us, e.amount+amount
+			l.total += amount
+			return e.number
+		}
+	}
+	l.number++
+	i := l.from(us + 1)
+	before, _, _ := l.Before(us + 1)
+	l.entries = slices.Insert(l.entries, i, entry{at: us, number: l.number, before: before, who: who})
+	l.add(i, amount)
+	return l.number
+}
+
+// add raises entry i by amount, and all sums behind it.
+func (l *log) add(i int, amount int64) {
+	l.entries[i].amount += amount
+	for j := i + 1; j < len(l.entries); j++ {
+		l.entries[j].before += amount
+	}
+	l.total += amount
+}
+
+// find is the index of what a decision wrote, -1 when it is not, or no longer, as it was written.
+func (l *log) find(at time.Time, p quota.PoolState) int {
+	us := quota.Micros(at)
+	for i := l.from(us); i < len(l.entries) && l.entries[i].at == us; i++ {
+		if e := l.entries[i]; e.number == p.Entry && e.amount == p.Charged {
+			return i
+		}
+	}
+	if p.Charged == 0 {
+		return 0
+	}
+	return -1
+}
+
+// forget drops the entries older than t.
+func (l *log) forget(t int64) {
+	l.entries = l.entries[l.from(t):] // append moves what is left once the array is used up
+}

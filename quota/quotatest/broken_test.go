@@ -1,0 +1,379 @@
+package quotatest_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/quotatest"
+)
+
+// The suite proves itself: every way in which limiters in the field are broken is caught by the case
+// that is named here, and by that case the model, which is not broken so, passes.
+func TestSuiteCatchesBrokenLedgers(t *testing.T) {
+	for _, b := range []struct {
+		name   string
+		caught string // the case's name starts with it
+		open   func(clock *quotatest.Clock) quotatest.Store
+	}{
+		{"a fixed window", "A2 a burst at the edge", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &quotatest.FixedWindow{Model: quotatest.Model{Now: c.Now}}}
+		}},
+		{"read, then write, without a lock", "A7 many writers on one ledger", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &unlocked{tally: tally{now: c.Now}}}
+		}},
+		{"a member that is only the time", "A5 a clock that stands still", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &onlyTime{tally{now: c.Now}}}
+		}},
+		{"a counter incremented again when a reply is lost", "G1 a lost reply", func(c *quotatest.Clock) quotatest.Store {
+			l := &resending{Model: quotatest.Model{Now: c.Now}}
+			return quotatest.Store{Ledger: l, LoseReply: func(testing.TB) { l.lost = true }}
+		}},
+		{"state that may be evicted unnoticed", "G5 a ledger that lost its state", func(c *quotatest.Clock) quotatest.Store {
+			l := &forgetful{Model: &quotatest.Model{Now: c.Now}}
+			return quotatest.Store{Ledger: l, Evict: func(testing.TB) { l.Model = &quotatest.Model{Now: c.Now} }}
+		}},
+		{"a retry-after from the oldest entry", "C1 retry-after is exact for every cost", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &oldestFirst{quotatest.Model{Now: c.Now}}}
+		}},
+		{"24 hours alone on the day of 25", "I1 the day of 25 hours", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &dayless{quotatest.Model{Now: c.Now}}}
+		}},
+		{"a trim before the decision", "A8 a refusal that had entries", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &trimming{tally{now: c.Now}}}
+		}},
+	} {
+		t.Run(b.name, func(t *testing.T) {
+			broken := quotatest.Backend{Name: b.name, Steps: 400, Entries: 50,
+				Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store { return b.open(c) }}
+			healthy := broken
+			healthy.Open = func(_ testing.TB, c *quotatest.Clock) quotatest.Store {
+				safe := &safe{Model: &quotatest.Model{Now: c.Now}}
+				return quotatest.Store{Ledger: safe, LoseReply: func(testing.TB) { safe.lose = true }, Evict: func(testing.TB) { safe.gone = true }}
+			}
+			var also []string
+			hit := false
+			for _, c := range quotatest.Cases() {
+				if strings.Contains(c.String(), "state machine") {
+					continue // rapid would keep a file of every failure
+				}
+				named := strings.HasPrefix(c.String(), b.caught)
+				if store := b.open(quotatest.NewClock(time.Now())); !named && !able(c.Needs, store) {
+					continue
+				}
+				why := failure(t, c, broken)
+				switch {
+				case named:
+					hit = true
+					if why == "" {
+						t.Errorf("%s: %s passes", b.name, c)
+					}
+					if why := failure(t, c, healthy); why != "" {
+						t.Errorf("%s is red for a ledger that is not broken: %s", c, why)
+					}
+					t.Logf("%s is caught by %s: %s", b.name, c, why)
+				case why != "":
+					also = append(also, c.ID)
+				}
+			}
+			if !hit {
+				t.Errorf("there is no case %q", b.caught)
+			}
+			t.Logf("and by %s", strings.Join(slices.Compact(also), ", "))
+		})
+	}
+}
+
+func able(c quotatest.Capability, s quotatest.Store) bool {
+	switch c {
+	case "":
+		return true
+	case quotatest.LoseReply:
+		return s.LoseReply != nil
+	case quotatest.Evict:
+		return s.Evict != nil
+	default:
+		return false
+	}
+}
+
+// failure is what a case says against a backend, "" when nothing.
+func failure(t *testing.T, c quotatest.Case, b quotatest.Backend) string {
+	t.Helper()
+	r := &recorder{TB: t}
+	var wg sync.WaitGroup
+	wg.Go(func() { // FailNow ends the goroutine it is called in
+		defer func() {
+			if p := recover(); p != nil {
+				r.Errorf("panic: %v", p)
+			}
+		}()
+		c.Check(r, b)
+	})
+	wg.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.said, "; ")
+}
+
+// recorder is a test whose failure is an answer.
+type recorder struct {
+	testing.TB
+
+	mu   sync.Mutex
+	said []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Error(args ...any)                 { r.Errorf("%s", fmt.Sprint(args...)) }
+func (r *recorder) Fatal(args ...any)                 { r.Errorf("%s", fmt.Sprint(args...)); runtime.Goexit() }
+func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...); runtime.Goexit() }
+func (r *recorder) Fail()                             { r.Errorf("failed") }
+func (r *recorder) FailNow()                          { r.Errorf("failed"); runtime.Goexit() }
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.said) > 0
+}
+func (r *recorder) Log(...any)          {}
+func (r *recorder) Logf(string, ...any) {}
+
+// tally is a log of one entry per charge and nothing else, for ledgers that do it in another way:
+// right for sliding windows, one caller at a time.
+type tally struct {
+	now     func() time.Time
+	mu      sync.Mutex
+	entries []tallied
+	quotatest.Model
+}
+
+type tallied struct {
+	account, pool string
+	at            time.Time
+	amount        int64
+}
+
+// used are the entries in a window, and what they sum to.
+func (l *tally) used(a quota.Ask, pool string, length time.Duration, now time.Time) (in []tallied, sum int64) {
+	for _, e := range l.entries {
+		if e.account == a.Account && e.pool == pool && now.Before(e.at.Add(length+a.Grace)) {
+			in, sum = append(in, e), sum+e.amount
+		}
+	}
+	return in, sum
+}
+
+// decide looks at one charge, by what count says is used in a window.
+func (l *tally) decide(a quota.Ask, now time.Time, count func(c quota.Charge, b quota.Bound) int64) quota.Decision {
+	d := quota.Decision{Allowed: true, At: now, Who: a.Who}
+	for _, c := range a.Charges {
+		p := quota.PoolState{Pool: c.Pool, Remaining: quota.MaxLimit}
+		for _, b := range c.Bounds {
+			used := count(c, b)
+			p.Windows = append(p.Windows, quota.WindowState{Window: b.Window, Ceiling: b.Ceiling, Used: used})
+			p.Remaining = min(p.Remaining, max(b.Ceiling-used, 0))
+			if c.Amount > 0 && used+c.Amount > b.Ceiling && d.Allowed {
+				in, _ := l.used(a, c.Pool, b.Window.Length, now)
+				d.Allowed, d.RetryAfter = false, time.Millisecond
+				d.Refusal = &quota.Refusal{Pool: c.Pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit}
+				left := used
+				for _, e := range in {
+					if left -= e.amount; left+c.Amount <= b.Ceiling {
+						d.RetryAfter = e.at.Add(b.Window.Length + a.Grace).Sub(now)
+						break
+					}
+				}
+			}
+		}
+		d.Pools = append(d.Pools, p)
+	}
+	return d
+}
+
+// write charges what was allowed.
+func (l *tally) write(a quota.Ask, d *quota.Decision) {
+	for i, c := range a.Charges {
+		if !d.Allowed || c.Amount == 0 {
+			continue
+		}
+		l.entries = append(l.entries, tallied{a.Account, c.Pool, d.At, c.Amount})
+		p := &d.Pools[i]
+		p.Charged, p.Remaining = c.Amount, p.Remaining-c.Amount
+		for w := range p.Windows {
+			p.Windows[w].Used += c.Amount
+		}
+	}
+}
+
+// unlocked reads under one lock and writes under the next, as a GET and a SET do.
+type unlocked struct {
+	tally
+
+	reading, arrived int
+}
+
+func (l *unlocked) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
+	now := l.now()
+	if err := a.Check(now); err != nil {
+		return quota.Decision{}, err
+	}
+	l.mu.Lock()
+	d := l.decide(a, now, func(c quota.Charge, b quota.Bound) int64 {
+		_, sum := l.used(a, c.Pool, b.Window.Length, now)
+		return sum
+	})
+	l.mu.Unlock()
+	for range 3 {
+		runtime.Gosched() // others read here, too
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.write(a, &d)
+	return d, nil
+}
+
+// onlyTime keeps a set of times: a second member of the same time replaces the first.
+type onlyTime struct{ tally }
+
+func (l *onlyTime) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if err := a.Check(now); err != nil {
+		return quota.Decision{}, err
+	}
+	d := l.decide(a, now, func(c quota.Charge, b quota.Bound) int64 {
+		_, sum := l.used(a, c.Pool, b.Window.Length, now)
+		return sum
+	})
+	if d.Allowed {
+		l.entries = slices.DeleteFunc(l.entries, func(e tallied) bool { return e.account == a.Account && e.at.Equal(now) })
+	}
+	l.write(a, &d)
+	return d, nil
+}
+
+// trimming drops the entries that have left the window first, and keeps their sum beside them: when
+// it then refuses, the entries are gone and the sum is not written.
+type trimming struct{ tally }
+
+func (l *trimming) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if err := a.Check(now); err != nil {
+		return quota.Decision{}, err
+	}
+	lost := []tallied{}
+	d := l.decide(a, now, func(c quota.Charge, b quota.Bound) int64 {
+		in, sum := l.used(a, c.Pool, b.Window.Length, now)
+		for _, e := range l.entries {
+			if e.account == a.Account && e.pool == c.Pool && !slices.Contains(in, e) {
+				lost = append(lost, e)
+			}
+		}
+		return sum
+	})
+	if !d.Allowed {
+		for i, e := range l.entries {
+			if slices.Contains(lost, e) {
+				l.entries[i].at = now // never subtracted: as if it were of now
+			}
+		}
+	}
+	l.write(a, &d)
+	return d, nil
+}
+
+// resending sends a take again when it hears nothing, as client libraries do by themselves.
+type resending struct {
+	quotatest.Model
+
+	lost bool
+}
+
+func (l *resending) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	d, err := l.Model.Take(ctx, a)
+	if l.lost {
+		l.lost = false
+		return l.Model.Take(ctx, a)
+	}
+	return d, err
+}
+
+// forgetful takes what it finds for all there is.
+type forgetful struct{ *quotatest.Model }
+
+// safe says that it does not know where it does not, and notices a loss.
+type safe struct {
+	*quotatest.Model
+
+	lose, gone bool
+}
+
+func (l *safe) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	if l.gone {
+		return quota.Decision{}, quota.ErrUnavailable
+	}
+	d, err := l.Model.Take(ctx, a)
+	if l.lose {
+		l.lose = false
+		return quota.Decision{}, quota.ErrUnavailable
+	}
+	return d, err
+}
+
+// oldestFirst promises room when the oldest entry leaves, whatever the cost.
+type oldestFirst struct{ quotatest.Model }
+
+func (l *oldestFirst) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	d, err := l.Model.Take(ctx, a)
+	if err == nil && !d.Allowed {
+		for _, p := range d.Pools {
+			for _, w := range p.Windows {
+				if w.Window.Name == d.Refusal.Window && p.Pool == d.Refusal.Pool && w.Used > 0 {
+					d.RetryAfter = max(w.FreesAt.Sub(d.At).Truncate(time.Millisecond), time.Millisecond)
+				}
+			}
+		}
+	}
+	return d, err
+}
+
+// dayless takes the provider's day for any 24 hours.
+type dayless struct{ quotatest.Model }
+
+func (l *dayless) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	asked := a
+	asked.Charges = nil
+	for _, c := range a.Charges {
+		c.Bounds = slices.Clone(c.Bounds)
+		for i := range c.Bounds {
+			if c.Bounds[i].Window.Day() {
+				c.Bounds[i].Window.Length = 24 * time.Hour
+			}
+		}
+		asked.Charges = append(asked.Charges, c)
+	}
+	d, err := l.Model.Take(ctx, asked)
+	for i := range d.Pools {
+		for j := range d.Pools[i].Windows {
+			d.Pools[i].Windows[j].Window = a.Charges[i].Bounds[j].Window
+		}
+	}
+	return d, err
+}
+
+var _ = maps.Keys[map[string]int]

@@ -1,0 +1,99 @@
+package redisledger_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+func TestConformance(t *testing.T) {
+	s := redisServer(t)
+	b := quotatest.Backend{
+		Name: "redisledger",
+		Open: s.store,
+		Without: map[quotatest.Capability]string{
+			quotatest.Evict: "no journal stands beside it yet",
+		},
+		Keys: 10_000, // TestOneOffAccountsAllExpire has the rest
+	}
+	if testing.Short() {
+		b.Steps, b.Keys, b.Entries = 2000, 1000, 2000
+	}
+	quotatest.Run(t, b)
+}
+
+var stores atomic.Int64
+
+// store is a store of the suite's: keys of its own on the server, read by a clock of its own.
+func (s *server) store(t testing.TB, clock *quotatest.Clock) quotatest.Store {
+	t.Helper()
+	prefix := fmt.Sprintf("store-%d", stores.Add(1))
+	clock.Watch(func(now time.Time) {
+		if err := s.client.Set(context.Background(), prefix+"-clock", now.UnixMicro(), 0).Err(); err != nil {
+			t.Error(err)
+		}
+	})
+	proxy := lossyProxy(t, fmt.Sprintf("127.0.0.1:%d", s.port))
+	another := func(t testing.TB) quota.Ledger {
+		t.Helper()
+		l, err := redisledger.OpenWithClock(proxy.url, redisledger.Options{Prefix: prefix, Timeout: patient}, prefix+"-clock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		return l
+	}
+	return quotatest.Store{
+		Ledger: another(t), Another: another, Address: s.url() + " " + prefix, OwnClock: true,
+		LoseReply: func(testing.TB) { proxy.lose.Store(true) },
+		Held: func(t testing.TB) quotatest.Held { return held(t, s.client, prefix, clock.Now()) },
+	}
+}
+
+// openWorker opens a store for another process, by the server's own clock.
+func openWorker(ctx context.Context, address string) (quota.Ledger, error) {
+	url, prefix, _ := strings.Cut(address, " ")
+	return redisledger.Open(ctx, url, redisledger.Options{Prefix: prefix, Timeout: patient})
+}
+
+// held is what would be left of the store's keys if the server's clock stood at now too: of the
+// accounts those whose expiry is ahead, which the server must know of, and their logs likewise.
+func held(t testing.TB, client *redis.Client, prefix string, now time.Time) quotatest.Held {
+	t.Helper()
+	ctx := context.Background()
+	var h quotatest.Held
+	keys := client.Scan(ctx, 0, prefix+":{*}", 1000).Iterator()
+	for keys.Next(ctx) {
+		state := keys.Val()
+		if client.PTTL(ctx, state).Val() < 0 {
+			t.Errorf("%s does not expire", state)
+		}
+		fields := client.HGetAll(ctx, state).Val()
+		if seven(fields["m"][9:]) <= now.UnixMicro() {
+			continue
+		}
+		h.Accounts++
+		for field, value := range fields {
+			if pool, ok := strings.CutPrefix(field, "p"); ok && seven(value[26:]) > now.UnixMicro() {
+				h.Entries += int(client.LLen(ctx, state+":"+pool).Val())
+			}
+		}
+	}
+	return h
+}
+
+func seven(s string) int64 {
+	var eight [8]byte
+	copy(eight[1:], s[:7])
+	return int64(binary.BigEndian.Uint64(eight[:])) //nolint:gosec // seven bytes
+}

@@ -1,0 +1,90 @@
+package quota
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Tariff is what costs.yaml says about one upstream under one table: its pools, what its methods
+// cost, and how much of each limit a purpose may use.
+type Tariff struct {
+	Upstream string
+	Table    string
+	Zone     *time.Location
+	Grace    time.Duration
+	Ceilings map[Purpose]Share
+	Failure  Failure
+	Pools    []Pool // by name
+	Methods  map[string]Cost
+}
+
+// Cost is what one call of a method draws: an amount per pool.
+type Cost map[string]int64
+
+// Failure is what may still be spent while the ledger cannot answer.
+type Failure struct {
+	OpenAtMost Share         // a call goes on when each amount is at most this much of every limit it touches
+	Emergency  Share         // of each limit, in all, over the pool's longest window
+	Settle     time.Duration // how long expensive calls stay closed after the ledger was lost
+}
+
+// Cost is what one call of method draws.
+func (t *Tariff) Cost(method string) (Cost, error) {
+	cost, ok := t.Methods[method]
+	if !ok {
+		return nil, fmt.Errorf("%w: method %q has no price in table %s: %s", ErrUnknown, method, t.Table,
+			closest(method, slices.Sorted(maps.Keys(t.Methods))))
+	}
+	return cost, nil
+}
+
+func (t *Tariff) ask(account string, now time.Time) Ask {
+	horizon := MinHorizon
+	for _, p := range t.Pools {
+		horizon = max(horizon, p.longest()+t.Grace)
+	}
+	return Ask{Account: account, Midnights: Midnights(now, t.Zone), Grace: t.Grace, Horizon: horizon, Now: now}
+}
+
+func (p Pool) charge(amount int64, ceiling Share) Charge {
+	c := Charge{Pool: p.Name, Amount: amount}
+	for _, w := range p.Windows {
+		c.Bounds = append(c.Bounds, Bound{Window: w, Ceiling: ceiling.Of(w.Limit)})
+	}
+	return c
+}
+
+// longest is the longest window of the pool; a day has at most 25 hours.
+func (p Pool) longest() time.Duration {
+	longest := time.Duration(0)
+	for _, w := range p.Windows {
+		length := w.Length
+		if w.Day() {
+			length = 25 * time.Hour
+		}
+		longest = max(longest, length)
+	}
+	return longest
+}
+
+func (t *Tariff) pool(name string) Pool {
+	for _, p := range t.Pools {
+		if p.Name == name {
+			return p
+		}
+	}
+	return Pool{Name: name}
+}
+
+func (t *Tariff) check(pool string) error {
+	var names []string
+	for _, p := range t.Pools {
+		if p.Name == pool {
+			return nil
+		}
+		names = append(names, p.Name)
+	}
+	return fmt.Errorf("%w: pool %q: %s", ErrUnknown, pool, closest(pool, names))
+}

@@ -1,0 +1,25 @@
+package store
+
+import (
+	"strconv"
+	"testing"
+)
+
+// LimitPages makes the writer's disk full: the file may not grow beyond n pages more than it has.
+func (s *Store) LimitPages(t testing.TB, n int) {
+	t.Helper()
+	var have int
+	if err := s.write.QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&have); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.write.ExecContext(t.Context(), `PRAGMA max_page_count = `+strconv.Itoa(have+n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SetMaxCandidates sets how many matches are scored.
+func SetMaxCandidates(t testing.TB, n int) {
+	before := maxCandidates
+	maxCandidates = n
+	t.Cleanup(func() { maxCandidates = before })
+}

@@ -1,0 +1,255 @@
+package store_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// ranks are a region's newest placements, as "1 id".
+func ranks(t *testing.T, s *store.Store, region ingest.Region) string {
+	t.Helper()
+	c, err := s.Chart(t.Context(), region, time.Time{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, p := range c.Items {
+		out = append(out, fmt.Sprint(p.Rank, " ", p.Video.ID))
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestRanksGoOnOverThePagesAndAVideoHasOne(t *testing.T) {
+	s, _ := newStore(t)
+	slot := chart(t, s, "US", noon,
+		page(titled("a", "A"), titled("b", "B"), titled("a", "A")),
+		page(titled("b", "B"), titled("", "without an id"), titled("c", "C")))
+	if got, want := ranks(t, s, "US"), "1 a, 2 b, 3 c"; got != want {
+		t.Errorf("ranks %q, want %q", got, want)
+	}
+	if slot.Videos != 3 {
+		t.Errorf("%d videos counted", slot.Videos)
+	}
+}
+
+func TestPage1ClearsAnEarlierAttempt(t *testing.T) {
+	s, clock := newStore(t)
+	addDue(t, s, due("US", noon))
+	slot := claim(t, s, by("a", noon))
+	slot.Pages = 1
+	slot, err := s.SavePage(t.Context(), slot, page(titled("old", "Old"), titled("both", "Both")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := claim(t, s, by("b", clock.move(time.Hour)))
+	again.Pages, again.State = 1, ingest.Done
+	again, err = s.SavePage(t.Context(), again, page(titled("both", "Both"), titled("new", "New")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := ranks(t, s, "US"), "1 both, 2 new"; got != want {
+		t.Errorf("ranks %q, want %q", got, want)
+	}
+	if slot.Videos != 2 || again.Videos != 2 {
+		t.Errorf("counted %d, then %d videos", slot.Videos, again.Videos)
+	}
+}
+
+func TestTheSlotIsWrittenWithThePage(t *testing.T) {
+	s, clock := newStore(t)
+	addDue(t, s, due("US", noon))
+	slot := claim(t, s, by("a", noon))
+	slot.Pages, slot.Units, slot.Token, slot.TokenAt, slot.State = 1, 1, "CAUQAA", clock.move(time.Second+time.Microsecond), ingest.Done
+	slot, err := s.SavePage(t.Context(), slot, page(titled("a", "A")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot.Lease = time.Time{} // a claim that has ended has none
+	listed, err := s.ListSlots(t.Context(), store.SlotFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(listed, []ingest.Slot{slot}) {
+		t.Errorf("stored %+v\nreturned %+v", listed, slot)
+	}
+	if !slot.FetchedAt.Equal(noon.Add(time.Second)) {
+		t.Errorf("fetched at %v, want the store's own time in milliseconds", slot.FetchedAt)
+	}
+}
+
+func TestAVideoIsStoredOnceAsItWasLastSeen(t *testing.T) {
+	s, clock := newStore(t)
+	first := titled("a", "Erster Titel")
+	first.Tags = []string{"eins"}
+	second := titled("a", "Zweiter Titel")
+	second.Channel, second.Views, second.Likes, second.Comments = "Umbenannt", count(5), nil, count(0)
+	second.Tags, second.Live, second.Duration = []string{"zwei", "drei"}, true, 0
+	chart(t, s, "US", noon, page(first, titled("b", "Anderer")))
+	chart(t, s, "US", clock.move(time.Hour), page(second))
+	db := raw(t, s.Path())
+	if n := scalar[int](t, db, `SELECT count(*) FROM videos`); n != 2 {
+		t.Errorf("%d videos", n)
+	}
+	c, err := s.Chart(t.Context(), "US", time.Time{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(c.Items, []ingest.Placement{{Rank: 1, Video: second}}) {
+		t.Errorf("got %+v", c.Items)
+	}
+	for text, want := range map[string]int{
+		"erster": 0, "zweiter": 1, "tag:eins": 0, "tag:drei": 1, "channel:kanal": 0,
+		"channel:umbenannt": 2, // the channel's other video too
+	} {
+		if got := search(t, s, store.Query{Text: text}); len(got) != want {
+			t.Errorf("%s finds %v, want %d", text, got, want)
+		}
+	}
+}
+
+func TestTheIndexIsLeftAloneWhenNoTextChanged(t *testing.T) {
+	s, clock := newStore(t)
+	v := titled("a", "Titel")
+	v.Tags = []string{"eins"}
+	chart(t, s, "US", noon, page(v))
+	index := func() string {
+		return scalar[string](t, raw(t, s.Path()), `SELECT group_concat(id || hex(block)) FROM (SELECT * FROM video_text_data ORDER BY id)`)
+	}
+	before := index()
+	v.Views, v.Likes, v.Category, v.Thumbnail, v.Live, v.Language = count(1e9), nil, "1", "https://other", true, "en"
+	chart(t, s, "US", clock.move(time.Hour), page(v))
+	if index() != before {
+		t.Error("the index was written by an update that changed no text")
+	}
+	v.Tags = []string{"eins", "zwei"}
+	chart(t, s, "US", clock.move(time.Hour), page(v))
+	if index() == before {
+		t.Error("the index was not written by an update that changed text")
+	}
+}
+
+func TestHostileTextIsKeptAsItIs(t *testing.T) {
+	s, _ := newStore(t)
+	var videos []ingest.Video
+	for i, title := range []string{
+		"", "a\x00b", "<script>alert(1)</script>", "\x1b[31mred\x1b[0m", "\u202eevil\u202c", "=1+1", `"quoted" 'single'`,
+		"tab\tnew\nline", strings.Repeat("lang ", 1000), "👨‍👩‍👧‍👦 Familie", "e\u0301 uncomposed", "'; DROP TABLE videos; --",
+	} {
+		v := titled(fmt.Sprint("v", i), title)
+		v.Tags = []string{title, "<&>"}
+		videos = append(videos, v)
+	}
+	chart(t, s, "US", noon, page(videos...))
+	c, err := s.Chart(t.Context(), "US", time.Time{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range c.Items {
+		if !reflect.DeepEqual(p.Video, videos[i]) {
+			t.Errorf("got %+v\nwant %+v", p.Video, videos[i])
+		}
+	}
+}
+
+func TestReadersSeeWholePagesWhileOneIsWritten(t *testing.T) {
+	s, clock := newStore(t)
+	reader, err := store.Open(t.Context(), strings.TrimSuffix(s.Path(), "ingest.db"), store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	pages := make([]ingest.Page, 4)
+	for i := range 200 {
+		pages[i/50].Videos = append(pages[i/50].Videos, titled(fmt.Sprint("v", i), fmt.Sprint("Titel ", i)))
+	}
+	chart(t, s, "US", noon, pages...)
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	wg.Go(func() {
+		defer close(done)
+		for range 5 {
+			chart(t, s, "US", clock.move(time.Hour), pages...)
+		}
+	})
+	for reads := 0; ; reads++ {
+		select {
+		case <-done:
+			wg.Wait()
+			return
+		default:
+		}
+		c, err := reader.Chart(t.Context(), "US", time.Time{}, true)
+		if err != nil || len(c.Items)%50 != 0 {
+			t.Fatalf("read %d: %d placements, %v", reads, len(c.Items), err)
+		}
+	}
+}
+
+func TestWhatWasSavedOutlivesAKill(t *testing.T) {
+	for _, pages := range []int{1, 3, 6, 9, 14} {
+		t.Run(fmt.Sprint(pages, " pages"), func(t *testing.T) {
+			dir := t.TempDir()
+			acknowledged := killAfter(t, dir, pages)
+			s := open(t, dir, &handClock{t: noon})
+			db := raw(t, s.Path())
+			if got := scalar[string](t, db, `PRAGMA integrity_check`); got != "ok" {
+				t.Errorf("integrity: %s", got)
+			}
+			if n := scalar[int](t, db, `SELECT count(*) FROM (SELECT slot FROM placements GROUP BY slot HAVING count(*) % 50 <> 0)`); n != 0 {
+				t.Errorf("%d slots have half a page", n)
+			}
+			if n := scalar[int](t, db, `SELECT count(*) FROM placements`); n < acknowledged {
+				t.Errorf("%d placements, %d were acknowledged", n, acknowledged)
+			}
+			if n := scalar[int](t, db, `SELECT count(*) FROM slots WHERE videos <> (SELECT count(*) FROM placements WHERE slot = slots.id)`); n != 0 {
+				t.Errorf("%d slots count wrongly", n)
+			}
+			videos, indexed := scalar[int](t, db, `SELECT count(*) FROM videos`), scalar[int](t, db, `SELECT count(*) FROM video_text_docsize`)
+			if videos != indexed {
+				t.Errorf("%d videos, %d of them in the index", videos, indexed)
+			}
+		})
+	}
+}
+
+// killAfter runs another process that saves pages of 50, kills it after so many, and returns how many
+// placements it had said were saved.
+func killAfter(t *testing.T, dir string, pages int) int {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), crashDir+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines, saved := bufio.NewScanner(out), 0
+	for saved < pages && lines.Scan() {
+		saved++
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // what it said before it died
+		if strings.HasPrefix(lines.Text(), "saved ") {
+			saved++
+		}
+	}
+	_ = cmd.Wait() // "signal: killed"
+	if saved < pages {
+		t.Fatalf("the process ended by itself after %d pages", saved)
+	}
+	return saved * 50
+}

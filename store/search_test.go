@@ -1,0 +1,304 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+func TestASearchFindsWhatIsTypedInAnyScript(t *testing.T) {
+	titles := map[string]string{
+		"de": "Die Straße der Mädchen – Grüße aus Köln",
+		"fr": "Forêt enchantée : L'été à Nîmes (Clip officiel)",
+		"pt": "Canção do coração | AO VIVO em São Paulo",
+		"pl": "Łódź nocą – żółta łódka",
+		"da": "Rødgrød med fløde",
+		"tr": "İstanbul'da ışık",
+		"gr": "Η Ελλάδα ΣΉΜΕΡΑ",
+		"ru": "Ёлка и всё такое",
+		"hi": "नई हिंदी फ़िल्म का ट्रेलर",
+		"ta": "புதிய தமிழ் திரைப்படம்",
+		"ja": "東京タワーの猫 ｶﾞｲﾄﾞ",
+		"zh": "北京大学生活日常",
+		"ko": "고양이 영상 모음",
+		"ar": "مُقَدِّمَة المسلسل",
+		"he": "שָׁלוֹם עולם",
+		"th": "ตัวอย่างภาพยนตร์",
+		"em": "Goal!!🔥 What a match ❤️ 👍🏽",
+		"wd": "ＦＵＬＬ ｗｉｄｔｈ 𝗯𝗼𝗹𝗱 title",
+		"zw": "zero\u200dwidth jo\u200ciner so\u00adft",
+		"nm": "AC/DC don't Spider-Man: #shorts (Official™ Video) 2026",
+	}
+	s, _ := newStore(t)
+	var videos []ingest.Video
+	for id, title := range titles {
+		videos = append(videos, titled(id, title))
+	}
+	chart(t, s, "US", noon, page(videos...))
+	tests := map[string][]string{
+		"de": {"straße", "STRASSE", "strasse", "madchen", "Mädchen", "ma\u0308dchen", "gruss*", "koln"},
+		"fr": {"forêt", "foret", "enchantee", "ete", "été", "l'été", "nimes", "OFFICIEL"},
+		"pt": {"cancao", "coração", "\"ao vivo\"", "são paulo"},
+		"pl": {"lodz", "Łódź", "zolta"},
+		"da": {"rodgrod", "RØDGRØD", "flode"},
+		"tr": {"istanbul", "İSTANBUL", "isik", "ışık"},
+		"gr": {"ελλαδα", "σήμερα", "σημερα"},
+		"ru": {"елка", "ёлка", "ВСЁ"},
+		"hi": {"हिंदी", "फ़िल्म", "फ\u093cिल्म", "ट्रेलर", "हिं*"},
+		"ta": {"தமிழ்", "திரைப்படம்", "திரை*"},
+		"ja": {"東京", "タワー", "東京タワー", "猫", "京", "ガイド", "タワーの猫 ガイド", "\"猫 ガイド\""},
+		"zh": {"北京大学", "大学生", "生活", "常", "京大学生活"},
+		"ko": {"고양이", "영상", "양이", "모음", "\"고양이 영상\""},
+		"ar": {"مقدمة", "مُقَدِّمَة", "المسلسل"},
+		"he": {"שלום", "עולם"},
+		"th": {"ตัวอย่างภาพยนตร์", "ตัวอย่าง*"},
+		"em": {"🔥", "❤", "❤️", "👍", "👍🏿", "goal!!🔥"},
+		"wd": {"full", "ｗｉｄｔｈ", "bold", "TITLE"},
+		"zw": {"zerowidth", "zero\u200dwidth", "joiner", "soft"},
+		"nm": {"AC/DC", "don't", "don’t", "Spider-Man:", "spider man", "#shorts", "(Official", "official™", "2026"},
+	}
+	for want, queries := range tests {
+		for _, q := range queries {
+			if got := search(t, s, store.Query{Text: q}); !slices.Contains(got, want) {
+				t.Errorf("%q finds %v, not %s: %s", q, got, want, titles[want])
+			}
+		}
+	}
+	for q, not := range map[string]string{"हि": "hi", "तमिल": "ta", "ハ": "ja", "学京": "zh", "イン": "ja"} {
+		if got := search(t, s, store.Query{Text: q}); slices.Contains(got, not) {
+			t.Errorf("%q finds %s: %s", q, not, titles[not])
+		}
+	}
+}
+
+func TestQueriesMeanWhatTheySay(t *testing.T) {
+	s, _ := newStore(t)
+	a, b, c := titled("a", "Red blue green"), titled("b", "Blue red"), titled("c", "Yellow bluebird")
+	a.Tags, c.Tags = []string{"music video", "live"}, []string{"red"}
+	b.Channel, b.ChannelID = "Red Channel", "UCred"
+	c.Category, c.Views = "20", count(1000)
+	chart(t, s, "US", noon, page(a, b))
+	chart(t, s, "GB", noon.Add(time.Hour), page(c))
+	tests := []struct {
+		query store.Query
+		want  string
+	}{
+		{store.Query{Text: "red"}, "a b c"},
+		{store.Query{Text: "red blue"}, "a b"},
+		{store.Query{Text: `"red blue"`}, "a"},
+		{store.Query{Text: `"blue red`}, "b"},
+		{store.Query{Text: "blue*"}, "a b c"},
+		{store.Query{Text: `"yellow bl"*`}, "c"},
+		{store.Query{Text: "red -green"}, "b c"},
+		{store.Query{Text: `red -"blue red" -yellow`}, "a"},
+		{store.Query{Text: "-tag:live red"}, "b c"},
+		{store.Query{Text: "channel:red"}, "b"},
+		{store.Query{Text: "tag:red"}, "c"},
+		{store.Query{Text: `TAG:"music video"`}, "a"},
+		{store.Query{Text: "tag:mus*"}, "a"},
+		{store.Query{Text: "channel:"}, "b"}, // the word
+		{store.Query{Text: "title:red"}, ""}, // no such column: the words title and red
+		{store.Query{Text: "red AND blue"}, ""},
+		{store.Query{Text: "red", Region: "GB"}, "c"},
+		{store.Query{Text: "blue*", Region: "US"}, "a b"},
+		{store.Query{Text: "blue*", Region: "FR"}, ""},
+		{store.Query{Text: "blue*", Category: "20"}, "c"},
+		{store.Query{Text: "blue*", MinViews: 101}, "c"},
+		{store.Query{Text: "blue*", Since: noon.Add(time.Minute)}, "c"},
+		{store.Query{Text: "-red"}, ""},
+		{store.Query{Text: ""}, ""},
+		{store.Query{Text: ` * - "" () !!! `}, ""},
+	}
+	for _, tt := range tests {
+		got := search(t, s, tt.query)
+		slices.Sort(got)
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%+v finds %v, want %q", tt.query, got, tt.want)
+		}
+	}
+}
+
+func TestAQueryWithoutAWordSaysSo(t *testing.T) {
+	s, _ := newStore(t)
+	for _, text := range []string{"", " ", "!!!", "-red", `""`, "\x00", "- -"} {
+		r, err := s.Search(t.Context(), store.Query{Text: text})
+		if err != nil || r.Hint == "" || len(r.Items) != 0 {
+			t.Errorf("%q: %+v, %v", text, r, err)
+		}
+	}
+	if r, err := s.Search(t.Context(), store.Query{Text: "red"}); err != nil || r.Hint != "" {
+		t.Errorf("red: %+v, %v", r, err)
+	}
+}
+
+func TestTheTitleWeighsMoreThanTheChannelAndThatMoreThanTags(t *testing.T) {
+	s, _ := newStore(t)
+	inTitle, inChannel, inTags := titled("1", "lion one two"), titled("2", "zero one two"), titled("3", "zero one two")
+	inTitle.Tags, inChannel.Tags, inTags.Tags = []string{"x"}, []string{"x"}, []string{"lion"}
+	inChannel.Channel, inChannel.ChannelID = "lion", "UClion"
+	filler := make([]ingest.Video, 30) // a word in most rows has no weight
+	for i := range filler {
+		filler[i] = titled(fmt.Sprint("f", i), "zero one two")
+	}
+	// Behind the ranks that a newest chart lifts.
+	chart(t, s, "US", noon, page(filler...), page(inTags, inChannel, inTitle))
+	if got := search(t, s, store.Query{Text: "lion"}); !slices.Equal(got, []string{"1", "2", "3"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestWhatLeadsAChartNowIsLiftedAndTiesAreStable(t *testing.T) {
+	s, clock := newStore(t)
+	var videos []ingest.Video
+	for i := range 40 {
+		videos = append(videos, titled(fmt.Sprintf("v%02d", i), "Official Video"))
+	}
+	chart(t, s, "US", noon, page(videos...))
+	slices.Reverse(videos)
+	chart(t, s, "US", clock.move(time.Hour), page(videos[:30]...))
+	got := search(t, s, store.Query{Text: "official", Limit: 40})
+	want := []string{}
+	for _, v := range videos[:20] { // lifted, by rank
+		want = append(want, v.ID)
+	}
+	for i := range 20 { // equal, by id
+		want = append(want, fmt.Sprintf("v%02d", i))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+func TestAHitNamesTheRegionsThatChartedIt(t *testing.T) {
+	s, clock := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "Findling")))
+	chart(t, s, "DE", noon, page(titled("a", "Findling")))
+	chart(t, s, "GB", noon, page(titled("b", "Other")))
+	chart(t, s, "DE", clock.move(time.Hour), page(titled("b", "Other")))
+	r, err := s.Search(t.Context(), store.Query{Text: "findling"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Items) != 1 || !slices.Equal(r.Items[0].Regions, []ingest.Region{"DE", "US"}) || r.Items[0].Score == 0 || r.Capped {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestOrderByViews(t *testing.T) {
+	s, _ := newStore(t)
+	var videos []ingest.Video
+	for i, views := range []*int64{count(5), nil, count(50), count(5)} {
+		v := titled(fmt.Sprint(i), "Same title")
+		v.Views = views
+		videos = append(videos, v)
+	}
+	chart(t, s, "US", noon, page(videos...))
+	if got := search(t, s, store.Query{Text: "same", Order: store.ByViews}); !slices.Equal(got, []string{"2", "0", "3", "1"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestTheCapKeepsTheNewestAndSaysSo(t *testing.T) {
+	store.SetMaxCandidates(t, 10)
+	s, _ := newStore(t)
+	var videos []ingest.Video
+	for i := range 30 {
+		v := titled(fmt.Sprintf("v%02d", i), "Common word")
+		if i == 0 {
+			v.Category = "99"
+		}
+		videos = append(videos, v)
+	}
+	chart(t, s, "US", noon, page(videos...))
+	chart(t, s, "GB", noon, page(videos[:5]...))
+	r, err := s.Search(t.Context(), store.Query{Text: "common", Limit: 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range r.Items {
+		if h.Video.ID < "v19" {
+			t.Errorf("found %s, which is not among the newest", h.Video.ID)
+		}
+	}
+	if !r.Capped {
+		t.Error("it does not say that it was capped")
+	}
+	// The filters count first: the cap bites only among what passes them.
+	for _, q := range []store.Query{{Text: "common", Region: "GB"}, {Text: "common", Category: "99"}} {
+		if r, err := s.Search(t.Context(), q); err != nil || r.Capped || len(r.Items) == 0 {
+			t.Errorf("%+v: %d found, capped %v, %v", q, len(r.Items), r.Capped, err)
+		}
+	}
+}
+
+func TestTheLongestWordOfARealTitleFindsItsVideo(t *testing.T) {
+	s, _ := newStore(t)
+	at := time.Date(2026, 2, 5, 0, 0, 0, 0, time.UTC)
+	days := map[string]map[string][]ingest.Video{}
+	for _, region := range realRegions {
+		days[region] = realCharts(t, region)
+	}
+	for ; at.Day() <= 14; at = at.AddDate(0, 0, 1) {
+		for _, region := range realRegions {
+			chart(t, s, region, at, page(days[region][at.Format(time.DateOnly)]...))
+		}
+		for _, region := range realRegions {
+			first := days[region][at.Format(time.DateOnly)][0]
+			word := ""
+			for w := range strings.FieldsSeq(first.Title) {
+				if utf8.RuneCountInString(w) > utf8.RuneCountInString(word) {
+					word = w
+				}
+			}
+			for _, q := range []store.Query{{Text: word}, {Text: word, Region: ingest.Region(region)}} {
+				if got := search(t, s, q); !slices.Contains(got, first.ID) {
+					t.Errorf("%s %s: %+v does not find %s %q in the first %d", at.Format(time.DateOnly), region, q, first.ID, first.Title, len(got))
+				}
+			}
+		}
+	}
+}
+
+func FuzzNoQueryIsAnError(f *testing.F) {
+	for _, q := range []string{
+		`red "blue`, `a* OR b`, `NEAR(a b, 2)`, `^a`, `-`, `--`, `-"`, `tag:`, `tag:-x`, `channel:"a" *`, `{title} : x`, `"a" + "b"`,
+		`a NOT NOT b`, "\x00", "\xff\xfe", "東", "東京* 都", "👨‍👩‍👧", "(((", `\`, `'`, `;`, "％", "a\u0301\u0301", strings.Repeat("a ", 1000),
+		strings.Repeat("東", 1000), strings.Repeat("-a ", 300),
+	} {
+		f.Add(q)
+	}
+	s, _ := newStore(f)
+	chart(f, s, "US", noon, page(titled("a", "red blue 東京都"), titled("b", "tag channel title")))
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, q := range []store.Query{{Text: text}, {Text: text, Region: "US", MinViews: 1, Category: "10", Since: noon}} {
+			if _, err := s.Search(t.Context(), q); err != nil {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+	})
+}
+
+func FuzzATitleIsFoundByItself(f *testing.F) {
+	for _, title := range []string{"Red (Official) Video", "東京 tower 2026年", "नई फ़िल्म", "🔥🔥 x🔥y", "ﬃ ½ ㍿ ǅ", "a\u0300\u0301b", "カ\u3099", "ß\u0308"} {
+		f.Add(title)
+	}
+	s, clock := newStore(f)
+	f.Fuzz(func(t *testing.T, title string) {
+		tokens := len(strings.Fields(store.Normalize(title)))
+		if tokens == 0 || tokens > 100 {
+			return
+		}
+		chart(t, s, "US", clock.move(time.Second), page(titled("a", title)))
+		for _, q := range []string{`"` + strings.ReplaceAll(title, `"`, " ") + `"`, `"` + strings.ToUpper(strings.ReplaceAll(title, `"`, " ")) + `"`} {
+			if got := search(t, s, store.Query{Text: q}); !slices.Equal(got, []string{"a"}) {
+				t.Errorf("%q is not found by %q (%q)", title, q, store.Normalize(title))
+			}
+		}
+	})
+}

@@ -1,0 +1,304 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// states are the slots' states, newest first, as "US 12:00 due".
+func states(t *testing.T, s *store.Store, f store.SlotFilter) []string {
+	t.Helper()
+	slots, err := s.ListSlots(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{}
+	for _, slot := range slots {
+		out = append(out, fmt.Sprintf("%s %s %s", slot.Key, slot.DueAt.Format("15:04"), slot.State))
+	}
+	return out
+}
+
+func wantStates(t *testing.T, s *store.Store, want ...string) {
+	t.Helper()
+	if got := states(t, s, store.SlotFilter{}); !slices.Equal(got, want) {
+		t.Errorf("slots are\n%q, want\n%q", got, want)
+	}
+}
+
+func finish(t *testing.T, s *store.Store, slot ingest.Slot, state ingest.State, reason string) {
+	t.Helper()
+	slot.State, slot.Reason = state, reason
+	if err := s.Finish(t.Context(), slot); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAddDueLeavesWhatIsThere(t *testing.T) {
+	s, _ := newStore(t)
+	addDue(t, s, due("US", noon))
+	finish(t, s, claim(t, s, by("a", noon)), ingest.Failed, "broken")
+	version := dataVersion(t, s)
+	addDue(t, s, due("US", noon))
+	wantStates(t, s, "US 12:00 failed")
+	if version() {
+		t.Error("it wrote although there was nothing to add")
+	}
+	addDue(t, s)
+	if version() {
+		t.Error("it wrote although nothing was given")
+	}
+}
+
+// dataVersion reports whether anybody has written to the store since the last call.
+func dataVersion(t *testing.T, s *store.Store) (changed func() bool) {
+	t.Helper()
+	db := raw(t, s.Path())
+	db.SetMaxOpenConns(1) // the version is one connection's view
+	last := scalar[int](t, db, `PRAGMA data_version`)
+	return func() bool {
+		now := scalar[int](t, db, `PRAGMA data_version`)
+		defer func() { last = now }()
+		return now != last
+	}
+}
+
+func TestANewDueSlotSupersedesOlderOnes(t *testing.T) {
+	s, clock := newStore(t)
+	at := func(m int) time.Time { return noon.Add(time.Duration(m) * time.Minute) }
+	addDue(t, s, due("US", at(0)))
+	addDue(t, s, due("DE", at(0)))
+	addDue(t, s, due("IN", at(0)), due("FR", at(0)))
+	only := func(region string) ingest.Claim {
+		c := by("a", clock.now())
+		c.Series = []ingest.Series{{Job: "chart", Key: region}}
+		return c
+	}
+	finish(t, s, claim(t, s, only("IN")), ingest.Stopped, "units are spent")
+	claim(t, s, only("DE"))
+	clock.move(10 * time.Minute)
+	claim(t, s, only("FR"))
+	clock.move(time.Minute) // the lease of DE is over, that of FR is not
+	missed := due("US", at(5))
+	missed.State, missed.Reason = ingest.Missed, "nothing ran"
+	addDue(t, s, missed, due("US", at(10)), due("DE", at(10)), due("IN", at(10)), due("FR", at(10)))
+	wantStates(t, s,
+		"DE 12:10 due", "FR 12:10 due", "IN 12:10 due", "US 12:10 due",
+		"US 12:05 missed",
+		"DE 12:00 skipped", "FR 12:00 claimed", "IN 12:00 stopped", "US 12:00 skipped")
+	slots, err := s.ListSlots(t.Context(), store.SlotFilter{Until: at(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const superseded = "superseded by the slot of 2026-02-14T12:10:00Z"
+	for i, want := range []string{superseded, "", "units are spent", superseded} {
+		if slots[i].Reason != want {
+			t.Errorf("%s: reason %q, want %q", slots[i].Key, slots[i].Reason, want)
+		}
+	}
+
+	clock.move(5 * time.Minute) // now FR's lease is over too: its old slot is skipped, the new one claimed
+	slot := claim(t, s, only("FR"))
+	if !slot.DueAt.Equal(at(10)) {
+		t.Errorf("claimed the slot of %v", slot.DueAt)
+	}
+	if got := states(t, s, store.SlotFilter{Key: "FR"}); !slices.Equal(got, []string{"FR 12:10 claimed", "FR 12:00 skipped"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNewestIsTheLatestDueTimeInAnyState(t *testing.T) {
+	s, _ := newStore(t)
+	addDue(t, s, due("US", noon), due("GB", noon))
+	addDue(t, s, due("US", noon.Add(time.Hour)))
+	got, err := s.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	us, gb := ingest.Series{Job: "chart", Key: "US"}, ingest.Series{Job: "chart", Key: "GB"}
+	if len(got) != 2 || !got[us].Equal(noon.Add(time.Hour)) || !got[gb].Equal(noon) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestTheLeastFreshSeriesIsClaimedFirst(t *testing.T) {
+	s, clock := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "A")))
+	chart(t, s, "DE", clock.move(time.Millisecond), page(titled("a", "A"))) // a millisecond fresher
+	at := noon.Add(time.Hour)
+	addDue(t, s, due("DE", at), due("US", at), due("IN", at), due("GB", at.Add(-time.Minute)))
+	want := []string{"GB", "IN", "US", "DE"} // never fetched, the oldest due first; then by age
+	for _, region := range want {
+		if got := claim(t, s, by("a", at)); got.Key != region {
+			t.Errorf("claimed %s, want %s", got.Key, region)
+		}
+	}
+	claimNone(t, s, by("a", at))
+}
+
+func TestClaimHandsOutWhatIsWantedOnly(t *testing.T) {
+	s, _ := newStore(t)
+	addDue(t, s, due("US", noon), due("GB", noon))
+	c := by("a", noon)
+	c.Series = []ingest.Series{{Job: "chart", Key: "US"}, {Job: "other", Key: "GB"}}
+	c.Except = []ingest.SlotKey{due("US", noon).SlotKey}
+	claimNone(t, s, c)
+	c.Except = []ingest.SlotKey{due("US", noon.Add(time.Second)).SlotKey}
+	got := claim(t, s, c)
+	want := due("US", noon)
+	want.State, want.Owner, want.Attempt, want.Lease = ingest.Claimed, "a", 1, noon.Add(5*time.Minute)
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("claimed %+v, want %+v", got, want)
+	}
+	c.Series = []ingest.Series{}
+	claimNone(t, s, c)
+}
+
+func TestAStoppedSlotIsClaimedAgainUntilANewerOneExists(t *testing.T) {
+	s, _ := newStore(t)
+	addDue(t, s, due("US", noon))
+	slot := claim(t, s, by("a", noon))
+	slot.Token, slot.Pages, slot.Units, slot.TokenAt = "next", 2, 3, noon
+	slot.RetryAt = noon.Add(time.Hour)
+	finish(t, s, slot, ingest.Stopped, "units are spent")
+	if at, err := s.NextRetry(t.Context()); err != nil || !at.Equal(noon.Add(time.Hour)) {
+		t.Errorf("next retry %v, %v", at, err)
+	}
+	again := claim(t, s, by("b", noon))
+	if again.Attempt != 2 || again.Token != "next" || !again.TokenAt.Equal(noon) || again.Pages != 2 || again.Units != 3 {
+		t.Errorf("claimed %+v", again)
+	}
+	finish(t, s, again, ingest.Stopped, "still spent")
+	later := due("US", noon.Add(time.Hour))
+	addDue(t, s, later)
+	got := claim(t, s, by("c", noon.Add(time.Hour)))
+	if !got.DueAt.Equal(later.DueAt) {
+		t.Errorf("claimed the slot of %v", got.DueAt)
+	}
+	finish(t, s, got, ingest.Done, "")
+	claimNone(t, s, by("c", noon.Add(time.Hour)))
+	if at, err := s.NextRetry(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("next retry %v, %v", at, err)
+	}
+}
+
+func TestOnlyTheLastClaimMayWrite(t *testing.T) {
+	s, clock := newStore(t)
+	addDue(t, s, due("US", noon))
+	first := claim(t, s, by("a", clock.now()))
+	second := claim(t, s, by("a", clock.move(5*time.Minute))) // the same owner: the attempt tells them apart
+	changed := dataVersion(t, s)
+	writes := map[string]func(ingest.Slot) error{
+		"Finish": func(slot ingest.Slot) error { slot.State = ingest.Done; return s.Finish(t.Context(), slot) },
+		"SavePage": func(slot ingest.Slot) error {
+			slot.Pages++
+			_, err := s.SavePage(t.Context(), slot, page(titled("a", "Late")))
+			return err
+		},
+		"SaveVideos": func(slot ingest.Slot) error {
+			_, err := s.SaveVideos(t.Context(), slot, []string{"a"}, page())
+			return err
+		},
+	}
+	other, unknown := second, second
+	other.Owner, unknown.Key = "b", "GB"
+	for name, write := range writes {
+		for _, slot := range []ingest.Slot{first, other, unknown} {
+			if err := write(slot); !errors.Is(err, ingest.ErrFenced) {
+				t.Errorf("%s by %s, attempt %d: %v, want ErrFenced", name, slot.Owner, slot.Attempt, err)
+			}
+		}
+	}
+	if changed() {
+		t.Error("a fenced claim wrote")
+	}
+	finish(t, s, second, ingest.Done, "")
+	for name, write := range writes {
+		if err := write(second); !errors.Is(err, ingest.ErrFenced) {
+			t.Errorf("%s after the end: %v, want ErrFenced", name, err)
+		}
+	}
+}
+
+func TestClaimWithNothingDueDoesNotWrite(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "A")))
+	changed := dataVersion(t, s)
+	claimNone(t, s, by("a", noon))
+	if changed() {
+		t.Error("it wrote")
+	}
+}
+
+func TestEachSlotIsClaimedOnceHoweverManyAsk(t *testing.T) {
+	dir, clock := t.TempDir(), &handClock{t: noon}
+	stores := []*store.Store{open(t, dir, clock), open(t, dir, clock)}
+	const slots = 60
+	for i := range slots {
+		addDue(t, stores[0], due(fmt.Sprintf("R%02d", i), noon))
+	}
+	var mu sync.Mutex
+	claimed := map[string]int{}
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			for {
+				slot, ok, err := stores[i%2].Claim(t.Context(), by(fmt.Sprint(i), noon))
+				if err != nil {
+					t.Error(err)
+				}
+				if !ok || err != nil {
+					return
+				}
+				mu.Lock()
+				claimed[slot.Key]++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for key, n := range claimed {
+		if n != 1 {
+			t.Errorf("%s was claimed %d times", key, n)
+		}
+	}
+	if len(claimed) != slots {
+		t.Errorf("%d of %d slots were claimed", len(claimed), slots)
+	}
+}
+
+func TestListSlotsFilters(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "A")))
+	addDue(t, s, due("US", noon.Add(time.Hour)), due("GB", noon))
+	refresh := due("", noon)
+	refresh.Job, refresh.Kind = "refresh", ingest.KindRefresh
+	addDue(t, s, refresh)
+	tests := []struct {
+		name   string
+		filter store.SlotFilter
+		want   []string
+	}{
+		{"all", store.SlotFilter{}, []string{"US 13:00 due", "GB 12:00 due", "US 12:00 done", " 12:00 due"}},
+		{"since", store.SlotFilter{Since: noon.Add(time.Millisecond)}, []string{"US 13:00 due"}},
+		{"until", store.SlotFilter{Until: noon.Add(time.Hour), Job: "chart"}, []string{"GB 12:00 due", "US 12:00 done"}},
+		{"state", store.SlotFilter{State: ingest.Done}, []string{"US 12:00 done"}},
+		{"job", store.SlotFilter{Job: "refresh"}, []string{" 12:00 due"}},
+		{"key", store.SlotFilter{Key: "US", Limit: 1}, []string{"US 13:00 due"}},
+		{"none", store.SlotFilter{Key: "FR"}, []string{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := states(t, s, tt.filter); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
