@@ -27,10 +27,10 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 			return quotatest.Store{Ledger: &quotatest.FixedWindow{Model: quotatest.Model{Now: c.Now}}}
 		}},
 		{"read, then write, without a lock", "A7 many writers on one ledger", func(c *quotatest.Clock) quotatest.Store {
-			return quotatest.Store{Ledger: &unlocked{tally: tally{now: c.Now}}}
+			return quotatest.Store{Ledger: &unlocked{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},
 		{"a member that is only the time", "A5 a clock that stands still", func(c *quotatest.Clock) quotatest.Store {
-			return quotatest.Store{Ledger: &onlyTime{tally{now: c.Now}}}
+			return quotatest.Store{Ledger: &onlyTime{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},
 		{"a counter incremented again when a reply is lost", "G1 a lost reply", func(c *quotatest.Clock) quotatest.Store {
 			l := &resending{Model: quotatest.Model{Now: c.Now}}
@@ -47,7 +47,7 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 			return quotatest.Store{Ledger: &dayless{quotatest.Model{Now: c.Now}}}
 		}},
 		{"a trim before the decision", "A8 a refusal that had entries", func(c *quotatest.Clock) quotatest.Store {
-			return quotatest.Store{Ledger: &trimming{tally{now: c.Now}}}
+			return quotatest.Store{Ledger: &trimming{tally{Model: quotatest.Model{Now: c.Now}}, map[[2]string]int64{}}}
 		}},
 	} {
 		t.Run(b.name, func(t *testing.T) {
@@ -153,10 +153,10 @@ func (r *recorder) Logf(string, ...any) {}
 // tally is a log of one entry per charge and nothing else, for ledgers that do it in another way:
 // right for sliding windows, one caller at a time.
 type tally struct {
-	now     func() time.Time
+	quotatest.Model // what is not a take
+
 	mu      sync.Mutex
 	entries []tallied
-	quotatest.Model
 }
 
 type tallied struct {
@@ -218,14 +218,10 @@ func (l *tally) write(a quota.Ask, d *quota.Decision) {
 }
 
 // unlocked reads under one lock and writes under the next, as a GET and a SET do.
-type unlocked struct {
-	tally
-
-	reading, arrived int
-}
+type unlocked struct{ tally }
 
 func (l *unlocked) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
-	now := l.now()
+	now := l.Now()
 	if err := a.Check(now); err != nil {
 		return quota.Decision{}, err
 	}
@@ -235,7 +231,7 @@ func (l *unlocked) Take(_ context.Context, a quota.Ask) (quota.Decision, error) 
 		return sum
 	})
 	l.mu.Unlock()
-	for range 3 {
+	for range 5 {
 		runtime.Gosched() // others read here, too
 	}
 	l.mu.Lock()
@@ -250,7 +246,7 @@ type onlyTime struct{ tally }
 func (l *onlyTime) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
+	now := l.Now()
 	if err := a.Check(now); err != nil {
 		return quota.Decision{}, err
 	}
@@ -265,36 +261,48 @@ func (l *onlyTime) Take(_ context.Context, a quota.Ask) (quota.Decision, error) 
 	return d, nil
 }
 
-// trimming drops the entries that have left the window first, and keeps their sum beside them: when
-// it then refuses, the entries are gone and the sum is not written.
-type trimming struct{ tally }
+// trimming drops what has left the window, then decides by the sum that it keeps beside the entries.
+// When it refuses, the entries are gone, and the sum without them is not written.
+type trimming struct {
+	tally
+
+	sums map[[2]string]int64
+}
 
 func (l *trimming) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
+	now := l.Now()
 	if err := a.Check(now); err != nil {
 		return quota.Decision{}, err
 	}
-	lost := []tallied{}
-	d := l.decide(a, now, func(c quota.Charge, b quota.Bound) int64 {
-		in, sum := l.used(a, c.Pool, b.Window.Length, now)
-		for _, e := range l.entries {
-			if e.account == a.Account && e.pool == c.Pool && !slices.Contains(in, e) {
-				lost = append(lost, e)
+	sums := maps.Clone(l.sums)
+	for _, c := range a.Charges {
+		l.entries = slices.DeleteFunc(l.entries, func(e tallied) bool {
+			gone := e.account == a.Account && e.pool == c.Pool && !now.Before(e.at.Add(longest(c)+a.Grace))
+			if gone {
+				sums[[2]string{e.account, e.pool}] -= e.amount
 			}
-		}
-		return sum
-	})
-	if !d.Allowed {
-		for i, e := range l.entries {
-			if slices.Contains(lost, e) {
-				l.entries[i].at = now // never subtracted: as if it were of now
-			}
-		}
+			return gone
+		})
 	}
+	d := l.decide(a, now, func(c quota.Charge, _ quota.Bound) int64 { return sums[[2]string{a.Account, c.Pool}] })
 	l.write(a, &d)
+	if d.Allowed {
+		for _, p := range d.Pools {
+			sums[[2]string{a.Account, p.Pool}] += p.Charged
+		}
+		l.sums = sums
+	}
 	return d, nil
+}
+
+func longest(c quota.Charge) time.Duration {
+	length := time.Duration(0)
+	for _, b := range c.Bounds {
+		length = max(length, b.Window.Length)
+	}
+	return length
 }
 
 // resending sends a take again when it hears nothing, as client libraries do by themselves.
@@ -375,5 +383,3 @@ func (l *dayless) Take(ctx context.Context, a quota.Ask) (quota.Decision, error)
 	}
 	return d, err
 }
-
-var _ = maps.Keys[map[string]int]

@@ -38,7 +38,7 @@ func swarm(r *rig, writers []quota.Ledger) {
 	for i, l := range writers {
 		asks := []quota.Ask{r.ask(units, other), r.ask(other, units), r.ask(units)}
 		wg.Go(func() {
-			for refused := false; !refused; {
+			for refused := false; !refused && got[i][0] <= limit; {
 				refused = true
 				for _, a := range asks {
 					d, err := l.Take(r.Context(), a)

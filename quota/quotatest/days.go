@@ -151,7 +151,7 @@ func arrivals(r *rig) {
 		r.zone, r.grace = pacific, grace
 		r.fresh(noonBefore, daily(limit), per(6*time.Hour, limit))
 		var arrived []time.Time
-		for end := noonBefore.Add(60 * time.Hour); r.clock.Now().Before(end); {
+		for end := noonBefore.Add(60 * time.Hour); r.clock.Now().Before(end) && len(arrived) < 20*limit; {
 			d := r.take(1 + dice.Int64N(2))
 			if d.Allowed {
 				at := d.At.Add(time.Duration(dice.Int64N(int64(grace) + 1)))

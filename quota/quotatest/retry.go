@@ -76,7 +76,10 @@ func exactEverywhere(r *rig) {
 					r.fresh(start, bounds...)
 					c := charge("units", cost, bounds...)
 					for _, gap := range []time.Duration{second / 3, 7 * second, 20 * second, time.Hour} {
-						for r.draw(charge("units", 2, bounds...)).Allowed {
+						for range 20 { // more than any of them admits
+							if !r.draw(charge("units", 2, bounds...)).Allowed {
+								break
+							}
 							r.pass(gap)
 						}
 						if d := r.draw(c); !d.Allowed {

@@ -56,7 +56,7 @@ func (s *server) store(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 	return quotatest.Store{
 		Ledger: another(t), Another: another, Address: s.url() + " " + prefix, OwnClock: true,
 		LoseReply: func(testing.TB) { proxy.lose.Store(true) },
-		Held: func(t testing.TB) quotatest.Held { return held(t, s.client, prefix, clock.Now()) },
+		Held:      func(t testing.TB) quotatest.Held { return held(t, s.client, prefix, clock.Now()) },
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -228,6 +229,7 @@ func dump(t testing.TB, s *server) string {
 	ctx := context.Background()
 	var all strings.Builder
 	keys := s.client.Keys(ctx, "*").Val()
+	slices.Sort(keys)
 	for _, k := range keys {
 		fmt.Fprintf(&all, "%s=%s expires %v\n", k, s.client.Dump(ctx, k).Val(), s.client.PExpireTime(ctx, k).Val())
 	}

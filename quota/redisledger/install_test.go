@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )

@@ -136,6 +136,12 @@ func TestKeysOutliveTheHorizon(t *testing.T) {
 		t.Fatal(err)
 	}
 	lives("b", 26*time.Hour, "units", "search")
+	if err := l.Post(ctx, ask("b", 1), c.now.Add(-26*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.client.LLen(ctx, "ingest:{b}:units").Val(); n != 1 {
+		t.Errorf("a post beyond the horizon was kept: %d entries", n)
+	}
 	if err := l.Drain(ctx, "c", "units", c.now.Add(50*time.Hour), 7); err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +181,12 @@ func TestLogThatExpiredIsEmpty(t *testing.T) {
 			t.Errorf("%+v, %v", spent, err)
 		}
 		c.set(c.now.Add(48 * time.Hour))
+		if gone {
+			s.client.Del(t.Context(), "ingest:{a}:units", "ingest:{a}:search")
+		}
+		if spent, err := l.Spent(t.Context(), "a", c.now.Add(-48*time.Hour)); err != nil || len(spent) != 0 {
+			t.Errorf("%+v, %v", spent, err)
+		}
 		if err := l.Post(t.Context(), ask(2, "units"), c.now); err != nil {
 			t.Error(err)
 		}

@@ -117,29 +117,31 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Ti
 }
 
 // Spent implements quota.Ledger.
-func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) ([]quota.Spent, error) {
-	rows, err := l.reader.QueryContext(ctx, `
-		SELECT p.name, s.purpose, s.region, s.method, sum(e.amount)
-		FROM accounts a JOIN pools p ON p.account = a.id
-		JOIN entries e ON e.pool = p.id AND e.at >= ?2
-		JOIN spenders s ON s.id = e.spender
-		WHERE a.name = ?1
-		GROUP BY p.id, s.id HAVING sum(e.amount) > 0`, name, quota.Micros(since))
-	if err != nil {
-		return nil, l.broken("read", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var out []quota.Spent
-	for rows.Next() {
-		var s quota.Spent
-		if err := rows.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount); err != nil {
-			return nil, l.broken("read", err)
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
+	err = l.read(ctx, func(t *transaction) error {
+		rows, err := t.db.QueryContext(t.ctx, `
+			SELECT p.name, s.purpose, s.region, s.method, sum(e.amount)
+			FROM accounts a JOIN pools p ON p.account = a.id
+			JOIN entries e ON e.pool = p.id AND e.at >= ?2
+			JOIN spenders s ON s.id = e.spender
+			WHERE a.name = ?1
+			GROUP BY p.id, s.id HAVING sum(e.amount) > 0`, name, quota.Micros(since))
+		if err != nil {
+			return l.broken("read", err)
 		}
-		out = append(out, s)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, l.broken("read", err)
-	}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var s quota.Spent
+			if err := rows.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount); err != nil {
+				return l.broken("read", err)
+			}
+			out = append(out, s)
+		}
+		if err := rows.Err(); err != nil {
+			return l.broken("read", err)
+		}
+		return nil
+	})
 	quota.SortSpent(out)
-	return out, nil
+	return out, err
 }

@@ -15,7 +15,7 @@ const someAccounts = `
 // forgetIdle deletes an idle account or two. It is called for every new account, so that those used
 // only once do not pile up.
 func (t *transaction) forgetIdle(except int64) error {
-	rows, err := t.tx.QueryContext(t.ctx, someAccounts, quota.Micros(t.ledger.Now()), except)
+	rows, err := t.db.QueryContext(t.ctx, someAccounts, quota.Micros(t.ledger.Now()), except)
 	if err != nil {
 		return t.ledger.broken("read", err)
 	}
@@ -40,7 +40,7 @@ func (t *transaction) forgetIdle(except int64) error {
 			`DELETE FROM pools WHERE account = ?`,
 			`DELETE FROM accounts WHERE id = ?`,
 		} {
-			if _, err := t.tx.ExecContext(t.ctx, text, id); err != nil {
+			if _, err := t.db.ExecContext(t.ctx, text, id); err != nil {
 				return t.ledger.broken("write", err)
 			}
 		}

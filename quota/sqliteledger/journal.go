@@ -20,7 +20,7 @@ func (l *Ledger) Allow(ctx context.Context, e quota.Emergency, budgets []quota.B
 	err = l.write(ctx, func(t *transaction) error {
 		for _, b := range budgets {
 			var used int64
-			err := t.tx.QueryRowContext(ctx, `
+			err := t.db.QueryRowContext(t.ctx, `
 				SELECT coalesce(sum(json_extract(amounts, '$."' || ?1 || '"')), 0) FROM emergencies
 				WHERE account = ?2 AND at > ?3`,
 				b.Pool, e.Account, quota.Micros(e.At.Add(-b.Within))).Scan(&used)
@@ -32,7 +32,7 @@ func (l *Ledger) Allow(ctx context.Context, e quota.Emergency, budgets []quota.B
 			}
 		}
 		ok = true
-		_, err := t.tx.ExecContext(ctx, `
+		_, err := t.db.ExecContext(t.ctx, `
 			INSERT INTO emergencies (account, at, purpose, region, method, amounts) VALUES (?, ?, ?, ?, ?, ?)`,
 			e.Account, quota.Micros(e.At), e.Who.Purpose, e.Who.Region, e.Who.Method, string(amounts))
 		if err != nil {
@@ -44,42 +44,42 @@ func (l *Ledger) Allow(ctx context.Context, e quota.Emergency, budgets []quota.B
 }
 
 // Unposted implements quota.Journal.
-func (l *Ledger) Unposted(ctx context.Context, account string) ([]quota.Emergency, error) {
-	rows, err := l.reader.QueryContext(ctx, `
-		SELECT id, at, purpose, region, method, amounts FROM emergencies
-		WHERE account = ? AND NOT posted ORDER BY at, id`, account)
-	if err != nil {
-		return nil, l.broken("read", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var out []quota.Emergency
-	for rows.Next() {
-		e := quota.Emergency{Account: account}
-		var at int64
-		var amounts string
-		if err := rows.Scan(&e.ID, &at, &e.Who.Purpose, &e.Who.Region, &e.Who.Method, &amounts); err != nil {
-			return nil, l.broken("read", err)
+func (l *Ledger) Unposted(ctx context.Context, account string) (out []quota.Emergency, err error) {
+	err = l.read(ctx, func(t *transaction) error {
+		rows, err := t.sql.unposted.QueryContext(t.ctx, account)
+		if err != nil {
+			return l.broken("read", err)
 		}
-		if err := json.Unmarshal([]byte(amounts), &e.Amounts); err != nil {
-			return nil, fmt.Errorf("%w: %s: emergency %d: %w", quota.ErrCorrupt, l.path, e.ID, err)
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			e := quota.Emergency{Account: account}
+			var at int64
+			var amounts string
+			if err := rows.Scan(&e.ID, &at, &e.Who.Purpose, &e.Who.Region, &e.Who.Method, &amounts); err != nil {
+				return l.broken("read", err)
+			}
+			if err := json.Unmarshal([]byte(amounts), &e.Amounts); err != nil {
+				return fmt.Errorf("%w: %s: emergency %d: %w", quota.ErrCorrupt, l.path, e.ID, err)
+			}
+			e.At = quota.FromMicros(at)
+			out = append(out, e)
 		}
-		e.At = quota.FromMicros(at)
-		out = append(out, e)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, l.broken("read", err)
-	}
-	return out, nil
+		if err := rows.Err(); err != nil {
+			return l.broken("read", err)
+		}
+		return nil
+	})
+	return out, err
 }
 
 // Posted implements quota.Journal.
 func (l *Ledger) Posted(ctx context.Context, id int64) error {
 	return l.write(ctx, func(t *transaction) error {
-		if _, err := t.tx.ExecContext(ctx, `UPDATE emergencies SET posted = 1 WHERE id = ?`, id); err != nil {
+		if _, err := t.db.ExecContext(t.ctx, `UPDATE emergencies SET posted = 1 WHERE id = ?`, id); err != nil {
 			return l.broken("write", err)
 		}
 		forget := quota.Micros(l.Now().Add(-2 * quota.MaxWindow)) // no budget looks back that far
-		if _, err := t.tx.ExecContext(ctx, `DELETE FROM emergencies WHERE posted AND at < ?`, forget); err != nil {
+		if _, err := t.db.ExecContext(t.ctx, `DELETE FROM emergencies WHERE posted AND at < ?`, forget); err != nil {
 			return l.broken("write", err)
 		}
 		return nil

@@ -2,9 +2,8 @@
 // processes may share the file. Every charge is on disk before it is answered: one transaction, one
 // fsync.
 //
-// Writers stand in a queue, a lock on the file quota.db.lock beside the database: SQLite's own busy
-// handler sleeps and looks again, and under load one of eight processes finds the file busy for
-// seconds each time it wakes.
+// Writers stand in a queue, file locks beside the database: SQLite's own busy handler sleeps and looks
+// again, and under load one of eight processes finds the file busy for seconds each time it wakes.
 package sqliteledger
 
 import (
@@ -16,9 +15,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -40,61 +39,53 @@ type Ledger struct {
 	// is not trusted.
 	Now func() time.Time
 
-	path   string
-	writer *sql.DB
-	reader *sql.DB
-	queue  *queue
-	writes statements
-	reads  statements
+	path    string
+	queue   *queue
+	writer  side // whose turn it is in the queue
+	reader  side // who holds reading
+	reading sync.Mutex
 
 	spenders map[quota.Who]int64 // only while it is this writer's turn
 }
 
 var _ quota.Ledger = (*Ledger)(nil)
 
-// Open opens or makes the ledger in the file at path, mode 0600. Its directory must exist.
+// Open opens or makes the ledger in the file at path, mode 0600. Its directory must exist. A file of
+// another program, or of a newer version, is not touched.
 func Open(ctx context.Context, path string) (_ *Ledger, err error) {
-	l := &Ledger{Now: time.Now, path: path,
-		queue:    &queue{lock: flock.New(path+".lock", flock.SetPermissions(0o600)), turn: make(chan struct{}, 1)},
-		spenders: map[quota.Who]int64{}}
+	l := &Ledger{Now: time.Now, path: path, spenders: map[quota.Who]int64{}}
 	if err := touch(path); err != nil {
 		return nil, err
+	}
+	if l.queue, err = openQueue(path); err != nil {
+		return nil, l.broken("open the queue of", err)
 	}
 	defer func() {
 		if err != nil {
 			_ = l.Close()
 		}
 	}()
-	// busy_timeout comes first: the pragmas behind it may find the file busy.
-	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()}).String() +
-		fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(wal)&_pragma=synchronous(full)", busyTimeout.Milliseconds())
-	if l.writer, err = sql.Open("sqlite", dsn+"&_txlock=immediate"); err != nil {
-		return nil, l.broken("open", err)
-	}
-	l.writer.SetMaxOpenConns(1)
-	if l.reader, err = sql.Open("sqlite", dsn+"&_pragma=query_only(1)"); err != nil {
-		return nil, l.broken("open", err)
-	}
-	l.reader.SetMaxOpenConns(4)
 	if err := l.migrate(ctx); err != nil {
 		return nil, err
 	}
-	err = errors.Join(l.writes.prepare(ctx, l.writer), l.reads.prepare(ctx, l.reader))
+	err = errors.Join(
+		l.writer.open(ctx, l.dsn("_pragma=synchronous(full)"), "BEGIN IMMEDIATE"),
+		l.reader.open(ctx, l.dsn("_pragma=query_only(1)"), "BEGIN"))
 	if err != nil {
-		return nil, l.broken("prepare", err)
+		return nil, l.broken("open", err)
 	}
 	return l, nil
 }
 
+// dsn names the file; any path may be written in it.
+func (l *Ledger) dsn(pragma string) string {
+	file := &url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(l.path)}).EscapedPath()}
+	return fmt.Sprintf("%s?_pragma=busy_timeout(%d)&%s", file, busyTimeout.Milliseconds(), pragma)
+}
+
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error {
-	var errs []error
-	for _, db := range []*sql.DB{l.reader, l.writer} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(append(errs, l.queue.lock.Close())...)
+	return errors.Join(l.reader.close(), l.writer.close(), l.queue.close())
 }
 
 // touch makes the file, so that it is private from the start.
@@ -106,22 +97,31 @@ func touch(path string) error {
 	return f.Close()
 }
 
+// migrate makes the tables in a file that is still empty.
 func (l *Ledger) migrate(ctx context.Context) error {
-	have, err := l.version(ctx, l.reader)
-	if err != nil || have == version {
+	db, err := sql.Open("sqlite", l.dsn("_txlock=immediate"))
+	if err != nil {
+		return l.broken("open", err)
+	}
+	defer func() { _ = db.Close() }()
+	if have, err := l.version(ctx, db); err != nil || have == version {
 		return err
 	}
 	leave, err := l.queue.enter(ctx)
 	if err != nil {
-		return l.broken("lock", err)
+		return l.broken("wait for", err)
 	}
 	defer leave()
-	tx, err := l.writer.BeginTx(ctx, nil)
+	// The mode is the file's from then on. It cannot be changed within a transaction.
+	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = wal"); err != nil {
+		return l.broken("create the tables of", err)
+	}
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return l.broken("open", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if have, err = l.version(ctx, tx); err != nil || have == version {
+	if have, err := l.version(ctx, tx); err != nil || have == version {
 		return err // another process was first
 	}
 	head := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, version)
@@ -137,7 +137,8 @@ func (l *Ledger) migrate(ctx context.Context) error {
 // version is 0 for a file that is still empty.
 func (l *Ledger) version(ctx context.Context, db interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
-}) (int, error) {
+},
+) (int, error) {
 	var app, have, tables int
 	err := db.QueryRowContext(ctx, `SELECT
 		(SELECT application_id FROM pragma_application_id),

@@ -2,51 +2,104 @@ package sqliteledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
-
-	"github.com/gofrs/flock"
+	"os"
+	"time"
 )
 
 // queue lets one writer in at a time: first of this process, then of all processes on the file.
+//
+// Between processes it is a file lock, which the operating system takes back from a process that
+// dies. That alone would be unfair: a writer that leaves and comes back takes the lock again before
+// the one that the kernel has just woken is running. So those who wait say so, by a shared lock on a
+// second file, and a writer that has just left lets them go first.
 type queue struct {
-	lock *flock.Flock
-	turn chan struct{} // of capacity 1: who put in a token may wait for the file
+	turn    chan struct{} // of capacity 1: who put in a token may go for the lock
+	lock    *os.File
+	waiting *os.File
+	left    time.Time // when this process last gave the lock back
 }
 
-// enter waits for its turn, at most busyTimeout. The operating system hands the lock on, and takes
-// it back from a process that dies.
+const (
+	justLeft = time.Millisecond       // coming back within this is pushing in
+	polite   = 100 * time.Microsecond // enough for a woken process to run
+)
+
+// openQueue opens the two lock files beside path.
+func openQueue(path string) (*queue, error) {
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := os.OpenFile(path+".waiting", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &queue{turn: make(chan struct{}, 1), lock: lock, waiting: waiting}, nil
+}
+
+func (q *queue) close() error { return errors.Join(q.lock.Close(), q.waiting.Close()) }
+
+// enter waits for its turn, at most busyTimeout.
 func (q *queue) enter(ctx context.Context) (leave func(), err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, fmt.Errorf("another process has held %s for %v", q.lock.Path(), busyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, fmt.Errorf("another process has held %s for %v", q.lock.Name(), busyTimeout))
 	defer cancel()
 	select {
 	case q.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	leave = func() {
-		_ = q.lock.Unlock()
-		<-q.turn
+	if time.Since(q.left) < justLeft && q.othersWait() {
+		time.Sleep(polite)
 	}
-	if ok, err := q.lock.TryLock(); ok && err == nil {
-		return leave, nil
+	if ok, err := tryLock(q.lock); err != nil || ok {
+		if err != nil {
+			<-q.turn
+			return nil, err
+		}
+		return q.leave, nil
 	}
 	got := make(chan error, 1)
-	go func() { got <- q.lock.Lock() }()
+	go func() { got <- q.stand() }()
 	select {
 	case err := <-got:
 		if err != nil {
 			<-q.turn
 			return nil, err
 		}
-		return leave, nil
+		return q.leave, nil
 	case <-ctx.Done():
 		go func() { // the lock may still come: hand it on
 			if <-got == nil {
-				leave()
+				q.leave()
 			} else {
 				<-q.turn
 			}
 		}()
 		return nil, context.Cause(ctx)
 	}
+}
+
+// stand waits for the lock, and says so to the others.
+func (q *queue) stand() error {
+	if err := lockShared(q.waiting); err != nil {
+		return err
+	}
+	return errors.Join(lock(q.lock), unlock(q.waiting))
+}
+
+// othersWait reports whether a process stands in the queue. This one does not: it has the turn.
+func (q *queue) othersWait() bool {
+	free, err := tryLock(q.waiting)
+	if free {
+		_ = unlock(q.waiting)
+	}
+	return err == nil && !free
+}
+
+func (q *queue) leave() {
+	_ = unlock(q.lock)
+	q.left = time.Now()
+	<-q.turn
 }
