@@ -46,8 +46,9 @@ fmt: .tools/golangci-lint ## Format the code as make lint wants it
 fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 	@FUZZTIME="$(FUZZTIME)" sh tools/fuzz.sh
 
-bench: ## Run the benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## Run the benchmarks, and measure the ledgers against their peers into bench/RESULTS.md
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && cd bench && $(GO) run ./ledgers -write
 
 # What the tests named TestBoundary log, without go test's own marks.
 boundary: ## Show that no burst at the edge of a window gets more than its limit

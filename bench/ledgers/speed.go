@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// callsPerBatch is short enough for the contenders to see the same machine.
+const callsPerBatch = 200
+
+// contender is one kind of call, measured in batches.
+type contender struct {
+	name   string
+	state  snapshot // what the server holds when a batch begins
+	calls  int
+	before func()                          // a batch
+	call   func(ctx context.Context) error // that ends in anything but what is expected is an error
+	usec   func(map[string]stat) float64
+}
+
+// speed compares what one call costs the server.
+func speed(ctx context.Context, s *server, ours quota.Ledger, batches int, r *report) error {
+	all, err := contenders(ctx, s, ours)
+	if err != nil {
+		return err
+	}
+	t := times{}
+	for range batches {
+		for _, i := range rand.Perm(len(all)) { //nolint:gosec // nobody always follows the same one
+			c := all[i]
+			us, err := batch(ctx, s, c)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			t[c.name] = append(t[c.name], us)
+		}
+	}
+	r.section("Redis: the server's own time per call", fmt.Sprintf(
+		"`INFO commandstats` of what the client sends, reset before each batch; %d batches of %d calls (fewer where one call is long), "+
+			"contenders interleaved. Median, and the median of the ratios batch by batch. Ours with two windows (24 h and the provider's day), "+
+			"ceiling, grace and who spent it, without the numbers and generations that guard against loss; the peers with one window. throttled sends two commands, then a script: their sum.", batches, callsPerBatch))
+	var rows [][]string
+	for _, c := range all {
+		rows = append(rows, []string{c.name, fmt.Sprintf("%.1f", median(t[c.name])), ratio(t.over(c.name, rateName()))})
+	}
+	r.table([]string{"call", "µs", "x redis_rate"}, rows)
+	speedGoals(t, r)
+	return flush(ctx, s.client)
+}
+
+// batch is the mean time of one call, in microseconds.
+func batch(ctx context.Context, s *server, c contender) (float64, error) {
+	if err := s.restore(ctx, c.state); err != nil {
+		return 0, err
+	}
+	if c.before != nil {
+		c.before()
+	}
+	if err := c.call(ctx); err != nil { // loads the script, makes the keys
+		return 0, err
+	}
+	if err := s.client.ConfigResetStat(ctx).Err(); err != nil {
+		return 0, err
+	}
+	for range c.calls {
+		if err := c.call(ctx); err != nil {
+			return 0, err
+		}
+	}
+	stats, err := s.stats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return c.usec(stats) / float64(c.calls), nil
+}
+
+// The names that goals are computed from.
+const (
+	empty     = "`return 1`"
+	cost1     = "ours, cost 1"
+	cost100   = "ours, cost 100"
+	costMost  = "ours, cost 10,000"
+	threePool = "ours, three pools"
+	used      = "ours, 10,000 used over 24 h"
+	usedNow   = "ours, 10,000 used just now"
+
+	usedBefore = ", 10,000 used"
+)
+
+var (
+	classic100 = classic.label() + ", cost 100"
+	looped100  = looped.label() + ", cost 100"
+	refused    = []string{
+		"ours, refused, cost 1",
+		"ours, refused, cost 100",
+		"ours, refused, cost 100, after uneven costs",
+		"ours, refused by both windows, cost 1",
+	}
+	refusedPosted = "ours, refused, cost 1, nothing taken since a post"
+)
+
+func rateName() string { return redisRate.label() + ", cost 1" }
+
+func contenders(ctx context.Context, s *server, ours quota.Ledger) ([]contender, error) {
+	nothing := redis.NewScript("return 1")
+	all := []contender{{name: empty, calls: callsPerBatch, usec: scriptTime, call: func(ctx context.Context) error {
+		return nothing.Run(ctx, s.client, []string{"k"}).Err()
+	}}}
+	for _, p := range []struct {
+		peer
+		cost  int64
+		calls int
+		used  int // calls of that cost before
+	}{
+		{redisRate, 1, callsPerBatch, 0},
+		{redisRate, 100, callsPerBatch, 0},
+		{throttle, 1, callsPerBatch, 0},
+		{ulule, 1, callsPerBatch, 0},
+		{classic, 1, callsPerBatch, 0},
+		{classic, 100, callsPerBatch / 4, 0},
+		{classic, 100, callsPerBatch / 4, 100},
+		{looped, 100, callsPerBatch / 4, 0},
+	} {
+		t, err := p.open(s.client, limit{plenty, day})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		c := contender{name: fmt.Sprintf("%s, cost %d", p.label(), p.cost), calls: p.calls, usec: p.usec,
+			call: expect(true, func(ctx context.Context) (bool, error) { return t(ctx, "a", p.cost) })}
+		if p.used > 0 {
+			c.name += usedBefore
+		}
+		if err := flush(ctx, s.client); err != nil {
+			return nil, err
+		}
+		for range p.used {
+			if err := c.call(ctx); err != nil {
+				return nil, fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+		if c.state, err = s.snapshot(ctx); err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	mine, err := ourContenders(ctx, s, ours)
+	return append(all, mine...), err
+}
+
+// ourContenders' accounts are filled by posts and then, but for one, a take: a post forgets what a
+// take notes down for the next search.
+func ourContenders(ctx context.Context, s *server, ours quota.Ledger) ([]contender, error) {
+	const longest = day - 10*time.Minute // so that nothing leaves the window while it is measured
+	fill := func(n int, from time.Duration, cost func(int) int64, taken bool) snapshotter {
+		return func(ctx context.Context) (snapshot, error) {
+			if err := flush(ctx, s.client); err != nil {
+				return nil, err
+			}
+			if err := post(ctx, ours, "a", n, from, 0, cost); err != nil {
+				return nil, err
+			}
+			if taken {
+				if _, err := ours.Take(ctx, ask("a", 1, plenty, "units")); err != nil {
+					return nil, err
+				}
+			}
+			return s.snapshot(ctx)
+		}
+	}
+	nothing := func(context.Context) (snapshot, error) { return nil, nil }
+	spread, justNow := fill(most-1, longest, one, true), fill(most-1, time.Second, one, true)
+	uneven := fill(5049, longest, func(i int) int64 { // 5,000 of 1, 49 of 100, then one of 1 is taken
+		if i < 5000 {
+			return 1
+		}
+		return 100
+	}, true)
+	var all []contender
+	for _, c := range []struct {
+		name    string
+		state   snapshotter
+		cost    int64
+		units   int64
+		pools   []string
+		allowed bool
+	}{
+		{cost1, nothing, 1, plenty, []string{"units"}, true},
+		{cost100, nothing, 100, plenty, []string{"units"}, true},
+		{costMost, nothing, most, plenty, []string{"units"}, true},
+		{threePool, nothing, 1, plenty, []string{"units", "search", "other"}, true},
+		{used, spread, 1, plenty, []string{"units"}, true},
+		{usedNow, justNow, 1, plenty, []string{"units"}, true},
+		{refused[0], spread, 1, most, []string{"units"}, false},
+		{refused[1], spread, 100, most, []string{"units"}, false},
+		{refused[2], uneven, 100, 9901, []string{"units"}, false},
+		{refused[3], justNow, 1, most, []string{"units"}, false},
+		{refusedPosted, fill(most, longest, one, false), 1, most, []string{"units"}, false},
+	} {
+		state, err := c.state(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
+		var a quota.Ask
+		all = append(all, contender{name: c.name, state: state, calls: callsPerBatch, usec: scriptTime,
+			before: func() { a = ask("a", c.cost, c.units, c.pools...) },
+			call: expect(c.allowed, func(ctx context.Context) (bool, error) {
+				d, err := ours.Take(ctx, a)
+				return d.Allowed, err
+			})})
+	}
+	return all, nil
+}
+
+// snapshotter makes the state that a batch begins with.
+type snapshotter func(context.Context) (snapshot, error)
+
+func expect(want bool, call func(context.Context) (bool, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		got, err := call(ctx)
+		if err == nil && got != want {
+			err = fmt.Errorf("allowed is %t", got)
+		}
+		return err
+	}
+}
+
+func speedGoals(t times, r *report) {
+	rate := rateName()
+	worst := max(t.over(cost1, rate), t.over(cost100, rate), t.over(costMost, rate))
+	r.goal("a take at any cost from 1 to the limit", "<= 1.5 x redis_rate", ratio(worst)+" (the worst of three costs)", worst <= 1.5)
+	for _, how := range []string{classic100, looped100} {
+		unit := t.over(how, cost100)
+		r.goal("cost 100 against "+strings.TrimSuffix(how, ", cost 100"), ">= 12 x less", ratio(unit)+" less", unit >= 12)
+	}
+	three := t.over(threePool, cost1)
+	r.goal("three pools", "<= 2 x one pool", ratio(three), three <= 2)
+	full := max(t.over(used, cost1), t.over(usedNow, cost1))
+	r.goal("a take with 10,000 used", "<= 1.1 x none used", ratio(full)+" (the worse of two)", full <= 1.1)
+	refusal := 0.0
+	for _, name := range refused {
+		refusal = max(refusal, t.over(name, rate))
+	}
+	r.goal("a refusal", "<= 2 x redis_rate", ratio(refusal)+" (the worst of four)", refusal <= 2)
+	posted := t.over(refusedPosted, rate)
+	r.goal("a refusal, nothing taken since a post", "<= 2 x redis_rate", ratio(posted), posted <= 2)
+}
+
+// times are the batches by contender, in the same order.
+type times map[string][]float64
+
+// over is the median of the ratios of two contenders, batch by batch: what slows the whole machine
+// slows both.
+func (t times) over(a, b string) float64 {
+	ratios := make([]float64, len(t[a]))
+	for i := range ratios {
+		ratios[i] = t[a][i] / t[b][i]
+	}
+	return median(ratios)
+}
+
+func median(v []float64) float64 {
+	sorted := slices.Sorted(slices.Values(v))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+func ratio(x float64) string { return fmt.Sprintf("%.2f x", x) }
