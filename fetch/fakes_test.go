@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -28,6 +29,7 @@ type table struct {
 	stale  [][]string
 	swept  int
 	fenced bool // as if another run had taken every slot over
+	full   int  // the number of the page that finds the disk full
 }
 
 func (t *table) AddDue(_ context.Context, slots []ingest.Slot) error {
@@ -86,6 +88,10 @@ func (t *table) write(slot ingest.Slot) error {
 func (t *table) SavePage(_ context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if slot.Pages == t.full {
+		t.full = 0
+		return slot, errors.New("the disk is full")
+	}
 	if slot.Pages == 1 {
 		delete(t.pages, slot.SlotKey)
 	}

@@ -66,13 +66,15 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 	return p.release(ctx, context.Cause(ctx))
 }
 
-// save keeps a page, whatever has become of ctx: it is paid for.
+// save keeps a page, whatever has become of ctx: it is paid for. A page that cannot be kept leaves the
+// slot where it was, so that the next run asks for it again.
 func (p *pass) save(ctx context.Context, page ingest.Page) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
 	defer cancel()
-	p.slot.Pages++
-	p.slot.Token, p.slot.TokenAt, p.slot.FetchedAt = page.Next, p.Now(), p.Now()
-	slot, err := p.work.save(ctx, p.slot, page)
+	next := p.slot
+	next.Pages++
+	next.Token, next.TokenAt, next.FetchedAt = page.Next, p.Now(), p.Now()
+	slot, err := p.work.save(ctx, next, page)
 	if err != nil {
 		return fmt.Errorf("save a page of %s %s: %w", p.slot.Job, p.slot.Key, err)
 	}

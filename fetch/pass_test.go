@@ -234,6 +234,20 @@ func TestAFencedPassChangesNothing(t *testing.T) {
 	}
 }
 
+func TestAPageThatCannotBeSavedIsAskedForAgain(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	b.table.full = 3
+	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	if err == nil || states(worked) != "US due 2; " {
+		t.Fatalf("%s %v, want the run to end with the slot at page 2", states(worked), err)
+	}
+	b.upstream.calls = nil
+	worked, err = b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	if err != nil || states(worked) != "US done 4; " || worked[0].Videos != 4 || strings.Join(b.upstream.calls, " ") != "US-3 US-4" {
+		t.Errorf("%s %v, %d videos, calls %v", states(worked), err, worked[0].Videos, b.upstream.calls)
+	}
+}
+
 func TestALedgerThatIsDownEndsTheRunAndKeepsTheSlot(t *testing.T) {
 	b := newBench(t, 1000, "US", "GB")
 	b.ledger.Now = func() time.Time { return b.now }

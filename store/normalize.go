@@ -94,16 +94,16 @@ func kindOf(r rune) kind {
 
 // fold removes the differences that a search should not see.
 func fold(text string) string {
-	text = norm.NFKC.String(strings.Map(clear, text))
+	text = norm.NFKC.String(strings.Map(strip, text))
 	// Case after compatibility: some letters, such as 𝗛, have no lower case of their own.
 	text = cases.Fold().String(text)
 	text = norm.NFKD.String(text)
-	text = letters.Replace(strings.Map(clear, strings.Map(unaccent, text)))
+	text = letters.Replace(strings.Map(strip, strings.Map(unaccent, text)))
 	return norm.NFC.String(text)
 }
 
-// clear drops what has no shape of its own, and parts words at signs that NFKC would spell out.
-func clear(r rune) rune {
+// strip drops what has no shape of its own, and parts words at signs that NFKC would spell out.
+func strip(r rune) rune {
 	switch {
 	case r == '™', r == '℠', r == '©', r == '®', r == 0x200B: // the last is a space of no width
 		return ' '

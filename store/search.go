@@ -64,7 +64,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	query, args := q.sql(expr)
 	err := s.view(ctx, "search", func(tx *sql.Tx) error {
-		err := each(ctx, tx, func(rows *sql.Rows) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
 			var h Hit
 			var id int64
 			var candidates int
@@ -80,7 +80,6 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 			r.Items = append(r.Items, h)
 			return err
 		}, query, args...)
-		return err
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("search for %q: %w", q.Text, err)
@@ -97,10 +96,11 @@ const (
 )
 
 // searchHead stands before the filters, searchTail behind them, then comes the order, then searchRows
-// and the order again. The inner part
-// walks the matches of the index from the newest on, drops what the filters exclude and stops at the
-// cap, so that bm25 is computed for no more than that; a match in the title weighs more than one in
-// the channel, and that more than one in the tags.
+// and the order again. found walks the matches of the index from the newest on, drops what the filters
+// exclude and stops at the cap, so that bm25 is computed for no more than that; a match in the title
+// weighs more than one in the channel, and that more than one in the tags. best is what is returned.
+//
+//	?1 region or ''   ?2 topRanks   ?3 FTS5 query   ?4 cap + 1   ?5 topLift   ?6 limit   ?7... filters
 const (
 	searchHead = `
 WITH newest AS (

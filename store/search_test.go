@@ -239,7 +239,7 @@ func TestTheCapKeepsTheNewestAndSaysSo(t *testing.T) {
 
 func TestTheLongestWordOfARealTitleFindsItsVideo(t *testing.T) {
 	s, _ := newStore(t)
-	at := time.Date(2026, 2, 5, 0, 0, 0, 0, time.UTC)
+	at := time.Date(2026, 2, 11, 0, 0, 0, 0, time.UTC)
 	days := map[string]map[string][]ingest.Video{}
 	for _, region := range realRegions {
 		days[region] = realCharts(t, region)

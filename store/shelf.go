@@ -18,7 +18,7 @@ type shelf struct {
 	tx *sql.Tx
 	at int64 // when they were fetched, in milliseconds
 
-	find, add, change, recount *sql.Stmt
+	find, add, change, recount, indexText, findChannel, addChannel *sql.Stmt
 }
 
 const (
@@ -37,6 +37,11 @@ const (
 		    duration_s = ?8, live = ?9, category = ?10, language = ?11, thumbnail = ?12
 		WHERE video_id = ?1`
 
+	indexVideo = `INSERT OR REPLACE INTO video_text (rowid, title, channel, tags) VALUES (?, ?, ?, ?)`
+
+	findChannel = `SELECT id, title FROM channels WHERE channel_id = ?`
+	addChannel  = `INSERT INTO channels (channel_id, title) VALUES (?, ?) RETURNING id`
+
 	changeVideo = `UPDATE videos SET text_hash = ?2, channel = ?3, title = ?4, tags = ?5 WHERE id = ?1`
 )
 
@@ -45,9 +50,10 @@ func newShelf(ctx context.Context, tx *sql.Tx, at time.Time) (*shelf, error) {
 	s := &shelf{tx: tx, at: at.UnixMilli()}
 	for stmt, query := range map[**sql.Stmt]string{
 		&s.find: findVideo, &s.add: addVideo, &s.change: changeVideo, &s.recount: recountVideo,
+		&s.indexText: indexVideo, &s.findChannel: findChannel, &s.addChannel: addChannel,
 	} {
 		var err error
-		if *stmt, err = tx.PrepareContext(ctx, query); err != nil {
+		if *stmt, err = tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closed by the end of tx
 			return nil, err
 		}
 	}
@@ -100,8 +106,7 @@ func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, e
 
 // index writes the video's text into the index.
 func (s *shelf) index(ctx context.Context, id int64, v ingest.Video) error {
-	_, err := s.tx.ExecContext(ctx, `INSERT OR REPLACE INTO video_text (rowid, title, channel, tags) VALUES (?, ?, ?, ?)`,
-		id, Normalize(v.Title), Normalize(v.Channel), Normalize(strings.Join(v.Tags, "\n")))
+	_, err := s.indexText.ExecContext(ctx, id, Normalize(v.Title), Normalize(v.Channel), Normalize(strings.Join(v.Tags, "\n")))
 	return err
 }
 
@@ -113,10 +118,9 @@ func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, err
 		return sql.NullInt64{}, nil
 	}
 	var title string
-	err := s.tx.QueryRowContext(ctx, `SELECT id, title FROM channels WHERE channel_id = ?`, v.ChannelID).Scan(&id.Int64, &title)
+	err := s.findChannel.QueryRowContext(ctx, v.ChannelID).Scan(&id.Int64, &title)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = s.tx.QueryRowContext(ctx, `INSERT INTO channels (channel_id, title) VALUES (?, ?) RETURNING id`, v.ChannelID, v.Channel).
-			Scan(&id.Int64)
+		err = s.addChannel.QueryRowContext(ctx, v.ChannelID, v.Channel).Scan(&id.Int64)
 		return id, err
 	}
 	if err != nil || title == v.Channel {
@@ -179,7 +183,7 @@ func textHash(v ingest.Video) int64 {
 		_, _ = h.Write(length[:])
 		_, _ = h.Write([]byte(text))
 	}
-	return int64(h.Sum64()) //nolint:gosec // the bits are what counts; SQLite has signed integers only
+	return int64(h.Sum64()) // the bits are what counts; SQLite has signed integers only
 }
 
 // videoColumns are what scanVideo reads, of videos LEFT JOIN channels.

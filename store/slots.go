@@ -30,15 +30,12 @@ WITH given AS MATERIALIZED (
 )
 `
 
-// anyNew: is one of the given rows not there yet?
-const anyNew = given + `
-SELECT EXISTS (
-	SELECT 1 FROM given
-	WHERE NOT EXISTS (
-		SELECT 1 FROM series JOIN slots ON slots.series = series.id
-		WHERE series.job = given.job AND series.key = given.key AND slots.due_at = given.due_at
-	)
-)`
+// lacking: is one of the given rows, or the series of one, not there yet?
+const lacking = given + `
+SELECT coalesce(max(slots.id IS NULL), false), coalesce(max(series.id IS NULL), false)
+FROM given
+LEFT JOIN series ON series.job = given.job AND series.key = given.key
+LEFT JOIN slots ON slots.series = series.id AND slots.due_at = given.due_at`
 
 const addSeries = given + `
 INSERT INTO series (job, key)
@@ -50,18 +47,18 @@ INSERT INTO slots (series, due_at, kind, state, reason)
 SELECT series.id, due_at, kind, state, reason FROM given JOIN series USING (job, key) WHERE true
 ON CONFLICT DO NOTHING`
 
-// supersede ends what is older than the newest given due row of its series and waits for a run that
-// would be too late: due, or claimed with its lease over at ?2.
-const supersede = given + `
+// supersede ends what waits for a run that would come too late: a slot that is due, or claimed with its
+// lease over at ?1, while its series has a newer one. A missed slot is none that anybody will fetch.
+const supersede = `
 UPDATE slots
-SET state = 'skipped', lease = NULL,
-    reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer.due_at, 'unixepoch')
+SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer, 'unixepoch')
 FROM (
-	SELECT series.id AS series, max(due_at) AS due_at
-	FROM given JOIN series USING (job, key) WHERE state = 'due' GROUP BY series.id
-) AS newer
-WHERE slots.series = newer.series AND slots.due_at < newer.due_at
-  AND (slots.state = 'due' OR slots.state = 'claimed' AND slots.lease <= ?2)`
+	SELECT id AS old, (
+		SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' ORDER BY due_at DESC LIMIT 1
+	) AS newer
+	FROM slots WHERE state IN ('due', 'claimed') AND (state = 'due' OR lease <= ?1)
+)
+WHERE id = old AND due_at < newer`
 
 // AddDue implements fetch.Slots. It writes only when there is something to add.
 func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
@@ -73,17 +70,20 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 	if err != nil {
 		return fmt.Errorf("add slots: %w", err)
 	}
-	var missing bool
-	if err := s.read.QueryRowContext(ctx, anyNew, string(list)).Scan(&missing); err != nil || !missing {
+	var newSlots, newSeries bool
+	if err := s.read.QueryRowContext(ctx, lacking, string(list)).Scan(&newSlots, &newSeries); err != nil || !newSlots {
 		return s.explain(ctx, "look for slots", err)
 	}
 	return s.tx(ctx, "add slots", func(tx *sql.Tx) error {
-		for _, q := range []string{addSeries, addSlots} {
-			if _, err := tx.ExecContext(ctx, q, string(list)); err != nil {
+		if newSeries {
+			if _, err := tx.ExecContext(ctx, addSeries, string(list)); err != nil {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, supersede, string(list), s.now().UnixMilli())
+		if _, err := tx.ExecContext(ctx, addSlots, string(list)); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, supersede, s.now().UnixMilli())
 		return err
 	})
 }
@@ -128,15 +128,6 @@ ORDER BY (SELECT max(fetched_at) FROM slots AS saved WHERE saved.series = open.s
          due_at, job, key
 LIMIT 1`
 
-// abandon ends claims whose lease is over at ?1 and that a newer slot has superseded.
-const abandon = `
-UPDATE slots
-SET state = 'skipped', lease = NULL,
-    reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', (
-        SELECT max(due_at) FROM slots AS newer WHERE newer.series = slots.series), 'unixepoch')
-WHERE state IN ('due', 'claimed') AND state = 'claimed' AND lease <= ?1
-  AND EXISTS (SELECT 1 FROM slots AS newer WHERE newer.series = slots.series AND newer.due_at > slots.due_at)`
-
 // Claim implements fetch.Slots. With nothing to claim it only reads.
 func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
 	args, err := claimArgs(c)
@@ -152,11 +143,11 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 		return slot, false, s.explain(ctx, "look for a slot to claim", err)
 	}
 	err = s.tx(ctx, "claim a slot", func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, abandon, args[0]); err != nil {
+		if _, err := tx.ExecContext(ctx, supersede, args[0]); err != nil {
 			return err
 		}
 		err := tx.QueryRowContext(ctx, claimable, args...).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) { // another run was faster, or the claim was abandoned
+		if errors.Is(err, sql.ErrNoRows) { // another run was faster, or it was superseded
 			return nil
 		}
 		if err != nil {

@@ -114,6 +114,17 @@ func TestANewDueSlotSupersedesOlderOnes(t *testing.T) {
 	}
 }
 
+func TestASlotReleasedTooLateIsSuperseded(t *testing.T) {
+	s, _ := newStore(t)
+	addDue(t, s, due("US", noon))
+	old := claim(t, s, by("a", noon))
+	addDue(t, s, due("US", noon.Add(time.Hour)))
+	finish(t, s, claim(t, s, by("b", noon)), ingest.Done, "")
+	finish(t, s, old, ingest.Due, "interrupted")
+	claimNone(t, s, by("b", noon))
+	wantStates(t, s, "US 13:00 done", "US 12:00 skipped")
+}
+
 func TestNewestIsTheLatestDueTimeInAnyState(t *testing.T) {
 	s, _ := newStore(t)
 	addDue(t, s, due("US", noon), due("GB", noon))

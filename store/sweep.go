@@ -143,10 +143,10 @@ func sweepLibrary(ctx context.Context, tx *sql.Tx, cutoff time.Time) (placements
 
 // sweepChannels deletes channels whose videos have all gone.
 func (s *Store) sweepChannels(ctx context.Context) error {
-	var any bool
+	var found bool
 	const empty = ` FROM channels WHERE NOT EXISTS (SELECT 1 FROM videos WHERE channel = channels.id)`
-	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1`+empty+`)`).Scan(&any)
-	if err != nil || !any {
+	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1`+empty+`)`).Scan(&found)
+	if err != nil || !found {
 		return s.explain(ctx, "look for empty channels", err)
 	}
 	return s.tx(ctx, "delete empty channels", func(tx *sql.Tx) error {

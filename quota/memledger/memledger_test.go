@@ -12,7 +12,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	quotatest.Run(t, quotatest.Backend{
+	b := quotatest.Backend{
 		Name: "memledger",
 		Open: func(_ testing.TB, clock *quotatest.Clock) quotatest.Store {
 			l := &memledger.Ledger{Now: clock.Now}
@@ -27,5 +27,9 @@ func TestConformance(t *testing.T) {
 			quotatest.Evict:     "nobody else can reach its state",
 			quotatest.OwnClock:  "its clock is its caller's",
 		},
-	})
+	}
+	if quotatest.Raced {
+		b.Keys = 10_000
+	}
+	quotatest.Run(t, b)
 }

@@ -65,6 +65,9 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 					continue // rapid would keep a file of every failure
 				}
 				named := strings.HasPrefix(c.String(), b.caught)
+				if !named && quotatest.Raced {
+					continue // what else catches it is good to know, once
+				}
 				if store := b.open(quotatest.NewClock(time.Now())); !named && !able(c.Needs, store) {
 					continue
 				}

@@ -107,7 +107,7 @@ func stall(r *rig) {
 	if entries == 0 {
 		entries = 10_000
 	}
-	if raced {
+	if Raced {
 		most *= 10 // the race detector's own price
 	}
 	var took time.Duration

@@ -2,4 +2,6 @@
 
 package quotatest
 
-const raced = false
+// Raced says whether the race detector is on, which takes its time: what is timed may take longer,
+// and a backend may do less of what it does often.
+const Raced = false

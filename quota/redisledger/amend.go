@@ -179,7 +179,7 @@ func readWho(field string) (quota.Who, error) {
 		if size <= 0 || n > uint64(len(rest)-size) {
 			return quota.Who{}, fmt.Errorf("field %q is not a spender", field)
 		}
-		words[i], rest = rest[size:size+int(n)], rest[size+int(n):] //nolint:gosec // at most len(rest)
+		words[i], rest = rest[size:size+int(n)], rest[size+int(n):]
 	}
 	return quota.Who{Purpose: quota.Purpose(words[0]), Region: words[1], Method: rest}, nil
 }

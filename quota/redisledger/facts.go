@@ -97,7 +97,7 @@ func (r *reader) next() int64 {
 		r.err = errors.New("an answer with a number that is not exact")
 		return 0
 	}
-	return int64(v) //nolint:gosec // at most 2^53
+	return int64(v)
 }
 
 // done is an error when a value was missing or is left over.

@@ -92,7 +92,7 @@ func TestAnswersAsTheLedgerInMemory(t *testing.T) {
 		}
 		a := randomAsk(r, account, c.now, zone)
 		a.Precision = precision
-		what := ""
+		var what string
 		var want, got any
 		switch n := r.IntN(100); {
 		case n < 80 || len(taken) == 0:

@@ -20,7 +20,7 @@ type script struct{ source, sha string }
 type scripts struct{ take, refund, post, drain, spent script }
 
 func newScripts(change func(string) string) scripts {
-	make := func(files ...string) script {
+	join := func(files ...string) script {
 		var source strings.Builder
 		source.WriteString("#!lua\n")
 		for _, f := range files {
@@ -35,11 +35,11 @@ func newScripts(change func(string) string) scripts {
 		return script{s, hex.EncodeToString(sum[:])}
 	}
 	return scripts{
-		take:   make("common", "take"),
-		refund: make("common", "tail", "refund"),
-		post:   make("common", "tail", "post"),
-		drain:  make("common", "tail", "drain"),
-		spent:  make("common", "tail", "spent"),
+		take:   join("common", "take"),
+		refund: join("common", "tail", "refund"),
+		post:   join("common", "tail", "post"),
+		drain:  join("common", "tail", "drain"),
+		spent:  join("common", "tail", "spent"),
 	}
 }
 

@@ -45,14 +45,15 @@ func redisServer(t testing.TB, settings ...string) *server {
 	return s
 }
 
-// start runs a program of Redis in a directory of its own. Without it the test is skipped.
+// start runs a redis-server in a directory of its own, or, as "redis-sentinel", the same program as a
+// sentinel. Without it the test is skipped.
 func start(t testing.TB, program string, port int, settings ...string) *os.Process {
 	t.Helper()
 	path := os.Getenv("REDIS_SERVER")
-	if program != "redis-server" || path == "" {
+	if path == "" {
 		var err error
-		if path, err = exec.LookPath(program); err != nil {
-			t.Skipf("%s absent: install it, or set REDIS_SERVER to a redis-server: %v", program, err)
+		if path, err = exec.LookPath("redis-server"); err != nil {
+			t.Skipf("redis-server absent: install it, or set REDIS_SERVER: %v", err)
 		}
 	}
 	dir := t.TempDir()
@@ -62,7 +63,7 @@ func start(t testing.TB, program string, port int, settings ...string) *os.Proce
 		if err := os.WriteFile(config, []byte(strings.Join(settings, "\n")+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		args = []string{config, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", dir}
+		args = []string{config, "--sentinel", "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", dir}
 	}
 	cmd := exec.Command(path, args...)
 	log := &strings.Builder{}

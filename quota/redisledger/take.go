@@ -141,7 +141,7 @@ func offset(precision time.Duration) int64 {
 func put7(b []byte, values ...int64) []byte {
 	for _, v := range values {
 		var eight [8]byte
-		binary.BigEndian.PutUint64(eight[:], uint64(v)) //nolint:gosec // never negative
+		binary.BigEndian.PutUint64(eight[:], uint64(v))
 		b = append(b, eight[1:]...)
 	}
 	return b

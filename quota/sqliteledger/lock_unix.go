@@ -28,7 +28,7 @@ func unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
 
 func flock(f *os.File, how int) error {
 	for {
-		err := syscall.Flock(int(f.Fd()), how) //nolint:gosec // a descriptor is a small number
+		err := syscall.Flock(int(f.Fd()), how)
 		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}

@@ -3,6 +3,7 @@ package sqliteledger_test
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"path/filepath"
 	"testing"
 
@@ -17,24 +18,27 @@ func TestMain(m *testing.M) {
 	quotatest.Worker(func(ctx context.Context, address string) (quota.Ledger, error) {
 		return sqliteledger.Open(ctx, address)
 	})
+	if quotatest.Raced {
+		_ = flag.Set("rapid.checks", "20") // the tests without the detector make the hundred
+	}
 	goleak.VerifyTestMain(m)
 }
 
-func TestConformance(t *testing.T) { quotatest.Run(t, backend()) }
-
-// backend is the suite's; what it does ten thousand times it does less often here, where every charge
-// is written to disk.
-func backend() quotatest.Backend {
-	return quotatest.Backend{
+func TestConformance(t *testing.T) {
+	b := quotatest.Backend{
 		Name: "sqliteledger",
 		Open: openStore,
-		Keys: 2000,
+		Keys: 2000, // every charge is written to disk: a hundred thousand take a minute
 		Without: map[quotatest.Capability]string{
 			quotatest.LoseReply: "no reply is ever on its way",
 			quotatest.Evict:     "its file is either there or not",
 			quotatest.OwnClock:  "its clock is its caller's",
 		},
 	}
+	if quotatest.Raced {
+		b.Steps, b.Keys, b.Entries = 2000, 300, 1000
+	}
+	quotatest.Run(t, b)
 }
 
 func openStore(t testing.TB, clock *quotatest.Clock) quotatest.Store {

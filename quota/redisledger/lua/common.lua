@@ -24,7 +24,7 @@ local POOL = '>I7I6I7I6I7I7I7I6I7I7I7I6I7I7I7'
 local POOL_SIZE = 101
 -- The columns of POOL. EXPIRES is when the log's key expires. A HINT is what a window's search found
 -- last: a position, the time of the entry before it, its own time (0: no hint) and its sum.
-local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES, DRAINED, DRAINED_AT, HINT, HINT_SIZE, HINTS, COLUMNS, AMOUNT =
+local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES, DRAINED, DRAINED_USED, HINT, HINT_SIZE, HINTS, COLUMNS, AMOUNT =
 	1, 2, 3, 4, 5, 6, 7, 8, 4, 2, 15, 16
 
 local EXACT = 9007199254740992 -- integers up to here are exact

@@ -14,7 +14,7 @@ local q = pool(key, state[1], state[2], now)
 if not state[2] and drained == 0 then
 	return 1
 end
-q[DRAINED], q[DRAINED_AT] = drained, tonumber(ARGV[2])
+q[DRAINED], q[DRAINED_USED] = drained, tonumber(ARGV[2])
 local horizon = math.max(kept, tonumber(ARGV[3]))
 local until_ = math.max(now + horizon, drained) + KEEP
 local renew = until_ > expires

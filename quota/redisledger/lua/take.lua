@@ -80,7 +80,7 @@ for i = 1, pools do
 			allowed = false
 		end
 	end
-	out[o + 1], out[o + 2], out[o + 3], out[o + 4] = total, q[DRAINED], q[DRAINED_AT], 0
+	out[o + 1], out[o + 2], out[o + 3], out[o + 4] = total, q[DRAINED], q[DRAINED_USED], 0
 	o = o + 4
 	local h = HINT
 	for b = 1, bounds do
