@@ -10,10 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-const (
-	finishWithin = 2 * time.Second  // for what must be written although the run is ending
-	resumeWithin = 10 * time.Minute // a page token older than this belongs to another chart
-)
+// resumeWithin is how old a page token may be: an older one belongs to another chart.
+const resumeWithin = 10 * time.Minute
 
 // work is what a kind of job asks for, page by page.
 type work interface {
@@ -69,7 +67,7 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 // save keeps a page, whatever has become of ctx: it is paid for. A page that cannot be kept leaves the
 // slot where it was, so that the next run asks for it again.
 func (p *pass) save(ctx context.Context, page ingest.Page) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
+	ctx, cancel := outlive(ctx, writeWithin)
 	defer cancel()
 	next := p.slot
 	next.Pages++

@@ -131,7 +131,7 @@ func (r *Reconciler) work(ctx context.Context, slot ingest.Slot, w Wish, purpose
 // finish records how a slot ended, whatever has become of ctx: a reason that is lost is a tick lost.
 func (r *Reconciler) finish(ctx context.Context, slot ingest.Slot, state ingest.State, reason string, cause error) (ingest.Slot, error) {
 	slot.State, slot.Reason = state, reason
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
+	ctx, cancel := outlive(ctx, writeWithin)
 	defer cancel()
 	if err := r.Slots.Finish(ctx, slot); err != nil {
 		return slot, errors.Join(cause, fmt.Errorf("finish the slot of %s %s: %w", slot.Job, slot.Key, err))

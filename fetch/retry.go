@@ -16,7 +16,6 @@ const (
 	tries      = 4                // of one page, each with a take of its own
 	longest    = 10 * time.Second // wait between two tries
 	sendWithin = 30 * time.Second // from a take to its call; later it is given back and taken anew
-	callWithin = 2 * time.Second  // for the call in flight when the run is ending
 )
 
 // fetch brings one page. Every try is a take: an upstream may charge for what it fails. It returns
@@ -82,7 +81,7 @@ func (p *pass) take(ctx context.Context, call Call) (quota.Decision, error) {
 // refund gives back a call that never left. Where that fails the ledger counts too much, which is
 // safe.
 func (p *pass) refund(ctx context.Context, d quota.Decision) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
+	ctx, cancel := outlive(ctx, writeWithin)
 	defer cancel()
 	if err := p.Quota.Refund(ctx, d); err == nil {
 		p.slot.Units -= dearest(d)
@@ -90,7 +89,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 }
 
 func (p *pass) drain(ctx context.Context, d quota.Decision, e *Error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishWithin)
+	ctx, cancel := outlive(ctx, writeWithin)
 	defer cancel()
 	if err := p.Quota.Drain(ctx, d, e.Pool); err != nil {
 		return fmt.Errorf("note that the pool is spent: %w", err)
@@ -114,13 +113,9 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 
 // do sends the call. When the run is ending it may still finish, for a moment: it is paid for.
 func do(ctx context.Context, call Call) (ingest.Page, error) {
-	callCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(callWithin, func() { cancel(context.Cause(ctx)) })
-	})
-	defer stop()
-	return call.Do(callCtx)
+	ctx, cancel := outlive(ctx, callWithin)
+	defer cancel()
+	return call.Do(ctx)
 }
 
 // asError is err as an *Error: an adapter that could not tell what an answer means has failed.

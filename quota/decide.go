@@ -1,6 +1,9 @@
 package quota
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Log is one pool's entries as Decide reads them: times in microseconds since 1970, amounts
 // cumulative, so that what a window has used is one subtraction and one log answers every window.
@@ -114,6 +117,9 @@ func decideWindow(a Ask, amount int64, b Bound, now time.Time, log Log) (WindowS
 		return state, time.Time{}, err
 	}
 	state.Used = total - gone
+	if state.Used < 0 {
+		return state, time.Time{}, fmt.Errorf("%w: window %s has %d used", ErrCorrupt, b.Window.Name, state.Used)
+	}
 	if state.Used > 0 {
 		state.FreesAt = FromMicros(oldest).Add(reach)
 	}
@@ -135,6 +141,9 @@ func decideDay(a Ask, amount int64, state WindowState, now time.Time, log Log) (
 		return state, time.Time{}, err
 	}
 	state.Used = log.Total() - before
+	if state.Used < 0 {
+		return state, time.Time{}, fmt.Errorf("%w: window %s has %d used", ErrCorrupt, state.Window.Name, state.Used)
+	}
 	state.FreesAt = next
 	if amount == 0 || state.Used+amount <= state.Ceiling {
 		return state, time.Time{}, nil

@@ -133,10 +133,11 @@ func TestSumsThatDoNotAddUpAreAnError(t *testing.T) {
 	for range 10 {
 		take(t, l, ask("default", 1000))
 	}
-	execute(t, path, "UPDATE entries SET before = before - 5000, amount = 1 WHERE number > 5")
-	d, err := l.Take(t.Context(), ask("default", 10_000))
-	if err == nil && d.Allowed {
-		t.Errorf("admitted: %+v", d)
+	execute(t, path, "UPDATE entries SET before = -9000 WHERE number = 10")
+	for _, amount := range []int64{0, 1, 10_000} {
+		if d, err := l.Take(t.Context(), ask("default", amount)); !errors.Is(err, quota.ErrCorrupt) {
+			t.Errorf("%d: %+v %v, want %v", amount, d, err, quota.ErrCorrupt)
+		}
 	}
 }
 
@@ -231,7 +232,7 @@ func TestFileStaysBounded(t *testing.T) {
 	t.Logf("%d charges a day: %d bytes after 10 days and %d after %d, %d entries", perDay, settled, size(), days, entries)
 }
 
-// The fence of a call that cannot have been carried out: nothing is asked of the file at all.
+// Who no longer waits for the answer is charged nothing.
 func TestCancelledCallChangesNothing(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	take(t, l, ask("default", 1))

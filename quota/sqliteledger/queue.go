@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type queue struct {
 	lock    *os.File
 	waiting *os.File
 	left    time.Time // when this process last gave the lock back
+	closed  atomic.Bool
 }
 
 const (
@@ -39,7 +41,25 @@ func openQueue(path string) (*queue, error) {
 	return &queue{turn: make(chan struct{}, 1), lock: lock, waiting: waiting}, nil
 }
 
-func (q *queue) close() error { return errors.Join(q.lock.Close(), q.waiting.Close()) }
+// close closes the files, now or, when somebody still stands in the queue, once he has left it: a
+// descriptor that is waited on must not become another file's.
+func (q *queue) close() error {
+	q.closed.Store(true)
+	select {
+	case q.turn <- struct{}{}: // and never given back
+		return errors.Join(q.lock.Close(), q.waiting.Close())
+	default:
+		return nil
+	}
+}
+
+// pass gives the turn to the next of this process.
+func (q *queue) pass() {
+	<-q.turn
+	if q.closed.Load() {
+		_ = q.close()
+	}
+}
 
 // enter waits for its turn, at most busyTimeout.
 func (q *queue) enter(ctx context.Context) (leave func(), err error) {
@@ -50,12 +70,16 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	if q.closed.Load() {
+		q.pass()
+		return nil, os.ErrClosed
+	}
 	if time.Since(q.left) < justLeft && q.othersWait() {
 		time.Sleep(polite)
 	}
 	if ok, err := tryLock(q.lock); err != nil || ok {
 		if err != nil {
-			<-q.turn
+			q.pass()
 			return nil, err
 		}
 		return q.leave, nil
@@ -65,7 +89,7 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case err := <-got:
 		if err != nil {
-			<-q.turn
+			q.pass()
 			return nil, err
 		}
 		return q.leave, nil
@@ -74,7 +98,7 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 			if <-got == nil {
 				q.leave()
 			} else {
-				<-q.turn
+				q.pass()
 			}
 		}()
 		return nil, context.Cause(ctx)
@@ -101,5 +125,5 @@ func (q *queue) othersWait() bool {
 func (q *queue) leave() {
 	_ = unlock(q.lock)
 	q.left = time.Now()
-	<-q.turn
+	q.pass()
 }

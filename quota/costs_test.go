@@ -1,0 +1,208 @@
+package quota_test
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+const smallCosts = `version: 1
+upstreams:
+  youtube:
+    zone: America/Los_Angeles
+    table: classic
+    grace: 30s
+    ceilings: {scheduled: 95%, refresh: 95%, backfill: 70%, manual: 99.5%}
+    failure: {open_at_most: 0.1%, emergency: 0.5%, settle: 10m}
+    tables:
+      classic:
+        pools:
+          units: {24h: 10000, day: 10000}
+          search: {24h: 100, day: 100}
+        methods:
+          videos.list: {units: 1}
+          search.list: {units: 100, search: 1}
+`
+
+func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		old, new string
+		want     string
+	}{
+		{"a misspelt field", "ceilings:", "ceiling:", `costs.yaml:7: unknown field "ceiling": did you mean "ceilings"?`},
+		{"a misspelt field inside", "open_at_most", "open_atmost", `costs.yaml:8: unknown field "open_atmost": did you mean "open_at_most"?`},
+		{"a field of nowhere", "    grace: 30s", "    grace: 30s\n    colour: red", `costs.yaml:7: unknown field "colour": use one of `},
+		{"a misspelt pool", "{units: 1}", "{unit: 1}", `costs.yaml:15: unknown pool "unit": did you mean "units"?`},
+		{"a pool of nowhere", "search: 1}", "calls: 1}", `costs.yaml:16: unknown pool "calls": use one of search, units`},
+		{"a pool's bad name", "          search: {24h: 100, day: 100}", "          a b: {24h: 100, day: 100}", `costs.yaml:13: pool "a b": use letters`},
+		{"a misspelt purpose", "backfill: 70%", "backfil: 70%", `costs.yaml:7: unknown purpose "backfil": did you mean "backfill"?`},
+		{"a missing ceiling", "backfill: 70%, ", "", `costs.yaml:7: purpose backfill has no ceiling: add one, such as backfill: 95%`},
+		{"no ceilings", "    ceilings: {scheduled: 95%, refresh: 95%, backfill: 70%, manual: 99.5%}\n", "", `costs.yaml:3: purpose scheduled has no ceiling`},
+		{"a window of nothing", "24h: 100,", "fortnight: 100,", `costs.yaml:13: window "fortnight" is neither day nor a duration like 24h or 60s`},
+		{"a window too short", "24h: 100,", "10ms: 100,", `costs.yaml:13: window "10ms" is outside 1s..768h0m0s`},
+		{"a window too long", "24h: 100,", "800h: 100,", `costs.yaml:13: window "800h" is outside 1s..768h0m0s`},
+		{"a window of fractions", "24h: 100,", "1.0001s: 100,", `costs.yaml:13: window "1.0001s" is not a whole number of milliseconds`},
+		{"no window", "search: {24h: 100, day: 100}", "search: {}", `costs.yaml:13: pool search has no window: add 24h: and day:`},
+		{"a negative limit", "24h: 100,", "24h: -100,", `costs.yaml:13: limit "-100" of pool search is not a whole number in 1..1000000000000`},
+		{"a limit of zero", "24h: 100,", "24h: 0,", `costs.yaml:13: limit "0" of pool search`},
+		{"a fractional limit", "24h: 100,", "24h: 100.5,", `costs.yaml:13: limit "100.5" of pool search`},
+		{"a limit beyond what is exact", "24h: 100,", "24h: 1000000000001,", `costs.yaml:13: limit "1000000000001" of pool search`},
+		{"an overflowing limit", "24h: 100,", "24h: 99999999999999999999,", `costs.yaml:13: limit "99999999999999999999" of pool search`},
+		{"a limit in words", "24h: 100,", "24h: many,", `costs.yaml:13: limit "many" of pool search`},
+		{"a limit of hexadecimal", "24h: 100,", "24h: 0x64,", `costs.yaml:13: limit "0x64" of pool search`},
+		{"a limit that is empty", "24h: 100,", "24h: ,", `costs.yaml:13: limit`},
+		{"a limit that is a list", "24h: 100,", "24h: [100],", `costs.yaml:13: limit`},
+		{"a negative cost", "{units: 1}", "{units: -1}", `costs.yaml:15: method videos.list costs "-1" of units: a cost is a whole number of at least 1`},
+		{"a cost of zero", "{units: 1}", "{units: 0}", `costs.yaml:15: method videos.list costs "0" of units`},
+		{"a fractional cost", "{units: 1}", "{units: 1.5}", `costs.yaml:15: method videos.list costs "1.5" of units`},
+		{"an overflowing cost", "{units: 1}", "{units: 9223372036854775808}", `costs.yaml:15: method videos.list costs "9223372036854775808" of units`},
+		{"a method for nothing", "{units: 1}", "{}", `costs.yaml:15: method videos.list costs nothing: every call costs something`},
+		{"a zone of nowhere", "America/Los_Angeles", "America/Los_Angles", `costs.yaml:4: zone "America/Los_Angles" is not a time zone: use a name like America/Los_Angeles`},
+		{"the zone of this machine", "America/Los_Angeles", "Local", `costs.yaml:4: zone "Local" is not a time zone`},
+		{"no zone", "    zone: America/Los_Angeles\n", "", `costs.yaml:3: zone "" is not a time zone`},
+		{"a share without a sign", "backfill: 70%", "backfill: 70", `costs.yaml:7: backfill: "70" is not a percentage like 95%`},
+		{"a share of nothing", "backfill: 70%", "backfill: 0%", `costs.yaml:7: backfill: "0%" is outside 0.0001%..100%`},
+		{"a share above all", "backfill: 70%", "backfill: 100.1%", `costs.yaml:7: backfill: "100.1%" is outside 0.0001%..100%`},
+		{"a negative share", "backfill: 70%", "backfill: -70%", `costs.yaml:7: backfill: "-70%" is outside 0.0001%..100%`},
+		{"a share that is no number", "backfill: 70%", "backfill: NaN%", `costs.yaml:7: backfill: "NaN%" is outside`},
+		{"a share in words", "emergency: 0.5%", "emergency: half", `costs.yaml:8: emergency: "half" is not a percentage like 95%`},
+		{"no emergency", "emergency: 0.5%, ", "", `costs.yaml:8: emergency: "" is not a percentage like 95%`},
+		{"a grace in words", "grace: 30s", "grace: soon", `costs.yaml:6: grace: "soon" is not a duration of 0s..10m0s`},
+		{"a negative grace", "grace: 30s", "grace: -30s", `costs.yaml:6: grace: "-30s" is not a duration of 0s..10m0s`},
+		{"a grace too long", "grace: 30s", "grace: 11m", `costs.yaml:6: grace: "11m" is not a duration of 0s..10m0s`},
+		{"a settle too long", "settle: 10m", "settle: 48h", `costs.yaml:8: settle: "48h" is not a duration of 0s..24h0m0s`},
+		{"a table that is not there", "table: classic", "table: clasic", `costs.yaml:5: table "clasic" does not exist: use one of classic`},
+		{"no tables", smallCosts[strings.Index(smallCosts, "    tables:"):], "", `costs.yaml:3: no tables`},
+		{"no pools", "        pools:\n          units: {24h: 10000, day: 10000}\n          search: {24h: 100, day: 100}\n", "", `costs.yaml:10: no pools`},
+		{"another version", "version: 1", "version: 2", `costs.yaml:1: version 2 is not known to this program: use version: 1`},
+		{"no version", "version: 1\n", "", `costs.yaml: version 0 is not known`},
+		{"another upstream", "  youtube:", "  vimeo:", `costs.yaml:2: upstream "youtube" has no costs here: use one of vimeo`},
+		{"a key twice", "grace: 30s", "grace: 30s\n    grace: 31s", `costs.yaml:7: mapping key "grace" already defined`},
+		{"a pool twice", "          search: {24h", "          units: {day: 1}\n          search: {24h", `costs.yaml:13: mapping key "units" already defined`},
+		{"a second document", "version: 1\n", "version: 1\n---\nversion: 1\n", `costs.yaml:3: a second document: one file holds one`},
+		{"a list", smallCosts, "- version: 1\n", `costs.yaml:1: sequence was used where mapping is expected`},
+		{"not YAML", "grace: 30s", "grace: {30s", `costs.yaml:6: could not find flow map content`},
+		{"nothing", smallCosts, "", `costs.yaml: version 0 is not known`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !strings.Contains(smallCosts, c.old) {
+				t.Fatalf("%q is not in the file", c.old)
+			}
+			data := strings.Replace(smallCosts, c.old, c.new, 1)
+			_, err := quota.ParseCosts("costs.yaml", []byte(data), "youtube", "")
+			var at *quota.PositionError
+			if !errors.As(err, &at) || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than one line: %v", err)
+			}
+		})
+	}
+}
+
+// A mistake in the part that nobody asked for is one all the same.
+func TestCostsAreCheckedWhole(t *testing.T) {
+	other := strings.Replace(smallCosts[strings.Index(smallCosts, "  youtube:"):], "youtube", "other", 1)
+	other = strings.Replace(other, "{units: 1}", "{units: 0}", 1)
+	_, err := quota.ParseCosts("costs.yaml", []byte(smallCosts+other), "youtube", "")
+	if err == nil || !strings.HasPrefix(err.Error(), "costs.yaml:29: method videos.list costs") {
+		t.Errorf("%v, want the line of the other upstream", err)
+	}
+}
+
+func TestUnknownTableOrUpstreamNamesTheKnown(t *testing.T) {
+	_, err := quota.ParseCosts("costs.yaml", []byte(smallCosts), "youtube", "modern")
+	if err == nil || !strings.Contains(err.Error(), `table "modern" does not exist: use one of classic`) {
+		t.Error(err)
+	}
+}
+
+func TestShippedCostsPriceEveryMethodUnderBothTables(t *testing.T) {
+	data, err := os.ReadFile("../costs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		table  string
+		pools  []string
+		search quota.Cost
+	}{
+		{"", []string{"search", "units"}, quota.Cost{"units": 100, "search": 1}},
+		{"classic", []string{"search", "units"}, quota.Cost{"units": 100, "search": 1}},
+		{"split-2026-06", []string{"batch_stats", "search", "units"}, quota.Cost{"search": 1}},
+	} {
+		tariff, err := quota.ParseCosts("costs.yaml", data, "youtube", c.table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pools []string
+		for _, p := range tariff.Pools {
+			pools = append(pools, p.Name)
+			if len(p.Windows) != 2 || p.Windows[0].Length != 24*time.Hour || !p.Windows[1].Day() {
+				t.Errorf("%s: pool %s has windows %v", c.table, p.Name, p.Windows)
+			}
+		}
+		if !slices.Equal(pools, c.pools) {
+			t.Errorf("%s: pools %v, want %v", c.table, pools, c.pools)
+		}
+		search, err := tariff.Cost("search.list")
+		if err != nil || len(search) != len(c.search) || search["search"] != 1 || search["units"] != c.search["units"] {
+			t.Errorf("%s: search.list costs %v (%v), want %v", c.table, search, err, c.search)
+		}
+		if videos, err := tariff.Cost("videos.list"); err != nil || videos["units"] != 1 || len(videos) != 1 {
+			t.Errorf("%s: videos.list costs %v (%v)", c.table, videos, err)
+		}
+		if tariff.Zone.String() != "America/Los_Angeles" || tariff.Grace != 30*time.Second || tariff.Ceilings[quota.Backfill].String() != "70%" {
+			t.Errorf("%s: %+v", c.table, tariff)
+		}
+	}
+}
+
+// Whatever is in the file, it is a tariff that can be used or a mistake with a place; never a panic.
+func FuzzCosts(f *testing.F) {
+	shipped, err := os.ReadFile("../costs.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(shipped))
+	f.Add(smallCosts)
+	f.Add("version: 1\nupstreams: {youtube: {tables: &a {b: *a}}}")
+	f.Add("? {a: b}\n: - c\n")
+	f.Fuzz(func(t *testing.T, data string) {
+		tariff, err := quota.ParseCosts("costs.yaml", []byte(data), "youtube", "")
+		if err != nil {
+			var at *quota.PositionError
+			if !errors.As(err, &at) || at.What == "" {
+				t.Fatalf("%#v", err)
+			}
+			return
+		}
+		for method := range tariff.Methods {
+			cost, err := tariff.Cost(method)
+			if err != nil || len(cost) == 0 {
+				t.Fatalf("%s: %v %v", method, cost, err)
+			}
+			for pool, amount := range cost {
+				if amount < 1 || amount > quota.MaxLimit || !slices.ContainsFunc(tariff.Pools, func(p quota.Pool) bool { return p.Name == pool }) {
+					t.Fatalf("%s costs %d of %q", method, amount, pool)
+				}
+			}
+		}
+		for _, p := range tariff.Pools {
+			for _, w := range p.Windows {
+				for _, purpose := range quota.Purposes() {
+					if c := tariff.Ceilings[purpose].Of(w.Limit); c < 0 || c > w.Limit || w.Limit < 1 {
+						t.Fatalf("ceiling %d of %d", c, w.Limit)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,360 @@
+package quota_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+)
+
+// desk is a governor over a ledger in memory, under one clock.
+type desk struct {
+	*quota.Governor
+
+	t   *testing.T
+	now time.Time
+}
+
+// newDesk opens a governor for small costs, at a time in Los Angeles.
+func newDesk(t *testing.T, local string) *desk {
+	t.Helper()
+	d := &desk{t: t}
+	d.at(local)
+	d.Governor = &quota.Governor{Tariff: tariff(t), Account: "default", Now: func() time.Time { return d.now }}
+	d.Ledger = &memledger.Ledger{Now: d.Now}
+	return d
+}
+
+func tariff(t testing.TB) *quota.Tariff {
+	t.Helper()
+	tariff, err := quota.ParseCosts("costs.yaml", []byte(smallCosts), "youtube", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tariff
+}
+
+func (d *desk) at(local string) {
+	d.t.Helper()
+	now, err := time.ParseInLocation(time.DateTime, local, zone(d.t, "America/Los_Angeles"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.now = now
+}
+
+func (d *desk) take(method string, p quota.Purpose) quota.Decision {
+	d.t.Helper()
+	got, err := d.Take(d.t.Context(), quota.Request{Method: method, Region: "US", Purpose: p})
+	if err != nil {
+		d.t.Fatalf("%s: %v", method, err)
+	}
+	return got
+}
+
+// spend posts units that count from now on.
+func (d *desk) spend(pool string, amount int64) {
+	d.t.Helper()
+	if err := d.Post(d.t.Context(), pool, amount, d.now); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) pool(name string) quota.PoolReport {
+	d.t.Helper()
+	r, err := d.Report(d.t.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, p := range r.Pools {
+		if p.Pool == name {
+			return p
+		}
+	}
+	d.t.Fatalf("no pool %s in %+v", name, r)
+	return quota.PoolReport{}
+}
+
+func TestTakeDrawsWhatTheMethodCosts(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	got := d.take("search.list", quota.Manual)
+	if !got.Allowed || len(got.Pools) != 2 || got.Degraded || got.Who != (quota.Who{Purpose: quota.Manual, Region: "US", Method: "search.list"}) {
+		t.Fatalf("%+v", got)
+	}
+	for i, want := range []struct {
+		pool               string
+		charged, remaining int64
+	}{{"search", 1, 98}, {"units", 100, 9850}} { // 99.5% of 100 and of 10,000
+		p := got.Pools[i]
+		if p.Pool != want.pool || p.Charged != want.charged || p.Remaining != want.remaining || len(p.Windows) != 2 {
+			t.Errorf("got %+v, want %+v", p, want)
+		}
+	}
+}
+
+func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
+	d := newDesk(t, "2026-06-01 22:00:00")
+	d.take("search.list", quota.Scheduled)
+	d.spend("units", 9300)
+	d.at("2026-06-01 23:00:00")
+	d.spend("units", 200)
+	got := d.take("videos.list", quota.Scheduled)
+	want := quota.Refusal{Pool: "units", Window: "24h", Used: 9600, Ceiling: 9500, Limit: 10_000}
+	if got.Allowed || *got.Refusal != want {
+		t.Fatalf("%+v", got)
+	}
+	if due := got.At.Add(got.RetryAfter); !due.Equal(instant(t, "2026-06-03T05:00:30Z")) {
+		t.Errorf("free at %s, want 24h30s after the first", due.UTC())
+	}
+	d.at("2026-06-02 00:00:01")
+	got = d.take("search.list", quota.Scheduled)
+	if got.Allowed || got.Refusal.RoomIn != "day" {
+		t.Fatalf("%+v", got)
+	}
+	text := d.Explain(t.Context(), got)
+	for _, want := range []string{"units: 9600 of 9500 used in window 24h (limit 10000)", "window day has room", "24h: under pools.units in costs.yaml",
+		"most by manual post (9500 in 24h)", "frees at 2026-06-03T05:00:30Z"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q does not say %q", text, want)
+		}
+	}
+	if text := d.Explain(t.Context(), quota.Decision{Allowed: true}); text != "" {
+		t.Errorf("an admitted call is explained by %q", text)
+	}
+}
+
+func TestUnknownMethodsPurposesAndPoolsAreErrorsWithAHint(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	take := func(method string, p quota.Purpose) func() error {
+		return func() error {
+			_, err := d.Take(t.Context(), quota.Request{Method: method, Purpose: p})
+			return err
+		}
+	}
+	for name, c := range map[string]struct {
+		do   func() error
+		hint string
+	}{
+		"method":         {take("video.list", quota.Manual), `did you mean "videos.list"?`},
+		"far method":     {take("thumbnails.set", quota.Manual), "use one of search.list, videos.list"},
+		"purpose":        {take("videos.list", "sheduled"), "use scheduled, refresh, backfill or manual"},
+		"no purpose":     {take("videos.list", ""), "use scheduled"},
+		"pool of post":   {func() error { return d.Post(t.Context(), "unit", 1, d.now) }, `did you mean "units"?`},
+		"pool of drain":  {func() error { return d.DrainByHand(t.Context(), "calls", false) }, "use one of search, units"},
+		"pool of lift":   {func() error { return d.DrainByHand(t.Context(), "", true) }, "use one of search, units"},
+		"the very worst": {take(strings.Repeat("x", 1000)+"\n", quota.Manual), "use one of"},
+	} {
+		if err := c.do(); !errors.Is(err, quota.ErrUnknown) || !strings.Contains(err.Error(), c.hint) {
+			t.Errorf("%s: %v, want a hint of %q", name, err, c.hint)
+		}
+	}
+	if used := d.pool("units").Windows[0].Used; used != 0 {
+		t.Errorf("%d were charged", used)
+	}
+}
+
+func TestWhatCanNeverFitIsAnError(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	d.Tariff.Methods["captions.download"] = quota.Cost{"units": 9501}
+	for purpose, never := range map[quota.Purpose]bool{quota.Scheduled: true, quota.Backfill: true, quota.Manual: false} {
+		_, err := d.Take(t.Context(), quota.Request{Method: "captions.download", Purpose: purpose})
+		if errors.Is(err, quota.ErrNeverFits) != never {
+			t.Errorf("9,501 for %s: %v", purpose, err)
+		}
+	}
+}
+
+func TestPurposesStopAtTheirCeilings(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	for _, c := range []struct {
+		purpose quota.Purpose
+		used    int64
+	}{{quota.Backfill, 7000}, {quota.Scheduled, 9500}, {quota.Refresh, 9500}, {quota.Manual, 9950}} {
+		d.spend("units", max(c.used-1-d.pool("units").Windows[0].Used, 0))
+		if left := d.pool("units").Remaining[c.purpose]; c.purpose != quota.Refresh && left != 1 {
+			t.Errorf("%s: %d remain before its ceiling, want 1", c.purpose, left)
+		}
+		for d.take("videos.list", c.purpose).Allowed {
+		}
+		p := d.pool("units")
+		if p.Windows[0].Used != c.used || p.Remaining[c.purpose] != 0 || p.Ceilings[c.purpose] != c.used {
+			t.Errorf("%s stopped at %d with %d remaining, want %d and 0", c.purpose, p.Windows[0].Used, p.Remaining[c.purpose], c.used)
+		}
+	}
+}
+
+func TestDrainLastsUntilTheFirstMidnightAfterTheTake(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		taken, told, open string // local; open "" when nothing closes
+	}{
+		{"at noon", "2026-06-01 12:00:00", "2026-06-01 12:00:01", "2026-06-02 00:00:00"},
+		{"just before midnight", "2026-06-01 23:59:58", "2026-06-01 23:59:59", "2026-06-02 00:00:00"},
+		{"told after the midnight", "2026-06-01 23:59:58", "2026-06-02 00:00:01", ""},
+		{"told at the midnight", "2026-06-01 23:59:58", "2026-06-02 00:00:00", ""},
+		{"taken at midnight", "2026-06-02 00:00:00", "2026-06-02 00:00:01", "2026-06-02 00:05:01"},
+		{"within ten minutes after it", "2026-06-02 00:09:59", "2026-06-02 00:10:02", "2026-06-02 00:15:02"},
+		{"ten minutes after it", "2026-06-02 00:10:00", "2026-06-02 00:10:01", "2026-06-03 00:00:00"},
+		{"on the day of 25 hours", "2026-11-01 00:30:00", "2026-11-01 00:30:01", "2026-11-02 00:00:00"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, c.taken)
+			got := d.take("videos.list", quota.Scheduled)
+			d.at(c.told)
+			if err := d.Drain(t.Context(), got, ""); err != nil {
+				t.Fatal(err)
+			}
+			next := d.take("videos.list", quota.Scheduled)
+			if c.open == "" {
+				if !next.Allowed {
+					t.Fatalf("a day that is over was drained: %v", next.Refusal)
+				}
+				return
+			}
+			if next.Allowed || next.Refusal.Window != quota.DrainWindow || next.Pools[0].Remaining != 0 {
+				t.Fatalf("not drained: %+v", next)
+			}
+			d.at(c.open)
+			if at := next.At.Add(next.RetryAfter); !at.Equal(d.now) {
+				t.Errorf("open at %s, want %s", at, d.now)
+			}
+			d.now = d.now.Add(-time.Millisecond)
+			if d.take("videos.list", quota.Scheduled).Allowed {
+				t.Error("open 1 ms early")
+			}
+			d.now = d.now.Add(time.Millisecond)
+			if next := d.take("videos.list", quota.Scheduled); !next.Allowed {
+				t.Errorf("it did not open by itself: %v", next.Refusal)
+			}
+		})
+	}
+}
+
+func TestDrainClosesThePoolsOfTheCallAndReportsTheDrift(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	d.spend("units", 6712)
+	got := d.take("search.list", quota.Manual)
+	if err := d.Drain(t.Context(), got, "units"); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.pool("units"); p.Drift != 10_000-6812 || p.Remaining[quota.Manual] != 0 || !p.DrainedUntil.Equal(instant(t, "2026-06-02T07:00:00Z")) {
+		t.Errorf("upstream stopped at 6,812 of 10,000: %+v", p)
+	}
+	if p := d.pool("search"); p.Drift != 0 || !p.DrainedUntil.IsZero() || p.Remaining[quota.Manual] != 98 {
+		t.Errorf("search was not drained: %+v", p)
+	}
+	if err := d.DrainByHand(t.Context(), "units", true); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.pool("units"); p.Drift != 0 || p.Remaining[quota.Manual] != 9950-6812 {
+		t.Errorf("lifted: %+v", p)
+	}
+	if err := d.Drain(t.Context(), got, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, pool := range []string{"units", "search"} {
+		if p := d.pool(pool); p.Remaining[quota.Manual] != 0 {
+			t.Errorf("all that the call drew was drained, but %+v", p)
+		}
+	}
+}
+
+func TestDrainByHandLastsUntilTheNextMidnight(t *testing.T) {
+	d := newDesk(t, "2026-11-01 00:30:00") // the day of 25 hours
+	if err := d.DrainByHand(t.Context(), "search", false); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.pool("search"); !p.DrainedUntil.Equal(instant(t, "2026-11-02T08:00:00Z")) {
+		t.Errorf("until %s", p.DrainedUntil)
+	}
+	if !d.take("videos.list", quota.Scheduled).Allowed {
+		t.Error("units were drained as well")
+	}
+}
+
+func TestRefundGivesBackATakeOnce(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	got := d.take("search.list", quota.Manual)
+	if err := d.Refund(t.Context(), got); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Refund(t.Context(), got); !errors.Is(err, quota.ErrNotRefundable) {
+		t.Errorf("twice: %v", err)
+	}
+	for _, pool := range []string{"units", "search"} {
+		if used := d.pool(pool).Windows[0].Used; used != 0 {
+			t.Errorf("%s: %d used", pool, used)
+		}
+	}
+	if err := d.Refund(t.Context(), quota.Decision{Allowed: true, Degraded: true}); !errors.Is(err, quota.ErrNotRefundable) {
+		t.Errorf("of the emergency budget: %v", err)
+	}
+}
+
+func TestReportSumsWhoSpentWhatAndChangesNothing(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	for range 3 {
+		d.take("videos.list", quota.Scheduled)
+	}
+	d.take("search.list", quota.Manual)
+	d.spend("units", 40)
+	d.at("2026-06-02 11:00:00")
+	d.take("videos.list", quota.Backfill)
+	r, err := d.Report(t.Context())
+	if err != nil || r.Degraded != nil || r.Account != "default" || !r.At.Equal(d.now) {
+		t.Fatalf("%+v %v", r, err)
+	}
+	of := func(p quota.Purpose, region, method, pool string, amount int64) quota.Spent {
+		return quota.Spent{Pool: pool, Who: quota.Who{Purpose: p, Region: region, Method: method}, Amount: amount}
+	}
+	want := []quota.Spent{of("manual", "US", "search.list", "search", 1), of("manual", "US", "search.list", "units", 100), of("manual", "", "post", "units", 40),
+		of("scheduled", "US", "videos.list", "units", 3), of("backfill", "US", "videos.list", "units", 1)}
+	if !slices.Equal(r.Spent, want) {
+		t.Errorf("spent %v\nwant  %v", r.Spent, want)
+	}
+	sums := map[string]int64{}
+	for _, s := range r.Spent {
+		sums[s.Pool] += s.Amount
+	}
+	for _, p := range r.Pools {
+		if p.Windows[0].Used != sums[p.Pool] {
+			t.Errorf("pool %s: %d used in 24h, but %d spent", p.Pool, p.Windows[0].Used, sums[p.Pool])
+		}
+	}
+	units := d.pool("units")
+	if units.Limit != 10_000 || units.Windows[1].Used != 1 || !units.Windows[1].FreesAt.Equal(instant(t, "2026-06-03T07:00:00Z")) ||
+		!units.Windows[0].FreesAt.Equal(instant(t, "2026-06-02T19:00:30Z")) {
+		t.Errorf("%+v", units)
+	}
+	if again, err := d.Report(t.Context()); err != nil || fmt.Sprint(again) != fmt.Sprint(r) {
+		t.Errorf("a second report differs: %+v", again)
+	}
+}
+
+// unreachable is a ledger that may not answer, as long as it is told so.
+type unreachable struct {
+	quota.Ledger
+
+	err   error
+	asked int
+}
+
+func (u *unreachable) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	if u.asked++; u.err != nil {
+		return quota.Decision{}, u.err
+	}
+	return u.Ledger.Take(ctx, a)
+}
+
+func (u *unreachable) Post(ctx context.Context, a quota.Ask, at time.Time) error {
+	if u.err != nil {
+		return u.err
+	}
+	return u.Ledger.Post(ctx, a, at)
+}
