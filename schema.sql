@@ -49,7 +49,7 @@ CREATE TABLE slots (
 ) STRICT;
 
 CREATE INDEX slots_open ON slots (series) WHERE state IN ('due', 'claimed');             -- claim
-CREATE INDEX slots_fetched ON slots (series, fetched_at) WHERE fetched_at IS NOT NULL;   -- least fresh first
+CREATE INDEX slots_done ON slots (series, fetched_at) WHERE state = 'done';               -- least fresh first
 CREATE INDEX slots_due ON slots (due_at);                                                -- reports, retention
 
 -- Channels, for their present name. One without videos is deleted.

@@ -236,7 +236,7 @@ func (b *bench) used(t *testing.T) int64 {
 	return 0
 }
 
-func states(slots []ingest.Slot) string {
+func states(slots []fetch.Worked) string {
 	out := ""
 	for _, s := range slots {
 		out += fmt.Sprintf("%s %s %d; ", s.Key, s.State, s.Pages)

@@ -24,9 +24,9 @@ type Slots interface {
 	// Newest is the latest due time known for every job and key, in whatever state.
 	Newest(ctx context.Context) (map[ingest.Series]time.Time, error)
 	// Claim hands one open slot of those that want accepts to owner until lease: due, stopped with
-	// no newer slot of its job and key, or claimed with its lease over at now. The least fresh job
-	// and key comes first (that whose last saved page is oldest, never before ever), then the
-	// oldest due, then by job and key. It raises Attempt. ok is false when there is
+	// no newer slot of its job and key, or claimed with its lease over at now. The least fresh series
+	// comes first (that whose last slot was done longest ago, or never: a chart that was cut short
+	// makes nobody fresh), then the oldest due, then by job and key. It raises Attempt. ok is false when there is
 	// none.
 	Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error)
 	// Finish writes the slot's state, reason and progress under the fence.

@@ -10,6 +10,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
+// spentAgain is when to ask again after a provider that says no on both sides of its midnight.
+const spentAgain = 5 * time.Minute
+
 // resumeWithin is how old a page token may be: an older one belongs to another chart.
 const resumeWithin = 10 * time.Minute
 
@@ -71,7 +74,7 @@ func (p *pass) save(ctx context.Context, page ingest.Page) error {
 	defer cancel()
 	next := p.slot
 	next.Pages++
-	next.Token, next.TokenAt, next.FetchedAt = page.Next, p.Now(), p.Now()
+	next.Token, next.TokenAt, next.FetchedAt, next.Lease = page.Next, p.Now(), p.Now(), p.Now().Add(lease)
 	slot, err := p.work.save(ctx, next, page)
 	if err != nil {
 		return fmt.Errorf("save a page of %s %s: %w", p.slot.Job, p.slot.Key, err)
@@ -111,7 +114,8 @@ func (p *pass) conclude(ctx context.Context, err error) (ingest.Slot, error) {
 	switch e.Verdict {
 	case BadKey, Unsent: // the next slot would fare no better, and this one cost nothing
 		return p.release(ctx, err)
-	case Spent:
+	case Spent: // twice, the day having turned in between
+		p.slot.RetryAt = p.Now().Add(spentAgain)
 		return p.finish(ctx, p.slot, ingest.Stopped, err.Error(), nil)
 	case NoChart:
 		return p.finish(ctx, p.slot, ingest.Skipped, err.Error(), nil)

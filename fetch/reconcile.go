@@ -37,8 +37,9 @@ type Reconciler struct {
 	Pause    func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
 }
 
-// How long a claim holds. A pass of four pages takes seconds; one that hangs is taken over after it.
-const lease = 5 * time.Minute
+// lease is how long a claim holds, from the last page saved: longer than all the tries of one page. A
+// run that died, or hangs, is taken over after it.
+const lease = 3 * time.Minute
 
 // Wish narrows a run.
 type Wish struct {
@@ -47,15 +48,21 @@ type Wish struct {
 	Force  bool            // as if every series were due now; purpose manual
 }
 
+// Worked is a slot that a run has worked on, as it ended.
+type Worked struct {
+	ingest.Slot
+	Spent int64 // units that this run charged; Slot.Units has those of earlier attempts too
+}
+
 // Run adds what is due, then claims and passes slots until none is left, ctx is done, or something
 // fails that the next slot would meet too. It returns the slots it worked on, as they ended, and an
 // error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's.
-func (r *Reconciler) Run(ctx context.Context, w Wish) ([]ingest.Slot, error) {
+func (r *Reconciler) Run(ctx context.Context, w Wish) ([]Worked, error) {
 	purposes := map[ingest.SlotKey]quota.Purpose{}
 	if err := r.addDue(ctx, w, purposes); err != nil {
 		return nil, err
 	}
-	var worked []ingest.Slot
+	var worked []Worked
 	claim := ingest.Claim{Owner: r.Owner, Lease: lease, Series: w.Series}
 	for ctx.Err() == nil {
 		claim.Now = r.Now()
@@ -67,12 +74,13 @@ func (r *Reconciler) Run(ctx context.Context, w Wish) ([]ingest.Slot, error) {
 			return worked, nil
 		}
 		claim.Except = append(claim.Except, slot.SlotKey)
+		before := slot.Units
 		slot, err = r.work(ctx, slot, w, purposes[slot.SlotKey])
 		if errors.Is(err, ingest.ErrFenced) {
 			r.Log.WarnContext(ctx, "the slot went to another run", slotAttr(slot))
 			continue
 		}
-		worked = append(worked, slot)
+		worked = append(worked, Worked{slot, slot.Units - before})
 		if err != nil {
 			return worked, err
 		}

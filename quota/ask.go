@@ -50,7 +50,7 @@ func (c Charge) check() error {
 			return fmt.Errorf("%w: pool %s, window %s: limit %d, ceiling %d", ErrUnknown, c.Pool, b.Window.Name, b.Window.Limit, b.Ceiling)
 		}
 		if c.Amount > b.Ceiling {
-			return fmt.Errorf("%w: %d of pool %s, where this purpose may see at most %d of %d used in window %s",
+			return fmt.Errorf("%w: %d of pool %s, where this purpose may see at most %d of %d used in window %s: raise the limit or the ceiling in the costs",
 				ErrNeverFits, c.Amount, c.Pool, b.Ceiling, b.Window.Limit, b.Window.Name)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -22,8 +24,9 @@ const (
 	shortDrain   = 5 * time.Minute
 )
 
-// Drain records that the provider refused the call of d for quota: the pool, or with "" every pool
-// that d charged, is spent until the first midnight of the provider after the take.
+// Drain records that the provider refused the call of d for quota: the pool is spent until the first
+// midnight of the provider after the take. Where d did not charge that pool, or it is "", every pool
+// that d charged is: the provider counts otherwise than the tariff, and its word is final.
 func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	days := Midnights(d.At, g.Tariff.Zone)
 	today := Ask{Midnights: days}.today(d.At)
@@ -34,9 +37,10 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	if !until.After(g.Now()) {
 		return nil // the day that was spent is over
 	}
+	charged := slices.ContainsFunc(d.Pools, func(p PoolState) bool { return p.Pool == pool })
 	var errs []error
 	for _, p := range d.Pools {
-		if pool != "" && p.Pool != pool {
+		if charged && p.Pool != pool {
 			continue
 		}
 		errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, until, usedToday(p.Windows)))
@@ -44,20 +48,22 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	return errors.Join(errs...)
 }
 
-// Post records that amount of a pool was spent at a time by somebody who did not ask.
-func (g *Governor) Post(ctx context.Context, pool string, amount int64, at time.Time) error {
-	if err := g.Tariff.check(pool); err != nil {
-		return err
-	}
+// Post records that amounts were spent at a time without asking.
+func (g *Governor) Post(ctx context.Context, who Who, amounts Cost, at time.Time) error {
 	a := g.Tariff.ask(g.Account, g.Now())
-	a.Who = Who{Purpose: Manual, Method: "post"}
-	a.Charges = []Charge{posted(pool, amount)}
+	a.Who = who
+	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
+		if err := g.Tariff.CheckPool(pool); err != nil {
+			return err
+		}
+		a.Charges = append(a.Charges, posted(pool, amounts[pool]))
+	}
 	return g.Ledger.Post(ctx, a, at)
 }
 
 // DrainByHand closes a pool until the provider's next midnight, or with lift opens it again.
 func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) error {
-	if err := g.Tariff.check(pool); err != nil {
+	if err := g.Tariff.CheckPool(pool); err != nil {
 		return err
 	}
 	if lift {

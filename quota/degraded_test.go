@@ -161,16 +161,19 @@ func TestOnlyALedgerThatCannotAnswerIsDegraded(t *testing.T) {
 	}
 }
 
-// Who gives up waiting has not been let through.
+// Who gives up waiting has not been let through, whether before the ledger is asked or while it is.
 func TestCancelledTakeIsNoEmergency(t *testing.T) {
-	d, ledger := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if got, err := d.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); got.Allowed || !errors.Is(err, context.Canceled) {
-		t.Errorf("%+v %v, want %v", got, err, context.Canceled)
-	}
-	ledger.err = nil
-	if got := d.take("videos.list", quota.Scheduled); got.Pools[0].Windows[0].Used != 1 {
-		t.Errorf("%d used", got.Pools[0].Windows[0].Used)
+	for _, before := range []bool{true, false} {
+		d, ledger := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+		ctx, cancel := context.WithCancel(t.Context())
+		if ledger.meanwhile = cancel; before {
+			cancel()
+		}
+		if got, err := d.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); got.Allowed || !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v %v, want %v", got, err, context.Canceled)
+		}
+		if unposted, err := d.Journal.Unposted(t.Context(), "default"); err != nil || len(unposted) != 0 {
+			t.Errorf("in the journal: %v %v", unposted, err)
+		}
 	}
 }

@@ -58,10 +58,12 @@ func (d *desk) take(method string, p quota.Purpose) quota.Decision {
 	return got
 }
 
+var byHand = quota.Who{Purpose: quota.Manual, Method: "post"}
+
 // spend posts units that count from now on.
 func (d *desk) spend(pool string, amount int64) {
 	d.t.Helper()
-	if err := d.Post(d.t.Context(), pool, amount, d.now); err != nil {
+	if err := d.Post(d.t.Context(), byHand, quota.Cost{pool: amount}, d.now); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -141,11 +143,13 @@ func TestUnknownMethodsPurposesAndPoolsAreErrorsWithAHint(t *testing.T) {
 		do   func() error
 		hint string
 	}{
-		"method":         {take("video.list", quota.Manual), `did you mean "videos.list"?`},
-		"far method":     {take("thumbnails.set", quota.Manual), "use one of search.list, videos.list"},
-		"purpose":        {take("videos.list", "sheduled"), "use scheduled, refresh, backfill or manual"},
-		"no purpose":     {take("videos.list", ""), "use scheduled"},
-		"pool of post":   {func() error { return d.Post(t.Context(), "unit", 1, d.now) }, `did you mean "units"?`},
+		"method":     {take("video.list", quota.Manual), `did you mean "videos.list"?`},
+		"far method": {take("thumbnails.set", quota.Manual), "use one of search.list, videos.list"},
+		"purpose":    {take("videos.list", "sheduled"), "use scheduled, refresh, backfill or manual"},
+		"no purpose": {take("videos.list", ""), "use scheduled"},
+		"pool of post": {func() error {
+			return d.Post(t.Context(), byHand, quota.Cost{"unit": 1}, d.now)
+		}, `did you mean "units"?`},
 		"pool of drain":  {func() error { return d.DrainByHand(t.Context(), "calls", false) }, "use one of search, units"},
 		"pool of lift":   {func() error { return d.DrainByHand(t.Context(), "", true) }, "use one of search, units"},
 		"the very worst": {take(strings.Repeat("x", 1000)+"\n", quota.Manual), "use one of"},
@@ -255,13 +259,36 @@ func TestDrainClosesThePoolsOfTheCallAndReportsTheDrift(t *testing.T) {
 	if p := d.pool("units"); p.Drift != 0 || p.Remaining[quota.Manual] != 9950-6812 {
 		t.Errorf("lifted: %+v", p)
 	}
-	if err := d.Drain(t.Context(), got, ""); err != nil {
+	for _, unknown := range []string{"", "queries"} { // the provider does not say which, or one of its own
+		if err := errors.Join(d.DrainByHand(t.Context(), "units", true), d.DrainByHand(t.Context(), "search", true), d.Drain(t.Context(), got, unknown)); err != nil {
+			t.Fatal(err)
+		}
+		for _, pool := range []string{"units", "search"} {
+			if p := d.pool(pool); p.Remaining[quota.Manual] != 0 {
+				t.Errorf("pool %q is spent: all that the call drew is, but %+v", unknown, p)
+			}
+		}
+	}
+}
+
+// A refusal that arrives late must not open what a newer one has closed.
+func TestDrainOfADayThatIsOverOpensNothing(t *testing.T) {
+	d := newDesk(t, "2026-06-01 23:59:00")
+	late := d.take("videos.list", quota.Scheduled)
+	d.at("2026-06-02 12:00:00")
+	d.spend("units", 10)
+	if err := d.Drain(t.Context(), d.take("videos.list", quota.Scheduled), ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, pool := range []string{"units", "search"} {
-		if p := d.pool(pool); p.Remaining[quota.Manual] != 0 {
-			t.Errorf("all that the call drew was drained, but %+v", p)
-		}
+	if err := d.Drain(t.Context(), late, ""); err != nil {
+		t.Fatal(err)
+	}
+	got := d.take("videos.list", quota.Scheduled)
+	if got.Allowed || !got.Pools[0].DrainedUntil.Equal(instant(t, "2026-06-03T07:00:00Z")) {
+		t.Errorf("%+v", got)
+	}
+	if got.Pools[0].DrainedUsed != 11 {
+		t.Errorf("the provider said no at %d of its day, want 11", got.Pools[0].DrainedUsed)
 	}
 }
 
@@ -341,12 +368,15 @@ func TestReportSumsWhoSpentWhatAndChangesNothing(t *testing.T) {
 type unreachable struct {
 	quota.Ledger
 
-	err   error
-	asked int
+	err       error
+	meanwhile func() // while it is asked
 }
 
 func (u *unreachable) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
-	if u.asked++; u.err != nil {
+	if u.meanwhile != nil {
+		u.meanwhile()
+	}
+	if u.err != nil {
 		return quota.Decision{}, u.err
 	}
 	return u.Ledger.Take(ctx, a)

@@ -40,12 +40,26 @@ func (t *Tariff) Cost(method string) (Cost, error) {
 	return cost, nil
 }
 
-func (t *Tariff) ask(account string, now time.Time) Ask {
+// Times is the cost of so many calls.
+func (c Cost) Times(calls int64) Cost {
+	out := Cost{}
+	for pool, amount := range c {
+		out[pool] = amount * calls
+	}
+	return out
+}
+
+// Horizon is how long a spend can matter: the longest window with the grace, at least MinHorizon.
+func (t *Tariff) Horizon() time.Duration {
 	horizon := MinHorizon
 	for _, p := range t.Pools {
 		horizon = max(horizon, p.longest()+t.Grace)
 	}
-	return Ask{Account: account, Midnights: Midnights(now, t.Zone), Grace: t.Grace, Horizon: horizon, Now: now}
+	return horizon
+}
+
+func (t *Tariff) ask(account string, now time.Time) Ask {
+	return Ask{Account: account, Midnights: Midnights(now, t.Zone), Grace: t.Grace, Horizon: t.Horizon(), Now: now}
 }
 
 func (p Pool) charge(amount int64, ceiling Share) Charge {
@@ -78,7 +92,8 @@ func (t *Tariff) pool(name string) Pool {
 	return Pool{Name: name}
 }
 
-func (t *Tariff) check(pool string) error {
+// CheckPool is ErrUnknown, with a hint, for a pool that the tariff does not have.
+func (t *Tariff) CheckPool(pool string) error {
 	var names []string
 	for _, p := range t.Pools {
 		if p.Name == pool {

@@ -124,7 +124,7 @@ WITH wanted AS MATERIALIZED (
 SELECT open.id
 FROM open JOIN wanted ON wanted.id = open.series
 WHERE (job, key, due_at) NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?3))
-ORDER BY (SELECT max(fetched_at) FROM slots AS saved WHERE saved.series = open.series AND saved.fetched_at IS NOT NULL),
+ORDER BY (SELECT max(fetched_at) FROM slots AS fresh WHERE fresh.series = open.series AND fresh.state = 'done'),
          due_at, job, key
 LIMIT 1`
 

@@ -18,7 +18,7 @@ func (a *app) chartCommand() *cobra.Command {
 		Use:   "chart REGION",
 		Short: "A region's chart as it was last fetched; free",
 		Long: `chart prints the newest finished chart of a region, or the one that stood at a
-time. History goes back 30 days: the provider wants older data deleted, and an
+time: ranks and counts as they were then, names as they are now. History goes back 30 days: the provider wants older data deleted, and an
 old chart cannot be fetched again.`,
 		Example: "  ingest chart US\n  ingest chart DE --at 2026-11-01T09:00:00Z --json",
 		Args:    cobra.ExactArgs(1),

@@ -123,11 +123,14 @@ func (c *config) read() (configFile, error) {
 	}
 	data, err := os.ReadFile(c.file)
 	if err != nil {
-		return file, fmt.Errorf("read the config: %w", err)
+		return file, fmt.Errorf("read the config: %w: check --config and INGEST_CONFIG", err)
 	}
 	y, err := quota.DecodeYAML(c.file, data, &file)
 	if err != nil || file.Jobs == nil {
 		return file, err
+	}
+	if len(file.Jobs) == 0 {
+		return file, y.Errorf("jobs: is empty, so that nothing would ever run: leave it out for the default", []string{"jobs"})
 	}
 	c.jobs = nil
 	seen := map[string]bool{}

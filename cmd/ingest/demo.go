@@ -97,10 +97,10 @@ func (d *demo) slots(ctx context.Context) error {
 }
 
 // pass runs one series and prints how it ended.
-func (d *demo) pass(ctx context.Context, s ingest.Series) ([]ingest.Slot, error) {
+func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.Worked, error) {
 	worked, err := d.works.reconciler(d.app).Run(ctx, fetch.Wish{Series: []ingest.Series{s}})
 	for _, slot := range worked {
-		d.print("   %s  %s  %-7s %d pages, %3d videos, %d units", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State, slot.Pages, slot.Videos, slot.Units)
+		d.print("   %s  %s  %-7s %d pages, %3d videos, %d units", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State, slot.Pages, slot.Videos, slot.Spent)
 	}
 	return worked, err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
@@ -71,7 +72,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &position), errors.As(err, &newer), errors.As(err, &foreign),
 		errors.Is(err, quota.ErrNewer), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
-		errors.Is(err, fs.ErrPermission):
+		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	case errors.As(err, &call):
 		if call.Verdict == fetch.BadKey {
@@ -86,16 +87,15 @@ func exitCode(err error) int {
 }
 
 // report says an error once, in one line, and returns its exit code.
-func (a *app) report(err error) int {
-	if err == nil {
-		return exitOK
-	}
-	if code := (codeError{}); !errors.As(err, &code) || code.err != nil {
-		fmt.Fprintf(a.stderr, "ingest: %s\n", clean(err.Error()))
-	}
+func (a *app) report(command string, err error) int {
 	var usage usageError
-	if errors.As(err, &usage) {
-		fmt.Fprintln(a.stderr, "ingest: see ingest --help")
+	var code codeError
+	switch {
+	case err == nil:
+	case errors.As(err, &usage):
+		fmt.Fprintf(a.stderr, "ingest: %s (see %s --help)\n", clean(err.Error()), command)
+	case !errors.As(err, &code) || code.err != nil:
+		fmt.Fprintf(a.stderr, "ingest: %s\n", clean(err.Error()))
 	}
 	return exitCode(err)
 }

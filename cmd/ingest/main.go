@@ -24,11 +24,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.started {
 		err = usageError{err}
 	}
-	return a.report(err)
+	return a.report(cmd.CommandPath(), err)
 }
 
 // signalled is the cause of a context that a signal ended.

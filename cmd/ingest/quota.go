@@ -20,7 +20,7 @@ func (a *app) quotaCommand() *cobra.Command {
 			return a.withGovernor(cmd.Context(), a.quotaReport)
 		},
 	}
-	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand())
+	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand())
 	return cmd
 }
 
@@ -51,10 +51,14 @@ the ledger cannot answer and the call is too dear to go on without it.`,
 			if err != nil {
 				return usageError{fmt.Errorf("--purpose: %w", err)}
 			}
+			tariff, err := a.tariff()
+			if err != nil {
+				return err
+			}
+			if _, err := tariff.Cost(args[0]); err != nil {
+				return usageError{err}
+			}
 			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				if _, err := g.Tariff.Cost(args[0]); err != nil {
-					return usageError{err}
-				}
 				d, err := g.Take(ctx, quota.Request{Method: args[0], Region: region, Purpose: p})
 				if err != nil {
 					return err
@@ -139,9 +143,20 @@ func (a *app) quotaPostCommand() *cobra.Command {
 					return usageError{fmt.Errorf("--at %q is not an RFC 3339 time such as 2026-11-01T08:00:00Z", at)}
 				}
 			}
+			tariff, err := a.tariff()
+			if err != nil {
+				return err
+			}
+			if err := tariff.CheckPool(args[0]); err != nil {
+				return usageError{err}
+			}
+			if age := a.clock.now().Sub(when); age < -time.Minute || age > tariff.Horizon() {
+				return usageError{fmt.Errorf("--at %s is in the future, or so long ago that no window counts it", at)}
+			}
+			who := quota.Who{Purpose: quota.Manual, Method: "post"}
 			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				if err := g.Post(ctx, args[0], amount, when); err != nil {
-					return unknownIsUsage(err)
+				if err := g.Post(ctx, who, quota.Cost{args[0]: amount}, when); err != nil {
+					return err
 				}
 				return a.quotaReport(ctx, g)
 			})
@@ -159,9 +174,16 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 		Example: "  ingest quota drain units\n  ingest quota drain units --lift",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			tariff, err := a.tariff()
+			if err != nil {
+				return err
+			}
+			if err := tariff.CheckPool(args[0]); err != nil {
+				return usageError{err}
+			}
 			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
 				if err := g.DrainByHand(ctx, args[0], lift); err != nil {
-					return unknownIsUsage(err)
+					return err
 				}
 				return a.quotaReport(ctx, g)
 			})
@@ -171,12 +193,26 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 	return cmd
 }
 
-// unknownIsUsage marks a name that does not exist, where a person has typed it.
-func unknownIsUsage(err error) error {
-	if errors.Is(err, quota.ErrUnknown) {
-		return usageError{err}
+func (a *app) quotaRebuildCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rebuild",
+		Short: "Make a lost quota.db anew from what the store says was spent",
+		Long: `rebuild counts again what the slots in the store spent, when quota.db was lost;
+until then nothing is fetched. What was drawn with quota take is not in the
+store: add it with quota post.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.checkClock(cmd.Context()); err != nil {
+				return err
+			}
+			n, err := a.rebuild(cmd.Context())
+			if err != nil {
+				return err
+			}
+			a.say("ingest: counted the spends of %d slots again", n)
+			return a.withGovernor(cmd.Context(), a.quotaReport)
+		},
 	}
-	return err
 }
 
 // quotaReport prints what is left. It spends nothing.

@@ -134,10 +134,10 @@ func (d quotaDocument) print(w io.Writer) error {
 				when := ""
 				switch {
 				case win.ResetsAt != nil:
-					when = fmt.Sprintf("the day turns at %s (%s)", stamp(*win.ResetsAt), win.Zone)
+					when = fmt.Sprintf("turns at %s (%s)", stamp(*win.ResetsAt), win.Zone)
 				default:
 					if t, ok := win.NextFreeAt.(*time.Time); ok && t != nil {
-						when = "the oldest frees at " + stamp(*t)
+						when = "frees from " + stamp(*t)
 					}
 				}
 				fmt.Fprintf(w, "  window %s\t%s used\t%s\n", win.Window, thousands(win.Used), when)

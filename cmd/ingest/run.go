@@ -30,6 +30,9 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 		Example: "  ingest run --key-file youtube.key\n  */5 * * * * ingest run --quiet --key-file /etc/ingest/youtube.key",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("pages") && pages < 1 {
+				return usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, maxPages)}
+			}
 			wish, err := a.wish(only, pages, force)
 			if err != nil {
 				return err
@@ -46,7 +49,7 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 // wish turns the flags of run into what a run works on.
 func (a *app) wish(only string, pages int, force bool) (fetch.Wish, error) {
 	w := fetch.Wish{Pages: pages, Force: force}
-	if pages < 0 || pages > maxPages {
+	if pages > maxPages {
 		return w, usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, maxPages)}
 	}
 	wanted := map[ingest.Region]bool{}
@@ -89,12 +92,7 @@ func (a *app) reconcile(ctx context.Context, wish fetch.Wish) error {
 		return err
 	}
 	defer w.close()
-	now := a.clock.now()
-	price, err := priceOf(w.plan, w.upstream, w.governor.Tariff, now, now.Add(24*time.Hour))
-	if err != nil {
-		return err
-	}
-	if err := price.fits(w.governor.Tariff); err != nil {
+	if err := w.price.fits(w.governor.Tariff); err != nil {
 		a.say("ingest: warning: %v", err)
 	}
 	worked, err := w.reconciler(a).Run(ctx, wish)
@@ -106,18 +104,18 @@ func (a *app) reconcile(ctx context.Context, wish fetch.Wish) error {
 // summary is how a run ended.
 type summary struct {
 	outcome ingest.State
-	slots   []ingest.Slot
+	slots   []fetch.Worked
 	retryAt time.Time // the earliest of the stopped slots; zero when none was
-	units   int64
+	units   int64     // of this run
 	next    time.Time // when anything is next due
 }
 
 // summarise finds the outcome of a run in the slots it worked on: failed when anything failed, else
 // stopped when quota was refused, else done.
-func summarise(worked []ingest.Slot, err error) summary {
+func summarise(worked []fetch.Worked, err error) summary {
 	s := summary{outcome: ingest.Done, slots: worked}
 	for _, slot := range worked {
-		s.units += slot.Units
+		s.units += slot.Spent
 		switch {
 		case slot.State == ingest.Failed:
 			s.outcome = ingest.Failed
@@ -140,7 +138,7 @@ func (a *app) reportRun(s summary, err error) error {
 		if printErr := a.printJSON(s.document()); printErr != nil {
 			return errors.Join(err, printErr)
 		}
-	} else if !a.flags.quiet {
+	} else if !a.flags.quiet && (err == nil || len(s.slots) > 0) {
 		s.print(a.stdout)
 	}
 	if a.flags.quiet {
@@ -177,10 +175,12 @@ func (s summary) document() runDocument {
 	d := runDocument{Outcome: s.outcome, RetryAt: timeOrNull(s.retryAt), NextAt: timeOrNull(s.next), Units: s.units,
 		Regions: []slotDocument{}, Jobs: []slotDocument{}}
 	for _, slot := range s.slots {
+		doc := newSlotDocument(slot.Slot)
+		doc.Units = slot.Spent
 		if slot.Kind == ingest.KindChart {
-			d.Regions = append(d.Regions, newSlotDocument(slot))
+			d.Regions = append(d.Regions, doc)
 		} else {
-			d.Jobs = append(d.Jobs, newSlotDocument(slot))
+			d.Jobs = append(d.Jobs, doc)
 		}
 	}
 	return d
@@ -194,7 +194,7 @@ func (s summary) print(w io.Writer) {
 	_ = table(w, func(w io.Writer) {
 		for _, slot := range s.slots {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d pages\t%d videos\t%d units\n",
-				slot.Job, slot.Key, stamp(slot.DueAt), slot.State, slot.Pages, slot.Videos, slot.Units)
+				slot.Job, slot.Key, stamp(slot.DueAt), slot.State, slot.Pages, slot.Videos, slot.Spent)
 		}
 	})
 	for _, slot := range s.slots {

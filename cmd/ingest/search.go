@@ -100,6 +100,9 @@ func (a *app) printSearch(q store.Query, r store.Result) error {
 	}
 	if len(r.Items) == 0 {
 		a.say("nothing found for %s", clean(q.Text))
+		if r.Hint != "" {
+			a.say("%s", clean(r.Hint))
+		}
 		return nil
 	}
 	for _, i := range r.Items {
@@ -115,20 +118,21 @@ func (a *app) printSearch(q store.Query, r store.Result) error {
 
 // printVideo is one video in 80 columns: id, title, channel, regions.
 func printVideo(w io.Writer, rank string, v ingest.Video, in []ingest.Region) error {
-	codes := make([]string, len(in))
+	const most = 3 // regions that are named; the others are counted
+	var codes []string
 	for i, r := range in {
-		codes[i] = string(r)
-	}
-	title := 46
-	if rank != "" {
-		rank = fmt.Sprintf("%3s ", rank)
-		title -= len(rank)
+		if i == most {
+			codes = append(codes, fmt.Sprintf("+%d", len(in)-most))
+			break
+		}
+		codes = append(codes, string(r))
 	}
 	tail := strings.Join(codes, " ")
-	if tail == "" {
-		tail = viewsText(v.Views)
+	if rank != "" {
+		rank = fmt.Sprintf("%3s ", rank)
+		tail = fmt.Sprintf("%13s", viewsText(v.Views))
 	}
-	line := rank + pad(v.ID, 12) + pad(v.Title, title) + " " + pad(v.Channel, 18) + " " + tail
+	line := rank + pad(v.ID, 12) + pad(v.Title, 34) + " " + pad(v.Channel, 14) + " " + tail
 	_, err := fmt.Fprintln(w, strings.TrimRight(line, " "))
 	return err
 }

@@ -53,9 +53,9 @@ A --fault is ` + youtubesim.FaultHelp,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`; port 0: a free one")
+	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated catalogue")
-	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of recorded charts, XX.csv[.gz] per region")
+	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of charts, XX.csv[.gz] per region")
 	f.StringVar(&o.Day, "day", "", "which `day` of the recorded charts, YYYY-MM-DD")
 	f.StringArrayVar(&limits, "limit", nil, "limit of a pool per Pacific day; repeatable")
 	f.IntVar(&o.PerMinute, "per-minute", 0, "at most `N` calls in any minute; 0: no such limit")

@@ -86,7 +86,7 @@ func (a *app) slotsCommand() *cobra.Command {
 	cmd.Flags().IntVar(&next, "next", 0, "show the next `N` slots instead")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` slots, newest first")
 	cmd.Flags().StringVar(&since, "since", "", "only since `T`: 24h ago, or an RFC 3339 time")
-	cmd.Flags().StringVar(&outcome, "outcome", "", "only due, claimed, done, stopped, failed, skipped, missed")
+	cmd.Flags().StringVar(&outcome, "outcome", "", "only this `state`: done, stopped, failed, missed, ...")
 	cmd.Flags().StringVar(&region, "region", "", "only this `region`")
 	return cmd
 }
@@ -145,6 +145,9 @@ func (a *app) printSlots(slots []ingest.Slot) error {
 	fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {
 		fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5d %6d\n", stamp(s.DueAt), fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
+		if s.State == ingest.Claimed {
+			fmt.Fprintf(a.stdout, "    by %s, until %s\n", clean(s.Owner), stamp(s.Lease))
+		}
 		for _, part := range strings.Split(clean(s.Reason), "; ") {
 			if part != "" {
 				fmt.Fprintf(a.stdout, "    %s\n", part)

@@ -3,19 +3,18 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
-	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/redisledger"
-	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -38,7 +37,7 @@ func (a *app) tariff() (*quota.Tariff, error) {
 		var err error
 		if name = a.cfg.costs; name != "" {
 			if data, err = os.ReadFile(name); err != nil {
-				return nil, badConfig(fmt.Errorf("read the costs: %w", err))
+				return nil, badConfig(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
 			}
 		}
 	}
@@ -70,17 +69,17 @@ func (a *app) upstream(ctx context.Context) (*youtube.Client, error) {
 // loopback reports whether a base URL leads to this machine, and no further.
 func loopback(base string) bool {
 	u, err := url.Parse(base)
-	if err != nil || base == "" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return err == nil && base != "" && youtube.IsLoopback(u.Hostname())
 }
 
-// hostname is a host without its port: a stand-in that comes back on another one is the same.
+// hostname is a host as a store remembers it: without its port, and under one name for this machine,
+// since a stand-in that comes back elsewhere on it is the same.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
+		host = name
+	}
+	if youtube.IsLoopback(host) {
+		return "localhost"
 	}
 	return host
 }
@@ -91,71 +90,50 @@ func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
 	return store.Open(ctx, a.cfg.data, store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.now})
 }
 
-// governor opens the ledger. It must be closed by the returned function.
-func (a *app) governor(ctx context.Context) (*quota.Governor, func(), error) {
-	tariff, err := a.tariff()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := os.MkdirAll(a.cfg.data, 0o700); err != nil {
-		return nil, nil, badConfig(fmt.Errorf("make the data directory: %w: give another --data", err))
-	}
-	// quota.db is the ledger itself or, beside a Redis, the journal of this data directory.
-	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.data, "quota.db"))
-	if err != nil {
-		return nil, nil, err
-	}
-	local.Now = a.clock.now
-	g := &quota.Governor{Ledger: local, Journal: local, Tariff: tariff, Account: a.cfg.account, Now: a.clock.now, Log: a.log()}
-	closeAll := func() { _ = local.Close() }
-	if a.cfg.ledger == "sqlite" {
-		return g, closeAll, nil
-	}
-	if !strings.Contains(a.cfg.ledger, "://") {
-		closeAll()
-		return nil, nil, badConfig(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db", a.cfg.ledger))
-	}
-	remote, err := redisledger.Open(ctx, a.cfg.ledger, redisledger.Options{})
-	if err != nil {
-		closeAll()
-		return nil, nil, badConfig(err)
-	}
-	g.Ledger = remote
-	return g, func() { _ = remote.Close(); closeAll() }, nil
-}
-
 // works is everything that a pass needs, opened.
 type works struct {
 	plan     regions.Plan
+	price    price // of a day of it
 	upstream *youtube.Client
 	store    *store.Store
 	governor *quota.Governor
 	close    func()
 }
 
-// open opens it all, or nothing: what needs no file is checked before a file is made.
+// open opens it all, or nothing: what can be refused without a file is refused before one is made.
 func (a *app) open(ctx context.Context) (*works, error) {
 	plan, err := a.plan()
 	if err != nil {
-		return nil, err
-	}
-	if _, err := a.tariff(); err != nil {
 		return nil, err
 	}
 	up, err := a.upstream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.store(ctx, hostname(up.Host()))
+	tariff, err := a.tariff()
 	if err != nil {
+		return nil, err
+	}
+	now := a.clock.now()
+	price, err := priceOf(plan, up, tariff, now, now.Add(24*time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	if s, err := a.store(ctx, ""); err == nil {
+		_ = s.Close()
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	g, closeLedger, err := a.governor(ctx)
 	if err != nil {
-		_ = s.Close()
 		return nil, err
 	}
-	return &works{plan, up, s, g, func() { up.Close(); closeLedger(); _ = s.Close() }}, nil
+	s, err := a.store(ctx, hostname(up.Host()))
+	if err != nil {
+		closeLedger()
+		return nil, err
+	}
+	return &works{plan, price, up, s, g, func() { up.Close(); closeLedger(); _ = s.Close() }}, nil
 }
 
 func (w *works) reconciler(a *app) *fetch.Reconciler {

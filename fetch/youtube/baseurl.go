@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/trendvidstream/ingest"
@@ -54,7 +55,9 @@ func parseBaseURL(s string) (*url.URL, error) {
 		return refuse("must not hold a query or fragment")
 	case u.Path != "" && u.Path != "/":
 		return refuse("must not hold a path")
-	case scheme == "http" && !isLoopback(u.Hostname()):
+	case !validPort(u.Port()):
+		return refuse("has a port that is not in 1..65535")
+	case scheme == "http" && !IsLoopback(u.Hostname()):
 		return refuse("http would send the key in clear over the network")
 	}
 	if port := map[string]string{"https": ":443", "http": ":80"}[scheme]; strings.HasSuffix(host, port) {
@@ -63,9 +66,17 @@ func parseBaseURL(s string) (*url.URL, error) {
 	return &url.URL{Scheme: scheme, Host: strings.TrimSuffix(host, ":"), Path: "/"}, nil
 }
 
-// isLoopback reports whether host, without a port, is this machine: localhost, 127.0.0.0/8 or ::1,
+func validPort(port string) bool {
+	if port == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
+}
+
+// IsLoopback reports whether host, without a port, is this machine: localhost, 127.0.0.0/8 or ::1,
 // in their usual spelling only.
-func isLoopback(host string) bool {
+func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}
@@ -75,7 +86,7 @@ func isLoopback(host string) bool {
 
 // checkKey wants a key for every host but this machine, and one that a header can carry unchanged.
 func checkKey(key ingest.Secret, base *url.URL) error {
-	if key.IsZero() && !isLoopback(base.Hostname()) {
+	if key.IsZero() && !IsLoopback(base.Hostname()) {
 		return ErrNoKey
 	}
 	for _, r := range key.Reveal() {

@@ -56,7 +56,7 @@ type transport struct {
 func newTransport(base *url.URL, key ingest.Secret, agent string) *transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	proxy := http.ProxyFromEnvironment
-	if isLoopback(base.Hostname()) {
+	if IsLoopback(base.Hostname()) {
 		proxy = nil
 	}
 	if base.Scheme == "http" {

@@ -29,15 +29,17 @@ func manyHandles(r *rig) {
 // swarm has every writer take what it can get, of two pools and in different amounts: together
 // exactly the limit, no errors, and the sums agree.
 func swarm(r *rig, writers []quota.Ledger) {
-	const limit, search = 500, 400
+	const limit, search = 1500, 1200
 	bounds := []quota.Bound{per(24*time.Hour, limit), daily(limit)}
 	units, other := charge("units", 1, bounds...), charge("search", 1, per(time.Hour, search))
 	got := make([][2]int64, len(writers))
 	errs := make([]error, len(writers))
 	var wg sync.WaitGroup
+	start := make(chan struct{})
 	for i, l := range writers {
 		asks := []quota.Ask{r.ask(units, other), r.ask(other, units), r.ask(units)}
 		wg.Go(func() {
+			<-start
 			for refused := false; !refused && got[i][0] <= limit; {
 				refused = true
 				for _, a := range asks {
@@ -58,6 +60,7 @@ func swarm(r *rig, writers []quota.Ledger) {
 			}
 		})
 	}
+	close(start)
 	wg.Wait()
 	var sum [2]int64
 	for i := range writers {

@@ -57,6 +57,10 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	if err := touch(path); err != nil {
 		return nil, err
 	}
+	have, err := l.identify(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if l.queue, err = openQueue(path); err != nil {
 		return nil, l.broken("open the queue of", err)
 	}
@@ -65,8 +69,10 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 			_ = l.Close()
 		}
 	}()
-	if err := l.migrate(ctx); err != nil {
-		return nil, err
+	if have < version {
+		if err := l.migrate(ctx); err != nil {
+			return nil, err
+		}
 	}
 	err = errors.Join(
 		l.writer.open(ctx, l.dsn("_pragma=synchronous(full)"), "BEGIN IMMEDIATE"),
@@ -92,9 +98,19 @@ func (l *Ledger) Close() error {
 func touch(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("%w: open %s: %w: check that its directory exists and may be written", quota.ErrUnavailable, path, err)
+		return fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
 	}
 	return f.Close()
+}
+
+// identify is the file's version, once it is known to be ours.
+func (l *Ledger) identify(ctx context.Context) (int, error) {
+	db, err := sql.Open("sqlite", l.dsn("mode=ro"))
+	if err != nil {
+		return 0, l.broken("open", err)
+	}
+	defer func() { _ = db.Close() }()
+	return l.version(ctx, db)
 }
 
 // migrate makes the tables in a file that is still empty.
@@ -104,9 +120,6 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		return l.broken("open", err)
 	}
 	defer func() { _ = db.Close() }()
-	if have, err := l.version(ctx, db); err != nil || have == version {
-		return err
-	}
 	leave, err := l.queue.enter(ctx)
 	if err != nil {
 		return l.broken("wait for", err)
