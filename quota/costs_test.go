@@ -77,7 +77,7 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 		{"a negative grace", "grace: 30s", "grace: -30s", `costs.yaml:6: grace: "-30s" is not a duration of 0s..10m0s`},
 		{"a grace too long", "grace: 30s", "grace: 11m", `costs.yaml:6: grace: "11m" is not a duration of 0s..10m0s`},
 		{"a settle too long", "settle: 10m", "settle: 48h", `costs.yaml:8: settle: "48h" is not a duration of 0s..24h0m0s`},
-		{"a table that is not there", "table: classic", "table: classsic", `costs.yaml:5: table "classsic" does not exist: use one of classic`},
+		{"a table that is not there", "table: classic", "table: modern", `costs.yaml:5: table "modern" does not exist: use one of classic`},
 		{"no tables", smallCosts[strings.Index(smallCosts, "    tables:"):], "", `costs.yaml:3: no tables`},
 		{"no pools", "        pools:\n          units: {24h: 10000, day: 10000}\n          search: {24h: 100, day: 100}\n", "", `costs.yaml:10: no pools`},
 		{"another version", "version: 1", "version: 2", `costs.yaml:1: version 2 is not known to this program: use version: 1`},
