@@ -53,11 +53,13 @@ end
 
 -- seek is the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with
 -- its time, its sum, and the time of the entry before it; false, the reply and its index when an
--- entry is not one. The caller knows that everything before lo is less (prev is the time there), and from hi on
--- is not (at and sum are those of hi). It looks at guess first, then ever further from it, then
--- halves. first is the position of the head of the log.
-local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum)
-	local step, up, down = 1, false, false
+-- entry is not one. The caller knows that everything before lo is less (prev is the time there), and
+-- from hi on is not (at and sum are those of hi); it may know what stands there, below and above x.
+-- It looks at guess first, then ever further from it. Once x is between two that are known, it looks
+-- where a straight line between them has x, and in the middle when that did not halve what is left,
+-- which bounds how often. first is the position of the head of the log.
+local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum, below, above)
+	local step, width = 1, nil
 	while lo < hi do
 		if guess < lo then
 			guess = lo
@@ -69,17 +71,21 @@ local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum)
 			return false, e, guess - first
 		end
 		local t, s = struct.unpack('>I7I7', e)
-		if (by_time and t or s) >= x then
-			hi, at, sum, down = guess, t, s, true
+		local v = by_time and t or s
+		if v >= x then
+			hi, at, sum, above = guess, t, s, v
 			guess = guess - step
 		else
-			lo, prev, up = guess + 1, t, true
+			lo, prev, below = guess + 1, t, v
 			guess = guess + step
 		end
-		if up and down then
-			guess = math.floor((lo + hi) / 2)
-		else
+		if not (below and above) then
 			step = step * 2
+		elseif width and hi - lo > width / 2 then
+			guess, width = math.floor((lo + hi) / 2), nil
+		else
+			width = hi - lo
+			guess = lo + math.floor(width * (x - below) / (above - below))
 		end
 	end
 	return hi, at, sum, prev

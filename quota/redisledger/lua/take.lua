@@ -114,7 +114,7 @@ for i = 1, pools do
 				elseif hinted then
 					hi, guess = pos, pos - 1
 				end
-				pos, oldest, gone, prev = seek(key, first, true, start, lo, hi, guess, prev, oldest, gone)
+				pos, oldest, gone, prev = seek(key, first, true, start, lo, hi, guess, prev, oldest, gone, nil, newest)
 				if not pos then
 					return broken(key, oldest, 'entry ' .. gone .. ' is missing or not an entry')
 				end
@@ -133,7 +133,7 @@ for i = 1, pools do
 				-- all cost the same the guess is right.
 				local x = total + amount - ceiling
 				local guess = pos + math.ceil((x - gone) / (total - gone) * (number - pos))
-				local found, reply, index, last = seek(key, first, false, x, pos + 1, number, guess, oldest, 0, 0)
+				local found, reply, index, last = seek(key, first, false, x, pos + 1, number, guess, oldest, 0, 0, gone, total)
 				if not found then
 					return broken(key, reply, 'entry ' .. index .. ' is missing or not an entry')
 				end
