@@ -52,7 +52,8 @@ bench: ## Run the benchmarks, and measure the ledgers against their peers into b
 
 # What the tests named TestBoundary log, without go test's own marks.
 boundary: ## Show that no burst at the edge of a window gets more than its limit
-	@out="$$(go test -count=1 -v -run '^TestBoundary' ./quota/... 2>&1)" || { echo "$$out"; exit 1; }; \
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
+	out="$$(go test -count=1 -v -run '^TestBoundary' ./quota/... 2>&1)" || { echo "$$out"; exit 1; }; \
 	echo "$$out" | sed -E '/^(=== |PASS|ok|\?|testing: warning)/d; /^ *--- /d; s/^ +[a-z0-9_]+_test\.go:[0-9]+: //; s/^ {8}//' | grep . \
 	|| { echo "no test named TestBoundary said anything"; exit 1; }
 

@@ -35,8 +35,8 @@ var life = []Case{
 		if err := r.ledger.Drain(r.Context(), drained, "units", until, 3); err != nil {
 			r.Fatal(err)
 		}
-		r.account = "busy"
-		for r.clock.Now().Before(until.Add(-time.Hour)) {
+		for hour := 0; r.clock.Now().Before(until.Add(-time.Hour)); hour++ {
+			r.account = fmt.Sprintf("busy-%d", hour)
 			r.take(1)
 			r.pass(time.Hour)
 		}

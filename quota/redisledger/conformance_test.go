@@ -32,6 +32,16 @@ func TestConformance(t *testing.T) {
 	quotatest.Run(t, b)
 }
 
+// TestBoundary prints its part of make boundary.
+func TestBoundary(t *testing.T) {
+	s := redisServer(t)
+	got := quotatest.Boundary(t, func(t testing.TB, clock *quotatest.Clock) quota.Ledger { return s.store(t, clock).Ledger })
+	t.Logf("%-13s %3d admitted within %v, limit %d", "redisledger:", got, quotatest.BoundaryWindow, quotatest.BoundaryLimit)
+	if got != quotatest.BoundaryLimit {
+		t.Errorf("%d admitted, want %d", got, quotatest.BoundaryLimit)
+	}
+}
+
 var stores atomic.Int64
 
 // store is a store of the suite's: keys of its own on the server, read by a clock of its own.
