@@ -37,6 +37,7 @@ lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the s
 	@unformatted="$$(gofmt -l .)"; [ -z "$$unformatted" ] || { echo "not formatted, try make fmt:" $$unformatted; exit 1; }
 	go vet ./...
 	go mod tidy -diff
+	cd bench && go mod tidy -diff && go vet ./...
 	.tools/golangci-lint run
 	@sh tools/systemd-verify.sh
 
@@ -47,8 +48,8 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 	@FUZZTIME="$(FUZZTIME)" sh tools/fuzz.sh
 
 bench: ## Run the benchmarks, and measure the ledgers against their peers into bench/RESULTS.md
-	$(GO) test -run '^$$' -bench . -benchmem ./...
-	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && cd bench && $(GO) run ./ledgers -write
+	go test -run '^$$' -bench . -benchmem ./...
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && cd bench && go run ./ledgers -write
 
 # What the tests named TestBoundary log, without go test's own marks.
 boundary: ## Show that no burst at the edge of a window gets more than its limit
