@@ -25,7 +25,8 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 			}
 		}
 	}
-	parts = append(parts, "frees at "+d.At.Add(d.RetryAfter).UTC().Format(time.RFC3339))
+	frees := d.At.Add(d.RetryAfter + time.Second - 1).Truncate(time.Second) // never too early
+	parts = append(parts, "frees at "+frees.UTC().Format(time.RFC3339))
 	return strings.Join(parts, "; ")
 }
 
