@@ -139,6 +139,3 @@ const (
 	Skipped State = "skipped" // superseded by a newer slot, or by policy; the reason says which
 	Missed  State = "missed"  // nothing ran while it was the newest
 )
-
-// Ended reports whether the state is an outcome.
-func (s State) Ended() bool { return s != Due && s != Claimed }

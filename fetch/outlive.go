@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,12 +13,27 @@ const (
 	writeWithin = 4 * time.Second // what has to be written behind it
 )
 
-// outlive is a context that is cancelled only so long after ctx is: what it is for is paid for, or
-// would be lost.
+// run's context remembers when it ended, so that what is begun after that does not count anew.
+type endKey struct{}
+
+func rememberEnd(ctx context.Context) context.Context {
+	var at atomic.Pointer[time.Time]
+	context.AfterFunc(ctx, func() { now := time.Now(); at.CompareAndSwap(nil, &now) })
+	return context.WithValue(ctx, endKey{}, &at)
+}
+
+// outlive is a context that is cancelled only so long after ctx has ended: what it is for is paid for,
+// or would be lost.
 func outlive(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(d, func() { cancel(context.Cause(ctx)) })
+		left := d
+		if at, ok := ctx.Value(endKey{}).(*atomic.Pointer[time.Time]); ok {
+			if ended := at.Load(); ended != nil {
+				left -= time.Since(*ended)
+			}
+		}
+		time.AfterFunc(left, func() { cancel(context.Cause(ctx)) })
 	})
 	return longer, func() {
 		stop()

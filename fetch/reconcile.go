@@ -58,6 +58,7 @@ type Worked struct {
 // fails that the next slot would meet too. It returns the slots it worked on, as they ended, and an
 // error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's.
 func (r *Reconciler) Run(ctx context.Context, w Wish) ([]Worked, error) {
+	ctx = rememberEnd(ctx)
 	purposes := map[ingest.SlotKey]quota.Purpose{}
 	if err := r.addDue(ctx, w, purposes); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 				return Decision{}, fmt.Errorf("%w: %s costs %d of pool %s, and without the ledger at most %d goes on: %w",
 					ErrClosed, a.Who.Method, c.Amount, c.Pool, most, cause)
 			}
-			budget.Amount = min(budget.Amount, g.Tariff.Failure.Emergency.Of(b.Window.Limit))
+			budget.Amount = min(budget.Amount, g.Tariff.emergency(b.Window.Limit))
 		}
 		budget.Within = g.Tariff.pool(c.Pool).longest() + a.Grace
 		budgets = append(budgets, budget)
@@ -79,8 +79,8 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	return d, nil
 }
 
-// settleEmergency posts what was let through, before anything else is taken. A crash between the
-// two steps posts it twice: counted too often, never too little.
+// settleEmergency posts what was let through, before anything else is taken. A crash between the two
+// steps, or two processes that come back at once, post it twice: counted too often, never too little.
 func (g *Governor) settleEmergency(ctx context.Context) error {
 	if g.Journal == nil {
 		return nil

@@ -49,7 +49,8 @@ type Ledger interface {
 	// Post records spends that happened already, at their own time, above the limit if need be.
 	// A time before the horizon is forgotten at once; one after the ledger's clock is moved to it.
 	Post(ctx context.Context, a Ask, at time.Time) error
-	// Drain refuses every charge on the pool until the given time; the zero time lifts that. used is
+	// Drain refuses every charge on the pool until the given time; the zero time lifts that, and one
+	// before that which stands changes nothing. used is
 	// what the ledger's caller believed used when the provider said no, kept for reports.
 	Drain(ctx context.Context, account, pool string, until time.Time, used int64) error
 	// Spent sums what was charged since, by pool and who, largest first.

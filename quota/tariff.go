@@ -83,6 +83,16 @@ func (p Pool) longest() time.Duration {
 	return longest
 }
 
+// emergency is how much of a limit may be spent while the ledger cannot answer: never more than what
+// the highest ceiling leaves, so that both together keep the limit.
+func (t *Tariff) emergency(limit int64) int64 {
+	highest := int64(0)
+	for _, share := range t.Ceilings {
+		highest = max(highest, share.Of(limit))
+	}
+	return min(t.Failure.Emergency.Of(limit), limit-highest)
+}
+
 func (t *Tariff) pool(name string) Pool {
 	for _, p := range t.Pools {
 		if p.Name == name {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
@@ -19,35 +21,55 @@ import (
 // ledgerFile is the ledger itself or, beside a Redis, the journal of this data directory.
 const ledgerFile = "quota.db"
 
-// governor opens the ledger. It must be closed by the returned function.
+// longestInterval is how long after its due time a slot may still spend.
+const longestInterval = 25 * time.Hour
+
+// governor opens the ledger. It must be closed by the returned function. Where the ledger is lost, the
+// gate is closed.
 func (a *app) governor(ctx context.Context) (*quota.Governor, func(), error) {
-	tariff, err := a.tariff()
+	g, local, closeAll, err := a.openLedger(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	remote, err := a.remoteLedger(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if remote == nil {
-		if err := a.checkLost(ctx, tariff); err != nil {
+	if g.Ledger == quota.Ledger(local) {
+		if err := a.checkLost(ctx, g, local); err != nil {
+			closeAll()
 			return nil, nil, err
 		}
 	}
+	return g, closeAll, nil
+}
+
+// openLedger opens the ledger and this data directory's own file, which may be the same.
+func (a *app) openLedger(ctx context.Context) (*quota.Governor, *sqliteledger.Ledger, func(), error) {
+	tariff, err := a.tariff()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	remote, err := a.remoteLedger(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	closeAll := func() {
+		if remote != nil {
+			_ = remote.Close()
+		}
+	}
 	if err := os.MkdirAll(a.cfg.data, 0o700); err != nil {
-		return nil, nil, badConfig(fmt.Errorf("make the data directory: %w: give another --data", err))
+		closeAll()
+		return nil, nil, nil, badConfig(fmt.Errorf("make the data directory: %w: give another --data", err))
 	}
 	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.data, ledgerFile))
 	if err != nil {
-		return nil, nil, err
+		closeAll()
+		return nil, nil, nil, err
 	}
 	local.Now = a.clock.now
 	g := &quota.Governor{Ledger: local, Journal: local, Tariff: tariff, Account: a.cfg.account, Now: a.clock.now, Log: a.log()}
-	if remote == nil {
-		return g, func() { _ = local.Close() }, nil
+	if remote != nil {
+		g.Ledger = remote
 	}
-	g.Ledger = remote
-	return g, func() { _ = remote.Close(); _ = local.Close() }, nil
+	return g, local, func() { closeAll(); _ = local.Close() }, nil
 }
 
 // remoteLedger is the Redis that the config names, nil for sqlite. Nothing is sent yet.
@@ -63,12 +85,13 @@ func (a *app) remoteLedger(ctx context.Context) (*redisledger.Ledger, error) {
 }
 
 // checkLost keeps the gate closed where the store shows units spent but the ledger that counted them
-// is gone: a ledger that forgets would let the same quota be spent again.
-func (a *app) checkLost(ctx context.Context, tariff *quota.Tariff) error {
-	if info, err := os.Stat(filepath.Join(a.cfg.data, ledgerFile)); err == nil && info.Size() > 0 {
-		return nil
+// knows of none: a ledger that forgets would let the same quota be spent again.
+func (a *app) checkLost(ctx context.Context, g *quota.Governor, local *sqliteledger.Ledger) error {
+	empty, err := local.Empty(ctx, g.Account)
+	if err != nil || !empty {
+		return err
 	}
-	spent, err := a.spentByStore(ctx, tariff)
+	spent, err := a.spentByStore(ctx, g.Tariff)
 	if err != nil {
 		return err
 	}
@@ -79,8 +102,8 @@ func (a *app) checkLost(ctx context.Context, tariff *quota.Tariff) error {
 	if units == 0 {
 		return nil
 	}
-	return codeError{exitUnavailable, fmt.Errorf("%w: %s is gone from %s, but the slots there spent %s units lately: put it back, or count them again with ingest quota rebuild",
-		quota.ErrClosed, ledgerFile, a.cfg.data, thousands(units))}
+	return codeError{exitUnavailable, fmt.Errorf("%w: what %s counted for account %s is gone from %s, but the slots there spent %s units lately: put it back, or count them again with ingest quota rebuild",
+		quota.ErrClosed, ledgerFile, g.Account, a.cfg.data, thousands(units))}
 }
 
 // spentByStore is the slots that spent quota within the longest window, by the store's own account.
@@ -94,82 +117,73 @@ func (a *app) spentByStore(ctx context.Context, tariff *quota.Tariff) ([]ingest.
 	}
 	defer func() { _ = s.Close() }()
 	since := a.clock.now().Add(-tariff.Horizon())
-	// A slot may be fetched long after it was due, but not after the next of its series.
-	slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since.Add(-ingest.KeepFor)})
+	// A slot may be fetched after it was due, but not after the next of its series: a day or so.
+	slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since.Add(-longestInterval)})
 	var spent []ingest.Slot
 	for _, slot := range slots {
-		if slot.Units > 0 && (slot.FetchedAt.IsZero() || slot.FetchedAt.After(since)) {
+		if slot.Units > 0 && (slot.State != ingest.Done || slot.FetchedAt.After(since)) {
 			spent = append(spent, slot)
 		}
 	}
 	return spent, err
 }
 
-// rebuild makes a lost ledger anew from what the store's slots say they spent, each at the time of its
-// last page: later than it was, which is safe. What was drawn by hand is not known to the store. The
-// new file takes its name last, so that a rebuild that dies leaves the gate closed.
+// rebuild makes a lost ledger anew from what the store's slots say they spent. What was drawn by hand
+// is not known to the store, and neither is what a run that was killed had taken for its last page. It
+// is posted under another account first, so that a rebuild that dies leaves the gate closed.
 func (a *app) rebuild(ctx context.Context) (slots int, err error) {
-	tariff, err := a.tariff()
+	g, local, closeAll, err := a.openLedger(ctx)
 	if err != nil {
 		return 0, err
 	}
-	path := filepath.Join(a.cfg.data, ledgerFile)
-	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		return 0, codeError{exitError, fmt.Errorf("%s is there: nothing to rebuild; correct it with ingest quota post", path)}
+	defer closeAll()
+	if g.Ledger != quota.Ledger(local) {
+		return 0, usageError{errors.New("rebuild is for --ledger sqlite: a Redis keeps its own log")}
 	}
-	spent, err := a.spentByStore(ctx, tariff)
+	empty, err := local.Empty(ctx, g.Account)
 	if err != nil {
 		return 0, err
 	}
-	draft := path + ".rebuild"
-	if err := removeAll(draft); err != nil {
+	if !empty {
+		return 0, codeError{exitError, fmt.Errorf("%s has a log of account %s: nothing to rebuild; correct it with ingest quota post", ledgerFile, g.Account)}
+	}
+	spent, err := a.spentByStore(ctx, g.Tariff)
+	if err != nil || len(spent) == 0 {
 		return 0, err
 	}
-	defer func() { _ = removeAll(draft) }()
-	if err := a.writeLedger(ctx, draft, tariff, spent); err != nil {
-		return 0, err
-	}
-	if err := os.Rename(draft, path); err != nil {
-		return 0, fmt.Errorf("put the rebuilt ledger in its place: %w", err)
-	}
-	return len(spent), nil
-}
-
-func (a *app) writeLedger(ctx context.Context, path string, tariff *quota.Tariff, spent []ingest.Slot) (err error) {
-	l, err := sqliteledger.Open(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	l.Now = a.clock.now
-	g := &quota.Governor{Ledger: l, Tariff: tariff, Account: a.cfg.account, Now: a.clock.now}
-	const method = "videos.list" // all that a slot of today's kinds calls
-	cost, err := tariff.Cost(method)
-	if err != nil {
-		return err
-	}
+	draft := *g
+	draft.Account = "rebuild-" + rand.Text()[:16]
 	for _, slot := range spent {
-		who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: method}
-		if slot.Kind == ingest.KindRefresh {
-			who.Purpose = quota.Refresh
+		who, cost, at, err := spentBy(slot, g)
+		if err != nil {
+			return 0, err
 		}
-		at := slot.FetchedAt
-		if at.IsZero() {
-			at = a.clock.now()
-		}
-		if err := g.Post(ctx, who, cost.Times(slot.Units), at); err != nil {
-			return err
+		if err := draft.Post(ctx, who, cost, at); err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	return len(spent), local.Adopt(ctx, draft.Account, g.Account)
 }
 
-// removeAll removes a database and what stands beside it.
-func removeAll(path string) error {
-	for _, suffix := range []string{"", "-wal", "-shm", ".lock", ".waiting"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove an unfinished rebuild: %w", err)
-		}
+// spentBy is what a slot spent, and when: at its last page where it is done, and otherwise, since it
+// may have tried since, now. Later than it was is safe.
+func spentBy(slot ingest.Slot, g *quota.Governor) (quota.Who, quota.Cost, time.Time, error) {
+	const method = "videos.list" // all that a slot of today's kinds calls
+	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: method}
+	if slot.Kind == ingest.KindRefresh {
+		who.Purpose = quota.Refresh
 	}
-	return nil
+	at := g.Now()
+	if slot.State == ingest.Done {
+		at = slot.FetchedAt
+	}
+	cost, err := g.Tariff.Cost(method)
+	if err != nil {
+		return who, nil, at, err
+	}
+	dearest := int64(1) // a slot counts the dearest pool of each call
+	for _, amount := range cost {
+		dearest = max(dearest, amount)
+	}
+	return who, cost.Times((slot.Units + dearest - 1) / dearest), at, nil
 }

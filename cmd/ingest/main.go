@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -27,6 +28,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.started {
 		err = usageError{err}
+	}
+	if ended := (signalled{}); err != nil && errors.As(context.Cause(ctx), &ended) {
+		err = ended // whatever it was that the signal cut short
 	}
 	return a.report(cmd.CommandPath(), err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -132,8 +133,8 @@ func (a *app) quotaPostCommand() *cobra.Command {
 		Example: "  ingest quota post units 500\n  ingest quota post units 500 --at 2026-11-01T08:00:00Z",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var amount int64
-			if _, err := fmt.Sscanf(args[1]+"\n", "%d\n", &amount); err != nil || amount < 1 || amount > quota.MaxLimit {
+			amount, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil || amount < 1 || amount > quota.MaxLimit {
 				return usageError{fmt.Errorf("%q is not a whole number of at least 1", args[1])}
 			}
 			when := a.clock.now()

@@ -47,7 +47,9 @@ Try it without a key: ingest demo`,
 			if a.clock, err = newClock(); err != nil {
 				return err
 			}
-			a.cfg, err = a.flags.load()
+			if needsConfig(cmd) {
+				a.cfg, err = a.flags.load()
+			}
 			return err
 		},
 	}
@@ -67,6 +69,18 @@ Try it without a key: ingest demo`,
 		a.configCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
 	return root
+}
+
+// needsConfig tells the commands that must work where nothing is set up, or is set up wrongly, from
+// the others.
+func needsConfig(cmd *cobra.Command) bool {
+	for c := cmd; c != nil; c = c.Parent() {
+		switch c.Name() {
+		case "completion", "demo", "help", "simulate", "version":
+			return false
+		}
+	}
+	return true
 }
 
 // printJSON prints one document.

@@ -74,6 +74,9 @@ func (a *app) wish(only string, pages int, force bool) (fetch.Wish, error) {
 			w.Series = append(w.Series, ingest.Series{Job: job.Name})
 		}
 	}
+	if force && len(found) == 0 {
+		return w, usageError{errors.New("--force: no job has regions to fetch")}
+	}
 	for r := range wanted {
 		if !found[r] {
 			return w, usageError{fmt.Errorf("--region: no job fetches %s: add it to regions: of a chart job in the config", r)}

@@ -44,7 +44,7 @@ A --fault is ` + youtubesim.FaultHelp,
 				}
 				o.Faults = append(o.Faults, fault)
 			}
-			o.CostTable, o.Now = a.cfg.costTable, a.clock.now
+			o.CostTable, o.Now = a.flags.pick("cost-table", "INGEST_COST_TABLE", a.flags.costTable), a.clock.now
 			server, err := youtubesim.New(o)
 			if err != nil {
 				return badConfig(err)

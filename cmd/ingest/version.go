@@ -12,8 +12,6 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		// No config is read: the version is asked for when something is wrong with it.
-		PersistentPreRunE: func(*cobra.Command, []string) error { a.started = true; return nil },
 		RunE: func(*cobra.Command, []string) error {
 			if a.flags.json {
 				return a.printJSON(map[string]string{"version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})

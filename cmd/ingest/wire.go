@@ -157,12 +157,11 @@ func (a *app) checkClock(ctx context.Context) error {
 		return badConfig(fmt.Errorf("INGEST_NOW moves the clock of this program only: it goes with --ledger sqlite"))
 	}
 	local := loopback(a.cfg.upstreamURL)
-	if a.cfg.upstreamURL == "" {
-		// A command that only reads may leave the upstream out: the store remembers it.
-		if s, err := a.store(ctx, ""); err == nil {
-			local = loopback("http://" + s.Upstream())
-			_ = s.Close()
-		}
+	// What the store holds decides: a command that only reads may leave the upstream out, and no flag
+	// may lend a moved clock to the ledger beside real data.
+	if s, err := a.store(ctx, ""); err == nil {
+		local = youtube.IsLoopback(s.Upstream())
+		_ = s.Close()
 	}
 	if !local {
 		return badConfig(fmt.Errorf("INGEST_NOW is for a stand-in upstream: give --upstream-url http://127.0.0.1:PORT/ (see ingest simulate)"))

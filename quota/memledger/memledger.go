@@ -137,7 +137,9 @@ func (l *Ledger) Drain(_ context.Context, name, poolName string, until time.Time
 		return err
 	}
 	p := l.account(name, quota.MinHorizon, l.now()).pool(poolName)
-	p.drainedUntil, p.drainedUsed = until, used
+	if until.IsZero() || until.After(p.drainedUntil) {
+		p.drainedUntil, p.drainedUsed = until, used
+	}
 	return nil
 }
 

@@ -126,7 +126,10 @@ func drained(r *rig) {
 	r.clock.Set(midnight.Add(5 * time.Minute))
 	r.admits(1, 97)
 	drain(midnight.Add(24 * time.Hour))
-	r.refuses(1, 0)
+	drain(midnight.Add(time.Hour)) // an earlier word changes nothing
+	if at := r.refuses(1, 0).Pools[0].DrainedUntil; !at.Equal(midnight.Add(24 * time.Hour)) {
+		r.Fatalf("drained until %s, want the later of two words", at)
+	}
 	drain(time.Time{})
 	r.admits(1, 96)
 	drain(midnight.Add(time.Hour)) // a window that frees later than the drain ends decides

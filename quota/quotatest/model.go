@@ -304,7 +304,10 @@ func (m *Model) Drain(_ context.Context, account, pool string, until time.Time, 
 	if m.drains == nil {
 		m.drains = map[[2]string]drain{}
 	}
-	m.drains[[2]string{account, pool}] = drain{until, used}
+	key := [2]string{account, pool}
+	if until.IsZero() || until.After(m.drains[key].until) {
+		m.drains[key] = drain{until, used}
+	}
 	return quota.CheckAccount(account)
 }
 

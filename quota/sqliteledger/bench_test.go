@@ -1,71 +1,86 @@
 package sqliteledger_test
 
 import (
-	"database/sql"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// BenchmarkTake is a take of one unit and, beside it, what it is made of at the least: one row
-// written in an immediate transaction of the same durability.
+// BenchmarkTake is a take of one unit from two windows and, beside it, what it is made of at the
+// least: one row written in an immediate transaction of the same durability.
 func BenchmarkTake(b *testing.B) {
-	costs, err := os.ReadFile("../../costs.yaml")
+	for _, durable := range []bool{true, false} {
+		name := "fsync"
+		if !durable {
+			name = "no fsync"
+		}
+		b.Run(name, func(b *testing.B) {
+			b.Run("empty", func(b *testing.B) { benchmark(b, durable, 0, quota.MaxLimit, 1) })
+			b.Run("10000 used", func(b *testing.B) { benchmark(b, durable, 10_000, quota.MaxLimit, 1) })
+			b.Run("refused at 10000", func(b *testing.B) { benchmark(b, durable, 10_000, 10_000, 100) })
+			b.Run("look at 10000", func(b *testing.B) { benchmark(b, durable, 10_000, quota.MaxLimit, 0) })
+			b.Run("bare row", func(b *testing.B) { bare(b, durable) })
+		})
+	}
+}
+
+// benchmark takes amount where so many units are used in as many entries, under a limit.
+func benchmark(b *testing.B, durable bool, used int, limit, amount int64) {
+	l := open(b, filepath.Join(b.TempDir(), "quota.db"))
+	if err := l.Fsync(b.Context(), false); err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now()
+	l.Now = func() time.Time { now = now.Add(time.Microsecond); return now }
+	for range used {
+		take(b, l, askAt(now, "default", 1, limit))
+	}
+	if err := l.Fsync(b.Context(), durable); err != nil {
+		b.Fatal(err)
+	}
+	a := askAt(now, "default", amount, limit)
+	for b.Loop() {
+		if _, err := l.Take(b.Context(), a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func bare(b *testing.B, durable bool) {
+	db := database(b, filepath.Join(b.TempDir(), "bare.db"))
+	db.SetMaxOpenConns(1)
+	synchronous := "full"
+	if !durable {
+		synchronous = "off"
+	}
+	for _, text := range []string{"PRAGMA journal_mode = wal", "PRAGMA synchronous = " + synchronous, "CREATE TABLE t (at INTEGER, n INTEGER)"} {
+		if _, err := db.ExecContext(b.Context(), text); err != nil {
+			b.Fatal(err)
+		}
+	}
+	begin, err := db.PrepareContext(b.Context(), "BEGIN IMMEDIATE")
 	if err != nil {
 		b.Fatal(err)
 	}
-	tariff, err := quota.ParseCosts("costs.yaml", costs, "youtube", "")
+	insert, err := db.PrepareContext(b.Context(), "INSERT INTO t VALUES (?, ?)")
 	if err != nil {
 		b.Fatal(err)
 	}
-	for p := range tariff.Pools {
-		for w := range tariff.Pools[p].Windows {
-			tariff.Pools[p].Windows[w].Limit = quota.MaxLimit
+	commit, err := db.PrepareContext(b.Context(), "COMMIT")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := begin.ExecContext(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := insert.ExecContext(b.Context(), time.Now().UnixMicro(), 1); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := commit.ExecContext(b.Context()); err != nil {
+			b.Fatal(err)
 		}
 	}
-	b.Run("take", func(b *testing.B) {
-		l, err := sqliteledger.Open(b.Context(), filepath.Join(b.TempDir(), "quota.db"))
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		g := &quota.Governor{Ledger: l, Tariff: tariff, Account: "default", Now: time.Now}
-		for b.Loop() {
-			d, err := g.Take(b.Context(), quota.Request{Method: "videos.list", Region: "US", Purpose: quota.Scheduled})
-			if err != nil || !d.Allowed {
-				b.Fatal(d, err)
-			}
-		}
-	})
-	b.Run("bare", func(b *testing.B) {
-		db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer func() { _ = db.Close() }()
-		db.SetMaxOpenConns(1)
-		if _, err := db.ExecContext(b.Context(), "CREATE TABLE t (at INTEGER, n INTEGER)"); err != nil {
-			b.Fatal(err)
-		}
-		insert, err := db.PrepareContext(b.Context(), "INSERT INTO t VALUES (?, ?)")
-		if err != nil {
-			b.Fatal(err)
-		}
-		for b.Loop() {
-			tx, err := db.BeginTx(b.Context(), nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := tx.StmtContext(b.Context(), insert).ExecContext(b.Context(), time.Now().UnixMicro(), 1); err != nil {
-				b.Fatal(err)
-			}
-			if err := tx.Commit(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

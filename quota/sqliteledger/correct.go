@@ -119,7 +119,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Ti
 // Spent implements quota.Ledger.
 func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
 	err = l.read(ctx, func(t *transaction) error {
-		rows, err := t.db.QueryContext(t.ctx, `
+		rows, err := t.conn.QueryContext(t.ctx, `
 			SELECT p.name, s.purpose, s.region, s.method, sum(e.amount)
 			FROM accounts a JOIN pools p ON p.account = a.id
 			JOIN entries e ON e.pool = p.id AND e.at >= ?2

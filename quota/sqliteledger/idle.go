@@ -17,7 +17,7 @@ const idleAccounts = `
 // forgetIdle deletes an idle account or two. It is called for every new account, so that those used
 // only once do not pile up.
 func (t *transaction) forgetIdle(except int64) error {
-	rows, err := t.db.QueryContext(t.ctx, idleAccounts, quota.Micros(t.ledger.Now()), except)
+	rows, err := t.conn.QueryContext(t.ctx, idleAccounts, quota.Micros(t.ledger.Now()), except)
 	if err != nil {
 		return t.ledger.broken("read", err)
 	}
@@ -34,14 +34,22 @@ func (t *transaction) forgetIdle(except int64) error {
 		return t.ledger.broken("read", err)
 	}
 	for _, id := range idle {
-		for _, text := range []string{
-			`DELETE FROM entries WHERE pool IN (SELECT id FROM pools WHERE account = ?)`,
-			`DELETE FROM pools WHERE account = ?`,
-			`DELETE FROM accounts WHERE id = ?`,
-		} {
-			if _, err := t.db.ExecContext(t.ctx, text, id); err != nil {
-				return t.ledger.broken("write", err)
-			}
+		if err := t.drop(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop deletes an account with all it has.
+func (t *transaction) drop(id int64) error {
+	for _, text := range []string{
+		`DELETE FROM entries WHERE pool IN (SELECT id FROM pools WHERE account = ?)`,
+		`DELETE FROM pools WHERE account = ?`,
+		`DELETE FROM accounts WHERE id = ?`,
+	} {
+		if _, err := t.conn.ExecContext(t.ctx, text, id); err != nil {
+			return t.ledger.broken("write", err)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func (l *Ledger) Allow(ctx context.Context, e quota.Emergency, budgets []quota.B
 	err = l.write(ctx, func(t *transaction) error {
 		for _, b := range budgets {
 			var used int64
-			err := t.db.QueryRowContext(t.ctx, `
+			err := t.conn.QueryRowContext(t.ctx, `
 				SELECT coalesce(sum(json_extract(amounts, '$."' || ?1 || '"')), 0) FROM emergencies
 				WHERE account = ?2 AND at > ?3`,
 				b.Pool, e.Account, quota.Micros(e.At.Add(-b.Within))).Scan(&used)
@@ -32,7 +32,7 @@ func (l *Ledger) Allow(ctx context.Context, e quota.Emergency, budgets []quota.B
 			}
 		}
 		ok = true
-		_, err := t.db.ExecContext(t.ctx, `
+		_, err := t.conn.ExecContext(t.ctx, `
 			INSERT INTO emergencies (account, at, purpose, region, method, amounts) VALUES (?, ?, ?, ?, ?, ?)`,
 			e.Account, quota.Micros(e.At), e.Who.Purpose, e.Who.Region, e.Who.Method, string(amounts))
 		if err != nil {
@@ -75,11 +75,11 @@ func (l *Ledger) Unposted(ctx context.Context, account string) (out []quota.Emer
 // Posted implements quota.Journal.
 func (l *Ledger) Posted(ctx context.Context, id int64) error {
 	return l.write(ctx, func(t *transaction) error {
-		if _, err := t.db.ExecContext(t.ctx, `UPDATE emergencies SET posted = 1 WHERE id = ?`, id); err != nil {
+		if _, err := t.conn.ExecContext(t.ctx, `UPDATE emergencies SET posted = 1 WHERE id = ?`, id); err != nil {
 			return l.broken("write", err)
 		}
 		forget := quota.Micros(l.Now().Add(-2 * quota.MaxWindow)) // no budget looks back that far
-		if _, err := t.db.ExecContext(t.ctx, `DELETE FROM emergencies WHERE posted AND at < ?`, forget); err != nil {
+		if _, err := t.conn.ExecContext(t.ctx, `DELETE FROM emergencies WHERE posted AND at < ?`, forget); err != nil {
 			return l.broken("write", err)
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -54,15 +55,16 @@ var _ quota.Ledger = (*Ledger)(nil)
 // another program, or of a newer version, is not touched.
 func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	l := &Ledger{Now: time.Now, path: path, spenders: map[quota.Who]int64{}}
-	if err := touch(path); err != nil {
-		return nil, err
-	}
-	have, err := l.identify(ctx)
-	if err != nil {
-		return nil, err
+	have := 0
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%w: %s is a directory: move it away", quota.ErrUnavailable, path)
+	} else if err == nil && info.Size() > 0 {
+		if have, err = l.identify(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if l.queue, err = openQueue(path); err != nil {
-		return nil, l.broken("open the queue of", err)
+		return nil, fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
 	}
 	defer func() {
 		if err != nil {
@@ -91,14 +93,27 @@ func (l *Ledger) dsn(pragma string) string {
 
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error {
-	return errors.Join(l.reader.close(), l.writer.close(), l.queue.close())
+	err := errors.Join(l.reader.close(), l.writer.close())
+	if l.queue != nil {
+		err = errors.Join(err, l.queue.close())
+	}
+	return err
 }
 
-// touch makes the file, so that it is private from the start.
+// touch makes the file, if it is not there, so that it is private from the start. What an earlier file
+// of that name has left beside it must not be replayed into this one.
 func touch(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return nil
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
+		return err
 	}
 	return f.Close()
 }
@@ -115,16 +130,19 @@ func (l *Ledger) identify(ctx context.Context) (int, error) {
 
 // migrate makes the tables in a file that is still empty.
 func (l *Ledger) migrate(ctx context.Context) error {
-	db, err := sql.Open("sqlite", l.dsn("_txlock=immediate"))
-	if err != nil {
-		return l.broken("open", err)
-	}
-	defer func() { _ = db.Close() }()
 	leave, err := l.queue.enter(ctx)
 	if err != nil {
 		return l.broken("wait for", err)
 	}
 	defer leave()
+	if err := touch(l.path); err != nil {
+		return fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
+	}
+	db, err := sql.Open("sqlite", l.dsn("_txlock=immediate"))
+	if err != nil {
+		return l.broken("open", err)
+	}
+	defer func() { _ = db.Close() }()
 	// The mode is the file's from then on. It cannot be changed within a transaction.
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = wal"); err != nil {
 		return l.broken("create the tables of", err)

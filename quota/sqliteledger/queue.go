@@ -65,14 +65,13 @@ func (q *queue) pass() {
 func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, fmt.Errorf("another process has held %s for %v", q.lock.Name(), busyTimeout))
 	defer cancel()
+	if q.closed.Load() {
+		return nil, os.ErrClosed
+	}
 	select {
 	case q.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	}
-	if q.closed.Load() {
-		q.pass()
-		return nil, os.ErrClosed
 	}
 	if time.Since(q.left) < justLeft && q.othersWait() {
 		time.Sleep(polite)
@@ -110,7 +109,9 @@ func (q *queue) stand() error {
 	if err := lockShared(q.waiting); err != nil {
 		return err
 	}
-	return errors.Join(lock(q.lock), unlock(q.waiting))
+	err := lock(q.lock)
+	_ = unlock(q.waiting) // at worst the others are polite for nothing
+	return err
 }
 
 // othersWait reports whether a process stands in the queue. This one does not: it has the turn.

@@ -3,6 +3,7 @@ package sqliteledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -12,9 +13,11 @@ type statements struct {
 	account, before, reaching, entry, next          *sql.Stmt
 	insert, forget, raise, shift                    *sql.Stmt
 	keepAccount, keepPool, keepWho, drain, unposted *sql.Stmt
+
+	all []*sql.Stmt // to be closed before their connection: SQLite keeps it, and its log, for their sake
 }
 
-func (s *statements) prepare(ctx context.Context, db *sql.DB) error {
+func (s *statements) prepare(ctx context.Context, conn *sql.Conn) error {
 	for into, text := range map[**sql.Stmt]string{
 		// An account, its pools, and the newest entry of each.
 		&s.account: `
@@ -45,22 +48,26 @@ func (s *statements) prepare(ctx context.Context, db *sql.DB) error {
 			ON CONFLICT DO UPDATE SET method = method RETURNING id`,
 		&s.unposted: `SELECT id, at, purpose, region, method, amounts FROM emergencies
 			WHERE account = ? AND NOT posted ORDER BY at, id`,
-		&s.drain: `UPDATE pools SET drained_until = ?, drained_used = ? WHERE id = ?`,
+		&s.drain: `UPDATE pools SET drained_until = ?1, drained_used = ?2
+			WHERE id = ?3 AND (?1 = 0 OR ?1 > drained_until)`,
 	} {
-		stmt, err := db.PrepareContext(ctx, text)
+		stmt, err := conn.PrepareContext(ctx, text)
 		if err != nil {
 			return err
 		}
 		*into = stmt
+		s.all = append(s.all, stmt)
 	}
 	return nil
 }
 
 // side is one connection to the file, for whoever has its turn, with everything prepared on it. Its
 // transactions are plain statements: database/sql's own cost a goroutine and a look-up per statement,
-// a third of what a take costs.
+// a third of what a take costs. Should the connection be lost, every statement is an error from then
+// on, and none runs outside its transaction.
 type side struct {
 	db                      *sql.DB
+	conn                    *sql.Conn
 	begin, commit, rollback *sql.Stmt
 	sql                     statements
 }
@@ -70,27 +77,38 @@ func (s *side) open(ctx context.Context, dsn, begin string) (err error) {
 	if s.db, err = sql.Open("sqlite", dsn); err != nil {
 		return err
 	}
-	s.db.SetMaxOpenConns(1)
+	if s.conn, err = s.db.Conn(ctx); err != nil {
+		return err
+	}
 	for into, text := range map[**sql.Stmt]string{&s.begin: begin, &s.commit: "COMMIT", &s.rollback: "ROLLBACK"} {
-		if *into, err = s.db.PrepareContext(ctx, text); err != nil {
+		if *into, err = s.conn.PrepareContext(ctx, text); err != nil {
 			return err
 		}
 	}
-	return s.sql.prepare(ctx, s.db)
+	return s.sql.prepare(ctx, s.conn)
 }
 
 func (s *side) close() error {
-	if s.db == nil {
-		return nil
+	var errs []error
+	for _, stmt := range append(s.sql.all, s.begin, s.commit, s.rollback) {
+		if stmt != nil {
+			errs = append(errs, stmt.Close())
+		}
 	}
-	return s.db.Close()
+	if s.conn != nil {
+		errs = append(errs, s.conn.Close())
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // transaction is one look at, or change of, the ledger.
 type transaction struct {
 	ledger *Ledger
 	ctx    context.Context //nolint:containedctx // lives as long as the call it belongs to
-	db     *sql.DB         // its one connection is in the transaction
+	conn   *sql.Conn
 	sql    *statements
 
 	learned []learned // spenders that are true once this is committed
@@ -121,15 +139,20 @@ func (l *Ledger) in(ctx context.Context, s *side, do func(*transaction) error) e
 	if _, err := s.begin.ExecContext(ctx); err != nil {
 		return l.broken("begin in", err)
 	}
-	t := &transaction{ledger: l, ctx: ctx, db: s.db, sql: &s.sql}
+	committed := false
+	defer func() {
+		if !committed {
+			_, _ = s.rollback.ExecContext(ctx)
+		}
+	}()
+	t := &transaction{ledger: l, ctx: ctx, conn: s.conn, sql: &s.sql}
 	if err := do(t); err != nil {
-		_, _ = s.rollback.ExecContext(ctx)
 		return err
 	}
 	if _, err := s.commit.ExecContext(ctx); err != nil {
-		_, _ = s.rollback.ExecContext(ctx)
 		return l.broken("write", err)
 	}
+	committed = true
 	for _, s := range t.learned {
 		l.spenders[s.who] = s.id
 	}

@@ -14,6 +14,9 @@ local q = pool(key, state[1], state[2], now)
 if not state[2] and drained == 0 then
 	return 1
 end
+if drained > 0 and drained <= q[DRAINED] then
+	return 1 -- the later word stands
+end
 q[DRAINED], q[DRAINED_USED] = drained, tonumber(ARGV[2])
 local horizon = math.max(kept, tonumber(ARGV[3]))
 local until_ = math.max(now + horizon, drained) + KEEP
