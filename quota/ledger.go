@@ -46,7 +46,8 @@ type Ledger interface {
 	Take(ctx context.Context, a Ask) (Decision, error)
 	// Refund gives back what the decision charged, at its own time: once, within RefundWithin.
 	Refund(ctx context.Context, account string, d Decision) error
-	// Post records spends that happened already, at their own time, above the limit if need be.
+	// Post records spends that happened already, at their own time, whatever is used: of the bounds
+	// only whether a charge could ever fit is looked at.
 	// A time before the horizon is forgotten at once; one after the ledger's clock is moved to it.
 	Post(ctx context.Context, a Ask, at time.Time) error
 	// Drain refuses every charge on the pool until the given time; the zero time lifts that, and one

@@ -103,8 +103,7 @@ func ParseShare(s string) (Share, error) {
 
 // Of is the share of limit, rounded down.
 func (s Share) Of(limit int64) int64 {
-	// The quotient and the remainder apart: limit*s would overflow near MaxLimit.
-	return limit/int64(whole)*int64(s) + limit%int64(whole)*int64(s)/int64(whole)
+	return limit * int64(s) / int64(whole) // at most MaxLimit * whole: no overflow
 }
 
 func (s Share) String() string {
