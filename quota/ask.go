@@ -27,6 +27,9 @@ func (a Ask) Check(t time.Time) error {
 		}
 		for _, b := range c.Bounds {
 			if !b.Window.Day() {
+				if a.Horizon < b.Window.Length+a.Grace {
+					return fmt.Errorf("%w: a horizon of %v, shorter than window %s with its grace", ErrUnknown, a.Horizon, b.Window.Name)
+				}
 				continue
 			}
 			if i := a.today(t); i < 1 || i+2 >= len(a.Midnights) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -56,6 +57,13 @@ func (a *app) checkConfig() error {
 	plan, err := a.plan()
 	if err != nil {
 		return err
+	}
+	remote, err := a.remoteLedger(context.Background())
+	if err != nil {
+		return err
+	}
+	if remote != nil {
+		_ = remote.Close()
 	}
 	now := a.clock.now()
 	price, err := priceOf(plan, &youtube.Client{}, tariff, now, now.Add(24*time.Hour))

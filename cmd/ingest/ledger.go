@@ -78,7 +78,7 @@ func (a *app) remoteLedger(ctx context.Context) (*redisledger.Ledger, error) {
 		return nil, nil //nolint:nilnil // none is wanted
 	}
 	if !strings.Contains(a.cfg.ledger, "://") {
-		return nil, badConfig(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db", a.cfg.ledger))
+		return nil, badConfig(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db", ledgerName(a.cfg.ledger)))
 	}
 	l, err := redisledger.Open(ctx, a.cfg.ledger, redisledger.Options{})
 	return l, badConfig(err)

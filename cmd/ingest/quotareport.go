@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch/youtube"
@@ -189,7 +190,7 @@ func (d quotaDocument) printSpent(w io.Writer) error {
 
 // ledgerName is a ledger without what must not be seen.
 func ledgerName(s string) string {
-	if s == "sqlite" {
+	if !strings.ContainsAny(s, ":@") {
 		return s
 	}
 	return redacted(s)

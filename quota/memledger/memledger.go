@@ -45,7 +45,6 @@ func (l *Ledger) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	logs := make([]quota.PoolLog, len(a.Charges))
 	for i, c := range a.Charges {
 		p := acc.pool(c.Pool)
-		p.log.forget(quota.Micros(now.Add(-acc.horizon)))
 		logs[i] = quota.PoolLog{Log: &p.log, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
 	}
 	d, err := quota.Decide(a, now, logs)
@@ -54,16 +53,19 @@ func (l *Ledger) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	}
 	for i, c := range a.Charges {
 		if c.Amount > 0 {
-			d.Pools[i].Entry = acc.pool(c.Pool).log.insert(now, c.Amount, a.Who, a.Precision)
+			log := &acc.pool(c.Pool).log
+			log.forget(quota.Micros(now.Add(-acc.horizon)))
+			d.Pools[i].Entry = log.insert(now, c.Amount, a.Who, a.Precision)
 		}
 	}
 	return d, nil
 }
 
-// advance is the ledger's clock: never before the newest entry of the account, since a log is in
+// advance is the ledger's clock: never before the newest entry of a pool that is asked for, since a log is in
 // order. A clock that stepped back by more than quota.MaxClockGap is not to be trusted.
 func (l *Ledger) advance(a quota.Ask) (time.Time, error) {
-	now := l.now()
+	clock := l.now()
+	now := clock
 	if acc, ok := l.accounts[a.Account]; ok {
 		for _, c := range a.Charges {
 			p, ok := acc.pools[c.Pool]
@@ -71,9 +73,9 @@ func (l *Ledger) advance(a quota.Ask) (time.Time, error) {
 				continue
 			}
 			newest := quota.FromMicros(p.log.entries[len(p.log.entries)-1].at)
-			if newest.Sub(now) > quota.MaxClockGap {
+			if newest.Sub(clock) > quota.MaxClockGap {
 				return now, fmt.Errorf("%w: its clock says %s, the newest entry is of %s", quota.ErrUnavailable,
-					now.UTC().Format(time.RFC3339), newest.Format(time.RFC3339))
+					clock.UTC().Format(time.RFC3339), newest.Format(time.RFC3339))
 			}
 			if newest.After(now) {
 				now = newest

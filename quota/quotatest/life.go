@@ -66,6 +66,17 @@ var life = []Case{
 		if n := mostWithin(admitted, window); n > limit {
 			r.Fatalf("%d admitted within %v, limit %d", n, window, limit)
 		}
+		// Merged entries count from the last of them on, whatever they cost and whoever spent them.
+		r.clock.Set(r.clock.Now().Add(time.Hour).Truncate(window))
+		r.bounds = []quota.Bound{per(window, 10)}
+		start := r.clock.Now()
+		r.take(1)
+		r.clock.Set(start.Add(900 * time.Millisecond))
+		r.take(9)
+		r.clock.Set(start.Add(window))
+		if d := r.take(10); d.Allowed {
+			r.Fatalf("10 admitted %v after 9, limit 10 within %v", window-900*time.Millisecond, window)
+		}
 		// An entry counts up to one step longer than it has to: that much may be lost, no more.
 		if want := limit * 60 * second / (window + step); len(admitted) < int(want)-limit {
 			r.Fatalf("%d admitted in a minute at a precision of %v, want about %d", len(admitted), step, want)

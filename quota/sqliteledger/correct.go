@@ -89,6 +89,7 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 	if err := t.row(t.sql.next, p.id, us).Scan(&number); err != nil {
 		return t.ledger.broken("read", err)
 	}
+	number = max(number, p.newest.number+1) // numbers grow: by them entries are forgotten now and then
 	if err := t.exec(t.sql.shift, amount, p.id, us, number); err != nil {
 		return err
 	}

@@ -72,16 +72,17 @@ func (t *transaction) decide(a quota.Ask, charge bool) (quota.Decision, error) {
 // advance is the ledger's clock: never before the newest entry of a pool that is asked for, since a
 // log is in order, and not trusted when it stands far before it.
 func (t *transaction) advance(a quota.Ask, acc *account) (time.Time, error) {
-	now := t.ledger.Now().UTC().Truncate(time.Microsecond)
+	clock := t.ledger.Now().UTC().Truncate(time.Microsecond)
+	now := clock
 	for _, c := range a.Charges {
 		p := acc.pool(c.Pool)
 		if p.newest.at == 0 {
 			continue
 		}
 		newest := quota.FromMicros(p.newest.at)
-		if newest.Sub(now) > quota.MaxClockGap {
+		if newest.Sub(clock) > quota.MaxClockGap {
 			return now, fmt.Errorf("%w: this machine's clock says %s, but the newest entry in %s is of %s: set the clock, or wait until then",
-				quota.ErrUnavailable, now.Format(time.RFC3339), t.ledger.path, newest.Format(time.RFC3339))
+				quota.ErrUnavailable, clock.Format(time.RFC3339), t.ledger.path, newest.Format(time.RFC3339))
 		}
 		if newest.After(now) {
 			now = newest

@@ -68,7 +68,7 @@ local function read(from, others, now)
 	for i = 1, pools do
 		local q, key = pool(state_key, state[1], state[1 + others + i], now), KEYS[1 + i]
 		local count, length = q[NUMBER] - q[FIRST], got(key, pcall('LLEN', key))
-		if count > 0 and length ~= count then
+		if (count > 0 or q[NUMBER] == 0) and length ~= count then
 			corrupt(key, 'it has ' .. length .. ' entries instead of ' .. count)
 		end
 		p[i] = q

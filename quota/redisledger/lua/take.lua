@@ -43,6 +43,10 @@ local p, clock = state, now -- p[2 + i] becomes the columns of the i-th pool
 for i = 3, 2 + pools do
 	local q = p[i]
 	if not q then
+		local length = pcall('LLEN', KEYS[i - 1])
+		if length ~= 0 then
+			return broken(KEYS[i - 1], length, 'the state does not know it')
+		end
 		q = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 	else
 		if not m or #q ~= POOL_SIZE then
