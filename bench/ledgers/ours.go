@@ -40,7 +40,7 @@ func ask(account string, cost, units int64, pools ...string) quota.Ask {
 
 // within is an ask for one unit of one window of any length, exact: no grace.
 func within(account string, cost int64, l limit) quota.Ask {
-	return quota.Ask{Account: account, Now: time.Now(),
+	return quota.Ask{Account: account, Now: time.Now(), Horizon: quota.MinHorizon,
 		Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"},
 		Charges: []quota.Charge{{Pool: "units", Amount: cost, Bounds: []quota.Bound{
 			{Window: quota.Window{Name: l.per.String(), Length: l.per, Limit: l.units}, Ceiling: l.units},
