@@ -139,6 +139,17 @@ var several = []Case{
 			}
 			r.exact(d, charge("units", 300, long...))
 		}
+		// The longer window is that of another pool, and comes later.
+		r.fresh(noon, per(24*time.Hour, 10))
+		r.take(10)
+		r.clock.Set(noon.Add(time.Hour))
+		for _, c := range []quota.Charge{charge("other", 1, per(48*time.Hour, 10)), charge("units", 10, per(48*time.Hour, 10))} {
+			d, err := r.ledger.Take(r.Context(), r.ask(c))
+			if err != nil || d.Allowed != (c.Pool == "other") {
+				r.Fatalf("%s at %v: allowed %v, %v", c.Pool, r.clock.Now(), d.Allowed, err)
+			}
+			r.clock.Set(noon.Add(30 * time.Hour))
+		}
 	}},
 }
 

@@ -63,7 +63,8 @@ for i = 1, pools do
 end
 local renew = expires < renewed
 set[#set + 1] = 'm'
-set[#set + 1] = pack(META, MAGIC, VERSION, horizon, math.max(expires, renewed), spenders)
+-- A longer horizon is noted by the next take, which lets the other pools' logs live longer too.
+set[#set + 1] = pack(META, MAGIC, VERSION, kept > 0 and kept or horizon, math.max(expires, renewed), spenders)
 redis.call('HSET', KEYS[1], unpack(set))
 if renew then
 	redis.call('PEXPIRE', KEYS[1], lives)

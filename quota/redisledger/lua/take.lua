@@ -170,6 +170,21 @@ if kept > horizon then
 end
 local renewed = now + horizon + KEEP
 local renew, learned = expires < renewed - RENEW, false
+if kept > 0 and horizon > kept then
+	-- Once, when a longer window is configured: the logs of the account's other pools, which are not
+	-- among the keys, have to live longer too. They have the same hash tag.
+	local all = redis.call('HGETALL', state_key)
+	for k = 1, #all, 2 do
+		if string.byte(all[k]) == 112 and #all[k + 1] == POOL_SIZE then
+			local q = { unpack_(POOL, all[k + 1]) }
+			if q[EXPIRES] > clock then
+				q[EXPIRES] = renewed
+				redis.call('HSET', state_key, all[k], pack(POOL, unpack(q, 1, COLUMNS)))
+				redis.call('PEXPIRE', state_key .. ':' .. string.sub(all[k], 2), math.floor((horizon + KEEP) / 1000))
+			end
+		end
+	end
+end
 if who then
 	who = unpack_('>I2', who)
 elseif spenders < 65535 then
