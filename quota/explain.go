@@ -15,7 +15,7 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	r := *d.Refusal
 	parts := []string{r.String()}
 	if r.RoomIn != "" {
-		parts = append(parts, fmt.Sprintf("window %s has room: that %s counts too is said by pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
+		parts = append(parts, fmt.Sprintf("window %s has room; what refuses is the line %s: under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
 	}
 	if spent, err := g.Ledger.Spent(ctx, g.Account, d.At.Add(-24*time.Hour)); err == nil {
 		for _, s := range spent {

@@ -37,10 +37,7 @@ Try it without a key: ingest demo`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a.started = true
-			return cmd.Help()
-		},
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			a.started = true
 			a.flags.set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
@@ -74,13 +71,13 @@ Try it without a key: ingest demo`,
 // needsConfig tells the commands that must work where nothing is set up, or is set up wrongly, from
 // the others.
 func needsConfig(cmd *cobra.Command) bool {
-	for c := cmd; c != nil; c = c.Parent() {
+	for c := cmd; c.HasParent(); c = c.Parent() {
 		switch c.Name() {
 		case "completion", "demo", "help", "simulate", "version":
 			return false
 		}
 	}
-	return true
+	return cmd.HasParent()
 }
 
 // printJSON prints one document.
@@ -102,6 +99,5 @@ func (a *app) say(format string, args ...any) {
 
 // log is for what a person did not ask for but may want to know.
 func (a *app) log() *slog.Logger {
-	level := slog.LevelWarn
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

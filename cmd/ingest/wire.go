@@ -35,10 +35,9 @@ func (a *app) tariff() (*quota.Tariff, error) {
 	name, data := "costs.yaml", ingest.Costs
 	if a.cfg.costs != "" {
 		var err error
-		if name = a.cfg.costs; name != "" {
-			if data, err = os.ReadFile(name); err != nil {
-				return nil, badConfig(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
-			}
+		name = a.cfg.costs
+		if data, err = os.ReadFile(name); err != nil {
+			return nil, badConfig(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
 		}
 	}
 	return quota.ParseCosts(name, data, a.cfg.upstream, a.cfg.costTable)
