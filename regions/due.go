@@ -2,6 +2,7 @@ package regions
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -16,7 +17,7 @@ func NewPlan(jobs []ingest.Job) (Plan, error) {
 	seen := map[string]bool{}
 	for _, job := range jobs {
 		if seen[job.Name] {
-			return nil, fmt.Errorf("two jobs are called %s: give each its own name", job.Name)
+			return nil, fmt.Errorf("two jobs are called %s: give each its own name", quoted(job.Name))
 		}
 		seen[job.Name] = true
 		s, err := New(job)
@@ -35,44 +36,56 @@ func NewPlan(jobs []ingest.Job) (Plan, error) {
 // report looks back that far.
 func (p Plan) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
+	oldest := now.Add(-ingest.KeepFor)
 	for _, s := range p {
-		for i, key := range s.Keys() {
-			latest, ok := s.latest(i, now)
-			newest, seen := known[ingest.Series{Job: s.Job.Name, Key: key}]
+		var latest time.Time
+		var ok bool
+		for i := range s.keys() {
+			if i == 0 || s.cron == nil { // a cron line is due for all its keys at once
+				latest, ok = s.latest(i, now)
+			}
+			newest, seen := known[ingest.Series{Job: s.Job.Name, Key: s.key(i)}]
 			if !ok || seen && !latest.After(newest) {
 				continue
 			}
 			if seen {
-				from := newest
-				if oldest := now.Add(-ingest.KeepFor); from.Before(oldest) {
-					from = oldest
+				if newest.Before(oldest) {
+					newest = oldest
 				}
-				for _, due := range s.times(i, from, latest.Add(-time.Second)) {
-					out = append(out, s.slot(key, due, ingest.Missed, "nothing ran while it was the newest"))
+				for _, due := range s.times(i, newest, latest.Add(-time.Second)) {
+					out = append(out, s.slot(i, due, ingest.Missed, "nothing ran while it was the newest"))
 				}
 			}
-			out = append(out, s.slot(key, latest, ingest.Due, ""))
+			out = append(out, s.slot(i, latest, ingest.Due, ""))
 		}
 	}
 	return out
 }
 
-// Next is when anything is next due, after now.
+// Next is when anything is next due, after now; the zero time in a plan without jobs.
 func (p Plan) Next(now time.Time) time.Time {
 	var next time.Time
 	for _, s := range p {
-		if t := s.Next(now); next.IsZero() || t.Before(next) {
+		if t := s.Next(now); next.IsZero() || !t.IsZero() && t.Before(next) {
 			next = t
 		}
 	}
 	return next
 }
 
-func (s Schedule) slot(key string, due time.Time, state ingest.State, reason string) ingest.Slot {
+func (s Schedule) slot(i int, due time.Time, state ingest.State, reason string) ingest.Slot {
 	return ingest.Slot{
-		SlotKey: ingest.SlotKey{Job: s.Job.Name, Key: key, DueAt: due},
+		SlotKey: ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due},
 		Kind:    s.Job.Kind,
 		State:   state,
 		Reason:  reason,
 	}
+}
+
+// quoted is a name as it is, or quoted where it holds what a terminal might obey.
+func quoted(name string) string {
+	if q := strconv.QuoteToASCII(name); q != `"`+name+`"` {
+		return q
+	}
+	return name
 }

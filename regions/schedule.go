@@ -1,13 +1,10 @@
 package regions
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
+	"sort"
 	"time"
-
-	"github.com/robfig/cron/v3"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -18,62 +15,43 @@ const (
 	MaxEvery = 30 * 24 * time.Hour
 )
 
-// lookBack is how far the time before now is searched for a cron line's last fire, and the time
-// after it for its next: 29 February comes within eight years.
-const lookBack = 8*366*24*time.Hour + 24*time.Hour
-
 // Schedule is when one job is due. New makes one.
 type Schedule struct {
 	Job  ingest.Job
-	cron cron.Schedule // nil for an interval
+	cron *cronLine // nil for an interval
 }
 
-// New checks a job's timing. Exactly one of Every and Cron must be set.
+// New checks a job's timing: exactly one of Every and Cron must be set, and no region twice. An
+// error says what to write instead.
 func New(job ingest.Job) (Schedule, error) {
 	s := Schedule{Job: job}
+	seen := map[ingest.Region]bool{}
+	for _, r := range job.Regions {
+		if seen[r] {
+			return s, fmt.Errorf("job %s: region %s is named twice", quoted(job.Name), quoted(string(r)))
+		}
+		seen[r] = true
+	}
 	switch {
 	case (job.Every == 0) == (job.Cron == ""):
-		return s, fmt.Errorf("job %s: set either every: or cron:", job.Name)
+		return s, fmt.Errorf("job %s: set either every: or cron:, such as every: 30m", quoted(job.Name))
 	case job.Cron != "":
 		parsed, err := parseCron(job.Cron)
 		if err != nil {
-			return s, fmt.Errorf("job %s: %w", job.Name, err)
+			return s, fmt.Errorf("job %s: %w", quoted(job.Name), err)
 		}
 		s.cron = parsed
 	case job.Every < MinEvery || job.Every > MaxEvery || job.Every%time.Second != 0:
-		return s, fmt.Errorf("job %s: every: %v is not a whole number of seconds from %v to %v: try 30m", job.Name, job.Every, MinEvery, MaxEvery)
-	}
-	return s, nil
-}
-
-func parseCron(line string) (cron.Schedule, error) {
-	if zone, rest, _ := strings.Cut(line, " "); strings.HasPrefix(zone, "TZ=") || strings.HasPrefix(zone, "CRON_TZ=") {
-		if strings.TrimSpace(rest) == "" {
-			return nil, fmt.Errorf("cron: %q is a zone without a line: try %q", line, zone+" */30 * * * *")
-		}
-	} else {
-		line = "CRON_TZ=UTC " + line
-	}
-	s, err := cron.ParseStandard(line)
-	if err != nil {
-		return nil, fmt.Errorf("cron: %w: try \"*/30 * * * *\"", err)
-	}
-	if spec, ok := s.(*cron.SpecSchedule); !ok {
-		return nil, fmt.Errorf("cron: %q: write an interval as every:", line)
-	} else if spec.Next(time.Unix(0, 0).UTC()).IsZero() {
-		return nil, fmt.Errorf("cron: %q never fires: is there such a day?", line)
+		return s, fmt.Errorf("job %s: every: %v is not a whole number of seconds from %v to %v: try 30m", quoted(job.Name), job.Every, MinEvery, MaxEvery)
 	}
 	return s, nil
 }
 
 // Keys are the keys of the job's slots: its regions, or "" for a job without any.
 func (s Schedule) Keys() []string {
-	if len(s.Job.Regions) == 0 {
-		return []string{""}
-	}
-	keys := make([]string, len(s.Job.Regions))
-	for i, r := range s.Job.Regions {
-		keys[i] = string(r)
+	keys := make([]string, s.keys())
+	for i := range keys {
+		keys[i] = s.key(i)
 	}
 	return keys
 }
@@ -85,38 +63,68 @@ func (s Schedule) Keys() []string {
 // once: who writes 06:00 means 06:00.
 func (s Schedule) Between(from, to time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
-	for i, key := range s.Keys() {
+	if s.cron != nil { // all keys at once
+		for _, due := range s.times(0, from, to) {
+			for i := range s.keys() {
+				out = append(out, ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due})
+			}
+		}
+		return out
+	}
+	for i := range s.keys() {
 		for _, due := range s.times(i, from, to) {
-			out = append(out, ingest.SlotKey{Job: s.Job.Name, Key: key, DueAt: due})
+			out = append(out, ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b ingest.SlotKey) int { return a.DueAt.Compare(b.DueAt) })
+	slices.SortStableFunc(out, byDue)
 	return out
 }
 
 // Latest is the newest slot of every key that is due at now, oldest first.
 func (s Schedule) Latest(now time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
-	for i, key := range s.Keys() {
+	for i := range s.keys() {
 		if due, ok := s.latest(i, now); ok {
-			out = append(out, ingest.SlotKey{Job: s.Job.Name, Key: key, DueAt: due})
+			out = append(out, ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b ingest.SlotKey) int { return cmp.Compare(a.DueAt.Unix(), b.DueAt.Unix()) })
+	slices.SortStableFunc(out, byDue)
 	return out
 }
 
 // Next is when the job is next due for any key, after now.
 func (s Schedule) Next(now time.Time) time.Time {
-	var next time.Time
-	for i := range s.Keys() {
-		if t := s.next(i, now); next.IsZero() || t.Before(next) {
-			next = t
-		}
+	if s.cron != nil {
+		return s.next(0, now)
 	}
-	return next
+	every, _ := s.interval(0)
+	_, into := floorDivMod(now.Unix(), every)
+	i := sort.Search(s.keys(), func(i int) bool { // offsets rise with i
+		_, offset := s.interval(i)
+		return offset > into
+	})
+	return s.next(i%s.keys(), now)
 }
 
+// NextTimes is the next n times after now at which the job is due for any key, soonest first.
+func (s Schedule) NextTimes(now time.Time, n int) []time.Time {
+	var out []time.Time
+	for t := s.Next(now); len(out) < n && !t.IsZero(); t = s.Next(t) {
+		out = append(out, t)
+	}
+	return out
+}
+
+func (s Schedule) keys() int { return max(1, len(s.Job.Regions)) }
+
+func (s Schedule) key(i int) string {
+	if len(s.Job.Regions) == 0 {
+		return ""
+	}
+	return string(s.Job.Regions[i])
+}
+
+// times is when key i is due after from and not after to, oldest first.
 func (s Schedule) times(i int, from, to time.Time) []time.Time {
 	var out []time.Time
 	for t := s.next(i, from); !t.IsZero() && !t.After(to); t = s.next(i, t) {
@@ -128,37 +136,35 @@ func (s Schedule) times(i int, from, to time.Time) []time.Time {
 // next is the first time after t at which key i is due.
 func (s Schedule) next(i int, t time.Time) time.Time {
 	if s.cron != nil {
-		return s.cron.Next(t).UTC()
+		at, ok := s.cron.next(t.Unix())
+		return instant(at, ok)
 	}
-	every := int64(s.Job.Every / time.Second)
-	offset := s.offset(i)
-	n := floorDiv(t.Unix()-offset, every) + 1
-	return time.Unix(n*every+offset, 0).UTC()
+	every, offset := s.interval(i)
+	return time.Unix((floorDiv(t.Unix()-offset, every)+1)*every+offset, 0).UTC()
 }
 
+// latest is the last time, not after now, at which key i is due.
 func (s Schedule) latest(i int, now time.Time) (time.Time, bool) {
-	if s.cron == nil {
-		return s.next(i, now).Add(-s.Job.Every), true
+	if s.cron != nil {
+		at, ok := s.cron.latest(now.Unix())
+		return instant(at, ok), ok
 	}
-	for span := time.Hour; ; span = min(span*24, lookBack) {
-		if times := s.times(i, now.Add(-span), now); len(times) > 0 {
-			return times[len(times)-1], true
-		}
-		if span == lookBack {
-			return time.Time{}, false
-		}
-	}
+	every, offset := s.interval(i)
+	return time.Unix(floorDiv(now.Unix()-offset, every)*every+offset, 0).UTC(), true
 }
 
-// offset is how many seconds into each interval key i is due.
-func (s Schedule) offset(i int) int64 {
-	return int64(s.Job.Every/time.Second) * int64(i) / int64(len(s.Keys()))
+// interval is the job's interval, and how far into each key i is due, in seconds.
+func (s Schedule) interval(i int) (every, offset int64) {
+	every = int64(s.Job.Every / time.Second)
+	return every, every * int64(i) / int64(s.keys())
 }
 
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
+// instant is the zero time where there is none.
+func instant(unix int64, ok bool) time.Time {
+	if !ok {
+		return time.Time{}
 	}
-	return q
+	return time.Unix(unix, 0).UTC()
 }
+
+func byDue(a, b ingest.SlotKey) int { return a.DueAt.Compare(b.DueAt) }

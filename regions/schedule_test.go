@@ -1,9 +1,11 @@
 package regions_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/regions"
@@ -143,19 +145,119 @@ func TestBadTimingIsRefusedWithAHint(t *testing.T) {
 		{chart(-time.Hour, ""), "try 30m"},
 		{chart(90*24*time.Hour, ""), "try 30m"},
 		{chart(time.Minute+time.Millisecond, ""), "try 30m"},
-		{chart(0, "TZ=UTC"), "a zone without a line"},
-		{chart(0, "CRON_TZ=Mars/Olympus 0 6 * * *"), "Mars/Olympus"},
+		{chart(0, "TZ=UTC"), "a zone without a line: try \"TZ=UTC */30 * * * *\""},
+		{chart(0, "CRON_TZ=UTC   "), "a zone without a line"},
+		{chart(0, "TZ= 0 6 * * *"), "the zone has no name"},
+		{chart(0, "TZ=Local 0 6 * * *"), "another one on another host"},
+		{chart(0, "TZ=right/Europe/Berlin 0 6 * * *"), "try \"CRON_TZ=Europe/Berlin\""},
+		{chart(0, "TZ=../../etc/passwd 0 6 * * *"), "CRON_TZ=America/New_York"},
+		{chart(0, "CRON_TZ=Mars/Olympus 0 6 * * *"), "no zone \"Mars/Olympus\" here: use a name of the IANA database, as in \"CRON_TZ=America/New_York"},
+		{chart(0, "CRON_TZ=America/NewYork 0 6 * * *"), "did you mean CRON_TZ=America/New_York?"},
+		{chart(0, "CRON_TZ=America/New York 0 6 * * *"), "did you mean CRON_TZ=America/New_York?"},
+		{chart(0, "CRON_TZ=america/los_angelos 0 6 * * *"), "did you mean CRON_TZ=America/Los_Angeles?"},
+		{chart(0, "CRON_TZ=Berlin 0 6 * * *"), "did you mean CRON_TZ=Europe/Berlin?"},
+		{chart(0, "CRON_TZ=Germany/Berlin 0 6 * * *"), "did you mean CRON_TZ=Europe/Berlin?"},
+		{chart(0, "CRON_TZ=PST 0 6 * * *"), "did you mean CRON_TZ=America/Los_Angeles?"},
+		{chart(0, "CRON_TZ=utc 0 6 * * *"), "did you mean CRON_TZ=UTC?"},
+		{chart(0, "CRON_TZ=UTC+2 0 6 * * *"), "CRON_TZ=Etc/GMT-2"},
+		{chart(0, "CRON_TZ=UTC CRON_TZ=UTC 0 6 * * *"), "has 6 fields"},
+		{chart(0, "cron_tz=UTC 0 6 * * *"), "a zone is written CRON_TZ="},
 		{chart(0, "0 6 31 2 *"), "never fires"},
-		{chart(0, "@every 30s"), "write an interval as every:"},
+		{chart(0, "0 6 31 4,6,9,11 *"), "never fires"},
+		{chart(0, "0 6 30,31 2 *"), "try \"0 6 28 * *\""},
+		{chart(0, "@every 30s"), "write an interval as every: 30m"},
+		{chart(0, "@every 90m"), "write an interval as every: 90m"},
+		{chart(0, "@every 0s"), "every: 30m"},
+		{chart(0, "@every -1h"), "every: 30m"},
+		{chart(0, "@every"), "every: 30m"},
+		{chart(0, "@reboot"), "try"},
 		{chart(0, "61 * * * *"), "try"},
-		{chart(0, "* * * *"), "try"},
+		{chart(0, "* * * *"), "has 4 fields"},
+		{chart(0, "*/10 * * * * *"), "no seconds"},
+		{chart(0, "   "), "has 0 fields"},
+		{chart(0, "0 6 * * 7"), "Sunday is 0"},
+		{chart(0, "*/0 * * * *"), "try"},
+		{chart(0, "*/-5 * * * *"), "try"},
+		{chart(0, ", * * * *"), "empty place"},
+		{chart(0, "0,,30 * * * *"), "empty place"},
+		{chart(0, "0 6 * * * "+strings.Repeat("*", 1<<20)), "longer than"},
+		{ingest.Job{Name: "chart", Every: time.Hour, Regions: []ingest.Region{"US", "GB", "US"}}, "US is named twice"},
 	} {
 		if _, err := regions.New(c.job); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("every %v, cron %q: %v, want it to say %q", c.job.Every, c.job.Cron, err, c.says)
 		}
 	}
-	if _, err := regions.NewPlan([]ingest.Job{chart(time.Hour, ""), chart(time.Hour, "")}); err == nil {
+	if _, err := regions.NewPlan([]ingest.Job{chart(time.Hour, ""), chart(time.Hour, "")}); err == nil || !strings.Contains(err.Error(), "give each its own name") {
 		t.Error("two jobs of one name were accepted")
+	}
+}
+
+func TestARefusalEchoesNothingThatATerminalObeys(t *testing.T) {
+	for _, bad := range []string{"\x1b[2J", "\x07", "\x7f", "\u202e", "\u0085", "\x00", "\xff", "\r\nroot", "é"} {
+		for _, job := range []ingest.Job{
+			chart(0, "0 6 * * "+bad+"x"), chart(0, bad), chart(0, "@every "+bad), chart(0, bad+" 6 * * * *"), chart(0, "61 * * *\t"+bad),
+			chart(0, "CRON_TZ="+bad+"x 0 6 * * *"), chart(0, "CRON_TZ=America/"+bad+" 0 6 * * *"), chart(0, "CRON_TZ="+bad), chart(0, bad+"=x 0 6 * * *"),
+			{Name: "a" + bad + "b", Every: time.Second},
+			{Name: "a", Every: time.Hour, Regions: []ingest.Region{ingest.Region(bad), ingest.Region(bad)}},
+		} {
+			_, err := regions.New(job)
+			if err == nil {
+				t.Errorf("%+v was accepted", job)
+				continue
+			}
+			if i := strings.IndexFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' && !unicode.IsLetter(r) || r == unicode.ReplacementChar }); i >= 0 {
+				t.Errorf("%+v: the error has the raw %q: %q", job, err.Error()[i:], err)
+			}
+		}
+	}
+}
+
+func TestEveryZoneThatAHintMayOfferExists(t *testing.T) {
+	for _, name := range regions.HintZones() {
+		if zone, err := time.LoadLocation(name); err != nil || zone.String() != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWhitespaceAndMacrosAreReadAsCronReadsThem(t *testing.T) {
+	now := at(t, "2026-02-14T09:10:00Z")
+	for line, same := range map[string]string{
+		"  0\t6  * * *\n":                  "0 6 * * *",
+		"CRON_TZ=Europe/Berlin\t0 6 * * *": "TZ=Europe/Berlin 0 6 * * *",
+		"CRON_TZ=Europe/Berlin  @daily":    "CRON_TZ=Europe/Berlin 0 0 * * *",
+		"@hourly":                          "0 * * * *",
+		"@midnight":                        "0 0 * * *",
+		"@weekly":                          "0 0 * * sun",
+		"@monthly":                         "0 0 1 * ?",
+		"@yearly":                          "0 0 1 jan *",
+		"@annually":                        "0 0 1 1 *",
+		"0-59/15 6-8 * mar-may mon":        "0,15,30,45 6,7,8 * 3,4,5 1",
+		strings.Repeat("0,", 60) + "0 0 1 1,12 *": "0 0 1 12,1 *",
+	} {
+		got, want := schedule(t, oneRegion(line)).NextTimes(now, 20), schedule(t, oneRegion(same)).NextTimes(now, 20)
+		if len(got) != 20 || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want those of %q: %v", line, got, same, want)
+		}
+	}
+}
+
+func TestNextTimesAreTheFirstOfBetween(t *testing.T) {
+	now := at(t, "2026-10-31T22:10:00.5Z")
+	for _, job := range []ingest.Job{
+		chart(30*time.Minute, ""), chart(time.Minute, ""), chart(25*time.Hour+time.Second, ""), chart(0, "CRON_TZ=America/New_York 30 1 * * *"), {Name: "refresh", Every: 24 * time.Hour},
+	} {
+		s := schedule(t, job)
+		want := slices.Compact(dues(s.Between(now, now.Add(8*24*time.Hour))))[:5]
+		if got := s.NextTimes(now, 5); !slices.Equal(got, want) {
+			t.Errorf("%v: next %v, want %v", job, got, want)
+		}
+		if next := s.Next(now); !next.Equal(want[0]) {
+			t.Errorf("%v: next %v, want %v", job, next, want[0])
+		}
+		if got := s.NextTimes(now, 0); len(got) > 0 {
+			t.Errorf("%v: none was asked for: %v", job, got)
+		}
 	}
 }
 

@@ -1,0 +1,83 @@
+package regions_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// anyField draws a field of a cron line: a star, numbers, spans and steps.
+func anyField(t *rapid.T, name string, lowest, highest int) string {
+	var parts []string
+	for range rapid.IntRange(1, 2).Draw(t, name+" parts") {
+		from := rapid.IntRange(lowest, highest).Draw(t, name+" from")
+		to := rapid.IntRange(from, highest).Draw(t, name+" to")
+		step := rapid.IntRange(1, highest).Draw(t, name+" step")
+		parts = append(parts, rapid.SampledFrom([]string{
+			fmt.Sprint(from), fmt.Sprintf("%d-%d", from, to), fmt.Sprintf("%d-%d/%d", from, to, step), fmt.Sprintf("%d/%d", from, step),
+		}).Draw(t, name))
+	}
+	return strings.Join(parts, ",")
+}
+
+// anyLine draws a cron line that is not too rare, as half of its fields are stars.
+func anyLine(t *rapid.T) string {
+	fields := make([]string, 5)
+	for i, f := range []struct {
+		name            string
+		lowest, highest int
+	}{{"minute", 0, 59}, {"hour", 0, 23}, {"day", 1, 31}, {"month", 1, 12}, {"weekday", 0, 6}} {
+		fields[i] = "*"
+		if i == 0 || rapid.Bool().Draw(t, f.name+" is not a star") {
+			fields[i] = anyField(t, f.name, f.lowest, f.highest)
+		}
+	}
+	return strings.Join(fields, " ")
+}
+
+// Any line in any zone that a hint offers, around a change of its clocks since 1990 or anywhere.
+func TestAnyLineInAnyZoneIsWhatAWalkFinds(t *testing.T) {
+	names := regions.HintZones()
+	rapid.Check(t, func(t *rapid.T) {
+		line, name := anyLine(t), rapid.SampledFrom(names).Draw(t, "zone")
+		z, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := regions.New(oneRegion("CRON_TZ=" + name + " " + line))
+		if err != nil {
+			if !strings.Contains(err.Error(), "never fires") {
+				t.Fatal(err)
+			}
+			return // 31 February
+		}
+		day := time.Unix(rapid.Int64Range(631152000, 4102444800).Draw(t, "day"), 0) // 1990 to 2100
+		if _, change := day.In(z).ZoneBounds(); !change.IsZero() {
+			day = change
+		}
+		from := day.Add(-time.Duration(rapid.Int64Range(0, int64(48*time.Hour)).Draw(t, "before")))
+		to := day.Add(time.Duration(rapid.Int64Range(0, int64(48*time.Hour)).Draw(t, "behind")))
+		cut := from.Add(time.Duration(rapid.Int64Range(0, int64(to.Sub(from))).Draw(t, "cut")))
+		want := newWalker(line, z).fires(from, to)
+		if got := dues(s.Between(from, to)); !slices.Equal(got, want) {
+			t.Fatalf("from %v to %v:\n got %v\nwant %v", from, to, got, want)
+		}
+		if got := append(dues(s.Between(from, cut)), dues(s.Between(cut, to))...); !slices.Equal(got, want) {
+			t.Fatalf("from %v to %v, cut at %v:\n got %v\nwant %v", from, to, cut, got, want)
+		}
+		for _, k := range s.Latest(to) {
+			if len(want) > 0 && !k.DueAt.Equal(want[len(want)-1]) || len(want) == 0 && k.DueAt.After(from) {
+				t.Fatalf("latest at %v is %v, want the last of %v", to, k.DueAt, want)
+			}
+		}
+		if next := s.Next(from); len(want) > 0 && !next.Equal(want[0]) || len(want) == 0 && !next.After(to) {
+			t.Fatalf("next after %v is %v, want the first of %v", from, next, want)
+		}
+	})
+}

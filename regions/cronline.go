@@ -1,0 +1,211 @@
+package regions
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// cronLine is a cron line: which minutes of the local day it names, on which days, in which zone.
+// Bit n of a set stands for the value n; Sunday is 0.
+type cronLine struct {
+	fields                        []string // as written: minute, hour, day of month, month, day of week
+	zone                          *time.Location
+	minute, hour, dom, month, dow uint64
+
+	// anyDay is set when the days of month and the days of week are alternatives, as cron has it
+	// when neither field is a star.
+	anyDay bool
+	// everyHour lines follow real time; the others name local times. See wallclock.go.
+	everyHour bool
+}
+
+// searchDays is how far a named time is searched for: 29 February comes within eight years, and that
+// long it takes when a year such as 2100 is between.
+const searchDays = 8*366 + 1
+
+const daySeconds = 24 * 60 * 60
+
+// maxLine bounds a cron line. One that names all minutes, hours, days and months has 380 characters.
+const maxLine = 500
+
+var macros = map[string]string{
+	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
+	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+}
+
+// parseCron reads five fields, or a macro such as @daily, behind an optional CRON_TZ=Zone or TZ=Zone.
+// Every error has a hint, and echoes nothing that a terminal would obey.
+func parseCron(line string) (*cronLine, error) {
+	fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) })
+	plain := strings.Join(fields, " ")
+	if i := strings.IndexFunc(plain, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
+		return nil, fmt.Errorf("cron: %.80q has a character that no cron line has: try %q", line, "*/30 * * * *")
+	}
+	if len(plain) > maxLine {
+		return nil, fmt.Errorf("cron: %.40q... is longer than %d characters: make it two jobs", plain, maxLine)
+	}
+	l := &cronLine{zone: time.UTC}
+	if prefix, name, ok := strings.Cut(plain, "="); ok && (prefix == "CRON_TZ" || prefix == "TZ") {
+		name, rest, _ := strings.Cut(name, " ")
+		if rest == "" {
+			return nil, fmt.Errorf("cron: %q is a zone without a line: try %q", plain, fields[0]+" */30 * * * *")
+		}
+		zone, err := loadZone(name)
+		if err != nil {
+			return nil, fmt.Errorf("cron: %w", err)
+		}
+		l.zone, plain = zone, rest
+	}
+	if strings.HasPrefix(plain, "@every") {
+		return nil, fmt.Errorf("cron: %q: write an interval as every: %s", plain, orElse(strings.TrimPrefix(plain, "@every "), "30m"))
+	}
+	if macro, ok := macros[plain]; ok {
+		plain = macro
+	}
+	l.fields = strings.Fields(plain)
+	if err := l.parse(plain); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// orElse is the interval that was asked for where every: takes it.
+func orElse(asked, example string) string {
+	if d, err := time.ParseDuration(asked); err == nil && d >= MinEvery && d <= MaxEvery && d%time.Second == 0 {
+		return asked
+	}
+	return example
+}
+
+// parse reads the five fields. robfig/cron reads them as bit sets and never sees the zone.
+func (l *cronLine) parse(plain string) error {
+	if n := len(l.fields); n != 5 {
+		return fmt.Errorf("cron: %q has %d fields, not the five of minute, hour, day of month, month, day of week "+
+			"(no seconds; a zone is written CRON_TZ=America/New_York before them): try %q", plain, n, "*/30 * * * *")
+	}
+	for _, f := range l.fields {
+		if strings.Contains(","+f+",", ",,") {
+			return fmt.Errorf("cron: %q has an empty place in %q: try %q", plain, f, "0,30 * * * *")
+		}
+	}
+	parsed, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse("TZ=UTC " + plain)
+	if err != nil {
+		return fmt.Errorf("cron: %w: try %q (Sunday is 0)", err, "*/30 * * * *")
+	}
+	spec, ok := parsed.(*cron.SpecSchedule)
+	if !ok {
+		return fmt.Errorf("cron: %q is not five fields: try %q", plain, "*/30 * * * *")
+	}
+	const star = 1 << 63 // robfig's mark of a field with a star
+	l.minute, l.hour, l.dom, l.month, l.dow = spec.Minute&^star, spec.Hour&^star, spec.Dom&^star, spec.Month&^star, spec.Dow&^star
+	l.anyDay = spec.Dom&star == 0 && spec.Dow&star == 0
+	l.everyHour = l.hour == 1<<24-1
+	if _, ok := l.after(0); !ok {
+		return fmt.Errorf("cron: %q never fires: there is no such day in any year: try %q for the last day that every month has", plain, "0 6 28 * *")
+	}
+	return nil
+}
+
+// after is the first reading of a clock later than w that the line names.
+func (l *cronLine) after(w wall) (wall, bool) {
+	day, minute := floorDivMod(floorDiv(int64(w), 60)+1, 24*60)
+	for in, end := monthOf(day), day+searchDays; day <= end; in = monthOf(day) {
+		if l.month>>in.month&1 == 1 {
+			for ; day < in.end; day, minute = day+1, 0 {
+				if !l.namesDay(day, in) {
+					continue
+				}
+				if found, ok := l.atOrAfter(int(minute)); ok {
+					return wall(day*daySeconds + int64(found)*60), true
+				}
+			}
+		}
+		day, minute = in.end, 0
+	}
+	return 0, false
+}
+
+// upTo is the last reading of a clock, not later than w, that the line names.
+func (l *cronLine) upTo(w wall) (wall, bool) {
+	day, minute := floorDivMod(floorDiv(int64(w), 60), 24*60)
+	for in, end := monthOf(day), day-searchDays; day >= end; in = monthOf(day) {
+		if l.month>>in.month&1 == 1 {
+			for ; day >= in.first; day, minute = day-1, 24*60-1 {
+				if !l.namesDay(day, in) {
+					continue
+				}
+				if found, ok := l.atOrBefore(int(minute)); ok {
+					return wall(day*daySeconds + int64(found)*60), true
+				}
+			}
+		}
+		day, minute = in.first-1, 24*60-1
+	}
+	return 0, false
+}
+
+// month is one of a certain year. Its days are counted from 1970; end is the first of the next.
+type month struct {
+	month      time.Month
+	first, end int64
+}
+
+func monthOf(day int64) month {
+	y, m, d := time.Unix(day*daySeconds, 0).UTC().Date()
+	end := floorDiv(time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC).Unix(), daySeconds)
+	return month{m, day - int64(d) + 1, end}
+}
+
+// namesDay says whether the line names a day of a month that it names.
+func (l *cronLine) namesDay(day int64, in month) bool {
+	_, weekday := floorDivMod(day+4, 7) // 1 January 1970 was a Thursday
+	inMonth, inWeek := l.dom>>(day-in.first+1)&1 == 1, l.dow>>weekday&1 == 1
+	if l.anyDay {
+		return inMonth || inWeek
+	}
+	return inMonth && inWeek
+}
+
+// atOrAfter is the first named minute of a day, from minute on.
+func (l *cronLine) atOrAfter(minute int) (int, bool) {
+	h, m := minute/60, minute%60
+	if l.hour>>h&1 == 1 && l.minute>>m != 0 {
+		return minute + bits.TrailingZeros64(l.minute>>m), true
+	}
+	later := l.hour >> (h + 1) << (h + 1)
+	if later == 0 {
+		return 0, false
+	}
+	return bits.TrailingZeros64(later)*60 + bits.TrailingZeros64(l.minute), true
+}
+
+// atOrBefore is the last named minute of a day, up to minute.
+func (l *cronLine) atOrBefore(minute int) (int, bool) {
+	h, m := minute/60, minute%60
+	if sofar := l.minute & (1<<(m+1) - 1); l.hour>>h&1 == 1 && sofar != 0 {
+		return h*60 + bits.Len64(sofar) - 1, true
+	}
+	earlier := l.hour & (1<<h - 1)
+	if earlier == 0 {
+		return 0, false
+	}
+	return (bits.Len64(earlier)-1)*60 + bits.Len64(l.minute) - 1, true
+}
+
+func floorDiv(a, b int64) int64 {
+	q, _ := floorDivMod(a, b)
+	return q
+}
+
+// floorDivMod divides so that the rest is never negative.
+func floorDivMod(a, b int64) (quotient, rest int64) {
+	q, r := a/b, a%b
+	if r < 0 {
+		return q - 1, r + b
+	}
+	return q, r
+}

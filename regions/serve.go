@@ -1,0 +1,69 @@
+package regions
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Heartbeat is how often Serve calls do when nothing is due.
+const Heartbeat = 30 * time.Second
+
+// Serve calls do at once, at every time a slot of the plan is due, and at every heartbeat (0 is
+// Heartbeat), until ctx is done. Calls never overlap; triggers that come while do runs become one.
+// It returns when ctx is done, after do and the ticker have ended.
+//
+// The heartbeat is for what a timer cannot know: a laptop that slept and a clock that was set are
+// noticed within one. do is told the time by now, which must be safe for concurrent use, and asks
+// what is due since it last ran; it must return quickly, since it holds up the next call. A panic of
+// do leaves through Serve, when the ticker has ended: a caller that must live guards its do.
+func (p Plan) Serve(ctx context.Context, heartbeat time.Duration, now func() time.Time, do func(ctx context.Context, now time.Time)) {
+	trigger := make(chan struct{}, 1)
+	ticker := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(cron.DiscardLogger), cron.WithChain())
+	ticker.Schedule(ticks{p, now}, cron.FuncJob(func() {
+		select {
+		case trigger <- struct{}{}:
+		default: // one is waiting already
+		}
+	}))
+	ticker.Start()
+	defer func() { <-ticker.Stop().Done() }()
+	beat := time.NewTicker(cmp.Or(max(0, heartbeat), Heartbeat))
+	defer beat.Stop()
+	for ctx.Err() == nil {
+		do(ctx, now())
+		select {
+		case <-ctx.Done():
+		case <-trigger:
+			drain(beat.C)
+		case <-beat.C:
+			drain(trigger)
+		}
+	}
+}
+
+// ticks is a plan by the clock that Serve goes by, for a ticker that goes by the machine's.
+type ticks struct {
+	plan Plan
+	now  func() time.Time
+}
+
+// Next is never early: the machine's clock is read after the other one.
+func (t ticks) Next(time.Time) time.Time {
+	now := t.now()
+	next := t.plan.Next(now)
+	if next.IsZero() {
+		return next
+	}
+	return time.Now().Add(next.Sub(now))
+}
+
+// drain makes a trigger that waits one with the trigger that came.
+func drain[T any](c <-chan T) {
+	select {
+	case <-c:
+	default:
+	}
+}

@@ -1,0 +1,116 @@
+package regions
+
+import (
+	"math"
+	"time"
+)
+
+// A cron line names local times, and a local clock is sometimes put forward or back. Two rules:
+//
+// A line that names some hours of the day fires once for each local time that it names, at the first
+// instant at which the clock has reached that time. For a time that the clock skips this is the end
+// of the gap, be it an hour, half an hour or a whole day; for a time that it shows twice, the first.
+// Times that fall into one gap are reached at one instant, which is one slot.
+//
+// A line that names every hour of the day (*, */1, 0-23) follows real time, as Vixie cron's wildcard
+// lines do: it fires whenever the clock shows a minute that it names. */20 goes on every 20 minutes
+// through the hour that comes twice, and 30 * * * * does not fire at 03:00 in place of 02:30.
+// Vixie cron counts */2 hours as a wildcard too; here it names twelve hours, since the other rule
+// would lose the tick of 02:00 when the clock goes from 02:00 to 03:00, and 0 */6 * * * in Havana
+// would once a year be silent for eleven hours.
+
+// wall is what a local clock shows, in seconds as if it showed UTC: 0 is 1970-01-01 00:00.
+type wall int64
+
+// Instants are seconds since 1970. Those far off stand for "since ever" and "for ever".
+const (
+	everBefore = math.MinInt64 / 2
+	everAfter  = math.MaxInt64 / 2
+)
+
+// farthest is more than any zone's offset from UTC.
+const farthest = daySeconds
+
+// next is the first instant after t at which the line fires; ok is false when there is none.
+func (l *cronLine) next(t int64) (_ int64, ok bool) {
+	if !l.everyHour {
+		w, ok := l.after(highest(l.zone, t))
+		return firstAt(l.zone, w), ok
+	}
+	for from := t + 1; ; {
+		offset, _, end := stretch(l.zone, from)
+		w, ok := l.after(wall(from + offset - 1))
+		if !ok {
+			return 0, false
+		}
+		if at := int64(w) - offset; at < end {
+			return at, true
+		}
+		from = end
+	}
+}
+
+// latest is the last instant, not after t, at which the line fired; ok is false when there is none.
+func (l *cronLine) latest(t int64) (_ int64, ok bool) {
+	if !l.everyHour {
+		w, ok := l.upTo(highest(l.zone, t))
+		return firstAt(l.zone, w), ok
+	}
+	for to := t; ; {
+		offset, start, _ := stretch(l.zone, to)
+		w, ok := l.upTo(wall(to + offset))
+		if !ok {
+			return 0, false
+		}
+		if at := int64(w) - offset; at >= start {
+			return at, true
+		}
+		to = start - 1
+	}
+}
+
+// highest is the latest time that the zone's clocks have shown up to t: where they were put back, it
+// is what they showed before.
+func highest(zone *time.Location, t int64) wall {
+	offset, start, _ := stretch(zone, t)
+	high := t + offset
+	for start > t-2*farthest {
+		last := start - 1
+		offset, start, _ = stretch(zone, last)
+		high = max(high, last+offset)
+	}
+	return wall(high)
+}
+
+// firstAt is the first instant at which the zone's clocks show w or later.
+func firstAt(zone *time.Location, w wall) int64 {
+	for t := int64(w) - farthest; ; {
+		offset, _, end := stretch(zone, t)
+		if at := max(t, int64(w)-offset); at < end {
+			return at
+		}
+		t = end
+	}
+}
+
+// stretch is the zone's offset from UTC at t, in seconds, and from when until when it is in force at
+// least: start <= t < end.
+//
+// On 31 December of a leap year the end that Go gives is that day's beginning, long past
+// (golang/go#81583, in Go 1.26). Where Go means the end of the year, it is the next midnight in UTC.
+func stretch(zone *time.Location, t int64) (offset, start, end int64) {
+	at := time.Unix(t, 0).In(zone)
+	_, seconds := at.Zone()
+	from, to := at.ZoneBounds()
+	start, end = everBefore, everAfter
+	if !from.IsZero() {
+		start = from.Unix()
+	}
+	if !to.IsZero() {
+		end = to.Unix()
+	}
+	if end <= t {
+		end = (floorDiv(t, daySeconds) + 1) * daySeconds
+	}
+	return int64(seconds), start, end
+}
