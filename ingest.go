@@ -113,8 +113,8 @@ type Claim struct {
 	Owner  string
 	Now    time.Time
 	Lease  time.Duration
-	Series []Series  // only these
-	Except []SlotKey // not these: this run has tried them
+	Series map[Series]bool  // only these; nil: all
+	Except map[SlotKey]bool // not these: this run has tried them
 }
 
 // ErrFenced is returned for a write by a claim that another run has taken over, or that has already

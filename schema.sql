@@ -4,9 +4,9 @@
 --   PRAGMA application_id = 0x696E6774 ("ingt"), PRAGMA user_version = the version of this schema.
 --
 -- Units, everywhere:
---   due_at, published_at   seconds since 1970-01-01 UTC
---   every other *_at       milliseconds since 1970-01-01 UTC
---   duration_s             seconds
+--   due_at, newest, open, published_at   seconds since 1970-01-01 UTC
+--   lease and every other *_at           milliseconds since 1970-01-01 UTC
+--   duration_s                           seconds
 -- NULL is "not known" or "never"; a count is NULL where the upstream withholds it, which is not 0.
 
 -- Facts about the store itself. name 'upstream': the host that all its data comes from.
@@ -16,18 +16,27 @@ CREATE TABLE meta (
 ) STRICT, WITHOUT ROWID;
 
 -- A series is one key of one job: the region of a chart, '' where a job has no regions.
+--
+-- newest and open repeat what its slots say, and fresh_at outlives them: so the next slot to claim is
+-- the first that fits in series_open, however many wait. Who writes a slot's state keeps them.
 CREATE TABLE series (
-    id  INTEGER PRIMARY KEY,
-    job TEXT NOT NULL,
-    key TEXT NOT NULL,
+    id       INTEGER PRIMARY KEY,
+    job      TEXT    NOT NULL,
+    key      TEXT    NOT NULL,
+    newest   INTEGER NOT NULL,                  -- due_at of its newest slot, in whatever state
+    open     INTEGER,                           -- due_at of its slot that is or may yet be claimed; NULL: none
+    fresh_at INTEGER,                           -- when a slot of it was last done; NULL: never
     UNIQUE (job, key)
 ) STRICT;
+
+CREATE INDEX series_open ON series (fresh_at, open, job, key) WHERE open IS NOT NULL;     -- claim
 
 -- Everything that must happen once, and what became of it. A slot begins as due (or missed), is
 -- claimed, and ends as done, stopped, failed, skipped or missed.
 --
 -- owner and attempt are the fence: who claimed the slot, and how often it has been claimed. A write
--- counts only while the row is claimed and carries both. From lease on another run may claim it.
+-- counts only while the row is claimed and carries both. From lease on another run may claim it, and
+-- until then no other slot of its series may be claimed.
 CREATE TABLE slots (
     id         INTEGER PRIMARY KEY,
     series     INTEGER NOT NULL REFERENCES series (id),
@@ -36,7 +45,7 @@ CREATE TABLE slots (
     state      TEXT    NOT NULL CHECK (state IN ('due', 'claimed', 'done', 'stopped', 'failed', 'skipped', 'missed')),
     owner      TEXT    NOT NULL DEFAULT '',
     attempt    INTEGER NOT NULL DEFAULT 0,
-    lease      INTEGER,                         -- milliseconds; NULL unless claimed
+    lease      INTEGER,                         -- NULL unless claimed
     token      TEXT    NOT NULL DEFAULT '',     -- of the next page; '' is page 1
     token_at   INTEGER,
     pages      INTEGER NOT NULL DEFAULT 0,      -- saved so far, by the attempt that the placements are of
@@ -48,8 +57,7 @@ CREATE TABLE slots (
     UNIQUE (series, due_at)
 ) STRICT;
 
-CREATE INDEX slots_open ON slots (series) WHERE state IN ('due', 'claimed');             -- claim
-CREATE INDEX slots_done ON slots (series, fetched_at) WHERE state = 'done';               -- least fresh first
+CREATE INDEX slots_claimed ON slots (series, lease) WHERE state = 'claimed';              -- never two of a series
 CREATE INDEX slots_due ON slots (due_at);                                                -- reports, retention
 
 -- Channels, for their present name. One without videos is deleted.

@@ -59,14 +59,40 @@ func (t *table) Claim(_ context.Context, c ingest.Claim) (ingest.Slot, bool, err
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, s := range t.slots {
-		open := s.State == ingest.Due || s.State == ingest.Stopped
-		if open && slices.Contains(c.Series, s.Series()) && !slices.Contains(c.Except, s.SlotKey) {
-			s.State, s.Owner, s.Attempt = ingest.Claimed, c.Owner, s.Attempt+1
+		open := s.State == ingest.Due || s.State == ingest.Stopped || s.State == ingest.Claimed && !s.Lease.After(c.Now)
+		runs := func(o ingest.Slot) bool {
+			return o.Series() == s.Series() && o.State == ingest.Claimed && o.Lease.After(c.Now)
+		}
+		if open && !slices.ContainsFunc(t.slots, runs) && c.Series[s.Series()] && !c.Except[s.SlotKey] {
+			s.State, s.Owner, s.Attempt, s.Lease = ingest.Claimed, c.Owner, s.Attempt+1, c.Now.Add(c.Lease)
 			t.slots[i] = s
 			return s, true, nil
 		}
 	}
 	return ingest.Slot{}, false, nil
+}
+
+func (t *table) Retire(_ context.Context, gone map[ingest.Series]string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, s := range t.slots {
+		if reason, ok := gone[s.Series()]; ok && s.State == ingest.Due {
+			t.slots[i].State, t.slots[i].Reason = ingest.Skipped, reason
+		}
+	}
+	return nil
+}
+
+// slot is the row as it is.
+func (t *table) slot(k ingest.SlotKey) ingest.Slot {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.slots {
+		if s.SlotKey == k {
+			return s
+		}
+	}
+	return ingest.Slot{}
 }
 
 func (t *table) Finish(_ context.Context, slot ingest.Slot) error {
@@ -129,6 +155,7 @@ func (t *table) Sweep(context.Context, time.Time) (placements, videos int, err e
 // upstream serves charts of so many pages, one video each, and counts what arrives. answer may
 // replace an answer, by the number of the call from 1.
 type upstream struct {
+	mu     sync.Mutex
 	pages  int
 	calls  []string // region and token
 	answer func(ctx context.Context, n int) error
@@ -136,9 +163,12 @@ type upstream struct {
 
 func (u *upstream) Chart(region ingest.Region, _, token string) fetch.Call {
 	return fetch.Call{Method: "videos.list", Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
+		u.mu.Lock()
 		u.calls = append(u.calls, string(region)+token)
-		if u.answer != nil {
-			if err := u.answer(ctx, len(u.calls)); err != nil {
+		number, answer := len(u.calls), u.answer
+		u.mu.Unlock()
+		if answer != nil {
+			if err := answer(ctx, number); err != nil {
 				return ingest.Page{}, err
 			}
 		}
@@ -182,7 +212,7 @@ type bench struct {
 var start = time.Date(2026, 2, 14, 9, 0, 0, 0, time.UTC)
 
 // newBench has one slot due of each region, four pages of one unit each, under a limit of units.
-func newBench(t *testing.T, limit int64, regions ...string) *bench {
+func newBench(t testing.TB, limit int64, regions ...string) *bench {
 	t.Helper()
 	b := &bench{table: &table{}, upstream: &upstream{pages: 4}, now: start}
 	clock := func() time.Time { return b.now }
@@ -202,15 +232,17 @@ func newBench(t *testing.T, limit int64, regions ...string) *bench {
 	}
 	tariff.Ceilings[quota.Scheduled], tariff.Ceilings[quota.Refresh] = 1_000_000, 1_000_000
 	b.governor = &quota.Governor{Ledger: b.ledger, Tariff: tariff, Account: "default", Now: clock}
+	job := ingest.Job{Name: "chart", Kind: ingest.KindChart, Pages: 4}
 	var due schedule
 	for i, r := range regions {
+		job.Regions = append(job.Regions, ingest.Region(r))
 		slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: r, DueAt: start.Add(time.Duration(i) * time.Minute)}, Kind: ingest.KindChart, State: ingest.Due}
 		due = append(due, slot)
 		b.series = append(b.series, slot.Series())
 	}
 	b.run = &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{
-			"chart":   {Name: "chart", Kind: ingest.KindChart, Pages: 4},
+			"chart":   job,
 			"refresh": {Name: "refresh", Kind: ingest.KindRefresh},
 		},
 		Schedule: due, Slots: b.table, Sink: b.table, Library: b.table, Upstream: b.upstream, Quota: b.governor,

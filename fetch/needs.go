@@ -23,13 +23,19 @@ type Slots interface {
 	AddDue(ctx context.Context, slots []ingest.Slot) error
 	// Newest is the latest due time known for every job and key, in whatever state.
 	Newest(ctx context.Context) (map[ingest.Series]time.Time, error)
-	// Claim hands one open slot of those that want accepts to owner until lease: due, stopped with
-	// no newer slot of its job and key, or claimed with its lease over at now. The least fresh series
-	// comes first (that whose last slot was done longest ago, or never: a chart that was cut short
-	// makes nobody fresh), then the oldest due, then by job and key. It raises Attempt. ok is false when there is
-	// none.
+	// Claim hands one open slot of those that c wants to its owner until the lease is over: due,
+	// stopped with no newer slot of its job and key, or claimed with its lease over at c.Now; never
+	// while another slot of its series is claimed and the lease of that is not over. The least fresh
+	// series comes first (that whose last slot was done longest ago, or never: a chart that was cut
+	// short makes nobody fresh), then the oldest due, then by job and key. It raises Attempt. ok is
+	// false when there is none.
 	Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error)
-	// Finish writes the slot's state, reason and progress under the fence.
+	// Retire ends what waits in series that nobody wants any more: due, or claimed with its lease
+	// over, as Skipped with the series' reason. A stopped slot keeps its outcome; Claim no longer
+	// hands it out.
+	Retire(ctx context.Context, gone map[ingest.Series]string) error
+	// Finish writes the slot's state, reason and progress under the fence. A slot that is given back
+	// as Due when its series has a newer one ends as Skipped.
 	Finish(ctx context.Context, slot ingest.Slot) error
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -34,6 +35,15 @@ type pass struct {
 	work      work
 	purpose   quota.Purpose
 	restarted bool // at page 1, because the upstream refused the token
+
+	noted atomic.Pointer[ingest.Slot] // how far it came, for whoever has given it up
+	held  func()                      // the claim holds for another lease
+}
+
+// note keeps how far the pass came where another goroutine may read it.
+func (p *pass) note() {
+	slot := p.slot
+	p.noted.Store(&slot)
 }
 
 // run takes, calls and saves until the slot has ended: the only loop that spends. The returned error
@@ -74,12 +84,14 @@ func (p *pass) save(ctx context.Context, page ingest.Page) error {
 	defer cancel()
 	next := p.slot
 	next.Pages++
-	next.Token, next.TokenAt, next.FetchedAt, next.Lease = page.Next, p.Now(), p.Now(), p.Now().Add(lease)
+	next.Token, next.TokenAt, next.FetchedAt, next.Lease = page.Next, p.Now(), p.Now(), p.Now().Add(p.lease())
 	slot, err := p.work.save(ctx, next, page)
 	if err != nil {
 		return fmt.Errorf("save a page of %s %s: %w", p.slot.Job, p.slot.Key, err)
 	}
 	p.slot = slot
+	p.note()
+	p.held()
 	return nil
 }
 
@@ -91,6 +103,7 @@ func (p *pass) restart(err error) bool {
 	}
 	p.restarted = true
 	p.slot.Token, p.slot.Pages = "", 0
+	p.note()
 	return true
 }
 
@@ -124,10 +137,14 @@ func (p *pass) conclude(ctx context.Context, err error) (ingest.Slot, error) {
 	}
 }
 
-// release hands the slot back as due, with what it has, for a later run: this one cannot go on.
+// release hands the slot back as due, with what it has, for a later run: this one cannot go on. A slot
+// that hung fails: the next attempt would hang too, and every one of them is paid for.
 func (p *pass) release(ctx context.Context, cause error) (ingest.Slot, error) {
 	if errors.Is(cause, ingest.ErrFenced) {
 		return p.slot, cause
+	}
+	if errors.Is(context.Cause(ctx), errOverdue) {
+		return p.finish(ctx, p.slot, ingest.Failed, p.overdue(), nil)
 	}
 	return p.finish(ctx, p.slot, ingest.Due, cause.Error(), cause)
 }

@@ -20,10 +20,10 @@ import (
 )
 
 // Reconciler brings the table of slots up to date with the clock. Every trigger, a cron line, a
-// timer or a person, only calls Run; however often and in however many processes at once, a slot is
-// passed once.
+// timer or a person, only calls Run or, where a program stays, Serve; however often and in however many
+// processes at once, a slot is passed once, and two slots of one series never at the same time.
 type Reconciler struct {
-	Jobs     map[string]ingest.Job // by name: what a slot's pass needs to know
+	Jobs     map[string]ingest.Job // by name: what a slot's pass needs to know, and all that is wanted
 	Schedule Schedule
 	Slots    Slots
 	Sink     Sink
@@ -32,14 +32,23 @@ type Reconciler struct {
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
 	Owner    string                                       // names this run among all that share the table
+	Workers  int                                          // passes at once, at most; 0: one
+	Lease    time.Duration                                // how long a claim holds, from the last page saved; 0: DefaultLease
 	Now      func() time.Time
 	Log      *slog.Logger
 	Pause    func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
+
+	// OnSlot is told of every slot that was worked on, as it ended, and OnRest, by Serve, that nothing is
+	// left to claim and nothing runs: err is what kept the workers from going on, nil when all is well.
+	// Neither is called twice at once, and both must return soon. They may be nil.
+	OnSlot func(Worked)
+	OnRest func(err error)
 }
 
-// lease is how long a claim holds, from the last page saved: longer than all the tries of one page. A
-// run that died, or hangs, is taken over after it.
-const lease = 3 * time.Minute
+// DefaultLease is longer than all the tries of one page. A run that died, or hangs, is taken over after it.
+const DefaultLease = 3 * time.Minute
+
+func (r *Reconciler) lease() time.Duration { return cmp.Or(r.Lease, DefaultLease) }
 
 // Wish narrows a run.
 type Wish struct {
@@ -56,37 +65,18 @@ type Worked struct {
 
 // Run adds what is due, then claims and passes slots until none is left, ctx is done, or something
 // fails that the next slot would meet too. It returns the slots it worked on, as they ended, and an
-// error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's.
+// error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It is
+// back within five seconds of the end of ctx, also without a pass that hangs.
 func (r *Reconciler) Run(ctx context.Context, w Wish) ([]Worked, error) {
 	ctx = rememberEnd(ctx)
-	purposes := map[ingest.SlotKey]quota.Purpose{}
-	if err := r.addDue(ctx, w, purposes); err != nil {
+	c := newCrew(r, w)
+	var worked []Worked
+	c.told = func(w Worked) { worked = append(worked, w) }
+	if err := c.begin(ctx); err != nil {
 		return nil, err
 	}
-	var worked []Worked
-	claim := ingest.Claim{Owner: r.Owner, Lease: lease, Series: w.Series}
-	for ctx.Err() == nil {
-		claim.Now = r.Now()
-		slot, ok, err := r.Slots.Claim(ctx, claim)
-		if err != nil {
-			return worked, fmt.Errorf("claim a slot: %w", err)
-		}
-		if !ok {
-			return worked, nil
-		}
-		claim.Except = append(claim.Except, slot.SlotKey)
-		before := slot.Units
-		slot, err = r.work(ctx, slot, w, purposes[slot.SlotKey])
-		if errors.Is(err, ingest.ErrFenced) {
-			r.Log.WarnContext(ctx, "the slot went to another run", slotAttr(slot))
-			continue
-		}
-		worked = append(worked, Worked{slot, slot.Units - before})
-		if err != nil {
-			return worked, err
-		}
-	}
-	return worked, context.Cause(ctx)
+	err := c.round(ctx, nil)
+	return worked, err
 }
 
 // addDue adds the slots that the schedule, or a forcing person, wants.
@@ -106,22 +96,51 @@ func (r *Reconciler) addDue(ctx context.Context, w Wish, purposes map[ingest.Slo
 			due = append(due, slot)
 		}
 	}
-	if len(due) == 0 {
+	if len(due) > 0 {
+		if err := r.Slots.AddDue(ctx, due); err != nil {
+			return fmt.Errorf("add the slots that are due: %w", err)
+		}
+	}
+	return r.retire(ctx, known)
+}
+
+// retire ends what waits for jobs and regions that the config no longer has: nothing else ever would.
+func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Time) error {
+	gone := map[ingest.Series]string{}
+	for of := range known {
+		if reason := r.unwanted(of); reason != "" {
+			gone[of] = reason
+		}
+	}
+	if len(gone) == 0 {
 		return nil
 	}
-	if err := r.Slots.AddDue(ctx, due); err != nil {
-		return fmt.Errorf("add the slots that are due: %w", err)
+	if err := r.Slots.Retire(ctx, gone); err != nil {
+		return fmt.Errorf("end the slots that nobody wants: %w", err)
 	}
 	return nil
 }
 
-// work passes one claimed slot and finishes it. The returned error is one that ends the run.
-func (r *Reconciler) work(ctx context.Context, slot ingest.Slot, w Wish, purpose quota.Purpose) (ingest.Slot, error) {
+// unwanted says why nobody wants the slots of a series; "" where they are wanted.
+func (r *Reconciler) unwanted(of ingest.Series) string {
+	job, ok := r.Jobs[of.Job]
+	switch {
+	case !ok:
+		return "the config no longer has job " + of.Job
+	case of.Key == "" && len(job.Regions) == 0, slices.Contains(job.Regions, ingest.Region(of.Key)):
+		return ""
+	default:
+		return fmt.Sprintf("the config no longer has %s in job %s", of.Key, of.Job)
+	}
+}
+
+// pass is an attempt at a claimed slot. Where there is nothing to do for it, why is the reason to skip it.
+func (r *Reconciler) pass(slot ingest.Slot, w Wish, purpose quota.Purpose) (p *pass, why string) {
 	job, ok := r.Jobs[slot.Job]
 	if !ok {
-		return r.finish(ctx, slot, ingest.Skipped, "the config no longer has this job", nil)
+		return nil, r.unwanted(slot.Series())
 	}
-	p := pass{Reconciler: r, slot: slot, purpose: purpose}
+	p = &pass{Reconciler: r, slot: slot, purpose: purpose}
 	if slot.Token != "" && r.Now().Sub(slot.TokenAt) > resumeWithin {
 		p.slot.Token, p.slot.Pages = "", 0
 	}
@@ -131,10 +150,11 @@ func (r *Reconciler) work(ctx context.Context, slot ingest.Slot, w Wish, purpose
 	case ingest.KindRefresh:
 		p.work = &refresh{upstream: r.Upstream, library: r.Library, now: r.Now}
 	default:
-		return r.finish(ctx, slot, ingest.Skipped, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind), nil)
+		return nil, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind)
 	}
 	p.purpose = cmp.Or(p.purpose, p.work.purpose())
-	return p.run(ctx)
+	p.note()
+	return p, ""
 }
 
 // finish records how a slot ended, whatever has become of ctx: a reason that is lost is a tick lost.

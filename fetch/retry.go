@@ -71,6 +71,7 @@ func (p *pass) take(ctx context.Context, call Call) (quota.Decision, error) {
 			return d, err
 		}
 		p.slot.Units += dearest(d)
+		p.note()
 		if p.Now().Sub(asked) <= sendWithin {
 			return d, nil
 		}
@@ -85,6 +86,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	defer cancel()
 	if err := p.Quota.Refund(ctx, d); err == nil {
 		p.slot.Units -= dearest(d)
+		p.note()
 	}
 }
 

@@ -87,31 +87,3 @@ func BenchmarkPass(b *testing.B) {
 		}
 	})
 }
-
-func BenchmarkClaimNothing(b *testing.B) {
-	s, at := stocked(b, 2000)
-	for b.Loop() {
-		if _, ok, err := s.Claim(b.Context(), by("a", at)); ok || err != nil {
-			b.Fatal(ok, err)
-		}
-	}
-}
-
-func BenchmarkAddDue10000(b *testing.B) {
-	s, clock := newStore(b)
-	for b.Loop() {
-		b.StopTimer()
-		at := clock.move(time.Second)
-		var slots []ingest.Slot
-		for i := range 10_000 {
-			slot := due(fmt.Sprint("R", i%250), at)
-			slot.Job = fmt.Sprint("job", i/250)
-			slots = append(slots, slot)
-		}
-		b.StartTimer()
-		if _, err := s.Newest(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		addDue(b, s, slots...)
-	}
-}

@@ -5,6 +5,9 @@ import (
 	"testing"
 )
 
+// Claimable is the query that finds the slot to claim.
+const Claimable = claimable
+
 // LimitPages makes the writer's disk full: the file may not grow beyond n pages more than it has.
 func (s *Store) LimitPages(t testing.TB, n int) {
 	t.Helper()

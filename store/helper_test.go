@@ -135,7 +135,7 @@ func chart(t testing.TB, s *store.Store, region string, at time.Time, pages ...i
 	t.Helper()
 	addDue(t, s, due(region, at))
 	c := by("test", at)
-	c.Series = []ingest.Series{{Job: "chart", Key: region}}
+	c.Series = map[ingest.Series]bool{{Job: "chart", Key: region}: true}
 	slot := claim(t, s, c)
 	for i, p := range pages {
 		slot.Pages, slot.Units, slot.FetchedAt = i+1, slot.Units+1, at

@@ -26,7 +26,7 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 		if err != nil {
 			return err
 		}
-		return writeProgress(ctx, tx, id, slot)
+		return s.writeProgress(ctx, tx, id, slot)
 	})
 	return slot, err
 }

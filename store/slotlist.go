@@ -57,10 +57,8 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 func (s *Store) NextRetry(ctx context.Context) (time.Time, error) {
 	var at sql.NullInt64
 	err := s.read.QueryRowContext(ctx, `
-		SELECT min(retry_at) FROM series JOIN slots ON slots.id = (
-			SELECT newest.id FROM slots AS newest WHERE newest.series = series.id ORDER BY newest.due_at DESC LIMIT 1
-		)
-		WHERE state = 'stopped'`).Scan(&at)
+		SELECT min(retry_at) FROM series JOIN slots ON slots.series = series.id AND due_at = open
+		WHERE open = newest AND state = 'stopped'`).Scan(&at)
 	return fromMillis(at), s.explain(ctx, "find the next retry", err)
 }
 

@@ -4,87 +4,26 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 )
 
-// row is a slot as AddDue hands it to SQL.
-type row struct {
-	Job    string       `json:"job"`
-	Key    string       `json:"key"`
-	DueAt  int64        `json:"due_at"`
-	Kind   ingest.Kind  `json:"kind"`
-	State  ingest.State `json:"state"`
-	Reason string       `json:"reason"`
-}
-
-// given reads the JSON array of rows in ?1.
-const given = `
-WITH given AS MATERIALIZED (
-	SELECT value ->> 'job' AS job, value ->> 'key' AS key, value ->> 'due_at' AS due_at,
-	       value ->> 'kind' AS kind, value ->> 'state' AS state, value ->> 'reason' AS reason
-	FROM json_each(?1)
-)
-`
-
-// lacking: is one of the given rows, or the series of one, not there yet?
-const lacking = given + `
-SELECT coalesce(max(slots.id IS NULL), false), coalesce(max(series.id IS NULL), false)
-FROM given
-LEFT JOIN series ON series.job = given.job AND series.key = given.key
-LEFT JOIN slots ON slots.series = series.id AND slots.due_at = given.due_at`
-
-const addSeries = given + `
-INSERT INTO series (job, key)
-SELECT DISTINCT job, key FROM given WHERE true
-ON CONFLICT DO NOTHING`
-
-const addSlots = given + `
-INSERT INTO slots (series, due_at, kind, state, reason)
-SELECT series.id, due_at, kind, state, reason FROM given JOIN series USING (job, key) WHERE true
-ON CONFLICT DO NOTHING`
-
-// supersede ends what waits for a run that would come too late: a slot that is due, or claimed with its
-// lease over at ?1, while its series has a newer one. A missed slot is none that anybody will fetch.
-const supersede = `
-UPDATE slots
-SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer, 'unixepoch')
-FROM (
-	SELECT id AS old, (
-		SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' ORDER BY due_at DESC LIMIT 1
-	) AS newer
-	FROM slots WHERE state IN ('due', 'claimed') AND (state = 'due' OR lease <= ?1)
-)
-WHERE id = old AND due_at < newer`
-
 // AddDue implements fetch.Slots. It writes only when there is something to add.
 func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
-	rows := make([]row, len(slots))
-	for i, slot := range slots {
-		rows[i] = row{slot.Job, slot.Key, slot.DueAt.Unix(), slot.Kind, slot.State, slot.Reason}
-	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return fmt.Errorf("add slots: %w", err)
-	}
-	var newSlots, newSeries bool
-	if err := s.read.QueryRowContext(ctx, lacking, string(list)).Scan(&newSlots, &newSeries); err != nil || !newSlots {
-		return s.explain(ctx, "look for slots", err)
+	if len(slots) == 0 {
+		return nil
 	}
 	return s.tx(ctx, "add slots", func(tx *sql.Tx) error {
-		if newSeries {
-			if _, err := tx.ExecContext(ctx, addSeries, string(list)); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.ExecContext(ctx, addSlots, string(list)); err != nil {
+		a, err := newAddition(ctx, tx, slots)
+		if err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, supersede, s.now().UnixMilli())
-		return err
+		if lacks, err := a.lacks(ctx, tx); err != nil || !lacks {
+			return err
+		}
+		return a.write(ctx, tx, s.now())
 	})
 }
 
@@ -100,130 +39,55 @@ func (s *Store) Newest(ctx context.Context) (map[ingest.Series]time.Time, error)
 			}
 			newest[of] = time.Unix(due, 0).UTC()
 			return nil
-		}, `SELECT job, key, (SELECT max(due_at) FROM slots WHERE series = series.id) FROM series`)
+		}, `SELECT job, key, newest FROM series`)
 	})
 	return newest, err
 }
 
-// claimable is the id of the slot to claim at ?1, if any, of the series ?2 (a JSON array of [job, key],
-// or NULL for all) and not among ?3 (a JSON array of [job, key, due_at]). Least fresh series first. A
-// stopped slot counts only as the newest of its series.
-const claimable = `
-WITH wanted AS MATERIALIZED (
-	SELECT id, job, key FROM series
-	WHERE ?2 IS NULL OR (job, key) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))
-), open AS (
-	SELECT slots.id, series, due_at FROM slots
-	WHERE state IN ('due', 'claimed') AND (state = 'due' OR lease <= ?1)
-	UNION ALL
-	SELECT slots.id, series, due_at FROM wanted JOIN slots ON slots.id = (
-		SELECT newest.id FROM slots AS newest WHERE newest.series = wanted.id ORDER BY newest.due_at DESC LIMIT 1
-	)
-	WHERE state = 'stopped'
+// retired are the open slots of the series in ?1, a JSON array of [job, key, reason], that no run works
+// on at ?2.
+const retired = `
+WITH retired AS MATERIALIZED (
+	SELECT slots.id, series, value ->> 2 AS reason
+	FROM json_each(?1) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1
+	JOIN slots ON series = series.id AND due_at = open
+	WHERE state <> 'claimed' OR lease <= ?2
 )
-SELECT open.id
-FROM open JOIN wanted ON wanted.id = open.series
-WHERE (job, key, due_at) NOT IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?3))
-ORDER BY (SELECT max(fetched_at) FROM slots AS fresh WHERE fresh.series = open.series AND fresh.state = 'done'),
-         due_at, job, key
-LIMIT 1`
+`
 
-// Claim implements fetch.Slots. With nothing to claim it only reads.
-func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
-	args, err := claimArgs(c)
+// Retire implements fetch.Slots. It writes only when there is something to end.
+func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error {
+	rows := make([][3]string, 0, len(gone))
+	for of, reason := range gone {
+		rows = append(rows, [3]string{of.Job, of.Key, reason})
+	}
+	list, err := json.Marshal(rows)
 	if err != nil {
-		return slot, false, fmt.Errorf("claim a slot: %w", err)
+		return fmt.Errorf("end the slots that nobody wants: %w", err)
 	}
-	var id int64
-	err = s.read.QueryRowContext(ctx, claimable, args...).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return slot, false, nil
+	var found bool
+	now := s.now().UnixMilli()
+	err = s.read.QueryRowContext(ctx, retired+`SELECT EXISTS (SELECT 1 FROM retired)`, string(list), now).Scan(&found)
+	if err != nil || !found {
+		return s.explain(ctx, "look for slots that nobody wants", err)
 	}
-	if err != nil {
-		return slot, false, s.explain(ctx, "look for a slot to claim", err)
-	}
-	err = s.tx(ctx, "claim a slot", func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, supersede, args[0]); err != nil {
+	return s.tx(ctx, "end the slots that nobody wants", func(tx *sql.Tx) error {
+		// The series first: what it says is how the slots are found.
+		var of []int64
+		err := each(ctx, tx, func(rows *sql.Rows) error {
+			var series int64
+			err := rows.Scan(&series)
+			of = append(of, series)
 			return err
-		}
-		err := tx.QueryRowContext(ctx, claimable, args...).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) { // another run was faster, or it was superseded
-			return nil
-		}
+		}, retired+`SELECT series FROM retired`, string(list), now)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `
-			UPDATE slots
-			SET state = 'claimed', owner = ?2, attempt = attempt + 1, lease = ?3, reason = '', retry_at = NULL
-			WHERE id = ?1`, id, c.Owner, c.Now.Add(c.Lease).UnixMilli()); err != nil {
+		if _, err := tx.ExecContext(ctx, retired+`
+			UPDATE slots SET state = 'skipped', lease = NULL, retry_at = NULL, reason = retired.reason
+			FROM retired WHERE slots.id = retired.id AND slots.state <> 'stopped'`, string(list), now); err != nil {
 			return err
 		}
-		slot, err = scanSlot(tx.QueryRowContext(ctx, selectSlots+` WHERE slots.id = ?`, id))
-		ok = err == nil
-		return err
+		return execJSON(ctx, tx, `UPDATE series SET open = NULL WHERE id IN (SELECT value FROM json_each(?1))`, of)
 	})
-	return slot, ok && err == nil, err
-}
-
-// claimArgs are the parameters of claimable.
-func claimArgs(c ingest.Claim) ([]any, error) {
-	var series any
-	if c.Series != nil {
-		pairs := make([][2]string, len(c.Series))
-		for i, of := range c.Series {
-			pairs[i] = [2]string{of.Job, of.Key}
-		}
-		list, err := json.Marshal(pairs)
-		if err != nil {
-			return nil, err
-		}
-		series = string(list)
-	}
-	except := make([][3]any, len(c.Except))
-	for i, k := range c.Except {
-		except[i] = [3]any{k.Job, k.Key, k.DueAt.Unix()}
-	}
-	list, err := json.Marshal(except)
-	return []any{c.Now.UnixMilli(), series, string(list)}, err
-}
-
-// Finish implements fetch.Slots. The time of the last page stays as SavePage or SaveVideos wrote it.
-func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
-	return s.tx(ctx, "finish a slot", func(tx *sql.Tx) error {
-		id, _, err := fence(ctx, tx, slot)
-		if err != nil {
-			return err
-		}
-		slot.FetchedAt = time.Time{}
-		return writeProgress(ctx, tx, id, slot)
-	})
-}
-
-// fence finds the slot and its series, if it is still the owner's.
-func fence(ctx context.Context, tx *sql.Tx, slot ingest.Slot) (id, series int64, err error) {
-	err = tx.QueryRowContext(ctx, `
-		SELECT slots.id, series.id FROM series JOIN slots ON slots.series = series.id
-		WHERE job = ? AND key = ? AND due_at = ? AND state = 'claimed' AND owner = ? AND attempt = ?`,
-		slot.Job, slot.Key, slot.DueAt.Unix(), slot.Owner, slot.Attempt).Scan(&id, &series)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, 0, ingest.ErrFenced
-	}
-	return id, series, err
-}
-
-// writeProgress writes how far a fenced slot came. A zero FetchedAt leaves the one that is there.
-func writeProgress(ctx context.Context, tx *sql.Tx, id int64, slot ingest.Slot) error {
-	lease := slot.Lease
-	if slot.State != ingest.Claimed {
-		lease = time.Time{}
-	}
-	_, err := tx.ExecContext(ctx, `
-		UPDATE slots
-		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, reason = ?, retry_at = ?,
-		    fetched_at = coalesce(?, fetched_at)
-		WHERE id = ?`,
-		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, slot.Reason,
-		millis(slot.RetryAt), millis(slot.FetchedAt), id)
-	return err
 }

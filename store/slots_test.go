@@ -78,7 +78,7 @@ func TestANewDueSlotSupersedesOlderOnes(t *testing.T) {
 	addDue(t, s, due("IN", at(0)), due("FR", at(0)))
 	only := func(region string) ingest.Claim {
 		c := by("a", clock.now())
-		c.Series = []ingest.Series{{Job: "chart", Key: region}}
+		c.Series = map[ingest.Series]bool{{Job: "chart", Key: region}: true}
 		return c
 	}
 	finish(t, s, claim(t, s, only("IN")), ingest.Stopped, "units are spent")
@@ -119,10 +119,137 @@ func TestASlotReleasedTooLateIsSuperseded(t *testing.T) {
 	addDue(t, s, due("US", noon))
 	old := claim(t, s, by("a", noon))
 	addDue(t, s, due("US", noon.Add(time.Hour)))
-	finish(t, s, claim(t, s, by("b", noon)), ingest.Done, "")
 	finish(t, s, old, ingest.Due, "interrupted")
+	wantStates(t, s, "US 13:00 due", "US 12:00 skipped")
+	finish(t, s, claim(t, s, by("b", noon)), ingest.Done, "")
 	claimNone(t, s, by("b", noon))
-	wantStates(t, s, "US 13:00 done", "US 12:00 skipped")
+	slots, err := s.ListSlots(t.Context(), store.SlotFilter{State: ingest.Skipped})
+	if err != nil || len(slots) != 1 || slots[0].Reason != "superseded by the slot of 2026-02-14T13:00:00Z" {
+		t.Errorf("skipped %+v, %v", slots, err)
+	}
+}
+
+func TestTwoSlotsOfASeriesNeverRunAtOnce(t *testing.T) {
+	s, clock := newStore(t)
+	addDue(t, s, due("US", noon))
+	first := claim(t, s, by("a", noon))
+	addDue(t, s, due("US", noon.Add(time.Minute)), due("GB", noon))
+	other := claim(t, s, by("b", noon))
+	if other.Key != "GB" {
+		t.Errorf("claimed %s %s while %s runs", other.Key, other.DueAt, first.DueAt)
+	}
+	finish(t, s, other, ingest.Done, "")
+	claimNone(t, s, by("b", clock.now()))
+
+	first.Pages, first.Lease = 1, noon.Add(8*time.Minute) // a page more: the claim holds longer
+	first, err := s.SavePage(t.Context(), first, page(titled("a", "A")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimNone(t, s, by("b", clock.move(7*time.Minute)))
+	finish(t, s, first, ingest.Done, "")
+	if got := claim(t, s, by("b", clock.now())); !got.DueAt.Equal(noon.Add(time.Minute)) {
+		t.Errorf("after its end claimed %s %s", got.Key, got.DueAt)
+	}
+
+	addDue(t, s, due("US", noon.Add(2*time.Minute)))
+	if got := claim(t, s, by("c", clock.move(time.Hour))); !got.DueAt.Equal(noon.Add(2 * time.Minute)) {
+		t.Errorf("after the lease claimed %s %s", got.Key, got.DueAt)
+	}
+}
+
+func TestADueSlotThatComesTooLateEndsAsItIsAdded(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "A")))
+	addDue(t, s, due("US", noon.Add(-time.Hour)), due("GB", noon), due("GB", noon.Add(-time.Hour)))
+	wantStates(t, s, "GB 12:00 due", "US 12:00 done", "GB 11:00 skipped", "US 11:00 skipped")
+}
+
+func TestWhatTheConfigNoLongerHasEndsWithAReason(t *testing.T) {
+	s, clock := newStore(t)
+	addDue(t, s, due("US", noon), due("GB", noon), due("DE", noon), due("FR", noon), due("IN", noon))
+	only := func(region string) ingest.Claim {
+		c := by("a", clock.now())
+		c.Series = map[ingest.Series]bool{{Job: "chart", Key: region}: true}
+		return c
+	}
+	stopped := claim(t, s, only("GB"))
+	stopped.RetryAt = noon.Add(time.Hour)
+	finish(t, s, stopped, ingest.Stopped, "units are spent")
+	claim(t, s, only("DE"))
+	clock.move(4 * time.Minute)
+	running := claim(t, s, only("FR"))
+	clock.move(time.Minute) // the lease of DE is over, that of FR is not
+	gone := map[ingest.Series]string{{Job: "other", Key: "US"}: "no such series"}
+	for _, region := range []string{"US", "GB", "DE", "FR"} {
+		gone[ingest.Series{Job: "chart", Key: region}] = "the config no longer has " + region
+	}
+	retire := func() {
+		t.Helper()
+		if err := s.Retire(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	retire()
+	wantStates(t, s, "DE 12:00 skipped", "FR 12:00 claimed", "GB 12:00 stopped", "IN 12:00 due", "US 12:00 skipped")
+	changed := dataVersion(t, s)
+	retire()
+	if changed() {
+		t.Error("it wrote although nothing was left to end")
+	}
+	finish(t, s, running, ingest.Due, "interrupted")
+	retire()
+	if got := claim(t, s, by("b", clock.now())); got.Key != "IN" {
+		t.Errorf("claimed %s", got.Key)
+	}
+	claimNone(t, s, by("b", clock.now()))
+	slots, err := s.ListSlots(t.Context(), store.SlotFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"the config no longer has DE", "the config no longer has FR", "units are spent", "", "the config no longer has US"} {
+		if slots[i].Reason != want {
+			t.Errorf("%s: reason %q, want %q", slots[i].Key, slots[i].Reason, want)
+		}
+	}
+	if at, err := s.NextRetry(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("next retry %v, %v", at, err)
+	}
+
+	addDue(t, s, due("US", noon.Add(time.Hour))) // it is back
+	if got := claim(t, s, by("b", clock.now())); got.Key != "US" {
+		t.Errorf("claimed %s", got.Key)
+	}
+}
+
+func TestAStoppedSlotKeepsItsReasonUntilItIsClaimedAgain(t *testing.T) {
+	s, _ := newStore(t)
+	addDue(t, s, due("US", noon), due("GB", noon))
+	for range 2 {
+		slot := claim(t, s, ingest.Claim{Owner: "a", Now: noon, Lease: time.Minute, Except: map[ingest.SlotKey]bool{due("GB", noon).SlotKey: true}})
+		slot.RetryAt = noon.Add(time.Hour)
+		finish(t, s, slot, ingest.Stopped, "units: 6 of 6 used")
+	}
+	addDue(t, s, due("US", noon.Add(time.Hour)))
+	slots, err := s.ListSlots(t.Context(), store.SlotFilter{State: ingest.Stopped})
+	if err != nil || len(slots) != 1 || slots[0].Reason != "units: 6 of 6 used" || slots[0].RetryAt.IsZero() {
+		t.Fatalf("superseded: %+v, %v; want its reason", slots, err)
+	}
+
+	only := by("a", noon)
+	only.Series = map[ingest.Series]bool{{Job: "chart", Key: "GB"}: true}
+	slot := claim(t, s, only)
+	slot.RetryAt = noon.Add(time.Hour)
+	finish(t, s, slot, ingest.Stopped, "units: 6 of 6 used")
+	again := claim(t, s, only)
+	if again.Reason != "" || !again.RetryAt.IsZero() {
+		t.Errorf("claimed again with the reason %q, retry at %v", again.Reason, again.RetryAt)
+	}
+	finish(t, s, again, ingest.Done, again.Reason)
+	slots, err = s.ListSlots(t.Context(), store.SlotFilter{State: ingest.Done})
+	if err != nil || len(slots) != 1 || slots[0].Reason != "" || !slots[0].RetryAt.IsZero() {
+		t.Errorf("done: %+v, %v; want no reason", slots, err)
+	}
 }
 
 func TestNewestIsTheLatestDueTimeInAnyState(t *testing.T) {
@@ -158,17 +285,17 @@ func TestClaimHandsOutWhatIsWantedOnly(t *testing.T) {
 	s, _ := newStore(t)
 	addDue(t, s, due("US", noon), due("GB", noon))
 	c := by("a", noon)
-	c.Series = []ingest.Series{{Job: "chart", Key: "US"}, {Job: "other", Key: "GB"}}
-	c.Except = []ingest.SlotKey{due("US", noon).SlotKey}
+	c.Series = map[ingest.Series]bool{{Job: "chart", Key: "US"}: true, {Job: "other", Key: "GB"}: true}
+	c.Except = map[ingest.SlotKey]bool{due("US", noon).SlotKey: true}
 	claimNone(t, s, c)
-	c.Except = []ingest.SlotKey{due("US", noon.Add(time.Second)).SlotKey}
+	c.Except = map[ingest.SlotKey]bool{due("US", noon.Add(time.Second)).SlotKey: true}
 	got := claim(t, s, c)
 	want := due("US", noon)
 	want.State, want.Owner, want.Attempt, want.Lease = ingest.Claimed, "a", 1, noon.Add(5*time.Minute)
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("claimed %+v, want %+v", got, want)
 	}
-	c.Series = []ingest.Series{}
+	c.Series = map[ingest.Series]bool{}
 	claimNone(t, s, c)
 }
 

@@ -14,6 +14,7 @@ import (
 const (
 	sweepSlots  = 10 // whose placements go
 	sweepVideos = 200
+	sweepRows   = 1000 // of slots
 )
 
 // Stale implements fetch.Library.
@@ -64,7 +65,7 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 				return err
 			}
 		}
-		return writeProgress(ctx, tx, id, slot)
+		return s.writeProgress(ctx, tx, id, slot)
 	})
 	return slot, err
 }
@@ -83,62 +84,82 @@ func forget(ctx context.Context, tx *sql.Tx, videoID string) error {
 	return err
 }
 
-// Sweep implements fetch.Library. A placement is as old as its slot's due time, a video as its last
-// fetch. The rows of the slots stay: they hold nothing of the upstream's but a count.
+// Sweep implements fetch.Library. A placement and a slot are as old as the slot's due time, a video as
+// its last fetch. Of every series the newest slot stays, and what is yet to be claimed: from them the
+// schedule goes on.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
-	for _, sweep := range []func(context.Context, *sql.Tx, time.Time) (int, int, error){sweepCharts, sweepLibrary} {
+	for _, sweep := range []func(context.Context, *sql.Tx, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded} {
 		for {
-			var p, v int
+			var n swept
 			err := s.tx(ctx, "delete what is too old", func(tx *sql.Tx) error {
 				var err error
-				p, v, err = sweep(ctx, tx, cutoff)
+				n, err = sweep(ctx, tx, cutoff)
 				return err
 			})
 			if err != nil {
 				return placements, videos, err
 			}
-			if p+v == 0 {
+			if n == (swept{}) {
 				break
 			}
-			placements, videos = placements+p, videos+v
+			placements, videos = placements+n.placements, videos+n.videos
 		}
 	}
 	return placements, videos, s.sweepChannels(ctx)
 }
 
+// swept is how much one transaction has deleted.
+type swept struct{ placements, videos, slots int }
+
 // sweepCharts deletes the placements of a few old slots.
-func sweepCharts(ctx context.Context, tx *sql.Tx, cutoff time.Time) (placements, videos int, err error) {
-	res, err := tx.ExecContext(ctx, `
+func sweepCharts(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM placements WHERE slot IN (
 			SELECT id FROM slots
 			WHERE due_at < ? AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
 			ORDER BY due_at LIMIT ?
-		)`, ceilUnix(cutoff), sweepSlots)
-	if err != nil {
-		return 0, 0, err
-	}
-	n, err := res.RowsAffected()
-	return int(n), 0, err
+		)`, ceilUnix(cutoff), sweepSlots))
+	return swept{placements: n}, err
 }
 
 // sweepLibrary deletes a few old videos, with what placements they still have.
-func sweepLibrary(ctx context.Context, tx *sql.Tx, cutoff time.Time) (placements, videos int, err error) {
+func sweepLibrary(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
 	var ids []int64
-	err = each(ctx, tx, func(rows *sql.Rows) error {
+	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)
 		return err
 	}, `SELECT id FROM videos WHERE fetched_at < ? ORDER BY fetched_at LIMIT ?`, cutoff.UnixMilli(), sweepVideos)
+	placements := 0
 	for _, id := range ids {
 		n, err := drop(ctx, tx, id)
 		if err != nil {
-			return 0, 0, err
+			return swept{}, err
 		}
 		placements += n
 	}
-	return placements, len(ids), err
+	return swept{placements: placements, videos: len(ids)}, err
+}
+
+// sweepEnded deletes a few old slots whose placements have gone.
+func sweepEnded(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+	n, err := affected(tx.ExecContext(ctx, `
+		DELETE FROM slots WHERE id IN (
+			SELECT slots.id FROM slots JOIN series ON series.id = series
+			WHERE due_at < ? AND due_at <> newest AND due_at IS NOT open AND state NOT IN ('due', 'claimed')
+			ORDER BY due_at LIMIT ?
+		)`, ceilUnix(cutoff), sweepRows))
+	return swept{slots: n}, err
+}
+
+func affected(res sql.Result, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
 }
 
 // sweepChannels deletes channels whose videos have all gone.

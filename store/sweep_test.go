@@ -17,7 +17,7 @@ func refreshSlot(t *testing.T, s *store.Store, at time.Time) ingest.Slot {
 	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: at}, Kind: ingest.KindRefresh, State: ingest.Due}
 	addDue(t, s, slot)
 	c := by("test", at)
-	c.Series = []ingest.Series{{Job: "refresh"}}
+	c.Series = map[ingest.Series]bool{{Job: "refresh"}: true}
 	return claim(t, s, c)
 }
 
@@ -141,5 +141,38 @@ func TestNothingOfTheUpstreamIsKeptBeyondThirtyDays(t *testing.T) {
 	}
 	if got := scalar[string](t, db, `PRAGMA integrity_check`); got != "ok" {
 		t.Error(got)
+	}
+}
+
+func TestRowsOfSlotsGoWithWhatTheyBrought(t *testing.T) {
+	s, clock := newStore(t)
+	var slots []ingest.Slot
+	for i := range 2500 { // more than one transaction deletes
+		slot := due("US", noon.Add(time.Duration(i)*time.Second))
+		slot.State, slot.Reason = ingest.Missed, "nothing ran"
+		slots = append(slots, slot)
+	}
+	addDue(t, s, slots...)
+	chart(t, s, "GB", noon, page(titled("a", "A"))) // done, and the newest
+	addDue(t, s, due("DE", noon))                   // waits
+	addDue(t, s, due("FR", noon))
+	only := by("a", noon)
+	only.Series = map[ingest.Series]bool{{Job: "chart", Key: "FR"}: true}
+	claim(t, s, only) // runs, and its series has gone on
+	addDue(t, s, due("FR", noon.Add(40*day)))
+	addDue(t, s, due("IN", noon))
+	only.Series = map[ingest.Series]bool{{Job: "chart", Key: "IN"}: true}
+	finish(t, s, claim(t, s, only), ingest.Failed, "broken")
+	addDue(t, s, due("IN", noon.Add(20*day))) // what is behind it may go
+
+	for range 2 {
+		if _, _, err := s.Sweep(t.Context(), clock.now().Add(ingest.KeepFor+time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		wantStates(t, s, "FR 12:00 due", "IN 12:00 due", "US 12:41 missed", "DE 12:00 due", "FR 12:00 claimed", "GB 12:00 done")
+	}
+	newest, err := s.Newest(t.Context())
+	if us := (ingest.Series{Job: "chart", Key: "US"}); err != nil || !newest[us].Equal(slots[2499].DueAt) {
+		t.Errorf("newest of US %v, %v: the schedule would go back", newest[us], err)
 	}
 }

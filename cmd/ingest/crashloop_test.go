@@ -1,0 +1,183 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// crashSeed, in the environment, repeats a crash loop.
+const crashSeed = "CRASHLOOP_SEED"
+
+// Three processes, a tick a second for four jobs, and at least 22 of kill -9: single processes, the whole
+// fleet for seconds, and one that is suspended past its lease with a call in flight and then goes on. No
+// tick is lost and none is committed twice.
+func TestCrashLoop(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv(crashSeed); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed = n
+	}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	o := ticks{Dir: t.TempDir(), From: time.Now().Unix() + 1, Ticks: 44, Jobs: 4}
+	j := newJudge(t, o)
+	f := newFleet(t, o)
+
+	end := time.Unix(o.From+int64(o.Ticks)+1, 0)
+	outages := []time.Time{end.Add(-32 * time.Second), end.Add(-14 * time.Second)}
+	suspend := end.Add(-23 * time.Second)
+	kills, suspended := 0, 0
+	for time.Now().Before(end) {
+		switch {
+		case len(outages) > 0 && time.Now().After(outages[0]):
+			outages = outages[1:]
+			for len(f.members) > 0 {
+				f.kill(0)
+				kills++
+			}
+			time.Sleep(3*time.Second + time.Duration(rng.IntN(1000))*time.Millisecond)
+			f.fill(3)
+		case suspended == 0 && time.Now().After(suspend):
+			f.suspend(0, o.arrivals(), 5*time.Second)
+			suspended++
+		default:
+			f.kill(rng.IntN(len(f.members)))
+			kills++
+			time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond)
+			f.fill(3)
+			time.Sleep(time.Duration(300+rng.IntN(1500)) * time.Millisecond)
+		}
+	}
+	j.waitUntilAllHaveEnded(10 * time.Second)
+	f.stop()
+	t.Logf("seed %d (%s=%d repeats it): %d processes, %d of them killed with kill -9, 2 outages of the whole fleet, %d suspended past its lease",
+		seed, crashSeed, seed, f.started, kills, suspended)
+	t.Logf("late writes refused by the fence: %d", f.refused())
+	if kills < 22 {
+		t.Errorf("only %d kills", kills)
+	}
+	j.judge()
+}
+
+// Two runs at the same instant share the work: nothing is fetched twice, and both are content.
+func TestTwoRunsAtTheSameInstantFetchEachSlotOnce(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 20 * time.Millisecond})
+	at(t, "2026-02-14T09:40:00Z")
+	var runs []*exec.Cmd
+	for range 2 {
+		cmd := exec.Command(self(t), "run", "--json")
+		cmd.Stdout, cmd.Stderr = &bytes.Buffer{}, os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, cmd)
+	}
+	var regions []string
+	for _, cmd := range runs {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		var doc runDocument
+		if err := json.Unmarshal(cmd.Stdout.(*bytes.Buffer).Bytes(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range doc.Regions {
+			regions = append(regions, r.Region)
+		}
+	}
+	slices.Sort(regions)
+	if len(regions) != 8 || len(slices.Compact(regions)) != 8 {
+		t.Errorf("the two runs fetched %v", regions)
+	}
+	sameCount(t, sim)
+	if n := sim.Ledger().Units["units"]; n != 32 {
+		t.Errorf("%d pages were fetched in all, want 32", n)
+	}
+}
+
+// A clock that is set an hour forward and back, with a run that died at each step: every slot that was
+// due by then has one row, with one chart or one reason.
+func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
+	now := time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
+	from := now
+	s, err := store.Open(t.Context(), t.TempDir(), store.Options{Upstream: "localhost", Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	job := ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 1}
+	plan, err := regions.NewPlan([]ingest.Job{job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newStarved(t, s, plan, job, []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 1_000_000}}, func() time.Time { return now })
+	done, last := 0, now
+	for i, step := range []time.Duration{0, time.Hour, -time.Hour, 10 * time.Minute, time.Hour, time.Hour, -time.Hour, 2 * time.Hour, 4 * time.Hour} {
+		now = now.Add(step)
+		due := plan.Due(mustNewest(t, s), now)
+		if err := s.AddDue(t.Context(), due); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Claim(t.Context(), ingest.Claim{Owner: fmt.Sprint("dies ", i), Now: now, Lease: fetch.DefaultLease}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second run comes when the lease of the dead one is over
+			worked, err := r.Run(t.Context(), fetch.Wish{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			done += len(worked)
+			last = now
+			now = now.Add(fetch.DefaultLease)
+		}
+	}
+	slots, err := s.ListSlots(t.Context(), store.SlotFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[ingest.SlotKey]int{}
+	for _, slot := range slots {
+		have[slot.SlotKey]++
+		if slot.State == ingest.Done {
+			done--
+		} else if slot.Reason == "" || slot.State == ingest.Due || slot.State == ingest.Claimed {
+			t.Errorf("%s %s is %s %q", slot.Key, slot.DueAt, slot.State, slot.Reason)
+		}
+	}
+	if done != 0 {
+		t.Errorf("%d passes more than slots that are done", done)
+	}
+	for _, k := range plan[0].Between(from, last) {
+		if have[k] != 1 {
+			t.Errorf("%s %s has %d rows", k.Key, k.DueAt, have[k])
+		}
+	}
+}
+
+func mustNewest(t *testing.T, s *store.Store) map[ingest.Series]time.Time {
+	t.Helper()
+	newest, err := s.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newest
+}

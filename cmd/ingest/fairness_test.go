@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// On a day with half its price no region pays for the others: none ends with less than 80 % of another's
+// charts. Two starved days in a row of the default schedule; and of a cron line under a limit per hour, where
+// all regions are due at once, every hour ends short, and only the order of the claims shares what there is.
+func TestAStarvedDayIsShared(t *testing.T) {
+	usual, at := defaultJobs()[0], defaultJobs()[0]
+	at.Every, at.Cron = 0, "*/30 * * * *"
+	for name, c := range map[string]struct {
+		job     ingest.Job
+		trigger time.Duration
+		window  time.Duration // of the limit; 0: those of costs.yaml
+	}{
+		"the default, run every 10 minutes":                       {usual, 10 * time.Minute, 0},
+		"a cron line, run as often as it fires, a limit per hour": {at, 30 * time.Minute, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Date(2026, 2, 14, 0, 0, 0, 0, time.UTC)
+			var now atomic.Int64
+			now.Store(start.UnixNano())
+			clock := func() time.Time { return time.Unix(0, now.Load()).UTC() }
+			s, err := store.Open(t.Context(), t.TempDir(), store.Options{Upstream: "localhost", Now: clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			plan, err := regions.NewPlan([]ingest.Job{c.job})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cost := len(plan[0].Between(start, start.Add(24*time.Hour))) * c.job.Pages
+			windows := []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: int64(cost) / 2}, {Name: "day", Limit: int64(cost) / 2}}
+			if c.window > 0 {
+				windows = []quota.Window{{Name: c.window.String(), Length: c.window, Limit: int64(cost) / 2 * int64(c.window) / int64(24*time.Hour)}}
+			}
+			r := newStarved(t, s, plan, c.job, windows, clock)
+			r.Upstream = prompt{c.job.Pages, func() { now.Add(int64(100 * time.Millisecond)) }} // a call takes a while
+			for day := 1; day <= 2; day++ {
+				done := map[string]int{}
+				r.OnSlot = func(w fetch.Worked) {
+					if w.State == ingest.Done {
+						done[w.Key]++
+					}
+				}
+				for end := start.Add(24 * time.Hour); start.Before(end); start = start.Add(c.trigger) {
+					now.Store(start.UnixNano())
+					if _, err := r.Run(t.Context(), fetch.Wish{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				shareOf(t, day, done, int64(cost)/2, cost)
+			}
+		})
+	}
+}
+
+// shareOf prints and judges how a day was shared.
+func shareOf(t *testing.T, day int, done map[string]int, units int64, cost int) {
+	t.Helper()
+	counts, share, words := []int{}, 0, []string{}
+	for _, region := range regions.Default() {
+		n := done[string(region)]
+		counts, words = append(counts, n), append(words, fmt.Sprintf("%s %d", region, n))
+	}
+	if most := slices.Max(counts); most > 0 {
+		share = 100 * slices.Min(counts) / most
+	}
+	t.Logf("day %d, %d units where the schedule costs %d: the least fetched region has %d %% of the charts of the most fetched (%s)",
+		day, units, cost, share, strings.Join(words, ", "))
+	if share < 80 {
+		t.Errorf("day %d: %d %%, want 80", day, share)
+	}
+}
+
+// newStarved is a reconciler under such limits of its units, with an upstream that answers at once.
+func newStarved(t *testing.T, s *store.Store, plan regions.Plan, job ingest.Job, windows []quota.Window, clock func() time.Time) *fetch.Reconciler {
+	t.Helper()
+	tariff, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := range tariff.Pools {
+		if tariff.Pools[p].Name == "units" {
+			tariff.Pools[p].Windows = windows
+		}
+	}
+	ledger := &memledger.Ledger{Now: clock}
+	t.Cleanup(func() { _ = ledger.Close() })
+	g := &quota.Governor{Ledger: ledger, Tariff: tariff, Account: "default", Now: clock}
+	return &fetch.Reconciler{
+		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: plan, Slots: s, Sink: s, Library: s, Upstream: prompt{job.Pages, func() {}}, Quota: g,
+		Explain: g.Explain, Owner: "test", Now: clock, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// prompt is an upstream whose charts have so many pages of one video.
+type prompt struct {
+	pages  int
+	called func()
+}
+
+func (p prompt) Chart(region ingest.Region, _, token string) fetch.Call {
+	return fetch.Call{Method: "videos.list", Region: region, Do: func(context.Context) (ingest.Page, error) {
+		p.called()
+		n := max(1, len(token))
+		page := ingest.Page{Videos: []ingest.Video{{ID: fmt.Sprint(region, n), Title: "a video"}}}
+		if n < p.pages {
+			page.Next = strings.Repeat("p", n+1)
+		}
+		return page, nil
+	}}
+}
+
+func (prompt) Videos([]string) fetch.Call {
+	return fetch.Call{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) { return ingest.Page{}, nil }}
+}

@@ -1,0 +1,205 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// A fleet is processes of this test binary that share a data directory, as several hosts' worth of
+// ingest serve would: real store, real ledger, and an upstream that writes down what arrives.
+
+// fleetEnv makes the test binary a member of a fleet.
+const fleetEnv = "INGEST_TEST_FLEET"
+
+// A member never comes as far as TestMain.
+func init() {
+	if order := os.Getenv(fleetEnv); order != "" {
+		if err := serveFleet(order); err != nil {
+			fmt.Fprintln(os.Stderr, "fleet member:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
+// ticks is a schedule of a tick a second: what the fleet is ordered to do.
+type ticks struct {
+	Dir   string
+	From  int64 // the second before the first tick
+	Ticks int
+	Jobs  int
+}
+
+const (
+	fleetLease = 2 * time.Second
+	fleetPages = 2 // of fleetVideos each
+	fleetVideo = 3
+)
+
+// Every tick has a slot in each of two kinds of job. The slots of "newest" jobs are one series: only the
+// newest is worth fetching, as with a chart. Each slot of an "every" job is a series of its own, so that
+// none takes another's place: every one must be fetched, as the pieces of a backfill.
+func (o ticks) slots(i int) []ingest.SlotKey {
+	due := time.Unix(o.From+int64(i), 0).UTC()
+	var out []ingest.SlotKey
+	for j := range o.Jobs {
+		out = append(out, ingest.SlotKey{Job: fmt.Sprint("newest", j), Key: "US", DueAt: due},
+			ingest.SlotKey{Job: fmt.Sprint("every", j), Key: fmt.Sprint("T", i), DueAt: due})
+	}
+	return out
+}
+
+func (o ticks) jobs() map[string]ingest.Job {
+	jobs := map[string]ingest.Job{}
+	for i := 1; i <= o.Ticks; i++ {
+		for _, k := range o.slots(i) {
+			job := jobs[k.Job]
+			job.Name, job.Kind, job.Pages, job.Category = k.Job, ingest.KindChart, fleetPages, k.Job
+			if k.Key != "US" || len(job.Regions) == 0 {
+				job.Regions = append(job.Regions, k.Region())
+			}
+			jobs[k.Job] = job
+		}
+	}
+	return jobs
+}
+
+// Due implements fetch.Schedule, as regions.Plan does for jobs that may not be as frequent.
+func (o ticks) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
+	var out []ingest.Slot
+	newest := min(int(now.Unix()-o.From), o.Ticks)
+	for i := 1; i <= newest; i++ {
+		for _, k := range o.slots(i) {
+			slot := ingest.Slot{SlotKey: k, Kind: ingest.KindChart, State: ingest.Due}
+			if !k.DueAt.After(known[k.Series()]) {
+				continue
+			}
+			if k.Key == "US" && i < newest {
+				slot.State, slot.Reason = ingest.Missed, "nothing ran while it was the newest"
+			}
+			out = append(out, slot)
+		}
+	}
+	return out
+}
+
+// serveFleet is a member's life: until a signal, or until its parent has gone.
+func serveFleet(order string) error {
+	var o ticks
+	if err := json.Unmarshal([]byte(order), &o); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	r, closeAll, err := o.reconciler(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	trigger, wait := r.Serve(ctx)
+	defer wait()
+	for {
+		trigger()
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (o ticks) reconciler(ctx context.Context) (*fetch.Reconciler, func(), error) {
+	s, err := store.Open(ctx, o.Dir, store.Options{Upstream: "localhost"})
+	if err != nil {
+		return nil, nil, err
+	}
+	g, ledger, err := o.governor(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	arrivals, err := os.OpenFile(o.arrivals(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &fetch.Reconciler{
+		Jobs: o.jobs(), Schedule: o, Slots: s, Sink: s, Upstream: &paper{log: arrivals}, Quota: g,
+		Owner: fmt.Sprint(os.Getpid()), Workers: 2, Lease: fleetLease, Now: time.Now,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	return r, func() { _ = arrivals.Close(); _ = ledger.Close(); _ = s.Close() }, nil
+}
+
+func (o ticks) governor(ctx context.Context) (*quota.Governor, *sqliteledger.Ledger, error) {
+	tariff, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "")
+	if err != nil {
+		return nil, nil, err
+	}
+	ledger, err := sqliteledger.Open(ctx, filepath.Join(o.Dir, ledgerFile))
+	if err != nil {
+		return nil, nil, err
+	}
+	return &quota.Governor{Ledger: ledger, Tariff: tariff, Account: "default", Now: time.Now}, ledger, nil
+}
+
+func (o ticks) arrivals() string { return filepath.Join(o.Dir, "arrivals") }
+
+// paper is an upstream that writes down every call before it answers: who calls, for what, and the call's
+// number, which is in the ids of the videos that it answers with.
+type paper struct {
+	log   *os.File
+	calls atomic.Int64
+}
+
+func (p *paper) Chart(region ingest.Region, category, token string) fetch.Call {
+	return fetch.Call{Method: "videos.list", Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
+		id := fmt.Sprintf("%d-%d", os.Getpid(), p.calls.Add(1))
+		number := "1"
+		if token != "" {
+			number = token
+		}
+		if _, err := fmt.Fprintf(p.log, "%s %s %s %s\n", id, category, region, number); err != nil {
+			return ingest.Page{}, err
+		}
+		select {
+		case <-time.After(40 * time.Millisecond):
+		case <-ctx.Done():
+			return ingest.Page{}, ctx.Err()
+		}
+		page := ingest.Page{}
+		for v := range fleetVideo {
+			page.Videos = append(page.Videos, ingest.Video{ID: fmt.Sprintf("%s/%s/%d", id, number, v), Title: "a tick"})
+		}
+		if number == "1" {
+			page.Next = "2"
+		}
+		return page, nil
+	}}
+}
+
+func (p *paper) Videos([]string) fetch.Call {
+	return fetch.Call{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) {
+		return ingest.Page{}, errors.New("no job of this schedule refreshes")
+	}}
+}

@@ -1,0 +1,235 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// judge decides by what no run writes: a log of commits that the database itself keeps, in the
+// transaction of each commit and never changed, and what the upstream wrote down. Of the table of slots it
+// believes only the names and, of a slot without a commit, the reason.
+type judge struct {
+	t *testing.T
+	o ticks
+	s *store.Store
+	d *sql.DB
+}
+
+func newJudge(t *testing.T, o ticks) *judge {
+	t.Helper()
+	s, err := store.Open(t.Context(), o.Dir, store.Options{Upstream: "localhost"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := sql.Open("sqlite", "file:"+filepath.Join(o.Dir, "ingest.db")+"?_busy_timeout=10000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close(); _ = s.Close() })
+	// A commit is the last place of the last page.
+	if _, err := d.ExecContext(t.Context(), fmt.Sprintf(`
+		CREATE TABLE commits (n INTEGER PRIMARY KEY AUTOINCREMENT, slot INTEGER NOT NULL) STRICT;
+		CREATE TRIGGER commits_log AFTER INSERT ON placements WHEN new.rank = %d
+		BEGIN INSERT INTO commits (slot) VALUES (new.slot); END;
+		CREATE TRIGGER commits_stay BEFORE DELETE ON commits BEGIN SELECT raise(ABORT, 'commits stay'); END`, fleetPages*fleetVideo)); err != nil {
+		t.Fatal(err)
+	}
+	return &judge{t, o, s, d}
+}
+
+// waitUntilAllHaveEnded waits until no slot is due or claimed any more, for so long at most.
+func (j *judge) waitUntilAllHaveEnded(d time.Duration) {
+	j.t.Helper()
+	for began := time.Now(); time.Since(began) < d; time.Sleep(100 * time.Millisecond) {
+		open := 0
+		for _, state := range []ingest.State{ingest.Due, ingest.Claimed} {
+			slots, err := j.s.ListSlots(j.t.Context(), store.SlotFilter{State: state})
+			if err != nil {
+				j.t.Fatal(err)
+			}
+			open += len(slots)
+		}
+		if open == 0 {
+			return
+		}
+	}
+}
+
+// ends is what became of a number of slots. Each is in one of the first four.
+type ends struct {
+	once, reason, twice, neither int
+	reasons                      map[ingest.State]int
+}
+
+func (j *judge) judge() {
+	j.t.Helper()
+	commits, slots := j.commits(), map[ingest.SlotKey]ingest.Slot{}
+	list, err := j.s.ListSlots(j.t.Context(), store.SlotFilter{})
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	for _, s := range list {
+		slots[s.SlotKey] = s
+	}
+	every, newest := ends{reasons: map[ingest.State]int{}}, ends{reasons: map[ingest.State]int{}}
+	for i := 1; i <= j.o.Ticks; i++ {
+		for _, k := range j.o.slots(i) {
+			of := &every
+			if k.Key == "US" {
+				of = &newest
+			}
+			of.count(j.t, slots[k], commits[k])
+			delete(slots, k)
+		}
+	}
+	expected := j.o.Ticks * j.o.Jobs
+	j.t.Logf("jobs whose every tick must be fetched: slots expected / committed once / twice / never (%d / %d / %d / %d)",
+		expected, every.once, every.twice, every.reason+every.neither)
+	j.t.Logf("jobs of which only the newest is worth fetching: %d expected: %d committed once, %d with one recorded reason (%d missed, %d superseded, %d other), %d twice, %d neither",
+		expected, newest.once, newest.reason, newest.reasons[ingest.Missed], newest.reasons[ingest.Skipped],
+		newest.reason-newest.reasons[ingest.Missed]-newest.reasons[ingest.Skipped], newest.twice, newest.neither)
+	if every.once != expected || newest.once+newest.reason != expected {
+		j.t.Error("a tick was lost, or committed twice")
+	}
+	if len(slots) > 0 {
+		j.t.Errorf("%d slots that nobody expected: %v", len(slots), slots)
+	}
+	j.judgeCalls()
+}
+
+// count puts one slot where it belongs.
+func (a *ends) count(t *testing.T, slot ingest.Slot, commits int) {
+	t.Helper()
+	ended := slot.State != "" && slot.State != ingest.Due && slot.State != ingest.Claimed
+	switch {
+	case commits == 1 && slot.State == ingest.Done:
+		a.once++
+	case commits == 0 && ended && slot.State != ingest.Done && slot.Reason != "":
+		a.reason++
+		a.reasons[slot.State]++
+	case commits > 0:
+		a.twice++
+		t.Errorf("%s %s %s: %d commits, %s %q", slot.Job, slot.Key, slot.DueAt, commits, slot.State, slot.Reason)
+	default:
+		a.neither++
+		t.Errorf("%s %s %s: no commit and no reason: %s %q", slot.Job, slot.Key, slot.DueAt, slot.State, slot.Reason)
+	}
+}
+
+// commits are the committed charts, by the database's own log.
+func (j *judge) commits() map[ingest.SlotKey]int {
+	j.t.Helper()
+	rows, err := j.d.QueryContext(j.t.Context(), `
+		SELECT job, key, due_at, count(*) FROM commits JOIN slots ON slots.id = slot JOIN series ON series.id = slots.series GROUP BY slot`)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	out := map[ingest.SlotKey]int{}
+	for rows.Next() {
+		var k ingest.SlotKey
+		var due int64
+		var n int
+		if err := rows.Scan(&k.Job, &k.Key, &due, &n); err != nil {
+			j.t.Fatal(err)
+		}
+		k.DueAt = time.Unix(due, 0).UTC()
+		out[k] = n
+	}
+	if err := rows.Err(); err != nil {
+		j.t.Fatal(err)
+	}
+	return out
+}
+
+// judgeCalls holds what is stored to what the upstream wrote down: every page is the whole answer of one
+// call that was made for its slot, and the ledger counts no less than arrived.
+func (j *judge) judgeCalls() {
+	j.t.Helper()
+	calls := j.calls()
+	rows, err := j.d.QueryContext(j.t.Context(), `
+		SELECT job, key, rank, video_id, slot FROM placements
+		JOIN slots ON slots.id = slot JOIN series ON series.id = slots.series JOIN videos ON videos.id = video ORDER BY slot, rank`)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	stored := map[string]bool{}
+	for rows.Next() {
+		var job, key, video string
+		var rank int
+		var slot int64
+		if err := rows.Scan(&job, &key, &rank, &video, &slot); err != nil {
+			j.t.Fatal(err)
+		}
+		id, rest, _ := strings.Cut(video, "/")
+		page := fmt.Sprint((rank-1)/fleetVideo + 1)
+		if want := fmt.Sprintf("%s/%d", page, (rank-1)%fleetVideo); rest != want || calls[id] != job+" "+key+" "+page {
+			j.t.Errorf("%s %s, rank %d holds %s of a call for %q", job, key, rank, video, calls[id])
+		}
+		if rank%fleetVideo == 1 {
+			if stored[id] {
+				j.t.Errorf("the answer of call %s is stored twice", id)
+			}
+			stored[id] = true
+		}
+	}
+	if err := rows.Err(); err != nil {
+		j.t.Fatal(err)
+	}
+	used := j.used()
+	j.t.Logf("%d calls arrived upstream, the ledger counts %d; %d pages are stored, %d answers died with their process",
+		len(calls), used, len(stored), len(calls)-len(stored))
+	if used < int64(len(calls)) {
+		j.t.Errorf("the ledger counts %d of %d calls", used, len(calls))
+	}
+}
+
+// calls are what arrived upstream: by number, for which job, region and page.
+func (j *judge) calls() map[string]string {
+	j.t.Helper()
+	data, err := os.ReadFile(j.o.arrivals())
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
+		id, what, ok := strings.Cut(lines.Text(), " ")
+		if !ok || out[id] != "" {
+			j.t.Errorf("the upstream wrote %q", lines.Text())
+		}
+		out[id] = what
+	}
+	return out
+}
+
+func (j *judge) used() int64 {
+	j.t.Helper()
+	g, ledger, err := j.o.governor(j.t.Context())
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	defer func() { _ = ledger.Close() }()
+	r, err := g.Report(j.t.Context())
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	for _, p := range r.Pools {
+		if p.Pool == "units" {
+			return p.Windows[0].Used
+		}
+	}
+	return -1
+}

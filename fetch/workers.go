@@ -1,0 +1,171 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Serve passes slots, Workers at once, until ctx is done. trigger says that something may be due: what is
+// due is added, and the workers claim until nothing is left; it returns at once, and to call it often, or
+// while they work, costs next to nothing. What keeps the workers from going on (see Run) ends nothing:
+// they rest until the next trigger, and OnRest is told. wait returns after the end of ctx, when
+// everything has come back or was given up: within five seconds.
+func (r *Reconciler) Serve(ctx context.Context) (trigger, wait func()) {
+	ctx = rememberEnd(ctx)
+	c := newCrew(r, Wish{})
+	wake, gone := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(gone)
+		for {
+			select {
+			case <-wake:
+			case <-ctx.Done():
+				return
+			}
+			err := c.begin(ctx)
+			if err == nil {
+				err = c.round(ctx, wake)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			c.rest(ctx, err)
+		}
+	}()
+	trigger = func() {
+		select {
+		case wake <- struct{}{}:
+		default: // it will look anyway
+		}
+	}
+	return trigger, func() { <-gone }
+}
+
+// crew is the workers of one Run or Serve. One goroutine adds and claims; each pass has its own.
+type crew struct {
+	*Reconciler
+	wish     Wish
+	wanted   map[ingest.Series]bool
+	tried    map[ingest.SlotKey]bool // since the last trigger
+	purposes map[ingest.SlotKey]quota.Purpose
+	told     func(Worked)
+	running  int
+	ended    chan ended
+}
+
+// ended is how a worker came back.
+type ended struct {
+	Worked
+	err error // one that the next slot would meet too
+}
+
+func newCrew(r *Reconciler, w Wish) *crew {
+	c := &crew{Reconciler: r, wish: w, wanted: map[ingest.Series]bool{}, ended: make(chan ended), told: func(Worked) {}}
+	for _, of := range w.Series {
+		c.wanted[of] = true
+	}
+	if w.Series != nil {
+		return c
+	}
+	for name, job := range r.Jobs {
+		for _, region := range job.Regions {
+			c.wanted[ingest.Series{Job: name, Key: string(region)}] = true
+		}
+		if len(job.Regions) == 0 {
+			c.wanted[ingest.Series{Job: name}] = true
+		}
+	}
+	return c
+}
+
+// begin adds what is due; what was tried before may be tried again.
+func (c *crew) begin(ctx context.Context) error {
+	c.tried, c.purposes = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]quota.Purpose{}
+	return c.addDue(ctx, c.wish, c.purposes)
+}
+
+// round claims and passes until nothing is left to claim and nothing runs. A wake in between begins anew.
+func (c *crew) round(ctx context.Context, wake <-chan struct{}) error {
+	var fatal error
+	idle := false // nothing to claim, or no use in it
+	for {
+		for !idle && ctx.Err() == nil && c.running < max(1, c.Workers) {
+			var ok bool
+			if ok, fatal = c.claim(ctx); !ok || fatal != nil {
+				idle = true
+			}
+		}
+		if c.running == 0 {
+			if fatal == nil && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fatal
+		}
+		select {
+		case e := <-c.ended:
+			c.running--
+			if err := c.note(ctx, e); fatal == nil {
+				fatal = err
+			}
+			idle = fatal != nil // what ended may have kept its series from being claimed
+		case <-wake:
+			if fatal != nil {
+				c.rest(ctx, fatal)
+			}
+			fatal = c.begin(ctx)
+			idle = fatal != nil
+		}
+	}
+}
+
+// claim sends a worker off with the next slot, if there is one.
+func (c *crew) claim(ctx context.Context) (ok bool, err error) {
+	slot, ok, err := c.Slots.Claim(ctx, ingest.Claim{Owner: c.Owner, Now: c.Now(), Lease: c.lease(), Series: c.wanted, Except: c.tried})
+	if err != nil {
+		return false, fmt.Errorf("claim a slot: %w", err)
+	}
+	if !ok {
+		return false, nil
+	}
+	c.tried[slot.SlotKey] = true
+	purpose := c.purposes[slot.SlotKey]
+	c.running++
+	go func() {
+		before := slot.Units
+		slot, err := c.attempt(ctx, slot, c.wish, purpose)
+		c.ended <- ended{Worked{slot, slot.Units - before}, err}
+	}()
+	return true, nil
+}
+
+// note tells how a slot ended, and returns what the next slot would meet too.
+func (c *crew) note(ctx context.Context, e ended) error {
+	switch {
+	case errors.Is(e.err, ingest.ErrFenced):
+		c.Log.WarnContext(ctx, "the slot went to another run", slotAttr(e.Slot))
+		return nil
+	case e.State == ingest.Claimed:
+		c.Log.WarnContext(ctx, "a pass hangs, the run ends without it", slotAttr(e.Slot))
+	default:
+		c.told(e.Worked)
+		if c.OnSlot != nil {
+			c.OnSlot(e.Worked)
+		}
+	}
+	return e.err
+}
+
+// rest tells that the workers have nothing to do until the next trigger.
+func (c *crew) rest(ctx context.Context, err error) {
+	if err != nil {
+		c.Log.ErrorContext(ctx, "the workers rest until the next trigger", slog.Any("error", err))
+	}
+	if c.OnRest != nil {
+		c.OnRest(err)
+	}
+}

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// addition is what AddDue adds: a few statements over lists, however long they are.
+type addition struct {
+	slots  []ingest.Slot
+	series map[ingest.Series]*series
+}
+
+// series is a row of that table, and what becomes of it.
+type series struct {
+	ingest.Series
+	id     int64         // 0: not there yet
+	newest int64         // due time of its newest slot; never for none
+	open   sql.NullInt64 // due time of its slot that is or may be claimed
+
+	last int64         // newest, with the slots to add
+	next sql.NullInt64 // the open slot, where it is one of those to add
+}
+
+const never = math.MinInt64
+
+// scanAbove is from how many series on the whole table is read, rather than looked into.
+const scanAbove = 1000
+
+// newAddition finds which of the slots is the one to claim in each series: the newest that is due, if
+// it is newer than what is there.
+func newAddition(ctx context.Context, tx *sql.Tx, slots []ingest.Slot) (*addition, error) {
+	a := &addition{slots, map[ingest.Series]*series{}}
+	for _, slot := range slots {
+		of := slot.Series()
+		if a.series[of] == nil {
+			a.series[of] = &series{Series: of, newest: never, last: never}
+		}
+	}
+	if err := a.find(ctx, tx); err != nil {
+		return nil, err
+	}
+	for _, slot := range slots {
+		of, due := a.series[slot.Series()], slot.DueAt.Unix()
+		of.last = max(of.last, due)
+		if slot.State == ingest.Due && due > of.newest && (!of.next.Valid || due > of.next.Int64) {
+			of.next = sql.NullInt64{Int64: due, Valid: true}
+		}
+	}
+	return a, nil
+}
+
+// find reads the series that are there.
+func (a *addition) find(ctx context.Context, tx *sql.Tx) error {
+	query, names := `SELECT job, key, id, newest, open FROM series`, [][2]string{}
+	if len(a.series) < scanAbove {
+		query = `
+			SELECT job, series.key, series.id, newest, open
+			FROM json_each(?1) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`
+		for of := range a.series {
+			names = append(names, [2]string{of.Job, of.Key})
+		}
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		return err
+	}
+	return each(ctx, tx, func(rows *sql.Rows) error {
+		var row series
+		if err := rows.Scan(&row.Job, &row.Key, &row.id, &row.newest, &row.open); err != nil {
+			return err
+		}
+		row.last = row.newest
+		if of := a.series[row.Series]; of != nil {
+			*of = row
+		}
+		return nil
+	}, query, string(list))
+}
+
+// lacks reports whether one of the slots is not there yet.
+func (a *addition) lacks(ctx context.Context, tx *sql.Tx) (lacks bool, err error) {
+	rows := make([][2]int64, len(a.slots))
+	for i, slot := range a.slots {
+		of, due := a.series[slot.Series()], slot.DueAt.Unix()
+		if rows[i] = [2]int64{of.id, due}; due > of.newest {
+			return true, nil
+		}
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return false, err
+	}
+	err = tx.QueryRowContext(ctx, `
+		SELECT EXISTS (
+			SELECT 1 FROM json_each(?1)
+			WHERE NOT EXISTS (SELECT 1 FROM slots WHERE series = value ->> 0 AND due_at = value ->> 1)
+		)`, string(list)).Scan(&lacks)
+	return lacks, err
+}
+
+func (a *addition) write(ctx context.Context, tx *sql.Tx, now time.Time) error {
+	for _, step := range []func(context.Context, *sql.Tx) error{a.addSeries, a.addSlots, a.moveSeries} {
+		if err := step(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return supersedeClaims(ctx, tx, now)
+}
+
+// addSeries adds the series that are not there yet.
+func (a *addition) addSeries(ctx context.Context, tx *sql.Tx) error {
+	var rows [][3]any
+	for _, s := range a.series {
+		if s.id == 0 {
+			rows = append(rows, [3]any{s.Job, s.Key, s.last})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	return each(ctx, tx, func(rows *sql.Rows) error {
+		var of ingest.Series
+		var id int64
+		err := rows.Scan(&id, &of.Job, &of.Key)
+		a.series[of].id = id
+		return err
+	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1) RETURNING id, job, key`, string(list))
+}
+
+// addSlots adds the slots that are not there yet. One that is due but comes too late, since its series
+// has a newer one, ends as it is added.
+func (a *addition) addSlots(ctx context.Context, tx *sql.Tx) error {
+	type alike struct {
+		kind   ingest.Kind
+		state  ingest.State
+		reason string
+	}
+	groups := map[alike][][2]int64{}
+	for _, slot := range a.slots {
+		of, due, how := a.series[slot.Series()], slot.DueAt.Unix(), alike{slot.Kind, slot.State, slot.Reason}
+		if slot.State == ingest.Due && (!of.next.Valid || due < of.next.Int64) {
+			how.state, how.reason = ingest.Skipped, superseded(of.last)
+		}
+		groups[how] = append(groups[how], [2]int64{of.id, due})
+	}
+	for how, rows := range groups {
+		err := execJSON(ctx, tx, `
+			INSERT INTO slots (series, due_at, kind, state, reason)
+			SELECT value ->> 0, value ->> 1, ?2, ?3, ?4 FROM json_each(?1) WHERE true
+			ON CONFLICT DO NOTHING`, rows, how.kind, how.state, how.reason)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveSeries makes the new slots those to claim, and ends the ones that wait in their place. A claim
+// that still runs is left alone, and a stopped slot keeps its outcome and its reason.
+func (a *addition) moveSeries(ctx context.Context, tx *sql.Tx) error {
+	type alike struct {
+		last int64
+		next sql.NullInt64
+	}
+	all, waiting := map[alike][]int64{}, map[alike][][2]int64{}
+	for _, s := range a.byID() {
+		to := alike{s.last, s.next}
+		all[to] = append(all[to], s.id)
+		if s.next.Valid && s.open.Valid {
+			waiting[to] = append(waiting[to], [2]int64{s.id, s.open.Int64})
+		}
+	}
+	for to, series := range all {
+		err := execJSON(ctx, tx, `
+			UPDATE slots SET state = 'skipped', reason = ?2
+			WHERE (series, due_at) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1)) AND state = 'due'`, waiting[to], superseded(to.next.Int64))
+		if err != nil {
+			return err
+		}
+		err = execJSON(ctx, tx, `
+			UPDATE series SET newest = max(newest, ?2), open = coalesce(?3, open)
+			WHERE id IN (SELECT value FROM json_each(?1))`, series, to.last, to.next)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byID are the series in the order in which they lie in the table, which is the fast one.
+func (a *addition) byID() []*series {
+	list := slices.Collect(maps.Values(a.series))
+	slices.SortFunc(list, func(a, b *series) int { return cmp.Compare(a.id, b.id) })
+	return list
+}
+
+// superseded is the reason of a slot that ends because its series has gone on to the slot of due.
+func superseded(due int64) string {
+	return "superseded by the slot of " + time.Unix(due, 0).UTC().Format(time.RFC3339)
+}
+
+// supersedeClaims ends what was claimed by a run that has died, or hangs, where its series has gone on.
+// A missed slot is none that anybody will fetch.
+func supersedeClaims(ctx context.Context, tx *sql.Tx, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE slots
+		SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer, 'unixepoch')
+		FROM (
+			SELECT id AS old, (
+				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' ORDER BY due_at DESC LIMIT 1
+			) AS newer
+			FROM slots WHERE state = 'claimed' AND lease <= ?
+		)
+		WHERE id = old AND due_at < newer`, now.UnixMilli())
+	return err
+}
+
+// execJSON runs a statement with a list as its ?1, unless that is empty.
+func execJSON[T any](ctx context.Context, tx *sql.Tx, query string, list []T, args ...any) error {
+	if len(list) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, query, append([]any{string(data)}, args...)...)
+	return err
+}

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// claimable walks the slots that may be claimed at ?1, in the order of Claim: the open slot of each
+// series, unless a run is at work on the series. A stopped slot counts only as the newest.
+const claimable = `
+SELECT slots.id, job, key, due_at
+FROM series INDEXED BY series_open CROSS JOIN slots ON slots.series = series.id AND due_at = open
+WHERE open IS NOT NULL AND (state <> 'stopped' OR due_at = newest)
+  AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?1)
+ORDER BY fresh_at, open, job, key`
+
+// Claim implements fetch.Slots. With nothing to claim it only reads.
+func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
+	err = s.view(ctx, "look for a slot to claim", func(tx *sql.Tx) error {
+		_, ok, err = findClaimable(ctx, tx, c)
+		return err
+	})
+	if err != nil || !ok {
+		return slot, false, err
+	}
+	err = s.tx(ctx, "claim a slot", func(tx *sql.Tx) error {
+		if err := supersedeClaims(ctx, tx, c.Now); err != nil {
+			return err
+		}
+		id, found, err := findClaimable(ctx, tx, c)
+		if ok = found; err != nil || !found { // another run was faster
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `
+			UPDATE slots
+			SET state = 'claimed', owner = ?2, attempt = attempt + 1, lease = ?3, reason = '', retry_at = NULL
+			WHERE id = ?1`, id, c.Owner, c.Now.Add(c.Lease).UnixMilli()); err != nil {
+			return err
+		}
+		slot, err = scanSlot(tx.QueryRowContext(ctx, selectSlots+` WHERE slots.id = ?`, id))
+		return err
+	})
+	return slot, ok && err == nil, err
+}
+
+// findClaimable finds the first slot that may be claimed and is wanted.
+func findClaimable(ctx context.Context, tx *sql.Tx, c ingest.Claim) (id int64, ok bool, err error) {
+	rows, err := tx.QueryContext(ctx, claimable, c.Now.UnixMilli())
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var k ingest.SlotKey
+		var due int64
+		if err := rows.Scan(&id, &k.Job, &k.Key, &due); err != nil {
+			return 0, false, err
+		}
+		k.DueAt = time.Unix(due, 0).UTC()
+		if (c.Series == nil || c.Series[k.Series()]) && !c.Except[k] {
+			return id, true, nil
+		}
+	}
+	return 0, false, rows.Err()
+}
+
+// Finish implements fetch.Slots. The time of the last page stays as SavePage or SaveVideos wrote it. A
+// slot that is given back when its series has gone on is superseded at once.
+func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
+	return s.tx(ctx, "finish a slot", func(tx *sql.Tx) error {
+		id, _, err := fence(ctx, tx, slot)
+		if err != nil {
+			return err
+		}
+		slot.FetchedAt = time.Time{}
+		return s.writeProgress(ctx, tx, id, slot)
+	})
+}
+
+// fence finds the slot and its series, if it is still the owner's.
+func fence(ctx context.Context, tx *sql.Tx, slot ingest.Slot) (id, series int64, err error) {
+	err = tx.QueryRowContext(ctx, `
+		SELECT slots.id, series.id FROM series JOIN slots ON slots.series = series.id
+		WHERE job = ? AND key = ? AND due_at = ? AND state = 'claimed' AND owner = ? AND attempt = ?`,
+		slot.Job, slot.Key, slot.DueAt.Unix(), slot.Owner, slot.Attempt).Scan(&id, &series)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, 0, ingest.ErrFenced
+	}
+	return id, series, err
+}
+
+// writeProgress writes how far a fenced slot came. A zero FetchedAt leaves the one that is there.
+func (s *Store) writeProgress(ctx context.Context, tx *sql.Tx, id int64, slot ingest.Slot) error {
+	lease := slot.Lease
+	if slot.State != ingest.Claimed {
+		lease = time.Time{}
+	}
+	if _, err := tx.ExecContext(ctx, `
+		UPDATE slots
+		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, reason = ?, retry_at = ?,
+		    fetched_at = coalesce(?, fetched_at)
+		WHERE id = ?`,
+		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, slot.Reason,
+		millis(slot.RetryAt), millis(slot.FetchedAt), id); err != nil {
+		return err
+	}
+	return s.settle(ctx, tx, id, slot.State)
+}
+
+// settle keeps the row of the slot's series true to the slot, which has just become state.
+func (s *Store) settle(ctx context.Context, tx *sql.Tx, id int64, state ingest.State) error {
+	var err error
+	switch state {
+	default: // Claimed and Stopped: nothing changes; Missed is added so, and never becomes anything
+	case ingest.Done:
+		_, err = tx.ExecContext(ctx, `
+			UPDATE series
+			SET open = nullif(open, due_at), fresh_at = max(coalesce(fresh_at, 0), coalesce(fetched_at, ?2))
+			FROM slots WHERE slots.id = ?1 AND series.id = series`, id, s.now().UnixMilli())
+	case ingest.Failed, ingest.Skipped:
+		_, err = tx.ExecContext(ctx, `
+			UPDATE series SET open = nullif(open, due_at) FROM slots WHERE slots.id = ?1 AND series.id = series`, id)
+	case ingest.Due:
+		_, err = tx.ExecContext(ctx, `
+			UPDATE slots
+			SET state = 'skipped', reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', (
+				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' ORDER BY due_at DESC LIMIT 1
+			), 'unixepoch')
+			FROM series WHERE slots.id = ?1 AND series.id = series AND open IS NOT due_at`, id)
+	}
+	return err
+}

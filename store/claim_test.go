@@ -1,0 +1,165 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// crowd is 250 regions x 40 jobs, one slot of each due at a time.
+func crowd(at time.Time) []ingest.Slot {
+	var slots []ingest.Slot
+	for i := range 10_000 {
+		slot := due(fmt.Sprint("R", i%250), at)
+		slot.Job = fmt.Sprint("job", i/250)
+		slots = append(slots, slot)
+	}
+	return slots
+}
+
+// However many slots wait, the one to claim is found by walking an index, in order.
+func TestAClaimSortsAndScansNothing(t *testing.T) {
+	s, _ := newStore(t)
+	addDue(t, s, crowd(noon)[:100]...)
+	db := raw(t, s.Path())
+	rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+store.Claimable, noon.UnixMilli())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, step)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(plan, "\n")
+	for _, bad := range []string{"TEMP B-TREE", "SCAN slots", "SCAN other", "AUTOMATIC"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("the plan has %s:\n%s", bad, got)
+		}
+	}
+	for _, good := range []string{"SCAN series USING INDEX series_open", "SEARCH slots USING INDEX", "SEARCH other USING"} {
+		if !strings.Contains(got, good) {
+			t.Errorf("the plan lacks %s:\n%s", good, got)
+		}
+	}
+}
+
+// What series says of its slots is what the slots say, whatever has happened to them.
+func TestSeriesSayWhatTheirSlotsSay(t *testing.T) {
+	s, clock := newStore(t)
+	db := raw(t, s.Path())
+	states := []ingest.State{ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Due}
+	for i := range 80 {
+		at := clock.move(time.Minute)
+		region := realRegions[i*5%8]
+		switch slot := due(region, at); i % 4 {
+		case 0:
+			slot.State, slot.Reason = ingest.Missed, "nothing ran"
+			addDue(t, s, slot, due(region, at.Add(time.Second)))
+		case 1:
+			addDue(t, s, slot, due(region, at.Add(-time.Hour)))
+		case 2:
+			addDue(t, s, slot)
+			if err := s.Retire(t.Context(), map[ingest.Series]string{{Job: "chart", Key: realRegions[i%8]}: "gone"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if slot, ok, err := s.Claim(t.Context(), by("a", at)); err != nil {
+			t.Fatal(err)
+		} else if ok && i%7 > 0 {
+			finish(t, s, slot, states[i%5], "because")
+		}
+		const wrong = `
+			SELECT count(*) FROM series WHERE newest <> (SELECT max(due_at) FROM slots WHERE series = series.id)
+			OR open IS NOT NULL AND NOT EXISTS (SELECT 1 FROM slots WHERE series = series.id AND due_at = open AND state IN ('due', 'claimed', 'stopped'))
+			OR EXISTS (SELECT 1 FROM slots WHERE series = series.id AND state = 'due' AND due_at IS NOT open)
+			OR fresh_at IS NOT (SELECT max(coalesce(fetched_at, fresh_at)) FROM slots WHERE series = series.id AND state = 'done')`
+		if n := scalar[int](t, db, wrong); n > 0 {
+			t.Fatalf("after step %d: %d series do not say what their slots say", i, n)
+		}
+	}
+}
+
+func BenchmarkClaim10000(b *testing.B) {
+	s, clock := newStore(b)
+	addDue(b, s, crowd(noon)...)
+	for b.Loop() {
+		b.StopTimer()
+		c := by("a", clock.move(time.Second))
+		b.StartTimer()
+		slot := claim(b, s, c)
+		b.StopTimer()
+		slot.State = ingest.Due
+		if err := s.Finish(b.Context(), slot); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
+
+// A thousand slots of least fresh series are not wanted, for instance since they were stopped in this run.
+func BenchmarkClaimBehind1000(b *testing.B) {
+	s, clock := newStore(b)
+	addDue(b, s, crowd(noon)...)
+	c := by("a", clock.now())
+	c.Except = map[ingest.SlotKey]bool{}
+	for _, slot := range crowd(noon)[:1000] {
+		c.Except[slot.SlotKey] = true
+	}
+	for b.Loop() {
+		slot := claim(b, s, c)
+		b.StopTimer()
+		slot.State = ingest.Due
+		if err := s.Finish(b.Context(), slot); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
+
+func BenchmarkClaimNothing(b *testing.B) {
+	s, at := stocked(b, 2000)
+	for b.Loop() {
+		if _, ok, err := s.Claim(b.Context(), by("a", at)); ok || err != nil {
+			b.Fatal(ok, err)
+		}
+	}
+}
+
+// One operation adds a slot to each of 10,000 series: the first of each, or the next while another waits,
+// which then ends as superseded.
+func BenchmarkAddDue10000(b *testing.B) {
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			s, clock := newStore(b)
+			slots := crowd(clock.now())
+			b.StartTimer()
+			addDue(b, s, slots...)
+		}
+	})
+	b.Run("next", func(b *testing.B) {
+		s, clock := newStore(b)
+		for b.Loop() {
+			b.StopTimer()
+			slots := crowd(clock.move(time.Second))
+			b.StartTimer()
+			if _, err := s.Newest(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			addDue(b, s, slots...)
+		}
+	})
+}
