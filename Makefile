@@ -1,18 +1,19 @@
 # make help says what there is. Needs Go and make; the tests need gcc too (for the race detector).
 FUZZTIME ?= 10s
+SOAK ?= 10m
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # Another operating system or processor: built and not tested.
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 # What several goroutines or processes share.
-CONCURRENT = ./quota/... ./store/... ./fetch/... ./internal/...
+CONCURRENT = ./quota/... ./store/... ./fetch/... ./regions/... ./internal/...
 
 LDFLAGS = -X main.version=$(VERSION)
 EXE     = $(shell go env GOEXE)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race lint fmt fuzz bench boundary cross check clean
+.PHONY: help build demo test race lint fmt fuzz bench boundary faults crashloop soak cross check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -51,12 +52,17 @@ bench: ## Run the benchmarks, and measure the ledgers against their peers into b
 	go test -run '^$$' -bench . -benchmem ./...
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && cd bench && go run ./ledgers -write
 
-# What the tests named TestBoundary log, without go test's own marks.
 boundary: ## Show that no burst at the edge of a window gets more than its limit
-	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
-	out="$$(go test -count=1 -v -run '^TestBoundary' ./quota/... 2>&1)" || { echo "$$out"; exit 1; }; \
-	echo "$$out" | sed -E '/^(=== |PASS|ok|\?|testing: warning)/d; /^ *--- /d; s/^ +[a-z0-9_]+_test\.go:[0-9]+: //; s/^ {8}//' | grep . \
-	|| { echo "no test named TestBoundary said anything"; exit 1; }
+	@sh tools/say.sh '^TestBoundary' ./quota/...
+
+faults: ## Break Redis, the journal and the upstream: a line per fault, judged by the upstream's own count
+	@sh tools/say.sh '^TestFault' ./cmd/ingest
+
+crashloop: ## Kill three processes at random: every slot is committed once
+	@sh tools/say.sh '^TestCrashLoop' ./cmd/ingest
+
+soak: ## Random faults and simulated years for SOAK (10m); the seed of a failure is printed
+	@SOAK="$(SOAK)" sh tools/say.sh '^TestSoak' ./quota/... ./cmd/ingest
 
 cross: ## Build for every platform named: built, not tested
 	@for p in $(PLATFORMS); do \

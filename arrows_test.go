@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 	"cmd/ingest":          {"*"},
 	"fetch":               {".", "quota"},
 	"fetch/youtube":       {".", "fetch"},
+	"internal/faulty":     {},
 	"internal/web":        {".", "quota"},
 	"internal/youtubesim": {},
 	"quota":               {},

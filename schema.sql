@@ -110,8 +110,11 @@ CREATE UNIQUE INDEX placements_video ON placements (video, series, slot);
 -- The index. It keeps no text; its text is that of videos and channels after store.Normalize, which
 -- has folded it and cut it into tokens, so that the tokenizer only parts them at the spaces. The
 -- categories keep the vowel signs of Hindi and Tamil (Mn, Mc) and emoji (So) inside their tokens.
+-- Beginnings of one character, as a search for one Chinese character is, have lists of their own (half
+-- as much again of the index): else the lists of all words with that beginning are merged first.
 CREATE VIRTUAL TABLE video_text USING fts5 (
     title, channel, tags,
     content = '', contentless_delete = 1,
+    prefix = '1',
     tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc So'"
 );

@@ -9,25 +9,67 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
 var errDown = fmt.Errorf("%w: connection refused", quota.ErrUnavailable)
 
-// degradedDesk is a desk whose ledger cannot answer, with a journal in a file.
+// degradedDesk is a desk whose shared ledger cannot answer, with a journal in a file.
 func degradedDesk(t *testing.T, path string) (*desk, *unreachable) {
 	t.Helper()
 	d := newDesk(t, "2026-06-01 12:00:00")
-	ledger := &unreachable{Ledger: d.Ledger, err: errDown}
-	d.Ledger = ledger
-	d.openJournal(path)
-	return d, ledger
+	remote := &unreachable{Remote: &memledger.Ledger{Now: d.Now}, err: errDown}
+	d.openJournal(path, remote)
+	return d, remote
 }
 
-func (d *desk) openJournal(path string) {
+func (d *desk) openJournal(path string, remote quota.Remote) *sqliteledger.Ledger {
 	d.t.Helper()
 	journal := openFile(d.t, path)
 	journal.Now = d.Now
-	d.Journal = journal
+	shared := quota.OpenShared(quota.Shared{
+		Remote: remote, Journal: journal, Account: d.Account, Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(), Now: d.Now,
+		Pause: func(context.Context, time.Duration) {}, Brief: time.Minute,
+	})
+	d.t.Cleanup(func() { _ = shared.Close() })
+	d.Ledger, d.Reserve = shared, shared
+	return journal
+}
+
+// unreachable is a remote that does not answer while err is set.
+type unreachable struct {
+	quota.Remote
+
+	err       error
+	meanwhile func() // happens while it is asked
+}
+
+func (u *unreachable) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	if u.meanwhile != nil {
+		u.meanwhile()
+	}
+	if u.err != nil {
+		return quota.Decision{}, u.err
+	}
+	return u.Remote.TakeOnce(ctx, a, op)
+}
+
+func (u *unreachable) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
+	if u.meanwhile != nil {
+		u.meanwhile()
+	}
+	if u.err != nil {
+		return quota.Standing{}, u.err
+	}
+	return u.Remote.Standing(ctx, account, writers)
+}
+
+func (u *unreachable) Deliver(ctx context.Context, d quota.Delivery) error {
+	if u.err != nil {
+		return u.err
+	}
+	return u.Remote.Deliver(ctx, d)
 }
 
 func (d *desk) try(method string, p quota.Purpose) (quota.Decision, error) {
@@ -53,13 +95,13 @@ func (d *desk) emergencies() (n int, last error) {
 
 func TestCheapCallsGoOnWithinTheEmergencyBudget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
-	d, _ := degradedDesk(t, path)
+	d, remote := degradedDesk(t, path)
 	if n, err := d.emergencies(); n != 50 || !errors.Is(err, quota.ErrClosed) || !errors.Is(err, quota.ErrUnavailable) {
 		t.Errorf("%d of 10,000 units went on, then %v; want 50, then %v", n, err, quota.ErrClosed)
 	}
 	// A crash loop has one budget, not many.
 	for range 3 {
-		d.openJournal(path)
+		d.openJournal(path, remote)
 		if n, _ := d.emergencies(); n != 0 {
 			t.Errorf("%d more after the journal was opened again", n)
 		}
@@ -98,16 +140,16 @@ func TestExpensiveCallsFailClosed(t *testing.T) {
 	}
 }
 
-func TestWithoutAJournalEverythingFailsClosed(t *testing.T) {
+func TestWithoutAReserveEverythingFailsClosed(t *testing.T) {
 	d, _ := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
-	d.Journal = nil
+	d.Reserve = nil
 	if got, err := d.try("videos.list", quota.Scheduled); !errors.Is(err, quota.ErrClosed) {
 		t.Errorf("%+v %v", got, err)
 	}
 }
 
-func TestEmergenciesArePostedBeforeTheNextTake(t *testing.T) {
-	d, ledger := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+func TestEmergenciesAreDeliveredBeforeTheNextTake(t *testing.T) {
+	d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
 	for range 7 {
 		if _, err := d.try("videos.list", quota.Scheduled); err != nil {
 			t.Fatal(err)
@@ -115,46 +157,113 @@ func TestEmergenciesArePostedBeforeTheNextTake(t *testing.T) {
 		d.now = d.now.Add(time.Minute)
 	}
 	began := d.now.Add(-7 * time.Minute)
-	ledger.err = nil
+	remote.err = nil
 	d.at("2026-06-01 15:00:00")
 	got := d.take("videos.list", quota.Scheduled)
 	if got.Degraded || got.Pools[0].Windows[0].Used != 8 || !got.Pools[0].Windows[0].FreesAt.Equal(began.Add(24*time.Hour+30*time.Second)) {
 		t.Errorf("seven went on, the ledger is back, and one more: %+v", got.Pools[0])
 	}
 	if got := d.take("videos.list", quota.Scheduled); got.Pools[0].Windows[0].Used != 9 {
-		t.Errorf("posted once, and %d used", got.Pools[0].Windows[0].Used)
+		t.Errorf("delivered once, and %d used", got.Pools[0].Windows[0].Used)
 	}
 	spent, err := d.Ledger.Spent(t.Context(), "default", began)
 	want := quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"}, Amount: 9}
 	if err != nil || len(spent) != 1 || spent[0] != want {
 		t.Errorf("spent %v %v, want %v", spent, err, want)
 	}
-	// What was posted stays on the emergency budget of this window.
-	ledger.err = errDown
+	// What was delivered stays on the emergency budget of this window.
+	remote.err = errDown
 	if n, _ := d.emergencies(); n != 43 {
 		t.Errorf("%d more went on, want the 43 that were left", n)
 	}
 }
 
 func TestRefusalIsNeverAnEmergency(t *testing.T) {
-	d, ledger := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
-	ledger.err = nil
+	d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+	remote.err = nil
 	d.spend("units", 9500)
 	for range 3 {
 		if got := d.take("videos.list", quota.Scheduled); got.Allowed || got.Degraded {
 			t.Fatalf("%+v", got)
 		}
 	}
-	if unposted, err := d.Journal.Unposted(t.Context(), "default"); err != nil || len(unposted) != 0 {
-		t.Errorf("in the journal: %v %v", unposted, err)
+	d.owesNothing()
+}
+
+func (d *desk) owesNothing() {
+	d.t.Helper()
+	state, err := d.Reserve.State(context.Background(), "default")
+	if err != nil || state.Owed {
+		d.t.Errorf("the journal owes something: %+v %v", state, err)
 	}
 }
 
-func TestOnlyALedgerThatCannotAnswerIsDegraded(t *testing.T) {
-	for _, kind := range []error{quota.ErrCorrupt, quota.ErrNewer, quota.ErrNeverFits, quota.ErrUnknown, errors.New("of nobody's kind")} {
-		d, ledger := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
-		ledger.err = fmt.Errorf("%w: here", kind)
+// What the ledger last said is not forgotten when it falls silent: what was used up then is used up.
+func TestEmergenciesKeepToWhatWasLastKnownToRemain(t *testing.T) {
+	d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+	remote.err = nil
+	d.spend("units", 9496)
+	d.take("videos.list", quota.Scheduled)
+	remote.err = errDown
+	if n, err := d.emergencies(); n != 3 || !errors.Is(err, quota.ErrClosed) {
+		t.Errorf("%d went on (%v), and 3 of 9,500 were left", n, err)
+	}
+	d.at("2026-06-02 00:00:01") // another day of the provider, but the 24 hours are not over
+	if n, _ := d.emergencies(); n != 0 {
+		t.Errorf("%d more went on after midnight", n)
+	}
+	d.at("2026-06-02 12:02:00")
+	if n, _ := d.emergencies(); n != 47 {
+		t.Errorf("%d went on after all that was known to be used had left the windows, want what is left of 50", n)
+	}
+}
+
+// The provider's own no needs no ledger.
+func TestDrainedPoolStaysClosedWithoutTheLedger(t *testing.T) {
+	for _, heard := range []string{"before", "while the ledger is away"} {
+		d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+		remote.err = nil
+		got := d.take("videos.list", quota.Scheduled)
+		if heard != "before" {
+			remote.err = errDown
+		}
+		if err := d.Drain(t.Context(), got, "units"); err != nil {
+			t.Fatalf("heard %s: %v", heard, err)
+		}
+		remote.err = errDown
 		got, err := d.try("videos.list", quota.Scheduled)
+		if err != nil || got.Allowed || got.Refusal == nil || got.Refusal.Window != quota.DrainWindow || got.RetryAfter != 12*time.Hour {
+			t.Errorf("heard %s: %+v %v", heard, got, err)
+		}
+		// And the ledger is told, by another process of the data directory.
+		remote.err = nil
+		d.now = d.now.Add(time.Minute)
+		if got := d.take("videos.list", quota.Scheduled); got.Allowed || got.Degraded || got.Refusal.Window != quota.DrainWindow {
+			t.Errorf("heard %s: with the ledger back: %+v", heard, got)
+		}
+	}
+}
+
+func TestHostsShareTheEmergencyBudget(t *testing.T) {
+	d, _ := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+	d.Hosts = 3
+	if n, _ := d.emergencies(); n != 16 {
+		t.Errorf("%d went on, want a third of 50", n)
+	}
+}
+
+// A ledger that holds what no ledger wrote cannot answer either.
+func TestWhoIsDegraded(t *testing.T) {
+	for _, kind := range []error{quota.ErrNewer, quota.ErrNeverFits, quota.ErrUnknown, errors.New("of nobody's kind"), quota.ErrCorrupt, quota.ErrUnavailable} {
+		d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+		remote.err = fmt.Errorf("%w: here", kind)
+		got, err := d.try("videos.list", quota.Scheduled)
+		if kind == quota.ErrCorrupt || kind == quota.ErrUnavailable {
+			if err != nil || !got.Degraded {
+				t.Errorf("%v: %+v %v", kind, got, err)
+			}
+			continue
+		}
 		if got.Allowed || !errors.Is(err, kind) || errors.Is(err, quota.ErrClosed) {
 			t.Errorf("%v: %+v %v", kind, got, err)
 		}
@@ -164,16 +273,14 @@ func TestOnlyALedgerThatCannotAnswerIsDegraded(t *testing.T) {
 // Who gives up waiting has not been let through, whether before the ledger is asked or while it is.
 func TestCancelledTakeIsNoEmergency(t *testing.T) {
 	for _, before := range []bool{true, false} {
-		d, ledger := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+		d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
 		ctx, cancel := context.WithCancel(t.Context())
-		if ledger.meanwhile = cancel; before {
+		if remote.meanwhile = cancel; before {
 			cancel()
 		}
 		if got, err := d.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); got.Allowed || !errors.Is(err, context.Canceled) {
 			t.Errorf("%+v %v, want %v", got, err, context.Canceled)
 		}
-		if unposted, err := d.Journal.Unposted(t.Context(), "default"); err != nil || len(unposted) != 0 {
-			t.Errorf("in the journal: %v %v", unposted, err)
-		}
+		d.owesNothing()
 	}
 }

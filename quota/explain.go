@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Explain is a refusal in words for a person: which window, who spent most, when it frees.
+// Explain is a refusal in words for a person: which window, what the provider's own day still has, who
+// spent most, when it frees.
 func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	if d.Refusal == nil {
 		return ""
@@ -16,6 +17,13 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	parts := []string{r.String()}
 	if r.RoomIn != "" {
 		parts = append(parts, fmt.Sprintf("window %s has room; what refuses is the line %s: under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
+	}
+	for _, p := range d.Pools {
+		for _, w := range p.Windows {
+			if p.Pool == r.Pool && w.Window.Day() && r.Window != DrainWindow {
+				parts = append(parts, fmt.Sprintf("the provider's own day has %d of %d left", max(w.Window.Limit-w.Used, 0), w.Window.Limit))
+			}
+		}
 	}
 	if spent, err := g.Ledger.Spent(ctx, g.Account, d.At.Add(-24*time.Hour)); err == nil {
 		for _, s := range spent {

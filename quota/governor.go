@@ -13,8 +13,18 @@ type Governor struct {
 	Tariff  *Tariff
 	Account string
 	Now     func() time.Time
-	Journal Journal      // nil: every call fails closed while the ledger cannot answer
+	Reserve Reserve      // nil: every call fails closed while the ledger cannot answer
+	Hosts   int          // data directories that share the ledger, each with its part of the emergency budget; 0 is 1
 	Log     *slog.Logger // nil: nothing is logged
+}
+
+// Reserve is a data directory's own account of what went on while the ledger could not answer; the
+// ledger is told of it before it decides again. A Journal is one, a Shared ledger is its own.
+type Reserve interface {
+	// State is what is known of the account without asking the ledger.
+	State(ctx context.Context, account string) (JournalState, error)
+	// Allow is Journal.Allow.
+	Allow(ctx context.Context, row Row, budgets []Budget) (bool, error)
 }
 
 // Request is one call that wants to be made.
@@ -32,9 +42,7 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	if err := g.settleEmergency(ctx); err != nil {
-		return g.degraded(ctx, a, err)
-	}
+	a.Brief = g.Reserve != nil && g.cheap(a) == nil
 	d, err := g.Ledger.Take(ctx, a)
 	if err != nil {
 		return g.degraded(ctx, a, err)

@@ -1,7 +1,6 @@
 package quota_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -362,29 +361,4 @@ func TestReportSumsWhoSpentWhatAndChangesNothing(t *testing.T) {
 	if again, err := d.Report(t.Context()); err != nil || fmt.Sprint(again) != fmt.Sprint(r) {
 		t.Errorf("a second report differs: %+v", again)
 	}
-}
-
-// unreachable is a ledger that may not answer, as long as it is told so.
-type unreachable struct {
-	quota.Ledger
-
-	err       error
-	meanwhile func() // while it is asked
-}
-
-func (u *unreachable) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
-	if u.meanwhile != nil {
-		u.meanwhile()
-	}
-	if u.err != nil {
-		return quota.Decision{}, u.err
-	}
-	return u.Ledger.Take(ctx, a)
-}
-
-func (u *unreachable) Post(ctx context.Context, a quota.Ask, at time.Time) error {
-	if u.err != nil {
-		return u.err
-	}
-	return u.Ledger.Post(ctx, a, at)
 }

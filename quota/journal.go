@@ -2,105 +2,77 @@ package quota
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"time"
 )
 
-// Journal is a data directory's own count of what was let through while the ledger could not answer.
-// It outlives the process, so that a crash loop has one budget, not many.
+// Journal is a data directory's own account of what it asked of a remote ledger and what it spent
+// without one. It outlives the process, so that a crash loop has one budget, not many, and a remote
+// that forgets can be told again. Many processes share it. What a call has written is on disk when it
+// returns; every error is one of package quota's, wrapped. Rows without a writer are no remote's: State
+// and Rows do not have them.
 type Journal interface {
-	// Allow records e when every budget has room for it, all or nothing, and says whether it did.
-	Allow(ctx context.Context, e Emergency, budgets []Budget) (bool, error)
-	// Unposted are the emergencies that the ledger does not know yet, oldest first.
-	Unposted(ctx context.Context, account string) ([]Emergency, error)
-	// Posted marks one as known to the ledger.
-	Posted(ctx context.Context, id int64) error
+	// State is the account's, an empty one where nothing was noted yet, and makes the host's id.
+	State(ctx context.Context, account string) (JournalState, error)
+	// Begin notes n, and writes down an operation that is about to be asked, as RowAsked, or as
+	// RowOwed where the row says so. It returns the row's id and the state that then is. Where the
+	// breaker is open at row.At and the row is not owed, nothing is written down but the notes, and
+	// the id is 0.
+	Begin(ctx context.Context, row Row, n Notes) (int64, JournalState, error)
+	// Note writes n down.
+	Note(ctx context.Context, account string, n Notes) error
+	// Rows are those at since or later that count as spent, of all writers, in the order in which they
+	// were written down; with owed only those that are RowOwed, of any time.
+	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]Row, error)
+	// Allow writes the row down as RowOwed and an emergency when every budget has room for it, all or
+	// nothing, and says whether it did. A row with an ID is one that was asked already; whatever has
+	// become of it, it is owed then. What lies after row.At counts too: a clock that was set back must
+	// not open a budget again.
+	Allow(ctx context.Context, row Row, budgets []Budget) (bool, error)
 }
 
-// Emergency is one call that was let through.
-type Emergency struct {
-	ID      int64 // the journal's
-	Account string
-	At      time.Time
-	Who     Who
-	Amounts Cost
+// MaxAsked is how many rows without an answer a state holds: each process that died leaves one.
+const MaxAsked = 64
+
+// JournalState is what a journal knows about an account.
+type JournalState struct {
+	HostID     string     // of this data directory, random
+	Generation Generation // that it has delivered to; 0: none
+	Owed       bool       // there is a row that the ledger has to be told
+	Told       Row        // the newest, by id, that the ledger has: RowCharged or RowDelivered; zero: none
+	Asked      []Row      // of State only: those that are RowAsked, newest first, at most MaxAsked
+	Looks      []Look     // the newest of each pool
+	Breaker    Breaker
 }
 
-// Budget is what a pool may spend in emergencies.
+// Notes is what has become known since the last write; the zero Notes are none.
+type Notes struct {
+	Verdicts   []Verdict
+	Looks      []Look     // kept where younger than what is there
+	Generation Generation // 0: unchanged
+	Breaker    *Breaker   // nil: unchanged
+	Now        time.Time  // rows older than Forget before it may go; zero: none go
+	Forget     time.Duration
+}
+
+// Verdict is what became of a row. RowCharged is no news about one that is owed or delivered: another
+// process has told the ledger meanwhile.
+type Verdict struct {
+	ID    int64
+	State RowState
+	At    time.Time // zero: unchanged
+}
+
+// Budget is what a pool may spend without the ledger.
 type Budget struct {
 	Pool   string
-	Amount int64         // at most this much
-	Within time.Duration // over this long, up to now
+	Amount int64     // at most this much
+	Since  time.Time // of the emergencies from here on, told to the ledger since or not
 }
 
-// degraded decides about a call that the ledger did not answer for, because of cause.
-func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, error) {
-	if !errors.Is(cause, ErrUnavailable) {
-		return Decision{}, cause // refused as such, or something a person has to look at
-	}
-	if ctx.Err() != nil {
-		return Decision{}, context.Cause(ctx)
-	}
-	if g.Journal == nil {
-		return Decision{}, fmt.Errorf("%w: %s: %w", ErrClosed, a.Who.Method, cause)
-	}
-	e := Emergency{Account: g.Account, At: g.Now(), Who: a.Who, Amounts: Cost{}}
-	var budgets []Budget
-	for _, c := range a.Charges {
-		budget := Budget{Pool: c.Pool, Amount: MaxLimit, Within: 0}
-		for _, b := range c.Bounds {
-			if most := g.Tariff.Failure.OpenAtMost.Of(b.Window.Limit); c.Amount > most {
-				return Decision{}, fmt.Errorf("%w: %s costs %d of pool %s, and without the ledger at most %d goes on: %w",
-					ErrClosed, a.Who.Method, c.Amount, c.Pool, most, cause)
-			}
-			budget.Amount = min(budget.Amount, g.Tariff.emergency(b.Window.Limit))
-		}
-		budget.Within = g.Tariff.pool(c.Pool).longest() + a.Grace
-		budgets = append(budgets, budget)
-		e.Amounts[c.Pool] = c.Amount
-	}
-	ok, err := g.Journal.Allow(ctx, e, budgets)
-	if err != nil {
-		return Decision{}, fmt.Errorf("%w: %s: %w; and the journal: %w", ErrClosed, a.Who.Method, cause, err)
-	}
-	if !ok {
-		return Decision{}, fmt.Errorf("%w: %s: the emergency budget is used up: %w", ErrClosed, a.Who.Method, cause)
-	}
-	if g.Log != nil {
-		g.Log.WarnContext(ctx, "the ledger cannot answer: the call goes on, from the emergency budget",
-			slog.String("method", a.Who.Method), slog.String("region", a.Who.Region), slog.Any("error", cause))
-	}
-	d := Decision{Allowed: true, At: e.At, Who: a.Who, Degraded: true}
-	for _, c := range a.Charges {
-		d.Pools = append(d.Pools, PoolState{Pool: c.Pool, Charged: c.Amount})
-	}
-	return d, nil
-}
-
-// settleEmergency posts what was let through, before anything else is taken. A crash between the two
-// steps, or two processes that come back at once, post it twice: counted too often, never too little.
-func (g *Governor) settleEmergency(ctx context.Context) error {
-	if g.Journal == nil {
-		return nil
-	}
-	waiting, err := g.Journal.Unposted(ctx, g.Account)
-	if err != nil {
-		return err
-	}
-	for _, e := range waiting {
-		a := g.Tariff.ask(g.Account, g.Now())
-		a.Who = e.Who
-		for pool, amount := range e.Amounts {
-			a.Charges = append(a.Charges, posted(pool, amount))
-		}
-		if err := g.Ledger.Post(ctx, a, e.At); err != nil {
-			return err
-		}
-		if err := g.Journal.Posted(ctx, e.ID); err != nil {
-			return err
-		}
-	}
-	return nil
+// Breaker keeps calls from waiting for a ledger that did not answer: until then, nobody asks it. It
+// is shared by all processes of a data directory.
+type Breaker struct {
+	Until    time.Time // zero: closed
+	Failures int       // in a row
+	Why      string    // for a person
 }

@@ -16,7 +16,7 @@ var (
 	// ErrNeverFits is a cost above what its purpose may ever see used. Nothing was changed.
 	ErrNeverFits = errors.New("can never fit")
 	// ErrUnavailable is a ledger that cannot answer: not reachable, hung, read-only, its clock off.
-	// Whether an operation was carried out is not known.
+	// Whether an operation was carried out is not known where it is ErrInDoubt as well.
 	ErrUnavailable = errors.New("the ledger cannot answer")
 	// ErrCorrupt is a ledger that holds what no ledger wrote. Nothing was changed.
 	ErrCorrupt = errors.New("the ledger holds a value that is not its own")
@@ -70,6 +70,7 @@ type Ask struct {
 	Horizon   time.Duration // entries are kept this long; the ledger keeps the largest it has seen
 	Precision time.Duration // entries within one step of it may be merged into the newest; 0: never
 	Now       time.Time     // the caller's clock, to compare with the ledger's; zero: do not
+	Brief     bool          // the caller goes on without the ledger rather than wait for one that was silent of late
 }
 
 // Who spends.
@@ -103,6 +104,8 @@ type Decision struct {
 	// Degraded marks a call let through while the ledger could not answer: it was charged to the
 	// emergency budget, and Pools hold only what was charged.
 	Degraded bool
+	// Row is the operation in the journal of a Shared ledger, for Refund; 0 elsewhere.
+	Row int64
 }
 
 // PoolState is a pool as a decision left it.

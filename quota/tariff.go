@@ -93,6 +93,15 @@ func (t *Tariff) emergency(limit int64) int64 {
 	return min(t.Failure.Emergency.Of(limit), limit-highest)
 }
 
+// PoolNames are those of all pools, in order.
+func (t *Tariff) PoolNames() []string {
+	names := make([]string, len(t.Pools))
+	for i, p := range t.Pools {
+		names[i] = p.Name
+	}
+	return names
+}
+
 func (t *Tariff) pool(name string) Pool {
 	for _, p := range t.Pools {
 		if p.Name == name {
@@ -104,12 +113,9 @@ func (t *Tariff) pool(name string) Pool {
 
 // CheckPool is ErrUnknown, with a hint, for a pool that the tariff does not have.
 func (t *Tariff) CheckPool(pool string) error {
-	var names []string
-	for _, p := range t.Pools {
-		if p.Name == pool {
-			return nil
-		}
-		names = append(names, p.Name)
+	names := t.PoolNames()
+	if slices.Contains(names, pool) {
+		return nil
 	}
 	return fmt.Errorf("%w: pool %q: %s", ErrUnknown, pool, closest(pool, names))
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -25,14 +27,22 @@ type Chart struct {
 	Items []ingest.Placement
 }
 
+// ChartQuery says which chart. A zero field excludes nothing.
+type ChartQuery struct {
+	Region  ingest.Region
+	Job     string    // "": the job named chart, else the first that ever charted the region
+	At      time.Time // due at or before it
+	Partial bool      // also one that was cut short
+}
+
 // findChart is the newest slot of a chart of region ?1 due at or before ?2 (NULL: any time) that is
-// done, or with ?3 just has placements. Of several jobs with a slot at that time the oldest counts.
+// done, or with ?3 just has placements; of job ?4, or with ” of that named chart, else of the first.
 const findChart = `
 SELECT slots.id, job, due_at, fetched_at
 FROM series JOIN slots ON slots.series = series.id
-WHERE key = ?1 AND kind = 'chart' AND due_at <= coalesce(?2, due_at) AND (state = 'done' OR ?3)
+WHERE key = ?1 AND kind = 'chart' AND due_at <= coalesce(?2, due_at) AND (state = 'done' OR ?3) AND ?4 IN ('', job)
   AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
-ORDER BY due_at DESC, series.id
+ORDER BY job <> 'chart', series.id, due_at DESC
 LIMIT 1`
 
 const readChart = `
@@ -41,18 +51,22 @@ FROM placements JOIN videos ON videos.id = placements.video LEFT JOIN channels O
 WHERE slot = ?
 ORDER BY rank`
 
-// Chart is the newest done chart of the region that was due at or before at; the zero time is now.
-// With partial, one that was cut short counts as well. ErrNoChart when there is none: charts are kept
-// for ingest.KeepFor.
+// Chart is FindChart without a job.
 func (s *Store) Chart(ctx context.Context, region ingest.Region, at time.Time, partial bool) (Chart, error) {
-	c := Chart{Region: region}
+	return s.FindChart(ctx, ChartQuery{Region: region, At: at, Partial: partial})
+}
+
+// FindChart is the newest chart that the query admits. ErrNoChart when there is none, with the jobs that
+// have one where the query names another: charts are kept for ingest.KeepFor.
+func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
+	c := Chart{Region: q.Region}
 	err := s.view(ctx, "read a chart", func(tx *sql.Tx) error {
 		var slot, due int64
 		var fetched sql.NullInt64
-		until := sql.NullInt64{Int64: at.Unix(), Valid: !at.IsZero()}
-		err := tx.QueryRowContext(ctx, findChart, region, until, partial).Scan(&slot, &c.Job, &due, &fetched)
+		until := sql.NullInt64{Int64: q.At.Unix(), Valid: !q.At.IsZero()}
+		err := tx.QueryRowContext(ctx, findChart, q.Region, until, q.Partial, q.Job).Scan(&slot, &c.Job, &due, &fetched)
 		if errors.Is(err, sql.ErrNoRows) {
-			return noChart(region, at, partial)
+			return q.none(ctx, tx)
 		}
 		if err != nil {
 			return err
@@ -70,13 +84,40 @@ func (s *Store) Chart(ctx context.Context, region ingest.Region, at time.Time, p
 	return c, err
 }
 
-func noChart(region ingest.Region, at time.Time, partial bool) error {
-	kind, when := "complete chart", ""
-	if partial {
+// chartJobs are the jobs that have a chart of region ?1, complete or not.
+const chartJobs = `
+SELECT job FROM series
+WHERE key = ?1
+  AND EXISTS (
+    SELECT 1 FROM slots
+    WHERE series = series.id AND kind = 'chart' AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
+  )
+ORDER BY job`
+
+// none explains that the query admits no chart.
+func (q ChartQuery) none(ctx context.Context, tx *sql.Tx) error {
+	kind, when, job := "complete chart", "", ""
+	if q.Partial {
 		kind = "chart"
 	}
-	if !at.IsZero() {
-		when = " at or before " + at.UTC().Format(time.RFC3339)
+	if !q.At.IsZero() {
+		when = " at or before " + q.At.UTC().Format(time.RFC3339)
 	}
-	return fmt.Errorf("no %s of %s%s: %w", kind, region, when, ErrNoChart)
+	var jobs []string
+	err := each(ctx, tx, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		jobs = append(jobs, name)
+		return err
+	}, chartJobs, q.Region)
+	if err != nil {
+		return err
+	}
+	if q.Job != "" {
+		job = fmt.Sprintf(" by job %q", q.Job)
+		if len(jobs) > 0 && !slices.Contains(jobs, q.Job) {
+			job += " (there are some by " + strings.Join(jobs, ", ") + ")"
+		}
+	}
+	return fmt.Errorf("no %s of %s%s%s: %w", kind, q.Region, job, when, ErrNoChart)
 }

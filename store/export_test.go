@@ -26,3 +26,10 @@ func SetMaxCandidates(t testing.TB, n int) {
 	maxCandidates = n
 	t.Cleanup(func() { maxCandidates = before })
 }
+
+// SetMaxMatches sets how many matches the filters are tried on.
+func SetMaxMatches(t testing.TB, n int) {
+	before := maxMatches
+	maxMatches = n
+	t.Cleanup(func() { maxMatches = before })
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -28,6 +29,7 @@ func Normalize(text string) string {
 type word struct {
 	text string
 	cjk  bool // a run of Chinese, Japanese or Korean
+	at   int  // the byte of the folded text at which it begins
 }
 
 // tokens appends the word's tokens. The last character of a run stands by itself only where the run
@@ -66,12 +68,12 @@ func words(folded string) []word {
 			continue
 		}
 		if open != between {
-			out = append(out, word{folded[start:i], open == ideo})
+			out = append(out, word{folded[start:i], open == ideo, start})
 		}
 		start, open = i, k
 	}
 	if open != between {
-		out = append(out, word{folded[start:], open == ideo})
+		out = append(out, word{folded[start:], open == ideo, start})
 	}
 	return out
 }
@@ -94,12 +96,24 @@ func kindOf(r rune) kind {
 
 // fold removes the differences that a search should not see.
 func fold(text string) string {
+	if isASCII(text) { // the same, at a tenth of the time
+		return strings.ToLower(text)
+	}
 	text = norm.NFKC.String(strings.Map(strip, text))
 	// Case after compatibility: some letters, such as 𝗛, have no lower case of their own.
 	text = cases.Fold().String(text)
 	text = norm.NFKD.String(text)
 	text = letters.Replace(strings.Map(strip, strings.Map(unaccent, text)))
 	return norm.NFC.String(text)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // strip drops what has no shape of its own, and parts words at signs that NFKC would spell out.

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // maxTokens bounds how long a query gets: what stands behind is left out.
@@ -17,13 +19,14 @@ type clause struct {
 	tokens []string
 	prefix bool // the last token may go on
 	not    bool
+	typed  string // what the tokens were cut from
 }
 
 // parse reads a query. Its clauses, parted by white space, must all be met:
 //
 //	word  "a phrase"  begin*  -not  channel:word  tag:"a phrase"
 //
-// There are no wrong queries: what means nothing is taken as text, a quote left open ends at the end,
+// There are no wrong queries: what means nothing is taken as text, so is a quote that is never closed,
 // and text without a letter, digit or emoji in it asks for nothing.
 func parse(query string) []clause {
 	var out []clause
@@ -36,6 +39,7 @@ func parse(query string) []clause {
 		c.column, rest = cutColumn(rest)
 		var text string
 		text, c.prefix, rest = cutText(rest)
+		c.typed = text
 		c.setTokens(text)
 		if room := maxTokens - tokens; len(c.tokens) > room {
 			c.tokens, c.prefix = c.tokens[:room], false
@@ -61,9 +65,11 @@ func cutColumn(s string) (column, rest string) {
 // cutText cuts a quoted phrase or a word off, and the asterisk behind it.
 func cutText(s string) (text string, prefix bool, rest string) {
 	if quoted, ok := strings.CutPrefix(s, `"`); ok {
-		text, rest, _ = strings.Cut(quoted, `"`)
-		rest, prefix = strings.CutPrefix(rest, "*")
-		return text, prefix, rest
+		if text, rest, ok := strings.Cut(quoted, `"`); ok {
+			rest, prefix = strings.CutPrefix(rest, "*")
+			return text, prefix, rest
+		}
+		s = quoted
 	}
 	text = s
 	if end := strings.IndexFunc(s, unicode.IsSpace); end >= 0 {
@@ -87,15 +93,16 @@ func (c *clause) setTokens(text string) {
 	}
 }
 
-// match writes the clauses as an FTS5 query. ok is false when nothing positive is asked for, which FTS5
-// cannot express. https://www.sqlite.org/fts5.html#full_text_query_syntax
-func match(clauses []clause) (query string, ok bool) {
+// match writes the clauses as an FTS5 query; column is where those look that name none themselves, "" for
+// anywhere. ok is false when nothing positive is asked for, which FTS5 cannot express.
+// https://www.sqlite.org/fts5.html#full_text_query_syntax
+func match(clauses []clause, column string) (query string, ok bool) {
 	var want, not []string
 	for _, c := range clauses {
 		if c.not {
-			not = append(not, c.match())
+			not = append(not, c.match(c.column))
 		} else {
-			want = append(want, c.match())
+			want = append(want, c.match(cmp.Or(c.column, column)))
 		}
 	}
 	if len(want) == 0 {
@@ -109,13 +116,58 @@ func match(clauses []clause) (query string, ok bool) {
 }
 
 // match quotes the tokens; none holds a quote, since quotes part words.
-func (c clause) match() string {
+func (c clause) match(column string) string {
 	s := `"` + strings.Join(c.tokens, " ") + `"`
 	if c.prefix {
 		s += " *"
 	}
-	if c.column != "" {
-		s = c.column + " : " + s
+	if column != "" {
+		s = column + " : " + s
+	}
+	return s
+}
+
+// explain says in words what the clauses look for, as they are looked for: folded.
+func explain(clauses []clause) string {
+	var want, not []string
+	for _, c := range clauses {
+		if c.not {
+			not = append(not, c.explain())
+		} else {
+			want = append(want, c.explain())
+		}
+	}
+	text := strings.Join(want, " and ")
+	if len(not) > 0 {
+		text += ", not " + strings.Join(not, ", not ")
+	}
+	return text
+}
+
+func (c clause) explain() string {
+	// Of bigrams the first characters make the text again.
+	var text strings.Builder
+	for i, t := range c.tokens {
+		r, size := utf8.DecodeRuneInString(t)
+		cjk := kindOf(r) == ideo
+		last := i == len(c.tokens)-1
+		if cjk && !last {
+			t = t[:size]
+		}
+		text.WriteString(t)
+		if !last && !cjk {
+			text.WriteByte(' ')
+		}
+	}
+	s := `"` + text.String() + `"`
+	if c.prefix && kindOf([]rune(c.tokens[0])[0]) != ideo {
+		s += "..."
+	}
+	switch c.column {
+	case "tags":
+		s = "tag " + s
+	case "channel":
+		s = "channel " + s
 	}
 	return s
 }

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,16 +18,14 @@ type Order string
 
 // The orders. Ties go by video id.
 const (
-	ByRelevance Order = ""      // the best score
-	ByViews     Order = "views" // the most views
+	ByRelevance Order = ""          // the best score
+	ByViews     Order = "views"     // the most views
+	ByFreshness Order = "freshness" // the last found in a chart; of those found together, the last published
+	ByRise      Order = "rise"      // the most views gained between its last two sightings in one chart
 )
 
 // DefaultLimit is how many videos a search finds when its query names no limit.
 const DefaultLimit = 20
-
-// maxCandidates bounds how many matching videos are scored: a word that is everywhere would otherwise
-// take seconds in a large store. Var, so that a test can make it bite.
-var maxCandidates = 2000
 
 // Query is what to search for. A zero field excludes nothing.
 type Query struct {
@@ -32,16 +33,28 @@ type Query struct {
 	Region   ingest.Region // only videos that this region's kept charts hold
 	Category string
 	MinViews int64
-	Since    time.Time // only videos charted since then
-	Order    Order
-	Limit    int // 0: DefaultLimit
+
+	PublishedSince, PublishedUntil time.Time // only videos published within [since, until)
+	SeenSince                      time.Time // only videos found in a chart since then
+
+	Order Order
+	Limit int    // 0: DefaultLimit
+	After string // Result.Next of the page before; "" is the first page
+
+	// At is kept in the cursor, in whole seconds, and otherwise unused: what the times in the query
+	// were counted from.
+	At time.Time
 }
 
-// Result is what a search found.
+// Result is one page of what a search found.
 type Result struct {
 	Items []Hit
+	// Next is Query.After of the next page; "" when this is the last.
+	Next string
 	// Capped says that more videos match than are looked at: Items are the best of the newest.
 	Capped bool
+	// Looked says in words what was looked for, after parsing; "" when nothing was.
+	Looked string
 	// Hint is why nothing was searched for, "" when something was: a query without any word, or
 	// with nothing but exclusions, finds nothing.
 	Hint string
@@ -49,37 +62,40 @@ type Result struct {
 
 // Hit is a video that was found.
 type Hit struct {
-	Video   ingest.Video
-	Regions []ingest.Region // whose kept charts hold it, in alphabetical order
-	Score   float64         // higher is better; comparable within one result only
+	Video     ingest.Video
+	Regions   []ingest.Region // whose kept charts hold it, in alphabetical order
+	Score     float64         // higher is better; comparable within one result only
+	SeenAt    time.Time       // last found in a chart
+	Gained    *int64          // with ByRise: the views gained; nil where no chart has two counts of it
+	Highlight []Span          // what of the title was asked for
 }
 
-// Search finds videos by their titles, channels and tags. No text is a wrong query.
+// Search finds videos by their titles, channels and tags. No text is a wrong query; the only wrong input
+// is a cursor, ErrCursor.
+//
+// The work is bounded, however many videos match: see candidates.
 func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
-	var r Result
-	expr, ok := match(parse(q.Text))
-	if !ok {
-		r.Hint = "the query has no word to search for"
-		return r, nil
+	clauses := parse(q.Text)
+	if _, ok := match(clauses, ""); !ok {
+		return Result{Hint: "the query has no word to search for"}, nil
 	}
-	query, args := q.sql(expr)
-	err := s.view(ctx, "search", func(tx *sql.Tx) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			var h Hit
-			var id int64
-			var candidates int
-			var regions sql.NullString
-			v, err := scanVideo(rows, &id, &h.Score, &regions, &candidates)
-			h.Video = v
-			for key := range strings.SplitSeq(regions.String, " ") {
-				if key != "" {
-					h.Regions = append(h.Regions, ingest.Region(key))
-				}
-			}
-			r.Capped = candidates > maxCandidates
-			r.Items = append(r.Items, h)
+	after, err := q.start()
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Looked: explain(clauses)}
+	err = s.view(ctx, "search", func(tx *sql.Tx) error {
+		c := finder{q, clauses, tx, after}
+		if err := c.pin(ctx); err != nil {
 			return err
-		}, query, args...)
+		}
+		found, capped, err := c.find(ctx)
+		if err != nil {
+			return err
+		}
+		r.Capped = capped
+		shown := c.page(&r, found)
+		return c.details(ctx, r.Items, shown)
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("search for %q: %w", q.Text, err)
@@ -87,76 +103,137 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	return r, nil
 }
 
-// topRanks is how far down a newest chart lifts a video, and topLift by how much its rank 1 does: the
-// score is multiplied by 1 + topLift there, less from rank to rank. What everybody watches now is the
-// likelier meaning of a common word; without it "official" finds anything but the chart's first.
-const (
-	topRanks = 20
-	topLift  = 2.0
-)
+// start is the cursor to go on from; for a first page, one with nothing but the query in it.
+func (q Query) start() (cursor, error) {
+	if q.After == "" {
+		c := cursor{of: q.hash()}
+		if !q.At.IsZero() {
+			c.at = q.At.Unix()
+		}
+		return c, nil
+	}
+	c, err := readCursor(q.After)
+	if err == nil && c.of != q.hash() {
+		err = ErrCursor
+	}
+	return c, err
+}
 
-// searchHead stands before the filters, searchTail behind them, then comes the order, then searchRows
-// and the order again. found walks the matches of the index from the newest on, drops what the filters
-// exclude and stops at the cap, so that bm25 is computed for no more than that; a match in the title
-// weighs more than one in the channel, and that more than one in the tags. best is what is returned.
-//
-//	?1 region or ''   ?2 topRanks   ?3 FTS5 query   ?4 cap + 1   ?5 topLift   ?6 limit   ?7... filters
-const (
-	searchHead = `
-WITH newest AS (
-	SELECT (
-		SELECT id FROM slots WHERE slots.series = series.id AND kind = 'chart' AND videos > 0 ORDER BY due_at DESC LIMIT 1
-	) AS slot
-	FROM series WHERE ?1 IN ('', key)
-), top AS MATERIALIZED (
-	SELECT video, min(rank) AS rank FROM newest CROSS JOIN placements ON placements.slot = newest.slot
-	WHERE rank <= ?2 GROUP BY video
-), found AS MATERIALIZED (
-	SELECT video_text.rowid AS id, -bm25(video_text, 10, 4, 1) AS score, video_id, views
-	FROM video_text CROSS JOIN videos ON videos.id = video_text.rowid
-	WHERE video_text MATCH ?3`
+// finder is one search within one transaction.
+type finder struct {
+	q       Query
+	clauses []clause
+	tx      *sql.Tx
+	after   cursor
+}
 
-	searchTail = `
-	ORDER BY video_text.rowid DESC LIMIT ?4
-), best AS MATERIALIZED (
-	SELECT id, score * (1 + ?5 * coalesce(?2 + 1 - top.rank, 0) / ?2) AS score
-	FROM found LEFT JOIN top ON top.video = found.id
-	ORDER BY `
+// pin makes a first page the one that says what its search looks at.
+func (f *finder) pin(ctx context.Context) error {
+	if f.q.After != "" {
+		return nil
+	}
+	return f.tx.QueryRowContext(ctx, `
+		SELECT (SELECT coalesce(max(id), 0) FROM videos), (SELECT coalesce(max(id), 0) FROM slots)`).
+		Scan(&f.after.video, &f.after.slot)
+}
 
-	searchRows = ` LIMIT ?6
-)
-SELECT ` + videoColumns + `, best.id, score, (
-	SELECT group_concat(key, ' ') FROM (
-		SELECT DISTINCT key FROM series
-		WHERE key <> '' AND EXISTS (SELECT 1 FROM placements WHERE video = best.id AND series = series.id)
-		ORDER BY key
-	)
-), (SELECT count(*) FROM found)
-FROM best JOIN videos ON videos.id = best.id LEFT JOIN channels ON channels.id = videos.channel
-ORDER BY `
-)
+// find returns all candidates in the order of the query.
+func (f *finder) find(ctx context.Context) ([]candidate, bool, error) {
+	found, capped, err := f.candidates(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	lead, err := f.leading(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if f.q.Order == ByRise {
+		if err := f.rises(ctx, found); err != nil {
+			return nil, false, err
+		}
+	}
+	for i := range found {
+		c := &found[i]
+		c.folded = Normalize(c.title)
+		c.score = score(f.clauses, *c, lead[c.id])
+		c.key[0] = c.score
+	}
+	slices.SortFunc(found, byKey)
+	spread(found)
+	for i := range found {
+		found[i].key = found[i].keyFor(f.q.Order)
+	}
+	slices.SortFunc(found, byKey)
+	return found, capped, nil
+}
 
-// sql writes the query.
-func (q Query) sql(expr string) (string, []any) {
-	limit, order := q.Limit, `score DESC, video_id`
+func byKey(a, b candidate) int { return compareKeys(a.key, a.videoID, b.key, b.videoID) }
+
+// compareKeys puts the greater key first, and of equal ones the smaller id.
+func compareKeys(a [2]float64, aID string, b [2]float64, bID string) int {
+	return cmp.Or(cmp.Compare(b[0], a[0]), cmp.Compare(b[1], a[1]), strings.Compare(aID, bID))
+}
+
+// page fills the result with what comes behind the cursor, and returns the candidates it took.
+func (f *finder) page(r *Result, found []candidate) []candidate {
+	limit := f.q.Limit
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	if q.Order == ByViews {
-		order = `views DESC, video_id`
+	if f.q.After != "" {
+		found = slices.DeleteFunc(found, func(c candidate) bool { return f.after.covers(c.key, c.videoID) })
 	}
-	args := []any{q.Region, topRanks, expr, maxCandidates + 1, topLift, limit}
-	var filters strings.Builder
-	and := func(set bool, condition string, arg any) {
-		if set {
-			args = append(args, arg)
-			fmt.Fprintf(&filters, "\n\t  AND "+condition, len(args))
+	if len(found) > limit {
+		found = found[:limit]
+		next, last := f.after, found[limit-1]
+		next.key, next.id = last.key, last.videoID
+		r.Next = next.text()
+	}
+	r.Items = make([]Hit, len(found))
+	for i, c := range found {
+		r.Items[i] = Hit{Score: c.score, Gained: c.gained, SeenAt: time.UnixMilli(c.seenAt).UTC()}
+	}
+	return found
+}
+
+// readHits is what is shown of the videos in ?1, a JSON array of ids; with the regions whose charts hold
+// each.
+const readHits = `
+SELECT ` + videoColumns + `, given.key, (
+	SELECT group_concat(key, ' ') FROM (
+		SELECT DISTINCT key FROM series
+		WHERE key <> '' AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
+		ORDER BY key
+	)
+)
+FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = given.value LEFT JOIN channels ON channels.id = videos.channel`
+
+// details reads what is shown of the page's videos.
+func (f *finder) details(ctx context.Context, hits []Hit, of []candidate) error {
+	list, err := json.Marshal(ids(of))
+	if err != nil {
+		return err
+	}
+	return each(ctx, f.tx, func(rows *sql.Rows) error {
+		var at int
+		var regions sql.NullString
+		v, err := scanVideo(rows, &at, &regions)
+		if err != nil {
+			return err
 		}
+		h := &hits[at]
+		h.Video, h.Highlight = v, highlight(v.Title, f.clauses)
+		for key := range strings.FieldsSeq(regions.String) {
+			h.Regions = append(h.Regions, ingest.Region(key))
+		}
+		return nil
+	}, readHits, string(list))
+}
+
+func ids(of []candidate) []int64 {
+	out := make([]int64, len(of))
+	for i, c := range of {
+		out[i] = c.id
 	}
-	and(q.Region != "", `EXISTS (
-		SELECT 1 FROM placements WHERE video = videos.id AND series IN (SELECT id FROM series WHERE key = ?%d))`, q.Region)
-	and(q.Category != "", `category = ?%d`, q.Category)
-	and(q.MinViews > 0, `videos.views >= ?%d`, q.MinViews)
-	and(!q.Since.IsZero(), `seen_at >= ?%d`, q.Since.UnixMilli())
-	return searchHead + filters.String() + searchTail + order + searchRows + order, args
+	return out
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,7 +93,8 @@ func TestQueriesMeanWhatTheySay(t *testing.T) {
 		{store.Query{Text: "red"}, "a b c"},
 		{store.Query{Text: "red blue"}, "a b"},
 		{store.Query{Text: `"red blue"`}, "a"},
-		{store.Query{Text: `"blue red`}, "b"},
+		{store.Query{Text: `"blue red`}, "a b"}, // a quote left open is none
+		{store.Query{Text: `"blue red" "`}, "b"},
 		{store.Query{Text: "blue*"}, "a b c"},
 		{store.Query{Text: `"yellow bl"*`}, "c"},
 		{store.Query{Text: "red -green"}, "b c"},
@@ -110,7 +112,7 @@ func TestQueriesMeanWhatTheySay(t *testing.T) {
 		{store.Query{Text: "blue*", Region: "FR"}, ""},
 		{store.Query{Text: "blue*", Category: "20"}, "c"},
 		{store.Query{Text: "blue*", MinViews: 101}, "c"},
-		{store.Query{Text: "blue*", Since: noon.Add(time.Minute)}, "c"},
+		{store.Query{Text: "blue*", SeenSince: noon.Add(time.Minute)}, "c"},
 		{store.Query{Text: "-red"}, ""},
 		{store.Query{Text: ""}, ""},
 		{store.Query{Text: ` * - "" () !!! `}, ""},
@@ -172,6 +174,22 @@ func TestWhatLeadsAChartNowIsLiftedAndTiesAreStable(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+func TestABeginningThatIsNoLongerThereIsNotFound(t *testing.T) {
+	s, clock := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "猫 zebra"), titled("b", "猫の家 zoo")))
+	for _, q := range []string{"猫", "z*"} {
+		if got := search(t, s, store.Query{Text: q}); len(got) != 2 {
+			t.Errorf("before, %s finds %v", q, got)
+		}
+	}
+	chart(t, s, "US", clock.move(time.Hour), page(titled("a", "犬 yak")))
+	for _, q := range []string{"猫", "z*"} {
+		if got := search(t, s, store.Query{Text: q}); !slices.Equal(got, []string{"b"}) {
+			t.Errorf("after, %s finds %v", q, got)
+		}
 	}
 }
 
@@ -237,6 +255,44 @@ func TestTheCapKeepsTheNewestAndSaysSo(t *testing.T) {
 	}
 }
 
+func TestFiltersAreTriedOnTheNewestMatchesOnly(t *testing.T) {
+	store.SetMaxMatches(t, 10)
+	s, _ := newStore(t)
+	var videos []ingest.Video
+	for i := range 30 {
+		v := titled(fmt.Sprintf("v%02d", i), "Common word")
+		if i == 3 || i == 25 {
+			v.Category = "99"
+		}
+		videos = append(videos, v)
+	}
+	chart(t, s, "US", noon, page(videos...))
+	r, err := s.Search(t.Context(), store.Query{Text: "common", Category: "99"})
+	if err != nil || len(r.Items) != 1 || r.Items[0].Video.ID != "v25" || !r.Capped {
+		t.Errorf("%+v, %v: want v25, capped", r.Items, err)
+	}
+	r, err = s.Search(t.Context(), store.Query{Text: "common", Limit: 50})
+	if err != nil || len(r.Items) != 30 || r.Capped {
+		t.Errorf("without a filter: %d, capped %v, %v", len(r.Items), r.Capped, err)
+	}
+}
+
+func TestAboveTheCapTitlesAreNotDrownedByTags(t *testing.T) {
+	store.SetMaxCandidates(t, 10)
+	s, _ := newStore(t)
+	videos := []ingest.Video{titled("old", "Lion")}
+	for i := range 30 {
+		v := titled(fmt.Sprintf("v%02d", i), "Other word")
+		v.Tags = []string{"lion"}
+		videos = append(videos, v)
+	}
+	chart(t, s, "US", noon, page(videos...))
+	r, err := s.Search(t.Context(), store.Query{Text: "lion"})
+	if err != nil || len(r.Items) != 11 || r.Items[0].Video.ID != "old" || !r.Capped {
+		t.Errorf("%d found, capped %v, %v: want the old one first", len(r.Items), r.Capped, err)
+	}
+}
+
 func TestTheLongestWordOfARealTitleFindsItsVideo(t *testing.T) {
 	s, _ := newStore(t)
 	at := time.Date(2026, 2, 11, 0, 0, 0, 0, time.UTC)
@@ -276,9 +332,26 @@ func FuzzNoQueryIsAnError(f *testing.F) {
 	s, _ := newStore(f)
 	chart(f, s, "US", noon, page(titled("a", "red blue 東京都"), titled("b", "tag channel title")))
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, q := range []store.Query{{Text: text}, {Text: text, Region: "US", MinViews: 1, Category: "10", Since: noon}} {
-			if _, err := s.Search(t.Context(), q); err != nil {
+		for _, q := range []store.Query{
+			{Text: text, Limit: 1},
+			{Text: text, Region: "US", MinViews: 1, Category: "10", SeenSince: noon, PublishedUntil: noon, Order: store.ByRise},
+			{Text: "red " + text, Region: ingest.Region(text), Category: text, Order: store.Order(text)},
+		} {
+			r, err := s.Search(t.Context(), q)
+			if err != nil {
 				t.Errorf("%q: %v", text, err)
+			}
+			if r.Next != "" {
+				q.After = r.Next
+				if _, err := s.Search(t.Context(), q); err != nil {
+					t.Errorf("%q, second page: %v", text, err)
+				}
+			}
+			if (r.Looked == "") != (r.Hint != "") {
+				t.Errorf("%q: looked for %q, hint %q", text, r.Looked, r.Hint)
+			}
+			if _, err := s.Search(t.Context(), store.Query{Text: "red", After: text}); text != "" && !errors.Is(err, store.ErrCursor) {
+				t.Errorf("%q as a cursor: %v", text, err)
 			}
 		}
 	})

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,17 +14,31 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
+// chartFlags are the flags of chart, as they were given.
+type chartFlags struct {
+	at, compare, job, format string
+	partial                  bool
+}
+
 func (a *app) chartCommand() *cobra.Command {
-	var at string
-	var partial bool
+	var f chartFlags
 	cmd := &cobra.Command{
 		Use:   "chart REGION",
 		Short: "A region's chart as it was last fetched; free",
 		Long: `chart prints the newest finished chart of a region, or the one that stood at a
-time: ranks and counts as they were then, names as they are now. History goes back 30 days: the provider wants older data deleted, and an
-old chart cannot be fetched again.`,
-		Example: "  ingest chart US\n  ingest chart DE --at 2026-11-01T09:00:00Z --json",
-		Args:    cobra.ExactArgs(1),
+time: ranks and counts as they were then, names as they are now. With --compare
+it says what is new, risen, fallen and gone since another time. History goes
+back 30 days: the provider wants older data deleted, and an old chart cannot be
+fetched again.
+
+T is a time: 24h or 7d ago, a day such as 2026-02-14, or RFC 3339. Without --job
+it is the job named chart, else the first chart job of the region. In CSV, text
+that a spreadsheet would take for a formula begins with an apostrophe.`,
+		Example: `  ingest chart US
+  ingest chart DE --at 2026-11-01T09:00:00Z --json
+  ingest chart IN --compare 24h
+  ingest chart BR --format csv > br.csv`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.checkClock(cmd.Context()); err != nil {
 				return err
@@ -30,31 +47,91 @@ old chart cannot be fetched again.`,
 			if err != nil {
 				return usageError{err}
 			}
-			var when time.Time
-			if at != "" {
-				if when, err = time.Parse(time.RFC3339, at); err != nil {
-					return usageError{fmt.Errorf("--at %q is not an RFC 3339 time such as 2026-11-01T09:00:00Z", at)}
-				}
-			}
-			s, err := a.store(cmd.Context(), "")
-			if err != nil {
-				return noStore(a.cfg.data, err)
-			}
-			defer func() { _ = s.Close() }()
-			c, err := s.Chart(cmd.Context(), region, when, partial)
-			if err != nil {
-				return err
-			}
-			return a.printChart(region, c)
+			return a.chart(cmd.Context(), region, f)
 		},
 	}
-	cmd.Flags().StringVar(&at, "at", "", "the chart that stood at this RFC 3339 `time`, up to 30 days ago")
-	cmd.Flags().BoolVar(&partial, "partial", false, "also a chart whose fetch was stopped half-way")
+	flags := cmd.Flags()
+	flags.StringVar(&f.at, "at", "", "the chart that stood at `T`, up to 30 days ago")
+	flags.StringVar(&f.compare, "compare", "", "what has changed since the chart that stood at `T`")
+	flags.StringVar(&f.job, "job", "", "of the chart job of this `name`")
+	flags.StringVar(&f.format, "format", "", "text, json, csv or jsonl (JSON lines)")
+	flags.BoolVar(&f.partial, "partial", false, "also a chart whose fetch was stopped half-way")
 	return cmd
+}
+
+func (a *app) chart(ctx context.Context, region ingest.Region, f chartFlags) error {
+	format, err := a.format(f.format)
+	if err != nil {
+		return err
+	}
+	now := a.clock.now()
+	at, err := timeFlag("at", f.at, now)
+	if err != nil {
+		return err
+	}
+	since, err := timeFlag("compare", f.compare, now)
+	if err != nil {
+		return err
+	}
+	s, err := a.store(ctx, "")
+	if err != nil {
+		return noStore(a.cfg.data, err)
+	}
+	defer func() { _ = s.Close() }()
+	c, err := a.findChart(ctx, s, store.ChartQuery{Region: region, Job: f.job, At: at, Partial: f.partial})
+	if err != nil {
+		return err
+	}
+	if f.compare == "" {
+		return a.printChart(c, format)
+	}
+	older, err := s.FindChart(ctx, store.ChartQuery{Region: region, Job: c.Job, At: since, Partial: f.partial})
+	if err != nil {
+		return fmt.Errorf("--compare: %w", err)
+	}
+	if older.Slot.Equal(c.Slot) {
+		return usageError{fmt.Errorf("at both times the chart of slot %s stood: give --compare an earlier time", stamp(c.Slot))}
+	}
+	return a.printMoves(older, c, format)
+}
+
+// findChart is the chart of the job that is asked for. Of several that chart a region the config says
+// which is first; what a job fetched that it no longer names is found when it has none.
+func (a *app) findChart(ctx context.Context, s *store.Store, q store.ChartQuery) (store.Chart, error) {
+	given := q.Job != ""
+	if !given {
+		q.Job = a.chartJob(q.Region)
+	}
+	c, err := s.FindChart(ctx, q)
+	if errors.Is(err, store.ErrNoChart) && !given {
+		q.Job = ""
+		return s.FindChart(ctx, q)
+	}
+	return c, err
+}
+
+// chartJob is the configured job named chart, else the first that charts the region; "" for none.
+func (a *app) chartJob(region ingest.Region) string {
+	first := ""
+	for _, job := range a.cfg.jobs {
+		for _, r := range job.Regions {
+			if job.Kind != ingest.KindChart || r != region {
+				continue
+			}
+			if job.Name == "chart" {
+				return job.Name
+			}
+			if first == "" {
+				first = job.Name
+			}
+		}
+	}
+	return first
 }
 
 type chartDocument struct {
 	Region    ingest.Region `json:"region"`
+	Job       string        `json:"job"`
 	Slot      time.Time     `json:"slot"`
 	FetchedAt *time.Time    `json:"fetched_at"`
 	Items     []chartItem   `json:"items"`
@@ -77,21 +154,37 @@ type chartItem struct {
 	Comments    *int64   `json:"comments"`
 }
 
-func (a *app) printChart(region ingest.Region, c store.Chart) error {
-	if a.flags.json {
-		doc := chartDocument{Region: region, Slot: c.Slot.UTC(), FetchedAt: timeOrNull(c.FetchedAt), Items: []chartItem{}}
+func (a *app) printChart(c store.Chart, format string) error {
+	switch format {
+	case formatJSON:
+		doc := chartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: timeOrNull(c.FetchedAt), Items: []chartItem{}}
 		for _, p := range c.Items {
 			doc.Items = append(doc.Items, newChartItem(p))
 		}
 		return a.printJSON(doc)
-	}
-	fmt.Fprintf(a.stdout, "%s, slot %s, fetched %s\n", region, stamp(c.Slot), stamp(c.FetchedAt))
-	for _, p := range c.Items {
-		if err := printVideo(a.stdout, fmt.Sprint(p.Rank), p.Video, nil); err != nil {
-			return err
+	case formatText:
+		fmt.Fprintln(a.stdout, chartHead(c))
+		for _, p := range c.Items {
+			line := fmt.Sprintf("%3d ", p.Rank) + pad(p.Video.ID, 12) + pad(p.Video.Title, 34) + " " + pad(p.Video.Channel, 14) + " " +
+				fmt.Sprintf("%13s", viewsText(p.Video.Views))
+			fmt.Fprintln(a.stdout, strings.TrimRight(line, " "))
 		}
+		return nil
 	}
-	return nil
+	var rows [][]cell
+	for _, p := range c.Items {
+		rows = append(rows, chartCells(c, p))
+	}
+	return export(a.stdout, format, names(chartCells(store.Chart{}, ingest.Placement{})), rows)
+}
+
+// chartHead names a chart in a line.
+func chartHead(c store.Chart) string {
+	head := fmt.Sprintf("%s, slot %s, fetched %s", c.Region, stamp(c.Slot), stamp(c.FetchedAt))
+	if c.Job != "chart" {
+		head += ", job " + fit(c.Job, 13)
+	}
+	return head
 }
 
 func newChartItem(p ingest.Placement) chartItem {
@@ -105,6 +198,38 @@ func newChartItem(p ingest.Placement) chartItem {
 		item.Tags = []string{}
 	}
 	return item
+}
+
+// chartCells is a row of an exported chart.
+func chartCells(c store.Chart, p ingest.Placement) []cell {
+	v := p.Video
+	return []cell{
+		{"region", string(c.Region)},
+		{"job", c.Job},
+		{"slot", c.Slot},
+		{"rank", p.Rank},
+		{"video_id", v.ID},
+		{"title", v.Title},
+		{"channel", v.Channel},
+		{"channel_id", v.ChannelID},
+		{"category", v.Category},
+		{"published_at", v.PublishedAt},
+		{"duration_s", int64(v.Duration / time.Second)},
+		{"live", v.Live},
+		{"tags", v.Tags},
+		{"thumbnail", v.Thumbnail},
+		{"views", v.Views},
+		{"likes", v.Likes},
+		{"comments", v.Comments},
+	}
+}
+
+func names(row []cell) []string {
+	out := make([]string, len(row))
+	for i, c := range row {
+		out[i] = c.name
+	}
+	return out
 }
 
 func rfc3339(t time.Time) string {

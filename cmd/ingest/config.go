@@ -24,9 +24,14 @@ type config struct {
 	upstreamURL string // "" is the upstream's own
 	data        string
 	ledger      string // "sqlite" or a Redis URL
+	hosts       int    // data directories that share the ledger
 	costs       string // "" is the file that was shipped
 	costTable   string // "" is the one that costs chooses
 	keyFile     string // from the config file only: the last place a key is looked for
+	pingFile    string // from the config file only: the last place a dead man's switch is looked for
+	listen      string // "" is nowhere
+	concurrency int    // passes at once under serve
+	staleAfter  int    // intervals until a region is stale
 	jobs        []ingest.Job
 }
 
@@ -37,9 +42,14 @@ type configFile struct {
 	UpstreamURL string    `yaml:"upstream_url"`
 	Data        string    `yaml:"data"`
 	Ledger      string    `yaml:"ledger"`
+	Hosts       *int      `yaml:"hosts"`
 	Costs       string    `yaml:"costs"`
 	CostTable   string    `yaml:"cost_table"`
 	KeyFile     string    `yaml:"key_file"`
+	Concurrency *int      `yaml:"concurrency"`
+	Listen      string    `yaml:"listen"`
+	StaleAfter  *int      `yaml:"stale_after"`
+	PingFile    string    `yaml:"ping_file"`
 	Jobs        []jobFile `yaml:"jobs"`
 }
 
@@ -52,6 +62,15 @@ type jobFile struct {
 	Pages    *int     `yaml:"pages"`
 	Category *int     `yaml:"category"`
 }
+
+// maxHosts divides the emergency budget into parts that are still of use.
+const maxHosts = 50
+
+// Bounds of what serve is told.
+const (
+	maxConcurrency = 32
+	maxStaleAfter  = 1000
+)
 
 // maxPages is how many pages of 50 a chart has: the API gives at most 200 of it.
 const maxPages = 4
@@ -82,6 +101,7 @@ func (f flags) load() (*config, error) {
 		{&c.upstreamURL, "upstream-url", "INGEST_UPSTREAM_URL", f.upstreamURL, file.UpstreamURL, ""},
 		{&c.account, "", "INGEST_ACCOUNT", "", file.Account, "default"},
 		{&c.upstream, "", "INGEST_UPSTREAM", "", file.Upstream, "youtube"},
+		{&c.listen, "", "INGEST_LISTEN", "", file.Listen, ""},
 	} {
 		*s.into = s.file
 		if v := f.pick(s.flag, s.env, s.given); v != "" {
@@ -91,7 +111,25 @@ func (f flags) load() (*config, error) {
 			*s.into = s.by
 		}
 	}
-	c.keyFile = file.KeyFile
+	c.keyFile, c.pingFile = file.KeyFile, file.PingFile
+	for _, n := range []struct {
+		into    *int
+		field   string
+		file    *int
+		by, max int
+		what    string
+	}{
+		{&c.hosts, "hosts", file.Hosts, 1, maxHosts, "how many data directories share the ledger"},
+		{&c.concurrency, "concurrency", file.Concurrency, 4, maxConcurrency, "how many regions are fetched at once"},
+		{&c.staleAfter, "stale_after", file.StaleAfter, 3, maxStaleAfter, "after how many intervals a region is stale"},
+	} {
+		if *n.into = n.by; n.file != nil {
+			*n.into = *n.file
+		}
+		if *n.into < 1 || *n.into > n.max {
+			return nil, badConfig(fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.file, n.field, *n.into, n.max, n.what))
+		}
+	}
 	if c.upstream != "youtube" {
 		return nil, badConfig(fmt.Errorf("upstream %q is not known to this program: use youtube", c.upstream))
 	}

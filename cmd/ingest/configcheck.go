@@ -38,6 +38,14 @@ type checkDocument struct {
 	Jobs      []checkJob       `json:"jobs"`
 	PerDay    map[string]int64 `json:"per_day"`
 	Fits      bool             `json:"fits"`
+	Warnings  []checkWarning   `json:"warnings"`
+}
+
+// checkWarning is what a cron line says that its writer may not mean, with when it fires.
+type checkWarning struct {
+	Job     string      `json:"job"`
+	Warning string      `json:"warning"`
+	Next    []time.Time `json:"next"`
 }
 
 type checkJob struct {
@@ -72,7 +80,7 @@ func (a *app) checkConfig() error {
 	}
 	doc := checkDocument{
 		Config: a.cfg.file, Data: a.cfg.data, Ledger: ledgerName(a.cfg.ledger), Account: a.cfg.account,
-		Upstream: a.cfg.upstream, CostTable: tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.total),
+		Upstream: a.cfg.upstream, CostTable: tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.total), Warnings: []checkWarning{},
 	}
 	for i, j := range price.jobs {
 		text := priceLine(j.cost, tariff)
@@ -80,6 +88,9 @@ func (a *app) checkConfig() error {
 			text = "1 unit per 50 videos not seen for 25 days"
 		}
 		doc.Jobs = append(doc.Jobs, checkJob{j.job.Name, string(j.job.Kind), j.slots, j.cost, plan[i].Next(now), text})
+		for _, w := range plan[i].Warnings(now) {
+			doc.Warnings = append(doc.Warnings, checkWarning{j.job.Name, w, plan[i].NextTimes(now, 5)})
+		}
 	}
 	unfit := price.fits(tariff)
 	doc.Fits = unfit == nil
@@ -106,6 +117,12 @@ func (d checkDocument) print(w io.Writer, total string) error {
 		}
 	})
 	fmt.Fprintf(w, "in all: %s\n", total)
+	for _, warning := range d.Warnings {
+		fmt.Fprintf(w, "%s\n", wrap(fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning), 78, "  "))
+		for _, t := range warning.Next {
+			fmt.Fprintf(w, "  %s\n", stamp(t))
+		}
+	}
 	fmt.Fprintln(w, "history: 30 days, which is as long as the provider lets data be kept")
 	return err
 }

@@ -62,8 +62,8 @@ Try it without a key: ingest demo`,
 	f.BoolVar(&a.flags.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
 	f.BoolVar(&a.flags.noColor, "no-color", false, "no colours; there are none yet")
 	root.AddCommand(
-		a.runCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.slotsCommand(),
-		a.configCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
+		a.runCommand(), a.serveCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
+		a.configCommand(), a.doctorCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,9 +91,13 @@ func (a *app) reconcile(ctx context.Context, wish fetch.Wish) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
 	}
-	w, err := a.open(ctx)
+	stop, err := a.ping(ctx)
 	if err != nil {
 		return err
+	}
+	w, err := a.open(ctx)
+	if err != nil {
+		return stop("", err)
 	}
 	defer w.close()
 	if err := w.price.fits(w.governor.Tariff); err != nil {
@@ -101,7 +106,9 @@ func (a *app) reconcile(ctx context.Context, wish fetch.Wish) error {
 	worked, err := w.reconciler(a).Run(ctx, wish)
 	sum := summarise(worked, err)
 	sum.next = w.plan.Next(a.clock.now())
-	return a.reportRun(sum, err)
+	var text strings.Builder
+	sum.print(&text)
+	return stop(text.String(), a.reportRun(sum, err))
 }
 
 // summary is how a run ended.

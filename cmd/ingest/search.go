@@ -1,11 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,9 +15,17 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
+// searchFlags are the flags of search, as they were given.
+type searchFlags struct {
+	region, category, order, after            string
+	publishedSince, publishedUntil, seenSince string
+	minViews                                  int64
+	limit                                     int
+	mark                                      bool
+}
+
 func (a *app) searchCommand() *cobra.Command {
-	var region string
-	var limit int
+	var f searchFlags
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
 		Short: "Search what was fetched; free",
@@ -24,40 +33,117 @@ func (a *app) searchCommand() *cobra.Command {
 nobody.
 
 Words must all be there; "several words" in that order; word* begins so; -word
-is absent; channel:word and tag:word look there only. Put -- before a query
-that begins with a dash.`,
-		Example: "  ingest search world cup\n  ingest search '\"official video\" -live tag:music' --region BR",
-		Args:    cobra.MinimumNArgs(1),
+is absent; channel:word and tag:word look there only. Case, accents and width
+do not count. Put -- before a query that begins with a dash.
+
+T is a time: 24h or 7d ago, a day such as 2026-02-14, or RFC 3339. Orders are
+relevance, views, freshness (the last found in a chart) and rise (views gained
+between the last two sightings in one chart). --after takes the cursor that the
+page before ended with. What was asked for is bold in titles on a terminal, and
+in [brackets] with --mark; in JSON, highlight has its [start, end) in characters
+of the title.`,
+		Example: `  ingest search world cup
+  ingest search '"official video" -live tag:music' --region BR
+  ingest search trailer --order rise --seen-since 6h`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.checkClock(cmd.Context()); err != nil {
 				return err
 			}
-			if limit < 1 || limit > 1000 {
-				return usageError{fmt.Errorf("--limit %d is outside 1..1000", limit)}
-			}
-			q := store.Query{Text: strings.Join(args, " "), Limit: limit}
-			if region != "" {
-				r, err := regions.Parse(region)
-				if err != nil {
-					return usageError{fmt.Errorf("--region: %w", err)}
-				}
-				q.Region = r
+			q, err := a.query(strings.Join(args, " "), f)
+			if err != nil {
+				return err
 			}
 			s, err := a.store(cmd.Context(), "")
 			if err != nil {
 				return noStore(a.cfg.data, err)
 			}
 			defer func() { _ = s.Close() }()
-			result, err := s.Search(cmd.Context(), q)
-			if err != nil {
-				return err
-			}
-			return a.printSearch(q, result)
+			return a.search(cmd.Context(), s, q, f)
 		},
 	}
-	cmd.Flags().StringVar(&region, "region", "", "only videos charted in this `region`")
-	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N` videos")
+	flags := cmd.Flags()
+	flags.StringVar(&f.region, "region", "", "only videos charted in this `region`")
+	flags.StringVar(&f.category, "category", "", "only this category `id`, such as 10 for music")
+	flags.Int64Var(&f.minViews, "min-views", 0, "only videos with at least `N` views")
+	flags.StringVar(&f.publishedSince, "published-since", "", "only videos published since `T`")
+	flags.StringVar(&f.publishedUntil, "published-until", "", "only videos published before `T`")
+	flags.StringVar(&f.seenSince, "seen-since", "", "only videos found in a chart since `T`")
+	flags.StringVar(&f.order, "order", "relevance", "`order`: relevance, views, freshness or rise")
+	flags.IntVar(&f.limit, "limit", 20, "at most `N` videos")
+	flags.StringVar(&f.after, "after", "", "the page behind this `cursor`")
+	flags.BoolVar(&f.mark, "mark", false, "put what was asked for in [brackets]")
 	return cmd
+}
+
+// orders are what --order takes.
+var orders = map[string]store.Order{
+	"relevance": store.ByRelevance, "views": store.ByViews, "freshness": store.ByFreshness, "rise": store.ByRise,
+}
+
+// query checks the flags. Times are counted back from now, or from the now of the first page.
+func (a *app) query(text string, f searchFlags) (store.Query, error) {
+	q := store.Query{Text: text, Category: f.category, MinViews: f.minViews, Limit: f.limit, After: f.after}
+	if f.limit < 1 || f.limit > 1000 {
+		return q, usageError{fmt.Errorf("--limit %d is outside 1..1000", f.limit)}
+	}
+	if f.minViews < 0 {
+		return q, usageError{fmt.Errorf("--min-views %d is below 0", f.minViews)}
+	}
+	order, ok := orders[f.order]
+	if q.Order = order; !ok {
+		return q, usageError{fmt.Errorf("--order %q: use relevance, views, freshness or rise", f.order)}
+	}
+	if f.region != "" {
+		r, err := regions.Parse(f.region)
+		if err != nil {
+			return q, usageError{fmt.Errorf("--region: %w", err)}
+		}
+		q.Region = r
+	}
+	q.At = a.clock.now().Truncate(time.Second)
+	if f.after != "" {
+		at, err := store.CursorAt(f.after)
+		if err != nil {
+			return q, usageError{fmt.Errorf("--after: %w", err)}
+		}
+		q.At = at
+	}
+	for _, t := range []struct {
+		flag, given string
+		into        *time.Time
+	}{
+		{"published-since", f.publishedSince, &q.PublishedSince},
+		{"published-until", f.publishedUntil, &q.PublishedUntil},
+		{"seen-since", f.seenSince, &q.SeenSince},
+	} {
+		var err error
+		if *t.into, err = timeFlag(t.flag, t.given, q.At); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+func (a *app) search(ctx context.Context, s *store.Store, q store.Query, f searchFlags) error {
+	result, err := s.Search(ctx, q)
+	if errors.Is(err, store.ErrCursor) {
+		return usageError{fmt.Errorf("--after: %w", store.ErrCursor)}
+	}
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(newSearchDocument(q, result))
+	}
+	if len(result.Items) > 0 {
+		return a.printSearch(q, result, f.mark)
+	}
+	if q.After != "" {
+		a.say("nothing behind this cursor any more")
+		return nil
+	}
+	return a.nothingFound(ctx, s, q, result)
 }
 
 // noStore explains a store that is not there yet.
@@ -68,78 +154,105 @@ func noStore(dir string, err error) error {
 	return err
 }
 
+// nothingFound says what was looked for, and which filter to drop.
+func (a *app) nothingFound(ctx context.Context, s *store.Store, q store.Query, r store.Result) error {
+	a.say("nothing found for %s", fit(q.Text, 60))
+	if r.Hint != "" {
+		a.say("%s", r.Hint)
+		return nil
+	}
+	a.say("%s", wrap("looked for "+r.Looked+" in titles, channels and tags", 80, "  "))
+	without, set := withoutFilter(q)
+	for _, w := range without {
+		if found, err := s.Search(ctx, w.query); err != nil {
+			return err
+		} else if len(found.Items) > 0 {
+			a.say("without %s there is something: drop it", w.flags)
+			return nil
+		}
+	}
+	switch {
+	case set:
+		a.say("nor is there anything without the filters")
+	default:
+		a.say("try fewer words, or the beginning of one: begin*")
+	}
+	return nil
+}
+
+// lighter is a query without some of its filters.
+type lighter struct {
+	flags string
+	query store.Query
+}
+
+// withoutFilter are the queries that lack one filter each, and then all of them; set is whether there is
+// a filter at all.
+func withoutFilter(q store.Query) (out []lighter, set bool) {
+	q.Limit = 1
+	bare := store.Query{Text: q.Text, Limit: 1}
+	drop := func(set bool, flag string, with func(*store.Query)) {
+		if set {
+			less := q
+			with(&less)
+			out = append(out, lighter{flag, less})
+		}
+	}
+	drop(q.Region != "", "--region", func(q *store.Query) { q.Region = "" })
+	drop(q.Category != "", "--category", func(q *store.Query) { q.Category = "" })
+	drop(q.MinViews > 0, "--min-views", func(q *store.Query) { q.MinViews = 0 })
+	drop(!q.PublishedSince.IsZero(), "--published-since", func(q *store.Query) { q.PublishedSince = time.Time{} })
+	drop(!q.PublishedUntil.IsZero(), "--published-until", func(q *store.Query) { q.PublishedUntil = time.Time{} })
+	drop(!q.SeenSince.IsZero(), "--seen-since", func(q *store.Query) { q.SeenSince = time.Time{} })
+	if len(out) > 1 {
+		out = append(out, lighter{"the filters", bare})
+	}
+	return out, len(out) > 0
+}
+
+// searchDocument is a page of a search in JSON.
 type searchDocument struct {
 	Query  string       `json:"query"`
+	Looked string       `json:"looked_for"` // the query as it was understood
 	Capped bool         `json:"capped"`
+	Next   *string      `json:"next"` // --after of the next page
 	Items  []searchItem `json:"items"`
 }
 
 type searchItem struct {
 	VideoID     string          `json:"video_id"`
 	Title       string          `json:"title"`
+	Highlight   []store.Span    `json:"highlight"` // [start, end) in characters of title
 	Channel     string          `json:"channel"`
 	ChannelID   string          `json:"channel_id"`
+	Category    string          `json:"category"`
 	PublishedAt string          `json:"published_at"`
+	SeenAt      string          `json:"seen_at"`
 	Views       *int64          `json:"views"`
+	ViewsGained *int64          `json:"views_gained,omitempty"` // with --order rise
 	Regions     []ingest.Region `json:"regions"`
 	Score       float64         `json:"score"`
 }
 
-func (a *app) printSearch(q store.Query, r store.Result) error {
-	if a.flags.json {
-		doc := searchDocument{Query: q.Text, Capped: r.Capped, Items: []searchItem{}}
-		for _, i := range r.Items {
-			item := searchItem{VideoID: i.Video.ID, Title: i.Video.Title, Channel: i.Video.Channel, ChannelID: i.Video.ChannelID,
-				PublishedAt: rfc3339(i.Video.PublishedAt), Views: i.Video.Views, Regions: i.Regions, Score: i.Score}
-			if item.Regions == nil {
-				item.Regions = []ingest.Region{}
-			}
-			doc.Items = append(doc.Items, item)
+func newSearchDocument(q store.Query, r store.Result) searchDocument {
+	doc := searchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []searchItem{}}
+	if r.Next != "" {
+		doc.Next = &r.Next
+	}
+	for _, h := range r.Items {
+		v := h.Video
+		item := searchItem{
+			VideoID: v.ID, Title: v.Title, Highlight: h.Highlight, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
+			PublishedAt: rfc3339(v.PublishedAt), SeenAt: rfc3339(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
+			Regions: h.Regions, Score: h.Score,
 		}
-		return a.printJSON(doc)
-	}
-	if len(r.Items) == 0 {
-		a.say("nothing found for %s", clean(q.Text))
-		if r.Hint != "" {
-			a.say("%s", clean(r.Hint))
+		if item.Regions == nil {
+			item.Regions = []ingest.Region{}
 		}
-		return nil
-	}
-	for _, i := range r.Items {
-		if err := printVideo(a.stdout, "", i.Video, i.Regions); err != nil {
-			return err
+		if item.Highlight == nil {
+			item.Highlight = []store.Span{}
 		}
+		doc.Items = append(doc.Items, item)
 	}
-	if r.Capped {
-		a.say("many videos match: these are the best of the newest ones; add a word to narrow it down")
-	}
-	return nil
-}
-
-// printVideo is one video in 80 columns: id, title, channel, regions.
-func printVideo(w io.Writer, rank string, v ingest.Video, in []ingest.Region) error {
-	const most = 3 // regions that are named; the others are counted
-	var codes []string
-	for i, r := range in {
-		if i == most {
-			codes = append(codes, fmt.Sprintf("+%d", len(in)-most))
-			break
-		}
-		codes = append(codes, string(r))
-	}
-	tail := strings.Join(codes, " ")
-	if rank != "" {
-		rank = fmt.Sprintf("%3s ", rank)
-		tail = fmt.Sprintf("%13s", viewsText(v.Views))
-	}
-	line := rank + pad(v.ID, 12) + pad(v.Title, 34) + " " + pad(v.Channel, 14) + " " + tail
-	_, err := fmt.Fprintln(w, strings.TrimRight(line, " "))
-	return err
-}
-
-func viewsText(n *int64) string {
-	if n == nil {
-		return "-"
-	}
-	return thousands(*n)
+	return doc
 }

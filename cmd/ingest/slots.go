@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,7 +81,11 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printSlots(slots)
+			fresh, err := a.freshness(cmd.Context(), s, f.Key)
+			if err != nil {
+				return err
+			}
+			return a.printSlots(slots, fresh)
 		},
 	}
 	cmd.Flags().IntVar(&next, "next", 0, "show the next `N` slots instead")
@@ -125,14 +130,72 @@ func (a *app) printNext(n int, region string) error {
 		}
 	}
 	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
-	return a.printSlots(slots[:min(n, len(slots))])
+	return a.printSlots(slots[:min(n, len(slots))], nil)
 }
 
-func (a *app) printSlots(slots []ingest.Slot) error {
+// seriesDocument is how fresh one series is, and when it is next due.
+type seriesDocument struct {
+	Job    string     `json:"job"`
+	Region string     `json:"region,omitempty"`
+	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot
+	NextAt *time.Time `json:"next_at"`
+}
+
+// freshness is what is known of every series of the schedule, or of those of one key.
+func (a *app) freshness(ctx context.Context, s *store.Store, key string) ([]seriesDocument, error) {
+	plan, err := a.plan()
+	if err != nil {
+		return nil, err
+	}
+	now := a.clock.now()
+	var out []seriesDocument
+	for _, schedule := range plan {
+		next := map[string]time.Time{}
+		for _, k := range schedule.Between(now, schedule.Next(now).Add(schedule.Job.Every)) {
+			if next[k.Key].IsZero() {
+				next[k.Key] = k.DueAt
+			}
+		}
+		for _, k := range schedule.Keys() {
+			if key != "" && k != key {
+				continue
+			}
+			done, err := s.ListSlots(ctx, store.SlotFilter{Job: schedule.Job.Name, Key: k, State: ingest.Done, Limit: 1})
+			if err != nil {
+				return nil, err
+			}
+			d := seriesDocument{Job: schedule.Job.Name, Region: k, NextAt: timeOrNull(next[k])}
+			if len(done) > 0 {
+				d.DoneAt = timeOrNull(done[0].DueAt)
+			}
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+func (d seriesDocument) line(now time.Time) string {
+	name := d.Job
+	if d.Region != "" {
+		name = d.Region + " " + name
+	}
+	done, next := "never done", ""
+	if d.DoneAt != nil {
+		done = fmt.Sprintf("last done %s, %s ago", stamp(*d.DoneAt), now.Sub(*d.DoneAt).Round(time.Minute))
+	}
+	if d.NextAt != nil {
+		next = "; next due " + stamp(*d.NextAt)
+	}
+	return fmt.Sprintf("%s: %s%s", fit(name, 20), done, next)
+}
+
+// printSlots prints slots and, where one key was asked for, how fresh it is.
+func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument) error {
 	if a.flags.json {
 		doc := struct {
-			Slots []slotDocument `json:"slots"`
-		}{Slots: []slotDocument{}}
+			Slots  []slotDocument   `json:"slots"`
+			Series []seriesDocument `json:"series,omitempty"`
+		}{Slots: []slotDocument{}, Series: fresh}
 		for _, s := range slots {
 			doc.Slots = append(doc.Slots, newSlotDocument(s))
 		}
@@ -142,6 +205,9 @@ func (a *app) printSlots(slots []ingest.Slot) error {
 		a.say("no slots: has ingest run been here yet?")
 		return nil
 	}
+	if len(fresh) == 1 {
+		fmt.Fprintf(a.stdout, "%s\n\n", fresh[0].line(a.clock.now()))
+	}
 	fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {
 		fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5d %6d\n", stamp(s.DueAt), fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
@@ -150,7 +216,7 @@ func (a *app) printSlots(slots []ingest.Slot) error {
 		}
 		for _, part := range strings.Split(clean(s.Reason), "; ") {
 			if part != "" {
-				fmt.Fprintf(a.stdout, "    %s\n", part)
+				fmt.Fprintf(a.stdout, "    %s\n", wrap(part, 76, "      "))
 			}
 		}
 	}

@@ -70,6 +70,25 @@ func pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-textWidth(s), 0))
 }
 
+// wrap breaks s at spaces into lines of at most so many columns, where its words allow it; all but the
+// first begin with indent.
+func wrap(s string, columns int, indent string) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(clean(s)) {
+		switch {
+		case line == "":
+			line = word
+		case textWidth(line)+1+textWidth(word) > columns:
+			lines = append(lines, line)
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
 // table aligns tab-separated lines.
 func table(w io.Writer, write func(io.Writer)) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

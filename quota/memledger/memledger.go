@@ -1,5 +1,8 @@
 // Package memledger keeps quota in memory: for one process, and for limits per client that need not
 // outlive it. An account that was not used for its horizon is forgotten.
+//
+// It is the whole protocol of a quota.Remote, too, with the Journal that belongs to it, so that what
+// several hosts do to one ledger can be tried without a server: an Image is what a server would keep on disk.
 package memledger
 
 import (
@@ -25,10 +28,17 @@ type account struct {
 	horizon time.Duration
 	used    time.Time // of the last charge or peek
 	pools   map[string]*pool
+
+	generation quota.Generation // 0: of a ledger that is not shared, which has neither writers nor hosts
+	born       time.Time
+	writers    map[string]writer
+	hosts      []quota.Host // by id
 }
 
 type pool struct {
 	log          log
+	length       int // of the log, as the state says
+	raised       raised
 	drainedUntil time.Time
 	drainedUsed  int64
 }
@@ -41,21 +51,29 @@ func (l *Ledger) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	acc := l.account(a.Account, a.Horizon, now)
-	logs := make([]quota.PoolLog, len(a.Charges))
-	for i, c := range a.Charges {
-		p := acc.pool(c.Pool)
+	return l.account(a.Account, a.Horizon, now).take(a, now)
+}
+
+// take decides, and charges what is allowed.
+func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
+	logs := make([]quota.PoolLog, len(ask.Charges))
+	for i, c := range ask.Charges {
+		p := a.pool(c.Pool)
+		if err := p.whole(c.Pool); err != nil {
+			return quota.Decision{}, err
+		}
 		logs[i] = quota.PoolLog{Log: &p.log, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
 	}
-	d, err := quota.Decide(a, now, logs)
+	d, err := quota.Decide(ask, now, logs)
 	if err != nil || !d.Allowed {
 		return d, err
 	}
-	for i, c := range a.Charges {
+	for i, c := range ask.Charges {
 		if c.Amount > 0 {
-			log := &acc.pool(c.Pool).log
-			log.forget(quota.Micros(now.Add(-acc.horizon)))
-			d.Pools[i].Entry = log.insert(now, c.Amount, a.Who, a.Precision)
+			p := a.pool(c.Pool)
+			p.log.forget(quota.Micros(now.Add(-a.horizon)))
+			d.Pools[i].Entry = p.log.insert(now, c.Amount, ask.Who, ask.Precision)
+			p.length = len(p.log.entries)
 		}
 	}
 	return d, nil
@@ -126,7 +144,9 @@ func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
 		return nil
 	}
 	for _, c := range a.Charges {
-		acc.pool(c.Pool).log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
+		p := acc.pool(c.Pool)
+		p.log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
+		p.length++
 	}
 	return nil
 }

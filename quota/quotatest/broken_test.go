@@ -110,6 +110,12 @@ func able(c quotatest.Capability, s quotatest.Store) bool {
 // failure is what a case says against a backend, "" when nothing.
 func failure(t *testing.T, c quotatest.Case, b quotatest.Backend) string {
 	t.Helper()
+	return said(t, func(t testing.TB) { c.Check(t, b) })
+}
+
+// said is what a test says of what it checks, "" when nothing.
+func said(t *testing.T, check func(testing.TB)) string {
+	t.Helper()
 	r := &recorder{TB: t}
 	var wg sync.WaitGroup
 	wg.Go(func() { // FailNow ends the goroutine it is called in
@@ -118,7 +124,7 @@ func failure(t *testing.T, c quotatest.Case, b quotatest.Backend) string {
 				r.Errorf("panic: %v", p)
 			}
 		}()
-		c.Check(r, b)
+		check(r)
 	})
 	wg.Wait()
 	r.mu.Lock()

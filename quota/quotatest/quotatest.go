@@ -66,6 +66,8 @@ type Store struct {
 	LoseReply func(t testing.TB)
 	// Evict throws the stored state away behind the ledger's back.
 	Evict func(t testing.TB)
+	// EvictLog throws the log of one pool of an account away, and leaves the rest.
+	EvictLog func(t testing.TB, account, pool string)
 	// OwnClock says that the ledger's clock is not its caller's, so that the two can differ: it has
 	// to compare itself with Ask.Now.
 	OwnClock bool
@@ -87,6 +89,7 @@ const (
 	Counts    Capability = "Held"
 	LoseReply Capability = "LoseReply"
 	Evict     Capability = "Evict"
+	EvictLog  Capability = "EvictLog"
 	OwnClock  Capability = "OwnClock"
 )
 
@@ -102,6 +105,8 @@ func (s Store) can(c Capability) bool {
 		return s.LoseReply != nil
 	case Evict:
 		return s.Evict != nil
+	case EvictLog:
+		return s.EvictLog != nil
 	case OwnClock:
 		return s.OwnClock
 	default:
@@ -140,8 +145,23 @@ func Cases() []Case {
 // Run holds the backend to every case, each a subtest.
 func Run(t *testing.T, b Backend) {
 	t.Helper()
+	run(t, b, Cases())
+}
+
+// RemoteCases are those of a quota.Remote, in order.
+func RemoteCases() []Case { return slices.Concat(numbered, generations, deliveries, lumps) }
+
+// RunRemote holds the backend to every case of a quota.Remote, which its Store.Ledger is, each a
+// subtest. It is run beside Run.
+func RunRemote(t *testing.T, b Backend) {
+	t.Helper()
+	run(t, b, RemoteCases())
+}
+
+func run(t *testing.T, b Backend, cases []Case) {
+	t.Helper()
 	store := b.Open(t, NewClock(noon))
-	for _, c := range Cases() {
+	for _, c := range cases {
 		if c.Needs != "" && !store.can(c.Needs) {
 			if why := b.Without[c.Needs]; why != "" {
 				t.Logf("%s: %s is not run without %s: %s", b.Name, c, c.Needs, why)

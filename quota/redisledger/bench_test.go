@@ -103,53 +103,80 @@ func benchAsk(account string, amount, limit int64, pools ...string) quota.Ask {
 // Takes are measured by the server's own clock and shown as multiples of the emptiest script.
 func BenchmarkTake(b *testing.B) {
 	s := redisServer(b)
-	l, err := redisledger.Open(b.Context(), s.url(), redisledger.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	fill := func(account string, n int, amount, limit int64, pools ...string) {
-		for range n {
-			if _, err := l.Take(b.Context(), benchAsk(account, amount, limit, pools...)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	fill("full", 10_000, 1, 10_000, "units")
-	fill("hundreds", 100, 100, 10_000, "units")
-	fill("used", 10_000, 1, quota.MaxLimit, "units")
-	cases := []struct {
-		name    string
-		account string
-		amount  int64
-		limit   int64
-		pools   []string
-		allowed bool
-	}{
-		{"cost=1", "one", 1, quota.MaxLimit, []string{"units"}, true},
-		{"cost=100", "hundred", 100, quota.MaxLimit, []string{"units"}, true},
-		{"used=10000", "used", 1, quota.MaxLimit, []string{"units"}, true},
-		{"pools=3", "three", 1, quota.MaxLimit, []string{"units", "search", "other"}, true},
-		{"refused", "full", 1, 10_000, []string{"units"}, false},
-		{"refused,cost=100", "full", 100, 10_000, []string{"units"}, false},
-		{"refused,of=hundreds", "hundreds", 100, 10_000, []string{"units"}, false},
-		{"peek", "used", 0, quota.MaxLimit, []string{"units"}, true},
-	}
-	contenders := yardsticks(b, s)
-	for _, c := range cases {
-		a := benchAsk(c.account, c.amount, c.limit, c.pools...)
-		contenders = append(contenders, contender{c.name, func() error {
-			d, err := l.Take(b.Context(), a)
-			if err == nil && d.Allowed != c.allowed {
-				return fmt.Errorf("allowed is %t: %v", d.Allowed, d)
-			}
-			return err
-		}})
-	}
+	l := openLedger(b, s.url(), redisledger.Options{Timeout: patient})
+	used(b, l, "used", 10_000, 1, quota.MaxLimit)
+	compare(b, s, append(yardsticks(b, s),
+		plain(b, l, "cost=1", benchAsk("one", 1, quota.MaxLimit, "units"), true),
+		plain(b, l, "cost=100", benchAsk("hundred", 100, quota.MaxLimit, "units"), true),
+		plain(b, l, "used=10000", benchAsk("used", 1, quota.MaxLimit, "units"), true),
+		plain(b, l, "pools=3", benchAsk("three", 1, quota.MaxLimit, "units", "search", "other"), true),
+		numbered(b, l, "numbered", "units"),
+		numbered(b, l, "numbered,pools=3", "units", "search", "other"),
+	))
+}
+
+// BenchmarkRefusal is of what writes nothing.
+func BenchmarkRefusal(b *testing.B) {
+	s := redisServer(b)
+	l := openLedger(b, s.url(), redisledger.Options{Timeout: patient})
+	used(b, l, "used", 10_000, 1, quota.MaxLimit)
+	used(b, l, "full", 10_000, 1, 10_000)
+	used(b, l, "hundreds", 100, 100, 10_000)
+	compare(b, s, append(yardsticks(b, s),
+		plain(b, l, "cost=1", benchAsk("one", 1, quota.MaxLimit, "units"), true),
+		plain(b, l, "refused", benchAsk("full", 1, 10_000, "units"), false),
+		plain(b, l, "refused,cost=100", benchAsk("full", 100, 10_000, "units"), false),
+		plain(b, l, "refused,of=hundreds", benchAsk("hundreds", 100, 10_000, "units"), false),
+		plain(b, l, "peek", benchAsk("used", 0, quota.MaxLimit, "units"), true),
+	))
+}
+
+func compare(b *testing.B, s *server, contenders []contender) {
+	b.Helper()
 	for b.Loop() {
 		times := serverTimes(b, s, contenders)
-		for _, c := range contenders {
+		for _, c := range contenders { // go test shows no more than ten lines
 			b.Logf("%-22s %6.2f us  %5.2f x gcra  %5.2f x a take", c.name, times[c.name], times[c.name]/times["gcra"], times[c.name]/times["cost=1"])
 		}
 	}
+}
+
+// used takes n times of one pool.
+func used(b *testing.B, l *redisledger.Ledger, account string, n int, amount, limit int64) {
+	b.Helper()
+	for range n {
+		if _, err := l.Take(b.Context(), benchAsk(account, amount, limit, "units")); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func plain(b *testing.B, l *redisledger.Ledger, name string, a quota.Ask, allowed bool) contender {
+	b.Helper()
+	return contender{name, func() error {
+		d, err := l.Take(b.Context(), a)
+		if err == nil && d.Allowed != allowed {
+			return fmt.Errorf("allowed is %t: %v", d.Allowed, d)
+		}
+		return err
+	}}
+}
+
+// numbered is a take of one unit of each pool under the next number.
+func numbered(b *testing.B, l *redisledger.Ledger, name string, pools ...string) contender {
+	b.Helper()
+	a := benchAsk(fmt.Sprint("numbered-", len(pools)), 1, quota.MaxLimit, pools...)
+	op := quota.Operation{Generation: 1, Writer: "1234567890abcdefghijklmnop", Nonce: 1 << 50}
+	if g, err := l.Renew(b.Context(), quota.Renewal{Account: a.Account, Next: op.Generation, First: true, Horizon: a.Horizon}); err != nil || g != op.Generation {
+		b.Fatal(g, err)
+	}
+	return contender{name, func() error {
+		op.Written = op.Number
+		op.Number++
+		d, err := l.TakeOnce(b.Context(), a, op)
+		if err == nil && !d.Allowed {
+			return fmt.Errorf("refused: %v", d)
+		}
+		return err
+	}}
 }

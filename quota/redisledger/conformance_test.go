@@ -20,9 +20,13 @@ func TestConformance(t *testing.T) {
 	s := redisServer(t)
 	b := quotatest.Backend{
 		Name: "redisledger",
-		Open: s.store,
+		Open: func(t testing.TB, clock *quotatest.Clock) quotatest.Store {
+			store := s.store(t, clock)
+			store.Evict = nil
+			return store
+		},
 		Without: map[quotatest.Capability]string{
-			quotatest.Evict: "no journal stands beside it yet",
+			quotatest.Evict: "alone it cannot notice: see TestRemoteConforms",
 		},
 		Keys: 2000, // TestOneOffAccountsAllExpire has the rest
 	}
@@ -30,6 +34,11 @@ func TestConformance(t *testing.T) {
 		b.Steps, b.Keys, b.Entries = 2000, 500, 2000
 	}
 	quotatest.Run(t, b)
+}
+
+func TestRemoteConforms(t *testing.T) {
+	s := redisServer(t)
+	quotatest.RunRemote(t, quotatest.Backend{Name: "redisledger", Open: s.store})
 }
 
 // TestBoundary prints its part of make boundary.
@@ -67,6 +76,16 @@ func (s *server) store(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 		Ledger: another(t), Another: another, Address: s.url() + " " + prefix, OwnClock: true,
 		LoseReply: func(testing.TB) { proxy.lose.Store(true) },
 		Held:      func(t testing.TB) quotatest.Held { return held(t, s.client, prefix, clock.Now()) },
+		Evict: func(t testing.TB) {
+			for _, k := range s.client.Keys(t.Context(), prefix+":*").Val() {
+				s.client.Del(t.Context(), k)
+			}
+		},
+		EvictLog: func(t testing.TB, account, pool string) {
+			if n := s.client.Del(t.Context(), prefix+":{"+account+"}:"+pool).Val(); n != 1 {
+				t.Errorf("%d logs of %s of %s", n, pool, account)
+			}
+		},
 	}
 }
 

@@ -2,8 +2,11 @@ package redisledger
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,17 +15,12 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// explain wraps what the client or a script answered in one of quota's errors.
+// explain wraps what the client or a script answered in one of quota's errors. What may have been
+// carried out all the same is quota.ErrInDoubt too.
 func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, cause)
-	}
 	var answer redis.Error
 	if !errors.As(err, &answer) {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("%w: redis: no answer within %v: %w", quota.ErrUnavailable, l.timeout, err)
-		}
-		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
+		return l.noAnswer(ctx, err)
 	}
 	text := answer.Error()
 	word, rest, _ := strings.Cut(text, " ")
@@ -36,6 +34,18 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 		return fmt.Errorf("%w: redis: %s", quota.ErrNotRefundable, rest)
 	case "CLOCK":
 		return clockError(rest)
+	case "LOST":
+		return fmt.Errorf("%w: redis: %s", quota.ErrLost, rest)
+	case "GENERATION":
+		now, err := strconv.ParseInt(rest, 10, 64)
+		if err != nil {
+			return corrupt(keys, "a generation that is no number")
+		}
+		return fmt.Errorf("redis: %w", &quota.GenerationError{Now: quota.Generation(now)})
+	case "CLONE":
+		return fmt.Errorf("%w: redis: it has written number %s", quota.ErrClone, rest)
+	case "DELIVERED":
+		return fmt.Errorf("%w: redis: number %s", quota.ErrDelivered, rest)
 	}
 	switch { // these have no word of their own, or not always
 	case word == "NOAUTH", word == "WRONGPASS", strings.Contains(text, "unauthenticated"):
@@ -44,9 +54,43 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 		return fmt.Errorf("%w: redis: %w: its user has not all rights: see ACL SETUSER in the documentation", quota.ErrUnavailable, err)
 	case strings.Contains(text, "ompiling script"):
 		return fmt.Errorf("%w: redis: %w: version 7 or newer is needed", quota.ErrUnavailable, err)
+	case untouched[word]:
+		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
 	}
-	return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
+	return fmt.Errorf("%w: redis: %w: %w", quota.ErrUnavailable, err, quota.ErrInDoubt)
 }
+
+// untouched are the words of a server that has refused to begin.
+var untouched = map[string]bool{
+	"READONLY": true, "LOADING": true, "MASTERDOWN": true, "CLUSTERDOWN": true, "TRYAGAIN": true, "CROSSSLOT": true, "MOVED": true, "ASK": true,
+	"MISCONF": true, "OOM": true, "NOREPLICAS": true, "BUSY": true, "NOSCRIPT": true, "DENIED": true,
+	"DAYS": true, // a script's own
+}
+
+// noAnswer is the error where the server did not say anything.
+func (l *Ledger) noAnswer(ctx context.Context, err error) error {
+	what := fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
+	if cause := context.Cause(ctx); cause != nil {
+		what = fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, cause)
+	} else if timeout := net.Error(nil); errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+		what = fmt.Errorf("%w: redis: no answer within %v: %w", quota.ErrUnavailable, l.timeout, err)
+	}
+	if unsent(err) {
+		return what
+	}
+	return fmt.Errorf("%w: %w", what, quota.ErrInDoubt)
+}
+
+// unsent says whether an error means that there was no connection to send anything over.
+func unsent(err error) bool {
+	var dial *net.OpError
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &certificate) ||
+		errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, errEarly)
+}
+
+// errEarly is a caller who had given up before.
+var errEarly = errors.New("not asked")
 
 // corrupt is what a key that no ledger wrote is answered with.
 func corrupt(keys []string, what string) error {

@@ -13,6 +13,9 @@ const clockLine = "local time = redis.call('TIME') local now = time[1] * 1000000
 // OpenWithClock opens a ledger whose clock is what a key of the server says, in microseconds.
 func OpenWithClock(url string, o Options, key string) (*Ledger, error) {
 	return open(url, o, func(source string) string {
+		if !strings.Contains(source, "'TIME'") {
+			return source // it does not read it
+		}
 		if strings.Count(source, "'TIME'") != 1 || strings.Count(source, clockLine) != 1 {
 			panic("a script reads the clock in other than its one line")
 		}
@@ -23,7 +26,11 @@ func OpenWithClock(url string, o Options, key string) (*Ledger, error) {
 // Sources are the production scripts by name.
 func Sources() map[string]string {
 	s := newScripts(func(source string) string { return source })
-	return map[string]string{"take": s.take.source, "refund": s.refund.source, "post": s.post.source, "drain": s.drain.source, "spent": s.spent.source}
+	own := s.of("an account")
+	return map[string]string{
+		"take": s.take.source, "refund": s.refund.source, "post": s.post.source, "drain": s.drain.source, "spent": s.spent.source,
+		"standing": s.standing.source, "renew": s.renew.source, "once": own.once.source, "deliver": own.deliver.source,
+	}
 }
 
 // DecodeTake and DecodeSpent read answers of the server.
@@ -33,3 +40,6 @@ func DecodeSpent(reply any, pools []string) ([]quota.Spent, error) {
 	s, err := readSpent(reply, pools)
 	return s.sums, err
 }
+
+// Needed are the commands that Inspect looks for.
+func Needed() []string { return needed }

@@ -231,7 +231,11 @@ func dump(t testing.TB, s *server) string {
 	keys := s.client.Keys(ctx, "*").Val()
 	slices.Sort(keys)
 	for _, k := range keys {
-		fmt.Fprintf(&all, "%s=%s expires %v\n", k, s.client.Dump(ctx, k).Val(), s.client.PExpireTime(ctx, k).Val())
+		value := s.client.Dump(ctx, k).Val()
+		if fields, err := s.client.HGetAll(ctx, k).Result(); err == nil { // a dump has them in any order
+			value = fmt.Sprintf("%q", fields)
+		}
+		fmt.Fprintf(&all, "%s=%s expires %v\n", k, value, s.client.PExpireTime(ctx, k).Val())
 	}
 	return all.String()
 }
@@ -250,7 +254,7 @@ func TestWhatNoLedgerWroteIsCorruptAndStays(t *testing.T) {
 		"meta is a word":                               func() { s.client.HSet(ctx, state, "m", "hello") },
 		"meta is empty":                                func() { s.client.HSet(ctx, state, "m", "") },
 		"meta of a newer version's kind, but not ours": func() { s.client.HSet(ctx, state, "m", "x\x02something else") },
-		"meta of version 0":                            func() { s.client.HSet(ctx, state, "m", "q"+string(make([]byte, 17))) },
+		"meta of version 0":                            func() { s.client.HSet(ctx, state, "m", "q"+string(make([]byte, 35))) },
 		"meta is gone":                                 func() { s.client.HDel(ctx, state, "m") },
 		"pool is a word":                               func() { s.client.HSet(ctx, state, "punits", "hello") },
 		"pool is all ones":                             func() { s.client.HSet(ctx, state, "punits", strings.Repeat("\xff", 101)) },

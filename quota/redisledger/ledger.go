@@ -6,14 +6,19 @@
 // the decision, the same as for the other ledgers. The clock is Redis' own. All keys expire about
 // two hours after the longest horizon that the account has seen.
 //
-// Nothing is ever sent twice: whether a call that ran into a time-out was carried out is not known,
-// and what is known is better than what is repeated.
+// Nothing is ever sent twice by itself: whether a call that ran into a time-out was carried out is not
+// known, which is then part of the error. A numbered take, of quota.Remote, can be asked again.
+//
+// A server that was started anew, or promoted, may have lost what came last without showing it. It is
+// known by what it does not have: the scripts of TakeOnce and Deliver bear the account's name and are
+// loaded by Renew only, after a generation has begun. Where they are missing, it is a loss.
 //
 // A user of its own needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has
-// users of its own):
+// users of its own; for Inspect +info, +config|get, +acl|whoami and +acl|dryrun are good to have):
 //
 //	ACL SETUSER ingest on >PASSWORD resetkeys ~ingest:* resetchannels -@all +evalsha +script|load
-//	    +time +hmget +hset +hgetall +llen +lindex +lrange +lset +ltrim +rpush +rpop +pexpire
+//	    +script|exists +time +hmget +hset +hdel +hgetall +hscan +del
+//	    +llen +lindex +lrange +lset +ltrim +rpush +rpop +pexpire
 package redisledger
 
 import (
@@ -35,15 +40,15 @@ type Options struct {
 	TLS     *tls.Config   // for rediss URLs; nil trusts what the system trusts
 }
 
-// Ledger implements quota.Ledger.
+// Ledger implements quota.Remote, and so quota.Ledger.
 type Ledger struct {
+	target  Target
+	options Options
 	client  redis.UniversalClient
 	prefix  string
 	timeout time.Duration
-	scripts scripts
+	scripts *scripts
 }
-
-var _ quota.Ledger = (*Ledger)(nil)
 
 // Open returns the ledger at a URL: redis://, redis+sentinel:// or redis+cluster://, and the same
 // with rediss for TLS; see Parse. It connects when it is first asked, so that an outage is one of
@@ -64,7 +69,7 @@ func open(url string, o Options, change func(string) string) (*Ledger, error) {
 	if o.Timeout == 0 {
 		o.Timeout = 500 * time.Millisecond
 	}
-	return &Ledger{client: t.client(o), prefix: o.Prefix, timeout: o.Timeout, scripts: newScripts(change)}, nil
+	return &Ledger{target: t, options: o, client: t.client(o), prefix: o.Prefix, timeout: o.Timeout, scripts: newScripts(change)}, nil
 }
 
 // Close implements quota.Ledger.

@@ -7,8 +7,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
 //go:embed lua/*.lua
@@ -17,30 +20,64 @@ var lua embed.FS
 // script is a Lua source and the name that Redis gives it.
 type script struct{ source, sha string }
 
-type scripts struct{ take, refund, post, drain, spent script }
+type scripts struct {
+	take, refund, post, drain, spent, standing, renew, probe script
 
-func newScripts(change func(string) string) scripts {
-	join := func(files ...string) script {
-		var source strings.Builder
-		source.WriteString("#!lua\n")
-		for _, f := range files {
-			text, err := lua.ReadFile("lua/" + f + ".lua")
-			if err != nil {
-				panic(err) // not embedded: a mistake in this file
-			}
-			source.Write(text)
+	// Those of an account say whose they are, so that each has names of its own: a server that knows
+	// them is the one on which the account's generation began, and was not started anew since.
+	change func(string) string
+	mu     sync.Mutex
+	own    map[string]witnesses
+}
+
+// witnesses are the scripts that only Renew gives to a server.
+type witnesses struct{ once, deliver script }
+
+func newScripts(change func(string) string) *scripts {
+	s := &scripts{change: change, own: map[string]witnesses{}}
+	s.take = s.join("", "common", "take")
+	s.refund = s.join("", "common", "tail", "refund")
+	s.post = s.join("", "common", "tail", "post")
+	s.drain = s.join("", "common", "tail", "drain")
+	s.spent = s.join("", "common", "tail", "spent")
+	s.standing = s.join("", "common", "tail", "account", "standing")
+	s.renew = s.join("", "common", "tail", "account", "renew")
+	s.probe = s.join("", "probe")
+	return s
+}
+
+// of are the witnesses of what a name stands for.
+func (s *scripts) of(name string) witnesses {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, ok := s.own[name]
+	if !ok {
+		if len(s.own) == 1000 {
+			clear(s.own)
 		}
-		s := change(source.String())
-		sum := sha1.Sum([]byte(s)) //nolint:gosec // how Redis names scripts
-		return script{s, hex.EncodeToString(sum[:])}
+		head := fmt.Sprintf("-- for %q\n", name)
+		w = witnesses{
+			once:    s.join(head, "common", "writers", "take"),
+			deliver: s.join(head, "common", "tail", "account", "writers", "merge", "deliver"),
+		}
+		s.own[name] = w
 	}
-	return scripts{
-		take:   join("common", "take"),
-		refund: join("common", "tail", "refund"),
-		post:   join("common", "tail", "post"),
-		drain:  join("common", "tail", "drain"),
-		spent:  join("common", "tail", "spent"),
+	return w
+}
+
+func (s *scripts) join(head string, files ...string) script {
+	var source strings.Builder
+	source.WriteString("#!lua\n" + head)
+	for _, f := range files {
+		text, err := lua.ReadFile("lua/" + f + ".lua")
+		if err != nil {
+			panic(err) // not embedded: a mistake in this file
+		}
+		source.Write(text)
 	}
+	text := s.change(source.String())
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // how Redis names scripts
+	return script{text, hex.EncodeToString(sum[:])}
 }
 
 // once is a command that the Cluster client may follow to another node, but never sends again after
@@ -67,7 +104,28 @@ func (l *Ledger) run(ctx context.Context, s script, keys []string, args []any) (
 	return reply, nil
 }
 
+var errAnew = fmt.Errorf("%w: redis: it was started anew, or another server was promoted", quota.ErrLost)
+
+// witness asks for a script of the account's own. A server that does not have it has lost, or may
+// have lost, what came last: it was started anew, or another was promoted.
+func (l *Ledger) witness(ctx context.Context, s script, keys []string, args []any) (any, error) {
+	outer := ctx
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	reply, err := l.evalsha(ctx, s, keys, args)
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		return nil, errAnew
+	}
+	if err != nil {
+		return nil, l.explain(outer, err, keys)
+	}
+	return reply, nil
+}
+
 func (l *Ledger) evalsha(ctx context.Context, s script, keys []string, args []any) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errEarly, err)
+	}
 	all := make([]any, 0, 3+len(keys)+len(args))
 	all = append(all, "evalsha", s.sha, len(keys))
 	for _, k := range keys {
@@ -82,17 +140,31 @@ func (l *Ledger) evalsha(ctx context.Context, s script, keys []string, args []an
 
 // load gives the script to the server that keeps the key.
 func (l *Ledger) load(ctx context.Context, s script, key string) error {
-	client := redis.Scripter(l.client)
-	if cluster, ok := l.client.(*redis.ClusterClient); ok {
-		master, err := cluster.MasterForKey(ctx, key)
-		if err != nil {
-			return err
-		}
-		client = master
+	client, err := l.master(ctx, key)
+	if err != nil {
+		return err
 	}
 	sha, err := client.ScriptLoad(ctx, s.source).Result()
 	if err == nil && sha != s.sha {
 		return fmt.Errorf("the server names a script %q that it ought to name %q", sha, s.sha)
 	}
 	return err
+}
+
+// known says whether the server that keeps the key has the script.
+func (l *Ledger) known(ctx context.Context, s script, key string) (bool, error) {
+	client, err := l.master(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	there, err := client.ScriptExists(ctx, s.sha).Result()
+	return err == nil && len(there) == 1 && there[0], err
+}
+
+// master is the server that keeps the key.
+func (l *Ledger) master(ctx context.Context, key string) (redis.Cmdable, error) {
+	if cluster, ok := l.client.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, key)
+	}
+	return l.client, nil
 }

@@ -25,7 +25,12 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.run(ctx, l.scripts.take, keys, takeArgs(a))
+	reply, err := l.run(ctx, l.scripts.take, keys, takeArgs(a, nil))
+	return decided(a, keys, reply, err)
+}
+
+// decided is the decision that a reply of take.lua, or its error, amounts to.
+func decided(a quota.Ask, keys []string, reply any, err error) (quota.Decision, error) {
 	if err != nil {
 		if us, ok := outsideDays(err); ok {
 			if err := a.Check(quota.FromMicros(us)); err != nil {
@@ -35,6 +40,9 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		return quota.Decision{}, err
 	}
 	d, err := decide(a, reply)
+	if errors.Is(err, quota.ErrUnavailable) { // an answer kept for longer than the caller's midnights reach back
+		return quota.Decision{}, fmt.Errorf("%w: %w", err, quota.ErrInDoubt)
+	}
 	if err != nil {
 		return quota.Decision{}, corrupt(keys, err.Error())
 	}
@@ -77,17 +85,25 @@ func pools(a quota.Ask) []string {
 	return names
 }
 
-// takeArgs are the ARGV of take.lua.
-func takeArgs(a quota.Ask) []any {
+// takeArgs are the ARGV of take.lua, for a numbered operation or none.
+func takeArgs(a quota.Ask, op *quota.Operation) []any {
 	head := make([]byte, 0, 128)
 	head = put7(head, asked(a), horizon(a), max(a.Precision.Microseconds(), 0), offset(a.Precision), micros(a.Grace))
+	if op == nil {
+		head = put7(head, 0)
+	} else {
+		head = put7(head, op.Number, op.Nonce, int64(op.Generation), op.Written)
+	}
 	for _, m := range a.Midnights {
 		head = put7(head, max(quota.Micros(m), 0))
 	}
-	args := make([]any, 0, 3+2*len(a.Charges))
+	args := make([]any, 0, 4+2*len(a.Charges))
 	args = append(args, head, metaField, whoField(a.Who))
 	for _, c := range a.Charges {
 		args = append(args, poolField+c.Pool)
+	}
+	if op != nil {
+		args = append(args, writerPrefix+op.Writer)
 	}
 	for _, c := range a.Charges {
 		b := append(put7(make([]byte, 0, 64), c.Amount), byte(len(c.Bounds)))

@@ -204,12 +204,7 @@ const poolSize = 8
 // the ledger's.
 func (t Target) client(o Options) redis.UniversalClient {
 	quiet()
-	config := o.TLS
-	if !t.TLS {
-		config = nil
-	} else if config == nil {
-		config = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
+	config := t.tls(o)
 	switch t.Kind {
 	case Sentinel:
 		return redis.NewFailoverClient(&redis.FailoverOptions{
@@ -238,6 +233,28 @@ func (t Target) client(o Options) redis.UniversalClient {
 			PoolSize: poolSize, PipelinePoolSize: -1, ConnMaxIdleTime: idle,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
+	}
+}
+
+func (t Target) tls(o Options) *tls.Config {
+	switch {
+	case !t.TLS:
+		return nil
+	case o.TLS != nil:
+		return o.TLS
+	default:
+		return &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+}
+
+// sentinel is how one of them is asked.
+func (t Target) sentinel(host string, o Options) *redis.Options {
+	return &redis.Options{
+		Addr: host, Username: t.SentinelUsername, Password: t.SentinelPassword, TLSConfig: t.tls(o),
+		Protocol: 2, DisableIdentity: true,
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 }
 

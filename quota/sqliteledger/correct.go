@@ -56,25 +56,31 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		if at.After(now) {
-			at = now
-		}
-		if err := t.keep(acc, a); err != nil {
-			return err
-		}
-		if quota.Micros(now)-quota.Micros(at) >= acc.horizon {
-			return nil
-		}
-		for _, c := range a.Charges {
-			if err := t.insert(acc.pool(c.Pool), at, c.Amount, a); err != nil {
-				return err
-			}
-		}
-		return nil
+		return t.post(acc, a, at, now)
 	})
 }
 
-// insert puts an entry in its place in time.
+// post enters charges at their own time, or at now where that is earlier.
+func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
+	if at.After(now) {
+		at = now
+	}
+	if err := t.keep(acc, a); err != nil {
+		return err
+	}
+	if quota.Micros(now)-quota.Micros(at) >= acc.horizon {
+		return nil
+	}
+	for _, c := range a.Charges {
+		if err := t.insert(acc.pool(c.Pool), at, c.Amount, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert puts an entry in its place in time, and the pool up to date. Where nothing stands after it,
+// which is how many are best posted, that is as fast as to append.
 func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) error {
 	spender, err := t.spender(a.Who)
 	if err != nil {
@@ -93,7 +99,14 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 	if err := t.exec(t.sql.shift, amount, p.id, us, number); err != nil {
 		return err
 	}
-	return t.exec(t.sql.insert, p.id, us, number, before, amount, spender)
+	if err := t.exec(t.sql.insert, p.id, us, number, before, amount, spender); err != nil {
+		return err
+	}
+	p.total += amount
+	if us >= p.newest.at {
+		p.newest = entry{us, number, amount, spender}
+	}
+	return nil
 }
 
 // Drain implements quota.Ledger.
@@ -117,16 +130,25 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Ti
 	})
 }
 
-// Spent implements quota.Ledger.
+// spent are the sums of an account since a time, what is owed to this ledger included.
+const spent = `
+	WITH charges (pool, spender, amount) AS (
+		SELECT p.name, e.spender, e.amount
+		FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id AND e.at >= ?2
+		WHERE a.name = ?1
+		UNION ALL
+		SELECT amount.key, o.spender, amount.value
+		FROM operations o, json_each(o.amounts) amount
+		WHERE o.account = ?1 AND o.writer = '' AND o.state = 2 AND o.at >= ?2
+	)
+	SELECT c.pool, s.purpose, s.region, s.method, sum(c.amount)
+	FROM charges c JOIN spenders s ON s.id = c.spender
+	GROUP BY c.pool, s.id HAVING sum(c.amount) > 0`
+
+// Spent implements quota.Ledger. What is owed to this ledger is spent as well.
 func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
 	err = l.read(ctx, func(t *transaction) error {
-		rows, err := t.conn.QueryContext(t.ctx, `
-			SELECT p.name, s.purpose, s.region, s.method, sum(e.amount)
-			FROM accounts a JOIN pools p ON p.account = a.id
-			JOIN entries e ON e.pool = p.id AND e.at >= ?2
-			JOIN spenders s ON s.id = e.spender
-			WHERE a.name = ?1
-			GROUP BY p.id, s.id HAVING sum(e.amount) > 0`, name, quota.Micros(since))
+		rows, err := t.conn.QueryContext(t.ctx, spent, name, quota.Micros(since))
 		if err != nil {
 			return l.broken("read", err)
 		}

@@ -9,6 +9,6 @@ func (l *Ledger) Fsync(ctx context.Context, on bool) error {
 	if on {
 		pragma = "PRAGMA synchronous = full"
 	}
-	_, err := l.writer.db.ExecContext(ctx, pragma)
+	_, err := l.writer.conn.ExecContext(ctx, pragma)
 	return err
 }

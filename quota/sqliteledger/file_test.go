@@ -205,22 +205,11 @@ func TestFileStaysBounded(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "quota.db")
 	l := open(t, path)
+	if err := l.Fsync(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	l.Now = func() time.Time { return now }
-	size := func() (bytes int64) {
-		files, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			info, err := f.Info()
-			if err != nil {
-				t.Fatal(err)
-			}
-			bytes += info.Size()
-		}
-		return bytes
-	}
 	settled := int64(0)
 	for day := range days {
 		for n := range perDay {
@@ -236,10 +225,10 @@ func TestFileStaysBounded(t *testing.T) {
 			}
 		}
 		if day == 9 {
-			settled = size()
+			settled = sizeOf(t, dir)
 		}
 	}
-	if grown := size(); grown > settled+settled/10 {
+	if grown := sizeOf(t, dir); grown > settled+settled/10 {
 		t.Errorf("%d bytes after 10 days, %d after %d", settled, grown, days)
 	}
 	var entries int
@@ -249,7 +238,7 @@ func TestFileStaysBounded(t *testing.T) {
 	if most := (perDay+perDay/20)*int(quota.MinHorizon/time.Hour)/24 + 64; entries > most {
 		t.Errorf("%d entries for %d charges a day, want at most %d", entries, perDay, most)
 	}
-	t.Logf("%d charges a day: %d bytes after 10 days and %d after %d, %d entries", perDay, settled, size(), days, entries)
+	t.Logf("%d charges a day: %d bytes after 10 days and %d after %d, %d entries", perDay, settled, sizeOf(t, dir), days, entries)
 }
 
 // Who no longer waits for the answer is charged nothing.

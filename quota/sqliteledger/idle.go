@@ -48,8 +48,8 @@ func (t *transaction) drop(id int64) error {
 		`DELETE FROM pools WHERE account = ?`,
 		`DELETE FROM accounts WHERE id = ?`,
 	} {
-		if _, err := t.conn.ExecContext(t.ctx, text, id); err != nil {
-			return t.ledger.broken("write", err)
+		if err := t.execText(text, id); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -2,86 +2,110 @@ package sqliteledger
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 )
 
 var _ quota.Journal = (*Ledger)(nil)
 
-// Allow implements quota.Journal. It counts what lies after the budget's start, the future included:
-// a clock that was set back must not open the budget again.
-func (l *Ledger) Allow(ctx context.Context, e quota.Emergency, budgets []quota.Budget) (ok bool, err error) {
-	amounts, err := json.Marshal(e.Amounts)
-	if err != nil {
-		return false, fmt.Errorf("encode the amounts: %w", err)
-	}
-	err = l.write(ctx, func(t *transaction) error {
-		for _, b := range budgets {
-			var used int64
-			err := t.conn.QueryRowContext(t.ctx, `
-				SELECT coalesce(sum(json_extract(amounts, '$."' || ?1 || '"')), 0) FROM emergencies
-				WHERE account = ?2 AND at > ?3`,
-				b.Pool, e.Account, quota.Micros(e.At.Add(-b.Within))).Scan(&used)
-			if err != nil {
-				return l.broken("read", err)
-			}
-			if used+e.Amounts[b.Pool] > b.Amount {
-				return nil
-			}
+// forgetNotesEvery is how many notes of this process pass between two rounds of deleting operations
+// that are older than they need be; the first is a round, for programs that note once and end.
+const forgetNotesEvery = 64
+
+// State implements quota.Journal. It waits for no writer.
+func (l *Ledger) State(ctx context.Context, account string) (s quota.JournalState, err error) {
+	err = l.read(ctx, func(t *transaction) error {
+		if s, err = t.journal(account); err != nil {
+			return err
 		}
-		ok = true
-		_, err := t.conn.ExecContext(t.ctx, `
-			INSERT INTO emergencies (account, at, purpose, region, method, amounts) VALUES (?, ?, ?, ?, ?, ?)`,
-			e.Account, quota.Micros(e.At), e.Who.Purpose, e.Who.Region, e.Who.Method, string(amounts))
-		if err != nil {
-			return l.broken("write", err)
-		}
-		return nil
+		s.Asked, err = t.operations(t.sql.asked, account, quota.MaxAsked)
+		return err
 	})
-	return ok && err == nil, err
+	if err != nil {
+		return quota.JournalState{}, err
+	}
+	return s, nil
 }
 
-// Unposted implements quota.Journal.
-func (l *Ledger) Unposted(ctx context.Context, account string) (out []quota.Emergency, err error) {
+// Begin implements quota.Journal: one transaction.
+func (l *Ledger) Begin(ctx context.Context, row quota.Row, n quota.Notes) (id int64, s quota.JournalState, err error) {
+	if err := checkRow(row); err != nil {
+		return 0, quota.JournalState{}, err
+	}
+	err = l.write(ctx, func(t *transaction) error {
+		if s, err = t.note(row.Account, n); err != nil {
+			return err
+		}
+		if row.State != quota.RowOwed {
+			if s.Breaker.Until.After(row.At) {
+				return nil
+			}
+			row.State = quota.RowAsked
+		}
+		s.Owed = s.Owed || row.State == quota.RowOwed
+		id, err = t.add(row)
+		return err
+	})
+	if err != nil {
+		return 0, quota.JournalState{}, err
+	}
+	return id, s, nil
+}
+
+// Note implements quota.Journal: one transaction.
+func (l *Ledger) Note(ctx context.Context, account string, n quota.Notes) error {
+	if err := quota.CheckAccount(account); err != nil {
+		return err
+	}
+	return l.write(ctx, func(t *transaction) error { _, err := t.note(account, n); return err })
+}
+
+// Rows implements quota.Journal. It waits for no writer.
+func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed bool) (out []quota.Row, err error) {
 	err = l.read(ctx, func(t *transaction) error {
-		rows, err := t.sql.unposted.QueryContext(t.ctx, account)
-		if err != nil {
-			return l.broken("read", err)
+		if owed {
+			out, err = t.operations(t.sql.rowsOwed, account)
+		} else {
+			out, err = t.operations(t.sql.rows, account, quota.Micros(since))
 		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			e := quota.Emergency{Account: account}
-			var at int64
-			var amounts string
-			if err := rows.Scan(&e.ID, &at, &e.Who.Purpose, &e.Who.Region, &e.Who.Method, &amounts); err != nil {
-				return l.broken("read", err)
-			}
-			if err := json.Unmarshal([]byte(amounts), &e.Amounts); err != nil {
-				return fmt.Errorf("%w: %s: emergency %d: %w", quota.ErrCorrupt, l.path, e.ID, err)
-			}
-			e.At = quota.FromMicros(at)
-			out = append(out, e)
-		}
-		if err := rows.Err(); err != nil {
-			return l.broken("read", err)
-		}
-		return nil
+		return err
 	})
 	return out, err
 }
 
-// Posted implements quota.Journal.
-func (l *Ledger) Posted(ctx context.Context, id int64) error {
-	return l.write(ctx, func(t *transaction) error {
-		if _, err := t.conn.ExecContext(t.ctx, `UPDATE emergencies SET posted = 1 WHERE id = ?`, id); err != nil {
-			return l.broken("write", err)
+// Allow implements quota.Journal: one transaction. A row without a writer is owed to this very file,
+// as a ledger, which enters it before it decides again.
+func (l *Ledger) Allow(ctx context.Context, row quota.Row, budgets []quota.Budget) (ok bool, err error) {
+	if err := checkRow(row); err != nil {
+		return false, err
+	}
+	err = l.write(ctx, func(t *transaction) error {
+		used := map[time.Time]quota.Cost{} // since
+		for _, b := range budgets {
+			if used[b.Since] == nil {
+				if used[b.Since], err = t.emergencies(row.Account, b.Since, row.ID); err != nil {
+					return err
+				}
+			}
+			if used[b.Since][b.Pool]+row.Amounts[b.Pool] > b.Amount {
+				return nil
+			}
 		}
-		forget := quota.Micros(l.Now().Add(-2 * quota.MaxWindow)) // no budget looks back that far
-		if _, err := t.conn.ExecContext(t.ctx, `DELETE FROM emergencies WHERE posted AND at < ?`, forget); err != nil {
-			return l.broken("write", err)
-		}
-		return nil
+		ok = true
+		row.State, row.Emergency = quota.RowOwed, true
+		return t.owe(row)
 	})
+	return ok && err == nil, err
+}
+
+// checkRow refuses what no journal may keep.
+func checkRow(row quota.Row) error {
+	for pool, amount := range row.Amounts {
+		if amount < 0 || amount > quota.MaxLimit {
+			return fmt.Errorf("%w: %d of pool %s: amounts are 0..%d", quota.ErrNeverFits, amount, pool, int64(quota.MaxLimit))
+		}
+	}
+	return quota.CheckAccount(row.Account)
 }

@@ -46,6 +46,12 @@ func TestHeldLockEndsInUnavailable(t *testing.T) {
 	if used := take(t, l, ask("default", 0)).Pools[0].Windows[0].Used; used != 1 {
 		t.Errorf("a look while the lock is held: %d used, want 1", used)
 	}
+	if _, err := l.State(t.Context(), "default"); err != nil {
+		t.Errorf("the journal's state while the lock is held: %v", err)
+	}
+	if _, err := l.Rows(t.Context(), "default", time.Time{}, false); err != nil {
+		t.Errorf("the journal's rows while the lock is held: %v", err)
+	}
 	release()
 	if d := take(t, l, ask("default", 1)); d.Pools[0].Windows[0].Used != 2 {
 		t.Errorf("once the lock is free: %d used, want 2", d.Pools[0].Windows[0].Used)

@@ -17,10 +17,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	_ "modernc.org/sqlite" // the driver
 
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -41,12 +41,17 @@ type Ledger struct {
 	Now func() time.Time
 
 	path    string
+	file    os.FileInfo // that is open
 	queue   *queue
 	writer  side // whose turn it is in the queue
 	reader  side // who holds reading
 	reading sync.Mutex
 
-	spenders map[quota.Who]int64 // only while it is this writer's turn
+	looks atomic.Pointer[parsed] // as last written
+
+	// Only while it is this writer's turn:
+	spenders map[quota.Who]int64
+	notes    int // that could have forgotten something
 }
 
 var _ quota.Ledger = (*Ledger)(nil)
@@ -81,6 +86,9 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 		l.reader.open(ctx, l.dsn("_pragma=query_only(1)"), "BEGIN"))
 	if err != nil {
 		return nil, l.broken("open", err)
+	}
+	if err := l.recognize(ctx); err != nil {
+		return nil, err
 	}
 	return l, nil
 }
@@ -162,6 +170,9 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	if err := tx.Commit(); err != nil {
 		return l.broken("create the tables of", err)
 	}
+	if err := l.queue.lock.Truncate(0); err != nil { // what an earlier file of that name had
+		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
+	}
 	return nil
 }
 
@@ -186,16 +197,4 @@ func (l *Ledger) version(ctx context.Context, db interface {
 		return 0, fmt.Errorf("%w: %s has version %d, this program knows %d: use the newer program", quota.ErrNewer, l.path, have, version)
 	}
 	return have, nil
-}
-
-// broken wraps an error of SQLite in the one of package quota that it amounts to.
-func (l *Ledger) broken(doing string, err error) error {
-	kind := quota.ErrUnavailable
-	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT:
-			kind = quota.ErrCorrupt
-		}
-	}
-	return fmt.Errorf("%w: %s %s: %w", kind, doing, l.path, err)
 }

@@ -1,5 +1,18 @@
 -- The tables of quota.db, version 1. Times are microseconds since 1970, UTC. Amounts are whole
 -- numbers of whatever the provider counts.
+--
+-- The file is two things: a ledger (accounts, pools, entries), and a journal of what this data
+-- directory asked of a ledger elsewhere, or spent without one (operations, journals).
+
+-- This very file. host names the data directory among those that share a ledger. writes grows with
+-- every transaction that changes something and has no newest entry or operation to show for it:
+-- quota.db.lock remembers what was acknowledged last, so that an older copy of the file is not taken
+-- for the file.
+CREATE TABLE file (
+    host   TEXT NOT NULL,
+    writes INTEGER NOT NULL
+) STRICT;
+INSERT INTO file (host, writes) VALUES (lower(hex(randomblob(12))), 0);
 
 -- Whose quota it is. The horizon is how long entries are kept; it only grows.
 CREATE TABLE accounts (
@@ -10,7 +23,7 @@ CREATE TABLE accounts (
 
 -- What is counted, and the provider's own word about it.
 CREATE TABLE pools (
-    id            INTEGER PRIMARY KEY,
+    id            INTEGER PRIMARY KEY AUTOINCREMENT, -- not used twice: see writes
     account       INTEGER NOT NULL REFERENCES accounts,
     name          TEXT NOT NULL,
     drained_until INTEGER NOT NULL DEFAULT 0, -- 0: not drained
@@ -41,16 +54,33 @@ CREATE TABLE entries (
     PRIMARY KEY (pool, at, number)
 ) STRICT, WITHOUT ROWID;
 
--- Calls that went on while the ledger could not answer (this one, or the Redis that this file stands
--- beside): amounts is {"pool": amount}. They are posted to the ledger once it answers again.
-CREATE TABLE emergencies (
-    id      INTEGER PRIMARY KEY,
-    account TEXT NOT NULL,
-    at      INTEGER NOT NULL,
-    purpose TEXT NOT NULL,
-    region  TEXT NOT NULL,
-    method  TEXT NOT NULL,
-    amounts TEXT NOT NULL,
-    posted  INTEGER NOT NULL DEFAULT 0
+-- The journal: one row per operation, in the order in which they were written down. The newest is
+-- never forgotten, so that no id is used twice. An account here need not be one of accounts: its
+-- ledger may be elsewhere.
+CREATE TABLE operations (
+    id        INTEGER PRIMARY KEY,
+    account   TEXT NOT NULL,
+    writer    TEXT NOT NULL,    -- '': none, it is owed to the ledger in this file
+    number    INTEGER NOT NULL, -- of the writer
+    nonce     INTEGER NOT NULL,
+    at        INTEGER NOT NULL, -- of the charge by the ledger's clock once that is known
+    spender   INTEGER NOT NULL REFERENCES spenders,
+    amounts   TEXT NOT NULL,    -- {"pool": amount}
+    state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 delivered, 4 void: see quota.RowState
+    emergency INTEGER NOT NULL  -- 1: it went on because the ledger could not answer
 ) STRICT;
-CREATE INDEX emergencies_unposted ON emergencies (account) WHERE NOT posted;
+CREATE INDEX operations_by_time   ON operations (account, at);
+CREATE INDEX operations_told      ON operations (account) WHERE state IN (1, 3) AND writer <> '';
+CREATE INDEX operations_asked     ON operations (account) WHERE state = 0;
+CREATE INDEX operations_owed      ON operations (account, writer) WHERE state = 2;
+CREATE INDEX operations_emergency ON operations (account, at, amounts) WHERE emergency AND state <> 4;
+
+-- What else is known of an account whose ledger is elsewhere.
+CREATE TABLE journals (
+    account       TEXT PRIMARY KEY,
+    generation    INTEGER NOT NULL, -- of the ledger that was last delivered to; 0: none
+    breaker_until INTEGER NOT NULL, -- the ledger is not asked before; 0: it is
+    failures      INTEGER NOT NULL, -- of the ledger, in a row
+    why           TEXT NOT NULL,    -- what it answered last
+    looks         TEXT NOT NULL     -- [quota.Look]: what each pool had used when it was last seen
+) STRICT, WITHOUT ROWID;

@@ -2,6 +2,7 @@ package sqliteledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,35 +13,43 @@ import (
 // the horizon; a round costs less than the charges do, and entries in wait change no decision.
 const forgetEvery = 64
 
-// Take implements quota.Ledger. An ask that only looks writes nothing and waits for nobody.
+// Take implements quota.Ledger. An ask that only looks writes nothing and waits for nobody, unless
+// something is owed.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
 	looks := true
 	for _, c := range a.Charges {
 		looks = looks && c.Amount == 0
 	}
 	if looks {
-		err = l.read(ctx, func(t *transaction) error { d, err = t.decide(a, false); return err })
+		err = l.read(ctx, func(t *transaction) error { d, err = t.decide(a, false, false); return err })
+		if errors.Is(err, errOwed) {
+			err = l.write(ctx, func(t *transaction) error { d, err = t.decide(a, false, true); return err })
+		}
 		return d, err
 	}
 	// What can be refused without the file is refused before anything waits.
 	if err := a.Check(l.Now()); err != nil {
 		return quota.Decision{}, err
 	}
-	err = l.write(ctx, func(t *transaction) error { d, err = t.decide(a, true); return err })
+	err = l.write(ctx, func(t *transaction) error { d, err = t.decide(a, true, true); return err })
 	if err != nil {
 		return quota.Decision{}, err
 	}
 	return d, nil
 }
 
-// decide answers the ask, and with charge writes what it allows.
-func (t *transaction) decide(a quota.Ask, charge bool) (quota.Decision, error) {
+// decide answers the ask, and with charge writes what it allows. Where it may not write, errOwed says
+// that it must.
+func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision, error) {
 	acc, err := t.account(a.Account)
 	if err != nil {
 		return quota.Decision{}, err
 	}
 	now, err := t.advance(a, acc)
 	if err != nil {
+		return quota.Decision{}, err
+	}
+	if err := t.settle(acc, a, now, mayWrite); err != nil {
 		return quota.Decision{}, err
 	}
 	logs := make([]quota.PoolLog, len(a.Charges))
@@ -101,13 +110,16 @@ func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64,
 	}
 	at, newest := quota.Micros(now), p.newest
 	if a.Precision > 0 && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(now.Truncate(a.Precision)) {
-		return newest.number, t.exec(t.sql.raise, at, amount, p.id, newest.at, newest.number)
+		t.proof.pool, t.proof.entry, t.proof.number = p.id, at, newest.number
+		t.changed = t.changed || at == newest.at // nothing tells it from the one before
+		return newest.number, t.run(t.sql.raise, at, amount, p.id, newest.at, newest.number)
 	}
 	number := newest.number + 1
 	if number%forgetEvery == 0 {
-		if err := t.exec(t.sql.forget, p.id, at-acc.horizon); err != nil {
+		if err := t.run(t.sql.forget, p.id, at-acc.horizon); err != nil {
 			return 0, err
 		}
 	}
-	return number, t.exec(t.sql.insert, p.id, at, number, p.total, amount, spender)
+	t.proof.pool, t.proof.entry, t.proof.number = p.id, at, number
+	return number, t.run(t.sql.insert, p.id, at, number, p.total, amount, spender)
 }

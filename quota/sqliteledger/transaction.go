@@ -4,62 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/trendvidstream/ingest/quota"
 )
-
-// statements are the SQL of a charge, prepared once for the writer and once for the readers.
-type statements struct {
-	account, before, reaching, entry, next          *sql.Stmt
-	insert, forget, raise, shift                    *sql.Stmt
-	keepAccount, keepPool, keepWho, drain, unposted *sql.Stmt
-
-	all []*sql.Stmt // to be closed before their connection: SQLite keeps it, and its log, for their sake
-}
-
-func (s *statements) prepare(ctx context.Context, conn *sql.Conn) error {
-	for into, text := range map[**sql.Stmt]string{
-		// An account, its pools, and the newest entry of each.
-		&s.account: `
-			SELECT a.id, a.horizon, p.id, p.name, p.drained_until, p.drained_used,
-			       coalesce(e.at, 0), coalesce(e.number, 0), coalesce(e.before + e.amount, 0), coalesce(e.amount, 0), coalesce(e.spender, 0)
-			FROM accounts a
-			JOIN pools p ON p.account = a.id
-			LEFT JOIN entries e ON e.pool = p.id AND (e.at, e.number) = (
-				SELECT at, number FROM entries WHERE pool = p.id ORDER BY at DESC, number DESC LIMIT 1)
-			WHERE a.name = ?`,
-		// The sum before time ?2 stands in the first entry at or after it.
-		&s.before:   `SELECT before, at FROM entries WHERE pool = ? AND at >= ? ORDER BY at, number LIMIT 1`,
-		&s.reaching: `SELECT at FROM entries WHERE pool = ? AND at >= ? AND before + amount >= ? ORDER BY at, number LIMIT 1`,
-		// The next number within a microsecond.
-		&s.next:  `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ? AND at = ?`,
-		&s.entry: `SELECT amount FROM entries WHERE pool = ? AND at = ? AND number = ?`,
-
-		&s.insert: `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`,
-		&s.forget: `DELETE FROM entries WHERE pool = ?1 AND at <= ?2 AND (at, number) < (
-			SELECT at, number FROM entries WHERE pool = ?1 ORDER BY at DESC, number DESC LIMIT 1)`,
-		&s.raise: `UPDATE entries SET at = ?, amount = amount + ? WHERE pool = ? AND at = ? AND number = ?`,
-		&s.shift: `UPDATE entries SET before = before + ?1 WHERE pool = ?2 AND (at, number) > (?3, ?4)`,
-
-		&s.keepAccount: `INSERT INTO accounts (name, horizon) VALUES (?, ?)
-			ON CONFLICT (name) DO UPDATE SET horizon = max(horizon, excluded.horizon) RETURNING id, horizon`,
-		&s.keepPool: `INSERT INTO pools (account, name) VALUES (?, ?) RETURNING id`,
-		&s.keepWho: `INSERT INTO spenders (purpose, region, method) VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET method = method RETURNING id`,
-		&s.unposted: `SELECT id, at, purpose, region, method, amounts FROM emergencies
-			WHERE account = ? AND NOT posted ORDER BY at, id`,
-		&s.drain: `UPDATE pools SET drained_until = ?1, drained_used = ?2
-			WHERE id = ?3 AND (?1 = 0 OR ?1 > drained_until)`,
-	} {
-		stmt, err := conn.PrepareContext(ctx, text)
-		if err != nil {
-			return err
-		}
-		*into = stmt
-		s.all = append(s.all, stmt)
-	}
-	return nil
-}
 
 // side is one connection to the file, for whoever has its turn, with everything prepared on it. Its
 // transactions are plain statements: database/sql's own cost a goroutine and a look-up per statement,
@@ -111,6 +59,8 @@ type transaction struct {
 	conn   *sql.Conn
 	sql    *statements
 
+	changed bool      // something that an older copy of the file would lack, and that is no other proof
+	proof   proof     // of what was written
 	learned []learned // spenders that are true once this is committed
 }
 
@@ -120,7 +70,26 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 		return l.broken("wait for", err)
 	}
 	defer leave()
-	return l.in(ctx, &l.writer, do)
+	if err := l.unmoved(); err != nil {
+		return err
+	}
+	var p proof
+	err = l.in(ctx, &l.writer, func(t *transaction) error {
+		if err := do(t); err != nil {
+			return err
+		}
+		if t.changed {
+			if err := t.returning(t.sql.wrote, &t.proof.writes); err != nil {
+				return err
+			}
+		}
+		p = t.proof
+		return nil
+	})
+	if err == nil {
+		l.queue.remember(p)
+	}
+	return err
 }
 
 func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
@@ -132,8 +101,8 @@ func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 // in runs one transaction. Once begun it is not cancelled: it takes microseconds, and an outcome that
 // is not known is worth nothing.
 func (l *Ledger) in(ctx context.Context, s *side, do func(*transaction) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return l.broken("begin in", context.Cause(ctx))
 	}
 	ctx = context.WithoutCancel(ctx)
 	if _, err := s.begin.ExecContext(ctx); err != nil {
@@ -150,7 +119,7 @@ func (l *Ledger) in(ctx context.Context, s *side, do func(*transaction) error) e
 		return err
 	}
 	if _, err := s.commit.ExecContext(ctx); err != nil {
-		return l.broken("write", err)
+		return fmt.Errorf("%w: %w", l.broken("write", err), quota.ErrInDoubt)
 	}
 	committed = true
 	for _, s := range t.learned {
@@ -163,8 +132,34 @@ func (t *transaction) row(s *sql.Stmt, args ...any) *sql.Row {
 	return s.QueryRowContext(t.ctx, args...)
 }
 
+// exec runs a statement that changes something, and leaves no other proof of it.
 func (t *transaction) exec(s *sql.Stmt, args ...any) error {
+	t.changed = true
+	return t.run(s, args...)
+}
+
+// run runs any other statement.
+func (t *transaction) run(s *sql.Stmt, args ...any) error {
 	if _, err := s.ExecContext(t.ctx, args...); err != nil {
+		return t.ledger.broken("write", err)
+	}
+	return nil
+}
+
+// execText is exec of what is done so seldom that it is not prepared.
+func (t *transaction) execText(text string, args ...any) error {
+	t.changed = true
+	if _, err := t.conn.ExecContext(t.ctx, text, args...); err != nil {
+		return t.ledger.broken("write", err)
+	}
+	return nil
+}
+
+// returning runs a statement that changes one row and returns something of it: sql.ErrNoRows where there
+// was none.
+func (t *transaction) returning(s *sql.Stmt, into any, args ...any) error {
+	t.changed = true
+	if err := t.row(s, args...).Scan(into); err != nil {
 		return t.ledger.broken("write", err)
 	}
 	return nil
@@ -174,6 +169,7 @@ func (t *transaction) exec(s *sql.Stmt, args ...any) error {
 type account struct {
 	id      int64
 	horizon int64 // microseconds
+	owed    bool  // there are operations that this ledger has to be told
 	pools   map[string]*pool
 }
 
@@ -203,7 +199,7 @@ func (a *account) pool(name string) *pool {
 }
 
 func (t *transaction) account(name string) (*account, error) {
-	a := &account{pools: map[string]*pool{}}
+	a := &account{owed: true, pools: map[string]*pool{}} // until it is read
 	rows, err := t.sql.account.QueryContext(t.ctx, name)
 	if err != nil {
 		return nil, t.ledger.broken("read", err)
@@ -211,7 +207,7 @@ func (t *transaction) account(name string) (*account, error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		p := &pool{}
-		err := rows.Scan(&a.id, &a.horizon, &p.id, &p.name, &p.drainedUntil, &p.drainedUsed,
+		err := rows.Scan(&a.id, &a.horizon, &a.owed, &p.id, &p.name, &p.drainedUntil, &p.drainedUsed,
 			&p.newest.at, &p.newest.number, &p.total, &p.newest.amount, &p.newest.spender)
 		if err != nil {
 			return nil, t.ledger.broken("read", err)
@@ -231,6 +227,7 @@ func (t *transaction) keep(acc *account, a quota.Ask) error {
 		if err := t.row(t.sql.keepAccount, a.Account, horizon).Scan(&acc.id, &acc.horizon); err != nil {
 			return t.ledger.broken("write", err)
 		}
+		t.changed = true
 		if isNew {
 			if err := t.forgetIdle(acc.id); err != nil {
 				return err
@@ -242,8 +239,8 @@ func (t *transaction) keep(acc *account, a quota.Ask) error {
 		if p.id != 0 {
 			continue
 		}
-		if err := t.row(t.sql.keepPool, acc.id, c.Pool).Scan(&p.id); err != nil {
-			return t.ledger.broken("write", err)
+		if err := t.returning(t.sql.keepPool, &p.id, acc.id, c.Pool); err != nil {
+			return err
 		}
 	}
 	return nil

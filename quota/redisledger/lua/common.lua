@@ -1,13 +1,21 @@
 -- What every script of this package begins with.
 --
 -- The state of an account is one hash. Its fields, all of them packed, big-endian:
---   m         'q', the version, the horizon, when the key expires, how many spenders it knows
---   p<pool>   see POOL
---   w<who>    the 2-byte id of a spender
+--   m           'q', the version, the horizon, when the key expires, how many spenders it knows, the
+--               generation (0: none), its birth (0: a first start), where the next sweep begins
+--   p<pool>     see POOL
+--   w<who>      the 2-byte id of a spender
+--   o<writer>   number and nonce of what it wrote last, then the answer, take.lua's result; of what was
+--               delivered no more than 0 and when, see WRITER
+--   r<pool>     generation and time, packed, seven bytes each, of the looks that it was raised to
+--   h           the hosts that have delivered in this generation, see HOST
 -- The log of a pool is a list of ENTRY, in order of time, then of arrival. An entry's sum is that of
 -- all entries before it, those dropped since included, so that what a window used is the pool's
 -- total less the sum of the window's first entry. Entries have positions that never change when the
--- head is dropped: the first one in the list has position FIRST, the last NUMBER - 1.
+-- head is dropped: the first one in the list has position FIRST, the last NUMBER - 1. Its number is
+-- below NUMBERS; above it has none, but says how far something is from its time, in steps of STEP:
+-- when it was told, later, of what looks before that cannot have seen; and of a lump when the window
+-- began, before it, that the lump is part of.
 -- Times are microseconds since 1970.
 --
 -- A key that holds anything else is answered with the error CORRUPT, before anything is written.
@@ -16,12 +24,14 @@
 -- locals cost a tenth of a take.
 
 local MAGIC, VERSION = 113, 1
-local META = '>BBI7I7I2'
-local META_SIZE = 18
+local META = '>BBI7I7I2I7I7I4'
+local META_SIZE = 36
 local ENTRY = '>I7I7I4I2' -- time, sum, number, who
 local ENTRY_SIZE = 20
 local POOL = '>I7I6I7I6I7I7I7I6I7I7I7I6I7I7I7'
 local POOL_SIZE = 101
+local WRITER = '>I7I7I7I7' -- number, nonce, 1 with an answer or 0, when
+local WRITER_SIZE = 28
 -- The columns of POOL. EXPIRES is when the log's key expires. A HINT is what a window's search found
 -- last: a position, the time of the entry before it, its own time (0: no hint) and its sum.
 local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES, DRAINED, DRAINED_USED, HINT, HINT_SIZE, HINTS, COLUMNS, AMOUNT =
@@ -31,12 +41,18 @@ local EXACT = 9007199254740992 -- integers up to here are exact
 local KEEP = 7200000000 -- keys outlive the horizon by 2 h
 local RENEW = 600000000 -- or up to 10 min less, so that not every take has to renew them
 local GAP = 60000000 -- clocks further apart than this are not to be trusted
+local SPENDERS = 65534 -- ids of spenders are 1 to this; 0 is nobody, who is told apart no more
+local UNKNOWN = 65535 -- quota.UnknownWho's, whose entries are lumps
+local NUMBERS, STEP = 2147483648, 2000
 
 local unpack_, pack = struct.unpack, struct.pack
 
 -- broken is the error for a reply that is not what key ought to hold: the reply itself when it is an
--- error other than a wrong type.
-local function broken(key, reply, what)
+-- error other than a wrong type. With lost, what is missing, or a length, is a loss.
+local function broken(key, reply, what, lost)
+	if lost and type(reply) ~= 'string' and not (type(reply) == 'table' and reply.err) then
+		return redis.error_reply('LOST ' .. key .. ': ' .. what)
+	end
 	if type(reply) == 'table' and reply.err then
 		if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then
 			return reply

@@ -14,7 +14,7 @@ if asked > 0 and math.abs(now - asked) > GAP then
 	return clocks(now, asked)
 end
 local state, p = read(4, 1, now)
-local kept, expires, spenders = meta(KEYS[1], state[1])
+local kept, expires, spenders, generation, born, cursor = meta(KEYS[1], state[1])
 local horizon, clock = math.max(kept, tonumber(ARGV[2])), now
 for i = 1, pools do
 	now = math.max(now, p[i][NEWEST])
@@ -31,7 +31,7 @@ local who = 0
 local set = {}
 if state[2] then
 	who = #state[2] == 2 and unpack_('>I2', state[2]) or corrupt(KEYS[1], 'it holds a spender without an id')
-elseif spenders < 65535 then
+elseif spenders < SPENDERS then
 	spenders = spenders + 1
 	who = spenders
 	set = { ARGV[5], pack('>I2', who) }
@@ -44,7 +44,7 @@ for i = 1, pools do
 		pos[i], sum = find(key, q, at + 1, q[NUMBER] - 1)
 	end
 	tails[i] = tail(key, q, pos[i])
-	extra[i] = pack(ENTRY, at, sum, (q[NUMBER] + 1) % 4294967296, who)
+	extra[i] = pack(ENTRY, at, sum, (q[NUMBER] + 1) % NUMBERS, who)
 end
 
 local renewed = now + horizon + KEEP
@@ -64,7 +64,7 @@ end
 local renew = expires < renewed
 set[#set + 1] = 'm'
 -- A longer horizon is noted by the next take, which lets the other pools' logs live longer too.
-set[#set + 1] = pack(META, MAGIC, VERSION, kept > 0 and kept or horizon, math.max(expires, renewed), spenders)
+set[#set + 1] = pack(META, MAGIC, VERSION, kept > 0 and kept or horizon, math.max(expires, renewed), spenders, generation, born, cursor)
 redis.call('HSET', KEYS[1], unpack(set))
 if renew then
 	redis.call('PEXPIRE', KEYS[1], lives)

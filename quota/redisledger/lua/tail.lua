@@ -15,10 +15,11 @@ local function got(key, reply)
 	return reply
 end
 
--- meta is horizon, expiry and spenders of the state m, which the hash at key holds.
+-- meta is horizon, expiry, spenders, generation, birth and cursor of the state m, which the hash at
+-- key holds.
 local function meta(key, m)
 	if not m then
-		return 0, 0, 0
+		return 0, 0, 0, 0, 0, 0
 	end
 	local magic, version = string.byte(m, 1, 2)
 	if magic == MAGIC and version and version > VERSION then
@@ -58,6 +59,12 @@ local function find(key, q, x, guess)
 	return pos, sum
 end
 
+-- intact says whether a log is as long as its columns say, and how long it is.
+local function intact(key, q)
+	local count, length = q[NUMBER] - q[FIRST], got(key, pcall('LLEN', key))
+	return length == count or count == 0 and q[NUMBER] > 0, length
+end
+
 -- read is the state's fields from ARGV[from] on, for the meta field, then others, then the pools;
 -- it fails before anything is written when one of them, or the length of a log, is not as it
 -- should be.
@@ -67,9 +74,9 @@ local function read(from, others, now)
 	local p = {}
 	for i = 1, pools do
 		local q, key = pool(state_key, state[1], state[1 + others + i], now), KEYS[1 + i]
-		local count, length = q[NUMBER] - q[FIRST], got(key, pcall('LLEN', key))
-		if (count > 0 or q[NUMBER] == 0) and length ~= count then
-			corrupt(key, 'it has ' .. length .. ' entries instead of ' .. count)
+		local whole, length = intact(key, q)
+		if not whole then
+			corrupt(key, 'it has ' .. length .. ' entries instead of ' .. q[NUMBER] - q[FIRST])
 		end
 		p[i] = q
 	end

@@ -2,41 +2,81 @@
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  the caller's clock (0: do not compare), horizon, precision (0: never merge), the offset of
---          its steps, grace; then the provider's midnights
--- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] the field of the i-th pool
--- ARGV[3 + pools + i]  amount and number of bounds; for each its reach (length and grace; 0: the day)
---          and ceiling
+--          its steps, grace, the number of the operation (0: none), and with one its nonce, generation and
+--          the highest number known to be written; then the provider's midnights
+-- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] the field of the i-th pool; with a number
+--          the writer's field behind them
+-- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the
+--          day) and ceiling
 -- Result   packed, seven bytes each: 1 when charged, or nothing was to be, else 0; the ledger's clock;
 --          for each pool its total before, until when it is drained (0: not) and what was used then,
 --          the number of the entry written (0: none); for each bound the sum before the window, the
 --          time of its first entry (0: none), and where it refused the time of the entry that has to
 --          leave, or for a day the sum at which the next one begins
 -- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  CORRUPT.  NEWER.
--- Nothing is written unless the first number is 1 and an amount is above 0.
+--          With a number also LOST, GENERATION now, CLONE and DELIVERED, as quota.Remote has them.
+-- Nothing is written unless the first number is 1 and an amount is above 0. What was written under a
+-- number is kept with its result, which is all that asking again under that number gives.
 
 local KEYS, ARGV, pcall = KEYS, ARGV, redis.pcall
 local pools, state_key, head = #KEYS - 1, KEYS[1], ARGV[1]
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
-local asked, horizon, precision, offset, grace, days = unpack_('>I7I7I7I7I7', head)
+local asked, horizon, precision, offset, grace, operation, days = unpack_('>I7I7I7I7I7I7', head)
 if asked > 0 and (now - asked > GAP or asked - now > GAP) then
 	return clocks(now, asked)
 end
 
-local state = pcall('HMGET', state_key, unpack(ARGV, 2, 3 + pools))
+local last, numbered = 3 + pools, operation > 0 -- ARGV[last] is the last field
+local wanted, nonce, written = 0, 0, 0
+if numbered then
+	nonce, wanted, written, days = unpack_('>I7I7I7', head, days)
+	last = last + 1
+end
+local state = pcall('HMGET', state_key, unpack(ARGV, 2, last))
 if state.err then
 	return broken(state_key, state)
 end
-local m, who = state[1], state[2]
-local kept, expires, spenders = 0, 0, 0
+local m, who, writer, replay = state[1], state[2], numbered and state[last - 1], nil
+local kept, expires, spenders, generation = 0, 0, 0, 0
 if m then
-	local magic, version = string.byte(m, 1, 2)
+	local magic, version
+	if #m == META_SIZE then
+		magic, version, kept, expires, spenders, generation = unpack_('>BBI7I7I2I7', m) -- the front of META
+	else
+		magic, version = string.byte(m, 1, 2)
+	end
 	if magic ~= MAGIC or version ~= VERSION or #m ~= META_SIZE or who and #who ~= 2 then
 		if magic == MAGIC and version and version > VERSION then
 			return redis.error_reply('NEWER ' .. state_key .. ': version ' .. version)
 		end
 		return broken(state_key, m, 'field m is not a state, or a spender has no id')
 	end
-	magic, version, kept, expires, spenders = unpack_(META, m)
+end
+if numbered then
+	if generation ~= wanted then
+		if generation > 0 then
+			return redis.error_reply(string.format('GENERATION %.0f', generation))
+		end
+		local stray = not m and (who or writer or state[3])
+		return broken(state_key, stray, 'it has no generation', true)
+	end
+	local number, mark = 0, 0
+	if writer then
+		if #writer < WRITER_SIZE then
+			return broken(state_key, writer, 'it holds a writer that is none')
+		end
+		number, mark = unpack_('>I7I7', writer)
+	end
+	if number < written then
+		return broken(state_key, number, string.format('its writer has written %.0f, here %.0f', written, number), true)
+	elseif number > operation or number == operation and mark ~= nonce then
+		return redis.error_reply(string.format('CLONE %.0f', number))
+	elseif number == operation then
+		replay = string.sub(writer, 15)
+		if #writer == WRITER_SIZE then
+			return redis.error_reply(string.format('DELIVERED %.0f', number))
+		end
+	end
 end
 
 local p, clock = state, now -- p[2 + i] becomes the columns of the i-th pool
@@ -45,7 +85,7 @@ for i = 3, 2 + pools do
 	if not q then
 		local length = pcall('LLEN', KEYS[i - 1])
 		if length ~= 0 then
-			return broken(KEYS[i - 1], length, 'the state does not know it')
+			return broken(KEYS[i - 1], length, 'the state does not know it', numbered)
 		end
 		q = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 	else
@@ -65,17 +105,17 @@ for i = 3, 2 + pools do
 	end
 	p[i] = q
 end
-if now - clock > GAP then
+if now - clock > GAP and not replay then
 	return clocks(clock, now)
 end
 
 -- out has room for a pool of two windows: a table that grows is slow.
 local out = { 1, now, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
 local o, allowed, charges, today, tonight = 2, true, false, nil, nil
-for i = 1, pools do
+for i = 1, replay and 0 or pools do
 	local q, key = p[2 + i], KEYS[1 + i]
 	local total, number, newest, first = q[TOTAL], q[NUMBER], q[NEWEST], q[FIRST]
-	local c = ARGV[3 + pools + i]
+	local c = ARGV[last + i]
 	local amount, bounds, at = unpack_('>I7B', c)
 	q[AMOUNT] = amount
 	if amount > 0 then
@@ -94,11 +134,17 @@ for i = 1, pools do
 			start = now - reach + 1
 		else
 			if not today then
-				local n, d = (#head + 1 - days) / 7, 0
-				repeat
-					today, tonight = unpack_('>I7I7', head, days + 7 * d)
-					d = d + 1
-				until tonight > now or d + 1 >= n
+				local n, d = (#head + 1 - days) / 7, 3
+				if n > 3 then
+					today, tonight = unpack_('>I7I7', head, days + 14) -- most likely
+				end
+				if n < 4 or today > now or tonight <= now then
+					d = 0
+					repeat
+						today, tonight = unpack_('>I7I7', head, days + 7 * d)
+						d = d + 1
+					until tonight > now or d + 1 >= n
+				end
 				if d < 2 or d + 1 >= n or today > now or tonight <= now then
 					return redis.error_reply(string.format('DAYS %.0f', now))
 				end
@@ -120,7 +166,7 @@ for i = 1, pools do
 				end
 				pos, oldest, gone, prev = seek(key, first, true, start, lo, hi, guess, prev, oldest, gone, nil, newest)
 				if not pos then
-					return broken(key, oldest, 'entry ' .. gone .. ' is missing or not an entry')
+					return broken(key, oldest, 'entry ' .. gone .. ' is missing or not an entry', numbered)
 				end
 				if b <= HINTS then
 					q[h], q[h + 1], q[h + 2], q[h + 3] = pos, prev, oldest, gone
@@ -139,7 +185,7 @@ for i = 1, pools do
 				local guess = pos + math.ceil((x - gone) / (total - gone) * (number - pos))
 				local found, reply, index, last = seek(key, first, false, x, pos + 1, number, guess, oldest, 0, 0, gone, total)
 				if not found then
-					return broken(key, reply, 'entry ' .. index .. ' is missing or not an entry')
+					return broken(key, reply, 'entry ' .. index .. ' is missing or not an entry', numbered)
 				end
 				later = last
 			elseif tonight - grace > newest then
@@ -147,7 +193,7 @@ for i = 1, pools do
 			else
 				local found, reply, sum = seek(key, first, true, tonight - grace, pos, number, number - 1, 0, oldest, gone)
 				if not found then
-					return broken(key, reply, 'entry ' .. sum .. ' is missing or not an entry')
+					return broken(key, reply, 'entry ' .. sum .. ' is missing or not an entry', numbered)
 				end
 				later = sum
 			end
@@ -160,8 +206,15 @@ local size, format = o, o == 12 and '>I7I7I7I7I7I7I7I7I7I7I7I7' or '>' .. string
 if not allowed then
 	out[1] = 0
 end
-if not (allowed and charges) then
-	return pack(format, unpack(out, 1, size))
+if replay or not (allowed and charges) then
+	for i = 1, numbered and pools or 0 do
+		local q, length = p[2 + i], pcall('LLEN', KEYS[1 + i])
+		local count = q[NUMBER] - q[FIRST]
+		if (count > 0 or q[NUMBER] == 0) and length ~= count then
+			return broken(KEYS[1 + i], length, 'it has not ' .. count .. ' entries', true)
+		end
+	end
+	return replay or pack(format, unpack(out, 1, size))
 end
 
 -- Up to here nothing was written. What fails from here on is undone.
@@ -187,7 +240,7 @@ if kept > 0 and horizon > kept then
 end
 if who then
 	who = unpack_('>I2', who)
-elseif spenders < 65535 then
+elseif spenders < SPENDERS then
 	who, spenders, learned = spenders + 1, spenders + 1, true
 else
 	who = 0 -- nobody: the ids are used up
@@ -199,30 +252,30 @@ o = 6
 for i = 1, pools do
 	local q, key = p[2 + i], KEYS[1 + i]
 	local amount, number, first, sum = q[AMOUNT], q[NUMBER], q[FIRST], q[TOTAL]
-	local count, entry = number - first, (number + 1) % 4294967296
+	local count, entry = number - first, (number + 1) % NUMBERS
 	done, failed_key = i, key
 	if amount > 0 then
 		-- With precision, the newest entry of the same spender and step is moved to now and raised: it
 		-- counts longer, never shorter. One that was given back is not: it could be given back again.
-		local last = precision > 0 and count > 0 and pcall('LINDEX', key, -1)
-		if last then
-			if type(last) ~= 'string' or #last ~= ENTRY_SIZE then
-				failed, why, done = last, 'its last entry is not one', i - 1
+		local newest = precision > 0 and count > 0 and pcall('LINDEX', key, -1)
+		if newest then
+			if type(newest) ~= 'string' or #newest ~= ENTRY_SIZE then
+				failed, why, done = newest, 'its last entry is not one', i - 1
 				break
 			end
-			local t, before, n, w = unpack_(ENTRY, last)
-			if w == who and sum > before and math.floor((t + offset) / precision) == math.floor((now + offset) / precision) then
+			local t, before, n, w = unpack_(ENTRY, newest)
+			if w == who and sum > before and n < NUMBERS and math.floor((t + offset) / precision) == math.floor((now + offset) / precision) then
 				merged = merged or {}
-				merged[i], sum, entry = last, before, n
+				merged[i], sum, entry = newest, before, n
 			else
-				last = false
+				newest = false
 			end
 		elseif precision > 0 and count > 0 then
 			failed, why, done = true, 'its last entry is missing', i - 1
 			break
 		end
 		-- Entries beyond the horizon are dropped now and then, at most 16384 at once.
-		if entry % 64 == 0 and count > 0 and not last then
+		if entry % 64 == 0 and count > 0 and not newest then
 			local hi = first + 16384 < number and first + 16384 or number
 			local pos, reply = seek(key, first, true, now - horizon + 1, first, hi, first, 0, 0, 0)
 			if not pos then
@@ -232,7 +285,12 @@ for i = 1, pools do
 			drop = drop or {}
 			drop[i], q[FIRST] = pos - first, pos
 		end
-		if last then
+		if newest then
+			local length = numbered and pcall('LLEN', key)
+			if length and length ~= count then
+				failed, why, done = length, 'it has not ' .. count .. ' entries', i - 1
+				break
+			end
 			local reply = pcall('LSET', key, -1, pack(ENTRY, now, sum, entry, who))
 			if reply.err then
 				failed, done = reply, i - 1
@@ -265,15 +323,27 @@ for i = 1, pools do
 		s = s + 2
 	end
 	if i < pools then
-		o = o + 4 + 3 * string.byte(ARGV[3 + pools + i], 8)
+		o = o + 4 + 3 * string.byte(ARGV[last + i], 8)
 	end
 end
+local result = pack(format, unpack(out, 1, size))
 if not failed then
-	if renew or learned or horizon ~= kept then
+	if numbered then
+		set[s + 1], set[s + 2] = ARGV[last], string.sub(head, 36, 49) .. result
+		s = s + 2
+	end
+	if renew or learned or horizon ~= kept or numbered and not writer then
+		local born, cursor = 0, 0
+		if m then
+			born, cursor = unpack_('>I7I4', m, 26)
+		end
+		if numbered and not writer then
+			cursor = sweep(state_key, cursor, now - horizon, 1)
+		end
 		if renew then
 			expires = renewed
 		end
-		set[s + 1], set[s + 2] = 'm', pack(META, MAGIC, VERSION, horizon, expires, spenders)
+		set[s + 1], set[s + 2] = 'm', pack(META, MAGIC, VERSION, horizon, expires, spenders, generation, born, cursor)
 		s = s + 2
 	end
 	if learned then
@@ -293,7 +363,7 @@ if failed then
 			pcall('RPOP', KEYS[1 + i])
 		end
 	end
-	return broken(failed_key, failed, why)
+	return broken(failed_key, failed, why, numbered)
 end
 
 local lives = (horizon + KEEP) / 1000
@@ -311,4 +381,4 @@ if again or drop then
 		end
 	end
 end
-return pack(format, unpack(out, 1, size))
+return result

@@ -1,0 +1,207 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+// redisWorlds are ways in which a Redis is not what a ledger needs, each with the line that shows it.
+var redisWorlds = []struct {
+	name     string
+	settings []string
+	broken   func(s *faulty.Server) (user string)
+	check    string
+	status   status
+	exit     int
+	detail   string
+	advice   string
+}{
+	{"as it should be", []string{"--appendonly", "yes"}, nil, "redis", statusOK, exitOK, "master, answers in", ""},
+	{"its persistence is well", []string{"--appendonly", "yes"}, nil, "persistence", statusOK, exitOK, "append-only file, appendfsync everysec", ""},
+	{"its policy is well", []string{"--appendonly", "yes"}, nil, "eviction", statusOK, exitOK, "maxmemory-policy noeviction, maxmemory none", ""},
+	{"its clock is well", []string{"--appendonly", "yes"}, nil, "redis clock", statusOK, exitOK, "the clock of redis is", ""},
+	{"its user is well", []string{"--appendonly", "yes"}, nil, "redis user", statusOK, exitOK, "all rights", ""},
+	{"its host is well", []string{"--appendonly", "yes"}, nil, "hosts", statusOK, exitOK, "1 of 1 have delivered", ""},
+	{"it evicts any key", []string{"--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"}, nil,
+		"eviction", statusFail, exitUnavailable, "maxmemory-policy is allkeys-lru: redis would delete what was spent", "CONFIG SET maxmemory-policy noeviction"},
+	{"it evicts keys that expire", []string{"--maxmemory-policy", "volatile-ttl"}, nil,
+		"eviction", statusFail, exitUnavailable, "maxmemory-policy is volatile-ttl", "CONFIG SET maxmemory-policy noeviction"},
+	{"it keeps nothing", nil, nil, "persistence", statusWarn, exitOK, "no append-only file", "CONFIG SET appendonly yes"},
+	{"it keeps it late", []string{"--appendonly", "yes", "--appendfsync", "no"}, nil,
+		"persistence", statusWarn, exitOK, "appendfsync no", "everysec"},
+	{"it is a replica", nil, func(s *faulty.Server) string { s.Must("REPLICAOF", "127.0.0.1", "1"); return "" },
+		"redis", statusFail, exitUnavailable, "a replica takes no writes", "name the master"},
+	{"it hangs", nil, func(s *faulty.Server) string { s.Freeze(); return "" },
+		"redis", statusFail, exitUnavailable, "the ledger cannot answer", "redis-cli"},
+	{"its user may not do all", nil, func(s *faulty.Server) string {
+		s.Must("ACL", "SETUSER", "few", "on", ">hunter2", "~ingest:*", "-@all", "+evalsha", "+script|load", "+time", "+hmget", "+info", "+config|get", "+acl|whoami", "+acl|dryrun")
+		return "few:hunter2@"
+	}, "redis user", statusFail, exitUnavailable, "hset", "ACL SETUSER"},
+	{"its password is wrong", nil, func(*faulty.Server) string { return "few:hunter2@" },
+		"redis", statusFail, exitUnavailable, "check user and password", "redis-cli"},
+	{"what is in it is not a ledger's", nil, func(s *faulty.Server) string {
+		s.Must("DEL", "ingest:{default}")
+		s.Must("SET", "ingest:{default}", "x")
+		return ""
+	}, "redis", statusFail, exitUnavailable, "DEL", "what else writes"},
+}
+
+func TestTheDoctorLooksAtARedis(t *testing.T) {
+	for _, tt := range redisWorlds {
+		t.Run(tt.name, func(t *testing.T) {
+			s := faulty.Redis(t, tt.settings...)
+			t.Setenv("INGEST_LEDGER", "redis://"+s.Addr())
+			w := newWard(t)
+			user := ""
+			if tt.broken != nil {
+				user = tt.broken(s)
+			}
+			before := listing(t, w.data)
+			began := time.Now()
+			doc := ingestJSON[doctorDocument](t, tt.exit, "doctor", "--ledger", "redis://"+user+s.Addr())
+			if took := time.Since(began); took > patience {
+				t.Errorf("it took %v", took)
+			}
+			got := doc.find(tt.check)
+			if got.Status != tt.status || !strings.Contains(got.Detail, tt.detail) || !strings.Contains(got.Advice, tt.advice) {
+				t.Errorf("%s is %+v, want %s, %q, advice %q", tt.check, got, tt.status, tt.detail, tt.advice)
+			}
+			if text := fmt.Sprint(doc); strings.Contains(text, "hunter2") {
+				t.Errorf("the password is shown: %s", text)
+			}
+			if after := listing(t, w.data); strings.Join(before, "") != strings.Join(after, "") {
+				t.Errorf("it changed something:\nbefore %v\nafter  %v", before, after)
+			}
+		})
+	}
+}
+
+// What the Redis holds is the same before and after the doctor.
+func TestTheDoctorChangesNothingInARedis(t *testing.T) {
+	s := faulty.Redis(t, "--appendonly", "yes")
+	ledger := "redis://" + s.Addr()
+	t.Setenv("INGEST_LEDGER", ledger)
+	t.Setenv("INGEST_DATA", t.TempDir())
+	ingestCode(t, exitKey, "doctor", "--ledger", ledger)
+	if keys := s.Must("DBSIZE"); keys != "0" {
+		t.Errorf("%s keys where there was none", keys)
+	}
+	newWard(t)
+	before := s.Must("HGETALL", "ingest:{default}") + s.Must("LRANGE", "ingest:{default}:units", "0", "-1")
+	ingestCode(t, exitOK, "doctor", "--ledger", ledger)
+	if after := s.Must("HGETALL", "ingest:{default}") + s.Must("LRANGE", "ingest:{default}:units", "0", "-1"); after != before {
+		t.Errorf("it was %q, and is %q", before, after)
+	}
+}
+
+// Two data directories on one machine draw on one account, and fetch the same regions.
+func TestTheDoctorSeesTheOtherHosts(t *testing.T) {
+	s := faulty.Redis(t, "--appendonly", "yes")
+	ledger := "redis://" + s.Addr()
+	t.Setenv("INGEST_LEDGER", ledger)
+	w := newWard(t)
+	other := filepath.Join(t.TempDir(), "other")
+	ingestCode(t, exitOK, "quota", "take", "videos.list", "--data", other)
+	got := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", ledger).find("hosts")
+	name, _ := os.Hostname()
+	for _, want := range []string{"2 of 1 have delivered", "US is fetched by", name + ":" + w.data, name + ":" + other, "are on one machine"} {
+		if got.Status != statusWarn || !strings.Contains(got.Detail, want) {
+			t.Errorf("%+v does not say %q", got, want)
+		}
+	}
+	s.Kill()
+	s.Restart() // with all, by its AOF
+	if got := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", ledger).find("hosts"); got.Status != statusWarn || !strings.Contains(got.Detail, "started anew") {
+		t.Errorf("after a restart: %+v", got)
+	}
+}
+
+// A start refuses a Redis that evicts, warns of one that forgets, and does not wait for one that is
+// silent.
+func TestAStartChecksTheRedis(t *testing.T) {
+	check := func(s *faulty.Server, quiet bool) (said string, err error) {
+		t.Helper()
+		var stderr bytes.Buffer
+		a := &app{stderr: &stderr, flags: flags{quiet: quiet}, cfg: &config{ledger: "redis://:hunter2@" + s.Addr()}}
+		l, err := redisledger.Open(t.Context(), "redis://"+s.Addr(), redisledger.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		err = a.checkRemote(t.Context(), l)
+		return stderr.String() + fmt.Sprint(err), err
+	}
+	s := faulty.Redis(t, "--appendonly", "yes")
+	if said, err := check(s, false); err != nil || said != "<nil>" {
+		t.Errorf("all is well: %s", said)
+	}
+	s.Must("CONFIG", "SET", "appendonly", "no")
+	if said, err := check(s, false); err != nil || !strings.Contains(said, "no append-only file") || strings.Contains(said, "hunter2") {
+		t.Errorf("no AOF: %s", said)
+	}
+	if said, err := check(s, true); err != nil || said != "<nil>" {
+		t.Errorf("no AOF, quietly: %s", said)
+	}
+	s.Must("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+	if said, err := check(s, true); exitCode(err) != exitUnavailable || !strings.Contains(said, "allkeys-random") || !strings.Contains(said, "CONFIG SET maxmemory-policy noeviction") || strings.Contains(said, "hunter2") {
+		t.Errorf("it evicts: %s", said)
+	}
+	s.Freeze()
+	defer s.Thaw()
+	began := time.Now()
+	if said, err := check(s, false); err != nil || time.Since(began) > checkBound+time.Second {
+		t.Errorf("it is silent: after %v %s", time.Since(began), said)
+	}
+}
+
+// BenchmarkStartCheck is what checkRemote adds to a start: on the connection that a take then uses, and
+// with a connection of its own.
+func BenchmarkStartCheck(b *testing.B) {
+	s := faulty.Redis(b, "--appendonly", "yes")
+	a := &app{cfg: &config{ledger: "redis://" + s.Addr()}}
+	open := func() *redisledger.Ledger {
+		l, err := redisledger.Open(b.Context(), "redis://"+s.Addr(), redisledger.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return l
+	}
+	b.Run("connected", func(b *testing.B) {
+		l := open()
+		defer func() { _ = l.Close() }()
+		for b.Loop() {
+			if err := a.checkRemote(b.Context(), l); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("new", func(b *testing.B) {
+		for b.Loop() {
+			l := open()
+			if err := a.checkRemote(b.Context(), l); err != nil {
+				b.Fatal(err)
+			}
+			_ = l.Close()
+		}
+	})
+}
+
+// A store that was filled beside another ledger closes the gate: what it spent is not known there.
+func TestTheDoctorSeesAnotherLedger(t *testing.T) {
+	s := faulty.Redis(t, "--appendonly", "yes")
+	newWard(t)
+	doc := ingestJSON[doctorDocument](t, exitUnavailable, "doctor", "--ledger", "redis://"+s.Addr())
+	if got := doc.find("lost"); got.Status != statusFail || !strings.Contains(got.Detail, "8 units lately that the ledger does not know") {
+		t.Errorf("%+v", got)
+	}
+}

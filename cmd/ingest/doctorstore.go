@@ -1,0 +1,150 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// The checks of the store as a file. It is read as schema.sql says, and not opened as a store: that
+// would make files beside it, and bring an older one up to date.
+
+const (
+	storeFile        = "ingest.db"
+	storeApplication = 0x696E6774 // as schema.sql says
+	storeVersion     = 1          // that this program writes; a test holds it to package store
+)
+
+// shelf is what a store says of itself.
+type shelf struct {
+	path     string
+	version  int
+	upstream string // "" when nothing was written to it yet
+	videos   int64
+	newest   time.Time // when the newest slot was done
+}
+
+// shelf reads the store, fs.ErrNotExist where there is none.
+func (d *doctor) shelf(ctx context.Context) (shelf, error) {
+	s := shelf{path: filepath.Join(d.cfg.data, storeFile)}
+	err := peek(ctx, s.path, func(db *sql.DB) error {
+		var application uint32
+		var upstream sql.NullString
+		var newest sql.NullInt64
+		if err := db.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).
+			Scan(&application, &s.version); err != nil {
+			return err
+		}
+		switch {
+		case application != storeApplication:
+			return &store.ApplicationError{Path: s.path, ID: application}
+		case s.version != storeVersion:
+			return &store.VersionError{Path: s.path, Have: s.version, Know: storeVersion}
+		}
+		err := db.QueryRowContext(ctx, `
+			SELECT (SELECT value FROM meta WHERE name = 'upstream'), (SELECT count(*) FROM videos),
+			       (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).Scan(&upstream, &s.videos, &newest)
+		s.upstream = upstream.String
+		if newest.Valid {
+			s.newest = time.UnixMilli(newest.Int64).UTC()
+		}
+		return err
+	})
+	return s, err
+}
+
+func lookStore(ctx context.Context, d *doctor) finding {
+	s, err := d.shelf(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return warn(s.path+" is not there yet", "ingest run makes it")
+	}
+	if err != nil {
+		return unreadable(s.path, err)
+	}
+	text := fmt.Sprintf("version %d, data of %s, %s", s.version, cmp.Or(s.upstream, "nobody yet"), plural(int(s.videos), "video"))
+	if want, err := d.upstreamName(ctx); err == nil && s.upstream != "" && s.upstream != want {
+		return fail(exitConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
+	}
+	if s.newest.IsZero() {
+		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
+	}
+	return fine("%s; newest slot done %s ago", text, ago(d.clock.now().Sub(s.newest)))
+}
+
+// upstreamName is the host that a store would remember. Nothing is sent.
+func (d *doctor) upstreamName(ctx context.Context) (string, error) {
+	c, err := youtube.New(ctx, youtube.Config{BaseURL: d.cfg.upstreamURL, Key: ingest.NewSecret("any")})
+	if err != nil {
+		return "", badConfig(err)
+	}
+	return hostname(c.Host()), nil
+}
+
+// unreadable is a database that could not be read.
+func unreadable(path string, err error) finding {
+	var newer *store.VersionError
+	switch {
+	case errors.Is(err, errLeftover):
+		return warn(err.Error(), "ingest run finishes what was left; then look again")
+	case errors.As(err, &newer):
+		return broken(err, "use the program that wrote it")
+	}
+	return fail(exitCode(err), "cannot be read: "+err.Error(), "see its owner and mode; if it is damaged, restore a backup, or move "+path+" and its -wal away")
+}
+
+// ago is a time span to its two largest parts.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}
+
+func lookStoreFile(ctx context.Context, d *doctor) finding {
+	return integrity(ctx, filepath.Join(d.cfg.data, storeFile), exitError, "restore a backup, or move it and its -wal away: ingest run makes it anew")
+}
+
+func lookLedgerFile(ctx context.Context, d *doctor) finding {
+	return integrity(ctx, filepath.Join(d.cfg.data, ledgerFile), exitUnavailable,
+		"restore a backup, or move it and its -wal away: ingest quota rebuild counts again what the store knows")
+}
+
+// checkFor is how long a quick_check may take: it reads the whole file.
+const checkFor = 3 * time.Second
+
+// integrity is what SQLite itself says of a file.
+func integrity(ctx context.Context, path string, code int, advice string) finding {
+	ctx, cancel := context.WithTimeout(ctx, checkFor)
+	defer cancel()
+	said := ""
+	err := peek(ctx, path, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&said)
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return noLine // whose file it is has said so
+	case ctx.Err() != nil:
+		return fine("too large to be checked within %v: sqlite3 %s 'PRAGMA quick_check'", checkFor, path)
+	case errors.Is(err, errLeftover):
+		return noLine
+	case err != nil:
+		return fail(code, "cannot be checked: "+err.Error(), advice)
+	case said != "ok":
+		return fail(code, "damaged: "+said, advice)
+	}
+	return fine("quick_check finds no damage")
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
+)
+
+// ward is a world that is well until a test breaks it.
+type ward struct {
+	*testing.T
+
+	data string
+	sim  *youtubesim.Server
+}
+
+// newWard has fetched every region once.
+func newWard(t *testing.T) *ward {
+	t.Helper()
+	w := &ward{T: t, sim: standIn(t, youtubesim.Options{})}
+	w.data = os.Getenv("INGEST_DATA")
+	for _, name := range []string{"INGEST_KEY", "INGEST_KEY_FILE", "CREDENTIALS_DIRECTORY", "STATE_DIRECTORY"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("XDG_STATE_HOME", filepath.Join(t.TempDir(), "state"))
+	t.Setenv("HOME", t.TempDir())
+	ingestCode(t, exitOK, "run", "--pages", "1")
+	return w
+}
+
+// write makes a file and returns its path.
+func (w *ward) write(name, text string, mode os.FileMode) string {
+	w.Helper()
+	path := filepath.Join(w.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		w.Fatal(err)
+	}
+	return path
+}
+
+// change runs statements on one of the two databases.
+func (w *ward) change(file string, statements ...string) {
+	w.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(w.data, file))
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			w.Fatalf("%s: %v", s, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// damage overwrites the middle of a database.
+func (w *ward) damage(file string) {
+	w.Helper()
+	path := filepath.Join(w.data, file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for i := 4096; i < len(text); i++ {
+		text[i] ^= 0x5a
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *ward) remove(names ...string) {
+	w.Helper()
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(w.data, name)); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// journal changes what the data directory knows about a ledger elsewhere.
+func (w *ward) journal(change func(context.Context, *sqliteledger.Ledger) error) {
+	w.Helper()
+	l, err := sqliteledger.Open(w.Context(), filepath.Join(w.data, ledgerFile))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	if err := change(w.Context(), l); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// find is the line of one check.
+func (d doctorDocument) find(check string) doctorCheck {
+	i := slices.IndexFunc(d.Checks, func(c doctorCheck) bool { return c.Check == check })
+	if i < 0 {
+		return doctorCheck{}
+	}
+	return d.Checks[i]
+}
+
+// listing is every file below the directories, with what a change would change.
+func listing(t *testing.T, dirs ...string) []string {
+	t.Helper()
+	var out []string
+	for _, dir := range dirs {
+		_ = filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+			if err == nil {
+				out = append(out, fmt.Sprint(path, info.Mode(), info.Size(), info.ModTime().UnixNano()))
+			}
+			return nil
+		})
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// TestFaultDisk takes the disk away from the program: what cannot be written down is not asked for.
+func TestFaultDisk(t *testing.T) {
+	for _, ledger := range []string{"redis", "sqlite"} {
+		t.Run("full, "+ledger, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, ledger, 250, youtubesim.Options{})
+			p.force()
+			// No file may grow any more: what is nowhere near the end can be written still.
+			failed := 0
+			for _, beyond := range []int64{0, 4096, 20_000, 100_000}[:fewer(4, 1)] {
+				p.nextSecond()
+				p.later()
+				size := fmt.Sprintf("%s=%d", fileSizeEnv, p.largest()+beyond)
+				code, _, errs := p.do([]string{size}, "run", "--quiet", "--force")
+				p.want(code == exitError || code == exitUnavailable || code == exitPartial || code == exitOK, "with the disk full: exit %d: %s", code, errs)
+				p.inDoubt++
+				if code != exitOK {
+					failed++
+				}
+			}
+			p.want(failed > 0, "the disk was never full")
+			p.nextSecond()
+			code := p.force()
+			p.want(code == exitOK, "with room again: exit %d", code)
+			p.judge("the disk full, " + ledger)
+		})
+		t.Run("full before it begins, "+ledger, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, ledger, 250, youtubesim.Options{})
+			code, _, errs := p.do([]string{fileSizeEnv + "=4096"}, "run", "--quiet", "--force")
+			p.want(code == exitError || code == exitUnavailable || code == exitConfig, "with the disk full: exit %d: %s", code, errs)
+			p.want(p.sim.Ledger().Units["units"] == 0, "%d units were spent with the disk full", p.sim.Ledger().Units["units"])
+			code = p.force()
+			p.want(code == exitOK, "with room: exit %d", code)
+			p.judge("the disk full before it begins, " + ledger)
+		})
+		t.Run("read-only, "+ledger, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, ledger, 250, youtubesim.Options{})
+			p.force()
+			before := p.sim.Ledger().Units["units"]
+			p.nextSecond()
+			code, errs := p.readOnly()
+			p.want(code == exitError || code == exitUnavailable || code == exitConfig, "with the data directory read-only: exit %d: %s", code, errs)
+			p.want(p.sim.Ledger().Units["units"] == before, "units were spent with the data directory read-only")
+			code = p.force()
+			p.want(code == exitOK, "writable again: exit %d", code)
+			p.judge("the data directory read-only, " + ledger)
+		})
+	}
+}
+
+// nextSecond is when a run has something to do again.
+func (p *programRig) nextSecond() { p.through = true }
+
+// largest is the size of the largest file in the data directory.
+func (p *programRig) largest() int64 {
+	entries, err := os.ReadDir(p.data())
+	if err != nil {
+		p.Fatal(err)
+	}
+	largest := int64(0)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			largest = max(largest, info.Size())
+		}
+	}
+	return largest
+}
+
+// readOnly is a run that may not write its data directory. Root may write whatever the modes say, so
+// that it runs as nobody.
+func (p *programRig) readOnly() (code int, errs string) {
+	p.later()
+	cmd, _, stderr := p.command(nil, "run", "--quiet", "--force")
+	if os.Getuid() == 0 {
+		everybody, err := os.MkdirTemp("/tmp", "faults-") //nolint:usetesting // where nobody may come
+		if err != nil {
+			p.Fatal(err)
+		}
+		p.Cleanup(func() { _ = os.RemoveAll(everybody) })
+		for _, step := range []error{
+			os.Chmod(everybody, 0o755), copyTree(p.dir, filepath.Join(everybody, "rig")), copyTree(cmd.Path, filepath.Join(everybody, "ingest")),
+		} {
+			if step != nil {
+				p.Fatal(step)
+			}
+		}
+		for i, arg := range cmd.Args {
+			if rel, err := filepath.Rel(p.dir, arg); err == nil && filepath.IsAbs(arg) && filepath.IsLocal(rel) {
+				cmd.Args[i] = filepath.Join(everybody, "rig", rel)
+			}
+		}
+		cmd.Path = filepath.Join(everybody, "ingest")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	} else {
+		p.modes(0o500, 0o400)
+		defer p.modes(0o700, 0o600)
+	}
+	_ = cmd.Run()
+	return cmd.ProcessState.ExitCode(), stderr.String()
+}
+
+// modes sets those of the data directory and its files.
+func (p *programRig) modes(dir, file os.FileMode) {
+	entries, err := os.ReadDir(p.data())
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, e := range entries {
+		_ = os.Chmod(filepath.Join(p.data(), e.Name()), file)
+	}
+	_ = os.Chmod(p.data(), dir)
+}
+
+// copyTree copies a file or a directory, for everybody to read, and nobody but its owner to write.
+func copyTree(from, to string) error {
+	return filepath.Walk(from, func(path string, info os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		in, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = in.Close() }()
+		out, err := os.OpenFile(filepath.Join(to, rel), os.O_CREATE|os.O_WRONLY, 0o755)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(out, in); err != nil {
+			return err
+		}
+		return out.Close()
+	})
+}

@@ -1,0 +1,155 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"math/big"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+)
+
+// need is a part of the protocol that a fault goes without, to see who needs it.
+type need string
+
+const (
+	nothing    need = ""
+	journals   need = "journal"    // one that outlives the process
+	generation need = "generation" // the signs of a loss, and what follows from them
+	settling   need = "settle"     // waiting for the others
+	numbers    need = "number"     // the same for the same operation
+)
+
+// journal is the journal without what is switched off.
+func (n need) journal(j quota.Journal) quota.Journal {
+	if n == journals {
+		return &memledger.Journal{} // gone with the process
+	}
+	return j
+}
+
+// remote is the remote without what is switched off.
+func (n need) remote(r quota.Remote) quota.Remote {
+	switch n {
+	case generation:
+		return &forgetful{Remote: r}
+	case numbers:
+		return &unnumbered{Remote: r}
+	}
+	return r
+}
+
+// unnumbered asks anew for what it asks again.
+type unnumbered struct {
+	quota.Remote
+
+	mu     sync.Mutex
+	number int64
+}
+
+func (u *unnumbered) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	u.mu.Lock()
+	u.number++
+	op.Writer, op.Number, op.Written = op.Writer[:16]+rand.Text()[:16], 1, 0
+	u.mu.Unlock()
+	return u.Remote.TakeOnce(ctx, a, op)
+}
+
+// forgetful goes on with whatever the server knows, and tells nobody that it lost something.
+type forgetful struct {
+	quota.Remote
+}
+
+func (f *forgetful) now(ctx context.Context, account string, pools []string) (quota.Generation, error) {
+	s, err := f.Remote.Standing(ctx, account, nil)
+	if err == nil && s.Generation != 0 {
+		return s.Generation, nil
+	}
+	if err != nil && !errors.Is(err, quota.ErrLost) {
+		return 0, err
+	}
+	n, _ := rand.Int(rand.Reader, big.NewInt(int64(quota.MaxGeneration)))
+	return f.Remote.Renew(ctx, quota.Renewal{Account: account, Pools: pools, Was: s.Generation, Next: quota.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon})
+}
+
+func (f *forgetful) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	var pools []string
+	for _, c := range a.Charges {
+		pools = append(pools, c.Pool)
+	}
+	for range 5 {
+		g, err := f.now(ctx, a.Account, pools)
+		if err != nil {
+			return quota.Decision{}, err
+		}
+		op.Generation, op.Written = g, 0
+		d, err := f.Remote.TakeOnce(ctx, a, op)
+		if !errors.Is(err, quota.ErrLost) {
+			return d, err
+		}
+		n, _ := rand.Int(rand.Reader, big.NewInt(int64(quota.MaxGeneration)))
+		if _, err := f.Remote.Renew(ctx, quota.Renewal{Account: a.Account, Pools: pools, Was: g, Next: quota.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon}); err != nil {
+			return quota.Decision{}, err
+		}
+	}
+	return quota.Decision{}, quota.ErrUnavailable
+}
+
+// Standing never changes.
+func (f *forgetful) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
+	s, err := f.Remote.Standing(ctx, account, writers)
+	if err != nil && !errors.Is(err, quota.ErrLost) {
+		return s, err
+	}
+	s.Generation, s.Born = 1, time.Time{}
+	for _, w := range writers { // it has all of it
+		if s.Written == nil {
+			s.Written = map[string]int64{}
+		}
+		s.Written[w] = max(s.Written[w], 1<<40)
+	}
+	return s, nil
+}
+
+func (f *forgetful) Deliver(ctx context.Context, d quota.Delivery) error {
+	g, err := f.now(ctx, d.Account, nil)
+	if err != nil {
+		return err
+	}
+	d.Generation, d.Looks = g, nil
+	return f.Remote.Deliver(ctx, d)
+}
+
+// TestFaultNeeds switches off one part of the protocol at a time: the faults that it is for must then
+// turn red, and make faults prints the table.
+func TestFaultNeeds(t *testing.T) {
+	table := map[need][]string{
+		journals:   {"hung, its processes killed, and resumed", "emptied, and nobody looks before it died"},
+		generation: {"emptied (FLUSHALL)", "killed, and back empty in no time", "the log evicted", "two hosts, back with an old RDB"},
+		settling:   {"two hosts, back empty", "two hosts, back empty, one had not seen what the other spent"},
+		numbers:    {"reply lost 2 x (closed), exactly enough left", "reply lost 2 x (closed), plenty left"},
+	}
+	var faults []fault
+	for off, names := range table {
+		for _, f := range allFaults() {
+			if slices.Contains(names, f.name) {
+				faults = append(faults, fault{"without " + string(off) + ": " + f.name, func(t *testing.T, _ need) *rig { return f.run(t, off) }})
+			}
+		}
+	}
+	runFaults(t, faults, func(t *testing.T, f fault) {
+		r := f.run(t, nothing)
+		r.judge(f.name)
+		if len(r.wrong) == 0 {
+			t.Fatalf("%-72s HOLDS: is it needed?", f.name)
+		}
+		t.Logf("%-72s red, as it must: %s", f.name, r.wrong[0])
+	})
+}

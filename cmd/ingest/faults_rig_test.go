@@ -1,0 +1,344 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
+)
+
+// faultCosts are the costs of the faults: so few units that every fault can go on until none is left.
+// What manual calls leave of the limit is what may go on without the ledger, so that one unit too many
+// is one too many.
+func faultCosts(limit int) string {
+	return fmt.Sprintf(`version: 1
+upstreams:
+  youtube:
+    zone: America/Los_Angeles
+    table: classic
+    grace: 30s
+    ceilings: {scheduled: 98%%, refresh: 98%%, backfill: 70%%, manual: 98%%}
+    failure: {open_at_most: 0.5%%, emergency: 2%%, settle: 3s}
+    tables:
+      classic:
+        pools: {units: {24h: %[1]d, day: %[1]d}, search: {24h: 100, day: 100}}
+        methods: {videos.list: {units: 1}, search.list: {units: 100, search: 1}}
+`, limit)
+}
+
+const (
+	faultLimit     = 250
+	faultEmergency = faultLimit * 2 / 100
+	faultSettle    = 3 * time.Second
+
+	cheap = "videos.list" // one unit: it goes on without the ledger
+	dear  = "search.list" // a hundred: it does not
+)
+
+// rig is an upstream that counts, a Redis that fails, and the data directories that draw on it.
+type rig struct {
+	*testing.T
+
+	redis  *faulty.Server
+	proxy  *faulty.Proxy
+	url    string // of the ledger
+	sim    *youtubesim.Server
+	tariff *quota.Tariff
+	limit  int64
+	settle time.Duration
+	hosts  int
+	off    need // switched off
+	sites  []*site
+	began  time.Time
+
+	mu      sync.Mutex
+	wrong   []string
+	inDoubt int64 // units of calls that were not made, and may have been charged
+	gusts   []string
+
+	emergencies int64 // units that went on without the ledger
+	more        int64 // units that the ledger may count too much for another, stated, reason
+}
+
+// newRig starts the servers and opens the data directories.
+func newRig(t *testing.T, off need, hosts int, settings ...string) *rig {
+	t.Helper()
+	r := bareRig(t, off, hosts, faultLimit)
+	r.redis = faulty.Redis(t, settings...)
+	r.proxy = proxyOf(t, r.redis)
+	r.url = "redis://" + r.proxy.Addr()
+	r.openSites()
+	return r
+}
+
+// bareRig is one without a Redis.
+func bareRig(t *testing.T, off need, hosts, limit int) *rig {
+	t.Helper()
+	r := &rig{T: t, hosts: hosts, off: off, limit: int64(limit), settle: faultSettle, began: time.Now()}
+	var err error
+	if r.tariff, err = quota.ParseCosts("costs.yaml", []byte(faultCosts(limit)), "youtube", ""); err != nil {
+		t.Fatal(err)
+	}
+	// The upstream would admit more: that it must not be asked to is what is judged.
+	if r.sim, err = youtubesim.New(youtubesim.Options{Limits: map[string]int64{"units": 10 * r.limit, "search": 1000}}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) openSites() {
+	for range r.hosts {
+		s := &site{rig: r, dir: r.TempDir(), proxy: r.proxy, url: r.url}
+		s.open()
+		r.sites = append(r.sites, s)
+		r.Cleanup(s.stop)
+	}
+}
+
+func proxyOf(t *testing.T, s *faulty.Server) *faulty.Proxy {
+	t.Helper()
+	p, err := faulty.NewProxy(s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// site is one data directory and the process that works in it.
+type site struct {
+	*rig
+
+	dir      string
+	proxy    *faulty.Proxy // on its way to the ledger
+	url      string
+	skew     atomic.Int64 // of its clock
+	file     *sqliteledger.Ledger
+	remote   *redisledger.Ledger
+	shared   *quota.Shared
+	governor *quota.Governor
+	mute     bool // it has crashed
+}
+
+func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.skew.Load())).Round(0) }
+
+func (s *site) journalPath() string { return filepath.Join(s.dir, ledgerFile) }
+
+// open begins a process.
+func (s *site) open() {
+	s.Helper()
+	var err error
+	if s.file, err = sqliteledger.Open(context.Background(), s.journalPath()); err != nil {
+		s.Fatal(err)
+	}
+	s.file.Now = s.now
+	if s.remote, err = redisledger.Open(context.Background(), s.url, redisledger.Options{}); err != nil {
+		s.Fatal(err)
+	}
+	settle := s.settle
+	if s.off == settling {
+		settle = 0
+	}
+	s.shared = quota.OpenShared(quota.Shared{
+		Remote: s.off.remote(s.remote), Journal: s.off.journal(s.file), Account: "default", Pools: s.tariff.PoolNames(), Horizon: s.tariff.Horizon(),
+		Host: quota.Host{Name: s.dir}, Hosts: s.rig.hosts, Settle: settle, Now: s.now,
+	})
+	s.governor = &quota.Governor{Ledger: s.shared, Reserve: s.shared, Tariff: s.tariff, Account: "default", Now: s.now, Hosts: s.rig.hosts}
+	s.mute = false
+}
+
+// stop ends the process in good order.
+func (s *site) stop() {
+	if !s.mute {
+		_ = s.shared.Close()
+		_ = s.file.Close()
+		s.mute = true
+	}
+}
+
+// crash ends the process without a word: what it has not written down is gone. What it was last
+// answered counts as in doubt then: where the ledger is lost too, nobody knows any more that others
+// have seen it.
+func (s *site) crash() {
+	s.mu.Lock()
+	s.inDoubt++
+	s.mu.Unlock()
+	_ = s.file.Close() // the journal first, so that nothing is written behind
+	_ = s.shared.Close()
+	s.mute = true
+}
+
+// again is a crash and a new process.
+func (s *site) again() { s.crash(); s.open() }
+
+// spree is what became of some calls.
+type spree struct {
+	allowed  int // by the ledger
+	degraded int // without it
+	refused  int
+	closed   int
+	later    time.Duration // the longest but the first
+	last     error
+}
+
+func (c spree) made() int { return c.allowed + c.degraded }
+
+// spend takes so many calls and makes those that may be made.
+func (s *site) spend(method string, n int) spree {
+	var sum spree
+	for i := range n {
+		began := time.Now()
+		err := s.call(method, &sum)
+		if took := time.Since(began); i > 0 {
+			sum.later = max(sum.later, took)
+		}
+		if err != nil {
+			sum.last = err
+		}
+	}
+	return sum
+}
+
+// call takes one, and makes it.
+func (s *site) call(method string, sum *spree) error {
+	d, err := s.governor.Take(context.Background(), quota.Request{Method: method, Region: "US", Purpose: quota.Manual})
+	switch {
+	case err != nil:
+		sum.closed++
+		if !errors.Is(err, quota.ErrClosed) {
+			s.wrongly("a take ended with %v: it is neither an answer nor closed", err)
+		}
+		if errors.Is(err, quota.ErrInDoubt) {
+			s.mu.Lock()
+			s.inDoubt += s.tariff.Methods[method]["units"]
+			s.mu.Unlock()
+		}
+		return err
+	case !d.Allowed:
+		sum.refused++
+		return nil
+	case d.Degraded:
+		sum.degraded++
+		s.mu.Lock()
+		s.emergencies += d.Pools[0].Charged
+		s.mu.Unlock()
+	default:
+		sum.allowed++
+	}
+	s.upstream(method)
+	return nil
+}
+
+// upstream makes the call.
+func (r *rig) upstream(method string) {
+	path := map[string]string{cheap: "videos?part=id&chart=mostPopular&regionCode=US&maxResults=1", dear: "search?part=id&q=a&maxResults=1"}[method]
+	w := httptest.NewRecorder()
+	r.sim.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/youtube/v3/"+path, nil))
+	if w.Code != http.StatusOK {
+		r.wrongly("the upstream answered %s with %d", method, w.Code)
+	}
+}
+
+func (r *rig) wrongly(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
+}
+
+// want notes as wrong what is not so.
+func (r *rig) want(ok bool, format string, args ...any) {
+	if !ok {
+		r.wrongly(format, args...)
+	}
+}
+
+// recover waits until the ledger answers again.
+func (s *site) recover() {
+	var err error
+	for end := time.Now().Add(25 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if _, err = s.governor.Report(context.Background()); err == nil {
+			return
+		}
+	}
+	s.wrongly("the ledger does not come back: %v", err)
+}
+
+// exhaust goes on until the ledger refuses.
+func (s *site) exhaust() {
+	var sum spree
+	for end := time.Now().Add(60 * time.Second); sum.refused == 0 && time.Now().Before(end); {
+		if s.call(cheap, &sum) != nil {
+			time.Sleep(20 * time.Millisecond) // the breaker
+		}
+	}
+	s.want(sum.refused > 0, "it never refused: %+v", sum)
+}
+
+// used is what the ledger counts of the units.
+func (s *site) used() int64 {
+	s.recover()
+	report, err := s.governor.Report(context.Background())
+	if err != nil {
+		s.wrongly("the ledger cannot say what it counts: %v", err)
+		return -1
+	}
+	for _, p := range report.Pools {
+		if p.Pool == "units" {
+			return p.Windows[0].Used
+		}
+	}
+	return -1
+}
+
+// judge compares the ledger with the upstream's own count and says how it was, in one line.
+func (r *rig) judge(name string) string {
+	sent := r.sim.Ledger().Units["units"]
+	window, day := r.sim.MaxInWindow("units", 24*time.Hour), r.sim.MaxInDay("units")
+	r.want(window <= r.limit && day <= r.limit, "I1: %d units arrived within 24 h, %d within a day: the limit is %d", window, day, r.limit)
+	r.want(r.emergencies <= r.limit*2/100, "%d units went on without the ledger: %d may in a day", r.emergencies, r.limit*2/100)
+	used := r.sites[0].used()
+	r.want(used >= sent, "I2: the ledger counts %d, and %d arrived", used, sent)
+	r.want(used-sent <= r.inDoubt+r.more, "the ledger counts %d, %d more than arrived, and %d are in doubt", used, used-sent, r.inDoubt+r.more)
+	return verdictLine(name, sent, r.limit, used, time.Since(r.began), r.wrong)
+}
+
+// verdictLine is the one line of a fault in make faults.
+func verdictLine(name string, sent, limit, ledger int64, took time.Duration, wrong []string) string {
+	verdict := "holds"
+	if len(wrong) > 0 {
+		verdict = "BROKEN: " + strings.Join(wrong, "; ")
+	}
+	return fmt.Sprintf("%-58s %5d sent  %5d limit  %5d ledger  %6.1fs  %s", name, sent, limit, ledger, took.Seconds(), verdict)
+}
+
+// copyFile copies a file, or removes the copy where there is none.
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if errors.Is(err, os.ErrNotExist) {
+		_ = os.Remove(to)
+		return
+	}
+	if err == nil {
+		err = os.WriteFile(to, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

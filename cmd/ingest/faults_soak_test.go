@@ -1,0 +1,188 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+)
+
+// soakEnv is how long storms go on; without it there are a few.
+const soakEnv = "SOAK"
+
+// TestFaultStorms lets faults come one over the other, at random, while processes of one or two data
+// directories spend as fast as they can. make soak does so for as long as it is told.
+func TestFaultStorms(t *testing.T) {
+	first, until := uint64(time.Now().UnixNano()), time.Now()
+	storms := fewer(4, 2)
+	if text := os.Getenv(soakEnv); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatalf("%s=%q is no duration such as 10m", soakEnv, text)
+		}
+		until, storms = until.Add(d), 0
+	}
+	if text := os.Getenv("SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &first); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range 4 {
+		all.Go(func() {
+			for {
+				i := next.Add(1) - 1
+				if i >= int64(storms) && !time.Now().Before(until) {
+					return
+				}
+				seed := first + uint64(i)
+				t.Run(fmt.Sprint(seed), func(t *testing.T) {
+					r := storm(t, seed)
+					t.Log(r.judge(fmt.Sprintf("storm, %d hosts, seed %d", r.hosts, seed)))
+					if len(r.wrong) > 0 {
+						t.Fail()
+					}
+				})
+			}
+		})
+	}
+	all.Wait()
+}
+
+const (
+	stormLimit = 3000
+	stormFor   = 6 * time.Second
+)
+
+// storm is faults as the seed says, over traffic.
+func storm(t *testing.T, seed uint64) *rig {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 2))
+	r := bareRig(t, nothing, 1+int(seed%2), stormLimit)
+	r.settle = time.Minute // nobody is away for so long
+	if r.hosts > 1 {
+		r.more = stormLimit // what one host delivers twice, another cannot know to have seen: it only matters that nothing is forgotten
+	}
+	r.redis = faulty.Redis(t, "--appendonly", []string{"yes", "no"}[random.IntN(2)])
+	for range r.hosts {
+		dir := t.TempDir()
+		for range 2 { // processes of one data directory
+			p := proxyOf(t, r.redis)
+			s := &site{rig: r, dir: dir, proxy: p, url: "redis://" + p.Addr()}
+			s.open()
+			r.sites = append(r.sites, s)
+			t.Cleanup(s.stop)
+		}
+	}
+	var begin sync.WaitGroup
+	for _, s := range r.sites {
+		begin.Go(s.recover)
+	}
+	begin.Wait()
+	var traffic sync.WaitGroup
+	var over atomic.Bool
+	for i, s := range r.sites {
+		dice := rand.New(rand.NewPCG(seed, uint64(10+i)))
+		traffic.Go(func() {
+			for n := 0; !over.Load(); n++ {
+				method := cheap
+				if dice.IntN(40) == 0 {
+					method = dear
+				}
+				s.spend(method, 1)
+				if dice.IntN(150) == 0 {
+					s.again()
+				}
+				time.Sleep(time.Duration(dice.IntN(8)) * time.Millisecond)
+			}
+		})
+	}
+	for end := time.Now().Add(stormFor); time.Now().Before(end); {
+		r.gust(random)
+		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+	}
+	over.Store(true)
+	traffic.Wait()
+	for _, s := range r.sites {
+		s.pass()
+	}
+	var back sync.WaitGroup
+	for _, s := range r.sites { // they wait for each other
+		back.Go(s.recover)
+	}
+	back.Wait()
+	for _, s := range r.sites {
+		s.exhaust()
+	}
+	return r
+}
+
+// gust is one fault.
+func (r *rig) gust(random *rand.Rand) {
+	s := r.sites[random.IntN(len(r.sites))]
+	while := time.Duration(50+random.IntN(700)) * time.Millisecond
+	how := []faulty.Loss{faulty.Closed, faulty.Swallowed, faulty.Torn}[random.IntN(3)]
+	r.gusts = append(r.gusts, "")
+	name := &r.gusts[len(r.gusts)-1]
+	switch random.IntN(14) {
+	case 0:
+		*name = "refused"
+		s.proxy.Refuse()
+		time.Sleep(while)
+		s.pass()
+	case 1:
+		*name = "hangs"
+		s.proxy.Hang()
+		time.Sleep(while)
+		s.pass()
+	case 2:
+		*name = "cut"
+		s.proxy.Cut()
+	case 3, 4:
+		*name = "replies lost"
+		s.proxy.LoseAfter(random.IntN(4), 1+random.IntN(4), how)
+	case 5:
+		*name = "slow"
+		s.proxy.Delay(while)
+		time.Sleep(while)
+		s.pass()
+	case 6:
+		*name = "frozen"
+		r.redis.Freeze()
+		time.Sleep(while)
+		r.redis.Thaw()
+	case 7:
+		*name = "scripts flushed"
+		r.redis.Must("SCRIPT", "FLUSH")
+	case 8:
+		*name = "emptied"
+		r.redis.Must("FLUSHALL")
+	case 9:
+		*name = "log evicted"
+		r.redis.Must("DEL", "ingest:{default}:units")
+	case 10:
+		*name = "state evicted"
+		r.redis.Must("DEL", "ingest:{default}")
+	case 11:
+		*name = "saved"
+		r.redis.Save()
+	case 12:
+		*name = "killed and back"
+		r.redis.Kill()
+		time.Sleep(while / 4)
+		r.redis.Restart()
+	case 13:
+		*name = "read-only"
+		r.redis.Must("REPLICAOF", "127.0.0.1", "1")
+		time.Sleep(while)
+		r.redis.Must("REPLICAOF", "NO", "ONE")
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// historyFlags are the flags of history, as they were given.
+type historyFlags struct {
+	region, job, since, format string
+	partial                    bool
+}
+
+func (a *app) historyCommand() *cobra.Command {
+	var f historyFlags
+	cmd := &cobra.Command{
+		Use:   "history VIDEO_ID",
+		Short: "A video's ranks and views, chart by chart; free",
+		Long: `history prints a video's path through the charts that are kept, oldest first:
+at most 30 days of them. Gained is the views since the line before of the same
+chart. Put -- before an id that begins with a dash.`,
+		Example: "  ingest history dQw4w9WgXcQ --region GB --since 24h\n  ingest history --format csv -- -dQw4w9WgXc",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.checkClock(cmd.Context()); err != nil {
+				return err
+			}
+			format, err := a.format(f.format)
+			if err != nil {
+				return err
+			}
+			q := store.HistoryQuery{VideoID: args[0], Job: f.job, Partial: f.partial}
+			if f.region != "" {
+				if q.Region, err = regions.Parse(f.region); err != nil {
+					return usageError{fmt.Errorf("--region: %w", err)}
+				}
+			}
+			if q.Since, err = timeFlag("since", f.since, a.clock.now()); err != nil {
+				return err
+			}
+			s, err := a.store(cmd.Context(), "")
+			if err != nil {
+				return noStore(a.cfg.data, err)
+			}
+			defer func() { _ = s.Close() }()
+			h, err := s.History(cmd.Context(), q)
+			if errors.Is(err, store.ErrNoVideo) {
+				return fmt.Errorf("%w: charted videos are kept for 30 days; ingest search finds ids", err)
+			}
+			if err != nil {
+				return err
+			}
+			return a.printHistory(h, format)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.region, "region", "", "only in the charts of this `region`")
+	flags.StringVar(&f.job, "job", "", "only in the charts of the job of this `name`")
+	flags.StringVar(&f.since, "since", "", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
+	flags.StringVar(&f.format, "format", "", "text, json, csv or jsonl (JSON lines)")
+	flags.BoolVar(&f.partial, "partial", false, "also charts whose fetch was stopped half-way")
+	return cmd
+}
+
+type historyDocument struct {
+	VideoID   string             `json:"video_id"`
+	Title     string             `json:"title"`
+	Channel   string             `json:"channel"`
+	Sightings []sightingDocument `json:"sightings"`
+}
+
+type sightingDocument struct {
+	Region      ingest.Region `json:"region"`
+	Job         string        `json:"job"`
+	Slot        time.Time     `json:"slot"`
+	Rank        int           `json:"rank"`
+	Views       *int64        `json:"views"`
+	Likes       *int64        `json:"likes"`
+	Comments    *int64        `json:"comments"`
+	ViewsGained *int64        `json:"views_gained"`
+}
+
+func (a *app) printHistory(h store.History, format string) error {
+	switch format {
+	case formatJSON:
+		doc := historyDocument{VideoID: h.Video.ID, Title: h.Video.Title, Channel: h.Video.Channel, Sightings: []sightingDocument{}}
+		for _, s := range h.Sightings {
+			doc.Sightings = append(doc.Sightings, sightingDocument{s.Region, s.Job, s.Slot, s.Rank, s.Views, s.Likes, s.Comments, s.Gained})
+		}
+		return a.printJSON(doc)
+	case formatText:
+		a.printHistoryText(h)
+		return nil
+	}
+	var rows [][]cell
+	for _, s := range h.Sightings {
+		rows = append(rows, historyCells(h.Video, s))
+	}
+	return export(a.stdout, format, names(historyCells(ingest.Video{}, store.Sighting{})), rows)
+}
+
+func (a *app) printHistoryText(h store.History) {
+	fmt.Fprintf(a.stdout, "%s\nby %s, published %s\n\n", fit(h.Video.Title, 80), fit(h.Video.Channel, 40), stamp(h.Video.PublishedAt))
+	if len(h.Sightings) == 0 {
+		a.say("in none of the charts that are kept and asked for")
+		return
+	}
+	fmt.Fprintf(a.stdout, "%-20s  %-6s  %-10s  %4s  %14s  %14s\n", "SLOT", "REGION", "JOB", "RANK", "VIEWS", "GAINED")
+	for _, s := range h.Sightings {
+		fmt.Fprintf(a.stdout, "%-20s  %-6s  %s  %4d  %14s  %14s\n",
+			stamp(s.Slot), s.Region, pad(s.Job, 10), s.Rank, viewsText(s.Views), gainText(s.Gained))
+	}
+}
+
+// historyCells is a row of an exported history.
+func historyCells(v ingest.Video, s store.Sighting) []cell {
+	return []cell{
+		{"video_id", v.ID},
+		{"title", v.Title},
+		{"region", string(s.Region)},
+		{"job", s.Job},
+		{"slot", s.Slot},
+		{"rank", s.Rank},
+		{"views", s.Views},
+		{"likes", s.Likes},
+		{"comments", s.Comments},
+		{"views_gained", s.Gained},
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// longestInterval is how long after its due time a slot may still spend.
+const longestInterval = 25 * time.Hour
+
+// checkLost keeps the gate closed where the ledger knows of less than the store's slots spent: one that
+// is gone, or was restored from an older copy, would let the same quota be spent again. A remote ledger
+// that this data directory has delivered to before is told again by its journal, and needs no check.
+func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
+	if state, err := g.Reserve.State(ctx, g.Account); err != nil || state.Generation != 0 {
+		return err
+	}
+	// What a slot spent was spent after it was due.
+	slots, err := a.spentSlots(ctx, a.clock.now().Add(-g.Tariff.Horizon()+time.Minute))
+	if err != nil || len(slots) == 0 {
+		return err
+	}
+	lacking, err := a.lacking(ctx, g, slots)
+	if errors.Is(err, quota.ErrUnavailable) {
+		return nil // every take will say so
+	}
+	if err != nil || len(lacking) == 0 {
+		return err
+	}
+	units := int64(0)
+	for _, n := range lacking {
+		units += n
+	}
+	return codeError{exitUnavailable, fmt.Errorf("%w: the slots in %s spent %s units lately that the ledger of account %s does not know: "+
+		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.data, thousands(units), g.Account, ledgerFile)}
+}
+
+// spentSlots are the slots that spent quota and were due since then, newest first, by the store's own
+// account.
+func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
+	s, err := a.store(ctx, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }()
+	slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
+	var spent []ingest.Slot
+	for _, slot := range slots {
+		if slot.Units > 0 {
+			spent = append(spent, slot)
+		}
+	}
+	return spent, err
+}
+
+// lacking is how many units of each key's slots the ledger does not know.
+func (a *app) lacking(ctx context.Context, g *quota.Governor, slots []ingest.Slot) (map[string]int64, error) {
+	spent, err := g.Ledger.Spent(ctx, g.Account, a.clock.now().Add(-g.Tariff.Horizon()))
+	if err != nil {
+		return nil, err
+	}
+	known := map[quota.Who]int64{} // a slot counts the dearest pool of each call
+	for _, s := range spent {
+		known[s.Who] = max(known[s.Who], s.Amount)
+	}
+	lacking := map[string]int64{}
+	for _, slot := range slots {
+		lacking[slot.Key] += slot.Units
+	}
+	for who, amount := range known {
+		lacking[who.Region] -= amount
+	}
+	for key, units := range lacking {
+		if units <= 0 {
+			delete(lacking, key)
+		}
+	}
+	return lacking, nil
+}
+
+// rebuild counts again what the store's slots say they spent and the ledger does not know; where it was
+// cut short the gate stays closed, and it goes on. What was drawn by hand is not known to the store, and
+// neither is what a run that was killed had taken for its last page.
+func (a *app) rebuild(ctx context.Context) (slots int, err error) {
+	g, closeAll, err := a.openLedger(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer closeAll()
+	since := a.clock.now().Add(-g.Tariff.Horizon())
+	all, err := a.spentSlots(ctx, since.Add(-longestInterval))
+	if err != nil {
+		return 0, err
+	}
+	var late, due []ingest.Slot
+	for _, slot := range all {
+		switch {
+		case slot.DueAt.After(since):
+			due = append(due, slot)
+		case slot.State != ingest.Done || slot.FetchedAt.After(since):
+			late = append(late, slot)
+		}
+	}
+	lacking, err := a.lacking(ctx, g, due)
+	if err != nil {
+		return 0, err
+	}
+	if len(lacking) == 0 && len(all) > 0 {
+		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: nothing to rebuild; correct it with ingest quota post", g.Account, a.cfg.data)}
+	}
+	for _, slot := range append(due, late...) {
+		units := min(slot.Units, lacking[slot.Key])
+		if slot.DueAt.Before(since) {
+			units = slot.Units
+		}
+		if units == 0 {
+			continue
+		}
+		lacking[slot.Key] -= units
+		who, cost, at, err := spentBy(slot, units, g)
+		if err != nil {
+			return slots, err
+		}
+		if err := g.Post(ctx, who, cost, at); err != nil {
+			return slots, err
+		}
+		slots++
+	}
+	return slots, nil
+}
+
+// spentBy is what a slot spent, and when: at its last page where it is done, and otherwise, since it
+// may have tried since, now. Later than it was is safe.
+func spentBy(slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota.Cost, time.Time, error) {
+	const method = "videos.list" // all that a slot of today's kinds calls
+	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: method}
+	if slot.Kind == ingest.KindRefresh {
+		who.Purpose = quota.Refresh
+	}
+	at := g.Now()
+	if slot.State == ingest.Done {
+		at = slot.FetchedAt
+	}
+	cost, err := g.Tariff.Cost(method)
+	if err != nil {
+		return who, nil, at, err
+	}
+	dearest := int64(1)
+	for _, amount := range cost {
+		dearest = max(dearest, amount)
+	}
+	return who, cost.Times((units + dearest - 1) / dearest), at, nil
+}

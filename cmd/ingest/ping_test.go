@@ -1,0 +1,321 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+const pingSecret = "5f0c1b1e-very-secret-check"
+
+// deadman is a switch that remembers what it was told.
+type deadman struct {
+	mu    sync.Mutex
+	told  []told
+	delay time.Duration // before every answer
+	code  int           // 0 is 200
+}
+
+type told struct{ signal, rid, body string }
+
+// startDeadman serves a switch, and hands its address to the program in a file.
+func startDeadman(t *testing.T, d *deadman) {
+	t.Helper()
+	server := httptest.NewServer(d)
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "ping.url")
+	if err := os.WriteFile(path, []byte(server.URL+"/ping/"+pingSecret+"?create=1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("INGEST_PING_URL_FILE", path)
+}
+
+func (d *deadman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	d.mu.Lock()
+	signal, ok := strings.CutPrefix(r.URL.Path, "/ping/"+pingSecret)
+	if !ok || r.Method != http.MethodPost || r.URL.Query().Get("create") != "1" {
+		signal = "wrong: " + r.Method + " " + r.URL.String()
+	}
+	d.told = append(d.told, told{signal, r.URL.Query().Get("rid"), string(body)})
+	delay, code := d.delay, d.code
+	d.mu.Unlock()
+	select {
+	case <-time.After(delay):
+	case <-r.Context().Done():
+	}
+	if code != 0 {
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(code)
+	}
+}
+
+func (d *deadman) heard() []told {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]told{}, d.told...)
+}
+
+// wants checks the signals of one run, their order and their run id.
+func (d *deadman) wants(t *testing.T, signals ...string) (last told) {
+	t.Helper()
+	heard := d.heard()
+	var got []string
+	for _, h := range heard {
+		got = append(got, h.signal)
+		if h.rid != heard[0].rid || !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(h.rid) {
+			t.Errorf("run id %q: want one UUID of version 4 for the run", h.rid)
+		}
+		if len(h.body) > pingBodyMax {
+			t.Errorf("a body of %d bytes", len(h.body))
+		}
+	}
+	if strings.Join(got, " ") != strings.Join(signals, " ") {
+		t.Fatalf("the switch was told %q, want %q", got, signals)
+	}
+	return heard[len(heard)-1]
+}
+
+func hidesPing(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if strings.Contains(text, "very-secret") {
+			t.Errorf("the switch's address is shown: %s", text)
+		}
+	}
+}
+
+func TestPingTellsOfARunFromStartToEnd(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5})
+	d := &deadman{}
+	startDeadman(t, d)
+	stdout, stderr := ingestCode(t, exitOK, "run")
+	last := d.wants(t, "/start", "/0")
+	if !strings.Contains(last.body, "exit 0") || !strings.Contains(last.body, "DE") || !strings.HasPrefix(last.body, "ingest run on ") {
+		t.Errorf("%s", last.body)
+	}
+	if n := sim.Ledger().Units["units"]; n != 32 {
+		t.Errorf("%d units", n)
+	}
+	hidesPing(t, stdout, stderr)
+}
+
+func TestPingTakesADayStoppedByQuotaForAGoodOne(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	at(t, "2026-02-14T09:40:00Z")
+	t.Setenv("INGEST_COSTS", limits(t, "20"))
+	d := &deadman{}
+	startDeadman(t, d)
+	ingestCode(t, exitStopped, "run")
+	if last := d.wants(t, "/start", "/0"); !strings.Contains(last.body, "exit 75") || !strings.Contains(last.body, "19 of 19 used") {
+		t.Errorf("%s", last.body)
+	}
+}
+
+func TestPingTellsOfFailure(t *testing.T) {
+	tests := []struct {
+		name string
+		o    youtubesim.Options
+		key  string
+		code int
+		body string
+	}{
+		{"a region fails", youtubesim.Options{Faults: []youtubesim.Fault{faultOf(t, "badtoken@1")}}, "", exitPartial, "failed"},
+		{"the key is refused", youtubesim.Options{RequireKey: "another"}, "a-wrong-key", exitKey, "exit 77"},
+	}
+	for _, tt := range tests {
+		standIn(t, tt.o)
+		t.Setenv("INGEST_KEY", tt.key)
+		d := &deadman{}
+		startDeadman(t, d)
+		_, stderr := ingestCode(t, tt.code, "run")
+		last := d.wants(t, "/start", fmt.Sprint("/", tt.code))
+		if !strings.Contains(last.body, tt.body) || tt.key != "" && strings.Contains(last.body, tt.key) {
+			t.Errorf("%s: %s", tt.name, last.body)
+		}
+		hidesPing(t, stderr)
+	}
+}
+
+func faultOf(t *testing.T, text string) youtubesim.Fault {
+	t.Helper()
+	f, err := youtubesim.ParseFault(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// What could not even be opened is told of as well.
+func TestPingTellsOfAMissingKey(t *testing.T) {
+	standIn(t, youtubesim.Options{})
+	t.Setenv("INGEST_UPSTREAM_URL", "")
+	d := &deadman{}
+	startDeadman(t, d)
+	ingestCode(t, exitKey, "run")
+	if last := d.wants(t, "/start", "/77"); !strings.Contains(last.body, "no API key") {
+		t.Errorf("%s", last.body)
+	}
+	d.told = nil
+	ingestCode(t, exitKey, "serve")
+	if last := d.wants(t, "/fail"); !strings.Contains(last.body, "no API key") {
+		t.Errorf("%s", last.body)
+	}
+}
+
+func TestPingPrefersTheCredential(t *testing.T) {
+	standIn(t, youtubesim.Options{})
+	d := &deadman{}
+	startDeadman(t, d)
+	address, err := os.ReadFile(os.Getenv("INGEST_PING_URL_FILE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "ingest.yaml")
+	other := filepath.Join(dir, "other.url")
+	for path, text := range map[string]string{
+		filepath.Join(dir, "ping-url"): string(address), other: "https://192.0.2.1/never",
+		config: "ping_file: " + other + "\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("INGEST_CONFIG", config)
+	ingestCode(t, exitOK, "run") // the variable before the config
+	d.wants(t, "/start", "/0")
+	d.told = nil
+	t.Setenv("CREDENTIALS_DIRECTORY", dir)
+	t.Setenv("INGEST_PING_URL_FILE", other)
+	t.Setenv("INGEST_PING_URL", "https://192.0.2.1/never")
+	ingestCode(t, exitOK, "run")
+	d.wants(t, "/start", "/0")
+	d.told = nil
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	t.Setenv("INGEST_PING_URL_FILE", "")
+	t.Setenv("INGEST_PING_URL", "")
+	if err := os.WriteFile(other, address, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ingestCode(t, exitOK, "run") // the config's, last
+	d.wants(t, "/start", "/0")
+}
+
+func TestPingNeverHoldsUpARun(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	ingestCode(t, exitOK, "run")
+	d := &deadman{delay: time.Minute}
+	startDeadman(t, d)
+	began := time.Now()
+	_, stderr := ingestCode(t, exitOK, "run", "--region", "US") // there is nothing to do but to ping
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("a switch that hangs held the run up: %v", took)
+	}
+	if strings.Count(stderr, "dead man's switch") != 1 {
+		t.Errorf("want one line about the switch:\n%s", stderr)
+	}
+	d.wants(t, "/start", "/0")
+	hidesPing(t, stderr)
+}
+
+func TestPingFailsNothingAndFollowsNothing(t *testing.T) {
+	for _, code := range []int{301, 307, 404, 500} {
+		standIn(t, youtubesim.Options{Seed: 5})
+		d := &deadman{code: code}
+		startDeadman(t, d)
+		_, stderr := ingestCode(t, exitOK, "run", "--quiet")
+		d.wants(t, "/start", "/0")
+		if strings.Count(stderr, "dead man's switch") != 1 {
+			t.Errorf("%d: want one line about the switch:\n%s", code, stderr)
+		}
+		hidesPing(t, stderr)
+	}
+}
+
+// Nobody listens there, or somebody who speaks no HTTP but repeats what he heard.
+func TestPingHidesTheURLInWhatGoesWrong(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	address, _ := dead(t)
+	_, echo := echoing(t)
+	for _, host := range []string{"127.0.0.1:1", address, echo} {
+		t.Setenv("INGEST_PING_URL", "http://"+host+"/ping/"+pingSecret)
+		stdout, stderr := ingestCode(t, exitOK, "run")
+		if !strings.Contains(stderr, "dead man's switch") {
+			t.Errorf("%s: nothing is said of it: %s", host, stderr)
+		}
+		hidesPing(t, stdout, stderr)
+	}
+}
+
+func TestPingOfARunThatASignalEnds(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: time.Minute})
+	d := &deadman{delay: time.Minute}
+	startDeadman(t, d)
+	s := startProcess(t, "run")
+	s.until("it called", func() bool { return len(sim.Log()) > 0 })
+	if cmdline, err := os.ReadFile("/proc/self/cmdline"); err == nil {
+		hidesPing(t, string(cmdline), strings.Join(s.cmd.Args, " "))
+	}
+	s.end(syscall.SIGTERM)
+	d.wants(t, "/start", "/143")
+	hidesPing(t, s.stdout.String(), s.stderr.String())
+}
+
+func TestPingTellsHowServeGoes(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	d := &deadman{}
+	startDeadman(t, d)
+	s := startServe(t)
+	s.until("the switch was told", func() bool { return len(d.heard()) > 0 })
+	if first := d.heard()[0]; first.signal != "" || !strings.Contains(first.body, "well") || !strings.Contains(first.body, "nothing stale") {
+		t.Errorf("%+v, want success, and only once the first round is done", first)
+	}
+	s.end(syscall.SIGTERM)
+	hidesPing(t, s.stdout.String(), s.stderr.String())
+}
+
+func TestPingTellsThatServeIsClosed(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	ingestJSON[runDocument](t, exitOK, "run")
+	for _, file := range []string{"quota.db", "quota.db-wal", "quota.db-shm"} {
+		_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), file))
+	}
+	d := &deadman{}
+	startDeadman(t, d)
+	s := startServe(t)
+	s.until("the switch was told", func() bool { return len(d.heard()) > 0 })
+	if first := d.heard()[0]; first.signal != "/fail" || !strings.Contains(first.body, "ingest quota rebuild") {
+		t.Errorf("%+v, want failure, and what to do", first)
+	}
+	s.end(syscall.SIGTERM)
+}
+
+func TestPingOfServeTakesStoppedForWell(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	at(t, "2026-02-14T09:40:00Z")
+	ingestCode(t, exitOK, "quota", "post", "units", "9499")
+	d := &deadman{}
+	startDeadman(t, d)
+	s := startServe(t)
+	s.until("the switch was told of a stop", func() bool {
+		heard := d.heard()
+		return len(heard) > 0 && strings.Contains(heard[len(heard)-1].body, "stopped by quota")
+	})
+	for _, h := range d.heard() {
+		if h.signal != "" {
+			t.Errorf("%+v, want success", h)
+		}
+	}
+	s.end(syscall.SIGTERM)
+}

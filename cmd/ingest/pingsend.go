@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+const (
+	pingWithin  = 5 * time.Second // one ping, in all
+	pingBodyMax = 10_000          // bytes of a summary
+)
+
+// pinger posts to a dead man's switch in the form of Healthchecks: URL for success, URL/start, URL/fail
+// and URL/<exit status>, each with ?rid=<run id>. https://healthchecks.io/docs/http_api/
+//
+// What goes wrong is logged, once until it goes well again, and nowhere is the URL in it.
+type pinger struct {
+	url    ingest.Secret
+	rid    string // ties the pings of this process together
+	client *http.Client
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	failing bool // and it was logged
+}
+
+// pinger is nil where no switch is configured.
+func (a *app) pinger() (*pinger, error) {
+	address, err := a.pingURL()
+	if err != nil || address.IsZero() {
+		return nil, err
+	}
+	return &pinger{
+		url: address, rid: uuid(), log: a.log(),
+		client: &http.Client{
+			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: 2 * time.Minute, ForceAttemptHTTP2: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// post tells the switch signal: "start", "fail", an exit status, or "" for success. It returns when the
+// switch has answered, after pingWithin, or when ctx is done.
+func (p *pinger) post(ctx context.Context, signal, summary string) {
+	err := p.try(ctx, signal, summary)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err == nil:
+		p.failing = false
+	case !p.failing && !errors.Is(ctx.Err(), context.Canceled): // not one that was given up
+		p.failing = true
+		p.log.WarnContext(ctx, "the dead man's switch was not told", slog.String("error", p.scrub(err)))
+	}
+}
+
+func (p *pinger) try(ctx context.Context, signal, summary string) error {
+	ctx, cancel := context.WithTimeout(ctx, pingWithin)
+	defer cancel()
+	u, err := url.Parse(p.url.Reveal())
+	if err != nil {
+		return err
+	}
+	query := u.Query()
+	query.Set("rid", p.rid)
+	u.RawQuery = query.Encode()
+	if len(summary) > pingBodyMax {
+		summary = strings.ToValidUTF8(summary[:pingBodyMax], "")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath(signal).String(), strings.NewReader(summary))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("User-Agent", "ingest/"+version)
+	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 1<<10) // so that the connection can be used again
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	return nil
+}
+
+// scrub is the error without the URL, which net/http puts around it, or any part of its path.
+func (p *pinger) scrub(err error) string {
+	if around := (*url.Error)(nil); errors.As(err, &around) {
+		err = around.Err
+	}
+	text := clean(err.Error())
+	_, path, _ := strings.Cut(p.url.Reveal(), "://")
+	_, path, _ = strings.Cut(path, "/")
+	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return strings.ContainsRune("/?&=", r) }) {
+		if len(part) > 3 {
+			text = strings.ReplaceAll(text, part, "***")
+		}
+	}
+	return text
+}
+
+// uuid is a random one, version 4: RFC 9562, section 5.4.
+func uuid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

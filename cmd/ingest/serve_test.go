@@ -1,0 +1,331 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+func TestServeFetchesWhatIsDue(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5})
+	at(t, "2026-02-14T09:40:00Z")
+	d := startServe(t, "--json")
+	d.until("all regions are fresh", d.isReady)
+	if code, body := d.get("livez"); code != 200 || body != "ok\n" {
+		t.Errorf("/livez: %d %q", code, body)
+	}
+	d.end(syscall.SIGTERM)
+	if n := sim.Ledger().Units["units"]; n != 32 {
+		t.Errorf("%d units, want 32", n)
+	}
+	sameCount(t, sim)
+	var docs []slotEvent
+	for dec := json.NewDecoder(strings.NewReader(d.stdout.String())); dec.More(); {
+		var doc slotEvent
+		if err := dec.Decode(&doc); err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+	if len(docs) != 9 { // eight regions and the refresh
+		t.Errorf("%d events, want 9:\n%s", len(docs), d.stdout.String())
+	}
+	for _, doc := range docs {
+		if doc.Outcome != "done" || doc.Job == "chart" && (doc.Units != 4 || doc.Region == "") {
+			t.Errorf("%+v", doc)
+		}
+	}
+	for _, want := range []string{"data=", "ledger=sqlite", "jobs=chart,refresh", "next=2026-02-14T09:41:15.000Z", "listen=http://127.0.0.1:"} {
+		if line, _, _ := strings.Cut(d.stderr.String()[strings.Index(d.stderr.String(), `msg="ingest serves"`):], "\n"); !strings.Contains(line, want) {
+			t.Errorf("the first line does not say %s: %s", want, line)
+		}
+	}
+	if n := d.stderr.count("level=INFO msg=slot job=chart region="); n != 8 {
+		t.Errorf("%d lines for eight regions:\n%s", n, d.stderr.String())
+	}
+	for _, key := range []string{" slot=2026-02-14T", " outcome=done", " units=4", " took="} {
+		if d.stderr.count(key) < 8 {
+			t.Errorf("a line has no%s", key)
+		}
+	}
+}
+
+func TestAQuietServeSaysNothingWhileAllIsWell(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5})
+	d := startProcess(t, "serve", "--quiet")
+	d.until("all is fetched", func() bool { return len(sim.Log()) >= 32 })
+	d.end(syscall.SIGTERM)
+	if out, err := d.stdout.String(), d.stderr.String(); out != "" || err != "ingest: ended by signal: terminated\n" {
+		t.Errorf("%q and %q", out, err)
+	}
+}
+
+func TestTwoServesFetchEachSlotOnce(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 20 * time.Millisecond})
+	at(t, "2026-02-14T09:40:00Z")
+	a, b := startServe(t), startServe(t)
+	a.until("it is ready", a.isReady)
+	b.until("it is ready", b.isReady)
+	a.end(syscall.SIGTERM)
+	b.end(syscall.SIGTERM)
+	if n := sim.Ledger().Units["units"]; n != 32 {
+		t.Errorf("%d units, want 32: no page twice", n)
+	}
+	sameCount(t, sim)
+	if a.stderr.count("outcome=done")+b.stderr.count("outcome=done") != 9 {
+		t.Error("a slot was done by both, or by none")
+	}
+}
+
+func TestASignalEndsServeInTheMiddleOfAPass(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 60 * time.Millisecond})
+		at(t, "2026-02-14T09:40:00Z")
+		d := startServe(t)
+		d.until("some pages came", func() bool { return len(sim.Log()) >= 6 })
+		d.end(sig)
+		ingestJSON[runDocument](t, exitOK, "run")
+		sameCount(t, sim)
+		if n := sim.Ledger().Units["units"]; n != 32 {
+			t.Errorf("%v: %d pages were fetched in all, want 32", sig, n)
+		}
+		for _, s := range ingestJSON[struct{ Slots []slotDocument }](t, exitOK, "slots").Slots {
+			if s.Outcome != "done" {
+				t.Errorf("%v: %+v", sig, s)
+			}
+		}
+	}
+}
+
+// The upstream takes a minute over each call.
+func TestAStopDoesNotWaitForASlowUpstream(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: time.Minute})
+	d := startServe(t)
+	d.until("it called", func() bool { return len(sim.Log()) >= 4 })
+	d.end(syscall.SIGTERM)
+}
+
+func TestASecondSignalKillsServe(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: time.Minute})
+	d := startServe(t)
+	d.until("it called", func() bool { return len(sim.Log()) >= 4 })
+	_ = d.cmd.Process.Signal(syscall.SIGTERM)
+	time.Sleep(300 * time.Millisecond) // it is on its way out, and has four seconds yet
+	began := time.Now()
+	_ = d.cmd.Process.Signal(syscall.SIGTERM)
+	<-d.gone
+	status, ok := d.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if took := time.Since(began); took > time.Second || !ok || !status.Signaled() {
+		t.Errorf("%v after %v: want it killed at once", d.cmd.ProcessState, took)
+	}
+}
+
+// upstreamAt serves h at an address of its own that outlives any one server there.
+type upstreamAt struct {
+	t       *testing.T
+	address string
+	server  *http.Server
+}
+
+func (u *upstreamAt) start(h http.Handler) {
+	u.t.Helper()
+	l, err := net.Listen("tcp", u.address)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.address, u.server = l.Addr().String(), &http.Server{Handler: h}
+	go func() { _ = u.server.Serve(l) }()
+	u.t.Cleanup(u.stop)
+}
+
+func (u *upstreamAt) stop() { _ = u.server.Close() }
+
+func TestReadyzKnowsWhenRegionsAreStale(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5})
+	up := &upstreamAt{t: t, address: "127.0.0.1:0"}
+	up.start(sim)
+	t.Setenv("INGEST_UPSTREAM_URL", "http://"+up.address+"/")
+	at(t, "2026-02-14T09:40:00Z")
+	ingestJSON[runDocument](t, exitOK, "run")
+	up.stop()
+
+	at(t, "2026-02-14T11:40:00Z")
+	quickHeart(t)
+	d := startServe(t)
+	d.until("it has looked at the ledger", func() bool { return d.check("ledger").OK })
+	if code, body := d.get("readyz"); code != 503 || !strings.Contains(body, "8 of 9 are stale: chart US (2h") {
+		t.Errorf("%d, want 503 for charts of two hours ago, every half hour:\n%s", code, body)
+	}
+	if code, _ := d.get("livez"); code != 200 {
+		t.Errorf("/livez: %d with the upstream down, want 200", code)
+	}
+	_, body := d.get("freshness")
+	var f web.Freshness
+	if err := json.Unmarshal([]byte(body), &f); err != nil || len(f.Series) != 9 {
+		t.Fatalf("%v\n%s", err, body)
+	}
+	for _, s := range f.Series[:8] {
+		if !s.Stale || *s.AgeS < 7200 || s.IntervalS != 1800 || s.Slot == nil {
+			t.Errorf("%+v", s)
+		}
+	}
+	up.start(sim)
+	d.until("the upstream is back and all is fresh", d.isReady)
+	d.end(syscall.SIGTERM)
+}
+
+func TestALostLedgerKeepsServeWaiting(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	ingestJSON[runDocument](t, exitOK, "run")
+	for _, file := range []string{"quota.db", "quota.db-wal", "quota.db-shm"} {
+		_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), file))
+	}
+	quickHeart(t)
+	d := startServe(t)
+	d.until("the heart has beaten a few times", func() bool { return d.check("ledger").Detail != errNotLooked.Error() })
+	if c := d.check("ledger"); c.OK || !strings.Contains(c.Detail, "ingest quota rebuild") {
+		t.Errorf("%+v, want what to do", c)
+	}
+	if code, _ := d.get("livez"); code != 200 {
+		t.Errorf("/livez: %d, want 200: a restart would not bring the ledger back", code)
+	}
+	ingestCode(t, exitOK, "quota", "rebuild")
+	d.until("the ledger is there again", d.isReady)
+	d.end(syscall.SIGTERM)
+	if n := d.stderr.count("spent 32 units"); n != 1 { // another figure may come while it is rebuilt
+		t.Errorf("%d lines about it, want 1", n)
+	}
+}
+
+// dead is an address where connections are taken and dropped, and counted.
+func dead(t *testing.T) (address string, dials *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	dials = new(atomic.Int64)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			dials.Add(1)
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().String(), dials
+}
+
+func TestADeadLedgerKeepsServeRunning(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	address, dials := dead(t)
+	config := filepath.Join(t.TempDir(), "ingest.yaml") // with nothing due while the test looks
+	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, every: 720h}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := startServe(t, "--config", config, "--ledger", "redis://:hunter2@"+address+"/0")
+	d.until("it knows", func() bool { return strings.HasPrefix(d.check("ledger").Detail, "degraded") })
+	if code, _ := d.get("livez"); code != 200 {
+		t.Errorf("/livez: %d, want 200", code)
+	}
+	if d.isReady() {
+		t.Error("ready without a ledger")
+	}
+	d.until("what could go on has gone on", func() bool { return d.stderr.count("outcome=done") == 8 })
+	time.Sleep(time.Second) // for the look behind it
+	before := dials.Load()
+	time.Sleep(3 * time.Second) // of a real heartbeat of 30
+	if n := dials.Load() - before; n > 3 {
+		t.Errorf("%d connections to a dead ledger in 3 s of rest", n)
+	}
+	d.end(syscall.SIGTERM)
+	if strings.Contains(d.stderr.String(), "hunter2") {
+		t.Error("the ledger's password is in the log")
+	}
+}
+
+func TestARefusedKeyIsTriedAgain(t *testing.T) {
+	good, bad := new(youtubesim.Server), new(youtubesim.Server)
+	for into, key := range map[**youtubesim.Server]string{&good: "the-key", &bad: "another-key"} {
+		sim, err := youtubesim.New(youtubesim.Options{Seed: 5, RequireKey: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		*into = sim
+	}
+	var now atomic.Pointer[youtubesim.Server]
+	now.Store(bad)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { now.Load().ServeHTTP(w, r) }))
+	defer server.Close()
+	t.Setenv("INGEST_UPSTREAM_URL", server.URL+"/")
+	t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "data"))
+	t.Setenv("INGEST_KEY", "the-key")
+	quickHeart(t)
+	d := startServe(t)
+	d.until("the key is refused", func() bool { return !d.check("key").OK })
+	for _, s := range ingestJSON[struct{ Slots []slotDocument }](t, exitOK, "slots").Slots {
+		if s.Region != "" && s.Outcome != "due" && s.Outcome != "claimed" {
+			t.Errorf("%+v, want it due again", s)
+		}
+	}
+	time.Sleep(time.Second) // five heartbeats
+	if n := len(bad.Log()); n > 16 {
+		t.Errorf("%d calls with a refused key: each one costs", n)
+	}
+	now.Store(good)
+	d.until("the key is taken", d.isReady)
+	if c := d.check("key"); !c.OK || c.Detail != "accepted" {
+		t.Errorf("%+v", c)
+	}
+	d.end(syscall.SIGTERM)
+	if n := d.stderr.count("the workers rest"); n != 1 {
+		t.Errorf("%d lines about the key, want 1", n)
+	}
+	if strings.Contains(d.stderr.String(), "the-key") {
+		t.Error("the key is in the log")
+	}
+}
+
+func TestATakenPortIsSaidBeforeAnythingStarts(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 5})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, stderr := ingestCode(t, exitError, "serve", "--listen", l.Addr().String())
+	if !strings.Contains(stderr, "address already in use") || !strings.Contains(stderr, "--listen") {
+		t.Errorf("%s", stderr)
+	}
+	if _, err := os.Stat(os.Getenv("INGEST_DATA")); err == nil || len(sim.Log()) > 0 {
+		t.Errorf("something was started: %v, %d calls", err, len(sim.Log()))
+	}
+}
+
+func TestAStoppedSlotIsToldOnce(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	at(t, "2026-02-14T09:40:00Z")
+	ingestCode(t, exitOK, "quota", "post", "units", "9480") // of 9,500: what is left is not enough for eight regions
+	quickHeart(t)
+	d := startServe(t)
+	d.until("the schedule has stopped", func() bool { return d.stderr.count("outcome=stopped") > 0 })
+	time.Sleep(time.Second) // five more rounds
+	d.end(syscall.SIGTERM)
+	if n := d.stderr.count("outcome=stopped"); n < 1 || n > 8 || d.stderr.count("level=WARN msg=slot") != n {
+		t.Errorf("%d warnings of stopped slots, want one a region:\n%s", n, d.stderr.String())
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// slotTable is a table of slots in memory, as simple as its contract: fetch.Slots and fetch.Sink.
+type slotTable struct {
+	slots         map[ingest.SlotKey]*ingest.Slot
+	open          map[ingest.SlotKey]*ingest.Slot // those that may be claimed yet
+	newest, fresh map[ingest.Series]time.Time     // due time of the newest slot, of the newest done
+	saved         map[ingest.SlotKey]int          // pages, over all attempts
+}
+
+func newSlotTable() *slotTable {
+	return &slotTable{
+		slots: map[ingest.SlotKey]*ingest.Slot{}, open: map[ingest.SlotKey]*ingest.Slot{}, saved: map[ingest.SlotKey]int{},
+		newest: map[ingest.Series]time.Time{}, fresh: map[ingest.Series]time.Time{},
+	}
+}
+
+func (s *slotTable) AddDue(_ context.Context, slots []ingest.Slot) error {
+	for _, slot := range slots {
+		if s.slots[slot.SlotKey] != nil {
+			continue
+		}
+		s.slots[slot.SlotKey] = &slot
+		if slot.DueAt.After(s.newest[slot.Series()]) {
+			s.newest[slot.Series()] = slot.DueAt
+		}
+		if slot.State != ingest.Due {
+			continue
+		}
+		s.open[slot.SlotKey] = &slot
+		for key, older := range s.open {
+			if key.Series() != slot.Series() || !key.DueAt.Before(slot.DueAt) || older.State == ingest.Claimed {
+				continue
+			}
+			if older.State == ingest.Due {
+				older.State, older.Reason = ingest.Skipped, "superseded"
+			}
+			delete(s.open, key)
+		}
+	}
+	return nil
+}
+
+func (s *slotTable) Newest(context.Context) (map[ingest.Series]time.Time, error) {
+	return maps.Clone(s.newest), nil
+}
+
+func (s *slotTable) Claim(_ context.Context, c ingest.Claim) (ingest.Slot, bool, error) {
+	var open []*ingest.Slot
+	for key, slot := range s.open {
+		if !c.Except[key] && (slot.State != ingest.Claimed || !slot.Lease.After(c.Now)) {
+			open = append(open, slot)
+		}
+	}
+	if len(open) == 0 {
+		return ingest.Slot{}, false, nil
+	}
+	slot := slices.MinFunc(open, func(a, b *ingest.Slot) int {
+		return cmp.Or(s.fresh[a.Series()].Compare(s.fresh[b.Series()]), a.DueAt.Compare(b.DueAt), cmp.Compare(a.Key, b.Key))
+	})
+	slot.State, slot.Owner, slot.Lease = ingest.Claimed, c.Owner, c.Now.Add(c.Lease)
+	slot.Attempt++
+	return *slot, true, nil
+}
+
+func (s *slotTable) Retire(context.Context, map[ingest.Series]string) error { return nil }
+
+func (s *slotTable) Finish(_ context.Context, slot ingest.Slot) error {
+	held := s.slots[slot.SlotKey]
+	if held.State != ingest.Claimed || held.Owner != slot.Owner || held.Attempt != slot.Attempt {
+		return ingest.ErrFenced
+	}
+	if slot.State == ingest.Due && slot.DueAt.Before(s.newest[slot.Series()]) {
+		slot.State, slot.Reason = ingest.Skipped, "superseded"
+	}
+	*held = slot
+	if slot.State == ingest.Done && slot.DueAt.After(s.fresh[slot.Series()]) {
+		s.fresh[slot.Series()] = slot.DueAt
+	}
+	if slot.State != ingest.Due && (slot.State != ingest.Stopped || slot.DueAt.Before(s.newest[slot.Series()])) {
+		delete(s.open, slot.SlotKey)
+	}
+	return nil
+}
+
+func (s *slotTable) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
+	slot.Videos = len(page.Videos)
+	if err := s.Finish(ctx, slot); err != nil {
+		return slot, err
+	}
+	s.saved[slot.SlotKey]++
+	return slot, nil
+}
+
+// check wants of every slot that was due one commit or one recorded reason, and of none two.
+func (s *slotTable) check(p *planet, known map[ingest.Series]time.Time) {
+	for key, slot := range s.slots {
+		p.slots++
+		switch {
+		case slot.State == ingest.Done && s.saved[key] != 1:
+			p.t.Errorf("seed %d: I4: %v is done with %d commits", p.seed, key, s.saved[key])
+		case slot.State == ingest.Done:
+			p.done++
+		case s.saved[key] != 0:
+			p.t.Errorf("seed %d: I4: %v is %s with a commit", p.seed, key, slot.State)
+		case slot.State == ingest.Due || slot.State == ingest.Claimed:
+			if !known[key.Series()].Equal(key.DueAt) && slot.State == ingest.Due {
+				p.t.Errorf("seed %d: I4: %v is still %s", p.seed, key, slot.State)
+			}
+		case slot.Reason == "":
+			p.t.Errorf("seed %d: I4: %v is %s without a reason", p.seed, key, slot.State)
+		}
+	}
+	for _, schedule := range p.plan {
+		for series, newest := range known {
+			for _, k := range schedule.Between(newest.Add(-24*time.Hour), newest) {
+				if k.Series() == series && s.slots[k] == nil {
+					p.t.Errorf("seed %d: I4: %v was never there", p.seed, k)
+				}
+			}
+		}
+	}
+}

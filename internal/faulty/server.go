@@ -1,0 +1,259 @@
+//go:build unix
+
+package faulty
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// T is what is needed of a test.
+type T interface {
+	Helper()
+	Logf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
+	Failed() bool
+	Cleanup(f func())
+	TempDir() string
+}
+
+// Server is a redis-server or a sentinel of the test's own, with a directory of its own. It ends with
+// the test.
+type Server struct {
+	Port int
+	Dir  string
+
+	t      T
+	path   string
+	args   []string
+	log    *locked
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+// patience is how long a server may take to start, or to answer: a busy machine is not a broken one.
+const patience = 20 * time.Second
+
+// Redis starts a redis-server with the settings, "--appendonly", "yes" for instance. It keeps nothing
+// but what Save, or a setting, makes it keep. Without a redis-server the test is skipped.
+func Redis(t T, settings ...string) *Server {
+	t.Helper()
+	s := &Server{Port: freePort(t), Dir: t.TempDir(), t: t, path: program(t)}
+	s.args = append([]string{"--port", fmt.Sprint(s.Port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "",
+		"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}, settings...)
+	s.begin()
+	return s
+}
+
+// Sentinel starts a sentinel that watches the master at addr under the name, alone, and fails over as
+// soon as it has not answered for so long.
+func Sentinel(t T, name, addr string, down time.Duration) *Server {
+	t.Helper()
+	s := &Server{Port: freePort(t), Dir: t.TempDir(), t: t, path: program(t)}
+	host, port, _ := net.SplitHostPort(addr)
+	config := filepath.Join(s.Dir, "sentinel.conf")
+	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s %d\nsentinel failover-timeout %s 5000\n",
+		s.Port, s.Dir, name, host, port, name, down.Milliseconds(), name)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatalf("faulty: %v", err)
+	}
+	s.args = []string{config, "--sentinel"}
+	s.begin()
+	return s
+}
+
+// Addr is where it listens.
+func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
+
+// Freeze stops the process as it stands: it keeps its connections, and answers nothing.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets it go on, with all that was asked meanwhile.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+// Kill ends it as a power cut does.
+func (s *Server) Kill() {
+	s.signal(syscall.SIGKILL)
+	<-s.exited
+}
+
+// Restart starts it again after Kill, with what is on its disk.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.begin()
+}
+
+// Save writes all it holds to its disk, from where Restart has it.
+func (s *Server) Save() { s.Must("SAVE") }
+
+// Forget clears its disk, so that Restart has nothing.
+func (s *Server) Forget() {
+	s.t.Helper()
+	for _, name := range []string{"dump.rdb", "appendonlydir"} {
+		if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
+			s.t.Fatalf("faulty: %v", err)
+		}
+	}
+}
+
+// Must sends one command, which must succeed, and returns its reply as text: of an array the elements
+// one below the other, a nil as nothing.
+func (s *Server) Must(command ...string) string {
+	s.t.Helper()
+	reply, err := s.Do(command...)
+	if err != nil {
+		s.t.Fatalf("faulty: %s on %s: %v", strings.Join(command, " "), s.Addr(), err)
+	}
+	return reply
+}
+
+// Do sends one command on a connection of its own.
+func (s *Server) Do(command ...string) (string, error) {
+	c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(patience))
+	var ask bytes.Buffer
+	fmt.Fprintf(&ask, "*%d\r\n", len(command))
+	for _, word := range command {
+		fmt.Fprintf(&ask, "$%d\r\n%s\r\n", len(word), word)
+	}
+	if _, err := c.Write(ask.Bytes()); err != nil {
+		return "", err
+	}
+	return text(bufio.NewReader(c))
+}
+
+// text reads one reply.
+func text(in *bufio.Reader) (string, error) {
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return "", err
+	}
+	switch line[0] {
+	case '-':
+		return "", errors.New(strings.TrimSpace(string(line[1:])))
+	case '$':
+		n, err := number(line)
+		if err != nil || n < 0 {
+			return "", err
+		}
+		value := make([]byte, n+2)
+		for read := 0; read < len(value) && err == nil; {
+			var more int
+			more, err = in.Read(value[read:])
+			read += more
+		}
+		return string(value[:n]), err
+	case '*':
+		n, err := number(line)
+		var all []string
+		for range max(n, 0) {
+			var value string
+			if value, err = text(in); err != nil {
+				break
+			}
+			all = append(all, value)
+		}
+		return strings.Join(all, "\n"), err
+	}
+	return strings.TrimSpace(string(line[1:])), nil
+}
+
+// Await asks until the answer has want in it.
+func (s *Server) Await(want string, command ...string) {
+	s.t.Helper()
+	last := ""
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		reply, err := s.Do(command...)
+		if err == nil && strings.Contains(reply, want) {
+			return
+		}
+		last = fmt.Sprint(reply, err)
+	}
+	s.t.Fatalf("faulty: %s on %s: no %q within %v, but %s", strings.Join(command, " "), s.Addr(), want, patience, last)
+}
+
+// begin starts the process and waits until it answers.
+func (s *Server) begin() {
+	s.t.Helper()
+	first := s.log == nil
+	if first {
+		s.log = &locked{}
+	}
+	s.cmd, s.exited = exec.Command(s.path, s.args...), make(chan struct{})
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatalf("faulty: %v", err)
+	}
+	cmd, exited := s.cmd, s.exited
+	go func() {
+		_ = cmd.Wait() // killed
+		close(exited)
+	}()
+	if first {
+		s.t.Cleanup(func() {
+			s.Kill()
+			if s.t.Failed() {
+				s.t.Logf("%s %s:\n%s", s.path, strings.Join(s.args, " "), s.log)
+			}
+		})
+	}
+	s.Await("PONG", "PING")
+}
+
+func (s *Server) signal(sig syscall.Signal) { _ = s.cmd.Process.Signal(sig) } // it may have ended
+
+// program is the redis-server to start.
+func program(t T) string {
+	t.Helper()
+	if path := os.Getenv("REDIS_SERVER"); path != "" {
+		return path
+	}
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skipf("redis-server absent: install it, or set REDIS_SERVER: %v", err)
+	}
+	return path
+}
+
+func freePort(t T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("faulty: %v", err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// locked is what a process printed.
+type locked struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

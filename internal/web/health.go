@@ -1,0 +1,74 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Result is how one check came out.
+type Result struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+// Ready is how all checks came out, freshness last, and whether all of them hold.
+func (s *Site) Ready(ctx context.Context) (ready bool, results []Result) {
+	checks := append(append([]Check{}, s.Checks...), Check{"freshness", s.lookFresh})
+	ready = true
+	for _, c := range checks {
+		detail, err := c.Look(ctx)
+		r := Result{Check: c.Name, OK: err == nil, Detail: line(detail)}
+		if err != nil {
+			ready, r.Detail = false, line(err.Error())
+		}
+		results = append(results, r)
+	}
+	return ready, results
+}
+
+// livez looks at nothing but the process itself: a restart would not bring back a ledger or a key.
+func (s *Site) livez(w http.ResponseWriter, r *http.Request) {
+	code, text := http.StatusOK, "ok"
+	if err := s.Alive(); err != nil {
+		code, text = http.StatusServiceUnavailable, line(err.Error())
+	}
+	if wantsJSON(r) {
+		writeJSON(w, code, struct {
+			OK     bool   `json:"ok"`
+			Detail string `json:"detail"`
+		}{code == http.StatusOK, text})
+		return
+	}
+	writeText(w, code, text+"\n")
+}
+
+func (s *Site) readyz(w http.ResponseWriter, r *http.Request) {
+	ready, results := s.Ready(r.Context())
+	code := http.StatusOK
+	if !ready {
+		code = http.StatusServiceUnavailable
+	}
+	if wantsJSON(r) {
+		writeJSON(w, code, struct {
+			Ready  bool     `json:"ready"`
+			Checks []Result `json:"checks"`
+		}{ready, results})
+		return
+	}
+	var b strings.Builder
+	if b.WriteString("ready\n"); !ready {
+		b.Reset()
+		b.WriteString("not ready\n")
+	}
+	for _, c := range results {
+		mark := "ok  "
+		if !c.OK {
+			mark = "FAIL"
+		}
+		fmt.Fprintf(&b, "%s  %-9s  %s\n", mark, c.Check, c.Detail)
+	}
+	writeText(w, code, b.String())
+}

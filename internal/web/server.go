@@ -1,0 +1,44 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// stopWithin is how long answers that are under way may take when the site stops.
+const stopWithin = time.Second
+
+// Serve answers at l until ctx is done, and closes it. It returns nil then, and otherwise why it can
+// answer no longer. log hears of what goes wrong inside.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      15 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    8 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("answer at %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	if s.Shutdown(stop) != nil {
+		_ = s.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("answer at %s: %w", l.Addr(), err)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+// Package web answers over HTTP what machines ask of a running ingest: does it live (/livez), is it
+// ready (/readyz), how fresh is each region (/freshness).
+//
+// It only reads, shows no secret and knows no password: whoever reaches the address may look. Host
+// names are not checked, since a page that rebinds a name to this address could read no more than
+// that either.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Site is what the pages show. All of its functions must be safe for concurrent use, and quick: what
+// takes long is looked at elsewhere, and remembered. Text needs no escaping.
+type Site struct {
+	Now   func() time.Time
+	Alive func() error // nil while the heart of the scheduler beats
+
+	Checks     []Check // what /readyz looks at before freshness, in this order
+	Schedule   Schedule
+	Slots      Slots
+	StaleAfter int // intervals; 0 is 3
+
+	mu    sync.Mutex
+	fresh Freshness // what the pages show
+	at    time.Time // since then; zero: nothing yet
+}
+
+// Check is one thing that must hold for the schedule to be kept.
+type Check struct {
+	Name string
+	// Look says, in one line, how it stands; an error that it does not hold, and why.
+	Look func(ctx context.Context) (detail string, err error)
+}
+
+// Schedule says what shall be fresh.
+type Schedule interface {
+	// Series are all that the config wants, in its order.
+	Series() []ingest.Series
+	// Ahead is how long after t the n-th next slot of the series is due; 0 where there is none.
+	Ahead(of ingest.Series, t time.Time, n int) time.Duration
+}
+
+// Slots reads what became of the slots.
+type Slots interface {
+	// Last is the newest slot of the series that is done, and the newest that has any outcome; the
+	// zero Slot where there is none.
+	Last(ctx context.Context, of ingest.Series) (done, ended ingest.Slot, err error)
+}
+
+// Handler serves the site: GET and HEAD only.
+func (s *Site) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", s.livez)
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.HandleFunc("GET /freshness", s.freshness)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// wantsJSON reports whether the client asked for JSON, by ?format=json or by Accept.
+func wantsJSON(r *http.Request) bool {
+	return r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json")
+}
+
+func writeJSON(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+}
+
+func writeText(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(text))
+}
+
+// line makes text of an upstream or of an error one line without anything that a terminal obeys.
+func line(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+}

@@ -1,0 +1,305 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/web"
+)
+
+var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
+
+// steady is a schedule that is due every half hour.
+type steady []ingest.Series
+
+func (s steady) Series() []ingest.Series { return s }
+func (steady) Ahead(_ ingest.Series, _ time.Time, n int) time.Duration {
+	return time.Duration(n) * 30 * time.Minute
+}
+
+// shelf is slots that lie ready.
+type shelf struct {
+	done, ended map[ingest.Series]ingest.Slot
+	err         error
+	reads       int
+}
+
+func (s *shelf) Last(_ context.Context, of ingest.Series) (done, ended ingest.Slot, err error) {
+	s.reads++
+	return s.done[of], s.ended[of], s.err
+}
+
+var us, de = ingest.Series{Job: "chart", Key: "US"}, ingest.Series{Job: "chart", Key: "DE"}
+
+// fresh is a site where all is well: two regions, done half an hour ago.
+func fresh() (*web.Site, *shelf) {
+	slot := func(of ingest.Series) ingest.Slot {
+		return ingest.Slot{SlotKey: ingest.SlotKey{Job: of.Job, Key: of.Key, DueAt: noon.Add(-30 * time.Minute)}, State: ingest.Done, FetchedAt: noon.Add(-29 * time.Minute)}
+	}
+	s := &shelf{
+		done:  map[ingest.Series]ingest.Slot{us: slot(us), de: slot(de)},
+		ended: map[ingest.Series]ingest.Slot{us: slot(us), de: slot(de)},
+	}
+	return &web.Site{
+		Now: func() time.Time { return noon }, Alive: func() error { return nil }, Schedule: steady{us, de}, Slots: s,
+		Checks: []web.Check{{Name: "ledger", Look: func(context.Context) (string, error) { return "9,468 units left", nil }}},
+	}, s
+}
+
+// get asks the site, and returns the answer with its body.
+func get(t *testing.T, s *web.Site, target string, header ...string) (*http.Response, string) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w.Result(), w.Body.String()
+}
+
+func TestLivezLooksAtTheHeartOnly(t *testing.T) {
+	s, slots := fresh()
+	slots.err = errors.New("the disk is gone")
+	s.Checks[0].Look = func(context.Context) (string, error) { t.Error("livez looked at the ledger"); return "", nil }
+	if resp, body := get(t, s, "/livez"); resp.StatusCode != 200 || body != "ok\n" {
+		t.Errorf("%d %q, want 200 ok: only the process counts", resp.StatusCode, body)
+	}
+	s.Alive = func() error { return errors.New("the scheduler has not moved for 2m0s") }
+	if resp, body := get(t, s, "/livez"); resp.StatusCode != 503 || !strings.Contains(body, "has not moved") {
+		t.Errorf("%d %q without a heart beat, want 503 and why", resp.StatusCode, body)
+	}
+}
+
+func TestReadyzNamesEveryCheck(t *testing.T) {
+	s, _ := fresh()
+	resp, body := get(t, s, "/readyz")
+	if want := "ready\nok    ledger     9,468 units left\nok    freshness  all 2 are fresh\n"; resp.StatusCode != 200 || body != want {
+		t.Errorf("%d\n%s\nwant 200\n%s", resp.StatusCode, body, want)
+	}
+	s.Checks[0].Look = func(context.Context) (string, error) { return "", errors.New("connection refused") }
+	resp, body = get(t, s, "/readyz")
+	if want := "not ready\nFAIL  ledger     connection refused\nok    freshness  all 2 are fresh\n"; resp.StatusCode != 503 || body != want {
+		t.Errorf("%d\n%s\nwant 503\n%s", resp.StatusCode, body, want)
+	}
+	for _, ask := range [][]string{{"/readyz?format=json"}, {"/readyz", "Accept", "application/json, */*"}} {
+		resp, body = get(t, s, ask[0], ask[1:]...)
+		if want := `{"ready":false,"checks":[{"check":"ledger","ok":false,"detail":"connection refused"},{"check":"freshness","ok":true,"detail":"all 2 are fresh"}]}` + "\n"; resp.StatusCode != 503 || body != want {
+			t.Errorf("%v: %d\n%s\nwant 503\n%s", ask, resp.StatusCode, body, want)
+		}
+	}
+}
+
+func TestAStoreThatCannotBeReadIsNotReady(t *testing.T) {
+	s, slots := fresh()
+	slots.err = errors.New("the disk is gone")
+	if resp, body := get(t, s, "/readyz"); resp.StatusCode != 503 || !strings.Contains(body, "FAIL  freshness  not known: the disk is gone") {
+		t.Errorf("%d\n%s", resp.StatusCode, body)
+	}
+	if resp, body := get(t, s, "/freshness"); resp.StatusCode != 503 || !strings.Contains(body, "the disk is gone") {
+		t.Errorf("%d\n%s", resp.StatusCode, body)
+	}
+}
+
+func TestARegionIsStaleAfterItsIntervals(t *testing.T) {
+	tests := []struct {
+		name  string
+		age   time.Duration
+		after int
+		stale bool
+	}{
+		{"just done", 0, 0, false},
+		{"three intervals old", 90 * time.Minute, 0, false},
+		{"older than three", 90*time.Minute + time.Second, 0, true},
+		{"one interval, of one", 30 * time.Minute, 1, false},
+		{"older than one", 31 * time.Minute, 1, true},
+		{"done ahead of our clock", -time.Minute, 1, false},
+	}
+	for _, tt := range tests {
+		s, slots := fresh()
+		s.StaleAfter = tt.after
+		slot := slots.done[de]
+		slot.DueAt = noon.Add(-tt.age)
+		slots.done[de] = slot
+		f, err := s.Freshness(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := f.Series[1]
+		if got.Stale != tt.stale || *got.AgeS != int64(tt.age.Seconds()) || got.IntervalS != 1800 {
+			t.Errorf("%s: stale %v, age %d s of %d s; want stale %v", tt.name, got.Stale, *got.AgeS, got.IntervalS, tt.stale)
+		}
+		if resp, body := get(t, s, "/readyz"); (resp.StatusCode == 503) != tt.stale || tt.stale && !strings.Contains(body, "1 of 2 are stale: chart DE (") {
+			t.Errorf("%s: %d\n%s", tt.name, resp.StatusCode, body)
+		}
+	}
+}
+
+func TestWhatWasNeverDoneIsStale(t *testing.T) {
+	s, slots := fresh()
+	delete(slots.done, de)
+	slots.ended[de] = ingest.Slot{State: ingest.Stopped, Reason: "units: 9,500 of 9,500 used"}
+	resp, body := get(t, s, "/freshness")
+	var doc struct {
+		StaleAfter int `json:"stale_after"`
+		Series     []map[string]any
+	}
+	if err := json.Unmarshal([]byte(body), &doc); err != nil || resp.StatusCode != 200 {
+		t.Fatalf("%d %v\n%s", resp.StatusCode, err, body)
+	}
+	if doc.StaleAfter != 3 || len(doc.Series) != 2 {
+		t.Fatalf("%s", body)
+	}
+	got := doc.Series[1]
+	for field, want := range map[string]any{"job": "chart", "region": "DE", "slot": nil, "age_s": nil, "stale": true, "outcome": "stopped", "reason": "units: 9,500 of 9,500 used"} {
+		if have, ok := got[field]; !ok || have != want {
+			t.Errorf("%s is %v, want %v", field, have, want)
+		}
+	}
+	if first := doc.Series[0]; first["stale"] != false || first["slot"] != "2026-02-14T11:30:00Z" || first["fetched_at"] != "2026-02-14T11:31:00Z" || first["age_s"] != 1800.0 {
+		t.Errorf("%v", first)
+	}
+}
+
+// A series without a next slot, such as one of 29 February over 2100, has no interval to be older than.
+func TestWhatIsNeverDueAgainIsNotStale(t *testing.T) {
+	s, _ := fresh()
+	s.Schedule = last{}
+	if f, err := s.Freshness(t.Context()); err != nil || f.Series[0].Stale || f.Series[0].IntervalS != 0 {
+		t.Errorf("%+v, %v", f.Series, err)
+	}
+}
+
+type last struct{}
+
+func (last) Series() []ingest.Series                           { return []ingest.Series{us} }
+func (last) Ahead(ingest.Series, time.Time, int) time.Duration { return 0 }
+
+func TestManyProbesReadTheStoreOnce(t *testing.T) {
+	s, slots := fresh()
+	for range 50 {
+		get(t, s, "/readyz")
+		get(t, s, "/freshness")
+	}
+	if slots.reads != 2 {
+		t.Errorf("%d reads for 2 series within a second, want 2", slots.reads)
+	}
+}
+
+func TestTheSiteOnlyReads(t *testing.T) {
+	s, _ := fresh()
+	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} {
+		for _, path := range []string{"/livez", "/readyz", "/freshness"} {
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader("x")))
+			if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: %d, allowed %q", method, path, w.Code, w.Header().Get("Allow"))
+			}
+		}
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/readyz", nil))
+	if w.Code != 200 {
+		t.Errorf("HEAD /readyz: %d", w.Code)
+	}
+	if resp, _ := get(t, s, "/"); resp.StatusCode != 404 {
+		t.Errorf("/: %d, want 404", resp.StatusCode)
+	}
+}
+
+// What an upstream says may end up in a reason; here it meets browsers and terminals.
+func TestTextIsHarmless(t *testing.T) {
+	const hostile = "<script>\x1b[2J\u202eevil\r\nX: y\x00"
+	s, slots := fresh()
+	s.Checks[0].Look = func(context.Context) (string, error) { return hostile, nil }
+	slots.ended[us] = ingest.Slot{State: ingest.Failed, Reason: hostile}
+	for _, path := range []string{"/readyz", "/readyz?format=json", "/freshness"} {
+		resp, body := get(t, s, path)
+		if strings.ContainsAny(strings.TrimSuffix(body, "\n"), "\x1b\u202e\r\x00") || strings.Contains(body, "\nX:") {
+			t.Errorf("%s: %q", path, body)
+		}
+		if path != "/readyz" && strings.Contains(body, "<") {
+			t.Errorf("%s holds markup: %s", path, body)
+		}
+		kind := resp.Header.Get("Content-Type")
+		if kind != "application/json" && kind != "text/plain; charset=utf-8" || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s may be taken for something else: %v", path, resp.Header)
+		}
+	}
+}
+
+// serve answers at a port of its own until the test ends it.
+func serve(t *testing.T) (url string, end func() error) {
+	t.Helper()
+	s, _ := fresh()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(ctx, l, s.Handler(), slog.New(slog.DiscardHandler)) }()
+	t.Cleanup(cancel)
+	return l.Addr().String(), func() error { cancel(); return <-ended }
+}
+
+func TestServeEndsWithItsContext(t *testing.T) {
+	addr, end := serve(t)
+	resp, err := http.Get("http://" + addr + "/livez")
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatal(resp, err)
+	}
+	_ = resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	idle, err := net.Dial("tcp", addr) // says nothing, and must not hold up the end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	began := time.Now()
+	if err := end(); err != nil || time.Since(began) > 3*time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+func TestAHugeHeaderIsRefused(t *testing.T) {
+	addr, end := serve(t)
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		_, _ = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: x\r\nX-Much: "+strings.Repeat("a", 64<<10)+"\r\n\r\n")
+	}()
+	answer := make([]byte, 64)
+	n, _ := conn.Read(answer)
+	if !strings.Contains(string(answer[:n]), " 431 ") {
+		t.Errorf("%q, want 431", answer[:n])
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServeSaysWhyItCannotAnswer(t *testing.T) {
+	s, _ := fresh()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	if err := web.Serve(t.Context(), l, s.Handler(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,113 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// cheap is nil for a call that may go on without the ledger, and otherwise says why it may not.
+func (g *Governor) cheap(a Ask) error {
+	for _, c := range a.Charges {
+		for _, b := range c.Bounds {
+			if most := g.Tariff.Failure.OpenAtMost.Of(b.Window.Limit); c.Amount > most {
+				return fmt.Errorf("%s costs %d of pool %s, and without the ledger at most %d goes on", a.Who.Method, c.Amount, c.Pool, most)
+			}
+		}
+	}
+	return nil
+}
+
+// degraded decides about a call that the ledger did not answer for, because of cause.
+func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, error) {
+	if !errors.Is(cause, ErrUnavailable) && !errors.Is(cause, ErrCorrupt) {
+		return Decision{}, cause // the call itself is wrong
+	}
+	if ctx.Err() != nil {
+		return Decision{}, context.Cause(ctx)
+	}
+	if g.Reserve == nil {
+		return Decision{}, fmt.Errorf("%w: %s: %w", ErrClosed, a.Who.Method, cause)
+	}
+	if err := g.cheap(a); err != nil {
+		return Decision{}, fmt.Errorf("%w: %w: %w", ErrClosed, err, cause)
+	}
+	state, err := g.Reserve.State(ctx, g.Account)
+	if err != nil {
+		return Decision{}, fmt.Errorf("%w: %s: %w; and the journal: %w", ErrClosed, a.Who.Method, cause, err)
+	}
+	row := Row{Account: g.Account, At: g.Now(), Who: a.Who, Amounts: Cost{}, State: RowOwed, Emergency: true}
+	if doubt := (*doubtError)(nil); errors.As(cause, &doubt) {
+		row.ID = doubt.row
+	}
+	d := Decision{Allowed: true, At: row.At, Who: a.Who, Degraded: true}
+	var budgets []Budget
+	for _, c := range a.Charges {
+		row.Amounts[c.Pool] = c.Amount
+		if refusal := g.drained(c, state.Looks, row.At); refusal != nil {
+			return *refusal, nil
+		}
+		budgets = append(budgets, g.budgets(a, c, state.Looks, row.At)...)
+		d.Pools = append(d.Pools, PoolState{Pool: c.Pool, Charged: c.Amount})
+	}
+	ok, err := g.Reserve.Allow(ctx, row, budgets)
+	if err != nil {
+		return Decision{}, fmt.Errorf("%w: %s: %w; and the journal: %w", ErrClosed, a.Who.Method, cause, err)
+	}
+	if !ok {
+		return Decision{}, fmt.Errorf("%w: %s: what may be spent without the ledger is used up: %w", ErrClosed, a.Who.Method, cause)
+	}
+	if g.Log != nil {
+		g.Log.WarnContext(ctx, "the ledger cannot answer: the call goes on, from the emergency budget",
+			slog.String("method", a.Who.Method), slog.String("region", a.Who.Region), slog.Any("error", cause))
+	}
+	return d, nil
+}
+
+// drained is the provider's own no, where it was heard and still stands: it needs no ledger.
+func (g *Governor) drained(c Charge, looks []Look, now time.Time) *Decision {
+	for _, l := range looks {
+		if l.Pool == c.Pool && c.Amount > 0 && l.DrainedUntil.After(now) {
+			b := c.Bounds[0]
+			return &Decision{
+				At: now, Degraded: true, RetryAfter: ceilMillis(l.DrainedUntil.Sub(now)),
+				Pools:   []PoolState{{Pool: l.Pool, DrainedUntil: l.DrainedUntil, DrainedUsed: l.DrainedUsed}},
+				Refusal: &Refusal{Pool: c.Pool, Window: DrainWindow, Used: l.DrainedUsed, Ceiling: b.Ceiling, Limit: b.Window.Limit},
+			}
+		}
+	}
+	return nil
+}
+
+// budgets are what the charge must have room in: this host's part of the emergency budget, and, for
+// every window, what was left of it when the ledger was last seen.
+func (g *Governor) budgets(a Ask, c Charge, looks []Look, now time.Time) []Budget {
+	emergency := Budget{Pool: c.Pool, Amount: MaxLimit, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
+	for _, b := range c.Bounds {
+		emergency.Amount = min(emergency.Amount, g.Tariff.emergency(b.Window.Limit)/int64(max(g.Hosts, 1)))
+	}
+	all := []Budget{emergency}
+	for _, l := range looks {
+		if l.Pool != c.Pool {
+			continue
+		}
+		for _, b := range c.Bounds {
+			for _, seen := range l.Windows {
+				if seen.Window == b.Window && g.stands(a, seen.Window, l.At, now) {
+					all = append(all, Budget{Pool: c.Pool, Amount: b.Ceiling - seen.Used, Since: l.At})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// stands reports whether what a window had used at then may still count in it.
+func (g *Governor) stands(a Ask, w Window, then, now time.Time) bool {
+	if w.Day() {
+		return !then.Before(a.Midnights[a.today(now)].Add(-a.Grace))
+	}
+	return now.Before(then.Add(w.Length + a.Grace))
+}

@@ -1,0 +1,130 @@
+package memledger
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Deliver implements quota.Remote.
+func (l *Ledger) Deliver(_ context.Context, d quota.Delivery) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	acc, err := l.current(d.Account, d.Generation)
+	if err != nil {
+		return err
+	}
+	for name, p := range acc.pools {
+		if err := p.whole(name); err != nil {
+			return err
+		}
+	}
+	now := l.now()
+	for _, p := range acc.pools { // a log is in order: its newest entry is never ahead of the clock
+		if n := len(p.log.entries); n > 0 && quota.FromMicros(p.log.entries[n-1].at).After(now) {
+			now = quota.FromMicros(p.log.entries[n-1].at)
+		}
+	}
+	acc = l.account(d.Account, d.Horizon, now)
+	for _, row := range d.Rows {
+		if row.Number > acc.writers[row.Writer].number {
+			acc.record(row, now)
+			acc.wrote(row.Writer, writer{number: row.Number, nonce: row.Nonce, delivered: true, heard: now})
+		}
+	}
+	for _, look := range d.Looks {
+		acc.raise(look, now)
+	}
+	if d.Host != nil {
+		acc.list(*d.Host, now)
+	}
+	return nil
+}
+
+// record enters a row at its own time, and takes what a lump had stood for off it.
+func (a *account) record(row quota.Row, now time.Time) {
+	at := row.At.Truncate(time.Microsecond)
+	if at.After(now) {
+		at = now
+	}
+	if now.Sub(at) >= a.horizon {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(row.Amounts)) {
+		amount := row.Amounts[name]
+		if amount <= 0 {
+			continue
+		}
+		p := a.pool(name)
+		if row.Seen() {
+			p.eat(quota.Micros(at), amount)
+		}
+		e := entry{at: quota.Micros(at), amount: amount, who: row.Who}
+		if row.State == quota.RowAsked || row.State == quota.RowOwed {
+			e.told = quota.Micros(now)
+		}
+		p.log.enter(e)
+		p.length++
+	}
+}
+
+// eat takes up to amount off the lumps of looks that had seen an entry of that time, the earliest
+// first. What was too old for a look's window is no part of what its lump stands for.
+func (p *pool) eat(at, amount int64) {
+	for i := p.log.from(at + 1); i < len(p.log.entries) && amount > 0; i++ {
+		e := p.log.entries[i]
+		if e.who != quota.UnknownWho || at < e.from {
+			continue
+		}
+		bite := min(e.amount, amount)
+		p.log.add(i, -bite)
+		amount -= bite
+	}
+}
+
+// raise enters what the look saw used and the log does not have. What it cannot have seen, such as
+// an operation in doubt that was delivered since, must not pass for what it saw: that was spent by
+// somebody else.
+func (a *account) raise(look quota.Look, now time.Time) {
+	p := a.pool(look.Pool)
+	if look.DrainedUntil.After(p.drainedUntil) {
+		p.drainedUntil, p.drainedUsed = look.DrainedUntil, look.DrainedUsed
+	}
+	at := look.At.Truncate(time.Microsecond)
+	if at.After(now) {
+		at = now
+	}
+	if look.Generation == p.raised.Generation && !look.At.After(p.raised.At) || now.Sub(at) >= a.horizon {
+		return
+	}
+	p.raised = raised{look.Generation, look.At}
+	lump := entry{at: quota.Micros(at), who: quota.UnknownWho}
+	for _, w := range look.Windows {
+		start := quota.Micros(w.Start)
+		if lacks := w.Used - p.log.seen(start, lump.at); lacks > lump.amount {
+			lump.amount, lump.from = lacks, start
+		}
+	}
+	if lump.amount > 0 {
+		p.log.enter(lump)
+		p.length++
+	}
+}
+
+// raised is the look that a pool was raised to last.
+type raised struct {
+	Generation quota.Generation
+	At         time.Time
+}
+
+// list enters a host that has delivered.
+func (a *account) list(h quota.Host, now time.Time) {
+	h.At, h.Regions = now, slices.Clone(h.Regions)
+	a.hosts = slices.DeleteFunc(a.hosts, func(other quota.Host) bool { return other.ID == h.ID })
+	a.hosts = append(a.hosts, h)
+	slices.SortFunc(a.hosts, func(a, b quota.Host) int { return cmp.Compare(a.ID, b.ID) })
+}

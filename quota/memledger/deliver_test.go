@@ -1,0 +1,89 @@
+package memledger_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+)
+
+var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+
+// told is a ledger in its second generation that rows and looks are delivered to.
+type told struct {
+	*memledger.Ledger
+
+	t   *testing.T
+	now time.Time
+}
+
+func newTold(t *testing.T) *told {
+	l := &told{t: t, now: noon}
+	l.Ledger = &memledger.Ledger{Now: func() time.Time { return l.now }}
+	if _, err := l.Renew(t.Context(), quota.Renewal{Account: "default", Next: 2, Horizon: quota.MinHorizon}); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+var day = quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 1000}
+
+func (l *told) deliver(d quota.Delivery) {
+	l.t.Helper()
+	d.Account, d.Generation, d.Horizon = "default", 2, quota.MinHorizon
+	if err := l.Deliver(l.t.Context(), d); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *told) row(writer string, at time.Time, amount int64, s quota.RowState) {
+	l.t.Helper()
+	l.deliver(quota.Delivery{Rows: []quota.Row{{Writer: writer, Number: 1, Nonce: 1, At: at, Amounts: quota.Cost{"units": amount}, State: s}}})
+}
+
+func (l *told) look(at time.Time, used int64) {
+	l.t.Helper()
+	l.deliver(quota.Delivery{Looks: []quota.Look{{Pool: "units", Generation: 1, At: at,
+		Windows: []quota.Seen{{Window: day, Start: at.Add(-day.Length + time.Microsecond), Used: used}}}}})
+}
+
+func (l *told) wants(used int64) {
+	l.t.Helper()
+	d, err := l.Take(l.t.Context(), quota.Ask{Account: "default", Horizon: quota.MinHorizon,
+		Charges: []quota.Charge{{Pool: "units", Bounds: []quota.Bound{{Window: day, Ceiling: 1000}}}}})
+	if err != nil || d.Pools[0].Windows[0].Used != used {
+		l.t.Errorf("%+v %v, want %d used", d.Pools, err, used)
+	}
+}
+
+// What had left the look's window when it was taken is no part of what its lump stands for.
+func TestRowOlderThanALooksWindowEatsNothing(t *testing.T) {
+	l := newTold(t)
+	l.now = noon.Add(25 * time.Hour)
+	l.row("here", l.now.Add(-20*time.Minute), 500, quota.RowCharged)
+	l.look(l.now.Add(-10*time.Minute), 800)
+	l.wants(800)
+	l.row("away", noon.Add(time.Second), 300, quota.RowCharged)
+	l.wants(800)
+}
+
+// An operation in doubt, or spent without the ledger, is not what a look had seen before it was told.
+func TestLookIsNotSatisfiedByWhatItCannotHaveSeen(t *testing.T) {
+	for _, s := range []quota.RowState{quota.RowAsked, quota.RowOwed} {
+		for _, rowFirst := range []bool{true, false} {
+			l := newTold(t)
+			l.now = noon.Add(time.Hour)
+			if rowFirst {
+				l.row("here", noon.Add(10*time.Minute), 200, s)
+			}
+			l.look(noon.Add(30*time.Minute), 300)
+			if !rowFirst {
+				l.row("here", noon.Add(10*time.Minute), 200, s)
+			}
+			l.wants(500)
+			l.look(l.now, 500) // saw both
+			l.wants(500)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package memledger
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Journal implements quota.Journal. The zero value is ready to use. What shares one value is one data
+// directory: its processes come and go, the value stays.
+type Journal struct {
+	HostID string // of the data directory; "": a random one is made
+	// Broken is what every write fails with, as on a full disk; nil: none does. What it refuses is not
+	// written. Not to be set while a call is under way.
+	Broken error
+
+	mu       sync.Mutex
+	last     int64 // id of a row
+	accounts map[string]*book
+}
+
+var _ quota.Journal = (*Journal)(nil)
+
+// book is one account's part.
+type book struct {
+	generation quota.Generation
+	breaker    quota.Breaker
+	looks      map[string]quota.Look
+	rows       []quota.Row // by id
+}
+
+// State implements quota.Journal.
+func (j *Journal) State(_ context.Context, account string) (quota.JournalState, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.named(); err != nil {
+		return quota.JournalState{}, err
+	}
+	return j.state(account), nil
+}
+
+// Begin implements quota.Journal.
+func (j *Journal) Begin(_ context.Context, row quota.Row, n quota.Notes) (int64, quota.JournalState, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.named(); err != nil {
+		return 0, quota.JournalState{}, err
+	}
+	b, err := j.write(row.Account)
+	if err != nil {
+		return 0, quota.JournalState{}, err
+	}
+	b.note(n)
+	if row.State != quota.RowOwed {
+		if b.breaker.Until.After(row.At) {
+			return 0, j.state(row.Account), nil
+		}
+		row.State = quota.RowAsked
+	}
+	id := j.add(b, row)
+	return id, j.state(row.Account), nil
+}
+
+// Note implements quota.Journal.
+func (j *Journal) Note(_ context.Context, account string, n quota.Notes) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	b, err := j.write(account)
+	if err != nil {
+		return err
+	}
+	b.note(n)
+	return nil
+}
+
+// Rows implements quota.Journal.
+func (j *Journal) Rows(_ context.Context, account string, since time.Time, owed bool) ([]quota.Row, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	b, ok := j.accounts[account]
+	if !ok {
+		return nil, nil
+	}
+	var out []quota.Row
+	for _, r := range b.rows {
+		if owed && r.State == quota.RowOwed || !owed && r.State != quota.RowVoid && !r.At.Before(since) {
+			out = append(out, cloneRow(r))
+		}
+	}
+	return out, nil
+}
+
+// Allow implements quota.Journal.
+func (j *Journal) Allow(_ context.Context, row quota.Row, budgets []quota.Budget) (bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	b, err := j.write(row.Account)
+	if err != nil {
+		return false, err
+	}
+	for _, budget := range budgets {
+		used := row.Amounts[budget.Pool]
+		for _, r := range b.rows {
+			if r.Emergency && r.State != quota.RowVoid && r.ID != row.ID && !r.At.Before(budget.Since) {
+				used += r.Amounts[budget.Pool]
+			}
+		}
+		if used > budget.Amount {
+			return false, nil
+		}
+	}
+	row.State, row.Emergency = quota.RowOwed, true
+	if r := b.row(row.ID); r != nil {
+		r.State, r.Emergency = row.State, row.Emergency
+		return true, nil
+	}
+	j.add(b, row)
+	return true, nil
+}
+
+// named makes the host's id.
+func (j *Journal) named() error {
+	if j.HostID == "" {
+		if j.Broken != nil {
+			return j.Broken
+		}
+		j.HostID = rand.Text()
+	}
+	return nil
+}
+
+// write is the account's book, to be written into.
+func (j *Journal) write(account string) (*book, error) {
+	if j.Broken != nil {
+		return nil, j.Broken
+	}
+	b, ok := j.accounts[account]
+	if !ok {
+		if j.accounts == nil {
+			j.accounts = map[string]*book{}
+		}
+		b = &book{looks: map[string]quota.Look{}}
+		j.accounts[account] = b
+	}
+	return b, nil
+}
+
+func (j *Journal) state(account string) quota.JournalState {
+	s := quota.JournalState{HostID: j.HostID}
+	b, ok := j.accounts[account]
+	if !ok {
+		return s
+	}
+	s.Generation, s.Breaker = b.generation, b.breaker
+	for _, r := range b.rows {
+		s.Owed = s.Owed || r.State == quota.RowOwed
+		if r.State == quota.RowCharged || r.State == quota.RowDelivered {
+			s.Told = r
+		}
+	}
+	s.Told = cloneRow(s.Told)
+	for i := len(b.rows) - 1; i >= 0 && len(s.Asked) < quota.MaxAsked; i-- {
+		if b.rows[i].State == quota.RowAsked {
+			s.Asked = append(s.Asked, cloneRow(b.rows[i]))
+		}
+	}
+	for _, pool := range slices.Sorted(maps.Keys(b.looks)) {
+		s.Looks = append(s.Looks, cloneLook(b.looks[pool]))
+	}
+	return s
+}
+
+// add writes the row down as a new one and returns its id.
+func (j *Journal) add(b *book, row quota.Row) int64 {
+	j.last++
+	row.ID = j.last
+	b.rows = append(b.rows, cloneRow(row))
+	return row.ID
+}
+
+// row is the one with the id, nil where there is none.
+func (b *book) row(id int64) *quota.Row {
+	i, ok := slices.BinarySearchFunc(b.rows, id, func(r quota.Row, id int64) int { return cmp.Compare(r.ID, id) })
+	if !ok {
+		return nil
+	}
+	return &b.rows[i]
+}
+
+func (b *book) note(n quota.Notes) {
+	for _, v := range n.Verdicts {
+		r := b.row(v.ID)
+		if r == nil || v.State == quota.RowCharged && (r.State == quota.RowOwed || r.State == quota.RowDelivered) {
+			continue
+		}
+		r.State = v.State
+		if !v.At.IsZero() {
+			r.At = v.At
+		}
+	}
+	for _, l := range n.Looks {
+		if old, ok := b.looks[l.Pool]; !ok || l.At.After(old.At) || l.At.Equal(old.At) && more(l, old) {
+			b.looks[l.Pool] = cloneLook(l)
+		}
+	}
+	if n.Generation != 0 {
+		b.generation = n.Generation
+	}
+	if n.Breaker != nil {
+		b.breaker = *n.Breaker
+	}
+	if !n.Now.IsZero() {
+		b.forget(n.Now.Add(-n.Forget))
+	}
+}
+
+// more reports whether the look saw more used in any window than another of the same time: it is the
+// later one then.
+func more(l, old quota.Look) bool {
+	for i, w := range l.Windows {
+		if i < len(old.Windows) && w.Used > old.Windows[i].Used {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops the rows older than t that the ledger need not be told any more.
+func (b *book) forget(t time.Time) {
+	b.rows = slices.DeleteFunc(b.rows, func(r quota.Row) bool { return r.At.Before(t) && r.State != quota.RowOwed })
+}
+
+func cloneRow(r quota.Row) quota.Row {
+	r.Amounts = maps.Clone(r.Amounts)
+	return r
+}
+
+func cloneLook(l quota.Look) quota.Look {
+	l.Windows = slices.Clone(l.Windows)
+	return l
+}

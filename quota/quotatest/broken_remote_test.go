@@ -1,0 +1,226 @@
+package quotatest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest"
+)
+
+// Every way to break a numbered ledger that we can think of is caught by the case that is named here.
+func TestSuiteCatchesBrokenRemotes(t *testing.T) {
+	for _, b := range []struct {
+		name, caught string
+		broken       func(*memledger.Ledger) quota.Remote
+	}{
+		{"charges again when it is asked again", "G1 a number asked again", func(l *memledger.Ledger) quota.Remote { return &incrementing{l} }},
+		{"remembers the last answer of all writers, not of each", "G1 an answer outlives", func(l *memledger.Ledger) quota.Remote { return &oneAnswer{Ledger: l} }},
+		{"looks at no nonce", "G1 a number under another nonce", func(l *memledger.Ledger) quota.Remote { return &nonceless{l} }},
+		{"keeps refusals", "G1 a refusal is not kept", func(l *memledger.Ledger) quota.Remote {
+			return &stubborn{Ledger: l, refused: map[string]quota.Decision{}}
+		}},
+		{"does not miss what it forgot", "G5 a writer that is behind", func(l *memledger.Ledger) quota.Remote { return &trusting{l} }},
+		{"looks at no generation", "G5 a generation that is over", func(l *memledger.Ledger) quota.Remote { return &ageless{l} }},
+		{"ends a generation twice", "G5 a generation ends once", func(l *memledger.Ledger) quota.Remote { return &restless{l} }},
+		{"delivers twice", "G5 rows are delivered once", func(l *memledger.Ledger) quota.Remote { return &twice{l} }},
+		{"delivers at the delivery's time", "G5 rows are delivered once", func(l *memledger.Ledger) quota.Remote { return &now{l} }},
+		{"carries out what was delivered", "G8 an operation that was delivered", func(l *memledger.Ledger) quota.Remote { return &deaf{l} }},
+		{"raises at the delivery's time", "G5 a look raises its pool", func(l *memledger.Ledger) quota.Remote { return &late{l} }},
+		{"adds a look instead of raising to it", "G5 a look that saw less", func(l *memledger.Ledger) quota.Remote { return &adding{l} }},
+		{"raises to every look again", "G5 a look that is not younger", func(l *memledger.Ledger) quota.Remote { return &eager{l} }},
+		{"eats nothing", "G5 a host that comes back", func(l *memledger.Ledger) quota.Remote { return &seeing{l, quota.RowDelivered} }},
+		{"lets unseen rows eat", "G5 what no look can have seen", func(l *memledger.Ledger) quota.Remote { return &seeing{l, quota.RowCharged} }},
+	} {
+		t.Run(b.name, func(t *testing.T) {
+			backend := quotatest.Backend{Name: b.name, Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {
+				l := &memledger.Ledger{Now: c.Now}
+				return quotatest.Store{Ledger: b.broken(l), Evict: func(testing.TB) { l.Load(memledger.Image{}) },
+					EvictLog: func(_ testing.TB, account, pool string) { l.Load(l.Image().Without(account, pool)) }}
+			}}
+			var also []string
+			hit := false
+			for _, c := range quotatest.RemoteCases() {
+				switch why := failure(t, c, backend); {
+				case strings.HasPrefix(c.String(), b.caught):
+					hit = true
+					if why == "" {
+						t.Errorf("%s: %s passes", b.name, c)
+					}
+					t.Logf("%s: %s", c, why)
+				case why != "":
+					also = append(also, c.String())
+				}
+			}
+			if !hit {
+				t.Errorf("there is no case %q", b.caught)
+			}
+			t.Logf("and by %q", also)
+		})
+	}
+}
+
+type incrementing struct{ *memledger.Ledger }
+
+func (l *incrementing) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	op.Writer, op.Written = rand.Text(), 0
+	return l.Ledger.TakeOnce(ctx, a, op)
+}
+
+type oneAnswer struct {
+	*memledger.Ledger
+
+	last quota.Operation
+}
+
+func (l *oneAnswer) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	if op.Writer != l.last.Writer && op.Written == 0 {
+		l.last = op
+		op.Writer = rand.Text()
+	}
+	return l.Ledger.TakeOnce(ctx, a, op)
+}
+
+type nonceless struct{ *memledger.Ledger }
+
+func (l *nonceless) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	op.Nonce = 1
+	return l.Ledger.TakeOnce(ctx, a, op)
+}
+
+type stubborn struct {
+	*memledger.Ledger
+
+	refused map[string]quota.Decision
+}
+
+func (l *stubborn) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	if d, ok := l.refused[op.Writer]; ok {
+		return d, nil
+	}
+	d, err := l.Ledger.TakeOnce(ctx, a, op)
+	if err == nil && !d.Allowed {
+		l.refused[op.Writer] = d
+	}
+	return d, err
+}
+
+type trusting struct{ *memledger.Ledger }
+
+func (l *trusting) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	op.Written = 0
+	return l.Ledger.TakeOnce(ctx, a, op)
+}
+
+type ageless struct{ *memledger.Ledger }
+
+func (l *ageless) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	if s, err := l.Standing(ctx, a.Account, nil); err == nil && s.Generation != 0 {
+		op.Generation = s.Generation
+	}
+	return l.Ledger.TakeOnce(ctx, a, op)
+}
+
+type restless struct{ *memledger.Ledger }
+
+func (l *restless) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, error) {
+	if s, err := l.Standing(ctx, r.Account, nil); err == nil {
+		r.Was = s.Generation
+	}
+	return l.Ledger.Renew(ctx, r)
+}
+
+type twice struct{ *memledger.Ledger }
+
+func (l *twice) Deliver(ctx context.Context, d quota.Delivery) error {
+	for _, r := range d.Rows {
+		r.Writer = rand.Text()
+		if err := l.Ledger.Deliver(ctx, quota.Delivery{Account: d.Account, Generation: d.Generation, Horizon: d.Horizon, Rows: []quota.Row{r}}); err != nil {
+			return err
+		}
+	}
+	return l.Ledger.Deliver(ctx, d)
+}
+
+type now struct{ *memledger.Ledger }
+
+func (l *now) Deliver(ctx context.Context, d quota.Delivery) error {
+	rows := d.Rows
+	d.Rows = nil
+	for _, r := range rows {
+		r.At = l.Now()
+		d.Rows = append(d.Rows, r)
+	}
+	return l.Ledger.Deliver(ctx, d)
+}
+
+type deaf struct{ *memledger.Ledger }
+
+func (l *deaf) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	d, err := l.Ledger.TakeOnce(ctx, a, op)
+	if errors.Is(err, quota.ErrDelivered) {
+		op.Number++
+		return l.Ledger.TakeOnce(ctx, a, op)
+	}
+	return d, err
+}
+
+// altered delivers other looks than it was given.
+func altered(ctx context.Context, l *memledger.Ledger, d quota.Delivery, look func(quota.Look) quota.Look) error {
+	looks := d.Looks
+	d.Looks = nil
+	for _, one := range looks {
+		d.Looks = append(d.Looks, look(one))
+	}
+	return l.Deliver(ctx, d)
+}
+
+type late struct{ *memledger.Ledger }
+
+func (l *late) Deliver(ctx context.Context, d quota.Delivery) error {
+	return altered(ctx, l.Ledger, d, func(o quota.Look) quota.Look { o.At = l.Now(); return o })
+}
+
+type adding struct{ *memledger.Ledger }
+
+func (l *adding) Deliver(ctx context.Context, d quota.Delivery) error {
+	return altered(ctx, l.Ledger, d, func(o quota.Look) quota.Look {
+		var windows []quota.Seen
+		for _, w := range o.Windows {
+			w.Used += 3
+			windows = append(windows, w)
+		}
+		o.Windows = windows
+		return o
+	})
+}
+
+type eager struct{ *memledger.Ledger }
+
+func (l *eager) Deliver(ctx context.Context, d quota.Delivery) error {
+	return altered(ctx, l.Ledger, d, func(o quota.Look) quota.Look {
+		o.Generation = quota.Generation(time.Now().UnixNano())
+		return o
+	})
+}
+
+type seeing struct {
+	*memledger.Ledger
+
+	state quota.RowState
+}
+
+func (l *seeing) Deliver(ctx context.Context, d quota.Delivery) error {
+	rows := d.Rows
+	d.Rows = nil
+	for _, r := range rows {
+		r.State = l.state
+		d.Rows = append(d.Rows, r)
+	}
+	return l.Ledger.Deliver(ctx, d)
+}

@@ -1,0 +1,308 @@
+package quotatest
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// row is one that was charged in its own time.
+func (r *rig) row(writer string, number int64, at time.Time, amount int64) quota.Row {
+	return quota.Row{Account: r.account, Writer: writer, Number: number, Nonce: op(writer, number).Nonce, At: at,
+		Who: r.who, Amounts: quota.Cost{"units": amount}, State: quota.RowCharged}
+}
+
+// look is what the pool "units" had used in the rig's sliding windows.
+func (r *rig) look(at time.Time, used ...int64) quota.Look {
+	l := quota.Look{Pool: "units", Generation: first, At: at}
+	for i, u := range used {
+		w := r.bounds[i].Window
+		l.Windows = append(l.Windows, quota.Seen{Window: w, Start: at.Add(-w.Length - r.grace + time.Microsecond), Used: u})
+	}
+	return l
+}
+
+// deliver delivers to the generation that it names, or to the first.
+func (r *rig) deliver(d quota.Delivery) {
+	r.Helper()
+	d.Account, d.Horizon = r.account, max(d.Horizon, quota.MinHorizon)
+	if d.Generation == 0 {
+		d.Generation = first
+	}
+	if err := r.remote().Deliver(r.Context(), d); err != nil {
+		r.Fatalf("%s: deliver %+v: %v", r.at(), d, err)
+	}
+}
+
+func (r *rig) rows(rows ...quota.Row) { r.Helper(); r.deliver(quota.Delivery{Rows: rows}) }
+
+func (r *rig) looks(looks ...quota.Look) { r.Helper(); r.deliver(quota.Delivery{Looks: looks}) }
+
+// unknown is how much of the pool "units" is lumps.
+func (r *rig) unknown() int64 {
+	r.Helper()
+	sum := int64(0)
+	for _, s := range mustSpent(r, r.ledger) {
+		if s.Who == quota.UnknownWho && s.Pool == "units" {
+			sum += s.Amount
+		}
+	}
+	return sum
+}
+
+var deliveries = []Case{
+	{ID: "G5", Name: "rows are delivered once, however often, each at its own time", check: func(r *rig) {
+		r.begin(per(time.Hour, 100), per(24*time.Hour, 100))
+		r.clock.Set(noon.Add(30 * time.Minute))
+		r.charges(op("b", 1), 1)
+		rows := []quota.Row{r.row("a", 1, noon.Add(20*time.Minute), 2), r.row("a", 3, noon.Add(5*time.Minute), 4), r.row("c", 1, noon.Add(10*time.Minute), 8)}
+		r.rows(rows[:1]...)
+		for range 2 {
+			r.rows(rows...)
+			r.used(15, 15)
+		}
+		r.rows(rows[0]) // late
+		r.used(15, 15)
+		if s := r.standing("a", "b", "c").Written; s["a"] != 3 || s["b"] != 1 || s["c"] != 1 {
+			r.Fatalf("%v", s)
+		}
+		for _, step := range []struct {
+			after time.Duration
+			used  int64
+		}{{65 * time.Minute, 11}, {70 * time.Minute, 3}, {80 * time.Minute, 1}, {90 * time.Minute, 0}} {
+			r.clock.Set(noon.Add(step.after - time.Microsecond))
+			used := r.take(0).Pools[0].Windows[0].Used
+			r.clock.Set(noon.Add(step.after))
+			r.used(step.used, 15)
+			if used == step.used {
+				r.Fatalf("%d used just before %v, too", used, step.after)
+			}
+		}
+	}},
+	{ID: "G5", Name: "a row delivers all its pools, whatever is used", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.charges(op("b", 1), 10)
+		row := r.row("a", 1, noon, 100)
+		row.Amounts["search"] = 1
+		row.Who = quota.Who{Purpose: quota.Manual, Method: "search.list"}
+		r.rows(row)
+		d := r.draw(charge("units", 0, r.bounds...), charge("search", 0, per(time.Hour, 5)))
+		if d.Pools[0].Windows[0].Used != 110 || d.Pools[1].Windows[0].Used != 1 {
+			r.Fatalf("%+v", d.Pools)
+		}
+		want := quota.Spent{Pool: "units", Who: row.Who, Amount: 100}
+		if got := mustSpent(r, r.ledger); !slices.Contains(got, want) {
+			r.Fatalf("spent %v, want %v among it", got, want)
+		}
+		r.refuses(1, 0)
+		r.pass(time.Hour)
+		r.admits(10, 0)
+	}},
+	{ID: "G5", Name: "a row of the future is moved to the clock, one of before the horizon is counted no more", check: func(r *rig) {
+		r.begin(per(time.Hour, 10), per(25*time.Hour, 10))
+		r.rows(r.row("a", 1, noon.Add(time.Hour), 3), r.row("b", 5, noon.Add(-quota.MinHorizon), 4))
+		r.used(3, 3)
+		r.wrote("a", 1)
+		r.wrote("b", 5)
+		if d := r.take(8); d.Allowed || d.RetryAfter != 25*time.Hour {
+			r.Fatalf("%+v", d)
+		}
+	}},
+	{ID: "G5", Name: "what the writer wrote itself is not delivered again", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		d := r.charges(op("a", 2), 3)
+		r.rows(r.row("a", 1, noon, 4), r.row("a", 2, noon, 3))
+		r.used(3)
+		r.wrote("a", 2)
+		if again := r.charges(op("a", 2), 3); again.Pools[0].Entry != d.Pools[0].Entry {
+			r.Fatalf("%+v, at first %+v", again, d)
+		}
+	}},
+	{ID: "G8", Name: "an operation that was delivered is not carried out", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.rows(r.row("a", 4, noon, 3), r.row("a", 5, noon, 1))
+		r.failsOnce(quota.ErrDelivered, op("a", 5), 1)
+		r.failsOnce(quota.ErrClone, op("a", 4), 3) // the next is written already
+		other := op("a", 5)
+		other.Nonce++
+		r.failsOnce(quota.ErrClone, other, 1)
+		o := op("a", 6)
+		o.Written = 5
+		r.charges(o, 1)
+		r.used(5)
+	}},
+	{ID: "G5", Name: "hosts are listed once, with the ledger's time", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.deliver(quota.Delivery{Rows: []quota.Row{r.row("a", 1, noon, 1)}})
+		if hosts := r.standing().Hosts; len(hosts) != 0 {
+			r.Fatalf("%+v: it has more to deliver", hosts)
+		}
+		for i, id := range []string{"one", "two", "one"} {
+			r.pass(time.Minute)
+			r.deliver(quota.Delivery{Host: &quota.Host{ID: id, Name: "web-1:/var/lib/ingest", Regions: []string{"US", "GB"}[:i%2+1]}})
+		}
+		hosts := r.standing().Hosts
+		slices.SortFunc(hosts, func(a, b quota.Host) int { return a.At.Compare(b.At) })
+		if len(hosts) != 2 || hosts[0].ID != "two" || hosts[1].ID != "one" || !hosts[1].At.Equal(r.clock.Now()) ||
+			hosts[0].Name != "web-1:/var/lib/ingest" || !slices.Equal(hosts[0].Regions, []string{"US", "GB"}) {
+			r.Fatalf("%+v", hosts)
+		}
+	}},
+	{ID: "G5", Name: "a drain is delivered with a look, and never shortened", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		l := r.look(noon, 0)
+		l.DrainedUntil, l.DrainedUsed = noon.Add(3*time.Hour), 6812
+		r.looks(l)
+		l.DrainedUntil, l.At = noon.Add(time.Hour), noon.Add(second)
+		r.looks(l)
+		r.clock.Set(noon.Add(2 * time.Hour))
+		d := r.refuses(1, 0)
+		if d.Refusal.Window != quota.DrainWindow || d.Refusal.Used != 6812 || d.RetryAfter != time.Hour {
+			r.Fatalf("%+v", d)
+		}
+	}},
+	{ID: "E4", Name: "a delivery's longer horizon stays", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.deliver(quota.Delivery{Horizon: 50 * time.Hour, Rows: []quota.Row{r.row("a", 1, noon, 3)}})
+		r.pass(30 * time.Hour)
+		r.charges(op("b", 1), 1)
+		r.pass(17 * time.Hour)
+		r.charges(op("b", 2), 1)
+		r.bounds = []quota.Bound{per(48*time.Hour, 10)}
+		r.used(5)
+	}},
+}
+
+var lumps = []Case{
+	{ID: "G5", Name: "a look raises its pool to what was used, at its own time", check: func(r *rig) {
+		r.begin(per(time.Hour, 10), per(24*time.Hour, 20))
+		r.charges(op("a", 1), 1)
+		r.clock.Set(noon.Add(40 * time.Minute))
+		r.rows(r.row("b", 1, noon.Add(10*time.Minute), 2), r.row("b", 2, noon.Add(35*time.Minute), 1))
+		r.looks(r.look(noon.Add(30*time.Minute), 7, 9)) // knows 3 of them: lacks 4 and 6
+		r.used(10, 10)
+		if got := r.unknown(); got != 6 {
+			r.Fatalf("%d by nobody known, want 6", got)
+		}
+		r.refuses(1, 0)
+		r.clock.Set(noon.Add(90*time.Minute - time.Microsecond))
+		r.used(7, 10)
+		r.clock.Set(noon.Add(90 * time.Minute))
+		r.used(1, 10)
+	}},
+	{ID: "G5", Name: "a look that saw less says nothing", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.rows(r.row("a", 1, noon.Add(-2*time.Hour), 5), r.row("a", 2, noon.Add(-time.Minute), 3))
+		r.looks(r.look(noon, 3))
+		r.looks(r.look(noon.Add(-90*time.Minute), 5))
+		r.used(3)
+		if got := r.unknown(); got != 0 {
+			r.Fatalf("%d by nobody known", got)
+		}
+	}},
+	{ID: "G5", Name: "a look that is not younger than one raised before says nothing new", check: func(r *rig) {
+		r.begin(per(time.Hour, 100))
+		r.clock.Set(noon.Add(10 * time.Minute))
+		r.looks(r.look(noon.Add(time.Minute), 5))
+		r.looks(r.look(noon.Add(time.Minute), 6), r.look(noon, 9))
+		r.used(5)
+		r.looks(r.look(noon.Add(2*time.Minute), 8)) // younger
+		r.used(8)
+		older := r.look(noon.Add(90*time.Second), 7)
+		older.Generation = next // another memory: what it saw need not be what the younger one saw
+		r.looks(older)
+		r.used(10)
+	}},
+	{ID: "G5", Name: "a host that comes back eats of the lump that stood for it", check: func(r *rig) {
+		r.begin(per(time.Hour, 100))
+		r.clock.Set(noon.Add(10 * time.Minute))
+		// The ledger is lost. One host is here: it spent 3, and saw 10 used.
+		r.rows(r.row("here", 1, noon, 3))
+		r.looks(r.look(noon.Add(4*time.Minute), 10))
+		r.used(10)
+		// The other comes back: it spent 5 before that look, and 2 after it.
+		r.rows(r.row("away", 1, noon.Add(time.Minute), 5))
+		r.used(10)
+		r.rows(r.row("away", 2, noon.Add(5*time.Minute), 2))
+		r.used(12)
+		if got := r.unknown(); got != 2 {
+			r.Fatalf("%d by nobody known, want 2", got)
+		}
+		// More than the lump has left is added.
+		r.rows(r.row("third", 1, noon.Add(2*time.Minute), 6))
+		r.used(16)
+		// What was eaten is in its own time now.
+		r.clock.Set(noon.Add(time.Hour))
+		r.used(13)
+		r.clock.Set(noon.Add(61 * time.Minute))
+		r.used(8)
+		r.clock.Set(noon.Add(62 * time.Minute))
+		r.used(2)
+	}},
+	{ID: "G5", Name: "what no look can have seen eats nothing", check: func(r *rig) {
+		for _, state := range []quota.RowState{quota.RowAsked, quota.RowOwed, quota.RowDelivered} {
+			r.begin(per(time.Hour, 100))
+			r.clock.Set(noon.Add(10 * time.Minute))
+			r.looks(r.look(noon.Add(4*time.Minute), 10))
+			row := r.row("away", 1, noon, 5)
+			row.State = state
+			r.rows(row)
+			r.used(15)
+		}
+	}},
+	{ID: "G5", Name: "of two lumps the earliest is eaten first", check: func(r *rig) {
+		r.begin(per(time.Hour, 100))
+		r.clock.Set(noon.Add(10 * time.Minute))
+		r.looks(r.look(noon.Add(2*time.Minute), 4))
+		r.looks(r.look(noon.Add(4*time.Minute), 7))
+		r.rows(r.row("away", 1, noon.Add(3*time.Minute), 1)) // the first had not seen it
+		r.used(7)
+		r.rows(r.row("away", 2, noon.Add(time.Minute), 5))
+		r.used(7)
+		r.clock.Set(noon.Add(62 * time.Minute)) // of the first nothing is left
+		r.used(2)
+		r.clock.Set(noon.Add(63 * time.Minute))
+		r.used(1)
+	}},
+	{ID: "G5", Name: "two hosts of which one is away: nothing is spent twice, and nothing is lost", Needs: Evict, check: func(r *rig) {
+		const limit = 50
+		r.begin(per(time.Hour, limit))
+		var away, here []quota.Row
+		last := quota.Decision{}
+		for i := range int64(8) {
+			r.pass(time.Minute)
+			last = r.charges(op("away", i+1), 3)
+			away = append(away, r.row("away", i+1, last.At, 3))
+			r.pass(second)
+			last = r.charges(op("here", i+1), 2)
+			here = append(here, r.row("here", i+1, last.At, 2))
+		}
+		seen := r.look(last.At, last.Pools[0].Windows[0].Used)
+		r.store.Evict(r)
+		r.pass(second)
+		r.renew(quota.Renewal{Next: next}, next)
+		r.deliver(quota.Delivery{Generation: next, Rows: here, Looks: []quota.Look{seen}, Host: &quota.Host{ID: "here"}})
+		r.used(40)
+		o := op("here", 9)
+		o.Generation = next
+		r.charges(o, 10)
+		for range 2 { // the answer to the first was lost
+			r.deliver(quota.Delivery{Generation: next, Rows: away, Host: &quota.Host{ID: "away"}})
+			r.used(limit)
+		}
+		r.refuses(1, 0)
+		if s := r.standing(); len(s.Hosts) != 2 {
+			r.Fatalf("%+v", s)
+		}
+		if got := r.unknown(); got != 0 {
+			r.Fatalf("%d by nobody known, and everybody is here", got)
+		}
+		o = op("away", 8)
+		o.Generation = next
+		if _, err := r.once(o, 3); !errors.Is(err, quota.ErrDelivered) {
+			r.Fatalf("%v", err)
+		}
+	}},
+}

@@ -1,0 +1,366 @@
+package quotatest
+
+import (
+	"errors"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// remote is the ledger under test as what it also is.
+func (r *rig) remote() quota.Remote {
+	r.Helper()
+	remote, ok := r.ledger.(quota.Remote)
+	if !ok {
+		r.Fatalf("%T is no quota.Remote", r.ledger)
+	}
+	return remote
+}
+
+const (
+	first quota.Generation = 4_503_599_627_370_495 // the largest there is
+	next  quota.Generation = 1
+)
+
+// begin turns to a fresh account and starts its first generation.
+func (r *rig) begin(bounds ...quota.Bound) {
+	r.Helper()
+	r.fresh(noon, bounds...)
+	r.renew(quota.Renewal{Next: first, First: true}, first)
+}
+
+// renew asks for a generation and wants this one to be.
+func (r *rig) renew(n quota.Renewal, want quota.Generation) {
+	r.Helper()
+	n.Account, n.Pools, n.Horizon = r.account, []string{"units", "search"}, max(r.horizon, quota.MinHorizon)
+	got, err := r.remote().Renew(r.Context(), n)
+	if err != nil || got != want {
+		r.Fatalf("%s: renew %d by %d: %d %v, want %d", r.at(), n.Was, n.Next, got, err, want)
+	}
+}
+
+// op is the writer's operation in the first generation, with a nonce of its own.
+func op(writer string, number int64) quota.Operation {
+	return quota.Operation{Generation: first, Writer: writer, Number: number, Nonce: 1<<51 + number}
+}
+
+// once takes under a number from the pool "units".
+func (r *rig) once(o quota.Operation, amount int64) (quota.Decision, error) {
+	r.Helper()
+	a := r.ask(charge("units", amount, r.bounds...))
+	d, err := r.remote().TakeOnce(r.Context(), a, o)
+	if err == nil {
+		r.sound(a, d)
+	}
+	return d, err
+}
+
+// charges takes under a number and wants it admitted.
+func (r *rig) charges(o quota.Operation, amount int64) quota.Decision {
+	r.Helper()
+	d, err := r.once(o, amount)
+	if err != nil || !d.Allowed {
+		r.Fatalf("%s: %+v for %d: %+v %v, want it admitted", r.at(), o, amount, d, err)
+	}
+	return d
+}
+
+// failsOnce wants an error of this kind from the operation, and nothing changed.
+func (r *rig) failsOnce(want error, o quota.Operation, amount int64) {
+	r.Helper()
+	r.fails(want, func() error {
+		_, err := r.once(o, amount)
+		return err
+	})
+}
+
+// over wants a generation that is over, and nothing changed.
+func (r *rig) over(now quota.Generation, do func() error) {
+	r.Helper()
+	before := r.take(0)
+	err := do()
+	if g := (*quota.GenerationError)(nil); !errors.As(err, &g) || g.Now != now {
+		r.Fatalf("%s: %v, want generation %d", r.at(), err, now)
+	}
+	if after := r.take(0); !reflect.DeepEqual(before, after) {
+		r.Fatalf("%s: what failed changed the ledger from\n%+v to\n%+v", r.at(), before, after)
+	}
+}
+
+func (r *rig) standing(writers ...string) quota.Standing {
+	r.Helper()
+	s, err := r.remote().Standing(r.Context(), r.account, writers)
+	if err != nil {
+		r.Fatalf("standing: %v", err)
+	}
+	return s
+}
+
+// wrote wants the writer to be at this number.
+func (r *rig) wrote(writer string, want int64) {
+	r.Helper()
+	if got := r.standing("nobody", writer).Written[writer]; got != want {
+		r.Fatalf("%s: writer %s is at %d, want %d", r.at(), writer, got, want)
+	}
+}
+
+var numbered = []Case{
+	{ID: "G1", Name: "a number asked again is answered as it was, and charged once", check: func(r *rig) {
+		for _, limit := range []int64{100, 10} { // 10: exactly the cost is left
+			r.begin(per(time.Hour, limit), daily(100))
+			d := r.charges(op("a", 1), 10)
+			r.used(10, 10)
+			for range 3 {
+				r.pass(second)
+				if again := r.charges(op("a", 1), 10); !reflect.DeepEqual(again, d) {
+					r.Fatalf("asked again:\n%+v, at first\n%+v", again, d)
+				}
+				r.used(10, 10)
+			}
+			r.wrote("a", 1)
+		}
+	}},
+	{ID: "G1", Name: "an answer outlives what others charge, and what has left its window", check: func(r *rig) {
+		r.begin(per(time.Hour, 20))
+		both := []quota.Charge{charge("search", 1, per(2*time.Hour, 5)), charge("units", 10, r.bounds...)}
+		d, err := r.remote().TakeOnce(r.Context(), r.ask(both...), op("a", 7))
+		if err != nil || !d.Allowed {
+			r.Fatalf("%+v %v", d, err)
+		}
+		r.charges(op("b", 1), 10) // full
+		r.pass(90 * time.Minute)
+		r.charges(op("b", 2), 20) // and full again
+		again, err := r.remote().TakeOnce(r.Context(), r.ask(both...), op("a", 7))
+		if err != nil || !reflect.DeepEqual(again, d) {
+			r.Fatalf("asked again:\n%+v %v, at first\n%+v", again, err, d)
+		}
+		r.used(20)
+	}},
+	{ID: "G1", Name: "what was answered twice is given back once", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.charges(op("a", 1), 4)
+		d := r.charges(op("a", 1), 4)
+		if err := r.ledger.Refund(r.Context(), r.account, d); err != nil {
+			r.Fatalf("refund: %v", err)
+		}
+		r.used(0)
+		r.fails(quota.ErrNotRefundable, func() error { return r.ledger.Refund(r.Context(), r.account, d) })
+		r.charges(op("a", 1), 4)
+		r.used(0)
+	}},
+	{ID: "G1", Name: "a number under another nonce is a clone, and so is one before the last", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.charges(op("a", 4), 2)
+		other := op("a", 4)
+		other.Nonce++
+		r.failsOnce(quota.ErrClone, other, 2)
+		r.failsOnce(quota.ErrClone, op("a", 3), 2)
+		r.charges(op("b", 3), 2) // of another name it is none
+		r.used(4)
+		r.wrote("a", 4)
+	}},
+	{ID: "G1", Name: "numbers may be left out", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.charges(op("a", 2), 1)
+		o := op("a", 9)
+		o.Written = 2
+		r.charges(o, 1)
+		r.used(2)
+		r.wrote("a", 9)
+	}},
+	{ID: "G1", Name: "a refusal is not kept: asked again, it is decided again", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.charges(op("b", 1), 10)
+		if d, err := r.once(op("a", 1), 1); err != nil || d.Allowed || d.RetryAfter != time.Hour {
+			r.Fatalf("%+v %v", d, err)
+		}
+		r.wrote("a", 0)
+		r.pass(time.Hour)
+		r.charges(op("a", 1), 1)
+		r.used(1)
+	}},
+	{ID: "G1", Name: "a look leaves its number free", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.charges(op("a", 1), 3)
+		look := op("a", 2)
+		look.Written = 1
+		if d, err := r.once(look, 0); err != nil || !d.Allowed || d.Pools[0].Remaining != 7 {
+			r.Fatalf("%+v %v", d, err)
+		}
+		r.wrote("a", 1)
+		look.Nonce++
+		r.charges(look, 3)
+		r.used(6)
+		behind := op("a", 4)
+		behind.Written = 3
+		r.failsOnce(quota.ErrLost, behind, 0)
+	}},
+	{ID: "G1", Name: "one operation from many sides at once is one charge", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		a := r.ask(charge("units", 5, r.bounds...))
+		got := make([]quota.Decision, 8)
+		var wg sync.WaitGroup
+		for i := range got {
+			wg.Go(func() {
+				d, err := r.remote().TakeOnce(r.Context(), a, op("a", 1))
+				if err != nil {
+					r.Errorf("%v", err)
+				}
+				got[i] = d
+			})
+		}
+		wg.Wait()
+		for _, d := range got {
+			if !reflect.DeepEqual(d, got[0]) {
+				r.Fatalf("answers\n%+v and\n%+v", d, got[0])
+			}
+		}
+		r.used(5)
+	}},
+	{ID: "G1", Name: "what is wrong with an ask is no operation", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.failsOnce(quota.ErrNeverFits, op("a", 1), 11)
+		r.wrote("a", 0)
+		r.charges(op("a", 1), 1)
+	}},
+	{ID: "G1", Name: "a writer is remembered for the horizon", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.charges(op("a", 1), 1)
+		r.pass(quota.MinHorizon - second)
+		for i := range int64(5) {
+			r.charges(op("b", i+1), 1)
+		}
+		r.wrote("a", 1)
+		o := op("a", 2)
+		o.Written = 1
+		r.charges(o, 1)
+	}},
+}
+
+var generations = []Case{
+	{ID: "G5", Name: "without a state nothing is done: it is lost", check: func(r *rig) {
+		r.fresh(noon, per(time.Hour, 10))
+		if s := r.standing("a"); s.Generation != 0 || len(s.Hosts) != 0 || s.Written["a"] != 0 || !s.Born.IsZero() || !s.At.Equal(noon) {
+			r.Fatalf("%+v", s)
+		}
+		if _, err := r.once(op("a", 1), 1); !errors.Is(err, quota.ErrLost) {
+			r.Fatalf("take: %v", err)
+		}
+		if err := r.remote().Deliver(r.Context(), quota.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon}); !errors.Is(err, quota.ErrLost) {
+			r.Fatalf("deliver: %v", err)
+		}
+		if s := r.standing("a"); s.Generation != 0 {
+			r.Fatalf("a state came of asking: %+v", s)
+		}
+		r.renew(quota.Renewal{Was: next, Next: first}, 0)
+		if s := r.standing("a"); s.Generation != 0 {
+			r.Fatalf("a state came of another's end: %+v", s)
+		}
+	}},
+	{ID: "G5", Name: "a writer that is behind what it wrote is a loss", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		behind := op("a", 3)
+		behind.Written = 2
+		r.failsOnce(quota.ErrLost, behind, 1)
+		r.charges(op("a", 1), 1)
+		r.failsOnce(quota.ErrLost, behind, 1)
+		behind.Written = 1
+		r.charges(behind, 1)
+		// Also where it is asked again, or would be a clone.
+		behind.Written = 4
+		r.failsOnce(quota.ErrLost, behind, 1)
+		r.used(2)
+	}},
+	{ID: "G5", Name: "a generation that is over is named, and nothing is done", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.charges(op("a", 1), 4)
+		r.renew(quota.Renewal{Was: first, Next: next}, next)
+		for _, o := range []quota.Operation{op("a", 1), op("a", 2), op("b", 1), {Generation: first, Writer: "a", Number: 9, Nonce: 1, Written: 8}} {
+			r.over(next, func() error { _, err := r.once(o, 1); return err })
+		}
+		r.over(next, func() error {
+			return r.remote().Deliver(r.Context(), quota.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+				Rows: []quota.Row{r.row("c", 1, noon, 3)}, Looks: []quota.Look{r.look(noon, 9)}, Host: &quota.Host{ID: "h"}})
+		})
+		if s := r.standing("c"); s.Written["c"] != 0 || len(s.Hosts) != 0 {
+			r.Fatalf("%+v", s)
+		}
+	}},
+	{ID: "G5", Name: "a generation ends once", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		if s := r.standing(); s.Generation != first || !s.Born.IsZero() {
+			r.Fatalf("a first start: %+v", s)
+		}
+		r.renew(quota.Renewal{Next: 77, First: true}, first) // there is a state
+		r.pass(time.Minute)
+		r.renew(quota.Renewal{Was: first, Next: next}, next)
+		r.deliver(quota.Delivery{Generation: next, Host: &quota.Host{ID: "h", Name: "here"}})
+		r.pass(time.Minute)
+		r.renew(quota.Renewal{Was: first, Next: 78}, next) // somebody was first
+		if s := r.standing(); s.Generation != next || !s.Born.Equal(noon.Add(time.Minute)) || len(s.Hosts) != 1 {
+			r.Fatalf("%+v", s)
+		}
+		r.renew(quota.Renewal{Was: next, Next: 79}, 79)
+		if s := r.standing(); s.Generation != 79 || !s.Born.Equal(noon.Add(2*time.Minute)) || len(s.Hosts) != 0 {
+			r.Fatalf("%+v: want a generation that nobody has delivered to", s)
+		}
+	}},
+	{ID: "G5", Name: "a new generation keeps a whole log, its writers and their answers", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		d := r.charges(op("a", 1), 4)
+		r.renew(quota.Renewal{Was: first, Next: next}, next)
+		r.used(4)
+		r.wrote("a", 1)
+		o := op("a", 1)
+		o.Generation = next
+		if again := r.charges(o, 4); !reflect.DeepEqual(again, d) {
+			r.Fatalf("asked again:\n%+v, at first\n%+v", again, d)
+		}
+		r.used(4)
+	}},
+	{ID: "G5", Name: "an evicted state is a loss, and begins anew", Needs: Evict, check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		r.charges(op("a", 1), 4)
+		r.store.Evict(r)
+		if _, err := r.once(op("a", 2), 1); !errors.Is(err, quota.ErrLost) {
+			r.Fatalf("take: %v", err)
+		}
+		if s := r.standing("a"); s.Generation != 0 || s.Written["a"] != 0 {
+			r.Fatalf("%+v", s)
+		}
+		r.renew(quota.Renewal{Was: first, Next: next}, 0)
+		r.renew(quota.Renewal{Next: next}, next)
+		if s := r.standing("a"); !s.Born.Equal(noon) || s.Written["a"] != 0 {
+			r.Fatalf("%+v", s)
+		}
+		r.used(0)
+	}},
+	{ID: "G5", Name: "a log that is not as long as its state says is a loss, and wiped", Needs: EvictLog, check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		search := charge("search", 1, per(time.Hour, 10))
+		for i, c := range []quota.Charge{charge("units", 4, r.bounds...), search} {
+			if d, err := r.remote().TakeOnce(r.Context(), r.ask(c), op("a", int64(i)+1)); err != nil || !d.Allowed {
+				r.Fatalf("%+v %v", d, err)
+			}
+		}
+		r.store.EvictLog(r, r.account, "units")
+		for _, o := range []quota.Operation{op("a", 3), op("b", 1)} {
+			if d, err := r.once(o, 1); !errors.Is(err, quota.ErrLost) {
+				r.Fatalf("take: %+v %v", d, err)
+			}
+		}
+		err := r.remote().Deliver(r.Context(), quota.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+			Rows: []quota.Row{r.row("c", 1, noon, 3)}})
+		if !errors.Is(err, quota.ErrLost) {
+			r.Fatalf("deliver: %v", err)
+		}
+		r.renew(quota.Renewal{Was: first, Next: next}, next)
+		r.wrote("a", 0) // its rows must be delivered
+		r.used(0)
+		if used := r.draw(charge("search", 0, search.Bounds...)).Pools[0].Windows[0].Used; used != 0 {
+			r.Fatalf("%d searches used, and their writers are forgotten", used)
+		}
+	}},
+}

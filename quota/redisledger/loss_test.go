@@ -1,0 +1,209 @@
+package redisledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+// wantLost wants that every way of asking says so, and changes nothing, and that one renewal ends it.
+func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, was quota.Generation) {
+	t.Helper()
+	before := dump(t, s)
+	for range 2 {
+		if standing, err := l.Standing(t.Context(), account, nil); !errors.Is(err, quota.ErrLost) || standing.Generation != was {
+			t.Errorf("standing: %+v, %v", standing, err)
+		}
+		if _, err := once(l, benchAsk(account, 1, 100, "units"), was, "w", 9); !errors.Is(err, quota.ErrLost) {
+			t.Errorf("take: %v", err)
+		}
+		if err := l.Deliver(t.Context(), quota.Delivery{Account: account, Generation: was}); !errors.Is(err, quota.ErrLost) {
+			t.Errorf("deliver: %v", err)
+		}
+	}
+	if after := dump(t, s); after != before {
+		t.Errorf("it changed from\n%q to\n%q", before, after)
+	}
+	for range 2 { // the second is of somebody who came too late
+		if g, err := l.Renew(t.Context(), quota.Renewal{Account: account, Was: was, Next: was + 1, Horizon: quota.MinHorizon}); err != nil || g != was+1 {
+			t.Fatalf("renew: %d, %v", g, err)
+		}
+	}
+	if standing, err := l.Standing(t.Context(), account, nil); err != nil || standing.Generation != was+1 || standing.Born.IsZero() {
+		t.Errorf("then: %+v, %v", standing, err)
+	}
+	if _, err := once(l, benchAsk(account, 1, 100, "units"), was+1, "new", 1); err != nil {
+		t.Errorf("then: %v", err)
+	}
+}
+
+func TestFirstStartIsNoLoss(t *testing.T) {
+	s := redisServer(t)
+	for i := range 2 { // also where another account had its first start before
+		l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+		account := fmt.Sprint("account-", i)
+		if standing, err := l.Standing(t.Context(), account, []string{"w"}); err != nil || standing.Generation != 0 {
+			t.Fatalf("%+v, %v", standing, err)
+		}
+		shared(t, l, account, 5)
+		if standing, err := l.Standing(t.Context(), account, nil); err != nil || standing.Generation != 5 || !standing.Born.IsZero() {
+			t.Errorf("%+v, %v", standing, err)
+		}
+		for n := range int64(3) {
+			if d, err := once(l, benchAsk(account, 1, 100, "units"), 5, "w", n+1); err != nil || d.Pools[0].Windows[0].Used != n+1 {
+				t.Errorf("%+v, %v", d, err)
+			}
+		}
+	}
+}
+
+// A server that was started anew may have lost what came last, whatever it has on disk.
+func TestServerStartedAnewIsALoss(t *testing.T) {
+	s := redisServer(t, "--appendonly", "yes", "--appendfsync", "always")
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 5)
+	if _, err := once(l, benchAsk("a", 1, 100, "units"), 5, "w", 1); err != nil {
+		t.Fatal(err)
+	}
+	dir := s.client.ConfigGet(t.Context(), "dir").Val()["dir"]
+	s.client.Shutdown(t.Context())
+	await(t, func(ctx context.Context) error {
+		if s.client.Ping(ctx).Err() == nil {
+			return errors.New("still there")
+		}
+		return nil
+	})
+	start(t, "redis-server", s.port, "--save", "", "--appendonly", "yes", "--dir", dir)
+	await(t, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
+	if used := take(t, l, benchAsk("a", 0, 100, "units")).Pools[0].Windows[0].Used; used != 1 {
+		t.Fatalf("%d used: nothing was lost, but nobody can know", used)
+	}
+	wantLost(t, s, l, "a", 5)
+}
+
+func TestPromotedReplicaIsALoss(t *testing.T) {
+	master := redisServer(t, "--repl-diskless-sync-delay", "0")
+	replica := redisServer(t, "--replicaof", fmt.Sprintf("127.0.0.1 %d", master.port))
+	l := openLedger(t, master.url(), redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 5)
+	if _, err := once(l, benchAsk("a", 1, 100, "units"), 5, "w", 1); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func(ctx context.Context) error {
+		if n := replica.client.DBSize(ctx).Val(); n != 2 {
+			return fmt.Errorf("%d keys", n)
+		}
+		return nil
+	})
+	replica.client.ReplicaOf(t.Context(), "no", "one")
+	wantLost(t, replica, openLedger(t, replica.url(), redisledger.Options{Timeout: patient}), "a", 5)
+}
+
+// What others do in between does not hide the sign of a loss.
+func TestOnlyARenewalEndsALoss(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	for name, hide := range map[string]func(l *redisledger.Ledger){
+		"nobody":             func(*redisledger.Ledger) {},
+		"what a ledger does": func(l *redisledger.Ledger) { wantAll(t, everything(t.Context(), l, "a"), nil, "") },
+		"another account's":  func(l *redisledger.Ledger) { shared(t, l, fmt.Sprint("other-", time.Now().UnixNano()), 8) },
+		"another prefix'": func(*redisledger.Ledger) {
+			shared(t, openLedger(t, s.url(), redisledger.Options{Prefix: fmt.Sprint(time.Now().UnixNano())}), "a", 8)
+		},
+		"a look at it":         func(l *redisledger.Ledger) { _, _ = l.Standing(t.Context(), "a", []string{"w"}) },
+		"a renewal of another": func(l *redisledger.Ledger) { _, _ = l.Renew(t.Context(), quota.Renewal{Account: "a", Was: 3, Next: 4}) },
+		"an inspection":        func(l *redisledger.Ledger) { _, _ = l.Inspect(t.Context()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.client.FlushAll(t.Context())
+			shared(t, l, "a", 5)
+			s.client.ScriptFlush(t.Context())
+			hide(openLedger(t, s.url(), redisledger.Options{Timeout: patient}))
+			wantLost(t, s, l, "a", 5)
+		})
+	}
+}
+
+// A log that is not as long as its state says is a loss, however it is come upon, and nothing changes.
+func TestLogThatLostEntriesIsALoss(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	ctx := context.Background()
+	state, log := "ingest:{a}", "ingest:{a}:units"
+	entry := func(e string) func() { return func() { s.client.RPush(ctx, log, e) } }
+	for name, lose := range map[string]func(){
+		"it is gone":              func() { s.client.Del(ctx, log) },
+		"its newest is gone":      func() { s.client.RPop(ctx, log) },
+		"its oldest is gone":      func() { s.client.LPop(ctx, log) },
+		"all but its newest":      func() { s.client.LTrim(ctx, log, -1, -1) },
+		"it has one too many":     entry(strings.Repeat("x", 20)),
+		"the state knows no pool": func() { s.client.HDel(ctx, state, "punits") },
+	} {
+		for how, ask := range map[string]func(a quota.Ask) error{
+			"a take":    func(a quota.Ask) error { _, err := once(l, a, 1, "w", 4); return err },
+			"a look":    func(a quota.Ask) error { a.Charges[0].Amount = 0; _, err := once(l, a, 1, "w", 4); return err },
+			"a refusal": func(a quota.Ask) error { a.Charges[0].Amount = 97; _, err := once(l, a, 1, "w", 4); return err },
+			"again": func(a quota.Ask) error {
+				_, err := l.TakeOnce(ctx, a, quota.Operation{Generation: 1, Writer: "w", Number: 3, Nonce: 7})
+				return err
+			},
+			"with precision": func(a quota.Ask) error { a.Precision = time.Hour; _, err := once(l, a, 1, "w", 4); return err },
+			"a delivery": func(quota.Ask) error {
+				return l.Deliver(ctx, quota.Delivery{Account: "a", Generation: 1, Rows: rows("a", "x", 1, time.Now(), 0)})
+			},
+		} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				s.client.FlushAll(ctx)
+				shared(t, l, "a", 1)
+				for n := range int64(3) {
+					if _, err := once(l, benchAsk("a", 1, 99, "units"), 1, "w", n+1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				lose()
+				before := dump(t, s)
+				if err := ask(benchAsk("a", 1, 99, "units")); !errors.Is(err, quota.ErrLost) {
+					t.Errorf("%v", err)
+				}
+				if after := dump(t, s); after != before {
+					t.Errorf("it changed from\n%q to\n%q", before, after)
+				}
+				if g, err := l.Renew(ctx, quota.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2, Horizon: quota.MinHorizon}); err != nil || g != 2 {
+					t.Fatalf("%d, %v", g, err)
+				}
+				if d, err := once(l, benchAsk("a", 1, 99, "units"), 2, "w", 1); err != nil || d.Pools[0].Windows[0].Used != 1 {
+					t.Errorf("after a renewal: %+v, %v", d, err)
+				}
+				if n := s.client.HLen(ctx, state).Val(); n != 5 {
+					t.Errorf("%d fields are left: %v", n, s.client.HKeys(ctx, state).Val())
+				}
+			})
+		}
+	}
+}
+
+// Logs that are left over without a state are wiped too, so that the next generation begins at once.
+func TestRenewalWipesLogsWithoutAState(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 1)
+	for n := range int64(3) {
+		if _, err := once(l, benchAsk("a", 1, 99, "units", "search"), 1, "w", n+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.client.Del(t.Context(), "ingest:{a}")
+	if _, err := once(l, benchAsk("a", 1, 99, "units"), 1, "w", 4); !errors.Is(err, quota.ErrLost) {
+		t.Errorf("%v", err)
+	}
+	shared(t, l, "a", 2)
+	if d, err := once(l, benchAsk("a", 1, 99, "units", "search"), 2, "w", 1); err != nil || d.Pools[1].Windows[0].Used != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}

@@ -1,0 +1,39 @@
+-- What the scripts share that look at more of an account than its pools.
+
+-- fields is the state's fields named by ARGV[from] to ARGV[to]: an unpack of more than 8000 fails.
+local function fields(key, from, to)
+	local all = {}
+	for low = from, to, 1000 do
+		local high = math.min(low + 999, to)
+		local some = got(key, pcall('HMGET', key, unpack(ARGV, low, high)))
+		for k = 1, high - low + 1 do
+			all[low - from + k] = some[k]
+		end
+	end
+	return all
+end
+
+-- written is a writer's number (0: it has none), and whether it is known.
+local function written(key, record)
+	if not record then
+		return 0, false
+	end
+	if #record < WRITER_SIZE then
+		corrupt(key, 'it holds a writer that is none')
+	end
+	return (unpack_('>I7', record)), true
+end
+
+-- prolong lets the logs of all pools of a state live as long as a horizon that has grown.
+local function prolong(key, state, horizon, now)
+	for field, s in pairs(state) do
+		if string.byte(field) == 112 then
+			local q = { unpack_(POOL, s) }
+			if q[EXPIRES] > now then
+				q[EXPIRES] = now + horizon + KEEP
+				redis.call('HSET', key, field, pack(POOL, unpack(q, 1, COLUMNS)))
+				redis.call('PEXPIRE', key .. ':' .. string.sub(field, 2), math.ceil((horizon + KEEP) / 1000))
+			end
+		end
+	end
+end

@@ -1,0 +1,162 @@
+-- The rows of a delivery in the log of a pool. What is planned here writes nothing; put does.
+--
+-- A plan is what the log holds from position pos on: the columns at, amount, number and who as arrays,
+-- base, the sum before them, and the entries as they are.
+
+-- load is the plan of what is in the log at a time or later.
+local function load(key, q, time)
+	local plan = { pos = q[NUMBER], base = q[TOTAL], at = {}, amount = {}, number = {}, who = {} }
+	if time <= q[NEWEST] then
+		plan.pos, plan.base = find(key, q, time, q[NUMBER] - 1)
+	end
+	local entries, before = tail(key, q, plan.pos), nil
+	for k = 1, #entries do
+		local sum
+		plan.at[k], sum, plan.number[k], plan.who[k] = unpack_(ENTRY, entries[k])
+		if k > 1 then
+			plan.amount[k - 1] = sum - before
+		end
+		before = sum
+	end
+	if #entries > 0 then
+		plan.amount[#entries] = q[TOTAL] - before
+	end
+	plan.entries = entries
+	return plan
+end
+
+-- steps is a span as an entry says it, rounded down, or with up rounded up, where more than fits is
+-- for ever.
+local function steps(span, up)
+	return NUMBERS + math.min(up and math.ceil(span / STEP) or math.floor(span / STEP), NUMBERS - 1)
+end
+
+-- eat takes from lumps what rows add that the lumps' looks had counted: what was spent before the look
+-- and within its window, the earliest lump first. The rows are taken in the order of their delivery.
+local function eat(plan, rows)
+	local at, amount, lumps, order, seqs = plan.at, plan.amount, {}, {}, {}
+	for k = 1, #at do
+		if plan.who[k] == UNKNOWN and amount[k] > 0 then
+			lumps[#lumps + 1] = k
+		end
+	end
+	if #lumps == 0 then
+		return
+	end
+	for r = 1, #rows.at do
+		if rows.seen[r] then
+			order[rows.seq[r]] = r
+			seqs[#seqs + 1] = rows.seq[r]
+		end
+	end
+	table.sort(seqs)
+	local first = 1 -- those before are eaten up
+	for _, seq in ipairs(seqs) do
+		local r = order[seq]
+		local left, t = rows.amount[r], rows.at[r]
+		for j = first, #lumps do
+			local k = lumps[j]
+			if left <= 0 then
+				break
+			end
+			if amount[k] > 0 and t < at[k] and t >= at[k] - (plan.number[k] - NUMBERS) * STEP then
+				local bite = math.min(left, amount[k])
+				amount[k], left = amount[k] - bite, left - bite
+			end
+			if amount[k] == 0 and j == first then
+				first = first + 1
+			end
+		end
+	end
+end
+
+-- merge puts rows behind what has the same time, numbered from number on. Those that are told only now,
+-- say so.
+local function merge(plan, rows, number, now)
+	local at, amount, numbers, who, k, r = {}, {}, {}, {}, 1, 1
+	for n = 1, #plan.at + #rows.at do
+		if r > #rows.at or k <= #plan.at and plan.at[k] <= rows.at[r] then
+			at[n], amount[n], numbers[n], who[n] = plan.at[k], plan.amount[k], plan.number[k], plan.who[k]
+			k = k + 1
+		else
+			at[n], amount[n], who[n] = rows.at[r], rows.amount[r], rows.who[r]
+			numbers[n] = rows.told[r] and steps(now - at[n], true) or (number + r) % NUMBERS
+			r = r + 1
+		end
+	end
+	plan.at, plan.amount, plan.number, plan.who = at, amount, numbers, who
+end
+
+-- counted is what a look of a time can have counted from start on.
+local function counted(plan, start, time)
+	local sum = 0
+	for k = 1, #plan.at do
+		local t, number = plan.at[k], plan.number[k]
+		if t > time then
+			break
+		end
+		local told = number >= NUMBERS and plan.who[k] ~= UNKNOWN and number - NUMBERS
+		if t >= start and not (told and (told == NUMBERS - 1 or t + told * STEP > time)) then
+			sum = sum + plan.amount[k]
+		end
+	end
+	return sum
+end
+
+-- raise enters what the look lacks as a lump at its time, and says whether it did.
+local function raise(plan, look)
+	local lack, start = 0, 0
+	for _, w in ipairs(look.windows) do
+		local lacks = w.used - counted(plan, w.start, look.at)
+		if lacks > lack then
+			lack, start = lacks, w.start
+		end
+	end
+	if lack <= 0 then
+		return false
+	end
+	local k = #plan.at + 1
+	while k > 1 and plan.at[k - 1] > look.at do
+		k = k - 1
+	end
+	table.insert(plan.at, k, look.at)
+	table.insert(plan.amount, k, lack)
+	table.insert(plan.number, k, steps(look.at - start))
+	table.insert(plan.who, k, UNKNOWN)
+	return true
+end
+
+-- packed is what has changed: the position from which on, the entries there, the pool's total with
+-- them, and the time of the last.
+local function packed(key, plan)
+	local entries, sum, pos = {}, plan.base, plan.pos
+	for k = 1, #plan.at do
+		local e = pack(ENTRY, plan.at[k], sum, plan.number[k], plan.who[k])
+		sum = sum + plan.amount[k]
+		if #entries == 0 and e == plan.entries[k] then
+			pos = pos + 1
+		else
+			entries[#entries + 1] = e
+		end
+	end
+	if sum > EXACT then
+		corrupt(key, 'its sum would not be exact any more')
+	end
+	return { pos = pos, entries = entries, total = sum, newest = plan.at[#plan.at] }
+end
+
+-- put writes the entries from position pos on, instead of what is there.
+local function put(key, q, pos, entries, total)
+	if pos == q[FIRST] then
+		redis.call('LTRIM', key, 1, 0)
+	elseif pos < q[NUMBER] then
+		redis.call('LTRIM', key, 0, pos - q[FIRST] - 1)
+	end
+	for low = 1, #entries, 1000 do
+		redis.call('RPUSH', key, unpack(entries, low, math.min(low + 999, #entries)))
+	end
+	q[NUMBER], q[TOTAL] = pos + #entries, total
+	for h = HINT, COLUMNS do
+		q[h] = 0
+	end
+end

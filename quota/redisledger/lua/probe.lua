@@ -1,0 +1,19 @@
+-- Tries every command that the other scripts use, harmlessly, as the user who asks.
+--
+-- KEYS[1]  a key of nobody's
+-- Result   the names of those that the user may not run on it
+-- Nothing is there afterwards: what it writes is a list of one element, which it takes away again.
+
+local key, refused = KEYS[1], {}
+for _, c in ipairs({
+	{ 'rpush', key, 'x' }, { 'llen', key }, { 'lindex', key, 0 }, { 'lrange', key, 0, 0 }, { 'lset', key, 0, 'y' }, { 'pexpire', key, 1000 },
+	{ 'ltrim', key, 0, 0 }, { 'hmget', key, 'f' }, { 'hset', key, 'f', 'v' }, { 'hgetall', key }, { 'hscan', key, 0 }, { 'hdel', key, 'f' },
+	{ 'rpop', key }, { 'del', key }, { 'time' },
+}) do
+	local reply = redis.pcall(unpack(c))
+	local err = type(reply) == 'table' and reply.err or ''
+	if string.find(err, 'NOPERM', 1, true) or string.find(err, 'The user executing the script', 1, true) or string.find(err, 'ACL', 1, true) then
+		refused[#refused + 1] = c[1]
+	end
+end
+return refused

@@ -1,0 +1,60 @@
+-- Begins a new generation.
+--
+-- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool that may be left over
+-- ARGV[1]  the generation that is over (0: none), the next, 1 for a first start else 0, the horizon
+-- ARGV[2]  'm', ARGV[3] 'h', ARGV[3 + i] the field of the i-th pool
+-- Result   the generation that is now, and 1 when it was begun here, else 0, which changed nothing
+-- Errors   CORRUPT.  NEWER.
+-- Where a log is not as long as its state says, all there is is wiped, up to the horizon, which only
+-- grows. The logs of pools that are not named are found in the state; they have the same hash tag.
+
+local key = KEYS[1]
+local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
+local was, next_, first, horizon = unpack_('>I7I7I7I7', ARGV[1])
+
+-- everything is the state as a table, and the columns of all its pools by the keys of their logs.
+local function everything()
+	local state, logs = {}, {}
+	local all = got(key, pcall('HGETALL', key))
+	for k = 1, #all, 2 do
+		state[all[k]] = all[k + 1]
+	end
+	if #all > 0 and not state[ARGV[2]] then
+		corrupt(key, 'it has no field m')
+	end
+	for field, s in pairs(state) do
+		if string.byte(field) == 112 then
+			logs[key .. ':' .. string.sub(field, 2)] = pool(key, state[ARGV[2]], s, now)
+		end
+	end
+	for i = 2, #KEYS do
+		logs[KEYS[i]] = logs[KEYS[i]] or pool(key, nil, nil, now)
+	end
+	return state, logs
+end
+
+local state, logs = everything()
+local kept, expires, spenders, generation, _, cursor = meta(key, state[ARGV[2]])
+if generation ~= was then
+	return { generation, 0 }
+end
+local whole, drained = true, 0
+for log, q in pairs(logs) do
+	whole = intact(log, q) and whole
+	drained = math.max(drained, q[DRAINED])
+end
+
+local longer = math.max(kept, horizon)
+if not whole then
+	redis.call('DEL', key)
+	for log in pairs(logs) do
+		redis.call('DEL', log)
+	end
+	expires, spenders, cursor, drained = 0, 0, 0, 0
+elseif kept > 0 and longer > kept then
+	prolong(key, state, longer, now)
+end
+local until_ = math.max(expires, now + longer + KEEP, drained > 0 and drained + KEEP or 0)
+redis.call('HSET', key, ARGV[2], pack(META, MAGIC, VERSION, longer, until_, spenders, next_, first == 1 and 0 or now, cursor), ARGV[3], '')
+redis.call('PEXPIRE', key, math.ceil((until_ - now) / 1000))
+return { next_, 1 }

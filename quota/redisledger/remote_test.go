@@ -1,0 +1,227 @@
+package redisledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+func once(l quota.Remote, a quota.Ask, generation quota.Generation, writer string, number int64) (quota.Decision, error) {
+	return l.TakeOnce(context.Background(), a, quota.Operation{Generation: generation, Writer: writer, Number: number, Nonce: 7, Written: number - 1})
+}
+
+// G2, as the program does it: one charge for each call, whatever the server forgets in between.
+func TestFlushedScriptsEndInOneCharge(t *testing.T) {
+	s := redisServer(t)
+	open := func() *quota.Shared {
+		return quota.OpenShared(quota.Shared{Remote: openLedger(t, s.url(), redisledger.Options{Timeout: patient}), Journal: &memledger.Journal{},
+			Account: "a", Pools: []string{"units"}, Horizon: quota.MinHorizon, Now: time.Now})
+	}
+	one, two := open(), open()
+	for i := range int64(20) {
+		for _, l := range []*quota.Shared{one, two} {
+			if i%3 == 1 {
+				s.client.ScriptFlush(t.Context())
+			}
+			if d, err := l.Take(t.Context(), benchAsk("a", 1, 100, "units")); err != nil || !d.Allowed {
+				t.Fatalf("%d: %+v, %v", i, d, err)
+			}
+		}
+		plain := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+		if used := take(t, plain, benchAsk("a", 0, 100, "units")).Pools[0].Windows[0].Used; used != 2*i+2 {
+			t.Fatalf("%d used after %d takes", used, 2*i+2)
+		}
+	}
+}
+
+func TestOneOfManyRenewalsWins(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	was := quota.Generation(0)
+	for round := range 10 {
+		got := make([]quota.Generation, 8)
+		var wait sync.WaitGroup
+		for i := range got {
+			wait.Go(func() {
+				g, err := l.Renew(context.Background(), quota.Renewal{Account: "a", Was: was, Next: quota.Generation(100*round + i + 1), Horizon: quota.MinHorizon})
+				if err != nil {
+					t.Error(err)
+				}
+				got[i] = g
+			})
+		}
+		wait.Wait()
+		for _, g := range got {
+			if g != got[0] || g == was {
+				t.Fatalf("round %d: generations %v", round, got)
+			}
+		}
+		was = got[0]
+	}
+}
+
+func TestWritersAreForgotten(t *testing.T) {
+	s := redisServer(t)
+	l, c := moved(t, s, redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 1)
+	write := func(name string) {
+		t.Helper()
+		a := benchAsk("a", 1, quota.MaxLimit, "units")
+		a.Now, a.Midnights = time.Time{}, quota.Midnights(c.now, time.UTC)
+		if _, err := once(l, a, 1, name, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const many = 3000
+	for i := range many {
+		if i%10 == 0 {
+			d := quota.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", fmt.Sprint("d", i, "x"), 10, c.now, 0)}
+			if err := l.Deliver(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(fmt.Sprint("w", i))
+	}
+	fields := func() (writers int) {
+		for _, f := range s.client.HKeys(t.Context(), "ingest:{a}").Val() {
+			if strings.HasPrefix(f, "o") {
+				writers++
+			}
+		}
+		return writers
+	}
+	if n := fields(); n != many+many/10 {
+		t.Fatalf("%d writers", n)
+	}
+	c.set(c.now.Add(quota.MinHorizon - time.Second))
+	write("late")
+	if n := fields(); n != many+many/10+1 {
+		t.Fatalf("%d writers a second before the horizon", n)
+	}
+	c.set(c.now.Add(time.Second))
+	const fresh = 300
+	each := milliseconds(t, s, func() {
+		for i := range fresh {
+			write(fmt.Sprint("new", i))
+		}
+	}) / fresh
+	if n := fields(); n > 2*fresh {
+		t.Errorf("%d writers are left of %d, after %d new ones", n, many, fresh)
+	}
+	t.Logf("%d writers are left, a take of a new one took %.3f ms", fields(), each)
+	if each > 2 {
+		t.Errorf("%.3f ms", each)
+	}
+}
+
+func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	ctx := context.Background()
+	state, log := "ingest:{a}", "ingest:{a}:units"
+	for name, spoil := range map[string]func(){
+		"state of another type": func() { s.client.Del(ctx, state); s.client.Set(ctx, state, "x", 0) },
+		"log of another type":   func() { s.client.Del(ctx, log); s.client.Set(ctx, log, "x", 0) },
+		"meta is a word":        func() { s.client.HSet(ctx, state, "m", "hello") },
+		"meta is gone":          func() { s.client.HDel(ctx, state, "m") },
+		"pool is a word":        func() { s.client.HSet(ctx, state, "punits", "hello") },
+		"writer is a word":      func() { s.client.HSet(ctx, state, "ow", "hello") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.client.FlushAll(ctx)
+			shared(t, l, "a", 1)
+			if _, err := once(l, benchAsk("a", 1, 99, "units"), 1, "w", 1); err != nil {
+				t.Fatal(err)
+			}
+			spoil()
+			before := dump(t, s)
+			for what, err := range map[string]error{
+				"take": second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)),
+				"deliver": l.Deliver(ctx, quota.Delivery{Account: "a", Generation: 1, Rows: rows("a", "w", 1, time.Now(), 0),
+					Looks: []quota.Look{{Pool: "units"}}}),
+				"standing": second(l.Standing(ctx, "a", []string{"w"})),
+				"renew":    second(l.Renew(ctx, quota.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2})),
+			} {
+				switch {
+				case strings.HasPrefix(name, "writer") && what == "deliver": // it names w0
+				case what == "standing" && (name == "log of another type" || name == "pool is a word" || name == "meta is gone"): // it does not look there
+				case what == "renew" && strings.HasPrefix(name, "writer"):
+				case !errors.Is(err, quota.ErrCorrupt):
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if strings.HasPrefix(name, "writer") {
+				return // it was renewed
+			}
+			if after := dump(t, s); after != before {
+				t.Errorf("it changed from\n%q to\n%q", before, after)
+			}
+		})
+	}
+	s.client.FlushAll(ctx)
+	shared(t, l, "a", 1)
+	s.client.HSet(ctx, state, "m", "q\x02something else")
+	for _, err := range []error{
+		second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)), l.Deliver(ctx, quota.Delivery{Account: "a", Generation: 1}),
+		second(l.Standing(ctx, "a", nil)), second(l.Renew(ctx, quota.Renewal{Account: "a", Was: 1, Next: 2})),
+	} {
+		if !errors.Is(err, quota.ErrNewer) {
+			t.Errorf("of a newer version: %v", err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A plain ledger's state becomes a shared one's: nothing that it knew is lost.
+func TestPlainLedgerBecomesShared(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	take(t, l, benchAsk("a", 7, 99, "units"))
+	if standing, err := l.Standing(t.Context(), "a", nil); err != nil || standing.Generation != 0 {
+		t.Errorf("%+v, %v", standing, err)
+	}
+	if _, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); !errors.Is(err, quota.ErrLost) {
+		t.Errorf("%v", err)
+	}
+	shared(t, l, "a", 3)
+	if d, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); err != nil || d.Pools[0].Windows[0].Used != 8 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if used := take(t, l, benchAsk("a", 1, 99, "units")).Pools[0].Windows[0].Used; used != 9 {
+		t.Errorf("%d used", used)
+	}
+}
+
+// The reply that was lost is asked for again, over a real connection that was cut.
+func TestLostReplyToANumberedTakeIsAskedForAgain(t *testing.T) {
+	s := redisServer(t)
+	proxy := lossyProxy(t, fmt.Sprintf("127.0.0.1:%d", s.port))
+	l := openLedger(t, proxy.url, redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 1)
+	a := benchAsk("a", 10, 10, "units")
+	proxy.lose.Store(true)
+	if _, err := once(l, a, 1, "w", 1); !errors.Is(err, quota.ErrUnavailable) || !errors.Is(err, quota.ErrInDoubt) {
+		t.Fatalf("%v", err)
+	}
+	first, err := once(l, a, 1, "w", 1)
+	if err != nil || !first.Allowed || first.Pools[0].Remaining != 0 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, err := once(l, a, 1, "w", 1)
+	if err != nil || !reflect.DeepEqual(first, again) {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if used := take(t, l, benchAsk("a", 0, 10, "units")).Pools[0].Windows[0].Used; used != 10 {
+		t.Errorf("%d used", used)
+	}
+}

@@ -1,0 +1,174 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Errors of a Remote beyond those of a Ledger; compare with errors.Is.
+var (
+	// ErrInDoubt comes together with ErrUnavailable when whether the operation was carried out is not
+	// known: the request may have arrived, and only the reply been lost.
+	ErrInDoubt = errors.New("it may have been carried out")
+	// ErrLost is a sign that the remote forgot something: its state is gone, it has not what it once
+	// acknowledged, a log is not as long as its state says, or the server was started anew. Nothing
+	// was changed. What is known elsewhere has to be delivered under a new generation.
+	ErrLost = errors.New("the ledger has lost what it knew")
+	// ErrClone is a number that was used before by somebody else of the same writer's name. Nothing
+	// was changed.
+	ErrClone = errors.New("somebody else writes under the same name")
+	// ErrDelivered is an operation that another process of the data directory has delivered as spent
+	// meanwhile. It is counted, and must not be acted upon.
+	ErrDelivered = errors.New("it was counted by another process meanwhile")
+)
+
+// Generation names one unbroken life of a remote's memory: 1..MaxGeneration, 0 for none.
+type Generation int64
+
+// MaxGeneration is exact in every number format on the way.
+const MaxGeneration Generation = 1<<52 - 1
+
+// GenerationError is an operation under a generation that is over. Nothing was changed.
+type GenerationError struct{ Now Generation }
+
+func (e *GenerationError) Error() string { return fmt.Sprintf("the ledger is in generation %d", e.Now) }
+
+// Remote is a ledger that may forget, in part or whole, and whose replies may be lost. Shared makes a
+// Ledger of it that does neither.
+//
+// A writer is one open Shared. Its operations are numbered 1, 2, 3 ..., and one is in flight at a
+// time. With the log, and in the same step as it, the remote keeps of each writer the number of the
+// last operation that it wrote, its nonce, and its answer; a writer that was not heard of for the
+// horizon is forgotten.
+type Remote interface {
+	Ledger
+	// TakeOnce is Take under a number: asked again with the same number and nonce it answers as it
+	// did, and charges nothing. A refusal is not kept: asked again, it is decided again. In this order:
+	// no state: ErrLost; another generation: *GenerationError; the writer's last number below
+	// op.Written: ErrLost; above op.Number, or equal under another nonce: ErrClone; equal, and
+	// delivered: ErrDelivered; a log that is not as long as its state says: ErrLost. An ask that only
+	// looks is checked in the same way and writes nothing: its number stays free.
+	TakeOnce(ctx context.Context, a Ask, op Operation) (Decision, error)
+	// Standing is what the remote knows, without changing it. An account without state has
+	// Generation 0. Errors: a server that was started anew since the last generation began may say
+	// ErrLost.
+	Standing(ctx context.Context, account string, writers []string) (Standing, error)
+	// Renew begins a new generation where the account's is still r.Was (0: there is no state), and
+	// otherwise changes nothing; it returns the generation that then is. Logs, writers and all are
+	// wiped unless every log is as long as its state says.
+	Renew(ctx context.Context, r Renewal) (Generation, error)
+	// Deliver records, in one step and whatever is used, the rows whose number is above their writer's
+	// last, each at its own time, raises the writers' numbers to them, then the pools to the looks,
+	// drains, and lists the host, all as Delivery says. Errors: *GenerationError, ErrLost as TakeOnce.
+	Deliver(ctx context.Context, d Delivery) error
+}
+
+// Operation names one TakeOnce.
+type Operation struct {
+	Generation Generation // that the writer knows
+	Writer     string     // 1..32 letters and digits
+	Number     int64      // 1, 2, 3 ... of this writer
+	Nonce      int64      // random, 1..1<<52-1
+	Written    int64      // the highest number that the remote is known to have written; 0: none
+}
+
+// Standing is what a remote knows about an account.
+type Standing struct {
+	Generation Generation
+	At         time.Time // the remote's clock
+	Born       time.Time // when the generation began; zero for a first start, which waits for nobody
+	Hosts      []Host    // that have delivered in this generation
+	Written    map[string]int64
+}
+
+// Host is one data directory that draws on the account.
+type Host struct {
+	ID      string    `json:"id"`   // random, kept in the journal
+	Name    string    `json:"name"` // for a person: host name and data directory
+	Regions []string  `json:"regions"`
+	At      time.Time `json:"at"` // when it delivered last
+}
+
+// Renewal asks for a new generation.
+type Renewal struct {
+	Account string
+	Pools   []string // whose logs may be left over without a state
+	Was     Generation
+	Next    Generation
+	First   bool // nothing was lost: it is the account's first start
+	Horizon time.Duration
+}
+
+// Delivery is what one data directory knows and the remote may not.
+type Delivery struct {
+	Account    string
+	Generation Generation
+	Horizon    time.Duration // entries are kept this long; the remote keeps the largest it has seen
+	// Rows are in the order of their writers' numbers. At most MaxRows. A time after the remote's
+	// clock is moved to it; one before the horizon only raises the writer's number.
+	Rows []Row
+	// Looks are what the host last saw used, all its pools. A pool's look is raised to where that
+	// says more: for the window that lacks most, what is lacking is entered as one lump at the look's
+	// own time, by UnknownWho. A Row with Seen and a time before a lump's eats of that lump as much as
+	// it adds, the earliest such lump first: the look had seen it. A look that is not younger than one
+	// raised before, of the same generation as that, says nothing new.
+	Looks []Look
+	// Host is listed, or listed anew; nil: it has more to deliver.
+	Host *Host
+}
+
+// MaxRows is how much one Delivery holds.
+const MaxRows = 10_000
+
+// UnknownWho is who spent what a lump stands for: hosts that have not come back since a loss.
+var UnknownWho = Who{Purpose: "unknown"}
+
+// Row is one operation as a journal keeps it.
+type Row struct {
+	ID      int64 // the journal's; 0: not yet written down
+	Account string
+	Writer  string
+	Number  int64
+	Nonce   int64
+	At      time.Time // of the charge by the ledger's clock once that is known
+	Who     Who
+	Amounts Cost
+	State   RowState
+	// Emergency marks what went on because the ledger could not answer: it counts against budgets.
+	Emergency bool
+}
+
+// Seen reports whether looks at the ledger can have included the row: it was charged in its own time.
+func (r Row) Seen() bool { return r.State == RowCharged }
+
+// RowState is what became of an operation.
+type RowState int
+
+// The states of a row. All but RowVoid count as spent.
+const (
+	RowAsked     RowState = iota // an answer is not known
+	RowCharged                   // the ledger answered: charged
+	RowOwed                      // spent without the ledger, which has to be told
+	RowDelivered                 // the ledger was told later
+	RowVoid                      // refused, given back, or surely never asked
+)
+
+// Look is what a pool had used when it was last seen.
+type Look struct {
+	Pool         string     `json:"pool"`
+	Generation   Generation `json:"generation"`
+	At           time.Time  `json:"at"`
+	Windows      []Seen     `json:"windows"`
+	DrainedUntil time.Time  `json:"drained_until"` // zero: not drained
+	DrainedUsed  int64      `json:"drained_used"`
+	Owed         bool       `json:"owed,omitempty"` // the ledger has to be told that it is drained
+}
+
+// Seen is one window of a Look.
+type Seen struct {
+	Window Window    `json:"window"`
+	Start  time.Time `json:"start"` // entries from here on to the look's time counted
+	Used   int64     `json:"used"`
+}

@@ -1,0 +1,329 @@
+package quota
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"slices"
+	"time"
+)
+
+// Shared is a ledger for several hosts: a Remote that may forget and whose replies may be lost, made
+// exact by a Journal in this data directory. It spends once and loses nothing:
+//
+//   - Every operation has a number and is written down, durably, before it is asked. One whose reply
+//     was lost is asked again under its number.
+//   - Any sign that the remote lost something begins a new generation. Whoever meets one that it has
+//     not delivered to delivers what its journal has and the remote has not, and raises each pool to
+//     what it last saw used, which stands for hosts that are away.
+//   - A new generation settles before it decides: until all Hosts have delivered, at the latest after
+//     Settle.
+//   - A remote that did not answer is not asked again for a while, by no process of the data
+//     directory. What went on without it is owed, and delivered before anything else is asked.
+//
+// While it cannot answer, every method returns ErrUnavailable. What a crash leaves behind in the
+// journal is counted once too often at most.
+//
+// A row that was asked, and whose answer is not known, counts as spent where a new generation has to
+// be told, though its call may never have been made: of all that can be wrong it is the safe side.
+//
+// Looks are raised at their own time, not at the time of the delivery, and only rows that a look can
+// have seen eat into them: then nothing that anybody knew is ever counted less than once, and a pool
+// is not held back by what has left its windows since.
+type Shared struct {
+	Remote  Remote
+	Journal Journal
+	Account string
+	Pools   []string      // all that are counted
+	Horizon time.Duration // how long a spend can matter
+	Host    Host          // this data directory: its Name and Regions
+	Hosts   int           // data directories that share the remote; 0 is 1
+	Settle  time.Duration // how long a new generation waits for them at most
+	Now     func() time.Time
+	Log     *slog.Logger // nil: nothing is logged
+	// Pause waits between two tries of one operation; nil: by the clock.
+	Pause func(ctx context.Context, d time.Duration)
+	// Brief is how long an ask that is Brief waits for a sign of life from a remote that was silent of
+	// late; 0 is 25 ms.
+	Brief time.Duration
+
+	turn      chan struct{} // of capacity 1: one operation in flight; made by OpenShared
+	state     JournalState  // as last seen
+	opened    bool          // the remote was compared with it
+	restarted bool          // the remote was started anew, and nothing followed from that yet
+	settled   Generation    // that need not be waited for
+	notes     Notes         // not yet written
+	writer    string
+	number    int64      // the last one written down
+	written   int64      // the last one that the remote has written
+	asked     time.Time  // when the writer last asked
+	doubt     int64      // the row whose answer is not known, 0 for none
+	loaded    bool       // state is there
+	probing   chan error // of the probe that runs; nil: none
+	stopping  context.CancelFunc
+	probeCtx  context.Context //nolint:containedctx // ends with the ledger
+}
+
+var (
+	_ Ledger  = (*Shared)(nil)
+	_ Reserve = (*Shared)(nil)
+)
+
+const (
+	asks        = 4                      // of one operation, the reply being lost every time
+	askAgain    = 400 * time.Millisecond // not after this
+	firstPause  = 5 * time.Millisecond   // then twice as long each time
+	writerIdle  = MinHorizon / 2         // well before the remote forgets a writer
+	generations = 4                      // that one call may meet: more is a remote that is lost again and again
+)
+
+// OpenShared makes the ledger ready. Nothing is asked yet.
+func OpenShared(s Shared) *Shared {
+	s.turn = make(chan struct{}, 1)
+	s.Hosts = max(s.Hosts, 1)
+	s.Brief = cmp.Or(s.Brief, 25*time.Millisecond)
+	if s.Pause == nil {
+		s.Pause = func(_ context.Context, d time.Duration) { time.Sleep(d) }
+	}
+	s.probeCtx, s.stopping = context.WithCancel(context.Background())
+	return &s
+}
+
+// enter waits for its turn.
+func (s *Shared) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Take implements Ledger.
+func (s *Shared) Take(ctx context.Context, a Ask) (Decision, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return Decision{}, err
+	}
+	defer leave()
+	if err := errors.Join(s.mine(a.Account), a.Check(s.Now())); err != nil {
+		return Decision{}, err
+	}
+	if err := s.reach(ctx, a.Brief); err != nil {
+		return Decision{}, err
+	}
+	s.name()
+	row := Row{Account: a.Account, Who: a.Who, Amounts: Cost{}}
+	for _, c := range a.Charges {
+		if c.Amount > 0 {
+			row.Amounts[c.Pool] = c.Amount
+		}
+	}
+	for range generations {
+		if len(row.Amounts) > 0 {
+			if row, err = s.begin(ctx, row, s.Now()); err != nil {
+				return Decision{}, err
+			}
+		}
+		d, err := s.ask(ctx, a, row)
+		d.Row = row.ID
+		if errors.Is(err, ErrDelivered) {
+			continue // it counts, and must not be acted upon: ask anew
+		}
+		return d, s.answered(ctx, a, row, d, err)
+	}
+	return Decision{}, fmt.Errorf("%w: %w again and again", ErrUnavailable, ErrDelivered)
+}
+
+// begin writes down an operation, of the time at, under the next number.
+func (s *Shared) begin(ctx context.Context, row Row, at time.Time) (Row, error) {
+	row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number+1, random()
+	row.At = at
+	if row.State == RowAsked {
+		row.At = s.after(at)
+	}
+	s.notes.Now, s.notes.Forget = s.Now(), 2*s.Horizon // a look may be old, and what it saw as old again
+	id, state, err := s.Journal.Begin(ctx, row, s.notes)
+	if err != nil {
+		return row, fmt.Errorf("write the journal: %w", err)
+	}
+	s.notes, s.state, row.ID = Notes{}, state, id
+	if id == 0 {
+		return row, s.broken()
+	}
+	s.number++
+	return row, nil
+}
+
+// ask asks until there is an answer, or there is none.
+func (s *Shared) ask(ctx context.Context, a Ask, row Row) (Decision, error) {
+	began, pause := time.Now(), firstPause
+	s.doubt = 0
+	for try, lost := 1, 0; ; {
+		var d Decision
+		err := s.ready(ctx, row)
+		if err == nil {
+			op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number, Nonce: row.Nonce, Written: s.written}
+			if row.ID == 0 { // it only looks
+				op.Number, op.Nonce = s.number+1, 1
+			}
+			d, err = s.Remote.TakeOnce(ctx, a, op)
+			switch {
+			case err == nil:
+				s.doubt = 0
+				return d, nil
+			case errors.Is(err, ErrInDoubt):
+				s.doubt = row.ID
+			}
+		}
+		var other *GenerationError
+		switch {
+		case (errors.Is(err, ErrLost) || errors.As(err, &other)) && lost < generations:
+			lost++
+			if err := s.deliver(ctx, row, errors.Is(err, ErrLost)); err != nil {
+				return Decision{}, err
+			}
+		case errors.Is(err, ErrInDoubt) && try < asks && ctx.Err() == nil && time.Since(began) < askAgain:
+			try++
+			s.Pause(ctx, pause)
+			pause *= 2
+		case errors.Is(err, ErrLost) || errors.As(err, &other):
+			return Decision{}, fmt.Errorf("%w: %w again and again", ErrUnavailable, ErrLost)
+		default:
+			return Decision{}, err
+		}
+	}
+}
+
+// answered notes what became of the row.
+func (s *Shared) answered(ctx context.Context, a Ask, row Row, d Decision, err error) error {
+	if err == nil {
+		news := s.look(a, d)
+		if row.ID == 0 {
+			if news {
+				return s.flush(ctx) // nothing else may be asked for long
+			}
+			return nil
+		}
+		verdict := Verdict{ID: row.ID, State: RowVoid}
+		if d.Allowed {
+			verdict.State, verdict.At, s.written = RowCharged, d.At, row.Number
+		}
+		s.notes.Verdicts = append(s.notes.Verdicts, verdict)
+		return nil
+	}
+	if row.ID != 0 { // whatever became of it, nobody acts upon it, unless it becomes an emergency
+		s.notes.Verdicts = append(s.notes.Verdicts, Verdict{ID: row.ID, State: RowVoid})
+	}
+	if errors.Is(err, ErrClone) {
+		s.writer = "" // whoever it is, it is not asked to stop
+	}
+	if errors.Is(err, ErrUnavailable) && !errors.Is(err, errSettling) && ctx.Err() == nil {
+		s.trip(ctx, err)
+	}
+	if row.ID != 0 && s.doubt == row.ID {
+		return &doubtError{row.ID, err}
+	}
+	return err
+}
+
+// doubtError is an operation whose answer is not known.
+type doubtError struct {
+	row int64
+	err error
+}
+
+func (e *doubtError) Error() string { return e.err.Error() }
+func (e *doubtError) Unwrap() error { return e.err }
+
+// look keeps what the decision saw used, and says whether that was news.
+func (s *Shared) look(a Ask, d Decision) (news bool) {
+	for _, p := range d.Pools {
+		l := Look{Pool: p.Pool, Generation: s.state.Generation, At: d.At, DrainedUntil: p.DrainedUntil, DrainedUsed: p.DrainedUsed}
+		for _, w := range p.Windows {
+			start := d.At.Add(-w.Window.Length - a.Grace).Add(time.Microsecond)
+			if w.Window.Day() {
+				start = a.Midnights[a.today(d.At)].Add(-a.Grace)
+			}
+			l.Windows = append(l.Windows, Seen{w.Window, start, w.Used})
+		}
+		news = s.keep(l) || news
+	}
+	return news
+}
+
+// keep notes a look, forgets the one before it, and says whether it differed.
+func (s *Shared) keep(l Look) (news bool) {
+	news = !slices.ContainsFunc(s.state.Looks, func(old Look) bool {
+		return old.Pool == l.Pool && old.DrainedUntil.Equal(l.DrainedUntil) &&
+			slices.EqualFunc(old.Windows, l.Windows, func(a, b Seen) bool { return a.Used == b.Used && a.Window == b.Window })
+	})
+	for _, looks := range []*[]Look{&s.notes.Looks, &s.state.Looks} {
+		kept := (*looks)[:0:0]
+		for _, old := range *looks {
+			if old.Pool != l.Pool {
+				kept = append(kept, old)
+			}
+		}
+		*looks = append(kept, l)
+	}
+	return news
+}
+
+// after is t, or just after the newest look where that is later: what is spent without the ledger must
+// not seem to have been seen by it.
+func (s *Shared) after(t time.Time) time.Time {
+	for _, l := range s.state.Looks {
+		if !t.After(l.At) {
+			t = l.At.Add(time.Microsecond)
+		}
+	}
+	return t
+}
+
+// name takes a new name where there is none, or the remote might soon forget the old one.
+func (s *Shared) name() {
+	now := s.Now()
+	if s.writer == "" || now.Sub(s.asked) > writerIdle {
+		s.writer, s.number, s.written, s.doubt = rand.Text(), 0, 0, 0
+	}
+	s.asked = now
+}
+
+func (s *Shared) mine(account string) error {
+	if account != s.Account {
+		return fmt.Errorf("%w: account %q: this ledger is of %q", ErrUnknown, account, s.Account)
+	}
+	return nil
+}
+
+// random is in 1..MaxGeneration.
+func random() int64 {
+	n, err := rand.Int(rand.Reader, big.NewInt(int64(MaxGeneration)))
+	if err != nil {
+		panic(err) // it never fails
+	}
+	return n.Int64() + 1
+}
+
+// flush writes the notes.
+func (s *Shared) flush(ctx context.Context) error {
+	if len(s.notes.Verdicts) == 0 && len(s.notes.Looks) == 0 && s.notes.Breaker == nil {
+		return nil
+	}
+	if err := s.Journal.Note(ctx, s.Account, s.notes); err != nil {
+		return fmt.Errorf("write the journal: %w", err)
+	}
+	s.notes = Notes{}
+	return nil
+}
+
+func (s *Shared) warn(ctx context.Context, text string, attrs ...slog.Attr) {
+	if s.Log != nil {
+		s.Log.LogAttrs(ctx, slog.LevelWarn, text, attrs...)
+	}
+}

@@ -1,0 +1,276 @@
+package quota_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+)
+
+// room is a shared ledger in memory, with what can go wrong on the way to it.
+type room struct {
+	t      *testing.T
+	now    time.Time
+	memory *memledger.Ledger
+	lose   int // replies of so many of the next operations, which are carried out
+	refuse bool
+	asked  int
+}
+
+func newRoom(t *testing.T) *room {
+	r := &room{t: t, now: instant(t, "2026-06-01T19:00:00Z")}
+	r.memory = &memledger.Ledger{Now: func() time.Time { return r.now }}
+	return r
+}
+
+// line is one host's way to the ledger.
+type line struct {
+	*memledger.Ledger
+
+	room *room
+}
+
+var errLine = fmt.Errorf("%w: %w: connection reset", quota.ErrUnavailable, quota.ErrInDoubt)
+
+func (l line) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	l.room.asked++
+	if l.room.refuse {
+		return quota.Decision{}, errDown
+	}
+	d, err := l.Ledger.TakeOnce(ctx, a, op)
+	if l.room.lose > 0 {
+		l.room.lose--
+		return quota.Decision{}, errLine
+	}
+	return d, err
+}
+
+func (l line) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
+	l.room.asked++
+	if l.room.refuse {
+		return quota.Standing{}, errDown
+	}
+	return l.Ledger.Standing(ctx, account, writers)
+}
+
+// open is a process on a data directory.
+func (r *room) open(journal quota.Journal, hosts int) *desk {
+	d := newDesk(r.t, "2026-06-01 12:00:00")
+	d.Now = func() time.Time { return r.now }
+	shared := quota.OpenShared(quota.Shared{
+		Remote: line{r.memory, r}, Journal: journal, Account: "default", Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(),
+		Host: quota.Host{Name: "here"}, Hosts: hosts, Settle: 10 * time.Minute, Now: d.Now,
+		Pause: func(context.Context, time.Duration) {}, Brief: time.Minute,
+	})
+	r.t.Cleanup(func() { _ = shared.Close() })
+	d.Ledger, d.Reserve = shared, shared
+	return d
+}
+
+// used is what the ledger itself counts in 24 hours.
+func (r *room) used(pool string) (sum int64) {
+	r.t.Helper()
+	spent, err := r.memory.Spent(r.t.Context(), "default", r.now.Add(-24*time.Hour))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, s := range spent {
+		if s.Pool == pool {
+			sum += s.Amount
+		}
+	}
+	return sum
+}
+
+func (r *room) wants(units int64) {
+	r.t.Helper()
+	if got := r.used("units"); got != units {
+		r.t.Errorf("the ledger counts %d units, want %d", got, units)
+	}
+}
+
+func TestLostRepliesAreAskedForAgain(t *testing.T) {
+	for lost := 1; lost <= 3; lost++ {
+		r := newRoom(t)
+		d := r.open(&memledger.Journal{}, 1)
+		d.take("search.list", quota.Manual)
+		r.lose = lost
+		if got := d.take("search.list", quota.Manual); !got.Allowed || got.Degraded || got.Pools[1].Windows[0].Used != 200 {
+			t.Errorf("%d replies lost: %+v", lost, got)
+		}
+		r.wants(200)
+		d.spend("units", 9745) // 5 of 9,950 are left
+		for range 5 {
+			r.lose = lost
+			if got := d.take("videos.list", quota.Manual); !got.Allowed || got.Degraded {
+				t.Errorf("%d replies lost, exactly enough left: %+v", lost, got)
+			}
+		}
+		r.lose = lost
+		if got := d.take("videos.list", quota.Manual); got.Allowed || got.Degraded {
+			t.Errorf("%d replies lost, nothing left: %+v", lost, got)
+		}
+		r.wants(9950)
+	}
+}
+
+func TestOperationInDoubtIsCountedOnceWhenItsCallGoesOn(t *testing.T) {
+	for _, executed := range []bool{true, false} {
+		r := newRoom(t)
+		journal := &memledger.Journal{}
+		d := r.open(journal, 1)
+		d.take("videos.list", quota.Manual)
+		if executed {
+			r.lose = 100
+		} else {
+			r.refuse = true
+		}
+		if got := d.take("videos.list", quota.Manual); !got.Degraded {
+			t.Fatalf("executed %t: %+v", executed, got)
+		}
+		if got := d.take("videos.list", quota.Manual); !got.Degraded {
+			t.Fatalf("executed %t: %+v", executed, got)
+		}
+		r.lose, r.refuse, r.now = 0, false, r.now.Add(time.Minute)
+		other := r.open(journal, 1) // another process
+		if got := other.take("videos.list", quota.Manual); got.Degraded {
+			t.Fatalf("executed %t: %+v", executed, got)
+		}
+		r.wants(4)
+	}
+}
+
+func TestExpensiveCallInDoubtIsClosedAndCountedOnceAtMost(t *testing.T) {
+	r := newRoom(t)
+	d := r.open(&memledger.Journal{}, 1)
+	r.lose = 100
+	if got, err := d.try("search.list", quota.Manual); !errors.Is(err, quota.ErrClosed) || got.Allowed {
+		t.Errorf("%+v %v", got, err)
+	}
+	r.lose, r.now = 0, r.now.Add(time.Minute)
+	d.take("videos.list", quota.Manual)
+	r.wants(101)
+}
+
+func TestSilentLedgerIsLeftAlone(t *testing.T) {
+	r := newRoom(t)
+	journal := &memledger.Journal{}
+	d := r.open(journal, 1)
+	d.take("videos.list", quota.Manual)
+	r.refuse = true
+	d.take("videos.list", quota.Manual)
+	asked := r.asked
+	for range 20 { // in one process and in many
+		d.take("videos.list", quota.Manual)
+		r.open(journal, 1).take("videos.list", quota.Manual)
+	}
+	if r.asked != asked {
+		t.Errorf("asked %d times more", r.asked-asked)
+	}
+	for range 60 {
+		r.now = r.now.Add(time.Second)
+		if _, err := d.try("search.list", quota.Manual); !errors.Is(err, quota.ErrClosed) {
+			t.Fatal(err)
+		}
+	}
+	if r.asked == asked || r.asked > asked+15 {
+		t.Errorf("asked %d times in a minute, want now and then", r.asked-asked)
+	}
+	r.refuse, r.now = false, r.now.Add(10*time.Second)
+	if got := r.open(journal, 1).take("search.list", quota.Manual); got.Degraded {
+		t.Errorf("the ledger is back: %+v", got)
+	}
+	r.wants(1 + 1 + 40 + 100)
+}
+
+func TestLostMemoryIsDeliveredAgain(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lose func(l *memledger.Ledger, before memledger.Image)
+	}{
+		{"all of it", func(l *memledger.Ledger, _ memledger.Image) { l.Load(memledger.Image{}) }},
+		{"what came after a snapshot", func(l *memledger.Ledger, before memledger.Image) { l.Load(before) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRoom(t)
+			journal := &memledger.Journal{}
+			d := r.open(journal, 1)
+			var before memledger.Image
+			for i := range 100 {
+				if i == 60 {
+					before = r.memory.Image()
+				}
+				d.take("videos.list", quota.Scheduled)
+				r.now = r.now.Add(time.Minute)
+			}
+			c.lose(r.memory, before)
+			d.take("videos.list", quota.Scheduled)
+			r.wants(101)
+			c.lose(r.memory, before)
+			r.open(journal, 1).take("videos.list", quota.Scheduled) // another process notices as well
+			r.wants(102)
+			r.now = r.now.Add(22*time.Hour + 20*time.Minute + 31*time.Second) // the first half has left the window
+			if got := r.open(journal, 1).take("videos.list", quota.Scheduled); got.Pools[0].Windows[0].Used != 103-1 {
+				t.Errorf("%d used in 24 hours", got.Pools[0].Windows[0].Used)
+			}
+		})
+	}
+}
+
+// Two hosts, all is lost, and one of them is away: what it spent before the other's last look counts,
+// expensive calls wait for it, and when it is back nothing counts twice.
+func TestHostThatIsAwayCounts(t *testing.T) {
+	r := newRoom(t)
+	here, there := &memledger.Journal{}, &memledger.Journal{}
+	a, b := r.open(here, 2), r.open(there, 2)
+	for range 30 {
+		b.take("search.list", quota.Manual)
+		r.now = r.now.Add(time.Minute)
+	}
+	a.take("videos.list", quota.Manual)
+	r.memory.Load(memledger.Image{})
+	r.now = r.now.Add(time.Minute)
+	if got := a.take("videos.list", quota.Manual); !got.Degraded {
+		t.Errorf("settling: %+v", got)
+	}
+	if _, err := a.try("search.list", quota.Manual); !errors.Is(err, quota.ErrClosed) || !strings.Contains(err.Error(), "1 of 2") {
+		t.Errorf("settling: %v", err)
+	}
+	r.now = r.now.Add(11 * time.Minute)
+	if got := a.take("search.list", quota.Manual); got.Degraded || !got.Allowed {
+		t.Errorf("settled: %+v", got)
+	}
+	r.wants(3000 + 2 + 100)
+	if got := b.take("search.list", quota.Manual); got.Degraded {
+		t.Errorf("back: %+v", got)
+	}
+	r.wants(3000 + 2 + 200)
+	if n := r.used("search"); n != 32 {
+		t.Errorf("%d searches, want 32", n)
+	}
+}
+
+func TestFirstStartWaitsForNobody(t *testing.T) {
+	r := newRoom(t)
+	if got := r.open(&memledger.Journal{}, 3).take("search.list", quota.Manual); got.Degraded {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What a process asked and died over may have been spent: lost with the ledger, it is counted.
+func TestUnknownAnswerCountsAsSpentAfterALoss(t *testing.T) {
+	r := newRoom(t)
+	journal := &memledger.Journal{}
+	d := r.open(journal, 1)
+	d.take("videos.list", quota.Manual)
+	d.take("search.list", quota.Manual) // the answer is not in the journal yet, and the process is gone
+	r.memory.Load(memledger.Image{})
+	r.now = r.now.Add(time.Minute)
+	r.open(journal, 1).take("videos.list", quota.Manual)
+	r.wants(102)
+}

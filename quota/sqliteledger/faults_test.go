@@ -1,0 +1,285 @@
+package sqliteledger_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
+)
+
+const page = 4096
+
+// broken wants the error, the path and what a person can do.
+func broken(t *testing.T, err, want error, path, hint string) {
+	t.Helper()
+	if !errors.Is(err, want) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), hint) {
+		t.Errorf("%v\nwant %q, the path, and %q", err, want, hint)
+	}
+}
+
+func begin(t *testing.T, l *sqliteledger.Ledger, r quota.Row) int64 {
+	t.Helper()
+	id, _, err := l.Begin(t.Context(), r, quota.Notes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// A file that was replaced by an older copy of itself, while nobody had it open, has forgotten what was
+// acknowledged: it must not be taken for the file.
+func TestOlderCopyIsRefused(t *testing.T) {
+	for name, write := range map[string]func(t *testing.T, l *sqliteledger.Ledger){
+		"a charge": func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, askAt(noon, "default", 1, 10_000)) },
+		"a charge that is merged into the newest": func(t *testing.T, l *sqliteledger.Ledger) {
+			l.Now = func() time.Time { return noon.Add(time.Second) }
+			take(t, l, merging(1))
+		},
+		"a charge that is merged at the same time": func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, merging(1)) },
+		"an operation": func(t *testing.T, l *sqliteledger.Ledger) { begin(t, l, row(noon)) },
+		"an emergency": func(t *testing.T, l *sqliteledger.Ledger) { owe(t, l, noon, quota.Cost{"units": 1}) },
+		"an operation that is owed now": func(t *testing.T, l *sqliteledger.Ledger) {
+			r := row(noon)
+			r.ID = 1
+			if ok, err := l.Allow(t.Context(), r, nil); err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+		},
+		"a drain": func(t *testing.T, l *sqliteledger.Ledger) {
+			if err := l.Drain(t.Context(), "default", "units", noon, 1); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "quota.db")
+			in := func(do func(t *testing.T, l *sqliteledger.Ledger)) []byte {
+				t.Helper()
+				now := noon
+				l := clocked(t, path, &now)
+				do(t, l)
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return data
+			}
+			old := in(func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, merging(1)); begin(t, l, row(noon)) })
+			newest := in(write)
+			overwrite(t, path, old)
+			l, err := sqliteledger.Open(t.Context(), path)
+			if err == nil {
+				_ = l.Close()
+			}
+			broken(t, err, quota.ErrCorrupt, path, "is an older copy")
+			if data, _ := os.ReadFile(path); !bytes.Equal(data, old) {
+				t.Error("the file was changed")
+			}
+			overwrite(t, path, newest)
+			in(func(*testing.T, *sqliteledger.Ledger) {})
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			in(func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, merging(1)) }) // moved away: a new one is made
+			in(write)
+		})
+	}
+}
+
+// merging asks at noon for what may be merged into the entry before.
+func merging(amount int64) quota.Ask {
+	a := askAt(noon, "default", amount, 10_000)
+	a.Precision = time.Minute
+	return a
+}
+
+// What a file has deleted itself is not missing from it.
+func TestFileWithoutItsNewestAccountIsNoOlderCopy(t *testing.T) {
+	path, now := filepath.Join(t.TempDir(), "quota.db"), noon
+	l := clocked(t, path, &now)
+	take(t, l, askAt(now, "counted", 1, 10_000))
+	now = now.Add(100 * time.Hour) // idle for so long, it goes when another account comes
+	if err := l.Post(t.Context(), askAt(now, "default", 1, 10_000), now.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := used(t, clocked(t, path, &now), now); got != 1 {
+		t.Errorf("%d used, want 1", got)
+	}
+}
+
+// overwrite gives the file other contents, as a copy does.
+func overwrite(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is deleted is all there is, and goes on; once another has its name, what is written into
+// it would be lost, and is not acknowledged.
+func TestDeletedFileGoesOnUntilThereIsAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	l := open(t, path)
+	take(t, l, ask("default", 1))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := take(t, l, ask("default", 2)); d.Pools[0].Windows[0].Used != 3 {
+		t.Errorf("%d used, want 3", d.Pools[0].Windows[0].Used)
+	}
+	if id := begin(t, l, row(noon)); id != 1 {
+		t.Errorf("operation %d, want 1", id)
+	}
+
+	another := open(t, path)
+	take(t, another, ask("default", 1))
+	_, err := l.Take(t.Context(), ask("default", 1))
+	broken(t, err, quota.ErrUnavailable, path, "was replaced while it was open: start this program again")
+	_, _, err = l.Begin(t.Context(), row(noon), quota.Notes{})
+	broken(t, err, quota.ErrUnavailable, path, "was replaced")
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if d := take(t, open(t, path), ask("default", 1)); d.Pools[0].Windows[0].Used != 2 {
+		t.Errorf("the other file: %d used, want 2", d.Pools[0].Windows[0].Used)
+	}
+}
+
+// A page of the file that holds something else, whichever it is, gives an error or does not matter.
+func TestOverwrittenPageIsNoSilentLoss(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	l := open(t, path)
+	if err := l.Fsync(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	const each = 200
+	for i := range each {
+		take(t, l, askAt(now, "default", 1, 10_000))
+		r := row(now)
+		r.Number, r.State = int64(i), []quota.RowState{quota.RowAsked, quota.RowOwed}[i%2]
+		begin(t, l, r)
+	}
+	if err := l.Note(t.Context(), "default", quota.Notes{Generation: 3, Looks: []quota.Look{look("units", now, 7)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	met := 0
+	for n := range len(good) / page {
+		for _, with := range []byte{0, 0xff} {
+			bad := bytes.Clone(good)
+			copy(bad[n*page:], bytes.Repeat([]byte{with}, page))
+			overwrite(t, path, bad)
+			err := check(t, path, now, each)
+			if err != nil && !errors.Is(err, quota.ErrCorrupt) && !errors.Is(err, quota.ErrUnavailable) || err != nil && !strings.Contains(err.Error(), path) {
+				t.Errorf("page %d of %d: %v", n, len(good)/page, err)
+			}
+			if errors.Is(err, quota.ErrCorrupt) {
+				met++
+			}
+		}
+	}
+	t.Logf("%d overwritten pages, %d met", 2*len(good)/page, met)
+	if met < 2*len(good)/page/2 {
+		t.Errorf("only %d of %d overwritten pages were met", met, 2*len(good)/page)
+	}
+}
+
+// check does all that the file is for and returns the first error of package quota; what is answered
+// has to be right.
+func check(t *testing.T, path string, now time.Time, each int) error {
+	t.Helper()
+	l, err := sqliteledger.Open(t.Context(), path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Close() }()
+	d, err := l.Take(t.Context(), askAt(now, "default", 0, 10_000))
+	if err != nil {
+		return err
+	}
+	if used := d.Pools[0].Windows[0].Used; used != int64(each) {
+		t.Errorf("%d used, want %d", used, each)
+	}
+	for _, owed := range []bool{true, false} {
+		rows, err := l.Rows(t.Context(), "default", time.Time{}, owed)
+		if err != nil {
+			return err
+		}
+		if want := map[bool]int{true: each / 2, false: each}[owed]; len(rows) != want {
+			t.Errorf("%d rows (owed: %t), want %d", len(rows), owed, want)
+		}
+	}
+	s, err := l.State(t.Context(), "default")
+	if err != nil {
+		return err
+	}
+	if s.HostID == "" || s.Generation != 3 || !s.Owed || len(s.Looks) != 1 {
+		t.Errorf("state %+v", s)
+	}
+	if _, err := l.Take(t.Context(), askAt(now, "default", 1, 10_000)); err != nil {
+		return err
+	}
+	id, _, err := l.Begin(t.Context(), row(now), quota.Notes{})
+	if err != nil {
+		return err
+	}
+	err = l.Note(t.Context(), "default", quota.Notes{Verdicts: []quota.Verdict{{ID: id, State: quota.RowCharged, At: now}, {ID: 2, State: quota.RowDelivered}}})
+	if err != nil {
+		return err
+	}
+	if s, err = l.State(t.Context(), "default"); err == nil && s.Told.ID != id {
+		t.Errorf("told %+v, want %d", s.Told, id)
+	}
+	return err
+}
+
+// What no journal wrote is an error, not a guess.
+func TestValuesThatNoJournalWroteAreAnError(t *testing.T) {
+	for _, text := range []string{
+		"UPDATE operations SET amounts = 'x'",
+		"UPDATE operations SET amounts = '{\"units\": \"1\"}'",
+		"UPDATE operations SET state = 9",
+		"UPDATE operations SET spender = 99",
+		"UPDATE journals SET looks = '[{'",
+		"DELETE FROM file",
+	} {
+		t.Run(text, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "quota.db")
+			l := open(t, path)
+			id := begin(t, l, row(noon))
+			n := quota.Notes{Verdicts: []quota.Verdict{{ID: id, State: quota.RowCharged}}, Generation: 1}
+			if err := l.Note(t.Context(), "default", n); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, path, text)
+			_, stateErr := l.State(t.Context(), "default")
+			_, rowsErr := l.Rows(t.Context(), "default", time.Time{}, false)
+			err := errors.Join(stateErr, rowsErr)
+			if !errors.Is(err, quota.ErrCorrupt) || !strings.Contains(fmt.Sprint(err), path) {
+				t.Errorf("%v, want %v and the path", err, quota.ErrCorrupt)
+			}
+		})
+	}
+}

@@ -1,0 +1,241 @@
+package sqliteledger_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
+)
+
+func TestJournal(t *testing.T) {
+	quotatest.RunJournal(t, func(t testing.TB) (quota.Journal, func() quota.Journal) {
+		path := filepath.Join(t.TempDir(), "quota.db")
+		return open(t, path), func() quota.Journal { return open(t, path) }
+	})
+}
+
+func TestHostIDIsShortAndPlain(t *testing.T) {
+	s, err := open(t, filepath.Join(t.TempDir(), "quota.db")).State(t.Context(), "default")
+	if err != nil || !regexp.MustCompile(`^[a-z0-9]{16,32}$`).MatchString(s.HostID) {
+		t.Errorf("%q %v, want 16 to 32 letters and digits", s.HostID, err)
+	}
+}
+
+// A verdict that comes late must not be that of another operation.
+func TestNoIDIsUsedTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	for want := range int64(4) {
+		l := open(t, path)
+		id, _, err := l.Begin(t.Context(), row(noon), quota.Notes{Now: noon.Add(100 * time.Hour), Forget: time.Hour})
+		if err != nil || id != want+1 {
+			t.Fatalf("id %d %v, want %d", id, err, want+1)
+		}
+		if rows, err := l.Rows(t.Context(), "default", time.Time{}, false); err != nil || len(rows) > 2 {
+			t.Errorf("%d rows %v: want the old ones forgotten", len(rows), err)
+		}
+	}
+}
+
+// What was asked and is forgotten since, goes on as a new row: it is owed, whatever became of the old.
+func TestForgottenRowThatGoesOnIsWrittenAnew(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
+	r := row(noon)
+	r.ID = 77
+	if ok, err := l.Allow(t.Context(), r, []quota.Budget{{Pool: "units", Amount: 1}}); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if rows := owed(t, l); len(rows) != 1 || rows[0].Amounts["units"] != 1 || !rows[0].Emergency {
+		t.Errorf("owed %+v", rows)
+	}
+}
+
+func TestRowsThatNoLedgerWouldTakeAreRefused(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
+	for _, c := range []struct {
+		change func(*quota.Row)
+		want   error
+	}{
+		{func(r *quota.Row) { r.Account = "a b" }, quota.ErrUnknown},
+		{func(r *quota.Row) { r.Amounts = quota.Cost{"units": -1} }, quota.ErrNeverFits},
+		{func(r *quota.Row) { r.Amounts = quota.Cost{"units": quota.MaxLimit + 1} }, quota.ErrNeverFits},
+	} {
+		r := row(noon)
+		c.change(&r)
+		if _, _, err := l.Begin(t.Context(), r, quota.Notes{}); !errors.Is(err, c.want) {
+			t.Errorf("begin %+v: %v, want %v", r, err, c.want)
+		}
+		if ok, err := l.Allow(t.Context(), r, nil); ok || !errors.Is(err, c.want) {
+			t.Errorf("allow %+v: %t %v, want %v", r, ok, err, c.want)
+		}
+	}
+	if err := l.Note(t.Context(), "", quota.Notes{Generation: 1}); !errors.Is(err, quota.ErrUnknown) {
+		t.Errorf("note: %v, want %v", err, quota.ErrUnknown)
+	}
+}
+
+// Verdicts are taken in their order, however many of them are one statement.
+func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
+	var ids []int64
+	for range 4 {
+		ids = append(ids, begin(t, l, row(noon)))
+	}
+	err := l.Note(t.Context(), "default", quota.Notes{Verdicts: []quota.Verdict{
+		{ID: ids[0], State: quota.RowDelivered}, {ID: ids[1], State: quota.RowDelivered},
+		{ID: ids[2], State: quota.RowCharged}, {ID: ids[1], State: quota.RowOwed}, {ID: ids[2], State: quota.RowDelivered, At: noon.Add(time.Second)},
+		{ID: ids[0], State: quota.RowCharged}, // no news
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := l.Rows(t.Context(), "default", time.Time{}, false)
+	var got []quota.RowState
+	for _, r := range rows {
+		got = append(got, r.State)
+	}
+	if want := []quota.RowState{quota.RowDelivered, quota.RowOwed, quota.RowDelivered, quota.RowAsked}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v %v, want %v", got, err, want)
+	}
+}
+
+// A ledger's clock stands still while its host's was set back: of two looks of one time the one that
+// saw more is the later.
+func TestOfTwoLooksAtOnceTheFullerIsKept(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
+	for _, used := range []int64{5, 7, 6} {
+		if err := l.Note(t.Context(), "default", quota.Notes{Looks: []quota.Look{look("units", noon, used)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := l.State(t.Context(), "default")
+	if err != nil || len(s.Looks) != 1 || s.Looks[0].Windows[0].Used != 7 {
+		t.Fatalf("%+v %v, want one that saw 7", s.Looks, err)
+	}
+	s.Looks[0].Windows[0].Used = 99 // the caller's own
+	if s, err = l.State(t.Context(), "default"); err != nil || s.Looks[0].Windows[0].Used != 7 {
+		t.Errorf("%+v %v, want one that saw 7", s.Looks, err)
+	}
+}
+
+// Each budget looks back as far as it says.
+func TestBudgetsOfSeveralTimes(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
+	day, hour := noon.Add(-24*time.Hour), noon.Add(-time.Hour)
+	for i, c := range []struct {
+		at       time.Time
+		inDay    int64
+		inAnHour int64
+		want     bool
+	}{
+		{noon.Add(-2 * time.Hour), 1, 1, true}, // two hours ago
+		{noon, 1, 1, false},
+		{noon, 2, 1, true},
+		{noon, 3, 1, false},
+		{noon, 3, 2, true},
+	} {
+		ok, err := l.Allow(t.Context(), row(c.at), []quota.Budget{{Pool: "units", Amount: c.inDay, Since: day}, {Pool: "units", Amount: c.inAnHour, Since: hour}})
+		if err != nil || ok != c.want {
+			t.Errorf("%d: %t %v, want %t", i, ok, err, c.want)
+		}
+	}
+}
+
+// Who no longer waits has written nothing, and the error is one of package quota's.
+func TestCancelledJournalCallChangesNothing(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
+	ctx, cancel := cancelled(t)
+	defer cancel()
+	_, _, beginErr := l.Begin(ctx, row(noon), quota.Notes{Generation: 1})
+	_, allowErr := l.Allow(ctx, row(noon), nil)
+	_, stateErr := l.State(ctx, "default")
+	for _, err := range []error{beginErr, allowErr, stateErr, l.Note(ctx, "default", quota.Notes{Generation: 1})} {
+		if !errors.Is(err, quota.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want %v and %v", err, quota.ErrUnavailable, context.Canceled)
+		}
+	}
+	if s, err := l.State(t.Context(), "default"); err != nil || s.Generation != 0 || s.Owed {
+		t.Errorf("%+v %v", s, err)
+	}
+}
+
+// Operations that are older than they need be leave the file, so that a year takes no more room than
+// a week, whatever became of them.
+func TestJournalStaysBounded(t *testing.T) {
+	const horizon = 26 * time.Hour
+	perDay, days := 100, 365
+	if testing.Short() || quotatest.Raced {
+		days = 20
+	}
+	dir := t.TempDir()
+	l := open(t, filepath.Join(dir, "quota.db"))
+	if err := l.Fsync(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	now, settled := noon, int64(0)
+	n := quota.Notes{}
+	for day := range days {
+		for i := range perDay {
+			now = now.Add(24 * time.Hour / time.Duration(perDay))
+			n.Now, n.Forget = now, horizon
+			r := row(now)
+			r.Number = int64(day*perDay + i)
+			if i%20 == 0 {
+				if ok, err := l.Allow(t.Context(), r, []quota.Budget{{Pool: "units", Amount: 50, Since: now.Add(-24 * time.Hour)}}); err != nil || !ok {
+					t.Fatal(ok, err)
+				}
+			}
+			id, _, err := l.Begin(t.Context(), r, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n = quota.Notes{
+				Verdicts: []quota.Verdict{{ID: id, State: []quota.RowState{quota.RowAsked, quota.RowCharged, quota.RowVoid}[i%3], At: now.Add(time.Millisecond)}},
+				Looks:    []quota.Look{look("units", now, int64(i))},
+			}
+		}
+		for _, r := range owed(t, l) {
+			n.Verdicts = append(n.Verdicts, quota.Verdict{ID: r.ID, State: quota.RowDelivered})
+		}
+		if day == 9 {
+			settled = sizeOf(t, dir)
+		}
+	}
+	rows, err := l.Rows(t.Context(), "default", time.Time{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := (perDay+perDay/20)*int(horizon/time.Hour)/24 + 64; len(rows) > most {
+		t.Errorf("%d rows are listed for %d operations a day, want at most %d", len(rows), perDay, most)
+	}
+	if grown := sizeOf(t, dir); grown > settled+settled/10 {
+		t.Errorf("%d bytes after 10 days, %d after %d", settled, grown, days)
+	}
+	t.Logf("%d operations a day: %d bytes after 10 days and %d after %d, %d rows", perDay, settled, sizeOf(t, dir), days, len(rows))
+}
+
+// sizeOf is how many bytes the files in a directory have.
+func sizeOf(t *testing.T, dir string) (bytes int64) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	return bytes
+}
+
+var _ quota.Reserve = (*sqliteledger.Ledger)(nil)

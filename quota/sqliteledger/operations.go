@@ -1,0 +1,169 @@
+package sqliteledger
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// add writes the row down as a new one and returns its id.
+func (t *transaction) add(row quota.Row) (id int64, err error) {
+	spender, err := t.spender(row.Who)
+	if err != nil {
+		return 0, err
+	}
+	amounts, err := json.Marshal(row.Amounts)
+	if err != nil {
+		return 0, fmt.Errorf("encode the amounts: %w", err)
+	}
+	result, err := t.sql.begin.ExecContext(t.ctx, row.Account, row.Writer, row.Number, row.Nonce, quota.Micros(row.At), spender, string(amounts), row.State, row.Emergency)
+	if err == nil {
+		t.proof.operation, err = result.LastInsertId()
+	}
+	if err != nil {
+		return 0, t.ledger.broken("write", err)
+	}
+	return t.proof.operation, nil
+}
+
+// owe writes the row down as owed: the one with its ID, and where that is none, or one that is
+// forgotten, a new one.
+func (t *transaction) owe(row quota.Row) error {
+	if row.ID != 0 {
+		var id int64
+		err := t.returning(t.sql.owe, &id, row.ID, quota.Micros(row.At))
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	_, err := t.add(row)
+	return err
+}
+
+// judge notes what became of operations. Many of the same verdict, all at their own time, as after a
+// delivery, are one statement.
+func (t *transaction) judge(verdicts []quota.Verdict) error {
+	for len(verdicts) > 0 {
+		v := verdicts[0]
+		if !v.At.IsZero() {
+			if err := t.run(t.sql.judge, v.ID, v.State, quota.Micros(v.At)); err != nil {
+				return err
+			}
+			verdicts = verdicts[1:]
+			continue
+		}
+		var ids []int64
+		for len(verdicts) > 0 && verdicts[0].State == v.State && verdicts[0].At.IsZero() {
+			ids = append(ids, verdicts[0].ID)
+			verdicts = verdicts[1:]
+		}
+		text, err := json.Marshal(ids)
+		if err != nil {
+			return fmt.Errorf("encode the verdicts: %w", err)
+		}
+		if err := t.run(t.sql.judgeMany, string(text), v.State); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operations reads those of an account that a statement selects.
+func (t *transaction) operations(stmt *sql.Stmt, account string, args ...any) (out []quota.Row, err error) {
+	who, err := t.everybody()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(t.ctx, append([]any{account}, args...)...)
+	if err != nil {
+		return nil, t.ledger.broken("read", err)
+	}
+	defer func() { _ = rows.Close() }()
+	costs := map[string]quota.Cost{} // most cost the same
+	for rows.Next() {
+		r := quota.Row{Account: account}
+		var at, spender int64
+		var amounts string
+		if err := rows.Scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency); err != nil {
+			return nil, t.ledger.broken("read", err)
+		}
+		var known bool
+		if r.Who, known = who[spender]; !known || r.State < quota.RowAsked || r.State > quota.RowVoid {
+			return nil, fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)
+		}
+		if _, known = costs[amounts]; !known {
+			if costs[amounts], err = t.cost(amounts); err != nil {
+				return nil, err
+			}
+		}
+		r.At, r.Amounts = quota.FromMicros(at), maps.Clone(costs[amounts])
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, t.ledger.broken("read", err)
+	}
+	return out, nil
+}
+
+// everybody is who spends, by id.
+func (t *transaction) everybody() (map[int64]quota.Who, error) {
+	rows, err := t.sql.who.QueryContext(t.ctx)
+	if err != nil {
+		return nil, t.ledger.broken("read", err)
+	}
+	defer func() { _ = rows.Close() }()
+	who := map[int64]quota.Who{}
+	for rows.Next() {
+		var id int64
+		var w quota.Who
+		if err := rows.Scan(&id, &w.Purpose, &w.Region, &w.Method); err != nil {
+			return nil, t.ledger.broken("read", err)
+		}
+		who[id] = w
+	}
+	if err := rows.Err(); err != nil {
+		return nil, t.ledger.broken("read", err)
+	}
+	return who, nil
+}
+
+// emergencies are the sums of those at since or later, except the operation with an id.
+func (t *transaction) emergencies(account string, since time.Time, except int64) (quota.Cost, error) {
+	rows, err := t.sql.emergencies.QueryContext(t.ctx, account, quota.Micros(since), except)
+	if err != nil {
+		return nil, t.ledger.broken("read", err)
+	}
+	defer func() { _ = rows.Close() }()
+	sums := quota.Cost{}
+	for rows.Next() {
+		var amounts string
+		var n int64
+		if err := rows.Scan(&amounts, &n); err != nil {
+			return nil, t.ledger.broken("read", err)
+		}
+		cost, err := t.cost(amounts)
+		if err != nil {
+			return nil, err
+		}
+		for pool, amount := range cost {
+			sums[pool] += n * amount
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, t.ledger.broken("read", err)
+	}
+	return sums, nil
+}
+
+// cost reads amounts as add writes them.
+func (t *transaction) cost(amounts string) (c quota.Cost, err error) {
+	if err := json.Unmarshal([]byte(amounts), &c); err != nil {
+		return nil, fmt.Errorf("%w: %s: the amounts of an operation: %w", quota.ErrCorrupt, t.ledger.path, err)
+	}
+	return c, nil
+}

@@ -1,0 +1,116 @@
+package sqliteledger
+
+import (
+	"context"
+	"database/sql"
+)
+
+// statements are the SQL of everything that is done often, prepared once for the writer and once for
+// the readers.
+type statements struct {
+	account, before, reaching, entry, next *sql.Stmt
+	insert, forget, raise, shift           *sql.Stmt
+	keepAccount, keepPool, keepWho, drain  *sql.Stmt
+	wrote                                  *sql.Stmt
+
+	journal, keepJournal                       *sql.Stmt
+	begin, judge, judgeMany, owe, forgetOps    *sql.Stmt
+	rows, rowsOwed, asked, owedHere, who, emergencies *sql.Stmt
+
+	all []*sql.Stmt // to be closed before their connection: SQLite keeps it, and its log, for their sake
+}
+
+func (s *statements) prepare(ctx context.Context, conn *sql.Conn) error {
+	for _, texts := range []map[**sql.Stmt]string{s.ofLedger(), s.ofJournal()} {
+		for into, text := range texts {
+			stmt, err := conn.PrepareContext(ctx, text)
+			if err != nil {
+				return err
+			}
+			*into = stmt
+			s.all = append(s.all, stmt)
+		}
+	}
+	return nil
+}
+
+func (s *statements) ofLedger() map[**sql.Stmt]string {
+	return map[**sql.Stmt]string{
+		// An account, its pools, and the newest entry of each.
+		&s.account: `
+			SELECT a.id, a.horizon,
+			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND writer = '' AND state = 2),
+			       p.id, p.name, p.drained_until, p.drained_used,
+			       coalesce(e.at, 0), coalesce(e.number, 0), coalesce(e.before + e.amount, 0), coalesce(e.amount, 0), coalesce(e.spender, 0)
+			FROM accounts a
+			JOIN pools p ON p.account = a.id
+			LEFT JOIN entries e ON e.pool = p.id AND (e.at, e.number) = (
+				SELECT at, number FROM entries WHERE pool = p.id ORDER BY at DESC, number DESC LIMIT 1)
+			WHERE a.name = ?1`,
+		// The sum before time ?2 stands in the first entry at or after it.
+		&s.before:   `SELECT before, at FROM entries WHERE pool = ? AND at >= ? ORDER BY at, number LIMIT 1`,
+		&s.reaching: `SELECT at FROM entries WHERE pool = ? AND at >= ? AND before + amount >= ? ORDER BY at, number LIMIT 1`,
+		// The next number within a microsecond.
+		&s.next:  `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ? AND at = ?`,
+		&s.entry: `SELECT amount FROM entries WHERE pool = ? AND at = ? AND number = ?`,
+
+		&s.insert: `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`,
+		&s.forget: `DELETE FROM entries WHERE pool = ?1 AND at <= ?2 AND (at, number) < (
+			SELECT at, number FROM entries WHERE pool = ?1 ORDER BY at DESC, number DESC LIMIT 1)`,
+		&s.raise: `UPDATE entries SET at = ?, amount = amount + ? WHERE pool = ? AND at = ? AND number = ?`,
+		&s.shift: `UPDATE entries SET before = before + ?1 WHERE pool = ?2 AND (at, number) > (?3, ?4)`,
+
+		&s.keepAccount: `INSERT INTO accounts (name, horizon) VALUES (?, ?)
+			ON CONFLICT (name) DO UPDATE SET horizon = max(horizon, excluded.horizon) RETURNING id, horizon`,
+		&s.keepPool: `INSERT INTO pools (account, name) VALUES (?, ?) RETURNING id`,
+		&s.keepWho: `INSERT INTO spenders (purpose, region, method) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET method = method RETURNING id`,
+		&s.drain: `UPDATE pools SET drained_until = ?1, drained_used = ?2
+			WHERE id = ?3 AND (?1 = 0 OR ?1 > drained_until)`,
+		// The file's own count.
+		&s.wrote: `UPDATE file SET writes = writes + 1 RETURNING writes`,
+	}
+}
+
+// operation is what an operation is read as; see transaction.operations.
+const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state, emergency FROM operations`
+
+func (s *statements) ofJournal() map[**sql.Stmt]string {
+	return map[**sql.Stmt]string{
+		// What is known of an account, and the newest operation that its ledger elsewhere has.
+		&s.journal: `
+			SELECT f.host, coalesce(j.generation, 0), coalesce(j.breaker_until, 0), coalesce(j.failures, 0), coalesce(j.why, ''),
+			       coalesce(j.looks, '[]'), EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> ''),
+			       coalesce(o.id, 0), coalesce(o.writer, ''), coalesce(o.number, 0), coalesce(o.nonce, 0), coalesce(o.at, 0),
+			       coalesce(s.purpose, ''), coalesce(s.region, ''), coalesce(s.method, ''), coalesce(o.amounts, ''), coalesce(o.state, 0), coalesce(o.emergency, 0)
+			FROM file f
+			LEFT JOIN journals j ON j.account = ?1
+			LEFT JOIN operations o ON o.id = (SELECT max(id) FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '')
+			LEFT JOIN spenders s ON s.id = o.spender`,
+		&s.keepJournal: `INSERT INTO journals (account, generation, breaker_until, failures, why, looks) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET generation = excluded.generation, breaker_until = excluded.breaker_until,
+				failures = excluded.failures, why = excluded.why, looks = excluded.looks`,
+
+		&s.begin: `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		// That it was charged is no news about an operation that is owed or delivered.
+		&s.judge: `UPDATE operations SET state = ?2, at = ?3
+			WHERE id = ?1 AND NOT (?2 = 1 AND state IN (2, 3))`,
+		// The same of an array of ids. The time is left alone, and with it the index by time.
+		&s.judgeMany: `UPDATE operations SET state = ?2
+			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (?2 = 1 AND state IN (2, 3))`,
+		&s.owe: `UPDATE operations SET state = 2, emergency = 1, at = ?2 WHERE id = ?1 RETURNING id`,
+		&s.forgetOps: `DELETE FROM operations
+			WHERE account = ?1 AND at < ?2 AND state <> 2 AND id < (SELECT max(id) FROM operations)`,
+
+		// Nearly all there are: in the order of the table, without a detour over the index by time.
+		&s.rows:     operation + ` NOT INDEXED WHERE account = ?1 AND at >= ?2 AND state <> 4 AND writer <> '' ORDER BY id`,
+		&s.asked:    operation + ` WHERE account = ?1 AND state = 0 AND writer <> '' ORDER BY id DESC LIMIT ?2`,
+		&s.rowsOwed: operation + ` WHERE account = ?1 AND state = 2 AND writer <> '' ORDER BY id`,
+		&s.owedHere: operation + ` WHERE account = ?1 AND writer = '' AND state = 2 ORDER BY id`,
+		&s.who:      `SELECT id, purpose, region, method FROM spenders`,
+		// Most emergencies cost the same: what they cost is read once.
+		&s.emergencies: `SELECT amounts, count(*) FROM operations
+			WHERE account = ?1 AND at >= ?2 AND emergency AND state <> 4 AND id <> ?3 GROUP BY amounts`,
+	}
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Span is a part of a text: from the rune at its first number on, up to and without the rune at its
+// second. A byte that is not UTF-8 counts as a rune.
+type Span [2]int
+
+// placed is a token of a text, and the runes of the text that it was made of.
+type placed struct {
+	token string
+	cjk   bool
+	from  []int // where each rune of the token begins in the text, and where the last one ends
+}
+
+// highlight finds what of a title the clauses match, in order and without overlap.
+func highlight(title string, clauses []clause) []Span {
+	tokens := locate(title)
+	var spans []Span
+	for _, c := range clauses {
+		if c.not || c.column != "" {
+			continue
+		}
+		for i := range tokens {
+			if n := len(c.tokens); i+n <= len(tokens) && c.at(tokens[i:i+n]) {
+				spans = append(spans, Span{tokens[i].from[0], c.end(tokens[i+n-1])})
+			}
+		}
+	}
+	return join(spans)
+}
+
+// at reports whether the clause's tokens are these, which are as many.
+func (c clause) at(tokens []placed) bool {
+	for i, want := range c.tokens {
+		if !c.meets(i, tokens[i].token, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// meets reports whether a token of a text is the clause's token i.
+func (c clause) meets(i int, have, want string) bool {
+	return have == want || c.prefix && i == len(c.tokens)-1 && strings.HasPrefix(have, want)
+}
+
+// end is where the match ends whose last token is t: behind the whole word, also when only its
+// beginning was asked for; but a bigram is no word.
+func (c clause) end(t placed) int {
+	last := c.tokens[len(c.tokens)-1]
+	if n := utf8.RuneCountInString(last); t.cjk && n < len(t.from) {
+		return t.from[n]
+	}
+	return t.from[len(t.from)-1]
+}
+
+// join sorts spans and makes one of those that touch.
+func join(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return a[0] - b[0] })
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s[0] <= out[n-1][1] {
+			out[n-1][1] = max(out[n-1][1], s[1])
+			continue
+		}
+		out = append(out, s)
+	}
+	return slices.Clip(out)
+}
+
+// locate cuts a text as Normalize does and keeps where each token stood. It folds piece by piece; where
+// that gives another text than folding the whole, which no text in use does, nothing is placed.
+func locate(text string) []placed {
+	var folded strings.Builder
+	var starts []int // of every byte of folded: the rune of text where its piece begins
+	runes := 0
+	for rest := text; rest != ""; {
+		piece, n := cutPiece(rest)
+		rest = rest[len(piece):]
+		f := fold(piece)
+		folded.WriteString(f)
+		for range len(f) {
+			starts = append(starts, runes)
+		}
+		runes += n
+	}
+	if folded.String() != fold(text) {
+		return nil
+	}
+	starts = append(starts, runes)
+	var out []placed
+	for _, w := range words(folded.String()) {
+		from := make([]int, 0, len(w.text)+1)
+		for i := range w.text {
+			from = append(from, starts[w.at+i])
+		}
+		end := w.at + len(w.text)
+		from = append(from, pieceEnd(starts, end))
+		out = append(out, w.place(from)...)
+	}
+	return out
+}
+
+// pieceEnd is where the piece ends that the byte before end was made of.
+func pieceEnd(starts []int, end int) int {
+	for i := end; i < len(starts); i++ {
+		if starts[i] != starts[end-1] {
+			return starts[i]
+		}
+	}
+	return starts[len(starts)-1]
+}
+
+// place cuts the word as tokens does; from has a place for each of its runes, and for its end.
+func (w word) place(from []int) []placed {
+	if !w.cjk {
+		return []placed{{w.text, false, from}}
+	}
+	var out []placed
+	tokens := w.tokens(nil, true)
+	for i, t := range tokens {
+		out = append(out, placed{t, true, from[i : i+utf8.RuneCountInString(t)+1]})
+	}
+	return out
+}
+
+// cutPiece cuts off the first rune of s with all that is folded together with it, and counts the runes.
+func cutPiece(s string) (piece string, runes int) {
+	size := 0
+	for i, r := range s {
+		if i > 0 && strip(r) >= 0 && norm.NFKD.PropertiesString(s[i:]).BoundaryBefore() && norm.NFKC.PropertiesString(s[i:]).BoundaryBefore() {
+			break
+		}
+		runes++
+		_, n := utf8.DecodeRuneInString(s[i:])
+		size = i + n
+	}
+	return s[:size], runes
+}
