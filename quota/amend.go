@@ -36,7 +36,7 @@ func (s *Shared) Refund(ctx context.Context, account string, d Decision) error {
 
 // without is the look as it would be now that an amount it had seen was given back.
 func (l Look) without(amount int64) Look {
-	l.At, l.Windows = l.At.Add(time.Microsecond), slices.Clone(l.Windows)
+	l.Windows = slices.Clone(l.Windows)
 	for i := range l.Windows {
 		l.Windows[i].Used = max(l.Windows[i].Used-amount, 0)
 	}
@@ -74,10 +74,13 @@ func (s *Shared) Drain(ctx context.Context, account, pool string, until time.Tim
 		return err
 	}
 	defer leave()
-	if err := errors.Join(s.mine(account), s.once(ctx)); err != nil {
+	if err := s.mine(account); err != nil {
 		return err
 	}
-	l := Look{Pool: pool, Generation: s.state.Generation, At: s.Now()}
+	if err := errors.Join(s.flush(ctx), s.load(ctx)); err != nil {
+		return err
+	}
+	l := Look{Pool: pool, Generation: s.state.Generation, At: time.UnixMicro(1)}
 	for _, known := range s.state.Looks {
 		if known.Pool == pool {
 			l = known
@@ -86,7 +89,7 @@ func (s *Shared) Drain(ctx context.Context, account, pool string, until time.Tim
 	if !until.IsZero() && !until.After(l.DrainedUntil) {
 		return nil
 	}
-	l.DrainedUntil, l.DrainedUsed, l.Owed, l.At = until, used, true, l.At.Add(time.Microsecond)
+	l.DrainedUntil, l.DrainedUsed, l.Owed = until, used, true
 	s.keep(l)
 	if err := s.flush(context.WithoutCancel(ctx)); err != nil {
 		return err
@@ -141,16 +144,14 @@ func (s *Shared) Allow(ctx context.Context, row Row, budgets []Budget) (bool, er
 	}
 	s.name()
 	if row.ID == 0 || row.ID != s.doubt {
-		row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number+1, random()
+		s.number++
+		row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number, random()
 	}
 	row.At = s.after(row.At)
 	s.notes.Verdicts = slices.DeleteFunc(s.notes.Verdicts, func(v Verdict) bool { return row.ID != 0 && v.ID == row.ID })
 	ok, err := s.Journal.Allow(ctx, row, budgets)
 	if !ok || err != nil {
 		return false, err
-	}
-	if row.ID == 0 {
-		s.number++
 	}
 	s.doubt, s.state.Owed = 0, true
 	return true, nil

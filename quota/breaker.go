@@ -32,7 +32,7 @@ func (s *Shared) reach(ctx context.Context, hurry bool) error {
 	case !answered:
 		return s.broken()
 	case errors.Is(err, ErrLost):
-		s.restarted, s.opened = true, false
+		s.opened = false
 	case err != nil:
 		s.trip(ctx, err)
 		return s.broken()

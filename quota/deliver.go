@@ -23,7 +23,7 @@ func (s *Shared) ready(ctx context.Context, row Row) error {
 	if s.opened && row.ID != 0 && s.state.Generation != 0 && !s.owes() && (s.written > 0 || s.state.Told.ID == 0) {
 		return s.settle(ctx)
 	}
-	return s.deliver(ctx, row, false)
+	return s.deliver(ctx, row)
 }
 
 func (s *Shared) owes() bool {
@@ -32,14 +32,14 @@ func (s *Shared) owes() bool {
 
 // deliver brings the remote up to date, under a new generation where it has lost something. Any number
 // of processes may do so at once.
-func (s *Shared) deliver(ctx context.Context, inFlight Row, lost bool) error {
+func (s *Shared) deliver(ctx context.Context, inFlight Row) error {
 	if err := s.flush(ctx); err != nil {
 		return err
 	}
 	if err := s.load(ctx); err != nil {
 		return err
 	}
-	standing, err := s.stand(ctx, lost)
+	standing, err := s.stand(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Shared) tell(ctx context.Context, standing Standing, inFlight Row) erro
 			s.warn(ctx, "the ledger has begun a new generation: it is told what was spent", slog.Int64("generation", int64(standing.Generation)))
 		}
 		s.written = 0
-		if rows, err = s.lacking(ctx, looks); err != nil {
+		if rows, err = s.lacking(ctx, standing, looks); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (s *Shared) tell(ctx context.Context, standing Standing, inFlight Row) erro
 	d := Delivery{Account: s.Account, Generation: standing.Generation, Horizon: s.Horizon}
 	for len(rows) > MaxRows {
 		d.Rows, rows = rows[:MaxRows], rows[MaxRows:]
-		if err := s.Remote.Deliver(ctx, d); err != nil {
+		if err := s.told(ctx, d); err != nil {
 			return err
 		}
 		notes.Verdicts = s.delivered(notes.Verdicts, d.Rows)
@@ -89,7 +89,7 @@ func (s *Shared) tell(ctx context.Context, standing Standing, inFlight Row) erro
 	host := s.Host
 	host.ID, host.At = s.state.HostID, s.Now()
 	d.Rows, d.Looks, d.Host = rows, looks, &host
-	if err := s.Remote.Deliver(ctx, d); err != nil {
+	if err := s.told(ctx, d); err != nil {
 		return err
 	}
 	notes.Verdicts = s.delivered(notes.Verdicts, d.Rows)
@@ -135,8 +135,8 @@ func (s *Shared) news(g Generation) []Look {
 
 // lacking are the journal's rows that a new generation does not have. What of them is too old to matter
 // is taken off the looks that had seen it: it need not be made up for.
-func (s *Shared) lacking(ctx context.Context, looks []Look) ([]Row, error) {
-	oldest := s.Now().Add(-s.Horizon)
+func (s *Shared) lacking(ctx context.Context, standing Standing, looks []Look) ([]Row, error) {
+	oldest := standing.At.Add(-s.Horizon)
 	since := oldest
 	for _, l := range looks {
 		for _, w := range l.Windows {
@@ -147,7 +147,7 @@ func (s *Shared) lacking(ctx context.Context, looks []Look) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	standing, err := s.Remote.Standing(ctx, s.Account, writersOf(rows))
+	now, err := s.Remote.Standing(ctx, s.Account, writersOf(rows))
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (s *Shared) lacking(ctx context.Context, looks []Look) ([]Row, error) {
 		if r.State == RowOwed {
 			return false
 		}
-		if r.Number <= standing.Written[r.Writer] {
+		if r.Number <= now.Written[r.Writer] {
 			return true
 		}
 		if r.At.Before(oldest) {

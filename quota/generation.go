@@ -3,6 +3,9 @@ package quota
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"time"
 )
 
 // Generations are ordered by their age, so that a copy of the remote that was made under an earlier one
@@ -16,35 +19,50 @@ func (g Generation) next() Generation {
 }
 
 // stand is what the remote knows, under a new generation where there is none or something was lost: where
-// it says so, where it has not the newest that it was told, and where its generation is of the past.
-func (s *Shared) stand(ctx context.Context, lost bool) (Standing, error) {
+// it says so, where it has not the newest that it was told, and where its generation is of the past. What
+// each writer has written is known only where the generation is this data directory's.
+//
+// A first start, with nothing here and nothing there, waits for nobody where this host is alone: among
+// several it may be the loss of all that the others know.
+func (s *Shared) stand(ctx context.Context) (Standing, error) {
 	told, mine := s.state.Told, s.state.Generation
-	standing, err := s.Remote.Standing(ctx, s.Account, writersOf(append(s.state.Asked, told)))
-	if err != nil && !errors.Is(err, ErrLost) {
+	writers := writersOf(append(slices.Clone(s.state.Asked), told))
+	standing, err := s.Remote.Standing(ctx, s.Account, writers)
+	restarted := errors.Is(err, ErrLost)
+	if err != nil && !restarted {
 		return standing, err
+	}
+	if gap := standing.At.Sub(s.Now()).Abs(); gap > MaxClockGap {
+		return standing, fmt.Errorf("%w: its clock says %s, this machine's %s: set them right", ErrUnavailable,
+			standing.At.Format(time.RFC3339), s.Now().UTC().Format(time.RFC3339))
 	}
 	r := Renewal{Account: s.Account, Pools: s.Pools, Was: standing.Generation, Next: max(standing.Generation, mine).next(), Horizon: s.Horizon}
 	switch {
-	case err != nil: // it was started anew, and does not say which generation that ended
-		r.Was = mine
-		now, err := s.Remote.Renew(ctx, r)
-		if err != nil || now == r.Next {
-			return Standing{Generation: now}, err
-		}
-		r.Was, r.Next = now, max(now, r.Next).next()
-	case s.restarted:
+	case restarted:
 	case standing.Generation == 0:
-		r.First = mine == 0 && told.ID == 0 && !s.state.Owed && len(s.state.Looks) == 0
+		r.First = s.Hosts <= 1 && mine == 0 && told.ID == 0 && !s.state.Owed && len(s.state.Looks) == 0
+	case standing.Generation == s.lostIn:
 	case standing.Generation == mine:
 		forgot := told.ID != 0 && standing.Written[told.Writer] < told.Number && s.Now().Sub(told.At) < s.Horizon-MaxClockGap
-		if !lost && !forgot {
+		if !forgot {
 			return standing, nil
 		}
 	case standing.Generation.age() > mine.age():
 		return standing, nil
 	default: // an older copy of it came back, or two generations were begun at once
 	}
-	s.restarted = false
-	now, err := s.Remote.Renew(ctx, r)
-	return Standing{Generation: now}, err
+	standing.Generation, err = s.Remote.Renew(ctx, r)
+	if err == nil {
+		s.lostIn = 0
+	}
+	return standing, err
+}
+
+// told delivers, and remembers where the remote has lost something.
+func (s *Shared) told(ctx context.Context, d Delivery) error {
+	err := s.Remote.Deliver(ctx, d)
+	if errors.Is(err, ErrLost) {
+		s.lostIn, s.opened = d.Generation, false
+	}
+	return err
 }

@@ -52,8 +52,8 @@ type Remote interface {
 	// looks is checked in the same way and writes nothing: its number stays free.
 	TakeOnce(ctx context.Context, a Ask, op Operation) (Decision, error)
 	// Standing is what the remote knows, without changing it. An account without state has
-	// Generation 0. Errors: a server that was started anew since the last generation began may say
-	// ErrLost.
+	// Generation 0. Errors: a server that was started anew since the last generation began says
+	// ErrLost, with the standing all the same, until the next one begins.
 	Standing(ctx context.Context, account string, writers []string) (Standing, error)
 	// Renew begins a new generation where the account's is still r.Was (0: there is no state), and
 	// otherwise changes nothing; it returns the generation that then is. Logs, writers and all are
@@ -111,9 +111,11 @@ type Delivery struct {
 	Rows []Row
 	// Looks are what the host last saw used, all its pools. A pool's look is raised to where that
 	// says more: for the window that lacks most, what is lacking is entered as one lump at the look's
-	// own time, by UnknownWho. A Row with Seen and a time before a lump's eats of that lump as much as
-	// it adds, the earliest such lump first: the look had seen it. A look that is not younger than one
-	// raised before, of the same generation as that, says nothing new.
+	// own time, by UnknownWho. A row delivered as RowAsked or RowOwed counts there only for looks from its
+	// delivery on: an earlier one has not seen it. A Row with Seen, of a time within the lump's window and
+	// before the lump's, eats of that lump as much as it adds, the earliest such lump first: the look had
+	// seen it. A look that is not younger than one raised before, of the same generation as that, says
+	// nothing new.
 	Looks []Look
 	// Host is listed, or listed anew; nil: it has more to deliver.
 	Host *Host

@@ -51,21 +51,21 @@ type Shared struct {
 	// late; 0 is 25 ms.
 	Brief time.Duration
 
-	turn      chan struct{} // of capacity 1: one operation in flight; made by OpenShared
-	state     JournalState  // as last seen
-	opened    bool          // the remote was compared with it
-	restarted bool          // the remote was started anew, and nothing followed from that yet
-	settled   Generation    // that need not be waited for
-	notes     Notes         // not yet written
-	writer    string
-	number    int64      // the last one written down
-	written   int64      // the last one that the remote has written
-	asked     time.Time  // when the writer last asked
-	doubt     int64      // the row whose answer is not known, 0 for none
-	loaded    bool       // state is there
-	probing   chan error // of the probe that runs; nil: none
-	stopping  context.CancelFunc
-	probeCtx  context.Context //nolint:containedctx // ends with the ledger
+	turn     chan struct{} // of capacity 1: one operation in flight; made by OpenShared
+	state    JournalState  // as last seen
+	opened   bool          // the remote was compared with it
+	lostIn   Generation    // in which the remote has lost something, and nothing followed from that yet
+	settled  Generation    // that need not be waited for
+	notes    Notes         // not yet written
+	writer   string
+	number   int64      // the last one written down
+	written  int64      // the last one that the remote has written
+	asked    time.Time  // when the writer last asked
+	doubt    int64      // the row whose answer is not known, 0 for none
+	loaded   bool       // state is there
+	probing  chan error // of the probe that runs; nil: none
+	stopping context.CancelFunc
+	probeCtx context.Context //nolint:containedctx // ends with the ledger
 }
 
 var (
@@ -141,12 +141,13 @@ func (s *Shared) Take(ctx context.Context, a Ask) (Decision, error) {
 
 // begin writes down an operation, of the time at, under the next number.
 func (s *Shared) begin(ctx context.Context, row Row, at time.Time) (Row, error) {
-	row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number+1, random()
+	s.number++ // also where the write fails: it may be there all the same
+	row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number, random()
 	row.At = at
 	if row.State == RowAsked {
 		row.At = s.after(at)
 	}
-	s.notes.Now, s.notes.Forget = s.Now(), 2*s.Horizon // a look may be old, and what it saw as old again
+	s.notes.Now, s.notes.Forget = s.past(), 2*s.Horizon // a look may be old, and what it saw as old again
 	id, state, err := s.Journal.Begin(ctx, row, s.notes)
 	if err != nil {
 		return row, fmt.Errorf("write the journal: %w", err)
@@ -155,7 +156,6 @@ func (s *Shared) begin(ctx context.Context, row Row, at time.Time) (Row, error) 
 	if id == 0 {
 		return row, s.broken()
 	}
-	s.number++
 	return row, nil
 }
 
@@ -164,39 +164,44 @@ func (s *Shared) ask(ctx context.Context, a Ask, row Row) (Decision, error) {
 	began, pause := time.Now(), firstPause
 	s.doubt = 0
 	for try, lost := 1, 0; ; {
-		var d Decision
-		err := s.ready(ctx, row)
-		if err == nil {
-			op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number, Nonce: row.Nonce, Written: s.written}
-			if row.ID == 0 { // it only looks
-				op.Number, op.Nonce = s.number+1, 1
-			}
-			d, err = s.Remote.TakeOnce(ctx, a, op)
-			switch {
-			case err == nil:
-				s.doubt = 0
-				return d, nil
-			case errors.Is(err, ErrInDoubt):
-				s.doubt = row.ID
-			}
-		}
+		d, err := s.askOnce(ctx, a, row)
 		var other *GenerationError
+		astray := errors.Is(err, ErrLost) || errors.As(err, &other)
 		switch {
-		case (errors.Is(err, ErrLost) || errors.As(err, &other)) && lost < generations:
+		case err == nil:
+			s.doubt = 0
+			return d, nil
+		case astray && lost < generations:
 			lost++
-			if err := s.deliver(ctx, row, errors.Is(err, ErrLost)); err != nil {
-				return Decision{}, err
-			}
+			s.opened = false // it is brought up to date before it is asked again
+		case astray:
+			return Decision{}, fmt.Errorf("%w: again and again: %w", ErrUnavailable, err)
 		case errors.Is(err, ErrInDoubt) && try < asks && ctx.Err() == nil && time.Since(began) < askAgain:
 			try++
 			s.Pause(ctx, pause)
 			pause *= 2
-		case errors.Is(err, ErrLost) || errors.As(err, &other):
-			return Decision{}, fmt.Errorf("%w: %w again and again", ErrUnavailable, ErrLost)
 		default:
 			return Decision{}, err
 		}
 	}
+}
+
+func (s *Shared) askOnce(ctx context.Context, a Ask, row Row) (Decision, error) {
+	if err := s.ready(ctx, row); err != nil {
+		return Decision{}, err
+	}
+	op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number, Nonce: row.Nonce, Written: s.written}
+	if row.ID == 0 { // it only looks
+		op.Number, op.Nonce = s.number+1, 1
+	}
+	d, err := s.Remote.TakeOnce(ctx, a, op)
+	switch {
+	case errors.Is(err, ErrInDoubt):
+		s.doubt = row.ID
+	case errors.Is(err, ErrLost):
+		s.lostIn = op.Generation
+	}
+	return d, err
 }
 
 // answered notes what became of the row.
@@ -256,8 +261,14 @@ func (s *Shared) look(a Ask, d Decision) (news bool) {
 	return news
 }
 
-// keep notes a look, forgets the one before it, and says whether it differed.
+// keep notes a look, forgets the one before it, and says whether it differed. It is younger than that,
+// also where the ledger's clock stands still: a journal keeps the youngest.
 func (s *Shared) keep(l Look) (news bool) {
+	for _, old := range s.state.Looks {
+		if old.Pool == l.Pool && !l.At.After(old.At) {
+			l.At = old.At.Add(time.Microsecond)
+		}
+	}
 	news = !slices.ContainsFunc(s.state.Looks, func(old Look) bool {
 		return old.Pool == l.Pool && old.DrainedUntil.Equal(l.DrainedUntil) &&
 			slices.EqualFunc(old.Windows, l.Windows, func(a, b Seen) bool { return a.Used == b.Used && a.Window == b.Window })
@@ -283,6 +294,21 @@ func (s *Shared) after(t time.Time) time.Time {
 		}
 	}
 	return t
+}
+
+// past is now, or when the ledger was last seen where this machine's clock is ahead of that: what is old
+// by a clock that is wrong must not be forgotten.
+func (s *Shared) past() time.Time {
+	var seen time.Time
+	for _, l := range s.state.Looks {
+		if l.At.After(seen) {
+			seen = l.At
+		}
+	}
+	if now := s.Now(); seen.IsZero() || now.Before(seen) {
+		return now
+	}
+	return seen
 }
 
 // name takes a new name where there is none, or the remote might soon forget the old one.

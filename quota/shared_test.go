@@ -228,6 +228,9 @@ func TestHostThatIsAwayCounts(t *testing.T) {
 	r := newRoom(t)
 	here, there := &memledger.Journal{}, &memledger.Journal{}
 	a, b := r.open(here, 2), r.open(there, 2)
+	for _, d := range []*desk{a, b} {
+		_, _ = d.Report(t.Context()) // the first of them settles nothing yet
+	}
 	for range 30 {
 		b.take("search.list", quota.Manual)
 		r.now = r.now.Add(time.Minute)
@@ -255,10 +258,20 @@ func TestHostThatIsAwayCounts(t *testing.T) {
 	}
 }
 
-func TestFirstStartWaitsForNobody(t *testing.T) {
-	r := newRoom(t)
-	if got := r.open(&memledger.Journal{}, 3).take("search.list", quota.Manual); got.Degraded {
+// One host alone begins at once. Of several, the first to come may be the only one that knows nothing.
+func TestFirstStartWaitsForTheOtherHosts(t *testing.T) {
+	if got := newRoom(t).open(&memledger.Journal{}, 1).take("search.list", quota.Manual); got.Degraded {
 		t.Errorf("%+v", got)
+	}
+	r := newRoom(t)
+	first, second := r.open(&memledger.Journal{}, 2), r.open(&memledger.Journal{}, 2)
+	if _, err := first.try("search.list", quota.Manual); !errors.Is(err, quota.ErrClosed) {
+		t.Errorf("before the second has come: %v", err)
+	}
+	for _, d := range []*desk{second, first} {
+		if got := d.take("search.list", quota.Manual); got.Degraded {
+			t.Errorf("both are there: %+v", got)
+		}
 	}
 }
 

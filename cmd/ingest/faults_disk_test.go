@@ -89,7 +89,7 @@ func (p *programRig) readOnly() (code int, errs string) {
 	p.later()
 	cmd, _, stderr := p.command(nil, "run", "--quiet", "--force")
 	if os.Getuid() == 0 {
-		everybody, err := os.MkdirTemp("/tmp", "faults-") //nolint:usetesting // where nobody may come
+		everybody, err := os.MkdirTemp("/tmp", "faults-") // where nobody may come
 		if err != nil {
 			p.Fatal(err)
 		}

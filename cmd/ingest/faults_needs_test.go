@@ -76,7 +76,7 @@ func (f *forgetful) now(ctx context.Context, account string, pools []string) (qu
 		return 0, err
 	}
 	n, _ := rand.Int(rand.Reader, big.NewInt(int64(quota.MaxGeneration)))
-	return f.Remote.Renew(ctx, quota.Renewal{Account: account, Pools: pools, Was: s.Generation, Next: quota.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon})
+	return f.Renew(ctx, quota.Renewal{Account: account, Pools: pools, Was: s.Generation, Next: quota.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon})
 }
 
 func (f *forgetful) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
@@ -95,7 +95,7 @@ func (f *forgetful) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operatio
 			return d, err
 		}
 		n, _ := rand.Int(rand.Reader, big.NewInt(int64(quota.MaxGeneration)))
-		if _, err := f.Remote.Renew(ctx, quota.Renewal{Account: a.Account, Pools: pools, Was: g, Next: quota.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon}); err != nil {
+		if _, err := f.Renew(ctx, quota.Renewal{Account: a.Account, Pools: pools, Was: g, Next: quota.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon}); err != nil {
 			return quota.Decision{}, err
 		}
 	}

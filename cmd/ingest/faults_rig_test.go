@@ -157,9 +157,9 @@ func (s *site) open() {
 	}
 	s.shared = quota.OpenShared(quota.Shared{
 		Remote: s.off.remote(s.remote), Journal: s.off.journal(s.file), Account: "default", Pools: s.tariff.PoolNames(), Horizon: s.tariff.Horizon(),
-		Host: quota.Host{Name: s.dir}, Hosts: s.rig.hosts, Settle: settle, Now: s.now,
+		Host: quota.Host{Name: s.dir}, Hosts: s.hosts, Settle: settle, Now: s.now,
 	})
-	s.governor = &quota.Governor{Ledger: s.shared, Reserve: s.shared, Tariff: s.tariff, Account: "default", Now: s.now, Hosts: s.rig.hosts}
+	s.governor = &quota.Governor{Ledger: s.shared, Reserve: s.shared, Tariff: s.tariff, Account: "default", Now: s.now, Hosts: s.hosts}
 	s.mute = false
 }
 
@@ -282,7 +282,7 @@ func (s *site) recover() {
 // exhaust goes on until the ledger refuses.
 func (s *site) exhaust() {
 	var sum spree
-	for end := time.Now().Add(60 * time.Second); sum.refused == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(40 * time.Second); sum.refused == 0 && time.Now().Before(end); {
 		if s.call(cheap, &sum) != nil {
 			time.Sleep(20 * time.Millisecond) // the breaker
 		}

@@ -8,6 +8,7 @@ package faulty
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -205,7 +206,7 @@ func (p *Proxy) listen() error {
 	if p.listener != nil || p.ended {
 		return nil
 	}
-	l, err := net.Listen("tcp", p.addr)
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", p.addr)
 	if err != nil {
 		return fmt.Errorf("faulty: proxy of %s: %w", p.target, err)
 	}
@@ -251,7 +252,7 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Lock()
 	target := p.target
 	p.mu.Unlock()
-	server, err := net.Dial("tcp", target)
+	server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", target)
 	if err != nil { // nobody is there: refused, as well as a proxy can
 		if t, ok := client.(*net.TCPConn); ok {
 			_ = t.SetLinger(0)
@@ -463,7 +464,7 @@ func readReply(in *bufio.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := 0
+	var values int
 	switch raw[0] {
 	case '+', '-', ':', '_', ',', '#', '(', '\n', '\r':
 		return raw, nil

@@ -5,6 +5,7 @@ package faulty
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -120,7 +121,7 @@ func (s *Server) Must(command ...string) string {
 
 // Do sends one command on a connection of its own.
 func (s *Server) Do(command ...string) (string, error) {
-	c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", s.Addr())
 	if err != nil {
 		return "", err
 	}
@@ -194,7 +195,7 @@ func (s *Server) begin() {
 	if first {
 		s.log = &locked{}
 	}
-	s.cmd, s.exited = exec.Command(s.path, s.args...), make(chan struct{})
+	s.cmd, s.exited = exec.CommandContext(context.Background(), s.path, s.args...), make(chan struct{})
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatalf("faulty: %v", err)
@@ -232,7 +233,7 @@ func program(t T) string {
 
 func freePort(t T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("faulty: %v", err)
 	}

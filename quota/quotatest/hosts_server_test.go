@@ -147,10 +147,8 @@ func (l *link) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (q
 
 func (l *link) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
 	return carry(ctx, l, "standing", func() (quota.Standing, error) {
-		if err := l.server.noscript(); err != nil {
-			return quota.Standing{}, err
-		}
 		s, err := l.server.ledger.Standing(ctx, account, writers)
+		err = errors.Join(err, l.server.noscript())
 		if l.without == generation { // whatever was lost, nothing is missed
 			s.Generation = 1
 			for _, w := range writers {

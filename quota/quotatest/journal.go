@@ -390,6 +390,19 @@ var journalNotes = []JournalCase{
 		d.begins(d.row("a", noon), quota.Notes{Looks: []quota.Look{units}})
 		d.looks(units, search)
 	}},
+	{"what was asked and has no answer is in the state, the newest first", func(d *desk) {
+		d.becomes(d.begins(d.row("a", noon), quota.Notes{}), quota.RowCharged, time.Time{})
+		var ids []int64
+		for i := range quota.MaxAsked + 3 {
+			ids = append(ids, d.begins(d.row("b", noon.Add(-time.Duration(i)*second)), quota.Notes{}).ID)
+		}
+		d.becomes(quota.Row{ID: ids[len(ids)-2]}, quota.RowVoid, time.Time{})
+		d.reopened()
+		asked := d.state().Asked
+		if len(asked) != quota.MaxAsked || asked[0].ID != ids[len(ids)-1] || asked[1].ID != ids[len(ids)-3] || asked[0].State != quota.RowAsked {
+			d.Fatalf("%d rows, the first %+v: want %d, the first of id %d", len(asked), asked[:min(2, len(asked))], quota.MaxAsked, ids[len(ids)-1])
+		}
+	}},
 	{"the newest row that the ledger has is the one written down last", func(d *desk) {
 		first, second := d.begins(d.row("a", noon), quota.Notes{}), d.begins(d.row("b", noon), quota.Notes{})
 		if got := d.state().Told; got.ID != 0 {

@@ -118,7 +118,10 @@ func TestOnlyARenewalEndsALoss(t *testing.T) {
 		},
 		"a look at it":         func(l *redisledger.Ledger) { _, _ = l.Standing(t.Context(), "a", []string{"w"}) },
 		"a renewal of another": func(l *redisledger.Ledger) { _, _ = l.Renew(t.Context(), quota.Renewal{Account: "a", Was: 3, Next: 4}) },
-		"an inspection":        func(l *redisledger.Ledger) { _, _ = l.Inspect(t.Context()) },
+		"a start that knows of none": func(l *redisledger.Ledger) {
+			_, _ = l.Renew(t.Context(), quota.Renewal{Account: "a", Next: 4, First: true})
+		},
+		"an inspection": func(l *redisledger.Ledger) { _, _ = l.Inspect(t.Context()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.client.FlushAll(t.Context())

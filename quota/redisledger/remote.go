@@ -180,11 +180,6 @@ func (l *Ledger) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, 
 		args = append(args, poolField+p)
 	}
 	keys := l.keys(r.Account, r.Pools...)
-	if r.Was == 0 { // a state that is not there tells of itself
-		if err := l.testify(ctx, r.Account); err != nil {
-			return 0, err
-		}
-	}
 	reply, err := l.run(ctx, l.scripts.renew, keys, args)
 	if err != nil {
 		return 0, err
@@ -194,7 +189,7 @@ func (l *Ledger) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, 
 		return 0, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
 	}
 	now, _ := parts[0].(int64)
-	if parts[1] == int64(1) && r.Was != 0 {
+	if parts[1] == int64(1) {
 		err = l.testify(ctx, r.Account)
 	}
 	return quota.Generation(now), err

@@ -13,8 +13,8 @@ type statements struct {
 	keepAccount, keepPool, keepWho, drain  *sql.Stmt
 	wrote                                  *sql.Stmt
 
-	journal, keepJournal                       *sql.Stmt
-	begin, judge, judgeMany, owe, forgetOps    *sql.Stmt
+	journal, keepJournal                              *sql.Stmt
+	begin, judge, judgeMany, owe, forgetOps           *sql.Stmt
 	rows, rowsOwed, asked, owedHere, who, emergencies *sql.Stmt
 
 	all []*sql.Stmt // to be closed before their connection: SQLite keeps it, and its log, for their sake
