@@ -193,7 +193,7 @@ const checkBound = 500 * time.Millisecond
 func (a *app) checkRemote(ctx context.Context, l *redisledger.Ledger) error {
 	ctx, cancel := context.WithTimeout(ctx, checkBound)
 	defer cancel()
-	f, err := l.Inspect(ctx)
+	f, err := l.Glance(ctx)
 	switch {
 	case err != nil:
 		return nil // that is what the degraded mode is for

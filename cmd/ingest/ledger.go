@@ -56,6 +56,14 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 	local.Now = a.clock.now
 	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Account: a.cfg.account, Now: a.clock.now, Hosts: a.cfg.hosts, Log: a.log()}
 	if remote != nil {
+		// A ledger that was silent of late is not asked: an outage costs one time-out, not one per start.
+		if s, err := local.State(ctx, a.cfg.account); err == nil && !s.Breaker.Until.After(a.clock.now()) {
+			if err := a.checkRemote(ctx, remote); err != nil {
+				closeAll()
+				_ = local.Close()
+				return nil, nil, err
+			}
+		}
 		shared := quota.OpenShared(quota.Shared{
 			Remote: remote, Journal: local, Account: a.cfg.account, Pools: tariff.PoolNames(), Horizon: tariff.Horizon(),
 			Host: a.host(), Hosts: a.cfg.hosts, Settle: tariff.Failure.Settle, Now: a.clock.now, Log: a.log(),

@@ -60,7 +60,7 @@ Try it without a key: ingest demo`,
 	f.StringVar(&a.flags.keyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
 	f.BoolVar(&a.flags.json, "json", false, "print one JSON document on standard output")
 	f.BoolVar(&a.flags.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
-	f.BoolVar(&a.flags.noColor, "no-color", false, "no colours; there are none yet")
+	f.BoolVar(&a.flags.noColor, "no-color", false, "no bold type on a terminal")
 	root.AddCommand(
 		a.runCommand(), a.serveCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
 		a.configCommand(), a.doctorCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),

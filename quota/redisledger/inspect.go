@@ -53,6 +53,21 @@ var needed = []string{
 	"llen", "lindex", "lrange", "lset", "ltrim", "rpush", "rpop", "pexpire",
 }
 
+// Glance is what a start has to know, in one round trip: of the facts those that INFO has.
+func (l *Ledger) Glance(ctx context.Context) (Facts, error) {
+	f := Facts{MaxMemory: -1, Replicas: -1, MinReplicas: -1}
+	within, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	client, err := l.server(within, l.keys("default")[0])
+	if err == nil {
+		err = infoOf(within, client, &f)
+	}
+	if err != nil && !forbidden(err) {
+		return f, l.explain(ctx, err, nil)
+	}
+	return f, nil
+}
+
 // Inspect asks the server what it is and what its user may do. It judges nothing, and changes
 // nothing. The error is that of a server that does not answer.
 func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
@@ -91,6 +106,9 @@ func forbidden(err error) bool {
 		return false
 	}
 	text := answer.Error()
+	if strings.HasPrefix(text, "WRONGPASS") || strings.HasPrefix(text, "NOAUTH") {
+		return false
+	}
 	return strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "ERR unknown") || strings.Contains(text, "not allowed") || strings.Contains(text, "disabled")
 }
 
