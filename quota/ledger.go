@@ -116,7 +116,11 @@ type PoolState struct {
 	Remaining    int64 // for the purpose that asked, over all windows; 0 while drained
 	DrainedUntil time.Time
 	DrainedUsed  int64 // what was believed used when the provider said no
-	Windows      []WindowState
+	// LastDrain and LastUsed are DrainedUntil and DrainedUsed of the last time it did, over or not, while
+	// the ledger remembers it.
+	LastDrain time.Time
+	LastUsed  int64
+	Windows   []WindowState
 }
 
 // WindowState is what one window of a pool has used.

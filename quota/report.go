@@ -20,9 +20,10 @@ type PoolReport struct {
 	Pool         string
 	Limit        int64 // the smallest of its windows' limits
 	DrainedUntil time.Time
-	// Drift is what the provider counted beyond our knowledge: limit less what was believed used
-	// when it said no; 0 while it has not.
+	// Drift is what the provider counted beyond our knowledge when it last said no: limit less what was
+	// believed used then, StoppedAt; 0 where it never did.
 	Drift     int64
+	StoppedAt int64
 	Windows   []WindowState
 	Remaining map[Purpose]int64
 	Ceilings  map[Purpose]int64
@@ -59,8 +60,8 @@ func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
 	for _, w := range p.Windows {
 		r.Limit = min(r.Limit, w.Limit)
 	}
-	if !s.DrainedUntil.IsZero() {
-		r.Drift = max(r.Limit-s.DrainedUsed, 0)
+	if !s.LastDrain.IsZero() {
+		r.Drift, r.StoppedAt = max(r.Limit-s.LastUsed, 0), s.LastUsed
 	}
 	for _, purpose := range Purposes() {
 		remaining, ceiling := int64(MaxLimit), int64(MaxLimit)

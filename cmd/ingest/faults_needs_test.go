@@ -132,7 +132,7 @@ func (f *forgetful) Deliver(ctx context.Context, d quota.Delivery) error {
 func TestFaultNeeds(t *testing.T) {
 	table := map[need][]string{
 		journals:   {"hung, its processes killed, and resumed", "emptied, and nobody looks before it died"},
-		generation: {"emptied (FLUSHALL)", "killed, and back empty in no time", "the log evicted", "two hosts, back with an old RDB"},
+		generation: {"emptied (FLUSHALL)", "killed, and back empty in no time", "the log evicted"},
 		settling:   {"two hosts, back empty", "two hosts, back empty, one had not seen what the other spent"},
 		numbers:    {"reply lost 2 x (closed), exactly enough left", "reply lost 2 x (closed), plenty left"},
 	}

@@ -29,6 +29,7 @@ type poolDocument struct {
 	Limit        int64             `json:"limit"`
 	DrainedUntil *time.Time        `json:"drained_until"`
 	Drift        int64             `json:"drift"`
+	StoppedAt    int64             `json:"stopped_at,omitempty"`
 	Windows      []windowDocument  `json:"windows"`
 	Purposes     []purposeDocument `json:"purposes"`
 }
@@ -98,7 +99,7 @@ func newQuotaDocument(a *app, r quota.Report, tariff *quota.Tariff, f forecast) 
 		Degraded: r.Degraded != nil, Pools: []poolDocument{}, Spent: []spentDocument{}, Forecast: f,
 	}
 	for _, p := range r.Pools {
-		pool := poolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: timeOrNull(p.DrainedUntil), Drift: p.Drift}
+		pool := poolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: timeOrNull(p.DrainedUntil), Drift: p.Drift, StoppedAt: p.StoppedAt}
 		for _, w := range p.Windows {
 			wd := windowDocument{Window: w.Window.Name, Limit: w.Window.Limit, Used: w.Used}
 			if w.Window.Day() {
@@ -128,7 +129,11 @@ func (d quotaDocument) print(w io.Writer) error {
 	for _, p := range d.Pools {
 		fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, thousands(p.Limit))
 		if p.DrainedUntil != nil {
-			fmt.Fprintf(w, "  spent by the provider's word until %s;\n  it counted %s more than this ledger\n", stamp(*p.DrainedUntil), thousands(p.Drift))
+			fmt.Fprintf(w, "  spent by the provider's word until %s\n", stamp(*p.DrainedUntil))
+		}
+		if p.Drift > 0 {
+			fmt.Fprintf(w, "  upstream stopped at %s of %s: somebody else spends of it, or set the\n  limit to %s in the costs\n",
+				thousands(p.StoppedAt), thousands(p.Limit), thousands(p.StoppedAt/100*100))
 		}
 		err := table(w, func(w io.Writer) {
 			for _, win := range p.Windows {

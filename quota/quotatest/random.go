@@ -258,6 +258,7 @@ func withoutEntries(d quota.Decision) quota.Decision {
 	d.Pools = slices.Clone(d.Pools)
 	for i := range d.Pools {
 		d.Pools[i].Entry = 0
+		d.Pools[i].LastDrain, d.Pools[i].LastUsed = time.Time{}, 0
 		d.Pools[i].DrainedUntil = d.Pools[i].DrainedUntil.UTC()
 		d.Pools[i].Windows = slices.Clone(d.Pools[i].Windows)
 		for j := range d.Pools[i].Windows {
