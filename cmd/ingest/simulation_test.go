@@ -114,6 +114,7 @@ type planet struct {
 	memory *memledger.Ledger
 	before memledger.Image // what its disk has
 	kit    kit
+	db     string // the planet's quota.db, where it has one
 
 	life     int // steps until the process dies
 	dead     bool
@@ -152,6 +153,7 @@ func journalInAFile(p *planet) kit {
 
 func ledgerInAFile(p *planet) kit {
 	dir := p.t.TempDir()
+	p.db = filepath.Join(dir, "quota.db")
 	s, err := store.Open(p.t.Context(), dir, store.Options{Upstream: "localhost", Now: p.clock})
 	if err != nil {
 		p.t.Fatal(err)
@@ -165,7 +167,7 @@ func ledgerInAFile(p *planet) kit {
 
 // file opens the planet's quota.db.
 func (p *planet) file() *sqliteledger.Ledger {
-	l, err := sqliteledger.Open(p.t.Context(), filepath.Join(os.TempDir(), fmt.Sprintf("simulation-%d-%d.db", os.Getpid(), p.seed)))
+	l, err := sqliteledger.Open(p.t.Context(), p.db)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -234,11 +236,6 @@ func threeDays(t *testing.T, seed uint64, b backend) simulated {
 		t.Fatal(err)
 	}
 	p.memory = &memledger.Ledger{Now: p.clock}
-	defer func() {
-		for _, suffix := range []string{"", "-wal", "-shm", ".lock", ".waiting"} {
-			_ = os.Remove(filepath.Join(os.TempDir(), fmt.Sprintf("simulation-%d-%d.db%s", os.Getpid(), p.seed, suffix)))
-		}
-	}()
 	p.kit = b(p)
 	for end := start.Add(72 * time.Hour); p.now.Before(end); {
 		p.now = p.now.Add(time.Duration(p.r.IntN(120)) * time.Minute)
