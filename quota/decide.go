@@ -92,7 +92,9 @@ func decidePool(a Ask, c Charge, now time.Time, log PoolLog) (PoolState, *Refusa
 	if refusal != nil {
 		refusal.RoomIn = roomIn
 	}
-	state.LastDrain, state.LastUsed = log.DrainedUntil, log.DrainedUsed
+	if !log.DrainedUntil.IsZero() {
+		state.LastDrain, state.LastUsed = log.DrainedUntil, log.DrainedUsed
+	}
 	if log.DrainedUntil.After(now) {
 		state.Remaining, state.DrainedUntil, state.DrainedUsed = 0, log.DrainedUntil, log.DrainedUsed
 		if c.Amount > 0 && !frees.After(log.DrainedUntil) {

@@ -183,10 +183,13 @@ func (j *hoarding) Begin(ctx context.Context, row quota.Row, n quota.Notes) (int
 type believing struct {
 	*memledger.Journal
 
+	mu   sync.Mutex
 	last time.Time
 }
 
 func (j *believing) Allow(ctx context.Context, row quota.Row, budgets []quota.Budget) (bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if row.At.Before(j.last) {
 		budgets = nil
 	}

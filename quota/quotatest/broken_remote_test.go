@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,10 +76,13 @@ func (l *incrementing) TakeOnce(ctx context.Context, a quota.Ask, op quota.Opera
 type oneAnswer struct {
 	*memledger.Ledger
 
+	mu   sync.Mutex
 	last quota.Operation
 }
 
 func (l *oneAnswer) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if op.Writer != l.last.Writer && op.Written == 0 {
 		l.last = op
 		op.Writer = rand.Text()
@@ -96,10 +100,13 @@ func (l *nonceless) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operatio
 type stubborn struct {
 	*memledger.Ledger
 
+	mu      sync.Mutex
 	refused map[string]quota.Decision
 }
 
 func (l *stubborn) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if d, ok := l.refused[op.Writer]; ok {
 		return d, nil
 	}
