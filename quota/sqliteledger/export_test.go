@@ -1,6 +1,10 @@
 package sqliteledger
 
-import "context"
+import (
+	"context"
+
+	"github.com/trendvidstream/ingest/quota"
+)
 
 // Fsync says whether a charge is to be on disk before it is answered, as it is unless told so here.
 // Without, what remains is what the ledger itself costs.
@@ -11,4 +15,10 @@ func (l *Ledger) Fsync(ctx context.Context, on bool) error {
 	}
 	_, err := l.writer.conn.ExecContext(ctx, pragma)
 	return err
+}
+
+// OwedHere are the operations that this file itself has to be told: those without a writer.
+func (l *Ledger) OwedHere(ctx context.Context, account string) (rows []quota.Row, err error) {
+	err = l.read(ctx, func(t *transaction) error { rows, err = t.operations(t.sql.owedHere, account); return err })
+	return rows, err
 }

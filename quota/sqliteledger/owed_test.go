@@ -32,9 +32,19 @@ func owe(t *testing.T, l *sqliteledger.Ledger, at time.Time, cost quota.Cost) {
 	}
 }
 
+// owed is what a remote has to be told, owedHere what this file has.
 func owed(t *testing.T, l *sqliteledger.Ledger) []quota.Row {
 	t.Helper()
 	rows, err := l.Rows(t.Context(), "default", time.Time{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func owedHere(t *testing.T, l *sqliteledger.Ledger) []quota.Row {
+	t.Helper()
+	rows, err := l.OwedHere(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +86,8 @@ func TestWhatWentOnWithoutTheLedgerIsCountedOnce(t *testing.T) {
 			for range 3 {
 				owe(t, l, now, quota.Cost{"units": 1})
 			}
-			if _, err := l.Take(t.Context(), askAt(now, "default", 0, 10_000)); !errors.Is(err, quota.ErrUnavailable) || len(owed(t, l)) != 3 {
-				t.Fatalf("a look with the clock two hours back: %v, %d owed", err, len(owed(t, l)))
+			if _, err := l.Take(t.Context(), askAt(now, "default", 0, 10_000)); !errors.Is(err, quota.ErrUnavailable) || len(owedHere(t, l)) != 3 {
+				t.Fatalf("a look with the clock two hours back: %v, %d owed", err, len(owedHere(t, l)))
 			}
 			spends(t, l, 10, 3)
 
@@ -89,7 +99,7 @@ func TestWhatWentOnWithoutTheLedgerIsCountedOnce(t *testing.T) {
 					t.Fatalf("%d used, want %d", got, want)
 				}
 			}
-			if left := owed(t, l); len(left) != 0 {
+			if left := owedHere(t, l); len(left) != 0 {
 				t.Errorf("still owed: %+v", left)
 			}
 			if s, err := l.State(t.Context(), "default"); err != nil || s.Owed || s.Told.ID != 0 {
@@ -162,7 +172,7 @@ func TestWhatIsOwedTooLongIsForgotten(t *testing.T) {
 	owe(t, l, now.Add(-quota.MinHorizon), quota.Cost{"units": 7})
 	owe(t, l, now.Add(-quota.MinHorizon+time.Microsecond), quota.Cost{"units": 3})
 	take(t, l, askAt(now, "default", 2, 10_000))
-	if left := owed(t, l); len(left) != 0 {
+	if left := owedHere(t, l); len(left) != 0 {
 		t.Errorf("still owed: %+v", left)
 	}
 	spends(t, l, 2, 3)
