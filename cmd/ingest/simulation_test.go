@@ -34,7 +34,7 @@ var simulationSeed = flag.Uint64("simulation-seed", 0, "run only this seed of th
 func TestSimulation(t *testing.T) {
 	seeds := 2000
 	if quotatest.Raced || testing.Short() {
-		seeds = 100
+		seeds = 50
 	}
 	began, total := time.Now(), simulated{}
 	var workers sync.WaitGroup
@@ -62,15 +62,19 @@ func TestSimulation(t *testing.T) {
 // The same on the real store and the real quota.db, as the ledger itself and as the journal beside a
 // remote one.
 func TestSimulationOnFiles(t *testing.T) {
+	seeds := uint64(10)
+	if quotatest.Raced || testing.Short() {
+		seeds = 1
+	}
 	for name, backend := range map[string]backend{"quota.db as the ledger": ledgerInAFile, "quota.db as the journal": journalInAFile} {
 		total := simulated{}
-		for seed := range uint64(10) {
+		for seed := range seeds {
 			total.add(threeDays(t, seed+1, backend))
 			if t.Failed() {
 				return
 			}
 		}
-		t.Logf("simulation: %s: 10 seeds x 3 days: %s", name, total)
+		t.Logf("simulation: %s: %d seeds x 3 days: %s", name, seeds, total)
 	}
 }
 
