@@ -62,7 +62,7 @@ crashloop: ## Kill three processes at random: every slot is committed once
 	@sh tools/say.sh '^TestCrashLoop' ./cmd/ingest
 
 soak: ## Random faults and simulated years for SOAK (10m); the seed of a failure is printed
-	@SOAK="$(SOAK)" sh tools/say.sh '^TestSoak' ./quota/... ./cmd/ingest
+	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' ./quota/... ./cmd/ingest
 
 cross: ## Build for every platform named: built, not tested
 	@for p in $(PLATFORMS); do \

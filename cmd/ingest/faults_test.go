@@ -266,7 +266,6 @@ func backToTheOldMaster(t *testing.T, off need) *rig {
 	first.Kill()
 	second.Must("REPLICAOF", "NO", "ONE")
 	r.proxy.Lead(second.Addr())
-	s.recover()
 	s.exhaust()
 	return r
 }

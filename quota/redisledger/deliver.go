@@ -19,8 +19,8 @@ func (l *Ledger) Deliver(ctx context.Context, d quota.Delivery) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.witness(ctx, l.own(d.Account).deliver, l.keys(d.Account, p.pools...), p.args)
-	return err
+	_, err = l.witness(ctx, l.own(d.Account, d.Generation).deliver, l.keys(d.Account, p.pools...), p.args)
+	return l.sure(ctx, d.Account, d.Generation, err)
 }
 
 // parcel is a delivery as deliver.lua takes it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -28,7 +29,8 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) 
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.witness(ctx, l.own(a.Account).once, keys, takeArgs(a, &op))
+	reply, err := l.witness(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op))
+	err = l.sure(ctx, a.Account, op.Generation, err)
 	return decided(a, keys, reply, err)
 }
 
@@ -83,7 +85,7 @@ func (l *Ledger) Standing(ctx context.Context, account string, writers []string)
 	}
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	known, err := l.known(bounded, l.own(account).once, keys[0])
+	known, err := l.known(bounded, l.own(account, s.Generation).once, keys[0])
 	if err != nil {
 		return quota.Standing{}, l.explain(ctx, err, keys)
 	}
@@ -190,7 +192,7 @@ func (l *Ledger) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, 
 	}
 	now, _ := parts[0].(int64)
 	if parts[1] == int64(1) {
-		err = l.testify(ctx, r.Account)
+		err = l.testify(ctx, r.Account, r.Next)
 	}
 	return quota.Generation(now), err
 }
@@ -213,10 +215,10 @@ func checkRenewal(r quota.Renewal) error {
 
 // testify gives the server the scripts that it has to know from now on. Only after a renewal, so that
 // nobody who comes between a loss and the next generation is spared the sign of it.
-func (l *Ledger) testify(ctx context.Context, account string) error {
+func (l *Ledger) testify(ctx context.Context, account string, g quota.Generation) error {
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	keys, own := l.keys(account), l.own(account)
+	keys, own := l.keys(account), l.own(account, g)
 	for _, s := range []script{own.once, own.deliver} {
 		if err := l.load(bounded, s, keys[0]); err != nil {
 			return l.explain(ctx, err, keys)
@@ -225,5 +227,24 @@ func (l *Ledger) testify(ctx context.Context, account string) error {
 	return nil
 }
 
-// own are the scripts of an account's own.
-func (l *Ledger) own(account string) witnesses { return l.scripts.of(l.keys(account)[0]) }
+// sure says, where the server does not know the scripts of g, whether it is another generation that it
+// knows well.
+func (l *Ledger) sure(ctx context.Context, account string, g quota.Generation, err error) error {
+	if !errors.Is(err, errAnew) {
+		return err
+	}
+	s, serr := l.Standing(ctx, account, nil)
+	switch {
+	case serr != nil:
+		return serr
+	case s.Generation != 0 && s.Generation != g:
+		return fmt.Errorf("redis: %w", &quota.GenerationError{Now: s.Generation})
+	}
+	return err
+}
+
+// own are the scripts of an account's own, and of the generation's: a server that was the master before
+// and is again still knows those of the generations that it saw begin, but not of this one.
+func (l *Ledger) own(account string, g quota.Generation) witnesses {
+	return l.scripts.of(fmt.Sprintf("%s %d", l.keys(account)[0], g))
+}
