@@ -67,7 +67,7 @@ func TestCrashLoop(t *testing.T) {
 			time.Sleep(time.Duration(300+rng.IntN(1500)) * time.Millisecond)
 		}
 	}
-	j.waitUntilAllHaveEnded(10 * time.Second)
+	j.waitUntilAllHaveEnded(20 * time.Second)
 	f.stop()
 	t.Logf("seed %d (%s=%d repeats it): %d processes, %d of them killed with kill -9, 2 outages of the whole fleet, %d suspended past its lease",
 		seed, crashSeed, seed, f.started, kills, suspended)

@@ -49,7 +49,7 @@ type ticks struct {
 }
 
 const (
-	fleetLease = 2 * time.Second
+	fleetLease = 4 * time.Second
 	fleetPages = 2 // of fleetVideos each
 	fleetVideo = 3
 )
