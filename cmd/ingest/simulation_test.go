@@ -33,8 +33,11 @@ var simulationSeed = flag.Uint64("simulation-seed", 0, "run only this seed of th
 // The upstream's own count is the judge.
 func TestSimulation(t *testing.T) {
 	seeds := 2000
-	if quotatest.Raced || testing.Short() {
+	switch {
+	case quotatest.Raced, testing.Short():
 		seeds = 50
+	case os.Getenv("CI") != "":
+		seeds = 500 // it has 15 minutes for everything
 	}
 	began, total := time.Now(), simulated{}
 	var workers sync.WaitGroup
