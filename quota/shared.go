@@ -28,8 +28,9 @@ import (
 // While it cannot answer, every method returns ErrUnavailable. What a crash leaves behind in the
 // journal is counted once too often at most.
 //
-// A row that was asked, and whose answer is not known, counts as spent where a new generation has to
-// be told, though its call may never have been made: of all that can be wrong it is the safe side.
+// A row that was asked, and whose answer nobody noted, counts as spent once its process is gone for a
+// minute, or a new generation has to be told, though its call may never have been made: of all that can
+// be wrong it is the safe side.
 //
 // Looks are raised at their own time, not at the time of the delivery, and only rows that a look can
 // have seen eat into them: then nothing that anybody knew is ever counted less than once, and a pool
@@ -58,7 +59,7 @@ type Shared struct {
 	settled  Generation    // that need not be waited for
 	notes    Notes         // not yet written
 	writer   string
-	number   int64      // the last one written down
+	number   int64      // the last one used
 	written  int64      // the last one that the remote has written
 	asked    time.Time  // when the writer last asked
 	doubt    int64      // the row whose answer is not known, 0 for none
