@@ -38,6 +38,42 @@ type Page struct {
 	Next   string
 }
 
+// Query is a search that an upstream makes, as a value.
+type Query struct {
+	Text        string
+	Region      Region    // videos that may be watched there, not made there; "" is anywhere
+	Channel     string    // the upstream's channel id; "" is any
+	Category    string    // "" or "0" is any
+	After       time.Time // published from here on; zero: from the beginning
+	Before      time.Time // and before this; zero: until now
+	NewestFirst bool      // else by the upstream's relevance
+}
+
+// Found is one answer of a search, or of a list of uploads: ids only, since such answers say too little
+// of a video to keep it. Results repeat, over pages and within one, and totals are not to be trusted:
+// there are none here.
+type Found struct {
+	IDs  []string
+	Next string // the token of the page behind it, "" on the last
+}
+
+// Channel is what an upstream says about a channel.
+type Channel struct {
+	ID      string
+	Title   string
+	Uploads string // where Uploads of an upstream finds its videos
+	Videos  *int64 // public ones, as the upstream counts them; nil where it does not say
+}
+
+// Category is one of the upstream's categories, as it is called in a region.
+type Category struct{ ID, Name string }
+
+// Counts is what changes of a video from hour to hour.
+type Counts struct {
+	ID                     string
+	Views, Likes, Comments *int64 // nil where the upstream withholds them
+}
+
 // Placement is one video's place in one region's chart at one slot.
 type Placement struct {
 	Rank  int // from 1, counted over the pages of the pass
@@ -50,6 +86,7 @@ type Kind string
 // The kinds of jobs that a config may name.
 const (
 	KindChart   Kind = "chart"   // one pass over one region's chart per slot
+	KindSearch  Kind = "search"  // one search per slot: what it finds is looked up and kept
 	KindRefresh Kind = "refresh" // fetch again what is older than RefreshAfter, delete what is older than KeepFor
 )
 
@@ -69,6 +106,7 @@ type Job struct {
 	Cron     string        // a five-field cron line, in UTC unless it begins with CRON_TZ=
 	Pages    int           // at most this many pages a pass
 	Category string        // "" or "0" is the whole chart
+	Query    string        // of a search
 }
 
 // SlotKey names a slot: one piece of work of one job that must happen once. DueAt is in UTC, whole

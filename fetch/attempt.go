@@ -29,6 +29,9 @@ var errOverdue = errors.New("the claim holds no longer")
 // meet too.
 func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, w Wish, purpose quota.Purpose) (ingest.Slot, error) {
 	p, why := r.pass(slot, w, purpose)
+	if why == "" && purpose != quota.Manual { // a person who forces it may know better
+		why = r.knownAbsent(ctx, r.Jobs[slot.Job], slot)
+	}
 	if why != "" {
 		return r.finish(ctx, slot, ingest.Skipped, why, nil)
 	}

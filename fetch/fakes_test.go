@@ -161,8 +161,8 @@ type upstream struct {
 	answer func(ctx context.Context, n int) error
 }
 
-func (u *upstream) Chart(region ingest.Region, _, token string) fetch.Call {
-	return fetch.Call{Method: "videos.list", Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
+func (u *upstream) Chart(region ingest.Region, _, token string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: "videos.list", Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
 		u.mu.Lock()
 		u.calls = append(u.calls, string(region)+token)
 		number, answer := len(u.calls), u.answer
@@ -186,8 +186,8 @@ func (u *upstream) Chart(region ingest.Region, _, token string) fetch.Call {
 	}}
 }
 
-func (u *upstream) Videos(ids []string) fetch.Call {
-	return fetch.Call{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) {
+func (u *upstream) Videos(ids []string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) {
 		u.calls = append(u.calls, fmt.Sprint(len(ids)))
 		return ingest.Page{}, nil
 	}}

@@ -62,6 +62,49 @@ type Library interface {
 	Sweep(ctx context.Context, now time.Time) (placements, videos int, err error)
 }
 
+// Shelf keeps what was found by other ways than a chart: ids first, which an answer says little more of,
+// then the videos that they are of. Ids wait in the store, so that a search is never paid for twice.
+type Shelf interface {
+	// Park keeps ids to be looked up, behind those that wait, and writes the slot's progress, in one
+	// transaction under the fence. Each id waits once in a slot; one whose video was fetched at since or
+	// later is left out.
+	Park(ctx context.Context, slot ingest.Slot, ids []string, since time.Time) (ingest.Slot, error)
+	// Parked is up to n of the ids that wait in the slot, in order.
+	Parked(ctx context.Context, slot ingest.SlotKey, n int) ([]string, error)
+	// SaveFound writes the videos that came back for the ids asked, which wait no longer, and the slot's
+	// progress, in one transaction under the fence. slot.Videos goes up by what came back. What did not is
+	// noted as vanished.
+	SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
+}
+
+// Absences remembers which charts an upstream does not have, for a while: asking costs quota.
+type Absences interface {
+	// NoChart is until when the region is known to have no such chart; zero when it is not.
+	NoChart(ctx context.Context, region ingest.Region, category string) (until time.Time, err error)
+	// NoteNoChart remembers that, until then; a zero time forgets it.
+	NoteNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error
+}
+
+// Names keeps what categories are called, by region.
+type Names interface {
+	// Unnamed is the regions, in order, that had a chart before charted and whose categories were last
+	// named before stale, or never.
+	Unnamed(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
+	// SaveNames replaces what the categories of a region are called, and writes the slot's progress, in
+	// one transaction under the fence.
+	SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error)
+}
+
+// Tallies keeps counts that came alone.
+type Tallies interface {
+	// Uncounted is up to n ids of videos that are kept and were last counted before before, longest ago
+	// first.
+	Uncounted(ctx context.Context, before time.Time, n int) ([]string, error)
+	// SaveCounts writes the counts that came back for the ids asked, and the slot's progress, in one
+	// transaction under the fence. What did not come back counts as asked.
+	SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error)
+}
+
 // Quota is what a pass draws from.
 type Quota interface {
 	Take(ctx context.Context, r quota.Request) (quota.Decision, error)

@@ -17,15 +17,36 @@ const spentAgain = 5 * time.Minute
 // resumeWithin is how old a page token may be: an older one belongs to another chart.
 const resumeWithin = 10 * time.Minute
 
-// work is what a kind of job asks for, page by page.
+// work is what a kind of job asks for, step by step.
 type work interface {
 	purpose() quota.Purpose
-	// next is the call for the slot's next page; ok is false when there is nothing left to ask.
-	next(ctx context.Context, slot ingest.Slot) (c Call, ok bool, err error)
-	// save keeps the page with the slot's progress, and with the state Done on the last page.
-	save(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error)
+	// next is what the slot asks for next; ok is false when there is nothing left to ask.
+	next(ctx context.Context, slot ingest.Slot) (s step, ok bool, err error)
 	// end says what was done, when nothing is left to ask.
 	end() (reason string)
+}
+
+// step is one call of a pass, and what becomes of its answer.
+type step struct {
+	method string
+	region ingest.Region
+	do     func(ctx context.Context) error // sends the call and keeps the answer for save
+	// save writes the answer with the slot's progress: its next token, and the state Done when it was the
+	// last.
+	save func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error)
+}
+
+// stepOf is the step of a call whose answer save writes.
+func stepOf[T any](c Call[T], save func(ctx context.Context, slot ingest.Slot, answer T) (ingest.Slot, error)) step {
+	var answer T
+	return step{
+		method: c.Method, region: c.Region,
+		do: func(ctx context.Context) (err error) {
+			answer, err = c.Do(ctx)
+			return err
+		},
+		save: func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error) { return save(ctx, slot, answer) },
+	}
 }
 
 // pass is one attempt at one slot.
@@ -50,14 +71,14 @@ func (p *pass) note() {
 // is one that ends the run as well.
 func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 	for ctx.Err() == nil {
-		call, ok, err := p.work.next(ctx, p.slot)
+		s, ok, err := p.work.next(ctx, p.slot)
 		if err != nil {
 			return p.release(ctx, err)
 		}
 		if !ok {
 			return p.finish(ctx, p.slot, ingest.Done, p.work.end(), nil)
 		}
-		page, refusal, err := p.fetch(ctx, call)
+		refusal, err := p.fetch(ctx, s)
 		if refusal != nil {
 			return p.stop(ctx, *refusal)
 		}
@@ -67,7 +88,7 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 			}
 			return p.conclude(ctx, err)
 		}
-		if err := p.save(ctx, page); err != nil {
+		if err := p.save(ctx, s); err != nil {
 			return p.release(ctx, err)
 		}
 		if p.slot.State == ingest.Done {
@@ -77,15 +98,15 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 	return p.release(ctx, context.Cause(ctx))
 }
 
-// save keeps a page, whatever has become of ctx: it is paid for. A page that cannot be kept leaves the
+// save keeps an answer, whatever has become of ctx: it is paid for. One that cannot be kept leaves the
 // slot where it was, so that the next run asks for it again.
-func (p *pass) save(ctx context.Context, page ingest.Page) error {
+func (p *pass) save(ctx context.Context, s step) error {
 	ctx, cancel := outlive(ctx, writeWithin)
 	defer cancel()
 	next := p.slot
 	next.Pages++
-	next.Token, next.TokenAt, next.FetchedAt, next.Lease = page.Next, p.Now(), p.Now(), p.Now().Add(p.lease())
-	slot, err := p.work.save(ctx, next, page)
+	next.TokenAt, next.FetchedAt, next.Lease = p.Now(), p.Now(), p.Now().Add(p.lease())
+	slot, err := s.save(ctx, next)
 	if err != nil {
 		return fmt.Errorf("save a page of %s %s: %w", p.slot.Job, p.slot.Key, err)
 	}
@@ -131,7 +152,7 @@ func (p *pass) conclude(ctx context.Context, err error) (ingest.Slot, error) {
 		p.slot.RetryAt = p.Now().Add(spentAgain)
 		return p.finish(ctx, p.slot, ingest.Stopped, err.Error(), nil)
 	case NoChart:
-		return p.finish(ctx, p.slot, ingest.Skipped, err.Error(), nil)
+		return p.skipAbsent(ctx, err)
 	default:
 		return p.finish(ctx, p.slot, ingest.Failed, err.Error(), nil)
 	}

@@ -28,6 +28,7 @@ type Reconciler struct {
 	Slots    Slots
 	Sink     Sink
 	Library  Library // may be nil where no job is of kind refresh
+	Absences Absences // may be nil: every slot asks
 	Upstream Upstream
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own

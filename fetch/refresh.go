@@ -26,23 +26,23 @@ type refresh struct {
 func (*refresh) purpose() quota.Purpose { return quota.Refresh }
 
 // next deletes first, once: that needs no quota, and is due even on a day that has none left.
-func (r *refresh) next(ctx context.Context, _ ingest.Slot) (Call, bool, error) {
+func (r *refresh) next(ctx context.Context, _ ingest.Slot) (step, bool, error) {
 	if r.swept == "" {
 		placements, videos, err := r.library.Sweep(ctx, r.now())
 		if err != nil {
-			return Call{}, false, fmt.Errorf("delete what is older than %v: %w", ingest.KeepFor, err)
+			return step{}, false, fmt.Errorf("delete what is older than %v: %w", ingest.KeepFor, err)
 		}
 		r.swept = fmt.Sprintf("deleted %d placements and %d videos older than 30 days", placements, videos)
 	}
 	ids, err := r.library.Stale(ctx, r.now(), idsPerCall)
 	if err != nil {
-		return Call{}, false, fmt.Errorf("find the videos to refresh: %w", err)
+		return step{}, false, fmt.Errorf("find the videos to refresh: %w", err)
 	}
 	r.asked = ids
 	if len(ids) == 0 {
-		return Call{}, false, nil
+		return step{}, false, nil
 	}
-	return r.upstream.Videos(ids), true, nil
+	return stepOf(r.upstream.Videos(ids), r.save), true, nil
 }
 
 func (r *refresh) save(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -18,31 +17,30 @@ const (
 	sendWithin = 30 * time.Second // from a take to its call; later it is given back and taken anew
 )
 
-// fetch brings one page. Every try is a take: an upstream may charge for what it fails. It returns
+// fetch does one step's call. Every try is a take: an upstream may charge for what it fails. It returns
 // the refusing decision when quota is refused, and otherwise the last answer as an *Error, or what
 // kept it from asking.
-func (p *pass) fetch(ctx context.Context, call Call) (ingest.Page, *quota.Decision, error) {
+func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.RandomizationFactor = 1 // full jitter: eight regions do not come back as one
 	wait.MaxInterval = longest
 	spent := false
 	for try := 1; ; try++ {
-		d, err := p.take(ctx, call)
+		d, err := p.take(ctx, s)
 		if err != nil {
-			return ingest.Page{}, nil, err
+			return nil, err
 		}
 		if !d.Allowed {
-			return ingest.Page{}, &d, nil
+			return &d, nil
 		}
-		page, err := do(ctx, call)
-		if err == nil {
-			return page, nil, nil
+		if err = do(ctx, s); err == nil {
+			return nil, nil
 		}
-		e := asError(call, err)
+		e := asError(s, err)
 		switch e.Verdict {
 		case Spent:
 			if err := p.drain(ctx, d, e); err != nil || spent {
-				return ingest.Page{}, nil, errors.Join(e, err)
+				return nil, errors.Join(e, err)
 			}
 			spent = true
 			continue // the drained pool refuses the next take, with the reason and the time
@@ -50,23 +48,23 @@ func (p *pass) fetch(ctx context.Context, call Call) (ingest.Page, *quota.Decisi
 			p.refund(ctx, d)
 		case Burst, Broken:
 		default:
-			return ingest.Page{}, nil, e
+			return nil, e
 		}
 		if try == tries {
-			return ingest.Page{}, nil, fmt.Errorf("%w (tried %d times)", e, tries)
+			return nil, fmt.Errorf("%w (tried %d times)", e, tries)
 		}
 		if err := p.pause(ctx, wait.NextBackOff()); err != nil {
-			return ingest.Page{}, nil, err
+			return nil, err
 		}
 	}
 }
 
 // take draws the call's cost, and draws it anew when so long has passed since that the windows no
 // longer cover the call: the process was suspended in between.
-func (p *pass) take(ctx context.Context, call Call) (quota.Decision, error) {
+func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 	for {
 		asked := p.Now()
-		d, err := p.Quota.Take(ctx, quota.Request{Method: call.Method, Region: string(call.Region), Purpose: p.purpose})
+		d, err := p.Quota.Take(ctx, quota.Request{Method: s.method, Region: string(s.region), Purpose: p.purpose})
 		if err != nil || !d.Allowed {
 			return d, err
 		}
@@ -114,19 +112,19 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 }
 
 // do sends the call. When the run is ending it may still finish, for a moment: it is paid for.
-func do(ctx context.Context, call Call) (ingest.Page, error) {
+func do(ctx context.Context, s step) error {
 	ctx, cancel := outlive(ctx, callWithin)
 	defer cancel()
-	return call.Do(ctx)
+	return s.do(ctx)
 }
 
 // asError is err as an *Error: an adapter that could not tell what an answer means has failed.
-func asError(call Call, err error) *Error {
+func asError(s step, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
 	}
-	return &Error{Verdict: Broken, Method: call.Method, Err: err}
+	return &Error{Verdict: Broken, Method: s.method, Err: err}
 }
 
 // dearest is what a decision charged to the pool that it charged most: the figure a person knows a

@@ -7,20 +7,49 @@ import (
 )
 
 // Call is one request to an upstream, as a value: price it by its Method, take its cost, then do it.
-type Call struct {
+type Call[T any] struct {
 	Method string        // as costs.yaml names it: "videos.list"
 	Region ingest.Region // for whom; "" where a call has no region
 
 	// Do sends the request once and never retries. A returned error is an *Error wherever the
 	// upstream's answer, or the lack of one, could be understood.
-	Do func(ctx context.Context) (ingest.Page, error)
+	Do func(ctx context.Context) (T, error)
 }
 
 // Upstream turns wishes into calls. Making a call sends nothing and costs nothing.
 type Upstream interface {
 	// Chart is one page of a region's chart. category "" or "0" is the whole chart; token "" is
 	// the first page.
-	Chart(region ingest.Region, category, token string) Call
+	Chart(region ingest.Region, category, token string) Call[ingest.Page]
 	// Videos is the present state of up to 50 videos. Those that are gone are absent from the page.
-	Videos(ids []string) Call
+	Videos(ids []string) Call[ingest.Page]
 }
+
+// What not every upstream can do, each asked for by those who need it.
+type (
+	// Searcher finds videos by words.
+	Searcher interface {
+		// Search is one page of what q finds; token "" is the first.
+		Search(q ingest.Query, token string) Call[ingest.Found]
+	}
+
+	// Archive knows all videos of a channel.
+	Archive interface {
+		// Channel finds a channel by its id or its handle, "@name". One that does not exist is an
+		// *Error with Rejected.
+		Channel(idOrHandle string) Call[ingest.Channel]
+		// Uploads is one page of the videos of a channel, newest first.
+		Uploads(uploads, token string) Call[ingest.Found]
+	}
+
+	// Namer says what categories are called.
+	Namer interface {
+		Categories(region ingest.Region) Call[[]ingest.Category]
+	}
+
+	// Counter brings the counts of up to 50 videos and nothing else, from a pool that other calls do
+	// not draw from. Those that are gone are absent.
+	Counter interface {
+		Counts(ids []string) Call[[]ingest.Counts]
+	}
+)

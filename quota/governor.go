@@ -32,15 +32,21 @@ type Request struct {
 	Method  string // as costs.yaml names it
 	Region  string // "" where a call has none
 	Purpose Purpose
+	// Leave is what the schedule still needs of each pool: this call's ceilings are lowered so that it
+	// stays free for the scheduled purpose. Nil leaves nothing but what the ceilings do.
+	Leave Cost
 }
 
 // Take draws the cost of one call. A refusal is a value. Errors: ErrUnknown for a method without a
 // price or a purpose that does not exist, ErrNeverFits, ErrClosed when the ledger cannot answer and
 // the call may not go on without it, otherwise what the ledger found wrong.
 func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
-	a, err := g.ask(r)
+	a, fits, err := g.ask(r)
 	if err != nil {
 		return Decision{}, err
+	}
+	if !fits {
+		return g.refuseKept(ctx, a)
 	}
 	a.Brief = g.Reserve != nil && g.cheap(a) == nil
 	d, err := g.Ledger.Take(ctx, a)
@@ -50,20 +56,24 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 	return d, nil
 }
 
-func (g *Governor) ask(r Request) (Ask, error) {
+// ask is the request as a ledger takes it. fits is false where r.Leave leaves too little for it.
+func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	if _, err := ParsePurpose(string(r.Purpose)); err != nil {
-		return Ask{}, err
+		return Ask{}, false, err
 	}
 	cost, err := g.Tariff.Cost(r.Method)
 	if err != nil {
-		return Ask{}, err
+		return Ask{}, false, err
 	}
-	a := g.Tariff.ask(g.Account, g.Now())
+	fits = true
+	a = g.Tariff.ask(g.Account, g.Now())
 	a.Who = Who{Purpose: r.Purpose, Region: r.Region, Method: r.Method}
 	for _, p := range g.Tariff.Pools {
 		if amount, ok := cost[p.Name]; ok {
-			a.Charges = append(a.Charges, p.charge(amount, g.Tariff.Ceilings[r.Purpose]))
+			c := p.charge(amount, g.Tariff.Ceilings[r.Purpose])
+			fits = g.Tariff.leave(&c, r.Leave[p.Name]) && fits
+			a.Charges = append(a.Charges, c)
 		}
 	}
-	return a, nil
+	return a, fits, nil
 }

@@ -117,8 +117,8 @@ type prompt struct {
 	called func()
 }
 
-func (p prompt) Chart(region ingest.Region, _, token string) fetch.Call {
-	return fetch.Call{Method: "videos.list", Region: region, Do: func(context.Context) (ingest.Page, error) {
+func (p prompt) Chart(region ingest.Region, _, token string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: "videos.list", Region: region, Do: func(context.Context) (ingest.Page, error) {
 		p.called()
 		n := max(1, len(token))
 		page := ingest.Page{Videos: []ingest.Video{{ID: fmt.Sprint(region, n), Title: "a video"}}}
@@ -129,6 +129,6 @@ func (p prompt) Chart(region ingest.Region, _, token string) fetch.Call {
 	}}
 }
 
-func (prompt) Videos([]string) fetch.Call {
-	return fetch.Call{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) { return ingest.Page{}, nil }}
+func (prompt) Videos([]string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) { return ingest.Page{}, nil }}
 }

@@ -93,7 +93,7 @@ type minedUpstream struct {
 	*bomb
 }
 
-func (m minedUpstream) Chart(region ingest.Region, category, token string) fetch.Call {
+func (m minedUpstream) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
 	c := m.Upstream.Chart(region, category, token)
 	do := c.Do
 	c.Do = func(ctx context.Context) (ingest.Page, error) {

@@ -172,8 +172,8 @@ type paper struct {
 	calls atomic.Int64
 }
 
-func (p *paper) Chart(region ingest.Region, category, token string) fetch.Call {
-	return fetch.Call{Method: "videos.list", Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
+func (p *paper) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: "videos.list", Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
 		id := fmt.Sprintf("%d-%d", os.Getpid(), p.calls.Add(1))
 		number := "1"
 		if token != "" {
@@ -198,8 +198,8 @@ func (p *paper) Chart(region ingest.Region, category, token string) fetch.Call {
 	}}
 }
 
-func (p *paper) Videos([]string) fetch.Call {
-	return fetch.Call{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) {
+func (p *paper) Videos([]string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) {
 		return ingest.Page{}, errors.New("no job of this schedule refreshes")
 	}}
 }

@@ -484,10 +484,10 @@ func (m mortal) Allow(ctx context.Context, row quota.Row, budgets []quota.Budget
 // provider is the upstream: it counts all that arrives, and what it fails as well.
 type provider struct{ p *planet }
 
-func (u provider) Videos([]string) fetch.Call { panic("there is no refresh here") }
+func (u provider) Videos([]string) fetch.Call[ingest.Page] { panic("there is no refresh here") }
 
-func (u provider) Chart(region ingest.Region, _, _ string) fetch.Call {
-	return fetch.Call{Method: "videos.list", Region: region, Do: func(context.Context) (ingest.Page, error) {
+func (u provider) Chart(region ingest.Region, _, _ string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: "videos.list", Region: region, Do: func(context.Context) (ingest.Page, error) {
 		p := u.p
 		if err := p.step(); err != nil {
 			return ingest.Page{}, err

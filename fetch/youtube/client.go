@@ -102,8 +102,8 @@ func (c *Client) Host() string { return c.transport.host }
 func (c *Client) Close() { c.transport.base.CloseIdleConnections() }
 
 // Chart implements fetch.Upstream: one page of chart=mostPopular.
-func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call {
-	return fetch.Call{Method: videosList, Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
+func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: videosList, Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
 		if region == "" {
 			return ingest.Page{}, &fetch.Error{Verdict: fetch.Rejected, Method: videosList, Err: errNoRegion}
 		}
@@ -123,8 +123,8 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call 
 
 // Videos implements fetch.Upstream. With no ids, or more than MaxIDs, Do fails with ErrIDs and
 // sends nothing.
-func (c *Client) Videos(ids []string) fetch.Call {
-	return fetch.Call{Method: videosList, Do: func(ctx context.Context) (ingest.Page, error) {
+func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: videosList, Do: func(ctx context.Context) (ingest.Page, error) {
 		if len(ids) == 0 || len(ids) > MaxIDs {
 			err := fmt.Errorf("%w, not %d", ErrIDs, len(ids))
 			return ingest.Page{}, &fetch.Error{Verdict: fetch.Rejected, Method: videosList, Err: err}

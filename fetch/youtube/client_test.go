@@ -90,7 +90,7 @@ func TestACallAsksForExactlyWhatIsStored(t *testing.T) {
 		"thumbnails(maxres/url,standard/url,high/url,medium/url,default/url))," +
 		"contentDetails/duration,statistics(viewCount,likeCount,commentCount))"
 	tests := map[string]struct {
-		call   fetch.Call
+		call   fetch.Call[ingest.Page]
 		region ingest.Region
 		want   map[string]string // parameter -> values, joined with commas
 	}{

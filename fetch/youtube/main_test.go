@@ -52,7 +52,7 @@ func respond(status int, body string) http.HandlerFunc {
 }
 
 // fails does the call and returns its error, after searching it for the key.
-func fails(ctx context.Context, t testing.TB, call fetch.Call) *fetch.Error {
+func fails(ctx context.Context, t testing.TB, call fetch.Call[ingest.Page]) *fetch.Error {
 	t.Helper()
 	page, err := call.Do(ctx)
 	if err == nil {
