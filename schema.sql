@@ -85,7 +85,8 @@ CREATE TABLE videos (
     language     TEXT    NOT NULL DEFAULT '',
     thumbnail    TEXT    NOT NULL DEFAULT '',
     title        TEXT    NOT NULL,
-    tags         TEXT    NOT NULL DEFAULT '[]'  -- a JSON array of strings, in the upstream's order
+    tags         TEXT    NOT NULL DEFAULT '[]', -- a JSON array of strings, in the upstream's order
+    counted_at   INTEGER                        -- when its counts came alone, later than fetched_at; NULL: never
 ) STRICT;
 
 CREATE INDEX videos_channel ON videos (channel);
@@ -106,6 +107,27 @@ CREATE TABLE placements (
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX placements_video ON placements (video, series, slot);
+
+-- What categories are called in a region, as of named.
+CREATE TABLE categories (
+    region TEXT NOT NULL,
+    id     TEXT NOT NULL,                       -- the upstream's, as in videos.category
+    name   TEXT NOT NULL,
+    PRIMARY KEY (region, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE named (
+    region   TEXT    PRIMARY KEY,
+    named_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Charts that the upstream said it does not have: not asked for again before until.
+CREATE TABLE absent_charts (
+    region   TEXT    NOT NULL,
+    category TEXT    NOT NULL,                  -- '' is the whole chart
+    until    INTEGER NOT NULL,                  -- milliseconds
+    PRIMARY KEY (region, category)
+) STRICT, WITHOUT ROWID;
 
 -- The index. It keeps no text; its text is that of videos and channels after store.Normalize, which
 -- has folded it and cut it into tokens, so that the tokenizer only parts them at the spaces. The

@@ -27,7 +27,7 @@ type Reconciler struct {
 	Schedule Schedule
 	Slots    Slots
 	Sink     Sink
-	Library  Library // may be nil where no job is of kind refresh
+	Library  Library  // may be nil where no job is of kind refresh
 	Absences Absences // may be nil: every slot asks
 	Upstream Upstream
 	Quota    Quota

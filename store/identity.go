@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,9 +17,12 @@ import (
 // applicationID marks the file as a store of this program: "ingt".
 const applicationID = 0x696E6774
 
+//go:embed migrations/2.sql
+var toVersion2 string
+
 // steps bring an older store up to date: steps[0] makes version 2 of version 1, and so on. A new
 // store is made by ingest.Schema alone, which is always the newest version.
-var steps = []string{}
+var steps = []string{toVersion2}
 
 // version is the version of ingest.Schema.
 var version = 1 + len(steps)
