@@ -30,6 +30,10 @@ type Reconciler struct {
 	Library  Library  // may be nil where no job is of kind refresh
 	Absences Absences // may be nil: every slot asks
 	Upstream Upstream
+	Namer    Namer   // nil: categories have no names
+	Names    Names   // needed with Namer
+	Counter  Counter // nil: counts come with videos only
+	Tallies  Tallies // needed with Counter
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
 	Owner    string                                       // names this run among all that share the table
@@ -149,7 +153,7 @@ func (r *Reconciler) pass(slot ingest.Slot, w Wish, purpose quota.Purpose) (p *p
 	case ingest.KindChart:
 		p.work = &chart{upstream: r.Upstream, sink: r.Sink, category: job.Category, pages: cmp.Or(w.Pages, job.Pages)}
 	case ingest.KindRefresh:
-		p.work = &refresh{upstream: r.Upstream, library: r.Library, now: r.Now}
+		p.work = &refresh{Reconciler: r}
 	default:
 		return nil, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind)
 	}

@@ -13,41 +13,88 @@ import (
 // https://developers.google.com/youtube/v3/docs/videos/list
 const idsPerCall = 50
 
-// refresh is the work of a refresh slot: what is about to be too old is fetched again, what is too
-// old is deleted. The provider wants stored data refreshed or deleted within ingest.KeepFor.
+const (
+	countAfter = 24 * time.Hour     // a video that no chart has brought since is counted alone, where that has a pool of its own
+	countAhead = 100 * idsPerCall   // ids of such videos that are looked up at once
+	nameAfter  = 7 * 24 * time.Hour // names of categories hardly ever change
+)
+
+// refresh is the work of a refresh slot: what is too old is deleted, what is about to be is fetched again
+// (the provider wants stored data refreshed or deleted within ingest.KeepFor), what has left the charts is
+// counted, and the categories of the regions that were charted are named.
 type refresh struct {
-	upstream Upstream
-	library  Library
-	now      func() time.Time
-	asked    []string
-	swept    string // what was deleted, in words; "" before that
+	*Reconciler
+	swept string   // what was deleted, in words; "" before that
+	count []string // ids to count next
 }
 
 func (*refresh) purpose() quota.Purpose { return quota.Refresh }
 
 // next deletes first, once: that needs no quota, and is due even on a day that has none left.
-func (r *refresh) next(ctx context.Context, _ ingest.Slot) (step, bool, error) {
+func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if r.swept == "" {
-		placements, videos, err := r.library.Sweep(ctx, r.now())
+		placements, videos, err := r.Library.Sweep(ctx, r.Now())
 		if err != nil {
 			return step{}, false, fmt.Errorf("delete what is older than %v: %w", ingest.KeepFor, err)
 		}
 		r.swept = fmt.Sprintf("deleted %d placements and %d videos older than 30 days", placements, videos)
 	}
-	ids, err := r.library.Stale(ctx, r.now(), idsPerCall)
+	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renew, r.recount, r.name} {
+		if s, ok, err := next(ctx, slot); ok || err != nil {
+			return s, ok, err
+		}
+	}
+	return step{}, false, nil
+}
+
+// renew fetches again what is about to be too old.
+func (r *refresh) renew(ctx context.Context, _ ingest.Slot) (step, bool, error) {
+	ids, err := r.Library.Stale(ctx, r.Now(), idsPerCall)
 	if err != nil {
 		return step{}, false, fmt.Errorf("find the videos to refresh: %w", err)
 	}
-	r.asked = ids
 	if len(ids) == 0 {
 		return step{}, false, nil
 	}
-	return stepOf(r.upstream.Videos(ids), r.save), true, nil
+	return stepOf(r.Upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
+		return r.Library.SaveVideos(ctx, slot, ids, page)
+	}), true, nil
 }
 
-func (r *refresh) save(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
-	slot.Token = "" // the next ids are found anew
-	return r.library.SaveVideos(ctx, slot, r.asked, page)
+// recount counts what no chart has brought for a day.
+func (r *refresh) recount(ctx context.Context, _ ingest.Slot) (step, bool, error) {
+	if r.Counter == nil || r.Tallies == nil {
+		return step{}, false, nil
+	}
+	if len(r.count) == 0 {
+		var err error
+		if r.count, err = r.Tallies.Uncounted(ctx, r.Now().Add(-countAfter), countAhead); err != nil || len(r.count) == 0 {
+			return step{}, false, err
+		}
+	}
+	ids := r.count[:min(idsPerCall, len(r.count))]
+	return stepOf(r.Counter.Counts(ids), func(ctx context.Context, slot ingest.Slot, counts []ingest.Counts) (ingest.Slot, error) {
+		slot, err := r.Tallies.SaveCounts(ctx, slot, ids, counts)
+		if err == nil {
+			r.count = r.count[len(ids):]
+		}
+		return slot, err
+	}), true, nil
+}
+
+// name asks what the categories of a region are called, from the first refresh that was due after its first
+// chart.
+func (r *refresh) name(ctx context.Context, slot ingest.Slot) (step, bool, error) {
+	if r.Namer == nil || r.Names == nil {
+		return step{}, false, nil
+	}
+	regions, err := r.Names.Unnamed(ctx, slot.DueAt, r.Now().Add(-nameAfter))
+	if err != nil || len(regions) == 0 {
+		return step{}, false, err
+	}
+	return stepOf(r.Namer.Categories(regions[0]), func(ctx context.Context, slot ingest.Slot, names []ingest.Category) (ingest.Slot, error) {
+		return r.Names.SaveNames(ctx, slot, regions[0], names)
+	}), true, nil
 }
 
 func (r *refresh) end() string { return r.swept }

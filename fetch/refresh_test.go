@@ -1,0 +1,133 @@
+package fetch_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+)
+
+// clerk names categories and counts videos, and writes down what it was asked.
+type clerk struct {
+	asked []string
+	fail  error
+}
+
+func (c *clerk) Categories(region ingest.Region) fetch.Call[[]ingest.Category] {
+	return fetch.Call[[]ingest.Category]{Method: "videoCategories.list", Region: region, Do: func(context.Context) ([]ingest.Category, error) {
+		c.asked = append(c.asked, string(region))
+		return []ingest.Category{{ID: "10", Name: "Music in " + string(region)}}, c.fail
+	}}
+}
+
+func (c *clerk) Counts(ids []string) fetch.Call[[]ingest.Counts] {
+	return fetch.Call[[]ingest.Counts]{Method: "videos.list", Do: func(context.Context) ([]ingest.Counts, error) {
+		c.asked = append(c.asked, fmt.Sprint(len(ids)))
+		views := int64(7)
+		return []ingest.Counts{{ID: ids[0], Views: &views}}, c.fail
+	}}
+}
+
+func TestCategoriesAreNamedFromTheRefreshAfterARegionsFirstChartAndThenWeekly(t *testing.T) {
+	b := newBench(t, 1000)
+	s := b.onStore(t)
+	c := &clerk{}
+	b.run.Namer, b.run.Names = c, s
+	run := func(days int) []string {
+		t.Helper()
+		c.asked = nil
+		b.now = start.AddDate(0, 0, days)
+		if worked, err := b.run.Run(t.Context(), fetch.Wish{}); err != nil || len(worked) != 9 {
+			t.Fatalf("%s %v", states(worked), err)
+		}
+		return c.asked
+	}
+	all := []string{"AU", "BR", "CA", "DE", "FR", "GB", "IN", "US"}
+	for _, day := range []struct {
+		day  int
+		want []string
+	}{{0, nil}, {1, all}, {2, nil}, {7, nil}, {9, all}} {
+		if got := run(day.day); !slices.Equal(got, day.want) {
+			t.Errorf("day %d: asked for %v, want %v", day.day, got, day.want)
+		}
+	}
+	names, err := s.CategoryNames(t.Context(), "DE")
+	if err != nil || names["10"] != "Music in DE" || len(names) != 1 {
+		t.Errorf("names of DE: %v, %v", names, err)
+	}
+}
+
+func TestVideosThatLeftTheChartsAreCountedOnceADay(t *testing.T) {
+	b := newBench(t, 1000)
+	s := b.onStore(t)
+	c := &clerk{}
+	b.run.Counter, b.run.Tallies = c, s
+	run := func(after time.Duration) []string {
+		t.Helper()
+		c.asked = nil
+		b.now = start.Add(after)
+		if _, err := b.run.Run(t.Context(), fetch.Wish{}); err != nil {
+			t.Fatal(err)
+		}
+		return c.asked
+	}
+	run(0) // 8 regions x 4 pages of one video
+	b.upstream.pages = 1
+	// The refresh is passed before that day's charts, so that all 32 are a day old.
+	if got := run(24*time.Hour + time.Minute); !slices.Equal(got, []string{"32"}) {
+		t.Errorf("a day later asked for %v, want the 32 at once", got)
+	}
+	if got := run(36 * time.Hour); len(got) != 0 {
+		t.Errorf("half a day later asked for %v", got)
+	}
+	if got := run(48*time.Hour + 2*time.Minute); len(got) != 1 {
+		t.Errorf("two days later asked for %v, want one call", got)
+	}
+	chart, err := s.Chart(t.Context(), "US", start.Add(time.Hour), true)
+	if err != nil || len(chart.Items) != 4 || chart.Items[0].Video.Views != nil {
+		t.Fatalf("the chart of then has its own counts: %+v, %v", chart.Items, err)
+	}
+}
+
+func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
+	b := newBench(t, 1000)
+	s := b.onStore(t)
+	b.run.Absences = s
+	b.upstream.answer = func(context.Context, int) error {
+		return &fetch.Error{Verdict: fetch.NoChart, Method: "videos.list", Err: fmt.Errorf("no chart")}
+	}
+	run := func(after time.Duration) int {
+		t.Helper()
+		before := len(b.upstream.calls)
+		b.now = start.Add(after)
+		worked, err := b.run.Run(t.Context(), fetch.Wish{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range worked {
+			if w.Kind == ingest.KindChart && (w.State != ingest.Skipped || w.Reason == "") {
+				t.Errorf("%s ended as %s %q", w.Key, w.State, w.Reason)
+			}
+		}
+		return len(b.upstream.calls) - before
+	}
+	for _, at := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 8}, {30 * time.Minute, 0}, {23 * time.Hour, 0}, {24 * time.Hour, 8}, {25 * time.Hour, 0}} {
+		if got := run(at.after); got != at.want {
+			t.Errorf("after %v: %d calls, want %d", at.after, got, at.want)
+		}
+	}
+	// Who forces it is heard.
+	b.now = start.Add(25*time.Hour + time.Minute)
+	before := len(b.upstream.calls)
+	us := []ingest.Series{{Job: "chart", Key: "US"}}
+	if _, err := b.run.Run(t.Context(), fetch.Wish{Series: us, Force: true}); err != nil || len(b.upstream.calls) != before+1 {
+		t.Errorf("forced: %d calls, %v, want 1", len(b.upstream.calls)-before, err)
+	}
+}

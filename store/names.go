@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Unnamed implements fetch.Names.
+func (s *Store) Unnamed(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
+	var regions []ingest.Region
+	err := s.view(ctx, "find the regions whose categories have no names", func(tx *sql.Tx) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			var r ingest.Region
+			err := rows.Scan(&r)
+			regions = append(regions, r)
+			return err
+		}, `
+			SELECT DISTINCT key FROM series
+			WHERE EXISTS (SELECT 1 FROM slots WHERE series = series.id AND kind = 'chart' AND state = 'done' AND fetched_at < ?)
+			  AND NOT EXISTS (SELECT 1 FROM named WHERE region = key AND named_at >= ?)
+			ORDER BY key`, charted.UnixMilli(), stale.UnixMilli())
+	})
+	return regions, err
+}
+
+// SaveNames implements fetch.Names.
+func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error) {
+	slot = s.stamp(slot)
+	err := s.tx(ctx, "save the names of categories", func(tx *sql.Tx) error {
+		id, _, err := fence(ctx, tx, slot)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM categories WHERE region = ?`, region); err != nil {
+			return err
+		}
+		var rows [][2]string
+		for _, c := range names {
+			rows = append(rows, [2]string{c.ID, c.Name})
+		}
+		if err := execJSON(ctx, tx, `
+			INSERT INTO categories (id, name, region) SELECT value ->> 0, value ->> 1, ?2 FROM json_each(?1) WHERE true
+			ON CONFLICT DO NOTHING`, rows, region); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `
+			INSERT INTO named (region, named_at) VALUES (?, ?)
+			ON CONFLICT (region) DO UPDATE SET named_at = excluded.named_at`, region, slot.FetchedAt.UnixMilli()); err != nil {
+			return err
+		}
+		return s.writeProgress(ctx, tx, id, slot)
+	})
+	return slot, err
+}
+
+// CategoryNames is what the categories of a region are called, by id. A region whose names have not been
+// fetched has none.
+func (s *Store) CategoryNames(ctx context.Context, region ingest.Region) (map[string]string, error) {
+	names := map[string]string{}
+	err := s.view(ctx, "read the names of categories", func(tx *sql.Tx) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			var id, name string
+			err := rows.Scan(&id, &name)
+			names[id] = name
+			return err
+		}, `SELECT id, name FROM categories WHERE region = ?`, region)
+	})
+	return names, err
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Uncounted implements fetch.Tallies.
+func (s *Store) Uncounted(ctx context.Context, before time.Time, n int) ([]string, error) {
+	var ids []string
+	err := s.view(ctx, "find the videos to count", func(tx *sql.Tx) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		}, `
+			SELECT video_id FROM videos WHERE fetched_at < ?1 AND coalesce(counted_at, 0) < ?1
+			ORDER BY max(fetched_at, coalesce(counted_at, 0)), id LIMIT ?2`, before.UnixMilli(), n)
+	})
+	return ids, err
+}
+
+// SaveCounts implements fetch.Tallies. slot.Videos goes up by the videos that were counted. What the
+// upstream withholds becomes unknown. That a video did not come back says little: whether it is gone is
+// found when it is fetched again.
+func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
+	slot = s.stamp(slot)
+	err := s.tx(ctx, "save counts", func(tx *sql.Tx) error {
+		id, _, err := fence(ctx, tx, slot)
+		if err != nil {
+			return err
+		}
+		for _, c := range counts {
+			if !slices.Contains(asked, c.ID) {
+				continue
+			}
+			n, err := affected(tx.ExecContext(ctx, `UPDATE videos SET views = ?, likes = ?, comments = ? WHERE video_id = ?`,
+				c.Views, c.Likes, c.Comments, c.ID))
+			if err != nil {
+				return err
+			}
+			slot.Videos += n
+		}
+		if err := execJSON(ctx, tx, `UPDATE videos SET counted_at = ?2 WHERE video_id IN (SELECT value FROM json_each(?1))`,
+			asked, slot.FetchedAt.UnixMilli()); err != nil {
+			return err
+		}
+		return s.writeProgress(ctx, tx, id, slot)
+	})
+	return slot, err
+}
