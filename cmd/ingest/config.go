@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,7 +61,8 @@ type jobFile struct {
 	Every    string   `yaml:"every"`
 	Cron     string   `yaml:"cron"`
 	Pages    *int     `yaml:"pages"`
-	Category *int     `yaml:"category"`
+	Category *string  `yaml:"category"`
+	Query    string   `yaml:"query"`
 }
 
 // maxHosts divides the emergency budget into parts that are still of use.
@@ -72,13 +74,15 @@ const (
 	maxStaleAfter  = 1000
 )
 
-// maxPages is how many pages of 50 a chart has: the API gives at most 200 of it.
-const maxPages = 4
+// maxFound is how many pages a search has: YouTube gives at most 500 of what it finds.
+// https://developers.google.com/youtube/v3/docs/search/list
+const maxFound = 10
 
-// defaultJobs is 8 regions x 4 pages x 48 times a day, 1,536 units, and the refresh.
-func defaultJobs() []ingest.Job {
+// defaultJobs is the charts of eight regions every half hour, and the refresh. On YouTube that is 8 x 4 pages
+// x 48 times a day, 1,536 units.
+func defaultJobs(p provider) []ingest.Job {
 	return []ingest.Job{
-		{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: maxPages},
+		{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: p.usual},
 		{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour},
 	}
 }
@@ -100,7 +104,6 @@ func (f flags) load() (*config, error) {
 		{&c.ledger, "ledger", "INGEST_LEDGER", f.ledger, file.Ledger, "sqlite"},
 		{&c.upstreamURL, "upstream-url", "INGEST_UPSTREAM_URL", f.upstreamURL, file.UpstreamURL, ""},
 		{&c.account, "", "INGEST_ACCOUNT", "", file.Account, "default"},
-		{&c.upstream, "", "INGEST_UPSTREAM", "", file.Upstream, "youtube"},
 		{&c.listen, "", "INGEST_LISTEN", "", file.Listen, ""},
 	} {
 		*s.into = s.file
@@ -130,9 +133,6 @@ func (f flags) load() (*config, error) {
 			return nil, badConfig(fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.file, n.field, *n.into, n.max, n.what))
 		}
 	}
-	if c.upstream != "youtube" {
-		return nil, badConfig(fmt.Errorf("upstream %q is not known to this program: use youtube", c.upstream))
-	}
 	if err := quota.CheckAccount(c.account); err != nil {
 		return nil, badConfig(err)
 	}
@@ -155,15 +155,17 @@ func (f flags) pick(flag, env, given string) string {
 // read decodes and checks the config file, and sets the jobs.
 func (c *config) read() (configFile, error) {
 	var file configFile
-	c.jobs = defaultJobs()
 	if c.file == "" {
-		return file, nil
+		return file, c.choose("")
 	}
 	data, err := os.ReadFile(c.file)
 	if err != nil {
 		return file, fmt.Errorf("read the config: %w: check --config and INGEST_CONFIG", err)
 	}
 	y, err := quota.DecodeYAML(c.file, data, &file)
+	if err == nil {
+		err = c.choose(file.Upstream)
+	}
 	if err != nil || file.Jobs == nil {
 		return file, err
 	}
@@ -174,7 +176,7 @@ func (c *config) read() (configFile, error) {
 	seen := map[string]bool{}
 	for i, j := range file.Jobs {
 		at := []string{"jobs", strconv.Itoa(i)}
-		job, field, err := j.job()
+		job, field, err := j.job(c.provider())
 		if err == nil && seen[job.Name] {
 			field, err = "name", fmt.Errorf("two jobs are called %s: give each its own name", job.Name)
 		}
@@ -187,9 +189,17 @@ func (c *config) read() (configFile, error) {
 	return file, nil
 }
 
+// choose sets the upstream, INGEST_UPSTREAM before the file's, and the jobs that go with it.
+func (c *config) choose(named string) error {
+	c.upstream = cmp.Or(os.Getenv("INGEST_UPSTREAM"), named, "youtube")
+	p, err := findProvider(c.upstream)
+	c.jobs = defaultJobs(p)
+	return err
+}
+
 // job checks one job and returns, with an error, the field that it is about.
-func (j jobFile) job() (_ ingest.Job, field string, err error) {
-	job := ingest.Job{Name: j.Name, Kind: ingest.Kind(j.Kind), Cron: j.Cron, Pages: maxPages}
+func (j jobFile) job(p provider) (_ ingest.Job, field string, err error) {
+	job := ingest.Job{Name: j.Name, Kind: ingest.Kind(j.Kind), Cron: j.Cron, Query: j.Query}
 	if err := quota.CheckAccount(j.Name); err != nil {
 		return job, "name", fmt.Errorf("job name %q: use 1 to 64 letters, digits, '.', '-' and '_'", j.Name)
 	}
@@ -210,29 +220,8 @@ func (j jobFile) job() (_ ingest.Job, field string, err error) {
 		}
 		job.Regions = append(job.Regions, r)
 	}
-	switch job.Kind {
-	case ingest.KindChart:
-		if len(job.Regions) == 0 {
-			job.Regions = regions.Default()
-		}
-		if j.Pages != nil {
-			if job.Pages = *j.Pages; job.Pages < 1 || job.Pages > maxPages {
-				return job, "pages", fmt.Errorf("pages: %d is outside 1..%d: the chart ends at 200 videos", job.Pages, maxPages)
-			}
-		}
-		if j.Category != nil {
-			if *j.Category < 0 {
-				return job, "category", fmt.Errorf("category: %d is not a category id such as 10, or 0 for all", *j.Category)
-			}
-			job.Category = strconv.Itoa(*j.Category)
-		}
-	case ingest.KindRefresh:
-		if j.Pages != nil || j.Category != nil || len(j.Regions) > 0 {
-			return job, "kind", errors.New("a refresh job takes name, kind and every or cron only")
-		}
-		job.Pages = 0
-	default:
-		return job, "kind", fmt.Errorf("kind: %q is not known: use chart or refresh", j.Kind)
+	if field, err := j.kind(p, &job); err != nil {
+		return job, field, err
 	}
 	if _, err := regions.New(job); err != nil {
 		field = "every"
@@ -242,6 +231,47 @@ func (j jobFile) job() (_ ingest.Job, field string, err error) {
 		return job, field, err
 	}
 	return job, "", nil
+}
+
+// kind checks and sets what a job has by its kind.
+func (j jobFile) kind(p provider, job *ingest.Job) (field string, err error) {
+	pages := 0
+	switch job.Kind {
+	case ingest.KindChart:
+		if len(job.Regions) == 0 {
+			job.Regions = regions.Default()
+		}
+		job.Pages, pages = p.usual, p.pages
+	case ingest.KindSearch:
+		if strings.TrimSpace(j.Query) == "" {
+			return "query", errors.New("query: is empty: a search job needs the words that it searches for")
+		}
+		if !p.searches() {
+			return "kind", errors.New("kind: this upstream cannot be searched: use chart or refresh")
+		}
+		job.Pages, pages = 1, maxFound
+	case ingest.KindRefresh:
+		if j.Pages != nil || j.Category != nil || len(j.Regions) > 0 {
+			return "kind", errors.New("a refresh job takes name, kind and every or cron only")
+		}
+	default:
+		return "kind", fmt.Errorf("kind: %q is not known: use chart, search or refresh", j.Kind)
+	}
+	if j.Query != "" && job.Kind != ingest.KindSearch {
+		return "query", fmt.Errorf("query: only a search job has one, and this is of kind %s", job.Kind)
+	}
+	if j.Pages != nil {
+		if job.Pages = *j.Pages; job.Pages < 1 || job.Pages > pages {
+			return "pages", fmt.Errorf("pages: %d is outside 1..%d: a %s of this upstream ends there", job.Pages, pages, job.Kind)
+		}
+	}
+	if j.Category != nil {
+		if !p.category.MatchString(*j.Category) {
+			return "category", fmt.Errorf("category: %q is not a category id such as 10, or 0 for all", *j.Category)
+		}
+		job.Category = *j.Category
+	}
+	return "", nil
 }
 
 // defaultData is where the store and the ledger are kept when nobody says: systemd's directory for

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/trendvidstream/ingest/fetch/youtube"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -74,7 +72,7 @@ func (a *app) checkConfig() error {
 		_ = remote.Close()
 	}
 	now := a.clock.now()
-	price, err := priceOf(plan, &youtube.Client{}, tariff, now, now.Add(24*time.Hour))
+	price, err := priceOf(plan, a.cfg.provider().calls, tariff, now, now.Add(24*time.Hour))
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ const demoInterval = 30 * time.Minute
 
 func (a *app) demo(ctx context.Context) (err error) {
 	// What is set up for the real thing must not leak into the walk.
-	a.cfg = &config{jobs: defaultJobs()[:1], account: "default", ledger: "sqlite", upstream: "youtube"}
+	a.cfg = &config{jobs: defaultJobs(providers["youtube"])[:1], account: "default", ledger: "sqlite", upstream: "youtube"}
 	if a.cfg.data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
 		return fmt.Errorf("make a data directory: %w", err)
 	}

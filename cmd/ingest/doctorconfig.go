@@ -10,7 +10,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -45,7 +44,7 @@ func (f flags) salvage() *config {
 	c, err := said.load()
 	if err != nil { // a variable that no flag replaces, or no place for the data
 		c = &config{account: "default", upstream: "youtube", upstreamURL: said.upstreamURL, data: said.data,
-			ledger: said.ledger, hosts: 1, costs: said.costs, costTable: said.costTable, jobs: defaultJobs()}
+			ledger: said.ledger, hosts: 1, costs: said.costs, costTable: said.costTable, jobs: defaultJobs(providers["youtube"])}
 		if c.ledger == "" {
 			c.ledger = "sqlite"
 		}
@@ -122,7 +121,7 @@ func lookSchedule(_ context.Context, d *doctor) finding {
 		return noLine
 	}
 	now := d.clock.now()
-	p, err := priceOf(plan, &youtube.Client{}, t, now, now.Add(24*time.Hour))
+	p, err := priceOf(plan, d.cfg.provider().calls, t, now, now.Add(24*time.Hour))
 	if err != nil {
 		return broken(err, "give the method a price in the costs")
 	}
@@ -154,6 +153,8 @@ func lookKey(_ context.Context, d *doctor) finding {
 		return fine("from %s", where)
 	case loopback(d.cfg.upstreamURL):
 		return fine("none, and the stand-in upstream wants none")
+	case !d.cfg.provider().keyed:
+		return fine("none, and %s wants none", d.cfg.upstream)
 	}
 	return fail(exitKey, "none: --key-file, credential "+credential+", INGEST_KEY_FILE, INGEST_KEY and key_file: name no key",
 		"give --key-file FILE; a key that systemd hands to the service is not seen from here")

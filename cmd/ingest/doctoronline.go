@@ -8,7 +8,6 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -74,7 +73,7 @@ func (d *doctor) settle(ctx context.Context, g *quota.Governor, taken quota.Deci
 }
 
 // answered judges what came back.
-func answered(page ingest.Page, err error, up *youtube.Client) finding {
+func answered(page ingest.Page, err error, up upstream) finding {
 	var e *fetch.Error
 	switch {
 	case err == nil:

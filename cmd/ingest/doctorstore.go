@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -21,7 +20,7 @@ import (
 const (
 	storeFile        = "ingest.db"
 	storeApplication = 0x696E6774 // as schema.sql says
-	storeVersion     = 1          // that this program writes; a test holds it to package store
+	storeVersion     = 2          // that this program writes; a test holds it to package store
 )
 
 // shelf is what a store says of itself.
@@ -47,7 +46,7 @@ func (d *doctor) shelf(ctx context.Context) (shelf, error) {
 		switch {
 		case application != storeApplication:
 			return &store.ApplicationError{Path: s.path, ID: application}
-		case s.version != storeVersion:
+		case s.version > storeVersion:
 			return &store.VersionError{Path: s.path, Have: s.version, Know: storeVersion}
 		}
 		err := db.QueryRowContext(ctx, `
@@ -74,6 +73,9 @@ func lookStore(ctx context.Context, d *doctor) finding {
 	if want, err := d.upstreamName(ctx); err == nil && s.upstream != "" && s.upstream != want {
 		return fail(exitConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
 	}
+	if s.version < storeVersion {
+		return warn(text, fmt.Sprintf("the next ingest run brings it to version %d, after a backup", storeVersion))
+	}
 	if s.newest.IsZero() {
 		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
 	}
@@ -82,7 +84,7 @@ func lookStore(ctx context.Context, d *doctor) finding {
 
 // upstreamName is the host that a store would remember. Nothing is sent.
 func (d *doctor) upstreamName(ctx context.Context) (string, error) {
-	c, err := youtube.New(ctx, youtube.Config{BaseURL: d.cfg.upstreamURL, Key: ingest.NewSecret("any")})
+	c, err := d.cfg.provider().open(ctx, d.cfg.upstreamURL, ingest.NewSecret("any"))
 	if err != nil {
 		return "", badConfig(err)
 	}

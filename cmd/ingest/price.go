@@ -30,20 +30,33 @@ func priceOf(plan regions.Plan, up fetch.Upstream, tariff *quota.Tariff, from, t
 	p := price{total: quota.Cost{}}
 	for _, s := range plan {
 		j := jobPrice{job: s.Job, slots: len(s.Between(from, to)), cost: quota.Cost{}}
-		if s.Job.Kind == ingest.KindChart {
-			call := up.Chart("US", s.Job.Category, "")
-			cost, err := tariff.Cost(call.Method)
+		for _, method := range methodsOf(s.Job, up) {
+			cost, err := tariff.Cost(method)
 			if err != nil {
 				return p, fmt.Errorf("price job %s: %w", s.Job.Name, err)
 			}
-			for pool, amount := range cost {
-				j.cost[pool] = amount * int64(s.Job.Pages) * int64(j.slots)
-				p.total[pool] += j.cost[pool]
+			for pool, amount := range cost.Times(int64(s.Job.Pages) * int64(j.slots)) {
+				j.cost[pool] += amount
+				p.total[pool] += amount
 			}
 		}
 		p.jobs = append(p.jobs, j)
 	}
 	return p, nil
+}
+
+// methodsOf are the calls that a page of a job takes: none where that depends on what is stored. What a
+// page of a search finds is looked up with one more call.
+func methodsOf(job ingest.Job, up fetch.Upstream) []string {
+	switch job.Kind {
+	case ingest.KindChart:
+		return []string{up.Chart("US", job.Category, "").Method}
+	case ingest.KindSearch:
+		if s, ok := up.(fetch.Searcher); ok {
+			return []string{s.Search(ingest.Query{Text: job.Query}, "").Method, up.Videos(nil).Method}
+		}
+	}
+	return nil
 }
 
 // fits checks that a day's schedule and a backfill at its ceiling go together under the ceiling of

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -80,7 +79,7 @@ func (a *app) forecast(r quota.Report, tariff *quota.Tariff) (forecast, error) {
 	if err != nil {
 		return f, err
 	}
-	price, err := priceOf(plan, &youtube.Client{}, tariff, now, f.Until)
+	price, err := priceOf(plan, a.cfg.provider().calls, tariff, now, f.Until)
 	if err != nil {
 		return f, err
 	}

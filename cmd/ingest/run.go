@@ -31,8 +31,8 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 		Example: "  ingest run --key-file youtube.key\n  */5 * * * * ingest run --quiet --key-file /etc/ingest/youtube.key",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("pages") && pages < 1 {
-				return usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, maxPages)}
+			if most := a.cfg.provider().pages; cmd.Flags().Changed("pages") && (pages < 1 || pages > most) {
+				return usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, most)}
 			}
 			wish, err := a.wish(only, pages, force)
 			if err != nil {
@@ -43,16 +43,13 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 	}
 	cmd.Flags().StringVar(&only, "region", "", "only these `regions`, such as US,GB")
 	cmd.Flags().IntVar(&pages, "pages", 0, "at most `N` pages of each chart, instead of the job's")
-	cmd.Flags().BoolVar(&force, "force", false, "fetch now even if nothing is due, as purpose manual")
+	cmd.Flags().BoolVar(&force, "force", false, "fetch the charts now even if none is due, as purpose manual")
 	return cmd
 }
 
 // wish turns the flags of run into what a run works on.
 func (a *app) wish(only string, pages int, force bool) (fetch.Wish, error) {
 	w := fetch.Wish{Pages: pages, Force: force}
-	if pages > maxPages {
-		return w, usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, maxPages)}
-	}
 	wanted := map[ingest.Region]bool{}
 	if only != "" {
 		list, err := regions.ParseList(only)
@@ -65,18 +62,21 @@ func (a *app) wish(only string, pages int, force bool) (fetch.Wish, error) {
 	}
 	found := map[ingest.Region]bool{}
 	for _, job := range a.cfg.jobs {
+		if force && job.Kind != ingest.KindChart {
+			continue
+		}
 		for _, r := range job.Regions {
 			if only == "" || wanted[r] {
 				w.Series = append(w.Series, ingest.Series{Job: job.Name, Key: string(r)})
 				found[r] = true
 			}
 		}
-		if len(job.Regions) == 0 && only == "" && !force {
+		if len(job.Regions) == 0 && only == "" {
 			w.Series = append(w.Series, ingest.Series{Job: job.Name})
 		}
 	}
 	if force && len(found) == 0 {
-		return w, usageError{errors.New("--force: no job has regions to fetch")}
+		return w, usageError{errors.New("--force: no job fetches charts")}
 	}
 	for r := range wanted {
 		if !found[r] {
@@ -178,7 +178,7 @@ type runDocument struct {
 	NextAt  *time.Time     `json:"next_at"`
 	Units   int64          `json:"units"`
 	Regions []slotDocument `json:"regions"`
-	Jobs    []slotDocument `json:"jobs"` // slots of jobs without regions
+	Jobs    []slotDocument `json:"jobs"` // slots of other jobs
 }
 
 func (s summary) document() runDocument {

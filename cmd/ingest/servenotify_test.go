@@ -91,7 +91,7 @@ func TestServeTellsSystemd(t *testing.T) {
 func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	manager := startSystemd(t)
 	t.Setenv("WATCHDOG_USEC", "100000")
-	plan, err := regions.NewPlan(defaultJobs())
+	plan, err := regions.NewPlan(defaultJobs(providers["youtube"]))
 	if err != nil {
 		t.Fatal(err)
 	}

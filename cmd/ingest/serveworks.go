@@ -10,7 +10,6 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
@@ -96,7 +95,7 @@ func (a *app) checkFits(plan regions.Plan) error {
 		return err
 	}
 	now := a.clock.now()
-	price, err := priceOf(plan, &youtube.Client{}, tariff, now, now.Add(24*time.Hour))
+	price, err := priceOf(plan, a.cfg.provider().calls, tariff, now, now.Add(24*time.Hour))
 	if err != nil {
 		return err
 	}

@@ -297,7 +297,7 @@ func (p *planet) run(job ingest.Job) {
 	g := &quota.Governor{Ledger: ledger, Reserve: reserve, Tariff: p.tariff, Account: "default", Now: p.clock}
 	r := fetch.Reconciler{
 		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: p.plan, Slots: desk{p.kit.slots, p}, Sink: desk{p.kit.slots, p},
-		Upstream: provider{p}, Quota: g, Explain: g.Explain, Owner: fmt.Sprint(p.r.Uint64()), Now: p.clock, Log: slog.New(slog.DiscardHandler),
+		Upstream: skyward{p}, Quota: g, Explain: g.Explain, Owner: fmt.Sprint(p.r.Uint64()), Now: p.clock, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.now = p.now.Add(d); return p.step() },
 	}
 	p.say("run, silent %t", p.silent)
@@ -481,12 +481,12 @@ func (m mortal) Allow(ctx context.Context, row quota.Row, budgets []quota.Budget
 	return ok, errors.Join(err, m.p.step())
 }
 
-// provider is the upstream: it counts all that arrives, and what it fails as well.
-type provider struct{ p *planet }
+// skyward is the upstream: it counts all that arrives, and what it fails as well.
+type skyward struct{ p *planet }
 
-func (u provider) Videos([]string) fetch.Call[ingest.Page] { panic("there is no refresh here") }
+func (u skyward) Videos([]string) fetch.Call[ingest.Page] { panic("there is no refresh here") }
 
-func (u provider) Chart(region ingest.Region, _, _ string) fetch.Call[ingest.Page] {
+func (u skyward) Chart(region ingest.Region, _, _ string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: "videos.list", Region: region, Do: func(context.Context) (ingest.Page, error) {
 		p := u.p
 		if err := p.step(); err != nil {

@@ -25,7 +25,9 @@ var (
 	_ fetch.Slots    = (*store.Store)(nil)
 	_ fetch.Sink     = (*store.Store)(nil)
 	_ fetch.Library  = (*store.Store)(nil)
-	_ fetch.Upstream = (*youtube.Client)(nil)
+	_ fetch.Absences = (*store.Store)(nil)
+	_ fetch.Names    = (*store.Store)(nil)
+	_ fetch.Tallies  = (*store.Store)(nil)
 	_ fetch.Quota    = (*quota.Governor)(nil)
 	_ fetch.Schedule = (regions.Plan)(nil)
 )
@@ -49,20 +51,21 @@ func (a *app) plan() (regions.Plan, error) {
 	return p, badConfig(err)
 }
 
-// upstream makes the client; nothing is sent. A key is needed for every upstream but a stand-in.
-func (a *app) upstream(ctx context.Context) (*youtube.Client, error) {
-	key, err := a.key()
-	if err != nil {
-		return nil, err
+// upstream makes the client; nothing is sent. Where the provider wants a key, all but a stand-in do.
+func (a *app) upstream(ctx context.Context) (upstream, error) {
+	p := a.cfg.provider()
+	var key ingest.Secret
+	if p.keyed {
+		var err error
+		if key, err = a.key(); err != nil {
+			return nil, err
+		}
+		if key.IsZero() && !loopback(a.cfg.upstreamURL) {
+			return nil, errNoKey
+		}
 	}
-	if key.IsZero() && !loopback(a.cfg.upstreamURL) {
-		return nil, errNoKey
-	}
-	c, err := youtube.New(ctx, youtube.Config{BaseURL: a.cfg.upstreamURL, Key: key, Version: version})
-	if err != nil {
-		return nil, badConfig(err)
-	}
-	return c, nil
+	up, err := p.open(ctx, a.cfg.upstreamURL, key)
+	return up, badConfig(err)
 }
 
 // loopback reports whether a base URL leads to this machine, and no further.
@@ -93,7 +96,7 @@ func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
 type works struct {
 	plan     regions.Plan
 	price    price // of a day of it
-	upstream *youtube.Client
+	upstream upstream
 	store    *store.Store
 	governor *quota.Governor
 	close    func()
@@ -114,7 +117,7 @@ func (a *app) open(ctx context.Context) (*works, error) {
 		return nil, err
 	}
 	now := a.clock.now()
-	price, err := priceOf(plan, up, tariff, now, now.Add(24*time.Hour))
+	price, err := priceOf(plan, a.cfg.provider().calls, tariff, now, now.Add(24*time.Hour))
 	if err != nil {
 		return nil, err
 	}
@@ -141,14 +144,35 @@ var planted = func(*fetch.Reconciler) {}
 func (w *works) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: w.plan, Slots: w.store, Sink: w.store, Library: w.store,
-		Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
+		Absences: w.store, Names: w.store, Tallies: w.store, Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
 		Owner: owner(), Now: a.clock.now, Log: a.log(),
 	}
 	for _, job := range a.cfg.jobs {
 		r.Jobs[job.Name] = job
 	}
+	r.Namer, _ = w.upstream.(fetch.Namer)
+	r.Counter = w.counter()
 	planted(r)
 	return r
+}
+
+// counter brings counts alone, where the active table has a pool for them that videos do not draw from.
+func (w *works) counter() fetch.Counter {
+	c, ok := w.upstream.(fetch.Counter)
+	if !ok {
+		return nil
+	}
+	counts, err := w.governor.Tariff.Cost(c.Counts(nil).Method)
+	videos, otherErr := w.governor.Tariff.Cost(w.upstream.Videos(nil).Method)
+	if err != nil || otherErr != nil {
+		return nil
+	}
+	for pool := range counts {
+		if _, shared := videos[pool]; shared {
+			return nil
+		}
+	}
+	return c
 }
 
 // checkClock refuses a moved clock where it could meet a quota that counts.
