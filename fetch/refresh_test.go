@@ -9,6 +9,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // clerk names categories and counts videos, and writes down what it was asked.
@@ -55,9 +56,9 @@ func TestCategoriesAreNamedFromTheRefreshAfterARegionsFirstChartAndThenWeekly(t 
 			t.Errorf("day %d: asked for %v, want %v", day.day, got, day.want)
 		}
 	}
-	names, err := s.CategoryNames(t.Context(), "DE")
-	if err != nil || names["10"] != "Music in DE" || len(names) != 1 {
-		t.Errorf("names of DE: %v, %v", names, err)
+	german, err := s.FindChart(t.Context(), store.ChartQuery{Region: "DE"})
+	if err != nil || german.Categories["10"] != "Music in DE" || len(german.Categories) != 1 {
+		t.Errorf("names of DE: %v, %v", german.Categories, err)
 	}
 }
 

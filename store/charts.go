@@ -25,6 +25,9 @@ type Chart struct {
 	// Items are in rank order, with the counts of that slot; everything else of a video is as it
 	// was last fetched.
 	Items []ingest.Placement
+
+	// Categories is what the upstream calls its categories in the region, by id; empty before it was asked.
+	Categories map[string]string
 }
 
 // ChartQuery says which chart. A zero field excludes nothing.
@@ -72,6 +75,9 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 			return err
 		}
 		c.Slot, c.FetchedAt = time.Unix(due, 0).UTC(), fromMillis(fetched)
+		if c.Categories, err = categoryNames(ctx, tx, q.Region); err != nil {
+			return err
+		}
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var rank int
 			var views, likes, comments *int64

@@ -56,17 +56,14 @@ func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.R
 	return slot, err
 }
 
-// CategoryNames is what the categories of a region are called, by id. A region whose names have not been
-// fetched has none.
-func (s *Store) CategoryNames(ctx context.Context, region ingest.Region) (map[string]string, error) {
+// categoryNames is what the categories of a region are called, by id.
+func categoryNames(ctx context.Context, tx *sql.Tx, region ingest.Region) (map[string]string, error) {
 	names := map[string]string{}
-	err := s.view(ctx, "read the names of categories", func(tx *sql.Tx) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			var id, name string
-			err := rows.Scan(&id, &name)
-			names[id] = name
-			return err
-		}, `SELECT id, name FROM categories WHERE region = ?`, region)
-	})
+	err := each(ctx, tx, func(rows *sql.Rows) error {
+		var id, name string
+		err := rows.Scan(&id, &name)
+		names[id] = name
+		return err
+	}, `SELECT id, name FROM categories WHERE region = ?`, region)
 	return names, err
 }

@@ -152,6 +152,7 @@ type chartItem struct {
 	Views       *int64   `json:"views"`
 	Likes       *int64   `json:"likes"`
 	Comments    *int64   `json:"comments"`
+	Named       string   `json:"category_name"` // "" before the upstream was asked
 }
 
 func (a *app) printChart(c store.Chart, format string) error {
@@ -159,7 +160,7 @@ func (a *app) printChart(c store.Chart, format string) error {
 	case formatJSON:
 		doc := chartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: timeOrNull(c.FetchedAt), Items: []chartItem{}}
 		for _, p := range c.Items {
-			doc.Items = append(doc.Items, newChartItem(p))
+			doc.Items = append(doc.Items, newChartItem(c, p))
 		}
 		return a.printJSON(doc)
 	case formatText:
@@ -187,12 +188,12 @@ func chartHead(c store.Chart) string {
 	return head
 }
 
-func newChartItem(p ingest.Placement) chartItem {
+func newChartItem(c store.Chart, p ingest.Placement) chartItem {
 	v := p.Video
 	item := chartItem{
 		Rank: p.Rank, VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
 		PublishedAt: rfc3339(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: v.Tags,
-		Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments,
+		Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments, Named: c.Categories[v.Category],
 	}
 	if item.Tags == nil {
 		item.Tags = []string{}
@@ -221,6 +222,7 @@ func chartCells(c store.Chart, p ingest.Placement) []cell {
 		{"views", v.Views},
 		{"likes", v.Likes},
 		{"comments", v.Comments},
+		{"category_name", c.Categories[v.Category]},
 	}
 }
 

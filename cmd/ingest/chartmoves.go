@@ -49,7 +49,7 @@ func newMovesDocument(older, newer store.Chart, moves []store.Move) movesDocumen
 		ComparedTo: older.Slot.UTC(), Changes: countMoves(moves), Items: []moveItem{}, Gone: []moveItem{},
 	}
 	for _, m := range moves {
-		item := moveItem{chartItem: newChartItem(m.Placement), Change: m.Change, ViewsGained: m.Gained}
+		item := moveItem{chartItem: newChartItem(newer, m.Placement), Change: m.Change, ViewsGained: m.Gained}
 		if m.Was > 0 {
 			item.WasRank = &m.Was
 		}
