@@ -69,6 +69,7 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 		{"a share without a sign", "backfill: 70%", "backfill: 70", `costs.yaml:7: backfill: "70" is not a percentage like 95%`},
 		{"a share of nothing", "backfill: 70%", "backfill: 0%", `costs.yaml:7: backfill: "0%" is outside 0.0001%..100%`},
 		{"a share above all", "backfill: 70%", "backfill: 100.1%", `costs.yaml:7: backfill: "100.1%" is outside 0.0001%..100%`},
+		{"a share finer than is kept", "backfill: 70%", "backfill: 70.00001%", `costs.yaml:7: backfill: "70.00001%" has more than four decimals`},
 		{"a negative share", "backfill: 70%", "backfill: -70%", `costs.yaml:7: backfill: "-70%" is outside 0.0001%..100%`},
 		{"a share that is no number", "backfill: 70%", "backfill: NaN%", `costs.yaml:7: backfill: "NaN%" is outside`},
 		{"a share in words", "emergency: 0.5%", "emergency: half", `costs.yaml:8: emergency: "half" is not a percentage like 95%`},

@@ -95,6 +95,9 @@ func ParseShare(s string) (Share, error) {
 		return 0, fmt.Errorf("%q is not a percentage like 95%%", s)
 	}
 	millionths := math.Round(f * 10_000)
+	if math.Abs(f*10_000-millionths) > 1e-6 {
+		return 0, fmt.Errorf("%q has more than four decimals", s)
+	}
 	if !(millionths >= 1 && millionths <= float64(whole)) {
 		return 0, fmt.Errorf("%q is outside 0.0001%%..100%%", s)
 	}

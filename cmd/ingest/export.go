@@ -55,7 +55,7 @@ func export(w io.Writer, format string, columns []string, rows [][]cell) error {
 			return err
 		}
 		if _, err := w.Write(line); err != nil {
-			return fmt.Errorf("write to standard output: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -66,7 +66,7 @@ func exportCSV(w io.Writer, columns []string, rows [][]cell) error {
 	c := csv.NewWriter(w)
 	c.UseCRLF = true
 	if err := c.Write(columns); err != nil {
-		return fmt.Errorf("write to standard output: %w", err)
+		return err
 	}
 	for _, row := range rows {
 		record := make([]string, len(row))
@@ -74,14 +74,11 @@ func exportCSV(w io.Writer, columns []string, rows [][]cell) error {
 			record[i] = csvText(cell.value)
 		}
 		if err := c.Write(record); err != nil {
-			return fmt.Errorf("write to standard output: %w", err)
+			return err
 		}
 	}
 	c.Flush()
-	if err := c.Error(); err != nil {
-		return fmt.Errorf("write to standard output: %w", err)
-	}
-	return nil
+	return c.Error()
 }
 
 func csvText(value any) string {

@@ -20,10 +20,11 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := notify(context.Background())
 	defer stop()
-	a := &app{stdout: stdout, stderr: stderr}
+	out := &checkedWriter{to: stdout}
+	a := &app{stdout: out, stderr: stderr}
 	root := a.root()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.started {
@@ -31,6 +32,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	if ended := (signalled{}); err != nil && errors.As(context.Cause(ctx), &ended) {
 		err = ended // whatever it was that the signal cut short
+	}
+	if code := (codeError{}); out.err != nil && (err == nil || errors.As(err, &code) && code.err == nil) {
+		err = out.err // a stop that nobody could read of is one, too
 	}
 	return a.report(cmd.CommandPath(), err)
 }

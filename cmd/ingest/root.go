@@ -84,10 +84,7 @@ func needsConfig(cmd *cobra.Command) bool {
 func (a *app) printJSON(v any) error {
 	e := json.NewEncoder(a.stdout)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return fmt.Errorf("write to standard output: %w", err)
-	}
-	return nil
+	return e.Encode(v) // a checkedWriter says what failed
 }
 
 // say prints a line for a person on standard error, unless it shall be quiet.

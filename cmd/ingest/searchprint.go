@@ -88,7 +88,7 @@ func (a *app) marker(brackets bool) marker {
 }
 
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := file(w)
 	if !ok {
 		return false
 	}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestWhatCannotBePrintedIsAnError(t *testing.T) {
+	standIn(t, youtubesim.Options{})
+	ingestCode(t, exitOK, "run", "--region", "US", "--pages", "1")
+	for _, args := range []string{
+		"version", "run --region GB --pages 1", "run", "quota", "quota take videos.list", "search a", "chart US", "chart US --format csv", "chart US --json",
+		"slots", "config check", "doctor", "help", "completion bash",
+	} {
+		var stderr bytes.Buffer
+		if code := run(strings.Fields(args), full{}, &stderr); code != exitError || !strings.Contains(stderr.String(), "standard output: no space left") {
+			t.Errorf("ingest %s: exit %d, %q", args, code, stderr.String())
+		}
+	}
+}
