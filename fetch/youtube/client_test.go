@@ -87,7 +87,7 @@ func TestACallAsksForExactlyWhatIsStored(t *testing.T) {
 	})
 	const fields = "nextPageToken,items(id,snippet(publishedAt,channelId,title,channelTitle,tags,categoryId," +
 		"liveBroadcastContent,defaultLanguage,defaultAudioLanguage," +
-		"thumbnails(maxres/url,standard/url,high/url,medium/url,default/url))," +
+		"thumbnails(uhd/url,qhd/url,fhd/url,maxres/url,standard/url,high/url,medium/url,default/url))," +
 		"contentDetails/duration,statistics(viewCount,likeCount,commentCount))"
 	tests := map[string]struct {
 		call   fetch.Call[ingest.Page]
