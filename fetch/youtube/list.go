@@ -14,7 +14,7 @@ const (
 	pageSize = 50
 	// tableSize is the most that we read of a list without pages: YouTube has some 110 regions and 32
 	// categories.
-	tableSize = 500
+	tableSize = 300
 	// maxToken bounds a page token, in bytes: it goes into the next request's URL and into the store.
 	// The longest recorded one has 90.
 	maxToken = 1 << 10
@@ -67,7 +67,15 @@ func readList[T any](body []byte, most int, kind string) (items []*T, next strin
 	case len(l.NextPageToken) > maxToken:
 		return nil, "", errToken
 	}
-	return l.Items[:most], l.NextPageToken, nil
+	return trim(l.Items[:most]), l.NextPageToken, nil
+}
+
+// trim drops what is nil behind the last item.
+func trim[T any](items []*T) []*T {
+	for len(items) > 0 && items[len(items)-1] == nil {
+		items = items[:len(items)-1]
+	}
+	return items
 }
 
 // onward refuses an answer to token whose next page is that of token again: whoever follows would pay

@@ -247,7 +247,7 @@ func TestDurationsAreISO8601(t *testing.T) {
 }
 
 func TestMappingAPageAllocatesAtMostThreeTimesItsSize(t *testing.T) {
-	for _, videos := range []int{25, 47, 50} {
+	for _, videos := range []int{5, 25, 47, 50} {
 		body := pageOf(videos)
 		const rounds = 50
 		var before, after runtime.MemStats
