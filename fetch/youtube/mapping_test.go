@@ -144,7 +144,7 @@ func TestAVideoIsMappedAsItIsSaid(t *testing.T) {
 			"contentDetails":{"duration":"PT15M51S"},"statistics":{"viewCount":"9223372036854775807","likeCount":"0","commentCount":"7","dislikeCount":"x"}}`,
 			ingest.Video{
 				ID: "v1", Title: "<b>x</b> & \x00\x1b[31m \u202e", Channel: "Ch", ChannelID: "c1", Category: "10", Language: "en",
-				Thumbnail: "https://i/x", PublishedAt: time.Date(2026, 2, 14, 1, 2, 3, 456e6, time.UTC), Duration: 951 * time.Second,
+				Thumbnail: "https://i/u", PublishedAt: time.Date(2026, 2, 14, 1, 2, 3, 456e6, time.UTC), Duration: 951 * time.Second,
 				Tags: []string{"b", "a", "b"}, Views: n(9223372036854775807), Likes: n(0), Comments: n(7),
 			},
 		},
@@ -247,7 +247,7 @@ func TestDurationsAreISO8601(t *testing.T) {
 }
 
 func TestMappingAPageAllocatesAtMostThreeTimesItsSize(t *testing.T) {
-	for _, videos := range []int{25, 47, 50} {
+	for _, videos := range []int{5, 25, 47, 50} {
 		body := pageOf(videos)
 		const rounds = 50
 		var before, after runtime.MemStats
