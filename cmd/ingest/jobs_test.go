@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// jobsFile writes a config with these jobs.
+func jobsFile(t *testing.T, top string, jobs ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ingest.yaml")
+	text := top + "jobs:\n"
+	for _, j := range jobs {
+		text += "  - {" + j + "}\n"
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestJobsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
+	t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "data"))
+	for _, tt := range []struct{ top, job, want string }{
+		{"", "name: a, kind: search, every: 24h", "query: is empty"},
+		{"", "name: a, kind: search, every: 24h, query: ' '", "query: is empty"},
+		{"", "name: a, kind: search, every: 24h, query: cats, pages: 11", "pages: 11 is outside 1..10"},
+		{"", "name: a, kind: search, every: 24h, query: cats, pages: 0", "pages: 0 is outside 1..10"},
+		{"", "name: a, kind: search, every: 24h, query: cats, regions: [UK]", "did you mean GB?"},
+		{"", "name: a, kind: chart, every: 24h, query: cats", "only a search job has one"},
+		{"", "name: a, kind: chart, every: 24h, pages: 5", "pages: 5 is outside 1..4"},
+		{"", "name: a, kind: chart, every: 24h, category: -1", `category: "-1" is not a category id`},
+		{"", "name: a, kind: chart, every: 24h, category: music", `category: "music" is not a category id`},
+		{"", "name: a, kind: refresh, every: 24h, query: cats", "only a search job has one"},
+		{"", "name: a, kind: refresh, every: 24h, pages: 1", "a refresh job takes name, kind and every or cron only"},
+		{"", "name: a, kind: charts, every: 24h", "use chart, search or refresh"},
+		{"upstream: vimeo\n", "name: a, kind: chart, every: 24h", `upstream "vimeo" is not known to this program: use `},
+	} {
+		t.Run(tt.job, func(t *testing.T) {
+			_, stderr := ingestCode(t, exitConfig, "config", "check", "--config", jobsFile(t, tt.top, tt.job))
+			if !strings.Contains(stderr, tt.want) {
+				t.Errorf("got %q, want %q in it", stderr, tt.want)
+			}
+		})
+	}
+}
+
+// A search costs 100 and what it finds one more, for every page, region and slot.
+func TestASearchJobIsPricedWithWhatItLooksUp(t *testing.T) {
+	t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "data"))
+	type document struct {
+		PerDay map[string]int64 `json:"per_day"`
+	}
+	job := "name: cats, kind: search, query: cats, regions: [US, GB], every: 12h, pages: 3"
+	for table, want := range map[string]map[string]int64{
+		"classic":       {"units": 2 * 2 * 3 * 101, "search": 2 * 2 * 3},
+		"split-2026-06": {"units": 2 * 2 * 3, "search": 2 * 2 * 3},
+	} {
+		got := ingestJSON[document](t, exitOK, "config", "check", "--config", jobsFile(t, "", job), "--cost-table", table).PerDay
+		if got["units"] != want["units"] || got["search"] != want["search"] {
+			t.Errorf("%s: %v, want %v", table, got, want)
+		}
+	}
+	// 48 pages of searches a day and a backfill at its ceiling are more than the schedule may use.
+	_, stderr := ingestCode(t, exitConfig, "config", "check", "--config",
+		jobsFile(t, "", "name: cats, kind: search, query: cats, regions: [US, GB], every: 1h"), "--cost-table", "classic")
+	if !strings.Contains(stderr, "the schedule does not fit") {
+		t.Error(stderr)
+	}
+}
