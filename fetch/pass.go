@@ -56,6 +56,8 @@ type pass struct {
 	work      work
 	purpose   quota.Purpose
 	restarted bool // at page 1, because the upstream refused the token
+	retried   int  // calls, after answers that were of no use
+	saved     int  // answers
 
 	noted atomic.Pointer[ingest.Slot] // how far it came, for whoever has given it up
 	held  func()                      // the claim holds for another lease
@@ -111,6 +113,7 @@ func (p *pass) save(ctx context.Context, s step) error {
 		return fmt.Errorf("save a page of %s %s: %w", p.slot.Job, p.slot.Key, err)
 	}
 	p.slot = slot
+	p.saved++
 	p.note()
 	p.held()
 	return nil

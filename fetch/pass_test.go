@@ -294,3 +294,25 @@ func TestAForcedRunIsManual(t *testing.T) {
 		t.Errorf("%v %v, want the forced slot spent as manual", spent, err)
 	}
 }
+
+// Three answers in four are of no use: every page would come in the end, at four times its price.
+func TestThePassEndsThatRetriesTooOften(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	b.upstream.answer = func(_ context.Context, n int) error {
+		if n%4 != 0 {
+			return &fetch.Error{Verdict: fetch.Broken, Method: "videos.list", Err: errors.New("HTTP 503")}
+		}
+		return nil
+	}
+	worked, err := b.run.Run(t.Context(), fetch.Wish{})
+	if err != nil || len(worked) != 1 {
+		t.Fatalf("%s %v", states(worked), err)
+	}
+	slot := worked[0]
+	if slot.State != ingest.Failed || slot.Pages != 3 || slot.Units != 15 || b.used(t) != 15 {
+		t.Errorf("%s with %d pages, %d units (%d in the ledger): want failed at page 4, after 11 retries", slot.State, slot.Pages, slot.Units, b.used(t))
+	}
+	if !strings.Contains(slot.Reason, "retries in this pass") {
+		t.Errorf("reason %q", slot.Reason)
+	}
+}

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	tries      = 4                // of one page, each with a take of its own
+	tries      = 4                // of one call, each with a take of its own
+	retries    = 8                // of all calls of a pass, and one more for every answer that it saved
 	longest    = 10 * time.Second // wait between two tries
 	sendWithin = 30 * time.Second // from a take to its call; later it is given back and taken anew
 )
@@ -50,8 +51,8 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 		default:
 			return nil, e
 		}
-		if try == tries {
-			return nil, fmt.Errorf("%w (tried %d times)", e, tries)
+		if p.retried++; try == tries || p.retried > retries+p.saved {
+			return nil, fmt.Errorf("%w (tried %d times, %d retries in this pass)", e, try, p.retried-1)
 		}
 		if err := p.pause(ctx, wait.NextBackOff()); err != nil {
 			return nil, err
