@@ -8,6 +8,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -65,7 +66,7 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 	for {
 		asked := p.Now()
-		d, err := p.Quota.Take(ctx, quota.Request{Method: s.method, Region: string(s.region), Purpose: p.purpose})
+		d, err := p.Quota.Take(ctx, quota.Request{Method: s.method, Region: p.region(s), Purpose: p.purpose})
 		if err != nil || !d.Allowed {
 			return d, err
 		}
@@ -76,6 +77,14 @@ func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 		}
 		p.refund(ctx, d)
 	}
+}
+
+// region is whom a step's cost is drawn for: all that a slot of a region asks is asked for that region.
+func (p *pass) region(s step) string {
+	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
+		return p.slot.Key
+	}
+	return string(s.region)
 }
 
 // refund gives back a call that never left. Where that fails the ledger counts too much, which is

@@ -115,7 +115,7 @@ func lookLost(ctx context.Context, d *doctor) finding {
 	if err != nil || len(slots) == 0 || d.delivered(ctx) {
 		return noLine
 	}
-	lacking := map[string]int64{}
+	lacking := map[spender]int64{}
 	g, err := d.reader(ctx)
 	switch {
 	case err == nil:
@@ -124,7 +124,7 @@ func lookLost(ctx context.Context, d *doctor) finding {
 	case errors.Is(err, fs.ErrNotExist): // all of it
 		err = nil
 		for _, s := range slots {
-			lacking[s.Key] += s.Units
+			lacking[spenderOf(s)] += s.Units
 		}
 	}
 	units := int64(0)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -63,8 +64,30 @@ func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, e
 	return spent, err
 }
 
-// lacking is how many units of each key's slots the ledger does not know.
-func (a *app) lacking(ctx context.Context, g *quota.Governor, slots []ingest.Slot) (map[string]int64, error) {
+// spender is what the slots and the ledger are compared by: a region, or a purpose that has none of its own.
+type spender struct {
+	purpose quota.Purpose // "" for what fetches a region
+	region  string
+}
+
+// spenderOf is the one that a slot's units are of. A chart that was forced has another purpose.
+func spenderOf(slot ingest.Slot) spender {
+	if slot.Kind == ingest.KindRefresh {
+		return spender{purpose: quota.Refresh}
+	}
+	return spender{region: slot.Key}
+}
+
+// spenderIn is the one that the ledger's units are of: a refresh may ask about a region.
+func spenderIn(w quota.Who) spender {
+	if w.Purpose == quota.Refresh {
+		return spender{purpose: w.Purpose}
+	}
+	return spender{region: w.Region}
+}
+
+// lacking is how many units of each spender's slots the ledger does not know.
+func (a *app) lacking(ctx context.Context, g *quota.Governor, slots []ingest.Slot) (map[spender]int64, error) {
 	spent, err := g.Ledger.Spent(ctx, g.Account, a.clock.now().Add(-g.Tariff.Horizon()))
 	if err != nil {
 		return nil, err
@@ -73,16 +96,16 @@ func (a *app) lacking(ctx context.Context, g *quota.Governor, slots []ingest.Slo
 	for _, s := range spent {
 		known[s.Who] = max(known[s.Who], s.Amount)
 	}
-	lacking := map[string]int64{}
+	lacking := map[spender]int64{}
 	for _, slot := range slots {
-		lacking[slot.Key] += slot.Units
+		lacking[spenderOf(slot)] += slot.Units
 	}
 	for who, amount := range known {
-		lacking[who.Region] -= amount
+		lacking[spenderIn(who)] -= amount
 	}
-	for key, units := range lacking {
+	for who, units := range lacking {
 		if units <= 0 {
-			delete(lacking, key)
+			delete(lacking, who)
 		}
 	}
 	return lacking, nil
@@ -119,15 +142,15 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: nothing to rebuild; correct it with ingest quota post", g.Account, a.cfg.data)}
 	}
 	for _, slot := range append(due, late...) {
-		units := min(slot.Units, lacking[slot.Key])
+		units := min(slot.Units, lacking[spenderOf(slot)])
 		if slot.DueAt.Before(since) {
 			units = slot.Units
 		}
 		if units == 0 {
 			continue
 		}
-		lacking[slot.Key] -= units
-		who, cost, at, err := spentBy(slot, units, g)
+		lacking[spenderOf(slot)] -= units
+		who, cost, at, err := a.spentBy(slot, units, g)
 		if err != nil {
 			return slots, err
 		}
@@ -141,9 +164,9 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 
 // spentBy is what a slot spent, and when: at its last page where it is done, and otherwise, since it
 // may have tried since, now. Later than it was is safe.
-func spentBy(slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota.Cost, time.Time, error) {
-	const method = "videos.list" // all that a slot of today's kinds calls
-	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: method}
+func (a *app) spentBy(slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota.Cost, time.Time, error) {
+	methods := methodsIn(slot.Kind, a.cfg.provider().calls)
+	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: methods[0]}
 	if slot.Kind == ingest.KindRefresh {
 		who.Purpose = quota.Refresh
 	}
@@ -151,13 +174,46 @@ func spentBy(slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota
 	if slot.State == ingest.Done {
 		at = slot.FetchedAt
 	}
-	cost, err := g.Tariff.Cost(method)
-	if err != nil {
-		return who, nil, at, err
+	cost, err := costOf(units, methods, g.Tariff)
+	return who, cost, at, err
+}
+
+// methodsIn are the calls that slots of a kind spend most by, the dearest first.
+func methodsIn(kind ingest.Kind, calls fetch.Upstream) []string {
+	videos := calls.Videos(nil).Method
+	if kind == ingest.KindChart {
+		return []string{calls.Chart("US", "", "").Method}
 	}
-	dearest := int64(1)
-	for _, amount := range cost {
-		dearest = max(dearest, amount)
+	if s, ok := calls.(fetch.Searcher); ok && kind == ingest.KindSearch {
+		return []string{s.Search(ingest.Query{}, "").Method, videos}
 	}
-	return who, cost.Times((units + dearest - 1) / dearest), at, nil
+	return []string{videos}
+}
+
+// costOf is what a slot drew that counts so many units, the dearest pool of each call, by calls of these
+// methods. As many as fit were of the first; where the others are as dear, each may have been all of them,
+// and more than it was is safe.
+func costOf(units int64, methods []string, t *quota.Tariff) (quota.Cost, error) {
+	total := quota.Cost{}
+	for _, method := range methods {
+		cost, err := t.Cost(method)
+		if err != nil {
+			return nil, err
+		}
+		dearest := int64(1)
+		for _, amount := range cost {
+			dearest = max(dearest, amount)
+		}
+		calls := units / dearest
+		if method == methods[len(methods)-1] {
+			calls = (units + dearest - 1) / dearest
+		}
+		for pool, amount := range cost.Times(calls) {
+			total[pool] += amount
+		}
+		if dearest > 1 {
+			units -= calls * dearest
+		}
+	}
+	return total, nil
 }
