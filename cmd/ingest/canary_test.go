@@ -87,7 +87,7 @@ func TestEveryCommandIsInTheCanaryTest(t *testing.T) {
 // upstream, and however the key was given. Each command meets each hazard and each way; each hazard meets
 // each way.
 func TestNoCommandShowsTheKey(t *testing.T) {
-	c, ways := newCanary(), canaryWays()
+	c, ways := newCanary(likeGoogle), canaryWays()
 	hazards := canaryHazards(t, c.key)
 	paths := slices.Sorted(maps.Keys(canaryRows))
 	runs, files := 0, 0
