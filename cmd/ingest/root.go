@@ -82,7 +82,7 @@ func needsConfig(cmd *cobra.Command) bool {
 
 // printJSON prints one document.
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.stdout)
+	e := json.NewEncoder(escaping{a.stdout})
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
