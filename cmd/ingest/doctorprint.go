@@ -133,7 +133,7 @@ func (d doctorDocument) print(w io.Writer, quiet bool) error {
 }
 
 // scrub makes a text fit for a terminal, and takes the ledger's passwords out of it, should a server
-// have sent them back. The key is a Secret and is in none.
+// have sent them back. The key is a Secret and is in none, unless a person has put it elsewhere.
 func (a *app) scrub(s string) string {
 	if t, err := redisledger.Parse(a.cfg.ledger); err == nil {
 		for _, secret := range []string{t.Password, t.SentinelPassword} {
@@ -142,5 +142,5 @@ func (a *app) scrub(s string) string {
 			}
 		}
 	}
-	return clean(s)
+	return keyless(clean(s))
 }

@@ -93,9 +93,9 @@ func (a *app) report(command string, err error) int {
 	switch {
 	case err == nil:
 	case errors.As(err, &usage):
-		fmt.Fprintf(a.stderr, "ingest: %s (see %s --help)\n", clean(err.Error()), command)
+		fmt.Fprintf(a.stderr, "ingest: %s (see %s --help)\n", keyless(clean(err.Error())), command)
 	case !errors.As(err, &code) || code.err != nil:
-		fmt.Fprintf(a.stderr, "ingest: %s\n", clean(err.Error()))
+		fmt.Fprintf(a.stderr, "ingest: %s\n", keyless(clean(err.Error())))
 	}
 	return exitCode(err)
 }

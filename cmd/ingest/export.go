@@ -113,7 +113,7 @@ func defuse(s string) string {
 	return text
 }
 
-// jsonLine is a row as one line of JSON, its fields in order. Text is as the upstream gave it.
+// jsonLine is a row as one line of JSON, its fields in order. Text is as the upstream gave it, in value.
 func jsonLine(row []cell) ([]byte, error) {
 	var line bytes.Buffer
 	for i, c := range row {
@@ -125,7 +125,7 @@ func jsonLine(row []cell) ([]byte, error) {
 		}
 		line.WriteByte("{,"[min(i, 1)])
 		fmt.Fprintf(&line, "%q:", c.name)
-		e := json.NewEncoder(&line)
+		e := json.NewEncoder(escaping{&line})
 		e.SetEscapeHTML(false)
 		if err := e.Encode(c.value); err != nil {
 			return nil, fmt.Errorf("write %s: %w", c.name, err)

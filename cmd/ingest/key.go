@@ -47,7 +47,7 @@ func exists(path string) bool {
 func readKey(path string) (ingest.Secret, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return ingest.Secret{}, codeError{exitKey, fmt.Errorf("read the key file: %w: check --key-file and INGEST_KEY_FILE", err)}
+		return ingest.Secret{}, codeError{exitKey, fmt.Errorf("%w: --key-file, INGEST_KEY_FILE and key_file: name a file, and never hold the key", missing("read the key file", path, err))}
 	}
 	if !info.Mode().IsRegular() {
 		return ingest.Secret{}, codeError{exitKey, fmt.Errorf("key file %s is not a file", path)}

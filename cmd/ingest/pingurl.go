@@ -45,7 +45,7 @@ func readPingURL(path string) (ingest.Secret, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return refused("read the ping file: %w: check ping_file: and INGEST_PING_URL_FILE", err)
+		return refused("%w: ping_file: and INGEST_PING_URL_FILE name a file, and never hold the URL", missing("read the ping file", path, err))
 	case !info.Mode().IsRegular():
 		return refused("ping file %s is not a file", path)
 	case info.Mode().Perm()&0o007 != 0 && os.PathSeparator == '/':

@@ -1,6 +1,13 @@
 package main
 
-import "net/url"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"regexp"
+)
 
 // redacted is a ledger's URL without what must not be seen: a password may stand before the host, or
 // in the query. What does not name a host is not shown at all.
@@ -11,3 +18,23 @@ func redacted(s string) string {
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
+
+// missing says that a file which should hold a secret could not be found. It names only an absolute path
+// in a directory that is there: any other may be the secret itself, given in place of its file.
+func missing(doing, path string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	if filepath.IsAbs(path) && exists(filepath.Dir(path)) {
+		doing += " " + path
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// googleKey is what an API key of Google's looks like, as secret scanners know it.
+// https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml, gcp-api-key
+var googleKey = regexp.MustCompile(`AIza[0-9A-Za-z_-]{35}`)
+
+// keyless is a message without what looks like an API key: a person may have typed one where it does not
+// belong, and what an error repeats is kept in a log.
+func keyless(s string) string { return googleKey.ReplaceAllString(s, "***") }

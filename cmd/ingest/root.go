@@ -82,7 +82,7 @@ func needsConfig(cmd *cobra.Command) bool {
 
 // printJSON prints one document.
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.stdout)
+	e := json.NewEncoder(escaping{a.stdout})
 	e.SetEscapeHTML(false)
 	return e.Encode(v) // a checkedWriter says what failed
 }

@@ -171,17 +171,17 @@ func TestContentIsAsIncompleteAsTheRealOne(t *testing.T) {
 				missing["tags"]++
 			}
 			live, length := at(v, "snippet/liveBroadcastContent"), at(v, "contentDetails/duration")
-			if (live == "live") != (length == "P0D") {
+			if (live != "none") != (length == "P0D" || length == "") || (live == "live" && length == "") {
 				t.Errorf("%s: %s with duration %s", at(v, "id"), live, length)
 			}
-			if live == "live" {
-				missing["duration"]++
+			if live != "none" {
+				missing[live+" "+length]++
 			}
 		}
 	}
 	for field, want := range map[string][2]float64{
 		"statistics/viewCount": {0.006, 0.014}, "statistics/likeCount": {0.010, 0.020}, "statistics/commentCount": {0.032, 0.048},
-		"tags": {0.17, 0.22}, "duration": {0.012, 0.028},
+		"tags": {0.17, 0.22}, "live P0D": {0.012, 0.028}, "upcoming P0D": {0.001, 0.005}, "upcoming ": {0.001, 0.005},
 	} {
 		if got := float64(missing[field]) / float64(len(seen)); got < want[0] || got > want[1] {
 			t.Errorf("%s is missing in %.2f %% of %d videos, want %.1f to %.1f %%", field, 100*got, len(seen), 100*want[0], 100*want[1])

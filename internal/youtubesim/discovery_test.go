@@ -57,53 +57,77 @@ func readDiscovery(t *testing.T) discovery {
 	return d
 }
 
-// check lists every field of v that the schema does not have, or has with another type.
-func (d discovery) check(s schema, v any, at string) []string {
+// findings counts what was checked against the discovery document, and what did not fit.
+type findings struct {
+	responses, fields         int
+	unknown, mistyped, failed int
+	what                      []string // where, in words
+}
+
+func (f *findings) String() string {
+	return fmt.Sprintf("responses checked: %d (%d fields), unknown fields %d, mistyped %d, failed %d",
+		f.responses, f.fields, f.unknown, f.mistyped, f.failed)
+}
+
+// response checks a whole body. One with a field that the schema does not have, or has with another
+// type, has failed.
+func (d discovery) response(f *findings, name string, s schema, body any) {
+	before := f.unknown + f.mistyped
+	f.responses++
+	d.check(f, s, body, name)
+	if f.unknown+f.mistyped > before {
+		f.failed++
+	}
+}
+
+func (d discovery) check(f *findings, s schema, v any, at string) {
 	if s.Ref != "" {
 		s = d.Schemas[s.Ref]
 	}
-	wrong := []string{fmt.Sprintf("%s: %v (%T) is no %s %s", at, v, v, s.Type, s.Format)}
 	switch v := v.(type) {
 	case map[string]any:
-		if s.Type != "object" {
-			return wrong
+		if s.Type == "object" {
+			d.checkFields(f, s, v, at)
+			return
 		}
-		var bad []string
-		for name, e := range v {
-			p, ok := s.Properties[name]
-			if !ok && s.AdditionalProperties != nil {
-				p, ok = *s.AdditionalProperties, true
-			}
-			if !ok {
-				bad = append(bad, at+"/"+name+": unknown field")
-				continue
-			}
-			bad = append(bad, d.check(p, e, at+"/"+name)...)
-		}
-		return bad
 	case []any:
-		if s.Type != "array" {
-			return wrong
+		if s.Type == "array" {
+			for _, e := range v {
+				d.check(f, *s.Items, e, at)
+			}
+			return
 		}
-		var bad []string
-		for _, e := range v {
-			bad = append(bad, d.check(*s.Items, e, at)...)
-		}
-		return bad
 	case bool:
 		if s.Type == "boolean" {
-			return nil
+			return
 		}
 	case float64:
 		if (s.Type == "integer" && v == float64(int64(v))) || s.Type == "number" {
-			return nil
+			return
 		}
 	case string:
 		if s.Type == "string" && s.holds(v) {
-			return nil
+			return
 		}
 	}
-	return wrong
+	f.mistyped++
+	f.what = append(f.what, fmt.Sprintf("%s: %v (%T) is no %s %s", at, v, v, s.Type, s.Format))
+}
+
+func (d discovery) checkFields(f *findings, s schema, o map[string]any, at string) {
+	for name, e := range o {
+		f.fields++
+		p, ok := s.Properties[name]
+		if !ok && s.AdditionalProperties != nil {
+			p, ok = *s.AdditionalProperties, true
+		}
+		if !ok {
+			f.unknown++
+			f.what = append(f.what, at+"/"+name+": unknown field")
+			continue
+		}
+		d.check(f, p, e, at+"/"+name)
+	}
 }
 
 // holds reports whether a string has the schema's format and is one of its values.
@@ -123,24 +147,28 @@ func (s schema) holds(v string) bool {
 	return true
 }
 
-// methodCalls is one call of every method with every part it has data for.
+// methodCalls is one call of every method, with every part that the method has.
 func methodCalls(s *stand) map[string]string {
 	us := s.chart("US")
 	channel := at(us[0], "snippet/channelId")
 	return map[string]string{
-		"videos.list":          "videos?part=id,snippet,statistics,contentDetails,status,liveStreamingDetails&maxResults=50&chart=mostPopular",
+		"videos.list": "videos?maxResults=50&chart=mostPopular&part=contentDetails,fileDetails,id,liveStreamingDetails,localizations," +
+			"paidProductPlacementDetails,player,processingDetails,recordingDetails,snippet,statistics,status,suggestions,topicDetails",
 		"videos.batchGetStats": "videos:batchGetStats?part=id,snippet,statistics,contentDetails&id=" + strings.Join(ids(us)[:50], ","),
-		"search.list":          "search?part=snippet&maxResults=50&q=a",
-		"channels.list":        "channels?part=id,snippet,contentDetails,statistics,status&id=" + channel,
+		"search.list":          "search?part=id,snippet&maxResults=50&q=a",
+		"channels.list": "channels?part=auditDetails,brandingSettings,contentDetails,contentOwnerDetails,id,localizations,snippet," +
+			"statistics,status,topicDetails&id=" + channel,
 		"playlistItems.list":   "playlistItems?part=id,snippet,contentDetails,status&maxResults=50&playlistId=UU" + strings.TrimPrefix(channel, "UC"),
-		"videoCategories.list": "videoCategories?part=snippet&regionCode=DE",
-		"i18nRegions.list":     "i18nRegions?part=snippet",
+		"videoCategories.list": "videoCategories?part=id,snippet&regionCode=DE",
+		"i18nRegions.list":     "i18nRegions?part=id,snippet",
 	}
 }
 
+// TestEveryAnswerFitsTheDiscoveryDocument: go test ./internal/youtubesim -run DiscoveryDocument -v
 func TestEveryAnswerFitsTheDiscoveryDocument(t *testing.T) {
 	d := readDiscovery(t)
 	s := newStand(t, youtubesim.Options{})
+	f := &findings{}
 	for name, path := range methodCalls(s) {
 		resource, method, _ := strings.Cut(name, ".")
 		m := d.Resources[resource].Methods[method]
@@ -151,18 +179,54 @@ func TestEveryAnswerFitsTheDiscoveryDocument(t *testing.T) {
 		if len(items(body)) == 0 {
 			t.Errorf("%s: no items", name)
 		}
-		if bad := d.check(m.Response, body, ""); bad != nil {
-			t.Errorf("%s: %v", name, bad)
-		}
+		d.response(f, name, m.Response, body)
 		if mask := maskOf(body); !reflect.DeepEqual(withoutEtags(s.list(path+"&fields="+url.QueryEscape(mask))), withoutEtags(body)) {
 			t.Errorf("%s: the mask of all its fields, %s, gives another answer", name, mask)
 		}
-		items(body)[0]["snipet"] = map[string]any{}
-		items(body)[0]["id"] = 7.0
-		if bad := d.check(m.Response, body, ""); len(bad) != 2 {
-			t.Errorf("%s: an unknown and a mistyped field were planted, found %v", name, bad)
+	}
+	d.everyPage(f, s)
+	for name, body := range errorBodies(t) {
+		d.response(f, name, errorSchema(), body)
+	}
+	t.Log(f)
+	if f.failed > 0 || f.responses < 90 {
+		t.Errorf("%s: %v", f, f.what)
+	}
+}
+
+// everyPage checks all pages of what is long: the charts of some regions, what is in them looked up by id,
+// searches, uploads and channels.
+func (d discovery) everyPage(f *findings, s *stand) {
+	follow := func(name, path string) {
+		resource, method, _ := strings.Cut(name, ".")
+		response := d.Resources[resource].Methods[method].Response
+		for token := ""; ; {
+			body := s.list(path + "&prettyPrint=false&maxResults=50" + token)
+			d.response(f, name, response, body)
+			next, more := body["nextPageToken"].(string)
+			if !more {
+				return
+			}
+			token = "&pageToken=" + url.QueryEscape(next)
 		}
 	}
+	const parts = "id,snippet,statistics,contentDetails,status,liveStreamingDetails"
+	for _, region := range []string{"US", "DE", "IN"} {
+		follow("videos.list", "videos?part="+parts+"&chart=mostPopular&regionCode="+region)
+		for chunk := range slices.Chunk(ids(s.chart(region)), 50) {
+			d.response(f, "videos.batchGetStats", d.Resources["videos"].Methods["batchGetStats"].Response,
+				s.list("videos:batchGetStats?part=id,snippet,statistics,contentDetails&prettyPrint=false&id="+strings.Join(chunk, ",")))
+		}
+	}
+	for _, q := range []string{"q=the", "q=video&type=video&order=date&publishedAfter=2026-11-01T00:00:00Z", "q=a&type=channel", "q=nothing+like+it"} {
+		follow("search.list", "search?part=id,snippet&"+q)
+	}
+	for _, v := range s.chart("FR")[:10] {
+		channel := at(v, "snippet/channelId")
+		follow("channels.list", "channels?part=id,snippet,contentDetails,statistics,status&id="+channel)
+		follow("playlistItems.list", "playlistItems?part=id,snippet,contentDetails,status&playlistId=UU"+strings.TrimPrefix(channel, "UC"))
+	}
+	follow("channels.list", "channels?part=id,snippet&id=UCnobody")
 }
 
 // maskOf names every field of a value.

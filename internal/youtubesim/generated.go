@@ -16,6 +16,8 @@ const (
 	rowsPerDay  = 30  // videos a day that may chart in one region
 	driftPeriod = 6   // hours in which a video's place drifts one way
 	chartSlack  = 0.2 // how far it drifts, in days of age
+
+	upcomingShare = 0.005 // of the videos are premieres and broadcasts that have not begun
 )
 
 // generated is a catalogue that follows from a seed: every UTC day has its own videos, made when
@@ -227,6 +229,9 @@ func (g *generated) newVideo(d int64, a audience, key uint64) *video {
 	v.localized = v.title
 	v.description = v.title + "\n\nhttps://www.youtube.com/@" + v.channel.handle
 	v.final = finalCounts(dc)
+	if chance(hash(key, hashText("upcoming"))) < upcomingShare {
+		v.duration, v.live, v.final = 0, "upcoming", counts{new(int64), new(int64), new(int64)}
+	}
 	return v
 }
 

@@ -1,0 +1,146 @@
+//go:build unix
+
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// row is how the canary test runs a command.
+type row struct {
+	args [][]string // each is one run; what the way adds comes behind
+	// alone is a command that has an upstream of its own, or none: which one is configured changes nothing.
+	alone bool
+	// dear is one that takes seconds: it is run twice, and no more.
+	dear bool
+	// child is a command that is run as a process of its own, by TestNoProcessShowsTheKey: one that waits
+	// between its tries, or for a signal.
+	child bool
+}
+
+// canaryRows has a row for every command, those too that have only subcommands. Of a command that is not
+// here nobody knows what it shows.
+var canaryRows = map[string]row{
+	"ingest":        {args: [][]string{{}, {"--help"}, {"--version"}}, alone: true},
+	"ingest run":    {args: [][]string{{"run"}, {"run", "--json"}, {"run", "--quiet"}, {"run", "--force", "--region", "US"}}, child: true},
+	"ingest serve":  {args: [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"serve", "--json", "--listen", "127.0.0.1:0"}}, child: true},
+	"ingest quota":  {args: [][]string{{"quota"}, {"quota", "--json"}}},
+	"ingest search": {args: [][]string{{"search", "a*"}, {"search", "--json", "a*", "--order", "views"}, {"search", "nothinglikethis"}}},
+	"ingest chart":  {args: [][]string{{"chart", "US"}, {"chart", "US", "--json"}, {"chart", "US", "--format", "csv", "--partial"}, {"chart", "GB"}}},
+	"ingest history": {args: [][]string{
+		{"history", "v"}, {"history", "--json", "dQw4w9WgXcQ"},
+	}},
+	"ingest slots":                 {args: [][]string{{"slots"}, {"slots", "--json"}, {"slots", "--region", "US"}, {"slots", "--next", "2"}}},
+	"ingest config":                {args: [][]string{{"config"}}},
+	"ingest config check":          {args: [][]string{{"config", "check"}, {"config", "check", "--json"}}},
+	"ingest doctor":                {args: [][]string{{"doctor"}, {"doctor", "--json"}, {"doctor", "--online"}}},
+	"ingest quota take":            {args: [][]string{{"quota", "take", "videos.list"}, {"quota", "take", "search.list", "--json"}}},
+	"ingest quota post":            {args: [][]string{{"quota", "post", "units", "1"}}},
+	"ingest quota drain":           {args: [][]string{{"quota", "drain", "search"}, {"quota", "drain", "search", "--lift"}}},
+	"ingest quota rebuild":         {args: [][]string{{"quota", "rebuild"}}},
+	"ingest demo":                  {args: [][]string{{"demo"}}, alone: true, dear: true},
+	"ingest simulate":              {args: [][]string{{"simulate"}}, alone: true, child: true},
+	"ingest version":               {args: [][]string{{"version"}, {"version", "--json"}}, alone: true},
+	"ingest help":                  {args: [][]string{{"help", "run"}}, alone: true},
+	"ingest completion":            {args: [][]string{{"completion"}}, alone: true},
+	"ingest completion bash":       {args: [][]string{{"completion", "bash"}}, alone: true},
+	"ingest completion zsh":        {args: [][]string{{"completion", "zsh"}}, alone: true},
+	"ingest completion fish":       {args: [][]string{{"completion", "fish"}}, alone: true},
+	"ingest completion powershell": {args: [][]string{{"completion", "powershell"}}, alone: true},
+}
+
+// commands are those of the program, by their paths.
+func commands() []string {
+	root := (&app{}).root()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	var paths []string
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		paths = append(paths, c.CommandPath())
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	return paths
+}
+
+func TestEveryCommandIsInTheCanaryTest(t *testing.T) {
+	paths := commands()
+	for _, path := range paths {
+		if len(canaryRows[path].args) == 0 {
+			t.Errorf("%s has no row in canaryRows: say with which arguments it is to be run", path)
+		}
+	}
+	if len(paths) < 20 {
+		t.Errorf("the program has %d commands: is the walk right?", len(paths))
+	}
+}
+
+// I6: no byte of any output or file holds the key, whatever the command, whatever is wrong with the
+// upstream, and however the key was given. Each command meets each hazard and each way; each hazard meets
+// each way.
+func TestNoCommandShowsTheKey(t *testing.T) {
+	c, ways := newCanary(likeGoogle), canaryWays()
+	hazards := canaryHazards(t, c.key)
+	paths := slices.Sorted(maps.Keys(canaryRows))
+	runs, files := 0, 0
+	for i, hazard := range hazards {
+		h := newHome(t, c.key, hazard.base)
+		if hazard.env == nil { // else it takes a process
+			online(t, c, h, hazard, ways[i%goodWays(ways)])
+			runs++
+		}
+		for j, path := range paths {
+			r := canaryRows[path]
+			if r.child || r.alone && i >= len(ways) || r.dear && i >= 2 {
+				continue
+			}
+			for k, args := range r.args {
+				h.run(c, hazard.name, ways[(i+j+k)%len(ways)], args)
+				runs++
+			}
+		}
+		files += c.watchFiles(t, hazard.name, h.dir)
+		if hazard.spied != nil {
+			c.watch(t, hazard.name+": the other host", hazard.spied.bytes())
+		}
+	}
+	t.Logf("%d commands x %d hazards x %d ways to give a key: %d runs in process, %d files: no piece of the key", len(commands()), len(hazards), len(ways), runs, files)
+}
+
+// goodWays counts the ways that work; they come first.
+func goodWays(ways []way) int {
+	return slices.IndexFunc(ways, func(w way) bool { return !w.good })
+}
+
+// online makes one call of the doctor, with the key, and looks whether it came to the upstream: a test of
+// which no key ever leaves would prove nothing.
+func online(t *testing.T, c canary, h *home, hazard hazard, w way) {
+	t.Helper()
+	h.run(c, hazard.name, w, []string{"doctor", "--online"})
+	if got := strings.Contains(string(hazard.heard.bytes()), c.key); got == hazard.unmet {
+		t.Errorf("%s, %s: the key came to the upstream: %t", hazard.name, w.name, got)
+	}
+}
+
+// run runs the program in this process.
+func (h *home) run(c canary, hazard string, w way, args []string) {
+	h.t.Helper()
+	g := w.give(h)
+	for name, value := range h.env(g) {
+		h.t.Setenv(name, value)
+	}
+	var out, messages strings.Builder
+	all := slices.Concat(args, g.args)
+	run(all, &out, &messages)
+	where := strings.Join(append([]string{"ingest"}, args...), " ") + ", " + hazard + ", " + w.name
+	c.watch(h.t, where+": standard output", []byte(out.String()))
+	c.watch(h.t, where+": standard error", []byte(messages.String()))
+}

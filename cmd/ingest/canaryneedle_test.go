@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// canary is a key that nobody else has, and what is left of it in a text that shows it.
+type canary struct {
+	key     string
+	needles []needle
+}
+
+// needle is a piece of the key in one of its forms.
+type needle struct {
+	form string
+	text []byte
+}
+
+// pieceLen is how long a piece is, in characters of the key: shorter ones turn up by chance in a
+// database. Pieces lie end to end, so whoever shows twice as many characters shows one of them.
+const pieceLen = 6
+
+// The prefixes of a key: with Google's it has the shape of theirs, which is taken out of messages wherever
+// it comes from. The other shape is safe only where it is known to be the key.
+const (
+	likeGoogle = "AIzaSy-"
+	unlike     = "canary-"
+)
+
+// newCanary makes a key.
+func newCanary(prefix string) canary {
+	c := canary{key: prefix + (rand.Text() + rand.Text())[:32]}
+	for at := len(prefix); at+pieceLen <= len(c.key); at += pieceLen {
+		c.add(c.key[at : at+pieceLen])
+	}
+	return c
+}
+
+// add adds a piece in every form.
+func (c *canary) add(piece string) {
+	reversed := []byte(piece)
+	slices.Reverse(reversed)
+	forms := map[string]string{
+		"plain": piece, "lower case": strings.ToLower(piece), "reversed": string(reversed),
+		"hex": hex.EncodeToString([]byte(piece)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(piece))),
+	}
+	for name, format := range map[string]string{"URL": "%%%02X", "escaped": `\x%02x`, "JSON": `\u%04x`, "HTML": "&#%d;", "spaced hex": "%02x "} {
+		var s strings.Builder
+		for _, b := range []byte(piece) {
+			fmt.Fprintf(&s, format, b)
+		}
+		forms[name] = strings.TrimSpace(s.String())
+	}
+	// Where the piece does not begin at a multiple of three, its first and last characters of base64
+	// depend on its neighbours.
+	for shift := range 3 {
+		text := base64.RawStdEncoding.EncodeToString([]byte("xxx"[:shift] + piece))
+		from := (shift*8 + 5) / 6
+		forms[fmt.Sprint("base64 at ", shift)] = text[from : (shift+len(piece))*8/6]
+	}
+	for form, text := range forms {
+		c.needles = append(c.needles, needle{form, []byte(text)})
+	}
+}
+
+// in says in which form a text shows a piece of the key; "" for none.
+func (c canary) in(text []byte) string {
+	for _, n := range c.needles {
+		if i := bytes.Index(text, n.text); i >= 0 {
+			return fmt.Sprintf("%s, at byte %d of %d: %q", n.form, i, len(text), text[max(i-60, 0):min(i+60, len(text))])
+		}
+	}
+	return ""
+}
+
+// watch fails the test where a text shows the key.
+func (c canary) watch(t *testing.T, where string, text []byte) {
+	t.Helper()
+	if form := c.in(text); form != "" {
+		t.Errorf("%s shows the key: %s", where, form)
+	}
+}
+
+// watchFiles looks at every file below a directory, its name and its bytes, and counts them.
+func (c canary) watchFiles(t *testing.T, where, dir string) (files int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		c.watch(t, where+": the name of a file", []byte(d.Name()))
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		files++
+		data, err := os.ReadFile(path)
+		c.watch(t, where+": "+d.Name(), data)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return files
+}
+
+// The canary test is worth what its grep finds: here the key is planted, whole and in part, in every
+// form, between other bytes.
+func TestTheCanaryIsSeenInEveryForm(t *testing.T) {
+	c := newCanary(likeGoogle)
+	part := c.key[10:30]
+	reversed := []byte(part)
+	slices.Reverse(reversed)
+	var escaped, jsoned, html strings.Builder
+	for _, b := range []byte(part) {
+		fmt.Fprintf(&escaped, `\x%02x`, b)
+		fmt.Fprintf(&jsoned, `\u%04x`, b)
+		fmt.Fprintf(&html, "&#%d;", b)
+	}
+	planted := map[string]string{
+		"the key": c.key, "a part": part, "lower case": strings.ToLower(part), "reversed": string(reversed), "hex": hex.EncodeToString([]byte(part)),
+		"HEX": strings.ToUpper(hex.EncodeToString([]byte(part))), "% x": fmt.Sprintf("% x", part), "%q": fmt.Sprintf("%q", c.key),
+		"URL": strings.ReplaceAll(escaped.String(), `\x`, "%"), "escaped": escaped.String(), "JSON": jsoned.String(), "HTML": html.String(),
+		"base64": base64.StdEncoding.EncodeToString([]byte(part)), "base64 behind one": base64.StdEncoding.EncodeToString([]byte(":" + c.key)),
+		"base64 behind two": base64.URLEncoding.EncodeToString([]byte("k:" + part + "@")), "a URL": "https://host/?key=" + c.key + "&a=b",
+	}
+	planted["URL"] = strings.ToUpper(planted["URL"])
+	noise := make([]byte, 1<<20)
+	_, _ = rand.Read(noise)
+	for name, text := range planted {
+		dir := t.TempDir()
+		data := slices.Concat(noise[:len(noise)/2], []byte(text), noise[len(noise)/2:])
+		if err := os.WriteFile(filepath.Join(dir, "ingest.db-wal"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		_ = filepath.WalkDir(dir, func(path string, _ os.DirEntry, _ error) error {
+			if data, err := os.ReadFile(path); err == nil && c.in(data) != "" {
+				found++
+			}
+			return nil
+		})
+		if found != 1 {
+			t.Errorf("%s is not seen", name)
+		}
+	}
+	for name, text := range map[string]string{"another key": newCanary(likeGoogle).key, "nothing": "", "the prefix": likeGoogle, "noise": string(noise)} {
+		if form := c.in([]byte(text)); form != "" {
+			t.Errorf("%s is taken for the key: %s", name, form)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// I6 for real processes: what they say, what they write, what they answer, and their command line, which
+// everybody on the machine can read. All that makes Go and Google's client talkative is on.
+func TestNoProcessShowsTheKey(t *testing.T) {
+	c, ways := newCanary(unlike), canaryWays()
+	hazards := canaryHazards(t, c.key)
+	var wait sync.WaitGroup
+	few := make(chan struct{}, 16) // at once: most of them wait
+	processes := 0
+	start := func(h *home, w way, hazard hazard, work func(h *home, p *process), args ...string) {
+		processes++
+		wait.Go(func() {
+			few <- struct{}{}
+			defer func() { <-few }()
+			p := h.start(c, w, hazard, args)
+			work(h, p)
+			p.end()
+		})
+	}
+	homes := map[*home]string{}
+	newHome := func(name, base string) *home {
+		h := newHome(t, c.key, base)
+		homes[h] = name
+		return h
+	}
+	rows := slices.Concat(canaryRows["ingest run"].args, canaryRows["ingest serve"].args)
+	for i, hazard := range hazards {
+		good := ways[i%goodWays(ways)]
+		for k, args := range [][]string{rows[i%4], rows[4+i%2]} {
+			h := newHome(hazard.name, hazard.base)
+			work := (*home).waits
+			if args[0] == "serve" {
+				work = (*home).asks
+			}
+			start(h, ways[(i+k)%goodWays(ways)], hazard, work, args...)
+		}
+		start(newHome(hazard.name, hazard.base), good, hazard, (*home).waits, "doctor", "--online")
+	}
+	none := hazards[slices.IndexFunc(hazards, func(h hazard) bool { return h.name == "none" })]
+	for i, w := range ways {
+		start(newHome(w.name, none.base), w, none, (*home).waits, rows[i%4]...)
+		start(newHome(w.name, none.base), w, none, (*home).stops, rows[4+i%2]...)
+	}
+	start(newHome("simulate", none.base), ways[2], none, (*home).stops, "simulate")
+	wait.Wait()
+	files := 0
+	for h, name := range homes {
+		files += c.watchFiles(t, name, h.dir)
+	}
+	for _, hazard := range hazards {
+		if hazard.spied != nil {
+			c.watch(t, hazard.name+": the other host", hazard.spied.bytes())
+		}
+		if got := strings.Contains(string(hazard.heard.bytes()), c.key); got == hazard.unmet {
+			t.Errorf("%s: the key came to the upstream: %t", hazard.name, got)
+		}
+	}
+	t.Logf("%d processes, %d files: no piece of the key", processes, files)
+}
+
+// process is the program as a process of its own.
+type process struct {
+	t              *testing.T
+	c              canary
+	where          string
+	cmd            *exec.Cmd
+	stdout, stderr output
+	gone           chan struct{}
+}
+
+// start begins a process, and looks at its command line unless the person has put the key there.
+func (h *home) start(c canary, w way, hazard hazard, args []string) *process {
+	g := w.give(h)
+	p := &process{t: h.t, c: c, gone: make(chan struct{})}
+	p.where = fmt.Sprintf("the process ingest %s, %s, %s", strings.Join(args, " "), hazard.name, w.name)
+	p.cmd = exec.Command(self(h.t), slices.Concat(args, g.args)...)
+	p.cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "GODEBUG=http2debug=2,netdns=go+2,gctrace=0", "GOTRACEBACK=all",
+		"GOOGLE_SDK_GO_LOGGING_LEVEL=debug", "GOOGLE_API_GO_EXPERIMENTAL_ENABLE_NEW_AUTH_LIB=true", "DEBUG=*",
+	}, hazard.env...)
+	for name, value := range h.env(g) {
+		if value != "" {
+			p.cmd.Env = append(p.cmd.Env, name+"="+value)
+		}
+	}
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		h.t.Error(err)
+		close(p.gone)
+		return p
+	}
+	var line []byte
+	for began := time.Now(); runtime.GOOS == "linux" && len(line) == 0 && time.Since(began) < time.Second; {
+		line, _ = os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/cmdline") // empty for a moment, and at the end
+	}
+	if !w.open {
+		c.watch(h.t, p.where+": its command line", line)
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.gone)
+	}()
+	return p
+}
+
+// waits lets it end by itself.
+func (*home) waits(p *process) {
+	select {
+	case <-p.gone:
+	case <-time.After(waitAtMost):
+		p.t.Errorf("%s: does not end", p.where)
+	}
+}
+
+// asks waits until a serve has met the upstream, and asks it everything that it answers.
+func (h *home) asks(p *process) {
+	url := ""
+	p.until(func() bool {
+		if m := listens.FindStringSubmatch(p.stderr.String()); m != nil {
+			url = m[1]
+		}
+		return url != ""
+	})
+	p.until(func() bool {
+		return strings.Count(p.stderr.String(), "slot=") > 0 || strings.Contains(p.stderr.String(), "level=WARN")
+	})
+	for _, path := range []string{"livez", "readyz", "readyz?format=json", "freshness", "metrics", "", "api/status", "debug/vars", "debug/pprof/cmdline"} {
+		if url == "" {
+			break
+		}
+		resp, err := http.Get(url + path)
+		if err != nil {
+			p.t.Errorf("%s: %s: %v", p.where, path, err)
+			break
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		var head strings.Builder
+		_ = resp.Header.Write(&head)
+		p.c.watch(p.t, p.where+": /"+path, append([]byte(head.String()), body...))
+	}
+	h.stops(p)
+}
+
+// stops ends one that would go on.
+func (h *home) stops(p *process) {
+	p.until(func() bool { return p.stderr.String() != "" })
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	h.waits(p)
+}
+
+// until waits for something that the process shall come to, and no longer than it lives.
+func (p *process) until(is func() bool) {
+	for began := time.Now(); !is() && time.Since(began) < waitAtMost; time.Sleep(10 * time.Millisecond) {
+		select {
+		case <-p.gone:
+			return
+		default:
+		}
+	}
+}
+
+// end looks at all it said.
+func (p *process) end() {
+	_ = p.cmd.Process.Kill()
+	<-p.gone
+	p.c.watch(p.t, p.where+": standard output", []byte(p.stdout.String()))
+	p.c.watch(p.t, p.where+": standard error", []byte(p.stderr.String()))
+}
+
+// A process that dies of a fault of its own prints all its stacks; the key is on them while it waits for
+// an answer.
+func TestACrashDoesNotShowTheKey(t *testing.T) {
+	c := newCanary(unlike)
+	sim, err := youtubesim.New(youtubesim.Options{RequireKey: c.key, Latency: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hazard := served1(t, "crash", sim)
+	for _, w := range canaryWays()[:goodWays(canaryWays())] {
+		h := newHome(t, c.key, hazard.base)
+		calls := len(sim.Log())
+		p := h.start(c, w, hazard, []string{"run"})
+		p.until(func() bool { return len(sim.Log()) > calls })
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+		h.waits(p)
+		if dump := p.stderr.String(); strings.Count(dump, "goroutine ") < 5 || !strings.Contains(dump, "net/http.") || len(sim.Log()) == calls {
+			t.Errorf("%s: it should have crashed in the middle of a call:\n%s", w.name, dump)
+		}
+		p.end()
+		c.watchFiles(t, w.name, h.dir)
+	}
+}

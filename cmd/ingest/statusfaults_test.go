@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// tenPercent are faults that hit every tenth call. None of them ends the provider's day.
+var tenPercent = []string{
+	"500:1%", "503:1%", "502:1%", "502html:1%", "429min:1%", "drop:1%", "reset:1%", "truncate:1%", "empty:1%", "badtoken:1%",
+}
+
+// A simulated day of the real client, store and ledger, in which every tenth call fails: the ledger has
+// what the upstream charged, to the unit. An upstream that charges for nothing that it fails is counted
+// too high by just the calls that it did not charge, never too low.
+func TestADayOfStatusFaultsIsCountedToTheUnit(t *testing.T) {
+	for _, upstream := range []struct {
+		name  string
+		every time.Duration
+		free  bool
+	}{
+		{"that charges every call", time.Hour, false},
+		{"that charges no call that it fails", 3 * time.Hour, true},
+	} {
+		t.Run(upstream.name, func(t *testing.T) {
+			d := startFaultyDay(t, upstream.every, upstream.free)
+			for at := d.start; at.Before(d.start.Add(23*time.Hour + 30*time.Minute)); at = at.Add(15 * time.Minute) {
+				d.run(at)
+			}
+			d.judge(upstream.free)
+		})
+	}
+}
+
+// faultyDay is a day of the provider, from its midnight.
+type faultyDay struct {
+	*testing.T
+
+	start time.Time
+	every time.Duration
+	sim   *youtubesim.Server
+	app   *app
+	works *works
+	runs  *fetch.Reconciler
+	ended map[ingest.State]int
+}
+
+func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
+	t.Helper()
+	d := &faultyDay{T: t, every: every, start: at(t, "2026-02-14T08:00:00Z"), app: &app{stdout: t.Output(), stderr: t.Output(), clock: &clock{}}, ended: map[ingest.State]int{}}
+	d.app.clock.move(d.start)
+	o := youtubesim.Options{Seed: 2, Now: d.app.clock.now, FreeFaults: free, ChargePerMinute: !free}
+	for _, text := range tenPercent {
+		f, err := youtubesim.ParseFault(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Faults = append(o.Faults, f)
+	}
+	d.sim = standIn(t, o)
+	config := filepath.Join(t.TempDir(), "ingest.yaml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, "jobs: [{name: chart, kind: chart, every: %s, pages: 2}]\n", every), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("INGEST_CONFIG", config)
+	var err error
+	if d.app.cfg, err = d.app.flags.load(); err != nil {
+		t.Fatal(err)
+	}
+	if d.works, err = d.app.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.works.close)
+	d.runs = d.works.reconciler(d.app)
+	d.runs.Pause = func(_ context.Context, wait time.Duration) error {
+		d.app.clock.move(d.app.clock.now().Add(wait))
+		return nil
+	}
+	return d
+}
+
+// run does what is due at a time, or a little later where a run before it took longer.
+func (d *faultyDay) run(at time.Time) {
+	d.Helper()
+	if d.app.clock.now().Before(at) {
+		d.app.clock.move(at)
+	}
+	worked, err := d.runs.Run(d.Context(), fetch.Wish{})
+	if err != nil {
+		d.Fatal(err)
+	}
+	for _, slot := range worked {
+		d.ended[slot.State]++
+	}
+}
+
+func (d *faultyDay) judge(free bool) {
+	d.Helper()
+	log, faults, uncharged := d.sim.Log(), map[string]int{}, int64(0)
+	hit := 0
+	for _, call := range log {
+		if call.Fault != "" {
+			faults[strings.SplitN(call.Fault, ":", 2)[0]]++
+			hit++
+		}
+		if call.Charges["units"] == 0 {
+			uncharged++
+		}
+	}
+	d.Setenv("INGEST_NOW", d.app.clock.now().Format(time.RFC3339))
+	pools := ingestJSON[quotaDocument](d.T, exitOK, "quota").Pools
+	units := pools[slices.IndexFunc(pools, func(p poolDocument) bool { return p.Pool == "units" })]
+	charged := d.sim.Ledger().Units["units"]
+	for _, w := range units.Windows {
+		if w.Used != charged+uncharged || w.Used != int64(len(log)) || !free && uncharged != 0 {
+			d.Errorf("window %s: %d by the ledger, %d by the stand-in, which did not charge %d of %d calls", w.Window, w.Used, charged, uncharged, len(log))
+		}
+	}
+	if hit < len(log)/20 || !free && len(faults) < len(tenPercent)-2 {
+		d.Errorf("only %d of %d calls were faults, of %d kinds", hit, len(log), len(faults))
+	}
+	// A refused token fails a slot where it is not the slot's own doing; nothing else may, and none is lost.
+	if want := 8 * int(23*time.Hour/d.every); d.ended[ingest.Done]+d.ended[ingest.Failed] < want || d.ended[ingest.Failed] > faults["badtoken"] {
+		d.Errorf("%v slots ended, want %d and done", d.ended, want)
+	}
+	kinds := ""
+	for _, kind := range slices.Sorted(maps.Keys(faults)) {
+		kinds += fmt.Sprintf(" %s %d", kind, faults[kind])
+	}
+	d.Logf("units by the ledger %d, by the stand-in %d, calls %d, faults %d (%s); slots %v",
+		units.Windows[0].Used, charged, len(log), hit, strings.TrimSpace(kinds), d.ended)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// A chart that the upstream does not have costs one call a day for its region and category, not one a slot:
+// the slots between are skipped, and say why. Other categories of the region are asked for as ever.
+func TestAChartThatIsNotThereIsAskedForOnceADay(t *testing.T) {
+	none, err := youtubesim.ParseFault("nochart@1-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := at(t, "2026-02-14T10:10:00Z")
+	sim := standIn(t, youtubesim.Options{Seed: 2, Faults: []youtubesim.Fault{none}})
+	config := filepath.Join(t.TempDir(), "ingest.yaml")
+	t.Setenv("INGEST_CONFIG", config)
+	jobs := func(list string) {
+		if err := os.WriteFile(config, []byte("jobs: ["+list+"]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const music = "{name: music, kind: chart, regions: [US, DE], every: 1h, pages: 1, category: 10}"
+	const whole = ", {name: whole, kind: chart, regions: [US], every: 24h, pages: 1}"
+	jobs(music)
+
+	// hour runs what is due so long after the first run: it wants so many calls, and the slots of music to
+	// end so.
+	hour := func(after time.Duration, calls int, music ingest.State) {
+		t.Helper()
+		now := begin.Add(after)
+		at(t, now.Format(time.RFC3339))
+		before := len(sim.Log())
+		run := ingestJSON[runDocument](t, exitOK, "run")
+		if made := len(sim.Log()) - before; made != calls || run.Units != int64(calls) {
+			t.Errorf("after %v: %d calls and %d units, want %d", after, made, run.Units, calls)
+		}
+		seen := 0
+		for _, slot := range run.Regions {
+			if slot.Job != "music" {
+				continue
+			}
+			seen++
+			if slot.Outcome != music || slot.Outcome == ingest.Skipped && !strings.Contains(slot.Reason, "no such chart") {
+				t.Errorf("after %v: %s of %s is %s: %q, want %s", after, slot.Job, slot.Region, slot.Outcome, slot.Reason, music)
+			}
+		}
+		if seen != 2 {
+			t.Errorf("after %v: %d slots of music, want 2", after, seen)
+		}
+	}
+	hour(0, 2, ingest.Skipped)
+	for n := 1; n <= 23; n++ {
+		calls := 0
+		if n == 3 {
+			jobs(music + whole)
+			calls = 1
+		}
+		hour(time.Duration(n)*time.Hour, calls, ingest.Skipped)
+	}
+	sameCount(t, sim)
+	jobs(music)
+	hour(24*time.Hour+time.Minute, 2, ingest.Done)
+	hour(25*time.Hour, 2, ingest.Done)
+	t.Logf("a chart that is not there: %d calls in 25 hours for 26 slots each of 2 regions, and 1 for another category", len(sim.Log()))
+}
