@@ -222,7 +222,7 @@ func TestTheDoctorAsksOnce(t *testing.T) {
 		units       int64
 		said        string
 	}{
-		{"all is well", "", false, false, statusOK, exitOK, "its clock is not known", 9, "ingest: spent 1 units"},
+		{"all is well", "", false, false, statusOK, exitOK, "the clock of the upstream is", 9, "ingest: spent 1 units"},
 		{"a bad key", "badkey", false, false, statusFail, exitKey, "key", 9, "ingest: spent 1 units"},
 		{"the quota is spent", "403quota", false, false, statusWarn, exitOK, "spent", 9, "ingest: spent 1 units"},
 		{"too fast", "429min", false, false, statusWarn, exitOK, "spent 1 units", 9, "ingest: spent 1 units"},
