@@ -40,7 +40,7 @@ func TestACallAsksForExactlyWhatIsStored(t *testing.T) {
 		got = r
 		_, _ = fmt.Fprintf(w, `{"page":%s,"list":[]}`, r.URL.Query().Get("page"))
 	})
-	const fields = "id,title,owner.screenname,owner.id,channel,language,thumbnail_720_url,thumbnail_480_url,thumbnail_360_url," +
+	const fields = "id,title,owner.screenname,owner.id,channel,language,thumbnail_720_url,thumbnail_360_url," +
 		"created_time,duration,mode,tags,views_total,likes_total"
 	day := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	query := ingest.Query{Text: "a b&c=d", Region: "DE", Channel: "x1fz4ii", Category: "music", After: day, Before: day.Add(time.Hour), NewestFirst: true}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ import (
 
 // videoFields asks for what videoItem reads, and nothing else.
 const videoFields = "id,title,owner.screenname,owner.id,channel,language," +
-	"thumbnail_720_url,thumbnail_480_url,thumbnail_360_url," +
+	"thumbnail_720_url,thumbnail_360_url," +
 	"created_time,duration,mode,tags,views_total,likes_total"
 
 // list is the part of an answer that is read. The array holds one item more than a page may have: it
@@ -27,23 +28,22 @@ type list[T any] struct {
 }
 
 // videoItem is a video of it. A field of an object within has a dot in its name. Every field may be
-// null.
+// null, which leaves it as if it were absent; a number is then "".
 type videoItem struct {
-	ID          string       `json:"id"`
-	Title       string       `json:"title"`
-	ScreenName  string       `json:"owner.screenname"`
-	OwnerID     string       `json:"owner.id"`
-	Channel     string       `json:"channel"` // Dailymotion's word for a category
-	Language    string       `json:"language"`
-	Thumbnail   string       `json:"thumbnail_720_url"`
-	Thumbnail2  string       `json:"thumbnail_480_url"`
-	Thumbnail3  string       `json:"thumbnail_360_url"`
-	CreatedTime *json.Number `json:"created_time"`
-	Duration    *json.Number `json:"duration"`
-	Mode        string       `json:"mode"`
-	Tags        []scalar     `json:"tags"`
-	ViewsTotal  *json.Number `json:"views_total"`
-	LikesTotal  *json.Number `json:"likes_total"`
+	ID          string      `json:"id"`
+	Title       string      `json:"title"`
+	ScreenName  string      `json:"owner.screenname"`
+	OwnerID     string      `json:"owner.id"`
+	Channel     string      `json:"channel"` // Dailymotion's word for a category
+	Language    string      `json:"language"`
+	Thumbnail   string      `json:"thumbnail_720_url"`
+	Smaller     string      `json:"thumbnail_360_url"`
+	CreatedTime json.Number `json:"created_time"`
+	Duration    json.Number `json:"duration"`
+	Mode        string      `json:"mode"`
+	Tags        texts       `json:"tags"`
+	ViewsTotal  json.Number `json:"views_total"`
+	LikesTotal  json.Number `json:"likes_total"`
 }
 
 type idItem struct {
@@ -128,12 +128,10 @@ func mapVideo(it *videoItem) (ingest.Video, error) {
 		Language:  it.Language,
 		Thumbnail: thumbnail(it),
 		Live:      it.Mode == "live",
+		Tags:      it.Tags,
 	}
 	if !isID(v.ID) {
 		return v, errors.New("that is not an id")
-	}
-	for _, tag := range it.Tags {
-		v.Tags = append(v.Tags, string(tag))
 	}
 	var err error
 	if v.PublishedAt, err = date(it.CreatedTime); err != nil {
@@ -160,8 +158,8 @@ func isID(s string) bool {
 }
 
 // date reads a number of seconds since 1970, up to the year 9999; null is no date.
-func date(n *json.Number) (time.Time, error) {
-	if n == nil {
+func date(n json.Number) (time.Time, error) {
+	if n == "" {
 		return time.Time{}, nil
 	}
 	s, err := strconv.ParseInt(n.String(), 10, 64)
@@ -172,8 +170,8 @@ func date(n *json.Number) (time.Time, error) {
 }
 
 // duration reads seconds, of which a fraction is dropped; null is none.
-func duration(n *json.Number) (time.Duration, error) {
-	if n == nil {
+func duration(n json.Number) (time.Duration, error) {
+	if n == "" {
 		return 0, nil
 	}
 	s, err := n.Float64()
@@ -184,8 +182,8 @@ func duration(n *json.Number) (time.Duration, error) {
 }
 
 // count is nil for a count that is withheld.
-func count(field string, n *json.Number) (*int64, error) {
-	if n == nil {
+func count(field string, n json.Number) (*int64, error) {
+	if n == "" {
 		return nil, nil
 	}
 	i, err := strconv.ParseInt(n.String(), 10, 64)
@@ -197,7 +195,7 @@ func count(field string, n *json.Number) (*int64, error) {
 
 // thumbnail is the largest that is asked for and served over https.
 func thumbnail(it *videoItem) string {
-	for _, url := range [...]string{it.Thumbnail, it.Thumbnail2, it.Thumbnail3} {
+	for _, url := range [...]string{it.Thumbnail, it.Smaller} {
 		if strings.HasPrefix(url, "https://") {
 			return url
 		}
@@ -205,18 +203,39 @@ func thumbnail(it *videoItem) string {
 	return ""
 }
 
-// scalar is a string, or a number as it was written: what an array may hold.
-type scalar string
+// texts is an array that may hold numbers among its strings: they are kept as they were written. A
+// null or an empty string in it is nothing.
+type texts []string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (s *scalar) UnmarshalJSON(b []byte) error {
+func (t *texts) UnmarshalJSON(b []byte) error {
+	if err := json.Unmarshal(b, (*[]string)(t)); err != nil {
+		var numbered []text
+		if err := json.Unmarshal(b, &numbered); err != nil {
+			return err
+		}
+		*t = (*t)[:0]
+		for _, s := range numbered {
+			*t = append(*t, string(s))
+		}
+	}
+	*t = slices.DeleteFunc(*t, func(s string) bool { return s == "" })
+	if len(*t) == 0 {
+		*t = nil
+	}
+	return nil
+}
+
+// text is a string or a number.
+type text string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *text) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, (*string)(s))
 	}
 	var n json.Number
-	if err := json.Unmarshal(b, &n); err != nil || n == "" {
-		return fmt.Errorf("%.40q is neither text nor a number", b)
-	}
-	*s = scalar(n)
-	return nil
+	err := json.Unmarshal(b, &n)
+	*s = text(n)
+	return err
 }

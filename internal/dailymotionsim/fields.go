@@ -9,7 +9,7 @@ import (
 // fieldNames are the fields that the stand-in has, under the API's names.
 var fieldNames = []string{
 	"id", "title", "owner", "owner.id", "owner.screenname", "channel", "country", "language", "created_time", "duration", "mode",
-	"onair", "tags", "views_total", "likes_total", "thumbnail_720_url", "thumbnail_480_url", "thumbnail_360_url", "url",
+	"onair", "tags", "views_total", "likes_total", "thumbnail_720_url", "thumbnail_360_url", "url",
 }
 
 // field is what one of fieldNames says at a time. Counts grow by the hour; some are withheld.
