@@ -131,8 +131,12 @@ func TestNoAnswerHasItsVerdictToo(t *testing.T) {
 	if fe := fails(t.Context(), t, clientOf(t, gone.URL, time.Second).Chart("US", "", "")); fe.Verdict != fetch.Unsent || !strings.Contains(fe.Error(), "Dailymotion was not reached") {
 		t.Errorf("refused: %s, %v", fe.Verdict, fe)
 	}
-	_, _, base := standIn(t, dailymotionsim.Options{}, "slow=1m")
-	if fe := fails(t.Context(), t, clientOf(t, base, 50*time.Millisecond).Chart("US", "", "")); fe.Verdict != fetch.Broken || !strings.Contains(fe.Error(), "in time") {
+	_, _, base := standIn(t, dailymotionsim.Options{}, "slow=1m@2")
+	slow := clientOf(t, base, time.Second)
+	if _, err := slow.Videos([]string{"x"}).Do(t.Context()); err != nil { // so that the next call has its connection
+		t.Fatal(err)
+	}
+	if fe := fails(t.Context(), t, slow.Chart("US", "", "")); fe.Verdict != fetch.Broken || !strings.Contains(fe.Error(), "in time") {
 		t.Errorf("slow: %s, %v", fe.Verdict, fe)
 	}
 	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -196,7 +196,7 @@ func TestASlowAnswerEndsWithTheCall(t *testing.T) {
 	for name, h := range tests {
 		tr, _ := serve(t, h)
 		begin := time.Now()
-		e := unanswered(t, tr.Get(t.Context(), 100*time.Millisecond, "/", nil))
+		e := unanswered(t, tr.Get(t.Context(), 500*time.Millisecond, "/", nil))
 		if e.Verdict != fetch.Broken || !errors.Is(e, context.DeadlineExceeded) || !strings.Contains(e.Error(), "in time") {
 			t.Errorf("%s: %s, %v", name, e.Verdict, e)
 		}

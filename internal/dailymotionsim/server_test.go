@@ -62,7 +62,7 @@ func ask(t *testing.T, s http.Handler, path string) (status int, p page) {
 	w := httptest.NewRecorder()
 	dropped := func() (dropped bool) {
 		defer func() {
-			if r := recover(); r != nil && r != http.ErrAbortHandler { //nolint:errorlint // a panic's value is not wrapped
+			if r := recover(); r != nil && r != http.ErrAbortHandler {
 				panic(r)
 			} else if r != nil {
 				dropped = true
