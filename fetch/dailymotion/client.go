@@ -1,0 +1,237 @@
+// Package dailymotion is Dailymotion's public API as a fetch.Upstream: the second one, in which the
+// quota, the regions and the store needed no change. It reads only what is public, so it has no key.
+//
+// This is the API that Dailymotion calls legacy, at https://api.dailymotion.com; its successor, under
+// /v2 there, wants an access token for every call.
+//
+// What the provider documents, and where:
+//   - A list is {page, limit, explicit, total, has_more, list}; page and limit are 100 at most; total is
+//     not to be trusted, has_more is: https://developers.dailymotion.com/reference/understand-api-response
+//   - No list gives more than 1,000 results, and public data needs no authentication:
+//     https://developers.dailymotion.com/guides/browse-large-catalogs/
+//   - Any field may be null; a date is a number of seconds, an array holds strings or numbers:
+//     https://developers.dailymotion.com/api/platform-api/data-types
+//   - Fields and filters, among them country ("declarative": what the uploader said), ids, owners,
+//     search, created_after, created_before, sort, and the global ams_country:
+//     https://developers.dailymotion.com/api/platform-api/reference
+//   - A video is a live stream when its mode is "live": https://developers.dailymotion.com/docs/livestream
+//   - {"error": {code, message, type, error_data: {reason, object_type, object_id, param}}}, and what
+//     400, 401, 403, 404 and 5xx stand for: https://developers.dailymotion.com/api/platform-api/errors/
+//   - Limits are published for uploads only: https://developers.dailymotion.com/v0/reference/rate-limiting
+//
+// What could not be verified, since no page that we found says it and nothing here has asked the real
+// API: that sort=trending and country work together (public programs ask so); how many videos such a
+// list has; how a reader that asks too often is refused (429, and 403 for "spam activity", are
+// taken for it); which body an unknown country or category gets; whether a page behind the last is empty
+// or an error; what a live stream's duration says; whether likes are ever withheld; when the provider's
+// day turns, if it has one; and how long what it says may be kept.
+//
+// Two consequences of what is documented: a region's chart is of videos declared to be of that
+// country, not of what is watched there; and what is blocked where this program runs is not in it.
+package dailymotion
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
+)
+
+// DefaultBaseURL is Dailymotion's own.
+const DefaultBaseURL = "https://api.dailymotion.com/"
+
+// DefaultTimeout bounds one call from its first byte to its last.
+const DefaultTimeout = 20 * time.Second
+
+// MaxIDs is how many ids one call may ask for: what fetch.Upstream says. The provider names no number.
+const MaxIDs = 50
+
+// pageSize is the most that Dailymotion gives, and lastPage the last page of that size: no list gives
+// more than 1,000 results.
+const (
+	pageSize = 100
+	lastPage = 1000 / pageSize
+)
+
+// The methods' names in costs.yaml. All are GET /videos.
+const (
+	videosTrending = "videos.trending"
+	videosList     = "videos.list"
+	videosSearch   = "videos.search"
+)
+
+// What calls are refused for before they are sent.
+var (
+	ErrIDs      = fmt.Errorf("a call asks for 1 to %d ids, each of letters and digits", MaxIDs)
+	errNoRegion = errors.New("a chart needs a region")
+	errNoText   = errors.New("a search needs a text")
+	errToken    = fmt.Errorf("a page token is a number from 1 to %d", lastPage)
+)
+
+// Config says where Dailymotion is and who asks.
+type Config struct {
+	BaseURL string        // https, or http to a loopback address; no path; "" is DefaultBaseURL
+	Version string        // of this program, for the User-Agent; "" is "dev"
+	Timeout time.Duration // per call; 0 is DefaultTimeout
+}
+
+// Client is Dailymotion. It may be used concurrently.
+type Client struct {
+	transport *wire.Transport
+	timeout   time.Duration
+}
+
+var (
+	_ fetch.Upstream = (*Client)(nil)
+	_ fetch.Searcher = (*Client)(nil)
+)
+
+// New refuses a base URL with a *wire.BaseURLError. It sends nothing.
+func New(_ context.Context, cfg Config) (*Client, error) {
+	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, DefaultBaseURL))
+	if err != nil {
+		return nil, err
+	}
+	return &Client{
+		transport: wire.NewTransport(base, wire.Headers{Agent: "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev")}),
+		timeout:   cmp.Or(cfg.Timeout, DefaultTimeout),
+	}, nil
+}
+
+// Host is where the data comes from, "api.dailymotion.com" or "127.0.0.1:8080": a store is kept to
+// one of them.
+func (c *Client) Host() string { return c.transport.Host() }
+
+// Close drops the connections that are kept for the next call. The client stays usable.
+func (c *Client) Close() { c.transport.Close() }
+
+// Date is the Date header of the last answer, and when that came by this machine's clock; zero
+// before the first.
+func (c *Client) Date() (upstream, here time.Time) { return c.transport.Date() }
+
+// Chart implements fetch.Upstream: one page of 100 of what trends among the videos of a country.
+// category is the id of one of Dailymotion's channels, "music"; token is the page's number.
+func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: videosTrending, Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
+		if region == "" {
+			return ingest.Page{}, rejected(videosTrending, errNoRegion)
+		}
+		q := url.Values{"sort": {"trending"}, "country": {strings.ToLower(string(region))}, "fields": {videoFields}}
+		setCategory(q, category)
+		return page(ctx, c, question{method: videosTrending, token: token}, q, mapVideos)
+	}}
+}
+
+// Videos implements fetch.Upstream. With no ids, more than MaxIDs, or one that would be read as
+// something else, Do fails with ErrIDs and sends nothing. An answer that holds a video that was not
+// asked for is not an answer: the filter did not work, and what is missing from it is not gone.
+func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: videosList, Do: func(ctx context.Context) (ingest.Page, error) {
+		asked := map[string]bool{}
+		for _, id := range ids {
+			if !isID(id) {
+				return ingest.Page{}, rejected(videosList, fmt.Errorf("%w, not %.40q", ErrIDs, id))
+			}
+			asked[id] = true
+		}
+		if len(ids) == 0 || len(ids) > MaxIDs {
+			return ingest.Page{}, rejected(videosList, fmt.Errorf("%w, not %d", ErrIDs, len(ids)))
+		}
+		q := url.Values{"ids": {strings.Join(ids, ",")}, "fields": {videoFields}}
+		found, err := page(ctx, c, question{method: videosList}, q, mapVideos)
+		if err != nil {
+			return ingest.Page{}, err
+		}
+		for _, v := range found.Videos {
+			if !asked[v.ID] {
+				return ingest.Page{}, senseless(videosList, fmt.Errorf("video %.40q was not asked for", v.ID))
+			}
+		}
+		found.Next = ""
+		return found, nil
+	}}
+}
+
+// Search implements fetch.Searcher. Videos that may be watched in q.Region are told by ams_country,
+// which leaves out what is blocked there.
+func (c *Client) Search(sought ingest.Query, token string) fetch.Call[ingest.Found] {
+	return fetch.Call[ingest.Found]{Method: videosSearch, Region: sought.Region, Do: func(ctx context.Context) (ingest.Found, error) {
+		if sought.Text == "" {
+			return ingest.Found{}, rejected(videosSearch, errNoText)
+		}
+		q := url.Values{"search": {sought.Text}, "sort": {"relevance"}, "fields": {"id"}}
+		if sought.NewestFirst {
+			q.Set("sort", "recent")
+		}
+		if sought.Region != "" {
+			q.Set("ams_country", strings.ToLower(string(sought.Region)))
+		}
+		if sought.Channel != "" {
+			q.Set("owners", sought.Channel)
+		}
+		setCategory(q, sought.Category)
+		setTime(q, "created_after", sought.After)
+		setTime(q, "created_before", sought.Before)
+		return page(ctx, c, question{method: videosSearch, token: token}, q, mapFound)
+	}}
+}
+
+func setCategory(q url.Values, category string) {
+	if category != "" && category != "0" {
+		q.Set("channel", category)
+	}
+}
+
+func setTime(q url.Values, name string, t time.Time) {
+	if !t.IsZero() {
+		q.Set(name, strconv.FormatInt(t.Unix(), 10))
+	}
+}
+
+// page sends one request and maps its answer.
+func page[T any](ctx context.Context, c *Client, q question, query url.Values, read func([]byte, int) (T, error)) (T, error) {
+	var none T
+	number, err := pageNumber(q.token)
+	if err != nil {
+		return none, &fetch.Error{Verdict: fetch.BadToken, Method: q.method, Err: err}
+	}
+	query.Set("page", strconv.Itoa(number))
+	query.Set("limit", strconv.Itoa(pageSize))
+	a := c.transport.Get(ctx, c.timeout, "/videos", query)
+	if err := verdict(q, a); err != nil {
+		return none, err
+	}
+	out, err := read(a.Body, number)
+	if err != nil {
+		return none, senseless(q.method, err)
+	}
+	return out, nil
+}
+
+// pageNumber reads a token; "" is the first page.
+func pageNumber(token string) (int, error) {
+	if token == "" {
+		return 1, nil
+	}
+	n, err := strconv.Atoi(token)
+	if err != nil || n < 1 || n > lastPage || strconv.Itoa(n) != token {
+		return 0, fmt.Errorf("%w, not %.40q", errToken, token)
+	}
+	return n, nil
+}
+
+func rejected(method string, err error) *fetch.Error {
+	return &fetch.Error{Verdict: fetch.Rejected, Method: method, Err: err}
+}
+
+func senseless(method string, err error) *fetch.Error {
+	return &fetch.Error{Verdict: fetch.Broken, Method: method, Err: wire.Cleaner{}.Wrap("Dailymotion's answer makes no sense", err)}
+}

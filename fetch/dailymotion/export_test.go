@@ -1,0 +1,10 @@
+package dailymotion
+
+// MapVideos and MapFound are fuzzed and measured without a server.
+var (
+	MapVideos = mapVideos
+	MapFound  = mapFound
+)
+
+// VideoFields is what a call for videos asks for.
+const VideoFields = videoFields

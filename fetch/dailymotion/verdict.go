@@ -1,0 +1,116 @@
+package dailymotion
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
+)
+
+// AnswerError is an answer that Dailymotion gave instead of a list.
+type AnswerError struct {
+	Status int    // HTTP
+	Type   string // Dailymotion's own word, "not_found"; "" when it gave none
+	Text   string // for a person, free of markup
+}
+
+func (e *AnswerError) Error() string { return e.Text }
+
+// question is what was asked, as far as it changes what an answer means.
+type question struct {
+	method string
+	token  string
+}
+
+// verdict says what an answer means: nil for one that may hold a list, else what to do about it. It
+// follows the order of certainty: what was never sent, what broke off, what the status settles alone,
+// and then what Dailymotion says.
+func verdict(q question, a wire.Answer) *fetch.Error {
+	clean := wire.Cleaner{}
+	switch {
+	case a.Err != nil:
+		return wire.Unanswered("Dailymotion", q.method, a, clean)
+	case a.Status >= 200 && a.Status <= 299:
+		return nil
+	}
+	said := parseError(a.Body)
+	v, says := said.meaning(q, a.Status)
+	text := says + " (" + cmp.Or(said.Type, fmt.Sprintf("HTTP %d", a.Status)) + ")"
+	switch {
+	case a.Status <= 399:
+		text += ": it redirects to " + wire.RedirectHost(a.Location)
+	case said.Message != "":
+		text += ": " + clean.Text(said.Message, wire.MaxMessage)
+	}
+	return &fetch.Error{Verdict: v, Method: q.method, Err: &AnswerError{
+		Status: a.Status,
+		Type:   clean.Text(said.Type, wire.MaxReason),
+		Text:   clean.Text(text, wire.MaxText),
+	}}
+}
+
+// apiError is what Dailymotion says about an error
+// (https://developers.dailymotion.com/api/platform-api/errors/). Its code repeats the status.
+type apiError struct {
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Data    struct {
+		ObjectType string `json:"object_type"`
+		Param      string `json:"param"` // the parameter at fault
+	} `json:"error_data"`
+}
+
+// parseError reads an error. Where the body is none, it is the message: a page of something in
+// between.
+func parseError(body []byte) apiError {
+	var b struct {
+		Error *apiError `json:"error"`
+	}
+	if err := json.Unmarshal(body, &b); err != nil || b.Error == nil {
+		return apiError{Message: string(body)}
+	}
+	return *b.Error
+}
+
+// meaning is the table of verdicts.
+func (e apiError) meaning(q question, status int) (fetch.Verdict, string) {
+	switch {
+	case status >= 500 || status <= 399 || status == http.StatusRequestTimeout:
+		return fetch.Broken, "Dailymotion failed"
+	case status == http.StatusTooManyRequests, status == http.StatusForbidden && e.tellsOfARate():
+		return fetch.Burst, "Dailymotion says too many calls came at once"
+	case status == http.StatusUnauthorized:
+		return fetch.BadKey, "Dailymotion asks for an access token, which this program has none of"
+	case status != http.StatusBadRequest && status != http.StatusNotFound:
+		return fetch.Rejected, "Dailymotion rejects the request"
+	case e.isAbout("country"):
+		return fetch.BadRegion, "Dailymotion does not know the region"
+	case e.isAbout("page"):
+		return fetch.BadToken, "Dailymotion has no such page"
+	case q.method == videosTrending && e.isAbout("channel"):
+		return fetch.NoChart, "Dailymotion has no such category"
+	}
+	return fetch.Rejected, "Dailymotion rejects the request"
+}
+
+// isAbout reports whether a parameter is at fault. Where error_data does not name one, the message
+// does, as `param' (seen in production on "Can't find object video for `id' parameter").
+func (e apiError) isAbout(param string) bool {
+	if e.Data.Param != "" {
+		return e.Data.Param == param
+	}
+	return e.Data.ObjectType == param || strings.Contains(e.Message, "`"+param+"'")
+}
+
+// tellsOfARate tells a 403 that will pass from one that will not: the provider uses it both when it
+// denies "due to spam activity" and when a right is missing, and says which only in words.
+func (e apiError) tellsOfARate() bool {
+	return aRate.MatchString(e.Type) || aRate.MatchString(e.Message)
+}
+
+var aRate = regexp.MustCompile(`(?i)\brate\b|\brate.?limit|\blimit (is |was )?exceeded|\bquota\b|\bspam|\btoo many\b`)

@@ -1,0 +1,45 @@
+package wire_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest/fetch/wire"
+)
+
+func TestOnlyBaseURLsThatAreSafeAreAccepted(t *testing.T) {
+	tests := []struct{ base, host, fault string }{
+		{base: "https://api.example.org", host: "api.example.org"},
+		{base: "https://API.Example.ORG:443/", host: "api.example.org"},
+		{base: "https://example.org:8443/", host: "example.org:8443"},
+		{base: "HTTP://127.9.9.9:80", host: "127.9.9.9"},
+		{base: "http://localhost:1/", host: "localhost:1"},
+		{base: "http://[::1]:8080/", host: "[::1]:8080"},
+
+		{base: "http://example.org/", fault: "in clear"},
+		{base: "http://0.0.0.0:8080/", fault: "in clear"},
+		{base: "http://localhost.example.org/", fault: "in clear"},
+		{base: "http://me:" + canary + "@127.0.0.1/", fault: "user name"},
+		{base: "https://example.org/?key=" + canary, fault: "query"},
+		{base: "https://example.org/#" + canary, fault: "fragment"},
+		{base: "https://example.org/v2/", fault: "path"},
+		{base: "ftp://127.0.0.1/", fault: "https://"},
+		{base: "localhost:8080", fault: "https://"},
+		{base: "https://:443/", fault: "no host"},
+		{base: "https://example.org:0/", fault: "port"},
+		{base: "https://exa mple.org/", fault: "not a URL"},
+	}
+	for _, tt := range tests {
+		u, err := wire.ParseBaseURL(tt.base)
+		if tt.fault == "" {
+			if err != nil || u.Host != tt.host || u.Path != "/" {
+				t.Errorf("%q: %v, %v, want host %s", tt.base, u, err, tt.host)
+			}
+			continue
+		}
+		if _, ok := errors.AsType[*wire.BaseURLError](err); !ok || !strings.Contains(err.Error(), tt.fault) || strings.Contains(err.Error(), canary) {
+			t.Errorf("%q: %v, want a *BaseURLError with %q", tt.base, err, tt.fault)
+		}
+	}
+}

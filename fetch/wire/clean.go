@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"html"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// How long, in characters, what comes from outside may be in an error.
+const (
+	MaxReason  = 60
+	MaxMessage = 300
+	MaxText    = 500
+)
+
+// maxMarkup is how many bytes of a body are looked at for a message.
+const maxMarkup = 8 << 10
+
+// Cleaner makes text from outside fit for an error: without markup, control characters or the key.
+// The key is not expected there; this is the second belt (a server may echo a header). The zero
+// value knows no key.
+type Cleaner struct{ key *strings.Replacer }
+
+// NewCleaner takes the key out, however it is spelt: plain, quoted, escaped for a URL or for HTML.
+func NewCleaner(key ingest.Secret) Cleaner {
+	k := key.Reveal()
+	if k == "" {
+		return Cleaner{}
+	}
+	quoted := strings.Trim(strconv.Quote(k), `"`)
+	return Cleaner{strings.NewReplacer(quoted, "***", url.QueryEscape(k), "***", html.EscapeString(k), "***", k, "***")}
+}
+
+// Text cleans s and cuts it at n characters. The key is taken out before anything is cut, which
+// could leave a part of it, and after what was between its parts is gone.
+func (c Cleaner) Text(s string, n int) string {
+	s = c.hide(s)
+	if len(s) > maxMarkup {
+		s = s[:maxMarkup]
+	}
+	s = stripTags(html.UnescapeString(stripTags(strings.ToValidUTF8(s, ""))))
+	s = strings.Join(strings.Fields(strings.Map(printable, s)), " ")
+	s = c.hide(s)
+	if r := []rune(s); len(r) > n {
+		s = strings.TrimSpace(string(r[:n-1])) + "…"
+	}
+	return s
+}
+
+// Wrap is err with what it means for a person before it, and the text of both clean. Is and As see
+// err, unless its own text holds the key: then they see only its kind.
+func (c Cleaner) Wrap(says string, err error) error {
+	raw := err.Error()
+	w := &wrapped{text: c.Text(says+": "+raw, MaxText), err: err}
+	if c.hide(raw) != raw {
+		w.err = kindOf(err)
+	}
+	return w
+}
+
+func (c Cleaner) hide(s string) string {
+	if c.key == nil {
+		return s
+	}
+	return c.key.Replace(s)
+}
+
+var (
+	unseen = regexp.MustCompile(`(?is)<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->`)
+	inline = regexp.MustCompile(`(?i)</?(?:a|b|i|em|strong|code|span)\b[^>]*>`)
+	tag    = regexp.MustCompile(`</?[a-zA-Z!][^>]*(?:>|$)`)
+)
+
+func stripTags(s string) string {
+	if !strings.ContainsRune(s, '<') {
+		return s
+	}
+	s = inline.ReplaceAllString(unseen.ReplaceAllString(s, " "), "")
+	return tag.ReplaceAllString(s, " ")
+}
+
+// printable keeps what a terminal shows as itself: controls become spaces; format characters, which
+// include those that turn the direction of writing, go.
+func printable(r rune) rune {
+	switch {
+	case unicode.IsSpace(r), unicode.IsControl(r):
+		return ' '
+	case unicode.Is(unicode.Cf, r):
+		return -1
+	}
+	return r
+}
+
+// wrapped shows its own text in place of err's.
+type wrapped struct {
+	text string
+	err  error
+}
+
+func (w *wrapped) Error() string { return w.text }
+func (w *wrapped) Unwrap() error { return w.err }
+
+// kindOf is the sentinel that callers ask err for, without err's text; nil when it is neither.
+func kindOf(err error) error {
+	for _, kind := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/wire"
+)
+
+func TestTextFromOutsideIsMadeFitForAnError(t *testing.T) {
+	c := wire.NewCleaner(ingest.NewSecret(canary))
+	tests := map[string]struct{ in, want string }{
+		"plain":                 {"Can't find object video for `id' parameter", "Can't find object video for `id' parameter"},
+		"markup":                {"<p><b>502.</b> That&#39;s\n an <a href=x>error</a>.<script>x()</script>", "502. That's an error."},
+		"escapes":               {"\x1b]0;x\x07\u202e\x00 hi", "]0;x hi"},
+		"the secret":            {"key " + canary + " is bad", "key *** is bad"},
+		"the secret in parts":   {canary[:9] + "<b></b>" + canary[9:12] + "\u202e" + canary[12:], "***"},
+		"the secret in escapes": {strings.ReplaceAll(canary, "_", "&#95;"), "***"},
+		"invalid UTF-8":         {"a\xffb", "ab"},
+		"too long":              {strings.Repeat("é", 70), strings.Repeat("é", 59) + "…"},
+		"the secret cut":        {strings.Repeat("x", 50) + canary, strings.Repeat("x", 50) + "***"},
+	}
+	for name, tt := range tests {
+		if got := c.Text(tt.in, 60); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	if got := (wire.Cleaner{}).Text("<i>no</i> secret", 40); got != "no secret" {
+		t.Errorf("the zero Cleaner: %q", got)
+	}
+}
+
+func TestAWrappedErrorIsStillAskedForItsKind(t *testing.T) {
+	c := wire.NewCleaner(ingest.NewSecret(canary))
+	plain := c.Wrap("it broke", fmt.Errorf("reading: %w", context.Canceled))
+	if !errors.Is(plain, context.Canceled) || plain.Error() != "it broke: reading: context canceled" {
+		t.Errorf("%v", plain)
+	}
+	secret := c.Wrap("it broke", fmt.Errorf("%s: %w", canary, context.DeadlineExceeded))
+	if !errors.Is(secret, context.DeadlineExceeded) {
+		t.Errorf("its kind is lost: %v", secret)
+	}
+	for e := secret; e != nil; e = errors.Unwrap(e) {
+		if strings.Contains(fmt.Sprintf("%v %+v", e, e), canary) {
+			t.Errorf("the secret is in %v", e)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("<script>" + canary + "</script>")
+	f.Add("&lt;b&gt;\x1b[31m\u202e")
+	f.Add(canary[:5] + "\u200b" + canary[5:])
+	c := wire.NewCleaner(ingest.NewSecret(canary))
+	f.Fuzz(func(t *testing.T, s string) {
+		got := c.Text(s, 100)
+		if strings.Contains(got, canary) || strings.ContainsAny(got, "\x1b\x00\n\r\u202e\u009b") || len([]rune(got)) > 100 {
+			t.Errorf("%q becomes %q", s, got)
+		}
+	})
+}

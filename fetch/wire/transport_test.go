@@ -1,0 +1,325 @@
+package wire_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
+)
+
+func TestAnAnswerIsBroughtBackWhole(t *testing.T) {
+	date := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
+	var got *http.Request
+	tr, srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		w.Header().Set("Date", date.Format(http.TimeFormat))
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(http.StatusTeapot)
+		zip := gzip.NewWriter(w)
+		_, _ = zip.Write([]byte("short and stout"))
+		_ = zip.Close()
+	})
+	if theirs, here := tr.Date(); !theirs.IsZero() || !here.IsZero() {
+		t.Errorf("before any answer: %s, %s", theirs, here)
+	}
+	begin := time.Now()
+	a := get(t.Context(), tr)
+	if a.Err != nil || a.Status != http.StatusTeapot || string(a.Body) != "short and stout" || !a.Sent || !a.Date.Equal(date) {
+		t.Errorf("%+v", a)
+	}
+	if theirs, here := tr.Date(); !theirs.Equal(date) || here.Before(begin) || here.After(time.Now()) {
+		t.Errorf("the date is %s, seen at %s", theirs, here)
+	}
+	if got.RequestURI != "/things?a=b+c" || "http://"+got.Host != srv.URL || tr.Host() != got.Host {
+		t.Errorf("asked %s of %s", got.RequestURI, got.Host)
+	}
+	if h := got.Header; h.Get("User-Agent") != "test/1" || h.Get("X-Secret") != canary || h.Get("Accept-Encoding") != "gzip" || got.ContentLength != 0 {
+		t.Errorf("%v, %d bytes", got.Header, got.ContentLength)
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the other host was asked") }))
+		defer other.Close()
+		tr, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
+		if a := get(t.Context(), tr); a.Err != nil || a.Status != status || a.Location != other.URL {
+			t.Errorf("%d: %+v", status, a)
+		}
+		if host := wire.RedirectHost(other.URL + "/x?y"); "http://"+host != other.URL {
+			t.Errorf("%s is %s", other.URL, host)
+		}
+	}
+	for _, location := range []string{"", "/elsewhere", "http://[::1", "\x00"} {
+		if host := wire.RedirectHost(location); host != "nowhere we may follow" {
+			t.Errorf("%q is %s", location, host)
+		}
+	}
+}
+
+func TestNothingIsSentToAnotherHost(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
+	defer other.Close()
+	tr, srv := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("asked") })
+	for _, u := range []string{other.URL, strings.Replace(srv.URL, "http", "https", 1), srv.URL + "0"} {
+		a := wire.Ask(t.Context(), time.Second, func(ctx context.Context) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+			if err != nil {
+				return err
+			}
+			_, err = tr.RoundTrip(req)
+			return err
+		})
+		if e := unanswered(t, a); e.Verdict != fetch.Unsent || !strings.Contains(e.Error(), "another host") {
+			t.Errorf("%s: %s, %v", u, e.Verdict, e)
+		}
+	}
+	if _, err := tr.RoundTrip(httptest.NewRequest(http.MethodGet, srv.URL, nil)); err == nil {
+		t.Error("a request without a place for its answer went out")
+	}
+}
+
+func TestARequestThatWasNeverMadeIsUnsent(t *testing.T) {
+	for name, err := range map[string]error{"refused by the client": errors.New("no"), "forgotten": nil} {
+		a := wire.Ask(t.Context(), time.Second, func(context.Context) error { return err })
+		if e := unanswered(t, a); e.Verdict != fetch.Unsent || err != nil && !errors.Is(e, err) {
+			t.Errorf("%s: %s, %v", name, e.Verdict, e)
+		}
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	spaces := bytes.Repeat([]byte(" "), 1<<20)
+	var member bytes.Buffer // a gzip file may be many of these, one behind the other
+	zip := gzip.NewWriter(&member)
+	_, _ = zip.Write(spaces)
+	_ = zip.Close()
+	tests := map[string]http.HandlerFunc{
+		"50 MB": func(w http.ResponseWriter, _ *http.Request) { repeat(w, spaces, 50) },
+		"50 MB, announced": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "52428800")
+			repeat(w, spaces, 50)
+		},
+		"endless": func(w http.ResponseWriter, _ *http.Request) { repeat(w, spaces, math.MaxInt) },
+		"gzip bomb without end": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			repeat(w, member.Bytes(), math.MaxInt)
+		},
+	}
+	for name, h := range tests {
+		tr, _ := serve(t, h)
+		if e := unanswered(t, get(t.Context(), tr)); e.Verdict != fetch.Broken || !strings.Contains(e.Error(), "larger than 16 MiB") {
+			t.Errorf("%s: %s, %v", name, e.Verdict, e)
+		}
+	}
+	tr, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { repeat(w, spaces, 16) })
+	if a := get(t.Context(), tr); a.Err != nil || len(a.Body) != 16<<20 {
+		t.Errorf("exactly 16 MiB: %d bytes, %v", len(a.Body), a.Err)
+	}
+}
+
+// repeat writes b up to n times, until the client hangs up.
+func repeat(w io.Writer, b []byte, n int) {
+	for range n {
+		if _, err := w.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// hijacked answers with raw bytes and resets the connection.
+func hijacked(raw string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, raw)
+		if raw == "" {
+			_ = conn.(*net.TCPConn).SetLinger(0)
+		}
+		_ = conn.Close()
+	}
+}
+
+func TestAnAnswerThatBreaksOffIsBroken(t *testing.T) {
+	for name, raw := range map[string]string{
+		"reset before a byte":      "",
+		"no HTTP":                  "SSH-2.0-" + canary + "\r\n",
+		"the secret in the status": "HTTP/1.1 " + canary + "\r\n\r\n",
+		"in the header":            "HTTP/1.1 200 OK\r\nContent-Le",
+		"in the body":              "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"list\":[]}",
+		"in a chunk":               "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n{\"list\":[]}",
+		"in a bad chunk":           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + canary + "\r\n",
+		"in gzip":                  "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n\x1f\x8b\x08",
+		"in no gzip":               "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n{\"list\":[]}",
+		"in an error":              "HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\n{\"error\"",
+		"endless header":           "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20),
+	} {
+		tr, _ := serve(t, hijacked(raw))
+		e := unanswered(t, get(t.Context(), tr))
+		if e.Verdict != fetch.Broken || strings.Contains(e.Error(), canary) || !strings.Contains(e.Error(), "The upstream's answer broke off") {
+			t.Errorf("%s: %s, %v", name, e.Verdict, e)
+		}
+	}
+}
+
+func TestASlowAnswerEndsWithTheCall(t *testing.T) {
+	tests := map[string]http.HandlerFunc{
+		"silence": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"a drip": func(w http.ResponseWriter, r *http.Request) {
+			tick := time.NewTicker(5 * time.Millisecond)
+			defer tick.Stop()
+			for r.Context().Err() == nil {
+				_, _ = w.Write([]byte(" "))
+				_ = http.NewResponseController(w).Flush()
+				<-tick.C
+			}
+		},
+	}
+	for name, h := range tests {
+		tr, _ := serve(t, h)
+		begin := time.Now()
+		e := unanswered(t, tr.Get(t.Context(), 500*time.Millisecond, "/", nil))
+		if e.Verdict != fetch.Broken || !errors.Is(e, context.DeadlineExceeded) || !strings.Contains(e.Error(), "in time") {
+			t.Errorf("%s: %s, %v", name, e.Verdict, e)
+		}
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("%s: took %s", name, took)
+		}
+	}
+}
+
+func TestWhatNeverLeftIsUnsent(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	_ = ln.Close()
+	stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
+	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
+	stranger.StartTLS()
+	defer stranger.Close()
+	for name, base := range map[string]string{"refused": "http://" + addr, "certificate of a stranger": stranger.URL} {
+		if e := unanswered(t, get(t.Context(), to(t, base))); e.Verdict != fetch.Unsent || !strings.Contains(e.Error(), "The upstream was not reached") {
+			t.Errorf("%s: %s, %v", name, e.Verdict, e)
+		}
+	}
+}
+
+func TestACancelledCallSaysWhetherItLeft(t *testing.T) {
+	arrived := make(chan struct{})
+	tr, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-arrived
+		cancel(errors.New("shutting down"))
+	}()
+	if e := unanswered(t, get(ctx, tr)); e.Verdict != fetch.Broken || !errors.Is(e, context.Canceled) {
+		t.Errorf("in flight: %s, %v", e.Verdict, e)
+	}
+	if e := unanswered(t, get(ctx, tr)); e.Verdict != fetch.Unsent || !errors.Is(e, context.Canceled) {
+		t.Errorf("before: %s, %v", e.Verdict, e)
+	}
+}
+
+func TestOneCallArrivesOnce(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var arrived atomic.Int32
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			answerOnceAndHangUp(conn, &arrived)
+		}
+	}()
+	tr := to(t, "http://"+ln.Addr().String())
+	if a := get(t.Context(), tr); a.Err != nil {
+		t.Fatal(a.Err)
+	}
+	if e := unanswered(t, get(t.Context(), tr)); e.Verdict != fetch.Broken {
+		t.Errorf("%s, %v", e.Verdict, e)
+	}
+	if n := arrived.Load(); n != 2 {
+		t.Errorf("two calls arrived as %d requests", n)
+	}
+	_ = ln.Close()
+	<-done
+}
+
+// answerOnceAndHangUp answers the first request on a kept connection, reads the second and closes:
+// what a server does that fails or is restarted after it has counted a request.
+func answerOnceAndHangUp(conn net.Conn, arrived *atomic.Int32) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for range 2 {
+		req, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		_ = req.Body.Close()
+		if arrived.Add(1) == 1 {
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+			continue
+		}
+		return
+	}
+}
+
+func TestTLSIsSpokenAndVerified(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 1 || r.Header.Get("X-Secret") != canary {
+			t.Errorf("%s, secret %q", r.Proto, r.Header.Get("X-Secret"))
+		}
+	}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	tr := to(t, srv.URL)
+	roots := x509.NewCertPool()
+	roots.AddCert(srv.Certificate())
+	wire.Trust(tr, &tls.Config{RootCAs: roots})
+	if a := get(t.Context(), tr); a.Err != nil || a.Status != http.StatusOK {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestOnlyLoopbackIsConnectedToInClear(t *testing.T) {
+	for _, address := range []string{"192.0.2.1:80", "[2001:db8::1]:80", "example.org:80", "0.0.0.0:80", ""} {
+		if err := wire.LoopbackOnly(address); err == nil {
+			t.Errorf("%q is let through", address)
+		}
+	}
+	for _, address := range []string{"127.0.0.1:80", "[::1]:80", "[::ffff:127.0.0.1]:80"} {
+		if err := wire.LoopbackOnly(address); err != nil {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}

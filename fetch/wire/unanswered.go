@@ -1,0 +1,42 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+
+	"github.com/trendvidstream/ingest/fetch"
+)
+
+// Unanswered is what it means that a request of a method got no whole answer, a.Err not nil. who is
+// the upstream's name, for a person.
+func Unanswered(who, method string, a Answer, clean Cleaner) *fetch.Error {
+	v, says := fetch.Broken, who+"'s answer broke off"
+	switch {
+	case !a.Sent:
+		v, says = fetch.Unsent, who+" was not reached"
+	case errors.Is(a.Err, context.Canceled):
+		says = "the call was cancelled before " + who + " had answered"
+	case timedOut(a.Err):
+		says = who + " gave no whole answer in time"
+	}
+	return &fetch.Error{Verdict: v, Method: method, Err: clean.Wrap(says, a.Err)}
+}
+
+// RedirectHost is the host that a redirect leads to, for a person.
+func RedirectHost(location string) string {
+	if u, err := url.Parse(location); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "nowhere we may follow"
+}
+
+// timedOut reports whether err is a deadline, the call's or one of the transport's own.
+func timedOut(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	e, ok := errors.AsType[net.Error](err)
+	return ok && e.Timeout()
+}

