@@ -45,7 +45,7 @@ func lookOnline(ctx context.Context, d *doctor) finding {
 		return warn("not asked, nothing was spent: "+g.Explain(ctx, taken), "ask again when there is quota")
 	}
 	page, err := call.Do(ctx)
-	f := answered(page, err, up)
+	f := answered(page, err, up, d.clock.moved)
 	f.detail += "; " + d.settle(ctx, g, taken, err)
 	return f
 }
@@ -73,11 +73,14 @@ func (d *doctor) settle(ctx context.Context, g *quota.Governor, taken quota.Deci
 }
 
 // answered judges what came back.
-func answered(page ingest.Page, err error, up upstream) finding {
+func answered(page ingest.Page, err error, up upstream, moved bool) finding {
 	var e *fetch.Error
 	switch {
 	case err == nil:
-		f := judgeDate(up)
+		f := fine("its clock is not compared with one that was moved")
+		if !moved {
+			f = judgeDate(up)
+		}
 		f.detail = fmt.Sprintf("%s gave %s; %s", up.Host(), plural(len(page.Videos), "video"), f.detail)
 		return f
 	case !errors.As(err, &e):

@@ -79,7 +79,7 @@ func lookStore(ctx context.Context, d *doctor) finding {
 	if s.newest.IsZero() {
 		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
 	}
-	return fine("%s; newest slot done %s ago", text, ago(d.clock.now().Sub(s.newest)))
+	return fine("%s; newest slot done %s ago", text, ago(max(d.clock.now().Sub(s.newest), 0)))
 }
 
 // upstreamName is the host that a store would remember. Nothing is sent.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/dailymotion"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 )
 
@@ -28,7 +29,6 @@ type provider struct {
 	pages    int                                                                            // that a chart has at most
 	usual    int                                                                            // pages of a chart where nobody says
 	category *regexp.Regexp                                                                 // what an id of a category looks like
-	url      string                                                                         // its own, for advice
 }
 
 var providers = map[string]provider{
@@ -36,8 +36,15 @@ var providers = map[string]provider{
 		open: func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) {
 			return youtube.New(ctx, youtube.Config{BaseURL: baseURL, Key: key, Version: version})
 		},
-		calls: &youtube.Client{}, keyed: true, url: youtube.DefaultBaseURL,
+		calls: &youtube.Client{}, keyed: true,
 		pages: 4, usual: 4, category: regexp.MustCompile(`^[0-9]{1,4}$`), // 200 videos of a chart, 50 a page
+	},
+	"dailymotion": {
+		open: func(ctx context.Context, baseURL string, _ ingest.Secret) (upstream, error) {
+			return dailymotion.New(ctx, dailymotion.Config{BaseURL: baseURL, Version: version})
+		},
+		calls: &dailymotion.Client{},
+		pages: 10, usual: 2, category: regexp.MustCompile(`^(0|[a-z]{2,32})$`), // 1,000 videos of a list, 100 a page
 	},
 }
 

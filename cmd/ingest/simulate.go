@@ -12,21 +12,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest/internal/dailymotionsim"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
+// standInOptions are the flags of simulate, as they were given.
+type standInOptions struct {
+	youtubesim.Options
+
+	upstream       string
+	limits, faults []string
+}
+
 func (a *app) simulateCommand() *cobra.Command {
-	var o youtubesim.Options
+	var o standInOptions
 	var listen string
-	var limits, faults []string
 	cmd := &cobra.Command{
 		Use:   "simulate",
-		Short: "A stand-in for the YouTube Data API that counts for itself",
+		Short: "A stand-in for the upstream that counts for itself",
 		Long: `simulate serves the YouTube Data API v3 on this machine, without a key. It
 charges calls to limits and a Pacific day of its own, and says at /sim/ledger
 what arrived: the judge of every quota claim. The first line it prints holds
 its URL. It serves a generated catalogue in many scripts, or recorded charts.
-It ends with SIGTERM or Ctrl-C.
+It ends with SIGTERM or Ctrl-C. With --upstream dailymotion it serves a part
+of that API instead; of the flags only --seed, --limit, --fault and --latency
+go with it.
 
 A --fault is ` + youtubesim.FaultHelp,
 		Example: "  ingest simulate --listen 127.0.0.1:8099 --limit units=40\n" +
@@ -34,35 +44,60 @@ A --fault is ` + youtubesim.FaultHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if o.Limits, err = parseLimits(limits); err != nil {
+			if o.Limits, err = parseLimits(o.limits); err != nil {
 				return usageError{err}
 			}
-			for _, f := range faults {
-				fault, err := youtubesim.ParseFault(f)
-				if err != nil {
-					return usageError{fmt.Errorf("--fault: %w", err)}
-				}
-				o.Faults = append(o.Faults, fault)
-			}
 			o.CostTable, o.Now = a.flags.pick("cost-table", "INGEST_COST_TABLE", a.flags.costTable), a.clock.now
-			server, err := youtubesim.New(o)
+			server, err := o.server()
 			if err != nil {
-				return badConfig(err)
+				return err
 			}
 			return a.simulate(cmd.Context(), listen, o.Seed, server)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`")
+	f.StringVar(&o.upstream, "upstream", "youtube", "`which` API: youtube or dailymotion")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated catalogue")
 	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of charts, XX.csv[.gz] per region")
 	f.StringVar(&o.Day, "day", "", "which `day` of the recorded charts, YYYY-MM-DD")
-	f.StringArrayVar(&limits, "limit", nil, "limit of a pool per Pacific day; repeatable")
+	f.StringArrayVar(&o.limits, "limit", nil, "limit of a pool per day of the provider; repeatable")
 	f.IntVar(&o.PerMinute, "per-minute", 0, "at most `N` calls in any minute; 0: no such limit")
-	f.StringArrayVar(&faults, "fault", nil, "a `fault`, such as 503@3 or html502:10%; repeatable")
+	f.StringArrayVar(&o.faults, "fault", nil, "a `fault`, such as 503@3 or html502:10%; repeatable")
 	f.StringVar(&o.RequireKey, "require-key", "", "refuse every other API key; never a real one")
 	f.DurationVar(&o.Latency, "latency", 0, "how long every answer takes")
 	return cmd
+}
+
+// server makes the stand-in.
+func (o standInOptions) server() (http.Handler, error) {
+	switch o.upstream {
+	case "youtube":
+		for _, text := range o.faults {
+			fault, err := youtubesim.ParseFault(text)
+			if err != nil {
+				return nil, usageError{fmt.Errorf("--fault: %w", err)}
+			}
+			o.Faults = append(o.Faults, fault)
+		}
+		s, err := youtubesim.New(o.Options)
+		return s, badConfig(err)
+	case "dailymotion":
+		other := dailymotionsim.Options{Seed: o.Seed, Limits: o.Limits, Latency: o.Latency, Now: o.Now}
+		if o.ChartsDir+o.Day+o.RequireKey != "" || o.PerMinute != 0 {
+			return nil, usageError{errors.New("--charts, --day, --per-minute and --require-key go with --upstream youtube")}
+		}
+		for _, text := range o.faults {
+			fault, err := dailymotionsim.ParseFault(text)
+			if err != nil {
+				return nil, usageError{fmt.Errorf("--fault: %w", err)}
+			}
+			other.Faults = append(other.Faults, fault)
+		}
+		s, err := dailymotionsim.New(other)
+		return s, badConfig(err)
+	}
+	return nil, usageError{fmt.Errorf("--upstream %q: there is a stand-in for youtube and for dailymotion", o.upstream)}
 }
 
 // parseLimits reads units=40; whether there is such a pool is for the stand-in to say.
@@ -79,7 +114,7 @@ func parseLimits(list []string) (map[string]int64, error) {
 	return out, nil
 }
 
-func (a *app) simulate(ctx context.Context, listen string, seed uint64, server *youtubesim.Server) error {
+func (a *app) simulate(ctx context.Context, listen string, seed uint64, server http.Handler) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil || !loopback("http://"+net.JoinHostPort(host, "0")) {
 		return usageError{fmt.Errorf("--listen %q is not a loopback address such as 127.0.0.1:8099: the stand-in is for this machine only", listen)}
