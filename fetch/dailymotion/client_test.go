@@ -218,6 +218,13 @@ func TestVideosThatWereNotAskedForAreNoAnswer(t *testing.T) {
 	}
 }
 
+func TestVideosIsOnePage(t *testing.T) {
+	c, _ := serve(t, respond(http.StatusOK, `{"page":1,"has_more":true,"list":[{"id":"xa"}]}`))
+	if page, err := c.Videos([]string{"xa", "xb"}).Do(t.Context()); err != nil || len(page.Videos) != 1 || page.Next != "" {
+		t.Errorf("%d videos, next %q, %v", len(page.Videos), page.Next, err)
+	}
+}
+
 func TestASearchFindsIDs(t *testing.T) {
 	c, _, _ := standIn(t, dailymotionsim.Options{Seed: 7})
 	found, err := c.Search(ingest.Query{Text: "part 7"}, "").Do(t.Context())

@@ -53,6 +53,7 @@ func TestEveryAnswerHasItsVerdict(t *testing.T) {
 		{"400 of the country, in words", 400, envelope(400, "invalid_parameter", "Invalid value for `country' parameter", ""), fetch.BadRegion, "invalid_parameter", ""},
 		{"400 of the page", 400, envelope(400, "invalid_parameter", "m", "page"), fetch.BadToken, "invalid_parameter", "no such page"},
 		{"400 of a field", 400, envelope(400, "invalid_parameter", "The country is a `fields' value", ""), fetch.Rejected, "invalid_parameter", ""},
+		{"400 of a field, that names the country", 400, envelope(400, "invalid_parameter", "No `country' here", "fields"), fetch.Rejected, "invalid_parameter", ""},
 		{"400 of nothing named", 400, envelope(400, "missing_required_parameter", "m", ""), fetch.Rejected, "missing_required_parameter", ""},
 		{"400 without a body", 400, "", fetch.Rejected, "", "(HTTP 400)"},
 		{"400 HTML", 400, "<h1>Bad Request</h1>", fetch.Rejected, "", "Bad Request"},
@@ -95,7 +96,7 @@ func TestEveryAnswerHasItsVerdict(t *testing.T) {
 		if text := fe.Error(); strings.ContainsAny(text, "<\x1b\x00\x07\u202e\n") || len([]rune(text)) > 600 {
 			t.Errorf("%s: %q", tt.name, text)
 		}
-		t.Logf("%-30s %d -> %s", tt.name, tt.status, fe.Verdict)
+		t.Logf("%-40s %d -> %s", tt.name, tt.status, fe.Verdict)
 	}
 }
 
