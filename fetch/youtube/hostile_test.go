@@ -25,7 +25,9 @@ func hostileRows(t *testing.T) []row {
 		{"206", "", respond(206, whole), fetch.Broken, ""},
 		{"302 to another host", "", http.RedirectHandler("http://192.0.2.1/?key="+canary, http.StatusFound).ServeHTTP, fetch.Broken, ""},
 		{"304", "", respond(304, ""), fetch.Broken, ""},
-		{"307 to itself", "", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusTemporaryRedirect) }, fetch.Broken, ""},
+		{"307 to itself", "", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.String(), http.StatusTemporaryRedirect)
+		}, fetch.Broken, ""},
 		{"502 HTML", "", respond(502, "<!DOCTYPE html><title>Error 502 (Server Error)!!1</title>"), fetch.Broken, ""},
 		{"599", "", respond(599, whole), fetch.Broken, ""},
 		{"999", "", respond(999, whole), fetch.Broken, ""},

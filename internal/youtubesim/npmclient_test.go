@@ -129,10 +129,10 @@ func installNPMClient(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if out, err := command(t, dir, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=0", npmClient); err != nil {
-		t.Skipf("node: npm could not install %s: %v: %.500s", npmClient, err, out)
+		t.Skipf("node: npm could not install %s: %v: %.300q", npmClient, err, out)
 	}
 	if out, err := command(t, dir, "node", "--input-type=module", "--eval", "import '@googleapis/youtube'"); err != nil {
-		t.Skipf("node: this version cannot load %s: %v: %.500s", npmClient, err, out)
+		t.Skipf("node: this version cannot load %s: %v: %.300q", npmClient, err, out)
 	}
 	script, err := os.ReadFile(filepath.Join("testdata", "npmclient.mjs"))
 	if err != nil {
