@@ -1,8 +1,9 @@
 // Package dailymotion is Dailymotion's public API as a fetch.Upstream: the second one, in which the
 // quota, the regions and the store needed no change. It reads only what is public, so it has no key.
 //
-// This is the API that Dailymotion calls legacy, at https://api.dailymotion.com; its successor, under
-// /v2 there, wants an access token for every call.
+// This is the API that Dailymotion calls legacy, at https://api.dailymotion.com. Its successor, under
+// /v2 there, wants an access token for every call, its introduction says:
+// https://developers.dailymotion.com/v2/reference/
 //
 // What the provider documents, and where:
 //   - A list is {page, limit, explicit, total, has_more, list}; page and limit are 100 at most; total is
