@@ -1,8 +1,9 @@
 // Package dailymotion is Dailymotion's public API as a fetch.Upstream: the second one, in which the
 // quota, the regions and the store needed no change. It reads only what is public, so it has no key.
 //
-// This is the API that Dailymotion calls legacy, at https://api.dailymotion.com; its successor, under
-// /v2 there, wants an access token for every call.
+// This is the API that Dailymotion calls legacy, at https://api.dailymotion.com. Its successor, under
+// /v2 there, wants an access token for every call, its introduction says:
+// https://developers.dailymotion.com/v2/reference/
 //
 // What the provider documents, and where:
 //   - A list is {page, limit, explicit, total, has_more, list}; page and limit are 100 at most; total is
@@ -21,10 +22,11 @@
 //
 // What could not be verified, since no page that we found says it and nothing here has asked the real
 // API: that sort=trending and country work together (public programs ask so); how many videos such a
-// list has; how a reader that asks too often is refused (429, and 403 for "spam activity", are
-// taken for it); which body an unknown country or category gets; whether a page behind the last is empty
-// or an error; what a live stream's duration says; whether likes are ever withheld; when the provider's
-// day turns, if it has one; and how long what it says may be kept.
+// list has; how a reader that asks too often is refused (429, and 403 for "spam activity", are taken
+// for it); that ams_country is heeded without a token; how many ids one call may hold; which body an
+// unknown country or category gets; whether a page behind the last is empty or an error; what a live
+// stream's duration says; whether likes are ever withheld; when the provider's day turns, if it has
+// one; and how long what it says may be kept.
 //
 // Two consequences of what is documented: a region's chart is of videos declared to be of that
 // country, not of what is watched there; and what is blocked where this program runs is not in it.

@@ -99,7 +99,7 @@ func (e apiError) meaning(q question, status int) (fetch.Verdict, string) {
 }
 
 // isAbout reports whether a parameter is at fault. Where error_data does not name one, the message
-// does, as `param' (seen in production on "Can't find object video for `id' parameter").
+// does, as the documented one: "Can't find object video for `id' parameter".
 func (e apiError) isAbout(param string) bool {
 	if e.Data.Param != "" {
 		return e.Data.Param == param
