@@ -226,7 +226,11 @@ func astray(t *testing.T) []hazard {
 		_, _ = io.WriteString(c, "HTTP/1.1 502 "+string(bytes.TrimSpace(buf[:n]))+"\r\n\r\n")
 	})
 	proxied.env = []string{"HTTPS_PROXY=" + proxy, "HTTP_PROXY=" + proxy, "ALL_PROXY=" + proxy}
-	return []hazard{redirect, refused, unknown, plain, proxied}
+
+	// A provider that takes no key is not to be told another one's.
+	keyless := serveHazard(t, "an upstream without keys", http.NotFoundHandler())
+	keyless.env, keyless.spied, keyless.unmet = []string{"INGEST_UPSTREAM=dailymotion"}, keyless.heard, true
+	return []hazard{redirect, refused, unknown, plain, proxied, keyless}
 }
 
 // quietLog is for servers whose callers hang up on purpose.
