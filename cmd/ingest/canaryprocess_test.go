@@ -81,6 +81,9 @@ func TestNoProcessShowsTheKey(t *testing.T) {
 		if hazard.spied != nil {
 			c.watch(t, hazard.name+": the other host", hazard.spied.bytes())
 		}
+		if hazard.name == "proxy" && !strings.Contains(string(hazard.spied.bytes()), "CONNECT stand-in.invalid") {
+			t.Errorf("the proxy was told %q: it should have been asked to connect", hazard.spied.bytes())
+		}
 		if got := strings.Contains(string(hazard.heard.bytes()), c.key); got == hazard.unmet {
 			t.Errorf("%s: the key came to the upstream: %t", hazard.name, got)
 		}
