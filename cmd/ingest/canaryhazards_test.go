@@ -77,7 +77,7 @@ func canaryHazards(t *testing.T, key string) []hazard {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, served1(t, kind, sim))
+		all = append(all, serveHazard(t, kind, sim))
 	}
 	all = append(all, echoes(t)...)
 	return append(all, astray(t)...)
@@ -95,8 +95,8 @@ func standInFaults(t *testing.T) []string {
 	return nil
 }
 
-// served1 serves one upstream.
-func served1(t *testing.T, name string, h http.Handler) hazard {
+// serveHazard serves an upstream that takes down what it is asked.
+func serveHazard(t *testing.T, name string, h http.Handler) hazard {
 	t.Helper()
 	heard := &recorder{}
 	server := httptest.NewServer(heard.of(h))
@@ -114,7 +114,7 @@ func echoes(t *testing.T) []hazard {
 	}
 	var all []hazard
 	for _, status := range []int{302, 400, 403, 404, 429, 500} {
-		all = append(all, served1(t, fmt.Sprintf("echo in a JSON error %d", status), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all = append(all, serveHazard(t, fmt.Sprintf("echo in a JSON error %d", status), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			key := r.Header.Get("X-Goog-Api-Key")
 			w.Header().Set("Location", "http://"+key+".example.org/?key="+key)
 			w.Header().Set("X-Echo", key)
@@ -128,11 +128,11 @@ func echoes(t *testing.T) []hazard {
 		})))
 	}
 	all = append(all,
-		served1(t, "echo in an HTML page", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serveHazard(t, "echo in an HTML page", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 			_, _ = fmt.Fprintf(w, "<html><body><h1>%s</h1><pre>%s</pre>", r.Header.Get("X-Goog-Api-Key"), headers(r))
 		})),
-		served1(t, "echo in a count", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serveHazard(t, "echo in a count", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = fmt.Fprintf(w, `{"items":[{"id":"v","statistics":{"viewCount":"%s"}}]}`, r.Header.Get("X-Goog-Api-Key"))
 		})),
 	)
@@ -195,7 +195,7 @@ func astray(t *testing.T) []hazard {
 	other := &recorder{}
 	elsewhere := httptest.NewServer(other.of(http.NotFoundHandler()))
 	t.Cleanup(elsewhere.Close)
-	redirect := served1(t, "redirect to another host", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	redirect := serveHazard(t, "redirect to another host", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1)+r.URL.RequestURI(), http.StatusTemporaryRedirect)
 	}))
 	redirect.spied = other
@@ -206,7 +206,7 @@ func astray(t *testing.T) []hazard {
 		_ = l.Close()
 	}
 
-	unknown := served1(t, "certificate of nobody", http.NotFoundHandler())
+	unknown := serveHazard(t, "certificate of nobody", http.NotFoundHandler())
 	secure := httptest.NewUnstartedServer(unknown.heard.of(http.NotFoundHandler()))
 	secure.Config.ErrorLog = quietLog()
 	secure.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -215,7 +215,7 @@ func astray(t *testing.T) []hazard {
 	unknown.base, unknown.unmet = secure.URL+"/", true
 
 	plain := hazard{name: "https that is http", heard: &recorder{}, unmet: true}
-	plain.base = strings.Replace(served1(t, "", http.NotFoundHandler()).base, "http:", "https:", 1)
+	plain.base = strings.Replace(serveHazard(t, "", http.NotFoundHandler()).base, "http:", "https:", 1)
 
 	// A host that nobody has, behind a proxy that takes down all it is told, and repeats it.
 	proxied := hazard{name: "proxy", base: "https://stand-in.invalid/", heard: &recorder{}, spied: &recorder{}, unmet: true}
@@ -226,7 +226,11 @@ func astray(t *testing.T) []hazard {
 		_, _ = io.WriteString(c, "HTTP/1.1 502 "+string(bytes.TrimSpace(buf[:n]))+"\r\n\r\n")
 	})
 	proxied.env = []string{"HTTPS_PROXY=" + proxy, "HTTP_PROXY=" + proxy, "ALL_PROXY=" + proxy}
-	return []hazard{redirect, refused, unknown, plain, proxied}
+
+	// A provider that takes no key is not to be told another one's.
+	keyless := serveHazard(t, "an upstream without keys", http.NotFoundHandler())
+	keyless.env, keyless.spied, keyless.unmet = []string{"INGEST_UPSTREAM=dailymotion"}, keyless.heard, true
+	return []hazard{redirect, refused, unknown, plain, proxied, keyless}
 }
 
 // quietLog is for servers whose callers hang up on purpose.

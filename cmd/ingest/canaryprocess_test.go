@@ -38,29 +38,34 @@ func TestNoProcessShowsTheKey(t *testing.T) {
 			p.end()
 		})
 	}
+	ping := serveHazard(t, "the dead man's switch", http.NotFoundHandler())
 	homes := map[*home]string{}
 	newHome := func(name, base string) *home {
 		h := newHome(t, c.key, base)
+		h.ping = ping.base + "ping/check"
 		homes[h] = name
 		return h
 	}
-	rows := slices.Concat(canaryRows["ingest run"].args, canaryRows["ingest serve"].args)
+	rows := func(path string, i int) []string { return canaryRows[path].args[i%len(canaryRows[path].args)] }
 	for i, hazard := range hazards {
-		good := ways[i%goodWays(ways)]
-		for k, args := range [][]string{rows[i%4], rows[4+i%2]} {
-			h := newHome(hazard.name, hazard.base)
+		for k, path := range commands() {
 			work := (*home).waits
-			if args[0] == "serve" {
+			switch {
+			case path == "ingest serve":
 				work = (*home).asks
+			case path == "ingest simulate" || !canaryRows[path].child:
+				continue
 			}
-			start(h, ways[(i+k)%goodWays(ways)], hazard, work, args...)
+			start(newHome(hazard.name, hazard.base), ways[(i+k)%goodWays(ways)], hazard, work, rows(path, i)...)
 		}
-		start(newHome(hazard.name, hazard.base), good, hazard, (*home).waits, "doctor", "--online")
+		start(newHome(hazard.name, hazard.base), ways[i%goodWays(ways)], hazard, (*home).waits, "doctor", "--online")
 	}
 	none := hazards[slices.IndexFunc(hazards, func(h hazard) bool { return h.name == "none" })]
 	for i, w := range ways {
-		start(newHome(w.name, none.base), w, none, (*home).waits, rows[i%4]...)
-		start(newHome(w.name, none.base), w, none, (*home).stops, rows[4+i%2]...)
+		start(newHome(w.name, none.base), w, none, (*home).waits, rows("ingest run", i)...)
+		if i%2 == 0 {
+			start(newHome(w.name, none.base), w, none, (*home).stops, rows("ingest serve", i)...)
+		}
 	}
 	start(newHome("simulate", none.base), ways[2], none, (*home).stops, "simulate")
 	wait.Wait()
@@ -68,9 +73,16 @@ func TestNoProcessShowsTheKey(t *testing.T) {
 	for h, name := range homes {
 		files += c.watchFiles(t, name, h.dir)
 	}
+	c.watch(t, ping.name, ping.heard.bytes())
+	if len(ping.heard.bytes()) == 0 {
+		t.Error("the dead man's switch was told nothing")
+	}
 	for _, hazard := range hazards {
 		if hazard.spied != nil {
 			c.watch(t, hazard.name+": the other host", hazard.spied.bytes())
+		}
+		if hazard.name == "proxy" && !strings.Contains(string(hazard.spied.bytes()), "CONNECT stand-in.invalid") {
+			t.Errorf("the proxy was told %q: it should have been asked to connect", hazard.spied.bytes())
 		}
 		if got := strings.Contains(string(hazard.heard.bytes()), c.key); got == hazard.unmet {
 			t.Errorf("%s: the key came to the upstream: %t", hazard.name, got)
@@ -94,7 +106,7 @@ func (h *home) start(c canary, w way, hazard hazard, args []string) *process {
 	g := w.give(h)
 	p := &process{t: h.t, c: c, gone: make(chan struct{})}
 	p.where = fmt.Sprintf("the process ingest %s, %s, %s", strings.Join(args, " "), hazard.name, w.name)
-	p.cmd = exec.Command(self(h.t), slices.Concat(args, g.args)...)
+	p.cmd = exec.Command(self(h.t), h.args(args, g)...)
 	p.cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "GODEBUG=http2debug=2,netdns=go+2,gctrace=0", "GOTRACEBACK=all",
 		"GOOGLE_SDK_GO_LOGGING_LEVEL=debug", "GOOGLE_API_GO_EXPERIMENTAL_ENABLE_NEW_AUTH_LIB=true", "DEBUG=*",
@@ -197,7 +209,7 @@ func TestACrashDoesNotShowTheKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hazard := served1(t, "crash", sim)
+	hazard := serveHazard(t, "crash", sim)
 	for _, w := range canaryWays()[:goodWays(canaryWays())] {
 		h := newHome(t, c.key, hazard.base)
 		calls := len(sim.Log())

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,6 +30,7 @@ type home struct {
 	dir     string // all in it is looked at afterwards
 	secrets string
 	base    string // of the upstream
+	ping    string // of a dead man's switch; "" for none
 }
 
 func newHome(t *testing.T, key, base string) *home {
@@ -58,6 +60,15 @@ func (h *home) secret(name, text string, mode os.FileMode) string {
 	return path
 }
 
+// args are a row's arguments with those of the way behind them.
+func (h *home) args(of []string, g given) []string {
+	var all []string
+	for _, arg := range slices.Concat(of, g.args) {
+		all = append(all, strings.ReplaceAll(arg, "$HOME", h.dir))
+	}
+	return all
+}
+
 // canaryConfig keeps the runs short: a region, a page.
 const canaryConfig = "jobs: [{name: chart, kind: chart, regions: [US], every: 30m, pages: 1}, {name: refresh, kind: refresh, every: 24h}]\n"
 
@@ -66,7 +77,7 @@ func (h *home) env(g given) map[string]string {
 	env := map[string]string{
 		"HOME": h.dir, "TMPDIR": filepath.Join(h.dir, "tmp"), "INGEST_DATA": h.data(), "INGEST_UPSTREAM_URL": h.base,
 		"INGEST_CONFIG":   h.secret("ingest.yaml", canaryConfig, 0o600),
-		"INGEST_KEY_FILE": "", "INGEST_KEY": "", "CREDENTIALS_DIRECTORY": "", "INGEST_LEDGER": "",
+		"INGEST_KEY_FILE": "", "INGEST_KEY": "", "CREDENTIALS_DIRECTORY": "", "INGEST_LEDGER": "", "INGEST_PING_URL": h.ping,
 	}
 	for name, value := range g.env {
 		env[name] = value
