@@ -28,10 +28,13 @@ type Reconciler struct {
 	Slots    Slots
 	Sink     Sink
 	Library  Library  // may be nil where no job is of kind refresh
+	Shelf    Shelf    // this and Pieces may be nil where there is no search and no backfill
+	Pieces   Pieces
 	Absences Absences // may be nil: every slot asks
 	Upstream Upstream
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
+	Leave    func(context.Context) quota.Cost             // what a backfill's calls leave for the schedule; nil: what the ceilings do
 	Owner    string                                       // names this run among all that share the table
 	Workers  int                                          // passes at once, at most; 0: one
 	Lease    time.Duration                                // how long a claim holds, from the last page saved; 0: DefaultLease
@@ -56,7 +59,15 @@ type Wish struct {
 	Series []ingest.Series // only these; nil: all
 	Pages  int             // instead of the job's; 0: the job's
 	Force  bool            // as if every series were due now; purpose manual
+
+	// Backfill is worked on instead of the schedule: Run passes its pieces until none is left, quota is
+	// refused, or it has spent MaxUnits (ErrMaxUnits). Nothing that the schedule wants is added.
+	Backfill *ingest.Backfill
+	MaxUnits int64 // 0: no bound of its own
 }
+
+// ErrMaxUnits ends a run that has spent Wish.MaxUnits. Nothing failed.
+var ErrMaxUnits = errors.New("this run has spent what it may")
 
 // Worked is a slot that a run has worked on, as it ended.
 type Worked struct {
