@@ -27,8 +27,8 @@ type Reconciler struct {
 	Schedule Schedule
 	Slots    Slots
 	Sink     Sink
-	Library  Library  // may be nil where no job is of kind refresh
-	Shelf    Shelf    // this and Pieces may be nil where there is no search and no backfill
+	Library  Library // may be nil where no job is of kind refresh
+	Shelf    Shelf   // this and Pieces may be nil where there is no search and no backfill
 	Pieces   Pieces
 	Absences Absences // may be nil: every slot asks
 	Upstream Upstream
@@ -80,6 +80,11 @@ type Worked struct {
 // error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It is
 // back within five seconds of the end of ctx, also without a pass that hangs.
 func (r *Reconciler) Run(ctx context.Context, w Wish) ([]Worked, error) {
+	if w.Backfill != nil {
+		if err := r.canWork(w.Backfill); err != nil {
+			return nil, err
+		}
+	}
 	ctx = rememberEnd(ctx)
 	c := newCrew(r, w)
 	var worked []Worked
@@ -147,26 +152,39 @@ func (r *Reconciler) unwanted(of ingest.Series) string {
 }
 
 // pass is an attempt at a claimed slot. Where there is nothing to do for it, why is the reason to skip it.
-func (r *Reconciler) pass(slot ingest.Slot, w Wish, purpose quota.Purpose) (p *pass, why string) {
+func (r *Reconciler) pass(slot ingest.Slot, w Wish, purpose quota.Purpose, share *allowance) (p *pass, why string) {
+	p = &pass{Reconciler: r, slot: slot, purpose: purpose, share: share}
 	job, ok := r.Jobs[slot.Job]
-	if !ok {
+	switch {
+	case w.Backfill != nil:
+		p.work = r.piece(w.Backfill)
+	case !ok:
 		return nil, r.unwanted(slot.Series())
-	}
-	p = &pass{Reconciler: r, slot: slot, purpose: purpose}
-	if slot.Token != "" && r.Now().Sub(slot.TokenAt) > resumeWithin {
-		p.slot.Token, p.slot.Pages = "", 0
-	}
-	switch job.Kind {
-	case ingest.KindChart:
-		p.work = &chart{upstream: r.Upstream, sink: r.Sink, category: job.Category, pages: cmp.Or(w.Pages, job.Pages)}
-	case ingest.KindRefresh:
-		p.work = &refresh{upstream: r.Upstream, library: r.Library, now: r.Now}
 	default:
-		return nil, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind)
+		if p.work, why = r.workOf(job, &p.slot, w); why != "" {
+			return nil, why
+		}
 	}
 	p.purpose = cmp.Or(p.purpose, p.work.purpose())
 	p.note()
 	return p, ""
+}
+
+// workOf is the work of a slot of the schedule.
+func (r *Reconciler) workOf(job ingest.Job, slot *ingest.Slot, w Wish) (_ work, why string) {
+	switch job.Kind {
+	case ingest.KindChart:
+		if slot.Token != "" && r.Now().Sub(slot.TokenAt) > resumeWithin {
+			slot.Token, slot.Pages = "", 0
+		}
+		return &chart{upstream: r.Upstream, sink: r.Sink, category: job.Category, pages: cmp.Or(w.Pages, job.Pages)}, ""
+	case ingest.KindRefresh:
+		return &refresh{upstream: r.Upstream, library: r.Library, now: r.Now}, ""
+	case ingest.KindSearch:
+		return r.search(job, *slot, cmp.Or(w.Pages, job.Pages))
+	default:
+		return nil, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind)
+	}
 }
 
 // finish records how a slot ended, whatever has become of ctx: a reason that is lost is a tick lost.

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.RandomizationFactor = 1 // full jitter: eight regions do not come back as one
 	wait.MaxInterval = longest
-	spent := false
+	most, spent := cmp.Or(s.tries, tries), false
 	for try := 1; ; try++ {
 		d, err := p.take(ctx, s)
 		if err != nil {
@@ -33,7 +34,9 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 		if !d.Allowed {
 			return &d, nil
 		}
-		if err = do(ctx, s); err == nil {
+		err = do(ctx, s)
+		p.share.end()
+		if err == nil {
 			return nil, nil
 		}
 		e := asError(s, err)
@@ -50,8 +53,8 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 		default:
 			return nil, e
 		}
-		if try == tries {
-			return nil, fmt.Errorf("%w (tried %d times)", e, tries)
+		if try == most {
+			return nil, fmt.Errorf("%w (tried %d times)", e, most)
 		}
 		if err := p.pause(ctx, wait.NextBackOff()); err != nil {
 			return nil, err
@@ -59,22 +62,49 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 	}
 }
 
-// take draws the call's cost, and draws it anew when so long has passed since that the windows no
-// longer cover the call: the process was suspended in between.
+// take draws the call's cost and waits until the call may go. It draws the cost anew when so long has
+// passed since that the windows no longer cover the call: the process was suspended in between. An admitted
+// call has to end its share.
 func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 	for {
 		asked := p.Now()
-		d, err := p.Quota.Take(ctx, quota.Request{Method: s.method, Region: string(s.region), Purpose: p.purpose})
+		d, err := p.draw(ctx, s)
 		if err != nil || !d.Allowed {
 			return d, err
 		}
-		p.slot.Units += dearest(d)
-		p.note()
+		if err := p.share.begin(ctx); err != nil {
+			p.refund(ctx, d)
+			return d, err
+		}
 		if p.Now().Sub(asked) <= sendWithin {
 			return d, nil
 		}
+		p.share.end()
 		p.refund(ctx, d)
 	}
+}
+
+// draw draws the call's cost, and gives it back where the run may not spend so much.
+func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
+	if p.share.exhausted() {
+		return quota.Decision{}, ErrMaxUnits
+	}
+	r := quota.Request{Method: s.method, Region: string(s.region), Purpose: p.purpose}
+	if p.Leave != nil && p.purpose == quota.Backfill {
+		r.Leave = p.Leave(ctx)
+	}
+	d, err := p.Quota.Take(ctx, r)
+	if err != nil || !d.Allowed {
+		return d, err
+	}
+	p.cost = dearest(d)
+	p.slot.Units += p.cost
+	p.note()
+	if !p.share.spend(p.cost) {
+		p.refund(ctx, d)
+		return d, ErrMaxUnits
+	}
+	return d, nil
 }
 
 // refund gives back a call that never left. Where that fails the ledger counts too much, which is
@@ -84,6 +114,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	defer cancel()
 	if err := p.Quota.Refund(ctx, d); err == nil {
 		p.slot.Units -= dearest(d)
+		p.share.back(dearest(d))
 		p.note()
 	}
 }
