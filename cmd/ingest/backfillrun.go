@@ -178,7 +178,8 @@ func (a *app) passBackfill(ctx context.Context, w *works, p *planned, r backfill
 		b.Spec.Order = r.order
 	}
 	rec := w.reconciler(a)
-	rec.Leave, rec.Workers = keep.leave, r.concurrency
+	rec.Workers = r.concurrency
+	keep.equip(rec, w)
 	if !r.deadline.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, r.deadline.Sub(a.clock.now()), errUntil)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -22,8 +23,9 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 	if state, err := g.Reserve.State(ctx, g.Account); err != nil || state.Generation != 0 {
 		return err
 	}
-	// What a slot spent was spent after it was due.
-	slots, err := a.spentSlots(ctx, a.clock.now().Add(-g.Tariff.Horizon()+time.Minute))
+	since := a.clock.now().Add(-g.Tariff.Horizon() + time.Minute)
+	slots, err := a.spentSlots(ctx, since)
+	slots = slices.DeleteFunc(slots, func(s ingest.Slot) bool { return !allSince(s, since) })
 	if err != nil || len(slots) == 0 {
 		return err
 	}
@@ -43,7 +45,7 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 }
 
 // spentSlots are the slots that spent quota and were due since then, newest first, by the store's own
-// account.
+// account, and behind them the pieces of backfills that were worked on since then.
 func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	s, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,16 +56,27 @@ func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, e
 	}
 	defer func() { _ = s.Close() }()
 	slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
+	if err != nil {
+		return nil, err
+	}
+	pieces, err := s.SpentOnPieces(ctx, since)
 	var spent []ingest.Slot
 	for _, slot := range slots {
 		if slot.Units > 0 {
 			spent = append(spent, slot)
 		}
 	}
-	return spent, err
+	return append(spent, pieces...), err
 }
 
-// lacking is how many units of each key's slots the ledger does not know.
+// allSince reports whether all that a slot spent was spent since then: after it was due or, of a piece of an
+// old plan, in one attempt, which no more than an hour went into.
+func allSince(slot ingest.Slot, since time.Time) bool {
+	return !slot.DueAt.Before(since) ||
+		slot.Kind == ingest.KindBackfill && slot.Attempt == 1 && slot.FetchedAt.After(since.Add(time.Hour))
+}
+
+// lacking is how many units of each key's slots, and of all backfills, the ledger does not know.
 func (a *app) lacking(ctx context.Context, g *quota.Governor, slots []ingest.Slot) (map[string]int64, error) {
 	spent, err := g.Ledger.Spent(ctx, g.Account, a.clock.now().Add(-g.Tariff.Horizon()))
 	if err != nil {
@@ -75,9 +88,12 @@ func (a *app) lacking(ctx context.Context, g *quota.Governor, slots []ingest.Slo
 	}
 	lacking := map[string]int64{}
 	for _, slot := range slots {
-		lacking[slot.Key] += slot.Units
+		lacking[spender(slot)] += slot.Units
 	}
 	for who, amount := range known {
+		if who.Purpose == quota.Backfill {
+			who.Region = spentByBackfills
+		}
 		lacking[who.Region] -= amount
 	}
 	for key, units := range lacking {
@@ -105,7 +121,7 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	var late, due []ingest.Slot
 	for _, slot := range all {
 		switch {
-		case slot.DueAt.After(since):
+		case allSince(slot, since):
 			due = append(due, slot)
 		case slot.State != ingest.Done || slot.FetchedAt.After(since):
 			late = append(late, slot)
@@ -119,15 +135,15 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: nothing to rebuild; correct it with ingest quota post", g.Account, a.cfg.data)}
 	}
 	for _, slot := range append(due, late...) {
-		units := min(slot.Units, lacking[slot.Key])
-		if slot.DueAt.Before(since) {
+		units := min(slot.Units, lacking[spender(slot)])
+		if !allSince(slot, since) {
 			units = slot.Units
 		}
 		if units == 0 {
 			continue
 		}
-		lacking[slot.Key] -= units
-		who, cost, at, err := spentBy(slot, units, g)
+		lacking[spender(slot)] -= units
+		who, cost, at, err := a.spentBy(ctx, slot, units, g)
 		if err != nil {
 			return slots, err
 		}
@@ -139,19 +155,35 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	return slots, nil
 }
 
+// spentByBackfills is the key that the pieces of all backfills share: their takes name other regions, or none.
+const spentByBackfills = "backfill"
+
+func spender(slot ingest.Slot) string {
+	if slot.Kind == ingest.KindBackfill {
+		return spentByBackfills
+	}
+	return slot.Key
+}
+
 // spentBy is what a slot spent, and when: at its last page where it is done, and otherwise, since it
 // may have tried since, now. Later than it was is safe.
-func spentBy(slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota.Cost, time.Time, error) {
-	const method = "videos.list" // all that a slot of today's kinds calls
-	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: method}
-	if slot.Kind == ingest.KindRefresh {
+func (a *app) spentBy(ctx context.Context, slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota.Cost, time.Time, error) {
+	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: "videos.list"}
+	switch slot.Kind {
+	case ingest.KindRefresh:
 		who.Purpose = quota.Refresh
+	case ingest.KindBackfill:
+		method, err := a.pieceMethod(ctx, slot)
+		if err != nil {
+			return who, nil, time.Time{}, err
+		}
+		who = quota.Who{Purpose: quota.Backfill, Method: method}
 	}
 	at := g.Now()
 	if slot.State == ingest.Done {
 		at = slot.FetchedAt
 	}
-	cost, err := g.Tariff.Cost(method)
+	cost, err := g.Tariff.Cost(who.Method)
 	if err != nil {
 		return who, nil, at, err
 	}
@@ -160,4 +192,19 @@ func spentBy(slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota
 		dearest = max(dearest, amount)
 	}
 	return who, cost.Times((units + dearest - 1) / dearest), at, nil
+}
+
+// pieceMethod is the dearest method that a piece of a backfill calls.
+func (a *app) pieceMethod(ctx context.Context, slot ingest.Slot) (string, error) {
+	s, err := a.store(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = s.Close() }()
+	id, _ := ingest.IsBackfillJob(slot.Job)
+	b, err := s.FindBackfill(ctx, id)
+	if err == nil && b.Kind == ingest.BackfillSearch {
+		return "search.list", nil
+	}
+	return "videos.list", err
 }
