@@ -1,10 +1,13 @@
-// Package youtube is the YouTube Data API v3 as a fetch.Upstream.
+// Package youtube is the YouTube Data API v3 as a fetch.Upstream, and as all else that package fetch
+// asks of those that can do more.
 //
 // Google's client builds the requests and reads the error envelope; our transport carries the key
 // and reads the answer. The client's structs cannot tell a count that YouTube withholds from a
 // count of zero, so the transport keeps the body, hands the client an empty object in its place,
 // and mapping.go decodes the body once, into what ingest.Video stores: presence survives, and what
-// we do not keep is never allocated. One function, verdict, says what an answer means.
+// we do not keep is never allocated. One function, verdict, says what an answer means. An answer is
+// understood whole or not at all: a list with one field that is not what the API documents brings
+// nothing.
 //
 // A call reaches YouTube at most once. net/http sends a GET again by itself when a kept connection
 // breaks, which would be a second arrival for one take, so requests are sent in a form that it may
@@ -19,7 +22,6 @@ import (
 	"net/http"
 	"time"
 
-	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
 	youtubev3 "google.golang.org/api/youtube/v3"
 
@@ -33,23 +35,11 @@ const DefaultBaseURL = "https://youtube.googleapis.com/"
 // DefaultTimeout bounds one call from its first byte to its last.
 const DefaultTimeout = 20 * time.Second
 
-// MaxIDs is how many ids one call may ask for (developers.google.com/youtube/v3/docs/videos/list).
-const MaxIDs = 50
-
-// videosList is the method's name in costs.yaml.
-const videosList = "videos.list"
-
-// pageSize is the most that YouTube gives; a shorter page does not mean the last one.
-const pageSize = 50
-
-// Errors that New returns for a key, and calls for ids that cannot be asked for.
+// Errors that New returns for a key.
 var (
 	ErrNoKey = errors.New("no API key; only a loopback base URL works without one")
 	ErrKey   = errors.New("the API key holds a space, a line end or another character that no key has")
-	ErrIDs   = fmt.Errorf("a call asks for 1 to %d ids", MaxIDs)
 )
-
-var errNoRegion = errors.New("a chart needs a region")
 
 // Config says where YouTube is and who asks.
 type Config struct {
@@ -67,7 +57,13 @@ type Client struct {
 	timeout   time.Duration
 }
 
-var _ fetch.Upstream = (*Client)(nil)
+var (
+	_ fetch.Upstream = (*Client)(nil)
+	_ fetch.Searcher = (*Client)(nil)
+	_ fetch.Archive  = (*Client)(nil)
+	_ fetch.Namer    = (*Client)(nil)
+	_ fetch.Counter  = (*Client)(nil)
+)
 
 // New refuses a base URL with a *BaseURLError and a key with ErrNoKey or ErrKey. It sends nothing.
 func New(ctx context.Context, cfg Config) (*Client, error) {
@@ -101,65 +97,51 @@ func (c *Client) Host() string { return c.transport.host }
 // Close drops the connections that are kept for the next call. The client stays usable.
 func (c *Client) Close() { c.transport.base.CloseIdleConnections() }
 
-// Chart implements fetch.Upstream: one page of chart=mostPopular.
-func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
-	return fetch.Call[ingest.Page]{Method: videosList, Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
-		if region == "" {
-			return ingest.Page{}, &fetch.Error{Verdict: fetch.Rejected, Method: videosList, Err: errNoRegion}
+// Date is the Date header of the last answer, and when that came by this machine's clock; zero before
+// the first answer that had one.
+func (c *Client) Date() (upstream, here time.Time) {
+	if d := c.transport.date.Load(); d != nil {
+		return d.theirs, d.ours
+	}
+	return time.Time{}, time.Time{}
+}
+
+// ask is the question as a call: send makes its request, read reads a whole answer. What send returns
+// matters only where the transport was never asked: all else the transport has seen itself, and in
+// full.
+func ask[T any](c *Client, q question, send func(context.Context) error, read func(body []byte) (T, error)) fetch.Call[T] {
+	return fetch.Call[T]{Method: q.method, Region: q.region, Do: func(ctx context.Context) (none T, _ error) {
+		if q.wrong != nil {
+			return none, &fetch.Error{Verdict: fetch.Rejected, Method: q.method, Err: c.clean.wrap("nothing was asked", q.wrong)}
 		}
-		call := c.listVideos().Chart("mostPopular").RegionCode(string(region)).MaxResults(pageSize)
-		if category != "" && category != "0" {
-			call.VideoCategoryId(category)
+		ctx, cancel := context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+		var a answer
+		if err := send(context.WithValue(ctx, answerKey{}, &a)); a.err == nil && a.status == 0 {
+			a.err = cmp.Or(err, errNoAnswer)
 		}
-		if token != "" {
-			call.PageToken(token)
+		// net/http reports the cause that a context was cancelled with; callers ask for its kind.
+		if a.err != nil && ctx.Err() != nil && !errors.Is(a.err, ctx.Err()) {
+			a.err = fmt.Errorf("%w: %w", ctx.Err(), a.err)
 		}
-		return c.page(ctx, question{method: videosList, chart: true}, func(ctx context.Context) error {
-			_, err := call.Context(ctx).Do()
-			return err
-		})
+		return understand(q, a, c.clean, read)
 	}}
 }
 
-// Videos implements fetch.Upstream. With no ids, or more than MaxIDs, Do fails with ErrIDs and
-// sends nothing.
-func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
-	return fetch.Call[ingest.Page]{Method: videosList, Do: func(ctx context.Context) (ingest.Page, error) {
-		if len(ids) == 0 || len(ids) > MaxIDs {
-			err := fmt.Errorf("%w, not %d", ErrIDs, len(ids))
-			return ingest.Page{}, &fetch.Error{Verdict: fetch.Rejected, Method: videosList, Err: err}
-		}
-		call := c.listVideos().Id(ids...)
-		return c.page(ctx, question{method: videosList}, func(ctx context.Context) error {
-			_, err := call.Context(ctx).Do()
-			return err
-		})
-	}}
+// understand reads an answer, or says what it means that there is nothing to read.
+func understand[T any](q question, a answer, clean cleaner, read func(body []byte) (T, error)) (none T, _ error) {
+	if err := verdict(q, a, clean); err != nil {
+		return none, err
+	}
+	v, err := read(a.body)
+	switch {
+	case errors.Is(err, errAbsent):
+		return none, &fetch.Error{Verdict: fetch.Rejected, Method: q.method, Err: clean.wrap("YouTube answers", err)}
+	case err != nil:
+		return none, &fetch.Error{Verdict: fetch.Broken, Method: q.method, Err: clean.wrap("YouTube's answer makes no sense", err)}
+	}
+	return v, nil
 }
 
-func (c *Client) listVideos() *youtubev3.VideosListCall {
-	return c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).Fields(googleapi.Field(videoFields))
-}
-
-// page sends one request and reads its answer as a page of videos. What send returns matters only
-// where the transport was never asked: all else the transport has seen itself, and in full.
-func (c *Client) page(ctx context.Context, q question, send func(context.Context) error) (ingest.Page, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	var a answer
-	if err := send(context.WithValue(ctx, answerKey{}, &a)); a.err == nil && a.status == 0 {
-		a.err = cmp.Or(err, errNoAnswer)
-	}
-	// net/http reports the cause that a context was cancelled with; callers ask for its kind.
-	if a.err != nil && ctx.Err() != nil && !errors.Is(a.err, ctx.Err()) {
-		a.err = fmt.Errorf("%w: %w", ctx.Err(), a.err)
-	}
-	if err := verdict(q, a, c.clean); err != nil {
-		return ingest.Page{}, err
-	}
-	page, err := mapPage(a.body)
-	if err != nil {
-		return ingest.Page{}, &fetch.Error{Verdict: fetch.Broken, Method: q.method, Err: c.clean.wrap("YouTube's answer makes no sense", err)}
-	}
-	return page, nil
-}
+// sent is the error of a request whose decoded answer is not wanted: the transport keeps the body.
+func sent[T any](_ T, err error) error { return err }

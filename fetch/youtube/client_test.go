@@ -3,9 +3,9 @@ package youtube_test
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -79,77 +79,6 @@ func TestNewRefusesAKeyThatIsMissingOrCannotBeOne(t *testing.T) {
 	}
 }
 
-func TestACallAsksForExactlyWhatIsStored(t *testing.T) {
-	var got *http.Request
-	c, srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		got = r
-		_, _ = w.Write([]byte(`{"items":[]}`))
-	})
-	const fields = "nextPageToken,items(id,snippet(publishedAt,channelId,title,channelTitle,tags,categoryId," +
-		"liveBroadcastContent,defaultLanguage,defaultAudioLanguage," +
-		"thumbnails(maxres/url,standard/url,high/url,medium/url,default/url))," +
-		"contentDetails/duration,statistics(viewCount,likeCount,commentCount))"
-	tests := map[string]struct {
-		call   fetch.Call[ingest.Page]
-		region ingest.Region
-		want   map[string]string // parameter -> values, joined with commas
-	}{
-		"a chart's first page": {c.Chart("US", "0", ""), "US", map[string]string{
-			"chart": "mostPopular", "regionCode": "US", "maxResults": "50",
-		}},
-		"a category's next page": {c.Chart("IN", "10", "CDIQAA"), "IN", map[string]string{
-			"chart": "mostPopular", "regionCode": "IN", "maxResults": "50", "videoCategoryId": "10", "pageToken": "CDIQAA",
-		}},
-		"videos by id": {c.Videos([]string{"a", "b"}), "", map[string]string{"id": "a,b"}},
-	}
-	for name, tt := range tests {
-		if tt.call.Method != "videos.list" || tt.call.Region != tt.region {
-			t.Errorf("%s: method %q, region %q", name, tt.call.Method, tt.call.Region)
-		}
-		if _, err := tt.call.Do(t.Context()); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		tt.want["part"], tt.want["fields"] = "snippet,contentDetails,statistics", fields
-		tt.want["alt"], tt.want["prettyPrint"] = "json", "false"
-		query := map[string]string{}
-		for k, v := range got.URL.Query() {
-			query[k] = strings.Join(v, ",")
-		}
-		if got.Method != "GET" || got.URL.Path != "/youtube/v3/videos" || len(query) != len(tt.want) {
-			t.Errorf("%s: %s %s", name, got.Method, got.URL)
-		}
-		for k, v := range tt.want {
-			if query[k] != v {
-				t.Errorf("%s: %s = %q, want %q", name, k, query[k], v)
-			}
-		}
-		for k, v := range map[string]string{
-			"X-Goog-Api-Key": canary, "User-Agent": "trendvidstream-ingest/1.2.3 (gzip)", "Accept-Encoding": "gzip",
-			"Transfer-Encoding": "", "Content-Length": "",
-		} {
-			if got.Header.Get(k) != v {
-				t.Errorf("%s: %s: %q, want %q", name, k, got.Header.Get(k), v)
-			}
-		}
-		if strings.Contains(got.RequestURI, canary) || "http://"+got.Host != srv.URL || got.ContentLength != 0 {
-			t.Errorf("%s: %s to %s, %d bytes", name, got.RequestURI, got.Host, got.ContentLength)
-		}
-	}
-}
-
-func TestACallThatCannotBeAskedIsNotSent(t *testing.T) {
-	c, _ := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("sent") })
-	for _, n := range []int{0, 51} {
-		fe := fails(t.Context(), t, c.Videos(slices.Repeat([]string{"x"}, n)))
-		if fe.Verdict != fetch.Rejected || !errors.Is(fe, youtube.ErrIDs) {
-			t.Errorf("%d ids: %s, %v", n, fe.Verdict, fe)
-		}
-	}
-	if fe := fails(t.Context(), t, c.Chart("", "", "")); fe.Verdict != fetch.Rejected {
-		t.Errorf("no region: %s, %v", fe.Verdict, fe)
-	}
-}
-
 func TestACallMayBeDoneAgain(t *testing.T) {
 	n := 0
 	c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -165,5 +94,37 @@ func TestACallMayBeDoneAgain(t *testing.T) {
 	}
 	if page, err := call.Do(t.Context()); err != nil || len(page.Videos) != 1 || n != 2 {
 		t.Errorf("second: %v, %v, %d requests", page, err, n)
+	}
+}
+
+func TestADateIsKeptOfEveryAnswer(t *testing.T) {
+	theirs := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
+	header := theirs.Format(http.TimeFormat)
+	status := http.StatusOK
+	c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", header)
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"items":[]}`))
+	})
+	if upstream, here := c.Date(); !upstream.IsZero() || !here.IsZero() {
+		t.Errorf("before any answer: %s, %s", upstream, here)
+	}
+	begin := time.Now()
+	if _, err := c.Regions().Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	upstream, here := c.Date()
+	if !upstream.Equal(theirs) || here.Before(begin) || here.After(time.Now()) {
+		t.Errorf("%s at %s, want %s at about %s", upstream, here, theirs, begin)
+	}
+	header, status = theirs.Add(time.Hour).Format(http.TimeFormat), http.StatusServiceUnavailable
+	fails(t.Context(), t, c.Regions())
+	if upstream, _ := c.Date(); !upstream.Equal(theirs.Add(time.Hour)) {
+		t.Errorf("an error's date is %s", upstream)
+	}
+	header = "yesterday " + canary
+	fails(t.Context(), t, c.Regions())
+	if upstream, _ := c.Date(); !upstream.Equal(theirs.Add(time.Hour)) {
+		t.Errorf("nonsense became %s", upstream)
 	}
 }

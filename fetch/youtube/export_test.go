@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net/http"
+
+	"github.com/trendvidstream/ingest"
 )
 
 // MapPage and ParseDuration are measured and tested without a server.
@@ -22,3 +24,30 @@ func RoundTripper(ctx context.Context, c *Client) (context.Context, http.RoundTr
 func Trust(c *Client, roots *x509.CertPool) {
 	c.transport.base.TLSClientConfig = &tls.Config{RootCAs: roots}
 }
+
+// Understand is what a call makes of an answer that is there already; call is a name of everyCall.
+func Understand(c *Client, call string, status int, body []byte) (any, error) {
+	a := answer{status: status, body: body, sent: true}
+	switch call {
+	case "counts":
+		return result(understand(question{method: videosBatchGetStats}, a, c.clean, mapCounts))
+	case "search":
+		return result(understand(question{method: searchList}, a, c.clean, func(b []byte) (ingest.Found, error) {
+			return mapFound(b, func(hit *searchHit) string { return hit.ID.VideoID })
+		}))
+	case "channel", "handle":
+		who := map[string]string{"channel": "UC1", "handle": "@name"}[call]
+		return result(understand(question{method: channelsList}, a, c.clean, func(b []byte) (ingest.Channel, error) { return mapChannel(b, who) }))
+	case "uploads":
+		return result(understand(question{method: playlistItemsList}, a, c.clean, func(b []byte) (ingest.Found, error) {
+			return mapFound(b, (*upload).videoID)
+		}))
+	case "categories":
+		return result(understand(question{method: videoCategoriesList}, a, c.clean, mapCategories))
+	case "regions":
+		return result(understand(question{method: i18nRegionsList}, a, c.clean, mapRegions))
+	}
+	return result(understand(question{method: videosList, chart: call == "chart"}, a, c.clean, mapPage))
+}
+
+func result[T any](v T, err error) (any, error) { return v, err }

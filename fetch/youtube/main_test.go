@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -51,15 +52,36 @@ func respond(status int, body string) http.HandlerFunc {
 	}
 }
 
-// fails does the call and returns its error, after searching it for the key.
-func fails(ctx context.Context, t testing.TB, call fetch.Call[ingest.Page]) *fetch.Error {
-	t.Helper()
-	page, err := call.Do(ctx)
-	if err == nil {
-		t.Fatalf("got a page of %d videos, want an error", len(page.Videos))
+// untyped is a call whose answer may be of any type, for tables.
+func untyped[T any](c fetch.Call[T]) fetch.Call[any] {
+	return fetch.Call[any]{Method: c.Method, Region: c.Region, Do: func(ctx context.Context) (any, error) { return c.Do(ctx) }}
+}
+
+// everyCall is one call of every method.
+func everyCall(c *youtube.Client) map[string]fetch.Call[any] {
+	return map[string]fetch.Call[any]{
+		"chart":      untyped(c.Chart("US", "", "")),
+		"videos":     untyped(c.Videos([]string{"v"})),
+		"counts":     untyped(c.Counts([]string{"v"})),
+		"search":     untyped(c.Search(ingest.Query{Text: "a"}, "")),
+		"channel":    untyped(c.Channel("UC1")),
+		"handle":     untyped(c.Channel("@name")),
+		"uploads":    untyped(c.Uploads("UU1", "")),
+		"categories": untyped(c.Categories("US")),
+		"regions":    untyped(c.Regions()),
 	}
-	if len(page.Videos) != 0 || page.Next != "" {
-		t.Errorf("an error came with a page: %+v", page)
+}
+
+// fails does the call and returns its error, after searching it for the key.
+func fails[T any](ctx context.Context, t testing.TB, call fetch.Call[T]) *fetch.Error {
+	t.Helper()
+	got, err := call.Do(ctx)
+	v := reflect.ValueOf(got)
+	if err == nil {
+		t.Fatalf("got %+v, want an error", got)
+	}
+	if v.IsValid() && !v.IsZero() {
+		t.Errorf("an error came with an answer: %+v", got)
 	}
 	holdsNoKey(t, err)
 	fe, ok := errors.AsType[*fetch.Error](err)

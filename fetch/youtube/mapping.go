@@ -2,46 +2,38 @@ package youtube
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 )
 
-// videoFields asks for what videoList reads, and nothing else
+// videoFields asks for what mapPage reads, and nothing else
 // (developers.google.com/youtube/v3/getting-started#fields).
 const videoFields = "nextPageToken,items(id," +
 	"snippet(publishedAt,channelId,title,channelTitle,tags,categoryId,liveBroadcastContent," +
 	"defaultLanguage,defaultAudioLanguage," +
-	"thumbnails(maxres/url,standard/url,high/url,medium/url,default/url))," +
+	"thumbnails(uhd/url,qhd/url,fhd/url,maxres/url,standard/url,high/url,medium/url,default/url))," +
 	"contentDetails/duration,statistics(viewCount,likeCount,commentCount))"
 
-// videoList is the part of a videoListResponse that we store. The array holds one item more than a
-// page may have: it shows that there are more, and what a hostile list can make us allocate ends
-// with it. Items is nil without a list.
-type videoList struct {
-	Items         *[pageSize + 1]*videoItem `json:"items"`
-	NextPageToken string                    `json:"nextPageToken"`
-}
+var errTags = fmt.Errorf("the tags of a video are longer than %d KiB", maxTags>>10)
 
-// videoItem is one of its videos. Counts are JSON strings of digits; a nil one was not in the answer.
+// videoItem is the part of a video that we store.
 type videoItem struct {
 	ID      string `json:"id"`
 	Snippet struct {
-		PublishedAt          string   `json:"publishedAt"`
-		ChannelID            string   `json:"channelId"`
-		Title                string   `json:"title"`
-		ChannelTitle         string   `json:"channelTitle"`
-		Tags                 []string `json:"tags"`
-		CategoryID           string   `json:"categoryId"`
-		LiveBroadcastContent string   `json:"liveBroadcastContent"`
-		DefaultLanguage      string   `json:"defaultLanguage"`
-		DefaultAudioLanguage string   `json:"defaultAudioLanguage"`
+		PublishedAt          string `json:"publishedAt"`
+		ChannelID            string `json:"channelId"`
+		Title                string `json:"title"`
+		ChannelTitle         string `json:"channelTitle"`
+		Tags                 tags   `json:"tags"`
+		CategoryID           string `json:"categoryId"`
+		LiveBroadcastContent string `json:"liveBroadcastContent"`
+		DefaultLanguage      string `json:"defaultLanguage"`
+		DefaultAudioLanguage string `json:"defaultAudioLanguage"`
 		Thumbnails           struct {
-			Maxres, Standard, High, Medium, Default struct {
+			UHD, QHD, FHD, Maxres, Standard, High, Medium, Default struct {
 				URL string `json:"url"`
 			}
 		} `json:"thumbnails"`
@@ -49,35 +41,18 @@ type videoItem struct {
 	ContentDetails struct {
 		Duration string `json:"duration"`
 	} `json:"contentDetails"`
-	Statistics struct {
-		ViewCount    *json.Number `json:"viewCount"`
-		LikeCount    *json.Number `json:"likeCount"`
-		CommentCount *json.Number `json:"commentCount"`
-	} `json:"statistics"`
+	Statistics statistics `json:"statistics"`
 }
 
-var (
-	errNotAList = errors.New("it is not a list of videos")
-	errTooMany  = fmt.Errorf("it lists more than %d videos", pageSize)
-)
-
-// mapPage reads a whole answer of videos.list. A list with no items is a page; anything without a
-// list, with more than was asked for, or with a field that is not what the API documents is an error
-// for the whole page, so that nothing half-understood is stored. An item without an id is left out; one without a snippet is
-// kept, with empty fields. What is given twice stays twice.
+// mapPage reads a whole answer of videos.list. An item without an id is left out; one without a snippet
+// is kept, with empty fields. What is given twice stays twice.
 func mapPage(body []byte) (ingest.Page, error) {
-	var list videoList
-	if err := json.Unmarshal(body, &list); err != nil {
-		return ingest.Page{}, fmt.Errorf("%w: %w", errNotAList, err)
+	items, next, err := readList[videoItem](body, pageSize, "")
+	if err != nil {
+		return ingest.Page{}, err
 	}
-	if list.Items == nil {
-		return ingest.Page{}, errNotAList
-	}
-	if list.Items[pageSize] != nil {
-		return ingest.Page{}, errTooMany
-	}
-	page := ingest.Page{Videos: make([]ingest.Video, 0, pageSize), Next: list.NextPageToken}
-	for _, item := range list.Items {
+	page := ingest.Page{Videos: make([]ingest.Video, 0, len(items)), Next: next}
+	for _, item := range items {
 		if item == nil || item.ID == "" {
 			continue
 		}
@@ -116,13 +91,7 @@ func mapVideo(it *videoItem) (ingest.Video, error) {
 	if err := mapDuration(&v, it.ContentDetails.Duration); err != nil {
 		return v, err
 	}
-	if v.Views, err = count("viewCount", it.Statistics.ViewCount); err != nil {
-		return v, err
-	}
-	if v.Likes, err = count("likeCount", it.Statistics.LikeCount); err != nil {
-		return v, err
-	}
-	v.Comments, err = count("commentCount", it.Statistics.CommentCount)
+	v.Views, v.Likes, v.Comments, err = it.Statistics.counts()
 	return v, err
 }
 
@@ -145,26 +114,31 @@ func mapDuration(v *ingest.Video, text string) error {
 	return nil
 }
 
-// count is nil for a count that is withheld. YouTube's are uint64; one beyond int64 is refused.
-func count(field string, n *json.Number) (*int64, error) {
-	if n == nil {
-		return nil, nil
-	}
-	i, err := strconv.ParseInt(n.String(), 10, 64)
-	if err != nil || i < 0 {
-		return nil, fmt.Errorf("%s %.40q is not a count", field, n.String())
-	}
-	return &i, nil
-}
-
-// thumbnail is the largest that is asked for and served over https. Sizes that YouTube has since
-// added (fhd, qhd, uhd) are larger than anything here shows.
+// thumbnail is the largest that is served over https. The sizes of 1080 lines and more came with the
+// discovery document of 2026.
 func thumbnail(it *videoItem) string {
 	t := &it.Snippet.Thumbnails
-	for _, url := range [...]string{t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL} {
+	for _, url := range [...]string{
+		t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL,
+	} {
 		if strings.HasPrefix(url, "https://") {
 			return url
 		}
 	}
 	return ""
+}
+
+// maxTags bounds the JSON of one video's tags, in bytes. YouTube's own limit is 500 characters
+// (developers.google.com/youtube/v3/docs/videos#snippet.tags[]); a list of nothing but commas would make us
+// allocate many times its size.
+const maxTags = 64 << 10
+
+type tags []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *tags) UnmarshalJSON(b []byte) error {
+	if len(b) > maxTags {
+		return errTags
+	}
+	return json.Unmarshal(b, (*[]string)(t))
 }

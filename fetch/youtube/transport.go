@@ -51,7 +51,11 @@ type transport struct {
 	scheme, host string
 	key          ingest.Secret
 	agent        string
+	date         atomic.Pointer[date] // of the last answer that had one
 }
+
+// date is one moment by two clocks.
+type date struct{ theirs, ours time.Time }
 
 func newTransport(base *url.URL, key ingest.Secret, agent string) *transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
@@ -125,6 +129,9 @@ func (t *transport) exchange(req *http.Request, a *answer) {
 		return
 	}
 	defer resp.Body.Close()
+	if theirs, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		t.date.Store(&date{theirs, time.Now()})
+	}
 	body, err := readAll(resp)
 	if err != nil {
 		a.err = fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)

@@ -144,15 +144,7 @@ func TestAnAnswerThatBreaksOffIsBroken(t *testing.T) {
 func TestASlowAnswerEndsWithTheCall(t *testing.T) {
 	tests := map[string]http.HandlerFunc{
 		"silence": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"a drip": func(w http.ResponseWriter, r *http.Request) {
-			tick := time.NewTicker(5 * time.Millisecond)
-			defer tick.Stop()
-			for r.Context().Err() == nil {
-				_, _ = w.Write([]byte(" "))
-				_ = http.NewResponseController(w).Flush()
-				<-tick.C
-			}
-		},
+		"a drip":  drip,
 	}
 	for name, h := range tests {
 		_, srv := serve(t, h)

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/api/googleapi"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 )
 
@@ -29,10 +30,12 @@ type AnswerError struct {
 
 func (e *AnswerError) Error() string { return e.Text }
 
-// question is what was asked, as far as it changes what an answer means.
+// question is what is asked: what it costs, and what changes the meaning of an answer.
 type question struct {
-	method string
+	method string // as costs.yaml names it
+	region ingest.Region
 	chart  bool
+	wrong  error // why it cannot be asked; nil when it can
 }
 
 // meaning is what a reason stands for.
@@ -86,7 +89,7 @@ func verdict(q question, a answer, clean cleaner) *fetch.Error {
 	switch {
 	case a.err != nil:
 		return broken(q, a, clean)
-	case a.status >= 200 && a.status <= 299:
+	case a.status == http.StatusOK:
 		return nil
 	}
 	body := parseErrorBody(a)
@@ -98,7 +101,7 @@ func verdict(q question, a answer, clean cleaner) *fetch.Error {
 	case m.verdict == fetch.Spent && pool != "" && pool != poolUnits:
 		text += ", pool " + pool
 	case m.verdict == fetch.Spent:
-	case a.status <= 399:
+	case a.location != "" && a.status >= 300 && a.status <= 399:
 		text += ": it redirects to " + redirectHost(a.location)
 	case body.message != "":
 		text += ": " + clean.text(body.message, maxMessage)

@@ -19,7 +19,7 @@ const (
 	listFields  = "kind,etag,eventId,visitorId,"
 	pagedFields = listFields + "nextPageToken,prevPageToken,pageInfo(totalResults,resultsPerPage),tokenPagination,"
 	thumbFields = "thumbnails(default(url,width,height),medium(url,width,height),high(url,width,height)," +
-		"standard(url,width,height),maxres(url,width,height))"
+		"standard(url,width,height),maxres(url,width,height),fhd(url,width,height),qhd(url,width,height),uhd(url,width,height))"
 )
 
 // methods are those that a chart watcher needs, with the parameters of the discovery document of

@@ -1,0 +1,136 @@
+package youtube
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+)
+
+// The methods' names in costs.yaml.
+const (
+	channelsList      = "channels.list"
+	playlistItemsList = "playlistItems.list"
+)
+
+// channelFields asks for what mapChannel reads. The kind tells an answer without channels, which has no
+// list either, from no answer.
+const channelFields = "kind,items(id,snippet/title,contentDetails/relatedPlaylists/uploads,statistics/videoCount)"
+
+// uploadFields asks for what mapFound reads of a playlist. An item says twice which video it is.
+const uploadFields = "nextPageToken,items(contentDetails/videoId,snippet/resourceId/videoId)"
+
+var (
+	errNoChannel = errors.New("it needs a channel: an id, UC..., or a handle, @name")
+	errNoUploads = errors.New("the channel has no list of uploads")
+	errOther     = errors.New("it is about another channel")
+	errSeveral   = errors.New("it gives several channels for one handle")
+)
+
+// Channel implements fetch.Archive.
+func (c *Client) Channel(idOrHandle string) fetch.Call[ingest.Channel] {
+	q := question{method: channelsList}
+	if strings.Trim(idOrHandle, "@ ") == "" {
+		q.wrong = errNoChannel
+	}
+	return ask(c, q, func(ctx context.Context) error {
+		call := c.service.Channels.List([]string{"snippet", "contentDetails", "statistics"}).Fields(channelFields).Context(ctx)
+		if isHandle(idOrHandle) {
+			call.ForHandle(idOrHandle)
+		} else {
+			call.Id(idOrHandle)
+		}
+		return sent(call.Do())
+	}, func(body []byte) (ingest.Channel, error) { return mapChannel(body, idOrHandle) })
+}
+
+func isHandle(s string) bool { return strings.HasPrefix(s, "@") }
+
+// Uploads implements fetch.Archive: one page of the playlist that uploads names.
+func (c *Client) Uploads(uploads, token string) fetch.Call[ingest.Found] {
+	q := question{method: playlistItemsList}
+	if uploads == "" {
+		q.wrong = errNoUploads
+	}
+	return ask(c, q, func(ctx context.Context) error {
+		call := c.service.PlaylistItems.List([]string{"snippet", "contentDetails"}).
+			PlaylistId(uploads).MaxResults(pageSize).Fields(uploadFields).Context(ctx)
+		if token != "" {
+			call.PageToken(token)
+		}
+		return sent(call.Do())
+	}, func(body []byte) (ingest.Found, error) {
+		found, err := mapFound(body, (*upload).videoID)
+		return found, cmp.Or(err, onward(token, found.Next))
+	})
+}
+
+// upload is the part of a playlist's item that says which video it is.
+type upload struct {
+	ContentDetails struct {
+		VideoID string `json:"videoId"`
+	} `json:"contentDetails"`
+	Snippet struct {
+		ResourceID struct {
+			VideoID string `json:"videoId"`
+		} `json:"resourceId"`
+	} `json:"snippet"`
+}
+
+func (u *upload) videoID() string {
+	return cmp.Or(u.ContentDetails.VideoID, u.Snippet.ResourceID.VideoID)
+}
+
+// channelItem is the part of a channel that we keep.
+type channelItem struct {
+	ID      string `json:"id"`
+	Snippet struct {
+		Title string `json:"title"`
+	} `json:"snippet"`
+	ContentDetails struct {
+		RelatedPlaylists struct {
+			Uploads string `json:"uploads"`
+		} `json:"relatedPlaylists"`
+	} `json:"contentDetails"`
+	Statistics struct {
+		VideoCount *json.Number `json:"videoCount"`
+	} `json:"statistics"`
+}
+
+// mapChannel finds the channel that was asked for in a whole answer of channels.list; errAbsent where the
+// answer lists none.
+func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
+	items, _, err := readList[channelItem](body, pageSize, "youtube#channelListResponse")
+	if err != nil {
+		return ingest.Channel{}, err
+	}
+	var found *channelItem
+	others := 0
+	for _, item := range items {
+		switch {
+		case item == nil || item.ID == "":
+		case !isHandle(idOrHandle) && item.ID != idOrHandle:
+			others++
+		case found != nil && item.ID != found.ID:
+			return ingest.Channel{}, errSeveral
+		default:
+			found = item
+		}
+	}
+	switch {
+	case found == nil && others > 0:
+		return ingest.Channel{}, errOther
+	case found == nil:
+		return ingest.Channel{}, fmt.Errorf("%w: channel %.60q", errAbsent, idOrHandle)
+	}
+	ch := ingest.Channel{ID: found.ID, Title: found.Snippet.Title, Uploads: found.ContentDetails.RelatedPlaylists.Uploads}
+	if ch.Videos, err = count("videoCount", found.Statistics.VideoCount); err != nil {
+		return ingest.Channel{}, err
+	}
+	return ch, nil
+}

@@ -1,0 +1,119 @@
+package youtube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+const (
+	// pageSize is the most that YouTube gives in one page; a shorter page does not mean the last one.
+	pageSize = 50
+	// tableSize is the most that we read of a list without pages: YouTube has some 110 regions and 32
+	// categories.
+	tableSize = 300
+	// maxToken bounds a page token, in bytes: it goes into the next request's URL and into the store.
+	// The longest recorded one has 90.
+	maxToken = 1 << 10
+)
+
+// What makes no sense in a list.
+var (
+	errNotAList  = errors.New("it is not the list that was asked for")
+	errNotText   = errors.New("it is not UTF-8")
+	errTooMany   = errors.New("it lists more than was asked for")
+	errToken     = fmt.Errorf("its next page token is longer than %d bytes", maxToken)
+	errSameToken = errors.New("its next page is the page itself")
+
+	// errAbsent is for an answer that makes sense and says that there is no such thing.
+	errAbsent = errors.New("there is no such thing")
+)
+
+// list is what all list responses have in common, as far as we read it. The array holds one item more
+// than the longest list may have: it shows that there are more, and what a hostile list can make us
+// allocate ends with it. Items is nil without a list.
+type list[T any] struct {
+	Kind          string             `json:"kind"`
+	Items         *[tableSize + 1]*T `json:"items"`
+	NextPageToken string             `json:"nextPageToken"`
+}
+
+// readList is the items of a whole answer, at most so many, and the next page's token. An item may be
+// nil. A list with no items is a list; anything without one, with more than was asked for, or with a
+// field of another type is an error for the whole answer, so that nothing half-understood is kept. Where
+// kind is not "", an answer of that kind without a list has no items: some methods leave an empty list
+// out [seen, channels.list].
+//
+// JSON is UTF-8 (RFC 8259, 8.1); half of a surrogate pair, which JSON can write and UTF-8 cannot,
+// becomes U+FFFD.
+func readList[T any](body []byte, most int, kind string) (items []*T, next string, err error) {
+	if !utf8.Valid(body) {
+		return nil, "", errNotText
+	}
+	var l list[T]
+	if err := json.Unmarshal(body, &l); err != nil {
+		return nil, "", fmt.Errorf("%w: %w", errNotAList, err)
+	}
+	switch {
+	case l.Items == nil && (kind == "" || l.Kind != kind):
+		return nil, "", errNotAList
+	case l.Items == nil:
+		return nil, "", nil
+	case slices.ContainsFunc(l.Items[most:], func(item *T) bool { return item != nil }):
+		return nil, "", errTooMany
+	case len(l.NextPageToken) > maxToken:
+		return nil, "", errToken
+	}
+	return trim(l.Items[:most]), l.NextPageToken, nil
+}
+
+// trim drops what is nil behind the last item.
+func trim[T any](items []*T) []*T {
+	for len(items) > 0 && items[len(items)-1] == nil {
+		items = items[:len(items)-1]
+	}
+	return items
+}
+
+// onward refuses an answer to token whose next page is that of token again: whoever follows would pay
+// for the same page for ever. A longer circle ends where the caller's number of pages does.
+func onward(token, next string) error {
+	if next != "" && next == token {
+		return errSameToken
+	}
+	return nil
+}
+
+// statistics are JSON strings of digits; one that is nil was not in the answer.
+type statistics struct {
+	ViewCount    *json.Number `json:"viewCount"`
+	LikeCount    *json.Number `json:"likeCount"`
+	CommentCount *json.Number `json:"commentCount"`
+}
+
+// counts are nil where they are withheld.
+func (s *statistics) counts() (views, likes, comments *int64, err error) {
+	views, err = count("viewCount", s.ViewCount)
+	if err == nil {
+		likes, err = count("likeCount", s.LikeCount)
+	}
+	if err == nil {
+		comments, err = count("commentCount", s.CommentCount)
+	}
+	return views, likes, comments, err
+}
+
+// count is nil for a count that is withheld. YouTube's are uint64; one beyond int64 is refused.
+func count(field string, n *json.Number) (*int64, error) {
+	if n == nil {
+		return nil, nil
+	}
+	i, err := strconv.ParseInt(n.String(), 10, 64)
+	if err != nil || i < 0 {
+		return nil, fmt.Errorf("%s %.40q is not a count", field, n.String())
+	}
+	return &i, nil
+}

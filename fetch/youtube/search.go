@@ -1,0 +1,102 @@
+package youtube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	youtubev3 "google.golang.org/api/youtube/v3"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+)
+
+// searchList is the method's name in costs.yaml.
+const searchList = "search.list"
+
+// searchFields asks for what mapFound reads of a search.
+const searchFields = "nextPageToken,items/id/videoId"
+
+var errNoTime = errors.New("no time is from After on and before Before")
+
+// Search implements fetch.Searcher: one page of search.list, videos only. YouTube gives at most 500
+// results for a query. Results that are not videos are left out.
+func (c *Client) Search(q ingest.Query, token string) fetch.Call[ingest.Found] {
+	question := question{method: searchList, region: q.Region}
+	if !q.After.IsZero() && !q.Before.IsZero() && !q.After.Before(q.Before) {
+		question.wrong = errNoTime
+	}
+	return ask(c, question, func(ctx context.Context) error {
+		return sent(c.searchCall(q, token).Context(ctx).Do())
+	}, func(body []byte) (ingest.Found, error) {
+		found, err := mapFound(body, func(hit *searchHit) string { return hit.ID.VideoID })
+		return found, cmp.Or(err, onward(token, found.Next))
+	})
+}
+
+func (c *Client) searchCall(q ingest.Query, token string) *youtubev3.SearchListCall {
+	call := c.service.Search.List([]string{"snippet"}).Type("video").MaxResults(pageSize).Fields(searchFields).Order("relevance")
+	if q.NewestFirst {
+		call.Order("date")
+	}
+	for _, p := range []struct {
+		value string
+		set   func(string) *youtubev3.SearchListCall
+	}{
+		{q.Text, call.Q}, {string(q.Region), call.RegionCode}, {q.Channel, call.ChannelId}, {token, call.PageToken},
+		{publishedAfter(q.After), call.PublishedAfter}, {publishedBefore(q.Before), call.PublishedBefore},
+	} {
+		if p.value != "" {
+			p.set(p.value)
+		}
+	}
+	if named(q.Category) {
+		call.VideoCategoryId(q.Category)
+	}
+	return call
+}
+
+// publishedAfter and publishedBefore are in whole seconds, as YouTube's own times are: a part of a second
+// makes the range wider, never narrower. The sources disagree about whether YouTube counts the ends in
+// (the discovery document: "before this date"; developers.google.com/youtube/v3/docs/search/list:
+// "before or at"), so a video of exactly Before's second may come too.
+func publishedAfter(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func publishedBefore(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return publishedAfter(t.Add(time.Second - time.Nanosecond))
+}
+
+// searchHit is the part of a search result that says which video it is; none for a channel or a playlist.
+type searchHit struct {
+	ID struct {
+		VideoID string `json:"videoId"`
+	} `json:"id"`
+}
+
+// mapFound reads a whole answer that lists videos by their ids. An item without one is left out, and what
+// is given twice stays twice.
+func mapFound[T any](body []byte, id func(*T) string) (ingest.Found, error) {
+	items, next, err := readList[T](body, pageSize, "")
+	if err != nil {
+		return ingest.Found{}, err
+	}
+	found := ingest.Found{Next: next}
+	for _, item := range items {
+		if item == nil {
+			continue
+		}
+		if id := id(item); id != "" {
+			found.IDs = append(found.IDs, id)
+		}
+	}
+	return found, nil
+}

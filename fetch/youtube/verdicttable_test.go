@@ -1,0 +1,186 @@
+package youtube_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// row is one answer, whoever asked, and what it must mean. verdict "" is an answer that is understood.
+type row struct {
+	name    string
+	asks    string // a name of everyCall; "" is "chart"
+	answer  http.HandlerFunc
+	verdict fetch.Verdict
+	pool    string
+}
+
+// TestTheVerdictTable puts every body that we know of before the calls, and prints what they made of it:
+// go test ./fetch/youtube -run TestTheVerdictTable -v
+func TestTheVerdictTable(t *testing.T) {
+	t.Run("recorded", func(t *testing.T) { judgeRows(t, recordedRows(t)) })
+	t.Run("documented", func(t *testing.T) { judgeRows(t, documentedRows()) })
+	t.Run("hostile", func(t *testing.T) { judgeRows(t, hostileRows(t)) })
+	t.Run("stand-in", func(t *testing.T) { judgeRows(t, standInRows(t)) })
+}
+
+func judgeRows(t *testing.T, rows []row) {
+	t.Helper()
+	var out strings.Builder
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nANSWER\tMETHOD\tVERDICT\tPOOL\tSAYS")
+	for _, r := range rows {
+		var asked atomic.Int32
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			asked.Add(1)
+			r.answer(w, req)
+		}))
+		c := clientOf(t, srv.URL, 20*time.Second)
+		if strings.HasPrefix(r.name, "slow") {
+			c = clientOf(t, srv.URL, 100*time.Millisecond)
+		}
+		asks := r.asks
+		if asks == "" {
+			asks = "chart"
+		}
+		call := everyCall(c)[asks]
+		_, err := call.Do(t.Context())
+		var verdict fetch.Verdict
+		pool, says := "", "a page"
+		if fe, ok := errors.AsType[*fetch.Error](err); ok {
+			verdict, pool, says = fe.Verdict, fe.Pool, fe.Err.Error()
+			holdsNoKey(t, err)
+		}
+		if verdict != r.verdict || pool != r.pool || asked.Load() != 1 {
+			t.Errorf("%s, %s: %q, pool %q, want %q, pool %q (asked %d times): %v", r.name, call.Method, verdict, pool, r.verdict, r.pool, asked.Load(), err)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%.100s\n", r.name, call.Method, verdict, pool, says)
+		c.Close()
+		srv.CloseClientConnections()
+		srv.Close()
+	}
+	table.Flush()
+	t.Log(out.String())
+}
+
+// recordedRows are the bodies of ../shared, asked for by the method that gets them.
+func recordedRows(t *testing.T) []row {
+	var rows []row
+	for _, file := range shared(t, "errors/*") {
+		name := filepath.Base(file)
+		want, ok := recorded[name]
+		if !ok {
+			t.Errorf("%s is not in the table", name)
+		}
+		asks := map[string]string{
+			"404_playlistNotFound.json": "uploads", "429_rateLimitExceeded_search_pool_per_day.json": "search",
+		}[name]
+		rows = append(rows, row{name, asks, respond(want.status, readFile(t, file)), want.verdict, want.pool})
+	}
+	return rows
+}
+
+// errorInfo is an error that is told by its ErrorInfo alone, as google.rpc gives it.
+func errorInfo(code int, reason, metadata string) http.HandlerFunc {
+	return respond(code, envelope(code, "", reason, metadata))
+}
+
+func documentedRows() []row {
+	const (
+		day      = `"quota_unit":"1/d/{project}"`
+		minute   = `"quota_unit":"1/min/{project}/{user}"`
+		units    = `,"quota_metric":"youtube.googleapis.com/default"`
+		searches = `,"quota_metric":"youtube.googleapis.com/search_list"`
+		stats    = `,"quota_metric":"youtube.googleapis.com/videos_batch_get_stats"`
+	)
+	plain := func(code int, reason string) http.HandlerFunc { return respond(code, envelope(code, reason, "", "")) }
+	rows := []row{
+		{"403 rateLimitExceeded", "", plain(403, "rateLimitExceeded"), fetch.Burst, ""},
+		{"429 no reason", "", respond(429, ""), fetch.Burst, ""},
+		{"403 a day's units", "", errorInfo(403, "RATE_LIMIT_EXCEEDED", day+units), fetch.Spent, "units"},
+		{"429 a day's units", "", errorInfo(429, "RATE_LIMIT_EXCEEDED", day+units), fetch.Spent, "units"},
+		{"403 a minute's units", "", errorInfo(403, "RATE_LIMIT_EXCEEDED", minute+units), fetch.Burst, ""},
+		{"429 a minute's units", "", errorInfo(429, "RATE_LIMIT_EXCEEDED", minute+units), fetch.Burst, ""},
+		{"429 a minute's searches", "search", errorInfo(429, "RATE_LIMIT_EXCEEDED", minute+searches), fetch.Burst, ""},
+		{"429 a day's searches", "search", errorInfo(429, "RATE_LIMIT_EXCEEDED", day+searches), fetch.Spent, "search"},
+		{"403 a day's searches", "search", errorInfo(403, "RATE_LIMIT_EXCEEDED", day+searches), fetch.Spent, "search"},
+		{"429 a day's counts", "counts", errorInfo(429, "RATE_LIMIT_EXCEEDED", day+stats), fetch.Spent, ""},
+		{"429 a day of something new", "videos", errorInfo(429, "RATE_LIMIT_EXCEEDED", day+`,"quota_metric":"youtube.googleapis.com/new"`), fetch.Spent, ""},
+		{"429 a day of nothing named", "videos", errorInfo(429, "RATE_LIMIT_EXCEEDED", day), fetch.Spent, "units"},
+		{"429 Retry-After a day", "", retryAfter("86400", errorInfo(429, "RATE_LIMIT_EXCEEDED", minute+units)), fetch.Burst, ""},
+		{"403 Retry-After a second", "", retryAfter("1", plain(403, "quotaExceeded")), fetch.Spent, "units"},
+		{"403 quotaExceeded for a search", "search", plain(403, "quotaExceeded"), fetch.Spent, "units"},
+		{"403 accessNotConfigured", "", plain(403, "accessNotConfigured"), fetch.BadKey, ""},
+		{"401 authError", "", plain(401, "authError"), fetch.BadKey, ""},
+		{"400 invalidPageToken", "search", plain(400, "invalidPageToken"), fetch.BadToken, ""},
+		{"400 invalidPageToken", "uploads", plain(400, "invalidPageToken"), fetch.BadToken, ""},
+		{"400 invalidRegionCode", "search", plain(400, "invalidRegionCode"), fetch.BadRegion, ""},
+		{"400 invalidRegionCode", "categories", plain(400, "invalidRegionCode"), fetch.BadRegion, ""},
+		{"400 invalidSearchFilter", "search", plain(400, "invalidSearchFilter"), fetch.Rejected, ""},
+		{"400 without an envelope", "", respond(400, "Bad Request"), fetch.Rejected, ""},
+		{"400 HTML", "", respond(400, "<!doctype html><title>400</title>"), fetch.Rejected, ""},
+		{"403 forbidden, private", "uploads", plain(403, "forbidden"), fetch.Rejected, ""},
+		{"403 playlistItemsNotAccessible", "uploads", plain(403, "playlistItemsNotAccessible"), fetch.Rejected, ""},
+		{"403 channelForbidden", "channel", plain(403, "channelForbidden"), fetch.Rejected, ""},
+		{"404 channelNotFound", "channel", plain(404, "channelNotFound"), fetch.Rejected, ""},
+		{"404 notFound", "videos", plain(404, "notFound"), fetch.Rejected, ""},
+		{"404 notFound", "categories", plain(404, "notFound"), fetch.Rejected, ""},
+		{"404 notFound", "chart", plain(404, "notFound"), fetch.NoChart, ""},
+		{"500 internalError", "", plain(500, "internalError"), fetch.Broken, ""},
+		{"504 HTML", "", respond(504, "<html><title>504 Gateway Time-out</title>"), fetch.Broken, ""},
+	}
+	for _, reason := range []string{ // google/api/error_reason.proto
+		"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "API_KEY_HTTP_REFERRER_BLOCKED", "API_KEY_IP_ADDRESS_BLOCKED",
+		"API_KEY_ANDROID_APP_BLOCKED", "API_KEY_IOS_APP_BLOCKED", "SERVICE_DISABLED", "CONSUMER_SUSPENDED", "CONSUMER_INVALID",
+		"BILLING_DISABLED", "CREDENTIALS_MISSING",
+	} {
+		for _, code := range []int{400, 403} {
+			rows = append(rows, row{fmt.Sprintf("%d %s", code, reason), "videos", errorInfo(code, reason, ""), fetch.BadKey, ""})
+		}
+	}
+	return rows
+}
+
+func retryAfter(seconds string, h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", seconds)
+		h(w, r)
+	}
+}
+
+// standInRows are the faults of the stand-in.
+func standInRows(t *testing.T) []row {
+	var rows []row
+	for _, f := range []struct {
+		fault, asks string
+		verdict     fetch.Verdict
+		pool        string
+	}{
+		{"500", "", fetch.Broken, ""}, {"502", "", fetch.Broken, ""}, {"503", "", fetch.Broken, ""}, {"502html", "", fetch.Broken, ""},
+		{"429min", "", fetch.Burst, ""}, {"403quota", "", fetch.Spent, "units"}, {"429day", "search", fetch.Spent, "search"},
+		{"badkey", "", fetch.BadKey, ""}, {"disabled", "", fetch.BadKey, ""}, {"badtoken", "", fetch.BadToken, ""},
+		{"nochart", "", fetch.NoChart, ""}, {"nochart", "uploads", fetch.Rejected, ""}, {"drop", "", fetch.Broken, ""}, {"reset", "", fetch.Broken, ""},
+		{"truncate", "", fetch.Broken, ""}, {"empty", "", fetch.Broken, ""}, {"hugebody", "", fetch.Broken, ""}, {"slow=1ns", "", "", ""},
+	} {
+		fault, err := youtubesim.ParseFault(f.fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sim, err := youtubesim.New(youtubesim.Options{Faults: []youtubesim.Fault{fault}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row{f.fault, f.asks, sim.ServeHTTP, f.verdict, f.pool})
+	}
+	return rows
+}

@@ -1,0 +1,105 @@
+package youtube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/api/googleapi"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+)
+
+// MaxIDs is how many ids one call may ask for (developers.google.com/youtube/v3/docs/videos/list).
+const MaxIDs = 50
+
+// ErrIDs is what a call for no ids, or for more than MaxIDs, fails with.
+var ErrIDs = fmt.Errorf("a call asks for 1 to %d ids", MaxIDs)
+
+var errNoRegion = errors.New("it needs a region")
+
+// The methods' names in costs.yaml.
+const (
+	videosList          = "videos.list"
+	videosBatchGetStats = "videos.batchGetStats"
+)
+
+// countFields asks for what mapCounts reads.
+const countFields = "kind,items(id,statistics(viewCount,likeCount,commentCount))"
+
+// Chart implements fetch.Upstream: one page of chart=mostPopular.
+func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
+	q := question{method: videosList, region: region, chart: true}
+	if region == "" {
+		q.wrong = errNoRegion
+	}
+	return ask(c, q, func(ctx context.Context) error {
+		call := c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).
+			Chart("mostPopular").RegionCode(string(region)).MaxResults(pageSize).
+			Fields(googleapi.Field(videoFields)).Context(ctx)
+		if named(category) {
+			call.VideoCategoryId(category)
+		}
+		if token != "" {
+			call.PageToken(token)
+		}
+		return sent(call.Do())
+	}, func(body []byte) (ingest.Page, error) {
+		page, err := mapPage(body)
+		return page, cmp.Or(err, onward(token, page.Next))
+	})
+}
+
+// Videos implements fetch.Upstream. With no ids, or more than MaxIDs, Do fails with ErrIDs and
+// sends nothing.
+func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
+	return ask(c, question{method: videosList, wrong: wrongIDs(ids)}, func(ctx context.Context) error {
+		return sent(c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).
+			Id(ids...).Fields(googleapi.Field(videoFields)).Context(ctx).Do())
+	}, mapPage)
+}
+
+// Counts implements fetch.Counter by videos.batchGetStats, which is there since 2026-06-03
+// (developers.google.com/youtube/v3/revision_history). Ids are refused as Videos refuses them.
+func (c *Client) Counts(ids []string) fetch.Call[[]ingest.Counts] {
+	return ask(c, question{method: videosBatchGetStats, wrong: wrongIDs(ids)}, func(ctx context.Context) error {
+		return sent(c.service.Videos.BatchGetStats().Part("id", "statistics").
+			Id(ids...).Fields(countFields).Context(ctx).Do())
+	}, mapCounts)
+}
+
+func wrongIDs(ids []string) error {
+	if len(ids) == 0 || len(ids) > MaxIDs {
+		return fmt.Errorf("%w, not %d", ErrIDs, len(ids))
+	}
+	return nil
+}
+
+// named reports whether a category is one, and not all of them.
+func named(category string) bool { return category != "" && category != "0" }
+
+// mapCounts reads a whole answer of videos.batchGetStats. An item without an id is left out. An answer
+// about nothing but videos that are gone may have no list.
+func mapCounts(body []byte) ([]ingest.Counts, error) {
+	items, _, err := readList[struct {
+		ID         string     `json:"id"`
+		Statistics statistics `json:"statistics"`
+	}](body, MaxIDs, "youtube#batchGetStatsResponse")
+	if err != nil {
+		return nil, err
+	}
+	var all []ingest.Counts
+	for _, item := range items {
+		if item == nil || item.ID == "" {
+			continue
+		}
+		c := ingest.Counts{ID: item.ID}
+		if c.Views, c.Likes, c.Comments, err = item.Statistics.counts(); err != nil {
+			return nil, fmt.Errorf("video %.40q: %w", item.ID, err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
