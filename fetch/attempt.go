@@ -28,8 +28,8 @@ var errOverdue = errors.New("the claim holds no longer")
 // it, and the fence refuses what it may write later. The returned error is one that the next slot would
 // meet too.
 func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, w Wish, purpose quota.Purpose, share *allowance) (ingest.Slot, error) {
-	if slot.Kind == ingest.KindBackfill && slot.Tries > mostTries {
-		return r.finish(ctx, slot, ingest.Failed, fmt.Sprintf("%d runs in a row ended at it without a page and without a word", mostTries), nil)
+	if slot.Kind == ingest.KindBackfill && slot.Tries > mostDeaths {
+		return r.finish(ctx, slot, ingest.Failed, fmt.Sprintf("%d runs in a row ended at it without a page and without a word", mostDeaths), nil)
 	}
 	p, why := r.pass(slot, w, purpose, share)
 	if why == "" && purpose != quota.Manual { // a person who forces it may know better

@@ -12,6 +12,10 @@ import (
 const (
 	// mostTries is how many claims of a piece in a row may bring nothing.
 	mostTries = 5
+	// mostDeaths is how many claims of a piece in a row may end without a word: their processes died. That
+	// most often says nothing of the piece, which may not even have been asked for; where it does, each of
+	// them cost a call at most.
+	mostDeaths = 25
 	// mostTroubles is how many pieces in a row may fail as if the upstream were at fault before a run ends:
 	// the next ones would be paid for in vain too.
 	mostTroubles = 3

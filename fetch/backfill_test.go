@@ -450,7 +450,7 @@ func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
 	if _, err := d.store.RetryBackfill(t.Context(), b.ID); err != nil {
 		t.Fatal(err)
 	}
-	for range 5 { // claimed by runs that die
+	for range 25 { // claimed by runs that die
 		if _, ok, err := d.store.Claim(t.Context(), ingest.Claim{Owner: "dies", Now: d.now, Lease: time.Second, Backfill: b.ID}); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -460,7 +460,7 @@ func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil || len(d.archive.calls) != calls {
 		t.Errorf("%d more calls, %v", len(d.archive.calls)-calls, err)
 	}
-	if got := d.reasons(t, b); !strings.Contains(got, "5 runs in a row ended at it") {
+	if got := d.reasons(t, b); !strings.Contains(got, "25 runs in a row ended at it") {
 		t.Errorf("reasons are %q", got)
 	}
 }
