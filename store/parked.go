@@ -129,6 +129,9 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string,
 			delete(gone, v.ID)
 			slot.Videos++
 		}
+		if err := shelf.flush(ctx); err != nil {
+			return err
+		}
 		for id := range gone {
 			if err := forget(ctx, tx, id); err != nil {
 				return err

@@ -60,6 +60,9 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 			gone = slices.Delete(gone, at, at+1)
 			slot.Videos++
 		}
+		if err := shelf.flush(ctx); err != nil {
+			return err
+		}
 		for _, videoID := range gone {
 			if err := forget(ctx, tx, videoID); err != nil {
 				return err
