@@ -83,7 +83,7 @@ type Placement struct {
 // Kind says what a job does with its slots.
 type Kind string
 
-// The kinds of jobs that a config may name.
+// The kinds of jobs that a config may name. Slots have one more: KindBackfill.
 const (
 	KindChart   Kind = "chart"   // one pass over one region's chart per slot
 	KindSearch  Kind = "search"  // one search per slot: what it finds is looked up and kept
@@ -135,6 +135,10 @@ type Slot struct {
 	Videos  int       // placements saved so far
 	Units   int64     // units charged so far, all pools' costs added up, over all attempts
 
+	// Tries counts the claims in a row that brought nothing, the present one included; those that quota or a
+	// stop ended do not count.
+	Tries int
+
 	Reason    string    // why it is not done, in one line for a person
 	RetryAt   time.Time // when a stopped slot may find quota: advice, not a gate
 	FetchedAt time.Time // when the last page was saved
@@ -153,6 +157,9 @@ type Claim struct {
 	Lease  time.Duration
 	Series map[Series]bool  // only these; nil: all
 	Except map[SlotKey]bool // not these: this run has tried them
+
+	Backfill string // only pieces of the backfill of this id; "": slots of the schedule, never a piece
+	Reversed bool   // the backfill's last piece first
 }
 
 // ErrFenced is returned for a write by a claim that another run has taken over, or that has already

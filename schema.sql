@@ -19,6 +19,9 @@ CREATE TABLE meta (
 --
 -- newest and open repeat what its slots say, and fresh_at outlives them: so the next slot to claim is
 -- the first that fits in series_open, however many wait. Who writes a slot's state keeps them.
+--
+-- A piece of a backfill is a series of one slot, which has its backfill here and its place among the
+-- others, a whole number. It has indexes of its own: what the schedule walks holds no piece.
 CREATE TABLE series (
     id       INTEGER PRIMARY KEY,
     job      TEXT    NOT NULL,
@@ -26,10 +29,14 @@ CREATE TABLE series (
     newest   INTEGER NOT NULL,                  -- due_at of its newest slot, in whatever state
     open     INTEGER,                           -- due_at of its slot that is or may yet be claimed; NULL: none
     fresh_at INTEGER,                           -- when a slot of it was last done; NULL: never
+    backfill INTEGER REFERENCES backfills (id), -- NULL: a series of the schedule
+    place    INTEGER,                           -- from low to high, or the reverse; NULL unless of a backfill
     UNIQUE (job, key)
 ) STRICT;
 
-CREATE INDEX series_open ON series (fresh_at, open, job, key) WHERE open IS NOT NULL;     -- claim
+CREATE INDEX series_open ON series (fresh_at, open, job, key) WHERE open IS NOT NULL AND backfill IS NULL; -- claim
+CREATE INDEX series_schedule ON series (job, key, newest) WHERE backfill IS NULL;         -- what is known
+CREATE INDEX series_backfill ON series (backfill, open, place) WHERE backfill IS NOT NULL; -- claim, status
 
 -- Everything that must happen once, and what became of it. A slot begins as due (or missed), is
 -- claimed, and ends as done, stopped, failed, skipped or missed.
@@ -41,7 +48,7 @@ CREATE TABLE slots (
     id         INTEGER PRIMARY KEY,
     series     INTEGER NOT NULL REFERENCES series (id),
     due_at     INTEGER NOT NULL,
-    kind       TEXT    NOT NULL,                -- 'chart', 'refresh'
+    kind       TEXT    NOT NULL,                -- 'chart', 'search', 'refresh', 'backfill'
     state      TEXT    NOT NULL CHECK (state IN ('due', 'claimed', 'done', 'stopped', 'failed', 'skipped', 'missed')),
     owner      TEXT    NOT NULL DEFAULT '',
     attempt    INTEGER NOT NULL DEFAULT 0,
@@ -54,11 +61,49 @@ CREATE TABLE slots (
     reason     TEXT    NOT NULL DEFAULT '',     -- why it is not done, frozen when it ended
     retry_at   INTEGER,                         -- advice, not a gate
     fetched_at INTEGER,                         -- when its last page was saved
+    tries      INTEGER NOT NULL DEFAULT 0,      -- claims in a row that brought nothing, but for quota's and a stop's
     UNIQUE (series, due_at)
 ) STRICT;
 
 CREATE INDEX slots_claimed ON slots (series, lease) WHERE state = 'claimed';              -- never two of a series
-CREATE INDEX slots_due ON slots (due_at);                                                -- reports, retention
+CREATE INDEX slots_due ON slots (due_at) WHERE kind <> 'backfill';                        -- reports, retention
+
+-- One-off work: a plan that a person made, whose pieces are slots of the job 'backfill/' || name.
+CREATE TABLE backfills (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- a name is never given twice
+    name         TEXT    NOT NULL UNIQUE,
+    kind         TEXT    NOT NULL CHECK (kind IN ('uploads', 'search', 'videos', 'refresh')),
+    identity     TEXT    NOT NULL,              -- equal for plans that ask for the same
+    spec         TEXT    NOT NULL,              -- what was asked for, JSON
+    cost_table   TEXT    NOT NULL,              -- that it was priced under
+    wait         INTEGER NOT NULL,              -- 1: ingest serve may carry it on
+    created_at   INTEGER NOT NULL,
+    cancelled_at INTEGER
+) STRICT;
+
+-- What a slot has beyond other slots that finds ids first and looks them up then: a piece of a backfill,
+-- or a search of the schedule.
+CREATE TABLE pieces (
+    slot     INTEGER PRIMARY KEY REFERENCES slots (id) ON DELETE CASCADE,
+    backfill INTEGER REFERENCES backfills (id), -- NULL: none
+    spec     TEXT    NOT NULL DEFAULT '{}',     -- where its ids are found, JSON
+    waiting  TEXT    NOT NULL DEFAULT '[]',     -- ids to look up, JSON: as many as one call takes, or two
+    known    INTEGER NOT NULL DEFAULT 0,        -- ids left out: the video had just been fetched, or they were met before
+    again    INTEGER NOT NULL DEFAULT 0         -- pages paid for once more, since the upstream refused its token
+) STRICT;
+
+CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';                   -- no id waits twice
+
+-- Ids that were looked up in vain. reason '' is gone: the upstream left it out of its answer.
+CREATE TABLE vanished (
+    video_id   TEXT    NOT NULL,
+    slot       INTEGER NOT NULL REFERENCES slots (id) ON DELETE CASCADE,
+    reason     TEXT    NOT NULL,
+    noted_at   INTEGER NOT NULL,
+    PRIMARY KEY (video_id, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX vanished_slot ON vanished (slot);
 
 -- Channels, for their present name. One without videos is deleted.
 CREATE TABLE channels (

@@ -27,8 +27,11 @@ var errOverdue = errors.New("the claim holds no longer")
 // brings nothing until its lease is over is ended then; if it does not come back, its slot fails without
 // it, and the fence refuses what it may write later. The returned error is one that the next slot would
 // meet too.
-func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, w Wish, purpose quota.Purpose) (ingest.Slot, error) {
-	p, why := r.pass(slot, w, purpose)
+func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, w Wish, purpose quota.Purpose, share *allowance) (ingest.Slot, error) {
+	if slot.Kind == ingest.KindBackfill && slot.Tries > mostDeaths {
+		return r.finish(ctx, slot, ingest.Failed, fmt.Sprintf("%d runs in a row ended at it without a page and without a word", mostDeaths), nil)
+	}
+	p, why := r.pass(slot, w, purpose, share)
 	if why == "" && purpose != quota.Manual { // a person who forces it may know better
 		why = r.knownAbsent(ctx, r.Jobs[slot.Job], slot)
 	}

@@ -21,14 +21,15 @@ type Slots interface {
 	// "superseded by ...". A claim that still runs is left alone, and a stopped slot keeps its
 	// outcome and its reason: Claim no longer hands it out.
 	AddDue(ctx context.Context, slots []ingest.Slot) error
-	// Newest is the latest due time known for every job and key, in whatever state.
+	// Newest is the latest due time known for every job and key of the schedule, in whatever state.
 	Newest(ctx context.Context) (map[ingest.Series]time.Time, error)
 	// Claim hands one open slot of those that c wants to its owner until the lease is over: due,
 	// stopped with no newer slot of its job and key, or claimed with its lease over at c.Now; never
-	// while another slot of its series is claimed and the lease of that is not over. The least fresh
+	// while another slot of its series is claimed and the lease of that is not over. Slots of the schedule
+	// and pieces of a backfill are apart: c says which. Of the schedule, the least fresh
 	// series comes first (that whose last slot was done longest ago, or never: a chart that was cut
-	// short makes nobody fresh), then the oldest due, then by job and key. It raises Attempt. ok is
-	// false when there is none.
+	// short makes nobody fresh), then the oldest due, then by job and key; pieces come in their order. It
+	// raises Attempt and Tries. ok is false when there is none.
 	Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error)
 	// Retire ends what waits in series that nobody wants any more: due, or claimed with its lease
 	// over, as Skipped with the series' reason. A stopped slot keeps its outcome; Claim no longer
@@ -66,15 +67,28 @@ type Library interface {
 // then the videos that they are of. Ids wait in the store, so that a search is never paid for twice.
 type Shelf interface {
 	// Park keeps ids to be looked up, behind those that wait, and writes the slot's progress, in one
-	// transaction under the fence. Each id waits once in a slot; one whose video was fetched at since or
-	// later is left out.
-	Park(ctx context.Context, slot ingest.Slot, ids []string, since time.Time) (ingest.Slot, error)
-	// Parked is up to n of the ids that wait in the slot, in order.
-	Parked(ctx context.Context, slot ingest.SlotKey, n int) ([]string, error)
+	// transaction under the fence. An id that waits already, in the slot or in another of its backfill, is
+	// left out; so is one whose video was fetched at since or later, and one that this backfill has looked
+	// up in vain. Halves are pieces that are added to the slot's backfill.
+	Park(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error)
+	// Parked is up to n of the ids that wait in the slot, in order, without those whose video was fetched
+	// at since or later.
+	Parked(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error)
 	// SaveFound writes the videos that came back for the ids asked, which wait no longer, and the slot's
 	// progress, in one transaction under the fence. slot.Videos goes up by what came back. What did not is
-	// noted as vanished.
+	// noted as vanished, and deleted where it was kept.
 	SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
+}
+
+// Pieces keeps what a backfill's pieces are about. Slots of the schedule that look ids up have it too.
+type Pieces interface {
+	// Piece is what the slot asks for, without its ids.
+	Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error)
+	// Restart writes that the slot begins anew, at page 1, after so many pages that are paid for, under the
+	// fence. What has been found stays.
+	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)
+	// GiveUp writes that an id of the slot cannot be looked up, and why, under the fence: it waits no longer.
+	GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error)
 }
 
 // Absences remembers which charts an upstream does not have, for a while: asking costs quota.

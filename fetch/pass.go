@@ -14,7 +14,7 @@ import (
 // spentAgain is when to ask again after a provider that says no on both sides of its midnight.
 const spentAgain = 5 * time.Minute
 
-// resumeWithin is how old a page token may be: an older one belongs to another chart.
+// resumeWithin is how old a chart's page token may be: an older one belongs to another chart.
 const resumeWithin = 10 * time.Minute
 
 // work is what a kind of job asks for, step by step.
@@ -26,10 +26,17 @@ type work interface {
 	end() (reason string)
 }
 
+// mender is work that may go on after a call that failed for good. It returns the slot as it then is,
+// written where that is needed. cost is what the call drew, in units.
+type mender interface {
+	mend(ctx context.Context, slot ingest.Slot, e *Error, cost int64) (_ ingest.Slot, goesOn bool, err error)
+}
+
 // step is one call of a pass, and what becomes of its answer.
 type step struct {
 	method string
 	region ingest.Region
+	tries  int                             // at most; 0: as many as any call has
 	do     func(ctx context.Context) error // sends the call and keeps the answer for save
 	// save writes the answer with the slot's progress: its next token, and the state Done when it was the
 	// last.
@@ -55,9 +62,11 @@ type pass struct {
 	slot      ingest.Slot
 	work      work
 	purpose   quota.Purpose
-	restarted bool // at page 1, because the upstream refused the token
-	retried   int  // calls, after answers that were of no use
-	saved     int  // answers
+	share     *allowance
+	cost      int64 // of the last take, in units
+	restarted bool  // at page 1, because the upstream refused the token
+	retried   int   // calls, after answers that were of no use
+	saved     int   // answers
 
 	noted atomic.Pointer[ingest.Slot] // how far it came, for whoever has given it up
 	held  func()                      // the claim holds for another lease
@@ -85,15 +94,17 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 			return p.stop(ctx, *refusal)
 		}
 		if err != nil {
-			if p.restart(err) {
-				continue
+			goesOn, mendErr := p.mend(ctx, err)
+			switch {
+			case mendErr != nil:
+				return p.release(ctx, mendErr)
+			case !goesOn && p.slot.State == ingest.Claimed:
+				return p.conclude(ctx, err)
 			}
-			return p.conclude(ctx, err)
-		}
-		if err := p.save(ctx, s); err != nil {
+		} else if err := p.save(ctx, s); err != nil {
 			return p.release(ctx, err)
 		}
-		if p.slot.State == ingest.Done {
+		if p.slot.State != ingest.Claimed { // done, or cancelled meanwhile
 			return p.slot, nil
 		}
 	}
@@ -107,6 +118,7 @@ func (p *pass) save(ctx context.Context, s step) error {
 	defer cancel()
 	next := p.slot
 	next.Pages++
+	next.Tries = 0
 	next.TokenAt, next.FetchedAt, next.Lease = p.Now(), p.Now(), p.Now().Add(p.lease())
 	slot, err := s.save(ctx, next)
 	if err != nil {
@@ -119,16 +131,30 @@ func (p *pass) save(ctx context.Context, s step) error {
 	return nil
 }
 
-// restart sets the slot back to page 1, once, when the upstream no longer knows its token.
-func (p *pass) restart(err error) bool {
+// mend finds a way to go on after a call that failed for good, where there is one. A refused token sets the
+// slot back to page 1, once.
+func (p *pass) mend(ctx context.Context, err error) (goesOn bool, _ error) {
 	var e *Error
-	if !errors.As(err, &e) || e.Verdict != BadToken || p.restarted || p.slot.Token == "" {
-		return false
+	if !errors.As(err, &e) || ctx.Err() != nil {
+		return false, nil
+	}
+	if m, ok := p.work.(mender); ok {
+		ctx, cancel := outlive(ctx, writeWithin)
+		defer cancel()
+		slot, goesOn, err := m.mend(ctx, p.slot, e, p.cost)
+		if err == nil {
+			p.slot = slot
+			p.note()
+		}
+		return goesOn, err
+	}
+	if e.Verdict != BadToken || p.restarted || p.slot.Token == "" {
+		return false, nil
 	}
 	p.restarted = true
 	p.slot.Token, p.slot.Pages = "", 0
 	p.note()
-	return true
+	return true, nil
 }
 
 // stop ends the slot because quota was refused. The reason is frozen: it is what the person asks for
@@ -139,8 +165,12 @@ func (p *pass) stop(ctx context.Context, d quota.Decision) (ingest.Slot, error) 
 		reason = p.Explain(ctx, d)
 	}
 	p.slot.RetryAt = d.At.Add(d.RetryAfter)
+	p.harmless()
 	return p.finish(ctx, p.slot, ingest.Stopped, reason, nil)
 }
+
+// harmless takes back that the claim counts as one that brought nothing.
+func (p *pass) harmless() { p.slot.Tries = max(0, p.slot.Tries-1) }
 
 // conclude ends the slot because a call failed for good.
 func (p *pass) conclude(ctx context.Context, err error) (ingest.Slot, error) {
@@ -153,10 +183,14 @@ func (p *pass) conclude(ctx context.Context, err error) (ingest.Slot, error) {
 		return p.release(ctx, err)
 	case Spent: // twice, the day having turned in between
 		p.slot.RetryAt = p.Now().Add(spentAgain)
+		p.harmless()
 		return p.finish(ctx, p.slot, ingest.Stopped, err.Error(), nil)
 	case NoChart:
 		return p.skipAbsent(ctx, err)
 	default:
+		if p.slot.Kind == ingest.KindBackfill {
+			return p.concludePiece(ctx, e, err)
+		}
 		return p.finish(ctx, p.slot, ingest.Failed, err.Error(), nil)
 	}
 }
@@ -170,5 +204,6 @@ func (p *pass) release(ctx context.Context, cause error) (ingest.Slot, error) {
 	if errors.Is(context.Cause(ctx), errOverdue) {
 		return p.finish(ctx, p.slot, ingest.Failed, p.overdue(), nil)
 	}
+	p.harmless()
 	return p.finish(ctx, p.slot, ingest.Due, cause.Error(), cause)
 }

@@ -27,7 +27,9 @@ type Reconciler struct {
 	Schedule Schedule
 	Slots    Slots
 	Sink     Sink
-	Library  Library  // may be nil where no job is of kind refresh
+	Library  Library // may be nil where no job is of kind refresh
+	Shelf    Shelf   // this and Pieces may be nil where there is no search and no backfill
+	Pieces   Pieces
 	Absences Absences // may be nil: every slot asks
 	Upstream Upstream
 	Namer    Namer   // nil: categories have no names
@@ -36,6 +38,7 @@ type Reconciler struct {
 	Tallies  Tallies // needed with Counter
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
+	Leave    func(context.Context) quota.Cost             // what a backfill's calls leave for the schedule; nil: what the ceilings do
 	Owner    string                                       // names this run among all that share the table
 	Workers  int                                          // passes at once, at most; 0: one
 	Lease    time.Duration                                // how long a claim holds, from the last page saved; 0: DefaultLease
@@ -60,7 +63,15 @@ type Wish struct {
 	Series []ingest.Series // only these; nil: all
 	Pages  int             // instead of the job's; 0: the job's
 	Force  bool            // as if every series were due now; purpose manual
+
+	// Backfill is worked on instead of the schedule: Run passes its pieces until none is left, quota is
+	// refused, or it has spent MaxUnits (ErrMaxUnits). Nothing that the schedule wants is added.
+	Backfill *ingest.Backfill
+	MaxUnits int64 // 0: no bound of its own
 }
+
+// ErrMaxUnits ends a run that has spent Wish.MaxUnits. Nothing failed.
+var ErrMaxUnits = errors.New("this run has spent what it may")
 
 // Worked is a slot that a run has worked on, as it ended.
 type Worked struct {
@@ -73,6 +84,11 @@ type Worked struct {
 // error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It is
 // back within five seconds of the end of ctx, also without a pass that hangs.
 func (r *Reconciler) Run(ctx context.Context, w Wish) ([]Worked, error) {
+	if w.Backfill != nil {
+		if err := r.canWork(w.Backfill); err != nil {
+			return nil, err
+		}
+	}
 	ctx = rememberEnd(ctx)
 	c := newCrew(r, w)
 	var worked []Worked
@@ -140,26 +156,39 @@ func (r *Reconciler) unwanted(of ingest.Series) string {
 }
 
 // pass is an attempt at a claimed slot. Where there is nothing to do for it, why is the reason to skip it.
-func (r *Reconciler) pass(slot ingest.Slot, w Wish, purpose quota.Purpose) (p *pass, why string) {
+func (r *Reconciler) pass(slot ingest.Slot, w Wish, purpose quota.Purpose, share *allowance) (p *pass, why string) {
+	p = &pass{Reconciler: r, slot: slot, purpose: purpose, share: share}
 	job, ok := r.Jobs[slot.Job]
-	if !ok {
+	switch {
+	case w.Backfill != nil:
+		p.work = r.piece(w.Backfill)
+	case !ok:
 		return nil, r.unwanted(slot.Series())
-	}
-	p = &pass{Reconciler: r, slot: slot, purpose: purpose}
-	if slot.Token != "" && r.Now().Sub(slot.TokenAt) > resumeWithin {
-		p.slot.Token, p.slot.Pages = "", 0
-	}
-	switch job.Kind {
-	case ingest.KindChart:
-		p.work = &chart{upstream: r.Upstream, sink: r.Sink, category: job.Category, pages: cmp.Or(w.Pages, job.Pages)}
-	case ingest.KindRefresh:
-		p.work = &refresh{Reconciler: r}
 	default:
-		return nil, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind)
+		if p.work, why = r.workOf(job, &p.slot, w); why != "" {
+			return nil, why
+		}
 	}
 	p.purpose = cmp.Or(p.purpose, p.work.purpose())
 	p.note()
 	return p, ""
+}
+
+// workOf is the work of a slot of the schedule.
+func (r *Reconciler) workOf(job ingest.Job, slot *ingest.Slot, w Wish) (_ work, why string) {
+	switch job.Kind {
+	case ingest.KindChart:
+		if slot.Token != "" && r.Now().Sub(slot.TokenAt) > resumeWithin {
+			slot.Token, slot.Pages = "", 0
+		}
+		return &chart{upstream: r.Upstream, sink: r.Sink, category: job.Category, pages: cmp.Or(w.Pages, job.Pages)}, ""
+	case ingest.KindRefresh:
+		return &refresh{Reconciler: r}, ""
+	case ingest.KindSearch:
+		return r.search(job, *slot, cmp.Or(w.Pages, job.Pages))
+	default:
+		return nil, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind)
+	}
 }
 
 // finish records how a slot ended, whatever has become of ctx: a reason that is lost is a tick lost.

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.RandomizationFactor = 1 // full jitter: eight regions do not come back as one
 	wait.MaxInterval = longest
-	spent := false
+	most, spent := cmp.Or(s.tries, tries), false
 	for try := 1; ; try++ {
 		d, err := p.take(ctx, s)
 		if err != nil {
@@ -35,7 +36,9 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 		if !d.Allowed {
 			return &d, nil
 		}
-		if err = do(ctx, s); err == nil {
+		err = do(ctx, s)
+		p.share.end()
+		if err == nil {
 			return nil, nil
 		}
 		e := asError(s, err)
@@ -52,7 +55,7 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 		default:
 			return nil, e
 		}
-		if p.retried++; try == tries || p.retried > retries+p.saved {
+		if p.retried++; try == most || p.retried > retries+p.saved {
 			return nil, fmt.Errorf("%w (tried %d times, %d retries in this pass)", e, try, p.retried-1)
 		}
 		if err := p.pause(ctx, wait.NextBackOff()); err != nil {
@@ -61,22 +64,49 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 	}
 }
 
-// take draws the call's cost, and draws it anew when so long has passed since that the windows no
-// longer cover the call: the process was suspended in between.
+// take draws the call's cost and waits until the call may go. It draws the cost anew when so long has
+// passed since that the windows no longer cover the call: the process was suspended in between. An admitted
+// call has to end its share.
 func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 	for {
 		asked := p.Now()
-		d, err := p.Quota.Take(ctx, quota.Request{Method: s.method, Region: p.region(s), Purpose: p.purpose})
+		d, err := p.draw(ctx, s)
 		if err != nil || !d.Allowed {
 			return d, err
 		}
-		p.slot.Units += dearest(d)
-		p.note()
+		if err := p.share.begin(ctx); err != nil {
+			p.refund(ctx, d)
+			return d, err
+		}
 		if p.Now().Sub(asked) <= sendWithin {
 			return d, nil
 		}
+		p.share.end()
 		p.refund(ctx, d)
 	}
+}
+
+// draw draws the call's cost, and gives it back where the run may not spend so much.
+func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
+	if p.share.exhausted() {
+		return quota.Decision{}, ErrMaxUnits
+	}
+	r := quota.Request{Method: s.method, Region: p.region(s), Purpose: p.purpose}
+	if p.Leave != nil && p.purpose == quota.Backfill {
+		r.Leave = p.Leave(ctx)
+	}
+	d, err := p.Quota.Take(ctx, r)
+	if err != nil || !d.Allowed {
+		return d, err
+	}
+	p.cost = dearest(d)
+	p.slot.Units += p.cost
+	p.note()
+	if !p.share.spend(p.cost) {
+		p.refund(ctx, d)
+		return d, ErrMaxUnits
+	}
+	return d, nil
 }
 
 // region is whom a step's cost is drawn for: all that a slot of a region asks is asked for that region.
@@ -94,6 +124,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	defer cancel()
 	if err := p.Quota.Refund(ctx, d); err == nil {
 		p.slot.Units -= dearest(d)
+		p.share.back(dearest(d))
 		p.note()
 	}
 }

@@ -56,6 +56,10 @@ type crew struct {
 	told     func(Worked)
 	running  int
 	ended    chan ended
+
+	share    *allowance
+	troubles int  // pieces in a row, see trouble
+	refused  bool // quota has refused a piece
 }
 
 // ended is how a worker came back.
@@ -65,11 +69,12 @@ type ended struct {
 }
 
 func newCrew(r *Reconciler, w Wish) *crew {
-	c := &crew{Reconciler: r, wish: w, wanted: map[ingest.Series]bool{}, ended: make(chan ended), told: func(Worked) {}}
+	c := &crew{Reconciler: r, wish: w, wanted: map[ingest.Series]bool{}, ended: make(chan ended), told: func(Worked) {},
+		share: newAllowance(w, max(1, r.Workers))}
 	for _, of := range w.Series {
 		c.wanted[of] = true
 	}
-	if w.Series != nil {
+	if w.Series != nil || w.Backfill != nil {
 		return c
 	}
 	for name, job := range r.Jobs {
@@ -86,6 +91,9 @@ func newCrew(r *Reconciler, w Wish) *crew {
 // begin adds what is due; what was tried before may be tried again.
 func (c *crew) begin(ctx context.Context) error {
 	c.tried, c.purposes = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]quota.Purpose{}
+	if c.wish.Backfill != nil {
+		return nil
+	}
 	return c.addDue(ctx, c.wish, c.purposes)
 }
 
@@ -94,7 +102,7 @@ func (c *crew) round(ctx context.Context, wake <-chan struct{}) error {
 	var fatal error
 	idle := false // nothing to claim, or no use in it
 	for {
-		for !idle && ctx.Err() == nil && c.running < max(1, c.Workers) {
+		for !idle && ctx.Err() == nil && c.running < c.passes() {
 			var ok bool
 			if ok, fatal = c.claim(ctx); !ok || fatal != nil {
 				idle = true
@@ -112,7 +120,7 @@ func (c *crew) round(ctx context.Context, wake <-chan struct{}) error {
 			if err := c.note(ctx, e); fatal == nil {
 				fatal = err
 			}
-			idle = fatal != nil // what ended may have kept its series from being claimed
+			idle = fatal != nil || c.refused // what ended may have kept its series from being claimed
 		case <-wake:
 			if fatal != nil {
 				c.rest(ctx, fatal)
@@ -123,9 +131,21 @@ func (c *crew) round(ctx context.Context, wake <-chan struct{}) error {
 	}
 }
 
+// passes is how many there are at once, at most.
+func (c *crew) passes() int {
+	if c.wish.Backfill != nil {
+		return ahead * max(1, c.Workers)
+	}
+	return max(1, c.Workers)
+}
+
 // claim sends a worker off with the next slot, if there is one.
 func (c *crew) claim(ctx context.Context) (ok bool, err error) {
-	slot, ok, err := c.Slots.Claim(ctx, ingest.Claim{Owner: c.Owner, Now: c.Now(), Lease: c.lease(), Series: c.wanted, Except: c.tried})
+	want := ingest.Claim{Owner: c.Owner, Now: c.Now(), Lease: c.lease(), Series: c.wanted, Except: c.tried}
+	if b := c.wish.Backfill; b != nil {
+		want.Series, want.Backfill, want.Reversed = nil, b.ID, b.Reversed()
+	}
+	slot, ok, err := c.Slots.Claim(ctx, want)
 	if err != nil {
 		return false, fmt.Errorf("claim a slot: %w", err)
 	}
@@ -137,7 +157,7 @@ func (c *crew) claim(ctx context.Context) (ok bool, err error) {
 	c.running++
 	go func() {
 		before := slot.Units
-		slot, err := c.attempt(ctx, slot, c.wish, purpose)
+		slot, err := c.attempt(ctx, slot, c.wish, purpose, c.share)
 		c.ended <- ended{Worked{slot, slot.Units - before}, err}
 	}()
 	return true, nil
@@ -157,7 +177,30 @@ func (c *crew) note(ctx context.Context, e ended) error {
 			c.OnSlot(e.Worked)
 		}
 	}
+	if c.wish.Backfill != nil {
+		return c.notePiece(e)
+	}
 	return e.err
+}
+
+// notePiece remembers what a piece says of those that come next. Quota that refuses one would refuse the
+// others as well, or soon.
+func (c *crew) notePiece(e ended) error {
+	if e.State != ingest.Due && e.State != ingest.Stopped {
+		delete(c.tried, e.SlotKey) // nobody hands it out again
+	}
+	c.refused = c.refused || e.State == ingest.Stopped
+	if e.State == ingest.Done {
+		c.troubles = 0
+	}
+	var t *trouble
+	if !errors.As(e.err, &t) || errors.Is(e.err, ErrMaxUnits) {
+		return e.err
+	}
+	if c.troubles++; c.troubles < mostTroubles {
+		return nil
+	}
+	return fmt.Errorf("%d pieces in a row brought nothing: %w", c.troubles, t.err)
 }
 
 // rest tells that the workers have nothing to do until the next trigger.

@@ -60,7 +60,7 @@ func newAddition(ctx context.Context, tx *sql.Tx, slots []ingest.Slot) (*additio
 
 // find reads the series that are there.
 func (a *addition) find(ctx context.Context, tx *sql.Tx) error {
-	query, names := `SELECT job, key, id, newest, open FROM series`, [][2]string{}
+	query, names := `SELECT job, key, id, newest, open FROM series NOT INDEXED WHERE backfill IS NULL`, [][2]string{}
 	if len(a.series) < scanAbove {
 		query = `
 			SELECT job, series.key, series.id, newest, open

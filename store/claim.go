@@ -14,9 +14,19 @@ import (
 const claimable = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_open CROSS JOIN slots ON slots.series = series.id AND due_at = open
-WHERE open IS NOT NULL AND (state <> 'stopped' OR due_at = newest)
+WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = newest)
   AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?1)
 ORDER BY fresh_at, open, job, key`
+
+// claimablePieces walks the pieces of backfill ?2 that may be claimed at ?1: in order, or, with DESC behind
+// it, from the last. All of them are due when the backfill was made.
+const claimablePieces = `
+SELECT slots.id, job, key, due_at
+FROM backfills
+CROSS JOIN series INDEXED BY series_backfill ON backfill = backfills.id AND open = created_at / 1000
+CROSS JOIN slots ON slots.series = series.id AND due_at = open
+WHERE name = ?2 AND cancelled_at IS NULL AND (state <> 'claimed' OR lease <= ?1)
+ORDER BY place`
 
 // Claim implements fetch.Slots. With nothing to claim it only reads.
 func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
@@ -37,7 +47,7 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 		}
 		if _, err := tx.ExecContext(ctx, `
 			UPDATE slots
-			SET state = 'claimed', owner = ?2, attempt = attempt + 1, lease = ?3, reason = '', retry_at = NULL
+			SET state = 'claimed', owner = ?2, attempt = attempt + 1, tries = tries + 1, lease = ?3, reason = '', retry_at = NULL
 			WHERE id = ?1`, id, c.Owner, c.Now.Add(c.Lease).UnixMilli()); err != nil {
 			return err
 		}
@@ -49,7 +59,14 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 
 // findClaimable finds the first slot that may be claimed and is wanted.
 func findClaimable(ctx context.Context, tx *sql.Tx, c ingest.Claim) (id int64, ok bool, err error) {
-	rows, err := tx.QueryContext(ctx, claimable, c.Now.UnixMilli())
+	query, args := claimable, []any{c.Now.UnixMilli()}
+	if c.Backfill != "" {
+		query, args = claimablePieces, append(args, c.Backfill)
+	}
+	if c.Reversed {
+		query += ` DESC`
+	}
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return 0, false, err
 	}
@@ -74,6 +91,9 @@ func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
 	return s.tx(ctx, "finish a slot", func(tx *sql.Tx) error {
 		id, _, err := fence(ctx, tx, slot)
 		if err != nil {
+			return err
+		}
+		if slot, err = endPiece(ctx, tx, id, slot); err != nil {
 			return err
 		}
 		slot.FetchedAt = time.Time{}
@@ -102,10 +122,10 @@ func (s *Store) writeProgress(ctx context.Context, tx *sql.Tx, id int64, slot in
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE slots
 		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, reason = ?, retry_at = ?,
-		    fetched_at = coalesce(?, fetched_at)
+		    fetched_at = coalesce(?, fetched_at), tries = ?
 		WHERE id = ?`,
 		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, slot.Reason,
-		millis(slot.RetryAt), millis(slot.FetchedAt), id); err != nil {
+		millis(slot.RetryAt), millis(slot.FetchedAt), slot.Tries, id); err != nil {
 		return err
 	}
 	return s.settle(ctx, tx, id, slot.State)

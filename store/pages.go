@@ -68,7 +68,7 @@ func place(ctx context.Context, tx *sql.Tx, slot, series int64, page ingest.Page
 			count++
 		}
 	}
-	return count, nil
+	return count, shelf.flush(ctx)
 }
 
 // stamp makes the slot's times what the store keeps of them.

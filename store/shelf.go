@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/fnv"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +20,13 @@ type shelf struct {
 	tx *sql.Tx
 	at int64 // when they were fetched, in milliseconds
 
-	find, add, change, recount, indexText, findChannel, addChannel *sql.Stmt
+	find, add, change, recount, findChannel, addChannel *sql.Stmt
+
+	texts map[int64]indexed // to write into the index, by video; see flush
 }
+
+// indexed is what the index holds of a video.
+type indexed struct{ title, channel, tags string }
 
 const (
 	findVideo = `SELECT id, text_hash FROM videos WHERE video_id = ?`
@@ -37,7 +44,9 @@ const (
 		    duration_s = ?8, live = ?9, category = ?10, language = ?11, thumbnail = ?12
 		WHERE video_id = ?1`
 
-	indexVideo = `INSERT OR REPLACE INTO video_text (rowid, title, channel, tags) VALUES (?, ?, ?, ?)`
+	indexVideos = `
+		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
+		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`
 
 	findChannel = `SELECT id, title FROM channels WHERE channel_id = ?`
 	addChannel  = `INSERT INTO channels (channel_id, title) VALUES (?, ?) RETURNING id`
@@ -47,10 +56,10 @@ const (
 
 // newShelf prepares the statements; they end with the transaction.
 func newShelf(ctx context.Context, tx *sql.Tx, at time.Time) (*shelf, error) {
-	s := &shelf{tx: tx, at: at.UnixMilli()}
+	s := &shelf{tx: tx, at: at.UnixMilli(), texts: map[int64]indexed{}}
 	for stmt, query := range map[**sql.Stmt]string{
 		&s.find: findVideo, &s.add: addVideo, &s.change: changeVideo, &s.recount: recountVideo,
-		&s.indexText: indexVideo, &s.findChannel: findChannel, &s.addChannel: addChannel,
+		&s.findChannel: findChannel, &s.addChannel: addChannel,
 	} {
 		var err error
 		if *stmt, err = tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closed by the end of tx
@@ -101,13 +110,25 @@ func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, e
 	} else if err := s.add.QueryRowContext(ctx, append(state, hash, channel, v.Title, string(tags))...).Scan(&id); err != nil {
 		return 0, err
 	}
-	return id, s.index(ctx, id, v)
+	s.index(id, v)
+	return id, nil
 }
 
-// index writes the video's text into the index.
-func (s *shelf) index(ctx context.Context, id int64, v ingest.Video) error {
-	_, err := s.indexText.ExecContext(ctx, id, Normalize(v.Title), Normalize(v.Channel), Normalize(strings.Join(v.Tags, "\n")))
-	return err
+// index notes what the index is to hold of the video.
+func (s *shelf) index(id int64, v ingest.Video) {
+	s.texts[id] = indexed{Normalize(v.Title), Normalize(v.Channel), Normalize(strings.Join(v.Tags, "\n"))}
+}
+
+// flush writes the index, in one statement: FTS5 writes a segment for each that changes it. It comes behind
+// the last put of a transaction, and before anything is deleted in it.
+func (s *shelf) flush(ctx context.Context) error {
+	rows := make([][4]any, 0, len(s.texts))
+	for _, id := range slices.Sorted(maps.Keys(s.texts)) {
+		t := s.texts[id]
+		rows = append(rows, [4]any{id, t.title, t.channel, t.tags})
+	}
+	clear(s.texts)
+	return execJSON(ctx, s.tx, indexVideos, rows)
 }
 
 // channel writes the video's channel and returns its id; NULL when the upstream names none. When the
@@ -148,9 +169,7 @@ func (s *shelf) reindex(ctx context.Context, channel int64) error {
 		if _, err := s.tx.ExecContext(ctx, `UPDATE videos SET text_hash = ? WHERE id = ?`, textHash(v), id); err != nil {
 			return err
 		}
-		if err := s.index(ctx, id, v); err != nil {
-			return err
-		}
+		s.index(id, v)
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// SlotFilter says which slots to list. A zero field excludes nothing.
+// SlotFilter says which slots to list. A zero field excludes nothing, except that pieces of a backfill are
+// listed only by its Job.
 type SlotFilter struct {
 	Since, Until time.Time // due within [Since, Until)
 	State        ingest.State
@@ -32,6 +33,9 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 	and(f.State != "", `state = ?`, f.State)
 	and(f.Job != "", `job = ?`, f.Job)
 	and(f.Key != "", `key = ?`, f.Key)
+	if _, ok := ingest.IsBackfillJob(f.Job); !ok {
+		where = append(where, `kind <> 'backfill'`) // as the index says it
+	}
 	query := selectSlots
 	if len(where) > 0 {
 		query += ` WHERE ` + strings.Join(where, ` AND `)
@@ -58,12 +62,12 @@ func (s *Store) NextRetry(ctx context.Context) (time.Time, error) {
 	var at sql.NullInt64
 	err := s.read.QueryRowContext(ctx, `
 		SELECT min(retry_at) FROM series JOIN slots ON slots.series = series.id AND due_at = open
-		WHERE open = newest AND state = 'stopped'`).Scan(&at)
+		WHERE open = newest AND backfill IS NULL AND state = 'stopped'`).Scan(&at)
 	return fromMillis(at), s.explain(ctx, "find the next retry", err)
 }
 
 const selectSlots = `
-SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at
+SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at, tries
 FROM slots JOIN series ON series.id = slots.series`
 
 // scanSlot reads a row of selectSlots.
@@ -72,7 +76,7 @@ func scanSlot(r interface{ Scan(...any) error }) (ingest.Slot, error) {
 	var due int64
 	var lease, token, retry, fetched sql.NullInt64
 	err := r.Scan(&s.Job, &s.Key, &due, &s.Kind, &s.State, &s.Owner, &s.Attempt, &lease, &s.Token, &token,
-		&s.Pages, &s.Videos, &s.Units, &s.Reason, &retry, &fetched)
+		&s.Pages, &s.Videos, &s.Units, &s.Reason, &retry, &fetched, &s.Tries)
 	s.DueAt = time.Unix(due, 0).UTC()
 	s.Lease, s.TokenAt, s.RetryAt, s.FetchedAt = fromMillis(lease), fromMillis(token), fromMillis(retry), fromMillis(fetched)
 	return s, err

@@ -39,7 +39,7 @@ func (s *Store) Newest(ctx context.Context) (map[ingest.Series]time.Time, error)
 			}
 			newest[of] = time.Unix(due, 0).UTC()
 			return nil
-		}, `SELECT job, key, newest FROM series`)
+		}, `SELECT job, key, newest FROM series WHERE backfill IS NULL`)
 	})
 	return newest, err
 }

@@ -291,7 +291,7 @@ func TestClaimHandsOutWhatIsWantedOnly(t *testing.T) {
 	c.Except = map[ingest.SlotKey]bool{due("US", noon.Add(time.Second)).SlotKey: true}
 	got := claim(t, s, c)
 	want := due("US", noon)
-	want.State, want.Owner, want.Attempt, want.Lease = ingest.Claimed, "a", 1, noon.Add(5*time.Minute)
+	want.State, want.Owner, want.Attempt, want.Tries, want.Lease = ingest.Claimed, "a", 1, 1, noon.Add(5*time.Minute)
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("claimed %+v, want %+v", got, want)
 	}

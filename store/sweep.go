@@ -60,6 +60,9 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 			gone = slices.Delete(gone, at, at+1)
 			slot.Videos++
 		}
+		if err := shelf.flush(ctx); err != nil {
+			return err
+		}
 		for _, videoID := range gone {
 			if err := forget(ctx, tx, videoID); err != nil {
 				return err
@@ -89,7 +92,7 @@ func forget(ctx context.Context, tx *sql.Tx, videoID string) error {
 // schedule goes on.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
-	for _, sweep := range []func(context.Context, *sql.Tx, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded} {
+	for _, sweep := range []func(context.Context, *sql.Tx, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills} {
 		for {
 			var n swept
 			err := s.tx(ctx, "delete what is too old", func(tx *sql.Tx) error {
@@ -117,7 +120,7 @@ func sweepCharts(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, erro
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM placements WHERE slot IN (
 			SELECT id FROM slots
-			WHERE due_at < ? AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
+			WHERE due_at < ? AND kind <> 'backfill' AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
 			ORDER BY due_at LIMIT ?
 		)`, ceilUnix(cutoff), sweepSlots))
 	return swept{placements: n}, err
@@ -148,7 +151,7 @@ func sweepEnded(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM slots WHERE id IN (
 			SELECT slots.id FROM slots JOIN series ON series.id = series
-			WHERE due_at < ? AND due_at <> newest AND due_at IS NOT open AND state NOT IN ('due', 'claimed')
+			WHERE due_at < ? AND kind <> 'backfill' AND due_at <> newest AND due_at IS NOT open AND state NOT IN ('due', 'claimed')
 			ORDER BY due_at LIMIT ?
 		)`, ceilUnix(cutoff), sweepRows))
 	return swept{slots: n}, err
@@ -174,4 +177,68 @@ func (s *Store) sweepChannels(ctx context.Context) error {
 		_, err := tx.ExecContext(ctx, `DELETE`+empty)
 		return err
 	})
+}
+
+// sweepFound forgets ids that the upstream gave too long ago: those that were looked up in vain, and those
+// that wait still, whose piece begins anew.
+func sweepFound(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+	n, err := affected(tx.ExecContext(ctx, `
+		DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ? LIMIT ?)`,
+		cutoff.UnixMilli(), sweepRows))
+	if err != nil || n > 0 {
+		return swept{slots: n}, err
+	}
+	var old []int64
+	err = each(ctx, tx, func(rows *sql.Rows) error {
+		var slot int64
+		err := rows.Scan(&slot)
+		old = append(old, slot)
+		return err
+	}, `
+		SELECT slot FROM backfills JOIN pieces ON backfill = backfills.id AND waiting <> '[]' JOIN slots ON slots.id = slot
+		WHERE backfills.kind IN ('search', 'uploads') AND fetched_at < ? AND state <> 'claimed' LIMIT ?`, cutoff.UnixMilli(), sweepRows)
+	if err != nil {
+		return swept{}, err
+	}
+	if err := execJSON(ctx, tx, `UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT value FROM json_each(?1))`, old); err != nil {
+		return swept{}, err
+	}
+	return swept{slots: len(old)}, execJSON(ctx, tx, `
+		UPDATE slots SET token = '', token_at = NULL, pages = 0 WHERE id IN (SELECT value FROM json_each(?1))`, old)
+}
+
+// endedBackfills are those, ?1 being the cutoff, in which nothing is open and nothing was done since.
+const endedBackfills = `
+SELECT id FROM backfills
+WHERE created_at < ?1 AND (cancelled_at < ?1 OR NOT ` + hasOpenPieces + `)
+  AND NOT EXISTS (SELECT 1 FROM series JOIN slots ON slots.series = series.id WHERE backfill = backfills.id AND fetched_at >= ?1)`
+
+// sweepPieces deletes a few pieces of backfills that have ended long ago.
+func sweepPieces(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+	var series []int64
+	err := each(ctx, tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		series = append(series, id)
+		return err
+	}, `SELECT id FROM series WHERE backfill IN (`+endedBackfills+`) LIMIT ?2`, cutoff.UnixMilli(), sweepRows)
+	if err != nil {
+		return swept{}, err
+	}
+	for _, q := range []string{
+		`DELETE FROM slots WHERE series IN (SELECT value FROM json_each(?1))`,
+		`DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))`,
+	} {
+		if err := execJSON(ctx, tx, q, series); err != nil {
+			return swept{}, err
+		}
+	}
+	return swept{slots: len(series)}, nil
+}
+
+// sweepBackfills deletes backfills whose pieces have gone.
+func sweepBackfills(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+	n, err := affected(tx.ExecContext(ctx, `
+		DELETE FROM backfills WHERE created_at < ? AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id)`, cutoff.UnixMilli()))
+	return swept{slots: n}, err
 }

@@ -157,6 +157,6 @@ func TestAKeyThatIsTypedIsNotRepeated(t *testing.T) {
 		{"slots", "--outcome", c.key}, {"help", c.key}, {"config", c.key}, {"doctor", c.key}, {"run", "--pages", c.key}, {"quota", "--cost-table", c.key},
 		{"quota", "--config", c.key}, {"quota", "--costs", c.key}, {"quota", "--ledger", c.key}, {"completion", c.key}, {"--" + c.key}, {"run", "--key-file" + c.key},
 	} {
-		h.run(c, "none", way{name: "typed", give: func(*home) given { return given{} }}, args)
+		h.run(c, "none", way{name: "typed", give: func(*home) handed { return handed{} }}, args)
 	}
 }

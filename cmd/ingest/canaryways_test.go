@@ -14,11 +14,11 @@ type way struct {
 	good bool // the program finds the key in it
 	// open is true where the person has put it into the arguments: every process can read those.
 	open bool
-	give func(h *home) given
+	give func(h *home) handed
 }
 
-// given is what a way adds to a command.
-type given struct {
+// handed is what a way adds to a command.
+type handed struct {
 	args []string
 	env  map[string]string
 }
@@ -61,7 +61,7 @@ func (h *home) secret(name, text string, mode os.FileMode) string {
 }
 
 // args are a row's arguments with those of the way behind them.
-func (h *home) args(of []string, g given) []string {
+func (h *home) args(of []string, g handed) []string {
 	var all []string
 	for _, arg := range slices.Concat(of, g.args) {
 		all = append(all, strings.ReplaceAll(arg, "$HOME", h.dir))
@@ -73,7 +73,7 @@ func (h *home) args(of []string, g given) []string {
 const canaryConfig = "jobs: [{name: chart, kind: chart, regions: [US], every: 30m, pages: 1}, {name: refresh, kind: refresh, every: 24h}]\n"
 
 // env is the environment of a command: the way's over the usual one. Empty ones are not set.
-func (h *home) env(g given) map[string]string {
+func (h *home) env(g handed) map[string]string {
 	env := map[string]string{
 		"HOME": h.dir, "TMPDIR": filepath.Join(h.dir, "tmp"), "INGEST_DATA": h.data(), "INGEST_UPSTREAM_URL": h.base,
 		"INGEST_CONFIG":   h.secret("ingest.yaml", canaryConfig, 0o600),
@@ -88,15 +88,15 @@ func (h *home) env(g given) map[string]string {
 // canaryWays are all ways to give the key, and the mistakes that people make with it.
 func canaryWays() []way {
 	file := func(name string, good bool, mode os.FileMode, text func(key string) string) way {
-		return way{name: name, good: good, give: func(h *home) given {
-			return given{args: []string{"--key-file", h.secret(strings.ReplaceAll(name, " ", "-"), text(h.key), mode)}}
+		return way{name: name, good: good, give: func(h *home) handed {
+			return handed{args: []string{"--key-file", h.secret(strings.ReplaceAll(name, " ", "-"), text(h.key), mode)}}
 		}}
 	}
 	set := func(name string, good bool, env func(h *home) map[string]string) way {
-		return way{name: name, good: good, give: func(h *home) given { return given{env: env(h)} }}
+		return way{name: name, good: good, give: func(h *home) handed { return handed{env: env(h)} }}
 	}
 	arg := func(name string, args func(h *home) []string) way {
-		return way{name: name, open: true, give: func(h *home) given { return given{args: args(h)} }}
+		return way{name: name, open: true, give: func(h *home) handed { return handed{args: args(h)} }}
 	}
 	config := func(name string, good bool, text func(h *home) string) way {
 		return set(name, good, func(h *home) map[string]string {

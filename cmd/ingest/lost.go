@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -23,8 +24,9 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 	if state, err := g.Reserve.State(ctx, g.Account); err != nil || state.Generation != 0 {
 		return err
 	}
-	// What a slot spent was spent after it was due.
-	slots, err := a.spentSlots(ctx, a.clock.now().Add(-g.Tariff.Horizon()+time.Minute))
+	since := a.clock.now().Add(-g.Tariff.Horizon() + time.Minute)
+	slots, err := a.spentSlots(ctx, since)
+	slots = slices.DeleteFunc(slots, func(s ingest.Slot) bool { return !allSince(s, since) })
 	if err != nil || len(slots) == 0 {
 		return err
 	}
@@ -44,7 +46,7 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 }
 
 // spentSlots are the slots that spent quota and were due since then, newest first, by the store's own
-// account.
+// account, and behind them the pieces of backfills that were worked on since then.
 func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	s, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,13 +57,17 @@ func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, e
 	}
 	defer func() { _ = s.Close() }()
 	slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
+	if err != nil {
+		return nil, err
+	}
+	pieces, err := s.SpentOnPieces(ctx, since)
 	var spent []ingest.Slot
 	for _, slot := range slots {
 		if slot.Units > 0 {
 			spent = append(spent, slot)
 		}
 	}
-	return spent, err
+	return append(spent, pieces...), err
 }
 
 // spender is what the slots and the ledger are compared by: a region, or a purpose that has none of its own.
@@ -72,18 +78,28 @@ type spender struct {
 
 // spenderOf is the one that a slot's units are of. A chart that was forced has another purpose.
 func spenderOf(slot ingest.Slot) spender {
-	if slot.Kind == ingest.KindRefresh {
+	switch slot.Kind { //nolint:exhaustive // the others fetch a region
+	case ingest.KindRefresh:
 		return spender{purpose: quota.Refresh}
+	case ingest.KindBackfill:
+		return spender{purpose: quota.Backfill}
 	}
 	return spender{region: slot.Key}
 }
 
-// spenderIn is the one that the ledger's units are of: a refresh may ask about a region.
+// spenderIn is the one that the ledger's units are of: a refresh or a backfill may ask about a region.
 func spenderIn(w quota.Who) spender {
-	if w.Purpose == quota.Refresh {
+	if w.Purpose == quota.Refresh || w.Purpose == quota.Backfill {
 		return spender{purpose: w.Purpose}
 	}
 	return spender{region: w.Region}
+}
+
+// allSince reports whether all that a slot spent was spent since then: after it was due or, of a piece of an
+// old plan, in one attempt, which no more than an hour went into.
+func allSince(slot ingest.Slot, since time.Time) bool {
+	return !slot.DueAt.Before(since) ||
+		slot.Kind == ingest.KindBackfill && slot.Attempt == 1 && slot.FetchedAt.After(since.Add(time.Hour))
 }
 
 // lacking is how many units of each spender's slots the ledger does not know.
@@ -128,7 +144,7 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	var late, due []ingest.Slot
 	for _, slot := range all {
 		switch {
-		case slot.DueAt.After(since):
+		case allSince(slot, since):
 			due = append(due, slot)
 		case slot.State != ingest.Done || slot.FetchedAt.After(since):
 			late = append(late, slot)
@@ -143,14 +159,14 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	}
 	for _, slot := range append(due, late...) {
 		units := min(slot.Units, lacking[spenderOf(slot)])
-		if slot.DueAt.Before(since) {
+		if !allSince(slot, since) {
 			units = slot.Units
 		}
 		if units == 0 {
 			continue
 		}
 		lacking[spenderOf(slot)] -= units
-		who, cost, at, err := a.spentBy(slot, units, g)
+		who, cost, at, err := a.spentBy(ctx, slot, units, g)
 		if err != nil {
 			return slots, err
 		}
@@ -164,11 +180,18 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 
 // spentBy is what a slot spent, and when: at its last page where it is done, and otherwise, since it
 // may have tried since, now. Later than it was is safe.
-func (a *app) spentBy(slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota.Cost, time.Time, error) {
-	methods := methodsIn(slot.Kind, a.cfg.provider().calls)
+func (a *app) spentBy(ctx context.Context, slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota.Cost, time.Time, error) {
+	searches, err := a.searches(ctx, slot)
+	if err != nil {
+		return quota.Who{}, nil, time.Time{}, err
+	}
+	methods := methodsIn(slot.Kind, searches, a.cfg.provider().calls)
 	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: methods[0]}
-	if slot.Kind == ingest.KindRefresh {
+	switch slot.Kind { //nolint:exhaustive // the others are scheduled
+	case ingest.KindRefresh:
 		who.Purpose = quota.Refresh
+	case ingest.KindBackfill:
+		who.Purpose, who.Region = quota.Backfill, ""
 	}
 	at := g.Now()
 	if slot.State == ingest.Done {
@@ -179,12 +202,12 @@ func (a *app) spentBy(slot ingest.Slot, units int64, g *quota.Governor) (quota.W
 }
 
 // methodsIn are the calls that slots of a kind spend most by, the dearest first.
-func methodsIn(kind ingest.Kind, calls fetch.Upstream) []string {
+func methodsIn(kind ingest.Kind, searches bool, calls fetch.Upstream) []string {
 	videos := calls.Videos(nil).Method
 	if kind == ingest.KindChart {
 		return []string{calls.Chart("US", "", "").Method}
 	}
-	if s, ok := calls.(fetch.Searcher); ok && kind == ingest.KindSearch {
+	if s, ok := calls.(fetch.Searcher); ok && searches {
 		return []string{s.Search(ingest.Query{}, "").Method, videos}
 	}
 	return []string{videos}
@@ -216,4 +239,19 @@ func costOf(units int64, methods []string, t *quota.Tariff) (quota.Cost, error) 
 		}
 	}
 	return total, nil
+}
+
+// searches reports whether a slot searches, which is dear, before it looks up what it found.
+func (a *app) searches(ctx context.Context, slot ingest.Slot) (bool, error) {
+	if slot.Kind != ingest.KindBackfill {
+		return slot.Kind == ingest.KindSearch, nil
+	}
+	s, err := a.store(ctx, "")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = s.Close() }()
+	id, _ := ingest.IsBackfillJob(slot.Job)
+	b, err := s.FindBackfill(ctx, id)
+	return b.Kind == ingest.BackfillSearch, err
 }

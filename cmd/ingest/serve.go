@@ -106,6 +106,7 @@ func (s *service) run(ctx context.Context, stop context.CancelCauseFunc, l net.L
 		})
 	}
 	running.Go(func() { s.tend(ctx) })
+	running.Go(func() { s.carryOn(ctx) })
 	s.greet(address)
 	s.manager.send(ready, s.status())
 	s.plan.Serve(ctx, s.heartbeat, s.clock.now, s.beat)

@@ -1,4 +1,4 @@
--- Version 2: what categories are called, charts that do not exist, counts that came alone.
+-- Version 2: what categories are called, charts that do not exist, counts that came alone, backfills.
 
 ALTER TABLE videos ADD COLUMN counted_at INTEGER;
 
@@ -22,3 +22,53 @@ CREATE TABLE absent_charts (
     until    INTEGER NOT NULL,                  -- milliseconds
     PRIMARY KEY (region, category)
 ) STRICT, WITHOUT ROWID;
+
+-- One-off work: a plan that a person made, whose pieces are slots of the job 'backfill/' || name.
+CREATE TABLE backfills (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- a name is never given twice
+    name         TEXT    NOT NULL UNIQUE,
+    kind         TEXT    NOT NULL CHECK (kind IN ('uploads', 'search', 'videos', 'refresh')),
+    identity     TEXT    NOT NULL,              -- equal for plans that ask for the same
+    spec         TEXT    NOT NULL,              -- what was asked for, JSON
+    cost_table   TEXT    NOT NULL,              -- that it was priced under
+    wait         INTEGER NOT NULL,              -- 1: ingest serve may carry it on
+    created_at   INTEGER NOT NULL,
+    cancelled_at INTEGER
+) STRICT;
+
+-- What a slot has beyond other slots that finds ids first and looks them up then: a piece of a backfill,
+-- or a search of the schedule.
+CREATE TABLE pieces (
+    slot     INTEGER PRIMARY KEY REFERENCES slots (id) ON DELETE CASCADE,
+    backfill INTEGER REFERENCES backfills (id), -- NULL: none
+    spec     TEXT    NOT NULL DEFAULT '{}',     -- where its ids are found, JSON
+    waiting  TEXT    NOT NULL DEFAULT '[]',     -- ids to look up, JSON: as many as one call takes, or two
+    known    INTEGER NOT NULL DEFAULT 0,        -- ids left out: the video had just been fetched, or they were met before
+    again    INTEGER NOT NULL DEFAULT 0         -- pages paid for once more, since the upstream refused its token
+) STRICT;
+
+CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';                   -- no id waits twice
+
+-- Ids that were looked up in vain. reason '' is gone: the upstream left it out of its answer.
+CREATE TABLE vanished (
+    video_id   TEXT    NOT NULL,
+    slot       INTEGER NOT NULL REFERENCES slots (id) ON DELETE CASCADE,
+    reason     TEXT    NOT NULL,
+    noted_at   INTEGER NOT NULL,
+    PRIMARY KEY (video_id, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX vanished_slot ON vanished (slot);
+
+-- Pieces of a backfill are series and slots that the schedule never walks.
+ALTER TABLE series ADD COLUMN backfill INTEGER REFERENCES backfills (id);
+ALTER TABLE series ADD COLUMN place INTEGER;
+ALTER TABLE slots ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
+
+DROP INDEX series_open;
+DROP INDEX slots_due;
+
+CREATE INDEX series_open ON series (fresh_at, open, job, key) WHERE open IS NOT NULL AND backfill IS NULL; -- claim
+CREATE INDEX series_schedule ON series (job, key, newest) WHERE backfill IS NULL;         -- what is known
+CREATE INDEX series_backfill ON series (backfill, open, place) WHERE backfill IS NOT NULL; -- claim, status
+CREATE INDEX slots_due ON slots (due_at) WHERE kind <> 'backfill';                        -- reports, retention

@@ -1,0 +1,104 @@
+package ingest
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// KindBackfill is the kind of a slot that is a piece of a backfill. No config names it.
+const KindBackfill Kind = "backfill"
+
+// backfillJobs begins the names of the jobs that backfills are. The name of a configured job has no slash.
+const backfillJobs = "backfill/"
+
+// BackfillKind says how a backfill comes by its videos.
+type BackfillKind string
+
+// The kinds of backfills.
+const (
+	BackfillUploads BackfillKind = "uploads" // all videos of channels: a piece is a channel
+	BackfillSearch  BackfillKind = "search"  // what a search finds: a piece is a span of time
+	BackfillVideos  BackfillKind = "videos"  // videos by their ids: a piece is some ids
+	BackfillRefresh BackfillKind = "refresh" // stored videos that have become old: a piece is some ids
+)
+
+// Order is the order in time in which the pieces of a search are worked on.
+type Order string
+
+// The orders. Other backfills than a search go by the order in which their pieces were given.
+const (
+	Newest Order = "newest" // "" too
+	Oldest Order = "oldest"
+)
+
+// BackfillSpec is what a person asked for.
+type BackfillSpec struct {
+	Channels  []string      `json:"channels,omitempty"`     // uploads: ids or handles
+	Query     Query         `json:"query,omitzero"`         // search
+	IDs       string        `json:"ids,omitempty"`          // videos: a digest of the ids given
+	OlderThan time.Duration `json:"older_than_ns,omitzero"` // refresh
+	Order     Order         `json:"order,omitempty"`
+}
+
+// Identity is equal for specs that ask for the same: in another order, too.
+func (s BackfillSpec) Identity(kind BackfillKind) string {
+	s.Order = ""
+	text, err := json.Marshal(s)
+	if err != nil { // a year after 9999, which no query has
+		text = fmt.Append(nil, s)
+	}
+	sum := sha256.Sum256(append([]byte(string(kind)+" "), text...))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Backfill is a plan to fetch something once, in pieces, each of which is a slot.
+type Backfill struct {
+	ID        string // as a person names it: "bf-7"; the store gives it
+	Kind      BackfillKind
+	Spec      BackfillSpec
+	Table     string    // of costs, that it was priced under
+	Created   time.Time // what was fetched since is not fetched again
+	Wait      bool      // ingest serve may carry it on
+	Cancelled time.Time // zero: it was not
+}
+
+// Job is the job that the backfill's slots belong to.
+func (b Backfill) Job() string { return backfillJobs + b.ID }
+
+// Identity is equal for backfills that ask for the same.
+func (b Backfill) Identity() string { return b.Spec.Identity(b.Kind) }
+
+// Reversed reports whether the piece that is latest in time comes first.
+func (b Backfill) Reversed() bool {
+	return b.Kind == BackfillSearch && cmp.Or(b.Spec.Order, Newest) == Newest
+}
+
+// IsBackfillJob reports whether the job is a backfill, and which.
+func IsBackfillJob(job string) (id string, ok bool) { return strings.CutPrefix(job, backfillJobs) }
+
+// Piece is a part of a backfill that is worked on, and resumed, as one.
+type Piece struct {
+	Key  string // unlike that of every other piece of the backfill; of at most 100 bytes or so
+	Spec PieceSpec
+	IDs  []string // to look up, at most 50 or so; none where they are yet to be found
+}
+
+// PieceSpec says where the ids of a piece are found; the zero value says that it has them.
+type PieceSpec struct {
+	Channel       string    `json:"channel,omitempty"` // an id or a handle
+	After, Before time.Time `json:",omitzero"`         // of a search: published within [After, Before), whole seconds
+}
+
+// Slice is the piece of a search that covers [after, before).
+func Slice(after, before time.Time) Piece {
+	after, before = after.UTC().Truncate(time.Second), before.UTC().Truncate(time.Second)
+	return Piece{
+		Key:  after.Format(time.RFC3339) + "/" + before.Format(time.RFC3339),
+		Spec: PieceSpec{After: after, Before: before},
+	}
+}

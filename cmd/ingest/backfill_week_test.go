@@ -1,0 +1,400 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// arrival is one call that reached the upstream.
+type arrival struct {
+	at     time.Time
+	path   string
+	query  url.Values
+	ids    []string // that it looked up
+	listed []string // that its answer found
+	by     int      // which process made it
+}
+
+// name tells a page from every other one.
+func (a arrival) name() string { return a.path + "?" + a.query.Encode() }
+
+// buys is what the call pays for: a page, or videos.
+func (a arrival) buys() []string {
+	if a.path == "/youtube/v3/videos" {
+		return a.ids
+	}
+	return []string{a.name()}
+}
+
+// chart reports whether it is the schedule's.
+func (a arrival) chart() bool { return a.query.Has("chart") }
+
+// witness is the stand-in with a log of its own, and a hand on the process that calls.
+type witness struct {
+	*youtubesim.Server
+
+	mu    sync.Mutex
+	at    time.Time // the upstream's clock, as of set
+	set   time.Time
+	log   []arrival
+	runs  []int         // of each process how many calls may be in doubt: none, unless it was killed
+	left  int           // calls until the process is killed; 0: never
+	wait  time.Duration // from the answer of that call to the kill; negative: before the answer
+	kill  func()        // ends the process, at once
+	shots sync.WaitGroup
+}
+
+func newWitness(t *testing.T, o youtubesim.Options, now time.Time) *witness {
+	t.Helper()
+	w := &witness{}
+	w.move(now)
+	o.Now = w.now
+	var err error
+	if w.Server, err = youtubesim.New(o); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	t.Setenv("INGEST_UPSTREAM_URL", server.URL+"/")
+	t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "data"))
+	return w
+}
+
+func (w *witness) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at.Add(time.Since(w.set)).Round(0)
+}
+
+// move sets the upstream's clock.
+func (w *witness) move(t time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at, w.set = t, time.Now()
+}
+
+func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	now := w.now()
+	a := arrival{at: now, path: r.URL.Path, query: r.URL.Query()}
+	r.Header.Del("Accept-Encoding") // the answer is read here too
+	for _, list := range a.query["id"] {
+		a.ids = append(a.ids, strings.Split(list, ",")...)
+	}
+	w.mu.Lock()
+	n := len(w.log)
+	a.by = len(w.runs) - 1
+	w.log = append(w.log, a)
+	w.left--
+	shot, wait := w.left == 0, w.wait
+	if shot {
+		w.shots.Add(1)
+	}
+	w.mu.Unlock()
+	if shot && wait < 0 {
+		w.shoot()
+	}
+	answer := &tee{ResponseWriter: rw}
+	defer func() {
+		w.mu.Lock()
+		w.log[n].listed = found(answer.body.Bytes())
+		w.mu.Unlock()
+		if shot && wait >= 0 {
+			go func() { // the answer leaves when this handler is back
+				time.Sleep(wait)
+				w.shoot()
+			}()
+		}
+	}()
+	w.Server.ServeHTTP(answer, r)
+}
+
+// shoot kills the process.
+func (w *witness) shoot() {
+	defer w.shots.Done()
+	w.kill()
+}
+
+// tee keeps a copy of an answer.
+type tee struct {
+	http.ResponseWriter
+	body bytes.Buffer
+}
+
+func (t *tee) Write(p []byte) (int, error) {
+	t.body.Write(p)
+	return t.ResponseWriter.Write(p)
+}
+
+// found is the ids in the answer of a search or of a list of uploads.
+func found(body []byte) []string {
+	var list struct {
+		Items []struct {
+			ID             json.RawMessage
+			ContentDetails struct{ VideoID string }
+		}
+	}
+	if json.Unmarshal(body, &list) != nil {
+		return nil
+	}
+	var ids []string
+	for _, item := range list.Items {
+		var id struct{ VideoID string }
+		_ = json.Unmarshal(item.ID, &id) // a video's own id is a string
+		if id.VideoID == "" {
+			id.VideoID = item.ContentDetails.VideoID
+		}
+		if id.VideoID != "" {
+			ids = append(ids, id.VideoID)
+		}
+	}
+	return ids
+}
+
+// begins notes that another process begins.
+func (w *witness) begins() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs = append(w.runs, 0)
+}
+
+// killed starts the program with so many workers and kills it at its n-th call: before the answer where wait
+// is negative, else so long behind it. It reports whether the program got that far.
+func (w *witness) killed(t *testing.T, workers, n int, wait time.Duration, args ...string) bool {
+	t.Helper()
+	w.begins()
+	cmd := exec.Command(self(t), append(args, fmt.Sprint("--concurrency=", workers))...)
+	cmd.Env = os.Environ()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	dead := make(chan struct{})
+	w.mu.Lock()
+	w.left, w.wait = n, wait
+	w.kill = func() {
+		_ = cmd.Process.Kill()
+		<-dead
+	}
+	err := cmd.Start()
+	w.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	close(dead)
+	w.shots.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left = 0
+	code := cmd.ProcessState.ExitCode()
+	if code == -1 {
+		w.runs[len(w.runs)-1] = 2 * workers // each had a call in flight, and an answer to keep
+	} else if code != exitOK && code != exitStopped {
+		_, status := backfillCode("backfill", "status", "bf-1")
+		t.Fatalf("ingest %s: exit %d\n%s%s", strings.Join(args, " "), code, out.String(), status)
+	}
+	return code == -1
+}
+
+// What the shipped costs come to with so many units a day.
+const (
+	weekUnits     = 100
+	weekCeiling   = 70 // of backfills
+	weekScheduled = 95
+)
+
+// A backfill of three days' quota, killed at twenty random calls and gone on with over a simulated week,
+// beside a schedule. The judge is the stand-in's own log: every video that it listed is in the store, once;
+// no page is paid for twice but those whose process was killed before it can have kept the answer; every
+// scheduled pass ran; and no call of the backfill crossed its ceiling or what the schedule still needed.
+func TestBackfillThroughAWeek(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 2))
+	start := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC) // the provider's midnight
+	w := newWitness(t, youtubesim.Options{Seed: 7, Limits: map[string]int64{"units": weekUnits}}, start)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "ingest.yaml")
+	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, regions: [US, GB], every: 6h, pages: 1}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("INGEST_CONFIG", config)
+	t.Setenv("INGEST_COSTS", limits(t, fmt.Sprint(weekUnits)))
+	args := []string{"backfill", "plan", "uploads"}
+	for i := range 100 {
+		args = append(args, fmt.Sprintf("@%schannel%d", []string{"en", "de", "pt"}[i%3], i/3+1))
+	}
+	at(t, start.Format(time.RFC3339))
+	plan := ingestJSON[backfillDocument](t, exitOK, args...)
+	if n := len(w.log); n > 0 {
+		t.Errorf("planning made %d calls", n)
+	}
+	run := []string{"backfill", "run", plan.ID, "--yes", "--quiet"}
+	kills, stops, passes := 0, 0, 0
+	for hour := range 7 * 24 {
+		now := start.Add(time.Duration(hour) * time.Hour)
+		w.move(now)
+		at(t, now.Format(time.RFC3339))
+		if hour%3 == 0 { // US and GB take turns
+			w.begins()
+			doc := ingestJSON[runDocument](t, exitOK, "run")
+			if doc.Outcome != "done" || len(doc.Regions) == 0 {
+				t.Errorf("hour %d: the scheduled pass: %+v", hour, doc)
+			}
+			passes += len(doc.Regions)
+		}
+		switch {
+		case kills < 20 && random.IntN(2) == 0:
+			if w.killed(t, 1+random.IntN(4), 1+random.IntN(8), time.Duration(random.IntN(12)-4)*time.Millisecond, run...) {
+				kills++
+			}
+		case hour%4 == 1:
+			w.begins()
+			if code, out := backfillCode(run...); code == exitStopped {
+				stops++
+			} else if code != exitOK {
+				_, status := backfillCode("backfill", "status", plan.ID)
+				t.Fatalf("hour %d: exit %d\n%s%s", hour, code, out, status)
+			}
+		}
+	}
+	end := ingestJSON[backfillDocument](t, exitOK, "backfill", "status", plan.ID)
+	w.judge(t, plan, end, passes)
+	t.Logf("seed %d: %d kills, %d runs stopped by quota, %d scheduled passes", seed, kills, stops, passes)
+	if kills != 20 {
+		t.Errorf("it was killed %d times, want 20", kills)
+	}
+}
+
+func backfillCode(args ...string) (int, string) {
+	var out bytes.Buffer
+	code := run(args, &out, &out)
+	return code, out.String()
+}
+
+// judge goes by the log.
+func (w *witness) judge(t *testing.T, plan, end backfillDocument, passes int) {
+	t.Helper()
+	spent, wasted, doubtful := 0, 0, 0
+	paid, listed := map[string]int{}, map[string]bool{} // by which call; what was found
+	again := map[int]bool{}                             // calls of which something was paid for again
+	left := slices.Clone(w.runs)
+	for i, a := range w.log {
+		if a.chart() {
+			continue
+		}
+		spent++
+		w.judgeLimits(t, i)
+		for _, what := range a.buys() {
+			before, ok := paid[what]
+			paid[what] = i
+			if !ok || again[before] {
+				continue
+			}
+			again[before] = true
+			if by := w.log[before].by; left[by] > 0 {
+				left[by]--
+				doubtful++
+				continue
+			}
+			wasted++
+			t.Errorf("call %d pays again for %s, of call %d", i, what, before)
+		}
+	}
+	for i, a := range w.log {
+		if !again[i] {
+			for _, id := range a.listed {
+				listed[id] = true
+			}
+		}
+	}
+	if end.Outcome != "done" || end.Pieces["done"] != 100 || len(end.Failures) > 0 {
+		t.Errorf("after a week: %+v", end)
+	}
+	if l := w.Ledger(); l.Refused["units"] > 0 || w.MaxInDay("units") > weekUnits || w.MaxInWindow("units", 24*time.Hour) > weekUnits {
+		t.Errorf("the upstream refused %v; the most in a day is %d", l.Refused, w.MaxInDay("units"))
+	}
+	if want := 7*8 + 1; passes != want { // GB's newest slot before the week, too
+		t.Errorf("%d scheduled passes ran, want %d", passes, want)
+	}
+	kept, gone := storedIDs(t, "videos"), storedIDs(t, "vanished")
+	for id := range listed {
+		if kept[id]+gone[id] != 1 {
+			t.Errorf("video %s was listed and is in the store %d times, %d times as vanished", id, kept[id], gone[id])
+		}
+	}
+	price := plan.Price["units"]
+	t.Logf("items:   %d listed by the upstream, each in the store once; %d vanished before they were looked up", len(listed), end.Vanished)
+	t.Logf("planned: %d to %d units, if %s", price.Low, price.High, plan.Assuming)
+	t.Logf("spent:   %d units by the upstream's count, %d by the plan's; %d calls were cut off by a kill and made again", spent, end.Units, doubtful)
+	t.Logf("wasted:  %d", wasted)
+}
+
+// judgeLimits holds a call of the backfill to its ceiling and to what the schedule still needed when it
+// arrived: a unit for each of its slots until the provider's midnight.
+func (w *witness) judgeLimits(t *testing.T, n int) {
+	t.Helper()
+	now := w.log[n].at
+	zone, err := time.LoadLocation("America/Los_Angeles")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, m, d := now.In(zone).Date()
+	today, tomorrow := time.Date(y, m, d, 0, 0, 0, 0, zone), time.Date(y, m, d+1, 0, 0, 0, 0, zone)
+	in24h, inDay := 0, 0
+	for _, a := range w.log[:n+1] {
+		if a.at.After(now.Add(-24 * time.Hour)) {
+			in24h++
+		}
+		if !a.at.Before(today) {
+			inDay++
+		}
+	}
+	need := 0 // US at 0:00, 6:00, ..., GB at 3:00, 9:00, ...
+	for due := now.UTC().Truncate(3 * time.Hour).Add(3 * time.Hour); due.Before(tomorrow); due = due.Add(3 * time.Hour) {
+		need++
+	}
+	if used := max(in24h, inDay); used > weekCeiling || used > weekScheduled-need {
+		t.Errorf("call %d at %v: %d used, the ceiling is %d, the schedule still needs %d of %d", n, now, used, weekCeiling, need, weekScheduled)
+	}
+}
+
+// storedIDs is how often each video is in a table of the store.
+func storedIDs(t *testing.T, table string) map[string]int {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(os.Getenv("INGEST_DATA"), "ingest.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.Query("SELECT video_id FROM " + table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	kept := map[string]int{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		kept[id]++
+	}
+	return kept
+}

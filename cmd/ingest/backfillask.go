@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// ask asks the channels of a plan how many videos they have, each for a call of purpose backfill, and
+// prices it anew. Those that were not asked, because quota ended or they do not tell, keep their range. A
+// plan of which some is fetched is not asked about: what is left of it is not what would be asked for.
+func (a *app) ask(ctx context.Context, w *works, p *planned) error {
+	archive, ok := any(w.upstream).(fetch.Archive)
+	if !ok || len(p.Spec.Channels) == 0 || p.Open() != len(p.Spec.Channels) {
+		return nil
+	}
+	p.asked = quota.Cost{}
+	sizes, err := a.askSizes(ctx, w, p, archive)
+	if err != nil {
+		return err
+	}
+	tolls, err := tollsOf(p.Kind, w.upstream, w.governor.Tariff)
+	if err != nil {
+		return err
+	}
+	p.price = tolls.price(p.Kind, size{pieces: p.Open(), sizes: sizes})
+	for pool, amount := range p.asked {
+		p.left[pool] = max(p.left[pool]-amount, 0)
+	}
+	return nil
+}
+
+func (a *app) askSizes(ctx context.Context, w *works, p *planned, archive fetch.Archive) ([]int, error) {
+	var sizes []int
+	for i, ref := range p.Spec.Channels {
+		call := archive.Channel(ref)
+		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Leave: p.cost})
+		if err != nil {
+			return nil, err
+		}
+		if !d.Allowed {
+			a.say("ingest: %d of %d channels were asked: %s", i, len(p.Spec.Channels), w.governor.Explain(ctx, d))
+			break
+		}
+		for _, pool := range d.Pools {
+			p.asked[pool.Pool] += pool.Charged
+		}
+		channel, err := call.Do(ctx)
+		answer := (*fetch.Error)(nil)
+		switch {
+		case errors.As(err, &answer) && answer.Verdict == fetch.Rejected:
+			a.say("ingest: %s: %v", ref, err)
+			sizes = append(sizes, noChannel)
+		case err != nil:
+			return nil, err
+		case channel.Videos != nil:
+			sizes = append(sizes, int(*channel.Videos))
+		}
+	}
+	return sizes, nil
+}

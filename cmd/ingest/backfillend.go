@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// backfillEnd is the last line of a run in JSON: how it ended, and how far the backfill has come.
+type backfillEnd struct {
+	Event   string       `json:"event"` // end
+	Outcome ingest.State `json:"outcome"`
+	Reason  string       `json:"reason"`
+	RetryAt *time.Time   `json:"retry_at"`
+	Spent   int64        `json:"spent"` // units, in this run
+	backfillDocument
+}
+
+// reportBackfill says how a run ended, and turns that into an exit code.
+func (a *app) reportBackfill(ctx context.Context, w *works, p *planned, worked []fetch.Worked, ended error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	doc, err := a.backfillDocument(ctx, w, p.ID)
+	if err != nil {
+		return errors.Join(ended, err)
+	}
+	end := endOf(worked, ended, doc)
+	switch {
+	case a.flags.json:
+		err = a.printJSON(end)
+	case a.flags.quiet:
+		for _, s := range worked {
+			if s.State == ingest.Failed {
+				fmt.Fprintf(a.stderr, "ingest: %s %s failed: %s\n", p.ID, clean(s.Key), clean(s.Reason))
+			}
+		}
+	default:
+		err = end.print(a.stdout)
+	}
+	if err != nil {
+		return errors.Join(ended, err)
+	}
+	return end.exit(ended)
+}
+
+// endOf finds the outcome of a run in the pieces it worked on: as that of a run of the schedule.
+func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd {
+	sum := summarise(worked, nil)
+	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: timeOrNull(sum.retryAt), Spent: sum.units, backfillDocument: doc}
+	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
+	for _, s := range worked {
+		if s.State == ingest.Stopped {
+			end.Reason = s.Reason
+		}
+	}
+	switch {
+	case errors.Is(ended, fetch.ErrMaxUnits), errors.Is(ended, errUntil):
+		end.Reason = ended.Error()
+	case ended != nil:
+		end.Outcome, end.Reason = ingest.Failed, ended.Error()
+	case end.Outcome == ingest.Done && open == 0 && doc.Outcome == ingest.Failed:
+		end.Outcome = ingest.Failed
+	}
+	if end.Outcome == ingest.Done && open > 0 {
+		end.Outcome = ingest.Due
+		if end.Reason == "" {
+			end.Reason = fmt.Sprintf("other runs are at work on the last %d pieces, or died: their claims hold for 3 minutes at most", open)
+		}
+	}
+	return end
+}
+
+// print is the end of a run for a person.
+func (e backfillEnd) print(w io.Writer) error {
+	text := fmt.Sprintf("%s is done: %s units in this run", e.ID, thousands(e.Spent))
+	switch e.Outcome {
+	case ingest.Done:
+	case ingest.Stopped:
+		text = fmt.Sprintf("%s was stopped by quota after %s units; what came in is kept. The same command goes on from %s: %s",
+			e.ID, thousands(e.Spent), stamp(*e.RetryAt), e.Reason)
+	case ingest.Due:
+		text = fmt.Sprintf("%s ended after %s units: %s. The same command goes on", e.ID, thousands(e.Spent), e.Reason)
+	default:
+		text = fmt.Sprintf("%s: something failed, after %s units in this run: %s", e.ID, thousands(e.Spent), e.Reason)
+	}
+	if _, err := fmt.Fprintln(w, wrap(strings.TrimSuffix(text, ": "), 80, "  ")); err != nil {
+		return err
+	}
+	return e.backfillDocument.print(w)
+}
+
+func (e backfillEnd) exit(ended error) error {
+	var call *fetch.Error
+	switch {
+	case errors.As(ended, &call) && call.Verdict == fetch.BadKey:
+		return codeError{exitKey, ended}
+	case ended != nil && !errors.Is(ended, fetch.ErrMaxUnits) && !errors.Is(ended, errUntil):
+		return ended
+	case e.Outcome == ingest.Failed:
+		return codeError{exitPartial, nil}
+	case e.Outcome == ingest.Stopped:
+		return codeError{exitStopped, nil}
+	}
+	return nil
+}
+
+// backfillDocument is the present state of a backfill, with its first failures.
+func (a *app) backfillDocument(ctx context.Context, w *works, id string) (backfillDocument, error) {
+	status, err := w.store.FindBackfill(ctx, id)
+	if err != nil {
+		return backfillDocument{}, err
+	}
+	p, err := a.priced(ctx, w, status)
+	if err != nil {
+		return backfillDocument{}, err
+	}
+	return p.withFailures(ctx, w.store)
+}
+
+// failuresShown is how many failures a report has; retry does them all.
+const failuresShown = 10
+
+func (p *planned) withFailures(ctx context.Context, s *store.Store) (backfillDocument, error) {
+	d := p.document()
+	failures, err := s.FailedPieces(ctx, p.ID, failuresShown)
+	for _, f := range failures {
+		d.Failures = append(d.Failures, failureDocument{f.Piece, f.ID, f.Reason})
+	}
+	return d, err
+}

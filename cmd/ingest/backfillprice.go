@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// What the upstream's answers hold at most, for what is priced before it was ever asked.
+// https://developers.google.com/youtube/v3/docs/search/list, .../playlistItems/list, .../videos/list
+const (
+	perCall       = 50     // results of a page, and ids of a look-up
+	searchResults = 500    // of a search, whatever its pages
+	mostUploads   = 20_000 // that a list of uploads shows
+)
+
+// backfillPrice is what a backfill costs: between low and high, the same where all is known.
+type backfillPrice struct {
+	low, high quota.Cost
+	assuming  string // where they differ: of what low and high are the price
+}
+
+// tolls are what the calls of a backfill cost.
+type tolls struct {
+	find, page, look quota.Cost // find a channel; a page of uploads or of a search; look up 50 ids
+}
+
+// tollsOf prices the calls that a kind makes. An upstream that cannot make them is refused.
+func tollsOf(kind ingest.BackfillKind, up fetch.Upstream, tariff *quota.Tariff) (t tolls, err error) {
+	methods := map[*quota.Cost]string{&t.look: up.Videos(nil).Method}
+	switch kind {
+	case ingest.BackfillUploads:
+		archive, ok := up.(fetch.Archive)
+		if !ok {
+			return t, badConfig(fmt.Errorf("upstream %s cannot list the uploads of a channel", tariff.Upstream))
+		}
+		methods[&t.find], methods[&t.page] = archive.Channel("").Method, archive.Uploads("", "").Method
+	case ingest.BackfillSearch:
+		searcher, ok := up.(fetch.Searcher)
+		if !ok {
+			return t, badConfig(fmt.Errorf("upstream %s cannot search", tariff.Upstream))
+		}
+		methods[&t.page] = searcher.Search(ingest.Query{}, "").Method
+	}
+	for into, method := range methods {
+		if *into, err = tariff.Cost(method); err != nil {
+			return t, fmt.Errorf("price a backfill of kind %s: %w", kind, err)
+		}
+	}
+	return t, nil
+}
+
+// size is how much there is to fetch, as far as it is known.
+type size struct {
+	pieces int   // that are to do
+	sizes  []int // of channels that were asked: their videos, or noChannel
+}
+
+// noChannel is the size of a channel that does not exist: it costs the call that looks for it.
+const noChannel = -1
+
+// price is what so much costs. Ids are looked up 50 to a piece, so that a piece of them is a call.
+func (t tolls) price(kind ingest.BackfillKind, s size) backfillPrice {
+	switch kind {
+	case ingest.BackfillUploads:
+		return t.uploads(s)
+	case ingest.BackfillSearch:
+		least, most := t.found(1), t.found(searchResults)
+		return backfillPrice{
+			times(least, s.pieces), times(most, s.pieces),
+			fmt.Sprintf("each of %s slices of time finds 1 to %d videos; one that finds more is split in two, which costs more", thousands(int64(s.pieces)), searchResults),
+		}
+	default:
+		all := times(t.look, s.pieces)
+		return backfillPrice{low: all, high: all}
+	}
+}
+
+// uploads prices the channels whose size is known by it, the others by a range.
+func (t tolls) uploads(s size) backfillPrice {
+	known := quota.Cost{}
+	for _, videos := range s.sizes {
+		add(known, t.find, 1)
+		if videos != noChannel {
+			add(known, t.found(videos), 1)
+		}
+	}
+	p := backfillPrice{low: known, high: times(known, 1)}
+	if unknown := s.pieces - len(s.sizes); unknown > 0 {
+		p.assuming = fmt.Sprintf("each of %s channels has 1 to %s videos; plan with --ask asks them, for a call each", thousands(int64(unknown)), thousands(mostUploads))
+		for _, of := range []struct {
+			cost   quota.Cost
+			videos int
+		}{{p.low, 1}, {p.high, mostUploads}} {
+			add(of.cost, t.find, unknown)
+			add(of.cost, t.found(of.videos), unknown)
+		}
+	}
+	return p
+}
+
+// found is what it costs to find so many videos, page by page, and to look them up.
+func (t tolls) found(videos int) quota.Cost {
+	videos = min(videos, mostUploads)
+	calls := max((videos+perCall-1)/perCall, 1) // a page says that there is nothing
+	cost := times(t.page, calls)
+	if videos > 0 {
+		add(cost, t.look, calls)
+	}
+	return cost
+}
+
+// dearest is what a call draws of each pool at most.
+func (t tolls) dearest() quota.Cost {
+	dearest := quota.Cost{}
+	for _, c := range []quota.Cost{t.find, t.page, t.look} {
+		for pool, amount := range c {
+			dearest[pool] = max(dearest[pool], amount)
+		}
+	}
+	return dearest
+}
+
+func times(c quota.Cost, n int) quota.Cost { return c.Times(int64(n)) }
+
+// add adds n times a cost to another.
+func add(to, c quota.Cost, n int) {
+	for pool, amount := range c {
+		to[pool] += amount * int64(n)
+	}
+}
+
+// most is the largest of a cost's amounts: the figure that a person knows it by.
+func most(c quota.Cost) int64 {
+	largest := int64(0)
+	for _, amount := range c {
+		largest = max(largest, amount)
+	}
+	return largest
+}
+
+// timeSlices cuts [from, to) into pieces of at most so long each, all equally long but for a second.
+func timeSlices(from, to time.Time, each time.Duration) []ingest.Piece {
+	span := to.Sub(from) / time.Second
+	n := max((span+each/time.Second-1)/(each/time.Second), 1)
+	var pieces []ingest.Piece
+	for i := range n {
+		pieces = append(pieces, ingest.Slice(from.Add(span*i/n*time.Second), from.Add(span*(i+1)/n*time.Second)))
+	}
+	return pieces
+}

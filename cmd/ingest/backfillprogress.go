@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/store"
+)
+
+// How often progress is shown: on a terminal, and elsewhere.
+const (
+	drawEvery = time.Second
+	tellEvery = 5 * time.Second
+)
+
+// progress is how far a run is, and how fast. All processes at work on the backfill count, since the table
+// of slots is where it is read.
+type progress struct {
+	Event     string  `json:"event"` // progress
+	ID        string  `json:"id"`
+	Pieces    int     `json:"pieces"` // that are over
+	Total     int     `json:"total"`
+	Units     int64   `json:"units"`
+	Videos    int     `json:"videos"`
+	PerMinute float64 `json:"units_per_minute"`
+	SecondsTo float64 `json:"seconds_to_go,omitempty"` // at this rate; 0: not known yet
+}
+
+// progressOf compares a backfill with what it was when the run began.
+func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits int64) progress {
+	total := 0
+	for _, n := range now.Pieces {
+		total += n
+	}
+	p := progress{Event: "progress", ID: now.ID, Pieces: total - now.Open(), Total: total, Units: now.Units, Videos: now.Videos}
+	over, spent := began.Open()-now.Open(), now.Units-began.Units
+	if took <= 0 {
+		return p
+	}
+	p.PerMinute = float64(spent) / took.Minutes()
+	if over > 0 {
+		p.SecondsTo = took.Seconds() / float64(over) * float64(now.Open())
+	}
+	if left := maxUnits - spent; maxUnits > 0 && spent > 0 && left >= 0 {
+		if byUnits := took.Seconds() / float64(spent) * float64(left); p.SecondsTo == 0 || byUnits < p.SecondsTo {
+			p.SecondsTo = byUnits
+		}
+	}
+	return p
+}
+
+// line is the progress in 79 columns.
+func (p progress) line(bar bool) string {
+	const width = 20
+	drawn := ""
+	if bar {
+		full := width
+		if p.Total > 0 {
+			full = width * p.Pieces / p.Total
+		}
+		drawn = "[" + strings.Repeat("#", full) + strings.Repeat("-", width-full) + "] "
+	}
+	left := ""
+	if p.SecondsTo > 0 {
+		left = ", " + (time.Duration(p.SecondsTo+0.5) * time.Second).String() + " to go"
+	}
+	return fmt.Sprintf("%s%s of %s pieces, %s units, %.0f a minute%s",
+		drawn, thousands(int64(p.Pieces)), thousands(int64(p.Total)), thousands(p.Units), p.PerMinute, left)
+}
+
+// showProgress shows it until the returned function is called: a bar on a terminal, else a line now and
+// then; in JSON a line of its own.
+func (a *app) showProgress(ctx context.Context, s *store.Store, p *planned, maxUnits int64) (stop func()) {
+	if a.flags.quiet && !a.flags.json {
+		return func() {}
+	}
+	every, drawn := tellEvery, false
+	bar := isTerminal(a.stderr) && !a.flags.json
+	if bar {
+		every = drawEvery
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for began := time.Now(); ; {
+			select {
+			case <-ctx.Done():
+				if drawn {
+					fmt.Fprint(a.stderr, "\r\x1b[K")
+				}
+				return
+			case <-tick.C:
+			}
+			now, err := s.FindBackfill(ctx, p.ID)
+			if err != nil {
+				continue // the next look may do better
+			}
+			at := progressOf(p.BackfillStatus, now, time.Since(began), maxUnits)
+			switch {
+			case a.flags.json:
+				_ = a.printJSON(at) // whoever reads no more will be noticed at the end
+			case bar:
+				drawn = true
+				fmt.Fprintf(a.stderr, "\r\x1b[K%s", fit(at.line(true), 79))
+			default:
+				fmt.Fprintf(a.stderr, "ingest: %s: %s\n", p.ID, at.line(false))
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}

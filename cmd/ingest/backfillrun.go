@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+)
+
+// freeUnits is what a run may spend without being told --yes: the price of five searches.
+const freeUnits = 500
+
+// backfillRun is how a run was asked for.
+type backfillRun struct {
+	maxUnits    int64
+	until       string
+	concurrency int
+	yes, wait   bool
+
+	deadline time.Time    // of until; zero: none
+	order    ingest.Order // "": the plan's
+}
+
+func (a *app) backfillRunCommand() *cobra.Command {
+	r := &backfillRun{}
+	var order string
+	cmd := &cobra.Command{
+		Use:   "run ID",
+		Short: "Fetch what a plan wants, as far as quota goes; the same command goes on",
+		Long: `run fetches the pieces of a plan, named by its id or by the flags that it was
+planned with (which plan it, where that was not done). Each page is saved with
+the token of the next; where quota is refused it stops, and says when to come
+back: the same command then goes on where it was, in as many processes as you
+like. What it spends is what the schedule will not need before the provider's
+day ends, and no more than ceilings.backfill.
+
+What may cost more than 500 units asks first or, where there is no terminal,
+needs --yes or a --max-units of at most that.
+
+Exit codes: 0 done, or this run's --max-units or --until reached, 3 something
+failed, 69 ledger or upstream unavailable, 75 stopped by quota, 77 key missing
+or refused, 78 bad config, 130 and 143 ended by a signal.`,
+		Example: `  ingest backfill run bf-1
+  ingest backfill run videos ids.txt --yes
+  */30 * * * * ingest backfill run bf-1 --yes --quiet`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if order != "" {
+				if r.order, err = parseOrder(order); err != nil {
+					return err
+				}
+			}
+			return a.runBackfill(cmd.Context(), *r, func(ctx context.Context, w *works) (*planned, error) {
+				status, err := a.findBackfill(ctx, w.store, args[0])
+				if err != nil {
+					return nil, err
+				}
+				return a.priced(ctx, w, status)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&order, "order", "", "`order` of a search's slices: newest or oldest first")
+	f := cmd.PersistentFlags()
+	f.Int64Var(&r.maxUnits, "max-units", 0, "spend at most `N` units in this run")
+	f.StringVar(&r.until, "until", "", "stop at this `time`: RFC 3339, or a length of time from now such as 2h")
+	f.IntVar(&r.concurrency, "concurrency", 0, "`N` pieces at once (concurrency: of the config)")
+	f.BoolVar(&r.yes, "yes", false, "spend more than 500 units without asking")
+	f.BoolVar(&r.wait, "wait", false, "let ingest serve carry it on whenever quota allows")
+	cmd.AddCommand(a.kindCommands("run", func(ctx context.Context, want wanted) error {
+		r.order = want.spec.Order
+		return a.runBackfill(ctx, *r, func(ctx context.Context, w *works) (*planned, error) { return a.planned(ctx, w, want) })
+	})...)
+	return cmd
+}
+
+// check reads the flags of a run.
+func (r *backfillRun) check(a *app) error {
+	if r.maxUnits < 0 {
+		return usageError{fmt.Errorf("--max-units %d is below 0", r.maxUnits)}
+	}
+	if r.concurrency == 0 {
+		r.concurrency = a.cfg.concurrency
+	}
+	if r.concurrency < 1 || r.concurrency > maxConcurrency {
+		return usageError{fmt.Errorf("--concurrency %d is outside 1..%d", r.concurrency, maxConcurrency)}
+	}
+	if r.until == "" {
+		return nil
+	}
+	now := a.clock.now()
+	if d, err := time.ParseDuration(r.until); err == nil && d > 0 {
+		r.deadline = now.Add(d)
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, r.until)
+	if err != nil || !t.After(now) {
+		return usageError{fmt.Errorf("--until %q: use a time to come, such as 2h from now, or RFC 3339 such as %s", r.until, now.Add(2*time.Hour).UTC().Format(time.RFC3339))}
+	}
+	r.deadline = t
+	return nil
+}
+
+// runBackfill finds the plan and works on it until it is done, quota is refused, or the run may no more.
+func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *works) (*planned, error)) error {
+	if err := a.checkClock(ctx); err != nil {
+		return err
+	}
+	if err := r.check(a); err != nil {
+		return err
+	}
+	w, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	p, err := find(ctx, w)
+	if err != nil {
+		return err
+	}
+	if !p.Cancelled.IsZero() {
+		return usageError{fmt.Errorf("%s was cancelled at %s: plan it anew", p.ID, stamp(p.Cancelled))}
+	}
+	if err := a.confirm(p, r); err != nil {
+		return err
+	}
+	if r.wait && !p.Wait {
+		if err := w.store.SetWait(ctx, p.ID, true); err != nil {
+			return err
+		}
+	}
+	worked, err := a.passBackfill(ctx, w, p, r)
+	return a.reportBackfill(ctx, w, p, worked, err)
+}
+
+// confirm wants a person's word before much is spent.
+func (a *app) confirm(p *planned, r backfillRun) error {
+	units := most(p.price.high)
+	if r.maxUnits > 0 {
+		units = min(units, r.maxUnits)
+	}
+	if r.yes || units <= freeUnits {
+		return nil
+	}
+	text := fmt.Sprintf("%s may spend %s units", p.ID, thousands(units))
+	if p.price.assuming != "" {
+		text += " (if " + p.price.assuming + ")"
+	}
+	if !isTerminal(os.Stdin) || a.flags.json || a.flags.quiet {
+		return usageError{fmt.Errorf("%s, more than %d: give --yes, or a --max-units of at most that", text, freeUnits)}
+	}
+	fmt.Fprintf(a.stderr, "%s.\nSpend them? [y/N] ", wrap(text, 78, ""))
+	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
+		return usageError{errors.New("nothing was spent; the plan is kept")}
+	}
+	return nil
+}
+
+// errUntil ends a run at its --until.
+var errUntil = errors.New("the time of --until has come")
+
+// passBackfill works on the pieces.
+func (a *app) passBackfill(ctx context.Context, w *works, p *planned, r backfillRun) ([]fetch.Worked, error) {
+	keep, err := a.keeper(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	b := p.Backfill
+	if r.order != "" {
+		b.Spec.Order = r.order
+	}
+	rec := w.reconciler(a)
+	rec.Workers = r.concurrency
+	keep.equip(rec, w)
+	if !r.deadline.IsZero() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, r.deadline.Sub(a.clock.now()), errUntil)
+		defer stop()
+	}
+	shown := a.showProgress(ctx, w.store, p, r.maxUnits)
+	defer shown()
+	return rec.Run(ctx, fetch.Wish{Backfill: &b, MaxUnits: r.maxUnits})
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/store"
+)
+
+func (a *app) backfillStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [ID]",
+		Short: "How far backfills have come, what they spent, what failed and why",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.checkClock(cmd.Context()); err != nil {
+				return err
+			}
+			s, err := a.store(cmd.Context(), "")
+			if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
+				return a.printBackfills(nil)
+			}
+			if err != nil {
+				return noStore(a.cfg.data, err)
+			}
+			defer func() { _ = s.Close() }()
+			if len(args) == 1 {
+				b, err := a.findBackfill(cmd.Context(), s, args[0])
+				if err != nil {
+					return err
+				}
+				return a.printBackfill(cmd.Context(), s, b.ID)
+			}
+			list, err := s.Backfills(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.printBackfills(list)
+		},
+	}
+}
+
+// printBackfill prints one backfill with its price, by a store that may be open for reading only.
+func (a *app) printBackfill(ctx context.Context, s *store.Store, id string) error {
+	w, err := a.openDesk(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	doc, err := a.backfillDocument(ctx, w, id)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(doc)
+	}
+	return doc.print(a.stdout)
+}
+
+// backfillLine is a backfill in the list of all.
+type backfillLine struct {
+	ID       string         `json:"id"`
+	Kind     string         `json:"kind"`
+	What     string         `json:"what"`
+	Outcome  string         `json:"outcome"`
+	Wait     bool           `json:"wait"`
+	Pieces   map[string]int `json:"pieces"`
+	Units    int64          `json:"units"`
+	Videos   int            `json:"videos"`
+	Vanished int            `json:"vanished"`
+}
+
+func (a *app) printBackfills(list []store.BackfillStatus) error {
+	doc := struct {
+		Backfills []backfillLine `json:"backfills"`
+	}{[]backfillLine{}}
+	for _, b := range list {
+		l := backfillLine{
+			ID: b.ID, Kind: string(b.Kind), What: whatOf(b.Backfill), Outcome: string(outcomeOf(b)), Wait: b.Wait,
+			Pieces: map[string]int{"total": 0}, Units: b.Units, Videos: b.Videos, Vanished: b.Vanished,
+		}
+		for state, n := range b.Pieces {
+			l.Pieces[string(state)] = n
+			l.Pieces["total"] += n
+		}
+		doc.Backfills = append(doc.Backfills, l)
+	}
+	if a.flags.json {
+		return a.printJSON(doc)
+	}
+	if len(doc.Backfills) == 0 {
+		a.say("no backfill is planned: ingest backfill plan --help")
+		return nil
+	}
+	return table(a.stdout, func(w io.Writer) {
+		fmt.Fprintln(w, "ID\tOUTCOME\tPIECES\tUNITS\tVIDEOS\tWHAT")
+		for i, l := range doc.Backfills {
+			fmt.Fprintf(w, "%s\t%s\t%d of %d\t%s\t%s\t%s\n", l.ID, l.Outcome, l.Pieces["total"]-list[i].Open(), l.Pieces["total"],
+				thousands(l.Units), thousands(int64(l.Videos)), fit(l.What, 34))
+		}
+	})
+}

@@ -1,0 +1,55 @@
+package fetch
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// ahead is how many passes of a backfill there are for every call that may go at once: while one waits for
+// an answer, others claim, take and save.
+const ahead = 2
+
+// allowance is what the passes of one run share: how many calls go at once, and what they may spend.
+type allowance struct {
+	calls chan struct{} // has room for those that may go at once; nil: each pass may
+	most  int64         // units; 0: no bound
+	spent atomic.Int64
+}
+
+func newAllowance(w Wish, workers int) *allowance {
+	a := &allowance{most: w.MaxUnits}
+	if w.Backfill != nil {
+		a.calls = make(chan struct{}, workers)
+	}
+	return a
+}
+
+// begin waits until a call may go; end says that it came back.
+func (a *allowance) begin(ctx context.Context) error {
+	if a.calls == nil {
+		return nil
+	}
+	select {
+	case a.calls <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (a *allowance) end() {
+	if a.calls != nil {
+		<-a.calls
+	}
+}
+
+// exhausted reports whether nothing may be spent any more.
+func (a *allowance) exhausted() bool { return a.most > 0 && a.spent.Load() >= a.most }
+
+// spend counts units, and reports whether there were so many left. Where not, give them back.
+func (a *allowance) spend(units int64) bool {
+	return a.spent.Add(units) <= a.most || a.most == 0
+}
+
+// back counts units that were given back.
+func (a *allowance) back(units int64) { a.spent.Add(-units) }

@@ -1,0 +1,110 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+const (
+	// mostTries is how many claims of a piece in a row may bring nothing.
+	mostTries = 5
+	// mostDeaths is how many claims of a piece in a row may end without a word: their processes died. That
+	// most often says nothing of the piece, which may not even have been asked for; where it does, each of
+	// them cost a call at most.
+	mostDeaths = 25
+	// mostTroubles is how many pieces in a row may fail as if the upstream were at fault before a run ends:
+	// the next ones would be paid for in vain too.
+	mostTroubles = 3
+)
+
+// trouble is a piece that was given back, or failed, because calls failed that no id is to blame for.
+type trouble struct{ err error }
+
+func (t *trouble) Error() string { return t.err.Error() }
+func (t *trouble) Unwrap() error { return t.err }
+
+// CarryOn works on backfills, one after another, until each is done or refused by quota, ctx is done, or
+// something fails that the next would meet too. It is for those that may be carried on without a person;
+// every heartbeat of a service may call it.
+func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]Worked, error) {
+	var all []Worked
+	for _, b := range waiting {
+		worked, err := r.Run(ctx, Wish{Backfill: &b})
+		all = append(all, worked...)
+		if err != nil {
+			return all, fmt.Errorf("backfill %s: %w", b.ID, err)
+		}
+	}
+	return all, nil
+}
+
+// canWork refuses a backfill that the upstream has no way to do, before anything is claimed.
+func (r *Reconciler) canWork(b *ingest.Backfill) error {
+	ok := true
+	switch b.Kind {
+	case ingest.BackfillSearch:
+		_, ok = r.Upstream.(Searcher)
+	case ingest.BackfillUploads:
+		_, ok = r.Upstream.(Archive)
+	case ingest.BackfillVideos, ingest.BackfillRefresh:
+	default:
+		return fmt.Errorf("this program knows no backfills of kind %s", b.Kind)
+	}
+	if !ok {
+		return fmt.Errorf("this upstream has no way to do a backfill of kind %s", b.Kind)
+	}
+	if r.Shelf == nil || r.Pieces == nil {
+		return errors.New("a backfill needs a shelf and its pieces")
+	}
+	return nil
+}
+
+// piece is the work of a piece of a backfill.
+func (r *Reconciler) piece(b *ingest.Backfill) *lookup {
+	since := r.Now().Add(-knownFor)
+	if b.Kind == ingest.BackfillRefresh || b.Created.Before(since) {
+		since = b.Created
+	}
+	return &lookup{
+		upstream: r.Upstream, shelf: r.Shelf, pieces: r.Pieces, as: quota.Backfill, since: since,
+		load: func(ctx context.Context, slot ingest.Slot) (finder, error) {
+			piece, err := r.Pieces.Piece(ctx, slot.SlotKey)
+			if err != nil {
+				return nil, err
+			}
+			return r.finder(b, piece.Spec), nil
+		},
+	}
+}
+
+// finder is how the ids of a piece are found; nil where it has them.
+func (r *Reconciler) finder(b *ingest.Backfill, spec ingest.PieceSpec) finder {
+	switch b.Kind {
+	case ingest.BackfillSearch:
+		query := b.Spec.Query
+		query.After, query.Before = spec.After, spec.Before
+		return &searching{upstream: r.Upstream.(Searcher), query: query, pages: searchPages, splits: true} //nolint:forcetypeassert // canWork
+	case ingest.BackfillUploads:
+		return &uploads{upstream: r.Upstream.(Archive), channel: spec.Channel} //nolint:forcetypeassert // canWork
+	default:
+		return nil
+	}
+}
+
+// concludePiece ends a piece because a call failed for good. What may be the upstream's fault is tried
+// again by later runs, a few times.
+func (p *pass) concludePiece(ctx context.Context, e *Error, err error) (ingest.Slot, error) {
+	l, finding := p.work.(*lookup)
+	if e.Verdict != Broken && (e.Verdict != Rejected || finding && l.finds) {
+		return p.finish(ctx, p.slot, ingest.Failed, err.Error(), nil)
+	}
+	state := ingest.Due
+	if p.slot.Tries >= mostTries {
+		state = ingest.Failed
+	}
+	return p.finish(ctx, p.slot, state, err.Error(), &trouble{err})
+}

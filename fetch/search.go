@@ -1,0 +1,75 @@
+package fetch
+
+import (
+	"context"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// A search brings at most 500 results, 50 a page, whatever it found; totals are not to be trusted.
+// https://developers.google.com/youtube/v3/docs/search/list
+const (
+	searchPages = 10
+	// fullPage is from how many results on a page counts as full: some results are left out of pages.
+	fullPage = 40
+)
+
+// searching finds what a search finds, page by page.
+type searching struct {
+	upstream Searcher
+	query    ingest.Query
+	pages    int  // at most
+	splits   bool // where there is more than a search brings, two searches of half the time go on
+}
+
+func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step {
+	return stepOf(f.upstream.Search(f.query, slot.Token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
+		return save(ctx, slot, f.found(slot, page))
+	})
+}
+
+// found is what becomes of a page, by which the slot has so many pages.
+func (f *searching) found(slot ingest.Slot, page ingest.Found) found {
+	out := found{ids: page.IDs, token: page.Next}
+	if slot.Pages < f.pages {
+		return out
+	}
+	out.token = ""
+	if f.splits && (page.Next != "" || len(page.IDs) >= fullPage) {
+		out.halves, out.note = halve(f.query.After, f.query.Before)
+	}
+	return out
+}
+
+func (f *searching) rewind(slot ingest.Slot) (ingest.Slot, int) {
+	pages := slot.Pages
+	slot.Token, slot.Pages = "", 0
+	return slot, pages
+}
+
+// halve splits a span of time in two, each of at least a second.
+func halve(after, before time.Time) (halves []ingest.Piece, note string) {
+	middle := after.Add(before.Sub(after) / 2).Truncate(time.Second)
+	if after.IsZero() || !middle.After(after) || !middle.Before(before) {
+		return nil, "it found more than a search brings, and its time cannot be split any further (the least is a second): the rest is out of reach"
+	}
+	return []ingest.Piece{ingest.Slice(after, middle), ingest.Slice(middle, before)}, "it found more than a search brings, and was split in two"
+}
+
+// search is the work of a search that the schedule wants, or why there is none.
+func (r *Reconciler) search(job ingest.Job, slot ingest.Slot, pages int) (w work, why string) {
+	searcher, ok := r.Upstream.(Searcher)
+	if !ok || r.Shelf == nil || r.Pieces == nil {
+		return nil, "this upstream cannot be searched"
+	}
+	find := &searching{
+		upstream: searcher, pages: min(max(pages, 1), searchPages),
+		query: ingest.Query{Text: job.Query, Region: slot.Region(), Category: job.Category},
+	}
+	return &lookup{
+		upstream: r.Upstream, shelf: r.Shelf, pieces: r.Pieces, as: quota.Scheduled, since: r.Now().Add(-knownFor),
+		load: func(context.Context, ingest.Slot) (finder, error) { return find, nil },
+	}, ""
+}

@@ -1,0 +1,91 @@
+package fetch_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// searches schedules a search for two regions, of so many pages, over an archive of 130 videos.
+func searches(t *testing.T, pages int) (*dig, []ingest.Series) {
+	t.Helper()
+	d := newDig(t, 130)
+	job := ingest.Job{Name: "cats", Kind: ingest.KindSearch, Query: "cats", Pages: pages, Regions: []ingest.Region{"US", "GB"}}
+	d.run.Jobs = map[string]ingest.Job{job.Name: job}
+	var due schedule
+	var series []ingest.Series
+	for _, r := range job.Regions {
+		slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: job.Name, Key: string(r), DueAt: d.now}, Kind: job.Kind, State: ingest.Due}
+		due, series = append(due, slot), append(series, slot.Series())
+	}
+	d.run.Schedule = due
+	return d, series
+}
+
+func TestAScheduledSearchKeepsWhatItFinds(t *testing.T) {
+	d, series := searches(t, 2)
+	worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series})
+	if err != nil || states(worked) != "GB done 2; US done 2; " {
+		t.Fatalf("%s %v", states(worked), err)
+	}
+	// Two pages each, and a hundred videos that are looked up once.
+	if worked[0].Videos != 100 || worked[1].Videos != 0 || d.used(t) != 4*100+2 || d.archive.asked("videos") != 2 {
+		t.Errorf("%d and %d videos, %d units, %d calls for videos", worked[0].Videos, worked[1].Videos, d.used(t), d.archive.asked("videos"))
+	}
+	report, err := d.governor.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range report.Spent {
+		if s.Who.Purpose != quota.Scheduled {
+			t.Errorf("spent as %+v", s)
+		}
+	}
+}
+
+func TestAScheduledSearchThatWasStoppedGoesOnAtItsToken(t *testing.T) {
+	d, series := searches(t, 3)
+	d.limit(150)
+	if worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series[:1]}); err != nil || states(worked) != "US stopped 1; " {
+		t.Fatalf("%s %v", states(worked), err)
+	}
+	d.limit(1000)
+	d.now = d.now.Add(12 * time.Hour)
+	worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series[:1]})
+	if err != nil || states(worked) != "US done 3; " || worked[0].Videos != 130 {
+		t.Fatalf("%s %v", states(worked), err)
+	}
+	if twice := d.archive.twice(); twice != nil {
+		t.Errorf("paid for twice: %q", twice)
+	}
+}
+
+func TestASearchThatTheUpstreamHasNoWayToDoIsSkipped(t *testing.T) {
+	d, series := searches(t, 3)
+	d.run.Upstream = d.bench.upstream
+	worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series[:1]})
+	if err != nil || states(worked) != "US skipped 0; " || !strings.Contains(worked[0].Reason, "cannot be searched") {
+		t.Errorf("%+v %v", worked, err)
+	}
+}
+
+func TestAChartIsClaimedBesideABackfillAsEver(t *testing.T) {
+	d, series := searches(t, 1)
+	b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
+	worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series})
+	if err != nil || states(worked) != "GB done 1; US done 1; " {
+		t.Errorf("the schedule's run: %s %v", states(worked), err)
+	}
+	d.want(t, b, "due 2; 0 videos")
+	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		t.Fatal(err)
+	}
+	d.want(t, b, "done 2; 50 videos") // 50 were found by the search
+	if st := d.status(t, b); st.Known != 50 {
+		t.Errorf("%d known", st.Known)
+	}
+}

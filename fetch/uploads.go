@@ -1,0 +1,59 @@
+package fetch
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// uploadPages bounds the pages of a channel, in case they do not end: the upstream lists 20,000 videos.
+const uploadPages = 1000
+
+// uploads finds the videos of a channel: first where they are listed, then page by page. The slot's token
+// is the list, escaped, a slash, and the list's own token.
+type uploads struct {
+	upstream Archive
+	channel  string // an id or a handle
+}
+
+func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step {
+	if slot.Token == "" {
+		return stepOf(f.upstream.Channel(f.channel), func(ctx context.Context, slot ingest.Slot, c ingest.Channel) (ingest.Slot, error) {
+			if c.Uploads == "" {
+				return save(ctx, slot, found{note: "the channel lists no videos"})
+			}
+			return save(ctx, slot, found{token: url.PathEscape(c.Uploads) + "/"})
+		})
+	}
+	list, token, _ := strings.Cut(slot.Token, "/")
+	name, err := url.PathUnescape(list)
+	if err != nil {
+		name = list // not written by us
+	}
+	return stepOf(f.upstream.Uploads(name, token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
+		switch out := (found{ids: page.IDs}); {
+		case page.Next == "":
+			return save(ctx, slot, out)
+		case slot.Pages > uploadPages:
+			out.note = "its pages do not end: the rest was left out"
+			return save(ctx, slot, out)
+		default:
+			out.token = list + "/" + page.Next
+			return save(ctx, slot, out)
+		}
+	})
+}
+
+// rewind goes back to the first page of the list: where that is remains known.
+func (f *uploads) rewind(slot ingest.Slot) (ingest.Slot, int) {
+	pages := slot.Pages - 1
+	list, token, _ := strings.Cut(slot.Token, "/")
+	if token == "" { // the list itself is refused
+		slot.Token, slot.Pages = "", 0
+		return slot, pages + 1
+	}
+	slot.Token, slot.Pages = list+"/", 1
+	return slot, pages
+}

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// BackfillStatus is how far a backfill has come.
+type BackfillStatus struct {
+	ingest.Backfill
+	Pieces   map[ingest.State]int // how many are in each state
+	Units    int64                // charged so far, as a slot counts them
+	Videos   int                  // looked up and kept
+	Known    int                  // left out: fetched shortly before, or found before
+	Vanished int                  // looked up in vain: the upstream no longer has them
+	GivenUp  int                  // ids that could not be looked up
+	Waiting  int                  // ids found, or given, that are yet to be looked up
+	Again    int                  // pages paid for once more, since the upstream refused its token
+	RetryAt  time.Time            // when quota may be found again, by the latest refusal; zero: none was
+	LastAt   time.Time            // when a page was last saved; zero: never
+
+	row int64
+}
+
+// Open is how many pieces may yet be claimed, or are.
+func (b BackfillStatus) Open() int {
+	return b.Pieces[ingest.Due] + b.Pieces[ingest.Claimed] + b.Pieces[ingest.Stopped]
+}
+
+// Failure is a piece that failed, or an id of a piece that could not be looked up.
+type Failure struct {
+	Piece  string // its key
+	ID     string // "": the piece itself
+	Reason string
+}
+
+const (
+	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at FROM backfills`
+
+	// hasOpenPieces is a condition on a row of backfills.
+	hasOpenPieces = `EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id AND open IS NOT NULL)`
+)
+
+// Backfills lists all backfills, newest first.
+func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
+	var list []BackfillStatus
+	err := s.view(ctx, "list the backfills", func(tx *sql.Tx) (err error) {
+		if list, err = listBackfills(ctx, tx, ` ORDER BY id DESC`); err != nil {
+			return err
+		}
+		for i := range list {
+			if err := list[i].count(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// FindBackfill finds a backfill by its id, or else the newest with that identity that was not cancelled:
+// ErrNoBackfill when there is none.
+func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b BackfillStatus, err error) {
+	err = s.view(ctx, "find a backfill", func(tx *sql.Tx) error {
+		if b, err = findBackfill(ctx, tx, idOrIdentity); err != nil {
+			return err
+		}
+		return b.count(ctx, tx)
+	})
+	return b, err
+}
+
+// WaitingBackfills are those that ingest serve may carry on and that have open pieces, oldest first.
+func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error) {
+	var waiting []ingest.Backfill
+	err := s.view(ctx, "look for backfills to carry on", func(tx *sql.Tx) error {
+		list, err := listBackfills(ctx, tx, ` WHERE wait AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
+		for _, b := range list {
+			waiting = append(waiting, b.Backfill)
+		}
+		return err
+	})
+	return waiting, err
+}
+
+// FailedPieces are up to n failures of a backfill, by piece; n 0: all.
+func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, error) {
+	var list []Failure
+	if n == 0 {
+		n = -1 // no bound, to SQLite
+	}
+	err := s.view(ctx, "list what failed of "+id, func(tx *sql.Tx) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			var f Failure
+			err := rows.Scan(&f.Piece, &f.ID, &f.Reason)
+			list = append(list, f)
+			return err
+		}, `
+			WITH mine AS (
+				SELECT slots.id, place, key, state, reason FROM backfills
+				JOIN series ON backfill = backfills.id JOIN slots ON slots.series = series.id WHERE name = ?1
+			)
+			SELECT key, video_id, reason FROM (
+				SELECT place, key, '' AS video_id, reason FROM mine WHERE state = 'failed'
+				UNION ALL
+				SELECT place, key, video_id, vanished.reason FROM mine JOIN vanished ON slot = mine.id WHERE vanished.reason <> ''
+			)
+			ORDER BY place, video_id LIMIT ?2`, id, n)
+	})
+	return list, err
+}
+
+// SpentOnPieces are the pieces of all backfills that spent quota and were last worked on at since or later,
+// so far as the store knows.
+func (s *Store) SpentOnPieces(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
+	var slots []ingest.Slot
+	err := s.view(ctx, "list the pieces that spent quota", func(tx *sql.Tx) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			slot, err := scanSlot(rows)
+			slots = append(slots, slot)
+			return err
+		}, selectSlots+` WHERE backfill IS NOT NULL AND units > 0 AND coalesce(fetched_at, due_at * 1000) >= ?`, since.UnixMilli())
+	})
+	return slots, err
+}
+
+// findBackfill finds a plan by name or identity; its pieces are not counted.
+func findBackfill(ctx context.Context, tx *sql.Tx, idOrIdentity string) (BackfillStatus, error) {
+	b, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
+		WHERE name = ?1 OR identity = ?1 AND cancelled_at IS NULL ORDER BY name = ?1 DESC, id DESC LIMIT 1`, idOrIdentity))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("%w: %s", ErrNoBackfill, idOrIdentity)
+	}
+	return b, err
+}
+
+func listBackfills(ctx context.Context, tx *sql.Tx, rest string) ([]BackfillStatus, error) {
+	var list []BackfillStatus
+	err := each(ctx, tx, func(rows *sql.Rows) error {
+		b, err := scanBackfill(rows)
+		list = append(list, b)
+		return err
+	}, selectBackfills+rest)
+	return list, err
+}
+
+// scanBackfill reads a row of selectBackfills.
+func scanBackfill(r interface{ Scan(...any) error }) (BackfillStatus, error) {
+	var b BackfillStatus
+	var spec string
+	var created, cancelled sql.NullInt64
+	if err := r.Scan(&b.row, &b.ID, &b.Kind, &spec, &b.Table, &b.Wait, &created, &cancelled); err != nil {
+		return b, err
+	}
+	b.Created, b.Cancelled = fromMillis(created), fromMillis(cancelled)
+	return b, json.Unmarshal([]byte(spec), &b.Spec)
+}
+
+// count adds up the pieces.
+func (b *BackfillStatus) count(ctx context.Context, tx *sql.Tx) error {
+	b.Pieces = map[ingest.State]int{}
+	err := each(ctx, tx, func(rows *sql.Rows) error {
+		var state ingest.State
+		var pieces, videos, known, again, waiting int
+		var units int64
+		var retry, last sql.NullInt64
+		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, &retry, &last); err != nil {
+			return err
+		}
+		b.Pieces[state] = pieces
+		b.Units, b.Videos, b.Known, b.Again, b.Waiting = b.Units+units, b.Videos+videos, b.Known+known, b.Again+again, b.Waiting+waiting
+		if at := fromMillis(last); at.After(b.LastAt) {
+			b.LastAt = at
+		}
+		if state == ingest.Stopped {
+			b.RetryAt = fromMillis(retry)
+		}
+		return nil
+	}, `
+		SELECT state, count(*), sum(units), sum(videos), sum(known), sum(again), sum(json_array_length(waiting)), max(retry_at), max(fetched_at)
+		FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
+		WHERE series.backfill = ? GROUP BY state`, b.row)
+	if err != nil {
+		return err
+	}
+	return tx.QueryRowContext(ctx, `
+		SELECT count(*) FILTER (WHERE reason = ''), count(*) FILTER (WHERE reason <> '')
+		FROM pieces JOIN vanished USING (slot) WHERE backfill = ?`, b.row).Scan(&b.Vanished, &b.GivenUp)
+}

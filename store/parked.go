@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// longestID bounds an id that is kept, in bytes: a longer one is none, whatever the upstream says.
+const longestID = 100
+
+// Park implements fetch.Shelf.
+func (s *Store) Park(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error) {
+	slot = s.stamp(slot)
+	return s.onPiece(ctx, "park ids", &slot, func(tx *sql.Tx, p *piece) error {
+		if err := p.park(ctx, tx, ids, since); err != nil || len(halves) == 0 {
+			return err
+		}
+		if !p.backfill.Valid {
+			return fmt.Errorf("%s is no backfill: it takes no pieces", slot.Job)
+		}
+		b, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+` WHERE id = ?`, p.backfill.Int64))
+		if err != nil {
+			return err
+		}
+		add, err := newPieceAdder(ctx, tx, b.Backfill, p.backfill.Int64)
+		if err != nil {
+			return err
+		}
+		for _, half := range halves {
+			if _, err := add.add(ctx, half, 0); err != nil { // one that is there was added before a restart
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// met are the ids in ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were
+// fetched at ?4 or later, or they wait in, or were looked up in vain by, that slot or one of its backfill.
+const met = `
+SELECT given.value FROM json_each(?1) AS given
+WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >= ?4)
+   OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value AND (slot = ?2 OR backfill = ?3))
+   OR given.value IN (SELECT w.value FROM pieces JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
+
+// park adds the ids that are not met yet to those that wait.
+func (p *piece) park(ctx context.Context, tx *sql.Tx, ids []string, since time.Time) error {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" || len(id) > longestID })
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	skip := map[string]bool{}
+	for _, id := range p.waiting {
+		skip[id] = true
+	}
+	err = each(ctx, tx, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		skip[id] = true
+		return err
+	}, met, string(list), p.slot, p.backfill, since.UnixMilli())
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if skip[id] {
+			p.known++
+			continue
+		}
+		skip[id] = true
+		p.waiting = append(p.waiting, id)
+	}
+	return nil
+}
+
+// Parked implements fetch.Shelf.
+func (s *Store) Parked(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error) {
+	var ids []string
+	seen := map[string]bool{}
+	err := s.view(ctx, "read the ids to look up", func(tx *sql.Tx) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			var id string
+			if err := rows.Scan(&id); err != nil || seen[id] {
+				return err
+			}
+			seen[id] = true
+			ids = append(ids, id)
+			return nil
+		}, `
+			SELECT w.value FROM series
+			CROSS JOIN slots ON slots.series = series.id CROSS JOIN pieces ON slot = slots.id CROSS JOIN json_each(waiting) AS w
+			WHERE job = ? AND series.key = ? AND due_at = ?
+			  AND NOT EXISTS (SELECT 1 FROM videos WHERE video_id = w.value AND fetched_at >= ?)
+			ORDER BY w.id LIMIT ?`, slot.Job, slot.Key, slot.DueAt.Unix(), since.UnixMilli(), n)
+	})
+	return ids, err
+}
+
+// SaveFound implements fetch.Shelf. A video that nobody asked for is left out. A refresh does not count as
+// having seen a video.
+func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
+	slot = s.stamp(slot)
+	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *sql.Tx, p *piece) error {
+		shelf, err := newShelf(ctx, tx, slot.FetchedAt)
+		if err != nil {
+			return err
+		}
+		gone := make(map[string]bool, len(asked))
+		for _, id := range asked {
+			gone[id] = true
+		}
+		for _, v := range page.Videos {
+			if !gone[v.ID] {
+				continue
+			}
+			if _, err := shelf.put(ctx, v, p.kind != ingest.BackfillRefresh); err != nil {
+				return err
+			}
+			delete(gone, v.ID)
+			slot.Videos++
+		}
+		if err := shelf.flush(ctx); err != nil {
+			return err
+		}
+		for id := range gone {
+			if err := forget(ctx, tx, id); err != nil {
+				return err
+			}
+			if err := p.vanish(ctx, tx, id, "", slot.FetchedAt.UnixMilli()); err != nil {
+				return err
+			}
+		}
+		p.drop(asked...)
+		return nil
+	})
+}

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// cancelledReason is why the pieces of a cancelled backfill are skipped.
+const cancelledReason = "the backfill was cancelled"
+
+// Piece implements fetch.Pieces. A slot that has never parked an id is a zero piece.
+func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error) {
+	piece := ingest.Piece{Key: slot.Key}
+	var spec string
+	err := s.read.QueryRowContext(ctx, `
+		SELECT spec FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
+		WHERE job = ? AND key = ? AND due_at = ?`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(&spec)
+	if errors.Is(err, sql.ErrNoRows) {
+		return piece, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(spec), &piece.Spec)
+	}
+	return piece, s.explain(ctx, "read a piece of a backfill", err)
+}
+
+// Restart implements fetch.Pieces.
+func (s *Store) Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error) {
+	return s.onPiece(ctx, "begin a piece anew", &slot, func(_ *sql.Tx, p *piece) error {
+		p.again += pages
+		return nil
+	})
+}
+
+// GiveUp implements fetch.Pieces.
+func (s *Store) GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error) {
+	return s.onPiece(ctx, "give an id up", &slot, func(tx *sql.Tx, p *piece) error {
+		p.drop(id)
+		return p.vanish(ctx, tx, id, reason, s.now().UnixMilli())
+	})
+}
+
+// piece is a row of pieces, of a slot that is fenced.
+type piece struct {
+	slot     int64
+	backfill sql.NullInt64
+	kind     ingest.BackfillKind // "" of no backfill
+	waiting  []string
+	known    int
+	again    int
+
+	cancelled bool // its backfill was
+}
+
+// onPiece changes a slot's piece and then writes the slot's progress, in one transaction under the fence. f
+// may change the slot as well. It returns the slot as written.
+func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f func(*sql.Tx, *piece) error) (ingest.Slot, error) {
+	err := s.tx(ctx, doing, func(tx *sql.Tx) error {
+		id, _, err := fence(ctx, tx, *slot)
+		if err != nil {
+			return err
+		}
+		p, err := loadPiece(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if err := f(tx, &p); err != nil {
+			return err
+		}
+		if slot.State == ingest.Done {
+			p.settle()
+		}
+		if err := p.write(ctx, tx); err != nil {
+			return err
+		}
+		if p.cancelled && slot.State == ingest.Claimed {
+			slot.State, slot.Reason = ingest.Skipped, cancelledReason
+		}
+		return s.writeProgress(ctx, tx, id, *slot)
+	})
+	return *slot, err
+}
+
+// endPiece is what happens to a slot's piece when the slot ends otherwise than by a page, and the state in
+// which it ends: one whose backfill was cancelled meanwhile does not go on.
+func endPiece(ctx context.Context, tx *sql.Tx, id int64, slot ingest.Slot) (ingest.Slot, error) {
+	if slot.Kind != ingest.KindBackfill && slot.Kind != ingest.KindSearch {
+		return slot, nil
+	}
+	p, err := loadPiece(ctx, tx, id)
+	if err != nil {
+		return slot, err
+	}
+	if p.cancelled && (slot.State == ingest.Due || slot.State == ingest.Stopped) {
+		slot.State, slot.Reason = ingest.Skipped, cancelledReason
+	}
+	if slot.State == ingest.Done && len(p.waiting) > 0 {
+		p.settle()
+		err = p.write(ctx, tx)
+	}
+	return slot, err
+}
+
+// settle counts what waits at the end: others have fetched it meanwhile.
+func (p *piece) settle() {
+	p.known += len(p.waiting)
+	p.waiting = nil
+}
+
+// loadPiece reads the piece of a slot. One that has none gets it when it is written.
+func loadPiece(ctx context.Context, tx *sql.Tx, slot int64) (piece, error) {
+	p := piece{slot: slot}
+	var waiting string
+	err := tx.QueryRowContext(ctx, `
+		SELECT backfill, coalesce(kind, ''), waiting, known, again, cancelled_at IS NOT NULL
+		FROM pieces LEFT JOIN backfills ON backfills.id = backfill WHERE slot = ?`, slot).
+		Scan(&p.backfill, &p.kind, &waiting, &p.known, &p.again, &p.cancelled)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	return p, json.Unmarshal([]byte(waiting), &p.waiting)
+}
+
+// write writes the piece back.
+func (p piece) write(ctx context.Context, tx *sql.Tx) error {
+	waiting := []byte("[]")
+	if len(p.waiting) > 0 {
+		var err error
+		if waiting, err = json.Marshal(p.waiting); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO pieces (slot, waiting, known, again) VALUES (?, ?, ?, ?)
+		ON CONFLICT (slot) DO UPDATE SET waiting = excluded.waiting, known = excluded.known, again = excluded.again`,
+		p.slot, string(waiting), p.known, p.again)
+	return err
+}
+
+// drop lets ids wait no longer.
+func (p *piece) drop(ids ...string) {
+	p.waiting = slices.DeleteFunc(p.waiting, func(id string) bool { return slices.Contains(ids, id) })
+}
+
+// vanish notes that an id was looked up in vain.
+func (p *piece) vanish(ctx context.Context, tx *sql.Tx, id, reason string, at int64) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO vanished (video_id, slot, reason, noted_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`, id, p.slot, reason, at)
+	return err
+}
+
+// pieceAdder adds pieces to a backfill within one transaction.
+type pieceAdder struct {
+	job      string
+	backfill int64
+	due      int64
+
+	series, slot, piece *sql.Stmt
+}
+
+// newPieceAdder prepares the statements; they end with the transaction.
+func newPieceAdder(ctx context.Context, tx *sql.Tx, b ingest.Backfill, id int64) (*pieceAdder, error) {
+	a := &pieceAdder{job: b.Job(), backfill: id, due: b.Created.Unix()}
+	for stmt, query := range map[**sql.Stmt]string{
+		&a.series: `INSERT INTO series (job, key, newest, open, backfill, place) VALUES (?1, ?2, ?3, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,
+		&a.slot:   `INSERT INTO slots (series, due_at, kind, state) VALUES (?, ?, 'backfill', 'due')`,
+		&a.piece:  `INSERT INTO pieces (slot, backfill, spec, waiting) VALUES (?, ?, ?, ?)`,
+	} {
+		var err error
+		if *stmt, err = tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closed by the end of tx
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// add adds a piece, the nth of those given; fresh is false when the backfill has one of that key already. A
+// span of time has its place by its beginning.
+func (a *pieceAdder) add(ctx context.Context, p ingest.Piece, n int64) (fresh bool, err error) {
+	spec, err := json.Marshal(p.Spec)
+	if err != nil {
+		return false, err
+	}
+	waiting := []byte("[]")
+	if len(p.IDs) > 0 {
+		if waiting, err = json.Marshal(p.IDs); err != nil {
+			return false, err
+		}
+	}
+	if !p.Spec.Before.IsZero() {
+		n = p.Spec.After.Unix()
+	}
+	res, err := a.series.ExecContext(ctx, a.job, p.Key, a.due, a.backfill, n)
+	if count, err := affected(res, err); err != nil || count == 0 {
+		return false, err
+	}
+	series, err := res.LastInsertId()
+	if err != nil {
+		return false, err
+	}
+	if res, err = a.slot.ExecContext(ctx, series, a.due); err != nil {
+		return false, err
+	}
+	slot, err := res.LastInsertId()
+	if err != nil {
+		return false, err
+	}
+	_, err = a.piece.ExecContext(ctx, slot, a.backfill, string(spec), string(waiting))
+	return err == nil, err
+}
