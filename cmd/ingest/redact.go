@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // redacted is a ledger's URL without what must not be seen: a password may stand before the host, or
@@ -19,13 +20,15 @@ func redacted(s string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// missing says that a file which should hold a secret could not be found. It names only an absolute path
-// in a directory that is there: any other may be the secret itself, given in place of its file.
+// missing says that a file which should hold a secret could not be found. It names only what is no secret
+// given in place of its file: a path in a directory that is there, or a short name with a dot, which no key
+// of Google's has.
 func missing(doing, path string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	if filepath.IsAbs(path) && exists(filepath.Dir(path)) {
+	inDir := filepath.Dir(path) != "." && exists(filepath.Dir(path))
+	if inDir || len(path) <= 32 && strings.Contains(path, ".") {
 		doing += " " + path
 	}
 	return fmt.Errorf("%s: %w", doing, err)
