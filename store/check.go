@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -21,7 +22,7 @@ var checks = []struct{ what, count string }{
 	{"%d slots are of no series",
 		`SELECT count(*) FROM slots WHERE series NOT IN (SELECT id FROM series)`},
 	{"%d videos are of a channel that is not there",
-		`SELECT count(*) FROM videos WHERE channel NOT IN (SELECT id FROM channels)`},
+		`SELECT count(*) FROM videos WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`},
 	{"%d series have another newest slot than they say",
 		`SELECT count(*) FROM series WHERE newest <> (SELECT max(due_at) FROM slots WHERE series = series.id)`},
 	{"%d series wait for a slot that is none to claim",
@@ -40,23 +41,43 @@ const hashesAtOnce = 1000
 // Check looks at the whole store, the file and whether it is true to itself, and says what is wrong, a line
 // each; nothing when all is well. An error is a look that could not be had.
 func (s *Store) Check(ctx context.Context) (found []string, err error) {
-	err = s.view(ctx, "check the store", func(tx *sql.Tx) error {
-		found, err = Examine(ctx, tx, 0)
+	found, _, err = s.check(ctx)
+	return found, err
+}
+
+// check also says whether it is the file that is damaged. It looks through a connection of its own: one that
+// has searched holds a part of the index, which integrity_check does not read again when others have written
+// it since, and then finds damage where there is none.
+func (s *Store) check(ctx context.Context) (found []string, file bool, err error) {
+	db, err := connect(s.path, 1, "mode=ro", "_query_only=1")
+	if err != nil {
+		return nil, false, s.explain(ctx, "check the store", err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	own := Store{path: s.path, read: db}
+	err = own.view(ctx, "check the store", func(tx *sql.Tx) error {
+		found, file, err = examine(ctx, tx, 0)
 		return err
 	})
-	return found, err
+	return found, file, err
 }
 
 // Examine is Check on a database that somebody else has opened, for one who must not open a store: that
 // makes files beside it. A budget other than 0 bounds how long the texts are compared, not the rest.
+// The connection must not have searched before.
 func Examine(ctx context.Context, q querier, budget time.Duration) (found []string, err error) {
+	found, _, err = examine(ctx, q, budget)
+	return found, err
+}
+
+func examine(ctx context.Context, q querier, budget time.Duration) (found []string, file bool, err error) {
 	if found, err = damages(ctx, q); err != nil || len(found) > 0 {
-		return found, err // the queries would fail, or lie
+		return found, true, err // the queries would fail, or lie
 	}
 	for _, c := range checks {
 		var n int
 		if err := q.QueryRowContext(ctx, c.count).Scan(&n); err != nil {
-			return found, err
+			return found, false, err
 		}
 		if n > 0 {
 			found = append(found, fmt.Sprintf(c.what, n))
@@ -66,7 +87,7 @@ func Examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 	if len(wrong) > 0 {
 		found = append(found, fmt.Sprintf("%d videos have another text than when they were indexed", len(wrong)))
 	}
-	return found, err
+	return found, false, err
 }
 
 // changedTexts are the ids of videos whose text is not that of their text_hash. What has no channel cannot
@@ -76,8 +97,8 @@ func changedTexts(ctx context.Context, q querier, budget time.Duration) (ids []i
 	for budget == 0 || time.Since(began) < budget {
 		n := 0
 		rows, err := q.QueryContext(ctx, `
-			SELECT `+videoColumns+`, videos.id, text_hash FROM videos LEFT JOIN channels ON channels.id = videos.channel
-			WHERE videos.id > ? AND videos.channel IS NOT NULL ORDER BY videos.id LIMIT ?`, last, hashesAtOnce)
+			SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel
+			WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, hashesAtOnce)
 		if err != nil {
 			return ids, err
 		}
