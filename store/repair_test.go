@@ -247,14 +247,17 @@ func TestRepairRefusesWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-// TestADamagedPageIsFoundOrHarmless damages pages as seeds say. Whatever is hit: no panic; what no check finds
+// TestADamagedPageIsFoundOrHarmless damages pages as seeds say, more of them where SOAK is set. Whatever is hit: no panic; what no check finds
 // has changed no text and no rank; and after a repair the store is sound.
 func TestADamagedPageIsFoundOrHarmless(t *testing.T) {
 	base := t.TempDir()
 	whole := truth(t, raw(t, library(t, base, 120)))
-	seeds := 100
-	if raced || testing.Short() {
-		seeds = 10
+	seeds := 25
+	switch {
+	case os.Getenv("SOAK") != "":
+		seeds = 100
+	case raced || testing.Short():
+		seeds = 8
 	}
 	found, refused, harmless := 0, 0, 0
 	for seed := range uint64(seeds) {

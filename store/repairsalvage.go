@@ -131,7 +131,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 	}
 	w.numbered = true
 	rows := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid", list, t.name)
-	for {
+	for { // w.last only grows
 		ok, err := s.pass(ctx, fmt.Sprintf("%s > %d ORDER BY rowid", rows, w.last), w)
 		if ok || err != nil {
 			return gaps, err
@@ -147,7 +147,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 		if _, err := s.pass(ctx, fmt.Sprintf("%s = %d", rows, next), w); err != nil {
 			return gaps, err
 		}
-		w.last = next
+		w.last = max(w.last, next)
 	}
 }
 
@@ -253,7 +253,7 @@ type writer struct {
 	query string
 
 	numbered      bool  // the first column is a row's number, and is not written
-	last          int64 // that of the last row that was read
+	last          int64 // the largest of those that were read
 	kept, refused int
 }
 
@@ -284,7 +284,8 @@ func (s *salvage) pass(ctx context.Context, query string, w *writer) (ok bool, e
 		}
 		row := values
 		if w.numbered {
-			w.last, row = values[0].(int64), values[1:]
+			id, _ := values[0].(int64)
+			w.last, row = max(w.last, id), values[1:] // a damaged page may go back
 		}
 		res, err := insert.ExecContext(ctx, row...)
 		switch {
