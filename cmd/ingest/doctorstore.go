@@ -21,7 +21,7 @@ import (
 const (
 	storeFile        = "ingest.db"
 	storeApplication = 0x696E6774 // as schema.sql says
-	storeVersion     = 1          // that this program writes; a test holds it to package store
+	storeVersion     = 2          // that this program writes; a test holds it to package store
 )
 
 // shelf is what a store says of itself.
@@ -47,7 +47,7 @@ func (d *doctor) shelf(ctx context.Context) (shelf, error) {
 		switch {
 		case application != storeApplication:
 			return &store.ApplicationError{Path: s.path, ID: application}
-		case s.version != storeVersion:
+		case s.version > storeVersion:
 			return &store.VersionError{Path: s.path, Have: s.version, Know: storeVersion}
 		}
 		err := db.QueryRowContext(ctx, `
@@ -115,7 +115,7 @@ func ago(d time.Duration) string {
 }
 
 func lookStoreFile(ctx context.Context, d *doctor) finding {
-	return integrity(ctx, filepath.Join(d.cfg.data, storeFile), exitError, "restore a backup, or move it and its -wal away: ingest run makes it anew")
+	return integrity(ctx, filepath.Join(d.cfg.data, storeFile), exitError, "ingest doctor --repair moves what can be read to a new one; or restore a backup")
 }
 
 func lookLedgerFile(ctx context.Context, d *doctor) finding {
