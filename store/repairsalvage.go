@@ -103,11 +103,11 @@ func (s *salvage) move(ctx context.Context, tx *sql.Tx, t tableOf) error {
 	if w.kept > 0 {
 		s.kept = append(s.kept, fmt.Sprintf("%s: %d rows moved", t.name, w.kept))
 	}
-	switch {
-	case gaps > 0:
-		s.lost = append(s.lost, fmt.Sprintf("%s: what was on unreadable pages, in %d places, and %d rows that were no longer sense", t.name, gaps, w.refused))
-	case w.refused > 0:
-		s.lost = append(s.lost, fmt.Sprintf("%s: %d rows that were no longer sense", t.name, w.refused))
+	if gaps > 0 {
+		s.lost = append(s.lost, fmt.Sprintf("%s: what was on unreadable pages, in %d places", t.name, gaps))
+	}
+	if w.refused > 0 {
+		s.lost = append(s.lost, fmt.Sprintf("%s: %d rows that made no sense any more", t.name, w.refused))
 	}
 	return nil
 }

@@ -35,7 +35,10 @@ func lookRepair(ctx context.Context, d *doctor) finding {
 	case len(r.Found) == 0:
 		return fine("nothing to repair in %s", path)
 	}
-	text := "found: " + strings.Join(r.Found, "; ") + "; did: " + strings.Join(r.Done, "; ")
+	text := "found: " + strings.Join(r.Found, "; ")
+	if len(r.Done) > 0 {
+		text += "; did: " + strings.Join(r.Done, "; ")
+	}
 	if len(r.Lost) == 0 && r.Broken == "" {
 		return fine("%s", text)
 	}
