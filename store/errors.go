@@ -52,7 +52,7 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s: %s is damaged or is no database: restore a backup, or move it and its -wal file away and fetch again: %v", e.Doing, e.Path, e.Err)
+	return fmt.Sprintf("%s: %s is damaged or is no database: run ingest doctor --repair, which saves what can be read, or restore a backup: %v", e.Doing, e.Path, e.Err)
 }
 
 func (e *CorruptError) Unwrap() error { return e.Err }

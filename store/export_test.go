@@ -33,3 +33,10 @@ func SetMaxMatches(t testing.TB, n int) {
 	maxMatches = n
 	t.Cleanup(func() { maxMatches = before })
 }
+
+// SetSteps appends a step to the migrations, and makes a version of it.
+func SetSteps(t testing.TB, more ...string) {
+	before, was := steps, version
+	steps, version = append(steps[:len(steps):len(steps)], more...), version+len(more)
+	t.Cleanup(func() { steps, version = before, was })
+}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,16 +15,6 @@ import (
 
 // applicationID marks the file as a store of this program: "ingt".
 const applicationID = 0x696E6774
-
-//go:embed migrations/2.sql
-var toVersion2 string
-
-// steps bring an older store up to date: steps[0] makes version 2 of version 1, and so on. A new
-// store is made by ingest.Schema alone, which is always the newest version.
-var steps = []string{toVersion2}
-
-// version is the version of ingest.Schema.
-var version = 1 + len(steps)
 
 // identity is what a file says of itself.
 type identity struct {
@@ -55,33 +44,6 @@ func (s *Store) identify(ctx context.Context) (identity, error) {
 		return err
 	})
 	return id, err
-}
-
-// migrate brings an older store up to date, in one transaction.
-func (s *Store) migrate(ctx context.Context) error {
-	var have int
-	if err := s.read.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
-		return s.explain(ctx, "open the store", err)
-	}
-	if have == version {
-		return nil
-	}
-	return s.tx(ctx, fmt.Sprintf("bring the store from version %d to %d", have, version), func(tx *sql.Tx) error {
-		// Another process may have done it since.
-		if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
-			return err
-		}
-		if have < 1 || have > version {
-			return &VersionError{Path: s.path, Have: have, Know: version}
-		}
-		for _, step := range steps[have-1:] {
-			if _, err := tx.ExecContext(ctx, step); err != nil {
-				return err
-			}
-		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version))
-		return err
-	})
 }
 
 // claimFor remembers the upstream of a store that has none yet.
@@ -131,12 +93,16 @@ func (s *Store) create(ctx context.Context, upstream string) (err error) {
 	if err := s.build(ctx, draft, upstream); err != nil {
 		return fmt.Errorf("create the store: %w", err)
 	}
-	return s.publish(draft)
+	if err := publish(draft, s.path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("create the store: %w", err)
+	}
+	return nil
 }
 
 // build writes an empty store, complete and in WAL mode, into the file draft.
 func (s *Store) build(ctx context.Context, draft, upstream string) error {
-	db, err := connect(draft, 1, "mode=rw", "_synchronous=FULL", "_journal_mode=WAL", "_txlock=immediate")
+	// auto_vacuum can be chosen for an empty file only; Tidy uses it.
+	db, err := connect(draft, 1, "mode=rw", "_auto_vacuum=INCREMENTAL", "_synchronous=FULL", "_journal_mode=WAL", "_txlock=immediate")
 	if err != nil {
 		return err
 	}
@@ -160,23 +126,28 @@ func (s *Store) build(ctx context.Context, draft, upstream string) error {
 	return errors.Join(err, db.Close())
 }
 
-// publish gives the draft its name, unless another process was faster.
-func (s *Store) publish(draft string) error {
-	err := os.Link(draft, s.path)
+// publish gives the draft its name, which must be free: else it is an fs.ErrExist.
+func publish(draft, path string) error {
+	err := os.Link(draft, path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		// A file system without hard links: the name is free, or was a moment ago.
-		if _, statErr := os.Stat(s.path); os.IsNotExist(statErr) {
-			err = os.Rename(draft, s.path)
+		if _, statErr := os.Stat(path); os.IsNotExist(statErr) {
+			err = os.Rename(draft, path)
 		}
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("create the store: %w", err)
+	if err != nil {
+		return err
 	}
-	if d, err := os.Open(filepath.Dir(s.path)); err == nil { // the new name, too, must survive a power cut
+	syncDir(filepath.Dir(path))
+	return nil
+}
+
+// syncDir writes the names in a directory to the disk: a new one, too, must survive a power cut.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()
 		_ = d.Close()
 	}
-	return nil
 }
 
 // mkdirAll makes dir and its missing parents, for the user alone, and returns those it made.

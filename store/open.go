@@ -35,6 +35,9 @@ type Options struct {
 	Upstream string           // host name of the upstream whose data goes in; "" is any, for readers
 	ReadOnly bool             // nothing is written, and nothing created
 	Now      func() time.Time // stamps what was fetched where the slot does not say; nil: time.Now
+
+	// Upgraded is told when an older store was brought up to date, and where its backup is; nil: nobody is.
+	Upgraded func(from, to int, backup string)
 }
 
 // Store is an open store. It may be used from several goroutines.
@@ -48,7 +51,8 @@ type Store struct {
 }
 
 // Open opens the store in dir, and creates both where they are missing, unless it is to be read only:
-// then a missing one is an fs.ErrNotExist. A file of another program, of a newer version, of another
+// then a missing one is an fs.ErrNotExist. A store of an older version is brought up to date, after a
+// backup beside it; read only, it is a VersionError. A file of another program, of a newer version, of another
 // upstream, or damaged, is refused (ApplicationError, VersionError, UpstreamError, CorruptError) and
 // not touched. Whatever is refused, nothing new is left behind.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
@@ -119,8 +123,10 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if s.write, err = connect(s.path, 1, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL", "_foreign_keys=1"); err != nil {
 		return s.explain(ctx, "open the store for writing", err)
 	}
-	if err := s.migrate(ctx); err != nil {
-		return err
+	if id.version < version {
+		if err := s.migrate(ctx, o.Upgraded); err != nil {
+			return err
+		}
 	}
 	if id.upstream == "" && o.Upstream != "" {
 		return s.claimFor(ctx, o.Upstream)
@@ -164,10 +170,12 @@ func (s *Store) tx(ctx context.Context, doing string, f func(*sql.Tx) error) err
 	return s.explain(ctx, doing, tx.Commit())
 }
 
-func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
+func (s *Store) begin(ctx context.Context) (*sql.Tx, error) { return s.beginWithin(ctx, busyFor) }
+
+func (s *Store) beginWithin(ctx context.Context, patience time.Duration) (*sql.Tx, error) {
 	for began := time.Now(); ; {
 		tx, err := s.write.BeginTx(ctx, nil)
-		if err == nil || !isBusy(err) || ctx.Err() != nil || time.Since(began) > busyFor {
+		if err == nil || !isBusy(err) || ctx.Err() != nil || time.Since(began) > patience {
 			return tx, err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var online bool
+	var online, repair bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check all that a person would check by hand",
@@ -29,8 +29,13 @@ It exits 0 when nothing failed, warnings included, and otherwise with the code
 of what failed: 78 config, 77 key, 69 ledger or upstream, 1 anything else.
 
 --online asks the upstream as well: one call of videos.list, whose unit is taken
-from the ledger first.`,
-		Example: "  ingest doctor\n  ingest doctor --online --key-file youtube.key\n  ingest doctor --json",
+from the ledger first.
+
+--repair makes the store whole before the checks: in place where that will do,
+while others use it. A damaged file is kept beside as ingest.db.broken-TIME, and
+what can be read of it moves to a new one; for that, stop ingest serve first. It
+says what was lost, which the next runs fetch again. quota.db is not touched.`,
+		Example: "  ingest doctor\n  ingest doctor --repair\n  ingest doctor --online --key-file youtube.key\n  ingest doctor --json",
 		Args:    cobra.NoArgs,
 		// In place of the root's: a config or a variable that is wrong is what is looked for.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,7 +46,12 @@ from the ledger first.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := newDoctor(a, machine{root: "/", uid: os.Geteuid()})
 			defer d.close()
-			seen := d.examine(cmd.Context(), checks)
+			var seen []observation
+			if repair {
+				a.say("ingest: repairing the store in %s", clean(a.cfg.data))
+				seen = d.examine(cmd.Context(), []check{{"repair", lookRepair, repairFor}})
+			}
+			seen = append(seen, d.examine(cmd.Context(), checks)...)
 			if online {
 				seen = append(seen, d.examine(cmd.Context(), []check{{"online", lookOnline, youtube.DefaultTimeout + patience}})...)
 			}
@@ -49,6 +59,7 @@ from the ledger first.`,
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "ask the upstream too: spends 1 unit of purpose manual")
+	cmd.Flags().BoolVar(&repair, "repair", false, "make the store whole first: it may write a new ingest.db")
 	return cmd
 }
 
@@ -74,6 +85,7 @@ var checks = []check{
 	{name: "filesystem", look: lookFilesystem},
 	{name: "store", look: lookStore},
 	{name: "ingest.db", look: lookStoreFile},
+	{name: "tables", look: lookTables},
 	{name: "freshness", look: lookFreshness},
 	{name: "slots", look: lookSlots},
 	{name: "quota.db", look: lookLedgerFile},

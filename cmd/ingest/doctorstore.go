@@ -117,7 +117,7 @@ func ago(d time.Duration) string {
 }
 
 func lookStoreFile(ctx context.Context, d *doctor) finding {
-	return integrity(ctx, filepath.Join(d.cfg.data, storeFile), exitError, "restore a backup, or move it and its -wal away: ingest run makes it anew")
+	return integrity(ctx, filepath.Join(d.cfg.data, storeFile), exitError, "ingest doctor --repair moves what can be read to a new one; or restore a backup")
 }
 
 func lookLedgerFile(ctx context.Context, d *doctor) finding {

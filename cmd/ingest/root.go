@@ -63,7 +63,7 @@ Try it without a key: ingest demo`,
 	f.BoolVar(&a.flags.noColor, "no-color", false, "no bold type on a terminal")
 	root.AddCommand(
 		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
-		a.configCommand(), a.doctorCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
+		a.configCommand(), a.doctorCommand(), a.backupCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
 	return root
 }

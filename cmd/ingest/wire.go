@@ -89,7 +89,7 @@ func hostname(host string) string {
 // store opens the store. host names the upstream whose data it will hold; "" opens it for reading,
 // and then it must be there.
 func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
-	return store.Open(ctx, a.cfg.data, store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.now})
+	return store.Open(ctx, a.cfg.data, store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.now, Upgraded: a.sayUpgraded})
 }
 
 // works is everything that a pass needs, opened.
@@ -123,6 +123,10 @@ func (a *app) open(ctx context.Context) (*works, error) {
 	}
 	if s, err := a.store(ctx, ""); err == nil {
 		_ = s.Close()
+	} else if isOlder(err) {
+		if err := a.upgrade(ctx, hostname(up.Host())); err != nil {
+			return nil, err
+		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

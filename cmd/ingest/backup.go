@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/store"
+)
+
+func (a *app) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the store into a new file, while everything goes on",
+		Long: `backup copies the store, ingest.db, into FILE, as of one moment: run, serve and
+search go on meanwhile. The copy is a store of its own, of mode 0600, and is
+examined before it gets its name; a FILE that is there is left alone.
+
+To restore it, stop everything and put FILE in the place of ingest.db; remove
+ingest.db-wal and ingest.db-shm. A command refuses to fetch when quota.db does
+not know what the restored slots spent.
+
+quota.db is not in it, on purpose: what has been spent since a copy was made
+would be spent again with the copy. Keep quota.db as it is; should it be lost,
+ingest quota rebuild counts again what the store's slots spent.`,
+		Example: "  ingest backup /backups/ingest-$(date +%F).db",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.backup(cmd.Context(), args[0])
+		},
+	}
+}
+
+type backupDocument struct {
+	File       string `json:"file"`
+	Bytes      int64  `json:"bytes"`
+	Videos     int64  `json:"videos"`
+	Placements int64  `json:"placements"`
+	Slots      int64  `json:"slots"`
+}
+
+func (a *app) backup(ctx context.Context, file string) error {
+	if file == "" {
+		return usageError{errors.New("backup: give the name of a file that is not there yet")}
+	}
+	s, err := a.store(ctx, "")
+	if err != nil {
+		return err
+	}
+	made, err := s.Backup(ctx, file)
+	if err := errors.Join(err, s.Close()); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%w: give another name, or move it away", err)
+		}
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(backupDocument{made.Path, made.Bytes, made.Videos, made.Placements, made.Slots})
+	}
+	if a.flags.quiet {
+		return nil
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s: %s, %s placements, %s slots, %s; examined, and sound\n", clean(made.Path),
+		plural(int(made.Videos), "video"), thousands(made.Placements), thousands(made.Slots), bytesText(made.Bytes))
+	return err
+}
+
+// upgrade brings a store of an older version up to date, for host.
+func (a *app) upgrade(ctx context.Context, host string) error {
+	s, err := a.store(ctx, host)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// isOlder reports whether it is a store that the next one to write brings up to date.
+func isOlder(err error) bool {
+	var version *store.VersionError
+	return errors.As(err, &version) && version.Have < version.Know
+}
+
+// sayUpgraded says that a store was brought up to date, and where it is as it was.
+func (a *app) sayUpgraded(from, to int, backup string) {
+	a.say("ingest: the store was brought from version %d to %d; as it was it is in %s", from, to, backup)
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Copy is a backup that was made: a store of its own, as of one moment.
+type Copy struct {
+	Path       string
+	Bytes      int64
+	Videos     int64
+	Placements int64
+	Slots      int64
+}
+
+// Backup copies the store into a new file, of mode 0600, as of one moment, while others read and write it.
+// A file that is there is an fs.ErrExist and is left alone. The copy has its name only when it is whole,
+// found sound, and on the disk; of a failure nothing remains.
+func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return Copy{}, fmt.Errorf("back up into %q: %w", file, err)
+	}
+	return copying{from: s, to: file, part: filepath.Base(file) + ".part-"}.run(ctx)
+}
+
+// copying is one copy to make: part begins the name that it has until it is whole.
+type copying struct {
+	from     *Store
+	to, part string
+}
+
+func (c copying) run(ctx context.Context) (Copy, error) {
+	// A -wal of another file would be taken for the copy's, and written into it.
+	for _, path := range []string{c.to, c.to + "-wal", c.to + "-journal"} {
+		if _, err := os.Lstat(path); err == nil {
+			return Copy{}, &fs.PathError{Op: "back up into", Path: path, Err: fs.ErrExist}
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.to), c.part+"*") // 0600
+	if err != nil {
+		return Copy{}, fmt.Errorf("back up into %s: %w: give a file in a directory that can be written", c.to, err)
+	}
+	part := f.Name()
+	defer func() { _ = removeDatabase(part) }()
+	if err := f.Close(); err != nil {
+		return Copy{}, fmt.Errorf("back up into %s: %w", c.to, err)
+	}
+	have, exact, err := c.from.copyInto(ctx, part)
+	if err != nil {
+		return Copy{}, err
+	}
+	made, err := finishCopy(ctx, part, c.to)
+	if err != nil {
+		return Copy{}, err
+	}
+	have.Path, have.Bytes = made.Path, made.Bytes
+	if exact && have != made {
+		return Copy{}, fmt.Errorf("back up into %s: the copy has %+v, and the store %+v: look whether the disk is sound, and try again", c.to, made, have)
+	}
+	if err := publish(part, c.to); err != nil {
+		return Copy{}, fmt.Errorf("back up into %s: %w", c.to, err)
+	}
+	return made, nil
+}
+
+// copyInto copies the store into the empty file part, and says what was in it. It is exact unless somebody
+// wrote meanwhile.
+func (s *Store) copyInto(ctx context.Context, part string) (have Copy, exact bool, err error) {
+	doing := "back up into " + filepath.Dir(part)
+	// Not query_only: that would refuse to write the copy, too.
+	db, err := connect(s.path, 1, "mode=ro")
+	if err != nil {
+		return have, false, s.explain(ctx, doing, err)
+	}
+	defer func() { _ = db.Close() }()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return have, false, s.explain(ctx, doing, err)
+	}
+	defer func() { _ = conn.Close() }()
+	state := func() (n int64, err error) { // of what others have written
+		err = conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&n)
+		return n, err
+	}
+	before, err := state()
+	if err != nil {
+		return have, false, s.explain(ctx, doing, err)
+	}
+	if err := have.count(ctx, conn); err != nil {
+		return have, false, s.explain(ctx, doing, err)
+	}
+	if err := s.vacuumInto(ctx, conn, part); err != nil {
+		whose := s
+		var source *CorruptError
+		if err := s.explain(ctx, doing, err); !errors.As(err, &source) {
+			whose = &Store{path: part} // that cannot be written
+		}
+		return have, false, whose.explain(ctx, doing, err)
+	}
+	after, err := state()
+	return have, before == after, s.explain(ctx, doing, err)
+}
+
+// vacuumInto waits as long as any writer may take to leave a store whose log it has to finish first.
+func (s *Store) vacuumInto(ctx context.Context, conn *sql.Conn, part string) error {
+	for began := time.Now(); ; {
+		_, err := conn.ExecContext(ctx, `VACUUM INTO ?`, part)
+		if err == nil || !isBusy(err) || ctx.Err() != nil || time.Since(began) > busyFor {
+			return err
+		}
+	}
+}
+
+// finishCopy puts the copy into WAL mode, which VACUUM INTO does not, examines it, and writes it to the disk.
+func finishCopy(ctx context.Context, part, to string) (Copy, error) {
+	made := Copy{Path: to}
+	p := Store{path: part}
+	db, err := connect(part, 1, "mode=rw", "_journal_mode=WAL", "_synchronous=FULL")
+	if err != nil {
+		return made, p.explain(ctx, "finish the backup", err)
+	}
+	err = func() error {
+		var application uint32
+		if err := db.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&application); err != nil {
+			return err
+		}
+		if application != applicationID {
+			return &ApplicationError{Path: part, ID: application}
+		}
+		if found, err := damages(ctx, db); err != nil {
+			return err
+		} else if len(found) > 0 {
+			return &CorruptError{Path: part, Doing: "examine the backup", Err: errors.New(found[0])}
+		}
+		return made.count(ctx, db)
+	}()
+	if err := errors.Join(err, db.Close()); err != nil {
+		return made, p.explain(ctx, "finish the backup", err)
+	}
+	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	if err != nil {
+		return made, fmt.Errorf("finish the backup: %w", err)
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return made, fmt.Errorf("finish the backup: %w", err)
+	}
+	made.Bytes = info.Size()
+	return made, nil
+}
+
+func (c *Copy) count(ctx context.Context, q querier) error {
+	return q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT count(*) FROM placements), (SELECT count(*) FROM slots)`).
+		Scan(&c.Videos, &c.Placements, &c.Slots)
+}
+
+// damages is what SQLite's own look at a whole file finds, at most ten.
+func damages(ctx context.Context, q querier) (found []string, err error) {
+	rows, err := q.QueryContext(ctx, `PRAGMA integrity_check(10)`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return found, err
+		}
+		if line != "ok" {
+			found = append(found, line)
+		}
+	}
+	return found, rows.Err()
+}
+
+// querier is a database, a connection or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// removeDatabase removes a database file with what SQLite puts beside one.
+func removeDatabase(path string) error {
+	var failed error
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = err
+		}
+	}
+	return failed
+}

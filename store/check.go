@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A store can be whole as a file and yet not be true to itself: these are the ways in which it can, each a
+// query that counts what is wrong.
+var checks = []struct{ what, count string }{
+	{"%d videos are not in the index: no search finds them",
+		`SELECT count(*) FROM videos WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
+	{"%d rows of the index are of no video",
+		`SELECT count(*) FROM video_text_docsize WHERE id NOT IN (SELECT id FROM videos)`},
+	{"%d placements are of no slot, or of no video",
+		`SELECT count(*) FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM videos)`},
+	{"%d placements are in another series than their slot",
+		`SELECT count(*) FROM placements JOIN slots ON slots.id = slot WHERE placements.series <> slots.series`},
+	{"%d slots are of no series",
+		`SELECT count(*) FROM slots WHERE series NOT IN (SELECT id FROM series)`},
+	{"%d videos are of a channel that is not there",
+		`SELECT count(*) FROM videos WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`},
+	{"%d series have another newest slot than they say",
+		`SELECT count(*) FROM series WHERE newest <> (SELECT max(due_at) FROM slots WHERE series = series.id)`},
+	{"%d series wait for a slot that is none to claim",
+		`SELECT count(*) FROM series WHERE open IS NOT NULL AND NOT EXISTS (
+			SELECT 1 FROM slots WHERE series = series.id AND due_at = open AND state IN ('due', 'claimed', 'stopped'))`},
+	{"%d slots are due and nobody would claim them",
+		`SELECT count(*) FROM slots JOIN series ON series.id = series WHERE state = 'due' AND due_at IS NOT open`},
+	{"%d series were fresh later than they say",
+		`SELECT count(*) FROM series WHERE coalesce(fresh_at, 0) < (
+			SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done')`},
+}
+
+// hashesAtOnce is how many videos are read between two looks at the clock.
+const hashesAtOnce = 1000
+
+// Check looks at the whole store, the file and whether it is true to itself, and says what is wrong, a line
+// each; nothing when all is well. An error is a look that could not be had.
+func (s *Store) Check(ctx context.Context) (found []string, err error) {
+	found, _, err = s.check(ctx)
+	return found, err
+}
+
+// check also says whether it is the file that is damaged. It looks through a connection of its own: one that
+// has searched holds a part of the index, which integrity_check does not read again when others have written
+// it since, and then finds damage where there is none.
+func (s *Store) check(ctx context.Context) (found []string, file bool, err error) {
+	db, err := connect(s.path, 1, "mode=ro", "_query_only=1")
+	if err != nil {
+		return nil, false, s.explain(ctx, "check the store", err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	own := Store{path: s.path, read: db}
+	err = own.view(ctx, "check the store", func(tx *sql.Tx) error {
+		found, file, err = examine(ctx, tx, 0)
+		return err
+	})
+	return found, file, err
+}
+
+// Examine is Check on a database that somebody else has opened, for one who must not open a store: that
+// makes files beside it. A budget other than 0 bounds how long the texts are compared, not the rest.
+// The connection must not have searched before.
+func Examine(ctx context.Context, q querier, budget time.Duration) (found []string, err error) {
+	found, _, err = examine(ctx, q, budget)
+	return found, err
+}
+
+func examine(ctx context.Context, q querier, budget time.Duration) (found []string, file bool, err error) {
+	if found, err = damages(ctx, q); err != nil || len(found) > 0 {
+		return found, true, err // the queries would fail, or lie
+	}
+	for _, c := range checks {
+		var n int
+		if err := q.QueryRowContext(ctx, c.count).Scan(&n); err != nil {
+			return found, false, err
+		}
+		if n > 0 {
+			found = append(found, fmt.Sprintf(c.what, n))
+		}
+	}
+	wrong, err := changedTexts(ctx, q, budget)
+	if len(wrong) > 0 {
+		found = append(found, fmt.Sprintf("%d videos have another text than when they were indexed", len(wrong)))
+	}
+	return found, false, err
+}
+
+// changedTexts are the ids of videos whose text is not that of their text_hash. What has no channel cannot
+// be told: the hash is of a channel's name too, which is kept with the channel alone.
+func changedTexts(ctx context.Context, q querier, budget time.Duration) (ids []int64, err error) {
+	began, last := time.Now(), int64(0)
+	for budget == 0 || time.Since(began) < budget {
+		n := 0
+		rows, err := q.QueryContext(ctx, `
+			SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel
+			WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, hashesAtOnce)
+		if err != nil {
+			return ids, err
+		}
+		for rows.Next() {
+			var hash int64
+			v, err := scanVideo(rows, &last, &hash)
+			if err != nil {
+				_ = rows.Close()
+				return ids, err
+			}
+			if n++; textHash(v) != hash {
+				ids = append(ids, last)
+			}
+		}
+		if err := rows.Close(); err != nil {
+			return ids, err
+		}
+		if err := rows.Err(); err != nil {
+			return ids, err
+		}
+		if n < hashesAtOnce {
+			break
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,270 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Repaired is what a repair found and did, a line each.
+type Repaired struct {
+	Found  []string // what was wrong; nothing: nothing was done
+	Done   []string
+	Lost   []string // what could not be read: the next runs fetch again what the upstream still has
+	Broken string   // where the damaged file is kept; "" when the store was mended in place
+}
+
+// repairStep is how many rows of the index a transaction writes, so that others wait for milliseconds.
+const repairStep = 200
+
+// Repair makes the store in dir whole. What is wrong between its tables is mended in place, in small
+// steps, while others use it. A file that is damaged is kept under another name, and all that can be read of
+// it moves to a new one: for that nobody else may have it open. A file of another program, and one of a newer
+// version, are refused as Open refuses them. No other file in dir is touched.
+func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
+	var r Repaired
+	o.ReadOnly = false
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return r, fmt.Errorf("repair the store in %q: %w", dir, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
+		return r, fmt.Errorf("repair the store: %w", err)
+	}
+	whole, err := r.inPlace(ctx, dir, o)
+	if whole || err != nil {
+		return r, err
+	}
+	s := &Store{path: filepath.Join(dir, fileName), now: o.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return r, s.rescue(ctx, &r)
+}
+
+// inPlace mends what an open store can mend, and reports whether it is whole then. It is not when the file
+// itself is damaged.
+func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bool, err error) {
+	s, err := Open(ctx, dir, o)
+	if err != nil {
+		return false, r.damaged(err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	found, file, err := s.check(ctx)
+	if err != nil {
+		return false, r.damaged(err)
+	}
+	if r.Found = found; len(found) == 0 {
+		return true, nil
+	}
+	if file {
+		if !onlyIndex(found) {
+			return false, nil
+		}
+		if err := s.clearIndex(ctx); err != nil {
+			return false, r.damaged(err)
+		}
+		r.Done = append(r.Done, "emptied the index, which was damaged")
+	}
+	if err := s.mend(ctx, r); err != nil {
+		return false, r.damaged(err)
+	}
+	left, err := s.Check(ctx)
+	if err != nil || len(left) > 0 {
+		r.Found = append(r.Found, left...)
+		return false, r.damaged(err)
+	}
+	return true, nil
+}
+
+// damaged notes an error that says the file is damaged, and returns every other.
+func (r *Repaired) damaged(err error) error {
+	var corrupt *CorruptError
+	if !errors.As(err, &corrupt) {
+		return err
+	}
+	r.Found = append(r.Found, corrupt.Err.Error())
+	return nil
+}
+
+// onlyIndex reports whether it is the index alone that SQLite finds damaged.
+func onlyIndex(found []string) bool {
+	for _, line := range found {
+		if !strings.Contains(line, "video_text") || strings.Contains(line, "\n") {
+			return false
+		}
+	}
+	return true
+}
+
+// clearIndex takes every row out of the index, whatever state that is in.
+func (s *Store) clearIndex(ctx context.Context) error {
+	return s.tx(ctx, "empty the index", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO video_text (video_text) VALUES ('delete-all')`)
+		return err
+	})
+}
+
+// mend makes the tables true to one another.
+func (s *Store) mend(ctx context.Context, r *Repaired) error {
+	steps := []struct {
+		did string
+		sql []string
+	}{
+		{"took %d rows out that belonged to nothing", []string{
+			`DELETE FROM slots WHERE series NOT IN (SELECT id FROM series)`,
+			`UPDATE videos SET channel = NULL, text_hash = ~text_hash WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`, // until it is met again
+			`DELETE FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM videos)`,
+		}},
+		{"put %d placements into the series of their slot", []string{
+			`UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot AND placements.series <> slots.series`,
+		}},
+		{"corrected %d rows of the schedule", []string{mendNewest, mendDue, mendOpen, mendFresh}},
+	}
+	for _, step := range steps {
+		total := 0
+		err := s.tx(ctx, "mend the store", func(tx *sql.Tx) error {
+			total = 0
+			// What belongs to nothing cannot be taken out in an order that pleases the foreign keys.
+			if _, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = 1`); err != nil {
+				return err
+			}
+			for _, query := range step.sql {
+				n, err := affected(tx.ExecContext(ctx, query))
+				if total += n; err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if total > 0 {
+			r.Done = append(r.Done, fmt.Sprintf(step.did, total))
+		}
+	}
+	return errors.Join(s.mendTexts(ctx, r), s.mendIndex(ctx, r))
+}
+
+// What the row of a series repeats of its slots: see schema.sql.
+const (
+	mendNewest = `
+		UPDATE series SET newest = last FROM (SELECT series AS id, max(due_at) AS last FROM slots GROUP BY series) AS found
+		WHERE found.id = series.id AND newest <> last`
+
+	mendDue = `
+		UPDATE slots SET state = 'skipped', reason = 'superseded by a newer slot'
+		WHERE state = 'due' AND due_at < (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series AND state <> 'missed')`
+
+	mendOpen = `
+		UPDATE series SET open = (
+			SELECT due_at FROM slots
+			WHERE series = series.id AND (state IN ('due', 'claimed') OR state = 'stopped' AND due_at = newest)
+			ORDER BY due_at DESC LIMIT 1)
+		WHERE open IS NOT NULL AND NOT EXISTS (
+				SELECT 1 FROM slots WHERE series = series.id AND due_at = open AND state IN ('due', 'claimed', 'stopped'))
+			OR EXISTS (SELECT 1 FROM slots WHERE series = series.id AND state = 'due' AND due_at IS NOT open)`
+
+	mendFresh = `
+		UPDATE series SET fresh_at = last
+		FROM (SELECT series AS id, max(fetched_at) AS last FROM slots WHERE state = 'done' GROUP BY series) AS found
+		WHERE found.id = series.id AND coalesce(fresh_at, 0) < last`
+)
+
+// mendTexts takes a text that has changed behind our back for what it is, and has it refreshed: it counts as
+// fetched so long ago that the next refresh asks for it.
+func (s *Store) mendTexts(ctx context.Context, r *Repaired) error {
+	ids, err := changedTexts(ctx, s.read, 0)
+	if err != nil || len(ids) == 0 {
+		return s.explain(ctx, "compare the texts", err)
+	}
+	long := s.now().Add(-ingest.RefreshAfter - time.Second).UnixMilli()
+	err = s.tx(ctx, "mend the texts", func(tx *sql.Tx) error {
+		if err := execJSON(ctx, tx, `UPDATE videos SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, long); err != nil {
+			return err
+		}
+		return indexVideos(ctx, tx, ids)
+	})
+	if err == nil {
+		r.Done = append(r.Done, fmt.Sprintf("marked %d videos to be refreshed, and indexed them as they are", len(ids)))
+	}
+	return err
+}
+
+// mendIndex gives the index a row for every video and for nothing else, a few at a time.
+func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
+	steps := []struct {
+		did, find string
+		write     func(context.Context, *sql.Tx, []int64) error
+	}{
+		{"took %d rows of no video out of the index",
+			`SELECT id FROM video_text_docsize WHERE id > ? AND id NOT IN (SELECT id FROM videos) ORDER BY id LIMIT ?`,
+			func(ctx context.Context, tx *sql.Tx, ids []int64) error {
+				return execJSON(ctx, tx, `DELETE FROM video_text WHERE rowid IN (SELECT value FROM json_each(?1))`, ids)
+			}},
+		{"indexed %d videos", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, indexVideos},
+	}
+	for _, step := range steps {
+		total, last := 0, int64(0)
+		for {
+			var ids []int64
+			err := s.tx(ctx, "mend the index", func(tx *sql.Tx) error {
+				ids = nil
+				if err := each(ctx, tx, func(rows *sql.Rows) error {
+					var id int64
+					err := rows.Scan(&id)
+					ids = append(ids, id)
+					return err
+				}, step.find, last, repairStep); err != nil {
+					return err
+				}
+				return step.write(ctx, tx, ids)
+			})
+			if err != nil {
+				return err
+			}
+			if total += len(ids); len(ids) < repairStep {
+				break
+			}
+			last = ids[len(ids)-1]
+		}
+		if total > 0 {
+			r.Done = append(r.Done, fmt.Sprintf(step.did, total))
+		}
+	}
+	return nil
+}
+
+// indexVideos writes the videos' rows of the index, and the hash of the text that they have.
+func indexVideos(ctx context.Context, tx *sql.Tx, ids []int64) error {
+	shelf, err := newShelf(ctx, tx, time.Time{})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		var v ingest.Video
+		err := each(ctx, tx, func(rows *sql.Rows) (err error) {
+			v, err = scanVideo(rows)
+			return err
+		}, `SELECT `+videoColumns+` FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE videos.id = ?`, id)
+		if err != nil {
+			return err
+		}
+		// A name without a channel to keep it with is known to the hash alone: it stays.
+		if _, err := tx.ExecContext(ctx, `UPDATE videos SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
+			return err
+		}
+		if err := shelf.index(ctx, id, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,350 @@
+package store_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// library is a store with a few charts, closed.
+func library(t testing.TB, dir string, videos int) (path string) {
+	t.Helper()
+	clock := &handClock{t: noon}
+	s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream, Now: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h := range 3 {
+		for r, region := range []string{"US", "IN"} {
+			var list []ingest.Video
+			for i := range videos {
+				n := i + r*videos/2
+				v := titled(fmt.Sprintf("v%04d", n), fmt.Sprintf("Film %04d नमस्ते", n))
+				v.ChannelID, v.Channel = fmt.Sprint("UC", n%17), fmt.Sprint("Kanal ", n%17)
+				list = append(list, v)
+			}
+			chart(t, s, region, noon.Add(time.Duration(h)*time.Hour), page(list...))
+		}
+	}
+	addDue(t, s, due("US", noon.Add(3*time.Hour)))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s.Path()
+}
+
+func repair(t testing.TB, dir string) store.Repaired {
+	t.Helper()
+	r, err := store.Repair(t.Context(), dir, store.Options{Now: func() time.Time { return noon }})
+	if err != nil {
+		t.Fatalf("repair: %v, after %+v", err, r)
+	}
+	return r
+}
+
+// spoiled are ways in which a store can be whole as a file and yet wrong, and what Check says of each.
+var spoiled = []struct{ sql, says string }{
+	{`DELETE FROM video_text WHERE rowid % 3 = 0`, "20 videos are not in the index: no search finds them"},
+	{`INSERT INTO video_text (rowid, title) VALUES (999, 'gespenst')`, "1 rows of the index are of no video"},
+	{`DELETE FROM videos WHERE id = 7`, "1 rows of the index are of no video; 3 placements are of no slot, or of no video"},
+	{`DELETE FROM slots WHERE id = 1`, "40 placements are of no slot, or of no video"},
+	{`UPDATE placements SET series = 2 WHERE slot = 1 AND rank < 6`, "5 placements are in another series than their slot"},
+	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slots are of no series; 1 series have another newest slot than they say; 1 series wait for a slot that is none to claim"},
+	{`DELETE FROM channels WHERE id = 1`, "4 videos are of a channel that is not there"},
+	{`UPDATE series SET newest = newest - 60`, "2 series have another newest slot than they say"},
+	{`UPDATE series SET open = NULL`, "1 slots are due and nobody would claim them"},
+	{`UPDATE series SET open = 5`, "2 series wait for a slot that is none to claim; 1 slots are due and nobody would claim them"},
+	{`UPDATE series SET fresh_at = NULL`, "2 series were fresh later than they say"},
+	{`UPDATE videos SET title = 'X' || title WHERE id < 4`, "3 videos have another text than when they were indexed"},
+}
+
+func TestRepairMendsWhatTheTablesSayOfEachOther(t *testing.T) {
+	base := t.TempDir()
+	library(t, base, 40)
+	for _, tt := range spoiled {
+		t.Run(tt.sql, func(t *testing.T) {
+			dir := t.TempDir()
+			path := copyStore(t, base, dir)
+			db := raw(t, path)
+			if _, err := db.ExecContext(t.Context(), tt.sql); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, dir, &handClock{t: noon})
+			if found, err := s.Check(t.Context()); err != nil || strings.Join(found, "; ") != tt.says {
+				t.Errorf("check says %q (%v), want %q", found, err, tt.says)
+			}
+			r := repair(t, dir) // while others have it open
+			if strings.Join(r.Found, "; ") != tt.says || len(r.Done) == 0 || r.Broken != "" || len(r.Lost) > 0 {
+				t.Errorf("repaired %+v", r)
+			}
+			sound(t, s)
+			if again := repair(t, dir); len(again.Found) > 0 || len(again.Done) > 0 {
+				t.Errorf("repaired again %+v", again)
+			}
+			wantEntries(t, dir, "ingest.db", "ingest.db-shm", "ingest.db-wal")
+		})
+	}
+}
+
+// sound wants a store that is true to itself, finds all that it has, and takes the next chart.
+func sound(t *testing.T, s *store.Store) {
+	t.Helper()
+	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("check says %q, %v", found, err)
+	}
+	db := raw(t, s.Path())
+	defer func() { _ = db.Close() }()
+	if got, want := scalar[int](t, db, `SELECT count(*) FROM video_text('kanal')`), scalar[int](t, db, `SELECT count(*) FROM videos WHERE channel IS NOT NULL`); got < want {
+		t.Errorf("a search finds %d videos of %d", got, want)
+	}
+	chart(t, s, "CA", noon.Add(48*time.Hour), page(titled("v0001", "Film 0001 neu"), titled("never-seen", "Neu")))
+	if got := ranks(t, s, "CA"); got != "1 v0001, 2 never-seen" {
+		t.Errorf("the next chart is %q", got)
+	}
+	if got := search(t, s, store.Query{Text: "0001 neu"}); !slices.Equal(got, []string{"v0001"}) {
+		t.Errorf("the next chart is found as %v", got)
+	}
+}
+
+func copyStore(t testing.TB, from, to string) (path string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(from, "ingest.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(to, "ingest.db")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRepairRebuildsAnIndexThatIsDamaged(t *testing.T) {
+	dir := t.TempDir()
+	path := library(t, dir, 300) // more than one step of it
+	db := raw(t, path)
+	if _, err := db.ExecContext(t.Context(), `UPDATE video_text_data SET block = zeroblob(40) WHERE id > 10`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := repair(t, dir)
+	if len(r.Found) == 0 || !slices.Contains(r.Done, "indexed 450 videos") || r.Broken != "" {
+		t.Errorf("repaired %+v", r)
+	}
+	sound(t, open(t, dir, &handClock{t: noon}))
+}
+
+// What is lost of a damaged file is said; what is not is there, with the units that quota rebuild needs.
+func TestRepairMovesWhatCanBeRead(t *testing.T) {
+	tests := []struct {
+		name, table string
+		lost        []string
+	}{
+		{"videos", "videos", []string{"charts that were not whole any more", "videos: what was on unreadable pages"}},
+		{"placements", "placements", []string{"charts that were not whole any more", "placements: what was on unreadable pages"}},
+		{"slots", "slots", []string{"slots: what was on unreadable pages"}},
+		{"series", "series", []string{"series: what was on unreadable pages"}},
+		{"channels", "channels", []string{"channels: what was on unreadable pages"}},
+		{"an index", "videos_fetched", nil},
+		{"the index of words", "video_text_data", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := library(t, dir, 300)
+			db := raw(t, path)
+			units := scalar[int](t, db, `SELECT sum(units) FROM slots`)
+			number := scalar[int](t, db, `SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno LIMIT 1 OFFSET (
+				SELECT count(*) / 2 FROM dbstat WHERE name = ?1 AND pagetype = 'leaf')`, tt.table)
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			spoil(t, path, number-1, func(b []byte) { clear(b) })
+			r := repair(t, dir)
+			if len(r.Found) == 0 {
+				t.Error("nothing found")
+			}
+			for _, want := range tt.lost {
+				if !strings.Contains(strings.Join(r.Lost, "; "), want) {
+					t.Errorf("lost %q, want %q in it", r.Lost, want)
+				}
+			}
+			if len(tt.lost) == 0 && len(r.Lost) > 0 {
+				t.Errorf("lost %q of what has lost nothing", r.Lost)
+			}
+			s := open(t, dir, &handClock{t: noon})
+			db = raw(t, path)
+			if got := scalar[int](t, db, `SELECT coalesce(sum(units), 0) FROM slots JOIN series ON series.id = series`); tt.table != "slots" && got != units {
+				t.Errorf("the slots know of %d units, want %d", got, units)
+			}
+			if half := scalar[int](t, db, `
+				SELECT count(*) FROM slots WHERE state = 'done' AND videos <> (SELECT count(*) FROM placements WHERE slot = slots.id)`); half > 0 {
+				t.Errorf("%d charts are half", half)
+			}
+			if got := scalar[int](t, db, `SELECT count(*) FROM videos`); got < 300 {
+				t.Errorf("%d videos of 450 are left", got)
+			}
+			sound(t, s)
+			if kept, err := os.Stat(r.Broken); tt.table != "video_text_data" && (err != nil || kept.Mode().Perm()&0o077 != 0) {
+				t.Errorf("the damaged file: %v, %v", kept, err)
+			}
+		})
+	}
+}
+
+// A file of which nothing can be read is kept, and the store begins anew.
+func TestRepairOfWhatIsNoDatabaseBeginsAnew(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ingest.db")
+	text := []byte(strings.Repeat("no database at all\n", 500))
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := repair(t, dir)
+	if kept, err := os.ReadFile(r.Broken); err != nil || !slices.Equal(kept, text) {
+		t.Errorf("it was not kept: %v", err)
+	}
+	sound(t, open(t, dir, &handClock{t: noon}))
+}
+
+func TestRepairRefusesWhatIsNotOurs(t *testing.T) {
+	for pragma, as := range map[string]any{
+		`PRAGMA application_id = 7`: new(*store.ApplicationError), `PRAGMA user_version = 99`: new(*store.VersionError),
+	} {
+		dir := t.TempDir()
+		db := raw(t, library(t, dir, 3))
+		if _, err := db.ExecContext(t.Context(), pragma); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := store.Repair(t.Context(), dir, store.Options{}); !errors.As(err, as) || len(r.Done) > 0 {
+			t.Errorf("%s: %+v, %v", pragma, r, err)
+		}
+		if kept, err := filepath.Glob(filepath.Join(dir, "*.broken-*")); err != nil || len(kept) > 0 {
+			t.Errorf("made %v", kept)
+		}
+	}
+	if _, err := store.Repair(t.Context(), t.TempDir(), store.Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no store: %v", err)
+	}
+}
+
+// TestADamagedPageIsFoundOrHarmless damages pages as seeds say, more of them where SOAK is set. Whatever is hit: no panic; what no check finds
+// has changed no text and no rank; and after a repair the store is sound.
+func TestADamagedPageIsFoundOrHarmless(t *testing.T) {
+	base := t.TempDir()
+	whole := truth(t, raw(t, library(t, base, 120)))
+	seeds := 25
+	switch {
+	case os.Getenv("SOAK") != "":
+		seeds = 100
+	case raced || testing.Short():
+		seeds = 8
+	}
+	found, refused, harmless := 0, 0, 0
+	for seed := range uint64(seeds) {
+		dir := t.TempDir()
+		path := copyStore(t, base, dir)
+		damage(t, path, rand.New(rand.NewPCG(seed, 7)))
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := look(t, dir)
+		var application *store.ApplicationError
+		var version *store.VersionError
+		switch {
+		case errors.As(err, &application), errors.As(err, &version):
+			refused++
+			if after, err := os.ReadFile(path); err != nil || !slices.Equal(before, after) {
+				t.Errorf("seed %d: what was refused was changed (%v)", seed, err)
+			}
+			continue
+		case err == nil && len(said) == 0:
+			harmless++
+			if got := truth(t, raw(t, path)); !slices.Equal(got, whole) {
+				t.Errorf("seed %d: other rows, and nobody says so", seed)
+			}
+		default:
+			found++
+		}
+		r, err := store.Repair(t.Context(), dir, store.Options{Now: func() time.Time { return noon }})
+		if err != nil {
+			t.Errorf("seed %d: %v after %+v", seed, err, r)
+			continue
+		}
+		s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream, Now: func() time.Time { return noon }})
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			continue
+		}
+		sound(t, s)
+		if err := s.Close(); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d: repaired %+v", seed, r)
+		}
+	}
+	t.Logf("%d seeds: %d found and repaired, %d refused, %d harmless", seeds, found, refused, harmless)
+}
+
+// damage flips a few bytes of a page, or clears it.
+func damage(t testing.TB, path string, random *rand.Rand) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, path, random.IntN(int(info.Size()/4096)), func(b []byte) {
+		if random.IntN(4) == 0 {
+			clear(b)
+			return
+		}
+		for range 1 + random.IntN(16) {
+			b[random.IntN(len(b))] ^= byte(1 + random.IntN(255))
+		}
+	})
+}
+
+// look does what a person does: it must not panic, whatever it finds.
+func look(t *testing.T, dir string) (found []string, err error) {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, store.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }()
+	for _, text := range []string{"kanal", "film -0001", `"नमस्ते"`, "00*"} {
+		_, _ = s.Search(t.Context(), store.Query{Text: text})
+	}
+	_, _ = s.Chart(t.Context(), "US", time.Time{}, true)
+	_, _ = s.ListSlots(t.Context(), store.SlotFilter{})
+	return s.Check(t.Context())
+}
+
+// truth is what the store says of the world: texts and ranks.
+func truth(t testing.TB, db *sql.DB) []string {
+	t.Helper()
+	defer func() { _ = db.Close() }()
+	return append(dump(t, db, "videos LEFT JOIN channels ON channels.id = channel", []string{"video_id", "videos.title", "tags", "channels.channel_id", "channels.title"}),
+		dump(t, db, "placements JOIN videos ON videos.id = video JOIN slots ON slots.id = slot", []string{"video_id", "due_at", "rank"})...)
+}

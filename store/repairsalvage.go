@@ -1,0 +1,319 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// salvage reads a damaged store row by row, around the pages that cannot be read.
+type salvage struct {
+	from *sql.DB
+	to   *Store
+	now  time.Time
+
+	kept, lost []string
+}
+
+// tableOf is a table to move: the columns that both stores have.
+type tableOf struct {
+	name    string
+	columns []string
+	key     string // what its rows lie in the order of
+	rowid   bool   // that is the rowid
+}
+
+// run moves every table. An error is one of the new store: those of the old one are what is lost.
+func (s *salvage) run(ctx context.Context) error {
+	tables, err := s.tables(ctx)
+	if err != nil {
+		return err
+	}
+	return s.to.tx(ctx, "fill the new store", func(tx *sql.Tx) error {
+		for _, table := range tables {
+			if err := s.move(ctx, tx, table); err != nil {
+				return err
+			}
+		}
+		return s.settle(ctx, tx)
+	})
+}
+
+// tables are those of the new store, parents before their children, and the index's own left out.
+func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
+	var tables []tableOf
+	err := s.to.view(ctx, "read the schema", func(tx *sql.Tx) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			var t tableOf
+			var columns string
+			var wr bool
+			err := rows.Scan(&t.name, &columns, &t.key, &wr)
+			t.columns, t.rowid = strings.Split(columns, ","), !wr
+			tables = append(tables, t)
+			return err
+		}, `
+			SELECT name, (SELECT group_concat(name) FROM pragma_table_info(l.name)),
+			       (SELECT group_concat(name ORDER BY pk) FROM pragma_table_info(l.name) WHERE pk), wr
+			FROM pragma_table_list AS l
+			WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+			ORDER BY name = 'placements', name`)
+	})
+	for i, t := range tables {
+		have, err := s.columns(ctx, t.name)
+		if err != nil {
+			continue // it says so when it is read
+		}
+		tables[i].columns = slices.DeleteFunc(t.columns, func(c string) bool { return !slices.Contains(have, c) })
+	}
+	return tables, err
+}
+
+func (s *salvage) columns(ctx context.Context, table string) ([]string, error) {
+	var columns sql.NullString
+	err := s.from.QueryRowContext(ctx, `SELECT group_concat(name) FROM pragma_table_info(?)`, table).Scan(&columns)
+	return strings.Split(columns.String, ","), err
+}
+
+// move moves one table and says how that went.
+func (s *salvage) move(ctx context.Context, tx *sql.Tx, t tableOf) error {
+	if len(t.columns) == 0 {
+		return nil // the old version had none
+	}
+	marks := strings.TrimSuffix(strings.Repeat("?,", len(t.columns)), ",")
+	w := &writer{query: fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "), marks), tx: tx}
+	gaps, err := s.scan(ctx, t, w)
+	if err != nil {
+		return err
+	}
+	if t.name == "series" && gaps > 0 { // another tree has what it is known by
+		const query = `SELECT id, job, key FROM series INDEXED BY sqlite_autoindex_series_1`
+		again := &writer{query: `INSERT OR IGNORE INTO series (id, job, key, newest) VALUES (?, ?, ?, 0)`, tx: tx}
+		if _, err := s.pass(ctx, query, again); err != nil {
+			return err
+		}
+		w.kept += again.kept
+	}
+	if w.kept > 0 {
+		s.kept = append(s.kept, fmt.Sprintf("%s: %d rows moved", t.name, w.kept))
+	}
+	if gaps > 0 {
+		s.lost = append(s.lost, fmt.Sprintf("%s: what was on unreadable pages, in %d places", t.name, gaps))
+	}
+	if w.refused > 0 {
+		s.lost = append(s.lost, fmt.Sprintf("%s: %d rows that made no sense any more", t.name, w.refused))
+	}
+	return nil
+}
+
+// scan reads a table around what cannot be read: gaps is how many times it had to.
+func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err error) {
+	list := strings.Join(t.columns, ", ")
+	switch {
+	case t.name == "placements":
+		return s.scanPlacements(ctx, t, w)
+	case !t.rowid:
+		// From both ends towards the damage.
+		for _, order := range []string{"", " DESC"} {
+			ok, err := s.pass(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", list, t.name, strings.ReplaceAll(t.key, ",", order+", ")+order), w)
+			if ok || err != nil {
+				return gaps, err
+			}
+			gaps = 1
+		}
+		return gaps, nil
+	}
+	w.numbered = true
+	rows := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid", list, t.name)
+	for { // w.last only grows
+		ok, err := s.pass(ctx, fmt.Sprintf("%s > %d ORDER BY rowid", rows, w.last), w)
+		if ok || err != nil {
+			return gaps, err
+		}
+		next, found := s.behind(ctx, t, w.last)
+		if !found {
+			return gaps + 1, ctx.Err()
+		}
+		if next > w.last+1 {
+			gaps++
+		}
+		// By itself: a driver that looks one row ahead never gives out the last one before a gap.
+		if _, err := s.pass(ctx, fmt.Sprintf("%s = %d", rows, next), w); err != nil {
+			return gaps, err
+		}
+		w.last = max(w.last, next)
+	}
+}
+
+// behind is the first row behind a gap that begins after the row at.
+func (s *salvage) behind(ctx context.Context, t tableOf, at int64) (next int64, found bool) {
+	readable := func(from int64) (row int64, ok bool) {
+		// The whole row is read: a key may be there, and the rest of it not.
+		into := make([]any, 1+len(t.columns))
+		for i := range into {
+			into[i] = new(any)
+		}
+		into[0] = &row
+		query := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1", strings.Join(t.columns, ", "), t.name)
+		err := s.from.QueryRowContext(ctx, query, from).Scan(into...)
+		return row, err == nil && row >= from
+	}
+	step := int64(1)
+	for ; step < 1<<40 && !found; step *= 2 {
+		next, found = readable(at + step)
+	}
+	if !found {
+		return 0, false
+	}
+	low, high := at+step/4, at+step/2 // the last that was not readable, and the first that was
+	for low+1 < high {
+		if row, ok := readable((low + high) / 2); ok {
+			next, high = row, (low+high)/2
+		} else {
+			low = (low + high) / 2
+		}
+	}
+	return next, true
+}
+
+// scanPlacements reads the charts that were kept, one by one. One that is not whole is not kept at all.
+func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gaps int, err error) {
+	var slots []int64
+	err = each(ctx, w.tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		slots = append(slots, id)
+		return err
+	}, `SELECT id FROM slots ORDER BY id`)
+	if err != nil {
+		return 0, err
+	}
+	var broken []int64
+	for _, slot := range slots {
+		refused := w.refused
+		ok, err := s.pass(ctx, fmt.Sprintf("SELECT %s FROM placements WHERE slot = %d ORDER BY rank", strings.Join(t.columns, ", "), slot), w)
+		if err != nil {
+			return gaps, err
+		}
+		if !ok {
+			gaps++
+		}
+		if !ok || w.refused > refused {
+			broken = append(broken, slot)
+		}
+	}
+	return gaps, s.giveUp(ctx, w.tx, broken)
+}
+
+// giveUp ends charts of which a part is lost: half of one must not pass for one.
+func (s *salvage) giveUp(ctx context.Context, tx *sql.Tx, slots []int64) error {
+	if len(slots) == 0 {
+		return nil
+	}
+	s.lost = append(s.lost, fmt.Sprintf("%d charts that were not whole any more", len(slots)))
+	if err := execJSON(ctx, tx, `DELETE FROM placements WHERE slot IN (SELECT value FROM json_each(?1))`, slots); err != nil {
+		return err
+	}
+	return execJSON(ctx, tx, `
+		UPDATE slots
+		SET pages = 0, videos = 0, token = '', token_at = NULL, state = iif(state = 'done', 'failed', state),
+		    reason = iif(state = 'done', 'its chart was lost when the store was damaged; repaired ' || ?2, reason)
+		WHERE id IN (SELECT value FROM json_each(?1))`, slots, repairedAt(s.now))
+}
+
+// settle drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole.
+func (s *salvage) settle(ctx context.Context, tx *sql.Tx) error {
+	var broken []int64
+	err := each(ctx, tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		broken = append(broken, id)
+		return err
+	}, `SELECT DISTINCT slot FROM placements WHERE video NOT IN (SELECT id FROM videos) AND slot IN (SELECT id FROM slots)`)
+	if err != nil {
+		return err
+	}
+	if err := s.giveUp(ctx, tx, broken); err != nil {
+		return err
+	}
+	// A series of which no slot is left, and nothing else is known, begins anew.
+	_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE newest = 0 AND id NOT IN (SELECT series FROM slots)`)
+	return err
+}
+
+// writer writes rows into the new store.
+type writer struct {
+	tx    *sql.Tx
+	query string
+
+	numbered      bool  // the first column is a row's number, and is not written
+	last          int64 // the largest of those that were read
+	kept, refused int
+}
+
+// pass writes what a query finds, up to where it cannot be read: then ok is false. An error is one of the
+// new store, or of ctx.
+func (s *salvage) pass(ctx context.Context, query string, w *writer) (ok bool, err error) {
+	rows, err := s.from.QueryContext(ctx, query)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return false, ctx.Err()
+	}
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	insert, err := w.tx.PrepareContext(ctx, w.query)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = insert.Close() }()
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return false, ctx.Err()
+		}
+		row := values
+		if w.numbered {
+			id, _ := values[0].(int64)
+			w.last, row = max(w.last, id), values[1:] // a damaged page may go back
+		}
+		res, err := insert.ExecContext(ctx, row...)
+		switch {
+		case isConstraint(err):
+			w.refused++
+		case err != nil:
+			return false, err
+		default:
+			n, err := res.RowsAffected()
+			if err != nil {
+				return false, err
+			}
+			w.kept += int(n)
+			w.refused += 1 - int(n)
+		}
+	}
+	if rows.Err() != nil {
+		return false, ctx.Err()
+	}
+	return true, nil
+}
+
+// isConstraint reports whether a row was refused for what is in it.
+func isConstraint(err error) bool {
+	var db *sqlite.Error
+	if !errors.As(err, &db) {
+		return false
+	}
+	code := db.Code() & 0xff
+	return code == sqlite3.SQLITE_CONSTRAINT || code == sqlite3.SQLITE_MISMATCH || code == sqlite3.SQLITE_TOOBIG
+}

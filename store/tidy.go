@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// A step of Tidy holds the lock to write for milliseconds.
+const (
+	tidyMerge   = 200 // pages of the index that a step merges
+	tidyPages   = 500 // pages that a step gives back to the disk: 2 MiB
+	tidySpare   = 4   // a file keeps a quarter of its pages free: it grows into them again
+	tidyAtMost  = 200 // steps of each kind, the rest waits for the next time
+	tidyChanged = 2   // rows: a merge that has changed less has found nothing to do (fts5, section 6.8)
+)
+
+// Tidy merges the index and gives pages that have long been empty back to the disk, in steps between which
+// others write. What is left over waits for the next call. A store that was made before version 2, and not
+// repaired since, keeps its empty pages and uses them again.
+func (s *Store) Tidy(ctx context.Context) error {
+	for range tidyAtMost {
+		more, err := s.mergeIndex(ctx)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	for range tidyAtMost {
+		more, err := s.giveBack(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeIndex merges a little of the index and reports whether there is more. https://www.sqlite.org/fts5.html#the_merge_command
+func (s *Store) mergeIndex(ctx context.Context) (more bool, err error) {
+	err = s.tx(ctx, "merge the index", func(tx *sql.Tx) error {
+		var before, after int64
+		if err := tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&before); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO video_text (video_text, rank) VALUES ('merge', ?)`, tidyMerge); err != nil {
+			return err
+		}
+		err := tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&after)
+		more = after-before >= tidyChanged
+		return err
+	})
+	return more, err
+}
+
+// giveBack gives a few empty pages back and reports whether there are more than the file should keep.
+func (s *Store) giveBack(ctx context.Context) (more bool, err error) {
+	var all, free, mode int64
+	err = s.read.QueryRowContext(ctx, `SELECT page_count, freelist_count, auto_vacuum FROM pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`).
+		Scan(&all, &free, &mode)
+	const incremental = 2
+	excess := (tidySpare*free - all) / (tidySpare - 1) // then as much is left as the smaller file keeps
+	if err != nil || mode != incremental || excess <= 0 {
+		return false, s.explain(ctx, "count the empty pages", err)
+	}
+	err = s.tx(ctx, "give empty pages back", func(tx *sql.Tx) error {
+		// Each row that it returns is a page: all must be read.
+		return each(ctx, tx, func(*sql.Rows) error { return nil }, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(excess, tidyPages)))
+	})
+	return excess > tidyPages, err
+}
