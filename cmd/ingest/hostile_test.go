@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -199,12 +200,11 @@ func TestHostileTextOfTheUpstreamIsNoFormula(t *testing.T) {
 	}
 }
 
-// What an upstream says in place of an answer is shown too: in a reason, in a log, in JSON, to whoever asks
-// over HTTP. It is as hostile as a title.
-func TestHostileErrorsAreHarmlessEverywhere(t *testing.T) {
+// hostileError is an upstream that refuses with a text that is as hostile as a title can be.
+func hostileError(t *testing.T) {
+	t.Helper()
 	const message = "\x1b[31mred\x1b]0;title\x07 \u009b31m \u202egnp.exe \u2066x\u2069 <b>bold</b><script>alert(1)</script> \r\nSet-Cookie: a=b\u2028 =1+1 \x00 \x7f end"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", "http://\u202eevil.example/")
 		w.WriteHeader(http.StatusForbidden)
 		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": 403, "message": message, "errors": []any{
 			map[string]any{"reason": message, "domain": message, "message": message},
@@ -213,6 +213,11 @@ func TestHostileErrorsAreHarmlessEverywhere(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Setenv("INGEST_UPSTREAM_URL", server.URL+"/")
 	t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "data"))
+}
+
+// What an upstream says in place of an answer is shown too, in a reason, in a log and in JSON.
+func TestHostileErrorsAreHarmlessOnAScreen(t *testing.T) {
+	hostileError(t)
 	seen := 0
 	for _, args := range [][]string{
 		{"run", "--region", "US"}, {"run", "--force", "--region", "GB", "--json"}, {"run", "--force", "--region", "DE", "--quiet"}, {"slots"}, {"slots", "--json"},
@@ -232,5 +237,39 @@ func TestHostileErrorsAreHarmlessEverywhere(t *testing.T) {
 	}
 	if seen < 6 {
 		t.Errorf("the upstream's words were seen on %d screens: is anything tested?", seen)
+	}
+}
+
+// The same where it is asked for over HTTP: nothing there is markup.
+func TestHostileErrorsAreHarmlessOverHTTP(t *testing.T) {
+	hostileError(t)
+	d := startServe(t)
+	d.until("a slot has failed", func() bool { return d.stderr.count("gnp.exe") > 0 })
+	seen := 0
+	for path, kind := range map[string]string{
+		"livez": "text/plain; charset=utf-8", "readyz": "text/plain; charset=utf-8", "readyz?format=json": "application/json", "freshness": "application/json",
+	} {
+		resp, err := http.Get(d.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := resp.Header
+		if h.Get("Content-Type") != kind || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Set-Cookie") != "" {
+			t.Errorf("/%s has the headers %v", path, h)
+		}
+		harmless(t, "/"+path, string(body))
+		if strings.Contains(string(body), "<script") {
+			t.Errorf("/%s has markup of the upstream: %s", path, body)
+		}
+		seen += strings.Count(string(body), "gnp.exe")
+	}
+	harmless(t, "the log", d.stderr.String())
+	if seen == 0 {
+		t.Error("the upstream's words were seen nowhere: is anything tested?")
 	}
 }

@@ -81,6 +81,7 @@ func TestACountThatIsAbsentIsNotZero(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer rows.Close()
 		for rows.Next() {
 			var id string
 			var k [3]string
