@@ -191,7 +191,7 @@ func (s *Store) mendTexts(ctx context.Context, r *Repaired) error {
 		if err := execJSON(ctx, tx, `UPDATE videos SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, long); err != nil {
 			return err
 		}
-		return indexVideos(ctx, tx, ids)
+		return rewriteIndex(ctx, tx, ids)
 	})
 	if err == nil {
 		r.Done = append(r.Done, fmt.Sprintf("marked %d videos to be refreshed, and indexed them as they are", len(ids)))
@@ -210,7 +210,7 @@ func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
 			func(ctx context.Context, tx *sql.Tx, ids []int64) error {
 				return execJSON(ctx, tx, `DELETE FROM video_text WHERE rowid IN (SELECT value FROM json_each(?1))`, ids)
 			}},
-		{"indexed %d videos", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, indexVideos},
+		{"indexed %d videos", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, rewriteIndex},
 	}
 	for _, step := range steps {
 		total, last := 0, int64(0)
@@ -243,8 +243,8 @@ func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
 	return nil
 }
 
-// indexVideos writes the videos' rows of the index, and the hash of the text that they have.
-func indexVideos(ctx context.Context, tx *sql.Tx, ids []int64) error {
+// rewriteIndex writes the videos' rows of the index, and the hash of the text that they have.
+func rewriteIndex(ctx context.Context, tx *sql.Tx, ids []int64) error {
 	shelf, err := newShelf(ctx, tx, time.Time{})
 	if err != nil {
 		return err
@@ -262,9 +262,7 @@ func indexVideos(ctx context.Context, tx *sql.Tx, ids []int64) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE videos SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
 			return err
 		}
-		if err := shelf.index(ctx, id, v); err != nil {
-			return err
-		}
+		shelf.index(id, v)
 	}
-	return nil
+	return shelf.flush(ctx)
 }
