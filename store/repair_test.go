@@ -268,7 +268,7 @@ func TestADamagedPageIsFoundOrHarmless(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said, err := look(t, dir)
+		said, err := glance(t, dir)
 		var application *store.ApplicationError
 		var version *store.VersionError
 		switch {
@@ -325,8 +325,8 @@ func damage(t testing.TB, path string, random *rand.Rand) {
 	})
 }
 
-// look does what a person does: it must not panic, whatever it finds.
-func look(t *testing.T, dir string) (found []string, err error) {
+// glance does what a person does: it must not panic, whatever it finds.
+func glance(t *testing.T, dir string) (found []string, err error) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, store.Options{ReadOnly: true})
 	if err != nil {
