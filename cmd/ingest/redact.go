@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // redacted is a ledger's URL without what must not be seen: a password may stand before the host, or
@@ -19,16 +21,22 @@ func redacted(s string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// missing says that a file which should hold a secret could not be found. It names only an absolute path
-// in a directory that is there: any other may be the secret itself, given in place of its file.
+// missing says that a file which should hold a secret could not be found. It does not repeat what may be
+// the secret itself, given in place of its file.
 func missing(doing, path string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	if filepath.IsAbs(path) && exists(filepath.Dir(path)) {
+	if !secretive(path) || filepath.IsAbs(path) && exists(filepath.Dir(path)) {
 		doing += " " + path
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// secretive reports whether a path may be a secret: a URL, or a name with a part as long as keys are.
+func secretive(path string) bool {
+	long := func(part string) bool { return len(part) >= 20 }
+	return strings.Contains(path, "://") || slices.ContainsFunc(strings.Split(filepath.Base(path), "."), long)
 }
 
 // googleKey is what an API key of Google's looks like, as secret scanners know it.
