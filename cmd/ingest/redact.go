@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,18 +21,22 @@ func redacted(s string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// missing says that a file which should hold a secret could not be found. It names only what is no secret
-// given in place of its file: a path in a directory that is there, or a short name with a dot, which no key
-// of Google's has.
+// missing says that a file which should hold a secret could not be found. It does not repeat what may be
+// the secret itself, given in place of its file.
 func missing(doing, path string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	inDir := filepath.Dir(path) != "." && exists(filepath.Dir(path))
-	if inDir || len(path) <= 32 && strings.Contains(path, ".") {
+	if !secretive(path) || filepath.IsAbs(path) && exists(filepath.Dir(path)) {
 		doing += " " + path
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// secretive reports whether a path may be a secret: a URL, or a name with a part as long as keys are.
+func secretive(path string) bool {
+	long := func(part string) bool { return len(part) >= 20 }
+	return strings.Contains(path, "://") || slices.ContainsFunc(strings.Split(filepath.Base(path), "."), long)
 }
 
 // googleKey is what an API key of Google's looks like, as secret scanners know it.
