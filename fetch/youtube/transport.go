@@ -137,7 +137,20 @@ func (t *transport) exchange(req *http.Request, a *answer) {
 		a.err = fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
 		return
 	}
-	a.status, a.location, a.body = resp.StatusCode, resp.Header.Get("Location"), body
+	a.status, a.location, a.body = resp.StatusCode, resp.Header.Get("Location"), t.withoutKey(body)
+}
+
+// keyLen is how long a key must be, in bytes, to be looked for in answers: Google's have 39, and a shorter
+// one, which only a stand-in takes, is found in other words.
+const keyLen = 16
+
+// withoutKey is a body without the key, should the upstream repeat it: titles are kept as they come.
+func (t *transport) withoutKey(body []byte) []byte {
+	key := []byte(t.key.Reveal())
+	if len(key) < keyLen || !bytes.Contains(body, key) {
+		return body
+	}
+	return bytes.ReplaceAll(body, key, []byte("***"))
 }
 
 // outgoing adds to our own copy of a request what only the wire may see.
