@@ -80,6 +80,11 @@ func words(folded string) []word {
 
 func kindOf(r rune) kind {
 	switch {
+	case r < utf8.RuneSelf:
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
+			return letter
+		}
+		return between
 	case r == unicode.ReplacementChar, r >= 0x2B9 && r <= 0x2BF, // the latter are letters only by name: ʼ
 		r == 0x166D: // ᙭, a symbol to Go, punctuation to the tokenizer
 		return between

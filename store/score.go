@@ -30,7 +30,7 @@ const (
 // score says how well a candidate answers. It matches, so a word that is neither in its title nor in its
 // channel is in its tags. rank is its place in a newest chart, 0 for none.
 func score(clauses []clause, c candidate, rank int) float64 {
-	title, channel := strings.Fields(c.folded), strings.Fields(Normalize(c.channel))
+	title, channel := c.folded, strings.Fields(Normalize(c.channel))
 	var got, asked, covered, typed, n float64
 	for _, cl := range clauses {
 		if cl.not {
@@ -67,8 +67,9 @@ func score(clauses []clause, c candidate, rank int) float64 {
 func spread(found []candidate) {
 	met := map[string]int{}
 	for i := range found {
-		met[found[i].folded]++
-		found[i].score /= float64(met[found[i].folded])
+		title := strings.Join(found[i].folded, " ")
+		met[title]++
+		found[i].score /= float64(met[title])
 	}
 }
 
