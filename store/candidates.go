@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 // What a search looks at, at most. Vars, so that a test can make them bite.
 var (
 	// maxCandidates is how many videos are scored.
-	maxCandidates = 1000
+	maxCandidates = 500
 	// maxMatches is how many matches the filters are tried on: with a rare region or a high bar,
 	// most of them fail.
 	maxMatches = 10_000
@@ -30,16 +31,18 @@ var (
 
 // candidate is a video that matches, with what it is ordered by.
 type candidate struct {
-	id             int64 // videos.id
-	videoID        string
-	title, channel string
-	tags           string // as in videos.tags; "" unless a clause must be checked
-	views          sql.NullInt64
-	seenAt         int64
-	publishedAt    sql.NullInt64
-	gained         *int64 // set for ByRise
+	id          int64 // videos.id
+	videoID     string
+	title       string
+	channel     sql.NullInt64 // channels.id
+	tags        string        // as in videos.tags; "" unless a clause must be checked
+	views       sql.NullInt64
+	seenAt      int64
+	publishedAt sql.NullInt64
+	gained      *int64 // set for ByRise
 
 	folded []string // the title, as the index has it
+	owner  []string // the channel's name, likewise, where it may count
 	score  float64
 	key    [2]float64 // greater comes first
 }
@@ -57,8 +60,8 @@ const (
 	// readCandidates are the first ?5 of them that pass the filters, which follow. ?6 is whether tags are
 	// wanted. A video's region is looked up before the video is.
 	readCandidates = `
-SELECT videos.id, video_id, videos.title, coalesce(channels.title, ''), iif(?6, tags, ''), videos.views, seen_at, published_at
-FROM ` + matched + ` CROSS JOIN videos ON videos.id = matched.id LEFT JOIN channels ON channels.id = videos.channel
+SELECT videos.id, video_id, title, channel, iif(?6, tags, ''), views, seen_at, published_at
+FROM ` + matched + ` CROSS JOIN videos ON videos.id = matched.id
 WHERE true`
 )
 
@@ -116,11 +119,40 @@ func (p *pile) add(found []candidate) {
 func (f *finder) titled(found []candidate) int {
 	n := 0
 	for _, c := range found {
-		if !slices.ContainsFunc(f.clauses, func(cl clause) bool { return !cl.not && (cl.column != "" || !cl.in(c.folded)) }) {
+		if f.inTitle(c) {
 			n++
 		}
 	}
 	return n
+}
+
+func (f *finder) inTitle(c candidate) bool {
+	return !slices.ContainsFunc(f.clauses, func(cl clause) bool { return !cl.not && (cl.column != "" || !cl.in(c.folded)) })
+}
+
+// owners reads the names of the channels, of which there are few, where a title does not say it all.
+func (f *finder) owners(ctx context.Context, of []candidate) error {
+	names := map[int64][]string{}
+	for _, c := range of {
+		if c.channel.Valid && !f.inTitle(c) {
+			names[c.channel.Int64] = nil
+		}
+	}
+	list, err := json.Marshal(slices.Collect(maps.Keys(names)))
+	if err != nil {
+		return err
+	}
+	err = each(ctx, f.tx, func(rows *sql.Rows) error {
+		var id int64
+		var name string
+		err := rows.Scan(&id, &name)
+		names[id] = strings.Fields(Normalize(name))
+		return err
+	}, `SELECT channels.id, title FROM json_each(?1) AS given CROSS JOIN channels ON channels.id = given.value`, string(list))
+	for i := range of {
+		of[i].owner = names[of[i].channel.Int64]
+	}
+	return err
 }
 
 // newest are the newest videos up to the row that match expr and pass the filters, at most want.
@@ -165,11 +197,13 @@ func (f *finder) within(ctx context.Context, expr string, behind, upTo int64, wa
 	err = each(ctx, f.tx, func(rows *sql.Rows) error {
 		var c candidate
 		err := rows.Scan(&c.id, &c.videoID, &c.title, &c.channel, &c.tags, &c.views, &c.seenAt, &c.publishedAt)
-		if c.folded = strings.Fields(Normalize(c.title)); err == nil && f.checks(c) {
-			found = append(found, c)
-		}
+		c.folded = strings.Fields(Normalize(c.title))
+		found = append(found, c)
 		return err
 	}, readCandidates+where+"\nLIMIT ?5", args...)
+	if checked && err == nil {
+		found, err = f.check(ctx, found)
+	}
 	if err == nil && filtered && len(found) < want { // or else want was what ended it
 		err = f.tx.QueryRowContext(ctx, countMatched, args[:4]...).Scan(&tried)
 	}

@@ -16,7 +16,7 @@ var indexedBeginnings = []int{1}
 
 // maxWords is how many words a search asks for by name, over all its beginnings. A var, so that a test
 // can make it bite.
-var maxWords = 256
+var maxWords = 128
 
 // loose reports whether the clause's beginning goes on in more words than were looked up. SQLite cannot
 // be asked for it: see match.
@@ -102,23 +102,23 @@ func (f *finder) words(ctx context.Context, beginning string, n int) ([]string, 
 	return words, err
 }
 
-// checks reports whether the candidate meets the clauses that SQLite could not be asked for.
-func (f *finder) checks(c candidate) bool {
-	for _, cl := range f.clauses {
-		if cl.loose() && cl.metBy(c) == cl.not {
-			return false
-		}
+// check leaves those of the candidates, whose tags are known, that meet the clauses that SQLite could not be
+// asked for.
+func (f *finder) check(ctx context.Context, found []candidate) ([]candidate, error) {
+	if err := f.owners(ctx, found); err != nil {
+		return nil, err
 	}
-	return true
+	return slices.DeleteFunc(found, func(v candidate) bool {
+		return slices.ContainsFunc(f.clauses, func(c clause) bool { return c.loose() && c.metBy(v) == c.not })
+	}), nil
 }
 
-// metBy reports whether the candidate, whose tags are known, has what the clause asks for where it asks
-// for it.
+// metBy reports whether the candidate has what the clause asks for where it asks for it.
 func (c clause) metBy(v candidate) bool {
 	var tags []string
 	_ = json.Unmarshal([]byte(v.tags), &tags) // the store wrote them
-	for column, text := range map[string]string{"title": v.title, "channel": v.channel, "tags": strings.Join(tags, "\n")} {
-		if (c.column == "" || c.column == column) && c.in(strings.Fields(Normalize(text))) {
+	for column, tokens := range map[string][]string{"title": v.folded, "channel": v.owner, "tags": strings.Fields(Normalize(strings.Join(tags, "\n")))} {
+		if (c.column == "" || c.column == column) && c.in(tokens) {
 			return true
 		}
 	}

@@ -30,7 +30,7 @@ const (
 // score says how well a candidate answers. It matches, so a word that is neither in its title nor in its
 // channel is in its tags. rank is its place in a newest chart, 0 for none.
 func score(clauses []clause, c candidate, rank int) float64 {
-	title, channel := c.folded, strings.Fields(Normalize(c.channel))
+	title, channel := c.folded, c.owner
 	var got, asked, covered, typed, n float64
 	for _, cl := range clauses {
 		if cl.not {

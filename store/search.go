@@ -147,6 +147,9 @@ func (f *finder) find(ctx context.Context) ([]candidate, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if err := f.owners(ctx, found); err != nil {
+		return nil, false, err
+	}
 	lead, err := f.leading(ctx)
 	if err != nil {
 		return nil, false, err
