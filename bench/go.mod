@@ -6,6 +6,7 @@ replace github.com/trendvidstream/ingest => ../
 
 require (
 	github.com/go-redis/redis_rate/v10 v10.0.1
+	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/throttled/throttled/v2 v2.15.0
 	github.com/trendvidstream/ingest v0.0.0-00010101000000-000000000000
