@@ -2,7 +2,7 @@
 // and how evenly searches come out, beside other ways to do it. It prints tables in markdown; every
 // verdict in them is computed from the figures of the same run.
 //
-//	go run ./store [-write] [-small] [-only writing,size,search,processes] [-rows 1000000] [-keep DIR]
+//	go run ./store [-write] [-small] [-only writing,size,search,processes] [-rows 1000000] [-turns 5] [-keep DIR]
 //
 // It needs gcc, for the peer that is SQLite in C. Exit: 0 measured, goals missed included; 1 something
 // could not be measured; 2 usage.
@@ -17,6 +17,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -39,7 +40,6 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // options are what the command line says.
 type options struct {
 	write    bool
-	small    bool
 	sections []string
 	rows     int    // of the large store; a tenth of them in the other
 	keep     string // where filled stores stay
@@ -70,20 +70,21 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
-	o := options{repeats: 5, searches: 400}
+	o := options{repeats: 5, searches: 200}
 	f := flag.NewFlagSet("store", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.BoolVar(&o.write, "write", false, "also write the tables to "+report.File)
-	f.BoolVar(&o.small, "small", false, "a tenth of the rows and fewer turns: shows that it works, and little else")
+	small := f.Bool("small", false, "a tenth of the rows and fewer turns: shows that it works, and little else")
 	only := f.String("only", strings.Join(sectionNames, ","), "the `PARTS` to measure")
 	f.IntVar(&o.rows, "rows", 1_000_000, "how many videos the large store holds; the other holds a tenth")
+	f.IntVar(&o.repeats, "turns", o.repeats, "how often what is measured in turns is measured")
 	f.StringVar(&o.keep, "keep", "", "a `DIR` for the generated stores, used again by the next run with the same code; empty: none stay")
 	f.StringVar(&o.load, "load", "", "`DIR`: load the charts into it and say how long it took (the program starts itself so)")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if o.small {
-		o.rows, o.repeats, o.searches = o.rows/10, 2, 100
+	if *small {
+		o.rows, o.repeats, o.searches = o.rows/10, 2, 50
 	}
 	o.sections = strings.Split(*only, ",")
 	for _, s := range o.sections {
@@ -93,8 +94,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 			return o, err
 		}
 	}
-	if o.rows < 10_000 || f.NArg() > 0 {
-		err := fmt.Errorf("rows are at least 10,000, and nothing follows the flags: %q", f.Args())
+	if o.rows < 10_000 || o.repeats < 1 || f.NArg() > 0 {
+		err := fmt.Errorf("rows are at least 10,000, turns above 0, and nothing follows the flags: %q", f.Args())
 		fmt.Fprintln(stderr, "store:", err)
 		return o, err
 	}
@@ -158,7 +159,11 @@ func machine(ctx context.Context, r *report.Report) error {
 	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
 		return err
 	}
+	mattn, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "github.com/mattn/go-sqlite3").Output()
+	if err != nil {
+		return fmt.Errorf("ask go for the version of mattn/go-sqlite3: %w", err)
+	}
 	r.Machine("SQLite "+version+" by modernc.org/sqlite "+report.VersionOf("modernc.org/sqlite"),
-		"mattn/go-sqlite3 "+report.VersionOf("github.com/mattn/go-sqlite3"), "bleve "+report.VersionOf("github.com/blevesearch/bleve/v2"))
+		"mattn/go-sqlite3 "+strings.TrimSpace(string(mattn)), "bleve "+report.VersionOf("github.com/blevesearch/bleve/v2"))
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -91,7 +90,10 @@ func (b *bench) searching(ctx context.Context) error {
 	if err := b.uncapped(ctx, stores[1], large); err != nil {
 		return err
 	}
-	return b.whileWriting(ctx, stores[0], small)
+	if err := b.whileWriting(ctx, stores[0], small); err != nil {
+		return err
+	}
+	return b.besideBleve(ctx)
 }
 
 // filled is a store with n generated videos. It is filled with large pages, since a store of small ones
@@ -214,10 +216,15 @@ func drainRows(ctx context.Context, db *sql.DB, query string, args ...any) error
 }
 
 // whileWriting searches in turns of a second, with and without a writer that saves new charts.
-func (b *bench) whileWriting(ctx context.Context, s *ours, size string) error {
+func (b *bench) whileWriting(ctx context.Context, of *ours, size string) error {
+	s, err := b.copyOf(ctx, of)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
 	g := newGenerator()
 	g.n = 100_000_000 // others than those that are there
-	k, at := kinds[0], began.AddDate(1, 0, 0)
+	k, at := kinds[0], began.AddDate(0, 2, 0)
 	var alone, beside []float64
 	saved := 0
 	for i := range 2 * (2 + b.repeats) {
@@ -269,6 +276,23 @@ func (b *bench) whileWriting(ctx context.Context, s *ours, size string) error {
 	return nil
 }
 
+// copyOf leaves the store alone, which may be kept.
+func (b *bench) copyOf(ctx context.Context, s *ours) (*ours, error) {
+	dir, err := os.MkdirTemp(b.dir, "copy")
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: s.Path()}).String()+"?mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, filepath.Join(dir, filepath.Base(s.Path()))); err != nil {
+		return nil, err
+	}
+	return openOurs(ctx, dir)
+}
+
 func ms(v float64) string {
 	if v < 10 {
 		return fmt.Sprintf("%.2f", v)
@@ -284,5 +308,3 @@ func thousands(n int) string {
 	}
 	return s
 }
-
-var _ = ingest.Region("")

@@ -75,13 +75,13 @@ type corpus struct {
 	charts []chart
 }
 
-// corpora are half the recorded charts, which is 40 days, and generated ones.
+// corpora are a quarter of the recorded charts, which is 20 days, and generated ones.
 func (b *bench) corpora() []corpus {
 	var all []corpus
 	if n := len(b.real); n > 0 {
-		all = append(all, corpus{"real rows", b.real[:n/2]})
+		all = append(all, corpus{"real rows", b.real[:n/4]})
 	}
-	return append(all, corpus{"generated rows", newGenerator().charts(b.rows / 50)})
+	return append(all, corpus{"generated rows", newGenerator().charts(b.rows / 100)})
 }
 
 // writing compares designs, then drivers, then measures the pass that the program makes.
