@@ -130,11 +130,11 @@ func (f *finder) inTitle(c candidate) bool {
 	return !slices.ContainsFunc(f.clauses, func(cl clause) bool { return !cl.not && (cl.column != "" || !cl.in(c.folded)) })
 }
 
-// owners reads the names of the channels, of which there are few, where a title does not say it all.
-func (f *finder) owners(ctx context.Context, of []candidate) error {
+// owners reads the names of the channels of those candidates for which they count.
+func (f *finder) owners(ctx context.Context, of []candidate, counts func(candidate) bool) error {
 	names := map[int64][]string{}
 	for _, c := range of {
-		if c.channel.Valid && !f.inTitle(c) {
+		if c.channel.Valid && counts(c) {
 			names[c.channel.Int64] = nil
 		}
 	}

@@ -8,8 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxTokens bounds how long a query gets: what stands behind is left out.
-const maxTokens = 128
+// How long a query gets, in tokens and in bytes: what stands behind is left out.
+const (
+	maxTokens = 128
+	maxBytes  = 16 << 10
+)
 
 // columns are the fields that a query may name, and what the index calls them.
 var columns = map[string]string{"channel": "channel", "tag": "tags"}
@@ -37,6 +40,9 @@ type clause struct {
 func parse(query string) []clause {
 	var out []clause
 	tokens := 0
+	if len(query) > maxBytes {
+		query = query[:maxBytes]
+	}
 	for rest := strings.TrimSpace(query); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
 		var c clause
 		if c.not = rest[0] == '-' && len(rest) > 1; c.not {

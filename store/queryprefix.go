@@ -35,7 +35,7 @@ func (c clause) loosened() clause {
 			n = max(n, length)
 		}
 	}
-	c.tokens = append(slices.Clone(c.tokens[:len(c.tokens)-1]), string(last[:n]))
+	c.tokens, c.words = append(slices.Clone(c.tokens[:len(c.tokens)-1]), string(last[:n])), nil
 	return c
 }
 
@@ -105,7 +105,7 @@ func (f *finder) words(ctx context.Context, beginning string, n int) ([]string, 
 // check leaves those of the candidates, whose tags are known, that meet the clauses that SQLite could not be
 // asked for.
 func (f *finder) check(ctx context.Context, found []candidate) ([]candidate, error) {
-	if err := f.owners(ctx, found); err != nil {
+	if err := f.owners(ctx, found, func(candidate) bool { return true }); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(found, func(v candidate) bool {

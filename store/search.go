@@ -147,7 +147,7 @@ func (f *finder) find(ctx context.Context) ([]candidate, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if err := f.owners(ctx, found); err != nil {
+	if err := f.owners(ctx, found, func(c candidate) bool { return !f.inTitle(c) }); err != nil {
 		return nil, false, err
 	}
 	lead, err := f.leading(ctx)
