@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // How long a query gets, in tokens and in bytes: what stands behind is left out.
@@ -51,7 +53,7 @@ func parse(query string) []clause {
 		c.column, rest = cutColumn(rest)
 		var text string
 		text, c.prefix, rest = cutText(rest)
-		c.typed = text
+		c.typed = norm.NFC.String(text)
 		c.setTokens(text)
 		if room := maxTokens - tokens; len(c.tokens) > room {
 			c.tokens, c.prefix = c.tokens[:room], false
