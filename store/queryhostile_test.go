@@ -28,7 +28,11 @@ func TestHostileQueriesAreAnsweredSoon(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(beginners()...))
 	for _, text := range queries {
-		for _, q := range []store.Query{{Text: text}, {Text: text, Region: "US", MinViews: 1}, {Text: "the " + text, Order: store.ByRise}} {
+		all := []store.Query{{Text: "the " + text, Order: store.ByRise}, {Text: text}, {Text: text, Region: "US", MinViews: 1}}
+		if raced {
+			all = all[:1] // the detector slows SQLite tenfold
+		}
+		for _, q := range all {
 			name := fmt.Sprintf("%.40q (%d bytes)", q.Text, len(q.Text))
 			began := time.Now()
 			r, err := s.Search(t.Context(), q)
