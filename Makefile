@@ -51,9 +51,10 @@ fmt: .tools/golangci-lint ## Format the code as make lint wants it
 fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 	@FUZZTIME="$(FUZZTIME)" sh tools/fuzz.sh
 
-bench: ## Run the benchmarks, and measure the ledgers against their peers into bench/RESULTS.md
+bench: ## Run the benchmarks, and measure the ledgers and the store against their peers into bench/RESULTS.md
 	go test -run '^$$' -bench . -benchmem ./...
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && cd bench && go run ./ledgers -write
+	cd bench && go run ./store -write
 
 boundary: ## Show that no burst at the edge of a window gets more than its limit
 	@sh tools/say.sh '^TestBoundary' ./quota/...

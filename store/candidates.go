@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,23 +14,35 @@ import (
 // What a search looks at, at most. Vars, so that a test can make them bite.
 var (
 	// maxCandidates is how many videos are scored.
-	maxCandidates = 2000
+	maxCandidates = 500
 	// maxMatches is how many matches the filters are tried on: with a rare region or a high bar,
 	// most of them fail.
-	maxMatches = 20_000
+	maxMatches = 10_000
+	// maxChecked is how many videos are read to see whether they have a beginning that the index
+	// could not be asked for.
+	maxChecked = 2000
+	// reach is how many ids the index is asked about at once. Words that are all common and never meet
+	// are walked through to the end, and the walk cannot be interrupted; so between two of them is
+	// time to stop.
+	reach int64 = 250_000
+	// patience is after how long no further reach begins.
+	patience = 300 * time.Millisecond
 )
 
 // candidate is a video that matches, with what it is ordered by.
 type candidate struct {
-	id             int64 // videos.id
-	videoID        string
-	title, channel string
-	views          sql.NullInt64
-	seenAt         int64
-	publishedAt    sql.NullInt64
-	gained         *int64 // set for ByRise
+	id          int64 // videos.id
+	videoID     string
+	title       string
+	channel     sql.NullInt64 // channels.id
+	tags        string        // as in videos.tags; "" unless a clause must be checked
+	views       sql.NullInt64
+	seenAt      int64
+	publishedAt sql.NullInt64
+	gained      *int64 // set for ByRise
 
-	folded string // the title, as the index has it
+	folded []string // the title, as the index has it
+	owner  []string // the channel's name, likewise, where it may count
 	score  float64
 	key    [2]float64 // greater comes first
 }
@@ -36,71 +50,164 @@ type candidate struct {
 // The index is asked for matches from the newest on and for nothing else: it walks the lists of the
 // words and stops when it has enough. bm25 would not: it counts all the matches of every word first.
 const (
-	// countMatches is how many of the newest matches of ?1 up to row ?2 there are, at most ?3, and
-	// the oldest of these.
-	countMatches = `
-SELECT count(*), coalesce(min(id), 0) FROM (
-	SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid <= ?2 ORDER BY rowid DESC LIMIT ?3
-)`
+	// matched are the newest matches of ?1 among the rows behind ?2 up to ?3, at most ?4.
+	matched = `(
+	SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid > ?2 AND rowid <= ?3 ORDER BY rowid DESC LIMIT ?4
+) AS matched`
 
-	// findCandidates are the newest matches of ?1 between rows ?4 and ?2 that pass the filters, at
-	// most ?3. The filters and an order go between head and tail.
-	findCandidatesHead = `
-SELECT videos.id, video_id, videos.title, coalesce(channels.title, ''), videos.views, seen_at, published_at
-FROM video_text CROSS JOIN videos ON videos.id = video_text.rowid LEFT JOIN channels ON channels.id = videos.channel
-WHERE video_text MATCH ?1 AND video_text.rowid <= ?2 AND video_text.rowid >= ?4`
-	findCandidatesTail = `
-ORDER BY video_text.rowid DESC
-LIMIT ?3`
+	countMatched = `SELECT count(*) FROM ` + matched
+
+	// readCandidates are the first ?5 of them that pass the filters, which follow. ?6 is whether tags are
+	// wanted. A video's region is looked up before the video is.
+	readCandidates = `
+SELECT videos.id, video_id, title, channel, iif(?6, tags, ''), views, seen_at, published_at
+FROM ` + matched + ` CROSS JOIN videos ON videos.id = matched.id
+WHERE true`
 )
 
 // candidates are the newest videos that match and pass the filters. capped says that there are more. Then
-// those are added that have all words in their titles, as many again: of a word that is in many tags,
-// the videos that are named so must not drown.
+// those are added that have all words in their titles, until there are as many of these as may be: of a
+// word that is in many tags, the videos that are named so must not drown.
 func (f *finder) candidates(ctx context.Context) ([]candidate, bool, error) {
-	expr, _ := match(f.clauses, "")
-	found, capped, err := f.newest(ctx, expr)
-	if err != nil || !capped {
-		return found, capped, err
+	if err := f.expand(ctx); err != nil {
+		return nil, false, err
 	}
-	known := map[int64]bool{}
-	for _, c := range found {
-		known[c.id] = true
+	var all pile
+	expr, _ := match(f.clauses, "", false)
+	found, capped, err := f.newest(ctx, expr, f.after.video, maxCandidates)
+	if err != nil {
+		return nil, false, err
 	}
-	titled, _ := match(f.clauses, "title")
-	more, _, err := f.newest(ctx, titled)
-	for _, c := range more {
-		if !known[c.id] {
-			found = append(found, c)
-		}
-	}
-	return found, true, err
-}
-
-// newest are the newest videos that match expr and pass the filters.
-func (f *finder) newest(ctx context.Context, expr string) (found []candidate, capped bool, err error) {
-	args := []any{expr, f.after.video, maxCandidates + 1, int64(0)}
-	where, args := f.q.filters(args)
-	if where != "" {
-		var n int
-		var oldest int64
-		if err := f.tx.QueryRowContext(ctx, countMatches, expr, f.after.video, maxMatches+1).Scan(&n, &oldest); err != nil {
+	all.add(found)
+	if slices.ContainsFunc(f.clauses, clause.loose) {
+		capped = true
+		expr, _ := match(f.clauses, "", true)
+		if found, _, err = f.newest(ctx, expr, f.after.video, maxCandidates); err != nil {
 			return nil, false, err
 		}
-		if n > maxMatches {
-			capped, args[3] = true, oldest
+		all.add(found)
+	}
+	if want := maxCandidates - f.titled(all.candidates); capped && want > 0 {
+		expr, _ := match(f.clauses, "title", false)
+		if found, _, err = f.newest(ctx, expr, f.after.video, want); err != nil {
+			return nil, false, err
 		}
+		all.add(found)
+	}
+	return all.candidates, capped, nil
+}
+
+// pile is candidates, once each.
+type pile struct {
+	candidates []candidate
+	known      map[int64]bool
+}
+
+func (p *pile) add(found []candidate) {
+	if p.known == nil {
+		p.known = map[int64]bool{}
+	}
+	for _, c := range found {
+		if !p.known[c.id] {
+			p.known[c.id] = true
+			p.candidates = append(p.candidates, c)
+		}
+	}
+}
+
+// titled counts the candidates that have all that is asked for in their titles.
+func (f *finder) titled(found []candidate) int {
+	n := 0
+	for _, c := range found {
+		if f.inTitle(c) {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *finder) inTitle(c candidate) bool {
+	return !slices.ContainsFunc(f.clauses, func(cl clause) bool { return !cl.not && (cl.column != "" || !cl.in(c.folded)) })
+}
+
+// owners reads the names of the channels of those candidates for which they count.
+func (f *finder) owners(ctx context.Context, of []candidate, counts func(candidate) bool) error {
+	names := map[int64][]string{}
+	for _, c := range of {
+		if c.channel.Valid && counts(c) {
+			names[c.channel.Int64] = nil
+		}
+	}
+	list, err := json.Marshal(slices.Collect(maps.Keys(names)))
+	if err != nil {
+		return err
+	}
+	err = each(ctx, f.tx, func(rows *sql.Rows) error {
+		var id int64
+		var name string
+		err := rows.Scan(&id, &name)
+		names[id] = strings.Fields(Normalize(name))
+		return err
+	}, `SELECT channels.id, title FROM json_each(?1) AS given CROSS JOIN channels ON channels.id = given.value`, string(list))
+	for i := range of {
+		of[i].owner = names[of[i].channel.Int64]
+	}
+	return err
+}
+
+// newest are the newest videos up to the row that match expr and pass the filters, at most want.
+func (f *finder) newest(ctx context.Context, expr string, from int64, want int) (found []candidate, capped bool, err error) {
+	left := maxMatches
+	if slices.ContainsFunc(f.clauses, clause.loose) {
+		left = maxChecked
+	}
+	for size := reach; from > f.oldest; {
+		began := time.Now()
+		to := max(from-size, f.oldest)
+		more, tried, err := f.within(ctx, expr, to, from, want+1-len(found), left+1)
+		if err != nil {
+			return nil, false, err
+		}
+		found = append(found, more...)
+		if left -= tried; len(found) > want || left < 0 {
+			return found[:min(len(found), want)], true, nil
+		}
+		if from = to; from > f.oldest && time.Since(f.began) > patience {
+			return found, true, nil
+		}
+		if time.Since(began) < patience/30 && size < 8*reach {
+			size *= 2 // few matches, or few videos: ids of deleted ones are not used again
+		}
+	}
+	return found, false, nil
+}
+
+// within are the newest want videos between the rows that match expr and pass the filters, which are tried
+// on so many matches at most.
+func (f *finder) within(ctx context.Context, expr string, behind, upTo int64, want, matches int) (found []candidate, tried int, err error) {
+	checked := slices.ContainsFunc(f.clauses, clause.loose)
+	where, args := f.q.filters([]any{expr, behind, upTo, matches, want, checked})
+	filtered := where != "" || checked
+	switch {
+	case checked:
+		args[4] = matches
+	case !filtered:
+		args[3] = want
 	}
 	err = each(ctx, f.tx, func(rows *sql.Rows) error {
 		var c candidate
-		err := rows.Scan(&c.id, &c.videoID, &c.title, &c.channel, &c.views, &c.seenAt, &c.publishedAt)
+		err := rows.Scan(&c.id, &c.videoID, &c.title, &c.channel, &c.tags, &c.views, &c.seenAt, &c.publishedAt)
+		c.folded = strings.Fields(Normalize(c.title))
 		found = append(found, c)
 		return err
-	}, findCandidatesHead+where+findCandidatesTail, args...)
-	if len(found) > maxCandidates {
-		found, capped = found[:maxCandidates], true
+	}, readCandidates+where+"\nLIMIT ?5", args...)
+	if checked && err == nil {
+		found, err = f.check(ctx, found)
 	}
-	return found, capped, err
+	if err == nil && filtered && len(found) < want { // or else want was what ended it
+		err = f.tx.QueryRowContext(ctx, countMatched, args[:4]...).Scan(&tried)
+	}
+	return found, tried, err
 }
 
 // filters writes the query's filters as conditions, and appends their values to args.
@@ -113,7 +220,7 @@ func (q Query) filters(args []any) (string, []any) {
 		}
 	}
 	and(q.Region != "", `EXISTS (
-    SELECT 1 FROM placements WHERE video = videos.id AND series IN (SELECT id FROM series WHERE key = ?%d))`, q.Region)
+    SELECT 1 FROM placements WHERE video = matched.id AND series IN (SELECT id FROM series WHERE key = ?%d))`, q.Region)
 	and(q.Category != "", `category = ?%d`, q.Category)
 	and(q.MinViews > 0, `videos.views >= ?%d`, q.MinViews)
 	and(!q.PublishedSince.IsZero(), `published_at >= ?%d`, ceilUnix(q.PublishedSince))

@@ -14,8 +14,8 @@ import (
 // with accents or without, full or half width, ß or ss, ø or o, with joiners inside or not.
 //
 // Letters, digits and the vowel signs of Indic scripts form words; every emoji is a token of its own.
-// Chinese, Japanese and Korean put no spaces where words end: a run of them becomes its bigrams and
-// its last character, "東京都" -> "東京 京都 都". So a search for one character is one for the bigrams
+// Chinese, Japanese, Korean, and Thai, Lao, Khmer and Burmese, put no spaces where words end: a run of
+// them becomes its bigrams and its last character, "東京都" -> "東京 京都 都". So a search for one character is one for the bigrams
 // that begin with it, and finds it at the end of a run as well.
 func Normalize(text string) string {
 	var tokens []string
@@ -28,7 +28,7 @@ func Normalize(text string) string {
 // word is a piece of folded text that the index must find.
 type word struct {
 	text string
-	cjk  bool // a run of Chinese, Japanese or Korean
+	cjk  bool // a run of a script without spaces: see Normalize
 	at   int  // the byte of the folded text at which it begins
 }
 
@@ -54,7 +54,7 @@ type kind int
 const (
 	between kind = iota // parts words
 	letter              // continues a word
-	ideo                // continues a run of Chinese, Japanese or Korean
+	ideo                // continues a run of a script without spaces
 	symbol              // is a word by itself
 )
 
@@ -80,11 +80,17 @@ func words(folded string) []word {
 
 func kindOf(r rune) kind {
 	switch {
+	case r < utf8.RuneSelf:
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
+			return letter
+		}
+		return between
 	case r == unicode.ReplacementChar, r >= 0x2B9 && r <= 0x2BF, // the latter are letters only by name: ʼ
 		r == 0x166D: // ᙭, a symbol to Go, punctuation to the tokenizer
 		return between
 	case r == 'ー', r == 0x3099, r == 0x309A, // the sound marks of both kana
-		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) && unicode.IsLetter(r):
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) && unicode.IsLetter(r),
+		unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) && unicode.In(r, unicode.L, unicode.Mn, unicode.Mc):
 		return ideo
 	case unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Mc):
 		return letter

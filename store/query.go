@@ -2,13 +2,19 @@ package store
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// maxTokens bounds how long a query gets: what stands behind is left out.
-const maxTokens = 128
+// How long a query gets, in tokens and in bytes: what stands behind is left out.
+const (
+	maxTokens = 128
+	maxBytes  = 16 << 10
+)
 
 // columns are the fields that a query may name, and what the index calls them.
 var columns = map[string]string{"channel": "channel", "tag": "tags"}
@@ -20,6 +26,11 @@ type clause struct {
 	prefix bool // the last token may go on
 	not    bool
 	typed  string // what the tokens were cut from
+
+	// Of a beginning that the index does not have, the words that go on so; all says that these are
+	// all of them. See expand.
+	words []string
+	all   bool
 }
 
 // parse reads a query. Its clauses, parted by white space, must all be met:
@@ -31,6 +42,9 @@ type clause struct {
 func parse(query string) []clause {
 	var out []clause
 	tokens := 0
+	if len(query) > maxBytes {
+		query = query[:maxBytes]
+	}
 	for rest := strings.TrimSpace(query); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
 		var c clause
 		if c.not = rest[0] == '-' && len(rest) > 1; c.not {
@@ -39,7 +53,7 @@ func parse(query string) []clause {
 		c.column, rest = cutColumn(rest)
 		var text string
 		text, c.prefix, rest = cutText(rest)
-		c.typed = text
+		c.typed = norm.NFC.String(text)
 		c.setTokens(text)
 		if room := maxTokens - tokens; len(c.tokens) > room {
 			c.tokens, c.prefix = c.tokens[:room], false
@@ -94,14 +108,19 @@ func (c *clause) setTokens(text string) {
 }
 
 // match writes the clauses as an FTS5 query; column is where those look that name none themselves, "" for
-// anywhere. ok is false when nothing positive is asked for, which FTS5 cannot express.
-// https://www.sqlite.org/fts5.html#full_text_query_syntax
-func match(clauses []clause, column string) (query string, ok bool) {
+// anywhere. Where a beginning goes on in too many words, it asks for those that were looked up, or, loosely,
+// for a shorter one, that more go on from. ok is false when nothing positive is asked for, which FTS5 cannot
+// express. https://www.sqlite.org/fts5.html#full_text_query_syntax
+func match(clauses []clause, column string, loosely bool) (query string, ok bool) {
 	var want, not []string
 	for _, c := range clauses {
-		if c.not {
+		switch {
+		case c.not && c.loose(): // checks sees to it
+		case c.not:
 			not = append(not, c.match(c.column))
-		} else {
+		case c.loose() && (loosely || len(c.words) == 0):
+			want = append(want, c.loosened().match(cmp.Or(c.column, column)))
+		default:
 			want = append(want, c.match(cmp.Or(c.column, column)))
 		}
 	}
@@ -117,14 +136,21 @@ func match(clauses []clause, column string) (query string, ok bool) {
 
 // match quotes the tokens; none holds a quote, since quotes part words.
 func (c clause) match(column string) string {
-	s := `"` + strings.Join(c.tokens, " ") + `"`
+	head := `"` + strings.Join(c.tokens, " ") + `"`
 	if c.prefix {
-		s += " *"
+		head += " *"
+	}
+	if len(c.words) > 0 {
+		all := make([]string, len(c.words))
+		for i, w := range c.words {
+			all[i] = `"` + strings.Join(append(slices.Clone(c.tokens[:len(c.tokens)-1]), w), " ") + `"`
+		}
+		head = "(" + strings.Join(all, " OR ") + ")"
 	}
 	if column != "" {
-		s = column + " : " + s
+		head = column + " : " + head
 	}
-	return s
+	return head
 }
 
 // explain says in words what the clauses look for, as they are looked for: folded.

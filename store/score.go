@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,19 +20,22 @@ const (
 // What everybody watches now is the likelier meaning of a common word: without the lift "official" finds
 // anything but the chart's first. A title that is little else than what was asked for is likelier meant
 // than a long one, and so is one in which it stands as it was typed: "Polish" is not "polish", "schön"
-// not "schon", and "(Official" was copied from somewhere.
+// not "schon", and "(Official" was copied from somewhere. And of a title its longest words are remembered:
+// one with longer words than those that were asked for is likelier another one.
 const (
 	topLift  = 2.0 // for rank 1 of a newest chart, and a rank'th of it for the others up to
 	topRanks = 20
 	coverage = 0.5 // for a title that is nothing but what was asked for, by its letters
 	asTyped  = 0.3 // for a title that has all words as they were typed
+	longest  = 1.0 // for a title that has no longer words than what was asked for, by letters
 )
 
 // score says how well a candidate answers. It matches, so a word that is neither in its title nor in its
 // channel is in its tags. rank is its place in a newest chart, 0 for none.
 func score(clauses []clause, c candidate, rank int) float64 {
-	title, channel := strings.Fields(c.folded), strings.Fields(Normalize(c.channel))
+	title, channel := c.folded, c.owner
 	var got, asked, covered, typed, n float64
+	words := 0 // of what was asked for, in the title
 	for _, cl := range clauses {
 		if cl.not {
 			continue
@@ -43,6 +47,7 @@ func score(clauses []clause, c candidate, rank int) float64 {
 		case cl.column == "" && cl.in(title):
 			got += weight * titleWeight
 			covered += weight
+			words += len(cl.tokens)
 			if strings.Contains(c.title, cl.typed) {
 				typed++
 			}
@@ -56,6 +61,9 @@ func score(clauses []clause, c candidate, rank int) float64 {
 	if letters := runes(title); letters > 0 {
 		s *= 1 + coverage*min(covered/letters, 1)
 	}
+	if covered > 0 {
+		s *= 1 + longest*min(covered/longestOf(title, words), 1)
+	}
 	if rank > 0 {
 		s *= 1 + topLift/float64(rank)
 	}
@@ -67,8 +75,9 @@ func score(clauses []clause, c candidate, rank int) float64 {
 func spread(found []candidate) {
 	met := map[string]int{}
 	for i := range found {
-		met[found[i].folded]++
-		found[i].score /= float64(met[found[i].folded])
+		title := strings.Join(found[i].folded, " ")
+		met[title]++
+		found[i].score /= float64(met[title])
 	}
 }
 
@@ -87,6 +96,22 @@ func (c clause) in(tokens []string) bool {
 		}
 	}
 	return false
+}
+
+// longestOf counts the letters of the n longest different tokens.
+func longestOf(tokens []string, n int) float64 {
+	lengths := make([]int, 0, len(tokens))
+	for i, t := range tokens {
+		if !slices.Contains(tokens[:i], t) {
+			lengths = append(lengths, utf8.RuneCountInString(t))
+		}
+	}
+	slices.Sort(lengths)
+	sum := 0
+	for _, l := range lengths[max(0, len(lengths)-n):] {
+		sum += l
+	}
+	return float64(sum)
 }
 
 func runes(tokens []string) float64 {

@@ -76,7 +76,7 @@ type Hit struct {
 // The work is bounded, however many videos match: see candidates.
 func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	clauses := parse(q.Text)
-	if _, ok := match(clauses, ""); !ok {
+	if _, ok := match(clauses, "", false); !ok {
 		return Result{Hint: "the query has no word to search for"}, nil
 	}
 	after, err := q.start()
@@ -85,7 +85,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	r := Result{Looked: explain(clauses)}
 	err = s.view(ctx, "search", func(tx *sql.Tx) error {
-		c := finder{q, clauses, tx, after}
+		c := finder{q: q, clauses: clauses, tx: tx, after: after, began: time.Now()}
 		if err := c.pin(ctx); err != nil {
 			return err
 		}
@@ -125,22 +125,29 @@ type finder struct {
 	clauses []clause
 	tx      *sql.Tx
 	after   cursor
+	oldest  int64 // no video's id is this or less
+	began   time.Time
 }
 
 // pin makes a first page the one that says what its search looks at.
 func (f *finder) pin(ctx context.Context) error {
-	if f.q.After != "" {
-		return nil
+	var video, slot int64
+	err := f.tx.QueryRowContext(ctx, `
+		SELECT (SELECT coalesce(min(id), 1) - 1 FROM videos), (SELECT coalesce(max(id), 0) FROM videos), (SELECT coalesce(max(id), 0) FROM slots)`).
+		Scan(&f.oldest, &video, &slot)
+	if f.q.After == "" {
+		f.after.video, f.after.slot = video, slot
 	}
-	return f.tx.QueryRowContext(ctx, `
-		SELECT (SELECT coalesce(max(id), 0) FROM videos), (SELECT coalesce(max(id), 0) FROM slots)`).
-		Scan(&f.after.video, &f.after.slot)
+	return err
 }
 
 // find returns all candidates in the order of the query.
 func (f *finder) find(ctx context.Context) ([]candidate, bool, error) {
 	found, capped, err := f.candidates(ctx)
 	if err != nil {
+		return nil, false, err
+	}
+	if err := f.owners(ctx, found, func(c candidate) bool { return !f.inTitle(c) }); err != nil {
 		return nil, false, err
 	}
 	lead, err := f.leading(ctx)
@@ -154,7 +161,6 @@ func (f *finder) find(ctx context.Context) ([]candidate, bool, error) {
 	}
 	for i := range found {
 		c := &found[i]
-		c.folded = Normalize(c.title)
 		c.score = score(f.clauses, *c, lead[c.id])
 		c.key[0] = c.score
 	}

@@ -58,7 +58,7 @@ func TestASearchFindsWhatIsTypedInAnyScript(t *testing.T) {
 		"ko": {"고양이", "영상", "양이", "모음", "\"고양이 영상\""},
 		"ar": {"مقدمة", "مُقَدِّمَة", "المسلسل"},
 		"he": {"שלום", "עולם"},
-		"th": {"ตัวอย่างภาพยนตร์", "ตัวอย่าง*"},
+		"th": {"ตัวอย่างภาพยนตร์", "ตัวอย่าง*", "ภาพยนตร์", "ตัวอย่าง", "ภาพ"},
 		"em": {"🔥", "❤", "❤️", "👍", "👍🏿", "goal!!🔥"},
 		"wd": {"full", "ｗｉｄｔｈ", "bold", "TITLE"},
 		"zw": {"zerowidth", "zero\u200dwidth", "joiner", "soft"},
@@ -325,12 +325,13 @@ func FuzzNoQueryIsAnError(f *testing.F) {
 	for _, q := range []string{
 		`red "blue`, `a* OR b`, `NEAR(a b, 2)`, `^a`, `-`, `--`, `-"`, `tag:`, `tag:-x`, `channel:"a" *`, `{title} : x`, `"a" + "b"`,
 		`a NOT NOT b`, "\x00", "\xff\xfe", "東", "東京* 都", "👨‍👩‍👧", "(((", `\`, `'`, `;`, "％", "a\u0301\u0301", strings.Repeat("a ", 1000),
-		strings.Repeat("東", 1000), strings.Repeat("-a ", 300),
+		strings.Repeat("東", 1000), strings.Repeat("-a ", 300), `red* -redd*`, `"a re"*`, `tag:re* -channel:r*`, "ตัวอย่าง*", "ＲＥ＊",
 	} {
 		f.Add(q)
 	}
+	store.SetMaxWords(f, 2) // so that beginnings are checked as well
 	s, _ := newStore(f)
-	chart(f, s, "US", noon, page(titled("a", "red blue 東京都"), titled("b", "tag channel title")))
+	chart(f, s, "US", noon, page(titled("a", "red blue 東京都"), titled("b", "tag channel title"), titled("c", "reddish reds redder")))
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, q := range []store.Query{
 			{Text: text, Limit: 1},

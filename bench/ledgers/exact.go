@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -15,9 +16,9 @@ type admission struct{ asked, answered time.Time }
 // exact counts what each contender admits within one true window, in real time: one call opens the
 // first window, late in it a burst begins and goes on beyond its end. All at once, on accounts of
 // their own.
-func exact(ctx context.Context, s *server, ours quota.Ledger, r *report) error {
+func exact(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) error {
 	l := limit{100, 2 * time.Second}
-	r.section("Exactness: a burst at the edge of a window", fmt.Sprintf(
+	r.Section("Exactness: a burst at the edge of a window", fmt.Sprintf(
 		"Limit %d per %v. One call, then from 1.6 s to 4.5 s a call every millisecond. Counted is the most that was surely let through "+
 			"within one trailing window: asked and answered in it.", l.units, l.per))
 	names := []string{"ours"}
@@ -45,9 +46,9 @@ func exact(ctx context.Context, s *server, ours quota.Ledger, r *report) error {
 		}
 		rows = append(rows, []string{name, fmt.Sprint(mostWithin(admitted[i], l.per)), fmt.Sprint(l.units)})
 	}
-	r.table([]string{"", "admitted in one window", "limit"}, rows)
+	r.Table([]string{"", "admitted in one window", "limit"}, rows)
 	mine := mostWithin(admitted[0], l.per)
-	r.goal("admitted in one true window", fmt.Sprintf("%d, the limit", l.units), fmt.Sprint(mine), int64(mine) == l.units)
+	r.Goal("admitted in one true window", fmt.Sprintf("%d, the limit", l.units), fmt.Sprint(mine), int64(mine) == l.units)
 	return flush(ctx, s.client)
 }
 

@@ -21,10 +21,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-)
 
-// resultsFile is relative to the module of the benchmarks, where go run starts the program.
-const resultsFile = "RESULTS.md"
+	"github.com/trendvidstream/ingest/bench/report"
+)
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
@@ -67,7 +66,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	f := flag.NewFlagSet("ledgers", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.BoolVar(&o.write, "write", false, "also write the table to "+resultsFile)
+	f.BoolVar(&o.write, "write", false, "also write the table to "+report.File)
 	only := f.String("only", strings.Join(sectionNames, ","), "the `PARTS` to measure")
 	f.IntVar(&o.batches, "batches", 41, "how many batches each contender gets")
 	f.StringVar(&o.disk, "disk", os.TempDir(), "a `DIR` on a disk, where fsync costs what it costs")
@@ -106,8 +105,8 @@ func measure(ctx context.Context, o options, stdout io.Writer) (err error) {
 		return err
 	}
 	defer func() { _ = ours.Close() }()
-	r := &report{}
-	if err := r.machine(ctx, s); err != nil {
+	r := &report.Report{Title: title, About: howToRun}
+	if err := machine(ctx, s, r); err != nil {
 		return err
 	}
 	parts := map[string]func() error{
@@ -125,15 +124,11 @@ func measure(ctx context.Context, o options, stdout io.Writer) (err error) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	text := r.markdown()
-	fmt.Fprint(stdout, text)
+	fmt.Fprint(stdout, r.Markdown())
 	if !o.write {
 		return nil
 	}
-	if err := os.WriteFile(resultsFile, []byte(howToRun+text), 0o600); err != nil {
-		return fmt.Errorf("write the results: %w", err)
-	}
-	return os.Chmod(resultsFile, 0o644) //nolint:gosec // a document for everybody
+	return r.Write(report.File)
 }
 
 // flush empties the server. Its scripts stay.

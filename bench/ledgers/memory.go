@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/quota"
 )
 
 // memory counts the bytes of all keys after so many calls, then wakes an account that slept.
-func memory(ctx context.Context, s *server, ours quota.Ledger, r *report) error {
+func memory(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) error {
 	type user struct {
 		name string
 		take take
@@ -22,7 +23,7 @@ func memory(ctx context.Context, s *server, ours quota.Ledger, r *report) error 
 		}
 		users = append(users, user{p.label(), t})
 	}
-	r.section("Redis: memory", "`MEMORY USAGE` of every key, all samples. The first three peers keep one number and are approximate for it.")
+	r.Section("Redis: memory", "`MEMORY USAGE` of every key, all samples. The first three peers keep one number and are approximate for it.")
 	var rows [][]string
 	var each, hundreds float64
 	for i, u := range users {
@@ -39,9 +40,9 @@ func memory(ctx context.Context, s *server, ours quota.Ledger, r *report) error 
 		}
 		rows = append(rows, []string{u.name, fmt.Sprintf("%.1f", float64(small)/most), fmt.Sprint(large)})
 	}
-	r.table([]string{"", "bytes per call, 10,000 of cost 1", "bytes in all, 100 of cost 100"}, rows)
-	r.goal("10,000 calls of cost 1", "<= 25 bytes each", fmt.Sprintf("%.1f", each), each <= 25)
-	r.goal("100 calls of cost 100", "<= 4,000 bytes", fmt.Sprintf("%.0f", hundreds), hundreds <= 4000)
+	r.Table([]string{"", "bytes per call, 10,000 of cost 1", "bytes in all, 100 of cost 100"}, rows)
+	r.Goal("10,000 calls of cost 1", "<= 25 bytes each", fmt.Sprintf("%.1f", each), each <= 25)
+	r.Goal("100 calls of cost 100", "<= 4,000 bytes", fmt.Sprintf("%.0f", hundreds), hundreds <= 4000)
 	return idle(ctx, s, ours, r)
 }
 
@@ -60,9 +61,9 @@ func grown(ctx context.Context, s *server, t take, n int, cost int64) (int64, er
 // idle measures the first takes of an account that spent 10,000 and then nothing: for 24 hours, so
 // that the entries have left the window and are still kept, and until all are beyond the horizon, so
 // that one of the first takes drops them.
-func idle(ctx context.Context, s *server, ours quota.Ledger, r *report) error {
+func idle(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) error {
 	const settle = 4 * time.Second // more than posting 10,000 takes
-	r.section("Redis: the first calls after a long sleep", "10,000 entries posted at past times; the server's time of each single take after that. Old entries are dropped by every 64th take.")
+	r.Section("Redis: the first calls after a long sleep", "10,000 entries posted at past times; the server's time of each single take after that. Old entries are dropped by every 64th take.")
 	var rows [][]string
 	longest := 0.0
 	for _, c := range []struct {
@@ -101,8 +102,8 @@ func idle(ctx context.Context, s *server, ours quota.Ledger, r *report) error {
 		longest = max(longest, first, worst)
 		rows = append(rows, []string{c.name, fmt.Sprintf("%.3f", first/1000), fmt.Sprintf("%.3f", worst/1000), fmt.Sprint(before), fmt.Sprint(after)})
 	}
-	r.table([]string{"", "first take, ms", "longest of 65, ms", "bytes before", "bytes after"}, rows)
-	r.goal("first call after 24 h idle, 10,000 entries", "< 5 ms", fmt.Sprintf("%.2f ms (the longest of all 130)", longest/1000), longest < 5000)
+	r.Table([]string{"", "first take, ms", "longest of 65, ms", "bytes before", "bytes after"}, rows)
+	r.Goal("first call after 24 h idle, 10,000 entries", "< 5 ms", fmt.Sprintf("%.2f ms (the longest of all 130)", longest/1000), longest < 5000)
 	return flush(ctx, s.client)
 }
 

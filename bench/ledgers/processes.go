@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/bench/report"
 )
 
 const (
@@ -27,8 +29,8 @@ type worked struct {
 }
 
 // processes lets 8 of them write to one file as fast as they can, each started as this program.
-func processes(ctx context.Context, places []place, r *report) error {
-	r.section(fmt.Sprintf("SQLite: %d processes on one file", processCount), fmt.Sprintf(
+func processes(ctx context.Context, places []place, r *report.Report) error {
+	r.Section(fmt.Sprintf("SQLite: %d processes on one file", processCount), fmt.Sprintf(
 		"Each takes as fast as it can for %v. Beside it bare rows, whose writers wait as SQLite's own busy handler has them wait.", processTime))
 	var rows [][]string
 	for _, p := range places {
@@ -47,12 +49,12 @@ func processes(ctx context.Context, places []place, r *report) error {
 			if plain {
 				continue
 			}
-			r.goal("8 processes, "+p.name+": p99 wait", "< 50 ms", ms(w.p99)+" ms", w.p99 < 50_000)
-			r.goal("8 processes, "+p.name+": longest wait", "< 250 ms", ms(w.longest)+" ms", w.longest < 250_000)
-			r.goal("8 processes, "+p.name+": the least of one", ">= 0.5 x the mean", fmt.Sprintf("%.2f x, %d errors", w.fairness, w.errors), w.fairness >= 0.5 && w.errors == 0)
+			r.Goal("8 processes, "+p.name+": p99 wait", "< 50 ms", ms(w.p99)+" ms", w.p99 < 50_000)
+			r.Goal("8 processes, "+p.name+": longest wait", "< 250 ms", ms(w.longest)+" ms", w.longest < 250_000)
+			r.Goal("8 processes, "+p.name+": the least of one", ">= 0.5 x the mean", fmt.Sprintf("%.2f x, %d errors", w.fairness, w.errors), w.fairness >= 0.5 && w.errors == 0)
 		}
 	}
-	r.table([]string{"", "calls/s of all", "p50 ms", "p99 ms", "longest ms", "least/mean", "errors"}, rows)
+	r.Table([]string{"", "calls/s of all", "p50 ms", "p99 ms", "longest ms", "least/mean", "errors"}, rows)
 	return nil
 }
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -27,7 +27,7 @@ type contender struct {
 }
 
 // speed compares what one call costs the server.
-func speed(ctx context.Context, s *server, ours quota.Ledger, batches int, r *report) error {
+func speed(ctx context.Context, s *server, ours quota.Ledger, batches int, r *report.Report) error {
 	all, err := contenders(ctx, s, ours)
 	if err != nil {
 		return err
@@ -43,15 +43,15 @@ func speed(ctx context.Context, s *server, ours quota.Ledger, batches int, r *re
 			t[c.name] = append(t[c.name], us)
 		}
 	}
-	r.section("Redis: the server's own time per call", fmt.Sprintf(
+	r.Section("Redis: the server's own time per call", fmt.Sprintf(
 		"`INFO commandstats` of what the client sends, reset before each batch; %d batches of %d calls (fewer where one call is long), "+
 			"contenders interleaved. Median, and the median of the ratios batch by batch. Ours with two windows (24 h and the provider's day), "+
 			"ceiling, grace and who spent it, without the numbers and generations that guard against loss; the peers with one window. throttled sends two commands, then a script: their sum.", batches, callsPerBatch))
 	var rows [][]string
 	for _, c := range all {
-		rows = append(rows, []string{c.name, fmt.Sprintf("%.1f", median(t[c.name])), ratio(t.over(c.name, rateName()))})
+		rows = append(rows, []string{c.name, fmt.Sprintf("%.1f", report.Median(t[c.name])), report.Ratio(t.over(c.name, rateName()))})
 	}
-	r.table([]string{"call", "µs", "x redis_rate"}, rows)
+	r.Table([]string{"call", "µs", "x redis_rate"}, rows)
 	speedGoals(t, r)
 	return flush(ctx, s.client)
 }
@@ -232,25 +232,25 @@ func expect(want bool, call func(context.Context) (bool, error)) func(context.Co
 	}
 }
 
-func speedGoals(t times, r *report) {
+func speedGoals(t times, r *report.Report) {
 	rate := rateName()
 	worst := max(t.over(cost1, rate), t.over(cost100, rate), t.over(costMost, rate))
-	r.goal("a take at any cost from 1 to the limit", "<= 1.5 x redis_rate", ratio(worst)+" (the worst of three costs)", worst <= 1.5)
+	r.Goal("a take at any cost from 1 to the limit", "<= 1.5 x redis_rate", report.Ratio(worst)+" (the worst of three costs)", worst <= 1.5)
 	for _, how := range []string{classic100, looped100} {
 		unit := t.over(how, cost100)
-		r.goal("cost 100 against "+strings.TrimSuffix(how, ", cost 100"), ">= 12 x less", ratio(unit)+" less", unit >= 12)
+		r.Goal("cost 100 against "+strings.TrimSuffix(how, ", cost 100"), ">= 12 x less", report.Ratio(unit)+" less", unit >= 12)
 	}
 	three := t.over(threePool, cost1)
-	r.goal("three pools", "<= 2 x one pool", ratio(three), three <= 2)
+	r.Goal("three pools", "<= 2 x one pool", report.Ratio(three), three <= 2)
 	full := max(t.over(used, cost1), t.over(usedNow, cost1))
-	r.goal("a take with 10,000 used", "<= 1.1 x none used", ratio(full)+" (the worse of two)", full <= 1.1)
+	r.Goal("a take with 10,000 used", "<= 1.1 x none used", report.Ratio(full)+" (the worse of two)", full <= 1.1)
 	refusal := 0.0
 	for _, name := range refused {
 		refusal = max(refusal, t.over(name, rate))
 	}
-	r.goal("a refusal", "<= 2 x redis_rate", ratio(refusal)+" (the worst of four)", refusal <= 2)
+	r.Goal("a refusal", "<= 2 x redis_rate", report.Ratio(refusal)+" (the worst of four)", refusal <= 2)
 	posted := t.over(refusedPosted, rate)
-	r.goal("a refusal, nothing taken since a post", "<= 2 x redis_rate", ratio(posted), posted <= 2)
+	r.Goal("a refusal, nothing taken since a post", "<= 2 x redis_rate", report.Ratio(posted), posted <= 2)
 }
 
 // times are the batches by contender, in the same order.
@@ -263,13 +263,5 @@ func (t times) over(a, b string) float64 {
 	for i := range ratios {
 		ratios[i] = t[a][i] / t[b][i]
 	}
-	return median(ratios)
+	return report.Median(ratios)
 }
-
-func median(v []float64) float64 {
-	sorted := slices.Sorted(slices.Values(v))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
-
-func ratio(x float64) string { return fmt.Sprintf("%.2f x", x) }

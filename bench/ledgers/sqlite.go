@@ -12,6 +12,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver that the ledger uses
 
+	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
@@ -20,22 +21,22 @@ import (
 type place struct{ name, dir string }
 
 // sqlite compares takes with the least that a durable write can be, then lets processes share a file.
-func sqlite(ctx context.Context, o options, r *report) error {
+func sqlite(ctx context.Context, o options, r *report.Report) error {
 	places := []place{{"disk, with fsync", o.disk}}
 	if o.memory != "" {
 		places = append(places, place{"memory, without fsync", o.memory})
 	}
-	r.section("SQLite: takes per second", "One process. Beside it, in turns of 50 ms, one row inserted by a bare `BEGIN IMMEDIATE` transaction with the same driver and durability (WAL, synchronous full). Medians.")
+	r.Section("SQLite: takes per second", "One process. Beside it, in turns of 50 ms, one row inserted by a bare `BEGIN IMMEDIATE` transaction with the same driver and durability (WAL, synchronous full). Medians.")
 	var rows [][]string
 	for _, p := range places {
 		bare, taken, share, err := turns(ctx, p.dir, o.batches)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		rows = append(rows, []string{p.name, fmt.Sprintf("%.0f", taken), fmt.Sprintf("%.0f", bare), ratio(share)})
-		r.goal("SQLite takes, "+p.name, ">= 0.4 x a bare transaction", ratio(share), share >= 0.4)
+		rows = append(rows, []string{p.name, fmt.Sprintf("%.0f", taken), fmt.Sprintf("%.0f", bare), report.Ratio(share)})
+		r.Goal("SQLite takes, "+p.name, ">= 0.4 x a bare transaction", report.Ratio(share), share >= 0.4)
 	}
-	r.table([]string{"", "takes/s", "bare rows/s", "takes/bare"}, rows)
+	r.Table([]string{"", "takes/s", "bare rows/s", "takes/bare"}, rows)
 	return processes(ctx, places, r)
 }
 
@@ -66,7 +67,7 @@ func turns(ctx context.Context, parent string, n int) (bare, taken, share float6
 			t[name] = append(t[name], rate)
 		}
 	}
-	return median(t["bare"]), median(t["take"]), t.over("take", "bare"), nil
+	return report.Median(t["bare"]), report.Median(t["take"]), t.over("take", "bare"), nil
 }
 
 func perSecond(ctx context.Context, d time.Duration, call func(context.Context) error) (float64, error) {

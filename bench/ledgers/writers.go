@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -16,8 +17,8 @@ const (
 )
 
 // writers lets 64 of them loose on one account at once.
-func writers(ctx context.Context, s *server, ours quota.Ledger, r *report) error {
-	r.section("64 writers on one account", fmt.Sprintf("%d asks of cost 1 each, limit %d per 24 h.", asksEach, writerLimit))
+func writers(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) error {
+	r.Section("64 writers on one account", fmt.Sprintf("%d asks of cost 1 each, limit %d per 24 h.", asksEach, writerLimit))
 	var rows [][]string
 	add := func(name string, t take) (admitted, failed int, err error) {
 		if err := flush(ctx, s.client); err != nil {
@@ -42,9 +43,9 @@ func writers(ctx context.Context, s *server, ours quota.Ledger, r *report) error
 			return err
 		}
 	}
-	r.table([]string{"", "admitted", "errors", "of all asks", "seconds"}, rows)
-	r.goal("64 writers: errors", "0", fmt.Sprint(failed), failed == 0)
-	r.goal("64 writers: admitted", fmt.Sprintf("%d, the limit", writerLimit), fmt.Sprint(admitted), admitted == writerLimit)
+	r.Table([]string{"", "admitted", "errors", "of all asks", "seconds"}, rows)
+	r.Goal("64 writers: errors", "0", fmt.Sprint(failed), failed == 0)
+	r.Goal("64 writers: admitted", fmt.Sprintf("%d, the limit", writerLimit), fmt.Sprint(admitted), admitted == writerLimit)
 	return flush(ctx, s.client)
 }
 

@@ -1,0 +1,169 @@
+// Command store measures the store of this project: how fast charts go in, how small they lie, how fast
+// and how evenly searches come out, beside other ways to do it. It prints tables in markdown; every
+// verdict in them is computed from the figures of the same run.
+//
+//	go run ./store [-write] [-small] [-only writing,size,search,processes] [-rows 1000000] [-turns 5] [-keep DIR]
+//
+// It needs gcc, for the peer that is SQLite in C. Exit: 0 measured, goals missed included; 1 something
+// could not be measured; 2 usage.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/trendvidstream/ingest/bench/report"
+)
+
+const title = "The store, measured"
+
+const howToRun = "`make bench`, or in `bench/`: `go run ./store -write`" + `. It needs gcc, for SQLite in C, and some 15 minutes. ` +
+	"`-small`" + ` is a
+tenth of it, ` + "`-only writing,size,search,processes`" + ` runs parts, ` + "`-rows N`" + ` says how many generated videos the large store
+holds, ` + "`-keep DIR`" + ` keeps the generated stores for the next run. Real rows are the recorded charts of ` + "`../shared/data/trending`" + `;
+generated ones have words as unevenly spread as those of a language. Everything here is the output of one run; ok and miss are
+computed from its figures. Compare ratios: milliseconds belong to the machine.`
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// options are what the command line says.
+type options struct {
+	write    bool
+	sections []string
+	rows     int    // of the large store; a tenth of them in the other
+	keep     string // where filled stores stay
+	load     string // the directory to load charts into: this process is one of two drivers
+	repeats  int    // of what is measured in turns
+	searches int    // of each kind
+}
+
+var sectionNames = []string{"writing", "size", "search", "processes"}
+
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o, err := parse(args, stderr)
+	if err != nil {
+		return 2
+	}
+	if o.load != "" {
+		err = loadOnce(ctx, o, stdout)
+	} else {
+		err = measure(ctx, o, stdout, stderr)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "store: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	o := options{repeats: 5, searches: 200}
+	f := flag.NewFlagSet("store", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.BoolVar(&o.write, "write", false, "also write the tables to "+report.File)
+	small := f.Bool("small", false, "a tenth of the rows and fewer turns: shows that it works, and little else")
+	only := f.String("only", strings.Join(sectionNames, ","), "the `PARTS` to measure")
+	f.IntVar(&o.rows, "rows", 1_000_000, "how many videos the large store holds; the other holds a tenth")
+	f.IntVar(&o.repeats, "turns", o.repeats, "how often what is measured in turns is measured")
+	f.StringVar(&o.keep, "keep", "", "a `DIR` for the generated stores, used again by the next run with the same code; empty: none stay")
+	f.StringVar(&o.load, "load", "", "`DIR`: load the charts into it and say how long it took (the program starts itself so)")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if *small {
+		o.rows, o.repeats, o.searches = o.rows/10, 2, 50
+	}
+	o.sections = strings.Split(*only, ",")
+	for _, s := range o.sections {
+		if !slices.Contains(sectionNames, s) {
+			err := fmt.Errorf("-only %s: use some of %s", s, strings.Join(sectionNames, ","))
+			fmt.Fprintln(stderr, "store:", err)
+			return o, err
+		}
+	}
+	if o.rows < 10_000 || o.repeats < 1 || f.NArg() > 0 {
+		err := fmt.Errorf("rows are at least 10,000, turns above 0, and nothing follows the flags: %q", f.Args())
+		fmt.Fprintln(stderr, "store:", err)
+		return o, err
+	}
+	return o, nil
+}
+
+// bench is one run.
+type bench struct {
+	options
+	dir    string // for whatever the run makes
+	real   []chart
+	report *report.Report
+	say    func(format string, args ...any) // progress, for who waits
+}
+
+// measure runs the parts asked for, one after the other: they would disturb each other.
+func measure(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
+	b := &bench{options: o, report: &report.Report{Title: title, About: howToRun}}
+	b.say = func(format string, args ...any) { fmt.Fprintf(stderr, "store: "+format+"\n", args...) }
+	if b.dir, err = os.MkdirTemp("", "store"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	if err := machine(ctx, b.report); err != nil {
+		return err
+	}
+	switch b.real, err = recorded(); {
+	case errors.Is(err, fs.ErrNotExist):
+		b.say("NO REAL ROWS: %v", err)
+		b.report.Say("**Without the real rows: `../shared/data/trending` was absent.**")
+	case err != nil:
+		return err
+	}
+	parts := map[string]func(context.Context) error{
+		"writing": b.writing, "size": b.size, "search": b.searching, "processes": b.processes,
+	}
+	for _, name := range sectionNames {
+		if !slices.Contains(o.sections, name) {
+			continue
+		}
+		b.say("%s", name)
+		if err := parts[name](ctx); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	fmt.Fprint(stdout, b.report.Markdown())
+	if !o.write {
+		return nil
+	}
+	return b.report.Write(report.File)
+}
+
+// machine says what the figures were measured on.
+func machine(ctx context.Context, r *report.Report) error {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	var version string
+	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		return err
+	}
+	mattn, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "github.com/mattn/go-sqlite3").Output()
+	if err != nil {
+		return fmt.Errorf("ask go for the version of mattn/go-sqlite3: %w", err)
+	}
+	r.Machine("SQLite "+version+" by modernc.org/sqlite "+report.VersionOf("modernc.org/sqlite"),
+		"mattn/go-sqlite3 "+strings.TrimSpace(string(mattn)), "bleve "+report.VersionOf("github.com/blevesearch/bleve/v2"))
+	return nil
+}

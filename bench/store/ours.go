@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// perPage is how many videos an upstream's page holds.
+const perPage = 50
+
+// upstream is the host that the stores remember.
+const upstream = "localhost"
+
+// saver is a design that keeps charts: ours, and those it is measured beside.
+type saver interface {
+	// save keeps one chart, page by page, each in a transaction of its own.
+	save(ctx context.Context, c chart) error
+	Close() error
+}
+
+// ours is the store as a run uses it: a slot is added, claimed, and saved page by page.
+type ours struct {
+	*store.Store
+	perPage int // perPage, unless a store is only to be filled
+}
+
+func openOurs(ctx context.Context, dir string) (*ours, error) {
+	s, err := store.Open(ctx, dir, store.Options{Upstream: upstream})
+	if err != nil {
+		return nil, err
+	}
+	return &ours{s, perPage}, nil
+}
+
+func (s *ours) save(ctx context.Context, c chart) error {
+	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: string(c.region), DueAt: c.at}, Kind: ingest.KindChart, State: ingest.Due}
+	if err := s.AddDue(ctx, []ingest.Slot{slot}); err != nil {
+		return err
+	}
+	slot, ok, err := s.Claim(ctx, ingest.Claim{Owner: "bench", Now: c.at, Lease: 5 * time.Minute, Series: map[ingest.Series]bool{slot.Series(): true}})
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errors.New("the slot is not to be claimed")
+	}
+	return inPages(c.videos, s.perPage, func(videos []ingest.Video, last bool) error {
+		slot.Pages, slot.Units, slot.FetchedAt = slot.Pages+1, slot.Units+1, c.at
+		if last {
+			slot.State = ingest.Done
+		}
+		var err error
+		slot, err = s.SavePage(ctx, slot, ingest.Page{Videos: videos})
+		return err
+	})
+}
+
+// inPages hands the videos over, so many at a time.
+func inPages(videos []ingest.Video, size int, do func(videos []ingest.Video, last bool) error) error {
+	for len(videos) > 0 {
+		n := min(size, len(videos))
+		if err := do(videos[:n], n == len(videos)); err != nil {
+			return err
+		}
+		videos = videos[n:]
+	}
+	return nil
+}
