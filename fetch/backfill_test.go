@@ -555,7 +555,7 @@ func TestTwoRunsShareThePieces(t *testing.T) {
 func TestAnUpstreamThatCannotSearchIsSaidBeforeAnythingIsClaimed(t *testing.T) {
 	d := newDig(t, 10)
 	b := d.plan(t, ingest.BackfillSearch, hours(1, 0))
-	d.run.Upstream = d.bench.upstream
+	d.run.Upstream = d.upstream
 	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err == nil || !strings.Contains(err.Error(), "has no way to do a backfill of kind search") {
 		t.Errorf("%v", err)
 	}
