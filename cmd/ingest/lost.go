@@ -169,10 +169,10 @@ func spender(slot ingest.Slot) string {
 // may have tried since, now. Later than it was is safe.
 func (a *app) spentBy(ctx context.Context, slot ingest.Slot, units int64, g *quota.Governor) (quota.Who, quota.Cost, time.Time, error) {
 	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: "videos.list"}
-	switch slot.Kind {
-	case ingest.KindRefresh:
+	if slot.Kind == ingest.KindRefresh {
 		who.Purpose = quota.Refresh
-	case ingest.KindBackfill:
+	}
+	if slot.Kind == ingest.KindBackfill {
 		method, err := a.pieceMethod(ctx, slot)
 		if err != nil {
 			return who, nil, time.Time{}, err
