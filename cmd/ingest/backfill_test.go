@@ -499,3 +499,37 @@ func TestScreensAreEightyColumnsWide(t *testing.T) {
 		}
 	}
 }
+
+// A schedule that does not fit beside a backfill at its ceiling is not in its way: the backfill stops early
+// enough for every slot of the day, and goes on as far as those that need nothing more allow.
+func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
+	start := time.Date(2026, 2, 14, 8, 0, 1, 0, time.UTC) // the provider's midnight
+	w := newWitness(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 100}}, start)
+	config := filepath.Join(t.TempDir(), "ingest.yaml")
+	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 1}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("INGEST_CONFIG", config)
+	t.Setenv("INGEST_COSTS", limits(t, "100"))
+	ids := someIDs(t, 5000)
+	for half := range 48 {
+		now := start.Add(time.Duration(half) * 30 * time.Minute)
+		w.move(now)
+		at(t, now.Format(time.RFC3339))
+		if half > 0 { // US on the hour, GB at half past
+			if doc := ingestJSON[runDocument](t, exitOK, "run"); doc.Outcome != "done" || len(doc.Regions) == 0 {
+				t.Errorf("half hour %d: the schedule felt it: %+v", half, doc)
+			}
+		}
+		if half > 0 && half%12 != 0 {
+			continue
+		}
+		end := runJSON(t, exitStopped, "videos", ids)
+		if half == 0 && (end.Spent != 95-49 || !strings.Contains(end.Reason, "46 of 46 used")) {
+			t.Errorf("with 49 slots to come it spent %d of 95: %s", end.Spent, end.Reason)
+		}
+	}
+	if used := w.MaxInDay("units"); used < 90 || used > 95 {
+		t.Errorf("%d units were used in the day, want nearly the 95 that there are", used)
+	}
+}
