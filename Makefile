@@ -13,10 +13,10 @@ LDFLAGS = -X main.version=$(VERSION)
 EXE     = $(shell go env GOEXE)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race lint fmt fuzz bench boundary faults crashloop soak cross check clean
+.PHONY: help build demo test race lint fmt fuzz bench boundary faults crashloop soak backfill-demo cross check clean
 
 help: ## Say what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## Build bin/ingest: static, its version from git
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/ingest$(EXE) ./cmd/ingest
@@ -67,6 +67,9 @@ crashloop: ## Kill three processes at random: every slot is committed once
 
 soak: ## Random faults and simulated years for SOAK (10m); the seed of a failure is printed
 	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' ./quota/... ./cmd/ingest
+
+backfill-demo: ## A backfill of three days' quota, killed and resumed over a week: items, units planned, spent, wasted
+	@sh tools/say.sh '^TestBackfillThroughAWeek$$' ./cmd/ingest
 
 cross: ## Build for every platform named: built, not tested
 	@for p in $(PLATFORMS); do \

@@ -17,6 +17,9 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
+// raced says that the race detector is at work, which takes ten times the time.
+var raced bool
+
 // archive is an upstream of so many videos, "v00000" the newest, one a minute back from start, all of them
 // uploads of the channel "@all". It counts what it answered.
 type archive struct {

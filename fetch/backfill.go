@@ -72,6 +72,9 @@ func (r *Reconciler) piece(b *ingest.Backfill) *lookup {
 	return &lookup{
 		upstream: r.Upstream, shelf: r.Shelf, pieces: r.Pieces, as: quota.Backfill, since: since,
 		load: func(ctx context.Context, slot ingest.Slot) (finder, error) {
+			if b.Kind == ingest.BackfillVideos || b.Kind == ingest.BackfillRefresh {
+				return nil, nil
+			}
 			piece, err := r.Pieces.Piece(ctx, slot.SlotKey)
 			if err != nil {
 				return nil, err
@@ -87,9 +90,9 @@ func (r *Reconciler) finder(b *ingest.Backfill, spec ingest.PieceSpec) finder {
 	case ingest.BackfillSearch:
 		query := b.Spec.Query
 		query.After, query.Before = spec.After, spec.Before
-		return &searching{upstream: r.Upstream.(Searcher), query: query, pages: searchPages, splits: true} //nolint:forcetypeassert // canWork
+		return &searching{upstream: r.Upstream.(Searcher), query: query, pages: searchPages, splits: true}
 	case ingest.BackfillUploads:
-		return &uploads{upstream: r.Upstream.(Archive), channel: spec.Channel} //nolint:forcetypeassert // canWork
+		return &uploads{upstream: r.Upstream.(Archive), channel: spec.Channel}
 	default:
 		return nil
 	}

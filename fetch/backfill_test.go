@@ -14,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // hours is a slice of the search that covers the hours before start.
@@ -216,6 +217,12 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	slots, err := d.store.ListSlots(t.Context(), store.SlotFilter{Job: b.Job(), State: ingest.Stopped})
+	for _, s := range slots {
+		if s.Tries != 0 || s.Attempt < 2 {
+			t.Errorf("a refusal counts as a try that brought nothing: %+v, %v", s, err)
+		}
+	}
 	for day := 1; d.status(t, b).Open() > 0 && day < 10; day++ {
 		d.now = d.now.Add(24*time.Hour + time.Minute)
 		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
@@ -226,6 +233,21 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 	if twice := d.archive.twice(); twice != nil || len(d.archive.calls) != 20 {
 		t.Errorf("%d calls, twice %q", len(d.archive.calls), twice)
 	}
+}
+
+func TestWhatWasFetchedSinceTheBackfillWasMadeIsNotFetchedAgainDaysLater(t *testing.T) {
+	d := newDig(t, 100)
+	old := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
+	d.now = d.now.Add(time.Hour)
+	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: d.plan(t, ingest.BackfillUploads, wholeChannel)}); err != nil {
+		t.Fatal(err)
+	}
+	d.now = d.now.Add(72 * time.Hour)
+	calls := len(d.archive.calls)
+	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: old}); err != nil || len(d.archive.calls) != calls {
+		t.Errorf("%d more calls, %v", len(d.archive.calls)-calls, err)
+	}
+	d.want(t, old, "done 2; 0 videos")
 }
 
 func TestARunSpendsNoMoreThanItMay(t *testing.T) {
@@ -314,6 +336,8 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 func TestASliceOfMoreThanASearchBringsIsSplit(t *testing.T) {
 	d := newDig(t, 1200) // 20 hours
 	b := d.plan(t, ingest.BackfillSearch, hours(20, 0))
+	most := 0
+	d.archive.before = func(string) error { most = max(most, d.status(t, b).Waiting); return nil }
 	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
@@ -323,6 +347,9 @@ func TestASliceOfMoreThanASearchBringsIsSplit(t *testing.T) {
 	}
 	if n := d.archive.asked("videos"); n < 24 || n > 24+7 {
 		t.Errorf("%d calls for 1200 videos: what was found twice is looked up once", n)
+	}
+	if most == 0 || most > 2*99 { // of the two pieces at hand
+		t.Errorf("%d ids waited at once", most)
 	}
 	if !strings.Contains(d.reasons(t, b), "was split in two") {
 		t.Errorf("reasons are %q", d.reasons(t, b))
@@ -528,7 +555,7 @@ func TestTwoRunsShareThePieces(t *testing.T) {
 func TestAnUpstreamThatCannotSearchIsSaidBeforeAnythingIsClaimed(t *testing.T) {
 	d := newDig(t, 10)
 	b := d.plan(t, ingest.BackfillSearch, hours(1, 0))
-	d.run.Upstream = d.bench.upstream
+	d.run.Upstream = d.upstream
 	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err == nil || !strings.Contains(err.Error(), "has no way to do a backfill of kind search") {
 		t.Errorf("%v", err)
 	}

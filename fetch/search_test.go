@@ -66,7 +66,7 @@ func TestAScheduledSearchThatWasStoppedGoesOnAtItsToken(t *testing.T) {
 
 func TestASearchThatTheUpstreamHasNoWayToDoIsSkipped(t *testing.T) {
 	d, series := searches(t, 3)
-	d.run.Upstream = d.bench.upstream
+	d.run.Upstream = d.upstream
 	worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series[:1]})
 	if err != nil || states(worked) != "US skipped 0; " || !strings.Contains(worked[0].Reason, "cannot be searched") {
 		t.Errorf("%+v %v", worked, err)

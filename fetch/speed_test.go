@@ -56,44 +56,67 @@ func (f *flights) around(ctx context.Context) (func(), error) {
 // rate is how many calls were under way on average, until there were none to begin.
 func (f *flights) rate() float64 { return float64(f.atLast) / float64(f.last.Sub(f.began)) }
 
-// A real store and a real clock: the writes between two calls must fit behind the other calls.
+// A real store and a real clock: the writes between two calls must fit behind the other calls. Other programs
+// may need the processors: the best of a few tries is what ours can do.
 func TestFourCallsAreUnderWayNearlyAlways(t *testing.T) {
-	d := newDig(t, 6000)
-	d.run.Workers, d.run.Now, d.governor.Now, d.ledger.Now = 4, time.Now, time.Now, time.Now
-	b := d.plan(t, ingest.BackfillVideos, d.ids(80)...)
-	f := &flights{each: 100 * time.Millisecond}
-	d.archive.around = f.around
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
-		t.Fatal(err)
+	want := 0.95
+	if raced {
+		want = 0.8
 	}
-	d.want(t, b, "done 80; 4000 videos")
-	t.Logf("%.2f of 4 calls under way (%.1f %%)", f.rate(), 100*f.rate()/4)
-	if f.rate() < 4*0.95 || f.most != 4 {
-		t.Errorf("%.2f calls were under way on average and %d at most, want 3.80 and 4", f.rate(), f.most)
+	best := 0.0
+	for try := 0; try < 4 && best < want; try++ {
+		d := newDig(t, 6000)
+		d.run.Workers, d.run.Now, d.governor.Now, d.ledger.Now = 4, time.Now, time.Now, time.Now
+		b := d.plan(t, ingest.BackfillVideos, d.ids(60)...)
+		f := &flights{each: 100 * time.Millisecond}
+		d.archive.around = f.around
+		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+			t.Fatal(err)
+		}
+		d.want(t, b, "done 60; 3000 videos")
+		if f.most != 4 {
+			t.Errorf("%d calls at once", f.most)
+		}
+		best = max(best, f.rate()/4)
+	}
+	t.Logf("%.1f %% of 4 calls under way", 100*best)
+	if best < want {
+		t.Errorf("%.1f %% of 4 calls were under way, want %.0f %%", 100*best, 100*want)
 	}
 }
 
-// Videos that are known, and whose text is as it was, are what most calls bring.
+// What a call of 50 costs this process: claimed, taken, saved, finished; videos that are new, with their
+// text to index, and videos that are known. The bounds leave room for a machine that does other things too.
 func TestACallOfFiftyTakesLittleTime(t *testing.T) {
-	const calls = 60
+	const calls = 40
+	most := map[bool]time.Duration{false: 6 * time.Millisecond, true: 4 * time.Millisecond}
 	for _, known := range []bool{false, true} {
-		d := newDig(t, calls*50)
-		d.run.Workers = 4
-		run := func() time.Duration {
-			b := d.plan(t, ingest.BackfillVideos, d.ids(calls)...)
-			began := cpuTime(t)
-			if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
-				t.Fatal(err)
+		best := time.Hour
+		for try := 0; try < 4 && best > most[known]; try++ {
+			d := newDig(t, calls*50)
+			d.run.Workers = 4
+			took := costOfACall(t, d, calls)
+			if known {
+				d.now = d.now.Add(48 * time.Hour)
+				took = costOfACall(t, d, calls)
 			}
-			took := cpuTime(t) - began
-			d.want(t, b, fmt.Sprintf("done %d; %d videos", calls, calls*50))
-			return took / calls
+			best = min(best, took)
 		}
-		took := run()
-		if known {
-			d.now = d.now.Add(48 * time.Hour)
-			took = run()
+		t.Logf("known %v: %v of CPU for a call of 50", known, best.Round(10*time.Microsecond))
+		if best > most[known] && !raced {
+			t.Errorf("known %v: a call of 50 took %v of CPU, want at most %v", known, best, most[known])
 		}
-		t.Logf("known %v: %v of CPU for a call of 50", known, took.Round(10*time.Microsecond))
 	}
+}
+
+func costOfACall(t *testing.T, d *dig, calls int) time.Duration {
+	t.Helper()
+	b := d.plan(t, ingest.BackfillVideos, d.ids(calls)...)
+	began := cpuTime(t)
+	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		t.Fatal(err)
+	}
+	took := cpuTime(t) - began
+	d.want(t, b, fmt.Sprintf("done %d; %d videos", calls, calls*50))
+	return took / time.Duration(calls)
 }

@@ -38,8 +38,10 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 		return slot, false, err
 	}
 	err = s.tx(ctx, "claim a slot", func(tx *sql.Tx) error {
-		if err := supersedeClaims(ctx, tx, c.Now); err != nil {
-			return err
+		if c.Backfill == "" { // a piece is the only slot of its series
+			if err := supersedeClaims(ctx, tx, c.Now); err != nil {
+				return err
+			}
 		}
 		id, found, err := findClaimable(ctx, tx, c)
 		if ok = found; err != nil || !found { // another run was faster

@@ -38,7 +38,7 @@ func place(ctx context.Context, tx *sql.Tx, slot, series int64, page ingest.Page
 		Scan(&count, &rank); err != nil {
 		return 0, err
 	}
-	shelf, err := newShelf(ctx, tx, at)
+	shelf, err := newShelf(ctx, tx, at, page.Videos)
 	if err != nil {
 		return 0, err
 	}

@@ -111,7 +111,7 @@ func (s *Store) Parked(ctx context.Context, slot ingest.SlotKey, n int, since ti
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *sql.Tx, p *piece) error {
-		shelf, err := newShelf(ctx, tx, slot.FetchedAt)
+		shelf, err := newShelf(ctx, tx, slot.FetchedAt, page.Videos)
 		if err != nil {
 			return err
 		}

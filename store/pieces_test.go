@@ -154,10 +154,10 @@ func TestAnotherRunsPieceIsFenced(t *testing.T) {
 func TestACancelledBackfillEndsWithThePageInFlight(t *testing.T) {
 	s, clock := newStore(t)
 	b := addBackfill(t, s, plan("x"), numbered(4))
-	running, other, dead := claim(t, s, piecesOf(b, "a", noon)), claim(t, s, piecesOf(b, "a", noon)), ingest.Slot{}
+	running, other := claim(t, s, piecesOf(b, "a", noon)), claim(t, s, piecesOf(b, "a", noon))
 	lapsed := piecesOf(b, "b", noon)
 	lapsed.Lease = time.Second
-	dead = claim(t, s, lapsed)
+	dead := claim(t, s, lapsed)
 	if did, err := s.CancelBackfill(t.Context(), b.ID, clock.move(time.Minute)); !did || err != nil {
 		t.Fatal(did, err)
 	}

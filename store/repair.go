@@ -245,7 +245,7 @@ func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
 
 // rewriteIndex writes the videos' rows of the index, and the hash of the text that they have.
 func rewriteIndex(ctx context.Context, tx *sql.Tx, ids []int64) error {
-	shelf, err := newShelf(ctx, tx, time.Time{})
+	shelf, err := newShelf(ctx, tx, time.Time{}, nil)
 	if err != nil {
 		return err
 	}

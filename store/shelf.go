@@ -5,12 +5,12 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -20,22 +20,30 @@ type shelf struct {
 	tx *sql.Tx
 	at int64 // when they were fetched, in milliseconds
 
-	find, add, change, recount, findChannel, addChannel *sql.Stmt
+	add, change, recount, addChannel *sql.Stmt // nil until they are needed
 
-	texts map[int64]indexed // to write into the index, by video; see flush
+	known    map[string]knownVideo   // of those to write, by the upstream's id
+	channels map[string]knownChannel // of those that matter, by the upstream's id
+	texts    map[int64]indexed       // to write into the index, by video; see flush
+}
+
+type knownVideo struct{ id, hash int64 }
+
+type knownChannel struct {
+	id    int64
+	title string
 }
 
 // indexed is what the index holds of a video.
 type indexed struct{ title, channel, tags string }
 
 const (
-	findVideo = `SELECT id, text_hash FROM videos WHERE video_id = ?`
+	findVideos = `SELECT video_id, videos.id, text_hash FROM json_each(?1) CROSS JOIN videos ON video_id = value`
 
 	addVideo = `
 		INSERT INTO videos (video_id, fetched_at, seen_at, views, likes, comments, published_at, duration_s, live, category,
 		                    language, thumbnail, text_hash, channel, title, tags)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
-		RETURNING id`
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`
 
 	// recountVideo leaves the columns that text_hash covers alone, and so their indexes.
 	recountVideo = `
@@ -48,25 +56,72 @@ const (
 		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
 		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`
 
-	findChannel = `SELECT id, title FROM channels WHERE channel_id = ?`
-	addChannel  = `INSERT INTO channels (channel_id, title) VALUES (?, ?) RETURNING id`
+	findChannels = `SELECT channel_id, channels.id, title FROM json_each(?1) CROSS JOIN channels ON channel_id = value`
+	addChannel   = `INSERT INTO channels (channel_id, title) VALUES (?, ?)`
 
 	changeVideo = `UPDATE videos SET text_hash = ?2, channel = ?3, title = ?4, tags = ?5 WHERE id = ?1`
 )
 
-// newShelf prepares the statements; they end with the transaction.
-func newShelf(ctx context.Context, tx *sql.Tx, at time.Time) (*shelf, error) {
-	s := &shelf{tx: tx, at: at.UnixMilli(), texts: map[int64]indexed{}}
-	for stmt, query := range map[**sql.Stmt]string{
-		&s.find: findVideo, &s.add: addVideo, &s.change: changeVideo, &s.recount: recountVideo,
-		&s.findChannel: findChannel, &s.addChannel: addChannel,
-	} {
-		var err error
-		if *stmt, err = tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closed by the end of tx
-			return nil, err
+// newShelf finds what is known of the videos that are to be put, all of them at once.
+func newShelf(ctx context.Context, tx *sql.Tx, at time.Time, videos []ingest.Video) (*shelf, error) {
+	s := &shelf{tx: tx, at: at.UnixMilli(), known: map[string]knownVideo{}, channels: map[string]knownChannel{}, texts: map[int64]indexed{}}
+	var ids, channels []string
+	for _, v := range videos {
+		ids = append(ids, v.ID)
+	}
+	err := lookIn(ctx, tx, findVideos, ids, func(rows *sql.Rows) error {
+		var id string
+		var k knownVideo
+		err := rows.Scan(&id, &k.id, &k.hash)
+		s.known[id] = k
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range videos {
+		if k, ok := s.known[v.ID]; !ok || k.hash != textHash(v) {
+			channels = append(channels, v.ChannelID)
 		}
 	}
-	return s, nil
+	return s, lookIn(ctx, tx, findChannels, channels, func(rows *sql.Rows) error {
+		var id string
+		var k knownChannel
+		err := rows.Scan(&id, &k.id, &k.title)
+		s.channels[id] = k
+		return err
+	})
+}
+
+// lookIn runs a query over a list of the upstream's ids, ?1. A list in JSON holds no id that is no text:
+// such a one is looked up by itself, quoted as SQL's own text.
+func lookIn(ctx context.Context, tx *sql.Tx, query string, ids []string, f func(*sql.Rows) error) error {
+	var plain []string
+	for _, id := range ids {
+		if utf8.ValidString(id) && !strings.Contains(id, "\x00") {
+			plain = append(plain, id)
+			continue
+		}
+		if err := each(ctx, tx, f, strings.Replace(query, "json_each(?1)", "(SELECT ?1 AS value)", 1), id); err != nil {
+			return err
+		}
+	}
+	if len(plain) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(plain)
+	if err != nil {
+		return err
+	}
+	return each(ctx, tx, f, query, string(list))
+}
+
+// prepared is the statement of a query, prepared once; it ends with the transaction.
+func (s *shelf) prepared(ctx context.Context, stmt **sql.Stmt, query string) (_ *sql.Stmt, err error) {
+	if *stmt == nil {
+		*stmt, err = s.tx.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed by the end of tx
+	}
+	return *stmt, err
 }
 
 // put writes the video as it is now and returns its id. The index is written only when the text that
@@ -78,20 +133,29 @@ func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, e
 	state := []any{v.ID, s.at, seen, v.Views, v.Likes, v.Comments, published, int64(v.Duration / time.Second), v.Live,
 		v.Category, v.Language, v.Thumbnail}
 	hash := textHash(v)
-	var id, have int64
-	err := s.find.QueryRowContext(ctx, v.ID).Scan(&id, &have)
-	known := err == nil
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, err
-	}
+	have, known := s.known[v.ID]
 	if !known && !charted {
 		return 0, nil
 	}
 	if known {
-		if _, err := s.recount.ExecContext(ctx, state...); err != nil || have == hash {
-			return id, err
+		recount, err := s.prepared(ctx, &s.recount, recountVideo)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := recount.ExecContext(ctx, state...); err != nil || have.hash == hash {
+			return have.id, err
 		}
 	}
+	id, err := s.rewrite(ctx, v, have.id, hash, state)
+	if err == nil {
+		s.known[v.ID] = knownVideo{id, hash}
+		s.index(id, v)
+	}
+	return id, err
+}
+
+// rewrite writes the video's text. id 0 is one that is not there yet: it is added, with its state.
+func (s *shelf) rewrite(ctx context.Context, v ingest.Video, id, hash int64, state []any) (int64, error) {
 	channel, err := s.channel(ctx, v)
 	if err != nil {
 		return 0, err
@@ -103,15 +167,24 @@ func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, e
 	if v.Tags == nil {
 		tags = []byte("[]")
 	}
-	if known {
-		if _, err := s.change.ExecContext(ctx, id, hash, channel, v.Title, string(tags)); err != nil {
+	text := []any{hash, channel, v.Title, string(tags)}
+	if id != 0 {
+		change, err := s.prepared(ctx, &s.change, changeVideo)
+		if err != nil {
 			return 0, err
 		}
-	} else if err := s.add.QueryRowContext(ctx, append(state, hash, channel, v.Title, string(tags))...).Scan(&id); err != nil {
+		_, err = change.ExecContext(ctx, append([]any{id}, text...)...)
+		return id, err
+	}
+	add, err := s.prepared(ctx, &s.add, addVideo)
+	if err != nil {
 		return 0, err
 	}
-	s.index(id, v)
-	return id, nil
+	res, err := add.ExecContext(ctx, append(state, text...)...)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
 }
 
 // index notes what the index is to hold of the video.
@@ -134,23 +207,32 @@ func (s *shelf) flush(ctx context.Context) error {
 // channel writes the video's channel and returns its id; NULL when the upstream names none. When the
 // channel has a new name, its other videos are indexed under it as well.
 func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, error) {
-	id := sql.NullInt64{Valid: true}
 	if v.ChannelID == "" {
 		return sql.NullInt64{}, nil
 	}
-	var title string
-	err := s.findChannel.QueryRowContext(ctx, v.ChannelID).Scan(&id.Int64, &title)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = s.addChannel.QueryRowContext(ctx, v.ChannelID, v.Channel).Scan(&id.Int64)
+	known, ok := s.channels[v.ChannelID]
+	id := sql.NullInt64{Int64: known.id, Valid: true}
+	if ok && known.title == v.Channel {
+		return id, nil
+	}
+	if ok {
+		s.channels[v.ChannelID] = knownChannel{known.id, v.Channel}
+		if _, err := s.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, v.Channel, known.id); err != nil {
+			return id, err
+		}
+		return id, s.reindex(ctx, known.id)
+	}
+	add, err := s.prepared(ctx, &s.addChannel, addChannel)
+	if err != nil {
 		return id, err
 	}
-	if err != nil || title == v.Channel {
+	res, err := add.ExecContext(ctx, v.ChannelID, v.Channel)
+	if err != nil {
 		return id, err
 	}
-	if _, err := s.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, v.Channel, id.Int64); err != nil {
-		return id, err
-	}
-	return id, s.reindex(ctx, id.Int64)
+	id.Int64, err = res.LastInsertId()
+	s.channels[v.ChannelID] = knownChannel{id.Int64, v.Channel}
+	return id, err
 }
 
 // reindex writes the index rows of all videos of a channel, which has a new name.
@@ -166,8 +248,12 @@ func (s *shelf) reindex(ctx context.Context, channel int64) error {
 		return err
 	}
 	for id, v := range videos {
-		if _, err := s.tx.ExecContext(ctx, `UPDATE videos SET text_hash = ? WHERE id = ?`, textHash(v), id); err != nil {
+		hash := textHash(v)
+		if _, err := s.tx.ExecContext(ctx, `UPDATE videos SET text_hash = ? WHERE id = ?`, hash, id); err != nil {
 			return err
+		}
+		if _, ok := s.known[v.ID]; ok {
+			s.known[v.ID] = knownVideo{id, hash}
 		}
 		s.index(id, v)
 	}

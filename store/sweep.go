@@ -44,7 +44,7 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 		if err != nil {
 			return err
 		}
-		shelf, err := newShelf(ctx, tx, slot.FetchedAt)
+		shelf, err := newShelf(ctx, tx, slot.FetchedAt, page.Videos)
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,25 @@ where it was, days later. It spends only what the schedule leaves.`,
 
 // openDesk opens what planning needs: as open does, but without a key, since nothing is sent.
 func (a *app) openDesk(ctx context.Context) (*works, error) {
+	up, err := youtube.New(ctx, youtube.Config{BaseURL: a.cfg.upstreamURL, Key: ingest.NewSecret("never-sent"), Version: version})
+	if err != nil {
+		return nil, badConfig(err)
+	}
+	w, err := a.desk(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if w.store, err = a.store(ctx, hostname(up.Host())); err != nil {
+		w.close()
+		return nil, err
+	}
+	closeLedger := w.close
+	w.close = func() { closeLedger(); _ = w.store.Close() }
+	return w, nil
+}
+
+// desk is what pricing needs beside a store that is open already.
+func (a *app) desk(ctx context.Context, s *store.Store) (*works, error) {
 	plan, err := a.plan()
 	if err != nil {
 		return nil, err
@@ -40,25 +59,13 @@ func (a *app) openDesk(ctx context.Context) (*works, error) {
 	if err != nil {
 		return nil, err
 	}
-	up, err := youtube.New(ctx, youtube.Config{BaseURL: a.cfg.upstreamURL, Key: ingest.NewSecret("never-sent"), Version: version})
-	if err != nil {
-		return nil, badConfig(err)
-	}
 	now := a.clock.now()
-	w := &works{plan: plan, upstream: up}
-	if w.price, err = priceOf(plan, up, tariff, now, now.Add(fullDay)); err != nil {
+	w := &works{plan: plan, upstream: &youtube.Client{}, store: s}
+	if w.price, err = priceOf(plan, w.upstream, tariff, now, now.Add(fullDay)); err != nil {
 		return nil, err
 	}
-	closeLedger := func() {}
-	if w.governor, closeLedger, err = a.governor(ctx); err != nil {
-		return nil, err
-	}
-	if w.store, err = a.store(ctx, hostname(up.Host())); err != nil {
-		closeLedger()
-		return nil, err
-	}
-	w.close = func() { up.Close(); closeLedger(); _ = w.store.Close() }
-	return w, nil
+	w.governor, w.close, err = a.governor(ctx)
+	return w, err
 }
 
 // findBackfill finds a plan by its id.

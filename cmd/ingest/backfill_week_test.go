@@ -396,5 +396,8 @@ func storedIDs(t *testing.T, table string) map[string]int {
 		}
 		kept[id]++
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return kept
 }

@@ -19,8 +19,9 @@ type backfillDocument struct {
 	Order     ingest.Order        `json:"order,omitempty"`
 	CreatedAt time.Time           `json:"created_at"`
 	Cancelled *time.Time          `json:"cancelled_at"`
-	Wait      bool                `json:"wait"` // ingest serve may carry it on
-	Table     string              `json:"cost_table"`
+	Wait      bool                `json:"wait"`       // ingest serve may carry it on
+	Table     string              `json:"cost_table"` // that the price is under
+	Under     string              `json:"planned_under"`
 
 	Outcome  ingest.State         `json:"outcome"`
 	Pieces   map[string]int       `json:"pieces"` // by state, and their total
@@ -70,7 +71,7 @@ type failureDocument struct {
 func (p *planned) document() backfillDocument {
 	d := backfillDocument{
 		ID: p.ID, Kind: p.Kind, What: whatOf(p.Backfill), CreatedAt: p.Created.UTC(), Cancelled: timeOrNull(p.Cancelled), Wait: p.Wait,
-		Table: p.table, Outcome: outcomeOf(p.BackfillStatus), Pieces: map[string]int{"total": 0}, Units: p.Units, Videos: p.Videos,
+		Table: p.table, Under: p.Table, Outcome: outcomeOf(p.BackfillStatus), Pieces: map[string]int{"total": 0}, Units: p.Units, Videos: p.Videos,
 		Known: p.Known, Vanished: p.Vanished, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again, RetryAt: timeOrNull(p.RetryAt),
 		LastAt: timeOrNull(p.LastAt), Price: map[string]rangeJSON{}, Assuming: p.price.assuming, Asked: p.asked,
 		Today: todayDocument{p.until, map[string]int64{}, map[string]int64{}}, Found: p.found,
@@ -84,10 +85,13 @@ func (p *planned) document() backfillDocument {
 	}
 	for pool := range p.call {
 		d.Price[pool] = rangeJSON{p.price.low[pool], p.price.high[pool]}
-		d.Today.Left[pool], d.Today.Kept[pool] = p.left[pool], p.cost[pool]
+		d.Today.Kept[pool] = p.cost[pool]
+		if !p.unknown {
+			d.Today.Left[pool] = p.left[pool]
+		}
 	}
 	low, ok := p.days(p.price.low, p.call)
-	if high, allOK := p.days(p.price.high, p.call); ok && allOK && p.Open() > 0 {
+	if high, allOK := p.days(p.price.high, p.call); ok && allOK && p.Open() > 0 && !p.unknown {
 		d.Days = &rangeJSON{int64(low), int64(high)}
 		d.EndsAt = timeOrNull(p.ends(high, p.zone))
 	}
@@ -205,7 +209,11 @@ func (d backfillDocument) priceText() string {
 		}
 		text += rangeText(d.Price[pool]) + " " + pool
 	}
-	text += " (cost table " + d.Table + ")"
+	text += " (cost table " + d.Table
+	if d.Under != d.Table {
+		text += "; it was planned under " + d.Under
+	}
+	text += ")"
 	if d.Assuming != "" {
 		text += ", if " + d.Assuming
 	}
@@ -216,11 +224,17 @@ func (d backfillDocument) priceText() string {
 }
 
 func (d backfillDocument) todayText() string {
+	if len(d.Today.Left) == 0 {
+		return "what is left is not known: the ledger cannot answer"
+	}
 	return fmt.Sprintf("%s left for it until %s, beside %s kept for the schedule", costText(d.Today.Left), stamp(d.Today.Until), costText(d.Today.Kept))
 }
 
 func (d backfillDocument) daysText() string {
-	if d.Days == nil {
+	switch {
+	case len(d.Today.Left) == 0:
+		return "not known"
+	case d.Days == nil:
 		return "for ever: the schedule leaves less than a call a day; fetch less often (every:), or raise ceilings.backfill in the costs"
 	}
 	days := rangeText(*d.Days) + " days"
@@ -250,7 +264,7 @@ func (d backfillDocument) printSpent(w io.Writer) {
 		{d.Known, "known already"},
 		{d.Vanished, "vanished"},
 		{d.GivenUp, "that cannot be looked up"},
-		{d.Waiting, "found and yet to be looked up"},
+		{d.Waiting, "waiting to be looked up"},
 		{d.Again, "pages paid for once more, since the upstream refused their tokens"},
 	} {
 		if more.n > 0 {

@@ -64,7 +64,8 @@ func readIDs(r io.Reader) (*idList, error) {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		line, long, err := readLine(lines)
-		if err != nil && !errors.Is(err, io.EOF) {
+		last := errors.Is(err, io.EOF)
+		if err != nil && !last {
 			return nil, fmt.Errorf("read the ids, line %d: %w", n, err)
 		}
 		if n == 1 {
@@ -85,7 +86,7 @@ func readIDs(r io.Reader) (*idList, error) {
 			seen[id] = struct{}{}
 			l.ids = append(l.ids, id)
 		}
-		if err != nil {
+		if last {
 			return l, nil
 		}
 	}

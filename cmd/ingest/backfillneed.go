@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ func needed(ctx context.Context, slots *store.Store, plan regions.Plan, up fetch
 		if err != nil {
 			return n, err
 		}
-		add(n.cost, each, open+len(s.Between(now, n.until)))
+		add(n.cost, each, open+len(s.Between(now, n.until.Add(-time.Second)))) // one at midnight is the next day's
 	}
 	return n, nil
 }
@@ -109,10 +110,7 @@ func unfinished(ctx context.Context, slots *store.Store, s regions.Schedule, now
 	}
 	ended := map[ingest.SlotKey]bool{}
 	for _, slot := range known {
-		switch slot.State {
-		case ingest.Done, ingest.Failed, ingest.Skipped, ingest.Missed:
-			ended[slot.SlotKey] = true
-		}
+		ended[slot.SlotKey] = slices.Contains([]ingest.State{ingest.Done, ingest.Failed, ingest.Skipped, ingest.Missed}, slot.State)
 	}
 	open := 0
 	for _, k := range latest {

@@ -3,9 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/regions"
 )
 
 // outlook is how much of each pool backfills may spend, today and on any day after it.
@@ -80,10 +78,4 @@ func (o outlook) days(cost, call quota.Cost) (days int, ok bool) {
 // ends is when the last of so many days of the provider's ends, that which o looks at being the first.
 func (o outlook) ends(days int, zone *time.Location) time.Time {
 	return o.until.In(zone).AddDate(0, 0, days-1).UTC()
-}
-
-// dayOf is the price of a day of the schedule.
-func dayOf(plan regions.Plan, up fetch.Upstream, tariff *quota.Tariff, now time.Time) (quota.Cost, error) {
-	p, err := priceOf(plan, up, tariff, now, now.Add(24*time.Hour))
-	return p.total, err
 }

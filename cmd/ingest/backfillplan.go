@@ -54,6 +54,9 @@ func (a *app) planBackfill(ctx context.Context, want wanted) error {
 	if err != nil {
 		return err
 	}
+	if err := a.reprice(ctx, w, p); err != nil {
+		return err
+	}
 	doc := p.document()
 	if a.flags.json {
 		return a.printJSON(doc)
@@ -65,6 +68,8 @@ func (a *app) planBackfill(ctx context.Context, want wanted) error {
 type planned struct {
 	store.BackfillStatus
 	outlook
+
+	unknown bool // what is left: the ledger cannot answer
 
 	zone  *time.Location
 	price backfillPrice // of what is still to do
@@ -121,15 +126,18 @@ func (a *app) priced(ctx context.Context, w *works, status store.BackfillStatus)
 		return nil, fmt.Errorf("find what the schedule still needs: %w", err)
 	}
 	report, err := w.governor.Report(ctx)
-	if err != nil {
+	if p.unknown = errors.Is(err, quota.ErrUnavailable); err != nil && !p.unknown {
 		return nil, err
 	}
 	p.outlook = outlookOf(report, n, w.price.total, tariff)
-	if p.Table != tariff.Table {
-		a.say("ingest: %s was priced under cost table %s; this is its price under %s", p.ID, p.Table, tariff.Table)
-		if err := w.store.Reprice(ctx, p.ID, tariff.Table); err != nil {
-			return nil, err
-		}
-	}
 	return p, nil
+}
+
+// reprice says, once, that the plan was made under another table of costs.
+func (a *app) reprice(ctx context.Context, w *works, p *planned) error {
+	if p.Table == p.table {
+		return nil
+	}
+	a.say("ingest: %s was priced under cost table %s; now it is under %s", p.ID, p.Table, p.table)
+	return w.store.Reprice(ctx, p.ID, p.table)
 }

@@ -44,6 +44,7 @@ func tollsOf(kind ingest.BackfillKind, up fetch.Upstream, tariff *quota.Tariff) 
 			return t, badConfig(fmt.Errorf("upstream %s cannot search", tariff.Upstream))
 		}
 		methods[&t.page] = searcher.Search(ingest.Query{}, "").Method
+	case ingest.BackfillVideos, ingest.BackfillRefresh: // their ids are known
 	}
 	for into, method := range methods {
 		if *into, err = tariff.Cost(method); err != nil {
@@ -71,7 +72,7 @@ func (t tolls) price(kind ingest.BackfillKind, s size) backfillPrice {
 		least, most := t.found(1), t.found(searchResults)
 		return backfillPrice{
 			times(least, s.pieces), times(most, s.pieces),
-			fmt.Sprintf("each of %s slices of time finds 1 to %d videos; one that finds more is split in two, which costs more", thousands(int64(s.pieces)), searchResults),
+			fmt.Sprintf("each slice of time finds 1 to %d videos; one that finds more is split in two, which costs more", searchResults),
 		}
 	default:
 		all := times(t.look, s.pieces)
@@ -90,7 +91,7 @@ func (t tolls) uploads(s size) backfillPrice {
 	}
 	p := backfillPrice{low: known, high: times(known, 1)}
 	if unknown := s.pieces - len(s.sizes); unknown > 0 {
-		p.assuming = fmt.Sprintf("each of %s channels has 1 to %s videos; plan with --ask asks them, for a call each", thousands(int64(unknown)), thousands(mostUploads))
+		p.assuming = fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", thousands(mostUploads))
 		for _, of := range []struct {
 			cost   quota.Cost
 			videos int

@@ -128,6 +128,9 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 	if !p.Cancelled.IsZero() {
 		return usageError{fmt.Errorf("%s was cancelled at %s: plan it anew", p.ID, stamp(p.Cancelled))}
 	}
+	if err := a.reprice(ctx, w, p); err != nil {
+		return err
+	}
 	if err := a.confirm(p, r); err != nil {
 		return err
 	}

@@ -15,14 +15,13 @@ import (
 func (s *service) carryOn(ctx context.Context) {
 	tick := time.NewTicker(s.heartbeat)
 	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for ctx.Err() == nil {
 		if err := s.carryOnce(ctx); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "the backfills rest until the next heartbeat", slog.Any("error", err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
 		}
 	}
 }

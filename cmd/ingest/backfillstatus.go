@@ -45,9 +45,9 @@ func (a *app) backfillStatusCommand() *cobra.Command {
 	}
 }
 
-// printBackfill prints one backfill with its price, by a store that may be open for reading only.
+// printBackfill prints one backfill with its price; the store may be open for reading only.
 func (a *app) printBackfill(ctx context.Context, s *store.Store, id string) error {
-	w, err := a.openDesk(ctx)
+	w, err := a.desk(ctx, s)
 	if err != nil {
 		return err
 	}

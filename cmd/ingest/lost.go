@@ -78,11 +78,12 @@ type spender struct {
 
 // spenderOf is the one that a slot's units are of. A chart that was forced has another purpose.
 func spenderOf(slot ingest.Slot) spender {
-	switch slot.Kind { //nolint:exhaustive // the others fetch a region
+	switch slot.Kind {
 	case ingest.KindRefresh:
 		return spender{purpose: quota.Refresh}
 	case ingest.KindBackfill:
 		return spender{purpose: quota.Backfill}
+	case ingest.KindChart, ingest.KindSearch:
 	}
 	return spender{region: slot.Key}
 }
@@ -187,11 +188,12 @@ func (a *app) spentBy(ctx context.Context, slot ingest.Slot, units int64, g *quo
 	}
 	methods := methodsIn(slot.Kind, searches, a.cfg.provider().calls)
 	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: methods[0]}
-	switch slot.Kind { //nolint:exhaustive // the others are scheduled
+	switch slot.Kind {
 	case ingest.KindRefresh:
 		who.Purpose = quota.Refresh
 	case ingest.KindBackfill:
 		who.Purpose, who.Region = quota.Backfill, ""
+	case ingest.KindChart, ingest.KindSearch:
 	}
 	at := g.Now()
 	if slot.State == ingest.Done {
