@@ -93,35 +93,34 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 // changedTexts are the ids of videos whose text is not that of their text_hash. What has no channel cannot
 // be told: the hash is of a channel's name too, which is kept with the channel alone.
 func changedTexts(ctx context.Context, q querier, budget time.Duration) (ids []int64, err error) {
-	began, last := time.Now(), int64(0)
-	for budget == 0 || time.Since(began) < budget {
-		n := 0
-		rows, err := q.QueryContext(ctx, `
-			SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel
-			WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, hashesAtOnce)
-		if err != nil {
+	last, more := int64(0), true
+	for began := time.Now(); more && (budget == 0 || time.Since(began) < budget); {
+		if last, more, err = compareTexts(ctx, q, last, &ids); err != nil {
 			return ids, err
-		}
-		for rows.Next() {
-			var hash int64
-			v, err := scanVideo(rows, &last, &hash)
-			if err != nil {
-				_ = rows.Close()
-				return ids, err
-			}
-			if n++; textHash(v) != hash {
-				ids = append(ids, last)
-			}
-		}
-		if err := rows.Close(); err != nil {
-			return ids, err
-		}
-		if err := rows.Err(); err != nil {
-			return ids, err
-		}
-		if n < hashesAtOnce {
-			break
 		}
 	}
 	return ids, nil
+}
+
+// compareTexts goes on behind the video last, and adds those that have changed to ids.
+func compareTexts(ctx context.Context, q querier, last int64, ids *[]int64) (next int64, more bool, err error) {
+	rows, err := q.QueryContext(ctx, `
+		SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel
+		WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, hashesAtOnce)
+	if err != nil {
+		return last, false, err
+	}
+	defer func() { _ = rows.Close() }()
+	n := 0
+	for ; rows.Next(); n++ {
+		var hash int64
+		v, err := scanVideo(rows, &last, &hash)
+		if err != nil {
+			return last, false, err
+		}
+		if textHash(v) != hash {
+			*ids = append(*ids, last)
+		}
+	}
+	return last, n == hashesAtOnce, rows.Err()
 }

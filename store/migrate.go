@@ -88,6 +88,9 @@ func (s *Store) setAside(ctx context.Context, have int) (string, error) {
 		}
 	}
 	path := fmt.Sprintf("%s.v%d-backup-%s", s.path, have, s.now().UTC().Format("20060102T150405.000Z"))
+	for first, n := path, 2; exists(path); n++ { // of one that was killed behind its backup, on a clock that stands
+		path = fmt.Sprintf("%s-%d", first, n)
+	}
 	c := copying{from: s, to: path, part: fileName + migrationPart}
 	if _, err := c.run(ctx); err != nil {
 		var size string
@@ -98,4 +101,9 @@ func (s *Store) setAside(ctx context.Context, have int) (string, error) {
 			have, version, size, err)
 	}
 	return path, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

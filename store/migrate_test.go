@@ -83,6 +83,9 @@ func tables(t testing.TB, db *sql.DB) map[string][]string {
 		}
 		out[table] = append(out[table], column)
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 

@@ -85,7 +85,8 @@ func (s *Store) newDraft(ctx context.Context) (string, error) {
 
 // fill reads what it can, and makes a store of it that is whole and true to itself.
 func (s *Store) fill(ctx context.Context, draft string, r *Repaired) (err error) {
-	from, err := connect(r.Broken, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)")
+	// writable_schema is what lets SQLite read a file that was cut off, and a schema with damage in it.
+	from, err := connect(r.Broken, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)", "_pragma=writable_schema(1)")
 	if err != nil {
 		return s.explain(ctx, "read the damaged store", err)
 	}

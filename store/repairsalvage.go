@@ -160,7 +160,7 @@ func (s *salvage) behind(ctx context.Context, t tableOf, at int64) (next int64, 
 			into[i] = new(any)
 		}
 		into[0] = &row
-		query := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1", strings.Join(t.columns, ", "), t.name)
+		query := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1", strings.Join(t.columns, ", "), t.name) //nolint:gosec // names of schema.sql
 		err := s.from.QueryRowContext(ctx, query, from).Scan(into...)
 		return row, err == nil && row >= from
 	}

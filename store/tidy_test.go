@@ -34,7 +34,7 @@ func TestTidyGivesBackWhatIsLongEmpty(t *testing.T) {
 // A year of days, each with new videos, and a refresh that deletes what is older than 30 days: after the
 // first months the file grows no more.
 func TestAYearOfDaysStaysBounded(t *testing.T) {
-	days, perDay := 365, 20
+	days, perDay := 365, 8
 	if raced || testing.Short() {
 		days, perDay = 150, 5
 	}

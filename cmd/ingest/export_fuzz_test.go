@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// FuzzExport holds what an upstream may write into a title to what a spreadsheet and a program may read: as CSV a
+// row of its own that no cell of is a formula, as JSON one line with the text as it was.
+func FuzzExport(f *testing.F) {
+	for _, text := range []string{"", "=1+1", " \t=1+1", "＝1", "-2", "@x", "\u200b=1", "a\r\nb", `"`, "a,b", "\x1b[31m", "\xff", "😀", "\u202e=x"} {
+		f.Add(text, text)
+	}
+	f.Fuzz(func(t *testing.T, title, tag string) {
+		row := []cell{{"title", title}, {"tags", []string{tag, title}}, {"views", (*int64)(nil)}}
+		var out bytes.Buffer
+		if err := export(&out, formatCSV, []string{"title", "tags", "views"}, [][]cell{row, row}); err != nil {
+			t.Fatal(err)
+		}
+		records, err := csv.NewReader(&out).ReadAll()
+		if err != nil || len(records) != 3 {
+			t.Fatalf("%d records, %v", len(records), err)
+		}
+		for _, field := range append(records[1], records[2]...) {
+			seen := strings.TrimLeftFunc(field, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+			if seen != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(seen)[0]) {
+				t.Errorf("%q is a formula", field)
+			}
+			if strings.ContainsAny(field, "\x1b\x00") {
+				t.Errorf("%q reaches a terminal", field)
+			}
+		}
+		out.Reset()
+		if err := export(&out, formatJSONL, nil, [][]cell{row}); err != nil {
+			t.Fatal(err)
+		}
+		var doc struct{ Title string }
+		if bytes.Count(out.Bytes(), []byte("\n")) != 1 || json.Unmarshal(out.Bytes(), &doc) != nil {
+			t.Errorf("no line of JSON: %q", out.String())
+		}
+		if utf8.ValidString(title) && doc.Title != title {
+			t.Errorf("%q became %q", title, doc.Title)
+		}
+	})
+}

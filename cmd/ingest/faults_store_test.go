@@ -1,0 +1,248 @@
+//go:build unix
+
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// TestFaultStoreKilled kills the program whenever, many more times where SOAK is set: every time the store is
+// whole, and what a run has said to be done stays done.
+func TestFaultStoreKilled(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 3))
+	kills := fewer(20, 4)
+	if os.Getenv(soakEnv) != "" {
+		kills = 200
+	}
+	p := newProgram(t, "sqlite", 100_000, youtubesim.Options{Latency: time.Millisecond})
+	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
+	began := time.Now()
+	said := map[string]int{}
+	p.said(said)
+	whole := time.Since(began)
+	for i := range kills {
+		p.later()
+		cmd, _, errs := p.command(nil, "run", "--quiet", "--force")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.Int64N(int64(whole)))) // a real process is what is killed
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		code := cmd.ProcessState.ExitCode()
+		p.want(code == -1 || code == exitOK, "exit %d: %s", code, errs)
+		p.inDoubt++
+		p.agrees()
+		p.whole()
+		if i%10 == 9 {
+			p.later()
+			p.said(said)
+		}
+	}
+	p.said(said)
+	p.keeps(said)
+	p.judge(fmt.Sprintf("store, killed %d times at random, seed %d", kills, seed))
+}
+
+// said is a run to its end, and notes how many videos each slot has that it says is done.
+func (p *programRig) said(of map[string]int) {
+	p.Helper()
+	p.later()
+	code, out, errs := p.do(nil, "run", "--force", "--json")
+	var doc runDocument
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitOK {
+		p.want(false, "ingest run: exit %d: %s %v", code, errs, err)
+		return
+	}
+	for _, r := range doc.Regions {
+		of[r.Region+" "+r.Slot.Format(time.RFC3339)] = r.Videos
+	}
+}
+
+// keeps wants every slot that was said to be done, with all its videos.
+func (p *programRig) keeps(said map[string]int) {
+	db := p.store()
+	defer func() { _ = db.Close() }()
+	p.want(len(said) >= 16, "only %d slots were said to be done", len(said))
+	for name, videos := range said {
+		var n int
+		region, due, _ := strings.Cut(name, " ")
+		err := db.QueryRow(`
+			SELECT count(*) FROM placements JOIN slots ON slots.id = slot JOIN series ON series.id = slots.series
+			WHERE key = ? AND due_at = unixepoch(?) AND state = 'done'`, region, due).Scan(&n)
+		p.want(err == nil && n == videos, "slot %s was done with %d videos and has %d (%v)", name, videos, n, err)
+	}
+}
+
+// agrees wants a store that is true to itself.
+func (p *programRig) agrees() {
+	if _, err := os.Stat(filepath.Join(p.data(), storeFile)); err != nil {
+		return // killed before there was one
+	}
+	s, err := store.Open(p.Context(), p.data(), store.Options{ReadOnly: true})
+	if err != nil {
+		p.want(false, "open the store: %v", err)
+		return
+	}
+	defer func() { _ = s.Close() }()
+	found, err := s.Check(p.Context())
+	p.want(err == nil && len(found) == 0, "the store: %q %v", found, err)
+}
+
+// storeFaults are what can happen to ingest.db while nobody looks. What a run says of it is in says, "" where
+// it goes on; repairs says that ingest doctor --repair makes it go on.
+var storeFaults = []struct {
+	name    string
+	do      func(p *programRig, path string) error
+	code    int
+	says    string
+	repairs bool
+}{
+	{"the -wal deleted after a kill", func(p *programRig, path string) error {
+		p.kill("page saved:3")
+		return os.Remove(path + "-wal")
+	}, exitOK, "", true},
+	{"the -shm deleted after a kill", func(p *programRig, path string) error {
+		p.kill("page saved:3")
+		return os.Remove(path + "-shm")
+	}, exitOK, "", true},
+	{"half of it cut off", func(_ *programRig, path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Truncate(path, info.Size()/8192*4096)
+	}, exitError, "ingest doctor --repair", true},
+	{"cut off to nothing", func(_ *programRig, path string) error { return os.Truncate(path, 0) }, exitError, "is not a store of ingest", false},
+	{"another program's database", func(p *programRig, path string) error {
+		return p.sql(path, "PRAGMA application_id = 252006673")
+	}, exitError, "is not a store of ingest", false},
+	{"a newer program's", func(p *programRig, path string) error { return p.sql(path, "PRAGMA user_version = 99") }, exitConfig, "use the newer program", false},
+	{"an index that lacks rows", func(p *programRig, path string) error {
+		return p.sql(path, "DELETE FROM video_text WHERE rowid % 2")
+	}, exitOK, "", true},
+}
+
+// TestFaultStoreFile takes the store away from the program in every way that a file can go.
+func TestFaultStoreFile(t *testing.T) {
+	for _, tt := range storeFaults {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
+			p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
+			p.force()
+			path := filepath.Join(p.data(), storeFile)
+			if err := tt.do(p, path); err != nil {
+				t.Fatal(err)
+			}
+			p.later()
+			code, _, errs := p.do(nil, "run", "--quiet", "--force")
+			p.want(code == tt.code && strings.Contains(errs, tt.says), "a run: exit %d: %s", code, errs)
+			before := p.sim.Ledger().Units["units"]
+			code, out, errs := p.do(nil, "doctor", "--repair")
+			p.want((code == exitOK) == tt.repairs, "a repair: exit %d: %s%s", code, out, errs)
+			p.want(p.sim.Ledger().Units["units"] == before, "a repair spent units")
+			if tt.repairs {
+				p.now = p.now.Add(time.Minute)
+				p.want(p.force() == exitOK, "no run after the repair")
+				p.agrees()
+				p.inDoubt++
+				p.judge("store: " + tt.name)
+				return
+			}
+			p.Log(verdictLine("store: "+tt.name, before, p.limit, before, time.Since(p.began), p.wrong))
+			if len(p.wrong) > 0 {
+				p.Fail()
+			}
+		})
+	}
+}
+
+// kill ends a run at a step, as kill -9 does.
+func (p *programRig) kill(step string) {
+	p.later()
+	code, _, errs := p.do([]string{failpointEnv + "=" + step}, "run", "--quiet", "--force")
+	p.want(code == -1, "it was not killed: exit %d: %s", code, errs)
+	p.inDoubt++
+}
+
+func (p *programRig) sql(path, statement string) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(statement)
+	if closeErr := db.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// older puts a store of version 1 into the data directory.
+func (p *programRig) older() {
+	text, err := os.ReadFile("../../store/testdata/v1.sql")
+	if err != nil {
+		p.Fatal(err)
+	}
+	if err := os.RemoveAll(p.data()); err != nil {
+		p.Fatal(err)
+	}
+	if err := os.MkdirAll(p.data(), 0o700); err != nil {
+		p.Fatal(err)
+	}
+	err = p.sql(filepath.Join(p.data(), storeFile), string(text)+"UPDATE meta SET value = 'localhost'; UPDATE slots SET units = 0;")
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// TestFaultStoreMigrated kills the first run of a newer program, and fills the disk under it.
+func TestFaultStoreMigrated(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "sqlite", 100_000, youtubesim.Options{})
+	p.now = time.Date(2026, 2, 14, 13, 10, 0, 0, time.UTC)
+	p.older()
+	code, _, errs := p.do(nil, "search", "strasse")
+	p.want(code == exitConfig && strings.Contains(errs, "run ingest run once"), "a search: exit %d: %s", code, errs)
+	code, _, errs = p.do([]string{fileSizeEnv + "=40960"}, "run", "--quiet")
+	p.want(code == exitError && strings.Contains(errs, "was left so: back it up"), "with the disk full: exit %d: %s", code, errs)
+	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	for range fewer(5, 2) {
+		p.older()
+		cmd, _, _ := p.command(nil, "run", "--quiet")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.Int64N(int64(250 * time.Millisecond)))) // a real process is what is killed
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		p.inDoubt += 40
+		code, _, errs := p.do(nil, "run")
+		p.want(code == exitOK, "after a kill: exit %d: %s", code, errs)
+		p.agrees()
+		left, err := filepath.Glob(filepath.Join(p.data(), "*part*"))
+		p.want(err == nil && len(left) == 0, "left behind: %v", left)
+	}
+	p.older()
+	code, _, errs = p.do(nil, "run")
+	p.want(code == exitOK && strings.Contains(errs, "the store was brought from version 1 to ") && strings.Contains(errs, "ingest.db.v1-backup-"), "it says %s", errs)
+	code, out, _ := p.do(nil, "search", "strasse")
+	p.want(code == exitOK && strings.Contains(out, "de-1"), "a search: exit %d: %s", code, out)
+	p.Log(verdictLine("store: an older version, killed while it is migrated", 0, p.limit, 0, time.Since(p.began), p.wrong))
+	if len(p.wrong) > 0 {
+		p.Fail()
+	}
+}
