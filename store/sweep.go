@@ -89,7 +89,7 @@ func forget(ctx context.Context, tx *sql.Tx, videoID string) error {
 
 // Sweep implements fetch.Library. A placement and a slot are as old as the slot's due time, a video as
 // its last fetch. Of every series the newest slot stays, and what is yet to be claimed: from them the
-// schedule goes on.
+// schedule goes on. What is left is tidied.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
 	for _, sweep := range []func(context.Context, *sql.Tx, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills} {
@@ -109,7 +109,10 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 			placements, videos = placements+n.placements, videos+n.videos
 		}
 	}
-	return placements, videos, s.sweepChannels(ctx)
+	if err := s.sweepChannels(ctx); err != nil {
+		return placements, videos, err
+	}
+	return placements, videos, s.Tidy(ctx)
 }
 
 // swept is how much one transaction has deleted.

@@ -55,7 +55,7 @@ func methodsOf(job ingest.Job, up fetch.Upstream) []string {
 		if s, ok := up.(fetch.Searcher); ok {
 			return []string{s.Search(ingest.Query{Text: job.Query}, "").Method, up.Videos(nil).Method}
 		}
-	case ingest.KindRefresh:
+	case ingest.KindRefresh, ingest.KindBackfill:
 	}
 	return nil
 }
