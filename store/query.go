@@ -42,9 +42,6 @@ type clause struct {
 func parse(query string) []clause {
 	var out []clause
 	tokens := 0
-	if len(query) > maxBytes {
-		query = query[:maxBytes]
-	}
 	for rest := strings.TrimSpace(query); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
 		var c clause
 		if c.not = rest[0] == '-' && len(rest) > 1; c.not {

@@ -75,6 +75,7 @@ type Hit struct {
 //
 // The work is bounded, however many videos match: see candidates.
 func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
+	q.Text = q.Text[:min(len(q.Text), maxBytes)]
 	clauses := parse(q.Text)
 	if _, ok := match(clauses, "", false); !ok {
 		return Result{Hint: "the query has no word to search for"}, nil

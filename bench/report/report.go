@@ -29,7 +29,7 @@ type Report struct {
 func (r *Report) Section(title, how string) { fmt.Fprintf(&r.body, "\n## %s\n\n%s\n\n", title, how) }
 
 // Say adds a paragraph to the part.
-func (r *Report) Say(format string, args ...any) { fmt.Fprintf(&r.body, "\n"+format+"\n", args...) }
+func (r *Report) Say(format string, args ...any) { fmt.Fprintf(&r.body, "\n"+format+"\n\n", args...) }
 
 // Goal adds a line to the table of goals.
 func (r *Report) Goal(what, want, got string, ok bool) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -19,11 +20,10 @@ import (
 // loaded is how long a design took for a first and a second pass over the same rows, in milliseconds.
 type loaded struct{ First, Second float64 }
 
-// again is the charts once more, behind them all: every video with a few more views, two of a hundred with another
-// title, which is more than the recorded charts have.
+// again is the charts once more, behind them all: every video with a few more views, and one in 200 with
+// another title, the same wherever it is charted. Of the recorded sightings under 1 % change text.
 func again(charts []chart) []chart {
 	out := make([]chart, len(charts))
-	n := 0
 	for i, c := range charts {
 		out[i] = chart{c.region, c.at.AddDate(0, 0, 100), append(c.videos[:0:0], c.videos...)}
 		for j := range out[i].videos {
@@ -32,7 +32,7 @@ func again(charts []chart) []chart {
 				more := *v.Views + 17
 				v.Views = &more
 			}
-			if n++; n%50 == 0 {
+			if crc32.ChecksumIEEE([]byte(v.ID))%200 == 0 {
 				v.Title += " (again)"
 			}
 		}
@@ -87,7 +87,7 @@ func (b *bench) corpora() []corpus {
 // writing compares designs, then drivers, then measures the pass that the program makes.
 func (b *bench) writing(ctx context.Context) error {
 	b.report.Section("Rows in", fmt.Sprintf("Charts saved page by page, each page one durable transaction (WAL, synchronous full); then the same charts "+
-		"again, with other views, and a new title for one video in fifty. %d turns, the designs one after the other in each; medians of rows "+
+		"again, with other views, and a new title for one video in 200. %d turns, the designs one after the other in each; medians of rows "+
 		"per second, and of the ratio turn by turn. Naive deletes and inserts the row and its text at every sighting; no index is the store's own table "+
 		"without search.", b.repeats))
 	var rows [][]string
