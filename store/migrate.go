@@ -19,6 +19,9 @@ var toVersion2 string
 // while a step runs.
 var steps = []string{toVersion2}
 
+// normalized is the version since which the index holds what Normalize makes of a text today.
+const normalized = 2
+
 // version is the version of ingest.Schema.
 var version = 1 + len(steps)
 
@@ -68,10 +71,35 @@ func (s *Store) step(ctx context.Context, tx *sql.Tx, from int) error {
 			return fmt.Errorf("step to version %d: %w", from+i+1, err)
 		}
 	}
+	if from < normalized {
+		if err := reindexAll(ctx, tx); err != nil {
+			return fmt.Errorf("index the videos anew: %w", err)
+		}
+	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
 		return err
 	}
 	return tx.Commit()
+}
+
+// reindexAll writes the index row of every video.
+func reindexAll(ctx context.Context, tx *sql.Tx) error {
+	for last, more := int64(0), true; more; {
+		var ids []int64
+		err := each(ctx, tx, func(rows *sql.Rows) error {
+			err := rows.Scan(&last)
+			ids = append(ids, last)
+			return err
+		}, `SELECT id FROM videos WHERE id > ? ORDER BY id LIMIT ?`, last, repairStep)
+		if err != nil {
+			return err
+		}
+		if err := rewriteIndex(ctx, tx, ids); err != nil {
+			return err
+		}
+		more = len(ids) == repairStep
+	}
+	return nil
 }
 
 // setAside copies the store beside itself, as ingest.db.v1-backup-20260214T120000Z. The caller holds the

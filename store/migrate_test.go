@@ -132,7 +132,7 @@ func TestEveryReleasedStoreBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 					t.Errorf("%s holds\n%s\nwant\n%s", table, strings.Join(got, "\n"), strings.Join(before[table], "\n"))
 				}
 			}
-			for text, want := range map[string]string{"दुनिया": "hi-1", "東京": "ja-1", "suden strasse": "de-1", "🔥": "em-1", "channel:भारत": "hi-1"} {
+			for text, want := range map[string]string{"दुनिया": "hi-1", "東京": "ja-1", "suden strasse": "de-1", "🔥": "em-1", "channel:भारत": "hi-1", "ไทย": "th-1"} {
 				if got := search(t, s, store.Query{Text: text}); !slices.Equal(got, []string{want}) {
 					t.Errorf("%s finds %v, want %s", text, got, want)
 				}

@@ -157,7 +157,8 @@ INSERT INTO videos (id, fetched_at, seen_at, views, likes, comments, text_hash, 
     (2, 1771070400000, 1771070400000, NULL, 10, 1, 9161272597134606956, 'ja-1', 2, 1771066800, 180, 0, '10', 'de', 'https://i.example/ja-1', '東京タワーの夜景', '[]'),
     (3, 1771070400000, 1771070400000, 100, 10, 1, -2989443821024970077, 'em-1', NULL, NULL, 180, 0, '10', 'de', 'https://i.example/em-1', '🔥 ''Quoted'' video', '[]'),
     (4, 1771066800000, 1771066800000, 100, 10, 1, -2843021880084374423, 'de-1', 3, 1771066800, 180, 0, '10', 'de', 'https://i.example/de-1', 'Straße nach Süden = 1+1', '["it''s","a\"b"]'),
-    (5, 1771066800000, 1771066800000, 100, 10, 1, -8235863766667029814, 'lv-1', 3, 1771066800, 0, 1, '10', 'de', 'https://i.example/lv-1', 'Live jetzt', '[]');
+    (5, 1771066800000, 1771066800000, 100, 10, 1, -8235863766667029814, 'lv-1', 3, 1771066800, 0, 1, '10', 'de', 'https://i.example/lv-1', 'Live jetzt', '[]'),
+    (6, 1771066800000, 1771066800000, 100, 10, 1, 0, 'th-1', 3, 1771066800, 180, 0, '10', 'th', 'https://i.example/th-1', 'เพลงไทย', '[]');
 
 INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES
     (1, 1, 1, 1, 100, 10, 1),
@@ -174,7 +175,8 @@ INSERT INTO video_text (rowid, title, channel, tags) VALUES
     (2, '東京 京タ タワ ワー ーの の夜 夜景 景', '東京 京散 散歩 歩', ''),
     (3, '🔥 quoted video', 'kanal', ''),
     (4, 'strasse nach suden 1 1', 'kanal', 'it s a b'),
-    (5, 'live jetzt', 'kanal', '');
+    (5, 'live jetzt', 'kanal', ''),
+    (6, 'เพลงไทย', 'kanal', ''); -- as version 1 had it, one token
 
 PRAGMA application_id = 0x696E6774;
 PRAGMA user_version = 1;
