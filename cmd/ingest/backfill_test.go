@@ -350,7 +350,6 @@ func TestALostLedgerIsToldWhatBackfillsSpent(t *testing.T) {
 	at(t, "2026-02-14T09:40:00Z")
 	runJSON(t, exitOK, "videos", someIDs(t, 500))
 	runJSON(t, exitOK, "search", "cup", "--from", "2026-02-12", "--to", "2026-02-13", "--yes")
-	ingestJSON[runDocument](t, exitOK, "run", "--region", "US")
 	ingestCode(t, exitOK, "quota")
 	for _, name := range []string{"quota.db", "quota.db-wal", "quota.db-shm"} {
 		_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), name))
