@@ -532,3 +532,22 @@ func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
 		t.Errorf("%d units were used in the day, want nearly the 95 that there are", used)
 	}
 }
+
+// A run ends at its --until, and shows how far it is meanwhile, in JSON lines.
+func TestARunEndsAtItsTimeAndTellsItsProgress(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Latency: 300 * time.Millisecond})
+	at(t, "2026-02-14T09:40:00Z")
+	began := time.Now()
+	out, code := backfillLines("--json", "backfill", "run", "videos", someIDs(t, 20_000), "--until", "6s", "--concurrency", "1")
+	took := time.Since(began)
+	end := lastJSON[backfillEnd](t, out)
+	first, _, _ := strings.Cut(out, "\n")
+	at := lastJSON[progress](t, first)
+	if code != exitOK || end.Outcome != "due" || !strings.Contains(end.Reason, "--until") || took > 11*time.Second || end.Pieces["due"] == 0 {
+		t.Errorf("exit %d after %v: %+v", code, took, end)
+	}
+	if at.Event != "progress" || at.Units == 0 || at.Total != 400 || at.PerMinute <= 0 || at.SecondsTo <= 0 {
+		t.Errorf("%+v", at)
+	}
+	sameCount(t, sim)
+}
