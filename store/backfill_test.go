@@ -248,6 +248,23 @@ func TestAClaimOfTheScheduleIsAsFastBesideTwentyThousandPieces(t *testing.T) {
 	}
 }
 
+// Nor does a claim of a piece look at those that are done, or sort those that are not.
+func TestAClaimOfAPieceSortsAndScansNothing(t *testing.T) {
+	s, _ := newStore(t)
+	b := addBackfill(t, s, plan("x"), numbered(100))
+	for _, order := range []string{"", " DESC"} {
+		got := queryPlan(t, s, store.ClaimablePieces+order, noon.UnixMilli(), b.ID)
+		for _, bad := range []string{"TEMP B-TREE", "SCAN", "AUTOMATIC"} {
+			if strings.Contains(got, bad) {
+				t.Errorf("the plan%s has %s:\n%s", order, bad, got)
+			}
+		}
+		if want := "SEARCH series USING INDEX series_backfill (backfill=? AND open=?)"; !strings.Contains(got, want) {
+			t.Errorf("the plan%s lacks %s:\n%s", order, want, got)
+		}
+	}
+}
+
 func TestAMillionIDsArePlannedInTwoSecondsAndAHundredMegabytes(t *testing.T) {
 	planned := 20_000
 	if raced { // the detector takes ten times the time
