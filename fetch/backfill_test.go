@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -504,6 +505,33 @@ func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
 	if got := d.reasons(t, b); !strings.Contains(got, "25 runs in a row ended at it") {
 		t.Errorf("reasons are %q", got)
 	}
+}
+
+func TestACallThatHangsCostsThePieceATryOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDig(t, 100)
+		d.live()
+		hangs := true
+		d.archive.around = func(ctx context.Context) (func(), error) {
+			if hangs {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return func() {}, nil
+		}
+		b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
+		if worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil || !strings.Contains(states(worked), "due 0") {
+			t.Errorf("%s %v", states(worked), err)
+		}
+		if st := d.status(t, b); st.Pieces[ingest.Due] != 2 {
+			t.Errorf("pieces are %v: %s", st.Pieces, d.reasons(t, b))
+		}
+		hangs = false
+		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+			t.Error(err)
+		}
+		d.want(t, b, "done 2; 100 videos")
+	})
 }
 
 func TestVanishedVideosAndUnknownChannelsAreRecorded(t *testing.T) {
