@@ -87,7 +87,7 @@ CREATE TABLE pieces (
     slot     INTEGER PRIMARY KEY REFERENCES slots (id) ON DELETE CASCADE,
     backfill INTEGER REFERENCES backfills (id), -- NULL: none
     spec     TEXT    NOT NULL DEFAULT '{}',     -- where its ids are found, JSON
-    waiting  TEXT    NOT NULL DEFAULT '[]',     -- ids to look up, JSON: as many as one call takes, or two
+    waiting  TEXT    NOT NULL DEFAULT '[]',     -- ids to look up, a JSON array: as many as two calls take, at most
     known    INTEGER NOT NULL DEFAULT 0,        -- ids left out: the video had just been fetched, or they were met before
     again    INTEGER NOT NULL DEFAULT 0         -- pages paid for once more, since the upstream refused its token
 ) STRICT;
@@ -96,10 +96,10 @@ CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';         
 
 -- Ids that were looked up in vain. reason '' is gone: the upstream left it out of its answer.
 CREATE TABLE vanished (
-    video_id   TEXT    NOT NULL,
-    slot       INTEGER NOT NULL REFERENCES slots (id) ON DELETE CASCADE,
-    reason     TEXT    NOT NULL,
-    noted_at   INTEGER NOT NULL,
+    video_id TEXT    NOT NULL,
+    slot     INTEGER NOT NULL REFERENCES slots (id) ON DELETE CASCADE,
+    reason   TEXT    NOT NULL,
+    noted_at INTEGER NOT NULL,
     PRIMARY KEY (video_id, slot)
 ) STRICT, WITHOUT ROWID;
 
@@ -116,7 +116,7 @@ CREATE TABLE channels (
 CREATE TABLE videos (
     id           INTEGER PRIMARY KEY,           -- also the rowid in video_text
     fetched_at   INTEGER NOT NULL,              -- what is older than 30 days must go
-    seen_at      INTEGER NOT NULL,              -- last found in a chart
+    seen_at      INTEGER NOT NULL,              -- last found: in a chart, by a search, by a backfill
     views        INTEGER,
     likes        INTEGER,
     comments     INTEGER,

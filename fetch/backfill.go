@@ -105,6 +105,11 @@ func (p *pass) concludePiece(ctx context.Context, e *Error, err error) (ingest.S
 	if e.Verdict != Broken && (e.Verdict != Rejected || finding && l.finds) {
 		return p.finish(ctx, p.slot, ingest.Failed, err.Error(), nil)
 	}
+	return p.giveBack(ctx, err)
+}
+
+// giveBack hands a piece that brought nothing to later runs, until it has been tried often enough.
+func (p *pass) giveBack(ctx context.Context, err error) (ingest.Slot, error) {
 	state := ingest.Due
 	if p.slot.Tries >= mostTries {
 		state = ingest.Failed

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -146,7 +147,11 @@ func TestABackfillThatIsInterruptedAnywhereGoesOnWhereItWas(t *testing.T) {
 		for _, dies := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s dies %v", kind, dies), func(t *testing.T) {
 				t.Parallel()
-				for n := int64(1); interruptedAt(t, kind, dies, n); n++ {
+				each := int64(1)
+				if raced {
+					each = 7
+				}
+				for n := int64(1); interruptedAt(t, kind, dies, n); n += each {
 				}
 			})
 		}
@@ -197,22 +202,22 @@ func interruptedAt(t *testing.T, kind ingest.BackfillKind, dies bool, n int64) b
 }
 
 func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
-	d := newDig(t, 1000)
-	d.limit(5)
+	d := newDig(t, 600)
+	d.limit(3)
 	d.run.Workers = 2
-	b := d.plan(t, ingest.BackfillVideos, d.ids(20)...)
+	b := d.plan(t, ingest.BackfillVideos, d.ids(12)...)
 	worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b})
-	if err != nil || len(d.archive.calls) != 5 {
+	if err != nil || len(d.archive.calls) != 3 {
 		t.Fatalf("%s %v, %d calls", states(worked), err, len(d.archive.calls))
 	}
 	st := d.status(t, b)
-	if stopped := st.Pieces[ingest.Stopped]; stopped < 1 || stopped > 4 || st.Pieces[ingest.Done] != 5 || st.Pieces[ingest.Due] != 15-stopped {
+	if stopped := st.Pieces[ingest.Stopped]; stopped < 1 || stopped > 4 || st.Pieces[ingest.Done] != 3 || st.Pieces[ingest.Due] != 9-stopped {
 		t.Errorf("pieces are %v: the rest was to be left alone", st.Pieces)
 	}
 	if want := start.Add(24*time.Hour + 30*time.Second); !st.RetryAt.Equal(want) {
 		t.Errorf("come back at %s, want %s", st.RetryAt, want)
 	}
-	for range 7 { // asking again costs nothing, however often
+	for range 6 { // asking again costs nothing, however often
 		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
@@ -229,8 +234,8 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.want(t, b, "done 20; 1000 videos")
-	if twice := d.archive.twice(); twice != nil || len(d.archive.calls) != 20 {
+	d.want(t, b, "done 12; 600 videos")
+	if twice := d.archive.twice(); twice != nil || len(d.archive.calls) != 12 {
 		t.Errorf("%d calls, twice %q", len(d.archive.calls), twice)
 	}
 }
@@ -254,12 +259,12 @@ func TestARunSpendsNoMoreThanItMay(t *testing.T) {
 	for _, c := range []struct {
 		most, used int64
 		workers    int
-	}{{7, 7, 1}, {7, 7, 3}, {30, 20, 2}} {
-		d := newDig(t, 1000)
+	}{{4, 4, 1}, {4, 4, 3}, {30, 8, 2}} {
+		d := newDig(t, 400)
 		d.run.Workers = c.workers
-		b := d.plan(t, ingest.BackfillVideos, d.ids(20)...)
+		b := d.plan(t, ingest.BackfillVideos, d.ids(8)...)
 		_, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b, MaxUnits: c.most})
-		if errors.Is(err, fetch.ErrMaxUnits) != (c.most < 20) || d.used(t) != c.used {
+		if errors.Is(err, fetch.ErrMaxUnits) != (c.most < 8) || d.used(t) != c.used {
 			t.Errorf("with at most %d units: %d used, %v", c.most, d.used(t), err)
 		}
 		if st := d.status(t, b); st.Pieces[ingest.Claimed]+st.Pieces[ingest.Failed] > 0 || int64(st.Pieces[ingest.Done]) != c.used {
@@ -334,19 +339,19 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 }
 
 func TestASliceOfMoreThanASearchBringsIsSplit(t *testing.T) {
-	d := newDig(t, 1200) // 20 hours
-	b := d.plan(t, ingest.BackfillSearch, hours(20, 0))
+	d := newDig(t, 620) // ten hours
+	b := d.plan(t, ingest.BackfillSearch, hours(11, 0))
 	most := 0
 	d.archive.before = func(string) error { most = max(most, d.status(t, b).Waiting); return nil }
 	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
-	d.want(t, b, "done 7; 1200 videos")
+	d.want(t, b, "done 3; 620 videos")
 	if twice := d.archive.twice(); twice != nil {
 		t.Errorf("paid for twice: %q", twice)
 	}
-	if n := d.archive.asked("videos"); n < 24 || n > 24+7 {
-		t.Errorf("%d calls for 1200 videos: what was found twice is looked up once", n)
+	if n := d.archive.asked("videos"); n < 13 || n > 13+3 {
+		t.Errorf("%d calls for 620 videos: what was found twice is looked up once", n)
 	}
 	if most == 0 || most > 2*99 { // of the two pieces at hand
 		t.Errorf("%d ids waited at once", most)
@@ -446,9 +451,9 @@ func TestAPoisonousIDIsGivenUpAndTheRestGoesOn(t *testing.T) {
 
 func TestAnOutageEndsTheRunBeforeItCostsMuchAndFailsNoPieceAtOnce(t *testing.T) {
 	for _, verdict := range []fetch.Verdict{fetch.Broken, fetch.Rejected} {
-		d := newDig(t, 1000)
+		d := newDig(t, 400)
 		d.archive.before = func(string) error { return fails(verdict) }
-		b := d.plan(t, ingest.BackfillVideos, d.ids(20)...)
+		b := d.plan(t, ingest.BackfillVideos, d.ids(8)...)
 		worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b})
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Verdict != verdict || !strings.Contains(err.Error(), "3 pieces in a row") {
@@ -457,14 +462,14 @@ func TestAnOutageEndsTheRunBeforeItCostsMuchAndFailsNoPieceAtOnce(t *testing.T) 
 		if n := len(d.archive.calls); n > 5*10 { // 3 pieces, and those that were under way
 			t.Errorf("%s: the outage cost %d calls", verdict, n)
 		}
-		if st := d.status(t, b); st.Pieces[ingest.Due] != 20 {
+		if st := d.status(t, b); st.Pieces[ingest.Due] != 8 {
 			t.Errorf("%s: pieces are %v", verdict, st.Pieces)
 		}
 		d.archive.before = nil
 		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
-		d.want(t, b, "done 20; 1000 videos")
+		d.want(t, b, "done 8; 400 videos")
 	}
 }
 
@@ -502,6 +507,33 @@ func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
 	}
 }
 
+func TestACallThatHangsCostsThePieceATryOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDig(t, 100)
+		d.live()
+		hangs := true
+		d.archive.around = func(ctx context.Context) (func(), error) {
+			if hangs {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return func() {}, nil
+		}
+		b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
+		if worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil || !strings.Contains(states(worked), "due 0") {
+			t.Errorf("%s %v", states(worked), err)
+		}
+		if st := d.status(t, b); st.Pieces[ingest.Due] != 2 {
+			t.Errorf("pieces are %v: %s", st.Pieces, d.reasons(t, b))
+		}
+		hangs = false
+		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+			t.Error(err)
+		}
+		d.want(t, b, "done 2; 100 videos")
+	})
+}
+
 func TestVanishedVideosAndUnknownChannelsAreRecorded(t *testing.T) {
 	d := newDig(t, 100)
 	d.archive.gone = map[string]bool{"v00003": true, "v00077": true}
@@ -520,8 +552,8 @@ func TestVanishedVideosAndUnknownChannelsAreRecorded(t *testing.T) {
 }
 
 func TestTwoRunsShareThePieces(t *testing.T) {
-	d := newDig(t, 2000)
-	b := d.plan(t, ingest.BackfillVideos, d.ids(40)...)
+	d := newDig(t, 1000)
+	b := d.plan(t, ingest.BackfillVideos, d.ids(20)...)
 	other := *d.run
 	other.Owner = "other"
 	both := make(chan struct{})
@@ -546,8 +578,8 @@ func TestTwoRunsShareThePieces(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	d.want(t, b, "done 40; 2000 videos")
-	if twice := d.archive.twice(); twice != nil || len(d.archive.calls) != 40 || counts[0]+counts[1] != 40 || slices.Min(counts) == 0 {
+	d.want(t, b, "done 20; 1000 videos")
+	if twice := d.archive.twice(); twice != nil || len(d.archive.calls) != 20 || counts[0]+counts[1] != 20 || slices.Min(counts) == 0 {
 		t.Errorf("%d calls, twice %q, shared %v", len(d.archive.calls), twice, counts)
 	}
 }

@@ -202,6 +202,9 @@ func (p *pass) release(ctx context.Context, cause error) (ingest.Slot, error) {
 		return p.slot, cause
 	}
 	if errors.Is(context.Cause(ctx), errOverdue) {
+		if p.slot.Kind == ingest.KindBackfill { // which may have waited for another one's call
+			return p.giveBack(ctx, errors.New(p.overdue()))
+		}
 		return p.finish(ctx, p.slot, ingest.Failed, p.overdue(), nil)
 	}
 	p.harmless()

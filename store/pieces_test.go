@@ -217,8 +217,8 @@ func TestWhatFailedIsTriedAgainWhenAPersonSaysSo(t *testing.T) {
 
 func TestABackfillGoesAMonthAfterItsEnd(t *testing.T) {
 	s, clock := newStore(t)
-	done, open := addBackfill(t, s, plan("x"), numbered(30)), hunt(t, s)
-	for range 30 {
+	done, open := addBackfill(t, s, plan("x"), numbered(6)), hunt(t, s)
+	for range 6 {
 		slot := claim(t, s, piecesOf(done, "a", noon))
 		ids := parked(t, s, slot)
 		slot.State, slot.FetchedAt = ingest.Done, noon.Add(time.Hour)
@@ -235,7 +235,7 @@ func TestABackfillGoesAMonthAfterItsEnd(t *testing.T) {
 	}
 	clock.move(ingest.KeepFor)
 	sweep()
-	if st := status(t, s, done.ID); st.Pieces[ingest.Done] != 30 {
+	if st := status(t, s, done.ID); st.Pieces[ingest.Done] != 6 {
 		t.Errorf("to the day there are %+v", st.Pieces)
 	}
 	clock.move(2 * time.Hour)

@@ -116,12 +116,15 @@ func lookIn(ctx context.Context, tx *sql.Tx, query string, ids []string, f func(
 	return each(ctx, tx, f, query, string(list))
 }
 
-// prepared is the statement of a query, prepared once; it ends with the transaction.
-func (s *shelf) prepared(ctx context.Context, stmt **sql.Stmt, query string) (_ *sql.Stmt, err error) {
+// exec runs a query, which is prepared once; the statement ends with the transaction.
+func (s *shelf) exec(ctx context.Context, stmt **sql.Stmt, query string, args ...any) (sql.Result, error) {
 	if *stmt == nil {
-		*stmt, err = s.tx.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed by the end of tx
+		var err error
+		if *stmt, err = s.tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closed by the end of tx
+			return nil, err
+		}
 	}
-	return *stmt, err
+	return (*stmt).ExecContext(ctx, args...)
 }
 
 // put writes the video as it is now and returns its id. The index is written only when the text that
@@ -138,11 +141,7 @@ func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, e
 		return 0, nil
 	}
 	if known {
-		recount, err := s.prepared(ctx, &s.recount, recountVideo)
-		if err != nil {
-			return 0, err
-		}
-		if _, err := recount.ExecContext(ctx, state...); err != nil || have.hash == hash {
+		if _, err := s.exec(ctx, &s.recount, recountVideo, state...); err != nil || have.hash == hash {
 			return have.id, err
 		}
 	}
@@ -169,18 +168,10 @@ func (s *shelf) rewrite(ctx context.Context, v ingest.Video, id, hash int64, sta
 	}
 	text := []any{hash, channel, v.Title, string(tags)}
 	if id != 0 {
-		change, err := s.prepared(ctx, &s.change, changeVideo)
-		if err != nil {
-			return 0, err
-		}
-		_, err = change.ExecContext(ctx, append([]any{id}, text...)...)
+		_, err = s.exec(ctx, &s.change, changeVideo, append([]any{id}, text...)...)
 		return id, err
 	}
-	add, err := s.prepared(ctx, &s.add, addVideo)
-	if err != nil {
-		return 0, err
-	}
-	res, err := add.ExecContext(ctx, append(state, text...)...)
+	res, err := s.exec(ctx, &s.add, addVideo, append(state, text...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -222,11 +213,7 @@ func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, err
 		}
 		return id, s.reindex(ctx, known.id)
 	}
-	add, err := s.prepared(ctx, &s.addChannel, addChannel)
-	if err != nil {
-		return id, err
-	}
-	res, err := add.ExecContext(ctx, v.ChannelID, v.Channel)
+	res, err := s.exec(ctx, &s.addChannel, addChannel, v.ChannelID, v.Channel)
 	if err != nil {
 		return id, err
 	}

@@ -225,7 +225,7 @@ const (
 // scheduled pass ran; and no call of the backfill crossed its ceiling or what the schedule still needed.
 func TestBackfillThroughAWeek(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	t.Logf("a backfill of the uploads of 100 channels, on %d units a day beside a schedule; seed %d", weekUnits, seed)
 	random := rand.New(rand.NewPCG(seed, 2))
 	start := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC) // the provider's midnight
 	w := newWitness(t, youtubesim.Options{Seed: 7, Limits: map[string]int64{"units": weekUnits}}, start)
@@ -264,7 +264,7 @@ func TestBackfillThroughAWeek(t *testing.T) {
 			if w.killed(t, 1+random.IntN(4), 1+random.IntN(8), time.Duration(random.IntN(12)-4)*time.Millisecond, run...) {
 				kills++
 			}
-		case hour%4 == 1:
+		case kills == 20 && hour%4 == 1: // a run that nobody kills uses what the day has left
 			w.begins()
 			if code, out := backfillCode(run...); code == exitStopped {
 				stops++
@@ -276,7 +276,7 @@ func TestBackfillThroughAWeek(t *testing.T) {
 	}
 	end := ingestJSON[backfillDocument](t, exitOK, "backfill", "status", plan.ID)
 	w.judge(t, plan, end, passes)
-	t.Logf("seed %d: %d kills, %d runs stopped by quota, %d scheduled passes", seed, kills, stops, passes)
+	t.Logf("a week: killed %d times, stopped by quota %d times, %d scheduled passes done", kills, stops, passes)
 	if kills != 20 {
 		t.Errorf("it was killed %d times, want 20", kills)
 	}
@@ -341,9 +341,9 @@ func (w *witness) judge(t *testing.T, plan, end backfillDocument, passes int) {
 	}
 	price := plan.Price["units"]
 	t.Logf("items:   %d listed by the upstream, each in the store once; %d vanished before they were looked up", len(listed), end.Vanished)
-	t.Logf("planned: %d to %d units, if %s", price.Low, price.High, plan.Assuming)
+	t.Logf("planned: %d units at the least; %d, if %s", price.Low, price.High, plan.Assuming)
 	t.Logf("spent:   %d units by the upstream's count, %d by the plan's; %d calls were cut off by a kill and made again", spent, end.Units, doubtful)
-	t.Logf("wasted:  %d", wasted)
+	t.Logf("wasted:  %d units for what was paid for and kept before", wasted)
 }
 
 // judgeLimits holds a call of the backfill to its ceiling and to what the schedule still needed when it

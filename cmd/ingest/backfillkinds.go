@@ -76,7 +76,7 @@ func (a *app) kindCommands(verb string, do func(context.Context, wanted) error) 
 			}
 			return do(cmd.Context(), w)
 		}
-		cmd.Flags().BoolVar(&f.again, "again", false, "plan it anew, though the same was planned before")
+		cmd.Flags().BoolVar(&f.again, "again", false, "plan it anew, though the same was done before")
 		cmd.Flags().StringVar(&f.order, "order", "newest", "`order` of a search's slices: newest or oldest first")
 	}
 	commands[0].Flags().BoolVar(&f.ask, "ask", false, "ask how many videos each channel has, a call each")
