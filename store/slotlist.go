@@ -82,11 +82,6 @@ func scanSlot(r interface{ Scan(...any) error }) (ingest.Slot, error) {
 	return s, err
 }
 
-// querier is a transaction, or a database where one query needs none.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // each runs a query and f on each of its rows.
 func each(ctx context.Context, db querier, f func(*sql.Rows) error, query string, args ...any) error {
 	rows, err := db.QueryContext(ctx, query, args...)
