@@ -220,7 +220,7 @@ func (q Query) filters(args []any) (string, []any) {
 		}
 	}
 	and(q.Region != "", `EXISTS (
-    SELECT 1 FROM placements WHERE video = matched.id AND series IN (SELECT id FROM series WHERE key = ?%d))`, q.Region)
+    SELECT 1 FROM placements WHERE video = matched.id AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = ?%d))`, q.Region)
 	and(q.Category != "", `category = ?%d`, q.Category)
 	and(q.MinViews > 0, `videos.views >= ?%d`, q.MinViews)
 	and(!q.PublishedSince.IsZero(), `published_at >= ?%d`, ceilUnix(q.PublishedSince))
@@ -247,7 +247,7 @@ WITH newest AS (
 		WHERE slots.series = series.id AND kind = 'chart' AND videos > 0 AND id <= ?3
 		ORDER BY due_at DESC LIMIT 1
 	) AS slot
-	FROM series WHERE ?1 IN ('', key)
+	FROM series WHERE backfill IS NULL AND ?1 IN ('', key)
 )
 SELECT video, min(rank) FROM newest CROSS JOIN placements ON placements.slot = newest.slot
 WHERE rank <= ?2
@@ -280,7 +280,7 @@ SELECT given.key, max((
 	ORDER BY slot DESC LIMIT 1 OFFSET 1
 ))
 FROM json_each(?1) AS given CROSS JOIN series
-WHERE series.key <> '' AND ?2 IN ('', series.key)
+WHERE backfill IS NULL AND series.key <> '' AND ?2 IN ('', series.key)
 GROUP BY given.key`
 
 // rises sets what the candidates have gained.

@@ -43,7 +43,7 @@ type ChartQuery struct {
 const findChart = `
 SELECT slots.id, job, due_at, fetched_at
 FROM series JOIN slots ON slots.series = series.id
-WHERE key = ?1 AND kind = 'chart' AND due_at <= coalesce(?2, due_at) AND (state = 'done' OR ?3) AND ?4 IN ('', job)
+WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND due_at <= coalesce(?2, due_at) AND (state = 'done' OR ?3) AND ?4 IN ('', job)
   AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
 ORDER BY job <> 'chart', series.id, due_at DESC
 LIMIT 1`
@@ -93,7 +93,7 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 // chartJobs are the jobs that have a chart of region ?1, complete or not.
 const chartJobs = `
 SELECT job FROM series
-WHERE key = ?1
+WHERE backfill IS NULL AND key = ?1
   AND EXISTS (
     SELECT 1 FROM slots
     WHERE series = series.id AND kind = 'chart' AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)

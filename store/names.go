@@ -19,7 +19,7 @@ func (s *Store) Unnamed(ctx context.Context, charted, stale time.Time) ([]ingest
 			return err
 		}, `
 			SELECT DISTINCT key FROM series
-			WHERE EXISTS (SELECT 1 FROM slots WHERE series = series.id AND kind = 'chart' AND state = 'done' AND fetched_at < ?)
+			WHERE backfill IS NULL AND EXISTS (SELECT 1 FROM slots WHERE series = series.id AND kind = 'chart' AND state = 'done' AND fetched_at < ?)
 			  AND NOT EXISTS (SELECT 1 FROM named WHERE region = key AND named_at >= ?)
 			ORDER BY key`, charted.UnixMilli(), stale.UnixMilli())
 	})

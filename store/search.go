@@ -209,7 +209,7 @@ const readHits = `
 SELECT ` + videoColumns + `, given.key, (
 	SELECT group_concat(key, ' ') FROM (
 		SELECT DISTINCT key FROM series
-		WHERE key <> '' AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
+		WHERE backfill IS NULL AND key <> '' AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
 		ORDER BY key
 	)
 )

@@ -146,11 +146,6 @@ func (a *app) keeper(ctx context.Context, w *works) (*keeper, error) {
 	return k, nil
 }
 
-// equip gives a reconciler what the pieces of backfills need beyond the schedule's slots.
-func (k *keeper) equip(r *fetch.Reconciler, w *works) {
-	r.Shelf, r.Pieces, r.Leave = w.store, w.store, k.leave
-}
-
 // leave is what the next take leaves. Where the store cannot say, what it said last holds: that was more,
 // but for a day that has turned since.
 func (k *keeper) leave(ctx context.Context) quota.Cost {

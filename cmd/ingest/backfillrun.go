@@ -182,7 +182,7 @@ func (a *app) passBackfill(ctx context.Context, w *works, p *planned, r backfill
 	}
 	rec := w.reconciler(a)
 	rec.Workers = r.concurrency
-	keep.equip(rec, w)
+	rec.Leave = keep.leave
 	if !r.deadline.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, r.deadline.Sub(a.clock.now()), errUntil)

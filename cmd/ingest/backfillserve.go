@@ -42,7 +42,7 @@ func (s *service) carryOnce(ctx context.Context) error {
 	}
 	rec := w.reconciler(s.app)
 	rec.Log, rec.Workers = warningsOnly(s.log), s.cfg.concurrency
-	keep.equip(rec, w)
+	rec.Leave = keep.leave
 	worked, err := rec.CarryOn(ctx, waiting)
 	done := map[string]int{}
 	for _, piece := range worked {

@@ -96,7 +96,7 @@ var brokenWorlds = []struct {
 		return nil
 	}, "freshness", statusWarn, exitOK, "1 stale, 8 fresh; chart US: never done, stopped units: 9,500 of 9,500 used, try at noon", "ingest slots"},
 	{"nothing ran since yesterday", func(w *ward) []string {
-		w.change("ingest.db", "UPDATE slots SET due_at = due_at - 86400, fetched_at = fetched_at - 86400000 WHERE kind = 'chart'")
+		w.change("ingest.db", "UPDATE slots SET due_at = due_at - 86400, fetched_at = fetched_at - 86400000 WHERE kind = 'chart'; UPDATE series SET newest = newest - 86400, open = open - 86400, fresh_at = fresh_at - 86400000 WHERE job = 'chart'")
 		return nil
 	}, "freshness", statusWarn, exitOK, "8 stale, 1 fresh; chart US: 48 slots behind (24 h", "is a timer, cron or serve running"},
 	{"a claim that is stuck", func(w *ward) []string {

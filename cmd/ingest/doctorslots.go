@@ -59,7 +59,7 @@ func (d *doctor) series(ctx context.Context) (map[ingest.Series]series, error) {
 	}, `
 		SELECT job, key, (SELECT max(due_at) FROM slots AS d WHERE d.series = series.id AND d.state = 'done'), state, reason
 		FROM series JOIN slots ON slots.series = series.id
-		WHERE due_at = (SELECT max(due_at) FROM slots AS n WHERE n.series = series.id AND n.state <> 'due')`)
+		WHERE kind <> 'backfill' AND due_at = (SELECT max(due_at) FROM slots AS n WHERE n.series = series.id AND n.state <> 'due')`)
 	known := map[ingest.Series]series{}
 	for _, s := range rows {
 		known[s.Series] = s
@@ -146,7 +146,7 @@ func lookSlots(ctx context.Context, d *doctor) finding {
 		return s, err
 	}, `
 		SELECT job, key, due_at, state, owner, lease, reason FROM slots JOIN series ON series.id = slots.series
-		WHERE state = 'claimed' AND lease <= ?1 OR state = 'failed' AND due_at > ?2
+		WHERE kind <> 'backfill' AND (state = 'claimed' AND lease <= ?1 OR state = 'failed' AND due_at > ?2)
 		ORDER BY due_at DESC, job, key LIMIT 1000`, now.UnixMilli(), now.Add(-lately).Unix())
 	if err != nil {
 		return noLine
@@ -180,7 +180,7 @@ func lookSlots(ctx context.Context, d *doctor) finding {
 // thatSpent are the slots that were due since then and spent quota, as checkLost counts them.
 func (d *doctor) thatSpent(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	return collect(ctx, d, func(rows *sql.Rows) (s ingest.Slot, err error) {
-		err = rows.Scan(&s.Job, &s.Key, &s.Units)
+		err = rows.Scan(&s.Job, &s.Key, &s.Kind, &s.Units)
 		return s, err
-	}, `SELECT job, key, units FROM slots JOIN series ON series.id = slots.series WHERE due_at >= ? AND units > 0`, since.Unix())
+	}, `SELECT job, key, kind, units FROM slots JOIN series ON series.id = slots.series WHERE due_at >= ? AND units > 0`, since.Unix())
 }

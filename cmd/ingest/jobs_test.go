@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
 // jobsFile writes a config with these jobs.
@@ -69,4 +72,31 @@ func TestASearchJobIsPricedWithWhatItLooksUp(t *testing.T) {
 	if !strings.Contains(stderr, "the schedule does not fit") {
 		t.Error(stderr)
 	}
+}
+
+// A search of the schedule is paid for as it is priced, by the upstream's own count, and what it finds is kept.
+func TestASearchJobFindsWhatItPaysFor(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 4})
+	config := jobsFile(t, "", "name: live, kind: search, query: live, regions: [US, DE], every: 12h, pages: 2")
+	at(t, "2026-02-14T09:40:00Z")
+	doc := ingestJSON[runDocument](t, exitOK, "run", "--config", config)
+	if len(doc.Jobs) != 2 || doc.Jobs[0].Outcome != ingest.Done || doc.Jobs[0].Videos == 0 {
+		t.Fatalf("%+v", doc)
+	}
+	counted := sim.Ledger()
+	if doc.Units != counted.Units["units"] || counted.Units["search"] != 4 || doc.Units < 402 || doc.Units > 408 {
+		t.Errorf("%d units by the run, %v by the stand-in: want 4 searches of 100 and a few looks", doc.Units, counted.Units)
+	}
+	at(t, "2026-02-14T10:40:00Z")
+	if again := ingestJSON[runDocument](t, exitOK, "run", "--config", config); again.Units != 0 {
+		t.Errorf("an hour later: %d units", again.Units)
+	}
+	// Half a day later the gate is open: what a search spent on a region is looked for where it was spent.
+	at(t, "2026-02-14T21:50:00Z")
+	ingestCode(t, exitOK, "run", "--config", config)
+	if used := ingestJSON[quotaDocument](t, exitOK, "quota").Pools[1].Windows[0].Used; used != sim.Ledger().Units["units"] {
+		t.Errorf("the ledger has %d units, the stand-in %d", used, sim.Ledger().Units["units"])
+	}
+	ingestCode(t, exitOK, "search", "live")
+	ingestCode(t, exitOK, "doctor", "--config", config)
 }

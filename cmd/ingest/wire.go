@@ -25,6 +25,8 @@ var (
 	_ fetch.Slots    = (*store.Store)(nil)
 	_ fetch.Sink     = (*store.Store)(nil)
 	_ fetch.Library  = (*store.Store)(nil)
+	_ fetch.Shelf    = (*store.Store)(nil)
+	_ fetch.Pieces   = (*store.Store)(nil)
 	_ fetch.Absences = (*store.Store)(nil)
 	_ fetch.Names    = (*store.Store)(nil)
 	_ fetch.Tallies  = (*store.Store)(nil)
@@ -148,7 +150,7 @@ var planted = func(*fetch.Reconciler) {}
 func (w *works) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: w.plan, Slots: w.store, Sink: w.store, Library: w.store,
-		Absences: w.store, Names: w.store, Tallies: w.store, Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
+		Shelf: w.store, Pieces: w.store, Absences: w.store, Names: w.store, Tallies: w.store, Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
 		Owner: owner(), Now: a.clock.now, Log: a.log(),
 	}
 	for _, job := range a.cfg.jobs {
