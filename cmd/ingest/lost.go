@@ -73,7 +73,7 @@ func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, e
 // old plan, in one attempt, which no more than an hour went into.
 func allSince(slot ingest.Slot, since time.Time) bool {
 	return !slot.DueAt.Before(since) ||
-		slot.Kind == ingest.KindBackfill && slot.Attempt == 1 && slot.FetchedAt.After(since.Add(time.Hour))
+		isPiece(slot) && slot.Attempt == 1 && slot.FetchedAt.After(since.Add(time.Hour))
 }
 
 // lacking is how many units of each key's slots, and of all backfills, the ledger does not know.
@@ -159,10 +159,15 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 const spentByBackfills = "backfill"
 
 func spender(slot ingest.Slot) string {
-	if slot.Kind == ingest.KindBackfill {
+	if isPiece(slot) {
 		return spentByBackfills
 	}
 	return slot.Key
+}
+
+func isPiece(slot ingest.Slot) bool {
+	_, ok := ingest.IsBackfillJob(slot.Job)
+	return ok
 }
 
 // spentBy is what a slot spent, and when: at its last page where it is done, and otherwise, since it
@@ -172,7 +177,7 @@ func (a *app) spentBy(ctx context.Context, slot ingest.Slot, units int64, g *quo
 	if slot.Kind == ingest.KindRefresh {
 		who.Purpose = quota.Refresh
 	}
-	if slot.Kind == ingest.KindBackfill {
+	if isPiece(slot) {
 		method, err := a.pieceMethod(ctx, slot)
 		if err != nil {
 			return who, nil, time.Time{}, err
