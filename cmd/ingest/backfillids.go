@@ -100,7 +100,7 @@ func readIDs(r io.Reader) (*idList, error) {
 func (l *idList) squeeze() {
 	places := make([]int32, len(l.ids))
 	for i := range places {
-		places[i] = int32(i) //nolint:gosec // at most 2 * mostIDs
+		places[i] = int32(i) // at most 2 * mostIDs
 	}
 	slices.SortFunc(places, func(a, b int32) int {
 		return cmp.Or(bytes.Compare(l.ids[a][:], l.ids[b][:]), cmp.Compare(a, b))
