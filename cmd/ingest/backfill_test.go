@@ -351,6 +351,9 @@ func TestALostLedgerIsToldWhatBackfillsSpent(t *testing.T) {
 	runJSON(t, exitOK, "videos", someIDs(t, 500))
 	runJSON(t, exitOK, "search", "cup", "--from", "2026-02-12", "--to", "2026-02-13", "--yes")
 	ingestCode(t, exitOK, "quota")
+	if report, _ := backfillLines("doctor"); strings.Contains(strings.Join(strings.Fields(report), " "), "the ledger does not know") {
+		t.Errorf("the doctor sees a ledger that lacks something:\n%s", report)
+	}
 	for _, name := range []string{"quota.db", "quota.db-wal", "quota.db-shm"} {
 		_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), name))
 	}

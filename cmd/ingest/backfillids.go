@@ -3,16 +3,18 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+	"slices"
 )
 
 const (
 	idLength = 11        // characters of a video's id
-	mostIDs  = 5_000_000 // of one backfill: what is read is held, 11 bytes an id and the set that finds repeats
+	mostIDs  = 5_000_000 // of one backfill: what is read is held, 11 bytes an id
 
 	// rejectedShown is how many lines of the wrong shape are kept to be shown; the others are counted.
 	rejectedShown = 20
@@ -60,7 +62,7 @@ type rejectedLine struct {
 // shape is noted and left out. Memory grows with the number of different ids and with nothing else.
 func readIDs(r io.Reader) (*idList, error) {
 	l := &idList{}
-	seen := map[videoID]struct{}{}
+	squeezeAt := 1 << 20
 	lines := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		line, long, err := readLine(lines)
@@ -73,23 +75,49 @@ func readIDs(r io.Reader) (*idList, error) {
 		}
 		line = bytes.TrimSpace(line)
 		id, ok := parseVideoID(line)
-		_, again := seen[id]
 		switch {
 		case !long && (len(line) == 0 || line[0] == '#'):
 		case long || !ok:
 			l.reject(n, line)
-		case again:
-			l.repeated++
-		case len(l.ids) == mostIDs:
-			return nil, fmt.Errorf("more than %s different ids: plan them in several backfills", thousands(mostIDs))
 		default:
-			seen[id] = struct{}{}
 			l.ids = append(l.ids, id)
+		}
+		if last || len(l.ids) == squeezeAt {
+			l.squeeze()
+			squeezeAt = max(squeezeAt, 2*len(l.ids))
+		}
+		if len(l.ids) > mostIDs && (last || squeezeAt > 2*mostIDs) {
+			return nil, fmt.Errorf("more than %s different ids: plan them in several backfills", thousands(mostIDs))
 		}
 		if last {
 			return l, nil
 		}
 	}
+}
+
+// squeeze drops ids that came before. They are sorted by their places, which takes a third of the memory of
+// a set of them.
+func (l *idList) squeeze() {
+	places := make([]int32, len(l.ids))
+	for i := range places {
+		places[i] = int32(i) // at most 2 * mostIDs
+	}
+	slices.SortFunc(places, func(a, b int32) int {
+		return cmp.Or(bytes.Compare(l.ids[a][:], l.ids[b][:]), cmp.Compare(a, b))
+	})
+	again := make([]bool, len(l.ids))
+	for i := 1; i < len(places); i++ {
+		again[places[i]] = l.ids[places[i]] == l.ids[places[i-1]]
+	}
+	kept := 0
+	for i, id := range l.ids {
+		if !again[i] {
+			l.ids[kept] = id
+			kept++
+		}
+	}
+	l.repeated += len(l.ids) - kept
+	l.ids = l.ids[:kept]
 }
 
 // readLine reads a line. Of one that is longer than the reader's buffer it returns the beginning, and the

@@ -54,6 +54,24 @@ func TestIDsAreReadOnceEachAndWrongLinesAreNamed(t *testing.T) {
 	}
 }
 
+// Repeats take no memory, however many there are.
+func TestRepeatedIDsAreSqueezedAsTheyCome(t *testing.T) {
+	const lines, different = 3_000_000, 1000
+	text := make([]byte, 0, lines*12)
+	for i := range lines {
+		text = fmt.Appendf(text, "%011d\n", i%different)
+	}
+	l, err := readIDs(bytes.NewReader(text))
+	if err != nil || len(l.ids) != different || l.repeated != lines-different || cap(l.ids) > 2<<20 {
+		t.Fatalf("%d ids in room for %d, %d repeated, %v", len(l.ids), cap(l.ids), l.repeated, err)
+	}
+	for i, id := range l.ids {
+		if string(id[:]) != fmt.Sprintf("%011d", i) {
+			t.Fatalf("id %d is %s", i, id)
+		}
+	}
+}
+
 func TestOnlyTheFirstWrongLinesAreKept(t *testing.T) {
 	l, err := readIDs(strings.NewReader(strings.Repeat("nonsense\n", 10_000)))
 	if err != nil || l.wrong != 10_000 || len(l.rejected) != rejectedShown {
