@@ -21,7 +21,7 @@ func (s *Store) NoChart(ctx context.Context, region ingest.Region, category stri
 
 // NoteNoChart implements fetch.Absences.
 func (s *Store) NoteNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error {
-	return s.tx(ctx, "remember a chart that does not exist", func(tx *sql.Tx) error {
+	return s.tx(ctx, "remember a chart that does not exist", func(tx *txn) error {
 		if until.IsZero() {
 			_, err := tx.ExecContext(ctx, `DELETE FROM absent_charts WHERE region = ? AND category = ?`, region, whole(category))
 			return err

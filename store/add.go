@@ -37,7 +37,7 @@ const scanAbove = 1000
 
 // newAddition finds which of the slots is the one to claim in each series: the newest that is due, if
 // it is newer than what is there.
-func newAddition(ctx context.Context, tx *sql.Tx, slots []ingest.Slot) (*addition, error) {
+func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot) (*addition, error) {
 	a := &addition{slots, map[ingest.Series]*series{}}
 	for _, slot := range slots {
 		of := slot.Series()
@@ -59,7 +59,7 @@ func newAddition(ctx context.Context, tx *sql.Tx, slots []ingest.Slot) (*additio
 }
 
 // find reads the series that are there.
-func (a *addition) find(ctx context.Context, tx *sql.Tx) error {
+func (a *addition) find(ctx context.Context, tx *txn) error {
 	query, names := `SELECT job, key, id, newest, open FROM series NOT INDEXED WHERE backfill IS NULL`, [][2]string{}
 	if len(a.series) < scanAbove {
 		query = `
@@ -87,7 +87,7 @@ func (a *addition) find(ctx context.Context, tx *sql.Tx) error {
 }
 
 // lacks reports whether one of the slots is not there yet.
-func (a *addition) lacks(ctx context.Context, tx *sql.Tx) (lacks bool, err error) {
+func (a *addition) lacks(ctx context.Context, tx *txn) (lacks bool, err error) {
 	rows := make([][2]int64, len(a.slots))
 	for i, slot := range a.slots {
 		of, due := a.series[slot.Series()], slot.DueAt.Unix()
@@ -107,8 +107,8 @@ func (a *addition) lacks(ctx context.Context, tx *sql.Tx) (lacks bool, err error
 	return lacks, err
 }
 
-func (a *addition) write(ctx context.Context, tx *sql.Tx, now time.Time) error {
-	for _, step := range []func(context.Context, *sql.Tx) error{a.addSeries, a.addSlots, a.moveSeries} {
+func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {
+	for _, step := range []func(context.Context, *txn) error{a.addSeries, a.addSlots, a.moveSeries} {
 		if err := step(ctx, tx); err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (a *addition) write(ctx context.Context, tx *sql.Tx, now time.Time) error {
 }
 
 // addSeries adds the series that are not there yet.
-func (a *addition) addSeries(ctx context.Context, tx *sql.Tx) error {
+func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 	var rows [][3]any
 	for _, s := range a.series {
 		if s.id == 0 {
@@ -142,7 +142,7 @@ func (a *addition) addSeries(ctx context.Context, tx *sql.Tx) error {
 
 // addSlots adds the slots that are not there yet. One that is due but comes too late, since its series
 // has a newer one, ends as it is added.
-func (a *addition) addSlots(ctx context.Context, tx *sql.Tx) error {
+func (a *addition) addSlots(ctx context.Context, tx *txn) error {
 	type alike struct {
 		kind   ingest.Kind
 		state  ingest.State
@@ -170,7 +170,7 @@ func (a *addition) addSlots(ctx context.Context, tx *sql.Tx) error {
 
 // moveSeries makes the new slots those to claim, and ends the ones that wait in their place. A claim
 // that still runs is left alone, and a stopped slot keeps its outcome and its reason.
-func (a *addition) moveSeries(ctx context.Context, tx *sql.Tx) error {
+func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
 	type alike struct {
 		last int64
 		next sql.NullInt64
@@ -214,7 +214,7 @@ func superseded(due int64) string {
 
 // supersedeClaims ends what was claimed by a run that has died, or hangs, where its series has gone on.
 // A missed slot is none that anybody will fetch.
-func supersedeClaims(ctx context.Context, tx *sql.Tx, now time.Time) error {
+func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE slots
 		SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer, 'unixepoch')
@@ -229,7 +229,7 @@ func supersedeClaims(ctx context.Context, tx *sql.Tx, now time.Time) error {
 }
 
 // execJSON runs a statement with a list as its ?1, unless that is empty.
-func execJSON[T any](ctx context.Context, tx *sql.Tx, query string, list []T, args ...any) error {
+func execJSON[T any](ctx context.Context, tx *txn, query string, list []T, args ...any) error {
 	if len(list) == 0 {
 		return nil
 	}

@@ -21,7 +21,7 @@ var ErrNoBackfill = errors.New("there is no such backfill")
 func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.Seq2[ingest.Piece, error]) (_ ingest.Backfill, added bool, err error) {
 	b.Created = b.Created.UTC().Truncate(time.Millisecond)
 	b.Cancelled = time.Time{}
-	err = s.tx(ctx, "add a backfill", func(tx *sql.Tx) error {
+	err = s.tx(ctx, "add a backfill", func(tx *txn) error {
 		same, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
 			WHERE identity = ? AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id DESC LIMIT 1`, b.Identity()))
 		if err == nil {
@@ -60,7 +60,7 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 }
 
 // insertBackfill writes the plan's own row and names it.
-func insertBackfill(ctx context.Context, tx *sql.Tx, b *ingest.Backfill) (id int64, err error) {
+func insertBackfill(ctx context.Context, tx *txn, b *ingest.Backfill) (id int64, err error) {
 	spec, err := json.Marshal(b.Spec)
 	if err != nil {
 		return 0, err
@@ -77,7 +77,7 @@ func insertBackfill(ctx context.Context, tx *sql.Tx, b *ingest.Backfill) (id int
 // CancelBackfill ends a backfill: what is open is skipped, and what a run works on ends with the page in
 // flight. What it found stays. It reports whether there was anything to cancel.
 func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (cancelled bool, err error) {
-	err = s.tx(ctx, "cancel "+id, func(tx *sql.Tx) error {
+	err = s.tx(ctx, "cancel "+id, func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (c
 // RetryBackfill makes the pieces that failed, and those with ids that could not be looked up, due again, and
 // says how many. A cancelled backfill has none.
 func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err error) {
-	err = s.tx(ctx, "retry what failed of "+id, func(tx *sql.Tx) error {
+	err = s.tx(ctx, "retry what failed of "+id, func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)
 		if err != nil || !b.Cancelled.IsZero() {
 			return err
@@ -140,7 +140,7 @@ func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err e
 }
 
 // regain lets the ids that could not be looked up wait again, and says in which slots.
-func regain(ctx context.Context, tx *sql.Tx, backfill int64) (map[int64]bool, error) {
+func regain(ctx context.Context, tx *txn, backfill int64) (map[int64]bool, error) {
 	slots, ids := map[int64]bool{}, map[int64][]string{}
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var slot int64
@@ -179,7 +179,7 @@ func (s *Store) Reprice(ctx context.Context, id, table string) error {
 }
 
 func (s *Store) change(ctx context.Context, id, query string, to any) error {
-	return s.tx(ctx, "change "+id, func(tx *sql.Tx) error {
+	return s.tx(ctx, "change "+id, func(tx *txn) error {
 		n, err := affected(tx.ExecContext(ctx, query, to, id))
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: %s", ErrNoBackfill, id)

@@ -50,7 +50,7 @@ const (
 // Backfills lists all backfills, newest first.
 func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
 	var list []BackfillStatus
-	err := s.view(ctx, "list the backfills", func(tx *sql.Tx) (err error) {
+	err := s.view(ctx, "list the backfills", func(tx *txn) (err error) {
 		if list, err = listBackfills(ctx, tx, ` ORDER BY id DESC`); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
 // FindBackfill finds a backfill by its id, or else the newest with that identity that was not cancelled:
 // ErrNoBackfill when there is none.
 func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b BackfillStatus, err error) {
-	err = s.view(ctx, "find a backfill", func(tx *sql.Tx) error {
+	err = s.view(ctx, "find a backfill", func(tx *txn) error {
 		if b, err = findBackfill(ctx, tx, idOrIdentity); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b Backfi
 // WaitingBackfills are those that ingest serve may carry on and that have open pieces, oldest first.
 func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error) {
 	var waiting []ingest.Backfill
-	err := s.view(ctx, "look for backfills to carry on", func(tx *sql.Tx) error {
+	err := s.view(ctx, "look for backfills to carry on", func(tx *txn) error {
 		list, err := listBackfills(ctx, tx, ` WHERE wait AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
 		for _, b := range list {
 			waiting = append(waiting, b.Backfill)
@@ -95,7 +95,7 @@ func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, 
 	if n == 0 {
 		n = -1 // no bound, to SQLite
 	}
-	err := s.view(ctx, "list what failed of "+id, func(tx *sql.Tx) error {
+	err := s.view(ctx, "list what failed of "+id, func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var f Failure
 			err := rows.Scan(&f.Piece, &f.ID, &f.Reason)
@@ -120,7 +120,7 @@ func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, 
 // so far as the store knows.
 func (s *Store) SpentOnPieces(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	var slots []ingest.Slot
-	err := s.view(ctx, "list the pieces that spent quota", func(tx *sql.Tx) error {
+	err := s.view(ctx, "list the pieces that spent quota", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			slot, err := scanSlot(rows)
 			slots = append(slots, slot)
@@ -131,7 +131,7 @@ func (s *Store) SpentOnPieces(ctx context.Context, since time.Time) ([]ingest.Sl
 }
 
 // findBackfill finds a plan by name or identity; its pieces are not counted.
-func findBackfill(ctx context.Context, tx *sql.Tx, idOrIdentity string) (BackfillStatus, error) {
+func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillStatus, error) {
 	b, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
 		WHERE name = ?1 OR identity = ?1 AND cancelled_at IS NULL ORDER BY name = ?1 DESC, id DESC LIMIT 1`, idOrIdentity))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -140,7 +140,7 @@ func findBackfill(ctx context.Context, tx *sql.Tx, idOrIdentity string) (Backfil
 	return b, err
 }
 
-func listBackfills(ctx context.Context, tx *sql.Tx, rest string) ([]BackfillStatus, error) {
+func listBackfills(ctx context.Context, tx *txn, rest string) ([]BackfillStatus, error) {
 	var list []BackfillStatus
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		b, err := scanBackfill(rows)
@@ -163,7 +163,7 @@ func scanBackfill(r interface{ Scan(...any) error }) (BackfillStatus, error) {
 }
 
 // count adds up the pieces.
-func (b *BackfillStatus) count(ctx context.Context, tx *sql.Tx) error {
+func (b *BackfillStatus) count(ctx context.Context, tx *txn) error {
 	b.Pieces = map[ingest.State]int{}
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var state ingest.State

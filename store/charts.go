@@ -63,7 +63,7 @@ func (s *Store) Chart(ctx context.Context, region ingest.Region, at time.Time, p
 // have one where the query names another: charts are kept for ingest.KeepFor.
 func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 	c := Chart{Region: q.Region}
-	err := s.view(ctx, "read a chart", func(tx *sql.Tx) error {
+	err := s.view(ctx, "read a chart", func(tx *txn) error {
 		var slot, due int64
 		var fetched sql.NullInt64
 		until := sql.NullInt64{Int64: q.At.Unix(), Valid: !q.At.IsZero()}
@@ -101,7 +101,7 @@ WHERE backfill IS NULL AND key = ?1
 ORDER BY job`
 
 // none explains that the query admits no chart.
-func (q ChartQuery) none(ctx context.Context, tx *sql.Tx) error {
+func (q ChartQuery) none(ctx context.Context, tx *txn) error {
 	kind, when, job := "complete chart", "", ""
 	if q.Partial {
 		kind = "chart"

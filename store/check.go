@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -55,7 +54,7 @@ func (s *Store) check(ctx context.Context) (found []string, file bool, err error
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	own := Store{path: s.path, read: db}
-	err = own.view(ctx, "check the store", func(tx *sql.Tx) error {
+	err = own.view(ctx, "check the store", func(tx *txn) error {
 		found, file, err = examine(ctx, tx, 0)
 		return err
 	})

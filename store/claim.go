@@ -32,7 +32,7 @@ ORDER BY place`
 // as those of the schedule do, it keeps no other writer waiting either.
 func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
 	if c.Backfill == "" {
-		err = s.view(ctx, "look for a slot to claim", func(tx *sql.Tx) error {
+		err = s.view(ctx, "look for a slot to claim", func(tx *txn) error {
 			_, ok, err = findClaimable(ctx, tx, c)
 			return err
 		})
@@ -40,7 +40,7 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 			return slot, false, err
 		}
 	}
-	err = s.tx(ctx, "claim a slot", func(tx *sql.Tx) error {
+	err = s.tx(ctx, "claim a slot", func(tx *txn) error {
 		if c.Backfill == "" { // a piece is the only slot of its series
 			if err := supersedeClaims(ctx, tx, c.Now); err != nil {
 				return err
@@ -63,7 +63,7 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 }
 
 // findClaimable finds the first slot that may be claimed and is wanted.
-func findClaimable(ctx context.Context, tx *sql.Tx, c ingest.Claim) (id int64, ok bool, err error) {
+func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok bool, err error) {
 	query, args := claimable, []any{c.Now.UnixMilli()}
 	if c.Backfill != "" {
 		query, args = claimablePieces, append(args, c.Backfill)
@@ -93,7 +93,7 @@ func findClaimable(ctx context.Context, tx *sql.Tx, c ingest.Claim) (id int64, o
 // Finish implements fetch.Slots. The time of the last page stays as SavePage or SaveVideos wrote it. A
 // slot that is given back when its series has gone on is superseded at once.
 func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
-	return s.tx(ctx, "finish a slot", func(tx *sql.Tx) error {
+	return s.tx(ctx, "finish a slot", func(tx *txn) error {
 		id, _, err := fence(ctx, tx, slot)
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
 }
 
 // fence finds the slot and its series, if it is still the owner's.
-func fence(ctx context.Context, tx *sql.Tx, slot ingest.Slot) (id, series int64, err error) {
+func fence(ctx context.Context, tx *txn, slot ingest.Slot) (id, series int64, err error) {
 	err = tx.QueryRowContext(ctx, `
 		SELECT slots.id, series.id FROM series JOIN slots ON slots.series = series.id
 		WHERE job = ? AND key = ? AND due_at = ? AND state = 'claimed' AND owner = ? AND attempt = ?`,
@@ -119,7 +119,7 @@ func fence(ctx context.Context, tx *sql.Tx, slot ingest.Slot) (id, series int64,
 }
 
 // writeProgress writes how far a fenced slot came. A zero FetchedAt leaves the one that is there.
-func (s *Store) writeProgress(ctx context.Context, tx *sql.Tx, id int64, slot ingest.Slot) error {
+func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot ingest.Slot) error {
 	lease := slot.Lease
 	if slot.State != ingest.Claimed {
 		lease = time.Time{}
@@ -137,7 +137,7 @@ func (s *Store) writeProgress(ctx context.Context, tx *sql.Tx, id int64, slot in
 }
 
 // settle keeps the row of the slot's series true to the slot, which has just become state.
-func (s *Store) settle(ctx context.Context, tx *sql.Tx, id int64, state ingest.State) error {
+func (s *Store) settle(ctx context.Context, tx *txn, id int64, state ingest.State) error {
 	var err error
 	switch state {
 	default: // Claimed and Stopped: nothing changes; Missed is added so, and never becomes anything

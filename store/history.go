@@ -52,7 +52,7 @@ ORDER BY due_at, job, key`
 // it holds may have no sightings, since charts go after ingest.KeepFor and videos may stay.
 func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	var h History
-	err := s.view(ctx, "read a video's history", func(tx *sql.Tx) error {
+	err := s.view(ctx, "read a video's history", func(tx *txn) error {
 		id, found := int64(0), false
 		err := each(ctx, tx, func(rows *sql.Rows) error {
 			var err error

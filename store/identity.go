@@ -25,7 +25,7 @@ type identity struct {
 // identify reads who the file is, and refuses what is not ours to read.
 func (s *Store) identify(ctx context.Context) (identity, error) {
 	var id identity
-	err := s.view(ctx, "open the store", func(tx *sql.Tx) error {
+	err := s.view(ctx, "open the store", func(tx *txn) error {
 		var application uint32
 		if err := tx.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).
 			Scan(&application, &id.version); err != nil {
@@ -48,7 +48,7 @@ func (s *Store) identify(ctx context.Context) (identity, error) {
 
 // claimFor remembers the upstream of a store that has none yet.
 func (s *Store) claimFor(ctx context.Context, upstream string) error {
-	return s.tx(ctx, "remember the upstream of the store", func(tx *sql.Tx) error {
+	return s.tx(ctx, "remember the upstream of the store", func(tx *txn) error {
 		var have string
 		err := tx.QueryRowContext(ctx, `
 			INSERT INTO meta (name, value) VALUES ('upstream', ?)
@@ -107,7 +107,7 @@ func (s *Store) build(ctx context.Context, draft, upstream string) error {
 		return err
 	}
 	b := Store{path: s.path, write: db}
-	err = b.tx(ctx, "write the tables", func(tx *sql.Tx) error {
+	err = b.tx(ctx, "write the tables", func(tx *txn) error {
 		for _, q := range []string{
 			ingest.Schema,
 			fmt.Sprintf(`PRAGMA application_id = %d`, applicationID),

@@ -65,7 +65,7 @@ func (s *Store) migrate(ctx context.Context, upgraded func(from, to int, backup 
 }
 
 // step runs the steps from a version on, and commits.
-func (s *Store) step(ctx context.Context, tx *sql.Tx, from int) error {
+func (s *Store) step(ctx context.Context, tx *txn, from int) error {
 	for i, step := range steps[from-1:] {
 		if _, err := tx.ExecContext(ctx, step); err != nil {
 			return fmt.Errorf("step to version %d: %w", from+i+1, err)
@@ -83,7 +83,7 @@ func (s *Store) step(ctx context.Context, tx *sql.Tx, from int) error {
 }
 
 // reindexAll writes the index row of every video.
-func reindexAll(ctx context.Context, tx *sql.Tx) error {
+func reindexAll(ctx context.Context, tx *txn) error {
 	for last, more := int64(0), true; more; {
 		var ids []int64
 		err := each(ctx, tx, func(rows *sql.Rows) error {

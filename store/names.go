@@ -11,7 +11,7 @@ import (
 // Unnamed implements fetch.Names.
 func (s *Store) Unnamed(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
 	var regions []ingest.Region
-	err := s.view(ctx, "find the regions whose categories have no names", func(tx *sql.Tx) error {
+	err := s.view(ctx, "find the regions whose categories have no names", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var r ingest.Region
 			err := rows.Scan(&r)
@@ -29,7 +29,7 @@ func (s *Store) Unnamed(ctx context.Context, charted, stale time.Time) ([]ingest
 // SaveNames implements fetch.Names.
 func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	err := s.tx(ctx, "save the names of categories", func(tx *sql.Tx) error {
+	err := s.tx(ctx, "save the names of categories", func(tx *txn) error {
 		id, _, err := fence(ctx, tx, slot)
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.R
 }
 
 // categoryNames is what the categories of a region are called, by id.
-func categoryNames(ctx context.Context, tx *sql.Tx, region ingest.Region) (map[string]string, error) {
+func categoryNames(ctx context.Context, tx *txn, region ingest.Region) (map[string]string, error) {
 	names := map[string]string{}
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var id, name string

@@ -47,6 +47,8 @@ type Store struct {
 	read  *sql.DB
 	now   func() time.Time
 
+	writes, reads *statements // of write and read
+
 	upstream string
 }
 
@@ -106,6 +108,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if s.read, err = connect(s.path, readers, "mode=ro", "_query_only=1"); err != nil {
 		return s.explain(ctx, "open the store", err)
 	}
+	s.reads = newStatements(s.read)
 	id, err := s.identify(ctx)
 	if err != nil {
 		return err
@@ -123,6 +126,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if s.write, err = connect(s.path, 1, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL", "_foreign_keys=1"); err != nil {
 		return s.explain(ctx, "open the store for writing", err)
 	}
+	s.writes = newStatements(s.write)
 	if id.version < version {
 		if err := s.migrate(ctx, o.Upgraded); err != nil {
 			return err
@@ -155,7 +159,7 @@ func connect(path string, n int, params ...string) (*sql.DB, error) {
 
 // tx runs f in one immediate transaction; doing is for the error. It waits for other writers before f
 // begins, so that f never has to be run twice.
-func (s *Store) tx(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+func (s *Store) tx(ctx context.Context, doing string, f func(*txn) error) error {
 	if s.write == nil {
 		return fmt.Errorf("%s: %s: %w", doing, s.path, ErrReadOnly)
 	}
@@ -163,30 +167,32 @@ func (s *Store) tx(ctx context.Context, doing string, f func(*sql.Tx) error) err
 	if err != nil {
 		return s.explain(ctx, doing, err)
 	}
+	defer s.writes.prepare(ctx) // behind the end of tx
+	defer func() { _ = tx.Rollback() }()
 	if err := f(tx); err != nil {
-		_ = tx.Rollback()
 		return s.explain(ctx, doing, err)
 	}
 	return s.explain(ctx, doing, tx.Commit())
 }
 
-func (s *Store) begin(ctx context.Context) (*sql.Tx, error) { return s.beginWithin(ctx, busyFor) }
+func (s *Store) begin(ctx context.Context) (*txn, error) { return s.beginWithin(ctx, busyFor) }
 
-func (s *Store) beginWithin(ctx context.Context, patience time.Duration) (*sql.Tx, error) {
+func (s *Store) beginWithin(ctx context.Context, patience time.Duration) (*txn, error) {
 	for began := time.Now(); ; {
 		tx, err := s.write.BeginTx(ctx, nil)
 		if err == nil || !isBusy(err) || ctx.Err() != nil || time.Since(began) > patience {
-			return tx, err
+			return s.writes.begin(tx), err
 		}
 	}
 }
 
 // view runs f over one unchanging state of the store.
-func (s *Store) view(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+func (s *Store) view(ctx context.Context, doing string, f func(*txn) error) error {
 	tx, err := s.read.BeginTx(ctx, nil)
 	if err != nil {
 		return s.explain(ctx, doing, err)
 	}
+	defer s.reads.prepare(ctx) // behind the end of tx
 	defer func() { _ = tx.Rollback() }()
-	return s.explain(ctx, doing, f(tx))
+	return s.explain(ctx, doing, f(s.reads.begin(tx)))
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -12,7 +11,7 @@ import (
 // zero. A video without an id is left out: nothing could ever find it again.
 func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	err := s.tx(ctx, "save a page", func(tx *sql.Tx) error {
+	err := s.tx(ctx, "save a page", func(tx *txn) error {
 		id, series, err := fence(ctx, tx, slot)
 		if err != nil {
 			return err
@@ -32,7 +31,7 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 }
 
 // place writes the page's videos and their ranks, and returns how many videos the slot has now.
-func place(ctx context.Context, tx *sql.Tx, slot, series int64, page ingest.Page, at time.Time) (int, error) {
+func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, at time.Time) (int, error) {
 	var count, rank int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(rank), 0) FROM placements WHERE slot = ?`, slot).
 		Scan(&count, &rank); err != nil {
@@ -42,13 +41,6 @@ func place(ctx context.Context, tx *sql.Tx, slot, series int64, page ingest.Page
 	if err != nil {
 		return 0, err
 	}
-	add, err := tx.PrepareContext(ctx, `
-		INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (video, series, slot) DO NOTHING`)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = add.Close() }()
 	for _, v := range page.Videos {
 		if v.ID == "" {
 			continue
@@ -57,7 +49,9 @@ func place(ctx context.Context, tx *sql.Tx, slot, series int64, page ingest.Page
 		if err != nil {
 			return 0, err
 		}
-		res, err := add.ExecContext(ctx, slot, rank+1, video, series, v.Views, v.Likes, v.Comments)
+		res, err := tx.ExecContext(ctx, `
+			INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (video, series, slot) DO NOTHING`, slot, rank+1, video, series, v.Views, v.Likes, v.Comments)
 		if err != nil {
 			return 0, err
 		}

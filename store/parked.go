@@ -17,7 +17,7 @@ const longestID = 100
 // Park implements fetch.Shelf.
 func (s *Store) Park(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	return s.onPiece(ctx, "park ids", &slot, func(tx *sql.Tx, p *piece) error {
+	return s.onPiece(ctx, "park ids", &slot, func(tx *txn, p *piece) error {
 		if err := p.park(ctx, tx, ids, since); err != nil || len(halves) == 0 {
 			return err
 		}
@@ -50,7 +50,7 @@ WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >
    OR given.value IN (SELECT w.value FROM pieces JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
 
 // park adds the ids that are not met yet to those that wait.
-func (p *piece) park(ctx context.Context, tx *sql.Tx, ids []string, since time.Time) error {
+func (p *piece) park(ctx context.Context, tx *txn, ids []string, since time.Time) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" || len(id) > longestID })
 	if len(ids) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (s *Store) Parked(ctx context.Context, slot ingest.SlotKey, n int, since ti
 // having seen a video.
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *sql.Tx, p *piece) error {
+	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
 		shelf, err := newShelf(ctx, tx, slot.FetchedAt, page.Videos)
 		if err != nil {
 			return err

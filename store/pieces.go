@@ -31,7 +31,7 @@ func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, e
 
 // Restart implements fetch.Pieces.
 func (s *Store) Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error) {
-	return s.onPiece(ctx, "begin a piece anew", &slot, func(_ *sql.Tx, p *piece) error {
+	return s.onPiece(ctx, "begin a piece anew", &slot, func(_ *txn, p *piece) error {
 		p.again += pages
 		return nil
 	})
@@ -39,7 +39,7 @@ func (s *Store) Restart(ctx context.Context, slot ingest.Slot, pages int) (inges
 
 // GiveUp implements fetch.Pieces.
 func (s *Store) GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error) {
-	return s.onPiece(ctx, "give an id up", &slot, func(tx *sql.Tx, p *piece) error {
+	return s.onPiece(ctx, "give an id up", &slot, func(tx *txn, p *piece) error {
 		p.drop(id)
 		return p.vanish(ctx, tx, id, reason, s.now().UnixMilli())
 	})
@@ -59,8 +59,8 @@ type piece struct {
 
 // onPiece changes a slot's piece and then writes the slot's progress, in one transaction under the fence. f
 // may change the slot as well. It returns the slot as written.
-func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f func(*sql.Tx, *piece) error) (ingest.Slot, error) {
-	err := s.tx(ctx, doing, func(tx *sql.Tx) error {
+func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f func(*txn, *piece) error) (ingest.Slot, error) {
+	err := s.tx(ctx, doing, func(tx *txn) error {
 		id, _, err := fence(ctx, tx, *slot)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f 
 
 // endPiece is what happens to a slot's piece when the slot ends otherwise than by a page, and the state in
 // which it ends: one whose backfill was cancelled meanwhile does not go on.
-func endPiece(ctx context.Context, tx *sql.Tx, id int64, slot ingest.Slot) (ingest.Slot, error) {
+func endPiece(ctx context.Context, tx *txn, id int64, slot ingest.Slot) (ingest.Slot, error) {
 	if slot.Kind != ingest.KindBackfill && slot.Kind != ingest.KindSearch {
 		return slot, nil
 	}
@@ -113,7 +113,7 @@ func (p *piece) settle() {
 }
 
 // loadPiece reads the piece of a slot. One that has none gets it when it is written.
-func loadPiece(ctx context.Context, tx *sql.Tx, slot int64) (piece, error) {
+func loadPiece(ctx context.Context, tx *txn, slot int64) (piece, error) {
 	p := piece{slot: slot}
 	var waiting string
 	err := tx.QueryRowContext(ctx, `
@@ -130,7 +130,7 @@ func loadPiece(ctx context.Context, tx *sql.Tx, slot int64) (piece, error) {
 }
 
 // write writes the piece back.
-func (p piece) write(ctx context.Context, tx *sql.Tx) error {
+func (p piece) write(ctx context.Context, tx *txn) error {
 	waiting := []byte("[]")
 	if len(p.waiting) > 0 {
 		var err error
@@ -151,7 +151,7 @@ func (p *piece) drop(ids ...string) {
 }
 
 // vanish notes that an id was looked up in vain.
-func (p *piece) vanish(ctx context.Context, tx *sql.Tx, id, reason string, at int64) error {
+func (p *piece) vanish(ctx context.Context, tx *txn, id, reason string, at int64) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO vanished (video_id, slot, reason, noted_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`, id, p.slot, reason, at)
@@ -168,7 +168,7 @@ type pieceAdder struct {
 }
 
 // newPieceAdder prepares the statements; they end with the transaction.
-func newPieceAdder(ctx context.Context, tx *sql.Tx, b ingest.Backfill, id int64) (*pieceAdder, error) {
+func newPieceAdder(ctx context.Context, tx *txn, b ingest.Backfill, id int64) (*pieceAdder, error) {
 	a := &pieceAdder{job: b.Job(), backfill: id, due: b.Created.Unix()}
 	for stmt, query := range map[**sql.Stmt]string{
 		&a.series: `INSERT INTO series (job, key, newest, open, backfill, place) VALUES (?1, ?2, ?3, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,

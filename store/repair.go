@@ -106,7 +106,7 @@ func onlyIndex(found []string) bool {
 
 // clearIndex takes every row out of the index, whatever state that is in.
 func (s *Store) clearIndex(ctx context.Context) error {
-	return s.tx(ctx, "empty the index", func(tx *sql.Tx) error {
+	return s.tx(ctx, "empty the index", func(tx *txn) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO video_text (video_text) VALUES ('delete-all')`)
 		return err
 	})
@@ -130,7 +130,7 @@ func (s *Store) mend(ctx context.Context, r *Repaired) error {
 	}
 	for _, step := range steps {
 		total := 0
-		err := s.tx(ctx, "mend the store", func(tx *sql.Tx) error {
+		err := s.tx(ctx, "mend the store", func(tx *txn) error {
 			total = 0
 			// What belongs to nothing cannot be taken out in an order that pleases the foreign keys.
 			if _, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = 1`); err != nil {
@@ -187,7 +187,7 @@ func (s *Store) mendTexts(ctx context.Context, r *Repaired) error {
 		return s.explain(ctx, "compare the texts", err)
 	}
 	long := s.now().Add(-ingest.RefreshAfter - time.Second).UnixMilli()
-	err = s.tx(ctx, "mend the texts", func(tx *sql.Tx) error {
+	err = s.tx(ctx, "mend the texts", func(tx *txn) error {
 		if err := execJSON(ctx, tx, `UPDATE videos SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, long); err != nil {
 			return err
 		}
@@ -203,11 +203,11 @@ func (s *Store) mendTexts(ctx context.Context, r *Repaired) error {
 func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
 	steps := []struct {
 		did, find string
-		write     func(context.Context, *sql.Tx, []int64) error
+		write     func(context.Context, *txn, []int64) error
 	}{
 		{"took %d rows of no video out of the index",
 			`SELECT id FROM video_text_docsize WHERE id > ? AND id NOT IN (SELECT id FROM videos) ORDER BY id LIMIT ?`,
-			func(ctx context.Context, tx *sql.Tx, ids []int64) error {
+			func(ctx context.Context, tx *txn, ids []int64) error {
 				return execJSON(ctx, tx, `DELETE FROM video_text WHERE rowid IN (SELECT value FROM json_each(?1))`, ids)
 			}},
 		{"indexed %d videos", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, rewriteIndex},
@@ -216,7 +216,7 @@ func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
 		total, last := 0, int64(0)
 		for {
 			var ids []int64
-			err := s.tx(ctx, "mend the index", func(tx *sql.Tx) error {
+			err := s.tx(ctx, "mend the index", func(tx *txn) error {
 				ids = nil
 				if err := each(ctx, tx, func(rows *sql.Rows) error {
 					var id int64
@@ -244,7 +244,7 @@ func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
 }
 
 // rewriteIndex writes the videos' rows of the index, and the hash of the text that they have.
-func rewriteIndex(ctx context.Context, tx *sql.Tx, ids []int64) error {
+func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 	shelf, err := newShelf(ctx, tx, time.Time{}, nil)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (s *salvage) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.to.tx(ctx, "fill the new store", func(tx *sql.Tx) error {
+	return s.to.tx(ctx, "fill the new store", func(tx *txn) error {
 		for _, table := range tables {
 			if err := s.move(ctx, tx, table); err != nil {
 				return err
@@ -49,7 +49,7 @@ func (s *salvage) run(ctx context.Context) error {
 // tables are those of the new store, parents before their children, and the index's own left out.
 func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
 	var tables []tableOf
-	err := s.to.view(ctx, "read the schema", func(tx *sql.Tx) error {
+	err := s.to.view(ctx, "read the schema", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var t tableOf
 			var columns string
@@ -82,7 +82,7 @@ func (s *salvage) columns(ctx context.Context, table string) ([]string, error) {
 }
 
 // move moves one table and says how that went.
-func (s *salvage) move(ctx context.Context, tx *sql.Tx, t tableOf) error {
+func (s *salvage) move(ctx context.Context, tx *txn, t tableOf) error {
 	if len(t.columns) == 0 {
 		return nil // the old version had none
 	}
@@ -212,7 +212,7 @@ func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gap
 }
 
 // giveUp ends charts of which a part is lost: half of one must not pass for one.
-func (s *salvage) giveUp(ctx context.Context, tx *sql.Tx, slots []int64) error {
+func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 	if len(slots) == 0 {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (s *salvage) giveUp(ctx context.Context, tx *sql.Tx, slots []int64) error {
 }
 
 // settle drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole.
-func (s *salvage) settle(ctx context.Context, tx *sql.Tx) error {
+func (s *salvage) settle(ctx context.Context, tx *txn) error {
 	var broken []int64
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var id int64
@@ -249,7 +249,7 @@ func (s *salvage) settle(ctx context.Context, tx *sql.Tx) error {
 
 // writer writes rows into the new store.
 type writer struct {
-	tx    *sql.Tx
+	tx    *txn
 	query string
 
 	numbered      bool  // the first column is a row's number, and is not written

@@ -85,7 +85,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Looked: explain(clauses)}
-	err = s.view(ctx, "search", func(tx *sql.Tx) error {
+	err = s.view(ctx, "search", func(tx *txn) error {
 		c := finder{q: q, clauses: clauses, tx: tx, after: after, began: time.Now()}
 		if err := c.pin(ctx); err != nil {
 			return err
@@ -124,7 +124,7 @@ func (q Query) start() (cursor, error) {
 type finder struct {
 	q       Query
 	clauses []clause
-	tx      *sql.Tx
+	tx      *txn
 	after   cursor
 	oldest  int64 // no video's id is this or less
 	began   time.Time

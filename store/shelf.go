@@ -17,10 +17,8 @@ import (
 
 // shelf writes videos, their channels and their index rows within one transaction.
 type shelf struct {
-	tx *sql.Tx
+	tx *txn
 	at int64 // when they were fetched, in milliseconds
-
-	add, change, recount, addChannel *sql.Stmt // nil until they are needed
 
 	known    map[string]knownVideo   // of those to write, by the upstream's id
 	channels map[string]knownChannel // of those that matter, by the upstream's id
@@ -63,7 +61,7 @@ const (
 )
 
 // newShelf finds what is known of the videos that are to be put, all of them at once.
-func newShelf(ctx context.Context, tx *sql.Tx, at time.Time, videos []ingest.Video) (*shelf, error) {
+func newShelf(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video) (*shelf, error) {
 	s := &shelf{tx: tx, at: at.UnixMilli(), known: map[string]knownVideo{}, channels: map[string]knownChannel{}, texts: map[int64]indexed{}}
 	var ids, channels []string
 	for _, v := range videos {
@@ -95,7 +93,7 @@ func newShelf(ctx context.Context, tx *sql.Tx, at time.Time, videos []ingest.Vid
 
 // lookIn runs a query over a list of the upstream's ids, ?1. A list in JSON holds no id that is no text:
 // such a one is looked up by itself, quoted as SQL's own text.
-func lookIn(ctx context.Context, tx *sql.Tx, query string, ids []string, f func(*sql.Rows) error) error {
+func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sql.Rows) error) error {
 	var plain []string
 	for _, id := range ids {
 		if utf8.ValidString(id) && !strings.Contains(id, "\x00") {
@@ -116,17 +114,6 @@ func lookIn(ctx context.Context, tx *sql.Tx, query string, ids []string, f func(
 	return each(ctx, tx, f, query, string(list))
 }
 
-// exec runs a query, which is prepared once; the statement ends with the transaction.
-func (s *shelf) exec(ctx context.Context, stmt **sql.Stmt, query string, args ...any) (sql.Result, error) {
-	if *stmt == nil {
-		var err error
-		if *stmt, err = s.tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closed by the end of tx
-			return nil, err
-		}
-	}
-	return (*stmt).ExecContext(ctx, args...)
-}
-
 // put writes the video as it is now and returns its id. The index is written only when the text that
 // it holds has changed. charted says that it was found in a chart; one that was only looked up is not
 // added when the store does not have it.
@@ -141,7 +128,7 @@ func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, e
 		return 0, nil
 	}
 	if known {
-		if _, err := s.exec(ctx, &s.recount, recountVideo, state...); err != nil || have.hash == hash {
+		if _, err := s.tx.ExecContext(ctx, recountVideo, state...); err != nil || have.hash == hash {
 			return have.id, err
 		}
 	}
@@ -168,10 +155,10 @@ func (s *shelf) rewrite(ctx context.Context, v ingest.Video, id, hash int64, sta
 	}
 	text := []any{hash, channel, v.Title, string(tags)}
 	if id != 0 {
-		_, err = s.exec(ctx, &s.change, changeVideo, append([]any{id}, text...)...)
+		_, err = s.tx.ExecContext(ctx, changeVideo, append([]any{id}, text...)...)
 		return id, err
 	}
-	res, err := s.exec(ctx, &s.add, addVideo, append(state, text...)...)
+	res, err := s.tx.ExecContext(ctx, addVideo, append(state, text...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -213,7 +200,7 @@ func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, err
 		}
 		return id, s.reindex(ctx, known.id)
 	}
-	res, err := s.exec(ctx, &s.addChannel, addChannel, v.ChannelID, v.Channel)
+	res, err := s.tx.ExecContext(ctx, addChannel, v.ChannelID, v.Channel)
 	if err != nil {
 		return id, err
 	}
@@ -248,7 +235,7 @@ func (s *shelf) reindex(ctx context.Context, channel int64) error {
 }
 
 // drop deletes a video with its placements and its index row.
-func drop(ctx context.Context, tx *sql.Tx, id int64) (placements int, err error) {
+func drop(ctx context.Context, tx *txn, id int64) (placements int, err error) {
 	res, err := tx.ExecContext(ctx, `DELETE FROM placements WHERE video = ?`, id)
 	if err != nil {
 		return 0, err

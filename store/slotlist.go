@@ -46,7 +46,7 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 		args = append(args, f.Limit)
 	}
 	var slots []ingest.Slot
-	err := s.view(ctx, "list the slots", func(tx *sql.Tx) error {
+	err := s.view(ctx, "list the slots", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			slot, err := scanSlot(rows)
 			slots = append(slots, slot)

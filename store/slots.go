@@ -15,7 +15,7 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 	if len(slots) == 0 {
 		return nil
 	}
-	return s.tx(ctx, "add slots", func(tx *sql.Tx) error {
+	return s.tx(ctx, "add slots", func(tx *txn) error {
 		a, err := newAddition(ctx, tx, slots)
 		if err != nil {
 			return err
@@ -30,7 +30,7 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 // Newest implements fetch.Slots.
 func (s *Store) Newest(ctx context.Context) (map[ingest.Series]time.Time, error) {
 	newest := map[ingest.Series]time.Time{}
-	err := s.view(ctx, "read the slots", func(tx *sql.Tx) error {
+	err := s.view(ctx, "read the slots", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var of ingest.Series
 			var due int64
@@ -71,7 +71,7 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 	if err != nil || !found {
 		return s.explain(ctx, "look for slots that nobody wants", err)
 	}
-	return s.tx(ctx, "end the slots that nobody wants", func(tx *sql.Tx) error {
+	return s.tx(ctx, "end the slots that nobody wants", func(tx *txn) error {
 		// The series first: what it says is how the slots are found.
 		var of []int64
 		err := each(ctx, tx, func(rows *sql.Rows) error {

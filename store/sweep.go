@@ -20,7 +20,7 @@ const (
 // Stale implements fetch.Library.
 func (s *Store) Stale(ctx context.Context, now time.Time, n int) ([]string, error) {
 	var ids []string
-	err := s.view(ctx, "find the videos to refresh", func(tx *sql.Tx) error {
+	err := s.view(ctx, "find the videos to refresh", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var id string
 			err := rows.Scan(&id)
@@ -39,7 +39,7 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 	if slot.Pages == 1 {
 		slot.Videos = 0
 	}
-	err := s.tx(ctx, "save refreshed videos", func(tx *sql.Tx) error {
+	err := s.tx(ctx, "save refreshed videos", func(tx *txn) error {
 		id, _, err := fence(ctx, tx, slot)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 }
 
 // forget deletes the video that the upstream no longer has, if the store has it.
-func forget(ctx context.Context, tx *sql.Tx, videoID string) error {
+func forget(ctx context.Context, tx *txn, videoID string) error {
 	var id int64
 	err := tx.QueryRowContext(ctx, `SELECT id FROM videos WHERE video_id = ?`, videoID).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -92,10 +92,10 @@ func forget(ctx context.Context, tx *sql.Tx, videoID string) error {
 // schedule goes on. What is left is tidied.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
-	for _, sweep := range []func(context.Context, *sql.Tx, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills} {
+	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills} {
 		for {
 			var n swept
-			err := s.tx(ctx, "delete what is too old", func(tx *sql.Tx) error {
+			err := s.tx(ctx, "delete what is too old", func(tx *txn) error {
 				var err error
 				n, err = sweep(ctx, tx, cutoff)
 				return err
@@ -119,7 +119,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 type swept struct{ placements, videos, slots int }
 
 // sweepCharts deletes the placements of a few old slots.
-func sweepCharts(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+func sweepCharts(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM placements WHERE slot IN (
 			SELECT id FROM slots
@@ -130,7 +130,7 @@ func sweepCharts(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, erro
 }
 
 // sweepLibrary deletes a few old videos, with what placements they still have.
-func sweepLibrary(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+func sweepLibrary(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	var ids []int64
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var id int64
@@ -150,7 +150,7 @@ func sweepLibrary(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, err
 }
 
 // sweepEnded deletes a few old slots whose placements have gone.
-func sweepEnded(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+func sweepEnded(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM slots WHERE id IN (
 			SELECT slots.id FROM slots JOIN series ON series.id = series
@@ -176,7 +176,7 @@ func (s *Store) sweepChannels(ctx context.Context) error {
 	if err != nil || !found {
 		return s.explain(ctx, "look for empty channels", err)
 	}
-	return s.tx(ctx, "delete empty channels", func(tx *sql.Tx) error {
+	return s.tx(ctx, "delete empty channels", func(tx *txn) error {
 		_, err := tx.ExecContext(ctx, `DELETE`+empty)
 		return err
 	})
@@ -184,7 +184,7 @@ func (s *Store) sweepChannels(ctx context.Context) error {
 
 // sweepFound forgets ids that the upstream gave too long ago: those that were looked up in vain, and those
 // that wait still, whose piece begins anew.
-func sweepFound(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+func sweepFound(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ? LIMIT ?)`,
 		cutoff.UnixMilli(), sweepRows))
@@ -217,7 +217,7 @@ WHERE created_at < ?1 AND (cancelled_at < ?1 OR NOT ` + hasOpenPieces + `)
   AND NOT EXISTS (SELECT 1 FROM series JOIN slots ON slots.series = series.id WHERE backfill = backfills.id AND fetched_at >= ?1)`
 
 // sweepPieces deletes a few pieces of backfills that have ended long ago.
-func sweepPieces(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	var series []int64
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var id int64
@@ -240,7 +240,7 @@ func sweepPieces(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, erro
 }
 
 // sweepBackfills deletes backfills whose pieces have gone.
-func sweepBackfills(ctx context.Context, tx *sql.Tx, cutoff time.Time) (swept, error) {
+func sweepBackfills(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM backfills WHERE created_at < ? AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id)`, cutoff.UnixMilli()))
 	return swept{slots: n}, err

@@ -12,7 +12,7 @@ import (
 // Uncounted implements fetch.Tallies.
 func (s *Store) Uncounted(ctx context.Context, before time.Time, n int) ([]string, error) {
 	var ids []string
-	err := s.view(ctx, "find the videos to count", func(tx *sql.Tx) error {
+	err := s.view(ctx, "find the videos to count", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var id string
 			err := rows.Scan(&id)
@@ -30,7 +30,7 @@ func (s *Store) Uncounted(ctx context.Context, before time.Time, n int) ([]strin
 // found when it is fetched again.
 func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	err := s.tx(ctx, "save counts", func(tx *sql.Tx) error {
+	err := s.tx(ctx, "save counts", func(tx *txn) error {
 		id, _, err := fence(ctx, tx, slot)
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 
 // mergeIndex merges a little of the index and reports whether there is more. https://www.sqlite.org/fts5.html#the_merge_command
 func (s *Store) mergeIndex(ctx context.Context) (more bool, err error) {
-	err = s.tx(ctx, "merge the index", func(tx *sql.Tx) error {
+	err = s.tx(ctx, "merge the index", func(tx *txn) error {
 		var before, after int64
 		if err := tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&before); err != nil {
 			return err
@@ -64,7 +64,7 @@ func (s *Store) giveBack(ctx context.Context) (more bool, err error) {
 	if err != nil || mode != incremental || excess <= 0 {
 		return false, s.explain(ctx, "count the empty pages", err)
 	}
-	err = s.tx(ctx, "give empty pages back", func(tx *sql.Tx) error {
+	err = s.tx(ctx, "give empty pages back", func(tx *txn) error {
 		// Each row that it returns is a page: all must be read.
 		return each(ctx, tx, func(*sql.Rows) error { return nil }, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(excess, tidyPages)))
 	})
