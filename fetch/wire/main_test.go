@@ -2,10 +2,11 @@ package wire_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,8 +55,27 @@ func unanswered(t testing.TB, a wire.Answer) *fetch.Error {
 		t.Errorf("an error came with a status or a body: %d, %.40q", a.Status, a.Body)
 	}
 	e := wire.Unanswered("The upstream", "things.list", a, wire.NewCleaner(ingest.NewSecret(canary)))
-	if _, ok := errors.AsType[*fetch.Error](error(e)); !ok || e.Method != "things.list" {
+	if e.Method != "things.list" {
 		t.Errorf("%+v", e)
 	}
+	holdsNoSecret(t, e)
 	return e
+}
+
+// holdsNoSecret looks at err and at all that it wraps.
+func holdsNoSecret(t testing.TB, err error) {
+	t.Helper()
+	if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, canary) {
+		t.Errorf("the secret is in %s", text)
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			holdsNoSecret(t, inner)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			holdsNoSecret(t, inner)
+		}
+	}
 }

@@ -34,7 +34,7 @@ var (
 type Headers struct {
 	Agent      string        // User-Agent
 	SecretName string        // the header that Secret travels in
-	Secret     ingest.Secret // zero: no such header
+	Secret     ingest.Secret // zero: no such header; taken out of answers that repeat it
 }
 
 // Transport is the one way out: to one host, and back with a bounded body. As a RoundTripper it
@@ -141,24 +141,23 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 		return
 	}
 	defer resp.Body.Close()
-	a.Date = t.dated(resp)
+	t.keepDate(resp)
 	body, err := readAll(resp)
 	if err != nil {
 		a.Err = fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
 		return
 	}
-	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), body
+	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hide(t.headers.Secret.Reveal(), body)
 }
 
-func (t *Transport) dated(resp *http.Response) time.Time {
+func (t *Transport) keepDate(resp *http.Response) {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
-		return time.Time{}
+		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.dateOf, t.dateAt = date, time.Now()
-	return date
 }
 
 // outgoing adds to our own copy of a request what only the wire may see.
