@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// minSecret is how long a secret must be, in bytes, to be looked for in answers: Google's keys have 39, and
-// a shorter one, which only a stand-in takes, is found in other words.
-const minSecret = 16
+// minKey is how long a key must be, in bytes, to be looked for in answers: Google's have 39, and a shorter
+// one, which only a stand-in takes, is found in other words.
+const minKey = 16
 
-// hide is a body with "***" in place of a secret that the upstream repeats: what an answer says is kept as
-// it comes. The secret is found however JSON spells it: "\u0041" is "A" (RFC 8259, section 7).
-func hide(secret string, body []byte) []byte {
-	if len(secret) < minSecret {
+// hide is a body with "***" in place of a key that the upstream repeats: what an answer says is kept as it
+// comes. The key is found however JSON spells it: "\u0041" is "A" (RFC 8259, section 7).
+func hide(key string, body []byte) []byte {
+	if len(key) < minKey {
 		return body
 	}
 	var clean []byte
 	kept := 0 // all before it is in clean
 	for i := 0; i < len(body); i++ {
-		if body[i] != secret[0] && body[i] != '\\' {
+		if body[i] != key[0] && body[i] != '\\' {
 			continue
 		}
-		if n := spelt(body[i:], secret); n > 0 {
+		if n := spelt(body[i:], key); n > 0 {
 			clean = append(append(clean, body[kept:i]...), "***"...)
 			kept = i + n
 			i = kept - 1

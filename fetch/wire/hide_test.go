@@ -10,22 +10,22 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-func TestASecretIsTakenOutOfAnAnswerThatRepeatsIt(t *testing.T) {
+func TestAKeyIsTakenOutOfAnAnswerThatRepeatsIt(t *testing.T) {
 	tr, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"title":"it is %s"}`, r.Header.Get("X-Secret"))
+		_, _ = fmt.Fprintf(w, `{"title":"it is %s"}`, r.Header.Get("X-Key"))
 	})
 	if a := get(t.Context(), tr); a.Err != nil || string(a.Body) != `{"title":"it is ***"}` {
 		t.Errorf("%q, %v", a.Body, a.Err)
 	}
 }
 
-func TestASecretIsFoundHoweverJSONSpellsIt(t *testing.T) {
+func TestAKeyIsFoundHoweverJSONSpellsIt(t *testing.T) {
 	const odd = `it's "0dd" \ </secret>&`
 	quoted, err := json.Marshal(odd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := map[string]struct{ secret, body, want string }{
+	tests := map[string]struct{ key, body, want string }{
 		"plain":                {canary, canary, "***"},
 		"twice":                {canary, "a" + canary + canary + "b", "a******b"},
 		"after its beginning":  {canary, canary[:9] + canary, canary[:9] + "***"},
@@ -44,13 +44,13 @@ func TestASecretIsFoundHoweverJSONSpellsIt(t *testing.T) {
 		"no body":              {canary, "", ""},
 	}
 	for name, tt := range tests {
-		if got := string(wire.Hide(tt.secret, []byte(tt.body))); got != tt.want {
+		if got := string(wire.Hide(tt.key, []byte(tt.body))); got != tt.want {
 			t.Errorf("%s: %q becomes %q, want %q", name, tt.body, got, tt.want)
 		}
 	}
 }
 
-// FuzzHide: whatever is decoded of an answer holds no secret, and nothing but the secret changes.
+// FuzzHide: whatever is decoded of an answer holds no key, and nothing but the key changes.
 func FuzzHide(f *testing.F) {
 	f.Add([]byte(`{"title":"` + canary + `"}`))
 	f.Add([]byte(`["\\\u0043` + canary[1:] + `\"",7]`))

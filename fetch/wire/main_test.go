@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// canary is the secret of every test.
+// canary is the key of every test.
 const canary = "CANARY-0123456789_secret"
 
 // serve starts a server and the way to it, both closed with the test.
@@ -36,7 +36,7 @@ func to(t testing.TB, base string) *wire.Transport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := wire.NewTransport(u, wire.Headers{Agent: "test/1", SecretName: "X-Secret", Secret: ingest.NewSecret(canary)})
+	tr := wire.NewTransport(u, wire.Headers{Agent: "test/1", KeyName: "X-Key", Key: ingest.NewSecret(canary)})
 	t.Cleanup(tr.Close)
 	return tr
 }
@@ -58,24 +58,24 @@ func unanswered(t testing.TB, a wire.Answer) *fetch.Error {
 	if e.Method != "things.list" {
 		t.Errorf("%+v", e)
 	}
-	holdsNoSecret(t, e)
+	holdsNoKey(t, e)
 	return e
 }
 
-// holdsNoSecret looks at err and at all that it wraps.
-func holdsNoSecret(t testing.TB, err error) {
+// holdsNoKey looks at err and at all that it wraps.
+func holdsNoKey(t testing.TB, err error) {
 	t.Helper()
 	if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, canary) {
-		t.Errorf("the secret is in %s", text)
+		t.Errorf("the key is in %s", text)
 	}
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
 		if inner := e.Unwrap(); inner != nil {
-			holdsNoSecret(t, inner)
+			holdsNoKey(t, inner)
 		}
 	case interface{ Unwrap() []error }:
 		for _, inner := range e.Unwrap() {
-			holdsNoSecret(t, inner)
+			holdsNoKey(t, inner)
 		}
 	}
 }

@@ -32,9 +32,9 @@ var (
 
 // Headers are what every request carries.
 type Headers struct {
-	Agent      string        // User-Agent
-	SecretName string        // the header that Secret travels in
-	Secret     ingest.Secret // zero: no such header; taken out of answers that repeat it
+	Agent   string        // User-Agent
+	KeyName string        // the header that Key travels in
+	Key     ingest.Secret // zero: no such header; taken out of answers that repeat it
 }
 
 // Transport is the one way out: to one host, and back with a bounded body. As a RoundTripper it
@@ -147,7 +147,7 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 		a.Err = fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
 		return
 	}
-	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hide(t.headers.Secret.Reveal(), body)
+	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hide(t.headers.Key.Reveal(), body)
 }
 
 func (t *Transport) keepDate(resp *http.Response) {
@@ -162,8 +162,8 @@ func (t *Transport) keepDate(resp *http.Response) {
 
 // outgoing adds to our own copy of a request what only the wire may see.
 func (t *Transport) outgoing(req *http.Request) *http.Request {
-	if !t.headers.Secret.IsZero() {
-		req.Header.Set(t.headers.SecretName, t.headers.Secret.Reveal())
+	if !t.headers.Key.IsZero() {
+		req.Header.Set(t.headers.KeyName, t.headers.Key.Reveal())
 	}
 	req.Header.Set("User-Agent", t.headers.Agent)
 	req.Host = ""

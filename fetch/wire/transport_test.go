@@ -41,7 +41,7 @@ func TestAnAnswerIsBroughtBackWhole(t *testing.T) {
 	if got.RequestURI != "/things?a=b+c" || "http://"+got.Host != srv.URL || tr.Host() != got.Host {
 		t.Errorf("asked %s of %s", got.RequestURI, got.Host)
 	}
-	if h := got.Header; h.Get("User-Agent") != "test/1" || h.Get("X-Secret") != canary || h.Get("Accept-Encoding") != "gzip" || got.ContentLength != 0 {
+	if h := got.Header; h.Get("User-Agent") != "test/1" || h.Get("X-Key") != canary || h.Get("Accept-Encoding") != "gzip" || got.ContentLength != 0 {
 		t.Errorf("%v, %d bytes", got.Header, got.ContentLength)
 	}
 }
@@ -179,18 +179,18 @@ func hijacked(raw string) http.HandlerFunc {
 
 func TestAnAnswerThatBreaksOffIsBroken(t *testing.T) {
 	for name, raw := range map[string]string{
-		"reset before a byte":      "",
-		"no HTTP":                  "SSH-2.0-" + canary + "\r\n",
-		"the secret in the status": "HTTP/1.1 " + canary + "\r\n\r\n",
-		"the secret as a header":   "HTTP/1.1 200 OK\r\n" + canary + "\r\n\r\n",
-		"in the header":            "HTTP/1.1 200 OK\r\nContent-Le",
-		"in the body":              "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"list\":[]}",
-		"in a chunk":               "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n{\"list\":[]}",
-		"in a bad chunk":           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + canary + "\r\n",
-		"in gzip":                  "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n\x1f\x8b\x08",
-		"in no gzip":               "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n{\"list\":[]}",
-		"in an error":              "HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\n{\"error\"",
-		"endless header":           "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20),
+		"reset before a byte":   "",
+		"no HTTP":               "SSH-2.0-" + canary + "\r\n",
+		"the key in the status": "HTTP/1.1 " + canary + "\r\n\r\n",
+		"the key as a header":   "HTTP/1.1 200 OK\r\n" + canary + "\r\n\r\n",
+		"in the header":         "HTTP/1.1 200 OK\r\nContent-Le",
+		"in the body":           "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"list\":[]}",
+		"in a chunk":            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n{\"list\":[]}",
+		"in a bad chunk":        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + canary + "\r\n",
+		"in gzip":               "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n\x1f\x8b\x08",
+		"in no gzip":            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n{\"list\":[]}",
+		"in an error":           "HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\n{\"error\"",
+		"endless header":        "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20),
 	} {
 		tr, _ := serve(t, hijacked(raw))
 		e := unanswered(t, get(t.Context(), tr))
@@ -287,16 +287,11 @@ func TestWhatNeverLeftIsUnsent(t *testing.T) {
 }
 
 func TestACancelledCallSaysWhetherItLeft(t *testing.T) {
-	arrived := make(chan struct{})
+	ctx, cancel := context.WithCancelCause(t.Context())
 	tr, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		close(arrived)
+		cancel(errors.New("shutting down"))
 		<-r.Context().Done()
 	})
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() {
-		<-arrived
-		cancel(errors.New("shutting down"))
-	}()
 	if e := unanswered(t, get(ctx, tr)); e.Verdict != fetch.Broken || !errors.Is(e, context.Canceled) {
 		t.Errorf("in flight: %s, %v", e.Verdict, e)
 	}
@@ -326,8 +321,8 @@ func TestOneCallArrivesOnce(t *testing.T) {
 
 func TestTLSIsSpokenAndVerified(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor != 1 || r.Header.Get("X-Secret") != canary {
-			t.Errorf("%s, secret %q", r.Proto, r.Header.Get("X-Secret"))
+		if r.ProtoMajor != 1 || r.Header.Get("X-Key") != canary {
+			t.Errorf("%s, key %q", r.Proto, r.Header.Get("X-Key"))
 		}
 	}))
 	srv.EnableHTTP2 = true

@@ -1,6 +1,6 @@
 // Package wire is what every upstream's adapter needs between a request and its answer: one way out
 // to one host, which sends each request at most once, and back with a bounded body (transport.go) that does
-// not hold the secret (hide.go); the rules for a base URL (baseurl.go); text from outside made fit for an
+// not hold the key (hide.go); the rules for a base URL (baseurl.go); text from outside made fit for an
 // error (clean.go); and what it means that no whole answer came (unanswered.go). What an answer says is the adapter's own business.
 package wire
 
@@ -19,7 +19,7 @@ import (
 type Answer struct {
 	Status   int
 	Location string // the Location header, of a redirect
-	Body     []byte // without the secret
+	Body     []byte // without the key
 	Err      error
 	Sent     bool // a connection was handed over: from here on the request may have arrived
 }

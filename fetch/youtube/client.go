@@ -80,9 +80,9 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		transport: wire.NewTransport(base, wire.Headers{
 			// "gzip" is asked for here as well as in Accept-Encoding, which net/http adds
 			// (developers.google.com/youtube/v3/getting-started#gzip).
-			Agent:      "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev") + " (gzip)",
-			SecretName: "X-Goog-Api-Key",
-			Secret:     cfg.Key,
+			Agent:   "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev") + " (gzip)",
+			KeyName: "X-Goog-Api-Key",
+			Key:     cfg.Key,
 		}),
 		clean:   wire.NewCleaner(cfg.Key),
 		timeout: cmp.Or(cfg.Timeout, DefaultTimeout),

@@ -47,16 +47,11 @@ func TestWhatNeverLeftIsUnsent(t *testing.T) {
 }
 
 func TestACancelledCallSaysWhetherItLeft(t *testing.T) {
-	arrived := make(chan struct{})
+	ctx, cancel := context.WithCancelCause(t.Context())
 	c, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		close(arrived)
+		cancel(errors.New("shutting down"))
 		<-r.Context().Done()
 	})
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() {
-		<-arrived
-		cancel(errors.New("shutting down"))
-	}()
 	if fe := fails(ctx, t, c.Chart("US", "", "")); fe.Verdict != fetch.Broken || !errors.Is(fe, context.Canceled) {
 		t.Errorf("in flight: %s, %v", fe.Verdict, fe)
 	}
