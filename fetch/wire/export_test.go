@@ -14,6 +14,11 @@ func Dial(t *Transport, dial func(ctx context.Context, network, address string) 
 	t.base.DialContext = dial
 }
 
+// Connect makes a connection as a request does.
+func Connect(ctx context.Context, t *Transport, address string) (net.Conn, error) {
+	return t.base.DialContext(ctx, "tcp", address)
+}
+
 // Hide is what becomes of every body.
 var Hide = hide
 

@@ -42,7 +42,7 @@ func to(t testing.TB, base string) *wire.Transport {
 }
 
 func get(ctx context.Context, tr *wire.Transport) wire.Answer {
-	return tr.Get(ctx, 5*time.Second, "/things", url.Values{"a": {"b c"}})
+	return tr.Get(ctx, time.Minute, "/things", url.Values{"a": {"b c"}})
 }
 
 // unanswered is the verdict over an answer that must not be whole.

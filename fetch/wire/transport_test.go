@@ -348,4 +348,11 @@ func TestOnlyLoopbackIsConnectedToInClear(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
+	conn, err := wire.Connect(t.Context(), to(t, "http://localhost/"), "192.0.2.1:80") // what a resolver may say of localhost
+	if err == nil {
+		_ = conn.Close()
+		t.Error("the address of another machine is connected to in clear")
+	} else if !strings.Contains(err.Error(), "not loopback") {
+		t.Error(err)
+	}
 }
