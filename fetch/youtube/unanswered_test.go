@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,9 +75,9 @@ func TestACallEndsWithItsTimeout(t *testing.T) {
 }
 
 func TestOneCallArrivesOnceOnAKeptConnectionToo(t *testing.T) {
-	arrived := 0
+	var arrived atomic.Int32
 	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if arrived++; arrived > 1 {
+		if arrived.Add(1) > 1 {
 			hijacked("")(w, r)
 			return
 		}
@@ -85,8 +86,8 @@ func TestOneCallArrivesOnceOnAKeptConnectionToo(t *testing.T) {
 	if _, err := c.Chart("US", "", "").Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.Broken || arrived != 2 {
-		t.Errorf("two calls arrived as %d requests: %s, %v", arrived, fe.Verdict, fe)
+	if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.Broken || arrived.Load() != 2 {
+		t.Errorf("two calls arrived as %d requests: %s, %v", arrived.Load(), fe.Verdict, fe)
 	}
 }
 
