@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"fetch":                   {".", "quota"},
 	"fetch/dailymotion":       {".", "fetch", "fetch/wire"},
 	"fetch/wire":              {".", "fetch"},
-	"fetch/youtube":           {".", "fetch"},
+	"fetch/youtube":           {".", "fetch", "fetch/wire"},
 	"internal/dailymotionsim": {},
 	"internal/faulty":         {},
 	"internal/web":            {".", "quota"},

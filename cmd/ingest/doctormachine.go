@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // The checks of the machine that the program runs on.
@@ -119,7 +119,7 @@ func (d *doctor) lookMoved(ctx context.Context, now time.Time) finding {
 	text := "INGEST_NOW has moved it to " + stamp(now)
 	local := loopback(d.cfg.upstreamURL)
 	if s, err := d.shelf(ctx); err == nil && s.upstream != "" {
-		local = youtube.IsLoopback(s.upstream)
+		local = wire.IsLoopback(s.upstream)
 	}
 	if d.cfg.ledger != "sqlite" || !local {
 		return fail(exitConfig, text+", where quota that counts is spent", "unset INGEST_NOW: it goes with a stand-in upstream and --ledger sqlite only")

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
@@ -177,7 +177,7 @@ func lookRedisURL(_ context.Context, d *doctor) finding {
 	}
 	for _, h := range t.Hosts {
 		host, _, _ := net.SplitHostPort(h)
-		if t.Password+t.SentinelPassword != "" && !t.TLS && !youtube.IsLoopback(host) {
+		if t.Password+t.SentinelPassword != "" && !t.TLS && !wire.IsLoopback(host) {
 			return warn("the password goes to "+host+" in clear", "use rediss://, or a tunnel to a loopback address")
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // pingCredential is the name under which systemd hands the URL over: LoadCredential=ping-url:FILE.
@@ -85,7 +85,7 @@ func checkPingURL(text string) error {
 		return errors.New("does not hold a URL such as https://hc-ping.com/UUID")
 	case u.User != nil, u.Fragment != "":
 		return errors.New("holds a URL with a user or a fragment: leave that out")
-	case u.Scheme != "https" && (u.Scheme != "http" || !youtube.IsLoopback(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !wire.IsLoopback(u.Hostname())):
 		return errors.New("holds a URL that is neither https nor on this machine")
 	}
 	return nil

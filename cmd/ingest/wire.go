@@ -13,7 +13,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -73,7 +73,7 @@ func (a *app) upstream(ctx context.Context) (upstream, error) {
 // loopback reports whether a base URL leads to this machine, and no further.
 func loopback(base string) bool {
 	u, err := url.Parse(base)
-	return err == nil && base != "" && youtube.IsLoopback(u.Hostname())
+	return err == nil && base != "" && wire.IsLoopback(u.Hostname())
 }
 
 // hostname is a host as a store remembers it: without its port, and under one name for this machine,
@@ -82,7 +82,7 @@ func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	if youtube.IsLoopback(host) {
+	if wire.IsLoopback(host) {
 		return "localhost"
 	}
 	return host
@@ -193,7 +193,7 @@ func (a *app) checkClock(ctx context.Context) error {
 	// What the store holds decides: a command that only reads may leave the upstream out, and no flag
 	// may lend a moved clock to the ledger beside real data.
 	if s, err := a.store(ctx, ""); err == nil {
-		local = youtube.IsLoopback(s.Upstream())
+		local = wire.IsLoopback(s.Upstream())
 		_ = s.Close()
 	}
 	if !local {

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -28,11 +27,8 @@ func (e *BaseURLError) Error() string {
 func ParseBaseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil {
-		// A *url.Error quotes the whole URL; what it wraps names the fault.
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err
-		}
-		return nil, &BaseURLError{Reason: "not a URL: " + err.Error()}
+		// What url.Parse says repeats the URL or a part of it, where a secret may stand.
+		return nil, &BaseURLError{Reason: "not a URL"}
 	}
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	refuse := func(reason string) (*url.URL, error) {

@@ -14,22 +14,23 @@ import (
 func TestTextFromOutsideIsMadeFitForAnError(t *testing.T) {
 	c := wire.NewCleaner(ingest.NewSecret(canary))
 	tests := map[string]struct{ in, want string }{
-		"plain":                 {"Can't find object video for `id' parameter", "Can't find object video for `id' parameter"},
-		"markup":                {"<p><b>502.</b> That&#39;s\n an <a href=x>error</a>.<script>x()</script>", "502. That's an error."},
-		"escapes":               {"\x1b]0;x\x07\u202e\x00 hi", "]0;x hi"},
-		"the secret":            {"key " + canary + " is bad", "key *** is bad"},
-		"the secret in parts":   {canary[:9] + "<b></b>" + canary[9:12] + "\u202e" + canary[12:], "***"},
-		"the secret in escapes": {strings.ReplaceAll(canary, "_", "&#95;"), "***"},
-		"invalid UTF-8":         {"a\xffb", "ab"},
-		"too long":              {strings.Repeat("é", 70), strings.Repeat("é", 59) + "…"},
-		"the secret cut":        {strings.Repeat("x", 50) + canary, strings.Repeat("x", 50) + "***"},
+		"plain":              {"Can't find object video for `id' parameter", "Can't find object video for `id' parameter"},
+		"markup":             {"<p><b>502.</b> That&#39;s\n an <a href=x>error</a>.<script>x()</script>", "502. That's an error."},
+		"escapes":            {"\x1b]0;x\x07\u202e\x00 hi", "]0;x hi"},
+		"the key":            {"key " + canary + " is bad", "key *** is bad"},
+		"the key in parts":   {canary[:9] + "<b></b>" + canary[9:12] + "\u202e" + canary[12:], "***"},
+		"the key in escapes": {strings.ReplaceAll(canary, "_", "&#95;"), "***"},
+		"invalid UTF-8":      {"a\xffb", "ab"},
+		"too long":           {strings.Repeat("é", 70), strings.Repeat("é", 59) + "…"},
+		"the key and tags":   {strings.Repeat("<p>", (8<<10)/3-2) + canary, "***"},
+		"the key cut":        {strings.Repeat("x", 50) + canary, strings.Repeat("x", 50) + "***"},
 	}
 	for name, tt := range tests {
 		if got := c.Text(tt.in, 60); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
-	if got := (wire.Cleaner{}).Text("<i>no</i> secret", 40); got != "no secret" {
+	if got := (wire.Cleaner{}).Text("<i>no</i> key", 40); got != "no key" {
 		t.Errorf("the zero Cleaner: %q", got)
 	}
 }
@@ -40,15 +41,11 @@ func TestAWrappedErrorIsStillAskedForItsKind(t *testing.T) {
 	if !errors.Is(plain, context.Canceled) || plain.Error() != "it broke: reading: context canceled" {
 		t.Errorf("%v", plain)
 	}
-	secret := c.Wrap("it broke", fmt.Errorf("%s: %w", canary, context.DeadlineExceeded))
-	if !errors.Is(secret, context.DeadlineExceeded) {
-		t.Errorf("its kind is lost: %v", secret)
+	held := c.Wrap("it broke", fmt.Errorf("%s: %w", canary, context.DeadlineExceeded))
+	if !errors.Is(held, context.DeadlineExceeded) {
+		t.Errorf("its kind is lost: %v", held)
 	}
-	for e := secret; e != nil; e = errors.Unwrap(e) {
-		if strings.Contains(fmt.Sprintf("%v %+v", e, e), canary) {
-			t.Errorf("the secret is in %v", e)
-		}
-	}
+	holdsNoKey(t, held)
 }
 
 func FuzzText(f *testing.F) {

@@ -1,9 +1,26 @@
 package wire
 
-import "crypto/tls"
+import (
+	"context"
+	"crypto/tls"
+	"net"
+)
 
 // Trust makes the transport accept a test server's certificate.
 func Trust(t *Transport, cfg *tls.Config) { t.base.TLSClientConfig = cfg }
+
+// Dial makes the transport's connections another way.
+func Dial(t *Transport, dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+	t.base.DialContext = dial
+}
+
+// Connect makes a connection as a request does.
+func Connect(ctx context.Context, t *Transport, address string) (net.Conn, error) {
+	return t.base.DialContext(ctx, "tcp", address)
+}
+
+// Hide is what becomes of every body.
+var Hide = hide
 
 // LoopbackOnly is asked for every address that a connection in clear is about to go to.
 func LoopbackOnly(address string) error { return loopbackOnly("tcp", address, nil) }

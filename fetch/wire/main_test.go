@@ -2,10 +2,11 @@ package wire_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// canary is the secret of every test.
+// canary is the key of every test.
 const canary = "CANARY-0123456789_secret"
 
 // serve starts a server and the way to it, both closed with the test.
@@ -35,13 +36,13 @@ func to(t testing.TB, base string) *wire.Transport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := wire.NewTransport(u, wire.Headers{Agent: "test/1", SecretName: "X-Secret", Secret: ingest.NewSecret(canary)})
+	tr := wire.NewTransport(u, wire.Headers{Agent: "test/1", KeyName: "X-Key", Key: ingest.NewSecret(canary)})
 	t.Cleanup(tr.Close)
 	return tr
 }
 
 func get(ctx context.Context, tr *wire.Transport) wire.Answer {
-	return tr.Get(ctx, 5*time.Second, "/things", url.Values{"a": {"b c"}})
+	return tr.Get(ctx, time.Minute, "/things", url.Values{"a": {"b c"}})
 }
 
 // unanswered is the verdict over an answer that must not be whole.
@@ -54,8 +55,27 @@ func unanswered(t testing.TB, a wire.Answer) *fetch.Error {
 		t.Errorf("an error came with a status or a body: %d, %.40q", a.Status, a.Body)
 	}
 	e := wire.Unanswered("The upstream", "things.list", a, wire.NewCleaner(ingest.NewSecret(canary)))
-	if _, ok := errors.AsType[*fetch.Error](error(e)); !ok || e.Method != "things.list" {
+	if e.Method != "things.list" {
 		t.Errorf("%+v", e)
 	}
+	holdsNoKey(t, e)
 	return e
+}
+
+// holdsNoKey looks at err and at all that it wraps.
+func holdsNoKey(t testing.TB, err error) {
+	t.Helper()
+	if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, canary) {
+		t.Errorf("the key is in %s", text)
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			holdsNoKey(t, inner)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			holdsNoKey(t, inner)
+		}
+	}
 }

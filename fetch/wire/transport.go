@@ -32,9 +32,9 @@ var (
 
 // Headers are what every request carries.
 type Headers struct {
-	Agent      string        // User-Agent
-	SecretName string        // the header that Secret travels in
-	Secret     ingest.Secret // zero: no such header
+	Agent   string        // User-Agent
+	KeyName string        // the header that Key travels in
+	Key     ingest.Secret // zero: no such header; taken out of answers that repeat it
 }
 
 // Transport is the one way out: to one host, and back with a bounded body. As a RoundTripper it
@@ -141,30 +141,29 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 		return
 	}
 	defer resp.Body.Close()
-	a.Date = t.dated(resp)
+	t.keepDate(resp)
 	body, err := readAll(resp)
 	if err != nil {
 		a.Err = fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
 		return
 	}
-	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), body
+	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hide(t.headers.Key.Reveal(), body)
 }
 
-func (t *Transport) dated(resp *http.Response) time.Time {
+func (t *Transport) keepDate(resp *http.Response) {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
-		return time.Time{}
+		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.dateOf, t.dateAt = date, time.Now()
-	return date
 }
 
 // outgoing adds to our own copy of a request what only the wire may see.
 func (t *Transport) outgoing(req *http.Request) *http.Request {
-	if !t.headers.Secret.IsZero() {
-		req.Header.Set(t.headers.SecretName, t.headers.Secret.Reveal())
+	if !t.headers.Key.IsZero() {
+		req.Header.Set(t.headers.KeyName, t.headers.Key.Reveal())
 	}
 	req.Header.Set("User-Agent", t.headers.Agent)
 	req.Host = ""

@@ -1,7 +1,7 @@
 // Package wire is what every upstream's adapter needs between a request and its answer: one way out
-// to one host, which sends each request at most once, and back with a bounded body (transport.go); the
-// rules for a base URL (baseurl.go); text from outside made fit for an error (clean.go); and what it
-// means that no whole answer came (unanswered.go). What an answer says is the adapter's own business.
+// to one host, which sends each request at most once, and back with a bounded body (transport.go) that does
+// not hold the key (hide.go); the rules for a base URL (baseurl.go); text from outside made fit for an
+// error (clean.go); and what it means that no whole answer came (unanswered.go). What an answer says is the adapter's own business.
 package wire
 
 import (
@@ -18,9 +18,8 @@ import (
 // Answer is what came of one request. Either Err is nil and Body is whole, or Err says why not.
 type Answer struct {
 	Status   int
-	Location string    // the Location header, of a redirect
-	Date     time.Time // the upstream's clock, by its Date header; zero without one
-	Body     []byte
+	Location string // the Location header, of a redirect
+	Body     []byte // without the key
 	Err      error
 	Sent     bool // a connection was handed over: from here on the request may have arrived
 }

@@ -1,17 +1,14 @@
 // Package youtube is the YouTube Data API v3 as a fetch.Upstream, and as all else that package fetch
 // asks of those that can do more.
 //
-// Google's client builds the requests and reads the error envelope; our transport carries the key
-// and reads the answer. The client's structs cannot tell a count that YouTube withholds from a
-// count of zero, so the transport keeps the body, hands the client an empty object in its place,
-// and mapping.go decodes the body once, into what ingest.Video stores: presence survives, and what
-// we do not keep is never allocated. One function, verdict, says what an answer means. An answer is
-// understood whole or not at all: a list with one field that is not what the API documents brings
-// nothing.
+// Google's client builds the requests and reads the error envelope; package wire carries the key and
+// reads the answer. The client's structs cannot tell a count that YouTube withholds from a count of
+// zero, so wire keeps the body, hands the client an empty object in its place, and mapping.go decodes
+// the body once, into what ingest.Video stores: presence survives, and what we do not keep is never
+// allocated. One function, verdict, says what an answer means. An answer is understood whole or not at
+// all: a list with one field that is not what the API documents brings nothing.
 //
-// A call reaches YouTube at most once. net/http sends a GET again by itself when a kept connection
-// breaks, which would be a second arrival for one take, so requests are sent in a form that it may
-// not repeat (see transport.go).
+// A call reaches YouTube at most once: see wire.Transport.
 package youtube
 
 import (
@@ -20,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"google.golang.org/api/option"
@@ -27,6 +25,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // DefaultBaseURL is Google's own.
@@ -34,6 +33,9 @@ const DefaultBaseURL = "https://youtube.googleapis.com/"
 
 // DefaultTimeout bounds one call from its first byte to its last.
 const DefaultTimeout = 20 * time.Second
+
+// BaseURLError is a base URL that the key must not be sent to.
+type BaseURLError = wire.BaseURLError
 
 // Errors that New returns for a key.
 var (
@@ -52,8 +54,8 @@ type Config struct {
 // Client is YouTube. It may be used concurrently.
 type Client struct {
 	service   *youtubev3.Service
-	transport *transport
-	clean     cleaner
+	transport *wire.Transport
+	clean     wire.Cleaner
 	timeout   time.Duration
 }
 
@@ -67,7 +69,7 @@ var (
 
 // New refuses a base URL with a *BaseURLError and a key with ErrNoKey or ErrKey. It sends nothing.
 func New(ctx context.Context, cfg Config) (*Client, error) {
-	base, err := parseBaseURL(cmp.Or(cfg.BaseURL, DefaultBaseURL))
+	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, DefaultBaseURL))
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +77,15 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		transport: newTransport(base, cfg.Key, "trendvidstream-ingest/"+cmp.Or(cfg.Version, "dev")),
-		clean:     newCleaner(cfg.Key),
-		timeout:   cmp.Or(cfg.Timeout, DefaultTimeout),
+		transport: wire.NewTransport(base, wire.Headers{
+			// "gzip" is asked for here as well as in Accept-Encoding, which net/http adds
+			// (developers.google.com/youtube/v3/getting-started#gzip).
+			Agent:   "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev") + " (gzip)",
+			KeyName: "X-Goog-Api-Key",
+			Key:     cfg.Key,
+		}),
+		clean:   wire.NewCleaner(cfg.Key),
+		timeout: cmp.Or(cfg.Timeout, DefaultTimeout),
 	}
 	hc := &http.Client{
 		Transport:     c.transport,
@@ -90,55 +98,51 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
+// checkKey wants a key for every host but this machine, and one that a header can carry unchanged.
+func checkKey(key ingest.Secret, base *url.URL) error {
+	if key.IsZero() && !wire.IsLoopback(base.Hostname()) {
+		return ErrNoKey
+	}
+	for _, r := range key.Reveal() {
+		if r <= ' ' || r > '~' {
+			return ErrKey
+		}
+	}
+	return nil
+}
+
 // Host is where the data comes from, "youtube.googleapis.com" or "127.0.0.1:8080": a store is kept
 // to one of them.
-func (c *Client) Host() string { return c.transport.host }
+func (c *Client) Host() string { return c.transport.Host() }
 
 // Close drops the connections that are kept for the next call. The client stays usable.
-func (c *Client) Close() { c.transport.base.CloseIdleConnections() }
+func (c *Client) Close() { c.transport.Close() }
 
 // Date is the Date header of the last answer, and when that came by this machine's clock; zero before
 // the first answer that had one.
-func (c *Client) Date() (upstream, here time.Time) {
-	if d := c.transport.date.Load(); d != nil {
-		return d.theirs, d.ours
-	}
-	return time.Time{}, time.Time{}
-}
+func (c *Client) Date() (upstream, here time.Time) { return c.transport.Date() }
 
-// ask is the question as a call: send makes its request, read reads a whole answer. What send returns
-// matters only where the transport was never asked: all else the transport has seen itself, and in
-// full.
+// ask is the question as a call: send makes its request, read reads a whole answer.
 func ask[T any](c *Client, q question, send func(context.Context) error, read func(body []byte) (T, error)) fetch.Call[T] {
 	return fetch.Call[T]{Method: q.method, Region: q.region, Do: func(ctx context.Context) (none T, _ error) {
 		if q.wrong != nil {
-			return none, &fetch.Error{Verdict: fetch.Rejected, Method: q.method, Err: c.clean.wrap("nothing was asked", q.wrong)}
+			return none, &fetch.Error{Verdict: fetch.Rejected, Method: q.method, Err: c.clean.Wrap("nothing was asked", q.wrong)}
 		}
-		ctx, cancel := context.WithTimeout(ctx, c.timeout)
-		defer cancel()
-		var a answer
-		if err := send(context.WithValue(ctx, answerKey{}, &a)); a.err == nil && a.status == 0 {
-			a.err = cmp.Or(err, errNoAnswer)
-		}
-		// net/http reports the cause that a context was cancelled with; callers ask for its kind.
-		if a.err != nil && ctx.Err() != nil && !errors.Is(a.err, ctx.Err()) {
-			a.err = fmt.Errorf("%w: %w", ctx.Err(), a.err)
-		}
-		return understand(q, a, c.clean, read)
+		return understand(q, wire.Ask(ctx, c.timeout, send), c.clean, read)
 	}}
 }
 
 // understand reads an answer, or says what it means that there is nothing to read.
-func understand[T any](q question, a answer, clean cleaner, read func(body []byte) (T, error)) (none T, _ error) {
+func understand[T any](q question, a wire.Answer, clean wire.Cleaner, read func(body []byte) (T, error)) (none T, _ error) {
 	if err := verdict(q, a, clean); err != nil {
 		return none, err
 	}
-	v, err := read(a.body)
+	v, err := read(a.Body)
 	switch {
 	case errors.Is(err, errAbsent):
-		return none, &fetch.Error{Verdict: fetch.Rejected, Method: q.method, Err: clean.wrap("YouTube answers", err)}
+		return none, &fetch.Error{Verdict: fetch.Rejected, Method: q.method, Err: clean.Wrap("YouTube answers", err)}
 	case err != nil:
-		return none, &fetch.Error{Verdict: fetch.Broken, Method: q.method, Err: clean.wrap("YouTube's answer makes no sense", err)}
+		return none, &fetch.Error{Verdict: fetch.Broken, Method: q.method, Err: clean.Wrap("YouTube's answer makes no sense", err)}
 	}
 	return v, nil
 }

@@ -1,12 +1,8 @@
 package youtube
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"net/http"
-
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // MapPage and ParseDuration are measured and tested without a server.
@@ -15,19 +11,9 @@ var (
 	ParseDuration = parseDuration
 )
 
-// RoundTripper is the client's way out, with a context that it accepts.
-func RoundTripper(ctx context.Context, c *Client) (context.Context, http.RoundTripper) {
-	return context.WithValue(ctx, answerKey{}, &answer{}), c.transport
-}
-
-// Trust makes the client accept a test server's certificate.
-func Trust(c *Client, roots *x509.CertPool) {
-	c.transport.base.TLSClientConfig = &tls.Config{RootCAs: roots}
-}
-
 // Understand is what a call makes of an answer that is there already; call is a name of everyCall.
 func Understand(c *Client, call string, status int, body []byte) (any, error) {
-	a := answer{status: status, body: body, sent: true}
+	a := wire.Answer{Status: status, Body: body, Sent: true}
 	switch call {
 	case "counts":
 		return result(understand(question{method: videosBatchGetStats}, a, c.clean, mapCounts))

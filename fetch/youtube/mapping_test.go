@@ -100,7 +100,7 @@ func TestWhatIsNotAListOfVideosIsBroken(t *testing.T) {
 		"nested without end":  strings.Repeat("[", 100_000),
 		"controls in an id":   `{"items":[{"id":"\u001b[31m","statistics":{"viewCount":"x"}}]}`,
 		"51 videos":           string(pageOf(51)),
-		"millions of items":   `{"items":[{}` + strings.Repeat(",{}", 2_000_000) + `]}`,
+		"endless items":       `{"items":[{}` + strings.Repeat(",{}", 200_000) + `]}`,
 		"one bad item of two": `{"items":[{"id":"a"},{"id":"b","statistics":{"viewCount":"x"}}]}`,
 	} {
 		c, _ := serve(t, respond(http.StatusOK, body))
@@ -134,7 +134,7 @@ func TestDurationsAreISO8601(t *testing.T) {
 func TestMappingAPageAllocatesAtMostThreeTimesItsSize(t *testing.T) {
 	for _, videos := range []int{5, 25, 47, 50} {
 		body := pageOf(videos)
-		const rounds = 50
+		const rounds = 10
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for range rounds {

@@ -2,17 +2,16 @@ package youtube
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"google.golang.org/api/googleapi"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // The pools of costs.yaml that an answer can name.
@@ -85,46 +84,32 @@ var reasons = map[string]meaning{
 // verdict says what an answer means: nil for one that may hold a page, else what to do about it. It
 // follows the order of certainty: what was never sent, what broke off, what the status settles
 // alone, and then the reasons that YouTube gives.
-func verdict(q question, a answer, clean cleaner) *fetch.Error {
+func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 	switch {
-	case a.err != nil:
-		return broken(q, a, clean)
-	case a.status == http.StatusOK:
+	case a.Err != nil:
+		return wire.Unanswered("YouTube", q.method, a, clean)
+	case a.Status == http.StatusOK:
 		return nil
 	}
 	body := parseErrorBody(a)
-	reason, m := body.meaning(q, a.status)
+	reason, m := body.meaning(q, a.Status)
 	m, pool := body.settle(m)
 
-	text := m.says + " (" + cmp.Or(reason, fmt.Sprintf("HTTP %d", a.status)) + ")"
+	text := m.says + " (" + cmp.Or(reason, fmt.Sprintf("HTTP %d", a.Status)) + ")"
 	switch {
 	case m.verdict == fetch.Spent && pool != "" && pool != poolUnits:
 		text += ", pool " + pool
 	case m.verdict == fetch.Spent:
-	case a.location != "" && a.status >= 300 && a.status <= 399:
-		text += ": it redirects to " + redirectHost(a.location)
+	case a.Location != "" && a.Status >= 300 && a.Status <= 399:
+		text += ": it redirects to " + wire.RedirectHost(a.Location)
 	case body.message != "":
-		text += ": " + clean.text(body.message, maxMessage)
+		text += ": " + clean.Text(body.message, wire.MaxMessage)
 	}
 	return &fetch.Error{Verdict: m.verdict, Method: q.method, Pool: pool, Err: &AnswerError{
-		Status: a.status,
-		Reason: clean.text(reason, maxReason),
-		Text:   clean.text(text, maxText),
+		Status: a.Status,
+		Reason: clean.Text(reason, wire.MaxReason),
+		Text:   clean.Text(text, wire.MaxText),
 	}}
-}
-
-// broken is for a request that got no whole answer.
-func broken(q question, a answer, clean cleaner) *fetch.Error {
-	v, says := fetch.Broken, "YouTube's answer broke off"
-	switch {
-	case !a.sent:
-		v, says = fetch.Unsent, "YouTube was not reached"
-	case errors.Is(a.err, context.Canceled):
-		says = "the call was cancelled before YouTube had answered"
-	case timedOut(a.err):
-		says = "YouTube gave no whole answer in time"
-	}
-	return &fetch.Error{Verdict: v, Method: q.method, Err: clean.wrap(says, a.err)}
 }
 
 // errorBody is what an answer says about itself.
@@ -135,10 +120,10 @@ type errorBody struct {
 	info     map[string]any
 }
 
-func parseErrorBody(a answer) errorBody {
+func parseErrorBody(a wire.Answer) errorBody {
 	// The error is always a *googleapi.Error here; Errors, Details and Message are empty where the
 	// body is not the API's envelope.
-	e, ok := errors.AsType[*googleapi.Error](googleapi.CheckResponseWithBody(&http.Response{StatusCode: a.status}, a.body))
+	e, ok := errors.AsType[*googleapi.Error](googleapi.CheckResponseWithBody(&http.Response{StatusCode: a.Status}, a.Body))
 	if !ok {
 		return errorBody{}
 	}
@@ -161,7 +146,7 @@ func parseErrorBody(a answer) errorBody {
 		}
 	}
 	if !b.envelope {
-		b.message = string(a.body)
+		b.message = string(a.Body)
 	}
 	return b
 }
@@ -251,11 +236,4 @@ func (b errorBody) pool() string {
 func (b errorBody) metadata(key string) string {
 	s, _ := b.info[key].(string)
 	return s
-}
-
-func redirectHost(location string) string {
-	if u, err := url.Parse(location); err == nil && u.Host != "" {
-		return u.Host
-	}
-	return "nowhere we may follow"
 }

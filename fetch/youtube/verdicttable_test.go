@@ -46,9 +46,6 @@ func judgeRows(t *testing.T, rows []row) {
 			r.answer(w, req)
 		}))
 		c := clientOf(t, srv.URL, 20*time.Second)
-		if strings.HasPrefix(r.name, "slow, ") {
-			c = clientOf(t, srv.URL, 100*time.Millisecond)
-		}
 		asks := r.asks
 		if asks == "" {
 			asks = "chart"

@@ -1,0 +1,76 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest/fetch/wire"
+)
+
+func TestAKeyIsTakenOutOfAnAnswerThatRepeatsIt(t *testing.T) {
+	tr, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"title":"it is %s"}`, r.Header.Get("X-Key"))
+	})
+	if a := get(t.Context(), tr); a.Err != nil || string(a.Body) != `{"title":"it is ***"}` {
+		t.Errorf("%q, %v", a.Body, a.Err)
+	}
+}
+
+func TestAKeyIsFoundHoweverJSONSpellsIt(t *testing.T) {
+	const odd = `it's "0dd" \ </secret>&`
+	quoted, err := json.Marshal(odd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct{ key, body, want string }{
+		"plain":                {canary, canary, "***"},
+		"twice":                {canary, "a" + canary + canary + "b", "a******b"},
+		"after its beginning":  {canary, canary[:9] + canary, canary[:9] + "***"},
+		"as a number":          {canary, strings.ReplaceAll(canary, "_", `\u005f`), "***"},
+		"in capitals":          {canary, strings.ReplaceAll(canary, "_", `\u005F`), "***"},
+		"from the first on":    {canary, `\u0043` + canary[1:], "***"},
+		"behind a backslash":   {canary, `\\` + canary, `\\***`},
+		"by an encoder":        {odd, string(quoted), `"***"`},
+		"with slashes escaped": {odd, strings.ReplaceAll(string(quoted), "/", `\/`), `"***"`},
+		"not quite":            {canary, canary[:len(canary)-1] + "T", canary[:len(canary)-1] + "T"},
+		"cut":                  {canary, canary[:len(canary)-1], canary[:len(canary)-1]},
+		"cut in an escape":     {canary, canary[:17] + `\u00`, canary[:17] + `\u00`},
+		"not ASCII":            {canary, canary[:17] + `\u015f` + canary[18:], canary[:17] + `\u015f` + canary[18:]},
+		"too short to be one":  {"title", `{"title":1}`, `{"title":1}`},
+		"none":                 {"", "a", "a"},
+		"no body":              {canary, "", ""},
+	}
+	for name, tt := range tests {
+		if got := string(wire.Hide(tt.key, []byte(tt.body))); got != tt.want {
+			t.Errorf("%s: %q becomes %q, want %q", name, tt.body, got, tt.want)
+		}
+	}
+}
+
+// FuzzHide: whatever is decoded of an answer holds no key, and nothing but the key changes.
+func FuzzHide(f *testing.F) {
+	f.Add([]byte(`{"title":"` + canary + `"}`))
+	f.Add([]byte(`["\\\u0043` + canary[1:] + `\"",7]`))
+	f.Add([]byte(canary[:5] + canary))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got := string(wire.Hide(canary, body))
+		var decoded any
+		if json.Unmarshal([]byte(got), &decoded) == nil && strings.Contains(fmt.Sprint(decoded), canary) {
+			t.Errorf("%q becomes %q", body, got)
+		}
+		if want := strings.ReplaceAll(string(body), canary, "***"); !strings.Contains(want, `\`) && got != want {
+			t.Errorf("%q becomes %q, want %q", body, got, want)
+		}
+	})
+}
+
+func BenchmarkHide(b *testing.B) {
+	body := []byte(strings.Repeat(`{"title":"A \"title\" of the usual length","tags":["CANADA","CAN"]},`, 2000))
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		wire.Hide(canary, body)
+	}
+}
