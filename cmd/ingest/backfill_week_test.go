@@ -261,10 +261,10 @@ func TestBackfillThroughAWeek(t *testing.T) {
 		}
 		switch {
 		case kills < 20 && random.IntN(2) == 0:
-			if w.killed(t, 1+random.IntN(4), 1+random.IntN(8), time.Duration(random.IntN(12)-4)*time.Millisecond, run...) {
+			if w.killed(t, 1+random.IntN(2), 1+random.IntN(8), time.Duration(random.IntN(12)-4)*time.Millisecond, run...) {
 				kills++
 			}
-		case kills == 20 && hour%4 == 1: // a run that nobody kills uses what the day has left
+		case kills == 20 && hour%2 == 1: // a run that nobody kills uses what the day has left
 			w.begins()
 			if code, out := backfillCode(run...); code == exitStopped {
 				stops++
