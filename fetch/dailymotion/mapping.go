@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -52,6 +53,8 @@ type idItem struct {
 
 var (
 	errNotAList = errors.New("it is not a list of videos")
+	errNotText  = errors.New("it is not UTF-8")
+	errTexts    = fmt.Errorf("a list of texts is longer than %d KiB", maxTexts>>10)
 	errTooMany  = fmt.Errorf("it lists more than %d videos", pageSize)
 )
 
@@ -100,6 +103,9 @@ func mapFound(body []byte, number int) (ingest.Found, error) {
 // readList reads the list of an answer, and the token of the page behind it: there is one while
 // Dailymotion says so, this page brought anything, and the next lies within the 1,000 results.
 func readList[T any](body []byte, number int) (items []*T, next string, err error) {
+	if !utf8.Valid(body) {
+		return nil, "", errNotText // encoding/json would put other characters in place
+	}
 	var l list[T]
 	if err := json.Unmarshal(body, &l); err != nil {
 		return nil, "", fmt.Errorf("%w: %w", errNotAList, err)
@@ -117,6 +123,10 @@ func readList[T any](body []byte, number int) (items []*T, next string, err erro
 	}
 	return l.List[:pageSize], next, nil
 }
+
+// maxTexts bounds the JSON of one list of texts, in bytes: a list of nothing but commas would make us
+// allocate many times its size. The provider names no limit for tags; a page of 100 is far below.
+const maxTexts = 64 << 10
 
 func mapVideo(it *videoItem) (ingest.Video, error) {
 	v := ingest.Video{
@@ -209,6 +219,9 @@ type texts []string
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *texts) UnmarshalJSON(b []byte) error {
+	if len(b) > maxTexts {
+		return errTexts
+	}
 	if err := json.Unmarshal(b, (*[]string)(t)); err != nil {
 		var numbered []text
 		if err := json.Unmarshal(b, &numbered); err != nil {

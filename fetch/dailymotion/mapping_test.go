@@ -249,6 +249,8 @@ func TestNothingIsHalfUnderstood(t *testing.T) {
 		"an object for a tag": `{"list":[{"id":"x","tags":[{}]}]}`,
 		"a list for a tag":    `{"list":[{"id":"x","tags":["a",1,["b"]]}]}`,
 		"views of nothing":    `{"list":[{"id":"x","views_total":""}]}`,
+		"bytes for a title":   "{\"list\":[{\"id\":\"x\",\"title\":\"\xff\"}]}",
+		"endless tags":        `{"list":[{"id":"x","tags":[` + strings.Repeat(`1,`, 1<<20) + `1]}]}`,
 	} {
 		c, _ := serve(t, respond(http.StatusOK, body))
 		fe := fails(t.Context(), t, c.Chart("US", "", ""))

@@ -133,7 +133,7 @@ func TestNoAnswerHasItsVerdictToo(t *testing.T) {
 		t.Errorf("refused: %s, %v", fe.Verdict, fe)
 	}
 	_, _, base := standIn(t, dailymotionsim.Options{}, "slow=1m@2")
-	slow := clientOf(t, base, time.Second)
+	slow := clientOf(t, base, 5*time.Second)
 	if _, err := slow.Videos([]string{"x"}).Do(t.Context()); err != nil { // so that the next call has its connection
 		t.Fatal(err)
 	}
