@@ -41,7 +41,7 @@ func (s *statements) of(query string) *sql.Stmt {
 // meanwhile: who has the connection may be asking.
 func (s *statements) prepare(ctx context.Context) {
 	for _, query := range s.again() {
-		stmt, err := s.db.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed with the database
+		stmt, err := s.db.PrepareContext(ctx, query)
 		if err != nil {
 			return // asked for again, it is tried again
 		}
@@ -92,9 +92,9 @@ func (t *txn) stmt(ctx context.Context, query string) *sql.Stmt {
 	}
 	var own *sql.Stmt
 	if stmt := t.known.of(query); stmt != nil {
-		own = t.StmtContext(ctx, stmt) //nolint:sqlclosecheck // closed by the end of the transaction
+		own = t.StmtContext(ctx, stmt)
 	} else if t.asked[query] {
-		own, _ = t.PrepareContext(ctx, query) //nolint:sqlclosecheck // likewise; where it fails, so will the query itself
+		own, _ = t.PrepareContext(ctx, query) // where that fails, so will the query itself
 	}
 	t.asked[query], t.own[query] = true, own
 	return own
