@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 )
 
@@ -14,10 +15,13 @@ type allowance struct {
 	calls chan struct{} // has room for those that may go at once; nil: each pass may
 	most  int64         // units; 0: no bound
 	spent atomic.Int64
+
+	answered chan struct{} // closed when a call has been answered
+	once     sync.Once
 }
 
 func newAllowance(w Wish, workers int) *allowance {
-	a := &allowance{most: w.MaxUnits}
+	a := &allowance{most: w.MaxUnits, answered: make(chan struct{})}
 	if w.Backfill != nil {
 		a.calls = make(chan struct{}, workers)
 	}
@@ -42,6 +46,9 @@ func (a *allowance) end() {
 		<-a.calls
 	}
 }
+
+// answer notes that a call was answered: the next ones are not in vain.
+func (a *allowance) answer() { a.once.Do(func() { close(a.answered) }) }
 
 // exhausted reports whether nothing may be spent any more.
 func (a *allowance) exhausted() bool { return a.most > 0 && a.spent.Load() >= a.most }

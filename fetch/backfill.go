@@ -19,6 +19,8 @@ const (
 	// mostTroubles is how many pieces in a row may fail as if the upstream were at fault before a run ends:
 	// the next ones would be paid for in vain too.
 	mostTroubles = 3
+	// mostUnanswered is how many, where calls are dear, before any of the run has been answered.
+	mostUnanswered = 2
 )
 
 // trouble is a piece that was given back, or failed, because calls failed that no id is to blame for.
@@ -103,6 +105,9 @@ func (r *Reconciler) finder(b *ingest.Backfill, spec ingest.PieceSpec) finder {
 func (p *pass) concludePiece(ctx context.Context, e *Error, err error) (ingest.Slot, error) {
 	l, finding := p.work.(*lookup)
 	if e.Verdict != Broken && (e.Verdict != Rejected || finding && l.finds) {
+		if _, searches := l.find.(*searching); finding && searches { // every slice asks the same, but for its time
+			return p.finish(ctx, p.slot, ingest.Failed, err.Error(), &trouble{err})
+		}
 		return p.finish(ctx, p.slot, ingest.Failed, err.Error(), nil)
 	}
 	return p.giveBack(ctx, err)

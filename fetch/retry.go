@@ -36,9 +36,7 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 		if !d.Allowed {
 			return &d, nil
 		}
-		err = do(ctx, s)
-		p.share.end()
-		if err == nil {
+		if err = p.send(ctx, s); err == nil {
 			return nil, nil
 		}
 		e := asError(s, err)
@@ -92,7 +90,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 		return quota.Decision{}, ErrMaxUnits
 	}
 	r := quota.Request{Method: s.method, Region: p.region(s), Purpose: p.purpose}
-	if p.Leave != nil && p.purpose == quota.Backfill {
+	if p.Leave != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
 		r.Leave = p.Leave(ctx)
 	}
 	d, err := p.Quota.Take(ctx, r)
@@ -150,6 +148,16 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// send does the call, and ends its share whatever comes of it.
+func (p *pass) send(ctx context.Context, s step) error {
+	defer p.share.end()
+	err := do(ctx, s)
+	if err == nil {
+		p.share.answer()
+	}
+	return err
 }
 
 // do sends the call. When the run is ending it may still finish, for a moment: it is paid for.

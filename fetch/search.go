@@ -14,6 +14,11 @@ const (
 	searchPages = 10
 	// fullPage is from how many results on a page counts as full: some results are left out of pages.
 	fullPage = 40
+	// worthSplitting is how many different videos the pages of a slice have to bring for two more searches of
+	// it: an upstream whose pages repeat themselves, or are empty, would be split down to the second.
+	worthSplitting = 50
+	// searchTries is how often a page is asked for: one of 100 units is not worth more.
+	searchTries = 2
 )
 
 // searching finds what a search finds, page by page.
@@ -22,22 +27,37 @@ type searching struct {
 	query    ingest.Query
 	pages    int  // at most
 	splits   bool // where there is more than a search brings, two searches of half the time go on
+
+	seen    map[string]bool // ids, by this process
+	resumed bool            // another process has seen some
 }
 
 func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step {
-	return stepOf(f.upstream.Search(f.query, slot.Token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
+	if f.seen == nil {
+		f.seen, f.resumed = map[string]bool{}, slot.Pages > 0
+	}
+	s := stepOf(f.upstream.Search(f.query, slot.Token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
 		return save(ctx, slot, f.found(slot, page))
 	})
+	s.tries = searchTries
+	return s
 }
 
 // found is what becomes of a page, by which the slot has so many pages.
 func (f *searching) found(slot ingest.Slot, page ingest.Found) found {
 	out := found{ids: page.IDs, token: page.Next}
+	for _, id := range page.IDs {
+		f.seen[id] = true
+	}
+	if len(page.IDs) == 0 {
+		out.token = "" // whatever it says
+	}
 	if slot.Pages < f.pages {
 		return out
 	}
 	out.token = ""
-	if f.splits && (page.Next != "" || len(page.IDs) >= fullPage) {
+	worth := f.resumed || len(f.seen) >= worthSplitting
+	if f.splits && worth && (page.Next != "" || len(page.IDs) >= fullPage) {
 		out.halves, out.note = halve(f.query.After, f.query.Before)
 	}
 	return out

@@ -89,3 +89,32 @@ func TestAChartIsClaimedBesideABackfillAsEver(t *testing.T) {
 		t.Errorf("%d known", st.Known)
 	}
 }
+
+// A search is dear: an upstream that answers nothing is found out by one piece at a time, and by few calls.
+func TestAnOutageCostsABackfillOfSearchesLittle(t *testing.T) {
+	for verdict, most := range map[fetch.Verdict]int{fetch.Broken: 4, fetch.Rejected: 2} {
+		d := newDig(t, 400)
+		d.run.Workers = 4
+		d.archive.before = func(string) error { return fails(verdict) }
+		b := d.plan(t, ingest.BackfillSearch, hours(3, 0), hours(2, 0), hours(4, 0), hours(5, 0), hours(6, 0))
+		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err == nil || !strings.Contains(err.Error(), "2 pieces in a row") {
+			t.Errorf("%s: %v", verdict, err)
+		}
+		if n := d.archive.asked("search"); n > most {
+			t.Errorf("%s: it cost %d searches", verdict, n)
+		}
+	}
+}
+
+// An upstream whose pages never end, and bring nothing new, is not split down to the second.
+func TestPagesThatRepeatThemselvesSplitNothing(t *testing.T) {
+	d := newDig(t, 1)
+	d.archive.endless = true
+	b := d.plan(t, ingest.BackfillSearch, hours(24, 0))
+	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.archive.asked("search"); n != 10 || d.status(t, b).Open() != 0 {
+		t.Errorf("%d searches, %v", n, d.status(t, b).Pieces)
+	}
+}

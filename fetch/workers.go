@@ -58,6 +58,7 @@ type crew struct {
 	ended    chan ended
 
 	share    *allowance
+	answered bool // a call of this run has been
 	troubles int  // pieces in a row, see trouble
 	refused  bool // quota has refused a piece
 }
@@ -101,6 +102,7 @@ func (c *crew) begin(ctx context.Context) error {
 func (c *crew) round(ctx context.Context, wake <-chan struct{}) error {
 	var fatal error
 	idle := false // nothing to claim, or no use in it
+	first := c.share.answered
 	for {
 		for !idle && ctx.Err() == nil && c.running < c.passes() {
 			var ok bool
@@ -121,6 +123,8 @@ func (c *crew) round(ctx context.Context, wake <-chan struct{}) error {
 				fatal = err
 			}
 			idle = fatal != nil || c.refused // what ended may have kept its series from being claimed
+		case <-first:
+			first, c.answered = nil, true
 		case <-wake:
 			if fatal != nil {
 				c.rest(ctx, fatal)
@@ -133,10 +137,19 @@ func (c *crew) round(ctx context.Context, wake <-chan struct{}) error {
 
 // passes is how many there are at once, at most.
 func (c *crew) passes() int {
-	if c.wish.Backfill != nil {
+	switch {
+	case c.wish.Backfill == nil:
+		return max(1, c.Workers)
+	case c.dear() && (!c.answered || c.troubles > 0): // one asks for all, whether the upstream answers
+		return 1
+	default:
 		return ahead * max(1, c.Workers)
 	}
-	return max(1, c.Workers)
+}
+
+// dear reports whether a call that is made in vain costs much.
+func (c *crew) dear() bool {
+	return c.wish.Backfill != nil && c.wish.Backfill.Kind == ingest.BackfillSearch
 }
 
 // claim sends a worker off with the next slot, if there is one.
@@ -146,6 +159,9 @@ func (c *crew) claim(ctx context.Context) (ok bool, err error) {
 		want.Series, want.Backfill, want.Reversed = nil, b.ID, b.Reversed()
 	}
 	slot, ok, err := c.Slots.Claim(ctx, want)
+	if err != nil && ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
 	if err != nil {
 		return false, fmt.Errorf("claim a slot: %w", err)
 	}
@@ -197,7 +213,11 @@ func (c *crew) notePiece(e ended) error {
 	if !errors.As(e.err, &t) || errors.Is(e.err, ErrMaxUnits) {
 		return e.err
 	}
-	if c.troubles++; c.troubles < mostTroubles {
+	most := mostTroubles
+	if c.dear() && !c.answered {
+		most = mostUnanswered
+	}
+	if c.troubles++; c.troubles < most {
 		return nil
 	}
 	return fmt.Errorf("%d pieces in a row brought nothing: %w", c.troubles, t.err)
