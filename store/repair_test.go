@@ -348,3 +348,24 @@ func truth(t testing.TB, db *sql.DB) []string {
 	return append(dump(t, db, "videos LEFT JOIN channels ON channels.id = channel", []string{"video_id", "videos.title", "tags", "channels.channel_id", "channels.title"}),
 		dump(t, db, "placements JOIN videos ON videos.id = video JOIN slots ON slots.id = slot", []string{"video_id", "due_at", "rank"})...)
 }
+
+// Tags that are no JSON are damage like any other: they are named, mended, and hide nothing else.
+func TestTagsThatAreDamagedHideNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := library(t, dir, 40)
+	db := raw(t, path)
+	if _, err := db.ExecContext(t.Context(), `UPDATE videos SET tags = '["a' || char(31) || '"]' WHERE id = 7`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := glance(t, dir)
+	if err != nil || len(found) != 1 || !strings.Contains(found[0], "1 videos have another text") {
+		t.Fatalf("%q, %v", found, err)
+	}
+	if _, err := store.Repair(t.Context(), dir, store.Options{Now: func() time.Time { return noon }}); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, open(t, dir, &handClock{t: noon}))
+}

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -32,7 +31,10 @@ where it was, days later. It spends only what the schedule leaves.`,
 
 // openDesk opens what planning needs: as open does, but without a key, since nothing is sent.
 func (a *app) openDesk(ctx context.Context) (*works, error) {
-	up, err := youtube.New(ctx, youtube.Config{BaseURL: a.cfg.upstreamURL, Key: ingest.NewSecret("never-sent"), Version: version})
+	if err := a.canRefill(); err != nil {
+		return nil, err
+	}
+	up, err := a.cfg.provider().open(ctx, a.cfg.upstreamURL, ingest.NewSecret("never-sent"))
 	if err != nil {
 		return nil, badConfig(err)
 	}
@@ -49,6 +51,14 @@ func (a *app) openDesk(ctx context.Context) (*works, error) {
 	return w, nil
 }
 
+// canRefill refuses an upstream whose ids and channels backfills do not know.
+func (a *app) canRefill() error {
+	if a.cfg.provider().refills {
+		return nil
+	}
+	return badConfig(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run", a.cfg.upstream))
+}
+
 // desk is what pricing needs beside a store that is open already.
 func (a *app) desk(ctx context.Context, s *store.Store) (*works, error) {
 	plan, err := a.plan()
@@ -60,7 +70,7 @@ func (a *app) desk(ctx context.Context, s *store.Store) (*works, error) {
 		return nil, err
 	}
 	now := a.clock.now()
-	w := &works{plan: plan, upstream: &youtube.Client{}, store: s}
+	w := &works{plan: plan, upstream: a.cfg.provider().calls, store: s}
 	if w.price, err = priceOf(plan, w.upstream, tariff, now, now.Add(fullDay)); err != nil {
 		return nil, err
 	}

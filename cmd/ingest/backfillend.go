@@ -61,12 +61,17 @@ func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd
 		}
 	}
 	switch {
-	case errors.Is(ended, fetch.ErrMaxUnits), errors.Is(ended, errUntil):
+	case errors.Is(ended, fetch.ErrMaxUnits) && end.Spent == 0:
+		end.Reason = "the next call costs more than --max-units allows"
+	case errors.Is(ended, fetch.ErrMaxUnits), errors.Is(ended, errUntil), errors.As(ended, new(signalled)):
 		end.Reason = ended.Error()
 	case ended != nil:
 		end.Outcome, end.Reason = ingest.Failed, ended.Error()
 	case end.Outcome == ingest.Done && open == 0 && doc.Outcome == ingest.Failed:
 		end.Outcome = ingest.Failed
+	}
+	if n, why := broughtNothing(worked); n > 0 && ended == nil && end.Outcome == ingest.Done {
+		end.Outcome, end.Reason = ingest.Failed, fmt.Sprintf("%s brought nothing, the same command tries again: %s", plural(n, "piece"), why)
 	}
 	if end.Outcome == ingest.Done && open > 0 {
 		end.Outcome = ingest.Due
@@ -75,6 +80,18 @@ func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd
 		}
 	}
 	return end
+}
+
+// broughtNothing is how many pieces were given back without an answer, and why the last one was.
+func broughtNothing(worked []fetch.Worked) (n int, why string) {
+	open := map[string]string{}
+	for _, s := range worked {
+		delete(open, s.Key)
+		if s.State == ingest.Due && s.Reason != "" {
+			open[s.Key], why = s.Reason, s.Reason
+		}
+	}
+	return len(open), why
 }
 
 // print is the end of a run for a person.

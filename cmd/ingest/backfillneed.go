@@ -40,6 +40,9 @@ func needed(ctx context.Context, slots *store.Store, plan regions.Plan, up fetch
 		}
 	}
 	for i, s := range plan {
+		if s.Job.Kind == ingest.KindRefresh {
+			continue // it leaves what the others need, and nobody leaves anything for it
+		}
 		each, err := slotCost(ctx, slots, plan[i:i+1], up, tariff)
 		if err != nil {
 			return n, err
@@ -144,6 +147,24 @@ func (a *app) keeper(ctx context.Context, w *works) (*keeper, error) {
 		return nil, fmt.Errorf("find what the schedule still needs: %w", err)
 	}
 	return k, nil
+}
+
+// leaver is a keeper that is made when it is first asked: most runs refresh nothing.
+func (w *works) leaver(a *app) func(context.Context) quota.Cost {
+	var once sync.Once
+	var k *keeper
+	return func(ctx context.Context) quota.Cost {
+		once.Do(func() {
+			var err error
+			if k, err = a.keeper(ctx, w); err != nil {
+				a.log().WarnContext(ctx, "nothing is left for the schedule", slog.Any("error", err))
+			}
+		})
+		if k == nil {
+			return nil
+		}
+		return k.leave(ctx)
+	}
 }
 
 // leave is what the next take leaves. Where the store cannot say, what it said last holds: that was more,

@@ -24,6 +24,7 @@ type backfillRun struct {
 	until       string
 	concurrency int
 	yes, wait   bool
+	given       func(flag string) bool
 
 	deadline time.Time    // of until; zero: none
 	order    ingest.Order // "": the plan's
@@ -69,6 +70,7 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 	}
 	cmd.Flags().StringVar(&order, "order", "", "`order` of a search's slices: newest or oldest first")
 	f := cmd.PersistentFlags()
+	r.given = f.Changed
 	f.Int64Var(&r.maxUnits, "max-units", 0, "spend at most `N` units in this run")
 	f.StringVar(&r.until, "until", "", "stop at this `time`: RFC 3339, or a length of time from now such as 2h")
 	f.IntVar(&r.concurrency, "concurrency", 0, "`N` pieces at once (concurrency: of the config)")
@@ -83,10 +85,10 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 
 // check reads the flags of a run.
 func (r *backfillRun) check(a *app) error {
-	if r.maxUnits < 0 {
-		return usageError{fmt.Errorf("--max-units %d is below 0", r.maxUnits)}
+	if r.given("max-units") && r.maxUnits < 1 {
+		return usageError{fmt.Errorf("--max-units %d is below 1: leave it out for all that quota allows", r.maxUnits)}
 	}
-	if r.concurrency == 0 {
+	if !r.given("concurrency") {
 		r.concurrency = a.cfg.concurrency
 	}
 	if r.concurrency < 1 || r.concurrency > maxConcurrency {
@@ -114,6 +116,9 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 		return err
 	}
 	if err := r.check(a); err != nil {
+		return err
+	}
+	if err := a.canRefill(); err != nil {
 		return err
 	}
 	w, err := a.open(ctx)

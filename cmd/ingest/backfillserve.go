@@ -9,15 +9,30 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
+// carryRestMost is the longest pause until backfills that found the upstream at fault are tried again: the
+// first is a heartbeat, each next one twice as long. A try may cost some searches.
+const carryRestMost = time.Hour
+
 // carryOn works on the backfills that were run with --wait, whenever quota allows and until ctx is done: it
 // looks at every heartbeat, and that costs a look at the table of slots. The schedule has its own workers,
 // and what the takes of a backfill leave for it.
 func (s *service) carryOn(ctx context.Context) {
 	tick := time.NewTicker(s.heartbeat)
 	defer tick.Stop()
-	for ctx.Err() == nil {
-		if err := s.carryOnce(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "the backfills rest until the next heartbeat", slog.Any("error", err))
+	var next time.Time
+	for failed := 0; ctx.Err() == nil; {
+		if !time.Now().Before(next) {
+			err := s.carryOnce(ctx)
+			if err == nil {
+				failed = 0
+			} else if ctx.Err() == nil {
+				pause := min(s.heartbeat<<min(failed, 10), carryRestMost)
+				failed, next = failed+1, time.Now().Add(pause-s.heartbeat/2) // the tick itself may come a little early
+				s.log.WarnContext(ctx, "the backfills rest", slog.Duration("for", pause), slog.Any("error", err))
+				s.mu.Lock()
+				s.noteKey(err)
+				s.mu.Unlock()
+			}
 		}
 		select {
 		case <-ctx.Done():

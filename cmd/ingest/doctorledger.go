@@ -120,7 +120,7 @@ func lookLost(ctx context.Context, d *doctor) finding {
 	switch {
 	case err == nil:
 		defer func() { _ = g.Ledger.Close() }()
-		lacking, err = d.lacking(ctx, g, slots)
+		lacking, err = d.lacking(ctx, g, slots, atMost)
 	case errors.Is(err, fs.ErrNotExist): // all of it
 		err = nil
 		for _, s := range slots {

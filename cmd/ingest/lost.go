@@ -30,7 +30,7 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 	if err != nil || len(slots) == 0 {
 		return err
 	}
-	lacking, err := a.lacking(ctx, g, slots)
+	lacking, err := a.lacking(ctx, g, slots, atMost)
 	if errors.Is(err, quota.ErrUnavailable) {
 		return nil // every take will say so
 	}
@@ -103,15 +103,21 @@ func allSince(slot ingest.Slot, since time.Time) bool {
 		slot.Kind == ingest.KindBackfill && slot.Attempt == 1 && slot.FetchedAt.After(since.Add(time.Hour))
 }
 
-// lacking is how many units of each spender's slots the ledger does not know.
-func (a *app) lacking(ctx context.Context, g *quota.Governor, slots []ingest.Slot) (map[spender]int64, error) {
+// A slot counts the dearest pool of each call. The ledger has sums of pools, and which of them was the
+// dearest may have changed with the costs: slots have counted between the largest and all of them.
+func atLeast(known, amount int64) int64 { return max(known, amount) }
+func atMost(known, amount int64) int64  { return known + amount }
+
+// lacking is how many units of each spender's slots the ledger does not know; with atMost only what it surely
+// does not, as closes the gate, and with atLeast what it may not, as is posted.
+func (a *app) lacking(ctx context.Context, g *quota.Governor, slots []ingest.Slot, counted func(known, amount int64) int64) (map[spender]int64, error) {
 	spent, err := g.Ledger.Spent(ctx, g.Account, a.clock.now().Add(-g.Tariff.Horizon()))
 	if err != nil {
 		return nil, err
 	}
-	known := map[quota.Who]int64{} // a slot counts the dearest pool of each call
+	known := map[quota.Who]int64{}
 	for _, s := range spent {
-		known[s.Who] = max(known[s.Who], s.Amount)
+		known[s.Who] = counted(known[s.Who], s.Amount)
 	}
 	lacking := map[spender]int64{}
 	for _, slot := range slots {
@@ -151,7 +157,7 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 			late = append(late, slot)
 		}
 	}
-	lacking, err := a.lacking(ctx, g, due)
+	lacking, err := a.lacking(ctx, g, due, atLeast)
 	if err != nil {
 		return 0, err
 	}

@@ -24,11 +24,12 @@ type upstream interface {
 // provider is an upstream that upstream: in the config may choose.
 type provider struct {
 	open     func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) // "" is its own; nothing is sent
-	calls    fetch.Upstream                                                                 // makes calls to price, which are never done
+	calls    upstream                                                                       // makes calls to price, which are never done
 	keyed    bool                                                                           // the real one wants a key
 	pages    int                                                                            // that a chart has at most
 	usual    int                                                                            // pages of a chart where nobody says
 	category *regexp.Regexp                                                                 // what an id of a category looks like
+	refills  bool                                                                           // backfills know its ids and its channels
 }
 
 var providers = map[string]provider{
@@ -37,7 +38,7 @@ var providers = map[string]provider{
 			return youtube.New(ctx, youtube.Config{BaseURL: baseURL, Key: key, Version: version})
 		},
 		calls: &youtube.Client{}, keyed: true,
-		pages: 4, usual: 4, category: regexp.MustCompile(`^[0-9]{1,4}$`), // 200 videos of a chart, 50 a page
+		pages: 4, usual: 4, category: regexp.MustCompile(`^[0-9]{1,4}$`), refills: true, // 200 videos of a chart, 50 a page
 	},
 	"dailymotion": {
 		open: func(ctx context.Context, baseURL string, _ ingest.Secret) (upstream, error) {

@@ -93,7 +93,11 @@ func isTerminal(w io.Writer) bool {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // what cron gives
+	return err != nil || !os.SameFile(info, null)
 }
 
 // title is the cleaned title with its marks, in so many columns, filled up.

@@ -163,16 +163,22 @@ func (s *service) onRest(err error) {
 	k := &s.know
 	k.worked = k.worked || (err == nil) != (k.restErr == nil)
 	k.busy, k.rested, k.restErr = time.Time{}, true, err
-	if call := (*fetch.Error)(nil); errors.As(err, &call) && call.Verdict == fetch.BadKey {
-		pause := min(s.heartbeat<<min(k.keyTries, 10), keyRetryMost)
-		k.keyErr, k.keyTries = err, k.keyTries+1
-		k.keyNext = time.Now().Add(pause - s.heartbeat/2) // the trigger itself may come a little early
-	}
+	s.noteKey(err)
 	if k.worked {
 		select {
 		case s.tending <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// noteKey remembers that a key was refused, and when to try it again. s.mu is held.
+func (s *service) noteKey(err error) {
+	k := &s.know
+	if call := (*fetch.Error)(nil); errors.As(err, &call) && call.Verdict == fetch.BadKey {
+		pause := min(s.heartbeat<<min(k.keyTries, 10), keyRetryMost)
+		k.keyErr, k.keyTries = err, k.keyTries+1
+		k.keyNext = time.Now().Add(pause - s.heartbeat/2) // the trigger itself may come a little early
 	}
 }
 

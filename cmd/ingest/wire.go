@@ -158,6 +158,7 @@ func (w *works) reconciler(a *app) *fetch.Reconciler {
 	}
 	r.Namer, _ = w.upstream.(fetch.Namer)
 	r.Counter = w.counter()
+	r.Leave = w.leaver(a)
 	planted(r)
 	return r
 }

@@ -35,7 +35,8 @@ func NewCleaner(key ingest.Secret) Cleaner {
 		return Cleaner{}
 	}
 	quoted := strings.Trim(strconv.Quote(k), `"`)
-	return Cleaner{strings.NewReplacer(quoted, "***", url.QueryEscape(k), "***", html.EscapeString(k), "***", k, "***")}
+	// A host name is said in lower case.
+	return Cleaner{strings.NewReplacer(quoted, "***", url.QueryEscape(k), "***", html.EscapeString(k), "***", k, "***", strings.ToLower(k), "***")}
 }
 
 // Text cleans s and cuts it at n characters. The key is taken out before anything is cut, which
