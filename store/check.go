@@ -39,7 +39,7 @@ var checks = []struct{ what, count string }{
 var pieceChecks = []struct{ what, count string }{
 	{"%d pieces are of no slot", `SELECT count(*) ` + orphanPieces},
 	{"%d ids that vanished are of no slot", `SELECT count(*) ` + orphanVanished},
-	{"%d pieces cannot be read", `SELECT count(*) ` + garbledPieces},
+	{"%d pieces ask for nothing that can be read", `SELECT count(*) ` + garbledPieces},
 	{"%d pieces do not say of which backfill they are", `SELECT count(*) FROM series WHERE ` + unnamedSeries},
 	{"%d pieces are of a backfill that is not there", `SELECT count(*) ` + lostBackfills},
 	{"%d pieces are of another backfill than their series", `SELECT count(*) ` + strayPieces},

@@ -10,9 +10,11 @@ const lostPiece = `what it asks for was lost when the store was damaged: plan it
 
 // What must be true of pieces: see checks, and mendPieces in the same order.
 const (
-	orphanPieces    = `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`
-	orphanVanished  = `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`
-	garbledPieces   = `FROM pieces WHERE NOT json_valid(spec) OR NOT json_valid(waiting)`
+	orphanPieces   = `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`
+	orphanVanished = `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`
+	garbledPieces  = `FROM pieces WHERE NOT json_valid(spec) OR NOT json_valid(waiting)
+		OR spec = '{}' AND waiting = '[]' AND known = 0 AND slot NOT IN (SELECT slot FROM vanished)
+		AND slot IN (SELECT id FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND videos = 0)`
 	unnamedSeries   = `backfill IS NULL AND job = 'backfill/bf-' || CAST(substr(job, 13) AS INTEGER)`
 	lostBackfills   = `FROM series WHERE backfill IS NOT NULL AND backfill NOT IN (SELECT id FROM backfills)`
 	strayPieces     = `FROM pieces JOIN slots ON slots.id = slot JOIN series ON series.id = series WHERE pieces.backfill IS NOT series.backfill`
