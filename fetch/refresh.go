@@ -20,8 +20,9 @@ const (
 )
 
 // refresh is the work of a refresh slot: what is too old is deleted, what is about to be is fetched again
-// (the provider wants stored data refreshed or deleted within ingest.KeepFor), what has left the charts is
-// counted, and the categories of the regions that were charted are named.
+// (the provider wants stored data refreshed or deleted within ingest.KeepFor), the categories of the regions that
+// were charted are named, and what has left the charts is counted: last, since that may be refused every day
+// while the rest is not.
 type refresh struct {
 	*Reconciler
 	swept string   // what was deleted, in words; "" before that
@@ -39,7 +40,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 		}
 		r.swept = fmt.Sprintf("deleted %d placements and %d videos older than 30 days", placements, videos)
 	}
-	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renew, r.recount, r.name} {
+	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renew, r.name, r.recount} {
 		if s, ok, err := next(ctx, slot); ok || err != nil {
 			return s, ok, err
 		}

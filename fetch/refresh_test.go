@@ -9,6 +9,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -91,6 +92,32 @@ func TestVideosThatLeftTheChartsAreCountedOnceADay(t *testing.T) {
 	chart, err := s.Chart(t.Context(), "US", start.Add(time.Hour), true)
 	if err != nil || len(chart.Items) != 4 || chart.Items[0].Video.Views != nil {
 		t.Fatalf("the chart of then has its own counts: %+v, %v", chart.Items, err)
+	}
+}
+
+// uncountable has nothing left for counts.
+type uncountable struct{ fetch.Quota }
+
+func (q uncountable) Take(ctx context.Context, r quota.Request) (quota.Decision, error) {
+	if r.Purpose == quota.Refresh && r.Method == "videos.list" {
+		return quota.Decision{Refusal: &quota.Refusal{Pool: "batch_stats"}, RetryAfter: time.Hour}, nil
+	}
+	return q.Quota.Take(ctx, r)
+}
+
+func TestCategoriesAreNamedAlsoWhenNothingIsLeftToCountVideos(t *testing.T) {
+	b := newBench(t, 1000)
+	s := b.onStore(t)
+	c := &clerk{}
+	b.run.Namer, b.run.Names, b.run.Counter, b.run.Tallies, b.run.Quota = c, s, c, s, uncountable{b.governor}
+	for day := range 2 {
+		b.now = start.AddDate(0, 0, day).Add(time.Duration(day) * time.Minute)
+		if _, err := b.run.Run(t.Context(), fetch.Wish{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(c.asked) != 8 {
+		t.Errorf("asked for %q, want the names of 8 regions", c.asked)
 	}
 }
 

@@ -103,7 +103,7 @@ func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (c
 }
 
 // RetryBackfill makes the pieces that failed, and those with ids that could not be looked up, due again, and
-// says how many. A cancelled backfill has none.
+// says how many. A cancelled backfill has none, and what a piece asks for must not have been lost.
 func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err error) {
 	err = s.tx(ctx, "retry what failed of "+id, func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)
@@ -119,7 +119,8 @@ func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err e
 			err := rows.Scan(&slot)
 			slots[slot] = true
 			return err
-		}, `SELECT slots.id FROM series JOIN slots ON slots.series = series.id WHERE backfill = ? AND state = 'failed'`, b.row)
+		}, `SELECT slots.id FROM series JOIN slots ON slots.series = series.id 
+			WHERE backfill = ? AND state = 'failed' AND EXISTS (SELECT 1 FROM pieces WHERE slot = slots.id)`, b.row)
 		if err != nil {
 			return err
 		}

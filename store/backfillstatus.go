@@ -183,8 +183,8 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn) error {
 		}
 		return nil
 	}, `
-		SELECT state, count(*), sum(units), sum(videos), sum(known), sum(again), sum(json_array_length(waiting)), max(retry_at), max(fetched_at)
-		FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
+		SELECT state, count(*), sum(units), sum(videos), coalesce(sum(known), 0), coalesce(sum(again), 0), coalesce(sum(json_array_length(waiting)), 0), max(retry_at), max(fetched_at)
+		FROM series JOIN slots ON slots.series = series.id LEFT JOIN pieces ON slot = slots.id
 		WHERE series.backfill = ? GROUP BY state`, b.row)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -32,6 +33,20 @@ var checks = []struct{ what, count string }{
 	{"%d series were fresh later than they say",
 		`SELECT count(*) FROM series WHERE coalesce(fresh_at, 0) < (
 			SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done')`},
+}
+
+// pieceChecks are for a store that has pieces: since version 2.
+var pieceChecks = []struct{ what, count string }{
+	{"%d pieces are of no slot", `SELECT count(*) ` + orphanPieces},
+	{"%d ids that vanished are of no slot", `SELECT count(*) ` + orphanVanished},
+	{"%d pieces ask for nothing that can be read", `SELECT count(*) ` + garbledPieces},
+	{"%d pieces do not say of which backfill they are", `SELECT count(*) FROM series WHERE ` + unnamedSeries},
+	{"%d pieces are of a backfill that is not there", `SELECT count(*) ` + lostBackfills},
+	{"%d pieces are of another backfill than their series", `SELECT count(*) ` + strayPieces},
+	{"%d pieces have lost their slot", `SELECT count(*) ` + slotlessSeries},
+	{"%d pieces have lost what they ask for", `SELECT count(*) FROM slots WHERE ` + hollowPieces},
+	{"%d pieces are open and nobody would claim them", `SELECT count(*) ` + shutPieces},
+	{"%d searches have lost what they found", `SELECT count(*) FROM slots WHERE ` + forgetfulSearch},
 }
 
 // hashesAtOnce is how many videos are read between two looks at the clock.
@@ -73,7 +88,15 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 	if found, err = damages(ctx, q); err != nil || len(found) > 0 {
 		return found, true, err // the queries would fail, or lie
 	}
-	for _, c := range checks {
+	all := slices.Clone(checks)
+	var v int
+	if err := q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&v); err != nil {
+		return found, false, err
+	}
+	if v >= 2 {
+		all = append(all, pieceChecks...)
+	}
+	for _, c := range all {
 		var n int
 		if err := q.QueryRowContext(ctx, c.count).Scan(&n); err != nil {
 			return found, false, err

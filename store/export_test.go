@@ -8,6 +8,9 @@ import (
 // Claimable is the query that finds the slot to claim.
 const Claimable = claimable
 
+// Uncounted is the query that finds the videos to count.
+const Uncounted = uncounted
+
 // ClaimablePieces is the query that finds the piece to claim.
 const ClaimablePieces = claimablePieces
 

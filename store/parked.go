@@ -83,7 +83,7 @@ func (p *piece) park(ctx context.Context, tx *txn, ids []string, since time.Time
 	return nil
 }
 
-// Parked implements fetch.Shelf.
+// Parked implements fetch.Shelf. A piece of a backfill that is not there is an error, as of Piece.
 func (s *Store) Parked(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
@@ -101,6 +101,10 @@ func (s *Store) Parked(ctx context.Context, slot ingest.SlotKey, n int, since ti
 		WHERE job = ? AND series.key = ? AND due_at = ?
 		  AND NOT EXISTS (SELECT 1 FROM videos WHERE video_id = w.value AND fetched_at >= ?)
 		ORDER BY w.id LIMIT ?`, slot.Job, slot.Key, slot.DueAt.Unix(), since.UnixMilli(), n)
+	if err == nil && len(ids) == 0 {
+		_, err = s.Piece(ctx, slot)
+		return nil, err
+	}
 	return ids, s.explain(ctx, "read the ids to look up", err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/trendvidstream/ingest"
@@ -13,17 +14,20 @@ import (
 // cancelledReason is why the pieces of a cancelled backfill are skipped.
 const cancelledReason = "the backfill was cancelled"
 
-// Piece implements fetch.Pieces. A slot that has never parked an id is a zero piece.
+// Piece implements fetch.Pieces. A slot of the schedule that has never parked an id is a zero piece; a piece of
+// a backfill that is not there is an error, since it would ask for anything at all, or for nothing.
 func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error) {
 	piece := ingest.Piece{Key: slot.Key}
 	var spec string
 	err := s.read.QueryRowContext(ctx, `
 		SELECT spec FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
 		WHERE job = ? AND key = ? AND due_at = ?`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(&spec)
-	if errors.Is(err, sql.ErrNoRows) {
+	switch _, backfill := ingest.IsBackfillJob(slot.Job); {
+	case errors.Is(err, sql.ErrNoRows) && backfill:
+		err = fmt.Errorf("%s %s has lost what it asks for: run ingest doctor --repair", slot.Job, slot.Key)
+	case errors.Is(err, sql.ErrNoRows):
 		return piece, nil
-	}
-	if err == nil {
+	case err == nil:
 		err = json.Unmarshal([]byte(spec), &piece.Spec)
 	}
 	return piece, s.explain(ctx, "read a piece of a backfill", err)

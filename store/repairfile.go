@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 )
 
 // errInUse is a damaged store that others have open: nobody may take a file from under them.
@@ -133,6 +132,3 @@ func (s *Store) replace(old *os.File, draft string) error {
 	}
 	return nil
 }
-
-// repairedAt is how a reason says when.
-func repairedAt(now time.Time) string { return now.UTC().Format(time.RFC3339) }

@@ -190,7 +190,7 @@ func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gap
 		err := rows.Scan(&id)
 		slots = append(slots, id)
 		return err
-	}, `SELECT id FROM slots ORDER BY id`)
+	}, `SELECT id FROM slots WHERE kind = 'chart' ORDER BY id`)
 	if err != nil {
 		return 0, err
 	}
@@ -211,7 +211,7 @@ func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gap
 	return gaps, s.giveUp(ctx, w.tx, broken)
 }
 
-// giveUp ends charts of which a part is lost: half of one must not pass for one.
+// giveUp ends charts of which a part is lost: half of one must not pass for one. See lostCharts.
 func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 	if len(slots) == 0 {
 		return nil
@@ -220,11 +220,7 @@ func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 	if err := execJSON(ctx, tx, `DELETE FROM placements WHERE slot IN (SELECT value FROM json_each(?1))`, slots); err != nil {
 		return err
 	}
-	return execJSON(ctx, tx, `
-		UPDATE slots
-		SET pages = 0, videos = 0, token = '', token_at = NULL, state = iif(state = 'done', 'failed', state),
-		    reason = iif(state = 'done', 'its chart was lost when the store was damaged; repaired ' || ?2, reason)
-		WHERE id IN (SELECT value FROM json_each(?1))`, slots, repairedAt(s.now))
+	return execJSON(ctx, tx, lostCharts(s.now)+`id IN (SELECT value FROM json_each(?1))`, slots)
 }
 
 // settle drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole.

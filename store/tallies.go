@@ -9,6 +9,11 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
+// uncounted walks videos_counted.
+const uncounted = `
+SELECT video_id FROM videos WHERE max(fetched_at, coalesce(counted_at, 0)) < ?1
+ORDER BY max(fetched_at, coalesce(counted_at, 0)), id LIMIT ?2`
+
 // Uncounted implements fetch.Tallies.
 func (s *Store) Uncounted(ctx context.Context, before time.Time, n int) ([]string, error) {
 	var ids []string
@@ -18,9 +23,7 @@ func (s *Store) Uncounted(ctx context.Context, before time.Time, n int) ([]strin
 			err := rows.Scan(&id)
 			ids = append(ids, id)
 			return err
-		}, `
-			SELECT video_id FROM videos WHERE fetched_at < ?1 AND coalesce(counted_at, 0) < ?1
-			ORDER BY max(fetched_at, coalesce(counted_at, 0)), id LIMIT ?2`, before.UnixMilli(), n)
+		}, uncounted, before.UnixMilli(), n)
 	})
 	return ids, err
 }
