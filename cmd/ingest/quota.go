@@ -68,7 +68,7 @@ the ledger cannot answer and the call is too dear to go on without it.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&purpose, "purpose", string(quota.Manual), "scheduled, refresh, backfill or manual")
+	cmd.Flags().StringVar(&purpose, "purpose", string(quota.Manual), "`for` scheduled, refresh, backfill or manual work")
 	cmd.Flags().StringVar(&region, "region", "", "for the report: the `region` that the call is for")
 	return cmd
 }

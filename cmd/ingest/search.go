@@ -69,7 +69,7 @@ of the title.`,
 	flags.StringVar(&f.publishedSince, "published-since", "", "only videos published since `T`")
 	flags.StringVar(&f.publishedUntil, "published-until", "", "only videos published before `T`")
 	flags.StringVar(&f.seenSince, "seen-since", "", "only videos found in a chart since `T`")
-	flags.StringVar(&f.order, "order", "relevance", "`order`: relevance, views, freshness or rise")
+	flags.StringVar(&f.order, "order", "relevance", "by relevance, views, freshness or rise")
 	flags.IntVar(&f.limit, "limit", 20, "at most `N` videos")
 	flags.StringVar(&f.after, "after", "", "the page behind this `cursor`")
 	flags.BoolVar(&f.mark, "mark", false, "put what was asked for in [brackets]")
@@ -161,7 +161,7 @@ func (a *app) nothingFound(ctx context.Context, s *store.Store, q store.Query, r
 		a.say("%s", r.Hint)
 		return nil
 	}
-	a.say("%s", wrap("looked for "+r.Looked+" in titles, channels and tags", 80, "  "))
+	a.say("looked for %s in titles, channels and tags", clean(r.Looked))
 	without, set := withoutFilter(q)
 	for _, w := range without {
 		if found, err := s.Search(ctx, w.query); err != nil {
