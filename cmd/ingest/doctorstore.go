@@ -113,7 +113,7 @@ func ago(d time.Duration) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
 	}
-	return fmt.Sprintf("%d days", d/(24*time.Hour))
+	return plural(int(d/(24*time.Hour)), "day")
 }
 
 func lookStoreFile(ctx context.Context, d *doctor) finding {

@@ -210,7 +210,7 @@ store: add it with quota post.`,
 			if err != nil {
 				return err
 			}
-			a.say("ingest: counted the spends of %d slots again", n)
+			a.say("ingest: counted the spends of %s again", plural(n, "slot"))
 			return a.withGovernor(cmd.Context(), a.quotaReport)
 		},
 	}
@@ -247,7 +247,7 @@ func costText(c map[string]int64) string {
 		if out != "" {
 			out += ", "
 		}
-		out += thousands(c[pool]) + " " + pool
+		out += poolText(c[pool], pool)
 	}
 	return out
 }

@@ -203,8 +203,9 @@ func (s summary) print(w io.Writer) {
 	}
 	_ = table(w, func(w io.Writer) {
 		for _, slot := range s.slots {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d pages\t%d videos\t%d units\n",
-				slot.Job, slot.Key, stamp(slot.DueAt), slot.State, slot.Pages, slot.Videos, slot.Spent)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+				slot.Job, slot.Key, stamp(slot.DueAt), slot.State,
+				plural(slot.Pages, "page"), plural(slot.Videos, "video"), poolText(slot.Spent, "units"))
 		}
 	})
 	for _, slot := range s.slots {
@@ -213,7 +214,7 @@ func (s summary) print(w io.Writer) {
 		}
 	}
 	if s.outcome == ingest.Stopped {
-		fmt.Fprintf(w, "stopped by quota; what came in is kept; try again at %s\n", stamp(s.retryAt))
+		fmt.Fprintf(w, "stopped by quota; what came in is kept; try again at %s\n", stampFrom(s.retryAt))
 	}
 }
 
