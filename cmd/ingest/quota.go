@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 func (a *app) quotaCommand() *cobra.Command {
@@ -51,6 +52,13 @@ the ledger cannot answer and the call is too dear to go on without it.`,
 			p, err := quota.ParsePurpose(purpose)
 			if err != nil {
 				return usageError{fmt.Errorf("--purpose: %w", err)}
+			}
+			if region != "" {
+				r, err := regions.Parse(region)
+				if err != nil {
+					return usageError{fmt.Errorf("--region: %w", err)}
+				}
+				region = string(r)
 			}
 			tariff, err := a.tariff()
 			if err != nil {
