@@ -146,7 +146,7 @@ var brokenWorlds = []struct {
 			return err
 		})
 		return nil
-	}, "degraded", statusWarn, exitOK, "1 call went on without it, and it has to be told: 1 units", "bring the ledger back"},
+	}, "degraded", statusWarn, exitOK, "1 call went on without it, and it has to be told: 1 unit", "bring the ledger back"},
 	{"a second data directory", func(w *ward) []string {
 		ingestCode(w.T, exitOK, "quota", "take", "videos.list", "--data", filepath.Join(os.Getenv("XDG_STATE_HOME"), "ingest"))
 		return nil

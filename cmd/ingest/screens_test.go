@@ -20,7 +20,9 @@ const narrowJobs = `jobs:
 // TestScreensFitATerminal: no line of 81 columns, and none that ends with a blank.
 func TestScreensFitATerminal(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 1})
-	config := filepath.Join(t.TempDir(), "ingest.yaml")
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir) // where demo keeps what it fetched
+	config := filepath.Join(dir, "ingest.yaml")
 	if err := os.WriteFile(config, []byte(narrowJobs), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func TestScreensFitATerminal(t *testing.T) {
 		out, _ := ingestCode(t, exitOK, args...)
 		for line := range strings.Lines(out) {
 			line = strings.TrimRight(line, "\n")
-			if textWidth(line) > 80 && !strings.Contains(line, os.TempDir()) && !strings.Contains(line, filepath.Dir(config)) {
+			if textWidth(line) > 80 && !strings.Contains(line, filepath.Dir(dir)) { // a path is as long as it is
 				t.Errorf("%s: %d columns: %s", strings.Join(args, " "), textWidth(line), line)
 			}
 			if strings.TrimRight(line, " ") != line {
