@@ -126,7 +126,7 @@ func whatOf(b ingest.Backfill) string {
 		const most = 3
 		names := b.Spec.Channels
 		if len(names) > most {
-			return fmt.Sprintf("uploads of %s and %d more channels", strings.Join(names[:most], ", "), len(names)-most)
+			return fmt.Sprintf("uploads of %s and %s", strings.Join(names[:most], ", "), plural(len(names)-most, "more channel"))
 		}
 		return "uploads of " + strings.Join(names, ", ")
 	case ingest.BackfillSearch:
@@ -163,7 +163,7 @@ func (d backfillDocument) print(w io.Writer) error {
 	fmt.Fprintln(w, wrap(title+": "+d.What, 80, "  "))
 	d.line(w, "pieces", d.piecesText())
 	if d.IDs > 0 {
-		d.line(w, "ids", fmt.Sprintf("%s, %s repeated, %s lines left out", thousands(int64(d.IDs)), thousands(int64(d.Repeated)), thousands(int64(d.Wrong))))
+		d.line(w, "ids", fmt.Sprintf("%s, %s repeated, %s left out", thousands(int64(d.IDs)), thousands(int64(d.Repeated)), plural(d.Wrong, "line")))
 	}
 	d.printSpent(w)
 	if d.Outcome == ingest.Done || d.Outcome == ingest.Failed || d.Outcome == ingest.Skipped {
@@ -173,7 +173,7 @@ func (d backfillDocument) print(w io.Writer) error {
 	d.line(w, "today", d.todayText())
 	d.line(w, "will take", d.daysText())
 	if d.RetryAt != nil {
-		d.line(w, "retry at", stamp(*d.RetryAt))
+		d.line(w, "retry at", stampFrom(*d.RetryAt))
 	}
 	if err := d.printFailures(w); err != nil {
 		return err
@@ -207,7 +207,11 @@ func (d backfillDocument) priceText() string {
 		} else {
 			text += ", "
 		}
-		text += rangeText(d.Price[pool]) + " " + pool
+		if r := d.Price[pool]; r.Low == r.High {
+			text += poolText(r.Low, pool)
+		} else {
+			text += rangeText(r) + " " + pool
+		}
 	}
 	text += " (cost table " + d.Table
 	if d.Under != d.Table {
@@ -256,7 +260,7 @@ func (d backfillDocument) printSpent(w io.Writer) {
 	if d.Units == 0 && d.Videos == 0 && d.Vanished == 0 && d.GivenUp == 0 && d.Known == 0 {
 		return
 	}
-	text := fmt.Sprintf("%s units, for %s videos", thousands(d.Units), thousands(int64(d.Videos)))
+	text := fmt.Sprintf("%s, for %s", poolText(d.Units, "units"), plural(d.Videos, "video"))
 	for _, more := range []struct {
 		n    int
 		what string
@@ -265,11 +269,13 @@ func (d backfillDocument) printSpent(w io.Writer) {
 		{d.Vanished, "vanished"},
 		{d.GivenUp, "that cannot be looked up"},
 		{d.Waiting, "waiting to be looked up"},
-		{d.Again, "pages paid for once more, since the upstream refused their tokens"},
 	} {
 		if more.n > 0 {
 			text += fmt.Sprintf("; %s %s", thousands(int64(more.n)), more.what)
 		}
+	}
+	if d.Again > 0 {
+		text += "; " + plural(d.Again, "page") + " paid for once more, since the upstream refused their tokens"
 	}
 	d.line(w, "spent", text)
 }

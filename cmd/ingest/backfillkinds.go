@@ -51,14 +51,14 @@ func (a *app) kindCommands(verb string, do func(context.Context, wanted) error) 
 		},
 		{
 			Use: "search QUERY", Short: "What a search finds, slice of time by slice of time", Args: cobra.MinimumNArgs(1),
-			Example: "  ingest backfill " + verb + " search 'world cup' --region BR --from 2026-06-01 --to 2026-07-01",
+			Example: "  ingest backfill " + verb + " search 'world cup' --from 2026-06-01 --to 2026-07-01",
 		},
 		{
 			Use: "videos FILE", Short: "Videos by their ids, one a line; - is standard input", Args: cobra.ExactArgs(1),
 			Example: "  ingest backfill " + verb + " videos ids.txt",
 		},
 		{
-			Use: "refresh", Short: "Every kept video that was last fetched longer ago than --older-than", Args: cobra.NoArgs,
+			Use: "refresh", Short: "Every kept video last fetched longer ago than --older-than", Args: cobra.NoArgs,
 			Example: "  ingest backfill " + verb + " refresh --older-than 7d",
 		},
 	}

@@ -67,8 +67,8 @@ func (p progress) line(bar bool) string {
 	if p.SecondsTo > 0 {
 		left = ", " + (time.Duration(p.SecondsTo+0.5) * time.Second).String() + " to go"
 	}
-	return fmt.Sprintf("%s%s of %s pieces, %s units, %.0f a minute%s",
-		drawn, thousands(int64(p.Pieces)), thousands(int64(p.Total)), thousands(p.Units), p.PerMinute, left)
+	return fmt.Sprintf("%s%s of %s pieces, %s, %.0f a minute%s",
+		drawn, thousands(int64(p.Pieces)), thousands(int64(p.Total)), poolText(p.Units, "units"), p.PerMinute, left)
 }
 
 // showProgress shows it until the returned function is called: a bar on a terminal, else a line now and

@@ -35,7 +35,7 @@ func (a *app) backfillRunCommand() *cobra.Command {
 	var order string
 	cmd := &cobra.Command{
 		Use:   "run ID",
-		Short: "Fetch what a plan wants, as far as quota goes; the same command goes on",
+		Short: "Fetch what a plan wants, as far as quota goes",
 		Long: `run fetches the pieces of a plan, named by its id or by the flags that it was
 planned with (which plan it, where that was not done). Each page is saved with
 the token of the next; where quota is refused it stops, and says when to come

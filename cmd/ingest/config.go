@@ -207,6 +207,9 @@ func (j jobFile) job(p provider) (_ ingest.Job, field string, err error) {
 		if job.Every, err = time.ParseDuration(j.Every); err != nil {
 			return job, "every", fmt.Errorf("every: %q is not a duration such as 30m or 24h", j.Every)
 		}
+		if job.Every <= 0 {
+			return job, "every", fmt.Errorf("every: %s must be above zero: try 30m", j.Every)
+		}
 	}
 	for _, code := range j.Regions {
 		r, err := regions.Parse(code)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,7 +84,7 @@ func (a *app) checkConfig() error {
 	for i, j := range price.jobs {
 		text := priceLine(j.cost, tariff)
 		if text == "" {
-			text = "1 unit per 50 videos not seen for 25 days"
+			text = "1 unit per 50 videos unseen for 25 days"
 		}
 		doc.Jobs = append(doc.Jobs, checkJob{j.job.Name, string(j.job.Kind), j.slots, j.cost, plan[i].Next(now), text})
 		for _, w := range plan[i].Warnings(now) {
@@ -109,18 +110,39 @@ func (d checkDocument) print(w io.Writer, total string) error {
 		file = "none: built-in defaults"
 	}
 	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\nupstream %s, costs %s\n\n", file, d.Data, d.Ledger, d.Account, d.Upstream, d.CostTable)
-	err := table(w, func(w io.Writer) {
-		for _, j := range d.Jobs {
-			fmt.Fprintf(w, "%s:\t%d slots a day\t%s\n", j.Job, j.Slots, j.text)
-		}
-	})
-	fmt.Fprintf(w, "in all: %s\n", total)
+	d.printJobs(w)
+	fmt.Fprintf(w, "%s\n", wrap("in all: "+total, screen, "  "))
 	for _, warning := range d.Warnings {
 		fmt.Fprintf(w, "%s\n", wrap(fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning), 78, "  "))
 		for _, t := range warning.Next {
 			fmt.Fprintf(w, "  %s\n", stamp(t))
 		}
 	}
-	fmt.Fprintln(w, "history: 30 days, which is as long as the provider lets data be kept")
+	_, err := fmt.Fprintln(w, "history: 30 days, which is as long as the provider lets data be kept")
 	return err
 }
+
+// printJobs aligns the jobs in 80 columns; a price that is too long for that goes pool by pool.
+func (d checkDocument) printJobs(w io.Writer) {
+	const longest = 20 // of a name
+	names, slots := 0, 0
+	for _, j := range d.Jobs {
+		names, slots = max(names, min(textWidth(j.Job), longest)), max(slots, len(j.slots()))
+	}
+	margin := names + len(":  ") + slots + len("  ")
+	for _, j := range d.Jobs {
+		head := pad(fit(j.Job, longest)+":", names+len(":  ")) + pad(j.slots(), slots+len("  "))
+		parts := []string{j.text}
+		if margin+textWidth(j.text) > screen {
+			parts = strings.SplitAfter(j.text, ", ")
+		}
+		for _, part := range parts {
+			for line := range strings.SplitSeq(wrap(part, screen-margin, "  "), "\n") {
+				fmt.Fprintln(w, head+line)
+				head = strings.Repeat(" ", margin)
+			}
+		}
+	}
+}
+
+func (j checkJob) slots() string { return plural(j.Slots, "slot") + " a day" }

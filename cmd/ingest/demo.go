@@ -29,7 +29,12 @@ clock that it moves: eight staggered slots, a quota that somebody else uses up,
 a clean stop, a dear call refused while the ledger is down, a search and the
 report. It keeps what it fetched, and says where.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.flags.json {
+				return usageError{errors.New("--json: demo tells a story, and has no document; ingest run --json has one")}
+			}
+			return a.demo(cmd.Context())
+		},
 	}
 }
 
@@ -69,7 +74,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 	defer d.works.close()
 
 	d.print("Eight regions, one quota of 10,000 units a day, no key: a stand-in upstream in")
-	d.print("this process, and a clock that this demo moves. Data: %s", a.cfg.data)
+	d.print("this process, and a clock that this demo moves.\nData: %s", a.cfg.data)
 	for _, step := range []func(context.Context) error{d.slots, d.neighbour, d.refusal, d.ledgerDown, d.search, d.report} {
 		if err := step(ctx); err != nil {
 			return err
@@ -100,7 +105,8 @@ func (d *demo) slots(ctx context.Context) error {
 func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.Worked, error) {
 	worked, err := d.works.reconciler(d.app).Run(ctx, fetch.Wish{Series: []ingest.Series{s}})
 	for _, slot := range worked {
-		d.print("   %s  %s  %-7s %d pages, %3d videos, %d units", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State, slot.Pages, slot.Videos, slot.Spent)
+		d.print("   %s  %s  %-7s %s, %3d videos, %s", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State,
+			plural(slot.Pages, "page"), slot.Videos, poolText(slot.Spent, "units"))
 	}
 	return worked, err
 }
@@ -254,7 +260,7 @@ func (d *demo) report(ctx context.Context) error {
 	for _, p := range r.Pools {
 		for _, w := range p.Windows {
 			if w.Window.Day() {
-				d.print("   %-7s %6s used by the ledger, %6s counted by the upstream, limit %s",
+				d.print("   %-7s %6s used by the ledger, %6s by the upstream, limit %s",
 					p.Pool, thousands(w.Used), thousands(counted.Today[p.Pool]), thousands(p.Limit))
 			}
 			if w.Used != counted.Units[p.Pool] {

@@ -80,7 +80,7 @@ var brokenWorlds = []struct {
 		w.remove("ingest.db-wal", "ingest.db-shm")
 		_ = os.WriteFile(filepath.Join(w.data, "ingest.db"), []byte(strings.Repeat("no database ", 99)), 0o600)
 		return nil
-	}, "store", statusFail, exitError, "cannot be read", "restore a backup"},
+	}, "store", statusFail, exitError, "cannot be read", "if it is damaged, ingest doctor --repair"},
 	{"a store without its -shm", func(w *ward) []string {
 		_ = os.WriteFile(filepath.Join(w.data, "ingest.db-wal"), []byte("left by a crash"), 0o600)
 		return nil
@@ -90,7 +90,7 @@ var brokenWorlds = []struct {
 		return nil
 	}, "store", statusWarn, exitOK, "no slot is done yet", "ingest run"},
 	{"a damaged store", func(w *ward) []string { w.damage("ingest.db"); return nil },
-		"ingest.db", statusFail, exitError, "", "restore a backup"},
+		"ingest.db", statusFail, exitError, "", "ingest doctor --repair"},
 	{"a region that was stopped", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'stopped', reason = 'units: 9,500 of 9,500 used; try at noon' WHERE series = (SELECT id FROM series WHERE key = 'US')")
 		return nil
@@ -146,7 +146,7 @@ var brokenWorlds = []struct {
 			return err
 		})
 		return nil
-	}, "degraded", statusWarn, exitOK, "1 call went on without it, and it has to be told: 1 units", "bring the ledger back"},
+	}, "degraded", statusWarn, exitOK, "1 call went on without it, and it has to be told: 1 unit", "bring the ledger back"},
 	{"a second data directory", func(w *ward) []string {
 		ingestCode(w.T, exitOK, "quota", "take", "videos.list", "--data", filepath.Join(os.Getenv("XDG_STATE_HOME"), "ingest"))
 		return nil

@@ -134,7 +134,7 @@ func lookLost(ctx context.Context, d *doctor) finding {
 	if err != nil || units == 0 {
 		return noLine
 	}
-	return fail(exitUnavailable, fmt.Sprintf("the store's slots spent %s units lately that the ledger does not know: nothing is fetched", thousands(units)),
+	return fail(exitUnavailable, fmt.Sprintf("the store's slots spent %s lately that the ledger does not know: nothing is fetched", poolText(units, "units")),
 		"put "+ledgerFile+" back as it was, or count them again: ingest quota rebuild")
 }
 

@@ -222,11 +222,11 @@ func TestTheDoctorAsksOnce(t *testing.T) {
 		units       int64
 		said        string
 	}{
-		{"all is well", "", false, false, statusOK, exitOK, "the clock of the upstream is", 9, "ingest: spent 1 units"},
-		{"a bad key", "badkey", false, false, statusFail, exitKey, "key", 9, "ingest: spent 1 units"},
-		{"the quota is spent", "403quota", false, false, statusWarn, exitOK, "spent", 9, "ingest: spent 1 units"},
-		{"too fast", "429min", false, false, statusWarn, exitOK, "spent 1 units", 9, "ingest: spent 1 units"},
-		{"a server error", "503", false, false, statusFail, exitUnavailable, "currently unavailable", 9, "ingest: spent 1 units"},
+		{"all is well", "", false, false, statusOK, exitOK, "the clock of the upstream is", 9, "ingest: spent 1 unit"},
+		{"a bad key", "badkey", false, false, statusFail, exitKey, "key", 9, "ingest: spent 1 unit"},
+		{"the quota is spent", "403quota", false, false, statusWarn, exitOK, "spent", 9, "ingest: spent 1 unit"},
+		{"too fast", "429min", false, false, statusWarn, exitOK, "spent 1 unit", 9, "ingest: spent 1 unit"},
+		{"a server error", "503", false, false, statusFail, exitUnavailable, "currently unavailable", 9, "ingest: spent 1 unit"},
 		{"nobody is there", "", true, false, statusFail, exitUnavailable, "the call never left, its cost was given back", 8, "given back"},
 		{"no quota", "", false, true, statusWarn, exitOK, "not asked, nothing was spent", 10000, "asking"},
 	} {

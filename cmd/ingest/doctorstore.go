@@ -94,13 +94,16 @@ func (d *doctor) upstreamName(ctx context.Context) (string, error) {
 // unreadable is a database that could not be read.
 func unreadable(path string, err error) finding {
 	var newer *store.VersionError
+	var foreign *store.ApplicationError
 	switch {
 	case errors.Is(err, errLeftover):
 		return warn(err.Error(), "ingest run finishes what was left; then look again")
 	case errors.As(err, &newer):
 		return broken(err, "use the program that wrote it")
+	case errors.As(err, &foreign):
+		return fail(exitCode(err), "cannot be read: "+err.Error(), "give another --data, or move "+path+" and its -wal away")
 	}
-	return fail(exitCode(err), "cannot be read: "+err.Error(), "see its owner and mode; if it is damaged, restore a backup, or move "+path+" and its -wal away")
+	return fail(exitCode(err), "cannot be read: "+err.Error(), "see its owner and mode; if it is damaged, "+repairAdvice)
 }
 
 // ago is a time span to its two largest parts.
@@ -113,11 +116,14 @@ func ago(d time.Duration) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
 	}
-	return fmt.Sprintf("%d days", d/(24*time.Hour))
+	return plural(int(d/(24*time.Hour)), "day")
 }
 
+// repairAdvice is what to do about a damaged store.
+const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
+
 func lookStoreFile(ctx context.Context, d *doctor) finding {
-	return integrity(ctx, filepath.Join(d.cfg.data, storeFile), exitError, "ingest doctor --repair moves what can be read to a new one; or restore a backup")
+	return integrity(ctx, filepath.Join(d.cfg.data, storeFile), exitError, repairAdvice)
 }
 
 func lookLedgerFile(ctx context.Context, d *doctor) finding {

@@ -86,16 +86,16 @@ func exitCode(err error) int {
 	}
 }
 
-// report says an error once, in one line, and returns its exit code.
+// report says an error once and returns its exit code.
 func (a *app) report(command string, err error) int {
 	var usage usageError
 	var code codeError
 	switch {
 	case err == nil:
 	case errors.As(err, &usage):
-		fmt.Fprintf(a.stderr, "ingest: %s (see %s --help)\n", keyless(clean(err.Error())), command)
+		a.tell(fmt.Sprintf("ingest: %s (see %s --help)", keyless(clean(err.Error())), command))
 	case !errors.As(err, &code) || code.err != nil:
-		fmt.Fprintf(a.stderr, "ingest: %s\n", keyless(clean(err.Error())))
+		a.tell("ingest: " + keyless(clean(err.Error())))
 	}
 	return exitCode(err)
 }

@@ -21,7 +21,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := notify(context.Background())
 	defer stop()
 	out := &checkedWriter{to: stdout}
-	a := &app{stdout: out, stderr: stderr}
+	a := &app{stdout: out, stderr: stderr, narrow: isTerminal(stderr)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(out)

@@ -79,9 +79,9 @@ func (p price) fits(tariff *quota.Tariff) error {
 			scheduled := tariff.Ceilings[quota.Scheduled].Of(w.Limit)
 			backfill := tariff.Ceilings[quota.Backfill].Of(w.Limit)
 			if need+backfill > scheduled {
-				return fmt.Errorf("the schedule does not fit: a day of it costs %s %s, a backfill may use %s, and the schedule has to stop at %s of %s in window %s: "+
+				return fmt.Errorf("the schedule does not fit: a day of it costs %s, a backfill may use %s, and the schedule has to stop at %s of %s in window %s: "+
 					"fetch less often (every:), fewer pages or regions, or lower ceilings.backfill in the costs",
-					thousands(need), pool.Name, thousands(backfill), thousands(scheduled), thousands(w.Limit), w.Name)
+					poolText(need, pool.Name), thousands(backfill), thousands(scheduled), thousands(w.Limit), w.Name)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func priceLine(cost quota.Cost, tariff *quota.Tariff) string {
 			if out != "" {
 				out += ", "
 			}
-			out += fmt.Sprintf("%s %s a day of %s (%d %%)", thousands(cost[name]), name, thousands(ceiling), 100*cost[name]/max(ceiling, 1))
+			out += fmt.Sprintf("%s a day of %s (%d %%)", poolText(cost[name], name), thousands(ceiling), 100*cost[name]/max(ceiling, 1))
 		}
 	}
 	return out

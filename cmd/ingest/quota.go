@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 func (a *app) quotaCommand() *cobra.Command {
@@ -52,6 +53,13 @@ the ledger cannot answer and the call is too dear to go on without it.`,
 			if err != nil {
 				return usageError{fmt.Errorf("--purpose: %w", err)}
 			}
+			if region != "" {
+				r, err := regions.Parse(region)
+				if err != nil {
+					return usageError{fmt.Errorf("--region: %w", err)}
+				}
+				region = string(r)
+			}
 			tariff, err := a.tariff()
 			if err != nil {
 				return err
@@ -68,7 +76,7 @@ the ledger cannot answer and the call is too dear to go on without it.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&purpose, "purpose", string(quota.Manual), "scheduled, refresh, backfill or manual")
+	cmd.Flags().StringVar(&purpose, "purpose", string(quota.Manual), "`for` scheduled, refresh, backfill or manual work")
 	cmd.Flags().StringVar(&region, "region", "", "for the report: the `region` that the call is for")
 	return cmd
 }
@@ -210,7 +218,7 @@ store: add it with quota post.`,
 			if err != nil {
 				return err
 			}
-			a.say("ingest: counted the spends of %d slots again", n)
+			a.say("ingest: counted the spends of %s again", plural(n, "slot"))
 			return a.withGovernor(cmd.Context(), a.quotaReport)
 		},
 	}
@@ -247,7 +255,7 @@ func costText(c map[string]int64) string {
 		if out != "" {
 			out += ", "
 		}
-		out += thousands(c[pool]) + " " + pool
+		out += poolText(c[pool], pool)
 	}
 	return out
 }

@@ -128,7 +128,7 @@ func (d quotaDocument) print(w io.Writer) error {
 	for _, p := range d.Pools {
 		fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, thousands(p.Limit))
 		if p.DrainedUntil != nil {
-			fmt.Fprintf(w, "  spent by the provider's word until %s\n", stamp(*p.DrainedUntil))
+			fmt.Fprintf(w, "  spent by the provider's word until %s\n", stampFrom(*p.DrainedUntil))
 		}
 		if p.Drift > 0 {
 			fmt.Fprintf(w, "  upstream stopped at %s of %s: somebody else spends of it, or set the\n  limit to %s in the costs\n",
@@ -142,10 +142,11 @@ func (d quotaDocument) print(w io.Writer) error {
 					when = fmt.Sprintf("turns at %s (%s)", stamp(*win.ResetsAt), win.Zone)
 				default:
 					if t, ok := win.NextFreeAt.(*time.Time); ok && t != nil {
-						when = "frees from " + stamp(*t)
+						when = "frees from " + stampFrom(*t)
 					}
 				}
-				fmt.Fprintf(w, "  window %s\t%s used\t%s\n", win.Window, thousands(win.Used), when)
+				line := fmt.Sprintf("  window %s\t%s used\t%s", win.Window, thousands(win.Used), when)
+				fmt.Fprintln(w, strings.TrimRight(line, "\t"))
 			}
 		})
 		if err != nil {
@@ -168,7 +169,8 @@ func (d quotaDocument) print(w io.Writer) error {
 		fits = "which is more than is left: it will be stopped"
 	}
 	if len(d.Forecast.Scheduled) > 0 {
-		fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to %s,\n  %s\n", stamp(d.Forecast.Until), costText(d.Forecast.Scheduled), fits)
+		wants := wrap(costText(d.Forecast.Scheduled)+", "+fits, screen-2, "  ")
+		fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to\n  %s\n", stamp(d.Forecast.Until), wants)
 	}
 	return nil
 }
@@ -183,7 +185,7 @@ func (d quotaDocument) printSpent(w io.Writer) error {
 	const most = 12
 	err := table(w, func(w io.Writer) {
 		for _, s := range d.Spent[:min(most, len(d.Spent))] {
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s %s\n", s.Purpose, s.Region, s.Method, thousands(s.Amount), s.Pool)
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Purpose, s.Region, s.Method, poolText(s.Amount, s.Pool))
 		}
 	})
 	if len(d.Spent) > most {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -16,6 +17,7 @@ type app struct {
 	cfg            *config
 	clock          *clock
 	started        bool // past the arguments: an error is no longer one of usage
+	narrow         bool // standard error is a terminal, and not a log or the mail of cron
 }
 
 // flags are those that every command has.
@@ -50,6 +52,7 @@ Try it without a key: ingest demo`,
 			return err
 		},
 	}
+	root.SetUsageTemplate(usageTemplate(root))
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.config, "config", "", "config `file` (INGEST_CONFIG)")
 	f.StringVar(&a.flags.data, "data", "", "`directory` of the store and the ledger (INGEST_DATA)")
@@ -66,6 +69,14 @@ Try it without a key: ingest demo`,
 		a.configCommand(), a.doctorCommand(), a.backupCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
 	return root
+}
+
+// usageTemplate is cobra's, within 80 columns.
+func usageTemplate(root *cobra.Command) string {
+	return strings.NewReplacer(
+		".FlagUsages", ".FlagUsagesWrapped 80",
+		" for more information about a command.", " for more.",
+	).Replace(root.UsageTemplate())
 }
 
 // needsConfig tells the commands that must work where nothing is set up, or is set up wrongly, from
@@ -87,11 +98,20 @@ func (a *app) printJSON(v any) error {
 	return e.Encode(v) // a checkedWriter says what failed
 }
 
-// say prints a line for a person on standard error, unless it shall be quiet.
+// say tells a person something, unless it shall be quiet.
 func (a *app) say(format string, args ...any) {
 	if !a.flags.quiet {
-		fmt.Fprintf(a.stderr, format+"\n", args...)
+		a.tell(fmt.Sprintf(format, args...))
 	}
+}
+
+// tell prints a message for a person on standard error: one line, which a log keeps whole, but on a terminal
+// as many as its words need.
+func (a *app) tell(message string) {
+	if a.narrow {
+		message = wrap(message, screen, "  ")
+	}
+	fmt.Fprintln(a.stderr, message)
 }
 
 // log is for what a person did not ask for but may want to know.

@@ -43,7 +43,7 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 	}
 	cmd.Flags().StringVar(&only, "region", "", "only these `regions`, such as US,GB")
 	cmd.Flags().IntVar(&pages, "pages", 0, "at most `N` pages of each chart, instead of the job's")
-	cmd.Flags().BoolVar(&force, "force", false, "fetch the charts now even if none is due, as purpose manual")
+	cmd.Flags().BoolVar(&force, "force", false, "fetch the charts now, due or not, as purpose manual")
 	return cmd
 }
 
@@ -154,7 +154,7 @@ func (a *app) reportRun(s summary, err error) error {
 	if a.flags.quiet {
 		for _, slot := range s.slots {
 			if slot.State == ingest.Failed {
-				fmt.Fprintf(a.stderr, "ingest: %s %s failed: %s\n", slot.Job, slot.Key, clean(slot.Reason))
+				a.tell(fmt.Sprintf("ingest: %s %s failed: %s", slot.Job, slot.Key, clean(slot.Reason)))
 			}
 		}
 	}
@@ -203,8 +203,9 @@ func (s summary) print(w io.Writer) {
 	}
 	_ = table(w, func(w io.Writer) {
 		for _, slot := range s.slots {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d pages\t%d videos\t%d units\n",
-				slot.Job, slot.Key, stamp(slot.DueAt), slot.State, slot.Pages, slot.Videos, slot.Spent)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+				slot.Job, slot.Key, stamp(slot.DueAt), slot.State,
+				plural(slot.Pages, "page"), plural(slot.Videos, "video"), poolText(slot.Spent, "units"))
 		}
 	})
 	for _, slot := range s.slots {
@@ -213,7 +214,7 @@ func (s summary) print(w io.Writer) {
 		}
 	}
 	if s.outcome == ingest.Stopped {
-		fmt.Fprintf(w, "stopped by quota; what came in is kept; try again at %s\n", stamp(s.retryAt))
+		fmt.Fprintf(w, "stopped by quota; what came in is kept; try again at %s\n", stampFrom(s.retryAt))
 	}
 }
 

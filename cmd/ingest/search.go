@@ -69,7 +69,7 @@ of the title.`,
 	flags.StringVar(&f.publishedSince, "published-since", "", "only videos published since `T`")
 	flags.StringVar(&f.publishedUntil, "published-until", "", "only videos published before `T`")
 	flags.StringVar(&f.seenSince, "seen-since", "", "only videos found in a chart since `T`")
-	flags.StringVar(&f.order, "order", "relevance", "`order`: relevance, views, freshness or rise")
+	flags.StringVar(&f.order, "order", "relevance", "by relevance, views, freshness or rise")
 	flags.IntVar(&f.limit, "limit", 20, "at most `N` videos")
 	flags.StringVar(&f.after, "after", "", "the page behind this `cursor`")
 	flags.BoolVar(&f.mark, "mark", false, "put what was asked for in [brackets]")
@@ -122,6 +122,9 @@ func (a *app) query(text string, f searchFlags) (store.Query, error) {
 			return q, err
 		}
 	}
+	if since, until := q.PublishedSince, q.PublishedUntil; !since.IsZero() && !until.IsZero() && !since.Before(until) {
+		return q, usageError{fmt.Errorf("--published-since %s is not before --published-until %s: are they reversed?", f.publishedSince, f.publishedUntil)}
+	}
 	return q, nil
 }
 
@@ -156,12 +159,19 @@ func noStore(dir string, err error) error {
 
 // nothingFound says what was looked for, and which filter to drop.
 func (a *app) nothingFound(ctx context.Context, s *store.Store, q store.Query, r store.Result) error {
-	a.say("nothing found for %s", fit(q.Text, 60))
+	if text := fit(strings.TrimSpace(q.Text), 60); text == "" {
+		a.say("nothing found")
+	} else {
+		a.say("nothing found for %s", text)
+	}
 	if r.Hint != "" {
 		a.say("%s", r.Hint)
 		return nil
 	}
-	a.say("%s", wrap("looked for "+r.Looked+" in titles, channels and tags", 80, "  "))
+	a.say("looked for %s in titles, channels and tags", clean(r.Looked))
+	if q.Category != "" && !a.cfg.provider().category.MatchString(q.Category) {
+		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", fit(q.Category, 30))
+	}
 	without, set := withoutFilter(q)
 	for _, w := range without {
 		if found, err := s.Search(ctx, w.query); err != nil {

@@ -20,7 +20,7 @@ func (a *app) printSearch(q store.Query, r store.Result, brackets bool) error {
 		}
 	}
 	if r.Capped {
-		a.say("many videos match: these are the best of the newest ones; add a word to\nnarrow it down")
+		a.say("many videos match: these are the best of the newest ones; add a word to narrow it down")
 	}
 	if r.Next != "" {
 		a.say("more: --after %s", r.Next)

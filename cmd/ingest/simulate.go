@@ -57,7 +57,7 @@ A --fault is ` + youtubesim.FaultHelp,
 	}
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`")
-	f.StringVar(&o.upstream, "upstream", "youtube", "`which` API: youtube or dailymotion")
+	f.StringVar(&o.upstream, "upstream", "youtube", "`API`: youtube or dailymotion")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated catalogue")
 	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of charts, XX.csv[.gz] per region")
 	f.StringVar(&o.Day, "day", "", "which `day` of the recorded charts, YYYY-MM-DD")

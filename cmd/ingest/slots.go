@@ -53,23 +53,17 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err := a.checkClock(cmd.Context()); err != nil {
 				return err
 			}
-			f := store.SlotFilter{Limit: limit, State: ingest.State(outcome)}
-			known := []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed}
-			if outcome != "" && !slices.Contains(known, f.State) {
-				return usageError{fmt.Errorf("--outcome %q: use one of %v", outcome, known)}
-			}
-			if region != "" {
-				r, err := regions.Parse(region)
-				if err != nil {
-					return usageError{fmt.Errorf("--region: %w", err)}
-				}
-				f.Key = string(r)
-			}
-			var err error
-			if f.Since, err = a.since(since); err != nil {
+			f, err := a.slotFilter(since, outcome, region)
+			if err != nil {
 				return err
 			}
-			if next > 0 {
+			if f.Limit = limit; limit < 1 {
+				return usageError{fmt.Errorf("--limit %d is below 1", limit)}
+			}
+			if cmd.Flags().Changed("next") {
+				if next < 1 {
+					return usageError{fmt.Errorf("--next %d is below 1", next)}
+				}
 				return a.printNext(next, f.Key)
 			}
 			s, err := a.store(cmd.Context(), "")
@@ -90,25 +84,31 @@ func (a *app) slotsCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&next, "next", 0, "show the next `N` slots instead")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` slots, newest first")
-	cmd.Flags().StringVar(&since, "since", "", "only since `T`: 24h ago, or an RFC 3339 time")
+	cmd.Flags().StringVar(&since, "since", "", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
 	cmd.Flags().StringVar(&outcome, "outcome", "", "only this `state`: done, stopped, failed, missed, ...")
 	cmd.Flags().StringVar(&region, "region", "", "only this `region`")
 	return cmd
 }
 
-// since reads a time, or how long ago it is.
-func (a *app) since(s string) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
+// slotFilter reads what slots are asked for.
+func (a *app) slotFilter(since, outcome, region string) (f store.SlotFilter, err error) {
+	known := []string{}
+	for _, s := range []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed} {
+		known = append(known, string(s))
 	}
-	if d, err := time.ParseDuration(s); err == nil && d > 0 {
-		return a.clock.now().Add(-d), nil
+	if outcome != "" && !slices.Contains(known, outcome) {
+		return f, usageError{fmt.Errorf("--outcome %q: use one of %s", outcome, strings.Join(known, ", "))}
 	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return t, usageError{fmt.Errorf("%q is neither a duration such as 24h nor an RFC 3339 time such as 2026-11-01T09:00:00Z", s)}
+	f.State = ingest.State(outcome)
+	if region != "" {
+		r, err := regions.Parse(region)
+		if err != nil {
+			return f, usageError{fmt.Errorf("--region: %w", err)}
+		}
+		f.Key = string(r)
 	}
-	return t, nil
+	f.Since, err = timeFlag("since", since, a.clock.now())
+	return f, err
 }
 
 // printNext shows what the schedule has next; nothing is stored about it yet.

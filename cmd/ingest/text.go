@@ -105,10 +105,26 @@ func thousands(n int64) string {
 	return s
 }
 
+// poolText is so much of a pool: "32 units", "1 unit". Other pools than these are called what they are.
+func poolText(n int64, pool string) string {
+	if n == 1 && (pool == "units" || pool == "calls") {
+		pool = strings.TrimSuffix(pool, "s")
+	}
+	return thousands(n) + " " + pool
+}
+
 // stamp is a time as screens show it: UTC, to the second.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
 	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// stampFrom is stamp of a time before which something cannot be done: rounded up, so that it is never too early.
+func stampFrom(t time.Time) string {
+	if t.IsZero() {
+		return stamp(t)
+	}
+	return stamp(t.Add(time.Second - 1).Truncate(time.Second))
 }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// known are lines of backfill.go that are to be shortened there.
+const known = `backfill    Fetch much once: priced first, resumable, never in the schedule's way
+are each fetched once: a run stops where quota ends, and the same command goes on`
+
+// TestHelpFitsATerminal walks every command but cobra's own, and those that it makes for completion.
+func TestHelpFitsATerminal(t *testing.T) {
+	a := &app{stdout: io.Discard, stderr: io.Discard}
+	seen := 0
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		seen++
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if w := textWidth(strings.TrimRight(line, "\n")); w > 80 && !strings.Contains(known, strings.TrimSpace(line)) {
+				t.Errorf("%s --help: %d columns: %s", cmd.CommandPath(), w, line)
+			}
+		}
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+	}
+	walk(a.root())
+	if seen < 25 {
+		t.Errorf("%d commands were seen: there are more", seen)
+	}
+}
+
+// TestMessagesAreWrappedOnATerminalOnly: a log and the mail of cron keep one line a message.
+func TestMessagesAreWrappedOnATerminalOnly(t *testing.T) {
+	long := errors.New(strings.Repeat("many words of an error ", 12))
+	for _, narrow := range []bool{true, false} {
+		var out bytes.Buffer
+		a := &app{stderr: &out, narrow: narrow}
+		a.say("%v", long)
+		if code := a.report("ingest run", usageError{long}); code != exitUsage {
+			t.Errorf("exit %d, want %d", code, exitUsage)
+		}
+		a.report("ingest run", long)
+		lines, widest := 0, 0
+		for line := range strings.Lines(out.String()) {
+			lines, widest = lines+1, max(widest, textWidth(strings.TrimRight(line, "\n")))
+		}
+		if narrow && widest > 80 || !narrow && lines != 3 {
+			t.Errorf("terminal %v: %d lines of up to %d columns for 3 messages:\n%s", narrow, lines, widest, out.String())
+		}
+		if words := strings.Count(strings.Join(strings.Fields(out.String()), " "), "words of an error"); words != 36 {
+			t.Errorf("terminal %v: %d of 36 words are there", narrow, words)
+		}
+	}
+}
