@@ -136,7 +136,6 @@ CREATE TABLE videos (
 
 CREATE INDEX videos_channel ON videos (channel);
 CREATE INDEX videos_fetched ON videos (fetched_at);
-CREATE INDEX videos_counted ON videos (max(fetched_at, coalesce(counted_at, 0)));            -- counts that are old
 
 -- One row per place in a chart: in the chart of this slot, the video had this rank and these counts.
 -- Series repeats what the slot says, so that "was this video ever charted in this region" is one

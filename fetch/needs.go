@@ -111,8 +111,8 @@ type Names interface {
 
 // Tallies keeps counts that came alone.
 type Tallies interface {
-	// Uncounted is up to n ids of videos that are kept and were last counted before before, longest ago
-	// first.
+	// Uncounted is up to n ids of videos that are kept and were neither fetched nor counted at before or
+	// later, those first that were fetched longest ago.
 	Uncounted(ctx context.Context, before time.Time, n int) ([]string, error)
 	// SaveCounts writes the counts that came back for the ids asked, and the slot's progress, in one
 	// transaction under the fence. What did not come back counts as asked.

@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// TestWhatWasCountedLongestAgoComesFirst: a fetch counts too.
-func TestWhatWasCountedLongestAgoComesFirst(t *testing.T) {
+// A fetch counts too.
+func TestWhatWasFetchedLongestAgoIsCountedFirst(t *testing.T) {
 	s, _ := newStore(t)
 	for i, id := range []string{"a", "b", "c", "d"} {
 		chart(t, s, "US", noon.Add(time.Duration(i)*time.Hour), page(titled(id, id)))
@@ -23,19 +23,19 @@ func TestWhatWasCountedLongestAgoComesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := s.Uncounted(t.Context(), noon.Add(3*time.Hour), 2)
-	if want := []string{"b", "a"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"a", "b"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
-	if got, err := s.Uncounted(t.Context(), noon.Add(3*time.Hour), 9); err != nil || !slices.Equal(got, []string{"b", "a", "c"}) {
+	if got, err := s.Uncounted(t.Context(), noon.Add(3*time.Hour), 9); err != nil || !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("all are %q, %v", got, err)
 	}
 }
 
 // It is asked at every heartbeat while the pool for counts is empty, however many videos there are.
-func TestToFindWhatToCountSortsAndScansNothing(t *testing.T) {
+func TestToFindWhatToCountSortsNothing(t *testing.T) {
 	s, _ := newStore(t)
 	got := queryPlan(t, s, store.Uncounted, noon.UnixMilli(), 5000)
-	if strings.Contains(got, "TEMP B-TREE") || !strings.Contains(got, "SEARCH videos USING INDEX videos_counted") {
+	if strings.Contains(got, "TEMP B-TREE") || !strings.Contains(got, "SEARCH videos USING INDEX videos_fetched") {
 		t.Errorf("the plan is\n%s", got)
 	}
 }

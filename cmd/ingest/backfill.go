@@ -14,11 +14,11 @@ import (
 func (a *app) backfillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backfill",
-		Short: "Fetch much once: priced first, resumable, never in the schedule's way",
+		Short: "Fetch much once: priced first, resumable, beside the schedule",
 		Long: `backfill fetches all videos of channels, all that a search finds, videos by
 their ids, or again what is old. It is a plan with a price, cut into pieces that
-are each fetched once: a run stops where quota ends, and the same command goes on
-where it was, days later. It spends only what the schedule leaves.`,
+are each fetched once: a run stops where quota ends, and the same command goes
+on where it was, days later. It spends only what the schedule leaves.`,
 		Example: `  ingest backfill plan uploads @GoogleDevelopers
   ingest backfill run bf-1 --yes
   ingest backfill status`,

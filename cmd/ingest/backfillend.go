@@ -76,7 +76,7 @@ func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd
 	if end.Outcome == ingest.Done && open > 0 {
 		end.Outcome = ingest.Due
 		if end.Reason == "" {
-			end.Reason = fmt.Sprintf("other runs are at work on the last %d pieces, or died: their claims hold for 3 minutes at most", open)
+			end.Reason = fmt.Sprintf("other runs are at work on the last %s, or died: their claims hold for 3 minutes at most", plural(open, "piece"))
 		}
 	}
 	return end
@@ -96,16 +96,16 @@ func broughtNothing(worked []fetch.Worked) (n int, why string) {
 
 // print is the end of a run for a person.
 func (e backfillEnd) print(w io.Writer) error {
-	text := fmt.Sprintf("%s is done: %s units in this run", e.ID, thousands(e.Spent))
+	text := fmt.Sprintf("%s is done: %s in this run", e.ID, poolText(e.Spent, "units"))
 	switch e.Outcome {
 	case ingest.Done:
 	case ingest.Stopped:
-		text = fmt.Sprintf("%s was stopped by quota after %s units; what came in is kept. The same command goes on from %s: %s",
-			e.ID, thousands(e.Spent), stamp(*e.RetryAt), e.Reason)
+		text = fmt.Sprintf("%s was stopped by quota after %s; what came in is kept. The same command goes on from %s: %s",
+			e.ID, poolText(e.Spent, "units"), stampFrom(*e.RetryAt), e.Reason)
 	case ingest.Due:
-		text = fmt.Sprintf("%s ended after %s units: %s. The same command goes on", e.ID, thousands(e.Spent), e.Reason)
+		text = fmt.Sprintf("%s ended after %s: %s. The same command goes on", e.ID, poolText(e.Spent, "units"), e.Reason)
 	default:
-		text = fmt.Sprintf("%s: something failed, after %s units in this run: %s", e.ID, thousands(e.Spent), e.Reason)
+		text = fmt.Sprintf("%s: something failed, after %s in this run: %s", e.ID, poolText(e.Spent, "units"), e.Reason)
 	}
 	if _, err := fmt.Fprintln(w, wrap(strings.TrimSuffix(text, ": "), 80, "  ")); err != nil {
 		return err

@@ -2,8 +2,6 @@
 
 ALTER TABLE videos ADD COLUMN counted_at INTEGER;
 
-CREATE INDEX videos_counted ON videos (max(fetched_at, coalesce(counted_at, 0)));            -- counts that are old
-
 -- What categories are called in a region, as of named.
 CREATE TABLE categories (
     region TEXT NOT NULL,
