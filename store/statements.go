@@ -31,7 +31,7 @@ func (s *statements) of(query string) *sql.Stmt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stmt := s.ready[query]
-	if _, known := s.asked[query]; stmt == nil && len(s.ready)+len(s.asked) < keptStatements {
+	if _, known := s.asked[query]; stmt == nil && (known || len(s.ready)+len(s.asked) < keptStatements) {
 		s.asked[query] = known
 	}
 	return stmt
