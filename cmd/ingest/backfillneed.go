@@ -93,12 +93,14 @@ func plannedCost(plan regions.Plan, up fetch.Upstream, tariff *quota.Tariff) (qu
 	return one, nil
 }
 
-// jobCall is the call that a job's slots are made of, the dearest where there are several.
+// jobCall is the call that a job's slots are made of, the dearest where there are several: the first that
+// it is priced by.
 func jobCall(job ingest.Job, up fetch.Upstream, tariff *quota.Tariff) (quota.Cost, error) {
-	if searcher, ok := up.(fetch.Searcher); ok && job.Kind == ingest.KindSearch {
-		return tariff.Cost(searcher.Search(ingest.Query{}, "").Method)
+	methods := methodsOf(job, up)
+	if len(methods) == 0 {
+		return quota.Cost{}, nil
 	}
-	return tariff.Cost(up.Videos(nil).Method)
+	return tariff.Cost(methods[0])
 }
 
 // unfinished is how many of the job's newest slots are due at now and have not ended for good.
