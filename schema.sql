@@ -112,16 +112,14 @@ CREATE TABLE channels (
     title      TEXT NOT NULL
 ) STRICT;
 
--- Videos as they were last fetched, all text as the upstream gave it. A larger id was met later.
-CREATE TABLE videos (
+-- Videos as they were last fetched, all text as the upstream gave it: the view videos. What every sighting
+-- changes lies apart from what seldom does, in rows a tenth as long. A larger id was met later.
+CREATE TABLE video_facts (
     id           INTEGER PRIMARY KEY,           -- also the rowid in video_text
-    fetched_at   INTEGER NOT NULL,              -- what is older than 30 days must go
-    seen_at      INTEGER NOT NULL,              -- last found: in a chart, by a search, by a backfill
-    views        INTEGER,
-    likes        INTEGER,
-    comments     INTEGER,
-    text_hash    INTEGER NOT NULL,              -- of title, channel and tags: an equal hash leaves video_text alone
     video_id     TEXT    NOT NULL UNIQUE,       -- the upstream's
+    text_hash    INTEGER NOT NULL,              -- of title, channel and tags: an equal hash leaves video_text alone
+    facts_hash   INTEGER NOT NULL DEFAULT 0,    -- of that and what follows: an equal hash leaves this row alone; 0: not known
+    fetched_day  INTEGER NOT NULL DEFAULT 0,    -- days since 1970 UTC: not later than that of fetched_at
     channel      INTEGER REFERENCES channels (id),
     published_at INTEGER,
     duration_s   INTEGER NOT NULL DEFAULT 0,    -- 0 while live
@@ -130,12 +128,26 @@ CREATE TABLE videos (
     language     TEXT    NOT NULL DEFAULT '',
     thumbnail    TEXT    NOT NULL DEFAULT '',
     title        TEXT    NOT NULL,
-    tags         TEXT    NOT NULL DEFAULT '[]', -- a JSON array of strings, in the upstream's order
-    counted_at   INTEGER                        -- when its counts came alone, later than fetched_at; NULL: never
+    tags         TEXT    NOT NULL DEFAULT '[]'  -- a JSON array of strings, in the upstream's order
 ) STRICT;
 
-CREATE INDEX videos_channel ON videos (channel);
-CREATE INDEX videos_fetched ON videos (fetched_at);
+CREATE INDEX videos_channel ON video_facts (channel);
+CREATE INDEX videos_fetched ON video_facts (fetched_day);                                 -- refresh, retention
+
+CREATE TABLE video_latest (
+    id         INTEGER PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
+    fetched_at INTEGER NOT NULL,                -- what is older than 30 days must go
+    seen_at    INTEGER NOT NULL,                -- last found: in a chart, by a search, by a backfill
+    views      INTEGER,
+    likes      INTEGER,
+    comments   INTEGER,
+    counted_at INTEGER                          -- when its counts came alone, later than fetched_at; NULL: never
+) STRICT;
+
+CREATE VIEW videos AS
+SELECT id, video_id, title, tags, channel, published_at, duration_s, live, category, language, thumbnail,
+       views, likes, comments, fetched_at, seen_at, counted_at, text_hash, fetched_day
+FROM video_facts JOIN video_latest USING (id);
 
 -- One row per place in a chart: in the chart of this slot, the video had this rank and these counts.
 -- Series repeats what the slot says, so that "was this video ever charted in this region" is one
@@ -143,7 +155,7 @@ CREATE INDEX videos_fetched ON videos (fetched_at);
 CREATE TABLE placements (
     slot     INTEGER NOT NULL REFERENCES slots (id),
     rank     INTEGER NOT NULL,                  -- from 1, over all pages of the slot
-    video    INTEGER NOT NULL REFERENCES videos (id),
+    video    INTEGER NOT NULL REFERENCES video_facts (id),
     series   INTEGER NOT NULL,
     views    INTEGER,
     likes    INTEGER,

@@ -13,8 +13,8 @@ import (
 
 // What a search looks at, at most. Vars, so that a test can make them bite.
 var (
-	// maxCandidates is how many videos are scored.
-	maxCandidates = 500
+	// maxCandidates is how many videos are scored: fifteen pages of a result.
+	maxCandidates = 300
 	// maxMatches is how many matches the filters are tried on: with a rare region or a high bar,
 	// most of them fail.
 	maxMatches = 10_000
@@ -58,7 +58,8 @@ const (
 	countMatched = `SELECT count(*) FROM ` + matched
 
 	// readCandidates are the first ?5 of them that pass the filters, which follow. ?6 is whether tags are
-	// wanted. A video's region is looked up before the video is.
+	// wanted. A video's region is looked up before the video is: that is why it is a value there, and no
+	// EXISTS, of which SQLite makes a join behind the others.
 	readCandidates = `
 SELECT videos.id, video_id, title, channel, iif(?6, tags, ''), views, seen_at, published_at
 FROM ` + matched + ` CROSS JOIN videos ON videos.id = matched.id
@@ -219,8 +220,8 @@ func (q Query) filters(args []any) (string, []any) {
 			fmt.Fprintf(&where, "\n  AND "+condition, len(args))
 		}
 	}
-	and(q.Region != "", `EXISTS (
-    SELECT 1 FROM placements WHERE video = matched.id AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = ?%d))`, q.Region)
+	and(q.Region != "", `(
+    SELECT 1 FROM placements WHERE video = matched.id AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = ?%d) LIMIT 1)`, q.Region)
 	and(q.Category != "", `category = ?%d`, q.Category)
 	and(q.MinViews > 0, `videos.views >= ?%d`, q.MinViews)
 	and(!q.PublishedSince.IsZero(), `published_at >= ?%d`, ceilUnix(q.PublishedSince))

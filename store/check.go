@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
 // A store can be whole as a file and yet not be true to itself: these are the ways in which it can, each a
-// query that counts what is wrong.
+// query that counts what is wrong. Since version 2 videos is a view, and video_facts the table.
 var checks = []struct{ what, count string }{
 	{"%d videos are not in the index: no search finds them",
 		`SELECT count(*) FROM videos WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
@@ -35,8 +36,10 @@ var checks = []struct{ what, count string }{
 			SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done')`},
 }
 
-// pieceChecks are for a store that has pieces: since version 2.
-var pieceChecks = []struct{ what, count string }{
+// laterChecks are of what there is since version 2.
+var laterChecks = []struct{ what, count string }{
+	{"%d videos have lost their counts: no search finds them", `SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`},
+	{"%d counts are of no video", `SELECT count(*) FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`},
 	{"%d pieces are of no slot", `SELECT count(*) ` + orphanPieces},
 	{"%d ids that vanished are of no slot", `SELECT count(*) ` + orphanVanished},
 	{"%d pieces ask for nothing that can be read", `SELECT count(*) ` + garbledPieces},
@@ -94,7 +97,10 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 		return found, false, err
 	}
 	if v >= 2 {
-		all = append(all, pieceChecks...)
+		for i, c := range all {
+			all[i].count = strings.ReplaceAll(c.count, "FROM videos", "FROM video_facts")
+		}
+		all = append(all, laterChecks...)
 	}
 	for _, c := range all {
 		var n int

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Older is the ids of all videos that were last fetched before before, longest ago first, n at a time. It
+// Older is the ids of all videos that were last fetched before before, by the day, longest ago first, n at a time. It
 // reads in steps, so that it keeps nobody waiting and holds little.
 func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
-		for at, row := int64(-1<<62), int64(0); ; {
+		for day, row := int64(-1<<62), int64(0); ; {
 			var ids []string
 			var err error
-			if ids, at, row, err = s.olderThan(ctx, before, n, at, row); err != nil {
+			if ids, day, row, err = s.olderThan(ctx, before, n, day, row); err != nil {
 				yield(nil, s.explain(ctx, "find what is old", err))
 				return
 			}
@@ -24,21 +24,22 @@ func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]
 	}
 }
 
-// olderThan is a step: what was fetched at at or later, behind the row.
-func (s *Store) olderThan(ctx context.Context, before time.Time, n int, at, row int64) (ids []string, _, _ int64, err error) {
+// olderThan is a step: what was fetched on the day or later, behind the row.
+func (s *Store) olderThan(ctx context.Context, before time.Time, n int, day, row int64) (ids []string, _, _ int64, err error) {
 	rows, err := s.read.QueryContext(ctx, `
-		SELECT fetched_at, id, video_id FROM videos
-		WHERE (fetched_at, id) > (?, ?) AND fetched_at < ? ORDER BY fetched_at, id LIMIT ?`, at, row, before.UnixMilli(), n)
+		SELECT fetched_day, id, video_id FROM videos
+		WHERE (fetched_day, id) > (?, ?) AND fetched_day <= ? AND fetched_at < ? ORDER BY fetched_day, id LIMIT ?`,
+		day, row, dayOf(before), before.UnixMilli(), n)
 	if err != nil {
 		return nil, 0, 0, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var id string
-		if err := rows.Scan(&at, &row, &id); err != nil {
+		if err := rows.Scan(&day, &row, &id); err != nil {
 			return nil, 0, 0, err
 		}
 		ids = append(ids, id)
 	}
-	return ids, at, row, rows.Err()
+	return ids, day, row, rows.Err()
 }

@@ -21,8 +21,11 @@ import (
 const (
 	fileName = "ingest.db"
 
-	// readers bounds how many connections of this process read at once.
-	readers = 4
+	// readers bounds how many connections of this process read at once. Each keeps so many KiB of pages: a
+	// search with a filter looks at some thousand all over the file, and SQLite's own 2,000 KiB are read anew
+	// by the next one.
+	readers   = 4
+	readCache = 16_000
 
 	// busyWait is how long SQLite waits for another writer by itself; a cancelled context is
 	// noticed after it. busyFor is how long a transaction waits in all.
@@ -105,7 +108,7 @@ func (s *Store) Close() error {
 // open connects to a file that is there, once it is known to be ours.
 func (s *Store) open(ctx context.Context, o Options) error {
 	var err error
-	if s.read, err = connect(s.path, readers, "mode=ro", "_query_only=1"); err != nil {
+	if s.read, err = connect(s.path, readers, "mode=ro", "_query_only=1", fmt.Sprintf("_pragma=cache_size(-%d)", readCache)); err != nil {
 		return s.explain(ctx, "open the store", err)
 	}
 	s.reads = newStatements(s.read)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -32,15 +33,15 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 
 // place writes the page's videos and their ranks, and returns how many videos the slot has now.
 func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, at time.Time) (int, error) {
-	var count, rank int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(rank), 0) FROM placements WHERE slot = ?`, slot).
-		Scan(&count, &rank); err != nil {
+	rank, placed, err := placedIn(ctx, tx, slot)
+	if err != nil {
 		return 0, err
 	}
 	shelf, err := newShelf(ctx, tx, at, page.Videos)
 	if err != nil {
 		return 0, err
 	}
+	var rows [][]any
 	for _, v := range page.Videos {
 		if v.ID == "" {
 			continue
@@ -49,20 +50,33 @@ func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, a
 		if err != nil {
 			return 0, err
 		}
-		res, err := tx.ExecContext(ctx, `
-			INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (video, series, slot) DO NOTHING`, slot, rank+1, video, series, v.Views, v.Likes, v.Comments)
-		if err != nil {
-			return 0, err
+		if placed[video] {
+			continue // a video has one rank
 		}
-		if n, err := res.RowsAffected(); err != nil {
-			return 0, err
-		} else if n > 0 {
-			rank++
-			count++
-		}
+		placed[video] = true
+		rank++
+		rows = append(rows, []any{slot, rank, video, series, v.Views, v.Likes, v.Comments})
 	}
-	return count, shelf.flush(ctx)
+	if err := shelf.flush(ctx); err != nil {
+		return 0, err
+	}
+	return len(placed), insertRows(ctx, tx, `INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`, "", rows)
+}
+
+// placedIn is the last rank in a slot, 0 where it has none, and which videos it has.
+func placedIn(ctx context.Context, tx *txn, slot int64) (rank int, videos map[int64]bool, err error) {
+	var list string
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(rank), 0), json_group_array(video) FROM placements WHERE slot = ?`, slot).
+		Scan(&rank, &list); err != nil {
+		return 0, nil, err
+	}
+	var ids []int64
+	err = json.Unmarshal([]byte(list), &ids)
+	videos = make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		videos[id] = true
+	}
+	return rank, videos, err
 }
 
 // stamp makes the slot's times what the store keeps of them.

@@ -119,14 +119,16 @@ func (s *Store) mend(ctx context.Context, r *Repaired) error {
 		sql []string
 	}{
 		{"gave up %d charts that were not whole any more", []string{
-			lostCharts(s.now()) + `kind = 'chart' AND id IN (SELECT slot FROM placements WHERE video NOT IN (SELECT id FROM videos))`,
+			lostCharts(s.now()) + `kind = 'chart' AND id IN (SELECT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts))`,
 		}},
 		{"took %d rows out that belonged to nothing", []string{
 			`DELETE FROM slots WHERE series NOT IN (SELECT id FROM series)`,
 			`DELETE ` + orphanPieces, `DELETE ` + orphanVanished, `DELETE ` + garbledPieces,
-			`UPDATE videos SET channel = NULL, text_hash = ~text_hash WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`, // until it is met again
-			`DELETE FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM videos)`,
+			`UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`, // until it is met again
+			`DELETE FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`,
+			`DELETE FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`,
 		}},
+		{"marked %d videos to be refreshed, whose counts were lost", []string{mendLatest(s.now())}},
 		{"put %d placements into the series of their slot", []string{
 			`UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot AND placements.series <> slots.series`,
 		}},
@@ -196,16 +198,28 @@ const (
 		WHERE found.id = series.id AND coalesce(fresh_at, 0) < last`
 )
 
-// mendTexts takes a text that has changed behind our back for what it is, and has it refreshed: it counts as
-// fetched so long ago that the next refresh asks for it.
+// longAgo is a fetch so long ago that the next refresh asks again, in milliseconds.
+func longAgo(now time.Time) int64 { return now.Add(-ingest.RefreshAfter - time.Second).UnixMilli() }
+
+// mendLatest gives a video that has lost them counts that nobody knows, as of the last chart that it was in.
+func mendLatest(now time.Time) string {
+	return fmt.Sprintf(`
+		INSERT INTO video_latest (id, fetched_at, seen_at)
+		SELECT id, %d, coalesce((SELECT max(slots.fetched_at) FROM placements JOIN slots ON slots.id = slot WHERE video = video_facts.id), %[1]d)
+		FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo(now))
+}
+
+// mendTexts takes a text that has changed behind our back for what it is, and has it refreshed.
 func (s *Store) mendTexts(ctx context.Context, r *Repaired) error {
 	ids, err := changedTexts(ctx, s.read, 0)
 	if err != nil || len(ids) == 0 {
 		return s.explain(ctx, "compare the texts", err)
 	}
-	long := s.now().Add(-ingest.RefreshAfter - time.Second).UnixMilli()
 	err = s.tx(ctx, "mend the texts", func(tx *txn) error {
-		if err := execJSON(ctx, tx, `UPDATE videos SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, long); err != nil {
+		if err := execJSON(ctx, tx, `UPDATE video_latest SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, longAgo(s.now())); err != nil {
+			return err
+		}
+		if err := execJSON(ctx, tx, `UPDATE video_facts SET facts_hash = 0, fetched_day = 0 WHERE id IN (SELECT value FROM json_each(?1))`, ids); err != nil {
 			return err
 		}
 		return rewriteIndex(ctx, tx, ids)
@@ -276,7 +290,7 @@ func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 			return err
 		}
 		// A name without a channel to keep it with is known to the hash alone: it stays.
-		if _, err := tx.ExecContext(ctx, `UPDATE videos SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
 			return err
 		}
 		shelf.index(id, v)

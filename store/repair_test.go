@@ -57,7 +57,8 @@ func repair(t testing.TB, dir string) store.Repaired {
 var spoiled = []struct{ sql, says string }{
 	{`DELETE FROM video_text WHERE rowid % 3 = 0`, "20 videos are not in the index: no search finds them"},
 	{`INSERT INTO video_text (rowid, title) VALUES (999, 'gespenst')`, "1 rows of the index are of no video"},
-	{`DELETE FROM videos WHERE id = 7`, "1 rows of the index are of no video; 3 placements are of no slot, or of no video"},
+	{`DELETE FROM video_facts WHERE id = 7`, "1 rows of the index are of no video; 3 placements are of no slot, or of no video; 1 counts are of no video"},
+	{`DELETE FROM video_latest WHERE id IN (7, 8)`, "2 videos have lost their counts: no search finds them"},
 	{`DELETE FROM slots WHERE id = 1`, "40 placements are of no slot, or of no video"},
 	{`UPDATE placements SET series = 2 WHERE slot = 1 AND rank < 6`, "5 placements are in another series than their slot"},
 	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slots are of no series; 1 series have another newest slot than they say; 1 series wait for a slot that is none to claim"},
@@ -66,7 +67,7 @@ var spoiled = []struct{ sql, says string }{
 	{`UPDATE series SET open = NULL`, "1 slots are due and nobody would claim them"},
 	{`UPDATE series SET open = 5`, "2 series wait for a slot that is none to claim; 1 slots are due and nobody would claim them"},
 	{`UPDATE series SET fresh_at = NULL`, "2 series were fresh later than they say"},
-	{`UPDATE videos SET title = 'X' || title WHERE id < 4`, "3 videos have another text than when they were indexed"},
+	{`UPDATE video_facts SET title = 'X' || title WHERE id < 4`, "3 videos have another text than when they were indexed"},
 }
 
 func TestRepairMendsWhatTheTablesSayOfEachOther(t *testing.T) {
@@ -156,7 +157,8 @@ func TestRepairMovesWhatCanBeRead(t *testing.T) {
 		name, table string
 		lost        []string
 	}{
-		{"videos", "videos", []string{"charts that were not whole any more", "videos: what was on unreadable pages"}},
+		{"videos", "video_facts", []string{"charts that were not whole any more", "video_facts: what was on unreadable pages"}},
+		{"counts", "video_latest", []string{"video_latest: what was on unreadable pages"}},
 		{"placements", "placements", []string{"charts that were not whole any more", "placements: what was on unreadable pages"}},
 		{"slots", "slots", []string{"slots: what was on unreadable pages"}},
 		{"series", "series", []string{"series: what was on unreadable pages"}},
@@ -354,7 +356,7 @@ func TestTagsThatAreDamagedHideNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := library(t, dir, 40)
 	db := raw(t, path)
-	if _, err := db.ExecContext(t.Context(), `UPDATE videos SET tags = '["a' || char(31) || '"]' WHERE id = 7`); err != nil {
+	if _, err := db.ExecContext(t.Context(), `UPDATE video_facts SET tags = '["a' || char(31) || '"]' WHERE id = 7`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -183,7 +183,7 @@ func TestAChartThatWasLostIsFetchedAgainAtOnce(t *testing.T) {
 			path := library(t, dir, 40)
 			db := raw(t, path)
 			if table == "a video" {
-				if _, err := db.ExecContext(t.Context(), `DELETE FROM videos`); err != nil {
+				if _, err := db.ExecContext(t.Context(), `DELETE FROM video_facts`); err != nil {
 					t.Fatal(err)
 				}
 			}

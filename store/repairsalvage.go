@@ -25,6 +25,7 @@ type salvage struct {
 // tableOf is a table to move: the columns that both stores have.
 type tableOf struct {
 	name    string
+	from    string // what it is called in the old store
 	columns []string
 	key     string // what its rows lie in the order of
 	rowid   bool   // that is the rowid
@@ -66,7 +67,12 @@ func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
 			ORDER BY name = 'placements', name`)
 	})
 	for i, t := range tables {
+		tables[i].from = t.name
 		have, err := s.columns(ctx, t.name)
+		if err == nil && len(have) == 0 && strings.HasPrefix(t.name, "video_") { // version 1 had one table of videos
+			tables[i].from = "videos"
+			have, err = s.columns(ctx, "videos")
+		}
 		if err != nil {
 			continue // it says so when it is read
 		}
@@ -78,7 +84,7 @@ func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
 func (s *salvage) columns(ctx context.Context, table string) ([]string, error) {
 	var columns sql.NullString
 	err := s.from.QueryRowContext(ctx, `SELECT group_concat(name) FROM pragma_table_info(?)`, table).Scan(&columns)
-	return strings.Split(columns.String, ","), err
+	return strings.FieldsFunc(columns.String, func(c rune) bool { return c == ',' }), err
 }
 
 // move moves one table and says how that went.
@@ -121,7 +127,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 	case !t.rowid:
 		// From both ends towards the damage.
 		for _, order := range []string{"", " DESC"} {
-			ok, err := s.pass(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", list, t.name, strings.ReplaceAll(t.key, ",", order+", ")+order), w)
+			ok, err := s.pass(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", list, t.from, strings.ReplaceAll(t.key, ",", order+", ")+order), w)
 			if ok || err != nil {
 				return gaps, err
 			}
@@ -130,7 +136,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 		return gaps, nil
 	}
 	w.numbered = true
-	rows := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid", list, t.name)
+	rows := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid", list, t.from)
 	for { // w.last only grows
 		ok, err := s.pass(ctx, fmt.Sprintf("%s > %d ORDER BY rowid", rows, w.last), w)
 		if ok || err != nil {
@@ -160,7 +166,7 @@ func (s *salvage) behind(ctx context.Context, t tableOf, at int64) (next int64, 
 			into[i] = new(any)
 		}
 		into[0] = &row
-		query := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1", strings.Join(t.columns, ", "), t.name) //nolint:gosec // names of schema.sql
+		query := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1", strings.Join(t.columns, ", "), t.from) //nolint:gosec // names of schema.sql
 		err := s.from.QueryRowContext(ctx, query, from).Scan(into...)
 		return row, err == nil && row >= from
 	}
@@ -225,13 +231,16 @@ func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 
 // settle drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole.
 func (s *salvage) settle(ctx context.Context, tx *txn) error {
+	if _, err := tx.ExecContext(ctx, mendLatest(s.now)); err != nil {
+		return err
+	}
 	var broken []int64
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		broken = append(broken, id)
 		return err
-	}, `SELECT DISTINCT slot FROM placements WHERE video NOT IN (SELECT id FROM videos) AND slot IN (SELECT id FROM slots)`)
+	}, `SELECT DISTINCT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts) AND slot IN (SELECT id FROM slots)`)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"encoding/json"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -15,17 +14,22 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// shelf writes videos, their channels and their index rows within one transaction.
+// shelf writes videos, their channels and their index rows within one transaction. Who has put the last of
+// them calls flush.
 type shelf struct {
-	tx *txn
-	at int64 // when they were fetched, in milliseconds
+	tx  *txn
+	at  int64 // when they were fetched, in milliseconds
+	day int64 // of at, since 1970
 
 	known    map[string]knownVideo   // of those to write, by the upstream's id
-	channels map[string]knownChannel // of those that matter, by the upstream's id
-	texts    map[int64]indexed       // to write into the index, by video; see flush
+	channels map[string]knownChannel // of those to write, by the upstream's id; nil until one is asked for
+	named    []string                // the ids to look for then
+	latest   [][]any                 // to write into video_latest
+	moved    []int64                 // whose fetched_day is to become day
+	texts    map[int64]indexed       // to write into the index, by video
 }
 
-type knownVideo struct{ id, hash int64 }
+type knownVideo struct{ id, text, facts, day int64 }
 
 type knownChannel struct {
 	id    int64
@@ -36,19 +40,26 @@ type knownChannel struct {
 type indexed struct{ title, channel, tags string }
 
 const (
-	findVideos = `SELECT video_id, videos.id, text_hash FROM json_each(?1) CROSS JOIN videos ON video_id = value`
+	findVideos = `SELECT video_id, video_facts.id, text_hash, facts_hash, fetched_day FROM json_each(?1) AS given CROSS JOIN video_facts ON video_id = given.value`
 
-	addVideo = `
-		INSERT INTO videos (video_id, fetched_at, seen_at, views, likes, comments, published_at, duration_s, live, category,
-		                    language, thumbnail, text_hash, channel, title, tags)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`
+	addFacts = `
+		INSERT INTO video_facts (text_hash, facts_hash, fetched_day, channel, published_at, duration_s, live, category, language,
+		                         thumbnail, title, tags, video_id)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
 
-	// recountVideo leaves the columns that text_hash covers alone, and so their indexes.
-	recountVideo = `
-		UPDATE videos
-		SET fetched_at = ?2, seen_at = coalesce(?3, seen_at), views = ?4, likes = ?5, comments = ?6, published_at = ?7,
-		    duration_s = ?8, live = ?9, category = ?10, language = ?11, thumbnail = ?12
-		WHERE video_id = ?1`
+	changeFacts = `
+		UPDATE video_facts
+		SET text_hash = ?1, facts_hash = ?2, fetched_day = ?3, channel = ?4, published_at = ?5, duration_s = ?6, live = ?7,
+		    category = ?8, language = ?9, thumbnail = ?10, title = ?11, tags = ?12
+		WHERE video_id = ?13`
+
+	moveFacts = `UPDATE video_facts SET fetched_day = ?2 WHERE id IN (SELECT value FROM json_each(?1))`
+
+	addLatest  = `INSERT INTO video_latest (id, fetched_at, seen_at, views, likes, comments) VALUES`
+	elseLatest = `
+		ON CONFLICT (id) DO UPDATE
+		SET fetched_at = excluded.fetched_at, seen_at = max(seen_at, excluded.seen_at), views = excluded.views,
+		    likes = excluded.likes, comments = excluded.comments`
 
 	indexVideos = `
 		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
@@ -56,33 +67,32 @@ const (
 
 	findChannels = `SELECT channel_id, channels.id, title FROM json_each(?1) CROSS JOIN channels ON channel_id = value`
 	addChannel   = `INSERT INTO channels (channel_id, title) VALUES (?, ?)`
-
-	changeVideo = `UPDATE videos SET text_hash = ?2, channel = ?3, title = ?4, tags = ?5 WHERE id = ?1`
 )
 
 // newShelf finds what is known of the videos that are to be put, all of them at once.
 func newShelf(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video) (*shelf, error) {
-	s := &shelf{tx: tx, at: at.UnixMilli(), known: map[string]knownVideo{}, channels: map[string]knownChannel{}, texts: map[int64]indexed{}}
-	var ids, channels []string
+	s := &shelf{tx: tx, at: at.UnixMilli(), day: dayOf(at), known: map[string]knownVideo{}, texts: map[int64]indexed{}}
+	var ids []string
 	for _, v := range videos {
-		ids = append(ids, v.ID)
+		ids, s.named = append(ids, v.ID), append(s.named, v.ChannelID)
 	}
-	err := lookIn(ctx, tx, findVideos, ids, func(rows *sql.Rows) error {
+	return s, lookIn(ctx, tx, findVideos, ids, func(rows *sql.Rows) error {
 		var id string
 		var k knownVideo
-		err := rows.Scan(&id, &k.id, &k.hash)
+		err := rows.Scan(&id, &k.id, &k.text, &k.facts, &k.day)
 		s.known[id] = k
 		return err
 	})
-	if err != nil {
-		return nil, err
+}
+
+// findChannels finds what is known of the channels, all of them at once: of a page of re-sightings none is
+// asked for.
+func (s *shelf) findChannels(ctx context.Context) error {
+	if s.channels != nil {
+		return nil
 	}
-	for _, v := range videos {
-		if k, ok := s.known[v.ID]; !ok || k.hash != textHash(v) {
-			channels = append(channels, v.ChannelID)
-		}
-	}
-	return s, lookIn(ctx, tx, findChannels, channels, func(rows *sql.Rows) error {
+	s.channels = map[string]knownChannel{}
+	return lookIn(ctx, s.tx, findChannels, s.named, func(rows *sql.Rows) error {
 		var id string
 		var k knownChannel
 		err := rows.Scan(&id, &k.id, &k.title)
@@ -118,30 +128,37 @@ func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sq
 // it holds has changed. charted says that it was found in a chart; one that was only looked up is not
 // added when the store does not have it.
 func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, error) {
-	seen := sql.NullInt64{Int64: s.at, Valid: charted}
-	published := sql.NullInt64{Int64: v.PublishedAt.Unix(), Valid: !v.PublishedAt.IsZero()}
-	state := []any{v.ID, s.at, seen, v.Views, v.Likes, v.Comments, published, int64(v.Duration / time.Second), v.Live,
-		v.Category, v.Language, v.Thumbnail}
-	hash := textHash(v)
-	have, known := s.known[v.ID]
+	k, known := s.known[v.ID]
 	if !known && !charted {
 		return 0, nil
 	}
-	if known {
-		if _, err := s.tx.ExecContext(ctx, recountVideo, state...); err != nil || have.hash == hash {
-			return have.id, err
+	text := textHash(v)
+	if facts := factsHash(v, text); !known || k.facts != facts {
+		changed := !known || k.text != text
+		k.text, k.facts, k.day = text, facts, s.day
+		id, err := s.write(ctx, v, k)
+		if err != nil {
+			return 0, err
 		}
+		k.id = id
+		if changed {
+			s.index(id, v)
+		}
+	} else if k.day != s.day {
+		k.day = s.day
+		s.moved = append(s.moved, k.id)
 	}
-	id, err := s.rewrite(ctx, v, have.id, hash, state)
-	if err == nil {
-		s.known[v.ID] = knownVideo{id, hash}
-		s.index(id, v)
+	s.known[v.ID] = k
+	seen := int64(0)
+	if charted {
+		seen = s.at
 	}
-	return id, err
+	s.latest = append(s.latest, []any{k.id, s.at, seen, v.Views, v.Likes, v.Comments})
+	return k.id, nil
 }
 
-// rewrite writes the video's text. id 0 is one that is not there yet: it is added, with its state.
-func (s *shelf) rewrite(ctx context.Context, v ingest.Video, id, hash int64, state []any) (int64, error) {
+// write writes the video's facts, which are new, or others than before. id 0 is one that is not there yet.
+func (s *shelf) write(ctx context.Context, v ingest.Video, k knownVideo) (int64, error) {
 	channel, err := s.channel(ctx, v)
 	if err != nil {
 		return 0, err
@@ -153,12 +170,14 @@ func (s *shelf) rewrite(ctx context.Context, v ingest.Video, id, hash int64, sta
 	if v.Tags == nil {
 		tags = []byte("[]")
 	}
-	text := []any{hash, channel, v.Title, string(tags)}
-	if id != 0 {
-		_, err = s.tx.ExecContext(ctx, changeVideo, append([]any{id}, text...)...)
-		return id, err
+	published := sql.NullInt64{Int64: v.PublishedAt.Unix(), Valid: !v.PublishedAt.IsZero()}
+	row := []any{k.text, k.facts, k.day, channel, published, int64(v.Duration / time.Second), v.Live,
+		v.Category, v.Language, v.Thumbnail, v.Title, string(tags), v.ID}
+	if k.id != 0 {
+		_, err := s.tx.ExecContext(ctx, changeFacts, row...)
+		return k.id, err
 	}
-	res, err := s.tx.ExecContext(ctx, addVideo, append(state, text...)...)
+	res, err := s.tx.ExecContext(ctx, addFacts, row...)
 	if err != nil {
 		return 0, err
 	}
@@ -170,9 +189,12 @@ func (s *shelf) index(id int64, v ingest.Video) {
 	s.texts[id] = indexed{Normalize(v.Title), Normalize(v.Channel), Normalize(strings.Join(v.Tags, "\n"))}
 }
 
-// flush writes the index, in one statement: FTS5 writes a segment for each that changes it. It comes behind
-// the last put of a transaction, and before anything is deleted in it.
+// flush writes what put and index have noted, before anything is deleted in the transaction. The index gets
+// one statement: FTS5 writes a segment for each that changes it.
 func (s *shelf) flush(ctx context.Context) error {
+	if err := s.count(ctx); err != nil {
+		return err
+	}
 	rows := make([][4]any, 0, len(s.texts))
 	for _, id := range slices.Sorted(maps.Keys(s.texts)) {
 		t := s.texts[id]
@@ -182,11 +204,24 @@ func (s *shelf) flush(ctx context.Context) error {
 	return execJSON(ctx, s.tx, indexVideos, rows)
 }
 
+// count writes what every sighting changes. Until then the view has no video that is new.
+func (s *shelf) count(ctx context.Context) error {
+	err := insertRows(ctx, s.tx, addLatest, elseLatest, s.latest)
+	if err == nil {
+		err = execJSON(ctx, s.tx, moveFacts, s.moved, s.day)
+	}
+	s.latest, s.moved = nil, nil
+	return err
+}
+
 // channel writes the video's channel and returns its id; NULL when the upstream names none. When the
 // channel has a new name, its other videos are indexed under it as well.
 func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, error) {
 	if v.ChannelID == "" {
 		return sql.NullInt64{}, nil
+	}
+	if err := s.findChannels(ctx); err != nil {
+		return sql.NullInt64{}, err
 	}
 	known, ok := s.channels[v.ChannelID]
 	id := sql.NullInt64{Int64: known.id, Valid: true}
@@ -211,6 +246,9 @@ func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, err
 
 // reindex writes the index rows of all videos of a channel, which has a new name.
 func (s *shelf) reindex(ctx context.Context, channel int64) error {
+	if err := s.count(ctx); err != nil {
+		return err
+	}
 	videos := map[int64]ingest.Video{}
 	err := each(ctx, s.tx, func(rows *sql.Rows) error {
 		var id int64
@@ -223,11 +261,12 @@ func (s *shelf) reindex(ctx context.Context, channel int64) error {
 	}
 	for id, v := range videos {
 		hash := textHash(v)
-		if _, err := s.tx.ExecContext(ctx, `UPDATE videos SET text_hash = ? WHERE id = ?`, hash, id); err != nil {
+		if _, err := s.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ?`, hash, id); err != nil {
 			return err
 		}
-		if _, ok := s.known[v.ID]; ok {
-			s.known[v.ID] = knownVideo{id, hash}
+		if k, ok := s.known[v.ID]; ok {
+			k.text = hash
+			s.known[v.ID] = k
 		}
 		s.index(id, v)
 	}
@@ -244,7 +283,7 @@ func drop(ctx context.Context, tx *txn, id int64) (placements int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, q := range []string{`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM videos WHERE id = ?`} {
+	for _, q := range []string{`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM video_facts WHERE id = ?`} {
 		if _, err := tx.ExecContext(ctx, q, id); err != nil {
 			return 0, err
 		}
@@ -252,17 +291,21 @@ func drop(ctx context.Context, tx *txn, id int64) (placements int, err error) {
 	return int(n), nil
 }
 
-// textHash is of everything that changeVideo writes. A length goes before each text, so that no two
-// lists of texts run into each other.
+// dayOf is the day of a fetch, since 1970, as fetched_day has it.
+func dayOf(at time.Time) int64 { return at.UnixMilli() / (24 * time.Hour).Milliseconds() }
+
+// textHash is of everything that the index holds, and of whose channel it is.
 func textHash(v ingest.Video) int64 {
-	h := fnv.New64a()
-	var length [8]byte
-	for _, text := range append([]string{v.Title, v.ChannelID, v.Channel}, v.Tags...) {
-		binary.LittleEndian.PutUint64(length[:], uint64(len(text)))
-		_, _ = h.Write(length[:])
-		_, _ = h.Write([]byte(text))
+	return int64(newHash().texts(v.Title, v.ChannelID, v.Channel).texts(v.Tags...))
+}
+
+// factsHash is of everything in video_facts that a video has, text being its textHash. It is never 0.
+func factsHash(v ingest.Video, text int64) int64 {
+	h := newHash().numbers(text, v.PublishedAt.Unix(), int64(v.Duration/time.Second)).texts(v.Category, v.Language, v.Thumbnail)
+	if v.Live {
+		h = h.numbers(1)
 	}
-	return int64(h.Sum64()) // the bits are what counts; SQLite has signed integers only
+	return cmp.Or(int64(h), 1)
 }
 
 // videoColumns are what scanVideo reads, of videos LEFT JOIN channels.

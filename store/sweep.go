@@ -26,8 +26,8 @@ func (s *Store) Stale(ctx context.Context, now time.Time, n int) ([]string, erro
 			err := rows.Scan(&id)
 			ids = append(ids, id)
 			return err
-		}, `SELECT video_id FROM videos WHERE fetched_at < ? AND seen_at >= ? ORDER BY fetched_at, id LIMIT ?`,
-			now.Add(-ingest.RefreshAfter).UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
+		}, `SELECT video_id FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND seen_at >= ? ORDER BY fetched_day, id LIMIT ?`,
+			dayOf(now.Add(-ingest.RefreshAfter)), now.Add(-ingest.RefreshAfter).UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
 	})
 	return ids, err
 }
@@ -137,7 +137,7 @@ func sweepLibrary(ctx context.Context, tx *txn, cutoff time.Time) (swept, error)
 		err := rows.Scan(&id)
 		ids = append(ids, id)
 		return err
-	}, `SELECT id FROM videos WHERE fetched_at < ? ORDER BY fetched_at LIMIT ?`, cutoff.UnixMilli(), sweepVideos)
+	}, `SELECT id FROM videos WHERE fetched_day <= ? AND fetched_at < ? LIMIT ?`, dayOf(cutoff), cutoff.UnixMilli(), sweepVideos)
 	placements := 0
 	for _, id := range ids {
 		n, err := drop(ctx, tx, id)

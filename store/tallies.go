@@ -12,8 +12,8 @@ import (
 // uncounted walks videos_fetched, and on over what was counted since: an index of its own would have every
 // re-sighting of a video cost a tenth more.
 const uncounted = `
-SELECT video_id FROM videos WHERE fetched_at < ?1 AND coalesce(counted_at, 0) < ?1
-ORDER BY fetched_at, id LIMIT ?2`
+SELECT video_id FROM videos WHERE fetched_day <= ?2 AND fetched_at < ?1 AND coalesce(counted_at, 0) < ?1
+ORDER BY fetched_day, id LIMIT ?3`
 
 // Uncounted implements fetch.Tallies.
 func (s *Store) Uncounted(ctx context.Context, before time.Time, n int) ([]string, error) {
@@ -24,7 +24,7 @@ func (s *Store) Uncounted(ctx context.Context, before time.Time, n int) ([]strin
 			err := rows.Scan(&id)
 			ids = append(ids, id)
 			return err
-		}, uncounted, before.UnixMilli(), n)
+		}, uncounted, before.UnixMilli(), dayOf(before), n)
 	})
 	return ids, err
 }
@@ -43,14 +43,15 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 			if !slices.Contains(asked, c.ID) {
 				continue
 			}
-			n, err := affected(tx.ExecContext(ctx, `UPDATE videos SET views = ?, likes = ?, comments = ? WHERE video_id = ?`,
+			n, err := affected(tx.ExecContext(ctx, `UPDATE video_latest SET views = ?, likes = ?, comments = ? WHERE id = (SELECT id FROM video_facts WHERE video_id = ?)`,
 				c.Views, c.Likes, c.Comments, c.ID))
 			if err != nil {
 				return err
 			}
 			slot.Videos += n
 		}
-		if err := execJSON(ctx, tx, `UPDATE videos SET counted_at = ?2 WHERE video_id IN (SELECT value FROM json_each(?1))`,
+		if err := execJSON(ctx, tx, `
+			UPDATE video_latest SET counted_at = ?2 WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`,
 			asked, slot.FetchedAt.UnixMilli()); err != nil {
 			return err
 		}

@@ -34,8 +34,8 @@ func TestWhatWasFetchedLongestAgoIsCountedFirst(t *testing.T) {
 // It is asked at every heartbeat while the pool for counts is empty, however many videos there are.
 func TestToFindWhatToCountSortsNothing(t *testing.T) {
 	s, _ := newStore(t)
-	got := queryPlan(t, s, store.Uncounted, noon.UnixMilli(), 5000)
-	if strings.Contains(got, "TEMP B-TREE") || !strings.Contains(got, "SEARCH videos USING INDEX videos_fetched") {
+	got := queryPlan(t, s, store.Uncounted, noon.UnixMilli(), noon.Unix()/86400, 5000)
+	if strings.Contains(got, "TEMP B-TREE") || !strings.Contains(got, "SEARCH video_facts USING INDEX videos_fetched") {
 		t.Errorf("the plan is\n%s", got)
 	}
 }

@@ -75,7 +75,7 @@ var naiveStatements = []string{
 	`INSERT OR IGNORE INTO placements (slot, rank, video_id, views, likes, comments) VALUES (?, ?, ?, ?, ?, ?)`,
 }
 
-// unindexed is the store's table of videos, and its placements, without anything to search by.
+// unindexed is the store's own tables of videos, and its placements, without anything to search by.
 type unindexed struct {
 	db   *sql.DB
 	slot int
@@ -100,10 +100,14 @@ func (u *unindexed) save(ctx context.Context, c chart) error {
 					return err
 				}
 				var id int64
-				if err := do[1].QueryRowContext(ctx, columnsOf(v, c.at)...).Scan(&id); err != nil {
+				columns := columnsOf(v, c.at)
+				if err := do[1].QueryRowContext(ctx, append(columns[:1:1], columns[6:]...)...).Scan(&id); err != nil {
 					return err
 				}
-				if _, err := do[2].ExecContext(ctx, u.slot, rank, id, 1, v.Views, v.Likes, v.Comments); err != nil {
+				if _, err := do[2].ExecContext(ctx, append([]any{id}, columns[1:6]...)...); err != nil {
+					return err
+				}
+				if _, err := do[3].ExecContext(ctx, u.slot, rank, id, 1, v.Views, v.Likes, v.Comments); err != nil {
 					return err
 				}
 			}
@@ -114,13 +118,13 @@ func (u *unindexed) save(ctx context.Context, c chart) error {
 
 var unindexedStatements = []string{
 	`INSERT INTO channels (channel_id, title) VALUES (?, ?) ON CONFLICT (channel_id) DO UPDATE SET title = excluded.title`,
-	`INSERT INTO videos (video_id, fetched_at, seen_at, views, likes, comments, published_at, duration_s, live, category, language,
-	                     thumbnail, title, channel, text_hash, tags)
-	 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, (SELECT id FROM channels WHERE channel_id = ?15), length(?14), ?16)
+	`INSERT INTO video_facts (video_id, published_at, duration_s, live, category, language, thumbnail, title, channel, text_hash, tags)
+	 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT id FROM channels WHERE channel_id = ?10), length(?9), ?11)
 	 ON CONFLICT (video_id) DO UPDATE SET
-	   fetched_at = ?2, seen_at = ?3, views = ?4, likes = ?5, comments = ?6, published_at = ?7, duration_s = ?8, live = ?9, category = ?10,
-	   language = ?11, thumbnail = ?12, title = ?13, channel = excluded.channel, tags = ?16
+	   published_at = ?2, duration_s = ?3, live = ?4, category = ?5, language = ?6, thumbnail = ?7, title = ?8, channel = excluded.channel, tags = ?11
 	 RETURNING id`,
+	`INSERT INTO video_latest (id, fetched_at, seen_at, views, likes, comments) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+	 ON CONFLICT (id) DO UPDATE SET fetched_at = ?2, seen_at = ?3, views = ?4, likes = ?5, comments = ?6`,
 	`INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES (?, ?, ?, ?, ?, ?, ?)
 	 ON CONFLICT (video, series, slot) DO NOTHING`,
 }

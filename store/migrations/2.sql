@@ -1,6 +1,37 @@
--- Version 2: what categories are called, charts that do not exist, counts that came alone, backfills.
+-- Version 2: what categories are called, charts that do not exist, counts that came alone, backfills; what
+-- every sighting of a video changes apart from what seldom does.
 
-ALTER TABLE videos ADD COLUMN counted_at INTEGER;
+CREATE TABLE video_latest (
+    id         INTEGER PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
+    fetched_at INTEGER NOT NULL,                -- what is older than 30 days must go
+    seen_at    INTEGER NOT NULL,                -- last found: in a chart, by a search, by a backfill
+    views      INTEGER,
+    likes      INTEGER,
+    comments   INTEGER,
+    counted_at INTEGER                          -- when its counts came alone, later than fetched_at; NULL: never
+) STRICT;
+
+DROP INDEX videos_fetched;
+ALTER TABLE videos RENAME TO video_facts;
+
+INSERT INTO video_latest (id, fetched_at, seen_at, views, likes, comments)
+SELECT id, fetched_at, seen_at, views, likes, comments FROM video_facts ORDER BY id;
+
+ALTER TABLE video_facts ADD COLUMN facts_hash INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE video_facts ADD COLUMN fetched_day INTEGER NOT NULL DEFAULT 0;
+UPDATE video_facts SET fetched_day = fetched_at / 86400000;
+ALTER TABLE video_facts DROP COLUMN fetched_at;
+ALTER TABLE video_facts DROP COLUMN seen_at;
+ALTER TABLE video_facts DROP COLUMN views;
+ALTER TABLE video_facts DROP COLUMN likes;
+ALTER TABLE video_facts DROP COLUMN comments;
+
+CREATE INDEX videos_fetched ON video_facts (fetched_day);                                 -- refresh, retention
+
+CREATE VIEW videos AS
+SELECT id, video_id, title, tags, channel, published_at, duration_s, live, category, language, thumbnail,
+       views, likes, comments, fetched_at, seen_at, counted_at, text_hash, fetched_day
+FROM video_facts JOIN video_latest USING (id);
 
 -- What categories are called in a region, as of named.
 CREATE TABLE categories (
