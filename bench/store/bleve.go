@@ -23,7 +23,11 @@ type document struct {
 }
 
 // bleves is bleve in its plain use: its standard analyzer, the region a keyword, a batch per chart.
-type bleves struct{ index bleve.Index }
+type bleves struct {
+	slotless
+
+	index bleve.Index
+}
 
 func openBleve(dir string) (*bleves, error) {
 	region := bleve.NewTextFieldMapping()
@@ -33,7 +37,7 @@ func openBleve(dir string) (*bleves, error) {
 	m := bleve.NewIndexMapping()
 	m.DefaultMapping = videos
 	index, err := bleve.New(filepath.Join(dir, "bleve"), m)
-	return &bleves{index}, err
+	return &bleves{index: index}, err
 }
 
 func (b *bleves) Close() error { return b.index.Close() }

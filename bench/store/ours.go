@@ -17,15 +17,24 @@ const upstream = "localhost"
 
 // saver is a design that keeps charts: ours, and those it is measured beside.
 type saver interface {
+	// begin does what a chart asks for before its first page is there.
+	begin(ctx context.Context, c chart) error
 	// save keeps one chart, page by page, each in a transaction of its own.
 	save(ctx context.Context, c chart) error
 	Close() error
 }
 
+// slotless is of a design without slots.
+type slotless struct{}
+
+func (slotless) begin(context.Context, chart) error { return nil }
+
 // ours is the store as a run uses it: a slot is added, claimed, and saved page by page.
 type ours struct {
 	*store.Store
+
 	perPage int // perPage, unless a store is only to be filled
+	slot    ingest.Slot
 }
 
 func openOurs(ctx context.Context, dir string) (*ours, error) {
@@ -33,21 +42,24 @@ func openOurs(ctx context.Context, dir string) (*ours, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ours{s, perPage}, nil
+	return &ours{Store: s, perPage: perPage}, nil
 }
 
-func (s *ours) save(ctx context.Context, c chart) error {
+func (s *ours) begin(ctx context.Context, c chart) error {
 	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: string(c.region), DueAt: c.at}, Kind: ingest.KindChart, State: ingest.Due}
 	if err := s.AddDue(ctx, []ingest.Slot{slot}); err != nil {
 		return err
 	}
-	slot, ok, err := s.Claim(ctx, ingest.Claim{Owner: "bench", Now: c.at, Lease: 5 * time.Minute, Series: map[ingest.Series]bool{slot.Series(): true}})
-	if err != nil {
-		return err
+	claimed, ok, err := s.Claim(ctx, ingest.Claim{Owner: "bench", Now: c.at, Lease: 5 * time.Minute, Series: map[ingest.Series]bool{slot.Series(): true}})
+	if err == nil && !ok {
+		err = errors.New("the slot is not to be claimed")
 	}
-	if !ok {
-		return errors.New("the slot is not to be claimed")
-	}
+	s.slot = claimed
+	return err
+}
+
+func (s *ours) save(ctx context.Context, c chart) error {
+	slot := s.slot
 	return inPages(c.videos, s.perPage, func(videos []ingest.Video, last bool) error {
 		slot.Pages, slot.Units, slot.FetchedAt = slot.Pages+1, slot.Units+1, c.at
 		if last {
@@ -57,6 +69,14 @@ func (s *ours) save(ctx context.Context, c chart) error {
 		slot, err = s.SavePage(ctx, slot, ingest.Page{Videos: videos})
 		return err
 	})
+}
+
+// keep begins and saves.
+func (s *ours) keep(ctx context.Context, c chart) error {
+	if err := s.begin(ctx, c); err != nil {
+		return err
+	}
+	return s.save(ctx, c)
 }
 
 // inPages hands the videos over, so many at a time.

@@ -18,6 +18,8 @@ import (
 // naive is how it is done at first: one table, an index beside it that SQLite cuts into words, and every
 // sighting deletes the row and writes it again.
 type naive struct {
+	slotless
+
 	db   *sql.DB
 	slot int
 }
@@ -77,6 +79,8 @@ var naiveStatements = []string{
 
 // unindexed is the store's own tables of videos, and its placements, without anything to search by.
 type unindexed struct {
+	slotless
+
 	db   *sql.DB
 	slot int
 }

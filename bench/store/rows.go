@@ -190,11 +190,13 @@ func (g *generator) charts(videos int) []chart {
 	var all []chart
 	for i := 0; videos > 0; i++ {
 		n := min(200, videos)
-		all = append(all, chart{eight[i%len(eight)], began.Add(time.Duration(i/len(eight)) * 30 * time.Minute), g.take(n)})
+		all = append(all, chart{eight[i%len(eight)], began.Add(time.Duration(i/len(eight)) * every), g.take(n)})
 		videos -= n
 	}
 	return all
 }
 
-// began is when the first generated chart was fetched.
+// began is when the first chart was fetched, and every how long after one the next of its region follows.
 var began = time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+
+const every = 30 * time.Minute

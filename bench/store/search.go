@@ -115,8 +115,8 @@ func (b *bench) filled(ctx context.Context, n int) (*ours, error) {
 	s.perPage = 4000
 	start, g := time.Now(), newGenerator()
 	for i := 0; g.n < n; i++ {
-		c := chart{eight[i%len(eight)], began.Add(time.Duration(i/len(eight)) * 30 * time.Minute), g.take(min(s.perPage, n-g.n))}
-		if err := s.save(ctx, c); err != nil {
+		c := chart{eight[i%len(eight)], began.Add(time.Duration(i/len(eight)) * every), g.take(min(s.perPage, n-g.n))}
+		if err := s.keep(ctx, c); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
@@ -240,7 +240,7 @@ func (b *bench) whileWriting(ctx context.Context, of *ours, size string) error {
 					default:
 					}
 					at = at.Add(time.Minute)
-					if failed = s.save(ctx, chart{eight[saved%len(eight)], at, g.take(200)}); failed != nil {
+					if failed = s.keep(ctx, chart{eight[saved%len(eight)], at, g.take(200)}); failed != nil {
 						return
 					}
 					saved++

@@ -51,7 +51,7 @@ func sizes(ctx context.Context, file string) ([]string, float64, error) {
 	err = db.QueryRowContext(ctx, `
 		SELECT (SELECT count(*) FROM placements), (SELECT count(*) FROM videos),
 		       (SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name = 'placements')),
-		       (SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name = 'videos')),
+		       (SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name IN ('video_facts', 'video_latest'))),
 		       (SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'video\_text\_%' ESCAPE '\')`).
 		Scan(&placements, &videos, &ofPlacements, &ofVideos, &ofWords)
 	each := ofPlacements / placements
