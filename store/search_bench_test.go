@@ -45,8 +45,9 @@ func fill(ctx context.Context, db *sql.DB, videos []ingest.Video, from int) erro
 			text string
 			args []any
 		}{
-			{`INSERT INTO videos (id, fetched_at, seen_at, views, text_hash, video_id, channel, published_at, category, title, tags)
-			  VALUES (?1, ?2, ?2, ?3, ?1, ?4, 1, ?5, '10', ?6, '[]')`, []any{id, noon.UnixMilli(), id % 100_000, fmt.Sprint("v", id), noon.Unix(), v.Title}},
+			{`INSERT INTO video_facts (id, text_hash, video_id, channel, published_at, category, title)
+			  VALUES (?1, ?1, ?2, 1, ?3, '10', ?4)`, []any{id, fmt.Sprint("v", id), noon.Unix(), v.Title}},
+			{`INSERT INTO video_latest (id, fetched_at, seen_at, views) VALUES (?1, ?2, ?2, ?3)`, []any{id, noon.UnixMilli(), id % 100_000}},
 			{`INSERT INTO video_text (rowid, title, channel, tags) VALUES (?, ?, ?, ?)`,
 				[]any{id, store.Normalize(v.Title), store.Normalize(v.Channel), "some tags " + v.Tags[2]}},
 			{`INSERT INTO placements (slot, rank, video, series, views) VALUES (?1, ?2, ?2, ?1, ?3)`, []any{1 + id%8, id, id % 100_000}},

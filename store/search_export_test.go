@@ -3,6 +3,8 @@ package store
 import (
 	"testing"
 	"time"
+
+	"github.com/trendvidstream/ingest"
 )
 
 // SetMaxWords sets how many words a search asks for by name.
@@ -21,3 +23,9 @@ func SetReach(t testing.TB, ids int64, d time.Duration) {
 
 // IndexedBeginnings are the lengths of the beginnings that the search takes the index to have.
 func IndexedBeginnings() []int { return indexedBeginnings }
+
+// CandidatesIn is the query that finds the candidates in a region, with six arguments before the region.
+func CandidatesIn(region ingest.Region) string {
+	where, _ := Query{Region: region}.filters(make([]any, 6))
+	return readCandidates + where
+}
