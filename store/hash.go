@@ -1,5 +1,26 @@
 package store
 
+import (
+	"cmp"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// textHash is of everything that the index holds, and of whose channel it is.
+func textHash(v ingest.Video) int64 {
+	return int64(newHash().texts(v.Title, v.ChannelID, v.Channel).texts(v.Tags...))
+}
+
+// factsHash is of everything in video_facts that a video has, text being its textHash. It is never 0.
+func factsHash(v ingest.Video, text int64) int64 {
+	h := newHash().numbers(text, v.PublishedAt.Unix(), int64(v.Duration/time.Second)).texts(v.Category, v.Language, v.Thumbnail)
+	if v.Live {
+		h = h.numbers(1)
+	}
+	return cmp.Or(int64(h), 1)
+}
+
 // hash is FNV-1a of 64 bits: hash/fnv would copy every text first. As a column it is an INTEGER of the same
 // bits, since SQLite has signed ones only.
 type hash uint64

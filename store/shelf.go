@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -31,11 +30,6 @@ type shelf struct {
 
 type knownVideo struct{ id, text, facts, day int64 }
 
-type knownChannel struct {
-	id    int64
-	title string
-}
-
 // indexed is what the index holds of a video.
 type indexed struct{ title, channel, tags string }
 
@@ -64,9 +58,6 @@ const (
 	indexVideos = `
 		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
 		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`
-
-	findChannels = `SELECT channel_id, channels.id, title FROM json_each(?1) CROSS JOIN channels ON channel_id = value`
-	addChannel   = `INSERT INTO channels (channel_id, title) VALUES (?, ?)`
 )
 
 // newShelf finds what is known of the videos that are to be put, all of them at once.
@@ -81,22 +72,6 @@ func newShelf(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video)
 		var k knownVideo
 		err := rows.Scan(&id, &k.id, &k.text, &k.facts, &k.day)
 		s.known[id] = k
-		return err
-	})
-}
-
-// findChannels finds what is known of the channels, all of them at once: of a page of re-sightings none is
-// asked for.
-func (s *shelf) findChannels(ctx context.Context) error {
-	if s.channels != nil {
-		return nil
-	}
-	s.channels = map[string]knownChannel{}
-	return lookIn(ctx, s.tx, findChannels, s.named, func(rows *sql.Rows) error {
-		var id string
-		var k knownChannel
-		err := rows.Scan(&id, &k.id, &k.title)
-		s.channels[id] = k
 		return err
 	})
 }
@@ -214,122 +189,5 @@ func (s *shelf) count(ctx context.Context) error {
 	return err
 }
 
-// channel writes the video's channel and returns its id; NULL when the upstream names none. When the
-// channel has a new name, its other videos are indexed under it as well.
-func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, error) {
-	if v.ChannelID == "" {
-		return sql.NullInt64{}, nil
-	}
-	if err := s.findChannels(ctx); err != nil {
-		return sql.NullInt64{}, err
-	}
-	known, ok := s.channels[v.ChannelID]
-	id := sql.NullInt64{Int64: known.id, Valid: true}
-	if ok && known.title == v.Channel {
-		return id, nil
-	}
-	if ok {
-		s.channels[v.ChannelID] = knownChannel{known.id, v.Channel}
-		if _, err := s.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, v.Channel, known.id); err != nil {
-			return id, err
-		}
-		return id, s.reindex(ctx, known.id)
-	}
-	res, err := s.tx.ExecContext(ctx, addChannel, v.ChannelID, v.Channel)
-	if err != nil {
-		return id, err
-	}
-	id.Int64, err = res.LastInsertId()
-	s.channels[v.ChannelID] = knownChannel{id.Int64, v.Channel}
-	return id, err
-}
-
-// reindex writes the index rows of all videos of a channel, which has a new name.
-func (s *shelf) reindex(ctx context.Context, channel int64) error {
-	if err := s.count(ctx); err != nil {
-		return err
-	}
-	videos := map[int64]ingest.Video{}
-	err := each(ctx, s.tx, func(rows *sql.Rows) error {
-		var id int64
-		v, err := scanVideo(rows, &id)
-		videos[id] = v
-		return err
-	}, `SELECT `+videoColumns+`, videos.id FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE videos.channel = ?`, channel)
-	if err != nil {
-		return err
-	}
-	for id, v := range videos {
-		hash := textHash(v)
-		if _, err := s.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ?`, hash, id); err != nil {
-			return err
-		}
-		if k, ok := s.known[v.ID]; ok {
-			k.text = hash
-			s.known[v.ID] = k
-		}
-		s.index(id, v)
-	}
-	return nil
-}
-
-// drop deletes a video with its placements and its index row.
-func drop(ctx context.Context, tx *txn, id int64) (placements int, err error) {
-	res, err := tx.ExecContext(ctx, `DELETE FROM placements WHERE video = ?`, id)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return 0, err
-	}
-	for _, q := range []string{`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM video_facts WHERE id = ?`} {
-		if _, err := tx.ExecContext(ctx, q, id); err != nil {
-			return 0, err
-		}
-	}
-	return int(n), nil
-}
-
 // dayOf is the day of a fetch, since 1970, as fetched_day has it.
 func dayOf(at time.Time) int64 { return at.UnixMilli() / (24 * time.Hour).Milliseconds() }
-
-// textHash is of everything that the index holds, and of whose channel it is.
-func textHash(v ingest.Video) int64 {
-	return int64(newHash().texts(v.Title, v.ChannelID, v.Channel).texts(v.Tags...))
-}
-
-// factsHash is of everything in video_facts that a video has, text being its textHash. It is never 0.
-func factsHash(v ingest.Video, text int64) int64 {
-	h := newHash().numbers(text, v.PublishedAt.Unix(), int64(v.Duration/time.Second)).texts(v.Category, v.Language, v.Thumbnail)
-	if v.Live {
-		h = h.numbers(1)
-	}
-	return cmp.Or(int64(h), 1)
-}
-
-// videoColumns are what scanVideo reads, of videos LEFT JOIN channels.
-const videoColumns = `
-	video_id, videos.title, coalesce(channels.title, ''), coalesce(channels.channel_id, ''), category, language, thumbnail,
-	published_at, duration_s, live, tags, videos.views, videos.likes, videos.comments`
-
-// scanVideo reads videoColumns, and whatever columns come behind them into more.
-func scanVideo(rows *sql.Rows, more ...any) (ingest.Video, error) {
-	var v ingest.Video
-	var published sql.NullInt64
-	var seconds int64
-	var tags string
-	err := rows.Scan(append([]any{&v.ID, &v.Title, &v.Channel, &v.ChannelID, &v.Category, &v.Language, &v.Thumbnail,
-		&published, &seconds, &v.Live, &tags, &v.Views, &v.Likes, &v.Comments}, more...)...)
-	if err != nil {
-		return v, err
-	}
-	if published.Valid {
-		v.PublishedAt = time.Unix(published.Int64, 0).UTC()
-	}
-	v.Duration = time.Duration(seconds) * time.Second
-	if tags != "[]" && json.Unmarshal([]byte(tags), &v.Tags) != nil {
-		v.Tags = []string{tags} // damaged, as Check finds by the hash: one video must not hide the others
-	}
-	return v, nil
-}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/trendvidstream/ingest"
+)
+
+type knownChannel struct {
+	id    int64
+	title string
+}
+
+const (
+	findChannels = `SELECT channel_id, channels.id, title FROM json_each(?1) CROSS JOIN channels ON channel_id = value`
+	addChannel   = `INSERT INTO channels (channel_id, title) VALUES (?, ?)`
+)
+
+// findChannels finds what is known of the channels, all of them at once: of a page of re-sightings none is
+// asked for.
+func (s *shelf) findChannels(ctx context.Context) error {
+	if s.channels != nil {
+		return nil
+	}
+	s.channels = map[string]knownChannel{}
+	return lookIn(ctx, s.tx, findChannels, s.named, func(rows *sql.Rows) error {
+		var id string
+		var k knownChannel
+		err := rows.Scan(&id, &k.id, &k.title)
+		s.channels[id] = k
+		return err
+	})
+}
+
+// channel writes the video's channel and returns its id; NULL when the upstream names none. When the
+// channel has a new name, its other videos are indexed under it as well.
+func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, error) {
+	if v.ChannelID == "" {
+		return sql.NullInt64{}, nil
+	}
+	if err := s.findChannels(ctx); err != nil {
+		return sql.NullInt64{}, err
+	}
+	known, ok := s.channels[v.ChannelID]
+	id := sql.NullInt64{Int64: known.id, Valid: true}
+	if ok && known.title == v.Channel {
+		return id, nil
+	}
+	if ok {
+		s.channels[v.ChannelID] = knownChannel{known.id, v.Channel}
+		if _, err := s.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, v.Channel, known.id); err != nil {
+			return id, err
+		}
+		return id, s.reindex(ctx, known.id)
+	}
+	res, err := s.tx.ExecContext(ctx, addChannel, v.ChannelID, v.Channel)
+	if err != nil {
+		return id, err
+	}
+	id.Int64, err = res.LastInsertId()
+	s.channels[v.ChannelID] = knownChannel{id.Int64, v.Channel}
+	return id, err
+}
+
+// reindex writes the index rows of all videos of a channel, which has a new name.
+func (s *shelf) reindex(ctx context.Context, channel int64) error {
+	if err := s.count(ctx); err != nil {
+		return err
+	}
+	videos := map[int64]ingest.Video{}
+	err := each(ctx, s.tx, func(rows *sql.Rows) error {
+		var id int64
+		v, err := scanVideo(rows, &id)
+		videos[id] = v
+		return err
+	}, `SELECT `+videoColumns+`, videos.id FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE videos.channel = ?`, channel)
+	if err != nil {
+		return err
+	}
+	for id, v := range videos {
+		hash := textHash(v)
+		if _, err := s.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ?`, hash, id); err != nil {
+			return err
+		}
+		if k, ok := s.known[v.ID]; ok {
+			k.text = hash
+			s.known[v.ID] = k
+		}
+		s.index(id, v)
+	}
+	return nil
+}
