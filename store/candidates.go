@@ -13,8 +13,8 @@ import (
 
 // What a search looks at, at most. Vars, so that a test can make them bite.
 var (
-	// maxCandidates is how many videos are scored: fifteen pages of a result.
-	maxCandidates = 300
+	// maxCandidates is how many videos are scored: ten pages of a result.
+	maxCandidates = 200
 	// maxMatches is how many matches the filters are tried on: with a rare region or a high bar,
 	// most of them fail.
 	maxMatches = 10_000

@@ -3,6 +3,9 @@
 //
 // Several processes may share a store. One connection of each writes, in immediate transactions that
 // wait for one another; others read, and never wait. See schema.sql for what is in it.
+//
+// A video lies in two tables, which the view videos shows as one: nearly all that is ever written is that a
+// known video was seen again, and a row with its texts would be written anew for four numbers.
 package store
 
 import (
