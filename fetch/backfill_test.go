@@ -373,7 +373,7 @@ func TestASecondThatIsTooFullIsSaid(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.reasons(t, b); strings.Count(got, "was split in two") != 3 || strings.Count(got, "the rest is out of reach") != 4 {
+	if got := d.reasons(t, b); strings.Count(got, "or more, and was split in two") != 3 || strings.Count(got, "is out of reach") != 4 {
 		t.Errorf("reasons are %q", got)
 	}
 	d.want(t, b, "done 7; 500 videos")
