@@ -14,16 +14,17 @@ import (
 // BackfillStatus is how far a backfill has come.
 type BackfillStatus struct {
 	ingest.Backfill
-	Pieces   map[ingest.State]int // how many are in each state; see count
-	Units    int64                // charged so far, as a slot counts them
-	Videos   int                  // looked up and kept
-	Known    int                  // left out: fetched shortly before, or found before
-	Vanished int                  // looked up in vain: the upstream no longer has them
-	GivenUp  int                  // ids that could not be looked up
-	Waiting  int                  // ids found, or given, that are yet to be looked up
-	Again    int                  // pages paid for once more, since the upstream refused its token
-	RetryAt  time.Time            // when quota may be found again, by the latest refusal; zero: none was
-	LastAt   time.Time            // when a page was last saved; zero: never
+	Pieces    map[ingest.State]int // how many are in each state; see count
+	Units     int64                // charged so far, as a slot counts them
+	DoneUnits int64                // of those, by the pieces that are done
+	Videos    int                  // looked up and kept
+	Known     int                  // left out: fetched shortly before, or found before
+	Vanished  int                  // looked up in vain: the upstream no longer has them
+	GivenUp   int                  // ids that could not be looked up
+	Waiting   int                  // ids found, or given, that are yet to be looked up
+	Again     int                  // pages paid for once more, since the upstream refused its token
+	RetryAt   time.Time            // when quota may be found again, by the latest refusal; zero: none was
+	LastAt    time.Time            // when a page was last saved; zero: never
 
 	// HeldUntil is when the last of the claimed pieces is due again, should their run have died; zero: none
 	// is claimed. A run that lives holds them on, page by page.
@@ -184,6 +185,8 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 			b.LastAt = at
 		}
 		switch state {
+		case ingest.Done:
+			b.DoneUnits = units
 		case ingest.Stopped:
 			b.RetryAt = fromMillis(retry)
 		case ingest.Claimed:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -97,11 +98,27 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 		a.say("no backfill is planned: ingest backfill plan --help")
 		return nil
 	}
+	lines := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS"}}
+	for i, l := range doc.Backfills {
+		over := l.Pieces["total"] - list[i].Open()
+		lines = append(lines, []string{l.ID, l.Outcome, thousands(int64(over)) + " of " + thousands(int64(l.Pieces["total"])),
+			thousands(l.Units), thousands(int64(l.Videos))})
+	}
+	left := screen
+	for column := range lines[0] {
+		widest := 0
+		for _, line := range lines {
+			widest = max(widest, len(line[column]))
+		}
+		left -= widest + 2
+	}
 	return table(a.stdout, func(w io.Writer) {
-		fmt.Fprintln(w, "ID\tOUTCOME\tPIECES\tUNITS\tVIDEOS\tWHAT")
-		for i, l := range doc.Backfills {
-			fmt.Fprintf(w, "%s\t%s\t%d of %d\t%s\t%s\t%s\n", l.ID, l.Outcome, l.Pieces["total"]-list[i].Open(), l.Pieces["total"],
-				thousands(l.Units), thousands(int64(l.Videos)), fit(l.What, 34))
+		for i, line := range lines {
+			what := "WHAT"
+			if i > 0 {
+				what = fit(doc.Backfills[i-1].What, left)
+			}
+			fmt.Fprintf(w, "%s\t%s\n", strings.Join(line, "\t"), what)
 		}
 	})
 }
