@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -98,27 +95,11 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 		a.say("no backfill is planned: ingest backfill plan --help")
 		return nil
 	}
-	lines := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS"}}
+	rows := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS", "WHAT"}}
 	for i, l := range doc.Backfills {
 		over := l.Pieces["total"] - list[i].Open()
-		lines = append(lines, []string{l.ID, l.Outcome, thousands(int64(over)) + " of " + thousands(int64(l.Pieces["total"])),
-			thousands(l.Units), thousands(int64(l.Videos))})
+		rows = append(rows, []string{l.ID, l.Outcome, thousands(int64(over)) + " of " + thousands(int64(l.Pieces["total"])),
+			thousands(l.Units), thousands(int64(l.Videos)), l.What})
 	}
-	left := screen
-	for column := range lines[0] {
-		widest := 0
-		for _, line := range lines {
-			widest = max(widest, len(line[column]))
-		}
-		left -= widest + 2
-	}
-	return table(a.stdout, func(w io.Writer) {
-		for i, line := range lines {
-			what := "WHAT"
-			if i > 0 {
-				what = fit(doc.Backfills[i-1].What, left)
-			}
-			fmt.Fprintf(w, "%s\t%s\n", strings.Join(line, "\t"), what)
-		}
-	})
+	return fitTable(a.stdout, rows, len(rows[0])-1)
 }
