@@ -76,6 +76,12 @@ func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd
 	if n, why := broughtNothing(worked); n > 0 && ended == nil && end.Outcome == ingest.Done {
 		end.Outcome, end.Reason = ingest.Failed, fmt.Sprintf("%s brought nothing, the same command tries again: %s", plural(n, "piece"), why)
 	}
+	if end.Outcome == ingest.Done && len(worked) == 0 && open == 0 {
+		end.Reason = "there was nothing to fetch"
+		if doc.Pieces["total"] > 0 {
+			end.Reason = "it was done before. Planned with --again it is fetched anew"
+		}
+	}
 	if end.Outcome == ingest.Done && open > 0 {
 		end.Outcome = ingest.Due
 		if end.Reason == "" {
@@ -114,6 +120,9 @@ func (e backfillEnd) print(w io.Writer) error {
 	text := fmt.Sprintf("%s is done: %s in this run", e.ID, poolText(e.Spent, "units"))
 	switch e.Outcome {
 	case ingest.Done:
+		if e.Reason != "" {
+			text = e.ID + ": " + e.Reason
+		}
 	case ingest.Stopped:
 		text = fmt.Sprintf("%s was stopped by quota after %s; what came in is kept. The same command goes on from %s: %s",
 			e.ID, poolText(e.Spent, "units"), stampFrom(*e.RetryAt), e.Reason)

@@ -83,7 +83,8 @@ type planned struct {
 	found bool          // it had been planned before
 }
 
-// planned finds the plan of the same flags, or makes it.
+// planned finds the plan of the same flags, or makes it. One that found nothing to fetch is made again: there
+// may be something by now.
 func (a *app) planned(ctx context.Context, w *works, want wanted) (*planned, error) {
 	tariff := w.governor.Tariff
 	if _, err := tollsOf(want.kind, w.upstream, tariff); err != nil {
@@ -91,7 +92,7 @@ func (a *app) planned(ctx context.Context, w *works, want wanted) (*planned, err
 	}
 	b := ingest.Backfill{Kind: want.kind, Spec: want.spec, Table: tariff.Table, Created: a.clock.now()}
 	status, err := w.store.FindBackfill(ctx, b.Identity())
-	found := err == nil && (!want.again || status.Open() > 0)
+	found := err == nil && len(status.Pieces) > 0 && (!want.again || status.Open() > 0)
 	if err != nil && !errors.Is(err, store.ErrNoBackfill) {
 		return nil, err
 	}

@@ -19,7 +19,10 @@ func (d backfillDocument) print(w io.Writer) error {
 	}
 	fmt.Fprintln(w, wrap(title+": "+d.What, screen, "  "))
 	d.line(w, "pieces", d.piecesText())
-	if d.Held != nil {
+	switch {
+	case d.Held != nil && d.Cancelled != nil:
+		d.line(w, "claimed", "by a run at work, which ends with the page in flight")
+	case d.Held != nil:
 		d.line(w, "claimed", "by a run at work; should it have died, free again at "+stampFrom(*d.Held))
 	}
 	if d.IDs > 0 {
@@ -27,7 +30,11 @@ func (d backfillDocument) print(w io.Writer) error {
 	}
 	d.printSpent(w)
 	if d.Outcome == ingest.Done || d.Outcome == ingest.Failed || d.Outcome == ingest.Skipped {
-		return d.printFailures(w)
+		if err := d.printFailures(w); err != nil || !d.Found {
+			return err
+		}
+		_, err := fmt.Fprintln(w, "next: the same with --again plans it anew")
+		return err
 	}
 	price := "price"
 	if d.begun() {
@@ -190,7 +197,7 @@ func (d backfillDocument) printSpent(w io.Writer) {
 		what string
 	}{
 		{d.Known, "known already"},
-		{d.Vanished, "vanished"},
+		{d.Vanished, "that the upstream does not have"},
 		{d.GivenUp, "that cannot be looked up"},
 		{d.Waiting, "waiting to be looked up"},
 	} {

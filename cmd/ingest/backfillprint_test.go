@@ -83,7 +83,8 @@ bf-1: videos by their ids
   pieces    3, 1 done, 2 claimed
   claimed   by a run at work; should it have died, free again at 2026-02-14
             09:43:00Z
-  spent     1 unit, for 0 videos; 50 vanished; 100 waiting to be looked up
+  spent     1 unit, for 0 videos; 50 that the upstream does not have; 100
+            waiting to be looked up
   to go     2 units
   today     6,999 units left for it until 2026-02-15 08:00:00Z, beside 1,460
             units kept for the schedule
@@ -129,9 +130,67 @@ func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 	}
 }
 
-func TestWhatIsOverSaysSo(t *testing.T) {
+// A newcomer's slips are answered by what to give instead.
+func TestABackfillAsksForWhatIsMissing(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 3})
 	at(t, "2026-02-14T09:40:00Z")
+	for _, c := range []struct {
+		code int
+		args string
+		want string
+	}{
+		{exitUsage, "plan uploads", "which channels?"},
+		{exitUsage, "plan search", "search for what?"},
+		{exitUsage, "plan videos", "which videos?"},
+		{exitUsage, "run", "run what?"},
+		{exitUsage, "cancel", "which backfill?"},
+		{exitUsage, "retry bf-1 bf-2", "which backfill?"},
+		{exitError, "status bf-1", "there is no backfill bf-1: none is planned"},
+		{exitError, "cancel bf-1", "there is no backfill bf-1: none is planned"},
+		{exitUsage, "run bf-1", "there is no backfill bf-1: ingest backfill status lists them (see"},
+		{exitUsage, "run upload", "and the kinds are uploads"},
+	} {
+		if _, errs := ingestCode(t, c.code, append([]string{"backfill"}, strings.Fields(c.args)...)...); !strings.Contains(errs, c.want) {
+			t.Errorf("%s: it says %q, want %q", c.args, errs, c.want)
+		}
+	}
+}
+
+// The same command once more says that there is nothing left, and how to fetch it anew; a plan that found
+// nothing old does not stand in the way of a later one.
+func TestWhatWasDoneBeforeIsSaid(t *testing.T) {
+	w := newWitness(t, youtubesim.Options{Seed: 5}, at(t, "2026-02-14T09:40:00Z"))
+	ids := someIDs(t, 10)
+	for _, want := range []string{"bf-1 is done: 1 unit in this run", "bf-1: it was done before. Planned with --again it is fetched anew"} {
+		if got := screenOf(t, "backfill", "run", "videos", ids); !strings.HasPrefix(got, want+"\n") {
+			t.Errorf("it says\n%s", got)
+		}
+	}
+	wantScreen(t, `
+bf-1, planned before: videos by their ids
+  pieces    1, done
+  ids       10
+  spent     1 unit, for 0 videos; 10 that the upstream does not have
+next: the same with --again plans it anew
+`, "backfill", "plan", "videos", ids)
+	ingestCode(t, exitOK, "run", "--region", "US")
+	refresh := []string{"backfill", "run", "refresh", "--older-than", "1d"}
+	if got := screenOf(t, refresh...); !strings.HasPrefix(got, "bf-2: there was nothing to fetch\n") {
+		t.Errorf("it says\n%s", got)
+	}
+	w.move(at(t, "2026-02-16T09:40:00Z"))
+	if got := screenOf(t, refresh...); !strings.HasPrefix(got, "bf-3 is done: 4 units in this run\n") {
+		t.Errorf("two days later it says\n%s", got)
+	}
+	ingestCode(t, exitPartial, "backfill", "run", "uploads", "@nobodyofthatname", "--yes")
+	if _, errs := ingestCode(t, exitOK, "backfill", "status"); !strings.Contains(errs, "some of bf-4 failed: ingest backfill status bf-4 says why") {
+		t.Errorf("the list says %q", errs)
+	}
+}
+
+func TestWhatIsOverSaysSo(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 3})
+	now := at(t, "2026-02-14T09:40:00Z")
 	wantScreen(t, `
 bf-1: videos last fetched more than 7 days before
   pieces    none: there is nothing to fetch
@@ -142,8 +201,16 @@ bf-2, cancelled at 2026-02-14 09:40:00Z: search for "cup", published from
   2026-02-01 until 2026-02-04
   pieces    1, skipped
 `, "backfill", "cancel", "bf-2")
+	ingestCode(t, exitOK, "backfill", "plan", "videos", someIDs(t, 100))
+	killedRun(t, "bf-3", 1, now)
+	wantScreen(t, `
+bf-3, cancelled at 2026-02-14 09:40:00Z: videos by their ids
+  pieces    2, 1 claimed, 1 skipped
+  claimed   by a run at work, which ends with the page in flight
+`, "backfill", "cancel", "bf-3")
 	wantScreen(t, `
 ID    OUTCOME  PIECES  UNITS  VIDEOS  WHAT
+bf-3  skipped  1 of 2  0      0       videos by their ids
 bf-2  skipped  1 of 1  0      0       search for "cup", published from 2026-02-…
 bf-1  done     0 of 0  0      0       videos last fetched more than 7 days befo…
 `, "backfill", "status")

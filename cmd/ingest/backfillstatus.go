@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -20,8 +21,11 @@ func (a *app) backfillStatusCommand() *cobra.Command {
 				return err
 			}
 			s, err := a.store(cmd.Context(), "")
-			if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
-				return a.printBackfills(nil)
+			if errors.Is(err, fs.ErrNotExist) {
+				if len(args) == 0 {
+					return a.printBackfills(nil)
+				}
+				return noPlan(args[0])
 			}
 			if err != nil {
 				return noStore(a.cfg.data, err)
@@ -101,5 +105,13 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 		rows = append(rows, []string{l.ID, l.Outcome, thousands(int64(over)) + " of " + thousands(int64(l.Pieces["total"])),
 			thousands(l.Units), thousands(int64(l.Videos)), l.What})
 	}
-	return fitTable(a.stdout, rows, len(rows[0])-1)
+	if err := fitTable(a.stdout, rows, len(rows[0])-1); err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Pieces[ingest.Failed]+b.GivenUp > 0 {
+			a.say("some of %s failed: ingest backfill status %s says why", b.ID, b.ID)
+		}
+	}
+	return nil
 }

@@ -181,7 +181,7 @@ func (d seriesDocument) line(now time.Time) string {
 	}
 	done, next := "never done", ""
 	if d.DoneAt != nil {
-		done = fmt.Sprintf("last done %s, %s ago", stamp(*d.DoneAt), now.Sub(*d.DoneAt).Round(time.Minute))
+		done = fmt.Sprintf("last done %s, %s ago", stamp(*d.DoneAt), ago(now.Sub(*d.DoneAt)))
 	}
 	if d.NextAt != nil {
 		next = "; next due " + stamp(*d.NextAt)
