@@ -185,6 +185,7 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 			b.LastAt = at
 		}
 		switch state {
+		default: // the others have nothing of their own
 		case ingest.Done:
 			b.DoneUnits = units
 		case ingest.Stopped:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -214,4 +215,17 @@ bf-3  skipped  1 of 2  0      0       videos by their ids
 bf-2  skipped  1 of 1  0      0       search for "cup", published from 2026-02-…
 bf-1  done     0 of 0  0      0       videos last fetched more than 7 days befo…
 `, "backfill", "status")
+}
+
+// The store keeps milliseconds of the time to try again, the run all of it: the screen shows one.
+func TestAStoppedRunNamesOneTime(t *testing.T) {
+	at := time.Date(2026, 2, 15, 8, 0, 0, 300, time.UTC)
+	kept := at.Truncate(time.Millisecond)
+	end := endOf([]fetch.Worked{{Slot: ingest.Slot{State: ingest.Stopped, Reason: "spent", RetryAt: at}}}, nil, backfillDocument{
+		ID: "bf-1", Outcome: ingest.Stopped, Pieces: map[string]int{"stopped": 1, "total": 1}, RetryAt: &kept,
+	})
+	var out strings.Builder
+	if err := end.print(&out); err != nil || strings.Count(out.String(), "2026-02-15 08:00:01Z") != 2 || strings.Contains(out.String(), "08:00:00Z") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
 }
