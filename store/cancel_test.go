@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func TestACancelOfManyPiecesKeepsNoOtherWriterWaiting(t *testing.T) {
 	}
 	s, clock := newStore(t)
 	much, little := addBackfill(t, s, plan("x"), numbered(pieces)), addBackfill(t, s, plan("y"), numbered(1))
-	other := open(t, strings.TrimSuffix(s.Path(), "/ingest.db"), clock)
+	other := open(t, filepath.Dir(s.Path()), clock)
 	done := make(chan error)
 	go func() {
 		_, err := s.CancelBackfill(t.Context(), much.ID, noon)
