@@ -303,10 +303,13 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 		piece ingest.Piece
 		fails string // the call that refuses its token, at first
 		note  string
+		pages int   // in vain
 		units int64 // 4 pages, 3 calls for 130 videos, and those in vain
 	}{
-		{ingest.BackfillSearch, hours(3, 0), "search 06:00:00 09:00:00 100", "2 pages and the refused call were paid for in vain (300 units)", 3*100 + 3 + 300},
-		{ingest.BackfillUploads, wholeChannel, "uploads UU/all 100", "2 pages and the refused call were paid for in vain (3 units)", 1 + 3 + 3 + 3},
+		{ingest.BackfillSearch, hours(3, 0), "search 06:00:00 09:00:00 50", "1 page and the refused call were paid for in vain (200 units)", 1, 3*100 + 3 + 200},
+		{ingest.BackfillUploads, wholeChannel, "uploads UU/all 50", "1 page and the refused call were paid for in vain (2 units)", 1, 1 + 3 + 3 + 2},
+		{ingest.BackfillSearch, hours(3, 0), "search 06:00:00 09:00:00 100", "2 pages and the refused call were paid for in vain (300 units)", 2, 3*100 + 3 + 300},
+		{ingest.BackfillUploads, wholeChannel, "uploads UU/all 100", "2 pages and the refused call were paid for in vain (3 units)", 2, 1 + 3 + 3 + 3},
 	} {
 		d := newDig(t, 130)
 		refused := false
@@ -323,7 +326,7 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 			t.Errorf("%s: %+v %v", c.kind, worked, err)
 		}
 		d.want(t, b, "done 1; 130 videos")
-		if d.used(t) != c.units || d.status(t, b).Again != 2 || d.archive.asked("videos") != 3 {
+		if d.used(t) != c.units || d.status(t, b).Again != c.pages || d.archive.asked("videos") != 3 {
 			t.Errorf("%s: %d units, want %d; %d pages again, %d calls for videos", c.kind, d.used(t), c.units, d.status(t, b).Again, d.archive.asked("videos"))
 		}
 	}
@@ -373,7 +376,7 @@ func TestASecondThatIsTooFullIsSaid(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.reasons(t, b); strings.Count(got, "was split in two") != 3 || strings.Count(got, "the rest is out of reach") != 4 {
+	if got := d.reasons(t, b); strings.Count(got, "or more, and was split in two") != 3 || strings.Count(got, "is out of reach") != 4 {
 		t.Errorf("reasons are %q", got)
 	}
 	d.want(t, b, "done 7; 500 videos")

@@ -126,8 +126,12 @@ func (l *lookup) mend(ctx context.Context, slot ingest.Slot, e *Error, cost int6
 		if slot, err = l.pieces.Restart(ctx, slot, pages); err != nil {
 			return slot, false, fmt.Errorf("begin at page 1 again: %w", err)
 		}
-		l.note(fmt.Sprintf("the upstream refused its page token: it began at page 1 again, and %d pages and the refused call were paid for in vain (%d units)",
-			pages, int64(pages+1)*cost))
+		vain := "the refused call was"
+		if pages > 0 {
+			vain = counted(pages, "page") + " and the refused call were"
+		}
+		l.note(fmt.Sprintf("the upstream refused its page token: it began at page 1 again, and %s paid for in vain (%s)",
+			vain, counted(int(cost)*(pages+1), "unit")))
 		return slot, slot.State == ingest.Claimed, nil
 	case l.finds || e.Verdict != Rejected && e.Verdict != Broken:
 		return slot, false, nil

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -25,20 +26,21 @@ const (
 // while the rest is not.
 type refresh struct {
 	*Reconciler
-	swept string   // what was deleted, in words; "" before that
-	count []string // ids to count next
+	swept   bool     // what is too old was deleted
+	deleted string   // what that was, in words; "": nothing
+	count   []string // ids to count next
 }
 
 func (*refresh) purpose() quota.Purpose { return quota.Refresh }
 
 // next deletes first, once: that needs no quota, and is due even on a day that has none left.
 func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {
-	if r.swept == "" {
+	if !r.swept {
 		placements, videos, err := r.Library.Sweep(ctx, r.Now())
 		if err != nil {
 			return step{}, false, fmt.Errorf("delete what is older than %v: %w", ingest.KeepFor, err)
 		}
-		r.swept = fmt.Sprintf("deleted %d placements and %d videos older than 30 days", placements, videos)
+		r.swept, r.deleted = true, deletedText(placements, videos)
 	}
 	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renew, r.name, r.recount} {
 		if s, ok, err := next(ctx, slot); ok || err != nil {
@@ -98,4 +100,27 @@ func (r *refresh) name(ctx context.Context, slot ingest.Slot) (step, bool, error
 	}), true, nil
 }
 
-func (r *refresh) end() string { return r.swept }
+func (r *refresh) end() string { return r.deleted }
+
+// deletedText says what was too old; "" where nothing was.
+func deletedText(placements, videos int) string {
+	var what []string
+	if placements > 0 {
+		what = append(what, counted(placements, "placement"))
+	}
+	if videos > 0 {
+		what = append(what, counted(videos, "video"))
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("deleted %s older than %d days", strings.Join(what, " and "), int(ingest.KeepFor.Hours()/24))
+}
+
+// counted is a number of things: "1 video", "2 videos".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -159,3 +159,32 @@ func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 		t.Errorf("forced: %d calls, %v, want 1", len(b.upstream.calls)-before, err)
 	}
 }
+
+// broom deletes so much.
+type broom struct {
+	fetch.Library
+	placements, videos int
+}
+
+func (b broom) Sweep(context.Context, time.Time) (placements, videos int, err error) {
+	return b.placements, b.videos, nil
+}
+
+func TestARefreshSaysWhatItDeletedAndElseNothing(t *testing.T) {
+	for want, swept := range map[string]broom{
+		"":                                   {},
+		"deleted 1 video older than 30 days": {videos: 1},
+		"deleted 200 placements older than 30 days":              {placements: 200},
+		"deleted 1 placement and 2000 videos older than 30 days": {placements: 1, videos: 2000},
+	} {
+		b := newBench(t, 100)
+		swept.Library = b.run.Library
+		b.run.Library = swept
+		slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: start}, Kind: ingest.KindRefresh, State: ingest.Due}
+		b.run.Schedule = schedule{slot}
+		worked, err := b.run.Run(t.Context(), fetch.Wish{Series: []ingest.Series{slot.Series()}})
+		if err != nil || len(worked) != 1 || worked[0].State != ingest.Done || worked[0].Reason != want {
+			t.Errorf("it says %+v, %v; want %q", worked, err, want)
+		}
+	}
+}

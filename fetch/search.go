@@ -43,7 +43,10 @@ func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slo
 	return s
 }
 
-// found is what becomes of a page, by which the slot has so many pages.
+// found is what becomes of a page, by which the slot has so many pages. A last page that is full is taken for
+// cut off: after 500 results the upstream names no next page, whether there are more or not, and what it says
+// of their number cannot be trusted. A slice of 500 exactly, of which nothing is missing, is therefore split
+// in vain; to take it for complete would lose the rest of every slice that has more.
 func (f *searching) found(slot ingest.Slot, page ingest.Found) found {
 	out := found{ids: page.IDs, token: page.Next}
 	for _, id := range page.IDs {
@@ -73,9 +76,9 @@ func (f *searching) rewind(slot ingest.Slot) (ingest.Slot, int) {
 func halve(after, before time.Time) (halves []ingest.Piece, note string) {
 	middle := after.Add(before.Sub(after) / 2).Truncate(time.Second)
 	if after.IsZero() || !middle.After(after) || !middle.Before(before) {
-		return nil, "it found more than a search brings, and its time cannot be split any further (the least is a second): the rest is out of reach"
+		return nil, "it found as many as a search brings, or more, and its time cannot be split any further (the least is a second): what more there is, is out of reach"
 	}
-	return []ingest.Piece{ingest.Slice(after, middle), ingest.Slice(middle, before)}, "it found more than a search brings, and was split in two"
+	return []ingest.Piece{ingest.Slice(after, middle), ingest.Slice(middle, before)}, "it found as many as a search brings, or more, and was split in two"
 }
 
 // search is the work of a search that the schedule wants, or why there is none.

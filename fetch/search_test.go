@@ -118,3 +118,21 @@ func TestPagesThatRepeatThemselvesSplitNothing(t *testing.T) {
 		t.Errorf("%d searches, %v", n, d.status(t, b).Pieces)
 	}
 }
+
+// After 500 results the upstream ends a search, whether there are more or not: who has as many has been cut off.
+func TestASliceOfAsManyAsASearchBringsIsSplit(t *testing.T) {
+	for _, c := range []struct{ videos, searches int }{
+		{489, 10},      // the last page is not full
+		{500, 10 + 10}, // in vain, and none can tell: two halves of five pages
+		{501, 10 + 11},
+	} {
+		d := newDig(t, c.videos)
+		b := d.plan(t, ingest.BackfillSearch, hours(10, 0))
+		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+			t.Fatal(err)
+		}
+		if st := d.status(t, b); d.archive.asked("search") != c.searches || st.Videos != c.videos || st.Open() != 0 {
+			t.Errorf("%d videos in a slice: %d were fetched by %d searches, want %d", c.videos, st.Videos, d.archive.asked("search"), c.searches)
+		}
+	}
+}

@@ -74,34 +74,6 @@ func insertBackfill(ctx context.Context, tx *txn, b *ingest.Backfill) (id int64,
 	return id, tx.QueryRowContext(ctx, `UPDATE backfills SET name = 'bf-' || id WHERE id = ? RETURNING name`, id).Scan(&b.ID)
 }
 
-// CancelBackfill ends a backfill: what is open is skipped, and what a run works on ends with the page in
-// flight. What it found stays. It reports whether there was anything to cancel.
-func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (cancelled bool, err error) {
-	err = s.tx(ctx, "cancel "+id, func(tx *txn) error {
-		b, err := findBackfill(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		n, err := affected(tx.ExecContext(ctx, `
-			UPDATE backfills SET cancelled_at = ? WHERE id = ? AND cancelled_at IS NULL AND `+hasOpenPieces, now.UnixMilli(), b.row))
-		if cancelled = n > 0; err != nil || !cancelled {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `
-			UPDATE slots SET state = 'skipped', reason = ?3, lease = NULL, retry_at = NULL
-			FROM series
-			WHERE backfill = ?1 AND open IS NOT NULL AND slots.series = series.id AND (state <> 'claimed' OR lease <= ?2)`,
-			b.row, now.UnixMilli(), cancelledReason); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `
-			UPDATE series SET open = NULL
-			FROM slots WHERE backfill = ?1 AND open IS NOT NULL AND slots.series = series.id AND state = 'skipped'`, b.row)
-		return err
-	})
-	return cancelled, err
-}
-
 // RetryBackfill makes the pieces that failed, and those with ids that could not be looked up, due again, and
 // says how many. A cancelled backfill has none, and what a piece asks for must not have been lost.
 func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err error) {

@@ -14,16 +14,21 @@ import (
 // BackfillStatus is how far a backfill has come.
 type BackfillStatus struct {
 	ingest.Backfill
-	Pieces   map[ingest.State]int // how many are in each state
-	Units    int64                // charged so far, as a slot counts them
-	Videos   int                  // looked up and kept
-	Known    int                  // left out: fetched shortly before, or found before
-	Vanished int                  // looked up in vain: the upstream no longer has them
-	GivenUp  int                  // ids that could not be looked up
-	Waiting  int                  // ids found, or given, that are yet to be looked up
-	Again    int                  // pages paid for once more, since the upstream refused its token
-	RetryAt  time.Time            // when quota may be found again, by the latest refusal; zero: none was
-	LastAt   time.Time            // when a page was last saved; zero: never
+	Pieces    map[ingest.State]int // how many are in each state; see count
+	Units     int64                // charged so far, as a slot counts them
+	DoneUnits int64                // of those, by the pieces that are done
+	Videos    int                  // looked up and kept
+	Known     int                  // left out: fetched shortly before, or found before
+	Vanished  int                  // looked up in vain: the upstream no longer has them
+	GivenUp   int                  // ids that could not be looked up
+	Waiting   int                  // ids found, or given, that are yet to be looked up
+	Again     int                  // pages paid for once more, since the upstream refused its token
+	RetryAt   time.Time            // when quota may be found again, by the latest refusal; zero: none was
+	LastAt    time.Time            // when a page was last saved; zero: never
+
+	// HeldUntil is when the last of the claimed pieces is due again, should their run have died; zero: none
+	// is claimed. A run that lives holds them on, page by page.
+	HeldUntil time.Time
 
 	row int64
 }
@@ -55,7 +60,7 @@ func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
 			return err
 		}
 		for i := range list {
-			if err := list[i].count(ctx, tx); err != nil {
+			if err := list[i].count(ctx, tx, s.now()); err != nil {
 				return err
 			}
 		}
@@ -71,7 +76,7 @@ func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b Backfi
 		if b, err = findBackfill(ctx, tx, idOrIdentity); err != nil {
 			return err
 		}
-		return b.count(ctx, tx)
+		return b.count(ctx, tx, s.now())
 	})
 	return b, err
 }
@@ -162,15 +167,16 @@ func scanBackfill(r interface{ Scan(...any) error }) (BackfillStatus, error) {
 	return b, json.Unmarshal([]byte(spec), &b.Spec)
 }
 
-// count adds up the pieces.
-func (b *BackfillStatus) count(ctx context.Context, tx *txn) error {
+// count adds up the pieces as they are to the next claim: one whose lease is over is due again, and of a
+// cancelled backfill, all of whose rows may not have ended yet, each that no run works on is skipped.
+func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) error {
 	b.Pieces = map[ingest.State]int{}
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var state ingest.State
 		var pieces, videos, known, again, waiting int
 		var units int64
-		var retry, last sql.NullInt64
-		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, &retry, &last); err != nil {
+		var retry, last, lease sql.NullInt64
+		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, &retry, &last, &lease); err != nil {
 			return err
 		}
 		b.Pieces[state] = pieces
@@ -178,14 +184,26 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn) error {
 		if at := fromMillis(last); at.After(b.LastAt) {
 			b.LastAt = at
 		}
-		if state == ingest.Stopped {
+		switch state {
+		default: // the others have nothing of their own
+		case ingest.Done:
+			b.DoneUnits = units
+		case ingest.Stopped:
 			b.RetryAt = fromMillis(retry)
+		case ingest.Claimed:
+			b.HeldUntil = fromMillis(lease)
 		}
 		return nil
 	}, `
-		SELECT state, count(*), sum(units), sum(videos), coalesce(sum(known), 0), coalesce(sum(again), 0), coalesce(sum(json_array_length(waiting)), 0), max(retry_at), max(fetched_at)
+		SELECT CASE
+			WHEN state = 'claimed' AND lease > ?2 THEN state
+			WHEN ?3 AND state IN ('due', 'claimed', 'stopped') THEN 'skipped'
+			WHEN state = 'claimed' THEN 'due'
+			ELSE state
+		END AS is_now, count(*), sum(units), sum(videos), coalesce(sum(known), 0), coalesce(sum(again), 0),
+			coalesce(sum(json_array_length(waiting)), 0), max(retry_at), max(fetched_at), max(lease)
 		FROM series JOIN slots ON slots.series = series.id LEFT JOIN pieces ON slot = slots.id
-		WHERE series.backfill = ? GROUP BY state`, b.row)
+		WHERE series.backfill = ?1 GROUP BY is_now`, b.row, now.UnixMilli(), !b.Cancelled.IsZero())
 	if err != nil {
 		return err
 	}

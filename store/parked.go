@@ -18,7 +18,7 @@ const longestID = 100
 func (s *Store) Park(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	return s.onPiece(ctx, "park ids", &slot, func(tx *txn, p *piece) error {
-		if err := p.park(ctx, tx, ids, since); err != nil || len(halves) == 0 {
+		if err := p.park(ctx, tx, ids, since); err != nil || len(halves) == 0 || p.cancelled {
 			return err
 		}
 		if !p.backfill.Valid {

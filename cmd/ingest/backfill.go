@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,10 +84,31 @@ func (a *app) desk(ctx context.Context, s *store.Store) (*works, error) {
 func (a *app) findBackfill(ctx context.Context, s *store.Store, id string) (store.BackfillStatus, error) {
 	b, err := s.FindBackfill(ctx, id)
 	if errors.Is(err, store.ErrNoBackfill) {
-		return b, usageError{fmt.Errorf("there is no backfill %s: ingest backfill status lists them, and the kinds are uploads, search, videos and refresh", fit(id, 40))}
+		hint := ""
+		if !strings.HasPrefix(id, "bf-") {
+			hint = ", and the kinds are uploads, search, videos and refresh"
+		}
+		return b, usageError{fmt.Errorf("there is no backfill %s: ingest backfill status lists them%s", fit(id, 40), hint)}
 	}
 	return b, err
 }
+
+// noPlan is the error of an id where no store is.
+func noPlan(id string) error {
+	return codeError{exitError, fmt.Errorf("there is no backfill %s: none is planned in this data directory", fit(id, 40))}
+}
+
+// orAsk wants so many arguments, at least or exactly, and asks for them where they are not given.
+func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if args(cmd, given) == nil {
+			return nil
+		}
+		return usageError{errors.New(ask)}
+	}
+}
+
+const askID = "which backfill? Give one id: ingest backfill status lists them"
 
 // change opens the store for a change to the plan of that id.
 func (a *app) change(ctx context.Context, id string, do func(*store.Store, store.BackfillStatus) error) error {
@@ -93,8 +116,11 @@ func (a *app) change(ctx context.Context, id string, do func(*store.Store, store
 		return err
 	}
 	reader, err := a.store(ctx, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return noPlan(id)
+	}
 	if err != nil {
-		return noStore(a.cfg.data, err)
+		return err
 	}
 	host := reader.Upstream()
 	if err := reader.Close(); err != nil {
@@ -116,7 +142,7 @@ func (a *app) backfillCancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel ID",
 		Short: "End a backfill; what it fetched stays",
-		Args:  cobra.ExactArgs(1),
+		Args:  orAsk(cobra.ExactArgs(1), askID),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.change(cmd.Context(), args[0], func(s *store.Store, b store.BackfillStatus) error {
 				cancelled, err := s.CancelBackfill(cmd.Context(), b.ID, a.clock.now())
@@ -137,7 +163,7 @@ func (a *app) backfillRetryCommand() *cobra.Command {
 		Use:     "retry ID",
 		Short:   "Make the pieces that failed due again; run fetches them",
 		Example: "  ingest backfill retry bf-1 && ingest backfill run bf-1",
-		Args:    cobra.ExactArgs(1),
+		Args:    orAsk(cobra.ExactArgs(1), askID),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.change(cmd.Context(), args[0], func(s *store.Store, b store.BackfillStatus) error {
 				n, err := s.RetryBackfill(cmd.Context(), b.ID)

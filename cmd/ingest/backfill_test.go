@@ -477,11 +477,12 @@ func TestProgressFitsATerminal(t *testing.T) {
 		maxUnits   int64
 		want       string
 	}{
-		{"the beginning", status(100, 0, 0), status(100, 0, 0), time.Second, 0, "[--------------------] 0 of 100 pieces, 0 units, 0 a minute"},
+		{"the beginning", status(100, 0, 0), status(100, 0, 0), time.Second, 0, "[--------------------] 0 of 100 pieces, 0 units"},
 		{"half way", status(100, 0, 0), status(50, 50, 150), time.Minute, 0, "[##########----------] 50 of 100 pieces, 150 units, 150 a minute, 1m0s to go"},
 		{"gone on with", status(50, 50, 150), status(40, 60, 180), time.Minute, 0, "[############--------] 60 of 100 pieces, 180 units, 30 a minute, 4m0s to go"},
 		{"max units end it sooner", status(100, 0, 0), status(90, 10, 30), time.Minute, 45, "[##------------------] 10 of 100 pieces, 30 units, 30 a minute, 30s to go"},
-		{"nothing to do", status(0, 0, 0), status(0, 0, 0), time.Minute, 0, "[####################] 0 of 0 pieces, 0 units, 0 a minute"},
+		{"nothing to do", status(0, 0, 0), status(0, 0, 0), time.Minute, 0, "[####################] 0 of 0 pieces, 0 units"},
+		{"one piece", status(1, 0, 0), status(1, 0, 1), time.Minute, 0, "[--------------------] 0 of 1 piece, 1 unit, 1 a minute"},
 		{"large", status(1_000_000, 0, 0), status(999_999, 1, 9_999_999), 100 * time.Hour, 0, ""},
 	} {
 		line := progressOf(c.began, c.now, c.took, c.maxUnits).line(true)

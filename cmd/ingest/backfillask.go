@@ -8,9 +8,10 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// ask asks the channels of a plan how many videos they have, each for a call of purpose backfill, and
-// prices it anew. Those that were not asked, because quota ended or they do not tell, keep their range. A
-// plan of which some is fetched is not asked about: what is left of it is not what would be asked for.
+// ask asks the channels of a plan how many videos they have, each once and for a call of purpose backfill,
+// keeps the answers and prices it anew. Those that were not asked, because quota ended or they do not tell,
+// keep their range. A plan of which some is fetched is not asked about: what is left of it is not what would
+// be asked for.
 func (a *app) ask(ctx context.Context, w *works, p *planned) error {
 	archive, ok := any(w.upstream).(fetch.Archive)
 	if !ok || len(p.Spec.Channels) == 0 || p.Open() != len(p.Spec.Channels) {
@@ -18,27 +19,36 @@ func (a *app) ask(ctx context.Context, w *works, p *planned) error {
 	}
 	p.asked = quota.Cost{}
 	sizes, err := a.askSizes(ctx, w, p, archive)
+	if noted := w.store.NoteSizes(ctx, p.ID, sizes); err == nil {
+		err = noted // what was asked is kept all the same: it is paid for
+	}
 	if err != nil {
 		return err
 	}
-	tolls, err := tollsOf(p.Kind, w.upstream, w.governor.Tariff)
-	if err != nil {
+	if err := a.reckon(ctx, w, p); err != nil {
 		return err
 	}
-	p.price = tolls.price(p.Kind, size{pieces: p.Open(), sizes: sizes})
 	for pool, amount := range p.asked {
 		p.left[pool] = max(p.left[pool]-amount, 0)
 	}
 	return nil
 }
 
-func (a *app) askSizes(ctx context.Context, w *works, p *planned, archive fetch.Archive) ([]int, error) {
-	var sizes []int
+// askSizes asks the channels whose size is not known, until quota ends.
+func (a *app) askSizes(ctx context.Context, w *works, p *planned, archive fetch.Archive) (map[string]int, error) {
+	known, err := w.store.OpenSizes(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[string]int{}
 	for i, ref := range p.Spec.Channels {
+		if _, ok := known[ref]; ok {
+			continue
+		}
 		call := archive.Channel(ref)
 		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Leave: p.cost})
 		if err != nil {
-			return nil, err
+			return sizes, err
 		}
 		if !d.Allowed {
 			a.say("ingest: %d of %d channels were asked: %s", i, len(p.Spec.Channels), w.governor.Explain(ctx, d))
@@ -52,11 +62,11 @@ func (a *app) askSizes(ctx context.Context, w *works, p *planned, archive fetch.
 		switch {
 		case errors.As(err, &answer) && answer.Verdict == fetch.Rejected:
 			a.say("ingest: %s: %v", ref, err)
-			sizes = append(sizes, noChannel)
+			sizes[ref] = noChannel
 		case err != nil:
-			return nil, err
+			return sizes, err
 		case channel.Videos != nil:
-			sizes = append(sizes, int(*channel.Videos))
+			sizes[ref] = int(*channel.Videos)
 		}
 	}
 	return sizes, nil

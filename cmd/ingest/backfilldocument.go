@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -34,10 +33,12 @@ type backfillDocument struct {
 	Again    int                  `json:"again"`    // pages paid for once more, since the upstream refused their token
 	RetryAt  *time.Time           `json:"retry_at"`
 	LastAt   *time.Time           `json:"last_at"`
+	Held     *time.Time           `json:"claimed_until,omitempty"` // when what is claimed is due again, should its run have died
 	Failures []failureDocument    `json:"failures,omitempty"`
 	Price    map[string]rangeJSON `json:"price"` // of what is still to do, per pool
 	Assuming string               `json:"assuming,omitempty"`
-	Asked    quota.Cost           `json:"asked,omitempty"` // spent to ask how large channels are
+	Likely   int64                `json:"likely_units,omitempty"` // of what is still to do, if it costs what was done; 0: not known
+	Asked    quota.Cost           `json:"asked,omitempty"`        // spent to ask how large channels are
 	Today    todayDocument        `json:"today"`
 	Days     *rangeJSON           `json:"days"` // of the provider's; null: the schedule leaves too little
 	EndsAt   *time.Time           `json:"ends_at"`
@@ -74,7 +75,7 @@ func (p *planned) document() backfillDocument {
 		Table: p.table, Under: p.Table, Outcome: outcomeOf(p.BackfillStatus), Pieces: map[string]int{"total": 0}, Units: p.Units, Videos: p.Videos,
 		Known: p.Known, Vanished: p.Vanished, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again, RetryAt: timeOrNull(p.RetryAt),
 		LastAt: timeOrNull(p.LastAt), Price: map[string]rangeJSON{}, Assuming: p.price.assuming, Asked: p.asked,
-		Today: todayDocument{p.until, map[string]int64{}, map[string]int64{}}, Found: p.found,
+		Today: todayDocument{p.until, map[string]int64{}, map[string]int64{}}, Found: p.found, Held: timeOrNull(p.HeldUntil), Likely: p.likely(),
 	}
 	if p.Kind == ingest.BackfillSearch {
 		d.Order = p.Spec.Order
@@ -99,6 +100,16 @@ func (p *planned) document() backfillDocument {
 		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.ids), p.ids.repeated, p.ids.wrong, p.ids.rejected
 	}
 	return d
+}
+
+// likely is what is still to do at the average of the pieces that are done, where the price is a range.
+func (p *planned) likely() int64 {
+	low, high := most(p.price.low), most(p.price.high)
+	done := int64(p.Pieces[ingest.Done])
+	if low == high || done == 0 || p.Open() == 0 {
+		return 0
+	}
+	return min(max(p.DoneUnits*int64(p.Open())/done, low), high)
 }
 
 // outcomeOf is where a backfill is, in the words of slots.
@@ -142,7 +153,7 @@ func whatOf(b ingest.Backfill) string {
 	case ingest.BackfillVideos:
 		return "videos by their ids"
 	default:
-		return "videos last fetched more than " + b.Spec.OlderThan.String() + " before"
+		return "videos last fetched more than " + spanText(b.Spec.OlderThan) + " before"
 	}
 }
 
@@ -154,144 +165,14 @@ func day(t time.Time) string {
 	return stamp(t)
 }
 
-// print is the plan in 80 columns.
-func (d backfillDocument) print(w io.Writer) error {
-	title := d.ID
-	if d.Found {
-		title += ", planned before"
-	}
-	fmt.Fprintln(w, wrap(title+": "+d.What, 80, "  "))
-	d.line(w, "pieces", d.piecesText())
-	if d.IDs > 0 {
-		d.line(w, "ids", fmt.Sprintf("%s, %s repeated, %s left out", thousands(int64(d.IDs)), thousands(int64(d.Repeated)), plural(d.Wrong, "line")))
-	}
-	d.printSpent(w)
-	if d.Outcome == ingest.Done || d.Outcome == ingest.Failed || d.Outcome == ingest.Skipped {
-		return d.printFailures(w)
-	}
-	d.line(w, "price", d.priceText())
-	d.line(w, "today", d.todayText())
-	d.line(w, "will take", d.daysText())
-	if d.RetryAt != nil {
-		d.line(w, "retry at", stampFrom(*d.RetryAt))
-	}
-	if err := d.printFailures(w); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "next: ingest backfill run %s\n", d.ID)
-	return err
-}
-
-// line prints a name and a text of as many lines as it needs.
-func (d backfillDocument) line(w io.Writer, name, text string) {
-	const column = 12
-	lines := wrap(text, 80-column, "")
-	fmt.Fprintf(w, "  %s%s\n", pad(name, column-2), strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", column)))
-}
-
-func (d backfillDocument) piecesText() string {
-	parts := []string{thousands(int64(d.Pieces["total"]))}
-	for _, s := range []ingest.State{ingest.Done, ingest.Due, ingest.Claimed, ingest.Stopped, ingest.Failed, ingest.Skipped} {
-		if n := d.Pieces[string(s)]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", thousands(int64(n)), s))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-func (d backfillDocument) priceText() string {
-	text := "nothing"
-	for _, pool := range sortedKeys(d.Price) {
-		if text == "nothing" {
-			text = ""
-		} else {
-			text += ", "
-		}
-		if r := d.Price[pool]; r.Low == r.High {
-			text += poolText(r.Low, pool)
-		} else {
-			text += rangeText(r) + " " + pool
-		}
-	}
-	text += " (cost table " + d.Table
-	if d.Under != d.Table {
-		text += "; it was planned under " + d.Under
-	}
-	text += ")"
-	if d.Assuming != "" {
-		text += ", if " + d.Assuming
-	}
-	if len(d.Asked) > 0 {
-		text += "; asking cost " + costText(d.Asked)
-	}
-	return text
-}
-
-func (d backfillDocument) todayText() string {
-	if len(d.Today.Left) == 0 {
-		return "what is left is not known: the ledger cannot answer"
-	}
-	return fmt.Sprintf("%s left for it until %s, beside %s kept for the schedule", costText(d.Today.Left), stamp(d.Today.Until), costText(d.Today.Kept))
-}
-
-func (d backfillDocument) daysText() string {
+// spanText is a length of time in its largest unit: "7 days", "36 hours", "90m0s".
+func spanText(d time.Duration) string {
 	switch {
-	case len(d.Today.Left) == 0:
-		return "not known"
-	case d.Days == nil:
-		return "for ever: the schedule leaves less than a call a day; fetch less often (every:), or raise ceilings.backfill in the costs"
+	case d%fullDay == 0:
+		return plural(int(d/fullDay), "day")
+	case d%time.Hour == 0:
+		return plural(int(d/time.Hour), "hour")
+	default:
+		return d.String()
 	}
-	days := rangeText(*d.Days) + " days"
-	if d.Days.High == 1 {
-		days = "1 day"
-	}
-	return fmt.Sprintf("%s, until %s at the latest", days, stamp(*d.EndsAt))
-}
-
-func rangeText(r rangeJSON) string {
-	if r.Low == r.High {
-		return thousands(r.Low)
-	}
-	return thousands(r.Low) + " to " + thousands(r.High)
-}
-
-// printSpent says what came in, where anything did.
-func (d backfillDocument) printSpent(w io.Writer) {
-	if d.Units == 0 && d.Videos == 0 && d.Vanished == 0 && d.GivenUp == 0 && d.Known == 0 {
-		return
-	}
-	text := fmt.Sprintf("%s, for %s", poolText(d.Units, "units"), plural(d.Videos, "video"))
-	for _, more := range []struct {
-		n    int
-		what string
-	}{
-		{d.Known, "known already"},
-		{d.Vanished, "vanished"},
-		{d.GivenUp, "that cannot be looked up"},
-		{d.Waiting, "waiting to be looked up"},
-	} {
-		if more.n > 0 {
-			text += fmt.Sprintf("; %s %s", thousands(int64(more.n)), more.what)
-		}
-	}
-	if d.Again > 0 {
-		text += "; " + plural(d.Again, "page") + " paid for once more, since the upstream refused their tokens"
-	}
-	d.line(w, "spent", text)
-}
-
-func (d backfillDocument) printFailures(w io.Writer) error {
-	if len(d.Failures) == 0 {
-		return nil
-	}
-	fmt.Fprintln(w, "  failed:")
-	for _, f := range d.Failures {
-		what := f.Piece
-		if f.ID != "" {
-			what = f.ID
-		}
-		fmt.Fprintf(w, "    %s\n", wrap(fit(what, 44)+": "+f.Reason, 76, "      "))
-	}
-	_, err := fmt.Fprintf(w, "  to try them again: ingest backfill retry %s\n", d.ID)
-	return err
 }

@@ -53,6 +53,9 @@ func (a *app) reportBackfill(ctx context.Context, w *works, p *planned, worked [
 // endOf finds the outcome of a run in the pieces it worked on: as that of a run of the schedule.
 func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd {
 	sum := summarise(worked, nil)
+	if !sum.retryAt.IsZero() {
+		doc.RetryAt = timeOrNull(sum.retryAt) // the store's, which keeps milliseconds, may be read as a second earlier
+	}
 	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: timeOrNull(sum.retryAt), Spent: sum.units, backfillDocument: doc}
 	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
 	for _, s := range worked {
@@ -73,13 +76,31 @@ func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd
 	if n, why := broughtNothing(worked); n > 0 && ended == nil && end.Outcome == ingest.Done {
 		end.Outcome, end.Reason = ingest.Failed, fmt.Sprintf("%s brought nothing, the same command tries again: %s", plural(n, "piece"), why)
 	}
+	if end.Outcome == ingest.Done && len(worked) == 0 && open == 0 {
+		end.Reason = "there was nothing to fetch"
+		if doc.Pieces["total"] > 0 {
+			end.Reason = "it was done before. Planned with --again it is fetched anew"
+		}
+	}
 	if end.Outcome == ingest.Done && open > 0 {
 		end.Outcome = ingest.Due
 		if end.Reason == "" {
-			end.Reason = fmt.Sprintf("other runs are at work on the last %s, or died: their claims hold for 3 minutes at most", plural(open, "piece"))
+			end.Reason = othersAtWork(open, doc.Held)
 		}
 	}
 	return end
+}
+
+// othersAtWork says why a run ends although pieces are open: other runs hold the last of them until then.
+func othersAtWork(open int, until *time.Time) string {
+	if until == nil { // ended in between
+		return fmt.Sprintf("another run gave %s back meanwhile", plural(open, "piece"))
+	}
+	last := "piece"
+	if open > 1 {
+		last = plural(open, "piece")
+	}
+	return fmt.Sprintf("another run is at work on the last %s; should it have died, the same command goes on from %s", last, stampFrom(*until))
 }
 
 // broughtNothing is how many pieces were given back without an answer, and why the last one was.
@@ -99,11 +120,17 @@ func (e backfillEnd) print(w io.Writer) error {
 	text := fmt.Sprintf("%s is done: %s in this run", e.ID, poolText(e.Spent, "units"))
 	switch e.Outcome {
 	case ingest.Done:
+		if e.Reason != "" {
+			text = e.ID + ": " + e.Reason
+		}
 	case ingest.Stopped:
 		text = fmt.Sprintf("%s was stopped by quota after %s; what came in is kept. The same command goes on from %s: %s",
 			e.ID, poolText(e.Spent, "units"), stampFrom(*e.RetryAt), e.Reason)
 	case ingest.Due:
-		text = fmt.Sprintf("%s ended after %s: %s. The same command goes on", e.ID, poolText(e.Spent, "units"), e.Reason)
+		text = fmt.Sprintf("%s ended after %s: %s", e.ID, poolText(e.Spent, "units"), e.Reason)
+		if e.Pieces[string(ingest.Due)]+e.Pieces[string(ingest.Stopped)] > 0 {
+			text += ". The same command goes on"
+		}
 	default:
 		text = fmt.Sprintf("%s: something failed, after %s in this run: %s", e.ID, poolText(e.Spent, "units"), e.Reason)
 	}

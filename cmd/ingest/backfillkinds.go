@@ -46,15 +46,18 @@ func (a *app) kindCommands(verb string, do func(context.Context, wanted) error) 
 	f := &kindFlags{}
 	commands := []*cobra.Command{
 		{
-			Use: "uploads CHANNEL...", Short: "All videos of channels: ids, @handles or URLs", Args: cobra.MinimumNArgs(1),
+			Use: "uploads CHANNEL...", Short: "All videos of channels: ids, @handles or URLs",
+			Args:    orAsk(cobra.MinimumNArgs(1), "which channels? Give their ids, @handles or the URLs of their pages"),
 			Example: "  ingest backfill " + verb + " uploads @GoogleDevelopers UC_x5XG1OV2P6uZZ5FSM9Ttw",
 		},
 		{
-			Use: "search QUERY", Short: "What a search finds, slice of time by slice of time", Args: cobra.MinimumNArgs(1),
+			Use: "search QUERY", Short: "What a search finds, slice of time by slice of time",
+			Args:    orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as 'world cup'"),
 			Example: "  ingest backfill " + verb + " search 'world cup' --from 2026-06-01 --to 2026-07-01",
 		},
 		{
-			Use: "videos FILE", Short: "Videos by their ids, one a line; - is standard input", Args: cobra.ExactArgs(1),
+			Use: "videos FILE", Short: "Videos by their ids, one a line; - is standard input",
+			Args:    orAsk(cobra.ExactArgs(1), "which videos? Give one file with an id a line, or - for standard input"),
 			Example: "  ingest backfill " + verb + " videos ids.txt",
 		},
 		{

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,7 +83,8 @@ type planned struct {
 	found bool          // it had been planned before
 }
 
-// planned finds the plan of the same flags, or makes it.
+// planned finds the plan of the same flags, or makes it. One that found nothing to fetch is made again: there
+// may be something by now.
 func (a *app) planned(ctx context.Context, w *works, want wanted) (*planned, error) {
 	tariff := w.governor.Tariff
 	if _, err := tollsOf(want.kind, w.upstream, tariff); err != nil {
@@ -89,7 +92,7 @@ func (a *app) planned(ctx context.Context, w *works, want wanted) (*planned, err
 	}
 	b := ingest.Backfill{Kind: want.kind, Spec: want.spec, Table: tariff.Table, Created: a.clock.now()}
 	status, err := w.store.FindBackfill(ctx, b.Identity())
-	found := err == nil && (!want.again || status.Open() > 0)
+	found := err == nil && len(status.Pieces) > 0 && (!want.again || status.Open() > 0)
 	if err != nil && !errors.Is(err, store.ErrNoBackfill) {
 		return nil, err
 	}
@@ -117,11 +120,9 @@ func (a *app) planned(ctx context.Context, w *works, want wanted) (*planned, err
 func (a *app) priced(ctx context.Context, w *works, status store.BackfillStatus) (*planned, error) {
 	tariff := w.governor.Tariff
 	p := &planned{BackfillStatus: status, zone: tariff.Zone, table: tariff.Table}
-	tolls, err := tollsOf(p.Kind, w.upstream, tariff)
-	if err != nil {
+	if err := a.reckon(ctx, w, p); err != nil {
 		return nil, err
 	}
-	p.price, p.call = tolls.price(p.Kind, size{pieces: p.Open()}), tolls.dearest()
 	n, err := needed(ctx, w.store, w.plan, w.upstream, tariff, a.clock.now())
 	if err != nil {
 		return nil, fmt.Errorf("find what the schedule still needs: %w", err)
@@ -141,4 +142,19 @@ func (a *app) reprice(ctx context.Context, w *works, p *planned) error {
 	}
 	a.say("ingest: %s was priced under cost table %s; now it is under %s", p.ID, p.Table, p.table)
 	return w.store.Reprice(ctx, p.ID, p.table)
+}
+
+// reckon prices what is still to do, as far as its size is known.
+func (a *app) reckon(ctx context.Context, w *works, p *planned) error {
+	tolls, err := tollsOf(p.Kind, w.upstream, w.governor.Tariff)
+	if err != nil {
+		return err
+	}
+	sizes, err := w.store.OpenSizes(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	p.price = tolls.price(p.Kind, size{pieces: p.Open(), sizes: slices.Collect(maps.Values(sizes))})
+	p.call = tolls.dearest()
+	return nil
 }

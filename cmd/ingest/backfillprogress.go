@@ -52,7 +52,7 @@ func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits in
 	return p
 }
 
-// line is the progress in 79 columns.
+// line is the progress in 79 columns. Before anything is spent there is no rate to speak of.
 func (p progress) line(bar bool) string {
 	const width = 20
 	drawn := ""
@@ -67,8 +67,12 @@ func (p progress) line(bar bool) string {
 	if p.SecondsTo > 0 {
 		left = ", " + (time.Duration(p.SecondsTo+0.5) * time.Second).String() + " to go"
 	}
-	return fmt.Sprintf("%s%s of %s pieces, %s, %.0f a minute%s",
-		drawn, thousands(int64(p.Pieces)), thousands(int64(p.Total)), poolText(p.Units, "units"), p.PerMinute, left)
+	rate := ""
+	if p.PerMinute > 0 {
+		rate = fmt.Sprintf(", %.0f a minute", p.PerMinute)
+	}
+	return fmt.Sprintf("%s%s of %s, %s%s%s",
+		drawn, thousands(int64(p.Pieces)), plural(p.Total, "piece"), poolText(p.Units, "units"), rate, left)
 }
 
 // showProgress shows it until the returned function is called: a bar on a terminal, else a line now and

@@ -52,7 +52,7 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 		Example: `  ingest backfill run bf-1
   ingest backfill run videos ids.txt --yes
   */30 * * * * ingest backfill run bf-1 --yes --quiet`,
-		Args: cobra.ExactArgs(1),
+		Args: orAsk(cobra.ExactArgs(1), "run what? Give the id of a plan, which ingest backfill status lists, or a kind and its flags"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if order != "" {
 				if r.order, err = parseOrder(order); err != nil {

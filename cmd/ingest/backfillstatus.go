@@ -3,12 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -22,8 +21,11 @@ func (a *app) backfillStatusCommand() *cobra.Command {
 				return err
 			}
 			s, err := a.store(cmd.Context(), "")
-			if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
-				return a.printBackfills(nil)
+			if errors.Is(err, fs.ErrNotExist) {
+				if len(args) == 0 {
+					return a.printBackfills(nil)
+				}
+				return noPlan(args[0])
 			}
 			if err != nil {
 				return noStore(a.cfg.data, err)
@@ -97,11 +99,19 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 		a.say("no backfill is planned: ingest backfill plan --help")
 		return nil
 	}
-	return table(a.stdout, func(w io.Writer) {
-		fmt.Fprintln(w, "ID\tOUTCOME\tPIECES\tUNITS\tVIDEOS\tWHAT")
-		for i, l := range doc.Backfills {
-			fmt.Fprintf(w, "%s\t%s\t%d of %d\t%s\t%s\t%s\n", l.ID, l.Outcome, l.Pieces["total"]-list[i].Open(), l.Pieces["total"],
-				thousands(l.Units), thousands(int64(l.Videos)), fit(l.What, 34))
+	rows := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS", "WHAT"}}
+	for i, l := range doc.Backfills {
+		over := l.Pieces["total"] - list[i].Open()
+		rows = append(rows, []string{l.ID, l.Outcome, thousands(int64(over)) + " of " + thousands(int64(l.Pieces["total"])),
+			thousands(l.Units), thousands(int64(l.Videos)), l.What})
+	}
+	if err := fitTable(a.stdout, rows, len(rows[0])-1); err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Pieces[ingest.Failed]+b.GivenUp > 0 {
+			a.say("some of %s failed: ingest backfill status %s says why", b.ID, b.ID)
 		}
-	})
+	}
+	return nil
 }

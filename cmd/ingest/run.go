@@ -201,21 +201,47 @@ func (s summary) print(w io.Writer) {
 		fmt.Fprintf(w, "nothing is due; next at %s\n", stamp(s.next))
 		return
 	}
-	_ = table(w, func(w io.Writer) {
-		for _, slot := range s.slots {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				slot.Job, slot.Key, stamp(slot.DueAt), slot.State,
-				plural(slot.Pages, "page"), plural(slot.Videos, "video"), poolText(slot.Spent, "units"))
-		}
-	})
+	rows := make([][]string, 0, len(s.slots))
 	for _, slot := range s.slots {
-		if slot.Reason != "" && slot.State != ingest.Done {
-			fmt.Fprintf(w, "%s %s: %s\n", slot.State, slot.Key, clean(slot.Reason))
-		}
+		rows = append(rows, []string{slot.Job, slot.Key, stamp(slot.DueAt), string(slot.State),
+			plural(slot.Pages, "page"), plural(slot.Videos, "video"), poolText(slot.Spent, "units")})
+	}
+	_ = fitTable(w, rows, 0)
+	for _, line := range s.reasons() {
+		fmt.Fprintln(w, wrap(line, screen, "  "))
 	}
 	if s.outcome == ingest.Stopped {
 		fmt.Fprintf(w, "stopped by quota; what came in is kept; try again at %s\n", stampFrom(s.retryAt))
 	}
+}
+
+// reasons say why slots are not done, each reason once: "stopped GB, DE: units ...".
+func (s summary) reasons() []string {
+	type end struct {
+		state  ingest.State
+		reason string
+	}
+	var order []end
+	names := map[end][]string{}
+	for _, slot := range s.slots {
+		if slot.Reason == "" || slot.State == ingest.Done {
+			continue
+		}
+		name := slot.Key
+		if slot.Kind != ingest.KindChart {
+			name = strings.TrimSpace(slot.Job + " " + slot.Key)
+		}
+		e := end{slot.State, slot.Reason}
+		if names[e] == nil {
+			order = append(order, e)
+		}
+		names[e] = append(names[e], name)
+	}
+	lines := make([]string, 0, len(order))
+	for _, e := range order {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", e.state, strings.Join(names[e], ", "), e.reason))
+	}
+	return lines
 }
 
 func timeOrNull(t time.Time) *time.Time {

@@ -181,7 +181,7 @@ func (d seriesDocument) line(now time.Time) string {
 	}
 	done, next := "never done", ""
 	if d.DoneAt != nil {
-		done = fmt.Sprintf("last done %s, %s ago", stamp(*d.DoneAt), now.Sub(*d.DoneAt).Round(time.Minute))
+		done = fmt.Sprintf("last done %s, %s ago", stamp(*d.DoneAt), ago(now.Sub(*d.DoneAt)))
 	}
 	if d.NextAt != nil {
 		next = "; next due " + stamp(*d.NextAt)
@@ -212,7 +212,7 @@ func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument) error {
 	for _, s := range slots {
 		fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5d %6d\n", stamp(s.DueAt), fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
 		if s.State == ingest.Claimed {
-			fmt.Fprintf(a.stdout, "    by %s, until %s\n", clean(s.Owner), stamp(s.Lease))
+			fmt.Fprintf(a.stdout, "    %s\n", wrap(heldText(s, a.clock.now()), 76, "      "))
 		}
 		for _, part := range strings.Split(clean(s.Reason), "; ") {
 			if part != "" {
@@ -221,4 +221,12 @@ func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument) error {
 		}
 	}
 	return nil
+}
+
+// heldText says who works on a claimed slot, and when another run may.
+func heldText(s ingest.Slot, now time.Time) string {
+	if s.Lease.After(now) {
+		return fmt.Sprintf("by %s; should it have died, free again at %s", s.Owner, stampFrom(s.Lease))
+	}
+	return fmt.Sprintf("by %s, which has died: free since %s", s.Owner, stamp(s.Lease))
 }

@@ -96,6 +96,31 @@ func table(w io.Writer, write func(io.Writer)) error {
 	return t.Flush()
 }
 
+// fitTable aligns rows of as many cells each. The widest of them fits the screen: what is too long for that
+// is cut in the column give, which keeps 8 columns at least.
+func fitTable(w io.Writer, rows [][]string, give int) error {
+	left := screen
+	for column := range rows[0] {
+		widest := 0
+		for _, row := range rows {
+			row[column] = clean(row[column])
+			widest = max(widest, textWidth(row[column]))
+		}
+		if column != give {
+			left -= widest
+		}
+		if column > 0 {
+			left -= 2
+		}
+	}
+	return table(w, func(w io.Writer) {
+		for _, row := range rows {
+			row[give] = fit(row[give], max(left, 8))
+			fmt.Fprintln(w, strings.Join(row, "\t"))
+		}
+	})
+}
+
 // thousands is n with separators, 10,000.
 func thousands(n int64) string {
 	s := fmt.Sprint(n)

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// print is the backfill as a screen.
+func (d backfillDocument) print(w io.Writer) error {
+	title := d.ID
+	switch {
+	case d.Cancelled != nil:
+		title += ", cancelled at " + stamp(*d.Cancelled)
+	case d.Found:
+		title += ", planned before"
+	}
+	fmt.Fprintln(w, wrap(title+": "+d.What, screen, "  "))
+	d.line(w, "pieces", d.piecesText())
+	switch {
+	case d.Held != nil && d.Cancelled != nil:
+		d.line(w, "claimed", "by a run at work, which ends with the page in flight")
+	case d.Held != nil:
+		d.line(w, "claimed", "by a run at work; should it have died, free again at "+stampFrom(*d.Held))
+	}
+	if d.IDs > 0 {
+		d.line(w, "ids", d.idsText())
+	}
+	d.printSpent(w)
+	if d.Outcome == ingest.Done || d.Outcome == ingest.Failed || d.Outcome == ingest.Skipped {
+		if err := d.printFailures(w); err != nil || !d.Found {
+			return err
+		}
+		_, err := fmt.Fprintln(w, "next: the same with --again plans it anew")
+		return err
+	}
+	price := "price"
+	if d.begun() {
+		price = "to go"
+	}
+	d.line(w, price, d.priceText())
+	d.line(w, "today", d.todayText())
+	d.line(w, "will take", d.daysText())
+	if d.RetryAt != nil {
+		d.line(w, "retry at", stampFrom(*d.RetryAt))
+	}
+	if err := d.printFailures(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "next: %s\n", d.nextText())
+	return err
+}
+
+// begun reports whether any of it was paid for, or done.
+func (d backfillDocument) begun() bool {
+	return d.Units > 0 || d.Pieces[string(ingest.Done)] > 0
+}
+
+// nextText says what carries it on.
+func (d backfillDocument) nextText() string {
+	text := "ingest backfill run " + d.ID
+	if d.Wait {
+		text = "ingest serve carries it on, or " + text
+	}
+	if d.Pieces[string(ingest.Due)]+d.Pieces[string(ingest.Stopped)] == 0 {
+		text += ", if that run has died"
+	}
+	return text
+}
+
+// idsText is what was read just now.
+func (d backfillDocument) idsText() string {
+	text := thousands(int64(d.IDs))
+	if d.Repeated > 0 {
+		text += ", " + thousands(int64(d.Repeated)) + " repeated"
+	}
+	if d.Wrong > 0 {
+		text += ", " + plural(d.Wrong, "line") + " left out"
+	}
+	return text
+}
+
+// line prints a name and a text of as many lines as it needs.
+func (d backfillDocument) line(w io.Writer, name, text string) {
+	const column = 12
+	lines := wrap(text, screen-column, "")
+	fmt.Fprintf(w, "  %s%s\n", pad(name, column-2), strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", column)))
+}
+
+// piecesText says how many pieces there are, and in which states.
+func (d backfillDocument) piecesText() string {
+	total := d.Pieces["total"]
+	if total == 0 {
+		return "none: there is nothing to fetch"
+	}
+	parts := []string{thousands(int64(total))}
+	for _, s := range []ingest.State{ingest.Done, ingest.Due, ingest.Claimed, ingest.Stopped, ingest.Failed, ingest.Skipped} {
+		switch n := d.Pieces[string(s)]; n {
+		case 0:
+		case total:
+			return fmt.Sprintf("%s, %s%s", parts[0], all(n), s)
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s", thousands(int64(n)), s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func all(n int) string {
+	if n > 1 {
+		return "all "
+	}
+	return ""
+}
+
+// priceText is what is still to be paid. Once some of it is done, that says more of the rest than what a plan
+// has to assume.
+func (d backfillDocument) priceText() string {
+	text := "nothing"
+	for _, pool := range sortedKeys(d.Price) {
+		if text == "nothing" {
+			text = ""
+		} else {
+			text += ", "
+		}
+		if r := d.Price[pool]; r.Low == r.High {
+			text += poolText(r.Low, pool)
+		} else {
+			text += rangeText(r) + " " + pool
+		}
+	}
+	switch {
+	case d.Under != d.Table:
+		text += " (cost table " + d.Table + "; it was planned under " + d.Under + ")"
+	case !d.begun():
+		text += " (cost table " + d.Table + ")"
+	}
+	switch {
+	case d.Likely > 0:
+		text += "; about " + poolText(d.Likely, "units") + ", if the rest costs what the " + plural(d.Pieces[string(ingest.Done)], "piece") + " done did"
+	case d.Assuming != "":
+		text += ", if " + d.Assuming
+	}
+	if len(d.Asked) > 0 {
+		text += "; asking cost " + costText(d.Asked)
+	}
+	return text
+}
+
+func (d backfillDocument) todayText() string {
+	if len(d.Today.Left) == 0 {
+		return "what is left is not known: the ledger cannot answer"
+	}
+	kept := map[string]int64{}
+	for pool, n := range d.Today.Kept {
+		if n > 0 {
+			kept[pool] = n
+		}
+	}
+	text := fmt.Sprintf("%s left for it until %s", costText(d.Today.Left), stamp(d.Today.Until))
+	if len(kept) > 0 {
+		text += ", beside " + costText(kept) + " kept for the schedule"
+	}
+	return text
+}
+
+func (d backfillDocument) daysText() string {
+	switch {
+	case len(d.Today.Left) == 0:
+		return "not known"
+	case d.Days == nil:
+		return "for ever: the schedule leaves less than a call a day; fetch less often (every:), or raise ceilings.backfill in the costs"
+	}
+	if d.Days.High == 1 {
+		return "1 day: what is left today is enough"
+	}
+	return fmt.Sprintf("%s days, until %s at the latest", rangeText(*d.Days), stamp(*d.EndsAt))
+}
+
+func rangeText(r rangeJSON) string {
+	if r.Low == r.High {
+		return thousands(r.Low)
+	}
+	return thousands(r.Low) + " to " + thousands(r.High)
+}
+
+// printSpent says what came in, where anything did.
+func (d backfillDocument) printSpent(w io.Writer) {
+	if d.Units == 0 && d.Videos == 0 && d.Vanished == 0 && d.GivenUp == 0 && d.Known == 0 {
+		return
+	}
+	text := fmt.Sprintf("%s, for %s", poolText(d.Units, "units"), plural(d.Videos, "video"))
+	for _, more := range []struct {
+		n    int
+		what string
+	}{
+		{d.Known, "known already"},
+		{d.Vanished, "that the upstream does not have"},
+		{d.GivenUp, "that cannot be looked up"},
+		{d.Waiting, "waiting to be looked up"},
+	} {
+		if more.n > 0 {
+			text += fmt.Sprintf("; %s %s", thousands(int64(more.n)), more.what)
+		}
+	}
+	if d.Again > 0 {
+		text += "; " + plural(d.Again, "page") + " paid for once more, since the upstream refused their tokens"
+	}
+	d.line(w, "spent", text)
+}
+
+func (d backfillDocument) printFailures(w io.Writer) error {
+	if len(d.Failures) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w, "  failed:")
+	for _, f := range d.Failures {
+		what := f.Piece
+		if f.ID != "" {
+			what = f.ID
+		}
+		fmt.Fprintf(w, "    %s\n", wrap(fit(what, 44)+": "+f.Reason, 76, "      "))
+	}
+	_, err := fmt.Fprintf(w, "  to try them again: ingest backfill retry %s\n", d.ID)
+	return err
+}

@@ -1,0 +1,144 @@
+package store_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Another process is another store to SQLite: while one cancels much, its writes get their turns.
+func TestACancelOfManyPiecesKeepsNoOtherWriterWaiting(t *testing.T) {
+	pieces := 10_000
+	if raced {
+		pieces /= 2
+	}
+	s, clock := newStore(t)
+	much, little := addBackfill(t, s, plan("x"), numbered(pieces)), addBackfill(t, s, plan("y"), numbered(1))
+	other := open(t, filepath.Dir(s.Path()), clock)
+	done := make(chan error)
+	go func() {
+		_, err := s.CancelBackfill(t.Context(), much.ID, noon)
+		done <- err
+	}()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	began := time.Now()
+	var waits []time.Duration
+	for over := false; !over; {
+		select {
+		case err := <-done:
+			if over = true; err != nil {
+				t.Fatal(err)
+			}
+		case <-tick.C:
+			at := time.Now()
+			if err := other.SetWait(t.Context(), little.ID, len(waits)%2 == 0); err != nil {
+				t.Fatal(err)
+			}
+			waits = append(waits, time.Since(at))
+		}
+	}
+	took, turns := time.Since(began), len(waits)
+	t.Logf("%d pieces in %v; meanwhile %d writes, of %v at most", pieces, took, turns, slices.Max(append(waits, 0)))
+	if turns < 5 {
+		t.Errorf("while %d pieces ended another writer had %d turns", pieces, turns)
+	}
+}
+
+// What is cancelled first is the backfill itself: whenever the process dies, no piece is claimed any more, and
+// the next cancel ends the rest.
+func TestACancelThatDiesHalfwayLeavesNothingToClaim(t *testing.T) {
+	s, clock := newStore(t)
+	b := addBackfill(t, s, plan("x"), numbered(2500))
+	running := claim(t, s, piecesOf(b, "a", noon))
+	db := raw(t, s.Path())
+	if _, err := db.ExecContext(t.Context(), `
+		CREATE TRIGGER dies BEFORE UPDATE ON slots WHEN new.id = 1500 BEGIN SELECT RAISE(ABORT, 'killed'); END`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CancelBackfill(t.Context(), b.ID, clock.move(time.Minute)); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("it was not killed: %v", err)
+	}
+	if n := scalar[int](t, db, `SELECT count(*) FROM slots WHERE state = 'skipped'`); n < 1000 || n >= 1500 {
+		t.Errorf("it died at the 1500th piece, when %d had ended: its steps are too large", n)
+	}
+	claimNone(t, s, piecesOf(b, "b", clock.now()))
+	if waiting, err := s.WaitingBackfills(t.Context()); err != nil || len(waiting) != 0 {
+		t.Errorf("serve would carry on %v, %v", waiting, err)
+	}
+	st := status(t, s, b.ID)
+	if st.Cancelled.IsZero() || st.Open() != 1 || st.Pieces[ingest.Skipped] != 2499 || st.Pieces[ingest.Claimed] != 1 {
+		t.Errorf("halfway: cancelled at %s, %v", st.Cancelled, st.Pieces)
+	}
+	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("doctor finds %q, %v", found, err)
+	}
+	if _, err := db.ExecContext(t.Context(), `DROP TRIGGER dies`); err != nil {
+		t.Fatal(err)
+	}
+	if did, err := s.CancelBackfill(t.Context(), b.ID, clock.move(time.Minute)); !did || err != nil {
+		t.Errorf("again: %v, %v", did, err)
+	}
+	if n := scalar[int](t, db, `SELECT count(*) FROM series JOIN slots ON series = series.id WHERE open IS NULL AND state = 'skipped' AND reason <> ''`); n != 2499 {
+		t.Errorf("%d rows have ended", n)
+	}
+	if st := status(t, s, b.ID); !st.Cancelled.Equal(noon.Add(time.Minute)) {
+		t.Errorf("it was cancelled at %s", st.Cancelled)
+	}
+	ids := parked(t, s, running)
+	if got := look(t, s, running, ids, ids...); got.State != ingest.Skipped {
+		t.Errorf("the page in flight left %+v", got)
+	}
+	if did, err := s.CancelBackfill(t.Context(), b.ID, clock.now()); did || err != nil {
+		t.Errorf("when all has ended: %v, %v", did, err)
+	}
+}
+
+// The halves of a slice that was too full are not worked on when its backfill was cancelled meanwhile.
+func TestACancelledPieceLeavesNoHalves(t *testing.T) {
+	s, _ := newStore(t)
+	b := hunt(t, s)
+	slot := claim(t, s, piecesOf(b, "a", noon))
+	if _, err := s.CancelBackfill(t.Context(), b.ID, noon); err != nil {
+		t.Fatal(err)
+	}
+	slot.Pages++
+	halves := []ingest.Piece{ingest.Slice(noon.Add(-time.Hour), noon.Add(-30*time.Minute)), ingest.Slice(noon.Add(-30*time.Minute), noon)}
+	slot, err := s.Park(t.Context(), slot, []string{"x"}, noon, halves...)
+	if err != nil || slot.State != ingest.Skipped {
+		t.Fatal(slot.State, err)
+	}
+	if n := scalar[int](t, raw(t, s.Path()), `SELECT count(*) FROM series`); n != 2 {
+		t.Errorf("there are %d pieces, want the 2 that it was cancelled with", n)
+	}
+}
+
+// A claim whose lease is over holds nothing: its run has died.
+func TestAPieceOfADeadRunCountsAsDue(t *testing.T) {
+	s, clock := newStore(t)
+	b := addBackfill(t, s, plan("x"), numbered(4))
+	claim(t, s, piecesOf(b, "dead", clock.now()))
+	claim(t, s, piecesOf(b, "alive", clock.move(2*time.Minute)))
+	last := claim(t, s, piecesOf(b, "alive", clock.move(time.Minute)))
+	for _, c := range []struct {
+		after     time.Duration
+		due, held int
+		until     time.Time
+	}{
+		{0, 1, 3, last.Lease},
+		{2*time.Minute - time.Millisecond, 1, 3, last.Lease},
+		{time.Millisecond, 2, 2, last.Lease},
+		{2 * time.Minute, 3, 1, last.Lease},
+		{time.Minute, 4, 0, time.Time{}},
+	} {
+		clock.move(c.after)
+		st := status(t, s, b.ID)
+		if st.Pieces[ingest.Due] != c.due || st.Pieces[ingest.Claimed] != c.held || !st.HeldUntil.Equal(c.until) || st.Open() != 4 {
+			t.Errorf("at %s: %v until %s, want %d due and %d claimed until %s", clock.now(), st.Pieces, st.HeldUntil, c.due, c.held, c.until)
+		}
+	}
+}
