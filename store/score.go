@@ -49,7 +49,8 @@ func score(clauses []clause, c candidate, rank int) float64 {
 	}
 	if f.covered > 0 {
 		s *= 1 + coverage*min(f.covered/runes(c.folded), 1)
-		s *= 1 + longest*math.Pow(min(f.covered/longestOf(c.folded, f.tokens), 1), 4)
+		share := min(f.covered/longestOf(c.folded, f.tokens), 1)
+		s *= 1 + longest*share*share*share*share
 	}
 	if rank > 0 {
 		s *= 1 + topLift/float64(rank)/(f.clauses*f.clauses)
@@ -66,10 +67,10 @@ type finding struct {
 	typed      float64 // how many stand in the title as they were typed
 	alone      float64 // and between spaces
 	inOrder    float64 // how many stand in the title right behind the one before
+	small      string  // the title in small letters, when it was needed
 }
 
 func find(clauses []clause, c candidate) (f finding) {
-	lower := strings.ToLower(c.title)
 	before := -1 // the clause before, if it stands in the title
 	for i, cl := range clauses {
 		if cl.not {
@@ -83,7 +84,7 @@ func find(clauses []clause, c candidate) (f finding) {
 			f.got += weight * titleWeight
 			f.covered += weight
 			f.tokens += len(cl.tokens)
-			f.look(cl.typed, c.title, lower)
+			f.look(cl.typed, c.title)
 			if before >= 0 && clauses[before].followedBy(cl, c.folded) {
 				f.inOrder++
 			}
@@ -99,17 +100,15 @@ func find(clauses []clause, c candidate) (f finding) {
 	return f
 }
 
-// look counts what was typed, if one of the texts has it.
-func (f *finding) look(typed string, in ...string) {
-	some, free := false, false
-	for _, text := range in {
-		for _, behind, ok := strings.Cut(text, typed); ok && !free; _, behind, ok = strings.Cut(behind, typed) {
-			some = true
-			before := text[:len(text)-len(behind)-len(typed)]
-			last, _ := utf8.DecodeLastRuneInString(before)
-			next, _ := utf8.DecodeRuneInString(behind)
-			free = (before == "" || unicode.IsSpace(last)) && (behind == "" || unicode.IsSpace(next))
+// look counts what was typed, if the title has it.
+func (f *finding) look(typed, title string) {
+	some, free := has(title, typed)
+	if !free && strings.IndexFunc(typed, unicode.IsUpper) < 0 {
+		if f.small == "" {
+			f.small = strings.ToLower(title)
 		}
+		someSmall, freeSmall := has(f.small, typed)
+		some, free = some || someSmall, freeSmall
 	}
 	if some {
 		f.typed++
@@ -117,6 +116,23 @@ func (f *finding) look(typed string, in ...string) {
 	if free {
 		f.alone++
 	}
+}
+
+// has reports whether the text has what was typed, and whether between spaces.
+func has(text, typed string) (some, free bool) {
+	for at := 0; !free; {
+		i := strings.Index(text[at:], typed)
+		if i < 0 {
+			return some, false
+		}
+		some = true
+		before, behind := text[:at+i], text[at+i+len(typed):]
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(behind)
+		free = (before == "" || unicode.IsSpace(last)) && (behind == "" || unicode.IsSpace(next))
+		at += i + len(typed)
+	}
+	return some, free
 }
 
 // spread divides the scores of videos of one and the same title, by one for the best, two for the second
