@@ -22,23 +22,39 @@ import (
 type recorded struct {
 	store    *store.Store
 	byRegion map[string][]ingest.Video // once each, as the store has it, by id
+	shown    map[[2]string][]store.Hit // what a region and a query have found
 }
 
-// record charts the days of the window.
 // raced says that the race detector is on: what is only large is made smaller.
 var raced bool
 
+// allCharts are the recorded charts: by region and day, in rank order.
+func allCharts(t testing.TB) map[string]map[string][]ingest.Video {
+	t.Helper()
+	charts := map[string]map[string][]ingest.Video{}
+	for _, region := range realRegions {
+		charts[region] = realCharts(t, region)
+	}
+	return charts
+}
+
+// record charts the days of the window.
 func record(t testing.TB, w window) recorded {
+	t.Helper()
+	return w.record(t, allCharts(t))
+}
+
+// record charts those of the charts that are of its days.
+func (w window) record(t testing.TB, charts map[string]map[string][]ingest.Video) recorded {
 	t.Helper()
 	last, err := time.Parse(time.DateOnly, w.last)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := recorded{open(t, t.TempDir(), &handClock{t: last}), map[string][]ingest.Video{}}
+	r := recorded{open(t, t.TempDir(), &handClock{t: last}), map[string][]ingest.Video{}, map[[2]string][]store.Hit{}}
 	now, charted := map[string]ingest.Video{}, map[string]map[string]bool{}
-	charts := map[string]map[string][]ingest.Video{}
 	for _, region := range realRegions {
-		charts[region], charted[region] = realCharts(t, region), map[string]bool{}
+		charted[region] = map[string]bool{}
 	}
 	for at := last.AddDate(0, 0, 1-w.days); !at.After(last); at = at.AddDate(0, 0, 1) {
 		for _, region := range realRegions {
@@ -72,6 +88,16 @@ func twoLongest(title string, cut func(string) []string) string {
 	return strings.Join(words[:min(2, len(words))], " ")
 }
 
+// cuts are the ways in which a title's words are typed.
+var cuts = []struct {
+	name string
+	cut  func(title string) []string
+}{
+	{"as written", strings.Fields},
+	{"bare", bareWords},
+	{"small", func(title string) []string { return bareWords(strings.ToLower(title)) }},
+}
+
 // bareWords are the words without what stands around them: "(Official" is Official.
 func bareWords(title string) []string {
 	return strings.FieldsFunc(title, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) })
@@ -80,11 +106,16 @@ func bareWords(title string) []string {
 // finds reports whether the video, or one of the same title, is among the first five of its region.
 func (r recorded) finds(t testing.TB, region, query string, v ingest.Video) bool {
 	t.Helper()
-	got, err := r.store.Search(t.Context(), store.Query{Text: query, Region: ingest.Region(region), Limit: 5})
-	if err != nil {
-		t.Fatal(err)
+	shown, ok := r.shown[[2]string{region, query}]
+	if !ok {
+		got, err := r.store.Search(t.Context(), store.Query{Text: query, Region: ingest.Region(region), Limit: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown = got.Items
+		r.shown[[2]string{region, query}] = shown
 	}
-	return slices.ContainsFunc(got.Items, func(h store.Hit) bool {
+	return slices.ContainsFunc(shown, func(h store.Hit) bool {
 		return h.Video.ID == v.ID || store.Normalize(h.Video.Title) == store.Normalize(v.Title)
 	})
 }
@@ -106,15 +137,18 @@ func readWindow(t testing.TB, text string) window {
 	return window{last, n}
 }
 
-// Two words are often not enough: of 60 titles with "Avengers: Doomsday" five are shown, and of a month
-// no search can find more than 97 % of its videos so, in some region (of January 2026 in the US: 91 %).
-// So a region is judged by 50 queries of each of three windows, with the words as they are written and
-// bare.
+// Two words are often not enough: of 79 titles whose longest words are "avengers" and "doomsday" five are
+// shown, and of the month to 2026-01-10 no search can find more than 91.1 % of the videos in the US so, in
+// small letters. Ours finds 90.8 %, and of most other windows 97 to 100 %, where 98 to 100 % could be found.
+// So a region is judged by 50 queries of each of three windows, with the words as they are written, bare, and
+// in small letters.
 func TestTwoWordsOfATitleFindItsVideo(t *testing.T) {
 	each := 50
 	seeds := strings.Fields(cmp.Or(os.Getenv("KNOWN_ITEM_SEEDS"), "1"))
 	found, asked := map[string]int{}, map[string]int{}
 	missed := map[string][]string{}
+	samples, below := 0, 0
+	charts := allCharts(t)
 	windows := "2026-01-31/10 2026-02-14/10 2026-02-28/30"
 	if raced {
 		windows, each = "2026-02-14/3", 10 // the detector makes SQLite tenfold slower, and finds nothing in the rest
@@ -122,22 +156,27 @@ func TestTwoWordsOfATitleFindItsVideo(t *testing.T) {
 	t.Logf("KNOWN_ITEM_SEEDS=%q, %d queries a region and window", seeds, each)
 	for _, text := range strings.Fields(cmp.Or(os.Getenv("KNOWN_ITEM_WINDOWS"), windows)) {
 		w := readWindow(t, text)
-		r := record(t, w)
+		r := w.record(t, charts)
 		for _, seed := range seeds {
-			for name, words := range map[string]func(string) []string{"as written": strings.Fields, "bare": bareWords} {
+			for _, c := range cuts {
 				var line strings.Builder
 				for _, region := range realRegions {
 					of := seed + " " + region
-					n, misses := r.knownItems(t, region, seed, each, words)
+					n, misses := r.knownItems(t, region, seed, each, c.cut)
 					asked[of], found[of] = asked[of]+n, found[of]+n-len(misses)
 					missed[of] = append(missed[of], misses...)
 					fmt.Fprintf(&line, " %s %d/%d", region, n-len(misses), n)
+					if samples++; len(misses)*20 > n {
+						below++
+					}
 				}
-				t.Logf("%d days to %s, seed %s, words %-10s:%s", w.days, w.last, seed, name, line.String())
+				t.Logf("%d days to %s, seed %s, words %-10s:%s", w.days, w.last, seed, c.name, line.String())
 			}
 		}
 	}
-	for of, n := range asked {
+	t.Logf("%d of %d samples of a region below 95 %%", below, samples)
+	for _, of := range slices.Sorted(maps.Keys(asked)) {
+		n := asked[of]
 		t.Logf("seed %s: %d of %d, %.1f %%", of, found[of], n, 100*float64(found[of])/float64(n))
 		if found[of]*100 < n*95 && !raced { // ten queries are too few to say
 			t.Errorf("seed %s: fewer than 95 %%; missed: %q", of, missed[of])

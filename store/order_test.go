@@ -77,11 +77,72 @@ func TestCopiesOfATitleStandBack(t *testing.T) {
 	}
 }
 
-func TestATitleAsItWasTypedComesFirst(t *testing.T) {
+// titles is a store with these in a chart, of which none is lifted any more, under the ids a, b, c...
+func titles(t *testing.T, titles ...string) *store.Store {
+	t.Helper()
 	s, _ := newStore(t)
-	chart(t, s, "US", noon, page(titled("a", "schon da"), titled("b", "Schön da"), titled("c", "schön da")))
+	var videos []ingest.Video
+	for i, title := range titles {
+		videos = append(videos, titled(string(rune('a'+i)), title))
+	}
+	chart(t, s, "US", noon, page(videos...))
 	chart(t, s, "US", noon.Add(minutes(1)), page(titled("z", "zzz")))
-	for query, want := range map[string]string{"schön": "c a b", "Schön": "b a c", "schon": "a b c", "SCHON": "a b c"} {
+	return s
+}
+
+func TestATitleAsItWasTypedComesFirst(t *testing.T) {
+	s := titles(t, "schon da", "Schön da", "schön da", "(Ah) oh", "Ah (oh", "Ah: oh:", "Ah oh", "x-mude", "x-Müde")
+	for query, want := range map[string]string{
+		"schön": "b c a", // small letters may mean capitals
+		"Schön": "b a c",
+		"schon": "a b c",
+		"SCHON": "a b c",
+		"(Ah)":  "d e f g",
+		"(ah)":  "d e f g",
+		"Ah oh": "g d e f", // between spaces
+		"Ah:":   "f d e g",
+		"Müde":  "i h", // within what stands between spaces
+		"müde":  "i h",
+		"mude":  "h i",
+	} {
+		if got := search(t, s, store.Query{Text: query}); strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
+	}
+}
+
+func TestATitleWithTheWordsOneBehindTheOtherComesFirst(t *testing.T) {
+	s := titles(t, "York city new", "New York city", "City new york")
+	for query, want := range map[string]string{"new york": "b c a", "york city": "a b c", "new york city": "b a c"} {
+		if got := search(t, s, store.Query{Text: query}); strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
+	}
+}
+
+func TestATitleWithLongerWordsThanWereTypedStandsBack(t *testing.T) {
+	s := titles(t, "Tiger climbing", "Tiger runs up it", "Tiger tigers up") // as many letters
+	if got := search(t, s, store.Query{Text: "tiger"}); strings.Join(got, " ") != "b c a" {
+		t.Errorf("got %v", got)
+	}
+	s = titles(t, "Tiger climbs", "Tiger runs up to it as we go by us") // one letter more is another word
+	if got := search(t, s, store.Query{Text: "tiger"}); strings.Join(got, " ") != "b a" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestATitleThatIsLittleElseComesFirst(t *testing.T) {
+	s := titles(t, "Lion one two six", "Lion one")
+	if got := search(t, s, store.Query{Text: "lion"}); strings.Join(got, " ") != "b a" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestAChartsFirstIsLiftedLessByMoreWords(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("short", "Lion cub")))
+	chart(t, s, "US", noon.Add(minutes(1)), page(titled("first", "Lion cub roars tonight")))
+	for query, want := range map[string]string{"lion": "first short", "lion cub": "short first"} {
 		if got := search(t, s, store.Query{Text: query}); strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, want %s", query, got, want)
 		}

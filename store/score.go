@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,57 +18,121 @@ const (
 
 // The rest is worth so much more: a score is multiplied by one and each of these, in full or in part.
 //
+// A title that is little else than what was asked for is likelier meant than a long one, and so is one in
+// which it stands as it was typed: "Polish" is not "polish", "schön" not "schon", and "(Official" was
+// copied from somewhere; only who types small letters may mean capitals. And of a title its longest words
+// are remembered: one with longer words than those that were asked for is likelier another one, and one
+// letter more is already another word, hence the fourth power.
+//
 // What everybody watches now is the likelier meaning of a common word: without the lift "official" finds
-// anything but the chart's first. A title that is little else than what was asked for is likelier meant
-// than a long one, and so is one in which it stands as it was typed: "Polish" is not "polish", "schön"
-// not "schon", and "(Official" was copied from somewhere. And of a title its longest words are remembered:
-// one with longer words than those that were asked for is likelier another one.
+// anything but the chart's first. Who types more words says more of what is meant by them, and gets less of
+// it. Views lift nothing: they change, and a second page must go on where the first one ended.
 const (
-	topLift  = 2.0 // for rank 1 of a newest chart, and a rank'th of it for the others up to
-	topRanks = 20
 	coverage = 0.5 // for a title that is nothing but what was asked for, by its letters
-	asTyped  = 0.3 // for a title that has all words as they were typed
+	asTyped  = 0.5 // for a title that has all words as they were typed
+	alone    = 0.1 // for a title that has them so between spaces
+	inOrder  = 0.1 // for a title that has them one behind the other
 	longest  = 1.0 // for a title that has no longer words than what was asked for, by letters
+	topLift  = 2.0 // for rank 1 of a newest chart, a rank'th of it for the others; for n words an n²th of that
 )
+
+// topRanks is how many of a chart are lifted.
+const topRanks = 20
 
 // score says how well a candidate answers. It matches, so a word that is neither in its title nor in its
 // channel is in its tags. rank is its place in a newest chart, 0 for none.
 func score(clauses []clause, c candidate, rank int) float64 {
-	title, channel := c.folded, c.owner
-	var got, asked, covered, typed, n float64
-	words := 0 // of what was asked for, in the title
-	for _, cl := range clauses {
+	f := find(clauses, c)
+	s := f.got / f.asked * (1 + (asTyped*f.typed+alone*f.alone)/f.clauses)
+	if f.clauses > 1 {
+		s *= 1 + inOrder*f.inOrder/(f.clauses-1)
+	}
+	if f.covered > 0 {
+		s *= 1 + coverage*min(f.covered/runes(c.folded), 1)
+		share := min(f.covered/longestOf(c.folded, f.tokens), 1)
+		s *= 1 + longest*share*share*share*share
+	}
+	if rank > 0 {
+		s *= 1 + topLift/float64(rank)/(f.clauses*f.clauses)
+	}
+	return s
+}
+
+// finding is what of a query's clauses a candidate has, and where.
+type finding struct {
+	asked, got float64 // the letters asked for, by what they weigh in a title and where they were found
+	clauses    float64 // how many are asked for; those with a minus are not
+	covered    float64 // the letters of those in the title
+	tokens     int     // and the tokens
+	typed      float64 // how many stand in the title as they were typed
+	alone      float64 // and between spaces
+	inOrder    float64 // how many stand in the title right behind the one before
+	small      string  // the title in small letters, when it was needed
+}
+
+func find(clauses []clause, c candidate) (f finding) {
+	before := -1 // the clause before, if it stands in the title
+	for i, cl := range clauses {
 		if cl.not {
 			continue
 		}
 		weight := runes(cl.tokens)
-		asked += weight * titleWeight
-		n++
+		f.asked += weight * titleWeight
+		f.clauses++
 		switch {
-		case cl.column == "" && cl.in(title):
-			got += weight * titleWeight
-			covered += weight
-			words += len(cl.tokens)
-			if strings.Contains(c.title, cl.typed) {
-				typed++
+		case cl.column == "" && cl.in(c.folded):
+			f.got += weight * titleWeight
+			f.covered += weight
+			f.tokens += len(cl.tokens)
+			f.look(cl.typed, c.title)
+			if before >= 0 && clauses[before].followedBy(cl, c.folded) {
+				f.inOrder++
 			}
-		case cl.column == "channel", cl.column == "" && cl.in(channel):
-			got += weight * channelWeight
+			before = i
+			continue
+		case cl.column == "channel", cl.column == "" && cl.in(c.owner):
+			f.got += weight * channelWeight
 		default:
-			got += weight * tagWeight
+			f.got += weight * tagWeight
 		}
+		before = -1
 	}
-	s := got / asked * (1 + asTyped*typed/n)
-	if letters := runes(title); letters > 0 {
-		s *= 1 + coverage*min(covered/letters, 1)
+	return f
+}
+
+// look counts what was typed, if the title has it.
+func (f *finding) look(typed, title string) {
+	some, free := has(title, typed)
+	if !free && strings.IndexFunc(typed, unicode.IsUpper) < 0 {
+		if f.small == "" {
+			f.small = strings.ToLower(title)
+		}
+		someSmall, freeSmall := has(f.small, typed)
+		some, free = some || someSmall, freeSmall
 	}
-	if covered > 0 {
-		s *= 1 + longest*min(covered/longestOf(title, words), 1)
+	if some {
+		f.typed++
 	}
-	if rank > 0 {
-		s *= 1 + topLift/float64(rank)
+	if free {
+		f.alone++
 	}
-	return s
+}
+
+// has reports whether the text has what was typed, and whether between spaces.
+func has(text, typed string) (some, free bool) {
+	for at := 0; !free; {
+		i := strings.Index(text[at:], typed)
+		if i < 0 {
+			return some, false
+		}
+		some = true
+		before, behind := text[:at+i], text[at+i+len(typed):]
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(behind)
+		free = (before == "" || unicode.IsSpace(last)) && (behind == "" || unicode.IsSpace(next))
+		at += i + len(typed)
+	}
+	return some, free
 }
 
 // spread divides the scores of videos of one and the same title, by one for the best, two for the second
@@ -83,19 +148,35 @@ func spread(found []candidate) {
 
 // in reports whether the clause's tokens stand in these, one behind the other.
 func (c clause) in(tokens []string) bool {
-	for i := 0; i+len(c.tokens) <= len(tokens); i++ {
-		all := true
-		for j, want := range c.tokens {
-			if !c.meets(j, tokens[i+j], want) {
-				all = false
-				break
-			}
-		}
-		if all {
+	for i := range tokens {
+		if c.leads(tokens[i:]) {
 			return true
 		}
 	}
 	return false
+}
+
+// followedBy reports whether the next clause stands in these right behind this one.
+func (c clause) followedBy(next clause, tokens []string) bool {
+	for i := range tokens {
+		if c.leads(tokens[i:]) && next.leads(tokens[i+len(c.tokens):]) {
+			return true
+		}
+	}
+	return false
+}
+
+// leads reports whether these begin with the clause's tokens.
+func (c clause) leads(tokens []string) bool {
+	if len(tokens) < len(c.tokens) {
+		return false
+	}
+	for i, want := range c.tokens {
+		if !c.meets(i, tokens[i], want) {
+			return false
+		}
+	}
+	return true
 }
 
 // longestOf counts the letters of the n longest different tokens.
