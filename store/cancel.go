@@ -26,18 +26,14 @@ func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (c
 		cancelled = n > 0
 		return err
 	})
-	for err == nil {
-		began, n := time.Now(), 0
-		err = s.tx(ctx, "cancel "+id, func(tx *txn) (err error) {
-			n, err = endPieces(ctx, tx, row, now)
-			return err
-		})
-		if n == 0 {
-			break
-		}
-		cancelled = true
-		rest(ctx, time.Since(began)) // another process looks every few milliseconds whether it may write
+	if err != nil {
+		return false, err
 	}
+	err = s.steps(ctx, "cancel "+id, func(tx *txn) (bool, error) {
+		n, err := endPieces(ctx, tx, row, now)
+		cancelled = cancelled || n > 0
+		return n > 0, err
+	})
 	return cancelled, err
 }
 
@@ -65,12 +61,4 @@ func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int
 		}
 	}
 	return len(slots), nil
-}
-
-// rest waits, for at most so long.
-func rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

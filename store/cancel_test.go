@@ -1,53 +1,12 @@
 package store_test
 
 import (
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 )
-
-// Another process is another store to SQLite: while one cancels much, its writes get their turns.
-func TestACancelOfManyPiecesKeepsNoOtherWriterWaiting(t *testing.T) {
-	pieces := 10_000
-	if raced {
-		pieces /= 2
-	}
-	s, clock := newStore(t)
-	much, little := addBackfill(t, s, plan("x"), numbered(pieces)), addBackfill(t, s, plan("y"), numbered(1))
-	other := open(t, filepath.Dir(s.Path()), clock)
-	done := make(chan error)
-	go func() {
-		_, err := s.CancelBackfill(t.Context(), much.ID, noon)
-		done <- err
-	}()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	began := time.Now()
-	var waits []time.Duration
-	for over := false; !over; {
-		select {
-		case err := <-done:
-			if over = true; err != nil {
-				t.Fatal(err)
-			}
-		case <-tick.C:
-			at := time.Now()
-			if err := other.SetWait(t.Context(), little.ID, len(waits)%2 == 0); err != nil {
-				t.Fatal(err)
-			}
-			waits = append(waits, time.Since(at))
-		}
-	}
-	took, turns := time.Since(began), len(waits)
-	t.Logf("%d pieces in %v; meanwhile %d writes, of %v at most", pieces, took, turns, slices.Max(append(waits, 0)))
-	if turns < 5 {
-		t.Errorf("while %d pieces ended another writer had %d turns", pieces, turns)
-	}
-}
 
 // What is cancelled first is the backfill itself: whenever the process dies, no piece is claimed any more, and
 // the next cancel ends the rest.

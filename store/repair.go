@@ -245,27 +245,20 @@ func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
 	}
 	for _, step := range steps {
 		total, last := 0, int64(0)
-		for {
+		err := s.steps(ctx, "mend the index", func(tx *txn) (bool, error) {
 			var ids []int64
-			err := s.tx(ctx, "mend the index", func(tx *txn) error {
-				ids = nil
-				if err := each(ctx, tx, func(rows *sql.Rows) error {
-					var id int64
-					err := rows.Scan(&id)
-					ids = append(ids, id)
-					return err
-				}, step.find, last, repairStep); err != nil {
-					return err
-				}
-				return step.write(ctx, tx, ids)
-			})
-			if err != nil {
+			if err := each(ctx, tx, func(rows *sql.Rows) error {
+				err := rows.Scan(&last)
+				ids = append(ids, last)
 				return err
+			}, step.find, last, repairStep); err != nil {
+				return false, err
 			}
-			if total += len(ids); len(ids) < repairStep {
-				break
-			}
-			last = ids[len(ids)-1]
+			total += len(ids)
+			return len(ids) == repairStep, step.write(ctx, tx, ids)
+		})
+		if err != nil {
+			return err
 		}
 		if total > 0 {
 			r.Done = append(r.Done, fmt.Sprintf(step.did, total))

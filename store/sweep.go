@@ -93,20 +93,13 @@ func forget(ctx context.Context, tx *txn, videoID string) error {
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
 	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills} {
-		for {
-			var n swept
-			err := s.tx(ctx, "delete what is too old", func(tx *txn) error {
-				var err error
-				n, err = sweep(ctx, tx, cutoff)
-				return err
-			})
-			if err != nil {
-				return placements, videos, err
-			}
-			if n == (swept{}) {
-				break
-			}
+		err := s.steps(ctx, "delete what is too old", func(tx *txn) (bool, error) {
+			n, err := sweep(ctx, tx, cutoff)
 			placements, videos = placements+n.placements, videos+n.videos
+			return n != swept{}, err
+		})
+		if err != nil {
+			return placements, videos, err
 		}
 	}
 	if err := s.sweepChannels(ctx); err != nil {

@@ -19,18 +19,17 @@ const (
 // others write. What is left over waits for the next call. A store that was made before version 2, and not
 // repaired since, keeps its empty pages and uses them again.
 func (s *Store) Tidy(ctx context.Context) error {
-	for range tidyAtMost {
-		more, err := s.mergeIndex(ctx)
+	for _, of := range []struct {
+		doing string
+		step  func(context.Context, *txn) (more bool, err error)
+	}{{"merge the index", mergeIndex}, {"give empty pages back", giveBack}} {
+		left := tidyAtMost
+		err := s.steps(ctx, of.doing, func(tx *txn) (bool, error) {
+			left--
+			more, err := of.step(ctx, tx)
+			return more && left > 0, err
+		})
 		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
-	}
-	for range tidyAtMost {
-		more, err := s.giveBack(ctx)
-		if err != nil || !more {
 			return err
 		}
 	}
@@ -38,35 +37,29 @@ func (s *Store) Tidy(ctx context.Context) error {
 }
 
 // mergeIndex merges a little of the index and reports whether there is more. https://www.sqlite.org/fts5.html#the_merge_command
-func (s *Store) mergeIndex(ctx context.Context) (more bool, err error) {
-	err = s.tx(ctx, "merge the index", func(tx *txn) error {
-		var before, after int64
-		if err := tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&before); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO video_text (video_text, rank) VALUES ('merge', ?)`, tidyMerge); err != nil {
-			return err
-		}
-		err := tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&after)
-		more = after-before >= tidyChanged
-		return err
-	})
-	return more, err
+func mergeIndex(ctx context.Context, tx *txn) (more bool, err error) {
+	var before, after int64
+	if err := tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&before); err != nil {
+		return false, err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO video_text (video_text, rank) VALUES ('merge', ?)`, tidyMerge); err != nil {
+		return false, err
+	}
+	err = tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&after)
+	return after-before >= tidyChanged, err
 }
 
 // giveBack gives a few empty pages back and reports whether there are more than the file should keep.
-func (s *Store) giveBack(ctx context.Context) (more bool, err error) {
+func giveBack(ctx context.Context, tx *txn) (more bool, err error) {
 	var all, free, mode int64
-	err = s.read.QueryRowContext(ctx, `SELECT page_count, freelist_count, auto_vacuum FROM pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`).
+	err = tx.QueryRowContext(ctx, `SELECT page_count, freelist_count, auto_vacuum FROM pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`).
 		Scan(&all, &free, &mode)
 	const incremental = 2
 	excess := (tidySpare*free - all) / (tidySpare - 1) // then as much is left as the smaller file keeps
 	if err != nil || mode != incremental || excess <= 0 {
-		return false, s.explain(ctx, "count the empty pages", err)
+		return false, err
 	}
-	err = s.tx(ctx, "give empty pages back", func(tx *txn) error {
-		// Each row that it returns is a page: all must be read.
-		return each(ctx, tx, func(*sql.Rows) error { return nil }, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(excess, tidyPages)))
-	})
+	// Each row that it returns is a page: all must be read.
+	err = each(ctx, tx, func(*sql.Rows) error { return nil }, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(excess, tidyPages)))
 	return excess > tidyPages, err
 }

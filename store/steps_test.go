@@ -1,0 +1,75 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// Another process is another store to SQLite: while one does much, its writes get their turns.
+func TestWhatTakesLongKeepsNoOtherWriterWaiting(t *testing.T) {
+	n := 10_000
+	if raced {
+		n /= 2
+	}
+	for name, prepare := range map[string]func(s *store.Store) (do func(context.Context) error){
+		"cancel": func(s *store.Store) func(context.Context) error {
+			b := addBackfill(t, s, plan("x"), numbered(n))
+			return func(ctx context.Context) error {
+				_, err := s.CancelBackfill(ctx, b.ID, noon)
+				return err
+			}
+		},
+		"sweep": func(s *store.Store) func(context.Context) error {
+			for i := range n / 1000 {
+				var videos []ingest.Video
+				for j := range 1000 {
+					videos = append(videos, titled(fmt.Sprintf("v%d-%d", i, j), fmt.Sprintf("Film %d of %d", j, i)))
+				}
+				chart(t, s, "US", noon.Add(time.Duration(i)*time.Minute), page(videos...))
+			}
+			return func(ctx context.Context) error {
+				_, _, err := s.Sweep(ctx, noon.Add(60*day))
+				return err
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, clock := newStore(t)
+			do := prepare(s)
+			little := addBackfill(t, s, plan("y"), numbered(1))
+			other := open(t, filepath.Dir(s.Path()), clock)
+			done := make(chan error)
+			go func() { done <- do(t.Context()) }()
+			tick := time.NewTicker(5 * time.Millisecond)
+			defer tick.Stop()
+			began := time.Now()
+			var waits []time.Duration
+			for over := false; !over; {
+				select {
+				case err := <-done:
+					if over = true; err != nil {
+						t.Fatal(err)
+					}
+				case <-tick.C:
+					at := time.Now()
+					if err := other.SetWait(t.Context(), little.ID, len(waits)%2 == 0); err != nil {
+						t.Fatal(err)
+					}
+					waits = append(waits, time.Since(at))
+				}
+			}
+			took, turns, longest := time.Since(began), len(waits), slices.Max(append(waits, 0))
+			t.Logf("%d in %v; meanwhile %d writes, of %v at most", n, took, turns, longest)
+			if turns < 5 || longest > took/2 {
+				t.Errorf("in the %v of %d another writer had %d turns, and waited %v for one", took, n, turns, longest)
+			}
+		})
+	}
+}
