@@ -65,8 +65,9 @@ faults: ## Break Redis, the journal and the upstream: a line per fault, judged b
 crashloop: ## Kill three processes at random: every slot is committed once
 	@sh tools/say.sh '^TestCrashLoop' ./cmd/ingest
 
-soak: ## Random faults and simulated years for SOAK (10m); the seed of a failure is printed
+soak: ## Random faults and simulated years for SOAK (10m), the store killed 200 times and damaged; the seed of a failure is printed
 	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' ./quota/... ./cmd/ingest
+	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Fault(Store|Backup|Many)|AFlippedByte|ADamagedPage)' ./store ./cmd/ingest
 
 backfill-demo: ## A backfill of three days' quota, killed and resumed over a week: items, units planned, spent, wasted
 	@sh tools/say.sh '^TestBackfillThroughAWeek$$' ./cmd/ingest

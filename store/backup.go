@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,7 +24,8 @@ type Copy struct {
 
 // Backup copies the store into a new file, of mode 0600, as of one moment, while others read and write it.
 // A file that is there is an fs.ErrExist and is left alone. The copy has its name only when it is whole,
-// found sound, and on the disk; of a failure nothing remains.
+// found sound, and on the disk; of a failure nothing remains. Until then it is FILE.part- and a number: what a
+// process that was killed has left of that, the next backup into the same file removes.
 func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -44,6 +47,7 @@ func (c copying) run(ctx context.Context) (Copy, error) {
 			return Copy{}, &fs.PathError{Op: "back up into", Path: path, Err: fs.ErrExist}
 		}
 	}
+	c.removeLeft()
 	f, err := os.CreateTemp(filepath.Dir(c.to), c.part+"*") // 0600
 	if err != nil {
 		return Copy{}, fmt.Errorf("back up into %s: %w: give a file in a directory that can be written", c.to, err)
@@ -71,12 +75,36 @@ func (c copying) run(ctx context.Context) (Copy, error) {
 	return made, nil
 }
 
+// removeLeft removes the parts of copies that nobody makes any more: those that nobody has locked. Of two that make
+// the same copy at the same time one has to fail anyhow.
+func (c copying) removeLeft() {
+	entries, err := os.ReadDir(filepath.Dir(c.to))
+	if err != nil {
+		return // so will making the part
+	}
+	for _, e := range entries {
+		number, ours := strings.CutPrefix(e.Name(), c.part)
+		if _, err := strconv.ParseUint(number, 10, 64); !ours || err != nil {
+			continue
+		}
+		path := filepath.Join(filepath.Dir(c.to), e.Name())
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if lockAlone(f) == nil {
+			_ = removeDatabase(path)
+		}
+		_ = f.Close()
+	}
+}
+
 // copyInto copies the store into the empty file part, and says what was in it. It is exact unless somebody
 // wrote meanwhile.
 func (s *Store) copyInto(ctx context.Context, part string) (have Copy, exact bool, err error) {
 	doing := "back up into " + filepath.Dir(part)
 	// Not query_only: that would refuse to write the copy, too.
-	db, err := connect(s.path, 1, "mode=ro")
+	db, err := connect(s.path, 1, s.reading()...)
 	if err != nil {
 		return have, false, s.explain(ctx, doing, err)
 	}

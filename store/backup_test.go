@@ -110,6 +110,23 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	wantEntries(t, dir)
 }
 
+// What a backup that was killed has left goes with the next one into the same file; what is not known to be such
+// stays.
+func TestABackupRemovesWhatAKilledOneLeft(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "Apfel")))
+	dir := t.TempDir()
+	for _, name := range []string{"b.db.part-17", "b.db.part-17-journal", "b.db.part-17-wal", "b.db.part-of-mine", "b.db.part-", "c.db.part-17"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Backup(t.Context(), filepath.Join(dir, "b.db")); err != nil {
+		t.Fatal(err)
+	}
+	wantEntries(t, dir, "b.db", "b.db.part-", "b.db.part-of-mine", "c.db.part-17")
+}
+
 // spoil changes a file in place: the page of that number, or all of it for -1.
 func spoil(t testing.TB, path string, page int, change func([]byte)) {
 	t.Helper()

@@ -66,7 +66,7 @@ func (s *Store) Check(ctx context.Context) (found []string, err error) {
 // has searched holds a part of the index, which integrity_check does not read again when others have written
 // it since, and then finds damage where there is none.
 func (s *Store) check(ctx context.Context) (found []string, file bool, err error) {
-	db, err := connect(s.path, 1, "mode=ro", "_query_only=1")
+	db, err := connect(s.path, 1, s.reading("_query_only=1")...)
 	if err != nil {
 		return nil, false, s.explain(ctx, "check the store", err)
 	}
@@ -90,6 +90,11 @@ func Examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 func examine(ctx context.Context, q querier, budget time.Duration) (found []string, file bool, err error) {
 	if found, err = damages(ctx, q); err != nil || len(found) > 0 {
 		return found, true, err // the queries would fail, or lie
+	}
+	if err := unwritable(ctx, q); errors.Is(err, errUnwritable) {
+		return []string{err.Error()}, true, nil
+	} else if err != nil {
+		return nil, false, err
 	}
 	all := slices.Clone(checks)
 	var v int

@@ -66,7 +66,7 @@ var hints = map[int]string{
 	sqlite3.SQLITE_FULL:     "the disk is full: free some space there; what was written before is intact",
 	sqlite3.SQLITE_READONLY: "it cannot be written: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
 	sqlite3.SQLITE_PERM:     "it may not be opened: check the owner and the mode of the file and its directory",
-	sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the owner and the mode of the file and its directory",
+	sqlite3.SQLITE_CANTOPEN: "it cannot be opened, or what SQLite keeps beside it cannot be made: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
 	sqlite3.SQLITE_IOERR:    "the disk did not read or write it: check the space left and the system's log",
 }
 
@@ -88,6 +88,10 @@ func (s *Store) explain(ctx context.Context, doing string, err error) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
 		}
+	}
+	if db.Code() == sqlite3.SQLITE_IOERR_SHORT_READ {
+		return fmt.Errorf("%s: %s: a part of it is gone, as when ingest.db-wal is deleted while ingest runs: "+
+			"stop ingest serve and whatever else runs, then run ingest doctor --repair; the next runs fetch again what was lost: %w", doing, s.path, err)
 	}
 	if hint := hints[code]; hint != "" {
 		return fmt.Errorf("%s: %s: %s: %w", doing, s.path, hint, err)

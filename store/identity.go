@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/trendvidstream/ingest"
 )
 
@@ -34,6 +37,9 @@ func (s *Store) identify(ctx context.Context) (identity, error) {
 		if application != applicationID {
 			return &ApplicationError{Path: s.path, ID: application}
 		}
+		if id.version < 1 {
+			return &CorruptError{Path: s.path, Doing: "open the store", Err: fmt.Errorf("the header says that it has version %d, which there is not", id.version)}
+		}
 		if id.version > version {
 			return &VersionError{Path: s.path, Have: id.version, Know: version}
 		}
@@ -43,7 +49,17 @@ func (s *Store) identify(ctx context.Context) (identity, error) {
 		}
 		return err
 	})
+	if isFormat(err) {
+		return id, &CorruptError{Path: s.path, Doing: "open the store", Err: err}
+	}
 	return id, err
+}
+
+// isFormat reports whether SQLite knows no such file: to queries that are always right it says so by its error for
+// any that is wrong.
+func isFormat(err error) bool {
+	var db *sqlite.Error
+	return errors.As(err, &db) && db.Code()&0xff == sqlite3.SQLITE_ERROR
 }
 
 // claimFor remembers the upstream of a store that has none yet.
@@ -93,8 +109,26 @@ func (s *Store) create(ctx context.Context, upstream string) (err error) {
 	if err := s.build(ctx, draft, upstream); err != nil {
 		return fmt.Errorf("create the store: %w", err)
 	}
+	if err := s.moveLeftLog(); err != nil {
+		return fmt.Errorf("create the store: %w: move it away", err)
+	}
 	if err := publish(draft, s.path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("create the store: %w", err)
+	}
+	return nil
+}
+
+// moveLeftLog gives the log of a store that was deleted without it another name, ingest.db-wal.left-TIME: SQLite
+// would write it into the new one. Of a store that another process has just made the file is there before its log.
+func (s *Store) moveLeftLog() error {
+	at := s.now().UTC().Format("20060102T150405.000Z")
+	for _, suffix := range []string{"-shm", "-wal"} {
+		if !exists(s.path+suffix) || exists(s.path) {
+			continue
+		}
+		if err := os.Rename(s.path+suffix, s.path+suffix+".left-"+at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }

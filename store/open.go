@@ -11,6 +11,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -56,6 +57,8 @@ type Store struct {
 	writes, reads *statements // of write and read
 
 	upstream string
+	frozen   bool  // on a disk where nobody writes: it is read as it lies
+	seen     files // by the first transaction that writes; whoever is in one may change them
 }
 
 // Open opens the store in dir, and creates both where they are missing, unless it is to be read only:
@@ -72,7 +75,9 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	switch _, err := os.Stat(s.path); {
+	switch info, err := os.Stat(s.path); {
+	case err == nil && info.Size() == 0:
+		return nil, &CorruptError{Path: s.path, Doing: "open the store", Err: ErrEmpty}
 	case err == nil:
 	case o.ReadOnly || !os.IsNotExist(err):
 		return nil, fmt.Errorf("open the store: %w", err)
@@ -110,12 +115,11 @@ func (s *Store) Close() error {
 
 // open connects to a file that is there, once it is known to be ours.
 func (s *Store) open(ctx context.Context, o Options) error {
-	var err error
-	if s.read, err = connect(s.path, readers, "mode=ro", "_query_only=1", fmt.Sprintf("_pragma=cache_size(-%d)", readCache)); err != nil {
-		return s.explain(ctx, "open the store", err)
+	id, err := s.openToRead(ctx)
+	if o.ReadOnly && isShut(err) && !s.logged() {
+		s.frozen = true
+		id, err = s.openToRead(ctx)
 	}
-	s.reads = newStatements(s.read)
-	id, err := s.identify(ctx)
 	if err != nil {
 		return err
 	}
@@ -128,6 +132,11 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	}
 	if o.ReadOnly {
 		return nil
+	}
+	if err := s.view(ctx, "open the store for writing", func(tx *txn) error { return unwritable(ctx, tx) }); errors.Is(err, errUnwritable) {
+		return &CorruptError{Path: s.path, Doing: "open the store for writing", Err: errUnwritable}
+	} else if err != nil {
+		return err
 	}
 	if s.write, err = connect(s.path, 1, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL", "_foreign_keys=1"); err != nil {
 		return s.explain(ctx, "open the store for writing", err)
@@ -186,8 +195,15 @@ func (s *Store) begin(ctx context.Context) (*txn, error) { return s.beginWithin(
 func (s *Store) beginWithin(ctx context.Context, patience time.Duration) (*txn, error) {
 	for began := time.Now(); ; {
 		tx, err := s.write.BeginTx(ctx, nil)
-		if err == nil || !isBusy(err) || ctx.Err() != nil || time.Since(began) > patience {
-			return s.writes.begin(tx), err
+		if err == nil {
+			if err := s.watch(ctx, tx); err != nil {
+				_ = tx.Rollback()
+				return nil, err
+			}
+			return s.writes.begin(tx), nil
+		}
+		if !isBusy(err) || ctx.Err() != nil || time.Since(began) > patience {
+			return nil, err
 		}
 	}
 }

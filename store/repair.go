@@ -27,7 +27,8 @@ const repairStep = 200
 // Repair makes the store in dir whole. What is wrong between its tables is mended in place, in small
 // steps, while others use it. A file that is damaged is kept under another name, and all that can be read of
 // it moves to a new one: for that nobody else may have it open. A file of another program, and one of a newer
-// version, are refused as Open refuses them. No other file in dir is touched.
+// version, are refused as Open refuses them, unless it is the header alone that says so, and cannot be right.
+// No other file in dir is touched.
 func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	var r Repaired
 	o.ReadOnly = false
@@ -38,13 +39,20 @@ func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
 		return r, fmt.Errorf("repair the store: %w", err)
 	}
-	whole, err := r.inPlace(ctx, dir, o)
-	if whole || err != nil {
-		return r, err
-	}
 	s := &Store{path: filepath.Join(dir, fileName), now: o.Now}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	whole, err := r.inPlace(ctx, dir, o)
+	if err != nil {
+		ours, lookErr := s.mislabelled(ctx, err)
+		if !ours || lookErr != nil {
+			return r, errors.Join(err, lookErr)
+		}
+		r.Found = append(r.Found, "a byte of the header has changed: "+err.Error())
+	}
+	if whole {
+		return r, nil
 	}
 	return r, s.rescue(ctx, &r)
 }

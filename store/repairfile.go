@@ -33,8 +33,13 @@ func (s *Store) rescue(ctx context.Context, r *Repaired) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = removeDatabase(draft) }()
-	if err := s.fill(ctx, draft, r); err != nil {
+	copied := draft + "-page"
+	defer func() { _ = errors.Join(removeDatabase(draft), removeDatabase(copied)) }()
+	from, err := r.legible(ctx, draft, copied)
+	if err != nil {
+		return err
+	}
+	if err := s.fill(ctx, from, draft, r); err != nil {
 		return err
 	}
 	return s.replace(f, draft)
@@ -82,14 +87,14 @@ func (s *Store) newDraft(ctx context.Context) (string, error) {
 	return draft, nil
 }
 
-// fill reads what it can, and makes a store of it that is whole and true to itself.
-func (s *Store) fill(ctx context.Context, draft string, r *Repaired) (err error) {
+// fill reads what it can of a file, and makes a store of it that is whole and true to itself.
+func (s *Store) fill(ctx context.Context, file, draft string, r *Repaired) (err error) {
 	// writable_schema is what lets SQLite read a file that was cut off, and a schema with damage in it.
-	from, err := connect(r.Broken, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)", "_pragma=writable_schema(1)")
+	from, err := connect(file, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)", "_pragma=writable_schema(1)")
 	if err != nil {
 		return s.explain(ctx, "read the damaged store", err)
 	}
-	defer func() { _ = errors.Join(from.Close(), os.RemoveAll(r.Broken+"-shm")) }()
+	defer func() { _ = errors.Join(from.Close(), os.RemoveAll(file+"-shm")) }()
 	d := &Store{path: draft, now: s.now}
 	if d.write, err = connect(draft, 1, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL"); err != nil {
 		return d.explain(ctx, "fill the new store", err)

@@ -17,7 +17,9 @@ func (a *app) backupCommand() *cobra.Command {
 		Short: "Copy the store into a new file, while everything goes on",
 		Long: `backup copies the store, ingest.db, into FILE, as of one moment: run, serve and
 search go on meanwhile. The copy is a store of its own, of mode 0600, and is
-examined before it gets its name; a FILE that is there is left alone.
+examined before it gets its name; a FILE that is there is left alone. Until then
+it is FILE.part-N: what a backup that was killed has left of it, the next one
+into the same FILE removes.
 
 To restore it, stop everything and put FILE in the place of ingest.db; remove
 ingest.db-wal and ingest.db-shm. A command refuses to fetch when quota.db does

@@ -29,7 +29,7 @@ func peek(ctx context.Context, path string, look func(*sql.DB) error) error {
 		}
 		params := "immutable=1"
 		if used(path) {
-			if _, err := os.Stat(path + "-shm"); err != nil {
+			if _, err := os.Stat(path + "-shm"); err != nil || before.Size() == 0 { // SQLite deletes an empty file's -wal
 				return fmt.Errorf("%s: %w", path, errLeftover)
 			}
 			params = "readonly_shm=1"
@@ -149,6 +149,13 @@ func (c *copies) of(ctx context.Context, path string) (string, error) {
 	}
 	c.made[path] = made
 	return made, nil
+}
+
+// forget has the file copied again when it is next asked for.
+func (c *copies) forget(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.made, path)
 }
 
 // remove waits for a check that was left behind, for a moment.

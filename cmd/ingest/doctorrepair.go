@@ -21,17 +21,23 @@ func lookRepair(ctx context.Context, d *doctor) finding {
 	path := filepath.Join(d.cfg.data, storeFile)
 	r, err := store.Repair(ctx, d.cfg.data, store.Options{Now: d.clock.now, Upgraded: d.sayUpgraded})
 	var foreign *store.ApplicationError
+	var newer *store.VersionError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return noLine // the store's own check says so
 	case errors.As(err, &foreign):
 		return broken(err, "move it away, and ingest run makes a store; nothing was changed")
+	case errors.As(err, &newer):
+		return broken(err, "use the newer program, or restore a backup; nothing was changed")
 	case err != nil:
-		advice := "stop ingest serve and all that uses " + path + ", see that there is room on the disk, and try again"
+		advice := "stop ingest serve and all that uses " + path + ", see that the disk has room and can be written, and try again"
 		if r.Broken != "" {
 			advice += "; the file as it was is also " + r.Broken
 		}
-		return broken(fmt.Errorf("%s: %w", strings.Join(r.Found, "; "), err), advice)
+		if len(r.Found) > 0 {
+			err = fmt.Errorf("%s: %w", strings.Join(r.Found, "; "), err)
+		}
+		return broken(err, advice)
 	case len(r.Found) == 0:
 		return fine("nothing to repair in %s", path)
 	}

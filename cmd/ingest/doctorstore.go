@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -35,6 +36,9 @@ type shelf struct {
 // shelf reads the store, fs.ErrNotExist where there is none.
 func (d *doctor) shelf(ctx context.Context) (shelf, error) {
 	s := shelf{path: filepath.Join(d.cfg.data, storeFile)}
+	if info, err := os.Stat(s.path); err == nil && info.Size() == 0 {
+		return s, &store.CorruptError{Path: s.path, Doing: "look at the store", Err: store.ErrEmpty}
+	}
 	err := peek(ctx, s.path, func(db *sql.DB) error {
 		var application uint32
 		var upstream sql.NullString
@@ -95,7 +99,10 @@ func (d *doctor) upstreamName(ctx context.Context) (string, error) {
 func unreadable(path string, err error) finding {
 	var newer *store.VersionError
 	var foreign *store.ApplicationError
+	var corrupt *store.CorruptError
 	switch {
+	case errors.As(err, &corrupt):
+		return fail(exitCode(err), "damaged: "+corrupt.Err.Error(), repairAdvice)
 	case errors.Is(err, errLeftover):
 		return warn(err.Error(), "ingest run finishes what was left; then look again")
 	case errors.As(err, &newer):
@@ -123,7 +130,11 @@ func ago(d time.Duration) string {
 const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
 
 func lookStoreFile(ctx context.Context, d *doctor) finding {
-	return integrity(ctx, filepath.Join(d.cfg.data, storeFile), exitError, repairAdvice)
+	path := filepath.Join(d.cfg.data, storeFile)
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return noLine // the store's line says so
+	}
+	return integrity(ctx, path, exitError, repairAdvice)
 }
 
 func lookLedgerFile(ctx context.Context, d *doctor) finding {

@@ -55,7 +55,8 @@ func TestFaultDisk(t *testing.T) {
 			p.force()
 			before := p.sim.Ledger().Units["units"]
 			p.nextSecond()
-			code, errs := p.readOnly()
+			p.later()
+			code, _, errs := p.unprivileged("run", "--quiet", "--force")
 			p.want(code == exitError || code == exitUnavailable || code == exitConfig, "with the data directory read-only: exit %d: %s", code, errs)
 			p.want(p.sim.Ledger().Units["units"] == before, "units were spent with the data directory read-only")
 			code = p.force()
@@ -83,19 +84,26 @@ func (p *programRig) largest() int64 {
 	return largest
 }
 
-// readOnly is a run that may not write its data directory. Root may write whatever the modes say, so
-// that it runs as nobody.
-func (p *programRig) readOnly() (code int, errs string) {
-	p.later()
-	cmd, _, stderr := p.command(nil, "run", "--quiet", "--force")
+// readOnly is the program where it may not write its data directory: mounted read-only, or else as somebody else.
+func (p *programRig) readOnly(args ...string) (code int, out, errs string) {
+	p.Helper()
+	cmd, stdout, stderr := p.command(nil, args...)
+	if !mounting(p.T, cmd, "mount --bind "+quoted(p.data())+" "+quoted(p.data())+" && mount -o remount,bind,ro "+quoted(p.data())) {
+		return p.unprivileged(args...)
+	}
+	_ = cmd.Run()
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// unprivileged is the program without the right to write its data directory. Root may write whatever the modes
+// say, so that it runs as nobody.
+func (p *programRig) unprivileged(args ...string) (code int, out, errs string) {
+	p.Helper()
+	cmd, stdout, stderr := p.command(nil, args...)
 	if os.Getuid() == 0 {
-		everybody, err := os.MkdirTemp("/tmp", "faults-") // where nobody may come
-		if err != nil {
-			p.Fatal(err)
-		}
-		p.Cleanup(func() { _ = os.RemoveAll(everybody) })
+		everybody := p.publicDir()
 		for _, step := range []error{
-			os.Chmod(everybody, 0o755), copyTree(p.dir, filepath.Join(everybody, "rig")), copyTree(cmd.Path, filepath.Join(everybody, "ingest")),
+			copyTree(p.dir, filepath.Join(everybody, "rig")), copyTree(cmd.Path, filepath.Join(everybody, "ingest")),
 		} {
 			if step != nil {
 				p.Fatal(step)
@@ -113,7 +121,20 @@ func (p *programRig) readOnly() (code int, errs string) {
 		defer p.modes(0o700, 0o600)
 	}
 	_ = cmd.Run()
-	return cmd.ProcessState.ExitCode(), stderr.String()
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// publicDir is a directory that nobody, too, may come into and write.
+func (p *programRig) publicDir() string {
+	dir, err := os.MkdirTemp("/tmp", "faults-")
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777); err != nil {
+		p.Fatal(err)
+	}
+	return dir
 }
 
 // modes sets those of the data directory and its files.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -140,7 +141,8 @@ type programRig struct {
 	upstream string
 	dir      string
 	ledger   string
-	now      time.Time // moved clock, with sqlite only; zero: the machine's
+	now      time.Time     // moved clock, with sqlite only; zero: the machine's
+	step     time.Duration // that it moves on between two runs; 0 is 30 min
 	began    time.Time
 	through  bool // the last run was not killed
 	wrong    []string
@@ -205,7 +207,7 @@ func (p *programRig) do(env []string, args ...string) (code int, stdout, stderr 
 // next is of the next second.
 func (p *programRig) later() {
 	if !p.now.IsZero() {
-		p.now = p.now.Add(30 * time.Minute)
+		p.now = p.now.Add(cmp.Or(p.step, 30*time.Minute))
 		return
 	}
 	if p.through {

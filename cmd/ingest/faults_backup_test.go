@@ -1,0 +1,92 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// TestFaultBackupKilled kills a backup whenever, more often where SOAK is set: what has its name is whole, and
+// the next one into the same file clears away what was left.
+func TestFaultBackupKilled(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
+	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
+	p.force()
+	c := &crowd{programRig: p}
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 5))
+	began := time.Now()
+	code, _, errs := p.do(nil, "backup", p.copyOf(0))
+	p.want(code == exitOK, "a backup: exit %d: %s", code, errs)
+	whole, kills, left := time.Since(began), 8, 0
+	if os.Getenv(soakEnv) != "" {
+		kills = 200
+	}
+	made := 1
+	for range kills {
+		cmd, _, _ := p.command(nil, "backup", p.copyOf(made))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.Int64N(int64(whole)))) // a real process is what is killed
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		parts, err := filepath.Glob(p.copyOf(made) + ".part-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		left += min(len(parts), 1)
+		if exists(p.copyOf(made)) {
+			made++
+		}
+	}
+	for i := range made + 1 { // the next into each file, of which some are there
+		code, _, errs := p.do(nil, "backup", p.copyOf(i))
+		p.want(code == exitOK || i < made && strings.Contains(errs, "file already exists"), "backup %d: exit %d: %s", i, code, errs)
+	}
+	c.sound(made + 1)
+	t.Logf("%d backups killed, of which %d left a part: seed %d", kills, left, seed)
+	p.judge("store: a backup killed")
+}
+
+// TestFaultBackupOntoAFullDisk has no room for the copy: it says so, and nothing of it stays.
+func TestFaultBackupOntoAFullDisk(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
+	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
+	p.force()
+	for _, room := range []int{8, 64, 256} { // KiB
+		dir := t.TempDir()
+		left := filepath.Join(p.dir, "left")
+		cmd, out, errs := p.command(nil, "backup", filepath.Join(dir, "copy.db"))
+		if !mounting(t, cmd, fmt.Sprintf("mount -t tmpfs -o size=%dk none %s", room, quoted(dir))) {
+			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileSizeEnv, room<<10))
+		} else { // what is there is gone with the process
+			cmd.Args[2] = strings.Replace(cmd.Args[2], ` && exec "$0" "$@"`, ` && { "$0" "$@"; code=$?; ls -A `+quoted(dir)+` >`+quoted(left)+`; exit $code; }`, 1)
+		}
+		_ = cmd.Run()
+		code := cmd.ProcessState.ExitCode()
+		full := strings.Contains(errs.String(), "copy.db") && strings.Contains(errs.String(), "the disk is full: free some space")
+		if !mayMount() { // a file that may not grow is another error
+			full = strings.Contains(errs.String(), "check the space left")
+		}
+		p.want(code == exitError && full, "%d KiB of room: exit %d: %s%s", room, code, out, errs)
+		names, err := os.ReadFile(left)
+		if err != nil && mayMount() {
+			t.Error(err)
+		}
+		entries, err := os.ReadDir(dir)
+		p.want(err == nil && len(entries) == 0 && len(names) == 0, "%d KiB of room: it left %s%v (%v)", room, names, entries, err)
+	}
+	p.want(p.force() == exitOK, "no run after it")
+	p.judge("store: a backup onto a full disk")
+}

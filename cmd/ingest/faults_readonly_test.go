@@ -1,0 +1,92 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// withoutWriting is what each command does where the data directory cannot be written: what reads the store does
+// its work, and what has to write says why it cannot, and spends nothing. {} is a directory that can be written.
+var withoutWriting = []struct {
+	command string
+	code    int
+	says    string
+}{
+	{"search the", exitOK, ""},
+	{"chart US", exitOK, "US, slot "},
+	{"slots", exitOK, ""},
+	{"backup {}/copy.db", exitOK, "examined, and sound"},
+	{"run --force", exitUnavailable, "check that it and its directory may be written"},
+	{"quota", exitUnavailable, "check that it and its directory may be written"},
+	{"backup copy.db", exitError, "give a file in a directory that can be written"},
+	{"doctor", exitConfig, "cannot be written"},
+	{"doctor --repair", exitConfig, "see that the disk has room and can be written"},
+}
+
+// TestFaultReadOnly mounts the data directory read-only under every command.
+func TestFaultReadOnly(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
+	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
+	p.force()
+	p.now = p.now.Add(time.Minute)
+	before, sent := p.listing(), p.sim.Ledger().Units["units"]
+	for _, tt := range withoutWriting {
+		command := strings.ReplaceAll(tt.command, "{}", p.publicDir())
+		command = strings.ReplaceAll(command, " copy.db", " "+filepath.Join(p.data(), "copy.db"))
+		code, out, errs := p.readOnly(strings.Fields(command)...)
+		said := strings.Join(strings.Fields(out+errs), " ")
+		ok := code == tt.code && strings.Contains(said, tt.says)
+		if !mayMount() { // somebody else than the owner may be refused as such
+			ok = ok || code == exitConfig && tt.code != exitOK
+		}
+		p.want(ok, "ingest %s: exit %d, want %d and %q: %s", command, code, tt.code, tt.says, said)
+	}
+	p.want(p.listing() == before, "the data directory holds %s, and held %s", p.listing(), before)
+	p.want(p.sim.Ledger().Units["units"] == sent, "units were spent")
+	p.want(p.force() == exitOK, "no run where it can be written again")
+	p.judge("store: every command with the data directory read-only")
+}
+
+// TestFaultStoreFileReadOnly forbids to write ingest.db alone.
+func TestFaultStoreFileReadOnly(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
+	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
+	p.force()
+	p.now = p.now.Add(time.Minute)
+	sent := p.sim.Ledger().Units["units"]
+	file := quoted(filepath.Join(p.data(), storeFile))
+	for command, code := range map[string]int{"search the": exitOK, "chart US": exitOK, "run --force": exitError, "doctor --repair": exitOK} {
+		cmd, out, errs := p.command(nil, strings.Fields(command)...)
+		if mounting(t, cmd, "mount --bind "+file+" "+file+" && mount -o remount,bind,ro "+file) {
+			_ = cmd.Run()
+			said := strings.Join(strings.Fields(out.String()+errs.String()), " ")
+			p.want(cmd.ProcessState.ExitCode() == code, "ingest %s: exit %d, want %d: %s", command, cmd.ProcessState.ExitCode(), code, said)
+			p.want(code == exitOK || strings.Contains(said, "mounted read-only"), "ingest %s says %s", command, said)
+		}
+	}
+	p.want(p.sim.Ledger().Units["units"] == sent, "units were spent")
+	p.want(p.force() == exitOK, "no run where it can be written again")
+	p.judge("store: ingest.db read-only")
+}
+
+// listing is the names and the sizes of what is in the data directory.
+func (p *programRig) listing() string {
+	entries, err := os.ReadDir(p.data())
+	if err != nil {
+		p.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,172 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// manyJobs are six chart jobs of eight regions, every minute: serve has six slots to fetch every 7.5 s.
+const manyJobs = `jobs:
+  - {name: first, kind: chart, every: 1m, pages: 2}
+  - {name: second, kind: chart, every: 1m, pages: 2}
+  - {name: third, kind: chart, every: 1m, pages: 2}
+  - {name: fourth, kind: chart, every: 1m, pages: 2}
+  - {name: fifth, kind: chart, every: 1m, pages: 2}
+  - {name: sixth, kind: chart, every: 1m, pages: 2}
+`
+
+// crowd is processes of every kind on one data directory, and what came of them.
+type crowd struct {
+	*programRig
+
+	end  time.Time
+	mu   sync.Mutex
+	ran  map[string]int
+	took []time.Duration // of searches
+}
+
+// stuck is what no person may read: that somebody else has the store.
+var stuck = regexp.MustCompile(`(?i)\bbusy\b|\blocked\b|SQLITE_`)
+
+// again starts a command over and over, a pause apart, until the time is over.
+func (c *crowd) again(name string, pause time.Duration, args func(n int) []string) {
+	for n := 0; time.Now().Before(c.end); n++ {
+		cmd, out, errs := c.command(nil, args(n)...)
+		began := time.Now()
+		_ = cmd.Run()
+		took := time.Since(began)
+		c.mu.Lock()
+		c.ran[name]++
+		if name == "search" {
+			c.took = append(c.took, took)
+		}
+		said := errs.String()
+		if name != "search" && name != "chart" { // those print what an upstream invented
+			said += out.String()
+		}
+		c.want(cmd.ProcessState.ExitCode() == exitOK, "%s: exit %d: %s", name, cmd.ProcessState.ExitCode(), said)
+		c.want(!stuck.MatchString(said), "%s says %s", name, stuck.FindString(said))
+		c.mu.Unlock()
+		time.Sleep(pause) // real processes are what is tested
+	}
+}
+
+// TestFaultManyProcessesAtOnce lets every command that a person has use one data directory at once, against a
+// stand-in that is a process too: nobody hears of the others, no reader waits for the writers, and the ledger
+// counts what the stand-in counts. make soak does so for a minute.
+func TestFaultManyProcessesAtOnce(t *testing.T) {
+	p := newProgram(t, "sqlite", 1_000_000, youtubesim.Options{})
+	p.write("ingest.yaml", manyJobs)
+	sim := startProcess(t, "simulate", "--limit", "units=1000000")
+	sim.until("it says where it is", func() bool {
+		var first struct{ URL string }
+		err := json.Unmarshal([]byte(sim.stdout.String()), &first)
+		p.upstream = first.URL
+		return err == nil
+	})
+	p.want(p.force() == exitOK, "no first run")
+	c := &crowd{programRig: p, end: time.Now().Add(4 * time.Second), ran: map[string]int{}}
+	if os.Getenv(soakEnv) != "" {
+		c.end = time.Now().Add(time.Minute)
+	}
+	flags, _, _ := p.command(nil)
+	serve := startServe(t, flags.Args[1:]...)
+	var all sync.WaitGroup
+	for _, w := range []struct {
+		name  string
+		pause time.Duration
+		args  func(n int) []string
+	}{
+		{"run", 200 * time.Millisecond, func(int) []string { return []string{"run", "--force", "--region", "US,GB"} }},
+		{"search", 0, func(int) []string { return []string{"search", "the"} }},
+		{"chart", 100 * time.Millisecond, func(int) []string { return []string{"chart", "US"} }},
+		{"quota", 300 * time.Millisecond, func(int) []string { return []string{"quota"} }},
+		{"backup", 300 * time.Millisecond, func(n int) []string { return []string{"backup", p.copyOf(n)} }},
+		{"doctor", 500 * time.Millisecond, func(n int) []string { return []string{"doctor", "--repair"}[:1+n%2] }},
+	} {
+		all.Go(func() { c.again(w.name, w.pause, w.args) })
+	}
+	all.Wait()
+	serve.until("it has fetched a slot", func() bool { return strings.Contains(serve.stderr.String(), "outcome=done") })
+	_ = serve.cmd.Process.Signal(syscall.SIGTERM)
+	<-serve.gone
+	p.want(serve.cmd.ProcessState.ExitCode() == 143, "serve: exit %d", serve.cmd.ProcessState.ExitCode())
+	p.want(!stuck.MatchString(serve.stderr.String()), "serve says %s", stuck.FindString(serve.stderr.String()))
+	served := strings.Count(serve.stderr.String(), "outcome=done")
+	for name, least := range map[string]int{"run": 1, "search": 3, "chart": 2, "quota": 1, "backup": 1, "doctor": 1} {
+		p.want(c.ran[name] >= least, "only %d times %s", c.ran[name], name)
+	}
+	c.whole()
+	c.agrees()
+	c.sound(c.ran["backup"])
+	sent := units(t, p.upstream)
+	p.want(p.used() == sent && sent > 0, "the ledger counts %d, the stand-in %d", p.used(), sent)
+	slices.Sort(c.took)
+	half, most := c.took[len(c.took)/2], c.took[len(c.took)*99/100]
+	p.want(half < 2*time.Second, "half of the searches took more than %v", half) // who waits for a writer waits two seconds
+	t.Logf("serve (%d slots) and %v: searches took %v, 99 %% of them less than %v, start of the process included", served, c.ran, half.Round(time.Millisecond), most.Round(time.Millisecond))
+	t.Log(verdictLine("store: every command at once", sent, p.limit, p.used(), time.Since(p.began), p.wrong))
+	if len(p.wrong) > 0 {
+		t.Fail()
+	}
+}
+
+func (p *programRig) copyOf(n int) string {
+	return filepath.Join(p.dir, fmt.Sprintf("copy-%d.db", n))
+}
+
+// sound wants every backup whole, and true to itself.
+func (c *crowd) sound(n int) {
+	for i := range n {
+		dir := c.TempDir()
+		if err := os.Rename(c.copyOf(i), filepath.Join(dir, storeFile)); err != nil {
+			c.want(false, "backup %d: %v", i, err)
+			continue
+		}
+		s, err := store.Open(c.Context(), dir, store.Options{ReadOnly: true})
+		if err != nil {
+			c.want(false, "backup %d: %v", i, err)
+			continue
+		}
+		found, err := s.Check(c.Context())
+		c.want(err == nil && len(found) == 0, "backup %d: %q %v", i, found, err)
+		_ = s.Close()
+	}
+	left, err := filepath.Glob(filepath.Join(c.dir, "*.part-*"))
+	c.want(err == nil && len(left) == 0, "backups left %v", left)
+}
+
+// units is what a stand-in has counted by itself.
+func units(t *testing.T, base string) int64 {
+	t.Helper()
+	resp, err := http.Get(base + "sim/ledger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var text bytes.Buffer
+	var doc struct{ Units map[string]int64 }
+	if _, err := text.ReadFrom(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc.Units["units"]
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// legible is a file that the damaged one, kept as r.Broken, can be read from: itself, or copied, made here, with
+// another first page, where more tables can be found by that. On the first page is the way to all others: a byte
+// of it may hide a store of which nothing else is damaged. fresh is a store as it was made, which has the same
+// header, and where nothing was vacuumed the same way to its tables.
+func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path string, err error) {
+	want, err := newSchema(ctx)
+	if err != nil {
+		return "", err
+	}
+	page, size, err := firstPage(r.Broken)
+	if err != nil {
+		return "", fmt.Errorf("read the damaged store: %w", err)
+	}
+	best := -1 // an empty file must not be opened: SQLite takes its log away
+	if size > 0 {
+		best, path = want.in(ctx, r.Broken), r.Broken
+	}
+	made, _, err := firstPage(fresh)
+	if err != nil {
+		return "", fmt.Errorf("read the new store: %w", err)
+	}
+	const shape = 24 // bytes that say what SQLite takes every page for: of every store they are the same
+	shaped := len(page) >= shape && bytes.Equal(page[:shape], made[:shape])
+	if shaped && best == len(want) {
+		return path, nil
+	}
+	if err := copyDatabase(r.Broken, copied); err != nil {
+		return "", fmt.Errorf("copy the damaged store: %w: free some space", err)
+	}
+	var chosen []byte
+	for _, body := range [][]byte{page, made} {
+		if len(body) < pageSize {
+			continue
+		}
+		first := mendedPage(made, body, page, size)
+		if err := putFirstPage(copied, first); err != nil {
+			return "", err
+		}
+		if n := want.in(ctx, copied); n > best || n == best && !shaped && chosen == nil {
+			best, chosen = n, first
+		}
+	}
+	if chosen == nil {
+		return r.Broken, nil
+	}
+	return copied, putFirstPage(copied, chosen)
+}
+
+// mendedPage is a first page with the header of a new store, the counters of the old one, and the rest of body.
+func mendedPage(made, body, old []byte, size int64) []byte {
+	page := append(made[:headerSize:headerSize], body[headerSize:]...)
+	if len(old) >= headerSize {
+		copy(page[counterAt:], old[counterAt:counterAt+4])
+		copy(page[60:64], old[60:64]) // user_version: which columns there are is looked up
+	}
+	copy(page[validForAt:], page[counterAt:counterAt+4])
+	binary.BigEndian.PutUint32(page[pageCountAt:], uint32(max(size/pageSize, 1)))
+	return page
+}
+
+// copyDatabase copies a database and its log.
+func copyDatabase(from, to string) error {
+	for _, suffix := range []string{"", "-wal"} {
+		err := func() error {
+			in, err := os.Open(from + suffix)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = in.Close() }()
+			return copyTo(in, to+suffix)
+		}()
+		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+	}
+	return nil
+}
+
+func putFirstPage(path string, page []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("mend a copy of the damaged store: %w", err)
+	}
+	_, err = f.WriteAt(page, 0)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("mend a copy of the damaged store: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package store_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/store"
+)
+
+// The first page is the way to all others. Whichever byte of its header is flipped, and of the way that it
+// shows: nothing of the rest is lost, or the file is refused for a version that may be a newer program's.
+func TestAFlippedByteOfTheFirstPageLosesNothing(t *testing.T) {
+	base := t.TempDir()
+	path := library(t, base, 40)
+	want := truth(t, raw(t, path))
+	bytes := flipped()
+	mended := 0
+	for _, at := range bytes {
+		dir := t.TempDir()
+		path := copyStore(t, base, dir)
+		spoil(t, path, 0, func(b []byte) { b[at] ^= 0x11 })
+		r, err := store.Repair(t.Context(), dir, store.Options{Now: func() time.Time { return noon }})
+		var newer *store.VersionError
+		if at == 63 && errors.As(err, &newer) && newer.Have == 0x13 {
+			continue
+		}
+		if err != nil || len(r.Lost) > 0 {
+			t.Errorf("byte %d: lost %q, %v", at, r.Lost, err)
+			continue
+		}
+		mended += min(len(r.Found), 1)
+		s := open(t, dir, &handClock{t: noon})
+		if got := truth(t, raw(t, path)); !slices.Equal(got, want) {
+			t.Errorf("byte %d: other rows after %+v", at, r)
+		}
+		sound(t, s)
+	}
+	t.Logf("%d bytes flipped, one at a time: %d stores were mended", len(bytes), mended)
+	if mended < len(bytes)/4 {
+		t.Errorf("only %d of %d were damaged at all", mended, len(bytes))
+	}
+}
+
+// A backup was written in another order: the way to its tables is one of its own.
+func TestAFlippedByteOfABackupLosesNothing(t *testing.T) {
+	from := t.TempDir()
+	want := truth(t, raw(t, library(t, from, 40)))
+	s := open(t, from, &handClock{t: noon})
+	for _, at := range []int{100, 0, 103} {
+		if raced && at != 100 {
+			continue
+		}
+		dir := t.TempDir()
+		path := filepath.Join(dir, "ingest.db")
+		if _, err := s.Backup(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		spoil(t, path, 0, func(b []byte) { b[at] ^= 0x11 })
+		if r := repair(t, dir); len(r.Lost) > 0 || !slices.Equal(truth(t, raw(t, path)), want) {
+			t.Errorf("byte %d: other rows after %+v", at, r)
+		}
+	}
+}
+
+// The log of a store that somebody has deleted alone is not written into the new one.
+func TestALogWithoutItsStoreIsMovedAside(t *testing.T) {
+	dir, from := t.TempDir(), t.TempDir()
+	old := open(t, from, &handClock{t: noon})
+	chart(t, old, "US", noon, page(titled("a", "Apfel")))
+	for _, suffix := range []string{"-wal", "-shm"} {
+		text, err := os.ReadFile(old.Path() + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "ingest.db"+suffix), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, dir, &handClock{t: noon})
+	if got := search(t, s, store.Query{Text: "apfel"}); len(got) > 0 {
+		t.Errorf("found %v of another store", got)
+	}
+	sound(t, s)
+	wantEntries(t, dir, "ingest.db", "ingest.db-shm", "ingest.db-shm.left-20260214T120000.000Z", "ingest.db-wal", "ingest.db-wal.left-20260214T120000.000Z")
+}
+
+// flipped are the bytes that are: all of the header and of the beginning of the first page where SOAK is set,
+// and else those that mean most.
+func flipped() (bytes []int) {
+	if raced || testing.Short() {
+		return []int{0, 18, 100}
+	}
+	for at := range 112 {
+		if os.Getenv("SOAK") != "" || at%16 == 0 || slices.Contains([]int{18, 20, 47, 60, 63, 68, 71, 100, 103, 108}, at) {
+			bytes = append(bytes, at)
+		}
+	}
+	return bytes
+}
+
+// What SQLite takes for a file that is only to be read is damage, and is said before anything is fetched.
+func TestAHeaderThatForbidsWritingIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	path := library(t, dir, 3)
+	spoil(t, path, 0, func(b []byte) { b[18] ^= 0x11 })
+	var corrupt *store.CorruptError
+	if _, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream}); !errors.As(err, &corrupt) || !strings.Contains(err.Error(), "doctor --repair") {
+		t.Errorf("opened to write: %v", err)
+	}
+	if found, err := glance(t, dir); err != nil || len(found) != 1 || !strings.Contains(found[0], "no program may write it") {
+		t.Errorf("check says %q, %v", found, err)
+	}
+}
+
+// An empty file beside its log is what a file that was cut off leaves: SQLite would take the log away.
+func TestAnEmptyFileIsBegunAnewFromItsLog(t *testing.T) {
+	for _, logged := range []bool{false, true} {
+		dir, from := t.TempDir(), t.TempDir()
+		s := open(t, from, &handClock{t: noon})
+		chart(t, s, "US", noon, page(titled("a", "Apfel")))
+		for _, suffix := range []string{"", "-wal"} {
+			text, err := os.ReadFile(s.Path() + suffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if suffix == "" {
+				text = nil
+			} else if !logged {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(dir, "ingest.db"+suffix), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := glance(t, dir); err == nil {
+			t.Error("an empty file is no store")
+		}
+		if _, err := os.Stat(filepath.Join(dir, "ingest.db-wal")); logged != (err == nil) {
+			t.Errorf("the log: %v", err)
+		}
+		r := repair(t, dir)
+		if len(r.Found) == 0 || r.Broken == "" {
+			t.Errorf("repaired %+v", r)
+		}
+		if _, err := os.Stat(r.Broken + "-wal"); logged && err != nil {
+			t.Errorf("the log was not kept: %v", err)
+		}
+		sound(t, open(t, dir, &handClock{t: noon}))
+		left, err := filepath.Glob(filepath.Join(dir, "*.new-*"))
+		if err != nil || len(left) > 0 {
+			t.Errorf("left %v", left)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// A log that is deleted under a process that writes: it is said once, what was acknowledged is kept, and the
+// next transaction is where others find it.
+func TestALogThatIsDeletedInUseIsWrittenBack(t *testing.T) {
+	for _, taken := range [][]string{{"-wal"}, {"-shm"}, {"-wal", "-shm"}} {
+		dir := t.TempDir()
+		s := open(t, dir, &handClock{t: noon})
+		chart(t, s, "US", noon, page(titled("a", "Apfel"), titled("b", "Birne")))
+		search(t, s, store.Query{Text: "apfel"})
+		for _, suffix := range taken {
+			if err := os.Remove(s.Path() + suffix); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := s.AddDue(t.Context(), []ingest.Slot{due("US", noon.Add(time.Hour))})
+		if err == nil || !strings.Contains(err.Error(), "was deleted or replaced while it was in use: what was in the log has been saved") {
+			t.Errorf("%v deleted: %v", taken, err)
+		}
+		chart(t, s, "GB", noon, page(titled("c", "Citrone")))
+		other := open(t, dir, &handClock{t: noon}) // as another process does
+		for region, want := range map[ingest.Region]string{"US": "1 a, 2 b", "GB": "1 c"} {
+			if got := ranks(t, other, region); got != want {
+				t.Errorf("%v deleted: another finds %s: %q", taken, region, got)
+			}
+			if got := ranks(t, s, region); got != want {
+				t.Errorf("%v deleted: it finds %s: %q", taken, region, got)
+			}
+		}
+		sound(t, s)
+	}
+}
+
+// A store that is deleted, or replaced by a backup, under a process that writes takes nothing more from it.
+func TestAStoreThatIsReplacedInUseTakesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, &handClock{t: noon})
+	chart(t, s, "US", noon, page(titled("a", "Apfel")))
+	if _, err := s.Backup(t.Context(), filepath.Join(dir, "copy.db")); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []error{os.Remove(s.Path()), os.Rename(filepath.Join(dir, "copy.db"), s.Path())} {
+		if step != nil {
+			t.Fatal(step)
+		}
+	}
+	for range 2 {
+		if err := s.AddDue(t.Context(), []ingest.Slot{due("US", noon.Add(time.Hour))}); err == nil || !strings.Contains(err.Error(), "stop ingest serve, and start it again") {
+			t.Errorf("it went on: %v", err)
+		}
+	}
+	if _, err := os.Stat(s.Path()); errors.Is(err, fs.ErrNotExist) {
+		t.Error("the backup is gone")
+	}
+}
+
+// A newer program may bring the store up to date while an older one has it open: that writes nothing more.
+func TestAProgramThatHasBecomeTooOldWritesNothing(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "Apfel")))
+	if _, err := raw(t, s.Path()).ExecContext(t.Context(), `PRAGMA user_version = 3`); err != nil {
+		t.Fatal(err)
+	}
+	var newer *store.VersionError
+	err := s.AddDue(t.Context(), []ingest.Slot{due("US", noon.Add(time.Hour))})
+	if !errors.As(err, &newer) || newer.Have != 3 || !strings.Contains(err.Error(), "use the newer program") {
+		t.Errorf("it wrote into version 3: %v", err)
+	}
+	if n := scalar[int](t, raw(t, s.Path()), `SELECT count(*) FROM slots`); n != 1 {
+		t.Errorf("%d slots, want 1", n)
+	}
+}
