@@ -92,7 +92,7 @@ func tables(t testing.TB, db *sql.DB) map[string][]string {
 // shape is a schema without what does not matter: the order of columns, and how it is written.
 func shape(t testing.TB, db *sql.DB) []string {
 	t.Helper()
-	return append(dump(t, db, `(
+	return slices.Concat(dump(t, db, `(
 		SELECT m.name AS a, c.name AS b, c.type AS c, c."notnull" AS d, c.dflt_value AS e, c.pk AS f, c.hidden AS g
 		FROM sqlite_schema AS m JOIN pragma_table_xinfo(m.name) AS c WHERE m.type = 'table'
 		UNION ALL SELECT l.name, 'the table', l.type, l.wr, l.strict, 0, 0 FROM pragma_table_list AS l WHERE schema = 'main' AND name NOT LIKE 'sqlite_%'
@@ -101,7 +101,8 @@ func shape(t testing.TB, db *sql.DB) []string {
 		dump(t, db, `(
 		SELECT i.tbl_name AS a, i.name AS b, x.seqno AS c, x.name AS d, x.desc AS e, l."unique" AS f, iif(l.partial, i.sql, '') AS g
 		FROM sqlite_schema AS i JOIN pragma_index_xinfo(i.name) AS x JOIN pragma_index_list(i.tbl_name) AS l ON l.name = i.name
-		WHERE i.type = 'index' AND x.key)`, strings.Split("abcdefg", ""))...)
+		WHERE i.type = 'index' AND x.key)`, strings.Split("abcdefg", "")),
+		dump(t, db, "sqlite_schema WHERE type = 'view'", []string{"name", "sql"}), dump(t, db, "video_text_config", []string{"k", "v"}))
 }
 
 func TestEveryReleasedStoreBecomesANewOneAndKeepsEveryRow(t *testing.T) {

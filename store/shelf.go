@@ -22,7 +22,7 @@ type shelf struct {
 
 	known    map[string]knownVideo   // of those to write, by the upstream's id
 	channels map[string]knownChannel // of those to write, by the upstream's id; nil until one is asked for
-	named    []string                // the ids to look for then
+	named    []string                // those of new videos
 	latest   [][]any                 // to write into video_latest
 	moved    []int64                 // whose fetched_day is to become day
 	texts    map[int64]indexed       // to write into the index, by video
@@ -65,15 +65,21 @@ func newShelf(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video)
 	s := &shelf{tx: tx, at: at.UnixMilli(), day: dayOf(at), known: map[string]knownVideo{}, texts: map[int64]indexed{}}
 	var ids []string
 	for _, v := range videos {
-		ids, s.named = append(ids, v.ID), append(s.named, v.ChannelID)
+		ids = append(ids, v.ID)
 	}
-	return s, lookIn(ctx, tx, findVideos, ids, func(rows *sql.Rows) error {
+	err := lookIn(ctx, tx, findVideos, ids, func(rows *sql.Rows) error {
 		var id string
 		var k knownVideo
 		err := rows.Scan(&id, &k.id, &k.text, &k.facts, &k.day)
 		s.known[id] = k
 		return err
 	})
+	for _, v := range videos {
+		if _, known := s.known[v.ID]; !known {
+			s.named = append(s.named, v.ChannelID)
+		}
+	}
+	return s, err
 }
 
 // lookIn runs a query over a list of the upstream's ids, ?1. A list in JSON holds no id that is no text:

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -17,14 +18,25 @@ const (
 	addChannel   = `INSERT INTO channels (channel_id, title) VALUES (?, ?)`
 )
 
-// findChannels finds what is known of the channels, all of them at once: of a page of re-sightings none is
-// asked for.
-func (s *shelf) findChannels(ctx context.Context) error {
-	if s.channels != nil {
-		return nil
+// findChannel says what is known of a channel. The first time it looks for those of all new videos at once; a
+// video that is known has another channel, or its channel another name, too rarely.
+func (s *shelf) findChannel(ctx context.Context, id string) (knownChannel, bool, error) {
+	if s.channels == nil {
+		s.channels = map[string]knownChannel{}
+		if err := s.findChannels(ctx, s.named...); err != nil {
+			return knownChannel{}, false, err
+		}
 	}
-	s.channels = map[string]knownChannel{}
-	return lookIn(ctx, s.tx, findChannels, s.named, func(rows *sql.Rows) error {
+	if k, ok := s.channels[id]; ok || slices.Contains(s.named, id) {
+		return k, ok, nil
+	}
+	err := s.findChannels(ctx, id)
+	k, ok := s.channels[id]
+	return k, ok, err
+}
+
+func (s *shelf) findChannels(ctx context.Context, ids ...string) error {
+	return lookIn(ctx, s.tx, findChannels, ids, func(rows *sql.Rows) error {
 		var id string
 		var k knownChannel
 		err := rows.Scan(&id, &k.id, &k.title)
@@ -39,10 +51,10 @@ func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, err
 	if v.ChannelID == "" {
 		return sql.NullInt64{}, nil
 	}
-	if err := s.findChannels(ctx); err != nil {
+	known, ok, err := s.findChannel(ctx, v.ChannelID)
+	if err != nil {
 		return sql.NullInt64{}, err
 	}
-	known, ok := s.channels[v.ChannelID]
 	id := sql.NullInt64{Int64: known.id, Valid: true}
 	if ok && known.title == v.Channel {
 		return id, nil

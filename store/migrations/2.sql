@@ -103,3 +103,5 @@ CREATE INDEX series_open ON series (fresh_at, open, job, key) WHERE open IS NOT 
 CREATE INDEX series_schedule ON series (job, key, newest) WHERE backfill IS NULL;         -- what is known
 CREATE INDEX series_backfill ON series (backfill, open, place) WHERE backfill IS NOT NULL; -- claim, status
 CREATE INDEX slots_due ON slots (due_at) WHERE kind <> 'backfill';                        -- reports, retention
+
+INSERT INTO video_text (video_text, rank) VALUES ('automerge', 8);
