@@ -289,7 +289,7 @@ func buildWithMattn(ctx context.Context, dir, program string) error {
 		return err
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-tags", "sqlite_fts5", "-overlay", list, "-o", program, "./store")
-	build.Env = append(os.Environ(), "CGO_ENABLED=1")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1", "CGO_CFLAGS=-g -O2 -DSQLITE_ENABLE_DBPAGE_VTAB") // as modernc.org/sqlite is built
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build with mattn/go-sqlite3, which needs gcc: %w\n%s", err, out)
 	}
