@@ -92,10 +92,11 @@ func (c copying) removeLeft() {
 		if err != nil {
 			continue
 		}
-		if lockAlone(f) == nil {
+		free := lockAlone(f) == nil // elsewhere than on Unix always, and there what is open is not removed
+		_ = f.Close()
+		if free {
 			_ = removeDatabase(path)
 		}
-		_ = f.Close()
 	}
 }
 

@@ -10,20 +10,20 @@ import (
 )
 
 // A store can be whole as a file and yet not be true to itself: these are the ways in which it can, each a
-// query that counts what is wrong. Since version 2 videos is a view, and video_facts the table.
+// query that counts what is wrong. In version 1 the table video_facts was called videos.
 var checks = []struct{ what, count string }{
 	{"%d videos are not in the index: no search finds them",
-		`SELECT count(*) FROM videos WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
+		`SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
 	{"%d rows of the index are of no video",
-		`SELECT count(*) FROM video_text_docsize WHERE id NOT IN (SELECT id FROM videos)`},
+		`SELECT count(*) FROM video_text_docsize WHERE id NOT IN (SELECT id FROM video_facts)`},
 	{"%d placements are of no slot, or of no video",
-		`SELECT count(*) FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM videos)`},
+		`SELECT count(*) FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`},
 	{"%d placements are in another series than their slot",
 		`SELECT count(*) FROM placements JOIN slots ON slots.id = slot WHERE placements.series <> slots.series`},
 	{"%d slots are of no series",
 		`SELECT count(*) FROM slots WHERE series NOT IN (SELECT id FROM series)`},
 	{"%d videos are of a channel that is not there",
-		`SELECT count(*) FROM videos WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`},
+		`SELECT count(*) FROM video_facts WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`},
 	{"%d series have another newest slot than they say",
 		`SELECT count(*) FROM series WHERE newest <> (SELECT max(due_at) FROM slots WHERE series = series.id)`},
 	{"%d series wait for a slot that is none to claim",
@@ -102,10 +102,11 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 		return found, false, err
 	}
 	if v >= 2 {
-		for i, c := range all {
-			all[i].count = strings.ReplaceAll(c.count, "FROM videos", "FROM video_facts")
-		}
 		all = append(all, laterChecks...)
+	} else {
+		for i, c := range all {
+			all[i].count = strings.ReplaceAll(c.count, "video_facts", "videos")
+		}
 	}
 	for _, c := range all {
 		var n int

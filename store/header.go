@@ -18,8 +18,9 @@ const (
 	headerSize = 100
 
 	writeVersionAt = 18 // 1 or 2; above that SQLite writes nothing, and says only that the file is read-only
+	counterAt      = 24 // of changes
 	pageCountAt    = 28 // big-endian, valid where the counters at 24 and 92 are equal
-	counterAt      = 24
+	userVersionAt  = 60
 	validForAt     = 92
 )
 

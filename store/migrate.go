@@ -6,8 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -103,18 +101,8 @@ func reindexAll(ctx context.Context, tx *txn) error {
 }
 
 // setAside copies the store beside itself, as ingest.db.v1-backup-20260214T120000Z. The caller holds the
-// lock to write: a part of a copy that is found there was left by a process that has died.
+// lock to write: nobody else makes such a copy meanwhile, and what a process that died has left of one goes.
 func (s *Store) setAside(ctx context.Context, have int) (string, error) {
-	dir := filepath.Dir(s.path)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", fmt.Errorf("look for what an earlier migration left: %w", err)
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), fileName+migrationPart) {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
 	path := fmt.Sprintf("%s.v%d-backup-%s", s.path, have, s.now().UTC().Format("20060102T150405.000Z"))
 	for first, n := path, 2; exists(path); n++ { // of one that was killed behind its backup, on a clock that stands
 		path = fmt.Sprintf("%s-%d", first, n)

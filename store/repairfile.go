@@ -34,7 +34,7 @@ func (s *Store) rescue(ctx context.Context, r *Repaired) (err error) {
 		return err
 	}
 	copied := draft + "-page"
-	defer func() { _ = errors.Join(removeDatabase(draft), removeDatabase(copied)) }()
+	defer func() { _ = errors.Join(removeDatabase(draft), removeDatabase(copied), os.RemoveAll(r.Broken+"-shm")) }()
 	from, err := r.legible(ctx, draft, copied)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *Store) fill(ctx context.Context, file, draft string, r *Repaired) (err 
 	if err != nil {
 		return s.explain(ctx, "read the damaged store", err)
 	}
-	defer func() { _ = errors.Join(from.Close(), os.RemoveAll(file+"-shm")) }()
+	defer func() { _ = from.Close() }()
 	d := &Store{path: draft, now: s.now}
 	if d.write, err = connect(draft, 1, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL"); err != nil {
 		return d.explain(ctx, "fill the new store", err)

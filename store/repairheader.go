@@ -63,7 +63,7 @@ func mendedPage(made, body, old []byte, size int64) []byte {
 	page := append(made[:headerSize:headerSize], body[headerSize:]...)
 	if len(old) >= headerSize {
 		copy(page[counterAt:], old[counterAt:counterAt+4])
-		copy(page[60:64], old[60:64]) // user_version: which columns there are is looked up
+		copy(page[userVersionAt:], old[userVersionAt:userVersionAt+4]) // which columns there are is looked up
 	}
 	copy(page[validForAt:], page[counterAt:counterAt+4])
 	binary.BigEndian.PutUint32(page[pageCountAt:], uint32(max(size/pageSize, 1)))

@@ -89,6 +89,27 @@ func TestALogWithoutItsStoreIsMovedAside(t *testing.T) {
 	wantEntries(t, dir, "ingest.db", "ingest.db-shm", "ingest.db-shm.left-20260214T120000.000Z", "ingest.db-wal", "ingest.db-wal.left-20260214T120000.000Z")
 }
 
+// What was read from the damaged file leaves nothing beside it but its log.
+func TestARepairLeavesTheDamagedFileAndItsLogAlone(t *testing.T) {
+	dir := t.TempDir()
+	old := open(t, t.TempDir(), &handClock{t: noon})
+	chart(t, old, "US", noon, page(titled("a", "Apfel")))
+	path := filepath.Join(dir, "ingest.db")
+	for _, suffix := range []string{"", "-wal"} {
+		text, err := os.ReadFile(old.Path() + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path+suffix, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spoil(t, path, 0, func(b []byte) { b[0] ^= 0x11 })
+	r := repair(t, dir)
+	broken := filepath.Base(r.Broken)
+	wantEntries(t, dir, "ingest.db", broken, broken+"-wal")
+}
+
 // flipped are the bytes that are: all of the header and of the beginning of the first page where SOAK is set,
 // and else those that mean most.
 func flipped() (bytes []int) {

@@ -69,7 +69,7 @@ func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
 	for i, t := range tables {
 		tables[i].from = t.name
 		have, err := s.columns(ctx, t.name)
-		if err == nil && len(have) == 0 && strings.HasPrefix(t.name, "video_") { // version 1 had one table of videos
+		if err == nil && len(have) == 0 && (t.name == "video_facts" || t.name == "video_latest") { // version 1 had one table of both
 			tables[i].from = "videos"
 			have, err = s.columns(ctx, "videos")
 		}

@@ -6,7 +6,8 @@ import (
 )
 
 // NoteSizes keeps, by key, how many videos pieces of a backfill will bring, as the caller counts them. That
-// stands beside what a piece asks for, and changes nothing of it.
+// stands beside what a piece asks for, and changes nothing of it. A key of no piece is passed over; ErrNoBackfill
+// when there is no such backfill.
 func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int) error {
 	if len(videos) == 0 {
 		return nil
@@ -19,8 +20,8 @@ func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int)
 		for key, n := range videos {
 			if _, err := tx.ExecContext(ctx, `
 				UPDATE pieces SET spec = json_set(spec, '$.videos', ?3)
-				WHERE slot IN (SELECT slots.id FROM series JOIN slots ON slots.series = series.id WHERE backfill = ?1 AND key = ?2)`,
-				b.row, key, n); err != nil {
+				WHERE slot IN (SELECT slots.id FROM series JOIN slots ON slots.series = series.id WHERE job = ?1 AND key = ?2)`,
+				b.Job(), key, n); err != nil {
 				return err
 			}
 		}

@@ -45,7 +45,7 @@ func TestWhatTakesLongKeepsNoOtherWriterWaiting(t *testing.T) {
 			do := prepare(s)
 			little := addBackfill(t, s, plan("y"), numbered(1))
 			other := open(t, filepath.Dir(s.Path()), clock)
-			done := make(chan error)
+			done := make(chan error, 1) // nobody may be left to hear it
 			go func() { done <- do(t.Context()) }()
 			tick := time.NewTicker(5 * time.Millisecond)
 			defer tick.Stop()

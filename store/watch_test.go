@@ -1,8 +1,8 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,13 +57,17 @@ func TestAStoreThatIsReplacedInUseTakesNothing(t *testing.T) {
 			t.Fatal(step)
 		}
 	}
+	before, err := os.ReadFile(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
 		if err := s.AddDue(t.Context(), []ingest.Slot{due("US", noon.Add(time.Hour))}); err == nil || !strings.Contains(err.Error(), "stop ingest serve, and start it again") {
 			t.Errorf("it went on: %v", err)
 		}
 	}
-	if _, err := os.Stat(s.Path()); errors.Is(err, fs.ErrNotExist) {
-		t.Error("the backup is gone")
+	if after, err := os.ReadFile(s.Path()); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the backup was changed: %v", err)
 	}
 }
 

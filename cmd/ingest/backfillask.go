@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
@@ -19,10 +20,7 @@ func (a *app) ask(ctx context.Context, w *works, p *planned) error {
 	}
 	p.asked = quota.Cost{}
 	sizes, err := a.askSizes(ctx, w, p, archive)
-	if noted := w.store.NoteSizes(ctx, p.ID, sizes); err == nil {
-		err = noted // what was asked is kept all the same: it is paid for
-	}
-	if err != nil {
+	if err := errors.Join(err, a.noteSizes(ctx, w, p, sizes)); err != nil {
 		return err
 	}
 	if err := a.reckon(ctx, w, p); err != nil {
@@ -32,6 +30,13 @@ func (a *app) ask(ctx context.Context, w *works, p *planned) error {
 		p.left[pool] = max(p.left[pool]-amount, 0)
 	}
 	return nil
+}
+
+// noteSizes keeps what was asked, whatever has ended the asking: it is paid for.
+func (*app) noteSizes(ctx context.Context, w *works, p *planned, sizes map[string]int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return w.store.NoteSizes(ctx, p.ID, sizes)
 }
 
 // askSizes asks the channels whose size is not known, until quota ends.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,7 +87,11 @@ func (p *programRig) listing() string {
 	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Name())
+		info, err := e.Info()
+		if err != nil {
+			p.Fatal(err)
+		}
+		names = append(names, fmt.Sprintf("%s (%d)", e.Name(), info.Size()))
 	}
 	return strings.Join(names, " ")
 }

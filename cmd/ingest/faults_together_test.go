@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -44,9 +43,9 @@ type crowd struct {
 // stuck is what no person may read: that somebody else has the store.
 var stuck = regexp.MustCompile(`(?i)\bbusy\b|\blocked\b|SQLITE_`)
 
-// again starts a command over and over, a pause apart, until the time is over.
-func (c *crowd) again(name string, pause time.Duration, args func(n int) []string) {
-	for n := 0; time.Now().Before(c.end); n++ {
+// again starts a command over and over, a pause apart, until the time is over and it has run so many times.
+func (c *crowd) again(name string, least int, pause time.Duration, args func(n int) []string) {
+	for n := 0; n < least || time.Now().Before(c.end); n++ {
 		cmd, out, errs := c.command(nil, args(n)...)
 		began := time.Now()
 		_ = cmd.Run()
@@ -90,17 +89,18 @@ func TestFaultManyProcessesAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for _, w := range []struct {
 		name  string
+		least int
 		pause time.Duration
 		args  func(n int) []string
 	}{
-		{"run", 200 * time.Millisecond, func(int) []string { return []string{"run", "--force", "--region", "US,GB"} }},
-		{"search", 0, func(int) []string { return []string{"search", "the"} }},
-		{"chart", 100 * time.Millisecond, func(int) []string { return []string{"chart", "US"} }},
-		{"quota", 300 * time.Millisecond, func(int) []string { return []string{"quota"} }},
-		{"backup", 300 * time.Millisecond, func(n int) []string { return []string{"backup", p.copyOf(n)} }},
-		{"doctor", 500 * time.Millisecond, func(n int) []string { return []string{"doctor", "--repair"}[:1+n%2] }},
+		{"run", 1, 200 * time.Millisecond, func(int) []string { return []string{"run", "--force", "--region", "US,GB"} }},
+		{"search", 3, 0, func(int) []string { return []string{"search", "the"} }},
+		{"chart", 2, 100 * time.Millisecond, func(int) []string { return []string{"chart", "US"} }},
+		{"quota", 1, 300 * time.Millisecond, func(int) []string { return []string{"quota"} }},
+		{"backup", 1, 300 * time.Millisecond, func(n int) []string { return []string{"backup", p.copyOf(n)} }},
+		{"doctor", 2, 500 * time.Millisecond, func(n int) []string { return []string{"doctor", "--repair"}[:1+n%2] }},
 	} {
-		all.Go(func() { c.again(w.name, w.pause, w.args) })
+		all.Go(func() { c.again(w.name, w.least, w.pause, w.args) })
 	}
 	all.Wait()
 	serve.until("it has fetched a slot", func() bool { return strings.Contains(serve.stderr.String(), "outcome=done") })
@@ -109,9 +109,6 @@ func TestFaultManyProcessesAtOnce(t *testing.T) {
 	p.want(serve.cmd.ProcessState.ExitCode() == 143, "serve: exit %d", serve.cmd.ProcessState.ExitCode())
 	p.want(!stuck.MatchString(serve.stderr.String()), "serve says %s", stuck.FindString(serve.stderr.String()))
 	served := strings.Count(serve.stderr.String(), "outcome=done")
-	for name, least := range map[string]int{"run": 1, "search": 3, "chart": 2, "quota": 1, "backup": 1, "doctor": 1} {
-		p.want(c.ran[name] >= least, "only %d times %s", c.ran[name], name)
-	}
 	c.whole()
 	c.agrees()
 	c.sound(c.ran["backup"])
@@ -160,12 +157,8 @@ func units(t *testing.T, base string) int64 {
 		t.Fatal(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	var text bytes.Buffer
 	var doc struct{ Units map[string]int64 }
-	if _, err := text.ReadFrom(resp.Body); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text.Bytes(), &doc); err != nil {
+	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
 		t.Fatal(err)
 	}
 	return doc.Units["units"]

@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -89,27 +88,6 @@ func TestHangIsBoundedByTheTimeOut(t *testing.T) {
 	wantAll(t, everything(t.Context(), l, "a"), quota.ErrUnavailable, "")
 	if d := time.Since(began); d > 6*150*time.Millisecond {
 		t.Errorf("six operations with a time-out of 100 ms took %v", d)
-	}
-}
-
-func TestStoppedServerIsUnavailableAndComesBack(t *testing.T) {
-	s := redisServer(t)
-	l := openLedger(t, s.url(), redisledger.Options{Timeout: 100 * time.Millisecond})
-	take(t, l, benchAsk("a", 1, 100, "units"))
-	if err := s.process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	_, err := l.Take(t.Context(), benchAsk("a", 1, 100, "units"))
-	if !errors.Is(err, quota.ErrUnavailable) {
-		t.Errorf("a hung server: %v", err)
-	}
-	if err := s.process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	await(t, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
-	// The call that ran into the time-out was executed or not, but never twice.
-	if used := take(t, l, benchAsk("a", 0, 100, "units")).Pools[0].Windows[0].Used; used < 1 || used > 2 {
-		t.Errorf("%d used after one take and one in doubt", used)
 	}
 }
 
