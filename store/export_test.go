@@ -11,6 +11,9 @@ const Claimable = claimable
 // Uncounted is the query that finds the videos to count.
 const Uncounted = uncounted
 
+// OlderThatDay is the query that goes on among the videos that were last fetched on one day.
+const OlderThatDay = olderThatDay
+
 // ClaimablePieces is the query that finds the piece to claim.
 const ClaimablePieces = claimablePieces
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"iter"
 	"time"
 )
@@ -24,22 +25,30 @@ func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]
 	}
 }
 
-// olderThan is a step: what was fetched on the day or later, behind the row.
+// The videos of day ?1 behind row ?2, and those of later days up to ?3, that were fetched before ?4, at most ?5. They
+// are two queries, since a day may have as many videos as there are: (fetched_day, id) > (?1, ?2) would walk the
+// whole day for every step.
+const (
+	olderThatDay = `
+SELECT fetched_day, id, video_id FROM videos WHERE fetched_day = ?1 AND id > ?2 AND fetched_at < ?4 ORDER BY id LIMIT ?5`
+
+	olderLater = `
+SELECT fetched_day, id, video_id FROM videos WHERE fetched_day > ?1 AND fetched_day <= ?3 AND fetched_at < ?4 ORDER BY fetched_day, id LIMIT ?5`
+)
+
+// olderThan is a step: what was fetched on the day behind the row, or on a later day.
 func (s *Store) olderThan(ctx context.Context, before time.Time, n int, day, row int64) (ids []string, _, _ int64, err error) {
-	rows, err := s.read.QueryContext(ctx, `
-		SELECT fetched_day, id, video_id FROM videos
-		WHERE (fetched_day, id) > (?, ?) AND fetched_day <= ? AND fetched_at < ? ORDER BY fetched_day, id LIMIT ?`,
-		day, row, dayOf(before), before.UnixMilli(), n)
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&day, &row, &id); err != nil {
+	from := []any{day, row, dayOf(before), before.UnixMilli()}
+	for _, query := range []string{olderThatDay, olderLater} {
+		err := each(ctx, s.read, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&day, &row, &id)
+			ids = append(ids, id)
+			return err
+		}, query, append(from, n-len(ids))...)
+		if err != nil {
 			return nil, 0, 0, err
 		}
-		ids = append(ids, id)
 	}
-	return ids, day, row, rows.Err()
+	return ids, day, row, nil
 }

@@ -2,10 +2,12 @@ package store_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
 )
 
 func TestOlderBringsEveryVideoThatIsOldOnce(t *testing.T) {
@@ -34,5 +36,14 @@ func TestOlderBringsEveryVideoThatIsOldOnce(t *testing.T) {
 		if id := fmt.Sprint("v", i); seen[id] != (i < 100) {
 			t.Errorf("%s is listed: %v", id, seen[id])
 		}
+	}
+}
+
+// A backfill fetches hundreds of thousands in a day: each step goes on where the one before ended.
+func TestAStepOfOlderWalksNoDayFromItsBeginning(t *testing.T) {
+	s, _ := newStore(t)
+	got := queryPlan(t, s, store.OlderThatDay, noon.Unix()/86400, 5, noon.Unix()/86400, noon.UnixMilli(), 50)
+	if strings.Contains(got, "TEMP B-TREE") || !strings.Contains(got, "videos_fetched (fetched_day=? AND rowid>?)") {
+		t.Errorf("the plan is\n%s", got)
 	}
 }

@@ -209,9 +209,11 @@ const (
 // longAgo is a fetch so long ago that the next refresh asks again, in milliseconds.
 func longAgo(now time.Time) int64 { return now.Add(-ingest.RefreshAfter - time.Second).UnixMilli() }
 
-// mendLatest gives a video that has lost them counts that nobody knows, as of the last chart that it was in.
+// mendLatest gives a video that has lost them counts that nobody knows, as of the last chart that it was in. The
+// rows it changes are those of its last statement.
 func mendLatest(now time.Time) string {
 	return fmt.Sprintf(`
+		UPDATE video_facts SET fetched_day = 0 WHERE id NOT IN (SELECT id FROM video_latest);
 		INSERT INTO video_latest (id, fetched_at, seen_at)
 		SELECT id, %d, coalesce((SELECT max(slots.fetched_at) FROM placements JOIN slots ON slots.id = slot WHERE video = video_facts.id), %[1]d)
 		FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo(now))

@@ -371,3 +371,26 @@ func TestTagsThatAreDamagedHideNothing(t *testing.T) {
 	}
 	sound(t, open(t, dir, &handClock{t: noon}))
 }
+
+// What was lost is no secret to the refresh, whichever day the video was fetched on.
+func TestWhatRepairMarksToBeRefreshedIsStale(t *testing.T) {
+	for _, spoil := range []string{`DELETE FROM video_latest WHERE id IN (7, 8)`, `UPDATE video_facts SET title = 'X' || title WHERE id IN (7, 8)`} {
+		dir := t.TempDir()
+		db := raw(t, library(t, dir, 40))
+		if _, err := db.ExecContext(t.Context(), spoil); err != nil {
+			t.Fatal(err)
+		}
+		r := repair(t, dir)
+		if done := strings.Join(r.Done, "; "); !strings.HasPrefix(done, "marked 2 videos to be refreshed") {
+			t.Errorf("%s: repair says it %s", spoil, done)
+		}
+		s := open(t, dir, &handClock{t: noon})
+		want := []string{
+			scalar[string](t, db, `SELECT video_id FROM video_facts WHERE id = 7`),
+			scalar[string](t, db, `SELECT video_id FROM video_facts WHERE id = 8`),
+		}
+		if got := stale(t, s, noon, 9); !slices.Equal(got, want) {
+			t.Errorf("%s: %v are to be refreshed, want %v", spoil, got, want)
+		}
+	}
+}

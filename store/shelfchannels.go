@@ -75,7 +75,8 @@ func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, err
 	return id, err
 }
 
-// reindex writes the index rows of all videos of a channel, which has a new name.
+// reindex writes the index rows of all videos of a channel, which has a new name. Their facts are no longer
+// known: one that is met under the old name again gives it back.
 func (s *shelf) reindex(ctx context.Context, channel int64) error {
 	if err := s.count(ctx); err != nil {
 		return err
@@ -92,11 +93,11 @@ func (s *shelf) reindex(ctx context.Context, channel int64) error {
 	}
 	for id, v := range videos {
 		hash := textHash(v)
-		if _, err := s.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ?`, hash, id); err != nil {
+		if _, err := s.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ?, facts_hash = 0 WHERE id = ?`, hash, id); err != nil {
 			return err
 		}
 		if k, ok := s.known[v.ID]; ok {
-			k.text = hash
+			k.text, k.facts = hash, 0
 			s.known[v.ID] = k
 		}
 		s.index(id, v)

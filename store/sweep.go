@@ -164,7 +164,7 @@ func affected(res sql.Result, err error) (int, error) {
 // sweepChannels deletes channels whose videos have all gone.
 func (s *Store) sweepChannels(ctx context.Context) error {
 	var found bool
-	const empty = ` FROM channels WHERE NOT EXISTS (SELECT 1 FROM videos WHERE channel = channels.id)`
+	const empty = ` FROM channels WHERE NOT EXISTS (SELECT 1 FROM video_facts WHERE channel = channels.id)`
 	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1`+empty+`)`).Scan(&found)
 	if err != nil || !found {
 		return s.explain(ctx, "look for empty channels", err)

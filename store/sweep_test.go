@@ -176,3 +176,19 @@ func TestRowsOfSlotsGoWithWhatTheyBrought(t *testing.T) {
 		t.Errorf("newest of US %v, %v: the schedule would go back", newest[us], err)
 	}
 }
+
+// A video whose counts are lost waits for a repair: what it belongs to must stay, and the sweep goes on.
+func TestSweepKeepsTheChannelOfAVideoThatLostItsCounts(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "A")))
+	db := raw(t, s.Path())
+	if _, err := db.ExecContext(t.Context(), `DELETE FROM video_latest`); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Sweep(t.Context(), noon); err != nil {
+		t.Error(err)
+	}
+	if n := scalar[int](t, db, `SELECT count(*) FROM channels`); n != 1 {
+		t.Errorf("%d channels, want the video's", n)
+	}
+}

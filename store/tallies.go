@@ -50,10 +50,11 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 			}
 			slot.Videos += n
 		}
-		if err := execJSON(ctx, tx, `
-			UPDATE video_latest SET counted_at = ?2 WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`,
-			asked, slot.FetchedAt.UnixMilli()); err != nil {
-			return err
+		for _, videoID := range asked { // one by one: a list in JSON has no id that is no text
+			if _, err := tx.ExecContext(ctx, `UPDATE video_latest SET counted_at = ? WHERE id = (SELECT id FROM video_facts WHERE video_id = ?)`,
+				slot.FetchedAt.UnixMilli(), videoID); err != nil {
+				return err
+			}
 		}
 		return s.writeProgress(ctx, tx, id, slot)
 	})
