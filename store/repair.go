@@ -95,10 +95,14 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 // damaged notes an error that says the file is damaged, and returns every other.
 func (r *Repaired) damaged(err error) error {
 	var corrupt *CorruptError
-	if !errors.As(err, &corrupt) {
+	switch {
+	case errors.As(err, &corrupt):
+		r.Found = append(r.Found, corrupt.Err.Error())
+	case err != nil && strings.Contains(err.Error(), "invalid fts5 file format"): // SQLite has no code of its own for it
+		r.Found = append(r.Found, err.Error())
+	default:
 		return err
 	}
-	r.Found = append(r.Found, corrupt.Err.Error())
 	return nil
 }
 

@@ -371,3 +371,19 @@ func TestTagsThatAreDamagedHideNothing(t *testing.T) {
 	}
 	sound(t, open(t, dir, &handClock{t: noon}))
 }
+
+func TestAnIndexWithoutItsVersionIsDamage(t *testing.T) {
+	dir := t.TempDir()
+	path := library(t, dir, 40)
+	db := raw(t, path)
+	if _, err := db.ExecContext(t.Context(), `DELETE FROM video_text_config`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Repair(t.Context(), dir, store.Options{Now: func() time.Time { return noon }}); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, open(t, dir, &handClock{t: noon}))
+}
