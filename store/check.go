@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,44 +11,44 @@ import (
 // A store can be whole as a file and yet not be true to itself: these are the ways in which it can, each a
 // query that counts what is wrong. In version 1 the table video_facts was called videos.
 var checks = []struct{ what, count string }{
-	{"%d videos are not in the index: no search finds them",
+	{"%d video{|s} {is|are} not in the index: no search finds {it|them}",
 		`SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
-	{"%d rows of the index are of no video",
+	{"%d row{|s} of the index {is|are} of no video",
 		`SELECT count(*) FROM video_text_docsize WHERE id NOT IN (SELECT id FROM video_facts)`},
-	{"%d placements are of no slot, or of no video",
+	{"%d placement{|s} {is|are} of no slot, or of no video",
 		`SELECT count(*) FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`},
-	{"%d placements are in another series than their slot",
+	{"%d placement{|s} {is|are} in another series than {its|their} slot",
 		`SELECT count(*) FROM placements JOIN slots ON slots.id = slot WHERE placements.series <> slots.series`},
-	{"%d slots are of no series",
+	{"%d slot{|s} {is|are} of no series",
 		`SELECT count(*) FROM slots WHERE series NOT IN (SELECT id FROM series)`},
-	{"%d videos are of a channel that is not there",
+	{"%d video{|s} {is|are} of a channel that is not there",
 		`SELECT count(*) FROM video_facts WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`},
-	{"%d series have another newest slot than they say",
+	{"%d series {has|have} another newest slot than {it says|they say}",
 		`SELECT count(*) FROM series WHERE newest <> (SELECT max(due_at) FROM slots WHERE series = series.id)`},
-	{"%d series wait for a slot that is none to claim",
+	{"%d series {waits|wait} for a slot that is none to claim",
 		`SELECT count(*) FROM series WHERE open IS NOT NULL AND NOT EXISTS (
 			SELECT 1 FROM slots WHERE series = series.id AND due_at = open AND state IN ('due', 'claimed', 'stopped'))`},
-	{"%d slots are due and nobody would claim them",
+	{"%d slot{|s} {is|are} due and nobody would claim {it|them}",
 		`SELECT count(*) FROM slots JOIN series ON series.id = series WHERE state = 'due' AND due_at IS NOT open`},
-	{"%d series were fresh later than they say",
+	{"%d series {was|were} fresh later than {it says|they say}",
 		`SELECT count(*) FROM series WHERE coalesce(fresh_at, 0) < (
 			SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done')`},
 }
 
 // laterChecks are of what there is since version 2.
 var laterChecks = []struct{ what, count string }{
-	{"%d videos have lost their counts: no search finds them", `SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`},
-	{"%d counts are of no video", `SELECT count(*) FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`},
-	{"%d pieces are of no slot", `SELECT count(*) ` + orphanPieces},
-	{"%d ids that vanished are of no slot", `SELECT count(*) ` + orphanVanished},
-	{"%d pieces ask for nothing that can be read", `SELECT count(*) ` + garbledPieces},
-	{"%d pieces do not say of which backfill they are", `SELECT count(*) FROM series WHERE ` + unnamedSeries},
-	{"%d pieces are of a backfill that is not there", `SELECT count(*) ` + lostBackfills},
-	{"%d pieces are of another backfill than their series", `SELECT count(*) ` + strayPieces},
-	{"%d pieces have lost their slot", `SELECT count(*) ` + slotlessSeries},
-	{"%d pieces have lost what they ask for", `SELECT count(*) FROM slots WHERE ` + hollowPieces},
-	{"%d pieces are open and nobody would claim them", `SELECT count(*) ` + shutPieces},
-	{"%d searches have lost what they found", `SELECT count(*) FROM slots WHERE ` + forgetfulSearch},
+	{"%d video{|s} {has|have} lost {its|their} counts: no search finds {it|them}", `SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`},
+	{"%d row{|s} of counts {is|are} of no video", `SELECT count(*) FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`},
+	{"%d piece{|s} {is|are} of no slot", `SELECT count(*) ` + orphanPieces},
+	{"%d id{|s} that vanished {is|are} of no slot", `SELECT count(*) ` + orphanVanished},
+	{"%d piece{|s} {asks|ask} for nothing that can be read", `SELECT count(*) ` + garbledPieces},
+	{"%d piece{|s} {does|do} not say of which backfill {it is|they are}", `SELECT count(*) FROM series WHERE ` + unnamedSeries},
+	{"%d piece{|s} {is|are} of a backfill that is not there", `SELECT count(*) ` + lostBackfills},
+	{"%d piece{|s} {is|are} of another backfill than {its|their} series", `SELECT count(*) ` + strayPieces},
+	{"%d piece{|s} {has|have} lost {its|their} slot", `SELECT count(*) ` + slotlessSeries},
+	{"%d piece{|s} {has|have} lost what {it asks|they ask} for", `SELECT count(*) FROM slots WHERE ` + hollowPieces},
+	{"%d piece{|s} {is|are} open and nobody would claim {it|them}", `SELECT count(*) ` + shutPieces},
+	{"%d search{|es} {has|have} lost what {it|they} found", `SELECT count(*) FROM slots WHERE ` + forgetfulSearch},
 }
 
 // hashesAtOnce is how many videos are read between two looks at the clock.
@@ -114,12 +113,12 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 			return found, false, err
 		}
 		if n > 0 {
-			found = append(found, fmt.Sprintf(c.what, n))
+			found = append(found, counted(c.what, n))
 		}
 	}
 	wrong, err := changedTexts(ctx, q, budget)
 	if len(wrong) > 0 {
-		found = append(found, fmt.Sprintf("%d videos have another text than when they were indexed", len(wrong)))
+		found = append(found, counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(wrong)))
 	}
 	return found, false, err
 }

@@ -177,7 +177,7 @@ func backupsOf(t testing.TB, dir string) (names []string) {
 
 func TestAMigrationThatFailsLeavesTheStoreAndItsBackup(t *testing.T) {
 	for _, step := range []string{
-		`ALTER TABLE videos ADD COLUMN more INTEGER; INSERT INTO no_such_table VALUES (1)`,
+		`ALTER TABLE video_facts ADD COLUMN more INTEGER; INSERT INTO no_such_table VALUES (1)`,
 		`DELETE FROM placements; DELETE FROM slots; SELECT raise_no_such_function()`,
 	} {
 		dir := old(t, "v1.sql")

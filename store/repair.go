@@ -95,10 +95,14 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 // damaged notes an error that says the file is damaged, and returns every other.
 func (r *Repaired) damaged(err error) error {
 	var corrupt *CorruptError
-	if !errors.As(err, &corrupt) {
+	switch {
+	case errors.As(err, &corrupt):
+		r.Found = append(r.Found, corrupt.Err.Error())
+	case err != nil && strings.Contains(err.Error(), "invalid fts5 file format"): // SQLite has no code of its own for it
+		r.Found = append(r.Found, err.Error())
+	default:
 		return err
 	}
-	r.Found = append(r.Found, corrupt.Err.Error())
 	return nil
 }
 
@@ -126,22 +130,22 @@ func (s *Store) mend(ctx context.Context, r *Repaired) error {
 		did string
 		sql []string
 	}{
-		{"gave up %d charts that were not whole any more", []string{
+		{"gave up %d chart{|s} that {was|were} not whole any more", []string{
 			lostCharts(s.now()) + `kind = 'chart' AND id IN (SELECT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts))`,
 		}},
-		{"took %d rows out that belonged to nothing", []string{
+		{"took %d row{|s} out that belonged to nothing", []string{
 			`DELETE FROM slots WHERE series NOT IN (SELECT id FROM series)`,
 			`DELETE ` + orphanPieces, `DELETE ` + orphanVanished, `DELETE ` + garbledPieces,
 			`UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`, // until it is met again
 			`DELETE FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`,
 			`DELETE FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`,
 		}},
-		{"marked %d videos to be refreshed, whose counts were lost", []string{mendLatest(s.now())}},
-		{"put %d placements into the series of their slot", []string{
+		{"marked %d video{|s} to be refreshed, whose counts were lost", []string{mendLatest(s.now())}},
+		{"put %d placement{|s} into the series of {its|their} slot", []string{
 			`UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot AND placements.series <> slots.series`,
 		}},
-		{"corrected %d rows of backfills and searches", mendPieces(s.now())},
-		{"corrected %d rows of the schedule", []string{mendNewest, mendDue, mendOpen, mendOpenPieces, mendFresh}},
+		{"corrected %d row{|s} of backfills and searches", mendPieces(s.now())},
+		{"corrected %d row{|s} of the schedule", []string{mendNewest, mendDue, mendOpen, mendOpenPieces, mendFresh}},
 	}
 	for _, step := range steps {
 		total := 0
@@ -163,7 +167,7 @@ func (s *Store) mend(ctx context.Context, r *Repaired) error {
 			return err
 		}
 		if total > 0 {
-			r.Done = append(r.Done, fmt.Sprintf(step.did, total))
+			r.Done = append(r.Done, counted(step.did, total))
 		}
 	}
 	return errors.Join(s.mendTexts(ctx, r), s.mendIndex(ctx, r))
@@ -235,7 +239,7 @@ func (s *Store) mendTexts(ctx context.Context, r *Repaired) error {
 		return rewriteIndex(ctx, tx, ids)
 	})
 	if err == nil {
-		r.Done = append(r.Done, fmt.Sprintf("marked %d videos to be refreshed, and indexed them as they are", len(ids)))
+		r.Done = append(r.Done, counted("marked %d video{|s} to be refreshed, and indexed {it as it is|them as they are}", len(ids)))
 	}
 	return err
 }
@@ -246,12 +250,12 @@ func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
 		did, find string
 		write     func(context.Context, *txn, []int64) error
 	}{
-		{"took %d rows of no video out of the index",
+		{"took %d row{|s} of no video out of the index",
 			`SELECT id FROM video_text_docsize WHERE id > ? AND id NOT IN (SELECT id FROM videos) ORDER BY id LIMIT ?`,
 			func(ctx context.Context, tx *txn, ids []int64) error {
 				return execJSON(ctx, tx, `DELETE FROM video_text WHERE rowid IN (SELECT value FROM json_each(?1))`, ids)
 			}},
-		{"indexed %d videos", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, rewriteIndex},
+		{"indexed %d video{|s}", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, rewriteIndex},
 	}
 	for _, step := range steps {
 		total, last := 0, int64(0)
@@ -271,7 +275,7 @@ func (s *Store) mendIndex(ctx context.Context, r *Repaired) error {
 			return err
 		}
 		if total > 0 {
-			r.Done = append(r.Done, fmt.Sprintf(step.did, total))
+			r.Done = append(r.Done, counted(step.did, total))
 		}
 	}
 	return nil

@@ -56,16 +56,16 @@ func repair(t testing.TB, dir string) store.Repaired {
 // spoiled are ways in which a store can be whole as a file and yet wrong, and what Check says of each.
 var spoiled = []struct{ sql, says string }{
 	{`DELETE FROM video_text WHERE rowid % 3 = 0`, "20 videos are not in the index: no search finds them"},
-	{`INSERT INTO video_text (rowid, title) VALUES (999, 'gespenst')`, "1 rows of the index are of no video"},
-	{`DELETE FROM video_facts WHERE id = 7`, "1 rows of the index are of no video; 3 placements are of no slot, or of no video; 1 counts are of no video"},
+	{`INSERT INTO video_text (rowid, title) VALUES (999, 'gespenst')`, "1 row of the index is of no video"},
+	{`DELETE FROM video_facts WHERE id = 7`, "1 row of the index is of no video; 3 placements are of no slot, or of no video; 1 row of counts is of no video"},
 	{`DELETE FROM video_latest WHERE id IN (7, 8)`, "2 videos have lost their counts: no search finds them"},
 	{`DELETE FROM slots WHERE id = 1`, "40 placements are of no slot, or of no video"},
 	{`UPDATE placements SET series = 2 WHERE slot = 1 AND rank < 6`, "5 placements are in another series than their slot"},
-	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slots are of no series; 1 series have another newest slot than they say; 1 series wait for a slot that is none to claim"},
+	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slot is of no series; 1 series has another newest slot than it says; 1 series waits for a slot that is none to claim"},
 	{`DELETE FROM channels WHERE id = 1`, "4 videos are of a channel that is not there"},
 	{`UPDATE series SET newest = newest - 60`, "2 series have another newest slot than they say"},
-	{`UPDATE series SET open = NULL`, "1 slots are due and nobody would claim them"},
-	{`UPDATE series SET open = 5`, "2 series wait for a slot that is none to claim; 1 slots are due and nobody would claim them"},
+	{`UPDATE series SET open = NULL`, "1 slot is due and nobody would claim it"},
+	{`UPDATE series SET open = 5`, "2 series wait for a slot that is none to claim; 1 slot is due and nobody would claim it"},
 	{`UPDATE series SET fresh_at = NULL`, "2 series were fresh later than they say"},
 	{`UPDATE video_facts SET title = 'X' || title WHERE id < 4`, "3 videos have another text than when they were indexed"},
 }
@@ -363,7 +363,7 @@ func TestTagsThatAreDamagedHideNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := glance(t, dir)
-	if err != nil || len(found) != 1 || !strings.Contains(found[0], "1 videos have another text") {
+	if err != nil || len(found) != 1 || !strings.Contains(found[0], "1 video has another text") {
 		t.Fatalf("%q, %v", found, err)
 	}
 	if _, err := store.Repair(t.Context(), dir, store.Options{Now: func() time.Time { return noon }}); err != nil {
@@ -393,4 +393,20 @@ func TestWhatRepairMarksToBeRefreshedIsStale(t *testing.T) {
 			t.Errorf("%s: %v are to be refreshed, want %v", spoil, got, want)
 		}
 	}
+}
+
+func TestAnIndexWithoutItsVersionIsDamage(t *testing.T) {
+	dir := t.TempDir()
+	path := library(t, dir, 40)
+	db := raw(t, path)
+	if _, err := db.ExecContext(t.Context(), `DELETE FROM video_text_config`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Repair(t.Context(), dir, store.Options{Now: func() time.Time { return noon }}); err != nil {
+		t.Fatal(err)
+	}
+	sound(t, open(t, dir, &handClock{t: noon}))
 }

@@ -53,11 +53,11 @@ func TestRepairLeavesNoPieceThatNobodyCouldWorkOn(t *testing.T) {
 	const first = `(SELECT slots.id FROM slots JOIN series ON series.id = series WHERE backfill IS NOT NULL ORDER BY state = 'stopped' DESC LIMIT 1)`
 	for _, tt := range []struct{ sql, says, search, ids string }{
 		{`DELETE FROM slots`, "of no slot; 4 pieces have lost their slot", "2 failed", "2 failed"},
-		{`DELETE FROM pieces`, "3 pieces have lost what they ask for; 1 searches have lost what they found", "2 failed", "1 done, 1 failed"},
-		{`UPDATE pieces SET waiting = '["x' WHERE slot = ` + first, "1 pieces ask for nothing that can be read", "1 due, 1 failed", "1 claimed, 1 done"},
-		{`UPDATE pieces SET waiting = '[]' WHERE backfill = 2`, "1 pieces ask for nothing that can be read", "1 due, 1 stopped", "1 done, 1 failed"},
+		{`DELETE FROM pieces`, "3 pieces have lost what they ask for; 1 search has lost what it found", "2 failed", "1 done, 1 failed"},
+		{`UPDATE pieces SET waiting = '["x' WHERE slot = ` + first, "1 piece asks for nothing that can be read", "1 due, 1 failed", "1 claimed, 1 done"},
+		{`UPDATE pieces SET waiting = '[]' WHERE backfill = 2`, "1 piece asks for nothing that can be read", "1 due, 1 stopped", "1 done, 1 failed"},
 		{`DELETE FROM series WHERE backfill IS NOT NULL`, "4 slots are of no series", "gone", "gone"},
-		{`DELETE FROM series WHERE id = (SELECT series FROM slots WHERE id = ` + first + `)`, "1 slots are of no series", "1 due", "1 claimed, 1 done"},
+		{`DELETE FROM series WHERE id = (SELECT series FROM slots WHERE id = ` + first + `)`, "1 slot is of no series", "1 due", "1 claimed, 1 done"},
 		{`DELETE FROM backfills WHERE id = 1`, "2 pieces are of a backfill that is not there", "2 failed", "1 claimed, 1 done"},
 		{`UPDATE series SET backfill = NULL, place = NULL, open = NULL`, "4 pieces do not say of which backfill they are", "1 due, 1 stopped", "1 claimed, 1 done"},
 		{`UPDATE pieces SET backfill = NULL`, "4 pieces are of another backfill than their series", "1 due, 1 stopped", "1 claimed, 1 done"},

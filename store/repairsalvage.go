@@ -107,13 +107,13 @@ func (s *salvage) move(ctx context.Context, tx *txn, t tableOf) error {
 		w.kept += again.kept
 	}
 	if w.kept > 0 {
-		s.kept = append(s.kept, fmt.Sprintf("%s: %d rows moved", t.name, w.kept))
+		s.kept = append(s.kept, t.name+counted(": %d row{|s} moved", w.kept))
 	}
 	if gaps > 0 {
-		s.lost = append(s.lost, fmt.Sprintf("%s: what was on unreadable pages, in %d places", t.name, gaps))
+		s.lost = append(s.lost, t.name+counted(": what was on unreadable pages, in %d place{|s}", gaps))
 	}
 	if w.refused > 0 {
-		s.lost = append(s.lost, fmt.Sprintf("%s: %d rows that made no sense any more", t.name, w.refused))
+		s.lost = append(s.lost, t.name+counted(": %d row{|s} that made no sense any more", w.refused))
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 	if len(slots) == 0 {
 		return nil
 	}
-	s.lost = append(s.lost, fmt.Sprintf("%d charts that were not whole any more", len(slots)))
+	s.lost = append(s.lost, counted("%d chart{|s} that {was|were} not whole any more", len(slots)))
 	if err := execJSON(ctx, tx, `DELETE FROM placements WHERE slot IN (SELECT value FROM json_each(?1))`, slots); err != nil {
 		return err
 	}

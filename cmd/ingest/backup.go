@@ -29,7 +29,7 @@ quota.db is not in it, on purpose: what has been spent since a copy was made
 would be spent again with the copy. Keep quota.db as it is; should it be lost,
 ingest quota rebuild counts again what the store's slots spent.`,
 		Example: "  ingest backup /backups/ingest-$(date +%F).db",
-		Args:    cobra.ExactArgs(1),
+		Args:    orAsk(cobra.ExactArgs(1), "back up into what? Give one file that is not there yet"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.backup(cmd.Context(), args[0])
 		},
@@ -50,7 +50,7 @@ func (a *app) backup(ctx context.Context, file string) error {
 	}
 	s, err := a.store(ctx, "")
 	if err != nil {
-		return err
+		return noStore(a.cfg.data, err)
 	}
 	made, err := s.Backup(ctx, file)
 	if err := errors.Join(err, s.Close()); err != nil {
@@ -65,8 +65,9 @@ func (a *app) backup(ctx context.Context, file string) error {
 	if a.flags.quiet {
 		return nil
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %s, %s placements, %s slots, %s; examined, and sound\n", clean(made.Path),
-		plural(int(made.Videos), "video"), thousands(made.Placements), thousands(made.Slots), bytesText(made.Bytes))
+	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", made.Path, plural(int(made.Videos), "video"),
+		plural(int(made.Placements), "placement"), plural(int(made.Slots), "slot"), bytesText(made.Bytes))
+	_, err = fmt.Fprintln(a.stdout, wrap(text, 80, "  "))
 	return err
 }
 

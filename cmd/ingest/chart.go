@@ -38,7 +38,7 @@ that a spreadsheet would take for a formula begins with an apostrophe.`,
   ingest chart DE --at 2026-11-01T09:00:00Z --json
   ingest chart IN --compare 24h
   ingest chart BR --format csv > br.csv`,
-		Args: cobra.ExactArgs(1),
+		Args: orAsk(cobra.ExactArgs(1), "which chart? Give one region, such as US"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.checkClock(cmd.Context()); err != nil {
 				return err

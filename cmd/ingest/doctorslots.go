@@ -155,7 +155,7 @@ func lookSlots(ctx context.Context, d *doctor) finding {
 	for _, s := range slots {
 		what := name(s.Series()) + " of " + stamp(s.DueAt)
 		if s.State == ingest.Claimed {
-			stuck = append(stuck, fmt.Sprintf("%s: claimed by %s, its lease is over since %s", what, s.Owner, ago(now.Sub(s.Lease))))
+			stuck = append(stuck, fmt.Sprintf("%s: claimed by %s, its lease has been over for %s", what, s.Owner, ago(now.Sub(s.Lease))))
 			continue
 		}
 		failed = append(failed, what+": "+strings.ReplaceAll(s.Reason, "; ", ", "))

@@ -175,7 +175,7 @@ func TestFaultNewerProgram(t *testing.T) {
 	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
 	p.force()
 	path := filepath.Join(p.data(), storeFile)
-	if err := p.sql(path, fmt.Sprintf("ALTER TABLE videos ADD COLUMN mood TEXT; PRAGMA user_version = %d; PRAGMA wal_checkpoint(TRUNCATE)", storeVersion+1)); err != nil {
+	if err := p.sql(path, fmt.Sprintf("ALTER TABLE video_facts ADD COLUMN mood TEXT; PRAGMA user_version = %d; PRAGMA wal_checkpoint(TRUNCATE)", storeVersion+1)); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(path)

@@ -23,7 +23,7 @@ var withoutWriting = []struct {
 	{"search the", exitOK, ""},
 	{"chart US", exitOK, "US, slot "},
 	{"slots", exitOK, ""},
-	{"backup {}/copy.db", exitOK, "examined, and sound"},
+	{"backup {}/copy.db", exitOK, "sound"},
 	{"run --force", exitUnavailable, "check that it and its directory may be written"},
 	{"quota", exitUnavailable, "check that it and its directory may be written"},
 	{"backup copy.db", exitError, "give a file in a directory that can be written"},

@@ -27,7 +27,7 @@ func (a *app) historyCommand() *cobra.Command {
 at most 30 days of them. Gained is the views since the line before of the same
 chart. Put -- before an id that begins with a dash.`,
 		Example: "  ingest history dQw4w9WgXcQ --region GB --since 24h\n  ingest history --format csv -- -dQw4w9WgXc",
-		Args:    cobra.ExactArgs(1),
+		Args:    orAsk(cobra.ExactArgs(1), "which video? Give one id: ingest search and ingest chart show them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.checkClock(cmd.Context()); err != nil {
 				return err

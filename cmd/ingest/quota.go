@@ -47,7 +47,7 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 the call only when it exits 0. It exits 75 when quota is refused, and 69 when
 the ledger cannot answer and the call is too dear to go on without it.`,
 		Example: "  ingest quota take videos.list && curl ...\n  ingest quota take search.list --purpose backfill --json",
-		Args:    cobra.ExactArgs(1),
+		Args:    orAsk(cobra.ExactArgs(1), "draw for which call? Give one method, such as videos.list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := quota.ParsePurpose(purpose)
 			if err != nil {
@@ -139,7 +139,7 @@ func (a *app) quotaPostCommand() *cobra.Command {
 		Use:     "post POOL N",
 		Short:   "Record what other tools have spent of a pool",
 		Example: "  ingest quota post units 500\n  ingest quota post units 500 --at 2026-11-01T08:00:00Z",
-		Args:    cobra.ExactArgs(2),
+		Args:    orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			amount, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil || amount < 1 || amount > quota.MaxLimit {
@@ -181,7 +181,7 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 		Use:     "drain POOL",
 		Short:   "Close a pool until the provider's midnight, or open it again",
 		Example: "  ingest quota drain units\n  ingest quota drain units --lift",
-		Args:    cobra.ExactArgs(1),
+		Args:    orAsk(cobra.ExactArgs(1), "which pool? Give one, such as units"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tariff, err := a.tariff()
 			if err != nil {

@@ -45,7 +45,7 @@ of the title.`,
 		Example: `  ingest search world cup
   ingest search '"official video" -live tag:music' --region BR
   ingest search trailer --order rise --seen-since 6h`,
-		Args: cobra.MinimumNArgs(1),
+		Args: orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.checkClock(cmd.Context()); err != nil {
 				return err

@@ -79,7 +79,7 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printSlots(slots, fresh)
+			return a.printSlots(slots, fresh, since+outcome+region != "")
 		},
 	}
 	cmd.Flags().IntVar(&next, "next", 0, "show the next `N` slots instead")
@@ -130,7 +130,7 @@ func (a *app) printNext(n int, region string) error {
 		}
 	}
 	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
-	return a.printSlots(slots[:min(n, len(slots))], nil)
+	return a.printSlots(slots[:min(n, len(slots))], nil, region != "")
 }
 
 // seriesDocument is how fresh one series is, and when it is next due.
@@ -189,8 +189,8 @@ func (d seriesDocument) line(now time.Time) string {
 	return fmt.Sprintf("%s: %s%s", fit(name, 20), done, next)
 }
 
-// printSlots prints slots and, where one key was asked for, how fresh it is.
-func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument) error {
+// printSlots prints slots, which may be filtered, and, where one key was asked for, how fresh it is.
+func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument, filtered bool) error {
 	if a.flags.json {
 		doc := struct {
 			Slots  []slotDocument   `json:"slots"`
@@ -201,12 +201,16 @@ func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument) error {
 		}
 		return a.printJSON(doc)
 	}
+	if len(slots) == 0 && filtered {
+		a.say("no such slots: leave out --since, --outcome or --region to see others")
+		return nil
+	}
 	if len(slots) == 0 {
 		a.say("no slots: has ingest run been here yet?")
 		return nil
 	}
 	if len(fresh) == 1 {
-		fmt.Fprintf(a.stdout, "%s\n\n", fresh[0].line(a.clock.now()))
+		fmt.Fprintf(a.stdout, "%s\n\n", wrap(fresh[0].line(a.clock.now()), 80, "  "))
 	}
 	fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {
