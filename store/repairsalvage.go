@@ -11,6 +11,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/trendvidstream/ingest"
 )
 
 // salvage reads a damaged store row by row, around the pages that cannot be read.
@@ -229,7 +231,8 @@ func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 	return execJSON(ctx, tx, lostCharts(s.now)+`id IN (SELECT value FROM json_each(?1))`, slots)
 }
 
-// settle drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole.
+// settle drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole, and
+// one that had videos and has no place for any is lost: a table whose first page was replaced reads as empty.
 func (s *salvage) settle(ctx context.Context, tx *txn) error {
 	if _, err := tx.ExecContext(ctx, mendLatest(s.now)); err != nil {
 		return err
@@ -240,7 +243,12 @@ func (s *salvage) settle(ctx context.Context, tx *txn) error {
 		err := rows.Scan(&id)
 		broken = append(broken, id)
 		return err
-	}, `SELECT DISTINCT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts) AND slot IN (SELECT id FROM slots)`)
+	}, `
+		SELECT DISTINCT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts) AND slot IN (SELECT id FROM slots)
+		UNION
+		SELECT id FROM slots
+		WHERE kind = 'chart' AND state = 'done' AND videos > 0 AND due_at >= ? AND NOT EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)`,
+		ceilUnix(s.now.Add(-ingest.KeepFor)))
 	if err != nil {
 		return err
 	}
