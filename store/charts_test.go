@@ -81,10 +81,13 @@ func TestHistoryKeepsTheCountsOfItsTime(t *testing.T) {
 func TestRealChartsComeBackAsTheyWere(t *testing.T) {
 	s, _ := newStore(t)
 	ids := map[string]bool{}
-	placements := 0
+	placements, last := 0, 14
+	if raced {
+		last = 6
+	}
 	for _, region := range realRegions {
 		days := realCharts(t, region)
-		for d := time.Date(2026, 2, 5, 0, 0, 0, 0, time.UTC); d.Day() <= 14; d = d.AddDate(0, 0, 1) {
+		for d := time.Date(2026, 2, 5, 0, 0, 0, 0, time.UTC); d.Day() <= last; d = d.AddDate(0, 0, 1) {
 			videos := days[d.Format(time.DateOnly)]
 			chart(t, s, region, d, page(videos...))
 			for _, v := range videos {

@@ -112,7 +112,7 @@ func TestAPhraseThatMatchesATitleMarksIt(t *testing.T) {
 		}
 	}
 	if raced {
-		titles = titles[:min(len(titles), 150)]
+		titles = titles[:min(len(titles), 50)]
 	}
 	for i, title := range titles {
 		title = strings.ReplaceAll(title, `"`, " ")

@@ -77,7 +77,11 @@ func TestNormalize(t *testing.T) {
 func TestTheTokenizerKeepsEveryToken(t *testing.T) {
 	var text strings.Builder
 	want := map[string]bool{}
-	for r := rune(1); r <= unicode.MaxRune; r++ {
+	stride, least := rune(1), 100_000
+	if raced {
+		stride, least = 17, 5000
+	}
+	for r := rune(1); r <= unicode.MaxRune; r += stride {
 		if r == '~' || !unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.S) {
 			continue
 		}
@@ -88,7 +92,7 @@ func TestTheTokenizerKeepsEveryToken(t *testing.T) {
 			}
 		}
 	}
-	if len(want) < 100_000 {
+	if len(want) < least {
 		t.Fatalf("only %d tokens", len(want))
 	}
 	db, err := sql.Open("sqlite", ":memory:")

@@ -57,7 +57,11 @@ func TestABeginningFindsAllItsWordsHoweverManyThereAre(t *testing.T) {
 	}
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(beginners()...))
-	for _, words := range []int{1000, 30, 3, 1, 0} {
+	lookedUp := []int{1000, 30, 3, 1, 0}
+	if raced {
+		lookedUp = []int{1000, 3}
+	}
+	for _, words := range lookedUp {
 		store.SetMaxWords(t, words)
 		for text, want := range queries {
 			for _, region := range []ingest.Region{"", "US"} {

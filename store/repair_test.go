@@ -73,7 +73,10 @@ var spoiled = []struct{ sql, says string }{
 func TestRepairMendsWhatTheTablesSayOfEachOther(t *testing.T) {
 	base := t.TempDir()
 	library(t, base, 40)
-	for _, tt := range spoiled {
+	for i, tt := range spoiled {
+		if raced && i%4 > 0 {
+			continue
+		}
 		t.Run(tt.sql, func(t *testing.T) {
 			dir := t.TempDir()
 			path := copyStore(t, base, dir)
@@ -165,6 +168,9 @@ func TestRepairMovesWhatCanBeRead(t *testing.T) {
 		{"channels", "channels", []string{"channels: what was on unreadable pages"}},
 		{"an index", "videos_fetched", nil},
 		{"the index of words", "video_text_data", nil},
+	}
+	if raced {
+		tests = tests[:2]
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -259,7 +265,7 @@ func TestADamagedPageIsFoundOrHarmless(t *testing.T) {
 	case os.Getenv("SOAK") != "":
 		seeds = 100
 	case raced || testing.Short():
-		seeds = 8
+		seeds = 3
 	}
 	found, refused, harmless := 0, 0, 0
 	for seed := range uint64(seeds) {
