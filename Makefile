@@ -26,11 +26,11 @@ demo: build ## See it work in under a minute: no key, no server, nothing to inst
 
 # ALLOW_SKIPS=FILE makes every skip that FILE does not name a failure; .ci/run does so.
 # The whole program is tested as it is built: the race detector slows its databases down tenfold, and what
-# goroutines share lies in the other packages.
+# goroutines share lies in the other packages, of which the store takes longest and so begins.
 test: ## Run every test in random order, races detected but for the whole program's; installs redis-server
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
-	CGO_ENABLED=1 .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- -race -shuffle=on $(TESTFLAGS) $$(go list ./... | grep -v /cmd/ingest) && \
+	CGO_ENABLED=1 .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- -race -shuffle=on $(TESTFLAGS) ./store $$(go list ./... | grep -v -e /cmd/ingest -e /store$$) && \
 	.tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- -shuffle=on -timeout 20m $(TESTFLAGS) ./cmd/ingest
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected

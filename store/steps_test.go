@@ -16,7 +16,7 @@ import (
 func TestWhatTakesLongKeepsNoOtherWriterWaiting(t *testing.T) {
 	n := 10_000
 	if raced {
-		n /= 2
+		n /= 10
 	}
 	for name, prepare := range map[string]func(s *store.Store) (do func(context.Context) error){
 		"cancel": func(s *store.Store) func(context.Context) error {
@@ -27,9 +27,9 @@ func TestWhatTakesLongKeepsNoOtherWriterWaiting(t *testing.T) {
 			}
 		},
 		"sweep": func(s *store.Store) func(context.Context) error {
-			for i := range n / 1000 {
+			for i := range n / 500 {
 				var videos []ingest.Video
-				for j := range 1000 {
+				for j := range 500 {
 					videos = append(videos, titled(fmt.Sprintf("v%d-%d", i, j), fmt.Sprintf("Film %d of %d", j, i)))
 				}
 				chart(t, s, "US", noon.Add(time.Duration(i)*time.Minute), page(videos...))
