@@ -3,6 +3,7 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,8 +38,12 @@ var damages = []struct {
 	{"byte 71, of the application, flipped", flips(71), exitError, "is not a store of ingest", exitOK, true, true},
 	{"byte 100, of the first page, flipped", flips(100), exitError, "ingest doctor --repair", exitOK, true, false},
 	{"byte 63: may be a newer program's version", flips(63), exitConfig, "use the newer program", exitConfig, false, false},
-	{"a page of the middle cleared", func(_ *programRig, path string) error {
-		return edit(path, func(b []byte) []byte { clear(b[len(b)/8192*4096:][:4096]); return b })
+	{"the first page of the videos cleared", func(_ *programRig, path string) error {
+		number, err := pageOf(path, "video_facts")
+		if err != nil {
+			return err
+		}
+		return edit(path, func(b []byte) []byte { clear(b[(number-1)*4096:][:4096]); return b })
 	}, exitError, "ingest doctor --repair", exitOK, false, false},
 	{"cut off in the middle of a page", func(_ *programRig, path string) error {
 		return edit(path, func(b []byte) []byte { return b[:len(b)/2+100] })
@@ -63,6 +68,16 @@ func flips(at int) func(*programRig, string) error {
 	return func(_ *programRig, path string) error {
 		return edit(path, func(b []byte) []byte { b[at] ^= 0x11; return b })
 	}
+}
+
+// pageOf is the number of the page that a table begins with.
+func pageOf(path, table string) (number int, err error) {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return 0, err
+	}
+	err = db.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = ?`, table).Scan(&number)
+	return number, errors.Join(err, db.Close())
 }
 
 // edit changes the bytes of a file.
