@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// Package is one package as it was measured.
+type Package struct {
+	Dir   string   // below the directory that was asked for, "." for itself
+	Files int      // without tests
+	Lines int      // of those files
+	Cycle []string // the largest cycle's files by name; empty where no two files need each other
+}
+
+// Measure reads the packages that the patterns name, seen from dir, as the go command does.
+func Measure(dir string, patterns ...string) ([]Package, error) {
+	listed, err := list(dir, patterns)
+	if err != nil {
+		return nil, err
+	}
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	exports := map[string]string{}
+	for _, p := range listed {
+		exports[p.ImportPath] = p.Export
+	}
+	fset := token.NewFileSet()
+	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		if exports[path] == "" {
+			return nil, fmt.Errorf("no export data of %s", path)
+		}
+		return os.Open(exports[path])
+	})
+	var found []Package
+	for _, p := range listed {
+		if p.DepOnly {
+			continue
+		}
+		uses, lines, err := usesOf(fset, imports, p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.ImportPath, err)
+		}
+		rel, err := filepath.Rel(root, p.Dir)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, Package{Dir: filepath.ToSlash(rel), Files: len(p.GoFiles), Lines: lines, Cycle: largestCycle(uses)})
+	}
+	slices.SortFunc(found, func(a, b Package) int { return bytes.Compare([]byte(a.Dir), []byte(b.Dir)) })
+	return found, nil
+}
+
+// listed is what go list says of a package.
+type listed struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+	DepOnly                 bool
+}
+
+func list(dir string, patterns []string) ([]listed, error) {
+	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, patterns...)...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+}
+
+// usesOf says for each file of a package, by name, which others it uses.
+func usesOf(fset *token.FileSet, imports types.Importer, p listed) (map[string][]string, int, error) {
+	var files []*ast.File
+	lines, uses := 0, map[string][]string{}
+	for _, name := range p.GoFiles {
+		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, 0, err
+		}
+		files = append(files, f)
+		lines += fset.File(f.FileStart).LineCount() - 1
+		uses[name] = nil
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Importer: imports}
+	pkg, err := conf.Check(p.ImportPath, fset, files, info)
+	if err != nil {
+		return nil, 0, err
+	}
+	for id, used := range info.Uses {
+		if used.Pkg() != pkg || !used.Pos().IsValid() {
+			continue
+		}
+		from, to := fileOf(fset, id.Pos()), fileOf(fset, used.Pos())
+		if from != to && !slices.Contains(uses[from], to) {
+			uses[from] = append(uses[from], to)
+		}
+	}
+	return uses, lines, nil
+}
+
+func fileOf(fset *token.FileSet, pos token.Pos) string {
+	return filepath.Base(fset.Position(pos).Filename)
+}
