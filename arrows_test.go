@@ -30,15 +30,17 @@ var arrows = map[string][]string{
 	"fetch/youtube":           {".", "fetch", "fetch/wire"},
 	"internal/dailymotionsim": {},
 	"internal/faulty":         {},
+	"internal/strictyaml":     {},
 	"internal/web":            {".", "quota"},
 	"internal/youtubesim":     {},
-	"quota":                   {},
+	"quota":                   {"internal/strictyaml"},
 	"quota/memledger":         {"quota"},
 	"quota/quotatest":         {"quota"},
 	"quota/redisledger":       {"quota"},
 	"quota/sqliteledger":      {"quota"},
 	"regions":                 {"."},
 	"store":                   {"."},
+	"tools/filecycles":        {},
 	"tools/testsum":           {"*"},
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 )
 
 // costsFile mirrors costs.yaml.
@@ -32,37 +32,22 @@ type failureFile struct {
 }
 
 type tableFile struct {
-	Pools   map[string]map[string]amount `yaml:"pools"`
-	Methods map[string]map[string]amount `yaml:"methods"`
-}
-
-// amount is a whole number as it was written: the decoder alone would cut 1.5 down to 1.
-type amount struct {
-	value int64 // 0 when the text is no whole number from 1 to MaxLimit
-	text  string
-}
-
-// UnmarshalYAML implements yaml.NodeUnmarshaler.
-func (a *amount) UnmarshalYAML(n ast.Node) error {
-	a.text = n.GetToken().Value
-	if v, err := strconv.ParseInt(a.text, 10, 64); err == nil && v >= 1 && v <= MaxLimit {
-		a.value = v
-	}
-	return nil
+	Pools   map[string]map[string]strictyaml.Text `yaml:"pools"`
+	Methods map[string]map[string]strictyaml.Text `yaml:"methods"`
 }
 
 // ParseCosts reads costs.yaml and returns the tariff of one upstream under one of its tables; table
 // "" is the one that the file chooses. The whole file is checked, whichever part is asked for. A
-// mistake is a *PositionError that names the file as name.
+// mistake is a *strictyaml.PositionError that names the file as name.
 func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, error) {
 	var file costsFile
-	tree, err := DecodeYAML(name, data, &file)
+	tree, err := strictyaml.Decode(name, data, &file)
 	if err != nil {
 		return nil, err
 	}
 	r := costsReader{yaml: tree}
 	if file.Version != 1 {
-		return nil, tree.Errorf("version %d is not known to this program: use version: 1", []string{"version"}, file.Version)
+		return nil, tree.Errorf([]string{"version"}, "version %d is not known to this program: use version: 1", file.Version)
 	}
 	tariffs := map[string]map[string]*Tariff{}
 	for _, up := range slices.Sorted(maps.Keys(file.Upstreams)) {
@@ -74,7 +59,7 @@ func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, erro
 	}
 	tables, ok := tariffs[upstream]
 	if !ok {
-		return nil, tree.Errorf("upstream %q has no costs here: %s", []string{"upstreams"}, upstream, oneOf(tariffs))
+		return nil, tree.Errorf([]string{"upstreams"}, "upstream %q has no costs here: %s", upstream, oneOf(tariffs))
 	}
 	at := []string{"upstreams", upstream, "tables"}
 	if table == "" {
@@ -82,20 +67,20 @@ func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, erro
 	}
 	t, ok := tables[table]
 	if !ok {
-		return nil, tree.Errorf("table %q does not exist: %s", at, table, oneOf(tables))
+		return nil, tree.Errorf(at, "table %q does not exist: %s", table, oneOf(tables))
 	}
 	return t, nil
 }
 
 // costsReader checks what the strict decoding cannot.
-type costsReader struct{ yaml *YAML }
+type costsReader struct{ yaml *strictyaml.Document }
 
 func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, error) {
 	at := []string{"upstreams", name}
 	base := Tariff{Upstream: name, Ceilings: map[Purpose]Share{}}
 	var err error
 	if base.Zone, err = time.LoadLocation(u.Zone); err != nil || u.Zone == "" || u.Zone == "Local" {
-		return nil, r.yaml.Errorf("zone %q is not a time zone: use a name like America/Los_Angeles", append(at, "zone"), u.Zone)
+		return nil, r.yaml.Errorf(append(at, "zone"), "zone %q is not a time zone: use a name like America/Los_Angeles", u.Zone)
 	}
 	if base.Grace, err = r.duration(u.Grace, 10*time.Minute, append(at, "grace")); err != nil {
 		return nil, err
@@ -103,7 +88,7 @@ func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, 
 	for _, p := range slices.Sorted(maps.Keys(u.Ceilings)) {
 		purpose, err := ParsePurpose(p)
 		if err != nil {
-			return nil, r.yaml.Errorf("unknown purpose %q: %s", append(at, "ceilings", p), p, closest(p, purposeNames()))
+			return nil, r.yaml.Errorf(append(at, "ceilings", p), "unknown purpose %q: %s", p, strictyaml.Suggest(p, purposeNames()))
 		}
 		if base.Ceilings[purpose], err = r.share(u.Ceilings[p], append(at, "ceilings", p)); err != nil {
 			return nil, err
@@ -111,17 +96,17 @@ func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, 
 	}
 	for _, p := range Purposes() {
 		if base.Ceilings[p] == 0 {
-			return nil, r.yaml.Errorf("purpose %s has no ceiling: add one, such as %s: 95%%", append(at, "ceilings"), p, p)
+			return nil, r.yaml.Errorf(append(at, "ceilings"), "purpose %s has no ceiling: add one, such as %s: 95%%", p, p)
 		}
 	}
 	if base.Failure, err = r.failure(u.Failure, append(at, "failure")); err != nil {
 		return nil, err
 	}
 	if len(u.Tables) == 0 {
-		return nil, r.yaml.Errorf("no tables: a table names pools and methods", at)
+		return nil, r.yaml.Errorf(at, "no tables: a table names pools and methods")
 	}
 	if _, ok := u.Tables[u.Table]; !ok {
-		return nil, r.yaml.Errorf("table %q does not exist: %s", append(at, "table"), u.Table, oneOf(u.Tables))
+		return nil, r.yaml.Errorf(append(at, "table"), "table %q does not exist: %s", u.Table, oneOf(u.Tables))
 	}
 	out := map[string]*Tariff{}
 	for _, name := range slices.Sorted(maps.Keys(u.Tables)) {
@@ -150,7 +135,7 @@ func (r costsReader) failure(f failureFile, at []string) (Failure, error) {
 
 func (r costsReader) table(t *Tariff, f tableFile, at []string) error {
 	if len(f.Pools) == 0 {
-		return r.yaml.Errorf("no pools: a pool is something the provider counts, such as units: {24h: 10000, day: 10000}", at)
+		return r.yaml.Errorf(at, "no pools: a pool is something the provider counts, such as units: {24h: 10000, day: 10000}")
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Pools)) {
 		pool, err := r.pool(name, f.Pools[name], append(slices.Clone(at), "pools", name))
@@ -163,7 +148,7 @@ func (r costsReader) table(t *Tariff, f tableFile, at []string) error {
 	for _, method := range slices.Sorted(maps.Keys(f.Methods)) {
 		here := append(slices.Clone(at), "methods", method)
 		if len(f.Methods[method]) == 0 {
-			return r.yaml.Errorf("method %s costs nothing: every call costs something", here, method)
+			return r.yaml.Errorf(here, "method %s costs nothing: every call costs something", method)
 		}
 		cost, err := r.cost(method, f, here)
 		if err != nil {
@@ -180,32 +165,33 @@ func (r costsReader) cost(method string, f tableFile, at []string) (Cost, error)
 	for _, pool := range slices.Sorted(maps.Keys(f.Methods[method])) {
 		here := append(slices.Clone(at), pool)
 		if !slices.Contains(pools, pool) {
-			return nil, r.yaml.Errorf("unknown pool %q: %s", here, pool, closest(pool, pools))
+			return nil, r.yaml.Errorf(here, "unknown pool %q: %s", pool, strictyaml.Suggest(pool, pools))
 		}
-		a := f.Methods[method][pool]
-		if a.value == 0 {
-			return nil, r.yaml.Errorf("method %s costs %q of %s: a cost is a whole number of at least 1", here, method, a.text, pool)
+		amount, ok := wholeNumber(f.Methods[method][pool])
+		if !ok {
+			return nil, r.yaml.Errorf(here, "method %s costs %q of %s: a cost is a whole number of at least 1", method, f.Methods[method][pool], pool)
 		}
-		cost[pool] = a.value
+		cost[pool] = amount
 	}
 	return cost, nil
 }
 
-func (r costsReader) pool(name string, windows map[string]amount, at []string) (Pool, error) {
+func (r costsReader) pool(name string, windows map[string]strictyaml.Text, at []string) (Pool, error) {
 	if err := CheckAccount(name); err != nil {
-		return Pool{}, r.yaml.Errorf("pool %q: use letters, digits, '.', '-' and '_'", at, name)
+		return Pool{}, r.yaml.Errorf(at, "pool %q: use letters, digits, '.', '-' and '_'", name)
 	}
 	if len(windows) == 0 {
-		return Pool{}, r.yaml.Errorf("pool %s has no window: add 24h: and day: with the limit", at, name)
+		return Pool{}, r.yaml.Errorf(at, "pool %s has no window: add 24h: and day: with the limit", name)
 	}
 	p := Pool{Name: name}
 	for _, w := range slices.Sorted(maps.Keys(windows)) {
 		window, err := ParseWindow(w)
 		if err != nil {
-			return Pool{}, r.yaml.Errorf("%v", append(at, w), err)
+			return Pool{}, r.yaml.Errorf(append(at, w), "%v", err)
 		}
-		if window.Limit = windows[w].value; window.Limit == 0 {
-			return Pool{}, r.yaml.Errorf("limit %q of pool %s is not a whole number in 1..%d", append(at, w), windows[w].text, name, int64(MaxLimit))
+		var ok bool
+		if window.Limit, ok = wholeNumber(windows[w]); !ok {
+			return Pool{}, r.yaml.Errorf(append(at, w), "limit %q of pool %s is not a whole number in 1..%d", windows[w], name, int64(MaxLimit))
 		}
 		p.Windows = append(p.Windows, window)
 	}
@@ -215,7 +201,7 @@ func (r costsReader) pool(name string, windows map[string]amount, at []string) (
 func (r costsReader) share(s string, at []string) (Share, error) {
 	share, err := ParseShare(s)
 	if err != nil {
-		return 0, r.yaml.Errorf("%s: %v", at, at[len(at)-1], err)
+		return 0, r.yaml.Errorf(at, "%s: %v", at[len(at)-1], err)
 	}
 	return share, nil
 }
@@ -223,9 +209,15 @@ func (r costsReader) share(s string, at []string) (Share, error) {
 func (r costsReader) duration(s string, longest time.Duration, at []string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 || d > longest {
-		return 0, r.yaml.Errorf("%s: %q is not a duration of 0s..%v", at, at[len(at)-1], s, longest)
+		return 0, r.yaml.Errorf(at, "%s: %q is not a duration of 0s..%v", at[len(at)-1], s, longest)
 	}
 	return d, nil
+}
+
+// wholeNumber reads an amount of 1 to MaxLimit.
+func wholeNumber(text strictyaml.Text) (amount int64, ok bool) {
+	amount, err := strconv.ParseInt(string(text), 10, 64)
+	return amount, err == nil && amount >= 1 && amount <= MaxLimit
 }
 
 func purposeNames() []string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -97,7 +98,7 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 			}
 			data := strings.Replace(smallCosts, c.old, c.new, 1)
 			_, err := quota.ParseCosts("costs.yaml", []byte(data), "youtube", "")
-			var at *quota.PositionError
+			var at *strictyaml.PositionError
 			if !errors.As(err, &at) || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
@@ -179,7 +180,7 @@ func FuzzCosts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data string) {
 		tariff, err := quota.ParseCosts("costs.yaml", []byte(data), "youtube", "")
 		if err != nil {
-			var at *quota.PositionError
+			var at *strictyaml.PositionError
 			if !errors.As(err, &at) || at.What == "" {
 				t.Fatalf("%#v", err)
 			}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 )
 
 // Tariff is what costs.yaml says about one upstream under one table: its pools, what its methods
@@ -35,7 +37,7 @@ func (t *Tariff) Cost(method string) (Cost, error) {
 	cost, ok := t.Methods[method]
 	if !ok {
 		return nil, fmt.Errorf("%w: method %q has no price in table %s: %s", ErrUnknown, method, t.Table,
-			closest(method, slices.Sorted(maps.Keys(t.Methods))))
+			strictyaml.Suggest(method, slices.Sorted(maps.Keys(t.Methods))))
 	}
 	return cost, nil
 }
@@ -117,5 +119,5 @@ func (t *Tariff) CheckPool(pool string) error {
 	if slices.Contains(names, pool) {
 		return nil
 	}
-	return fmt.Errorf("%w: pool %q: %s", ErrUnknown, pool, closest(pool, names))
+	return fmt.Errorf("%w: pool %q: %s", ErrUnknown, pool, strictyaml.Suggest(pool, names))
 }

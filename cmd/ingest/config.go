@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -162,7 +163,7 @@ func (c *config) read() (configFile, error) {
 	if err != nil {
 		return file, fmt.Errorf("read the config: %w: check --config and INGEST_CONFIG", err)
 	}
-	y, err := quota.DecodeYAML(c.file, data, &file)
+	y, err := strictyaml.Decode(c.file, data, &file)
 	if err == nil {
 		err = c.choose(file.Upstream)
 	}
@@ -170,7 +171,7 @@ func (c *config) read() (configFile, error) {
 		return file, err
 	}
 	if len(file.Jobs) == 0 {
-		return file, y.Errorf("jobs: is empty, so that nothing would ever run: leave it out for the default", []string{"jobs"})
+		return file, y.Errorf([]string{"jobs"}, "jobs: is empty, so that nothing would ever run: leave it out for the default")
 	}
 	c.jobs = nil
 	seen := map[string]bool{}
@@ -181,7 +182,7 @@ func (c *config) read() (configFile, error) {
 			field, err = "name", fmt.Errorf("two jobs are called %s: give each its own name", job.Name)
 		}
 		if err != nil {
-			return file, y.Errorf("%v", append(at, field), err)
+			return file, y.Errorf(append(at, field), "%v", err)
 		}
 		seen[job.Name] = true
 		c.jobs = append(c.jobs, job)

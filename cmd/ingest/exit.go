@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -56,7 +57,7 @@ func exitCode(err error) int {
 		signal   signalled
 		code     codeError
 		usage    usageError
-		position *quota.PositionError
+		position *strictyaml.PositionError
 		call     *fetch.Error
 		newer    *store.VersionError
 		foreign  *store.UpstreamError

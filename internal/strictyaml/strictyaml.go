@@ -1,4 +1,6 @@
-package quota
+// Package strictyaml reads the files that a user edits by hand. What the program does not know is refused, with
+// the file, the line, and what may have been meant, so that a misspelt field never means its default.
+package strictyaml
 
 import (
 	"errors"
@@ -11,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// PositionError is a mistake in a YAML file: where, what, and what to try.
+// PositionError is a mistake in a file: where, what, and what to try.
 type PositionError struct {
 	File string
 	Line int // 0 when the mistake has no line
@@ -25,76 +27,81 @@ func (e *PositionError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.What)
 }
 
-// YAML is a decoded file that still knows its lines.
-type YAML struct {
+// Document is a decoded file that still knows its lines.
+type Document struct {
 	name string
 	root ast.Node // nil for an empty file
 }
 
-// DecodeYAML decodes one YAML document into the struct that into points at. Unknown and repeated
-// keys, wrong types and a second document are refused with a *PositionError.
-func DecodeYAML(name string, data []byte, into any) (*YAML, error) {
+// Decode decodes one YAML document into the struct that into points at. Unknown and repeated keys, wrong types
+// and a second document are refused with a *PositionError that names the file as name.
+func Decode(name string, data []byte, into any) (*Document, error) {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, positioned(name, err, into)
 	}
-	y := &YAML{name: name}
+	d := &Document{name: name}
 	if len(file.Docs) > 1 {
 		return nil, &PositionError{name, file.Docs[1].GetToken().Position.Line, "a second document: one file holds one"}
 	}
 	if len(file.Docs) == 1 {
-		y.root = file.Docs[0].Body
+		d.root = file.Docs[0].Body
 	}
 	if err := yaml.UnmarshalWithOptions(data, into, yaml.Strict()); err != nil {
 		return nil, positioned(name, err, into)
 	}
-	return y, nil
+	return d, nil
 }
 
-// Errorf is a *PositionError at the line of the key that path leads to, or of the last key on the
-// way that is there.
-func (y *YAML) Errorf(format string, path []string, args ...any) error {
-	return &PositionError{File: y.name, Line: y.line(path), What: fmt.Sprintf(format, args...)}
+// Errorf is a *PositionError at the line of Line(path), for a mistake that only the caller can see.
+func (d *Document) Errorf(path []string, format string, args ...any) error {
+	return &PositionError{File: d.name, Line: d.Line(path), What: fmt.Sprintf(format, args...)}
 }
 
-func (y *YAML) line(path []string) int {
-	line := 0
-	node := y.root
+// Line is the line of the value that path leads to, by keys and, in a list, by index. Where the path leads
+// nowhere it is the line of the last value on the way, or 0.
+func (d *Document) Line(path []string) int {
+	line, node := 0, d.root
 	for _, key := range path {
-		value := child(node, key)
-		if value == nil {
+		next, at := child(node, key)
+		if at == 0 {
 			break
 		}
-		line, node = value.line, value.node
+		line, node = at, next
 	}
 	return line
 }
 
-type located struct {
-	node ast.Node
-	line int
-}
-
-// child is the value under key of a mapping, or the element of a sequence at index key.
-func child(node ast.Node, key string) *located {
+// child is the value under key of a mapping, or the element of a sequence at index key, and its line: 0 when
+// there is none.
+func child(node ast.Node, key string) (ast.Node, int) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
 		for _, v := range n.Values {
-			if v.Key.GetToken().Value == key {
-				return &located{v.Value, v.Key.GetToken().Position.Line}
+			if value, line := child(v, key); line > 0 {
+				return value, line
 			}
 		}
 	case *ast.MappingValueNode:
-		if n.Key.GetToken().Value == key {
-			return &located{n.Value, n.Key.GetToken().Position.Line}
+		if token := n.Key.GetToken(); token.Value == key {
+			return n.Value, token.Position.Line
 		}
 	case *ast.SequenceNode:
 		for i, v := range n.Values {
 			if fmt.Sprint(i) == key {
-				return &located{v, v.GetToken().Position.Line}
+				return v, v.GetToken().Position.Line
 			}
 		}
 	}
+	return nil, 0
+}
+
+// Text is a scalar exactly as it was written. The decoder alone would cut 1.5 down to the integer 1.
+type Text string
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (t *Text) UnmarshalYAML(n ast.Node) error {
+	*t = Text(n.GetToken().Value)
 	return nil
 }
 
@@ -108,7 +115,7 @@ func positioned(name string, err error, into any) error {
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
 		field := y.GetToken().Value
-		what = fmt.Sprintf("unknown field %q: %s", field, closest(field, fieldNames(reflect.TypeOf(into))))
+		what = fmt.Sprintf("unknown field %q: %s", field, Suggest(field, fieldNames(reflect.TypeOf(into))))
 	}
 	return &PositionError{File: name, Line: y.GetToken().Position.Line, What: what}
 }
@@ -131,8 +138,8 @@ func fieldNames(t reflect.Type) []string {
 	}
 }
 
-// closest is a hint for a misspelt word: the nearest of the known ones, or all when none is near.
-func closest(word string, known []string) string {
+// Suggest is a hint for a misspelt word: the nearest of the known ones, or all when none is near.
+func Suggest(word string, known []string) string {
 	best, distance := "", 3
 	for _, k := range known {
 		if d := editDistance(word, k); d < distance {

@@ -1,0 +1,60 @@
+package strictyaml_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/trendvidstream/ingest/internal/strictyaml"
+)
+
+type file struct {
+	Name  string            `yaml:"name"`
+	Jobs  []job             `yaml:"jobs"`
+	Exact strictyaml.Text   `yaml:"exact"`
+	Sizes map[string]string `yaml:"sizes"`
+}
+
+type job struct {
+	Every string `yaml:"every"`
+}
+
+func TestMistakesSayWhereAndWhatToDo(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"a misspelt field", "name: a\njobs:\n- evry: 1h\n", `f.yaml:3: unknown field "evry": did you mean "every"?`},
+		{"a field of nowhere", "colour: red\n", `f.yaml:1: unknown field "colour": use one of name, jobs, every, exact, sizes`},
+		{"a repeated field", "name: a\nname: b\n", `f.yaml:2: mapping key "name" already defined at [1:1]`},
+		{"a second document", "name: a\n---\nname: b\n", `f.yaml:3: a second document: one file holds one`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := strictyaml.Decode("f.yaml", []byte(c.text), &file{})
+			var at *strictyaml.PositionError
+			if !errors.As(err, &at) || err.Error() != c.want {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestAMistakeOfMeaningIsFoundByItsPath(t *testing.T) {
+	var f file
+	d, err := strictyaml.Decode("f.yaml", []byte("name: a\nexact: 0x1.50\njobs:\n- every: 1h\n- every: 2h\nsizes:\n  big: 1\n"), &f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Exact != "0x1.50" {
+		t.Errorf("read %q, not what was written", f.Exact)
+	}
+	for _, c := range []struct {
+		path []string
+		want string
+	}{
+		{[]string{"jobs", "1", "every"}, "f.yaml:5: wrong"},
+		{[]string{"jobs", "1", "cron"}, "f.yaml:5: wrong"},
+		{[]string{"sizes", "big"}, "f.yaml:7: wrong"},
+		{[]string{"nowhere"}, "f.yaml: wrong"},
+	} {
+		if err := d.Errorf(c.path, "%s", "wrong"); err.Error() != c.want {
+			t.Errorf("%v: %v, want %s", c.path, err, c.want)
+		}
+	}
+}
