@@ -31,6 +31,7 @@ var arrows = map[string][]string{
 	"internal/dailymotionsim": {},
 	"internal/faulty":         {},
 	"internal/strictyaml":     {},
+	"internal/term":           {},
 	"internal/web":            {".", "quota"},
 	"internal/youtubesim":     {},
 	"quota":                   {"internal/strictyaml"},

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -88,14 +90,14 @@ func (a *app) findBackfill(ctx context.Context, s *store.Store, id string) (stor
 		if !strings.HasPrefix(id, "bf-") {
 			hint = ", and the kinds are uploads, search, videos and refresh"
 		}
-		return b, usageError{fmt.Errorf("there is no backfill %s: ingest backfill status lists them%s", fit(id, 40), hint)}
+		return b, usageError{fmt.Errorf("there is no backfill %s: ingest backfill status lists them%s", term.Fit(id, 40), hint)}
 	}
 	return b, err
 }
 
 // noPlan is the error of an id where no store is.
 func noPlan(id string) error {
-	return codeError{exitError, fmt.Errorf("there is no backfill %s: none is planned in this data directory", fit(id, 40))}
+	return codeError{exitError, fmt.Errorf("there is no backfill %s: none is planned in this data directory", term.Fit(id, 40))}
 }
 
 // orAsk wants so many arguments, at least or exactly, and asks for them where they are not given.

@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/store"
@@ -489,7 +491,7 @@ func TestProgressFitsATerminal(t *testing.T) {
 		if c.want != "" && line != c.want {
 			t.Errorf("%s: %q, want %q", c.name, line, c.want)
 		}
-		if n := textWidth(fit(line, 79)); n > 79 {
+		if n := term.Width(term.Fit(line, 79)); n > 79 {
 			t.Errorf("%s: %d columns", c.name, n)
 		}
 	}
@@ -513,8 +515,8 @@ func TestScreensAreEightyColumnsWide(t *testing.T) {
 	} {
 		out, code := backfillLines(append([]string{"backfill"}, args...)...)
 		for line := range strings.SplitSeq(out, "\n") {
-			if textWidth(line) > 80 && strings.Contains(strings.TrimSpace(line), " ") && !strings.Contains(line, "longwords") {
-				t.Errorf("%v: %d columns: %q", args[:2], textWidth(line), line)
+			if term.Width(line) > 80 && strings.Contains(strings.TrimSpace(line), " ") && !strings.Contains(line, "longwords") {
+				t.Errorf("%v: %d columns: %q", args[:2], term.Width(line), line)
 			}
 		}
 		if out == "" || code != exitOK && code != exitPartial {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // parseChannel reads how a person names a channel: its id, UC and 22 characters; its handle, @name; or
@@ -22,9 +24,9 @@ func parseChannel(s string) (string, error) {
 		case first == "channel":
 			ref = second
 		case first == "c" || first == "user":
-			return "", fmt.Errorf("%q is an old kind of address: open it, and give the @handle that the page shows", fit(s, 80))
+			return "", fmt.Errorf("%q is an old kind of address: open it, and give the @handle that the page shows", term.Fit(s, 80))
 		default:
-			return "", fmt.Errorf("%q is no channel of %s: use https://www.youtube.com/@handle or .../channel/UC...", fit(s, 80), host)
+			return "", fmt.Errorf("%q is no channel of %s: use https://www.youtube.com/@handle or .../channel/UC...", term.Fit(s, 80), host)
 		}
 	}
 	switch {
@@ -33,11 +35,11 @@ func parseChannel(s string) (string, error) {
 	case strings.HasPrefix(ref, "@") && isHandle(ref[1:]):
 		return strings.ToLower(ref), nil // handles are the same in either case
 	case strings.HasPrefix(ref, "@"):
-		return "", fmt.Errorf("%q is no handle: those have 3 to 30 letters, digits, and . _ - between them", fit(s, 80))
+		return "", fmt.Errorf("%q is no handle: those have 3 to 30 letters, digits, and . _ - between them", term.Fit(s, 80))
 	case strings.HasPrefix(ref, "UC"):
-		return "", fmt.Errorf("%q is no channel id: those are UC and 22 more characters", fit(s, 80))
+		return "", fmt.Errorf("%q is no channel id: those are UC and 22 more characters", term.Fit(s, 80))
 	default:
-		return "", fmt.Errorf("%q is no channel: use its id (UC...), its @handle or the URL of its page", fit(s, 80))
+		return "", fmt.Errorf("%q is no channel: use its id (UC...), its @handle or the URL of its page", term.Fit(s, 80))
 	}
 }
 

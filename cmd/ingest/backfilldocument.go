@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
@@ -137,12 +139,12 @@ func whatOf(b ingest.Backfill) string {
 		const most = 3
 		names := b.Spec.Channels
 		if len(names) > most {
-			return fmt.Sprintf("uploads of %s and %s", strings.Join(names[:most], ", "), plural(len(names)-most, "more channel"))
+			return fmt.Sprintf("uploads of %s and %s", strings.Join(names[:most], ", "), term.Plural(len(names)-most, "more channel"))
 		}
 		return "uploads of " + strings.Join(names, ", ")
 	case ingest.BackfillSearch:
 		q := b.Spec.Query
-		what := fmt.Sprintf("search for %q", clean(q.Text))
+		what := fmt.Sprintf("search for %q", term.Clean(q.Text))
 		if q.Region != "" {
 			what += " in " + string(q.Region)
 		}
@@ -162,16 +164,16 @@ func day(t time.Time) string {
 	if t.Equal(t.Truncate(fullDay)) {
 		return t.UTC().Format(time.DateOnly)
 	}
-	return stamp(t)
+	return term.Stamp(t)
 }
 
 // spanText is a length of time in its largest unit: "7 days", "36 hours", "90m0s".
 func spanText(d time.Duration) string {
 	switch {
 	case d%fullDay == 0:
-		return plural(int(d/fullDay), "day")
+		return term.Plural(int(d/fullDay), "day")
 	case d%time.Hour == 0:
-		return plural(int(d/time.Hour), "hour")
+		return term.Plural(int(d/time.Hour), "hour")
 	default:
 		return d.String()
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/store"
@@ -38,7 +40,7 @@ func (a *app) reportBackfill(ctx context.Context, w *works, p *planned, worked [
 	case a.flags.quiet:
 		for _, s := range worked {
 			if s.State == ingest.Failed {
-				fmt.Fprintf(a.stderr, "ingest: %s %s failed: %s\n", p.ID, clean(s.Key), clean(s.Reason))
+				fmt.Fprintf(a.stderr, "ingest: %s %s failed: %s\n", p.ID, term.Clean(s.Key), term.Clean(s.Reason))
 			}
 		}
 	default:
@@ -74,7 +76,7 @@ func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd
 		end.Outcome = ingest.Failed
 	}
 	if n, why := broughtNothing(worked); n > 0 && ended == nil && end.Outcome == ingest.Done {
-		end.Outcome, end.Reason = ingest.Failed, fmt.Sprintf("%s brought nothing, the same command tries again: %s", plural(n, "piece"), why)
+		end.Outcome, end.Reason = ingest.Failed, fmt.Sprintf("%s brought nothing, the same command tries again: %s", term.Plural(n, "piece"), why)
 	}
 	if end.Outcome == ingest.Done && len(worked) == 0 && open == 0 {
 		end.Reason = "there was nothing to fetch"
@@ -94,13 +96,13 @@ func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd
 // othersAtWork says why a run ends although pieces are open: other runs hold the last of them until then.
 func othersAtWork(open int, until *time.Time) string {
 	if until == nil { // ended in between
-		return fmt.Sprintf("another run gave %s back meanwhile", plural(open, "piece"))
+		return fmt.Sprintf("another run gave %s back meanwhile", term.Plural(open, "piece"))
 	}
 	last := "piece"
 	if open > 1 {
-		last = plural(open, "piece")
+		last = term.Plural(open, "piece")
 	}
-	return fmt.Sprintf("another run is at work on the last %s; should it have died, the same command goes on from %s", last, stampFrom(*until))
+	return fmt.Sprintf("another run is at work on the last %s; should it have died, the same command goes on from %s", last, term.StampFrom(*until))
 }
 
 // broughtNothing is how many pieces were given back without an answer, and why the last one was.
@@ -117,7 +119,7 @@ func broughtNothing(worked []fetch.Worked) (n int, why string) {
 
 // print is the end of a run for a person.
 func (e backfillEnd) print(w io.Writer) error {
-	text := fmt.Sprintf("%s is done: %s in this run", e.ID, poolText(e.Spent, "units"))
+	text := fmt.Sprintf("%s is done: %s in this run", e.ID, term.Amount(e.Spent, "units"))
 	switch e.Outcome {
 	case ingest.Done:
 		if e.Reason != "" {
@@ -125,16 +127,16 @@ func (e backfillEnd) print(w io.Writer) error {
 		}
 	case ingest.Stopped:
 		text = fmt.Sprintf("%s was stopped by quota after %s; what came in is kept. The same command goes on from %s: %s",
-			e.ID, poolText(e.Spent, "units"), stampFrom(*e.RetryAt), e.Reason)
+			e.ID, term.Amount(e.Spent, "units"), term.StampFrom(*e.RetryAt), e.Reason)
 	case ingest.Due:
-		text = fmt.Sprintf("%s ended after %s: %s", e.ID, poolText(e.Spent, "units"), e.Reason)
+		text = fmt.Sprintf("%s ended after %s: %s", e.ID, term.Amount(e.Spent, "units"), e.Reason)
 		if e.Pieces[string(ingest.Due)]+e.Pieces[string(ingest.Stopped)] > 0 {
 			text += ". The same command goes on"
 		}
 	default:
-		text = fmt.Sprintf("%s: something failed, after %s in this run: %s", e.ID, poolText(e.Spent, "units"), e.Reason)
+		text = fmt.Sprintf("%s: something failed, after %s in this run: %s", e.ID, term.Amount(e.Spent, "units"), e.Reason)
 	}
-	if _, err := fmt.Fprintln(w, wrap(strings.TrimSuffix(text, ": "), 80, "  ")); err != nil {
+	if _, err := fmt.Fprintln(w, term.Wrap(strings.TrimSuffix(text, ": "), 80, "  ")); err != nil {
 		return err
 	}
 	return e.backfillDocument.print(w)

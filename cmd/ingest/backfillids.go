@@ -10,6 +10,8 @@ import (
 	"iter"
 	"os"
 	"slices"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 const (
@@ -87,7 +89,7 @@ func readIDs(r io.Reader) (*idList, error) {
 			squeezeAt = max(squeezeAt, 2*len(l.ids))
 		}
 		if len(l.ids) > mostIDs && (last || squeezeAt > 2*mostIDs) {
-			return nil, fmt.Errorf("more than %s different ids: plan them in several backfills", thousands(mostIDs))
+			return nil, fmt.Errorf("more than %s different ids: plan them in several backfills", term.Thousands(mostIDs))
 		}
 		if last {
 			return l, nil
@@ -137,7 +139,7 @@ func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 func (l *idList) reject(n int, line []byte) {
 	l.wrong++
 	if len(l.rejected) < rejectedShown {
-		l.rejected = append(l.rejected, rejectedLine{n, fit(string(line), longestShown)})
+		l.rejected = append(l.rejected, rejectedLine{n, term.Fit(string(line), longestShown)})
 	}
 }
 

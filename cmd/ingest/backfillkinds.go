@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -214,7 +216,7 @@ func (a *app) sayRejected(l *idList) {
 		a.say("ingest: line %d is no id of a video: %s", r.Line, r.Text)
 	}
 	if more := l.wrong - len(l.rejected); more > 0 {
-		a.say("ingest: and %s more lines that are none", thousands(int64(more)))
+		a.say("ingest: and %s more lines that are none", term.Thousands(int64(more)))
 	}
 }
 
@@ -251,7 +253,7 @@ func between(from, to string, now time.Time) (after, before time.Time, err error
 			return after, before, err
 		}
 		if t.into.After(now) {
-			return after, before, usageError{fmt.Errorf("--%s %s is in the future: it is %s now", t.flag, t.given, stamp(now))}
+			return after, before, usageError{fmt.Errorf("--%s %s is in the future: it is %s now", t.flag, t.given, term.Stamp(now))}
 		}
 	}
 	switch {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
@@ -91,7 +93,7 @@ func (t tolls) uploads(s size) backfillPrice {
 	}
 	p := backfillPrice{low: known, high: times(known, 1)}
 	if unknown := s.pieces - len(s.sizes); unknown > 0 {
-		p.assuming = fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", thousands(mostUploads))
+		p.assuming = fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", term.Thousands(mostUploads))
 		for _, of := range []struct {
 			cost   quota.Cost
 			videos int

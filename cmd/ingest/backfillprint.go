@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 )
 
@@ -13,17 +15,17 @@ func (d backfillDocument) print(w io.Writer) error {
 	title := d.ID
 	switch {
 	case d.Cancelled != nil:
-		title += ", cancelled at " + stamp(*d.Cancelled)
+		title += ", cancelled at " + term.Stamp(*d.Cancelled)
 	case d.Found:
 		title += ", planned before"
 	}
-	fmt.Fprintln(w, wrap(title+": "+d.What, screen, "  "))
+	fmt.Fprintln(w, term.Wrap(title+": "+d.What, term.Screen, "  "))
 	d.line(w, "pieces", d.piecesText())
 	switch {
 	case d.Held != nil && d.Cancelled != nil:
 		d.line(w, "claimed", "by a run at work, which ends with the page in flight")
 	case d.Held != nil:
-		d.line(w, "claimed", "by a run at work; should it have died, free again at "+stampFrom(*d.Held))
+		d.line(w, "claimed", "by a run at work; should it have died, free again at "+term.StampFrom(*d.Held))
 	}
 	if d.IDs > 0 {
 		d.line(w, "ids", d.idsText())
@@ -44,7 +46,7 @@ func (d backfillDocument) print(w io.Writer) error {
 	d.line(w, "today", d.todayText())
 	d.line(w, "will take", d.daysText())
 	if d.RetryAt != nil {
-		d.line(w, "retry at", stampFrom(*d.RetryAt))
+		d.line(w, "retry at", term.StampFrom(*d.RetryAt))
 	}
 	if err := d.printFailures(w); err != nil {
 		return err
@@ -72,12 +74,12 @@ func (d backfillDocument) nextText() string {
 
 // idsText is what was read just now.
 func (d backfillDocument) idsText() string {
-	text := thousands(int64(d.IDs))
+	text := term.Thousands(int64(d.IDs))
 	if d.Repeated > 0 {
-		text += ", " + thousands(int64(d.Repeated)) + " repeated"
+		text += ", " + term.Thousands(int64(d.Repeated)) + " repeated"
 	}
 	if d.Wrong > 0 {
-		text += ", " + plural(d.Wrong, "line") + " left out"
+		text += ", " + term.Plural(d.Wrong, "line") + " left out"
 	}
 	return text
 }
@@ -85,8 +87,8 @@ func (d backfillDocument) idsText() string {
 // line prints a name and a text of as many lines as it needs.
 func (d backfillDocument) line(w io.Writer, name, text string) {
 	const column = 12
-	lines := wrap(text, screen-column, "")
-	fmt.Fprintf(w, "  %s%s\n", pad(name, column-2), strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", column)))
+	lines := term.Wrap(text, term.Screen-column, "")
+	fmt.Fprintf(w, "  %s%s\n", term.Pad(name, column-2), strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", column)))
 }
 
 // piecesText says how many pieces there are, and in which states.
@@ -95,14 +97,14 @@ func (d backfillDocument) piecesText() string {
 	if total == 0 {
 		return "none: there is nothing to fetch"
 	}
-	parts := []string{thousands(int64(total))}
+	parts := []string{term.Thousands(int64(total))}
 	for _, s := range []ingest.State{ingest.Done, ingest.Due, ingest.Claimed, ingest.Stopped, ingest.Failed, ingest.Skipped} {
 		switch n := d.Pieces[string(s)]; n {
 		case 0:
 		case total:
 			return fmt.Sprintf("%s, %s%s", parts[0], all(n), s)
 		default:
-			parts = append(parts, fmt.Sprintf("%s %s", thousands(int64(n)), s))
+			parts = append(parts, fmt.Sprintf("%s %s", term.Thousands(int64(n)), s))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -126,7 +128,7 @@ func (d backfillDocument) priceText() string {
 			text += ", "
 		}
 		if r := d.Price[pool]; r.Low == r.High {
-			text += poolText(r.Low, pool)
+			text += term.Amount(r.Low, pool)
 		} else {
 			text += rangeText(r) + " " + pool
 		}
@@ -139,7 +141,7 @@ func (d backfillDocument) priceText() string {
 	}
 	switch {
 	case d.Likely > 0:
-		text += "; about " + poolText(d.Likely, "units") + ", if the rest costs what the " + plural(d.Pieces[string(ingest.Done)], "piece") + " done did"
+		text += "; about " + term.Amount(d.Likely, "units") + ", if the rest costs what the " + term.Plural(d.Pieces[string(ingest.Done)], "piece") + " done did"
 	case d.Assuming != "":
 		text += ", if " + d.Assuming
 	}
@@ -159,7 +161,7 @@ func (d backfillDocument) todayText() string {
 			kept[pool] = n
 		}
 	}
-	text := fmt.Sprintf("%s left for it until %s", costText(d.Today.Left), stamp(d.Today.Until))
+	text := fmt.Sprintf("%s left for it until %s", costText(d.Today.Left), term.Stamp(d.Today.Until))
 	if len(kept) > 0 {
 		text += ", beside " + costText(kept) + " kept for the schedule"
 	}
@@ -176,14 +178,14 @@ func (d backfillDocument) daysText() string {
 	if d.Days.High == 1 {
 		return "1 day: what is left today is enough"
 	}
-	return fmt.Sprintf("%s days, until %s at the latest", rangeText(*d.Days), stamp(*d.EndsAt))
+	return fmt.Sprintf("%s days, until %s at the latest", rangeText(*d.Days), term.Stamp(*d.EndsAt))
 }
 
 func rangeText(r rangeJSON) string {
 	if r.Low == r.High {
-		return thousands(r.Low)
+		return term.Thousands(r.Low)
 	}
-	return thousands(r.Low) + " to " + thousands(r.High)
+	return term.Thousands(r.Low) + " to " + term.Thousands(r.High)
 }
 
 // printSpent says what came in, where anything did.
@@ -191,7 +193,7 @@ func (d backfillDocument) printSpent(w io.Writer) {
 	if d.Units == 0 && d.Videos == 0 && d.Vanished == 0 && d.GivenUp == 0 && d.Known == 0 {
 		return
 	}
-	text := fmt.Sprintf("%s, for %s", poolText(d.Units, "units"), plural(d.Videos, "video"))
+	text := fmt.Sprintf("%s, for %s", term.Amount(d.Units, "units"), term.Plural(d.Videos, "video"))
 	for _, more := range []struct {
 		n    int
 		what string
@@ -202,11 +204,11 @@ func (d backfillDocument) printSpent(w io.Writer) {
 		{d.Waiting, "waiting to be looked up"},
 	} {
 		if more.n > 0 {
-			text += fmt.Sprintf("; %s %s", thousands(int64(more.n)), more.what)
+			text += fmt.Sprintf("; %s %s", term.Thousands(int64(more.n)), more.what)
 		}
 	}
 	if d.Again > 0 {
-		text += "; " + plural(d.Again, "page") + " paid for once more, since the upstream refused their tokens"
+		text += "; " + term.Plural(d.Again, "page") + " paid for once more, since the upstream refused their tokens"
 	}
 	d.line(w, "spent", text)
 }
@@ -221,7 +223,7 @@ func (d backfillDocument) printFailures(w io.Writer) error {
 		if f.ID != "" {
 			what = f.ID
 		}
-		fmt.Fprintf(w, "    %s\n", wrap(fit(what, 44)+": "+f.Reason, 76, "      "))
+		fmt.Fprintf(w, "    %s\n", term.Wrap(term.Fit(what, 44)+": "+f.Reason, 76, "      "))
 	}
 	_, err := fmt.Fprintf(w, "  to try them again: ingest backfill retry %s\n", d.ID)
 	return err

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
@@ -20,8 +22,8 @@ func screenOf(t *testing.T, args ...string) string {
 	out, _ := ingestCode(t, exitOK, args...)
 	for line := range strings.Lines(out) {
 		line = strings.TrimSuffix(line, "\n")
-		if textWidth(line) > screen || strings.TrimRight(line, " ") != line {
-			t.Errorf("%s: %d columns: %q", strings.Join(args, " "), textWidth(line), line)
+		if term.Width(line) > term.Screen || strings.TrimRight(line, " ") != line {
+			t.Errorf("%s: %d columns: %q", strings.Join(args, " "), term.Width(line), line)
 		}
 	}
 	return out
@@ -116,7 +118,7 @@ func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	if got := strings.Join(strings.Fields(screenOf(t, "backfill", "status", "bf-1")), " "); !strings.Contains(got,
-		"about "+thousands(end.Likely)+" units, if the rest costs what the "+plural(int(done), "piece")+" done did") || strings.Contains(got, "each slice") {
+		"about "+term.Thousands(end.Likely)+" units, if the rest costs what the "+term.Plural(int(done), "piece")+" done did") || strings.Contains(got, "each slice") {
 		t.Errorf("%s", got)
 	}
 

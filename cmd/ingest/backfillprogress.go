@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -72,7 +74,7 @@ func (p progress) line(bar bool) string {
 		rate = fmt.Sprintf(", %.0f a minute", p.PerMinute)
 	}
 	return fmt.Sprintf("%s%s of %s, %s%s%s",
-		drawn, thousands(int64(p.Pieces)), plural(p.Total, "piece"), poolText(p.Units, "units"), rate, left)
+		drawn, term.Thousands(int64(p.Pieces)), term.Plural(p.Total, "piece"), term.Amount(p.Units, "units"), rate, left)
 }
 
 // showProgress shows it until the returned function is called: a bar on a terminal, else a line now and
@@ -82,7 +84,7 @@ func (a *app) showProgress(ctx context.Context, s *store.Store, p *planned, maxU
 		return func() {}
 	}
 	every, drawn := tellEvery, false
-	bar := isTerminal(a.stderr) && !a.flags.json
+	bar := term.IsTerminal(a.stderr) && !a.flags.json
 	if bar {
 		every = drawEvery
 	}
@@ -110,7 +112,7 @@ func (a *app) showProgress(ctx context.Context, s *store.Store, p *planned, maxU
 				_ = a.printJSON(at) // whoever reads no more will be noticed at the end
 			case bar:
 				drawn = true
-				fmt.Fprintf(a.stderr, "\r\x1b[K%s", fit(at.line(true), 79))
+				fmt.Fprintf(a.stderr, "\r\x1b[K%s", term.Fit(at.line(true), 79))
 			default:
 				fmt.Fprintf(a.stderr, "ingest: %s: %s\n", p.ID, at.line(false))
 			}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -131,7 +133,7 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 		return err
 	}
 	if !p.Cancelled.IsZero() {
-		return usageError{fmt.Errorf("%s was cancelled at %s: plan it anew", p.ID, stamp(p.Cancelled))}
+		return usageError{fmt.Errorf("%s was cancelled at %s: plan it anew", p.ID, term.Stamp(p.Cancelled))}
 	}
 	if err := a.reprice(ctx, w, p); err != nil {
 		return err
@@ -157,14 +159,14 @@ func (a *app) confirm(p *planned, r backfillRun) error {
 	if r.yes || units <= freeUnits {
 		return nil
 	}
-	text := fmt.Sprintf("%s may spend %s units", p.ID, thousands(units))
+	text := fmt.Sprintf("%s may spend %s units", p.ID, term.Thousands(units))
 	if p.price.assuming != "" {
 		text += " (if " + p.price.assuming + ")"
 	}
-	if !isTerminal(os.Stdin) || a.flags.json || a.flags.quiet {
+	if !term.IsTerminal(os.Stdin) || a.flags.json || a.flags.quiet {
 		return usageError{fmt.Errorf("%s, more than %d: give --yes, or a --max-units of at most that", text, freeUnits)}
 	}
-	fmt.Fprintf(a.stderr, "%s.\nSpend them? [y/N] ", wrap(text, 78, ""))
+	fmt.Fprintf(a.stderr, "%s.\nSpend them? [y/N] ", term.Wrap(text, 78, ""))
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
 		return usageError{errors.New("nothing was spent; the plan is kept")}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -102,10 +104,10 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 	rows := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS", "WHAT"}}
 	for i, l := range doc.Backfills {
 		over := l.Pieces["total"] - list[i].Open()
-		rows = append(rows, []string{l.ID, l.Outcome, thousands(int64(over)) + " of " + thousands(int64(l.Pieces["total"])),
-			thousands(l.Units), thousands(int64(l.Videos)), l.What})
+		rows = append(rows, []string{l.ID, l.Outcome, term.Thousands(int64(over)) + " of " + term.Thousands(int64(l.Pieces["total"])),
+			term.Thousands(l.Units), term.Thousands(int64(l.Videos)), l.What})
 	}
-	if err := fitTable(a.stdout, rows, len(rows[0])-1); err != nil {
+	if err := term.FitTable(a.stdout, rows, len(rows[0])-1); err != nil {
 		return err
 	}
 	for _, b := range list {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/store"
@@ -65,9 +67,9 @@ func (a *app) backup(ctx context.Context, file string) error {
 	if a.flags.quiet {
 		return nil
 	}
-	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", made.Path, plural(int(made.Videos), "video"),
-		plural(int(made.Placements), "placement"), plural(int(made.Slots), "slot"), bytesText(made.Bytes))
-	_, err = fmt.Fprintln(a.stdout, wrap(text, 80, "  "))
+	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", made.Path, term.Plural(int(made.Videos), "video"),
+		term.Plural(int(made.Placements), "placement"), term.Plural(int(made.Slots), "slot"), bytesText(made.Bytes))
+	_, err = fmt.Fprintln(a.stdout, term.Wrap(text, 80, "  "))
 	return err
 }
 

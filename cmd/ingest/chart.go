@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -90,7 +92,7 @@ func (a *app) chart(ctx context.Context, region ingest.Region, f chartFlags) err
 		return fmt.Errorf("--compare: %w", err)
 	}
 	if older.Slot.Equal(c.Slot) {
-		return usageError{fmt.Errorf("at both times the chart of slot %s stood: give --compare an earlier time", stamp(c.Slot))}
+		return usageError{fmt.Errorf("at both times the chart of slot %s stood: give --compare an earlier time", term.Stamp(c.Slot))}
 	}
 	return a.printMoves(older, c, format)
 }
@@ -166,7 +168,7 @@ func (a *app) printChart(c store.Chart, format string) error {
 	case formatText:
 		fmt.Fprintln(a.stdout, chartHead(c))
 		for _, p := range c.Items {
-			line := fmt.Sprintf("%3d ", p.Rank) + pad(p.Video.ID, 12) + pad(p.Video.Title, 34) + " " + pad(p.Video.Channel, 14) + " " +
+			line := fmt.Sprintf("%3d ", p.Rank) + term.Pad(p.Video.ID, 12) + term.Pad(p.Video.Title, 34) + " " + term.Pad(p.Video.Channel, 14) + " " +
 				fmt.Sprintf("%13s", viewsText(p.Video.Views))
 			fmt.Fprintln(a.stdout, strings.TrimRight(line, " "))
 		}
@@ -181,9 +183,9 @@ func (a *app) printChart(c store.Chart, format string) error {
 
 // chartHead names a chart in a line.
 func chartHead(c store.Chart) string {
-	head := fmt.Sprintf("%s, slot %s, fetched %s", c.Region, stamp(c.Slot), stamp(c.FetchedAt))
+	head := fmt.Sprintf("%s, slot %s, fetched %s", c.Region, term.Stamp(c.Slot), term.Stamp(c.FetchedAt))
 	if c.Job != "chart" {
-		head += ", job " + fit(c.Job, 13)
+		head += ", job " + term.Fit(c.Job, 13)
 	}
 	return head
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -79,7 +81,7 @@ func countMoves(moves []store.Move) map[string]int {
 // printMovesText prints the newer chart, how far each video has come, and what is gone, in 80 columns.
 func (a *app) printMovesText(older, newer store.Chart, moves []store.Move) {
 	fmt.Fprintln(a.stdout, chartHead(newer))
-	fmt.Fprintf(a.stdout, "against slot %s:", stamp(older.Slot))
+	fmt.Fprintf(a.stdout, "against slot %s:", term.Stamp(older.Slot))
 	n := countMoves(moves)
 	for i, c := range changes {
 		fmt.Fprintf(a.stdout, "%s %d %s", []string{"", ","}[min(i, 1)], n[string(c)], c)
@@ -97,7 +99,7 @@ func (a *app) printMovesText(older, newer store.Chart, moves []store.Move) {
 			rank = "-"
 		}
 		fmt.Fprintf(a.stdout, "%3s %5s %s%s %s %14s\n", rank, moved,
-			pad(m.Video.ID, 12), pad(m.Video.Title, 30), pad(m.Video.Channel, 11), gainText(m.Gained))
+			term.Pad(m.Video.ID, 12), term.Pad(m.Video.Title, 30), term.Pad(m.Video.Channel, 11), gainText(m.Gained))
 	}
 }
 

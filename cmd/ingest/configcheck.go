@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 )
 
@@ -111,11 +113,11 @@ func (d checkDocument) print(w io.Writer, total string) error {
 	}
 	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\nupstream %s, costs %s\n\n", file, d.Data, d.Ledger, d.Account, d.Upstream, d.CostTable)
 	d.printJobs(w)
-	fmt.Fprintf(w, "%s\n", wrap("in all: "+total, screen, "  "))
+	fmt.Fprintf(w, "%s\n", term.Wrap("in all: "+total, term.Screen, "  "))
 	for _, warning := range d.Warnings {
-		fmt.Fprintf(w, "%s\n", wrap(fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning), 78, "  "))
+		fmt.Fprintf(w, "%s\n", term.Wrap(fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning), 78, "  "))
 		for _, t := range warning.Next {
-			fmt.Fprintf(w, "  %s\n", stamp(t))
+			fmt.Fprintf(w, "  %s\n", term.Stamp(t))
 		}
 	}
 	_, err := fmt.Fprintln(w, "history: 30 days, which is as long as the provider lets data be kept")
@@ -127,17 +129,17 @@ func (d checkDocument) printJobs(w io.Writer) {
 	const longest = 20 // of a name
 	names, slots := 0, 0
 	for _, j := range d.Jobs {
-		names, slots = max(names, min(textWidth(j.Job), longest)), max(slots, len(j.slots()))
+		names, slots = max(names, min(term.Width(j.Job), longest)), max(slots, len(j.slots()))
 	}
 	margin := names + len(":  ") + slots + len("  ")
 	for _, j := range d.Jobs {
-		head := pad(fit(j.Job, longest)+":", names+len(":  ")) + pad(j.slots(), slots+len("  "))
+		head := term.Pad(term.Fit(j.Job, longest)+":", names+len(":  ")) + term.Pad(j.slots(), slots+len("  "))
 		parts := []string{j.text}
-		if margin+textWidth(j.text) > screen {
+		if margin+term.Width(j.text) > term.Screen {
 			parts = strings.SplitAfter(j.text, ", ")
 		}
 		for _, part := range parts {
-			for line := range strings.SplitSeq(wrap(part, screen-margin, "  "), "\n") {
+			for line := range strings.SplitSeq(term.Wrap(part, term.Screen-margin, "  "), "\n") {
 				fmt.Fprintln(w, head+line)
 				head = strings.Repeat(" ", margin)
 			}
@@ -145,4 +147,4 @@ func (d checkDocument) printJobs(w io.Writer) {
 	}
 }
 
-func (j checkJob) slots() string { return plural(j.Slots, "slot") + " a day" }
+func (j checkJob) slots() string { return term.Plural(j.Slots, "slot") + " a day" }

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -106,7 +108,7 @@ func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.Worked, error
 	worked, err := d.works.reconciler(d.app).Run(ctx, fetch.Wish{Series: []ingest.Series{s}})
 	for _, slot := range worked {
 		d.print("   %s  %s  %-7s %s, %3d videos, %s", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State,
-			plural(slot.Pages, "page"), slot.Videos, poolText(slot.Spent, "units"))
+			term.Plural(slot.Pages, "page"), slot.Videos, term.Amount(slot.Spent, "units"))
 	}
 	return worked, err
 }
@@ -224,7 +226,7 @@ func (d *demo) search(ctx context.Context) error {
 		}
 		d.print("   ingest search %s --region %s", word, of.region)
 		for _, i := range found.Items {
-			d.print("     %s %s", pad(i.Video.ID, 12), fit(i.Video.Title, 60))
+			d.print("     %s %s", term.Pad(i.Video.ID, 12), term.Fit(i.Video.Title, 60))
 		}
 	}
 	return nil
@@ -261,7 +263,7 @@ func (d *demo) report(ctx context.Context) error {
 		for _, w := range p.Windows {
 			if w.Window.Day() {
 				d.print("   %-7s %6s used by the ledger, %6s by the upstream, limit %s",
-					p.Pool, thousands(w.Used), thousands(counted.Today[p.Pool]), thousands(p.Limit))
+					p.Pool, term.Thousands(w.Used), term.Thousands(counted.Today[p.Pool]), term.Thousands(p.Limit))
 			}
 			if w.Used != counted.Units[p.Pool] {
 				return fmt.Errorf("the ledger counts %d %s, the upstream %d", w.Used, p.Pool, counted.Units[p.Pool])

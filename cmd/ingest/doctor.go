@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/fetch/youtube"
@@ -48,7 +50,7 @@ says what was lost, which the next runs fetch again. quota.db is not touched.`,
 			defer d.close()
 			var seen []observation
 			if repair {
-				a.say("ingest: repairing the store in %s", clean(a.cfg.data))
+				a.say("ingest: repairing the store in %s", term.Clean(a.cfg.data))
 				seen = d.examine(cmd.Context(), []check{{"repair", lookRepair, repairFor}})
 			}
 			seen = append(seen, d.examine(cmd.Context(), checks)...)

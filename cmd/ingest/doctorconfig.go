@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/goccy/go-yaml"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -83,15 +85,7 @@ func lookConfig(ctx context.Context, d *doctor) finding {
 		}
 	}
 	return fine("%s: account %s, %s, %s, %s", file, d.cfg.account,
-		plural(len(d.cfg.jobs), "job"), plural(len(regions), "region"), plural(d.cfg.hosts, "host"))
-}
-
-// plural is n things: "1 job", "8 regions".
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return thousands(int64(n)) + " " + thing + "s"
+		term.Plural(len(d.cfg.jobs), "job"), term.Plural(len(regions), "region"), term.Plural(d.cfg.hosts, "host"))
 }
 
 func lookCosts(_ context.Context, d *doctor) finding {
@@ -105,7 +99,7 @@ func lookCosts(_ context.Context, d *doctor) finding {
 		for _, w := range p.Windows {
 			limit = min(limit, w.Limit)
 		}
-		limits = append(limits, fmt.Sprintf("%s %s", p.Name, thousands(limit)))
+		limits = append(limits, fmt.Sprintf("%s %s", p.Name, term.Thousands(limit)))
 	}
 	return fine("table %s: %s; ceilings scheduled %s, backfill %s, manual %s", t.Table, strings.Join(limits, ", "),
 		t.Ceilings[quota.Scheduled], t.Ceilings[quota.Backfill], t.Ceilings[quota.Manual])

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // The checks of the data directory and what it lies on.
@@ -124,11 +126,11 @@ func (v volume) judge() finding {
 func bytesText(n int64) string {
 	switch {
 	case n >= 10<<30:
-		return thousands(n>>30) + " GiB"
+		return term.Thousands(n>>30) + " GiB"
 	case n >= 10<<20:
-		return thousands(n>>20) + " MiB"
+		return term.Thousands(n>>20) + " MiB"
 	}
-	return thousands(n>>10) + " KiB"
+	return term.Thousands(n>>10) + " KiB"
 }
 
 func lookFilesystem(_ context.Context, d *doctor) finding {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
@@ -79,7 +81,7 @@ func lookPools(ctx context.Context, d *doctor) finding {
 			used = max(used, w.Used)
 		}
 		if p.DrainedUntil.IsZero() {
-			lines = append(lines, fmt.Sprintf("%s: %s of %s used", p.Pool, thousands(used), thousands(p.Limit)))
+			lines = append(lines, fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(used), term.Thousands(p.Limit)))
 			continue
 		}
 		line, what := drained(p)
@@ -94,7 +96,7 @@ func lookPools(ctx context.Context, d *doctor) finding {
 // drained says what the provider's word differs by from the limit, and what limit it seems to keep.
 func drained(p quota.PoolReport) (line, advice string) {
 	stopped := p.Limit - p.Drift
-	line = fmt.Sprintf("%s: upstream stopped at %s of %s, closed until %s", p.Pool, thousands(stopped), thousands(p.Limit), stamp(p.DrainedUntil))
+	line = fmt.Sprintf("%s: upstream stopped at %s of %s, closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil))
 	if p.Drift == 0 {
 		return line, "wait for the provider's midnight"
 	}
@@ -102,7 +104,7 @@ func drained(p quota.PoolReport) (line, advice string) {
 	for step*100 <= stopped {
 		step *= 10
 	}
-	return line, fmt.Sprintf("does another program spend %s? It should ask ingest quota take; else set the limit to %s", p.Pool, thousands(stopped/step*step))
+	return line, fmt.Sprintf("does another program spend %s? It should ask ingest quota take; else set the limit to %s", p.Pool, term.Thousands(stopped/step*step))
 }
 
 // lookLost finds what checkLost closes the gate for.
@@ -135,7 +137,7 @@ func lookLost(ctx context.Context, d *doctor) finding {
 	if err != nil || units == 0 {
 		return noLine
 	}
-	return fail(exitUnavailable, fmt.Sprintf("the store's slots spent %s lately that the ledger does not know: nothing is fetched", poolText(units, "units")),
+	return fail(exitUnavailable, fmt.Sprintf("the store's slots spent %s lately that the ledger does not know: nothing is fetched", term.Amount(units, "units")),
 		"put "+ledgerFile+" back as it was, or count them again: ingest quota rebuild")
 }
 
@@ -164,9 +166,9 @@ func lookDegraded(ctx context.Context, d *doctor) finding {
 	now := d.clock.now()
 	switch b := state.Breaker; {
 	case b.Until.After(now):
-		lines = append(lines, fmt.Sprintf("the ledger is not asked before %s: %s", stamp(b.Until), b.Why))
+		lines = append(lines, fmt.Sprintf("the ledger is not asked before %s: %s", term.Stamp(b.Until), b.Why))
 	case b.Failures > 0:
-		lines = append(lines, fmt.Sprintf("the ledger did not answer when last asked, %s ago: %s", ago(now.Sub(b.Until)), b.Why))
+		lines = append(lines, fmt.Sprintf("the ledger did not answer when last asked, %s ago: %s", term.Ago(now.Sub(b.Until)), b.Why))
 	}
 	owed, err := l.Rows(ctx, d.cfg.account, time.Time{}, true)
 	if err != nil {
@@ -179,7 +181,7 @@ func lookDegraded(ctx context.Context, d *doctor) finding {
 				sum[pool] += amount
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%s went on without it, and it has to be told: %s", plural(len(owed), "call"), costText(sum)))
+		lines = append(lines, fmt.Sprintf("%s went on without it, and it has to be told: %s", term.Plural(len(owed), "call"), costText(sum)))
 	}
 	if len(lines) > 0 {
 		return warn(strings.Join(lines, "; "), "bring the ledger back: the next run that reaches it tells it, and goes on")

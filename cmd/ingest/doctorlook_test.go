@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -50,8 +52,8 @@ func TestTheDoctorFitsOneScreen(t *testing.T) {
 	golden(t, "doctor.golden", out.String())
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	for _, line := range lines {
-		if textWidth(line) > screen {
-			t.Errorf("more than %d columns: %s", screen, line)
+		if term.Width(line) > term.Screen {
+			t.Errorf("more than %d columns: %s", term.Screen, line)
 		}
 	}
 	if len(lines) > 24 {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
@@ -97,16 +99,16 @@ func lookClock(ctx context.Context, d *doctor) finding {
 		return d.lookMoved(ctx, now)
 	}
 	if now.Before(earliest) {
-		return fail(exitError, "it says "+stamp(now)+", which is long past", "set the clock: timedatectl set-ntp true")
+		return fail(exitError, "it says "+term.Stamp(now)+", which is long past", "set the clock: timedatectl set-ntp true")
 	}
 	if step := stepped(d.began, time.Now()); step.Abs() > time.Second {
 		return warn(fmt.Sprintf("it was set by %v while this ran", step.Round(time.Second)), "see that one service alone sets it, slowly: windows go by it")
 	}
 	t, err := d.tariff()
 	if err != nil {
-		return fine("%s", stamp(now))
+		return fine("%s", term.Stamp(now))
 	}
-	return fine("%s, for the provider %s", stamp(now), now.In(t.Zone).Format("2006-01-02 15:04 MST"))
+	return fine("%s, for the provider %s", term.Stamp(now), now.In(t.Zone).Format("2006-01-02 15:04 MST"))
 }
 
 // stepped is how far the wall clock went beyond the time that passed.
@@ -116,7 +118,7 @@ func stepped(from, to time.Time) time.Duration {
 
 // lookMoved judges as every other command does that spends.
 func (d *doctor) lookMoved(ctx context.Context, now time.Time) finding {
-	text := "INGEST_NOW has moved it to " + stamp(now)
+	text := "INGEST_NOW has moved it to " + term.Stamp(now)
 	local := loopback(d.cfg.upstreamURL)
 	if s, err := d.shelf(ctx); err == nil && s.upstream != "" {
 		local = wire.IsLoopback(s.upstream)

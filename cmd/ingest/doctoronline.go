@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
@@ -68,7 +70,7 @@ func (d *doctor) settle(ctx context.Context, g *quota.Governor, taken quota.Deci
 			text = "the call never left, but its cost could not be given back: " + err.Error()
 		}
 	}
-	d.say("ingest: %s", clean(text))
+	d.say("ingest: %s", term.Clean(text))
 	return text
 }
 
@@ -81,7 +83,7 @@ func answered(page ingest.Page, err error, up upstream, moved bool) finding {
 		if !moved {
 			f = judgeDate(up)
 		}
-		f.detail = fmt.Sprintf("%s gave %s; %s", up.Host(), plural(len(page.Videos), "video"), f.detail)
+		f.detail = fmt.Sprintf("%s gave %s; %s", up.Host(), term.Plural(len(page.Videos), "video"), f.detail)
 		return f
 	case !errors.As(err, &e):
 		return broken(err, "see the network")

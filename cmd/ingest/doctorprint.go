@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
 
@@ -98,10 +100,7 @@ func firstClass(a, b int) int {
 	return exitError
 }
 
-const (
-	screen = 80
-	margin = 6 + 13 // status and check
-)
+const margin = 6 + 13 // status and check
 
 // print shows a line a check, with quiet only those that are not well.
 func (d doctorDocument) print(w io.Writer, quiet bool) error {
@@ -111,9 +110,9 @@ func (d doctorDocument) print(w io.Writer, quiet bool) error {
 		if quiet && c.Status == statusOK {
 			continue
 		}
-		head := pad(string(c.Status), 6) + pad(c.Check, 13)
+		head := term.Pad(string(c.Status), 6) + term.Pad(c.Check, 13)
 		put := func(text, indent string) {
-			for line := range strings.SplitSeq(wrap(text, screen-margin, indent), "\n") {
+			for line := range strings.SplitSeq(term.Wrap(text, term.Screen-margin, indent), "\n") {
 				fmt.Fprintf(w, "%s%s\n", head, line)
 				head = strings.Repeat(" ", margin)
 			}
@@ -142,5 +141,5 @@ func (a *app) scrub(s string) string {
 			}
 		}
 	}
-	return keyless(clean(s))
+	return keyless(term.Clean(s))
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -100,7 +102,7 @@ func lookFreshness(ctx context.Context, d *doctor) finding {
 		return warn(fmt.Sprintf("%d stale, %d fresh; %s", len(stale), fresh, strings.Join(stale, "; ")),
 			"ingest slots --region R says why; is a timer, cron or serve running?")
 	}
-	return fine("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, ago(oldest))
+	return fine("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))
 }
 
 // stale says why the series is stale, "" while it is fresh: at most one of its slots waits.
@@ -117,7 +119,7 @@ func (s series) stale(k ingest.Series, plan regions.Schedule, now time.Time) str
 	if behind < 2 {
 		return ""
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%s: %s behind (%s), %s", name(k), plural(behind, "slot"), ago(now.Sub(s.done)), s.why()), ", ")
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s behind (%s), %s", name(k), term.Plural(behind, "slot"), term.Ago(now.Sub(s.done)), s.why()), ", ")
 }
 
 // why is the frozen reason of the newest slot.
@@ -153,9 +155,9 @@ func lookSlots(ctx context.Context, d *doctor) finding {
 	}
 	var stuck, failed []string
 	for _, s := range slots {
-		what := name(s.Series()) + " of " + stamp(s.DueAt)
+		what := name(s.Series()) + " of " + term.Stamp(s.DueAt)
 		if s.State == ingest.Claimed {
-			stuck = append(stuck, fmt.Sprintf("%s: claimed by %s, its lease has been over for %s", what, s.Owner, ago(now.Sub(s.Lease))))
+			stuck = append(stuck, fmt.Sprintf("%s: claimed by %s, its lease has been over for %s", what, s.Owner, term.Ago(now.Sub(s.Lease))))
 			continue
 		}
 		failed = append(failed, what+": "+strings.ReplaceAll(s.Reason, "; ", ", "))

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -73,7 +75,7 @@ func lookStore(ctx context.Context, d *doctor) finding {
 	if err != nil {
 		return unreadable(s.path, err)
 	}
-	text := fmt.Sprintf("version %d, data of %s, %s", s.version, cmp.Or(s.upstream, "nobody yet"), plural(int(s.videos), "video"))
+	text := fmt.Sprintf("version %d, data of %s, %s", s.version, cmp.Or(s.upstream, "nobody yet"), term.Plural(int(s.videos), "video"))
 	if want, err := d.upstreamName(ctx); err == nil && s.upstream != "" && s.upstream != want {
 		return fail(exitConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
 	}
@@ -83,7 +85,7 @@ func lookStore(ctx context.Context, d *doctor) finding {
 	if s.newest.IsZero() {
 		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
 	}
-	return fine("%s; newest slot done %s ago", text, ago(max(d.clock.now().Sub(s.newest), 0)))
+	return fine("%s; newest slot done %s ago", text, term.Ago(max(d.clock.now().Sub(s.newest), 0)))
 }
 
 // upstreamName is the host that a store would remember. Nothing is sent.
@@ -111,19 +113,6 @@ func unreadable(path string, err error) finding {
 		return fail(exitCode(err), "cannot be read: "+err.Error(), "give another --data, or move "+path+" and its -wal away")
 	}
 	return fail(exitCode(err), "cannot be read: "+err.Error(), "see its owner and mode; if it is damaged, "+repairAdvice)
-}
-
-// ago is a time span to its two largest parts.
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return d.Round(time.Second).String()
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return plural(int(d/(24*time.Hour)), "day")
 }
 
 // repairAdvice is what to do about a damaged store.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
@@ -94,9 +96,9 @@ func (a *app) report(command string, err error) int {
 	switch {
 	case err == nil:
 	case errors.As(err, &usage):
-		a.tell(fmt.Sprintf("ingest: %s (see %s --help)", keyless(clean(err.Error())), command))
+		a.tell(fmt.Sprintf("ingest: %s (see %s --help)", keyless(term.Clean(err.Error())), command))
 	case !errors.As(err, &code) || code.err != nil:
-		a.tell("ingest: " + keyless(clean(err.Error())))
+		a.tell("ingest: " + keyless(term.Clean(err.Error())))
 	}
 	return exitCode(err)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // The formats that --format takes.
@@ -104,7 +106,7 @@ func csvText(value any) string {
 // begins with = + - @, in full width too, or with a tab or a line break, also behind what is not seen.
 // https://owasp.org/www-community/attacks/CSV_Injection
 func defuse(s string) string {
-	text := clean(s)
+	text := term.Clean(s)
 	seen := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if strings.HasPrefix(s, "\t") || strings.HasPrefix(s, "\r") || strings.HasPrefix(s, "\n") ||
 		seen != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(seen)[0]) {
@@ -125,7 +127,7 @@ func jsonLine(row []cell) ([]byte, error) {
 		}
 		line.WriteByte("{,"[min(i, 1)])
 		fmt.Fprintf(&line, "%q:", c.name)
-		e := json.NewEncoder(escaping{&line})
+		e := json.NewEncoder(term.JSONEscaper{Writer: &line})
 		e.SetEscapeHTML(false)
 		if err := e.Encode(c.value); err != nil {
 			return nil, fmt.Errorf("write %s: %w", c.name, err)

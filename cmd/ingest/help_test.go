@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 )
 
@@ -23,7 +25,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
-			if w := textWidth(strings.TrimRight(line, "\n")); w > 80 {
+			if w := term.Width(strings.TrimRight(line, "\n")); w > 80 {
 				t.Errorf("%s --help: %d columns: %s", cmd.CommandPath(), w, line)
 			}
 		}
@@ -50,7 +52,7 @@ func TestMessagesAreWrappedOnATerminalOnly(t *testing.T) {
 		a.report("ingest run", long)
 		lines, widest := 0, 0
 		for line := range strings.Lines(out.String()) {
-			lines, widest = lines+1, max(widest, textWidth(strings.TrimRight(line, "\n")))
+			lines, widest = lines+1, max(widest, term.Width(strings.TrimRight(line, "\n")))
 		}
 		if narrow && widest > 80 || !narrow && lines != 3 {
 			t.Errorf("terminal %v: %d lines of up to %d columns for 3 messages:\n%s", narrow, lines, widest, out.String())

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -107,7 +109,7 @@ func (a *app) printHistory(h store.History, format string) error {
 }
 
 func (a *app) printHistoryText(h store.History) {
-	fmt.Fprintf(a.stdout, "%s\nby %s, published %s\n\n", fit(h.Video.Title, 80), fit(h.Video.Channel, 40), stamp(h.Video.PublishedAt))
+	fmt.Fprintf(a.stdout, "%s\nby %s, published %s\n\n", term.Fit(h.Video.Title, 80), term.Fit(h.Video.Channel, 40), term.Stamp(h.Video.PublishedAt))
 	if len(h.Sightings) == 0 {
 		a.say("in none of the charts that are kept and asked for")
 		return
@@ -115,7 +117,7 @@ func (a *app) printHistoryText(h store.History) {
 	fmt.Fprintf(a.stdout, "%-20s  %-6s  %-10s  %4s  %14s  %14s\n", "SLOT", "REGION", "JOB", "RANK", "VIEWS", "GAINED")
 	for _, s := range h.Sightings {
 		fmt.Fprintf(a.stdout, "%-20s  %-6s  %s  %4d  %14s  %14s\n",
-			stamp(s.Slot), s.Region, pad(s.Job, 10), s.Rank, viewsText(s.Views), gainText(s.Gained))
+			term.Stamp(s.Slot), s.Region, term.Pad(s.Job, 10), s.Rank, viewsText(s.Views), gainText(s.Gained))
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -158,8 +160,8 @@ func TestHostileTextOfTheUpstreamIsHarmlessOnAScreen(t *testing.T) {
 		harmless(t, where, messages.String())
 		for line := range strings.Lines(out.String()) {
 			found++
-			if line = strings.TrimSuffix(line, "\n"); textWidth(line) > 80 {
-				t.Errorf("%s: %d columns: %s", where, textWidth(line), line)
+			if line = strings.TrimSuffix(line, "\n"); term.Width(line) > 80 {
+				t.Errorf("%s: %d columns: %s", where, term.Width(line), line)
 			}
 		}
 	}
@@ -186,10 +188,10 @@ func TestHostileTextOfTheUpstreamIsNoFormula(t *testing.T) {
 			for name, came := range map[string]string{"title": v.Snippet.Title, "channel": v.Snippet.ChannelTitle, "tags": strings.Join(v.Snippet.Tags, ", ")} {
 				field := rows[i+1][column[name]]
 				rest, quoted := strings.CutPrefix(field, "'")
-				if !quoted || strings.HasPrefix(clean(came), "'") {
+				if !quoted || strings.HasPrefix(term.Clean(came), "'") {
 					rest = field
 				}
-				if rest != clean(came) {
+				if rest != term.Clean(came) {
 					t.Errorf("%s, rank %d: %s is %q, came as %q", region, i+1, name, field, came)
 				}
 				if first := strings.TrimSpace(field); first != "" && strings.ContainsRune("=+-@", rune(first[0])) {

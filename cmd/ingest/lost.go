@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
@@ -42,7 +44,7 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 		units += n
 	}
 	return codeError{exitUnavailable, fmt.Errorf("%w: the slots in %s spent %s units lately that the ledger of account %s does not know: "+
-		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.data, thousands(units), g.Account, ledgerFile)}
+		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.data, term.Thousands(units), g.Account, ledgerFile)}
 }
 
 // spentSlots are the slots that spent quota and were due since then, newest first, by the store's own

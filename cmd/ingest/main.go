@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // the provider's day turns by a zone that a bare container does not have
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // version is set by the linker.
@@ -20,8 +22,8 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := notify(context.Background())
 	defer stop()
-	out := &checkedWriter{to: stdout}
-	a := &app{stdout: out, stderr: stderr, narrow: isTerminal(stderr)}
+	out := &term.CheckedWriter{To: stdout}
+	a := &app{stdout: out, stderr: stderr, narrow: term.IsTerminal(stderr)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -33,8 +35,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if ended := (signalled{}); err != nil && errors.As(context.Cause(ctx), &ended) {
 		err = ended // whatever it was that the signal cut short
 	}
-	if code := (codeError{}); out.err != nil && (err == nil || errors.As(err, &code) && code.err == nil) {
-		err = out.err // a stop that nobody could read of is one, too
+	if code := (codeError{}); out.Err != nil && (err == nil || errors.As(err, &code) && code.err == nil) {
+		err = out.Err // a stop that nobody could read of is one, too
 	}
 	return a.report(cmd.CommandPath(), err)
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // How long a ping may hold up the end of the program, within the five seconds of a stop.
@@ -53,7 +55,7 @@ func (a *app) ping(ctx context.Context) (stop func(summary string, err error) er
 		code := endCode(ctx, err)
 		text := a.pingHead("run") + "exit " + strconv.Itoa(code) + "\n"
 		if silent := (codeError{}); err != nil && (!errors.As(err, &silent) || silent.err != nil) {
-			text += clean(err.Error()) + "\n"
+			text += term.Clean(err.Error()) + "\n"
 		}
 		if code == exitStopped {
 			code = exitOK
@@ -77,5 +79,5 @@ func (a *app) pingHead(command string) string {
 	if err != nil {
 		host = "unknown"
 	}
-	return fmt.Sprintf("ingest %s on %s: ", command, clean(host))
+	return fmt.Sprintf("ingest %s on %s: ", command, term.Clean(host))
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 )
 
@@ -101,7 +103,7 @@ func (p *pinger) scrub(err error) string {
 	if around := (*url.Error)(nil); errors.As(err, &around) {
 		err = around.Err
 	}
-	text := clean(err.Error())
+	text := term.Clean(err.Error())
 	_, path, _ := strings.Cut(p.url.Reveal(), "://")
 	_, path, _ = strings.Cut(path, "/")
 	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return strings.ContainsRune("/?&=", r) }) {

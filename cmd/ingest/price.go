@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
@@ -81,7 +83,7 @@ func (p price) fits(tariff *quota.Tariff) error {
 			if need+backfill > scheduled {
 				return fmt.Errorf("the schedule does not fit: a day of it costs %s, a backfill may use %s, and the schedule has to stop at %s of %s in window %s: "+
 					"fetch less often (every:), fewer pages or regions, or lower ceilings.backfill in the costs",
-					poolText(need, pool.Name), thousands(backfill), thousands(scheduled), thousands(w.Limit), w.Name)
+					term.Amount(need, pool.Name), term.Thousands(backfill), term.Thousands(scheduled), term.Thousands(w.Limit), w.Name)
 			}
 		}
 	}
@@ -104,7 +106,7 @@ func priceLine(cost quota.Cost, tariff *quota.Tariff) string {
 			if out != "" {
 				out += ", "
 			}
-			out += fmt.Sprintf("%s a day of %s (%d %%)", poolText(cost[name], name), thousands(ceiling), 100*cost[name]/max(ceiling, 1))
+			out += fmt.Sprintf("%s a day of %s (%d %%)", term.Amount(cost[name], name), term.Thousands(ceiling), 100*cost[name]/max(ceiling, 1))
 		}
 	}
 	return out

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -218,7 +220,7 @@ store: add it with quota post.`,
 			if err != nil {
 				return err
 			}
-			a.say("ingest: counted the spends of %s again", plural(n, "slot"))
+			a.say("ingest: counted the spends of %s again", term.Plural(n, "slot"))
 			return a.withGovernor(cmd.Context(), a.quotaReport)
 		},
 	}
@@ -255,7 +257,7 @@ func costText(c map[string]int64) string {
 		if out != "" {
 			out += ", "
 		}
-		out += poolText(c[pool], pool)
+		out += term.Amount(c[pool], pool)
 	}
 	return out
 }

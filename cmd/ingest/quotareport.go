@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -126,26 +128,26 @@ func (d quotaDocument) print(w io.Writer) error {
 		return nil
 	}
 	for _, p := range d.Pools {
-		fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, thousands(p.Limit))
+		fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
 		if p.DrainedUntil != nil {
-			fmt.Fprintf(w, "  spent by the provider's word until %s\n", stampFrom(*p.DrainedUntil))
+			fmt.Fprintf(w, "  spent by the provider's word until %s\n", term.StampFrom(*p.DrainedUntil))
 		}
 		if p.Drift > 0 {
 			fmt.Fprintf(w, "  upstream stopped at %s of %s: somebody else spends of it, or set the\n  limit to %s in the costs\n",
-				thousands(p.StoppedAt), thousands(p.Limit), thousands(p.StoppedAt/100*100))
+				term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/100*100))
 		}
-		err := table(w, func(w io.Writer) {
+		err := term.Table(w, func(w io.Writer) {
 			for _, win := range p.Windows {
 				when := ""
 				switch {
 				case win.ResetsAt != nil:
-					when = fmt.Sprintf("turns at %s (%s)", stamp(*win.ResetsAt), win.Zone)
+					when = fmt.Sprintf("turns at %s (%s)", term.Stamp(*win.ResetsAt), win.Zone)
 				default:
 					if t, ok := win.NextFreeAt.(*time.Time); ok && t != nil {
-						when = "frees from " + stampFrom(*t)
+						when = "frees from " + term.StampFrom(*t)
 					}
 				}
-				line := fmt.Sprintf("  window %s\t%s used\t%s", win.Window, thousands(win.Used), when)
+				line := fmt.Sprintf("  window %s\t%s used\t%s", win.Window, term.Thousands(win.Used), when)
 				fmt.Fprintln(w, strings.TrimRight(line, "\t"))
 			}
 		})
@@ -157,7 +159,7 @@ func (d quotaDocument) print(w io.Writer) error {
 			if i > 0 {
 				fmt.Fprint(w, ", ")
 			}
-			fmt.Fprintf(w, "%s %s", purpose.Purpose, thousands(purpose.Remaining))
+			fmt.Fprintf(w, "%s %s", purpose.Purpose, term.Thousands(purpose.Remaining))
 		}
 		fmt.Fprintln(w)
 	}
@@ -169,8 +171,8 @@ func (d quotaDocument) print(w io.Writer) error {
 		fits = "which is more than is left: it will be stopped"
 	}
 	if len(d.Forecast.Scheduled) > 0 {
-		wants := wrap(costText(d.Forecast.Scheduled)+", "+fits, screen-2, "  ")
-		fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to\n  %s\n", stamp(d.Forecast.Until), wants)
+		wants := term.Wrap(costText(d.Forecast.Scheduled)+", "+fits, term.Screen-2, "  ")
+		fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to\n  %s\n", term.Stamp(d.Forecast.Until), wants)
 	}
 	return nil
 }
@@ -183,9 +185,9 @@ func (d quotaDocument) printSpent(w io.Writer) error {
 	}
 	fmt.Fprintln(w, "\nspent in the longest window:")
 	const most = 12
-	err := table(w, func(w io.Writer) {
+	err := term.Table(w, func(w io.Writer) {
 		for _, s := range d.Spent[:min(most, len(d.Spent))] {
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Purpose, s.Region, s.Method, poolText(s.Amount, s.Pool))
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Purpose, s.Region, s.Method, term.Amount(s.Amount, s.Pool))
 		}
 	})
 	if len(d.Spent) > most {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 )
 
@@ -93,7 +95,7 @@ func needsConfig(cmd *cobra.Command) bool {
 
 // printJSON prints one document.
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(escaping{a.stdout})
+	e := json.NewEncoder(term.JSONEscaper{Writer: a.stdout})
 	e.SetEscapeHTML(false)
 	return e.Encode(v) // a checkedWriter says what failed
 }
@@ -109,7 +111,7 @@ func (a *app) say(format string, args ...any) {
 // as many as its words need.
 func (a *app) tell(message string) {
 	if a.narrow {
-		message = wrap(message, screen, "  ")
+		message = term.Wrap(message, term.Screen, "  ")
 	}
 	fmt.Fprintln(a.stderr, message)
 }

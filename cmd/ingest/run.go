@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -154,7 +156,7 @@ func (a *app) reportRun(s summary, err error) error {
 	if a.flags.quiet {
 		for _, slot := range s.slots {
 			if slot.State == ingest.Failed {
-				a.tell(fmt.Sprintf("ingest: %s %s failed: %s", slot.Job, slot.Key, clean(slot.Reason)))
+				a.tell(fmt.Sprintf("ingest: %s %s failed: %s", slot.Job, slot.Key, term.Clean(slot.Reason)))
 			}
 		}
 	}
@@ -198,20 +200,20 @@ func (s summary) document() runDocument {
 
 func (s summary) print(w io.Writer) {
 	if len(s.slots) == 0 {
-		fmt.Fprintf(w, "nothing is due; next at %s\n", stamp(s.next))
+		fmt.Fprintf(w, "nothing is due; next at %s\n", term.Stamp(s.next))
 		return
 	}
 	rows := make([][]string, 0, len(s.slots))
 	for _, slot := range s.slots {
-		rows = append(rows, []string{slot.Job, slot.Key, stamp(slot.DueAt), string(slot.State),
-			plural(slot.Pages, "page"), plural(slot.Videos, "video"), poolText(slot.Spent, "units")})
+		rows = append(rows, []string{slot.Job, slot.Key, term.Stamp(slot.DueAt), string(slot.State),
+			term.Plural(slot.Pages, "page"), term.Plural(slot.Videos, "video"), term.Amount(slot.Spent, "units")})
 	}
-	_ = fitTable(w, rows, 0)
+	_ = term.FitTable(w, rows, 0)
 	for _, line := range s.reasons() {
-		fmt.Fprintln(w, wrap(line, screen, "  "))
+		fmt.Fprintln(w, term.Wrap(line, term.Screen, "  "))
 	}
 	if s.outcome == ingest.Stopped {
-		fmt.Fprintf(w, "stopped by quota; what came in is kept; try again at %s\n", stampFrom(s.retryAt))
+		fmt.Fprintf(w, "stopped by quota; what came in is kept; try again at %s\n", term.StampFrom(s.retryAt))
 	}
 }
 

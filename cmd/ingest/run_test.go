@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 )
@@ -45,7 +47,7 @@ stopped refresh: units: 19 of 19 used
 		t.Errorf("it says\n%s\nwant\n%s", out.String(), want[1:])
 	}
 	for line := range strings.Lines(out.String()) {
-		if n := textWidth(strings.TrimSuffix(line, "\n")); n > screen {
+		if n := term.Width(strings.TrimSuffix(line, "\n")); n > term.Screen {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

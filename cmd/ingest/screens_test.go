@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
@@ -36,8 +38,8 @@ func TestScreensFitATerminal(t *testing.T) {
 		out, _ := ingestCode(t, exitOK, args...)
 		for line := range strings.Lines(out) {
 			line = strings.TrimRight(line, "\n")
-			if textWidth(line) > 80 && !strings.Contains(line, filepath.Dir(dir)) { // a path is as long as it is
-				t.Errorf("%s: %d columns: %s", strings.Join(args, " "), textWidth(line), line)
+			if term.Width(line) > 80 && !strings.Contains(line, filepath.Dir(dir)) { // a path is as long as it is
+				t.Errorf("%s: %d columns: %s", strings.Join(args, " "), term.Width(line), line)
 			}
 			if strings.TrimRight(line, " ") != line {
 				t.Errorf("%s: ends with a blank: %q", strings.Join(args, " "), line)
@@ -57,7 +59,7 @@ func TestATimeToTryAgainIsNeverTooEarly(t *testing.T) {
 		{whole.Add(999 * time.Millisecond), "2026-11-21 15:00:54Z"},
 		{time.Time{}, "-"},
 	} {
-		if got := stampFrom(c.at); got != c.want {
+		if got := term.StampFrom(c.at); got != c.want {
 			t.Errorf("%s: %s, want %s", c.at.Format(time.RFC3339Nano), got, c.want)
 		}
 	}
@@ -76,7 +78,7 @@ func TestOneOfAPoolIsNotPlural(t *testing.T) {
 		{1, "batch_stats", "1 batch_stats"}, // a name and no word
 		{1, "search", "1 search"},
 	} {
-		if got := poolText(c.n, c.pool); got != c.want {
+		if got := term.Amount(c.n, c.pool); got != c.want {
 			t.Errorf("%d of %s: %q, want %q", c.n, c.pool, got, c.want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -159,7 +161,7 @@ func noStore(dir string, err error) error {
 
 // nothingFound says what was looked for, and which filter to drop.
 func (a *app) nothingFound(ctx context.Context, s *store.Store, q store.Query, r store.Result) error {
-	if text := fit(strings.TrimSpace(q.Text), 60); text == "" {
+	if text := term.Fit(strings.TrimSpace(q.Text), 60); text == "" {
 		a.say("nothing found")
 	} else {
 		a.say("nothing found for %s", text)
@@ -168,9 +170,9 @@ func (a *app) nothingFound(ctx context.Context, s *store.Store, q store.Query, r
 		a.say("%s", r.Hint)
 		return nil
 	}
-	a.say("looked for %s in titles, channels and tags", clean(r.Looked))
+	a.say("looked for %s in titles, channels and tags", term.Clean(r.Looked))
 	if q.Category != "" && !a.cfg.provider().category.MatchString(q.Category) {
-		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", fit(q.Category, 30))
+		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", term.Fit(q.Category, 30))
 	}
 	without, set := withoutFilter(q)
 	for _, w := range without {

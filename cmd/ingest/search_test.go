@@ -11,6 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -127,8 +129,8 @@ func TestHostileTextIsHarmlessOnEveryScreen(t *testing.T) {
 			continue
 		}
 		for line := range strings.Lines(out.String()) {
-			if line = strings.TrimSuffix(line, "\n"); textWidth(line) > 80 {
-				t.Errorf("ingest %q: %d columns: %s", args, textWidth(line), line)
+			if line = strings.TrimSuffix(line, "\n"); term.Width(line) > 80 {
+				t.Errorf("ingest %q: %d columns: %s", args, term.Width(line), line)
 			}
 		}
 	}
@@ -199,10 +201,10 @@ func TestMarksFitTheirColumns(t *testing.T) {
 		{"a b c d e f g h", []store.Span{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}}, "[a] [b] [c] [d]…"},
 	}
 	for _, tt := range tests {
-		if got := (marker{"[", "]", 2}).title(tt.title, tt.spans, 16); textWidth(got) != 16 || got != tt.want {
-			t.Errorf("%q: %q of %d columns, want %q", tt.title, got, textWidth(got), tt.want)
+		if got := (marker{"[", "]", 2}).title(tt.title, tt.spans, 16); term.Width(got) != 16 || got != tt.want {
+			t.Errorf("%q: %q of %d columns, want %q", tt.title, got, term.Width(got), tt.want)
 		}
-		if got := (marker{"\x1b[1m", "\x1b[0m", 0}).title(tt.title, tt.spans, 16); textWidth(strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(got)) != 16 {
+		if got := (marker{"\x1b[1m", "\x1b[0m", 0}).title(tt.title, tt.spans, 16); term.Width(strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(got)) != 16 {
 			t.Errorf("%q: bold, %q", tt.title, got)
 		}
 	}

@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
+
+	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
@@ -14,7 +15,7 @@ import (
 func (a *app) printSearch(q store.Query, r store.Result, brackets bool) error {
 	m := a.marker(brackets)
 	for _, h := range r.Items {
-		line := pad(h.Video.ID, 12) + m.title(h.Video.Title, h.Highlight, 34) + " " + pad(h.Video.Channel, 14) + " " + searchTail(q.Order, h)
+		line := term.Pad(h.Video.ID, 12) + m.title(h.Video.Title, h.Highlight, 34) + " " + term.Pad(h.Video.Channel, 14) + " " + searchTail(q.Order, h)
 		if _, err := fmt.Fprintln(a.stdout, strings.TrimRight(line, " ")); err != nil {
 			return err
 		}
@@ -59,13 +60,13 @@ func viewsText(n *int64) string {
 	if n == nil {
 		return "-"
 	}
-	return thousands(*n)
+	return term.Thousands(*n)
 }
 
 // gainText is how much a count has grown, with its sign.
 func gainText(n *int64) string {
 	if n != nil && *n > 0 {
-		return "+" + thousands(*n)
+		return "+" + term.Thousands(*n)
 	}
 	return viewsText(n)
 }
@@ -81,35 +82,22 @@ func (a *app) marker(brackets bool) marker {
 	switch {
 	case brackets:
 		return marker{"[", "]", 2}
-	case isTerminal(a.stdout) && !a.flags.noColor && os.Getenv("NO_COLOR") == "":
+	case term.IsTerminal(a.stdout) && !a.flags.noColor && os.Getenv("NO_COLOR") == "":
 		return marker{"\x1b[1m", "\x1b[0m", 0}
 	}
 	return marker{}
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := file(w)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull) // what cron gives
-	return err != nil || !os.SameFile(info, null)
-}
-
 // title is the cleaned title with its marks, in so many columns, filled up.
 func (m marker) title(title string, spans []store.Span, columns int) string {
 	if m.begin == "" || len(spans) == 0 {
-		return pad(title, columns)
+		return term.Pad(title, columns)
 	}
 	for n := 0; ; n++ { // marks take room; those that are cut off do not
-		cut := fit(title, columns-m.width*n)
+		cut := term.Fit(title, columns-m.width*n)
 		text, used := m.mark(title, cut, spans)
 		if used <= n || m.width == 0 {
-			return text + strings.Repeat(" ", max(columns-textWidth(cut)-m.width*used, 0))
+			return text + strings.Repeat(" ", max(columns-term.Width(cut)-m.width*used, 0))
 		}
 	}
 }
@@ -121,7 +109,7 @@ func (m marker) mark(title, cut string, spans []store.Span) (text string, used i
 	rest, at := strings.TrimSuffix(cut, "…"), -1
 	for _, r := range title {
 		at++
-		kept := clean(string(r))
+		kept := term.Clean(string(r))
 		if kept == "" {
 			continue
 		}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 )
@@ -61,7 +63,7 @@ func (s *service) tell(w fetch.Worked, took time.Duration) {
 	attrs = append(attrs, slog.Time("slot", w.DueAt), slog.String("outcome", string(w.State)), slog.Int64("units", w.Spent),
 		slog.Duration("took", took.Round(time.Millisecond)))
 	if w.Reason != "" {
-		attrs = append(attrs, slog.String("reason", clean(w.Reason)))
+		attrs = append(attrs, slog.String("reason", term.Clean(w.Reason)))
 	}
 	s.log.LogAttrs(context.Background(), level, "slot", attrs...)
 	if !s.flags.json {

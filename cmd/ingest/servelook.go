@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
@@ -84,7 +86,7 @@ func (s *service) look(ctx context.Context) {
 
 // status is the service in one line, for systemctl status.
 func (s *service) status() string {
-	parts := []string{"next slot " + stamp(s.plan.Next(s.clock.now()))}
+	parts := []string{"next slot " + term.Stamp(s.plan.Next(s.clock.now()))}
 	s.mu.Lock()
 	k := s.know
 	s.mu.Unlock()
@@ -111,7 +113,7 @@ func (s *service) status() string {
 		}
 	}
 	const most = 300
-	return "STATUS=" + fit(strings.Join(parts, "; "), most)
+	return "STATUS=" + term.Fit(strings.Join(parts, "; "), most)
 }
 
 // remaining is what is left for the schedule: "9,468 units left".
@@ -151,7 +153,7 @@ func (s *service) sendFailure(ctx context.Context, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingAtExit)
 	defer cancel()
-	s.deadman.post(ctx, "fail", s.pingHead("serve")+"cannot start\n"+clean(err.Error())+"\n")
+	s.deadman.post(ctx, "fail", s.pingHead("serve")+"cannot start\n"+term.Clean(err.Error())+"\n")
 }
 
 // verdict is what a person who watches the switch wants to know. Running out of quota is a good day, and
@@ -165,13 +167,13 @@ func (s *service) verdict(ctx context.Context, k knowledge) (lines []string, fai
 		}
 	}
 	if k.restErr != nil {
-		lines = append(lines, "the workers rest: "+clean(k.restErr.Error()))
+		lines = append(lines, "the workers rest: "+term.Clean(k.restErr.Error()))
 		// An upstream that cannot be reached for a moment is no failure yet: then something is stale.
 		failing = failing || !errors.As(k.restErr, new(*fetch.Error))
 	}
 	f, err := s.site.Freshness(ctx)
 	if err != nil {
-		return append(lines, clean(err.Error())), true
+		return append(lines, term.Clean(err.Error())), true
 	}
 	for _, state := range f.Series {
 		switch {

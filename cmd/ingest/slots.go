@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
@@ -181,12 +183,12 @@ func (d seriesDocument) line(now time.Time) string {
 	}
 	done, next := "never done", ""
 	if d.DoneAt != nil {
-		done = fmt.Sprintf("last done %s, %s ago", stamp(*d.DoneAt), ago(now.Sub(*d.DoneAt)))
+		done = fmt.Sprintf("last done %s, %s ago", term.Stamp(*d.DoneAt), term.Ago(now.Sub(*d.DoneAt)))
 	}
 	if d.NextAt != nil {
-		next = "; next due " + stamp(*d.NextAt)
+		next = "; next due " + term.Stamp(*d.NextAt)
 	}
-	return fmt.Sprintf("%s: %s%s", fit(name, 20), done, next)
+	return fmt.Sprintf("%s: %s%s", term.Fit(name, 20), done, next)
 }
 
 // printSlots prints slots, which may be filtered, and, where one key was asked for, how fresh it is.
@@ -210,17 +212,17 @@ func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument, filtered b
 		return nil
 	}
 	if len(fresh) == 1 {
-		fmt.Fprintf(a.stdout, "%s\n\n", wrap(fresh[0].line(a.clock.now()), 80, "  "))
+		fmt.Fprintf(a.stdout, "%s\n\n", term.Wrap(fresh[0].line(a.clock.now()), 80, "  "))
 	}
 	fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {
-		fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5d %6d\n", stamp(s.DueAt), fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
+		fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5d %6d\n", term.Stamp(s.DueAt), term.Fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
 		if s.State == ingest.Claimed {
-			fmt.Fprintf(a.stdout, "    %s\n", wrap(heldText(s, a.clock.now()), 76, "      "))
+			fmt.Fprintf(a.stdout, "    %s\n", term.Wrap(heldText(s, a.clock.now()), 76, "      "))
 		}
-		for _, part := range strings.Split(clean(s.Reason), "; ") {
+		for _, part := range strings.Split(term.Clean(s.Reason), "; ") {
 			if part != "" {
-				fmt.Fprintf(a.stdout, "    %s\n", wrap(part, 76, "      "))
+				fmt.Fprintf(a.stdout, "    %s\n", term.Wrap(part, 76, "      "))
 			}
 		}
 	}
@@ -230,7 +232,7 @@ func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument, filtered b
 // heldText says who works on a claimed slot, and when another run may.
 func heldText(s ingest.Slot, now time.Time) string {
 	if s.Lease.After(now) {
-		return fmt.Sprintf("by %s; should it have died, free again at %s", s.Owner, stampFrom(s.Lease))
+		return fmt.Sprintf("by %s; should it have died, free again at %s", s.Owner, term.StampFrom(s.Lease))
 	}
-	return fmt.Sprintf("by %s, which has died: free since %s", s.Owner, stamp(s.Lease))
+	return fmt.Sprintf("by %s, which has died: free since %s", s.Owner, term.Stamp(s.Lease))
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
@@ -200,7 +202,7 @@ func (a *app) checkClock(ctx context.Context) error {
 	if !local {
 		return badConfig(fmt.Errorf("INGEST_NOW is for a stand-in upstream: give --upstream-url http://127.0.0.1:PORT/ (see ingest simulate)"))
 	}
-	a.say("ingest: INGEST_NOW has moved the clock to %s", stamp(a.clock.now()))
+	a.say("ingest: INGEST_NOW has moved the clock to %s", term.Stamp(a.clock.now()))
 	return nil
 }
 

@@ -1,0 +1,31 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Thousands is n with separators: 10,000.
+func Thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Amount is an amount of a quota pool: "32 units", "1 unit", "1 search".
+func Amount(n int64, pool string) string {
+	if n == 1 && (pool == "units" || pool == "calls") {
+		pool = strings.TrimSuffix(pool, "s")
+	}
+	return Thousands(n) + " " + pool
+}
+
+// Plural counts things: "1 job", "8 regions".
+func Plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return Thousands(int64(n)) + " " + thing + "s"
+}

@@ -1,0 +1,71 @@
+package term
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Fit cleans s and cuts it to the given number of columns; a cut is marked with an ellipsis.
+func Fit(s string, columns int) string {
+	s = Clean(s)
+	used := 0
+	for i, r := range s {
+		w := runeWidth(r)
+		if used+w > columns-1 && Width(s[i:]) > columns-used {
+			return s[:i] + "…"
+		}
+		used += w
+	}
+	return s
+}
+
+// Width is the number of terminal columns that s takes.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// runeWidth is the number of terminal columns of a character: 0 for a combining mark, 2 for wide East Asian
+// characters and emoji.
+func runeWidth(r rune) int {
+	switch {
+	case unicode.Is(unicode.Mn, r), unicode.Is(unicode.Me, r), r == '\u200c', r == '\u200d', r == '\ufe0f':
+		return 0
+	case r >= 0x1f300 && r <= 0x1faff:
+		return 2
+	}
+	if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
+		return 2
+	}
+	return 1
+}
+
+// Pad fits s into the given number of columns and fills the rest with spaces.
+func Pad(s string, columns int) string {
+	s = Fit(s, columns)
+	return s + strings.Repeat(" ", max(columns-Width(s), 0))
+}
+
+// Wrap breaks s at spaces into lines of at most the given number of columns, unless a single word is longer. All
+// lines but the first begin with indent.
+func Wrap(s string, columns int, indent string) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(Clean(s)) {
+		switch {
+		case line == "":
+			line = word
+		case Width(line)+1+Width(word) > columns:
+			lines = append(lines, line)
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	return strings.Join(append(lines, line), "\n")
+}
