@@ -20,7 +20,7 @@ type allowance struct {
 	once     sync.Once
 }
 
-func newAllowance(w Wish, workers int) *allowance {
+func newAllowance(w RunOptions, workers int) *allowance {
 	a := &allowance{most: w.MaxUnits, answered: make(chan struct{})}
 	if w.Backfill != nil {
 		a.calls = make(chan struct{}, workers)

@@ -186,7 +186,7 @@ func newDig(t testing.TB, videos int) *dig {
 	t.Helper()
 	d := &dig{bench: newBench(t, 1_000_000), archive: &archive{videos: videos}}
 	d.store = d.onStore(t)
-	d.run.Upstream, d.run.Shelf, d.run.Pieces = d.archive, d.store, d.store
+	d.run.Upstream = d.archive
 	d.governor.Tariff.Ceilings[quota.Backfill] = 1_000_000
 	return d
 }

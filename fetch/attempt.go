@@ -27,7 +27,7 @@ var errOverdue = errors.New("the claim holds no longer")
 // brings nothing until its lease is over is ended then; if it does not come back, its slot fails without
 // it, and the fence refuses what it may write later. The returned error is one that the next slot would
 // meet too.
-func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, w Wish, purpose quota.Purpose, share *allowance) (ingest.Slot, error) {
+func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, w RunOptions, purpose quota.Purpose, share *allowance) (ingest.Slot, error) {
 	if slot.Kind == ingest.KindBackfill && slot.Tries > mostDeaths {
 		return r.finish(ctx, slot, ingest.Failed, fmt.Sprintf("%d runs in a row ended at it without a page and without a word", mostDeaths), nil)
 	}
@@ -48,7 +48,7 @@ func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, w Wish, purp
 	back := make(chan ended, 1)
 	go func() {
 		slot, err := p.guarded(passing)
-		back <- ended{Worked{Slot: slot}, err}
+		back <- ended{SlotResult{Slot: slot}, err}
 	}()
 	select {
 	case e := <-back:

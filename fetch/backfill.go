@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/trendvidstream/ingest"
@@ -32,10 +31,10 @@ func (t *trouble) Unwrap() error { return t.err }
 // CarryOn works on backfills, one after another, until each is done or refused by quota, ctx is done, or
 // something fails that the next would meet too. It is for those that may be carried on without a person;
 // every heartbeat of a service may call it.
-func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]Worked, error) {
-	var all []Worked
+func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]SlotResult, error) {
+	var all []SlotResult
 	for _, b := range waiting {
-		worked, err := r.Run(ctx, Wish{Backfill: &b})
+		worked, err := r.Run(ctx, RunOptions{Backfill: &b})
 		all = append(all, worked...)
 		if err != nil {
 			return all, fmt.Errorf("backfill %s: %w", b.ID, err)
@@ -59,9 +58,6 @@ func (r *Reconciler) canWork(b *ingest.Backfill) error {
 	if !ok {
 		return fmt.Errorf("this upstream has no way to do a backfill of kind %s", b.Kind)
 	}
-	if r.Shelf == nil || r.Pieces == nil {
-		return errors.New("a backfill needs a shelf and its pieces")
-	}
 	return nil
 }
 
@@ -72,12 +68,12 @@ func (r *Reconciler) piece(b *ingest.Backfill) *lookup {
 		since = b.Created
 	}
 	return &lookup{
-		upstream: r.Upstream, shelf: r.Shelf, pieces: r.Pieces, as: quota.Backfill, since: since,
+		upstream: r.Upstream, sink: r.Sink, library: r.Library, as: quota.Backfill, since: since,
 		load: func(ctx context.Context, slot ingest.Slot) (finder, error) {
 			if b.Kind == ingest.BackfillVideos || b.Kind == ingest.BackfillRefresh {
 				return nil, nil
 			}
-			piece, err := r.Pieces.Piece(ctx, slot.SlotKey)
+			piece, err := r.Library.Piece(ctx, slot.SlotKey)
 			if err != nil {
 				return nil, err
 			}

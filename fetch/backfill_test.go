@@ -43,7 +43,7 @@ func TestEachKindFetchesEveryVideoOnce(t *testing.T) {
 				c.pieces = d.ids(3)
 			}
 			b := d.plan(t, c.kind, c.pieces...)
-			worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b})
+			worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestEachKindFetchesEveryVideoOnce(t *testing.T) {
 			if twice := d.archive.twice(); twice != nil {
 				t.Errorf("paid for twice: %q", twice)
 			}
-			if worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil || len(worked) != 0 {
+			if worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || len(worked) != 0 {
 				t.Errorf("again: %s %v", states(worked), err)
 			}
 		})
@@ -96,8 +96,7 @@ func (d *doom) at(where string) error {
 // doomed puts a doom around the parts of a pass.
 type doomed struct {
 	fetch.Slots
-	fetch.Shelf
-	fetch.Pieces
+	fetch.Sink
 	fetch.Quota
 	*doom
 }
@@ -119,19 +118,19 @@ func (d doomed) Finish(ctx context.Context, slot ingest.Slot) error {
 	return d.Slots.Finish(ctx, slot)
 }
 
-func (d doomed) Park(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error) {
-	if err := d.at("before ids are parked"); err != nil {
+func (d doomed) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error) {
+	if err := d.at("before ids are queued"); err != nil {
 		return slot, err
 	}
-	slot, err := d.Shelf.Park(ctx, slot, ids, since, halves...)
-	return slot, errors.Join(err, d.at("after ids are parked"))
+	slot, err := d.Sink.Enqueue(ctx, slot, ids, since, halves...)
+	return slot, errors.Join(err, d.at("after ids are queued"))
 }
 
 func (d doomed) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	if err := d.at("before videos are saved"); err != nil {
 		return slot, err
 	}
-	slot, err := d.Shelf.SaveFound(ctx, slot, asked, page)
+	slot, err := d.Sink.SaveFound(ctx, slot, asked, page)
 	return slot, errors.Join(err, d.at("after videos are saved"))
 }
 
@@ -172,9 +171,9 @@ func interruptedAt(t *testing.T, kind ingest.BackfillKind, dies bool, n int64) b
 	trap := &doom{end: cancel, dies: dies}
 	trap.left.Store(n)
 	whole := *d.run
-	d.run.Slots, d.run.Shelf, d.run.Pieces, d.run.Quota = doomed{Slots: d.store, doom: trap}, doomed{Shelf: d.store, doom: trap}, d.store, doomed{Quota: d.governor, doom: trap}
+	d.run.Slots, d.run.Sink, d.run.Quota = doomed{Slots: d.store, doom: trap}, doomed{Sink: d.store, doom: trap}, doomed{Quota: d.governor, doom: trap}
 	d.archive.before = func(string) error { return trap.at("before the answer") }
-	_, err := d.run.Run(ctx, fetch.Wish{Backfill: b})
+	_, err := d.run.Run(ctx, fetch.RunOptions{Backfill: b})
 	d.archive.before = nil
 	if trap.left.Load() > 0 {
 		if err != nil {
@@ -189,7 +188,7 @@ func interruptedAt(t *testing.T, kind ingest.BackfillKind, dies bool, n int64) b
 	} else {
 		d.now = d.now.Add(time.Hour) // a token of a piece has no age
 	}
-	worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b})
+	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
 	if err != nil {
 		t.Errorf("%s: %s %v", trap.where.Load(), states(worked), err)
 	}
@@ -206,7 +205,7 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 	d.limit(3)
 	d.run.Workers = 2
 	b := d.plan(t, ingest.BackfillVideos, d.ids(12)...)
-	worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b})
+	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
 	if err != nil || len(d.archive.calls) != 3 {
 		t.Fatalf("%s %v, %d calls", states(worked), err, len(d.archive.calls))
 	}
@@ -218,7 +217,7 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 		t.Errorf("come back at %s, want %s", st.RetryAt, want)
 	}
 	for range 6 { // asking again costs nothing, however often
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -235,7 +234,7 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 	}
 	for day := 1; d.status(t, b).Open() > 0 && day < 10; day++ {
 		d.now = d.now.Add(24*time.Hour + time.Minute)
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,12 +248,12 @@ func TestWhatWasFetchedSinceTheBackfillWasMadeIsNotFetchedAgainDaysLater(t *test
 	d := newDig(t, 100)
 	old := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
 	d.now = d.now.Add(time.Hour)
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: d.plan(t, ingest.BackfillUploads, wholeChannel)}); err != nil {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: d.plan(t, ingest.BackfillUploads, wholeChannel)}); err != nil {
 		t.Fatal(err)
 	}
 	d.now = d.now.Add(72 * time.Hour)
 	calls := len(d.archive.calls)
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: old}); err != nil || len(d.archive.calls) != calls {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: old}); err != nil || len(d.archive.calls) != calls {
 		t.Errorf("%d more calls, %v", len(d.archive.calls)-calls, err)
 	}
 	d.want(t, old, "done 2; 0 videos")
@@ -268,7 +267,7 @@ func TestARunSpendsNoMoreThanItMay(t *testing.T) {
 		d := newDig(t, 400)
 		d.run.Workers = c.workers
 		b := d.plan(t, ingest.BackfillVideos, d.ids(8)...)
-		_, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b, MaxUnits: c.most})
+		_, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b, MaxUnits: c.most})
 		if errors.Is(err, fetch.ErrMaxUnits) != (c.most < 8) || d.used(t) != c.used {
 			t.Errorf("with at most %d units: %d used, %v", c.most, d.used(t), err)
 		}
@@ -278,7 +277,7 @@ func TestARunSpendsNoMoreThanItMay(t *testing.T) {
 	}
 	d := newDig(t, 1000) // a call of 100 units is not begun with 50 left
 	b := d.plan(t, ingest.BackfillSearch, hours(3, 0))
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b, MaxUnits: 150}); !errors.Is(err, fetch.ErrMaxUnits) || d.used(t) != 101 {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b, MaxUnits: 150}); !errors.Is(err, fetch.ErrMaxUnits) || d.used(t) != 101 {
 		t.Errorf("of a search: %d used, %v", d.used(t), err)
 	}
 }
@@ -289,7 +288,7 @@ func TestWhatTheScheduleNeedsIsLeftToIt(t *testing.T) {
 	asked := 0
 	d.run.Leave = func(context.Context) quota.Cost { asked++; return quota.Cost{"units": int64(asked)} }
 	b := d.plan(t, ingest.BackfillVideos, d.ids(20)...)
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
 	if d.used(t) != 5 || asked < 6 { // 5 takes, of which each was asked for before
@@ -321,7 +320,7 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 			return nil
 		}
 		b := d.plan(t, c.kind, c.piece)
-		worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b})
+		worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
 		if err != nil || len(worked) != 1 || !strings.Contains(worked[0].Reason, c.note) {
 			t.Errorf("%s: %+v %v", c.kind, worked, err)
 		}
@@ -338,7 +337,7 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 		return nil
 	}
 	b := d.plan(t, ingest.BackfillSearch, hours(3, 0))
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil || d.archive.asked("search") != 4 {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || d.archive.asked("search") != 4 {
 		t.Errorf("always refused: %d calls, %v", d.archive.asked("search"), err)
 	}
 	if st := d.status(t, b); st.Pieces[ingest.Failed] != 1 {
@@ -351,7 +350,7 @@ func TestASliceOfMoreThanASearchBringsIsSplit(t *testing.T) {
 	b := d.plan(t, ingest.BackfillSearch, hours(11, 0))
 	most := 0
 	d.archive.before = func(string) error { most = max(most, d.status(t, b).Waiting); return nil }
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
 	d.want(t, b, "done 3; 620 videos")
@@ -373,7 +372,7 @@ func TestASecondThatIsTooFullIsSaid(t *testing.T) {
 	d := newDig(t, 1000)
 	d.run.Upstream = crowded{d.archive}
 	b := d.plan(t, ingest.BackfillSearch, ingest.Slice(start, start.Add(4*time.Second)))
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.reasons(t, b); strings.Count(got, "or more, and was split in two") != 3 || strings.Count(got, "is out of reach") != 4 {
@@ -398,7 +397,7 @@ func TestTheNewestSliceComesFirstUnlessThePersonSaysOtherwise(t *testing.T) {
 		b.Spec.Order = order
 		claims := &claimed{Slots: d.store}
 		d.run.Slots = claims
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(claims.keys, " "); got != want {
@@ -438,7 +437,7 @@ func TestAPoisonousIDIsGivenUpAndTheRestGoesOn(t *testing.T) {
 			d.archive.poison[id] = c.verdict
 		}
 		b := d.plan(t, ingest.BackfillVideos, d.ids(3)...)
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Errorf("%v: %v", c, err)
 		}
 		d.want(t, b, fmt.Sprintf("done 3; %d videos", 150-len(c.poison)))
@@ -462,7 +461,7 @@ func TestAnOutageEndsTheRunBeforeItCostsMuchAndFailsNoPieceAtOnce(t *testing.T) 
 		d := newDig(t, 400)
 		d.archive.before = func(string) error { return fails(verdict) }
 		b := d.plan(t, ingest.BackfillVideos, d.ids(8)...)
-		worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b})
+		worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
 		var e *fetch.Error
 		if !errors.As(err, &e) || e.Verdict != verdict || !strings.Contains(err.Error(), "3 pieces in a row") {
 			t.Fatalf("%s %v", states(worked), err)
@@ -474,7 +473,7 @@ func TestAnOutageEndsTheRunBeforeItCostsMuchAndFailsNoPieceAtOnce(t *testing.T) 
 			t.Errorf("%s: pieces are %v", verdict, st.Pieces)
 		}
 		d.archive.before = nil
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
 		d.want(t, b, "done 8; 400 videos")
@@ -486,7 +485,7 @@ func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
 	d.archive.poison = map[string]fetch.Verdict{"alone": fetch.Broken}
 	b := d.plan(t, ingest.BackfillVideos, append(d.ids(1), ingest.Piece{Key: "p", IDs: []string{"alone"}})...)
 	for i := range 8 {
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
 		if st := d.status(t, b); st.Pieces[ingest.Failed] == 1 != (i >= 4) {
@@ -507,7 +506,7 @@ func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
 		d.now = d.now.Add(time.Minute)
 	}
 	calls := len(d.archive.calls)
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil || len(d.archive.calls) != calls {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || len(d.archive.calls) != calls {
 		t.Errorf("%d more calls, %v", len(d.archive.calls)-calls, err)
 	}
 	if got := d.reasons(t, b); !strings.Contains(got, "25 runs in a row ended at it") {
@@ -528,14 +527,14 @@ func TestACallThatHangsCostsThePieceATryOnly(t *testing.T) {
 			return func() {}, nil
 		}
 		b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
-		if worked, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil || !strings.Contains(states(worked), "due 0") {
+		if worked, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || !strings.Contains(states(worked), "due 0") {
 			t.Errorf("%s %v", states(worked), err)
 		}
 		if st := d.status(t, b); st.Pieces[ingest.Due] != 2 {
 			t.Errorf("pieces are %v: %s", st.Pieces, d.reasons(t, b))
 		}
 		hangs = false
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Error(err)
 		}
 		d.want(t, b, "done 2; 100 videos")
@@ -546,7 +545,7 @@ func TestVanishedVideosAndUnknownChannelsAreRecorded(t *testing.T) {
 	d := newDig(t, 100)
 	d.archive.gone = map[string]bool{"v00003": true, "v00077": true}
 	b := d.plan(t, ingest.BackfillUploads, wholeChannel, ingest.Piece{Key: "@nobody", Spec: ingest.PieceSpec{Channel: "@nobody"}})
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
 	d.want(t, b, "done 1, failed 1; 98 videos")
@@ -578,7 +577,7 @@ func TestTwoRunsShareThePieces(t *testing.T) {
 	counts := make([]int, 2)
 	for i, r := range []*fetch.Reconciler{d.run, &other} {
 		wg.Go(func() {
-			worked, err := r.Run(t.Context(), fetch.Wish{Backfill: b})
+			worked, err := r.Run(t.Context(), fetch.RunOptions{Backfill: b})
 			if err != nil {
 				t.Error(err)
 			}
@@ -596,7 +595,7 @@ func TestAnUpstreamThatCannotSearchIsSaidBeforeAnythingIsClaimed(t *testing.T) {
 	d := newDig(t, 10)
 	b := d.plan(t, ingest.BackfillSearch, hours(1, 0))
 	d.run.Upstream = d.upstream
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err == nil || !strings.Contains(err.Error(), "has no way to do a backfill of kind search") {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err == nil || !strings.Contains(err.Error(), "has no way to do a backfill of kind search") {
 		t.Errorf("%v", err)
 	}
 	d.want(t, b, "due 1; 0 videos")

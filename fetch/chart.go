@@ -41,10 +41,10 @@ func (*chart) end() string { return "" }
 // knownAbsent says why a slot need not be passed: the upstream had no such chart when it was last asked,
 // less than absentFor ago. A memory that cannot be read keeps nobody from asking.
 func (r *Reconciler) knownAbsent(ctx context.Context, job ingest.Job, slot ingest.Slot) (why string) {
-	if r.Absences == nil || job.Kind != ingest.KindChart {
+	if job.Kind != ingest.KindChart {
 		return ""
 	}
-	until, err := r.Absences.NoChart(ctx, slot.Region(), job.Category)
+	until, err := r.Library.NoChartUntil(ctx, slot.Region(), job.Category)
 	if err != nil || !until.After(r.Now()) || until.After(r.Now().Add(absentFor)) {
 		return ""
 	}
@@ -53,12 +53,10 @@ func (r *Reconciler) knownAbsent(ctx context.Context, job ingest.Job, slot inges
 
 // skipAbsent ends the slot of a chart that does not exist, and remembers that for its region and category.
 func (p *pass) skipAbsent(ctx context.Context, cause error) (ingest.Slot, error) {
-	if p.Absences != nil {
-		ctx, cancel := outlive(ctx, writeWithin)
-		defer cancel()
-		if err := p.Absences.NoteNoChart(ctx, p.slot.Region(), p.Jobs[p.slot.Job].Category, p.Now().Add(absentFor)); err != nil {
-			return p.release(ctx, fmt.Errorf("remember that %s has no such chart: %w", p.slot.Key, err))
-		}
+	saving, cancel := outlive(ctx, writeWithin)
+	defer cancel()
+	if err := p.Sink.SaveNoChart(saving, p.slot.Region(), p.Jobs[p.slot.Job].Category, p.Now().Add(absentFor)); err != nil {
+		return p.release(ctx, fmt.Errorf("remember that %s has no such chart: %w", p.slot.Key, err))
 	}
 	return p.finish(ctx, p.slot, ingest.Skipped, cause.Error(), nil)
 }

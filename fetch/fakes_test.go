@@ -21,8 +21,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// table is slots, sink and library in memory, with the fence.
+// table is slots, sink and library in memory, with the fence: what charts and a refresh of videos need of them.
 type table struct {
+	fetch.Sink
+	fetch.Library
+
 	mu     sync.Mutex
 	slots  []ingest.Slot
 	pages  map[ingest.SlotKey][]ingest.Page
@@ -135,7 +138,7 @@ func (t *table) SavePage(_ context.Context, slot ingest.Slot, page ingest.Page) 
 	return slot, nil
 }
 
-func (t *table) Stale(context.Context, time.Time, int) ([]string, error) {
+func (t *table) VideosToRefresh(context.Context, time.Time, int) ([]string, error) {
 	if len(t.stale) == 0 {
 		return nil, nil
 	}
@@ -151,6 +154,12 @@ func (t *table) Sweep(context.Context, time.Time) (placements, videos int, err e
 	t.swept++
 	return 3, 2, nil
 }
+
+func (t *table) NoChartUntil(context.Context, ingest.Region, string) (time.Time, error) {
+	return time.Time{}, nil
+}
+
+func (t *table) SaveNoChart(context.Context, ingest.Region, string, time.Time) error { return nil }
 
 // upstream serves charts of so many pages, one video each, and counts what arrives. answer may
 // replace an answer, by the number of the call from 1.
@@ -268,7 +277,7 @@ func (b *bench) used(t *testing.T) int64 {
 	return 0
 }
 
-func states(slots []fetch.Worked) string {
+func states(slots []fetch.SlotResult) string {
 	out := ""
 	for _, s := range slots {
 		out += fmt.Sprintf("%s %s %d; ", s.Key, s.State, s.Pages)

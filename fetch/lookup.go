@@ -19,8 +19,8 @@ const knownFor = 24 * time.Hour
 // Pages and Token are those of what is found: to look up changes neither.
 type lookup struct {
 	upstream Upstream
-	shelf    Shelf
-	pieces   Pieces
+	sink     Sink
+	library  Library
 	as       quota.Purpose
 	since    time.Time // a video that was fetched since is not looked up
 	load     func(ctx context.Context, slot ingest.Slot) (finder, error)
@@ -67,7 +67,7 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		s.tries = tries
 		return s, true, nil
 	}
-	ids, err := l.shelf.Parked(ctx, slot.SlotKey, idsPerCall+1, l.since)
+	ids, err := l.library.Queued(ctx, slot.SlotKey, idsPerCall+1, l.since)
 	if err != nil {
 		return step{}, false, fmt.Errorf("find the ids to look up: %w", err)
 	}
@@ -75,7 +75,7 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 	switch {
 	case more && len(ids) < idsPerCall:
 		l.finds = true
-		return l.find.call(slot, l.park), true, nil
+		return l.find.call(slot, l.enqueue), true, nil
 	case len(ids) == 0:
 		return step{}, false, nil
 	}
@@ -90,7 +90,7 @@ func (l *lookup) ask(ids []string, last bool) step {
 		if last {
 			slot.State, slot.Reason = ingest.Done, l.end()
 		}
-		slot, err := l.shelf.SaveFound(ctx, slot, ids, page)
+		slot, err := l.sink.SaveFound(ctx, slot, ids, page)
 		if err == nil {
 			l.narrow.came()
 		}
@@ -98,10 +98,10 @@ func (l *lookup) ask(ids []string, last bool) step {
 	})
 }
 
-// park keeps the ids of a page.
-func (l *lookup) park(ctx context.Context, slot ingest.Slot, f found) (ingest.Slot, error) {
+// enqueue queues the ids of a page for lookup.
+func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f found) (ingest.Slot, error) {
 	slot.Token = f.token
-	slot, err := l.shelf.Park(ctx, slot, f.ids, l.since, f.halves...)
+	slot, err := l.sink.Enqueue(ctx, slot, f.ids, l.since, f.halves...)
 	if err == nil {
 		l.note(f.note)
 	}
@@ -123,7 +123,7 @@ func (l *lookup) mend(ctx context.Context, slot ingest.Slot, e *Error, cost int6
 	case e.Verdict == BadToken && l.finds && !l.restarted && slot.Token != "":
 		l.restarted = true
 		slot, pages := l.find.rewind(slot)
-		if slot, err = l.pieces.Restart(ctx, slot, pages); err != nil {
+		if slot, err = l.sink.Restart(ctx, slot, pages); err != nil {
 			return slot, false, fmt.Errorf("begin at page 1 again: %w", err)
 		}
 		vain := "the refused call was"
@@ -140,7 +140,7 @@ func (l *lookup) mend(ctx context.Context, slot ingest.Slot, e *Error, cost int6
 	if id == "" {
 		return slot, goesOn, nil
 	}
-	if slot, err = l.pieces.GiveUp(ctx, slot, id, oneLine(e.Error())); err != nil {
+	if slot, err = l.sink.GiveUp(ctx, slot, id, oneLine(e.Error())); err != nil {
 		return slot, false, fmt.Errorf("give an id up: %w", err)
 	}
 	return slot, slot.State == ingest.Claimed, nil

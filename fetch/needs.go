@@ -40,83 +40,63 @@ type Slots interface {
 	Finish(ctx context.Context, slot ingest.Slot) error
 }
 
-// Sink keeps pages.
+// Sink writes what came in. Every write that has a slot also writes the slot's progress, in the same
+// transaction and under the fence, and returns the slot as written.
 type Sink interface {
-	// SavePage writes the page and the slot's new progress and state in one transaction, under the
-	// fence, and returns the slot as written, with Videos counted. Ranks go on behind those the
-	// slot already has; a video that the slot already has keeps its first rank and takes no second.
-	// With slot.Pages == 1 it first clears what an earlier attempt at the slot saved.
+	// SavePage writes a page of a chart, with Videos counted. Ranks continue behind those that the slot
+	// already has; a video that the slot already has keeps its first rank and takes no second. With
+	// slot.Pages == 1 it first clears what an earlier attempt at the slot saved.
 	SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error)
-}
-
-// Library is what a refresh keeps young.
-type Library interface {
-	// Stale is up to n ids of videos that were charted within ingest.KeepFor before now and were
-	// last fetched more than ingest.RefreshAfter before now, oldest first.
-	Stale(ctx context.Context, now time.Time, n int) ([]string, error)
-	// SaveVideos writes the videos that came back for the ids asked, deletes those that did not
-	// (the upstream no longer has them), and writes the slot's progress, in one transaction under
-	// the fence.
+	// SaveVideos writes the videos that came back for the ids asked, and deletes those that did not: the
+	// upstream no longer has them.
 	SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
-	// Sweep deletes placements and videos older than ingest.KeepFor before now, with their index
-	// rows, in bounded transactions, and says how many.
+	// SaveCounts writes the counts that came back for the ids asked. A video that did not come back counts
+	// as asked.
+	SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error)
+	// SaveNames replaces the names of a region's categories.
+	SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error)
+
+	// Enqueue appends ids to the slot's lookup queue, so that a search is never paid for twice. It leaves out
+	// an id that is already queued in the slot or elsewhere in its backfill, one whose video was fetched at
+	// since or later, and one that this backfill has looked up without finding it. Halves are pieces that
+	// are added to the slot's backfill.
+	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error)
+	// SaveFound writes the videos that came back for the queued ids asked and takes these ids off the queue.
+	// slot.Videos goes up by what came back. What did not is noted as vanished, and deleted where it was
+	// kept.
+	SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
+	// Restart sets the slot back to page 1, after so many pages that are already paid for. What has been
+	// found stays.
+	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)
+	// GiveUp takes an id that cannot be looked up off the queue, and notes why.
+	GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error)
+
+	// SaveNoChart remembers until when the region is taken to have no such chart; a zero time forgets it.
+	// It belongs to no slot.
+	SaveNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error
+	// Sweep deletes placements and videos older than ingest.KeepFor before now, with their index rows, in
+	// bounded transactions, and says how many. It belongs to no slot.
 	Sweep(ctx context.Context, now time.Time) (placements, videos int, err error)
 }
 
-// Shelf keeps what was found by other ways than a chart: ids first, which an answer says little more of,
-// then the videos that they are of. Ids wait in the store, so that a search is never paid for twice.
-type Shelf interface {
-	// Park keeps ids to be looked up, behind those that wait, and writes the slot's progress, in one
-	// transaction under the fence. An id that waits already, in the slot or in another of its backfill, is
-	// left out; so is one whose video was fetched at since or later, and one that this backfill has looked
-	// up in vain. Halves are pieces that are added to the slot's backfill.
-	Park(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error)
-	// Parked is up to n of the ids that wait in the slot, in order, without those whose video was fetched
-	// at since or later.
-	Parked(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error)
-	// SaveFound writes the videos that came back for the ids asked, which wait no longer, and the slot's
-	// progress, in one transaction under the fence. slot.Videos goes up by what came back. What did not is
-	// noted as vanished, and deleted where it was kept.
-	SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
-}
-
-// Pieces keeps what a backfill's pieces are about. Slots of the schedule that look ids up have it too.
-type Pieces interface {
-	// Piece is what the slot asks for, without its ids.
-	Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error)
-	// Restart writes that the slot begins anew, at page 1, after so many pages that are paid for, under the
-	// fence. What has been found stays.
-	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)
-	// GiveUp writes that an id of the slot cannot be looked up, and why, under the fence: it waits no longer.
-	GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error)
-}
-
-// Absences remembers which charts an upstream does not have, for a while: asking costs quota.
-type Absences interface {
-	// NoChart is until when the region is known to have no such chart; zero when it is not.
-	NoChart(ctx context.Context, region ingest.Region, category string) (until time.Time, err error)
-	// NoteNoChart remembers that, until then; a zero time forgets it.
-	NoteNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error
-}
-
-// Names keeps what categories are called, by region.
-type Names interface {
-	// Unnamed is the regions, in order, that had a chart before charted and whose categories were last
+// Library is what a pass reads of what is stored.
+type Library interface {
+	// VideosToRefresh is up to n ids of videos that were charted within ingest.KeepFor before now and were
+	// last fetched more than ingest.RefreshAfter before now, oldest first.
+	VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error)
+	// VideosToCount is up to n ids of stored videos that were neither fetched nor counted at before or later,
+	// those first that were fetched longest ago.
+	VideosToCount(ctx context.Context, before time.Time, n int) ([]string, error)
+	// RegionsToName is the regions, in order, that had a chart before charted and whose categories were last
 	// named before stale, or never.
-	Unnamed(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
-	// SaveNames replaces what the categories of a region are called, and writes the slot's progress, in
-	// one transaction under the fence.
-	SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error)
-}
-
-// Tallies keeps counts that came alone.
-type Tallies interface {
-	// Uncounted is up to n ids of videos that are kept and were neither fetched nor counted at before or
-	// later, those first that were fetched longest ago.
-	Uncounted(ctx context.Context, before time.Time, n int) ([]string, error)
-	// SaveCounts writes the counts that came back for the ids asked, and the slot's progress, in one
-	// transaction under the fence. What did not come back counts as asked.
-	SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error)
+	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
+	// Queued is up to n of the ids in the slot's lookup queue, in order, without those whose video was
+	// fetched at since or later.
+	Queued(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error)
+	// Piece is what a piece of a backfill asks for, without its ids.
+	Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error)
+	// NoChartUntil is until when the region is known to have no such chart; zero when it is not.
+	NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error)
 }
 
 // Quota is what a pass draws from.

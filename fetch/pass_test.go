@@ -29,14 +29,14 @@ func on(v fetch.Verdict, calls int) func(context.Context, int) error {
 
 func TestEveryPageIsOneTake(t *testing.T) {
 	b := newBench(t, 1000, "US", "GB")
-	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB done 4; " {
 		t.Fatalf("%s %v", states(worked), err)
 	}
 	if len(b.upstream.calls) != 8 || b.used(t) != 8 || worked[0].Units != 4 {
 		t.Errorf("%d calls, %d units used, %d in the slot: want 8, 8, 4", len(b.upstream.calls), b.used(t), worked[0].Units)
 	}
-	worked, err = b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || len(worked) != 0 || len(b.upstream.calls) != 8 {
 		t.Errorf("a second run of the same slots: %s, %d calls, %v", states(worked), len(b.upstream.calls), err)
 	}
@@ -44,7 +44,7 @@ func TestEveryPageIsOneTake(t *testing.T) {
 
 func TestARefusalKeepsWhatCameInAndSaysWhen(t *testing.T) {
 	b := newBench(t, 6, "US", "GB", "DE")
-	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB stopped 2; DE stopped 0; " {
 		t.Fatalf("%s %v", states(worked), err)
 	}
@@ -69,7 +69,7 @@ func TestAStoppedSlotGoesOnWhereItWas(t *testing.T) {
 		{11 * time.Minute, "US US-2 US-3 US-4"}, // it has moved on: from page 1
 	} {
 		b := newBench(t, 2, "US")
-		if worked, _ := b.run.Run(t.Context(), fetch.Wish{Series: b.series}); states(worked) != "US stopped 2; " {
+		if worked, _ := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); states(worked) != "US stopped 2; " {
 			t.Fatal(states(worked))
 		}
 		for p := range b.governor.Tariff.Pools {
@@ -78,7 +78,7 @@ func TestAStoppedSlotGoesOnWhereItWas(t *testing.T) {
 			}
 		}
 		b.now, b.upstream.calls = start.Add(c.later), nil
-		worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 		if err != nil || states(worked) != "US done 4; " || strings.Join(b.upstream.calls, " ") != c.calls {
 			t.Errorf("after %v: %s, calls %v, %v; want %s", c.later, states(worked), b.upstream.calls, err, c.calls)
 		}
@@ -115,7 +115,7 @@ func TestVerdicts(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %d times", c.verdict, c.first), func(t *testing.T) {
 			b := newBench(t, 1000, "US", "GB")
 			b.upstream.answer = on(c.verdict, c.first)
-			worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+			worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 			var call *fetch.Error
 			if (err != nil) != (c.ends != nil) || c.ends != nil && (!errors.As(err, &call) || call.Verdict != c.verdict) {
 				t.Errorf("ended with %v, want %v", err, c.ends)
@@ -135,17 +135,17 @@ func TestVerdicts(t *testing.T) {
 func TestASpentPoolStaysClosedUntilTheProvidersMidnight(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.upstream.answer = on(fetch.Spent, 1)
-	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	midnight := time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC) // in Los Angeles
 	if err != nil || states(worked) != "US stopped 0; " || !worked[0].RetryAt.Equal(midnight) {
 		t.Fatalf("%s retry at %s, %v; want %s", states(worked), worked[0].RetryAt, err, midnight)
 	}
 	b.now = midnight.Add(-time.Millisecond)
-	if worked, _ = b.run.Run(t.Context(), fetch.Wish{Series: b.series}); states(worked) != "US stopped 0; " || len(b.upstream.calls) != 1 {
+	if worked, _ = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); states(worked) != "US stopped 0; " || len(b.upstream.calls) != 1 {
 		t.Fatalf("before midnight: %s %d calls", states(worked), len(b.upstream.calls))
 	}
 	b.now = midnight
-	if worked, _ = b.run.Run(t.Context(), fetch.Wish{Series: b.series}); states(worked) != "US done 4; " {
+	if worked, _ = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); states(worked) != "US done 4; " {
 		t.Fatalf("at midnight: %s", states(worked))
 	}
 }
@@ -167,7 +167,7 @@ func TestABadTokenRestartsThePassOnce(t *testing.T) {
 			}
 			return nil
 		}
-		worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 		if err != nil || !strings.HasPrefix(states(worked), strings.TrimSuffix(c.want, "3; ")) {
 			t.Errorf("bad tokens %v: %s %v, want %s", c.bad, states(worked), err, c.want)
 		}
@@ -189,12 +189,12 @@ func TestAnEndingRunKeepsThePageInFlight(t *testing.T) {
 		}
 		return nil
 	}
-	worked, err := b.run.Run(ctx, fetch.Wish{Series: b.series})
+	worked, err := b.run.Run(ctx, fetch.RunOptions{Series: b.series})
 	if !errors.Is(err, ended) || states(worked) != "US due 2; " || len(b.table.pages[worked[0].SlotKey]) != 2 {
 		t.Fatalf("%s %v, %d pages kept", states(worked), err, len(b.table.pages[worked[0].SlotKey]))
 	}
 	b.upstream.answer = nil
-	worked, err = b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB done 4; " || b.used(t) != 8 {
 		t.Errorf("%s %v, %d used: want both done for 8 units", states(worked), err, b.used(t))
 	}
@@ -205,7 +205,7 @@ func TestAnEndingRunKeepsThePageInFlight(t *testing.T) {
 func TestATakeThatIsTooOldIsTakenAnew(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.run.Quota = sleepy{b.governor, b}
-	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series, Pages: 1})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series, Pages: 1})
 	if err != nil || states(worked) != "US done 1; " || b.used(t) != 1 || worked[0].Units != 1 {
 		t.Errorf("%s %v, %d used, %d in the slot; want one unit", states(worked), err, b.used(t), worked[0].Units)
 	}
@@ -228,7 +228,7 @@ func (s sleepy) Take(ctx context.Context, r quota.Request) (quota.Decision, erro
 func TestAFencedPassChangesNothing(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.table.fenced = true
-	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || len(worked) != 0 || len(b.table.pages) != 0 {
 		t.Errorf("%s %v, %d pages", states(worked), err, len(b.table.pages))
 	}
@@ -237,12 +237,12 @@ func TestAFencedPassChangesNothing(t *testing.T) {
 func TestAPageThatCannotBeSavedIsAskedForAgain(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.table.full = 3
-	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err == nil || states(worked) != "US due 2; " {
 		t.Fatalf("%s %v, want the run to end with the slot at page 2", states(worked), err)
 	}
 	b.upstream.calls = nil
-	worked, err = b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; " || worked[0].Videos != 4 || strings.Join(b.upstream.calls, " ") != "US-3 US-4" {
 		t.Errorf("%s %v, %d videos, calls %v", states(worked), err, worked[0].Videos, b.upstream.calls)
 	}
@@ -253,7 +253,7 @@ func TestALedgerThatIsDownEndsTheRunAndKeepsTheSlot(t *testing.T) {
 	b.ledger.Now = func() time.Time { return b.now }
 	down := quota.ErrUnavailable
 	b.run.Quota = broken{down}
-	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if !errors.Is(err, down) || states(worked) != "US due 0; " || len(b.upstream.calls) != 0 {
 		t.Errorf("%s %v, %d calls", states(worked), err, len(b.upstream.calls))
 	}
@@ -277,7 +277,7 @@ func TestARefreshDeletesEvenWithoutQuota(t *testing.T) {
 		b.table.stale = [][]string{make([]string, 50), make([]string, 7)}
 		slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: start}, Kind: ingest.KindRefresh, State: ingest.Due}
 		b.run.Schedule = schedule{slot}
-		worked, err := b.run.Run(t.Context(), fetch.Wish{Series: []ingest.Series{slot.Series()}})
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{slot.Series()}})
 		if err != nil || len(worked) != 1 || worked[0].State != c.want || b.table.swept != 1 || len(b.upstream.calls) != c.calls {
 			t.Errorf("limit %d: %s %v, swept %d times, %d calls", c.limit, states(worked), err, b.table.swept, len(b.upstream.calls))
 		}
@@ -286,7 +286,7 @@ func TestARefreshDeletesEvenWithoutQuota(t *testing.T) {
 
 func TestAForcedRunIsManual(t *testing.T) {
 	b := newBench(t, 1000, "US")
-	if _, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series, Force: true, Pages: 1}); err != nil {
+	if _, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series, Force: true, Pages: 1}); err != nil {
 		t.Fatal(err)
 	}
 	spent, err := b.ledger.Spent(t.Context(), "default", start.Add(-time.Hour))
@@ -304,7 +304,7 @@ func TestThePassEndsThatRetriesTooOften(t *testing.T) {
 		}
 		return nil
 	}
-	worked, err := b.run.Run(t.Context(), fetch.Wish{})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
 	if err != nil || len(worked) != 1 {
 		t.Fatalf("%s %v", states(worked), err)
 	}

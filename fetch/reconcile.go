@@ -27,15 +27,10 @@ type Reconciler struct {
 	Schedule Schedule
 	Slots    Slots
 	Sink     Sink
-	Library  Library // may be nil where no job is of kind refresh
-	Shelf    Shelf   // this and Pieces may be nil where there is no search and no backfill
-	Pieces   Pieces
-	Absences Absences // may be nil: every slot asks
+	Library  Library
 	Upstream Upstream
 	Namer    Namer   // nil: categories have no names
-	Names    Names   // needed with Namer
 	Counter  Counter // nil: counts come with videos only
-	Tallies  Tallies // needed with Counter
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
 	Leave    func(context.Context) quota.Cost             // what a backfill's calls leave for the schedule; nil: what the ceilings do
@@ -49,7 +44,7 @@ type Reconciler struct {
 	// OnSlot is told of every slot that was worked on, as it ended, and OnRest, by Serve, that nothing is
 	// left to claim and nothing runs: err is what kept the workers from going on, nil when all is well.
 	// Neither is called twice at once, and both must return soon. They may be nil.
-	OnSlot func(Worked)
+	OnSlot func(SlotResult)
 	OnRest func(err error)
 }
 
@@ -58,8 +53,8 @@ const DefaultLease = 3 * time.Minute
 
 func (r *Reconciler) lease() time.Duration { return cmp.Or(r.Lease, DefaultLease) }
 
-// Wish narrows a run.
-type Wish struct {
+// RunOptions narrows a run.
+type RunOptions struct {
 	Series []ingest.Series // only these; nil: all
 	Pages  int             // instead of the job's; 0: the job's
 	Force  bool            // as if every series were due now; purpose manual
@@ -70,11 +65,11 @@ type Wish struct {
 	MaxUnits int64 // 0: no bound of its own
 }
 
-// ErrMaxUnits ends a run that has spent Wish.MaxUnits. Nothing failed.
+// ErrMaxUnits ends a run that has spent RunOptions.MaxUnits. Nothing failed.
 var ErrMaxUnits = errors.New("this run has spent what it may")
 
-// Worked is a slot that a run has worked on, as it ended.
-type Worked struct {
+// SlotResult is a slot that a run has worked on, as it ended.
+type SlotResult struct {
 	ingest.Slot
 	Spent int64 // units that this run charged; Slot.Units has those of earlier attempts too
 }
@@ -83,7 +78,7 @@ type Worked struct {
 // fails that the next slot would meet too. It returns the slots it worked on, as they ended, and an
 // error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It is
 // back within five seconds of the end of ctx, also without a pass that hangs.
-func (r *Reconciler) Run(ctx context.Context, w Wish) ([]Worked, error) {
+func (r *Reconciler) Run(ctx context.Context, w RunOptions) ([]SlotResult, error) {
 	if w.Backfill != nil {
 		if err := r.canWork(w.Backfill); err != nil {
 			return nil, err
@@ -91,8 +86,8 @@ func (r *Reconciler) Run(ctx context.Context, w Wish) ([]Worked, error) {
 	}
 	ctx = rememberEnd(ctx)
 	c := newCrew(r, w)
-	var worked []Worked
-	c.told = func(w Worked) { worked = append(worked, w) }
+	var worked []SlotResult
+	c.told = func(w SlotResult) { worked = append(worked, w) }
 	if err := c.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -101,7 +96,7 @@ func (r *Reconciler) Run(ctx context.Context, w Wish) ([]Worked, error) {
 }
 
 // addDue adds the slots that the schedule, or a forcing person, wants.
-func (r *Reconciler) addDue(ctx context.Context, w Wish, purposes map[ingest.SlotKey]quota.Purpose) error {
+func (r *Reconciler) addDue(ctx context.Context, w RunOptions, purposes map[ingest.SlotKey]quota.Purpose) error {
 	known, err := r.Slots.Newest(ctx)
 	if err != nil {
 		return fmt.Errorf("read the slots: %w", err)
@@ -156,7 +151,7 @@ func (r *Reconciler) unwanted(of ingest.Series) string {
 }
 
 // pass is an attempt at a claimed slot. Where there is nothing to do for it, why is the reason to skip it.
-func (r *Reconciler) pass(slot ingest.Slot, w Wish, purpose quota.Purpose, share *allowance) (p *pass, why string) {
+func (r *Reconciler) pass(slot ingest.Slot, w RunOptions, purpose quota.Purpose, share *allowance) (p *pass, why string) {
 	p = &pass{Reconciler: r, slot: slot, purpose: purpose, share: share}
 	job, ok := r.Jobs[slot.Job]
 	switch {
@@ -175,7 +170,7 @@ func (r *Reconciler) pass(slot ingest.Slot, w Wish, purpose quota.Purpose, share
 }
 
 // workOf is the work of a slot of the schedule.
-func (r *Reconciler) workOf(job ingest.Job, slot *ingest.Slot, w Wish) (_ work, why string) {
+func (r *Reconciler) workOf(job ingest.Job, slot *ingest.Slot, w RunOptions) (_ work, why string) {
 	switch job.Kind {
 	case ingest.KindChart:
 		if slot.Token != "" && r.Now().Sub(slot.TokenAt) > resumeWithin {

@@ -36,7 +36,7 @@ func (*refresh) purpose() quota.Purpose { return quota.Refresh }
 // next deletes first, once: that needs no quota, and is due even on a day that has none left.
 func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if !r.swept {
-		placements, videos, err := r.Library.Sweep(ctx, r.Now())
+		placements, videos, err := r.Sink.Sweep(ctx, r.Now())
 		if err != nil {
 			return step{}, false, fmt.Errorf("delete what is older than %v: %w", ingest.KeepFor, err)
 		}
@@ -52,7 +52,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 
 // renew fetches again what is about to be too old.
 func (r *refresh) renew(ctx context.Context, _ ingest.Slot) (step, bool, error) {
-	ids, err := r.Library.Stale(ctx, r.Now(), idsPerCall)
+	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), idsPerCall)
 	if err != nil {
 		return step{}, false, fmt.Errorf("find the videos to refresh: %w", err)
 	}
@@ -60,24 +60,24 @@ func (r *refresh) renew(ctx context.Context, _ ingest.Slot) (step, bool, error) 
 		return step{}, false, nil
 	}
 	return stepOf(r.Upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
-		return r.Library.SaveVideos(ctx, slot, ids, page)
+		return r.Sink.SaveVideos(ctx, slot, ids, page)
 	}), true, nil
 }
 
 // recount counts what no chart has brought for a day.
 func (r *refresh) recount(ctx context.Context, _ ingest.Slot) (step, bool, error) {
-	if r.Counter == nil || r.Tallies == nil {
+	if r.Counter == nil {
 		return step{}, false, nil
 	}
 	if len(r.count) == 0 {
 		var err error
-		if r.count, err = r.Tallies.Uncounted(ctx, r.Now().Add(-countAfter), countAhead); err != nil || len(r.count) == 0 {
+		if r.count, err = r.Library.VideosToCount(ctx, r.Now().Add(-countAfter), countAhead); err != nil || len(r.count) == 0 {
 			return step{}, false, err
 		}
 	}
 	ids := r.count[:min(idsPerCall, len(r.count))]
 	return stepOf(r.Counter.Counts(ids), func(ctx context.Context, slot ingest.Slot, counts []ingest.Counts) (ingest.Slot, error) {
-		slot, err := r.Tallies.SaveCounts(ctx, slot, ids, counts)
+		slot, err := r.Sink.SaveCounts(ctx, slot, ids, counts)
 		if err == nil {
 			r.count = r.count[len(ids):]
 		}
@@ -88,15 +88,15 @@ func (r *refresh) recount(ctx context.Context, _ ingest.Slot) (step, bool, error
 // name asks what the categories of a region are called, from the first refresh that was due after its first
 // chart.
 func (r *refresh) name(ctx context.Context, slot ingest.Slot) (step, bool, error) {
-	if r.Namer == nil || r.Names == nil {
+	if r.Namer == nil {
 		return step{}, false, nil
 	}
-	regions, err := r.Names.Unnamed(ctx, slot.DueAt, r.Now().Add(-nameAfter))
+	regions, err := r.Library.RegionsToName(ctx, slot.DueAt, r.Now().Add(-nameAfter))
 	if err != nil || len(regions) == 0 {
 		return step{}, false, err
 	}
 	return stepOf(r.Namer.Categories(regions[0]), func(ctx context.Context, slot ingest.Slot, names []ingest.Category) (ingest.Slot, error) {
-		return r.Names.SaveNames(ctx, slot, regions[0], names)
+		return r.Sink.SaveNames(ctx, slot, regions[0], names)
 	}), true, nil
 }
 

@@ -38,12 +38,12 @@ func TestCategoriesAreNamedFromTheRefreshAfterARegionsFirstChartAndThenWeekly(t 
 	b := newBench(t, 1000)
 	s := b.onStore(t)
 	c := &clerk{}
-	b.run.Namer, b.run.Names = c, s
+	b.run.Namer = c
 	run := func(days int) []string {
 		t.Helper()
 		c.asked = nil
 		b.now = start.AddDate(0, 0, days)
-		if worked, err := b.run.Run(t.Context(), fetch.Wish{}); err != nil || len(worked) != 9 {
+		if worked, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil || len(worked) != 9 {
 			t.Fatalf("%s %v", states(worked), err)
 		}
 		return c.asked
@@ -67,12 +67,12 @@ func TestVideosThatLeftTheChartsAreCountedOnceADay(t *testing.T) {
 	b := newBench(t, 1000)
 	s := b.onStore(t)
 	c := &clerk{}
-	b.run.Counter, b.run.Tallies = c, s
+	b.run.Counter = c
 	run := func(after time.Duration) []string {
 		t.Helper()
 		c.asked = nil
 		b.now = start.Add(after)
-		if _, err := b.run.Run(t.Context(), fetch.Wish{}); err != nil {
+		if _, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		return c.asked
@@ -107,12 +107,12 @@ func (q uncountable) Take(ctx context.Context, r quota.Request) (quota.Decision,
 
 func TestCategoriesAreNamedAlsoWhenNothingIsLeftToCountVideos(t *testing.T) {
 	b := newBench(t, 1000)
-	s := b.onStore(t)
+	b.onStore(t)
 	c := &clerk{}
-	b.run.Namer, b.run.Names, b.run.Counter, b.run.Tallies, b.run.Quota = c, s, c, s, uncountable{b.governor}
+	b.run.Namer, b.run.Counter, b.run.Quota = c, c, uncountable{b.governor}
 	for day := range 2 {
 		b.now = start.AddDate(0, 0, day).Add(time.Duration(day) * time.Minute)
-		if _, err := b.run.Run(t.Context(), fetch.Wish{}); err != nil {
+		if _, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,8 +123,7 @@ func TestCategoriesAreNamedAlsoWhenNothingIsLeftToCountVideos(t *testing.T) {
 
 func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 	b := newBench(t, 1000)
-	s := b.onStore(t)
-	b.run.Absences = s
+	b.onStore(t)
 	b.upstream.answer = func(context.Context, int) error {
 		return &fetch.Error{Verdict: fetch.NoChart, Method: "videos.list", Err: fmt.Errorf("no chart")}
 	}
@@ -132,7 +131,7 @@ func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 		t.Helper()
 		before := len(b.upstream.calls)
 		b.now = start.Add(after)
-		worked, err := b.run.Run(t.Context(), fetch.Wish{})
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,14 +154,14 @@ func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 	b.now = start.Add(25*time.Hour + time.Minute)
 	before := len(b.upstream.calls)
 	us := []ingest.Series{{Job: "chart", Key: "US"}}
-	if _, err := b.run.Run(t.Context(), fetch.Wish{Series: us, Force: true}); err != nil || len(b.upstream.calls) != before+1 {
+	if _, err := b.run.Run(t.Context(), fetch.RunOptions{Series: us, Force: true}); err != nil || len(b.upstream.calls) != before+1 {
 		t.Errorf("forced: %d calls, %v, want 1", len(b.upstream.calls)-before, err)
 	}
 }
 
 // broom deletes so much.
 type broom struct {
-	fetch.Library
+	fetch.Sink
 	placements, videos int
 }
 
@@ -178,11 +177,11 @@ func TestARefreshSaysWhatItDeletedAndElseNothing(t *testing.T) {
 		"deleted 1 placement and 2000 videos older than 30 days": {placements: 1, videos: 2000},
 	} {
 		b := newBench(t, 100)
-		swept.Library = b.run.Library
-		b.run.Library = swept
+		swept.Sink = b.run.Sink
+		b.run.Sink = swept
 		slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: start}, Kind: ingest.KindRefresh, State: ingest.Due}
 		b.run.Schedule = schedule{slot}
-		worked, err := b.run.Run(t.Context(), fetch.Wish{Series: []ingest.Series{slot.Series()}})
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{slot.Series()}})
 		if err != nil || len(worked) != 1 || worked[0].State != ingest.Done || worked[0].Reason != want {
 			t.Errorf("it says %+v, %v; want %q", worked, err, want)
 		}

@@ -84,7 +84,7 @@ func halve(after, before time.Time) (halves []ingest.Piece, note string) {
 // search is the work of a search that the schedule wants, or why there is none.
 func (r *Reconciler) search(job ingest.Job, slot ingest.Slot, pages int) (w work, why string) {
 	searcher, ok := r.Upstream.(Searcher)
-	if !ok || r.Shelf == nil || r.Pieces == nil {
+	if !ok {
 		return nil, "this upstream cannot be searched"
 	}
 	find := &searching{
@@ -92,7 +92,7 @@ func (r *Reconciler) search(job ingest.Job, slot ingest.Slot, pages int) (w work
 		query: ingest.Query{Text: job.Query, Region: slot.Region(), Category: job.Category},
 	}
 	return &lookup{
-		upstream: r.Upstream, shelf: r.Shelf, pieces: r.Pieces, as: quota.Scheduled, since: r.Now().Add(-knownFor),
+		upstream: r.Upstream, sink: r.Sink, library: r.Library, as: quota.Scheduled, since: r.Now().Add(-knownFor),
 		load: func(context.Context, ingest.Slot) (finder, error) { return find, nil },
 	}, ""
 }

@@ -28,7 +28,7 @@ func searches(t *testing.T, pages int) (*dig, []ingest.Series) {
 
 func TestAScheduledSearchKeepsWhatItFinds(t *testing.T) {
 	d, series := searches(t, 2)
-	worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series})
+	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series})
 	if err != nil || states(worked) != "GB done 2; US done 2; " {
 		t.Fatalf("%s %v", states(worked), err)
 	}
@@ -50,12 +50,12 @@ func TestAScheduledSearchKeepsWhatItFinds(t *testing.T) {
 func TestAScheduledSearchThatWasStoppedGoesOnAtItsToken(t *testing.T) {
 	d, series := searches(t, 3)
 	d.limit(150)
-	if worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series[:1]}); err != nil || states(worked) != "US stopped 1; " {
+	if worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series[:1]}); err != nil || states(worked) != "US stopped 1; " {
 		t.Fatalf("%s %v", states(worked), err)
 	}
 	d.limit(1000)
 	d.now = d.now.Add(12 * time.Hour)
-	worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series[:1]})
+	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series[:1]})
 	if err != nil || states(worked) != "US done 3; " || worked[0].Videos != 130 {
 		t.Fatalf("%s %v", states(worked), err)
 	}
@@ -67,7 +67,7 @@ func TestAScheduledSearchThatWasStoppedGoesOnAtItsToken(t *testing.T) {
 func TestASearchThatTheUpstreamHasNoWayToDoIsSkipped(t *testing.T) {
 	d, series := searches(t, 3)
 	d.run.Upstream = d.upstream
-	worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series[:1]})
+	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series[:1]})
 	if err != nil || states(worked) != "US skipped 0; " || !strings.Contains(worked[0].Reason, "cannot be searched") {
 		t.Errorf("%+v %v", worked, err)
 	}
@@ -76,12 +76,12 @@ func TestASearchThatTheUpstreamHasNoWayToDoIsSkipped(t *testing.T) {
 func TestAChartIsClaimedBesideABackfillAsEver(t *testing.T) {
 	d, series := searches(t, 1)
 	b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
-	worked, err := d.run.Run(t.Context(), fetch.Wish{Series: series})
+	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series})
 	if err != nil || states(worked) != "GB done 1; US done 1; " {
 		t.Errorf("the schedule's run: %s %v", states(worked), err)
 	}
 	d.want(t, b, "due 2; 0 videos")
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
 	d.want(t, b, "done 2; 50 videos") // 50 were found by the search
@@ -97,7 +97,7 @@ func TestAnOutageCostsABackfillOfSearchesLittle(t *testing.T) {
 		d.run.Workers = 4
 		d.archive.before = func(string) error { return fails(verdict) }
 		b := d.plan(t, ingest.BackfillSearch, hours(3, 0), hours(2, 0), hours(4, 0), hours(5, 0), hours(6, 0))
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err == nil || !strings.Contains(err.Error(), "2 pieces in a row") {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err == nil || !strings.Contains(err.Error(), "2 pieces in a row") {
 			t.Errorf("%s: %v", verdict, err)
 		}
 		if n := d.archive.asked("search"); n > most {
@@ -111,7 +111,7 @@ func TestPagesThatRepeatThemselvesSplitNothing(t *testing.T) {
 	d := newDig(t, 1)
 	d.archive.endless = true
 	b := d.plan(t, ingest.BackfillSearch, hours(24, 0))
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
 	if n := d.archive.asked("search"); n != 10 || d.status(t, b).Open() != 0 {
@@ -128,7 +128,7 @@ func TestASliceOfAsManyAsASearchBringsIsSplit(t *testing.T) {
 	} {
 		d := newDig(t, c.videos)
 		b := d.plan(t, ingest.BackfillSearch, hours(10, 0))
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
 		if st := d.status(t, b); d.archive.asked("search") != c.searches || st.Videos != c.videos || st.Open() != 0 {

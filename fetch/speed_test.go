@@ -70,7 +70,7 @@ func TestFourCallsAreUnderWayNearlyAlways(t *testing.T) {
 		b := d.plan(t, ingest.BackfillVideos, d.ids(pieces)...)
 		f := &flights{each: 100 * time.Millisecond}
 		d.archive.around = f.around
-		if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
 		d.want(t, b, fmt.Sprintf("done %d; %d videos", pieces, pieces*50))
@@ -116,7 +116,7 @@ func costOfACall(t *testing.T, d *dig, calls int) time.Duration {
 	t.Helper()
 	b := d.plan(t, ingest.BackfillVideos, d.ids(calls)...)
 	began := cpuTime(t)
-	if _, err := d.run.Run(t.Context(), fetch.Wish{Backfill: b}); err != nil {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
 	took := cpuTime(t) - began

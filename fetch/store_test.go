@@ -51,7 +51,7 @@ func (b *bench) onStore(t testing.TB) *store.Store {
 func TestAReconcileWithNothingDueWritesNothing(t *testing.T) {
 	b := newBench(t, 1000)
 	s := b.onStore(t)
-	if worked, err := b.run.Run(t.Context(), fetch.Wish{}); err != nil || len(worked) != 9 {
+	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil || len(worked) != 9 {
 		t.Fatalf("%s %v", states(worked), err)
 	}
 	db, err := sql.Open("sqlite", "file:"+s.Path())
@@ -72,7 +72,7 @@ func TestAReconcileWithNothingDueWritesNothing(t *testing.T) {
 	}
 	version, wal := look()
 	for range 100 {
-		if worked, err := b.run.Run(t.Context(), fetch.Wish{}); err != nil || len(worked) != 0 {
+		if worked, err := b.run.Run(t.Context(), fetch.RunOptions{}); err != nil || len(worked) != 0 {
 			t.Fatalf("%s %v", states(worked), err)
 		}
 	}
@@ -84,11 +84,11 @@ func TestAReconcileWithNothingDueWritesNothing(t *testing.T) {
 func BenchmarkReconcileNothingDue(b *testing.B) {
 	bench := newBench(b, 1000)
 	bench.onStore(b)
-	if worked, err := bench.run.Run(b.Context(), fetch.Wish{}); err != nil || len(worked) != 9 {
+	if worked, err := bench.run.Run(b.Context(), fetch.RunOptions{}); err != nil || len(worked) != 9 {
 		b.Fatalf("%s %v", states(worked), err)
 	}
 	for b.Loop() {
-		if worked, err := bench.run.Run(b.Context(), fetch.Wish{}); err != nil || len(worked) != 0 {
+		if worked, err := bench.run.Run(b.Context(), fetch.RunOptions{}); err != nil || len(worked) != 0 {
 			b.Fatal(states(worked), err)
 		}
 	}
@@ -153,7 +153,7 @@ func TestAPanicInARealPassLeavesTheStoreUsable(t *testing.T) {
 	s := b.onStore(t)
 	b.run.Sink = &explosive{Store: s}
 	b.run.Log = slog.New(slog.DiscardHandler)
-	worked, err := b.run.Run(t.Context(), fetch.Wish{})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
 	if err != nil || strings.Count(states(worked), "done 4") != 7 || strings.Count(states(worked), "failed 0") != 1 {
 		t.Errorf("%s %v", states(worked), err)
 	}

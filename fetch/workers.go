@@ -17,7 +17,7 @@ import (
 // everything has come back or was given up: within five seconds.
 func (r *Reconciler) Serve(ctx context.Context) (trigger, wait func()) {
 	ctx = rememberEnd(ctx)
-	c := newCrew(r, Wish{})
+	c := newCrew(r, RunOptions{})
 	wake, gone := make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -49,11 +49,11 @@ func (r *Reconciler) Serve(ctx context.Context) (trigger, wait func()) {
 // crew is the workers of one Run or Serve. One goroutine adds and claims; each pass has its own.
 type crew struct {
 	*Reconciler
-	wish     Wish
+	wish     RunOptions
 	wanted   map[ingest.Series]bool
 	tried    map[ingest.SlotKey]bool // since the last trigger
 	purposes map[ingest.SlotKey]quota.Purpose
-	told     func(Worked)
+	told     func(SlotResult)
 	running  int
 	ended    chan ended
 
@@ -65,12 +65,12 @@ type crew struct {
 
 // ended is how a worker came back.
 type ended struct {
-	Worked
+	SlotResult
 	err error // one that the next slot would meet too
 }
 
-func newCrew(r *Reconciler, w Wish) *crew {
-	c := &crew{Reconciler: r, wish: w, wanted: map[ingest.Series]bool{}, ended: make(chan ended), told: func(Worked) {},
+func newCrew(r *Reconciler, w RunOptions) *crew {
+	c := &crew{Reconciler: r, wish: w, wanted: map[ingest.Series]bool{}, ended: make(chan ended), told: func(SlotResult) {},
 		share: newAllowance(w, max(1, r.Workers))}
 	for _, of := range w.Series {
 		c.wanted[of] = true
@@ -174,7 +174,7 @@ func (c *crew) claim(ctx context.Context) (ok bool, err error) {
 	go func() {
 		before := slot.Units
 		slot, err := c.attempt(ctx, slot, c.wish, purpose, c.share)
-		c.ended <- ended{Worked{slot, slot.Units - before}, err}
+		c.ended <- ended{SlotResult{slot, slot.Units - before}, err}
 	}()
 	return true, nil
 }
@@ -188,9 +188,9 @@ func (c *crew) note(ctx context.Context, e ended) error {
 	case e.State == ingest.Claimed:
 		c.Log.WarnContext(ctx, "a pass hangs, the run ends without it", slotAttr(e.Slot))
 	default:
-		c.told(e.Worked)
+		c.told(e.SlotResult)
 		if c.OnSlot != nil {
-			c.OnSlot(e.Worked)
+			c.OnSlot(e.SlotResult)
 		}
 	}
 	if c.wish.Backfill != nil {

@@ -31,7 +31,7 @@ type ends struct {
 }
 
 func (e *ends) of(r *fetch.Reconciler) *ends {
-	r.OnSlot = func(w fetch.Worked) {
+	r.OnSlot = func(w fetch.SlotResult) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.slots = append(e.slots, fmt.Sprintf("%s %s %d", w.Key, w.State, w.Pages))
@@ -125,7 +125,7 @@ func TestWorkersAreManyButNeverTwoOfASeries(t *testing.T) {
 		slow := &slowly{d: 30 * time.Second}
 		b.upstream.answer = slow.call(b)
 		began := time.Now()
-		worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 		if err != nil || len(worked) != 8 || strings.Contains(states(worked), "due") {
 			t.Fatalf("%s %v", states(worked), err)
 		}
@@ -224,7 +224,7 @@ func TestAPanicFailsItsSlotAndHarmsNoOther(t *testing.T) {
 		}
 		return nil
 	}
-	worked, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series})
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US failed 1; GB done 4; " {
 		t.Fatalf("%s %v", states(worked), err)
 	}
@@ -307,7 +307,7 @@ func TestAStopWaitsForNoPassThatHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		began := time.Now()
-		worked, err := b.run.Run(ctx, fetch.Wish{Series: b.series[1:]})
+		worked, err := b.run.Run(ctx, fetch.RunOptions{Series: b.series[1:]})
 		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || len(worked) != 0 || took > time.Minute+5*time.Second {
 			t.Errorf("Run: %s %v after %v", states(worked), err, took)
 		}
@@ -325,7 +325,7 @@ func TestSlotsOfWhatTheConfigNoLongerHasEnd(t *testing.T) {
 		return k
 	}
 	job, region, kept := add("music", "US"), add("chart", "FR"), add("refresh", "")
-	if _, err := b.run.Run(t.Context(), fetch.Wish{Series: b.series}); err != nil {
+	if _, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); err != nil {
 		t.Fatal(err)
 	}
 	for k, want := range map[ingest.SlotKey]string{

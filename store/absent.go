@@ -9,8 +9,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// NoChart implements fetch.Absences.
-func (s *Store) NoChart(ctx context.Context, region ingest.Region, category string) (until time.Time, err error) {
+// NoChartUntil implements fetch.Library.
+func (s *Store) NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error) {
 	var at sql.NullInt64
 	err = s.read.QueryRowContext(ctx, `SELECT until FROM absent_charts WHERE region = ? AND category = ?`, region, whole(category)).Scan(&at)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -19,8 +19,8 @@ func (s *Store) NoChart(ctx context.Context, region ingest.Region, category stri
 	return fromMillis(at), s.explain(ctx, "look for charts that do not exist", err)
 }
 
-// NoteNoChart implements fetch.Absences.
-func (s *Store) NoteNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error {
+// SaveNoChart implements fetch.Sink.
+func (s *Store) SaveNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error {
 	return s.tx(ctx, "remember a chart that does not exist", func(tx *txn) error {
 		if until.IsZero() {
 			_, err := tx.ExecContext(ctx, `DELETE FROM absent_charts WHERE region = ? AND category = ?`, region, whole(category))

@@ -72,7 +72,7 @@ func status(t testing.TB, s *store.Store, id string) store.BackfillStatus {
 
 func parked(t testing.TB, s *store.Store, slot ingest.Slot) []string {
 	t.Helper()
-	ids, err := s.Parked(t.Context(), slot.SlotKey, 100, noon)
+	ids, err := s.Queued(t.Context(), slot.SlotKey, 100, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func TestACancelledPieceLeavesNoHalves(t *testing.T) {
 	}
 	slot.Pages++
 	halves := []ingest.Piece{ingest.Slice(noon.Add(-time.Hour), noon.Add(-30*time.Minute)), ingest.Slice(noon.Add(-30*time.Minute), noon)}
-	slot, err := s.Park(t.Context(), slot, []string{"x"}, noon, halves...)
+	slot, err := s.Enqueue(t.Context(), slot, []string{"x"}, noon, halves...)
 	if err != nil || slot.State != ingest.Skipped {
 		t.Fatal(slot.State, err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Unnamed implements fetch.Names.
-func (s *Store) Unnamed(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
+// RegionsToName implements fetch.Library.
+func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
 	var regions []ingest.Region
 	err := s.view(ctx, "find the regions whose categories have no names", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
@@ -26,7 +26,7 @@ func (s *Store) Unnamed(ctx context.Context, charted, stale time.Time) ([]ingest
 	return regions, err
 }
 
-// SaveNames implements fetch.Names.
+// SaveNames implements fetch.Sink.
 func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	err := s.tx(ctx, "save the names of categories", func(tx *txn) error {

@@ -14,11 +14,11 @@ import (
 // longestID bounds an id that is kept, in bytes: a longer one is none, whatever the upstream says.
 const longestID = 100
 
-// Park implements fetch.Shelf.
-func (s *Store) Park(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error) {
+// Enqueue implements fetch.Sink.
+func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	return s.onPiece(ctx, "park ids", &slot, func(tx *txn, p *piece) error {
-		if err := p.park(ctx, tx, ids, since); err != nil || len(halves) == 0 || p.cancelled {
+	return s.onPiece(ctx, "queue ids for lookup", &slot, func(tx *txn, p *piece) error {
+		if err := p.enqueue(ctx, tx, ids, since); err != nil || len(halves) == 0 || p.cancelled {
 			return err
 		}
 		if !p.backfill.Valid {
@@ -49,8 +49,8 @@ WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >
    OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value AND (slot = ?2 OR backfill = ?3))
    OR given.value IN (SELECT w.value FROM pieces JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
 
-// park adds the ids that are not met yet to those that wait.
-func (p *piece) park(ctx context.Context, tx *txn, ids []string, since time.Time) error {
+// enqueue adds the ids that are not met yet to those that wait.
+func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.Time) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" || len(id) > longestID })
 	if len(ids) == 0 {
 		return nil
@@ -83,8 +83,8 @@ func (p *piece) park(ctx context.Context, tx *txn, ids []string, since time.Time
 	return nil
 }
 
-// Parked implements fetch.Shelf. A piece of a backfill that is not there is an error, as of Piece.
-func (s *Store) Parked(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error) {
+// Queued implements fetch.Library. A piece of a backfill that is not there is an error, as of Piece.
+func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
 	err := each(ctx, s.read, func(rows *sql.Rows) error {
@@ -108,7 +108,7 @@ func (s *Store) Parked(ctx context.Context, slot ingest.SlotKey, n int, since ti
 	return ids, s.explain(ctx, "read the ids to look up", err)
 }
 
-// SaveFound implements fetch.Shelf. A video that nobody asked for is left out. A refresh does not count as
+// SaveFound implements fetch.Sink. A video that nobody asked for is left out. A refresh does not count as
 // having seen a video.
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot = s.stamp(slot)

@@ -14,7 +14,7 @@ import (
 // cancelledReason is why the pieces of a cancelled backfill are skipped.
 const cancelledReason = "the backfill was cancelled"
 
-// Piece implements fetch.Pieces. A slot of the schedule that has never parked an id is a zero piece; a piece of
+// Piece implements fetch.Library. A slot of the schedule that has never queued an id is a zero piece; a piece of
 // a backfill that is not there is an error, since it would ask for anything at all, or for nothing.
 func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error) {
 	piece := ingest.Piece{Key: slot.Key}
@@ -33,7 +33,7 @@ func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, e
 	return piece, s.explain(ctx, "read a piece of a backfill", err)
 }
 
-// Restart implements fetch.Pieces.
+// Restart implements fetch.Sink.
 func (s *Store) Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error) {
 	return s.onPiece(ctx, "begin a piece anew", &slot, func(_ *txn, p *piece) error {
 		p.again += pages
@@ -41,7 +41,7 @@ func (s *Store) Restart(ctx context.Context, slot ingest.Slot, pages int) (inges
 	})
 }
 
-// GiveUp implements fetch.Pieces.
+// GiveUp implements fetch.Sink.
 func (s *Store) GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error) {
 	return s.onPiece(ctx, "give an id up", &slot, func(tx *txn, p *piece) error {
 		p.drop(id)

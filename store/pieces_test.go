@@ -29,7 +29,7 @@ func look(t testing.TB, s *store.Store, slot ingest.Slot, asked []string, back .
 func park(t testing.TB, s *store.Store, slot ingest.Slot, ids ...string) ingest.Slot {
 	t.Helper()
 	slot.Pages++
-	slot, err := s.Park(t.Context(), slot, ids, noon)
+	slot, err := s.Enqueue(t.Context(), slot, ids, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestHalvesAreAddedWithThePageThatWasTooMany(t *testing.T) {
 	for range 2 { // again after a restart
 		slot.Pages++
 		var err error
-		if slot, err = s.Park(t.Context(), slot, []string{"x"}, noon, halves...); err != nil {
+		if slot, err = s.Enqueue(t.Context(), slot, []string{"x"}, noon, halves...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestAnotherRunsPieceIsFenced(t *testing.T) {
 	if taken.Key != old.Key || taken.Tries != 2 {
 		t.Fatalf("took over %s, try %d", taken.Key, taken.Tries)
 	}
-	_, park := s.Park(t.Context(), old, []string{"x"}, noon)
+	_, park := s.Enqueue(t.Context(), old, []string{"x"}, noon)
 	_, save := s.SaveFound(t.Context(), old, []string{"x"}, page(titled("x", "X")))
 	_, restart := s.Restart(t.Context(), old, 1)
 	_, giveUp := s.GiveUp(t.Context(), old, "x", "")

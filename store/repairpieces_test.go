@@ -139,7 +139,7 @@ func TestAPieceThatLostWhatItAsksForIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Piece(t.Context(), slot.SlotKey)
-	_, parkedErr := s.Parked(t.Context(), slot.SlotKey, 50, noon)
+	_, parkedErr := s.Queued(t.Context(), slot.SlotKey, 50, noon)
 	for _, err := range []error{err, parkedErr} {
 		if err == nil || !strings.Contains(err.Error(), "ingest doctor --repair") {
 			t.Errorf("it is %v", err)

@@ -17,8 +17,8 @@ const (
 	sweepRows   = 1000 // of slots
 )
 
-// Stale implements fetch.Library.
-func (s *Store) Stale(ctx context.Context, now time.Time, n int) ([]string, error) {
+// VideosToRefresh implements fetch.Library.
+func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error) {
 	var ids []string
 	err := s.view(ctx, "find the videos to refresh", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
@@ -32,7 +32,7 @@ func (s *Store) Stale(ctx context.Context, now time.Time, n int) ([]string, erro
 	return ids, err
 }
 
-// SaveVideos implements fetch.Library. slot.Videos counts the videos that came back, from 0 on page 1. A
+// SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. A
 // video that nobody asked for, or that a sweep has deleted meanwhile, is left out.
 func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot = s.stamp(slot)
@@ -87,7 +87,7 @@ func forget(ctx context.Context, tx *txn, videoID string) error {
 	return err
 }
 
-// Sweep implements fetch.Library. A placement and a slot are as old as the slot's due time, a video as
+// Sweep implements fetch.Sink. A placement and a slot are as old as the slot's due time, a video as
 // its last fetch. Of every series the newest slot stays, and what is yet to be claimed: from them the
 // schedule goes on. What is left is tidied.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {

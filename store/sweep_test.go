@@ -23,7 +23,7 @@ func refreshSlot(t *testing.T, s *store.Store, at time.Time) ingest.Slot {
 
 func stale(t *testing.T, s *store.Store, now time.Time, n int) []string {
 	t.Helper()
-	ids, err := s.Stale(t.Context(), now, n)
+	ids, err := s.VideosToRefresh(t.Context(), now, n)
 	if err != nil {
 		t.Fatal(err)
 	}

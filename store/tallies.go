@@ -15,8 +15,8 @@ const uncounted = `
 SELECT video_id FROM videos WHERE fetched_day <= ?2 AND fetched_at < ?1 AND coalesce(counted_at, 0) < ?1
 ORDER BY fetched_day, id LIMIT ?3`
 
-// Uncounted implements fetch.Tallies.
-func (s *Store) Uncounted(ctx context.Context, before time.Time, n int) ([]string, error) {
+// VideosToCount implements fetch.Library.
+func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]string, error) {
 	var ids []string
 	err := s.view(ctx, "find the videos to count", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
@@ -29,7 +29,7 @@ func (s *Store) Uncounted(ctx context.Context, before time.Time, n int) ([]strin
 	return ids, err
 }
 
-// SaveCounts implements fetch.Tallies. slot.Videos goes up by the videos that were counted. What the
+// SaveCounts implements fetch.Sink. slot.Videos goes up by the videos that were counted. What the
 // upstream withholds becomes unknown. That a video did not come back says little: whether it is gone is
 // found when it is fetched again.
 func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {

@@ -22,11 +22,11 @@ func TestWhatWasFetchedLongestAgoIsCountedFirst(t *testing.T) {
 	if _, err := s.SaveCounts(t.Context(), slot, []string{"a"}, []ingest.Counts{{ID: "a"}}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Uncounted(t.Context(), noon.Add(3*time.Hour), 2)
+	got, err := s.VideosToCount(t.Context(), noon.Add(3*time.Hour), 2)
 	if want := []string{"a", "b"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
-	if got, err := s.Uncounted(t.Context(), noon.Add(3*time.Hour), 9); err != nil || !slices.Equal(got, []string{"a", "b", "c"}) {
+	if got, err := s.VideosToCount(t.Context(), noon.Add(3*time.Hour), 9); err != nil || !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("all are %q, %v", got, err)
 	}
 }

@@ -26,7 +26,7 @@ type backfillEnd struct {
 }
 
 // reportBackfill says how a run ended, and turns that into an exit code.
-func (a *app) reportBackfill(ctx context.Context, w *works, p *planned, worked []fetch.Worked, ended error) error {
+func (a *app) reportBackfill(ctx context.Context, w *works, p *planned, worked []fetch.SlotResult, ended error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	doc, err := a.backfillDocument(ctx, w, p.ID)
@@ -53,7 +53,7 @@ func (a *app) reportBackfill(ctx context.Context, w *works, p *planned, worked [
 }
 
 // endOf finds the outcome of a run in the pieces it worked on: as that of a run of the schedule.
-func endOf(worked []fetch.Worked, ended error, doc backfillDocument) backfillEnd {
+func endOf(worked []fetch.SlotResult, ended error, doc backfillDocument) backfillEnd {
 	sum := summarise(worked, nil)
 	if !sum.retryAt.IsZero() {
 		doc.RetryAt = timeOrNull(sum.retryAt) // the store's, which keeps milliseconds, may be read as a second earlier
@@ -106,7 +106,7 @@ func othersAtWork(open int, until *time.Time) string {
 }
 
 // broughtNothing is how many pieces were given back without an answer, and why the last one was.
-func broughtNothing(worked []fetch.Worked) (n int, why string) {
+func broughtNothing(worked []fetch.SlotResult) (n int, why string) {
 	open := map[string]string{}
 	for _, s := range worked {
 		delete(open, s.Key)

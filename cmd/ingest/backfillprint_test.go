@@ -225,7 +225,7 @@ bf-1  done     0 of 0  0      0       videos last fetched more than 7 days befoâ
 func TestAStoppedRunNamesOneTime(t *testing.T) {
 	at := time.Date(2026, 2, 15, 8, 0, 0, 300, time.UTC)
 	kept := at.Truncate(time.Millisecond)
-	end := endOf([]fetch.Worked{{Slot: ingest.Slot{State: ingest.Stopped, Reason: "spent", RetryAt: at}}}, nil, backfillDocument{
+	end := endOf([]fetch.SlotResult{{Slot: ingest.Slot{State: ingest.Stopped, Reason: "spent", RetryAt: at}}}, nil, backfillDocument{
 		ID: "bf-1", Outcome: ingest.Stopped, Pieces: map[string]int{"stopped": 1, "total": 1}, RetryAt: &kept,
 	})
 	var out strings.Builder

@@ -178,7 +178,7 @@ func (a *app) confirm(p *planned, r backfillRun) error {
 var errUntil = errors.New("the time of --until has come")
 
 // passBackfill works on the pieces.
-func (a *app) passBackfill(ctx context.Context, w *works, p *planned, r backfillRun) ([]fetch.Worked, error) {
+func (a *app) passBackfill(ctx context.Context, w *works, p *planned, r backfillRun) ([]fetch.SlotResult, error) {
 	keep, err := a.keeper(ctx, w)
 	if err != nil {
 		return nil, err
@@ -197,5 +197,5 @@ func (a *app) passBackfill(ctx context.Context, w *works, p *planned, r backfill
 	}
 	shown := a.showProgress(ctx, w.store, p, r.maxUnits)
 	defer shown()
-	return rec.Run(ctx, fetch.Wish{Backfill: &b, MaxUnits: r.maxUnits})
+	return rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: r.maxUnits})
 }

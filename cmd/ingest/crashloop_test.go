@@ -141,7 +141,7 @@ func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // the second run comes when the lease of the dead one is over
-			worked, err := r.Run(t.Context(), fetch.Wish{})
+			worked, err := r.Run(t.Context(), fetch.RunOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -104,8 +104,8 @@ func (d *demo) slots(ctx context.Context) error {
 }
 
 // pass runs one series and prints how it ended.
-func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.Worked, error) {
-	worked, err := d.works.reconciler(d.app).Run(ctx, fetch.Wish{Series: []ingest.Series{s}})
+func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.SlotResult, error) {
+	worked, err := d.works.reconciler(d.app).Run(ctx, fetch.RunOptions{Series: []ingest.Series{s}})
 	for _, slot := range worked {
 		d.print("   %s  %s  %-7s %s, %3d videos, %s", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State,
 			term.Plural(slot.Pages, "page"), slot.Videos, term.Amount(slot.Spent, "units"))

@@ -55,14 +55,14 @@ func TestAStarvedDayIsShared(t *testing.T) {
 			r.Upstream = prompt{c.job.Pages, func() { now.Add(int64(100 * time.Millisecond)) }} // a call takes a while
 			for day := 1; day <= 2; day++ {
 				done := map[string]int{}
-				r.OnSlot = func(w fetch.Worked) {
+				r.OnSlot = func(w fetch.SlotResult) {
 					if w.State == ingest.Done {
 						done[w.Key]++
 					}
 				}
 				for end := start.Add(24 * time.Hour); start.Before(end); start = start.Add(c.trigger) {
 					now.Store(start.UnixNano())
-					if _, err := r.Run(t.Context(), fetch.Wish{}); err != nil {
+					if _, err := r.Run(t.Context(), fetch.RunOptions{}); err != nil {
 						t.Fatal(err)
 					}
 				}

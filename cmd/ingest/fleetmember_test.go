@@ -144,7 +144,7 @@ func (o ticks) reconciler(ctx context.Context) (*fetch.Reconciler, func(), error
 		return nil, nil, err
 	}
 	r := &fetch.Reconciler{
-		Jobs: o.jobs(), Schedule: o, Slots: s, Sink: s, Upstream: &paper{log: arrivals}, Quota: g,
+		Jobs: o.jobs(), Schedule: o, Slots: s, Sink: s, Library: s, Upstream: &paper{log: arrivals}, Quota: g,
 		Owner: fmt.Sprint(os.Getpid()), Workers: 2, Lease: fleetLease, Now: time.Now,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}

@@ -50,8 +50,8 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 }
 
 // wish turns the flags of run into what a run works on.
-func (a *app) wish(only string, pages int, force bool) (fetch.Wish, error) {
-	w := fetch.Wish{Pages: pages, Force: force}
+func (a *app) wish(only string, pages int, force bool) (fetch.RunOptions, error) {
+	w := fetch.RunOptions{Pages: pages, Force: force}
 	wanted := map[ingest.Region]bool{}
 	if only != "" {
 		list, err := regions.ParseList(only)
@@ -89,7 +89,7 @@ func (a *app) wish(only string, pages int, force bool) (fetch.Wish, error) {
 }
 
 // reconcile runs once over what is due and says how it ended.
-func (a *app) reconcile(ctx context.Context, wish fetch.Wish) error {
+func (a *app) reconcile(ctx context.Context, wish fetch.RunOptions) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (a *app) reconcile(ctx context.Context, wish fetch.Wish) error {
 // summary is how a run ended.
 type summary struct {
 	outcome ingest.State
-	slots   []fetch.Worked
+	slots   []fetch.SlotResult
 	retryAt time.Time // the earliest of the stopped slots; zero when none was
 	units   int64     // of this run
 	next    time.Time // when anything is next due
@@ -124,7 +124,7 @@ type summary struct {
 
 // summarise finds the outcome of a run in the slots it worked on: failed when anything failed, else
 // stopped when quota was refused, else done.
-func summarise(worked []fetch.Worked, err error) summary {
+func summarise(worked []fetch.SlotResult, err error) summary {
 	s := summary{outcome: ingest.Done, slots: worked}
 	for _, slot := range worked {
 		s.units += slot.Spent

@@ -47,7 +47,7 @@ type outcome struct {
 
 // tell logs a slot that has ended, and prints it where JSON is wanted. A slot that was only given back
 // has not: why that was is logged for all of them at once.
-func (s *service) tell(w fetch.Worked, took time.Duration) {
+func (s *service) tell(w fetch.SlotResult, took time.Duration) {
 	level := slog.LevelInfo
 	switch w.State {
 	case ingest.Due:

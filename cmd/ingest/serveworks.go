@@ -140,7 +140,7 @@ func (s *service) wake() {
 }
 
 // onSlot hears of every slot that was worked on.
-func (s *service) onSlot(w fetch.Worked) {
+func (s *service) onSlot(w fetch.SlotResult) {
 	s.mu.Lock()
 	if w.State == ingest.Done && w.Spent > 0 { // a refresh may end without a call
 		s.know.keyErr, s.know.keyTries, s.know.keyNext, s.know.accepted = nil, 0, time.Time{}, true

@@ -135,11 +135,15 @@ type planet struct {
 
 // kit is what outlives a process.
 type kit struct {
-	slots interface {
-		fetch.Slots
-		fetch.Sink
-	}
-	open func(p *planet) (ledger quota.Ledger, reserve quota.Reserve, end func())
+	slots tables
+	open  func(p *planet) (ledger quota.Ledger, reserve quota.Reserve, end func())
+}
+
+// tables is everything that a pass wants of a store.
+type tables interface {
+	fetch.Slots
+	fetch.Sink
+	fetch.Library
 }
 
 type backend func(p *planet) kit
@@ -296,12 +300,12 @@ func (p *planet) run(job ingest.Job) {
 	ledger, reserve, end := p.kit.open(p)
 	g := &quota.Governor{Ledger: ledger, Reserve: reserve, Tariff: p.tariff, Account: "default", Now: p.clock}
 	r := fetch.Reconciler{
-		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: p.plan, Slots: desk{p.kit.slots, p}, Sink: desk{p.kit.slots, p},
+		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: p.plan, Slots: desk{p.kit.slots, p}, Sink: desk{p.kit.slots, p}, Library: p.kit.slots,
 		Upstream: skyward{p}, Quota: g, Explain: g.Explain, Owner: fmt.Sprint(p.r.Uint64()), Now: p.clock, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.now = p.now.Add(d); return p.step() },
 	}
 	p.say("run, silent %t", p.silent)
-	_, err := r.Run(p.t.Context(), fetch.Wish{})
+	_, err := r.Run(p.t.Context(), fetch.RunOptions{})
 	p.say("ran: %v", err)
 	upstream := (*fetch.Error)(nil)
 	if err != nil && !p.dead && !errors.Is(err, quota.ErrClosed) && !errors.As(err, &upstream) {
@@ -515,37 +519,34 @@ func (u skyward) Chart(region ingest.Region, _, _ string) fetch.Call[ingest.Page
 
 // desk is the table of slots of a process that may die.
 type desk struct {
-	slots interface {
-		fetch.Slots
-		fetch.Sink
-	}
+	tables
 	p *planet
 }
 
 func (d desk) AddDue(ctx context.Context, slots []ingest.Slot) error {
-	return d.do(func() error { return d.slots.AddDue(ctx, slots) })
+	return d.do(func() error { return d.tables.AddDue(ctx, slots) })
 }
 
 func (d desk) Newest(ctx context.Context) (known map[ingest.Series]time.Time, err error) {
-	err = d.do(func() error { known, err = d.slots.Newest(ctx); return err })
+	err = d.do(func() error { known, err = d.tables.Newest(ctx); return err })
 	return known, err
 }
 
 func (d desk) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
-	err = d.do(func() error { slot, ok, err = d.slots.Claim(ctx, c); return err })
+	err = d.do(func() error { slot, ok, err = d.tables.Claim(ctx, c); return err })
 	return slot, ok, err
 }
 
 func (d desk) Retire(ctx context.Context, gone map[ingest.Series]string) error {
-	return d.do(func() error { return d.slots.Retire(ctx, gone) })
+	return d.do(func() error { return d.tables.Retire(ctx, gone) })
 }
 
 func (d desk) Finish(ctx context.Context, slot ingest.Slot) error {
-	return d.do(func() error { return d.slots.Finish(ctx, slot) })
+	return d.do(func() error { return d.tables.Finish(ctx, slot) })
 }
 
 func (d desk) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (saved ingest.Slot, err error) {
-	err = d.do(func() error { saved, err = d.slots.SavePage(ctx, slot, page); return err })
+	err = d.do(func() error { saved, err = d.tables.SavePage(ctx, slot, page); return err })
 	return saved, err
 }
 

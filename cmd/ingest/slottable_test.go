@@ -8,10 +8,15 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 )
 
-// slotTable is a table of slots in memory, as simple as its contract: fetch.Slots and fetch.Sink.
+// slotTable is a table of slots in memory, as simple as its contract: fetch.Slots, and what charts need of fetch.Sink and
+// fetch.Library.
 type slotTable struct {
+	fetch.Sink
+	fetch.Library
+
 	slots         map[ingest.SlotKey]*ingest.Slot
 	open          map[ingest.SlotKey]*ingest.Slot // those that may be claimed yet
 	newest, fresh map[ingest.Series]time.Time     // due time of the newest slot, of the newest done
@@ -100,6 +105,10 @@ func (s *slotTable) SavePage(ctx context.Context, slot ingest.Slot, page ingest.
 	}
 	s.saved[slot.SlotKey]++
 	return slot, nil
+}
+
+func (s *slotTable) NoChartUntil(context.Context, ingest.Region, string) (time.Time, error) {
+	return time.Time{}, nil
 }
 
 // check wants of every slot that was due one commit or one recorded reason, and of none two.

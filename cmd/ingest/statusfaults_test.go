@@ -96,7 +96,7 @@ func (d *faultyDay) run(at time.Time) {
 	if d.app.clock.now().Before(at) {
 		d.app.clock.move(at)
 	}
-	worked, err := d.runs.Run(d.Context(), fetch.Wish{})
+	worked, err := d.runs.Run(d.Context(), fetch.RunOptions{})
 	if err != nil {
 		d.Fatal(err)
 	}

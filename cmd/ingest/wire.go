@@ -27,11 +27,6 @@ var (
 	_ fetch.Slots    = (*store.Store)(nil)
 	_ fetch.Sink     = (*store.Store)(nil)
 	_ fetch.Library  = (*store.Store)(nil)
-	_ fetch.Shelf    = (*store.Store)(nil)
-	_ fetch.Pieces   = (*store.Store)(nil)
-	_ fetch.Absences = (*store.Store)(nil)
-	_ fetch.Names    = (*store.Store)(nil)
-	_ fetch.Tallies  = (*store.Store)(nil)
 	_ fetch.Quota    = (*quota.Governor)(nil)
 	_ fetch.Schedule = (regions.Plan)(nil)
 )
@@ -152,7 +147,7 @@ var planted = func(*fetch.Reconciler) {}
 func (w *works) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: w.plan, Slots: w.store, Sink: w.store, Library: w.store,
-		Shelf: w.store, Pieces: w.store, Absences: w.store, Names: w.store, Tallies: w.store, Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
+		Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
 		Owner: owner(), Now: a.clock.now, Log: a.log(),
 	}
 	for _, job := range a.cfg.jobs {
