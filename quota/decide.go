@@ -2,40 +2,72 @@ package quota
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
-// Log is one pool's entries as Decide reads them: times in microseconds since 1970, amounts
-// cumulative, so that what a window has used is one subtraction and one log answers every window.
-type Log interface {
-	// Total is the sum of all entries ever written, those forgotten since included.
-	Total() int64
-	// Before is the sum of all entries older than t, and the time of the first that is not: 0 when
-	// there is none.
-	Before(t int64) (sum, first int64, err error)
-	// Reaching is the time of the first entry with which the sum, its own amount included, is at
-	// least c. Decide knows that it is not older than from.
-	Reaching(c, from int64) (int64, error)
-}
-
-// PoolLog is a pool's log with the provider's word about it.
-type PoolLog struct {
-	Log          Log
+// PoolFacts is what Decide has to know about one pool of an ask: the ledger looks it up as Lookups says.
+// Times are in microseconds since 1970.
+type PoolFacts struct {
+	Total        int64 // the sum of all entries ever written, those forgotten since included
 	DrainedUntil time.Time
 	DrainedUsed  int64
+	Windows      []WindowFacts // in the order of the charge's bounds
 }
 
-// Decide is the ledgers' one decision in Go: what the charges of a may do at now, given the logs of
-// their pools in the same order. It writes nothing; an allowed decision has Charged set, and the
-// ledger appends it. a.Check has passed.
+// WindowFacts is what the pool's log has for one Lookup.
+type WindowFacts struct {
+	Before int64 // the sum of all entries older than Lookup.Start
+	First  int64 // the time of the first entry at Lookup.Start or later; 0 when there is none
+	// Where the lookup Refuses, one of these.
+	Leaves    int64 // the time of the first entry with which the sum, its own amount included, is at least Lookup.Needs
+	NextStart int64 // the sum of all entries older than Lookup.Next
+}
+
+// Lookup is what a ledger looks up for one bound of a charge.
+type Lookup struct {
+	Start int64 // the window holds what is at this time or later
+	Next  int64 // of a day: where the next one starts; 0 for a sliding window
+	room  int64 // how much may be used for the amount to fit
+}
+
+// Lookups are those of a charge at now, in the order of its bounds. a.Check(now) has passed.
 //
 // A sliding window of length W under grace G counts an entry of time t while now < t + W + G. A day
-// counts from G before the provider's midnight.
-func Decide(a Ask, now time.Time, logs []PoolLog) (Decision, error) {
+// starts G before the provider's midnight: what is taken then may arrive on either side of it.
+func (a Ask) Lookups(c Charge, now time.Time) []Lookup {
+	today := a.Today(now)
+	out := make([]Lookup, len(c.Bounds))
+	for i, b := range c.Bounds {
+		l := Lookup{room: b.Ceiling - c.Amount}
+		if c.Amount == 0 {
+			l.room = math.MaxInt64 // a peek is never refused
+		}
+		if b.Window.Day() {
+			l.Start = a.Midnights[today].Add(-a.Grace).UnixMicro()
+			l.Next = a.Midnights[today+1].Add(-a.Grace).UnixMicro()
+		} else {
+			l.Start = now.Add(-b.Window.Length-a.Grace).UnixMicro() + 1
+		}
+		out[i] = l
+	}
+	return out
+}
+
+// Refuses reports whether the window has no room for the amount, so that one more fact is needed.
+func (l Lookup) Refuses(total, before int64) bool { return total-before > l.room }
+
+// Needs is the sum that the entries which have to leave a sliding window reach.
+func (l Lookup) Needs(total int64) int64 { return total - l.room }
+
+// Decide is the decision of every ledger: what the charges of a may do at now, given the facts about
+// their pools in the same order. It writes nothing; an allowed decision has Charged set, and the
+// ledger appends it. a.Check(now) has passed. ErrCorrupt: facts that no log has.
+func Decide(a Ask, now time.Time, facts []PoolFacts) (Decision, error) {
 	d := Decision{Allowed: true, At: now, Who: a.Who, Pools: make([]PoolState, len(a.Charges))}
 	var frees time.Time // when the last refusing window has room
 	for i, c := range a.Charges {
-		pool, refusal, at, err := decidePool(a, c, now, logs[i])
+		pool, refusal, at, err := decidePool(a, c, now, facts[i])
 		if err != nil {
 			return Decision{}, err
 		}
@@ -68,13 +100,14 @@ func (p *PoolState) charge(amount int64, now time.Time, grace time.Duration) {
 	}
 }
 
-func decidePool(a Ask, c Charge, now time.Time, log PoolLog) (PoolState, *Refusal, time.Time, error) {
+func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Refusal, time.Time, error) {
 	state := PoolState{Pool: c.Pool, Windows: make([]WindowState, len(c.Bounds))}
 	var refusal *Refusal
 	var frees time.Time
 	roomIn := ""
-	for i, b := range c.Bounds {
-		w, at, err := decideWindow(a, c.Amount, b, now, log.Log)
+	for i, l := range a.Lookups(c, now) {
+		b := c.Bounds[i]
+		w, at, err := decideWindow(a, b, l, now, facts.Total, facts.Windows[i])
 		if err != nil {
 			return PoolState{}, nil, time.Time{}, err
 		}
@@ -92,74 +125,51 @@ func decidePool(a Ask, c Charge, now time.Time, log PoolLog) (PoolState, *Refusa
 	if refusal != nil {
 		refusal.RoomIn = roomIn
 	}
-	if !log.DrainedUntil.IsZero() {
-		state.LastDrain, state.LastUsed = log.DrainedUntil, log.DrainedUsed
+	if !facts.DrainedUntil.IsZero() {
+		state.LastDrain, state.LastUsed = facts.DrainedUntil, facts.DrainedUsed
 	}
-	if log.DrainedUntil.After(now) {
-		state.Remaining, state.DrainedUntil, state.DrainedUsed = 0, log.DrainedUntil, log.DrainedUsed
-		if c.Amount > 0 && !frees.After(log.DrainedUntil) {
+	if facts.DrainedUntil.After(now) {
+		state.Remaining, state.DrainedUntil, state.DrainedUsed = 0, facts.DrainedUntil, facts.DrainedUsed
+		if c.Amount > 0 && !frees.After(facts.DrainedUntil) {
 			b := c.Bounds[0]
-			refusal = &Refusal{Pool: c.Pool, Window: DrainWindow, Used: log.DrainedUsed, Ceiling: b.Ceiling, Limit: b.Window.Limit}
-			frees = log.DrainedUntil
+			refusal = &Refusal{Pool: c.Pool, Window: DrainWindow, Used: facts.DrainedUsed, Ceiling: b.Ceiling, Limit: b.Window.Limit}
+			frees = facts.DrainedUntil
 		}
 	}
 	return state, refusal, frees, nil
 }
 
 // decideWindow returns the window's state and when the amount fits: the zero time when it does now.
-func decideWindow(a Ask, amount int64, b Bound, now time.Time, log Log) (WindowState, time.Time, error) {
-	state := WindowState{Window: b.Window, Ceiling: b.Ceiling}
-	total := log.Total()
-	if b.Window.Day() {
-		return decideDay(a, amount, state, now, log)
+func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f WindowFacts) (WindowState, time.Time, error) {
+	state := WindowState{Window: b.Window, Ceiling: b.Ceiling, Used: total - f.Before}
+	if f.Before < 0 || state.Used < 0 {
+		return state, time.Time{}, fmt.Errorf("%w: window %s has %d used of a total of %d", ErrCorrupt, b.Window.Name, state.Used, total)
 	}
-	reach := b.Window.Length + a.Grace
-	start := Micros(now.Add(-reach)) + 1
-	gone, oldest, err := log.Before(start)
-	if err != nil {
-		return state, time.Time{}, err
+	refuses := l.Refuses(total, f.Before)
+	if !b.Window.Day() {
+		reach := b.Window.Length + a.Grace
+		if state.Used > 0 {
+			state.FreesAt = FromMicros(f.First).Add(reach)
+		}
+		if !refuses {
+			return state, time.Time{}, nil
+		}
+		if f.Leaves <= 0 {
+			return state, time.Time{}, fmt.Errorf("%w: window %s is full, and no entry has to leave it", ErrCorrupt, b.Window.Name)
+		}
+		return state, FromMicros(f.Leaves).Add(reach), nil
 	}
-	state.Used = total - gone
-	if state.Used < 0 {
-		return state, time.Time{}, fmt.Errorf("%w: window %s has %d used", ErrCorrupt, b.Window.Name, state.Used)
-	}
-	if state.Used > 0 {
-		state.FreesAt = FromMicros(oldest).Add(reach)
-	}
-	if amount == 0 || state.Used+amount <= b.Ceiling {
+	today := a.Today(now)
+	state.FreesAt = a.Midnights[today+1]
+	switch {
+	case !refuses:
 		return state, time.Time{}, nil
+	case f.NextStart < 0 || f.NextStart > total:
+		return state, time.Time{}, fmt.Errorf("%w: window %s begins its next day at %d of %d", ErrCorrupt, b.Window.Name, f.NextStart, total)
+	case l.Refuses(total, f.NextStart): // what was taken within the grace counts in both days
+		return state, a.Midnights[today+2], nil
 	}
-	last, err := log.Reaching(total+amount-b.Ceiling, start)
-	if err != nil {
-		return state, time.Time{}, err
-	}
-	return state, FromMicros(last).Add(reach), nil
-}
-
-func decideDay(a Ask, amount int64, state WindowState, now time.Time, log Log) (WindowState, time.Time, error) {
-	today := a.today(now)
-	next := a.Midnights[today+1]
-	before, _, err := log.Before(Micros(a.Midnights[today].Add(-a.Grace)))
-	if err != nil {
-		return state, time.Time{}, err
-	}
-	state.Used = log.Total() - before
-	if state.Used < 0 {
-		return state, time.Time{}, fmt.Errorf("%w: window %s has %d used", ErrCorrupt, state.Window.Name, state.Used)
-	}
-	state.FreesAt = next
-	if amount == 0 || state.Used+amount <= state.Ceiling {
-		return state, time.Time{}, nil
-	}
-	// What was taken within the grace before the next midnight counts there as well.
-	carried, _, err := log.Before(Micros(next.Add(-a.Grace)))
-	if err != nil {
-		return state, time.Time{}, err
-	}
-	if log.Total()-carried+amount <= state.Ceiling {
-		return state, next, nil
-	}
-	return state, a.Midnights[today+2], nil
+	return state, state.FreesAt, nil
 }
 
 // Micros is a time as logs keep it: microseconds since 1970.

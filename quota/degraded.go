@@ -107,7 +107,7 @@ func (g *Governor) budgets(a Ask, c Charge, looks []Look, now time.Time) []Budge
 // stands reports whether what a window had used at then may still count in it.
 func (g *Governor) stands(a Ask, w Window, then, now time.Time) bool {
 	if w.Day() {
-		return !then.Before(a.Midnights[a.today(now)].Add(-a.Grace))
+		return !then.Before(a.Midnights[a.Today(now)].Add(-a.Grace))
 	}
 	return now.Before(then.Add(w.Length + a.Grace))
 }

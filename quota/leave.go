@@ -36,7 +36,7 @@ func (g *Governor) refuseKept(ctx context.Context, a Ask) (Decision, error) {
 		return g.degraded(ctx, a, err)
 	}
 	d.Allowed = false
-	d.RetryAfter = ceilMillis(a.Midnights[a.today(d.At)+1].Sub(d.At))
+	d.RetryAfter = ceilMillis(a.Midnights[a.Today(d.At)+1].Sub(d.At))
 	for i, c := range a.Charges {
 		for j, b := range c.Bounds {
 			if c.Amount > b.Ceiling {

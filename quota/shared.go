@@ -253,7 +253,7 @@ func (s *Shared) look(a Ask, d Decision) (news bool) {
 		for _, w := range p.Windows {
 			start := d.At.Add(-w.Window.Length - a.Grace).Add(time.Microsecond)
 			if w.Window.Day() {
-				start = a.Midnights[a.today(d.At)].Add(-a.Grace)
+				start = a.Midnights[a.Today(d.At)].Add(-a.Grace)
 			}
 			l.Windows = append(l.Windows, Seen{w.Window, start, w.Used})
 		}

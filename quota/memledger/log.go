@@ -1,7 +1,6 @@
 package memledger
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"time"
@@ -26,24 +25,34 @@ type entry struct {
 	from   int64 // of a lump: what is older its look had not counted
 }
 
-// Total implements quota.Log.
-func (l *log) Total() int64 { return l.total }
-
-// Before implements quota.Log.
-func (l *log) Before(t int64) (sum, first int64, err error) {
-	if i := l.from(t); i < len(l.entries) {
-		return l.entries[i].before, l.entries[i].at, nil
+// lookUp finds the facts about one window.
+func (l *log) lookUp(w quota.Lookup) (f quota.WindowFacts) {
+	f.Before, f.First = l.before(w.Start)
+	if w.Refuses(l.total, f.Before) {
+		if w.Next > 0 {
+			f.NextStart, _ = l.before(w.Next)
+		} else {
+			f.Leaves = l.reaching(w.Needs(l.total))
+		}
 	}
-	return l.total, 0, nil
+	return f
 }
 
-// Reaching implements quota.Log.
-func (l *log) Reaching(c, _ int64) (int64, error) {
+// before is the sum of what is older than t, and the time of the first entry that is not: 0 when there is none.
+func (l *log) before(t int64) (sum, first int64) {
+	if i := l.from(t); i < len(l.entries) {
+		return l.entries[i].before, l.entries[i].at
+	}
+	return l.total, 0
+}
+
+// reaching is the time of the first entry with which the sum is at least c: 0 when there is none.
+func (l *log) reaching(c int64) int64 {
 	i := sort.Search(len(l.entries), func(i int) bool { return l.entries[i].before+l.entries[i].amount >= c })
 	if i == len(l.entries) {
-		return 0, fmt.Errorf("%w: sum %d is beyond the log", quota.ErrCorrupt, c)
+		return 0
 	}
-	return l.entries[i].at, nil
+	return l.entries[i].at
 }
 
 // from is the index of the first entry at t or later.
@@ -71,7 +80,7 @@ func (l *log) enter(e entry) int64 {
 	l.number++
 	amount, i := e.amount, l.from(e.at+1)
 	e.number, e.amount = l.number, 0
-	e.before, _, _ = l.Before(e.at + 1)
+	e.before, _ = l.before(e.at + 1)
 	l.entries = slices.Insert(l.entries, i, e)
 	l.add(i, amount)
 	return l.number

@@ -56,15 +56,18 @@ func (l *Ledger) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 
 // take decides, and charges what is allowed.
 func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
-	logs := make([]quota.PoolLog, len(ask.Charges))
+	facts := make([]quota.PoolFacts, len(ask.Charges))
 	for i, c := range ask.Charges {
 		p := a.pool(c.Pool)
 		if err := p.whole(c.Pool); err != nil {
 			return quota.Decision{}, err
 		}
-		logs[i] = quota.PoolLog{Log: &p.log, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
+		facts[i] = quota.PoolFacts{Total: p.log.total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
+		for _, lookup := range ask.Lookups(c, now) {
+			facts[i].Windows = append(facts[i].Windows, p.log.lookUp(lookup))
+		}
 	}
-	d, err := quota.Decide(ask, now, logs)
+	d, err := quota.Decide(ask, now, facts)
 	if err != nil || !d.Allowed {
 		return d, err
 	}

@@ -167,16 +167,23 @@ func put7(b []byte, values ...int64) []byte {
 func decide(a quota.Ask, reply any) (quota.Decision, error) {
 	r := newReader(reply)
 	charged, now := r.next(), r.next()
-	logs := make([]quota.PoolLog, len(a.Charges))
+	facts := make([]quota.PoolFacts, len(a.Charges))
 	entries := make([]int64, len(a.Charges))
 	for i, c := range a.Charges {
-		f := &facts{charge: c, total: r.next()}
+		f := &facts[i]
+		f.Total = r.next()
 		if until := r.next(); until > 0 {
-			logs[i].DrainedUntil = quota.FromMicros(until)
+			f.DrainedUntil = quota.FromMicros(until)
 		}
-		logs[i].Log, logs[i].DrainedUsed, entries[i] = f, r.next(), r.next()
-		for range c.Bounds {
-			f.bounds = append(f.bounds, fact{gone: r.next(), first: r.next(), later: r.next()})
+		f.DrainedUsed, entries[i] = r.next(), r.next()
+		for _, b := range c.Bounds {
+			w := quota.WindowFacts{Before: r.next(), First: r.next()}
+			if later := r.next(); b.Window.Day() {
+				w.NextStart = later
+			} else {
+				w.Leaves = later
+			}
+			f.Windows = append(f.Windows, w)
 		}
 	}
 	if err := r.done(); err != nil {
@@ -189,7 +196,7 @@ func decide(a quota.Ask, reply any) (quota.Decision, error) {
 	if err := a.Check(at); err != nil {
 		return quota.Decision{}, err
 	}
-	d, err := quota.Decide(a, at, logs)
+	d, err := quota.Decide(a, at, facts)
 	if err != nil {
 		return quota.Decision{}, err
 	}

@@ -87,7 +87,7 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 		return err
 	}
 	us := quota.Micros(at)
-	before, _, err := (&log{t, p}).Before(us + 1)
+	before, _, err := t.before(p, us+1)
 	if err != nil {
 		return err
 	}

@@ -8,41 +8,57 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// log is one pool's entries as quota.Decide reads them, within a transaction.
-type log struct {
-	t *transaction
-	p *pool
+// facts looks up what quota.Decide has to know about a pool.
+func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, error) {
+	f := quota.PoolFacts{Total: p.total, DrainedUsed: p.drainedUsed, Windows: make([]quota.WindowFacts, len(lookups))}
+	if p.drainedUntil > 0 {
+		f.DrainedUntil = quota.FromMicros(p.drainedUntil)
+	}
+	for i, l := range lookups {
+		w, err := &f.Windows[i], error(nil)
+		if w.Before, w.First, err = t.before(p, l.Start); err != nil {
+			return f, err
+		}
+		if !l.Refuses(p.total, w.Before) {
+			continue
+		}
+		if l.Next > 0 {
+			w.NextStart, _, err = t.before(p, l.Next)
+		} else {
+			w.Leaves, err = t.reaching(p, l.Needs(p.total), l.Start)
+		}
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, nil
 }
 
-var _ quota.Log = (*log)(nil)
-
-// Total implements quota.Log.
-func (l *log) Total() int64 { return l.p.total }
-
-// Before implements quota.Log.
-func (l *log) Before(t int64) (sum, first int64, err error) {
-	if t > l.p.newest.at {
-		return l.p.total, 0, nil
+// before is the sum of a pool's entries that are older than a time, and the time of the first that is not: 0
+// when there is none.
+func (t *transaction) before(p *pool, at int64) (sum, first int64, err error) {
+	if at > p.newest.at {
+		return p.total, 0, nil
 	}
-	err = l.t.row(l.t.sql.before, l.p.id, t).Scan(&sum, &first)
+	err = t.row(t.sql.before, p.id, at).Scan(&sum, &first)
 	if errors.Is(err, sql.ErrNoRows) {
-		return l.p.total, 0, nil
+		return p.total, 0, nil
 	}
 	if err != nil {
-		return 0, 0, l.t.ledger.broken("read", err)
+		return 0, 0, t.ledger.broken("read", err)
 	}
 	return sum, first, nil
 }
 
-// Reaching implements quota.Log. It reads as many entries as the amount asked for has to wait for.
-func (l *log) Reaching(c, from int64) (int64, error) {
-	var at int64
-	err := l.t.row(l.t.sql.reaching, l.p.id, from, c).Scan(&at)
+// reaching is the time of the first entry, from a time on, with which the sum is at least c. It reads as many
+// entries as the amount asked for has to wait for.
+func (t *transaction) reaching(p *pool, c, from int64) (at int64, err error) {
+	err = t.row(t.sql.reaching, p.id, from, c).Scan(&at)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("%w: %s: pool %s sums to %d, but no entry reaches %d", quota.ErrCorrupt, l.t.ledger.path, l.p.name, l.p.total, c)
+		return 0, fmt.Errorf("%w: %s: pool %s sums to %d, but no entry reaches %d", quota.ErrCorrupt, t.ledger.path, p.name, p.total, c)
 	}
 	if err != nil {
-		return 0, l.t.ledger.broken("read", err)
+		return 0, t.ledger.broken("read", err)
 	}
 	return at, nil
 }

@@ -52,15 +52,13 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 	if err := t.settle(acc, a, now, mayWrite); err != nil {
 		return quota.Decision{}, err
 	}
-	logs := make([]quota.PoolLog, len(a.Charges))
+	facts := make([]quota.PoolFacts, len(a.Charges))
 	for i, c := range a.Charges {
-		p := acc.pool(c.Pool)
-		logs[i] = quota.PoolLog{Log: &log{t, p}, DrainedUsed: p.drainedUsed}
-		if p.drainedUntil > 0 {
-			logs[i].DrainedUntil = quota.FromMicros(p.drainedUntil)
+		if facts[i], err = t.facts(acc.pool(c.Pool), a.Lookups(c, now)); err != nil {
+			return quota.Decision{}, err
 		}
 	}
-	d, err := quota.Decide(a, now, logs)
+	d, err := quota.Decide(a, now, facts)
 	if err != nil || !d.Allowed || !charge {
 		return d, err
 	}
