@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
@@ -61,7 +61,7 @@ func lookLedger(ctx context.Context, d *doctor) finding {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return warn(filepath.Join(d.cfg.data, ledgerFile)+" is not there yet", "ingest run makes it")
-	case errors.Is(err, errLeftover):
+	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest quota finishes what was left; then look again")
 	case err != nil:
 		return broken(err, "see its owner and mode, and the clock; if it is damaged, restore a backup, or move it away and ingest quota rebuild")

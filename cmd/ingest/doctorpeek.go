@@ -2,79 +2,16 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
-
-// errLeftover is a database that cannot be read without finishing what a crash has left.
-var errLeftover = errors.New("a -wal file without its -shm is beside it, as after a crash or a copy")
-
-// peek runs look on a database file and leaves nothing beside it. SQLite makes a -wal and a -shm file
-// where it reads a database in WAL mode that nobody has open; so such a one is read as one that does
-// not change, and again if somebody opened it meanwhile.
-func peek(ctx context.Context, path string, look func(*sql.DB) error) error {
-	for {
-		before, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		params := "immutable=1"
-		if used(path) {
-			if _, err := os.Stat(path + "-shm"); err != nil || before.Size() == 0 { // SQLite deletes an empty file's -wal
-				return fmt.Errorf("%s: %w", path, errLeftover)
-			}
-			params = "readonly_shm=1"
-		}
-		err = peekOnce(path, params, look)
-		after, statErr := os.Stat(path)
-		if statErr != nil || ctx.Err() != nil || params != "immutable=1" ||
-			!used(path) && after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) {
-			return err
-		}
-	}
-}
-
-// used reports whether what a database holds is in its -wal file too.
-func used(path string) bool {
-	info, err := os.Stat(path + "-wal")
-	return err == nil && info.Size() > 0
-}
-
-func peekOnce(path, params string, look func(*sql.DB) error) error {
-	db, err := openReadOnly(path, params)
-	if err != nil {
-		return err
-	}
-	err = look(db)
-	return errors.Join(err, db.Close())
-}
-
-func openReadOnly(path, params string) (*sql.DB, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	slashed := filepath.ToSlash(abs)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed
-	}
-	name := url.URL{Scheme: "file", Path: slashed}
-	db, err := sql.Open("sqlite", name.String()+"?mode=ro&_pragma=busy_timeout(1000)&"+params)
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	return db, nil
-}
 
 // copies are ledgers' files copied into a directory of their own, where they can be opened as they
 // always are: which writes.
@@ -139,12 +76,7 @@ func (c *copies) of(ctx context.Context, path string) (string, error) {
 	if proof, err := os.ReadFile(path + ".lock"); err == nil { // how often it was written, before it is read
 		_ = os.WriteFile(made+".lock", proof, 0o600)
 	}
-	err = peek(ctx, path, func(db *sql.DB) error {
-		_ = os.Remove(made) // of a first try
-		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, made)
-		return err
-	})
-	if err != nil {
+	if err := sqlitefile.Snapshot(ctx, path, made); err != nil {
 		return "", codeError{exitUnavailable, fmt.Errorf("read %s: %w", path, err)}
 	}
 	c.made[path] = made

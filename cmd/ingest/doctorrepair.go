@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -60,7 +61,7 @@ func lookTables(ctx context.Context, d *doctor) finding {
 	ctx, cancel := context.WithTimeout(ctx, checkFor)
 	defer cancel()
 	var found []string
-	err := peek(ctx, filepath.Join(d.cfg.data, storeFile), func(db *sql.DB) (err error) {
+	err := sqlitefile.Peek(ctx, filepath.Join(d.cfg.data, storeFile), func(db *sql.DB) (err error) {
 		found, err = store.Examine(ctx, db, checkFor/2)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -22,7 +23,7 @@ const lately = 24 * time.Hour
 // collect is what a query on the store gives, row by row.
 func collect[T any](ctx context.Context, d *doctor, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	var out []T
-	err := peek(ctx, filepath.Join(d.cfg.data, storeFile), func(db *sql.DB) error {
+	err := sqlitefile.Peek(ctx, filepath.Join(d.cfg.data, storeFile), func(db *sql.DB) error {
 		out = nil // of a first try
 		rows, err := db.QueryContext(ctx, query, args...)
 		if err != nil {

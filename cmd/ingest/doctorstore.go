@@ -14,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -41,7 +42,7 @@ func (d *doctor) shelf(ctx context.Context) (shelf, error) {
 	if info, err := os.Stat(s.path); err == nil && info.Size() == 0 {
 		return s, &store.CorruptError{Path: s.path, Doing: "look at the store", Err: store.ErrEmpty}
 	}
-	err := peek(ctx, s.path, func(db *sql.DB) error {
+	err := sqlitefile.Peek(ctx, s.path, func(db *sql.DB) error {
 		var application uint32
 		var upstream sql.NullString
 		var newest sql.NullInt64
@@ -105,7 +106,7 @@ func unreadable(path string, err error) finding {
 	switch {
 	case errors.As(err, &corrupt):
 		return fail(exitCode(err), "damaged: "+corrupt.Err.Error(), repairAdvice)
-	case errors.Is(err, errLeftover):
+	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest run finishes what was left; then look again")
 	case errors.As(err, &newer):
 		return broken(err, "use the program that wrote it")
@@ -138,21 +139,18 @@ const checkFor = 3 * time.Second
 func integrity(ctx context.Context, path string, code int, advice string) finding {
 	ctx, cancel := context.WithTimeout(ctx, checkFor)
 	defer cancel()
-	said := ""
-	err := peek(ctx, path, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&said)
-	})
+	damage, err := sqlitefile.QuickCheck(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return noLine // whose file it is has said so
 	case ctx.Err() != nil:
 		return fine("too large to be checked within %v: sqlite3 %s 'PRAGMA quick_check'", checkFor, path)
-	case errors.Is(err, errLeftover):
+	case errors.Is(err, sqlitefile.ErrLeftover):
 		return noLine
 	case err != nil:
 		return fail(code, "cannot be checked: "+err.Error(), advice)
-	case said != "ok":
-		return fail(code, "damaged: "+said, advice)
+	case damage != "":
+		return fail(code, "damaged: "+damage, advice)
 	}
 	return fine("quick_check finds no damage")
 }

@@ -1,0 +1,101 @@
+// Package sqlitefile treats a SQLite database as a file: it names one to the driver, locks it, copies it,
+// and reads one that others may be using without leaving anything beside it.
+package sqlitefile
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite" // the driver "sqlite"
+)
+
+// Querier is a database, a connection or a transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// DSN names the file to the driver. SQLite obeys parameters only in the file: form of a name, in which a
+// path may hold any character, escaped.
+func DSN(path string, params ...string) string {
+	slashed := filepath.ToSlash(path)
+	name := url.URL{Scheme: "file", Path: slashed}
+	switch {
+	case !filepath.IsAbs(path):
+		name = url.URL{Scheme: "file", Opaque: name.EscapedPath()}
+	case !strings.HasPrefix(slashed, "/"):
+		name.Path = "/" + slashed // file:///C:/...
+	}
+	return name.String() + "?" + strings.Join(params, "&")
+}
+
+// Open makes a pool of at most n connections to the file, all of which are kept. Nothing is opened before
+// the first query.
+func Open(path string, n int, params ...string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", DSN(path, params...))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+// Each runs a query and calls f on each of its rows.
+func Each(ctx context.Context, q Querier, f func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Code is SQLite's primary result code, 0 where err is not SQLite's. https://www.sqlite.org/rescode.html
+func Code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// Exists reports whether something has this name.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// HasLog reports whether part of what the database holds is in its -wal file.
+func HasLog(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0
+}
+
+// Remove removes a database with all that SQLite puts beside one.
+func Remove(path string) error {
+	return errors.Join(RemoveBeside(path), remove(path))
+}
+
+// RemoveBeside removes what SQLite has put beside a database.
+func RemoveBeside(path string) error {
+	return errors.Join(remove(path+"-wal"), remove(path+"-shm"), remove(path+"-journal"))
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

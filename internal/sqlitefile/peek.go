@@ -1,0 +1,60 @@
+package sqlitefile
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// ErrLeftover is a database that cannot be read without finishing what a crash has left.
+var ErrLeftover = errors.New("a -wal file without its -shm is beside it, as after a crash or a copy")
+
+// Peek calls read with a database file that others may be using, and leaves nothing beside it. SQLite makes
+// a -wal and a -shm file where it reads a database in WAL mode that nobody has open. Such a database is
+// therefore read as a file that does not change, and read again if somebody opened it meanwhile: read may be
+// called several times, and only the last call counts.
+func Peek(ctx context.Context, path string, read func(*sql.DB) error) error {
+	for {
+		before, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		inUse := HasLog(path)
+		params := "immutable=1"
+		if inUse {
+			if !Exists(path+"-shm") || before.Size() == 0 { // SQLite deletes the -wal of an empty file
+				return fmt.Errorf("%s: %w", path, ErrLeftover)
+			}
+			params = "readonly_shm=1"
+		}
+		err = peekOnce(path, params, read)
+		after, statErr := os.Stat(path)
+		if inUse || statErr != nil || ctx.Err() != nil ||
+			!HasLog(path) && after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) {
+			return err
+		}
+	}
+}
+
+func peekOnce(path, params string, read func(*sql.DB) error) error {
+	db, err := Open(path, 1, "mode=ro", "_busy_timeout=1000", params)
+	if err != nil {
+		return err
+	}
+	err = read(db)
+	return errors.Join(err, db.Close())
+}
+
+// QuickCheck is what SQLite's own check of the file finds first; "" where that is nothing. It reads the
+// whole file.
+func QuickCheck(ctx context.Context, path string) (damage string, err error) {
+	err = Peek(ctx, path, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&damage)
+	})
+	if damage == "ok" {
+		damage = ""
+	}
+	return damage, err
+}
