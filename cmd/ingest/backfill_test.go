@@ -274,7 +274,11 @@ func TestManyIDsComeInByStandardInput(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	at(t, "2026-02-14T09:40:00Z")
 	cmd := exec.Command(self(t), "--json", "backfill", "plan", "videos", "-")
-	cmd.Stdin = &manyIDs{n: 100_000}
+	var ids bytes.Buffer
+	for i := range 100_000 {
+		fmt.Fprintf(&ids, "%011d\n", i)
+	}
+	cmd.Stdin = &ids
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {

@@ -99,7 +99,7 @@ func (p *planned) document() backfillDocument {
 		d.EndsAt = timeOrNull(p.ends(high, p.zone))
 	}
 	if p.ids != nil {
-		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.ids), p.ids.repeated, p.ids.wrong, p.ids.rejected
+		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.IDs), p.ids.Repeated, p.ids.Wrong, shownLines(p.ids.Rejected)
 	}
 	return d
 }

@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"os"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -26,14 +29,10 @@ type wanted struct {
 	again bool // plan it anew though the same was done before
 	ask   bool // ask how large channels are
 
-	ids *idList // of videos
+	ids *youtube.IDList // of videos
 	// pieces makes the pieces; it is called once, with the store open.
 	pieces func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error]
 }
-
-// firstVideo is before the first video of the upstream: https://www.youtube.com/watch?v=jNQXAC9IVRw is of
-// 2005-04-24 in UTC.
-var firstVideo = time.Date(2005, 4, 23, 0, 0, 0, 0, time.UTC)
 
 // kindFlags are the flags of the kinds, as they were given.
 type kindFlags struct {
@@ -96,7 +95,10 @@ func (a *app) kindCommands(verb string, do func(context.Context, wanted) error) 
 }
 
 func (a *app) wantUploads(_ kindFlags, args []string) (wanted, error) {
-	channels, err := parseChannels(args)
+	channels, err := youtube.ParseChannels(args)
+	if err != nil {
+		return wanted{}, usageError{err}
+	}
 	w := wanted{kind: ingest.BackfillUploads, spec: ingest.BackfillSpec{Channels: channels}}
 	w.pieces = given(func(yield func(ingest.Piece) bool) {
 		for _, c := range channels {
@@ -105,7 +107,7 @@ func (a *app) wantUploads(_ kindFlags, args []string) (wanted, error) {
 			}
 		}
 	})
-	return w, err
+	return w, nil
 }
 
 func (a *app) wantSearch(f kindFlags, args []string) (wanted, error) {
@@ -139,7 +141,7 @@ func (a *app) wantSearch(f kindFlags, args []string) (wanted, error) {
 	w.spec.Query = q
 	from, to := q.After, q.Before
 	if from.IsZero() { // what is not said here must not tell two plans of the same flags apart
-		from, to = firstVideo, now
+		from, to = youtube.FirstVideo, now
 	}
 	if n := to.Sub(from) / each; n > mostSlices {
 		each = to.Sub(from) / mostSlices // many videos of long ago: slices are split where they are too full
@@ -164,21 +166,21 @@ func (a *app) wantVideos(_ kindFlags, args []string) (wanted, error) {
 		return w, err
 	}
 	defer func() { _ = f.Close() }()
-	if w.ids, err = readIDs(f); err != nil {
+	if w.ids, err = youtube.ReadIDs(f); err != nil {
 		return w, usageError{err}
 	}
 	a.sayRejected(w.ids)
-	if len(w.ids.ids) == 0 {
+	if len(w.ids.IDs) == 0 {
 		return w, usageError{errors.New("there is no id of a video: give one a line, 11 characters each")}
 	}
 	digest := sha256.New()
-	for _, id := range w.ids.ids {
+	for _, id := range w.ids.IDs {
 		digest.Write(id[:])
 	}
 	w.spec.IDs = hex.EncodeToString(digest.Sum(nil)[:16])
 	w.pieces = given(func(yield func(ingest.Piece) bool) {
 		n := 0
-		for ids := range w.ids.chunks(perCall) {
+		for ids := range w.ids.Chunks(perCall) {
 			if n++; !yield(idPiece(n, ids)) {
 				return
 			}
@@ -211,17 +213,48 @@ func (a *app) wantRefresh(f kindFlags, _ []string) (wanted, error) {
 }
 
 // sayRejected lists the lines that were left out.
-func (a *app) sayRejected(l *idList) {
-	for _, r := range l.rejected {
+func (a *app) sayRejected(l *youtube.IDList) {
+	for _, r := range shownLines(l.Rejected) {
 		a.say("ingest: line %d is no id of a video: %s", r.Line, r.Text)
 	}
-	if more := l.wrong - len(l.rejected); more > 0 {
+	if more := l.Wrong - len(l.Rejected); more > 0 {
 		a.say("ingest: and %s more lines that are none", term.Thousands(int64(more)))
 	}
 }
 
+// rejectedLine is a line of a list of ids that was left out, safe for a terminal.
+type rejectedLine struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// shownLines is the lines that were left out, as a person may see them.
+func shownLines(lines []youtube.RejectedLine) []rejectedLine {
+	var out []rejectedLine
+	for _, l := range lines {
+		out = append(out, rejectedLine{l.Line, term.Fit(l.Text, 40)})
+	}
+	return out
+}
+
 func idPiece(n int, ids []string) ingest.Piece {
 	return ingest.Piece{Key: fmt.Sprintf("%06d", n), IDs: ids}
+}
+
+// openIDs opens a file of ids, or standard input for "-".
+func openIDs(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("read the ids: %w: name a file with one id a line, or - for standard input", err)}
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close()
+		return nil, usageError{fmt.Errorf("read the ids: %s is a directory: name a file with one id a line", path)}
+	}
+	return f, nil
 }
 
 // given is pieces that are known without the store.
@@ -259,8 +292,8 @@ func between(from, to string, now time.Time) (after, before time.Time, err error
 	switch {
 	case !after.Before(before):
 		return after, before, usageError{fmt.Errorf("--from %s is not before --to %s: are they reversed?", from, to)}
-	case after.Before(firstVideo):
-		return after, before, usageError{fmt.Errorf("--from %s is before the first video, of %s", from, firstVideo.Format(time.DateOnly))}
+	case after.Before(youtube.FirstVideo):
+		return after, before, usageError{fmt.Errorf("--from %s is before the first video, of %s", from, youtube.FirstVideo.Format(time.DateOnly))}
 	}
 	return after, before, nil
 }

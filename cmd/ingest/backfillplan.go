@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -75,12 +76,12 @@ type planned struct {
 	unknown bool // what is left: the ledger cannot answer
 
 	zone  *time.Location
-	price backfillPrice // of what is still to do
-	call  quota.Cost    // what a call draws at most
-	table string        // that it is priced under now; BackfillStatus has that which it was planned under
-	asked quota.Cost    // spent to ask for sizes
-	ids   *idList       // that were read for it just now; nil: none were
-	found bool          // it had been planned before
+	price backfillPrice   // of what is still to do
+	call  quota.Cost      // what a call draws at most
+	table string          // that it is priced under now; BackfillStatus has that which it was planned under
+	asked quota.Cost      // spent to ask for sizes
+	ids   *youtube.IDList // that were read for it just now; nil: none were
+	found bool            // it had been planned before
 }
 
 // planned finds the plan of the same flags, or makes it. One that found nothing to fetch is made again: there

@@ -1,0 +1,96 @@
+package youtube
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ParseChannel reads how a person names a channel: its id, UC and 22 characters; its handle, @name; or
+// the URL of its page, whatever comes after it. The error cuts and escapes what was given.
+func ParseChannel(s string) (string, error) {
+	ref := strings.TrimSpace(s)
+	if host, path, ok := pageURL(ref); ok {
+		first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		second, _, _ := strings.Cut(rest, "/")
+		switch {
+		case strings.HasPrefix(first, "@"):
+			ref = first
+		case first == "channel":
+			ref = second
+		case first == "c" || first == "user":
+			return "", fmt.Errorf("%.80q is an old kind of address: open it, and give the @handle that the page shows", s)
+		default:
+			return "", fmt.Errorf("%.80q is no channel of %s: use https://www.youtube.com/@handle or .../channel/UC...", s, host)
+		}
+	}
+	switch {
+	case isChannelID(ref):
+		return ref, nil
+	case isHandle(ref) && validHandle(ref[1:]):
+		return strings.ToLower(ref), nil // handles ignore case
+	case isHandle(ref):
+		return "", fmt.Errorf("%.80q is no handle: those have 3 to 30 letters, digits, and . _ - between them", s)
+	case strings.HasPrefix(ref, "UC"):
+		return "", fmt.Errorf("%.80q is no channel id: those are UC and 22 more characters", s)
+	default:
+		return "", fmt.Errorf("%.80q is no channel: use its id (UC...), its @handle or the URL of its page", s)
+	}
+}
+
+// ParseChannels reads all of them and leaves out repeats. The error names every one that is wrong.
+func ParseChannels(refs []string) ([]string, error) {
+	var channels, wrong []string
+	seen := map[string]bool{}
+	for i, ref := range refs {
+		c, err := ParseChannel(ref)
+		switch {
+		case err != nil:
+			wrong = append(wrong, fmt.Sprintf("channel %d of %d: %v", i+1, len(refs), err))
+		case !seen[c]:
+			seen[c] = true
+			channels = append(channels, c)
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, errors.New(strings.Join(wrong, "; "))
+	}
+	return channels, nil
+}
+
+// pageURL takes the URL of a page of YouTube apart; the scheme may be left out.
+func pageURL(s string) (host, path string, ok bool) {
+	if !strings.Contains(s, "/") {
+		return "", "", false
+	}
+	if !strings.Contains(s, "://") {
+		s = "https://" + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return "", "", false
+	}
+	host = strings.ToLower(u.Hostname())
+	return host, u.Path, host == "youtube.com" || strings.HasSuffix(host, ".youtube.com")
+}
+
+func isChannelID(s string) bool {
+	return len(s) == 24 && strings.HasPrefix(s, "UC") && isBase64URL([]byte(s))
+}
+
+// validHandle allows what may follow the @: letters and digits of any script, and . _ - · between them.
+// https://support.google.com/youtube/answer/11585688
+func validHandle(s string) bool {
+	if n := utf8.RuneCountInString(s); n < 3 || n > 30 || !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-·", r) {
+			return false
+		}
+	}
+	return true
+}
