@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/spf13/cobra"
@@ -38,9 +40,9 @@ func (a *app) openDesk(ctx context.Context) (*works, error) {
 	if err := a.canRefill(); err != nil {
 		return nil, err
 	}
-	up, err := a.cfg.provider().open(ctx, a.cfg.upstreamURL, ingest.NewSecret("never-sent"))
+	up, err := a.provider().open(ctx, a.cfg.UpstreamURL, ingest.NewSecret("never-sent"))
 	if err != nil {
-		return nil, badConfig(err)
+		return nil, config.Invalid(err)
 	}
 	w, err := a.desk(ctx, nil)
 	if err != nil {
@@ -57,10 +59,10 @@ func (a *app) openDesk(ctx context.Context) (*works, error) {
 
 // canRefill refuses an upstream whose ids and channels backfills do not know.
 func (a *app) canRefill() error {
-	if a.cfg.provider().refills {
+	if a.provider().refills {
 		return nil
 	}
-	return badConfig(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run", a.cfg.upstream))
+	return config.Invalid(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run", a.cfg.Upstream))
 }
 
 // desk is what pricing needs beside a store that is open already.
@@ -73,8 +75,8 @@ func (a *app) desk(ctx context.Context, s *store.Store) (*works, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := a.clock.now()
-	w := &works{plan: plan, upstream: a.cfg.provider().calls, store: s}
+	now := a.clock.Now()
+	w := &works{plan: plan, upstream: a.provider().calls, store: s}
 	if w.price, err = priceOf(plan, w.upstream, tariff, now, now.Add(fullDay)); err != nil {
 		return nil, err
 	}
@@ -147,7 +149,7 @@ func (a *app) backfillCancelCommand() *cobra.Command {
 		Args:  orAsk(cobra.ExactArgs(1), askID),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.change(cmd.Context(), args[0], func(s *store.Store, b store.BackfillStatus) error {
-				cancelled, err := s.CancelBackfill(cmd.Context(), b.ID, a.clock.now())
+				cancelled, err := s.CancelBackfill(cmd.Context(), b.ID, a.clock.Now())
 				if err != nil {
 					return err
 				}

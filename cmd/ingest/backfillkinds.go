@@ -134,7 +134,7 @@ func (a *app) wantSearch(f kindFlags, args []string) (wanted, error) {
 	if err != nil {
 		return w, err
 	}
-	now := a.clock.now().UTC().Truncate(time.Second)
+	now := a.clock.Now().UTC().Truncate(time.Second)
 	if q.After, q.Before, err = between(f.from, f.to, now); err != nil {
 		return w, err
 	}
@@ -202,7 +202,7 @@ func (a *app) wantRefresh(f kindFlags, _ []string) (wanted, error) {
 	w.pieces = func(ctx context.Context, s *store.Store) iter.Seq2[ingest.Piece, error] {
 		return func(yield func(ingest.Piece, error) bool) {
 			n := 0
-			for ids, err := range s.Older(ctx, a.clock.now().Add(-w.spec.OlderThan), perCall) {
+			for ids, err := range s.Older(ctx, a.clock.Now().Add(-w.spec.OlderThan), perCall) {
 				if n++; !yield(idPiece(n, ids), err) || err != nil {
 					return
 				}

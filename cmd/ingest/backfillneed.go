@@ -140,8 +140,8 @@ type keeper struct {
 
 // keeper is for the program's own schedule.
 func (a *app) keeper(ctx context.Context, w *works) (*keeper, error) {
-	k := &keeper{now: a.clock.now, log: a.log(), compute: func(ctx context.Context) (reserve, error) {
-		return needed(ctx, w.store, w.plan, w.upstream, w.governor.Tariff, a.clock.now())
+	k := &keeper{now: a.clock.Now, log: a.log(), compute: func(ctx context.Context) (reserve, error) {
+		return needed(ctx, w.store, w.plan, w.upstream, w.governor.Tariff, a.clock.Now())
 	}}
 	var err error
 	k.at = k.now()

@@ -91,7 +91,7 @@ func (a *app) planned(ctx context.Context, w *works, want wanted) (*planned, err
 	if _, err := tollsOf(want.kind, w.upstream, tariff); err != nil {
 		return nil, err
 	}
-	b := ingest.Backfill{Kind: want.kind, Spec: want.spec, Table: tariff.Table, Created: a.clock.now()}
+	b := ingest.Backfill{Kind: want.kind, Spec: want.spec, Table: tariff.Table, Created: a.clock.Now()}
 	status, err := w.store.FindBackfill(ctx, b.Identity())
 	found := err == nil && len(status.Pieces) > 0 && (!want.again || status.Open() > 0)
 	if err != nil && !errors.Is(err, store.ErrNoBackfill) {
@@ -124,7 +124,7 @@ func (a *app) priced(ctx context.Context, w *works, status store.BackfillStatus)
 	if err := a.reckon(ctx, w, p); err != nil {
 		return nil, err
 	}
-	n, err := needed(ctx, w.store, w.plan, w.upstream, tariff, a.clock.now())
+	n, err := needed(ctx, w.store, w.plan, w.upstream, tariff, a.clock.Now())
 	if err != nil {
 		return nil, fmt.Errorf("find what the schedule still needs: %w", err)
 	}

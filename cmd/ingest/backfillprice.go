@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
@@ -37,13 +39,13 @@ func tollsOf(kind ingest.BackfillKind, up fetch.Upstream, tariff *quota.Tariff) 
 	case ingest.BackfillUploads:
 		archive, ok := up.(fetch.Archive)
 		if !ok {
-			return t, badConfig(fmt.Errorf("upstream %s cannot list the uploads of a channel", tariff.Upstream))
+			return t, config.Invalid(fmt.Errorf("upstream %s cannot list the uploads of a channel", tariff.Upstream))
 		}
 		methods[&t.find], methods[&t.page] = archive.Channel("").Method, archive.Uploads("", "").Method
 	case ingest.BackfillSearch:
 		searcher, ok := up.(fetch.Searcher)
 		if !ok {
-			return t, badConfig(fmt.Errorf("upstream %s cannot search", tariff.Upstream))
+			return t, config.Invalid(fmt.Errorf("upstream %s cannot search", tariff.Upstream))
 		}
 		methods[&t.page] = searcher.Search(ingest.Query{}, "").Method
 	case ingest.BackfillVideos, ingest.BackfillRefresh: // their ids are known

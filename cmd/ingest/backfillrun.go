@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/spf13/cobra"
@@ -91,15 +93,15 @@ func (r *backfillRun) check(a *app) error {
 		return usageError{fmt.Errorf("--max-units %d is below 1: leave it out for all that quota allows", r.maxUnits)}
 	}
 	if !r.given("concurrency") {
-		r.concurrency = a.cfg.concurrency
+		r.concurrency = a.cfg.Concurrency
 	}
-	if r.concurrency < 1 || r.concurrency > maxConcurrency {
-		return usageError{fmt.Errorf("--concurrency %d is outside 1..%d", r.concurrency, maxConcurrency)}
+	if r.concurrency < 1 || r.concurrency > config.MaxConcurrency {
+		return usageError{fmt.Errorf("--concurrency %d is outside 1..%d", r.concurrency, config.MaxConcurrency)}
 	}
 	if r.until == "" {
 		return nil
 	}
-	now := a.clock.now()
+	now := a.clock.Now()
 	if d, err := time.ParseDuration(r.until); err == nil && d > 0 {
 		r.deadline = now.Add(d)
 		return nil
@@ -192,7 +194,7 @@ func (a *app) passBackfill(ctx context.Context, w *works, p *planned, r backfill
 	rec.Leave = keep.leave
 	if !r.deadline.IsZero() {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, r.deadline.Sub(a.clock.now()), errUntil)
+		ctx, stop = context.WithTimeoutCause(ctx, r.deadline.Sub(a.clock.Now()), errUntil)
 		defer stop()
 	}
 	shown := a.showProgress(ctx, w.store, p, r.maxUnits)

@@ -56,7 +56,7 @@ func (s *service) carryOnce(ctx context.Context) error {
 		return err
 	}
 	rec := w.reconciler(s.app)
-	rec.Log, rec.Workers = warningsOnly(s.log), s.cfg.concurrency
+	rec.Log, rec.Workers = warningsOnly(s.log), s.cfg.Concurrency
 	rec.Leave = keep.leave
 	worked, err := rec.CarryOn(ctx, waiting)
 	done := map[string]int{}

@@ -52,7 +52,7 @@ func (a *app) backup(ctx context.Context, file string) error {
 	}
 	s, err := a.store(ctx, "")
 	if err != nil {
-		return noStore(a.cfg.data, err)
+		return noStore(a.cfg.Data, err)
 	}
 	made, err := s.Backup(ctx, file)
 	if err := errors.Join(err, s.Close()); err != nil {

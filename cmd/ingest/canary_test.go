@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/spf13/cobra"
 )
 
@@ -177,7 +179,7 @@ func TestAFileThatIsNotThereIsNamedUnlessItIsTheSecret(t *testing.T) {
 		newCanary(likeGoogle).key: false, newCanary(unlike).key: false, "./" + newCanary(unlike).key: false, newCanary(unlike).key + ".key": false,
 		"https://ping.example/short": false, "ping.example/5f0c1b1e-8d1f-4c55-9a10-1f5e7c1b2a3d": false,
 	} {
-		_, keyErr := readKey(path)
+		_, keyErr := config.ReadKey(path)
 		_, pingErr := readPingURL(path)
 		for _, err := range []error{keyErr, pingErr} {
 			if err == nil || strings.Contains(err.Error(), path) != named {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trendvidstream/ingest/internal/config"
 )
 
 // way is a way in which the key comes to the program, or nearly.
@@ -98,7 +100,7 @@ func canaryWays() []way {
 	arg := func(name string, args func(h *home) []string) way {
 		return way{name: name, open: true, give: func(h *home) handed { return handed{args: args(h)} }}
 	}
-	config := func(name string, good bool, text func(h *home) string) way {
+	inConfig := func(name string, good bool, text func(h *home) string) way {
 		return set(name, good, func(h *home) map[string]string {
 			return map[string]string{"INGEST_CONFIG": h.secret(strings.ReplaceAll(name, " ", "-")+".yaml", text(h)+canaryConfig, 0o600)}
 		})
@@ -110,9 +112,9 @@ func canaryWays() []way {
 		}),
 		set("INGEST_KEY", true, func(h *home) map[string]string { return map[string]string{"INGEST_KEY": h.key} }),
 		set("systemd credential", true, func(h *home) map[string]string {
-			return map[string]string{"CREDENTIALS_DIRECTORY": filepath.Dir(h.secret(credential, h.key+"\n", 0o400))}
+			return map[string]string{"CREDENTIALS_DIRECTORY": filepath.Dir(h.secret(config.Credential, h.key+"\n", 0o400))}
 		}),
-		config("config key_file", true, func(h *home) string { return "key_file: " + h.secret("config.key", h.key, 0o600) + "\n" }),
+		inConfig("config key_file", true, func(h *home) string { return "key_file: " + h.secret("config.key", h.key, 0o600) + "\n" }),
 
 		file("two lines", false, 0o600, func(k string) string { return k + "\n" + k + "\n" }),
 		file("spaces", false, 0o600, func(k string) string { return "key = " + k }),
@@ -125,10 +127,10 @@ func canaryWays() []way {
 		set("userinfo in INGEST_UPSTREAM_URL", false, func(h *home) map[string]string {
 			return map[string]string{"INGEST_UPSTREAM_URL": strings.Replace(h.base, "://", "://me:"+h.key+"@", 1)}
 		}),
-		config("the key as key_file", false, func(h *home) string { return "key_file: " + h.key + "\n" }),
-		config("the key in the config", false, func(h *home) string { return "key: " + h.key + "\n" }),
-		config("half a quote in the config", false, func(h *home) string { return "key_file: \"" + h.key + "\n" }),
-		config("the key in upstream_url", false, func(h *home) string { return "upstream_url: https://x.invalid/?key=" + h.key + "\n" }),
+		inConfig("the key as key_file", false, func(h *home) string { return "key_file: " + h.key + "\n" }),
+		inConfig("the key in the config", false, func(h *home) string { return "key: " + h.key + "\n" }),
+		inConfig("half a quote in the config", false, func(h *home) string { return "key_file: \"" + h.key + "\n" }),
+		inConfig("the key in upstream_url", false, func(h *home) string { return "upstream_url: https://x.invalid/?key=" + h.key + "\n" }),
 
 		arg("the key as --key-file", func(h *home) []string { return []string{"--key-file", h.key} }),
 		arg("the key as --key-file=", func(h *home) []string { return []string{"--key-file=./" + h.key} }),

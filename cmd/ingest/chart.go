@@ -66,7 +66,7 @@ func (a *app) chart(ctx context.Context, region ingest.Region, f chartFlags) err
 	if err != nil {
 		return err
 	}
-	now := a.clock.now()
+	now := a.clock.Now()
 	at, err := timeFlag("at", f.at, now)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (a *app) chart(ctx context.Context, region ingest.Region, f chartFlags) err
 	}
 	s, err := a.store(ctx, "")
 	if err != nil {
-		return noStore(a.cfg.data, err)
+		return noStore(a.cfg.Data, err)
 	}
 	defer func() { _ = s.Close() }()
 	c, err := a.findChart(ctx, s, store.ChartQuery{Region: region, Job: f.job, At: at, Partial: f.partial})
@@ -115,7 +115,7 @@ func (a *app) findChart(ctx context.Context, s *store.Store, q store.ChartQuery)
 // chartJob is the configured job named chart, else the first that charts the region; "" for none.
 func (a *app) chartJob(region ingest.Region) string {
 	first := ""
-	for _, job := range a.cfg.jobs {
+	for _, job := range a.cfg.Jobs {
 		for _, r := range job.Regions {
 			if job.Kind != ingest.KindChart || r != region {
 				continue

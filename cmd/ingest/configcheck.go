@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/spf13/cobra"
@@ -74,14 +76,14 @@ func (a *app) checkConfig() error {
 	if remote != nil {
 		_ = remote.Close()
 	}
-	now := a.clock.now()
-	price, err := priceOf(plan, a.cfg.provider().calls, tariff, now, now.Add(24*time.Hour))
+	now := a.clock.Now()
+	price, err := priceOf(plan, a.provider().calls, tariff, now, now.Add(24*time.Hour))
 	if err != nil {
 		return err
 	}
 	doc := checkDocument{
-		Config: a.cfg.file, Data: a.cfg.data, Ledger: ledgerName(a.cfg.ledger), Account: a.cfg.account,
-		Upstream: a.cfg.upstream, CostTable: tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.total), Warnings: []checkWarning{},
+		Config: a.cfg.File, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Account: a.cfg.Account,
+		Upstream: a.cfg.Upstream, CostTable: tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.total), Warnings: []checkWarning{},
 	}
 	for i, j := range price.jobs {
 		text := priceLine(j.cost, tariff)
@@ -101,7 +103,7 @@ func (a *app) checkConfig() error {
 		err = doc.print(a.stdout, priceLine(price.total, tariff))
 	}
 	if err == nil && unfit != nil {
-		err = badConfig(unfit)
+		err = config.Invalid(unfit)
 	}
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/spf13/cobra"
@@ -53,13 +55,13 @@ const demoInterval = 30 * time.Minute
 
 func (a *app) demo(ctx context.Context) (err error) {
 	// What is set up for the real thing must not leak into the walk.
-	a.cfg = &config{jobs: defaultJobs(providers["youtube"])[:1], account: "default", ledger: "sqlite", upstream: "youtube"}
-	if a.cfg.data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
+	a.cfg = &config.Config{Jobs: config.DefaultJobs(providers["youtube"].limits)[:1], Account: "default", Ledger: "sqlite", Upstream: "youtube"}
+	if a.cfg.Data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
 		return fmt.Errorf("make a data directory: %w", err)
 	}
 	d := &demo{app: a, start: time.Now().Truncate(24 * time.Hour).Add(-7 * time.Hour)}
-	a.clock.move(d.start)
-	if d.sim, err = youtubesim.New(youtubesim.Options{Seed: 1, Now: a.clock.now}); err != nil {
+	a.clock.Move(d.start)
+	if d.sim, err = youtubesim.New(youtubesim.Options{Seed: 1, Now: a.clock.Now}); err != nil {
 		return err
 	}
 	serveCtx, stop := context.WithCancel(ctx)
@@ -69,22 +71,22 @@ func (a *app) demo(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { stop(); _ = wait() }()
-	a.cfg.upstreamURL = url
+	a.cfg.UpstreamURL = url
 	if d.works, err = a.open(ctx); err != nil {
 		return err
 	}
 	defer d.works.close()
 
 	d.print("Eight regions, one quota of 10,000 units a day, no key: a stand-in upstream in")
-	d.print("this process, and a clock that this demo moves.\nData: %s", a.cfg.data)
+	d.print("this process, and a clock that this demo moves.\nData: %s", a.cfg.Data)
 	for _, step := range []func(context.Context) error{d.slots, d.neighbour, d.refusal, d.ledgerDown, d.search, d.report} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	d.print("\nNext:")
-	d.print("  ingest search %s --data %s", d.word, a.cfg.data)
-	d.print("  ingest slots --data %s", a.cfg.data)
+	d.print("  ingest search %s --data %s", d.word, a.cfg.Data)
+	d.print("  ingest slots --data %s", a.cfg.Data)
 	d.print("  ingest run --key-file youtube.key     # the real thing")
 	return nil
 }
@@ -95,7 +97,7 @@ func (d *demo) print(format string, args ...any) { fmt.Fprintf(d.stdout, format+
 func (d *demo) slots(ctx context.Context) error {
 	d.print("\n1. Eight regions, each at its own time: never eight bursts at once")
 	for _, key := range d.works.plan[0].Between(d.start.Add(-time.Second), d.start.Add(demoInterval-time.Second)) {
-		d.clock.move(key.DueAt)
+		d.clock.Move(key.DueAt)
 		if _, err := d.pass(ctx, key.Series()); err != nil {
 			return err
 		}
@@ -139,7 +141,7 @@ func (d *demo) neighbour(ctx context.Context) error {
 }
 
 func (d *demo) call(ctx context.Context, path string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.cfg.upstreamURL+"youtube/v3/"+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.cfg.UpstreamURL+"youtube/v3/"+path, nil)
 	if err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (d *demo) refusal(ctx context.Context) error {
 	d.print("\n3. The next round stops cleanly: what came in is kept, nobody gets a 403")
 	var reason string
 	for _, key := range d.works.plan[0].Between(d.start.Add(demoInterval-time.Second), d.start.Add(demoInterval+demoInterval/4)) {
-		d.clock.move(key.DueAt)
+		d.clock.Move(key.DueAt)
 		worked, err := d.pass(ctx, key.Series())
 		if err != nil {
 			return err

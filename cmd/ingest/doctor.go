@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/spf13/cobra"
@@ -42,7 +44,7 @@ says what was lost, which the next runs fetch again. quota.db is not touched.`,
 		// In place of the root's: a config or a variable that is wrong is what is looked for.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
-			a.flags.set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
+			a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +52,7 @@ says what was lost, which the next runs fetch again. quota.db is not touched.`,
 			defer d.close()
 			var seen []observation
 			if repair {
-				a.say("ingest: repairing the store in %s", term.Clean(a.cfg.data))
+				a.say("ingest: repairing the store in %s", term.Clean(a.cfg.Data))
 				seen = d.examine(cmd.Context(), []check{{"repair", lookRepair, repairFor}})
 			}
 			seen = append(seen, d.examine(cmd.Context(), checks)...)
@@ -135,11 +137,11 @@ type doctor struct {
 // newDoctor makes do with what can be read of the configuration.
 func newDoctor(a *app, m machine) *doctor {
 	d := &doctor{app: a, machine: m, began: time.Now()}
-	if a.clock, d.clockErr = newClock(); d.clockErr != nil {
-		a.clock = &clock{}
+	if a.clock, d.clockErr = config.NewClock(); d.clockErr != nil {
+		a.clock = &config.Clock{}
 	}
-	if a.cfg, d.configErr = a.flags.load(); d.configErr != nil {
-		a.cfg = a.flags.salvage()
+	if a.cfg, d.configErr = config.Load(a.flags.Flags, upstreamLimits()); d.configErr != nil {
+		a.cfg = config.Salvage(a.flags.Flags, upstreamLimits())
 	}
 	d.tariff = sync.OnceValues(a.tariff)
 	d.plan = sync.OnceValues(a.plan)

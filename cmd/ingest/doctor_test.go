@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/store"
@@ -225,7 +227,7 @@ func TestTheDoctorKnowsTheStoresVersion(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d := &doctor{app: &app{cfg: &config{data: dir}}}
+	d := &doctor{app: &app{cfg: &config.Config{Data: dir}}}
 	if shelf, err := d.shelf(t.Context()); err != nil || shelf.version != storeVersion {
 		t.Errorf("%+v, %v", shelf, err)
 	}

@@ -8,55 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/config"
 
-	"github.com/goccy/go-yaml"
+	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest/quota"
 )
 
 // The checks of what the program was told: config, costs, schedule, key.
-
-// salvage is what can be used of a configuration that is wrong, so that the machine is looked at all
-// the same: what flags, variables and the file say as far as it can be read, and defaults.
-func (f flags) salvage() *config {
-	var file configFile
-	if data, err := os.ReadFile(f.pick("config", "INGEST_CONFIG", f.config)); err == nil {
-		if yaml.Unmarshal(data, &file) != nil {
-			file = configFile{}
-		}
-	}
-	said := f
-	for _, s := range []struct {
-		into            *string
-		flag, env, file string
-	}{
-		{&said.data, "data", "INGEST_DATA", file.Data},
-		{&said.costs, "costs", "INGEST_COSTS", file.Costs},
-		{&said.costTable, "cost-table", "INGEST_COST_TABLE", file.CostTable},
-		{&said.ledger, "ledger", "INGEST_LEDGER", file.Ledger},
-		{&said.upstreamURL, "upstream-url", "INGEST_UPSTREAM_URL", file.UpstreamURL},
-	} {
-		if *s.into = f.pick(s.flag, s.env, *s.into); *s.into == "" {
-			*s.into = s.file
-		}
-	}
-	said.config = ""
-	said.set = func(name string) bool { return name != "" }
-	c, err := said.load()
-	if err != nil { // a variable that no flag replaces, or no place for the data
-		c = &config{account: "default", upstream: "youtube", upstreamURL: said.upstreamURL, data: said.data,
-			ledger: said.ledger, hosts: 1, costs: said.costs, costTable: said.costTable, jobs: defaultJobs(providers["youtube"])}
-		if c.ledger == "" {
-			c.ledger = "sqlite"
-		}
-	}
-	if os.Getenv("INGEST_ACCOUNT") == "" && quota.CheckAccount(file.Account) == nil {
-		c.account = file.Account
-	}
-	c.keyFile = file.KeyFile
-	return c
-}
 
 func lookConfig(ctx context.Context, d *doctor) finding {
 	err := d.configErr
@@ -75,17 +34,17 @@ func lookConfig(ctx context.Context, d *doctor) finding {
 	if err != nil {
 		return broken(err, "correct it; until then every command but this one ends with 78")
 	}
-	file, regions := d.cfg.file, map[string]bool{}
+	file, regions := d.cfg.File, map[string]bool{}
 	if file == "" {
 		file = "no file, built-in defaults"
 	}
-	for _, job := range d.cfg.jobs {
+	for _, job := range d.cfg.Jobs {
 		for _, r := range job.Regions {
 			regions[string(r)] = true
 		}
 	}
-	return fine("%s: account %s, %s, %s, %s", file, d.cfg.account,
-		term.Plural(len(d.cfg.jobs), "job"), term.Plural(len(regions), "region"), term.Plural(d.cfg.hosts, "host"))
+	return fine("%s: account %s, %s, %s, %s", file, d.cfg.Account,
+		term.Plural(len(d.cfg.Jobs), "job"), term.Plural(len(regions), "region"), term.Plural(d.cfg.Hosts, "host"))
 }
 
 func lookCosts(_ context.Context, d *doctor) finding {
@@ -114,8 +73,8 @@ func lookSchedule(_ context.Context, d *doctor) finding {
 	if err != nil {
 		return noLine
 	}
-	now := d.clock.now()
-	p, err := priceOf(plan, d.cfg.provider().calls, t, now, now.Add(24*time.Hour))
+	now := d.clock.Now()
+	p, err := priceOf(plan, d.provider().calls, t, now, now.Add(24*time.Hour))
 	if err != nil {
 		return broken(err, "give the method a price in the costs")
 	}
@@ -139,28 +98,28 @@ func lookSchedule(_ context.Context, d *doctor) finding {
 
 func lookKey(_ context.Context, d *doctor) finding {
 	where := d.keySource()
-	key, err := d.key()
+	key, err := d.cfg.Key()
 	switch {
 	case err != nil:
 		return broken(err, "put the key alone into a file of mode 0600 and name it with --key-file")
 	case !key.IsZero():
 		return fine("from %s", where)
-	case loopback(d.cfg.upstreamURL):
+	case loopback(d.cfg.UpstreamURL):
 		return fine("none, and the stand-in upstream wants none")
-	case !d.cfg.provider().keyed:
-		return fine("none, and %s wants none", d.cfg.upstream)
+	case !d.provider().keyed:
+		return fine("none, and %s wants none", d.cfg.Upstream)
 	}
-	return fail(exitKey, "none: --key-file, credential "+credential+", INGEST_KEY_FILE, INGEST_KEY and key_file: name no key",
+	return fail(exitKey, "none: --key-file, credential "+config.Credential+", INGEST_KEY_FILE, INGEST_KEY and key_file: name no key",
 		"give --key-file FILE; a key that systemd hands to the service is not seen from here")
 }
 
 // keySource is where key looks first of all that is set.
 func (d *doctor) keySource() string {
-	if d.flags.keyFile != "" {
-		return "--key-file " + d.flags.keyFile
+	if d.flags.KeyFile != "" {
+		return "--key-file " + d.flags.KeyFile
 	}
-	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" && exists(filepath.Join(dir, credential)) {
-		return "the systemd credential " + credential
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" && config.FileExists(filepath.Join(dir, config.Credential)) {
+		return "the systemd credential " + config.Credential
 	}
 	if path := os.Getenv("INGEST_KEY_FILE"); path != "" {
 		return "INGEST_KEY_FILE " + path
@@ -168,5 +127,5 @@ func (d *doctor) keySource() string {
 	if os.Getenv("INGEST_KEY") != "" {
 		return "INGEST_KEY: other processes of this user can read it, a file is safer"
 	}
-	return "key_file: " + d.cfg.keyFile
+	return "key_file: " + d.cfg.KeyFile
 }

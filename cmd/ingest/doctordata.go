@@ -9,13 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // The checks of the data directory and what it lies on.
 
 func lookData(_ context.Context, d *doctor) finding {
-	dir := d.cfg.data
+	dir := d.cfg.Data
 	if dir == "" {
 		return fail(exitConfig, "no data directory is known", "give --data")
 	}
@@ -78,7 +80,7 @@ func existing(dir string) string {
 	if err != nil {
 		return dir
 	}
-	for !exists(dir) && dir != filepath.Dir(dir) {
+	for !config.FileExists(dir) && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
 	}
 	return dir
@@ -92,7 +94,7 @@ const (
 )
 
 func lookDisk(_ context.Context, d *doctor) finding {
-	v, err := volumeOf(existing(d.cfg.data))
+	v, err := volumeOf(existing(d.cfg.Data))
 	if errors.Is(err, errors.ErrUnsupported) {
 		return noLine
 	}
@@ -134,7 +136,7 @@ func bytesText(n int64) string {
 }
 
 func lookFilesystem(_ context.Context, d *doctor) finding {
-	v, err := volumeOf(existing(d.cfg.data))
+	v, err := volumeOf(existing(d.cfg.Data))
 	if err != nil {
 		return noLine // the disk has said so
 	}

@@ -11,8 +11,8 @@ import (
 
 func lookHosts(ctx context.Context, d *doctor) finding {
 	if d.sqlite() {
-		if d.cfg.hosts > 1 {
-			return warn(fmt.Sprintf("hosts: is %d, but the ledger is %s, which no other host sees", d.cfg.hosts, ledgerFile),
+		if d.cfg.Hosts > 1 {
+			return warn(fmt.Sprintf("hosts: is %d, but the ledger is %s, which no other host sees", d.cfg.Hosts, ledgerFile),
 				"set hosts: 1, or share a --ledger redis://...")
 		}
 		return noLine
@@ -22,16 +22,16 @@ func lookHosts(ctx context.Context, d *doctor) finding {
 		return noLine
 	}
 	defer func() { _ = l.Close() }()
-	s, err := l.Standing(ctx, d.cfg.account, nil)
+	s, err := l.Standing(ctx, d.cfg.Account, nil)
 	switch {
 	case errors.Is(err, quota.ErrLost):
 		return warn("the Redis was started anew since it was last told what was spent", "the next run of each host tells it again; let all of them run once")
 	case err != nil:
 		return noLine // the Redis has said so
 	case s.Generation == 0:
-		return fine("none of %d has come yet", d.cfg.hosts)
+		return fine("none of %d has come yet", d.cfg.Hosts)
 	}
-	return judgeHosts(s, d.cfg.hosts)
+	return judgeHosts(s, d.cfg.Hosts)
 }
 
 // judgeHosts compares who has delivered in this generation with who should have.

@@ -19,7 +19,7 @@ import (
 // The checks of quota.db, which is the ledger itself or, beside a Redis, this data directory's journal.
 // A copy of it is opened.
 
-func (d *doctor) sqlite() bool { return d.cfg.ledger == "sqlite" }
+func (d *doctor) sqlite() bool { return d.cfg.Ledger == "sqlite" }
 
 // reader opens the ledger, whichever it is, to be read only.
 func (d *doctor) reader(ctx context.Context) (*quota.Governor, error) {
@@ -27,9 +27,9 @@ func (d *doctor) reader(ctx context.Context) (*quota.Governor, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &quota.Governor{Tariff: t, Account: d.cfg.account, Now: d.clock.now}
+	g := &quota.Governor{Tariff: t, Account: d.cfg.Account, Now: d.clock.Now}
 	if d.sqlite() {
-		l, err := d.ledger(ctx, d.cfg.data)
+		l, err := d.ledger(ctx, d.cfg.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -60,13 +60,13 @@ func lookLedger(ctx context.Context, d *doctor) finding {
 	_, err := d.report(ctx)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return warn(filepath.Join(d.cfg.data, ledgerFile)+" is not there yet", "ingest run makes it")
+		return warn(filepath.Join(d.cfg.Data, ledgerFile)+" is not there yet", "ingest run makes it")
 	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest quota finishes what was left; then look again")
 	case err != nil:
 		return broken(err, "see its owner and mode, and the clock; if it is damaged, restore a backup, or move it away and ingest quota rebuild")
 	}
-	return fine("sqlite, account %s: it answers", d.cfg.account)
+	return fine("sqlite, account %s: it answers", d.cfg.Account)
 }
 
 func lookPools(ctx context.Context, d *doctor) finding {
@@ -113,8 +113,8 @@ func lookLost(ctx context.Context, d *doctor) finding {
 	if err != nil {
 		return noLine
 	}
-	slots, err := d.thatSpent(ctx, d.clock.now().Add(-t.Horizon()+time.Minute))
-	d.copies.forget(filepath.Join(d.cfg.data, ledgerFile)) // one made before knows less than the slots of a run that goes on
+	slots, err := d.thatSpent(ctx, d.clock.Now().Add(-t.Horizon()+time.Minute))
+	d.copies.forget(filepath.Join(d.cfg.Data, ledgerFile)) // one made before knows less than the slots of a run that goes on
 	if err != nil || len(slots) == 0 || d.delivered(ctx) {
 		return noLine
 	}
@@ -143,34 +143,34 @@ func lookLost(ctx context.Context, d *doctor) finding {
 
 // delivered reports whether a ledger elsewhere was told before what this data directory spent.
 func (d *doctor) delivered(ctx context.Context) bool {
-	l, err := d.ledger(ctx, d.cfg.data)
+	l, err := d.ledger(ctx, d.cfg.Data)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = l.Close() }()
-	state, err := l.State(ctx, d.cfg.account)
+	state, err := l.State(ctx, d.cfg.Account)
 	return err == nil && state.Generation != 0
 }
 
 func lookDegraded(ctx context.Context, d *doctor) finding {
-	l, err := d.ledger(ctx, d.cfg.data)
+	l, err := d.ledger(ctx, d.cfg.Data)
 	if err != nil {
 		return noLine
 	}
 	defer func() { _ = l.Close() }()
-	state, err := l.State(ctx, d.cfg.account)
+	state, err := l.State(ctx, d.cfg.Account)
 	if err != nil {
 		return noLine
 	}
 	var lines []string
-	now := d.clock.now()
+	now := d.clock.Now()
 	switch b := state.Breaker; {
 	case b.Until.After(now):
 		lines = append(lines, fmt.Sprintf("the ledger is not asked before %s: %s", term.Stamp(b.Until), b.Why))
 	case b.Failures > 0:
 		lines = append(lines, fmt.Sprintf("the ledger did not answer when last asked, %s ago: %s", term.Ago(now.Sub(b.Until)), b.Why))
 	}
-	owed, err := l.Rows(ctx, d.cfg.account, time.Time{}, true)
+	owed, err := l.Rows(ctx, d.cfg.Account, time.Time{}, true)
 	if err != nil {
 		return broken(err, "restore a backup of "+ledgerFile)
 	}
@@ -195,7 +195,7 @@ func lookDirectories(ctx context.Context, d *doctor) finding {
 	if err != nil || !d.sqlite() {
 		return noLine
 	}
-	since := d.clock.now().Add(-t.Horizon())
+	since := d.clock.Now().Add(-t.Horizon())
 	var spending []string
 	var seen []os.FileInfo
 	for _, dir := range d.directories() {
@@ -208,21 +208,21 @@ func lookDirectories(ctx context.Context, d *doctor) finding {
 		if err != nil {
 			continue
 		}
-		if spent(ctx, l, d.cfg.account, since) {
+		if spent(ctx, l, d.cfg.Account, since) {
 			spending = append(spending, dir)
 		}
 		_ = l.Close()
 	}
 	if len(spending) > 1 {
-		return warn(fmt.Sprintf("account %s is spent from %d data directories, each allows the whole limit: %s", d.cfg.account, len(spending), strings.Join(spending, ", ")),
+		return warn(fmt.Sprintf("account %s is spent from %d data directories, each allows the whole limit: %s", d.cfg.Account, len(spending), strings.Join(spending, ", ")),
 			"use one --data for all runs on this machine, or --ledger redis://...")
 	}
-	return fine("no second one here spends of account %s", d.cfg.account)
+	return fine("no second one here spends of account %s", d.cfg.Account)
 }
 
 // directories are the places where a data directory may be, this one first.
 func (d *doctor) directories() []string {
-	dirs := []string{d.cfg.data, filepath.Join(d.machine.root, "var/lib/ingest"), filepath.Join(d.machine.root, "var/lib/private/ingest")}
+	dirs := []string{d.cfg.Data, filepath.Join(d.machine.root, "var/lib/ingest"), filepath.Join(d.machine.root, "var/lib/private/ingest")}
 	first, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":")
 	dirs = append(dirs, first)
 	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
@@ -29,7 +31,8 @@ func TestTheDoctorFitsOneScreen(t *testing.T) {
 	a := &app{stdout: &out}
 	d := newDoctor(a, machine{root: t.TempDir(), uid: os.Getuid()})
 	defer d.close()
-	a.clock.offset.Store(int64(time.Until(now.Add(150 * time.Second))))
+	a.clock.Move(now.Add(150 * time.Second))
+	a.clock.Moved = false // as if it were the machine that is off
 	seen := d.examine(t.Context(), checks)
 	for i, o := range seen {
 		switch o.check { // what differs from machine to machine
@@ -107,7 +110,7 @@ func TestTheDoctorJudges(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	on := func(m machine) *doctor { return &doctor{app: &app{clock: &clock{}}, machine: m} }
+	on := func(m machine) *doctor { return &doctor{app: &app{clock: &config.Clock{}}, machine: m} }
 	for _, tt := range []struct {
 		name   string
 		got    finding
@@ -147,7 +150,7 @@ func TestTheDoctorJudges(t *testing.T) {
 // Another user's data directory, and files that a run by root left in it.
 func TestTheDoctorKnowsOwners(t *testing.T) {
 	dir := t.TempDir()
-	d := &doctor{app: &app{cfg: &config{data: dir}}, machine: machine{uid: 4711}}
+	d := &doctor{app: &app{cfg: &config.Config{Data: dir}}, machine: machine{uid: 4711}}
 	if f := lookData(t.Context(), d); f.status != statusFail || f.code != exitConfig || !strings.Contains(f.detail, "belongs to "+userName(os.Getuid())+", this is user 4711") {
 		t.Errorf("%+v", f)
 	}
@@ -201,7 +204,7 @@ func TestTheDoctorsExitCode(t *testing.T) {
 		{[]int{exitKey, exitConfig}, []int{exitConfig}},
 		{[]int{exitPartial}, []int{exitError}},
 	} {
-		a := &app{stdout: &bytes.Buffer{}, cfg: &config{}}
+		a := &app{stdout: &bytes.Buffer{}, cfg: &config.Config{}}
 		seen := []observation{{"fine", fine("fine")}, {"so so", warn("so so", "")}}
 		for _, code := range tt.codes {
 			seen = append(seen, observation{"broken", fail(code, "broken", "")})

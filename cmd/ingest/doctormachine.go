@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest/fetch/wire"
@@ -42,7 +44,7 @@ func lookEnvironment(_ context.Context, d *doctor) finding {
 // timer is the systemd timer that is enabled, "" for none.
 func (m machine) timer() string {
 	for _, dir := range []string{"etc/systemd/system/timers.target.wants", "etc/systemd/user/timers.target.wants"} {
-		if path := filepath.Join(m.root, dir, "ingest.timer"); exists(path) {
+		if path := filepath.Join(m.root, dir, "ingest.timer"); config.FileExists(path) {
 			return "systemd's ingest.timer"
 		}
 	}
@@ -94,8 +96,8 @@ func lookClock(ctx context.Context, d *doctor) finding {
 	if d.clockErr != nil {
 		return broken(d.clockErr, "unset INGEST_NOW")
 	}
-	now := d.clock.now()
-	if d.clock.moved {
+	now := d.clock.Now()
+	if d.clock.Moved {
 		return d.lookMoved(ctx, now)
 	}
 	if now.Before(earliest) {
@@ -119,11 +121,11 @@ func stepped(from, to time.Time) time.Duration {
 // lookMoved judges as every other command does that spends.
 func (d *doctor) lookMoved(ctx context.Context, now time.Time) finding {
 	text := "INGEST_NOW has moved it to " + term.Stamp(now)
-	local := loopback(d.cfg.upstreamURL)
+	local := loopback(d.cfg.UpstreamURL)
 	if s, err := d.shelf(ctx); err == nil && s.upstream != "" {
 		local = wire.IsLoopback(s.upstream)
 	}
-	if d.cfg.ledger != "sqlite" || !local {
+	if d.cfg.Ledger != "sqlite" || !local {
 		return fail(exitConfig, text+", where quota that counts is spent", "unset INGEST_NOW: it goes with a stand-in upstream and --ledger sqlite only")
 	}
 	return warn(text, "unset INGEST_NOW when the trial is over")

@@ -47,7 +47,7 @@ func lookOnline(ctx context.Context, d *doctor) finding {
 		return warn("not asked, nothing was spent: "+g.Explain(ctx, taken), "ask again when there is quota")
 	}
 	page, err := call.Do(ctx)
-	f := answered(page, err, up, d.clock.moved)
+	f := answered(page, err, up, d.clock.Moved)
 	f.detail += "; " + d.settle(ctx, g, taken, err)
 	return f
 }
@@ -114,7 +114,7 @@ func judgeDate(up any) finding {
 
 // anyRegion is the first that is configured.
 func (d *doctor) anyRegion() ingest.Region {
-	for _, job := range d.cfg.jobs {
+	for _, job := range d.cfg.Jobs {
 		for _, r := range job.Regions {
 			return r
 		}

@@ -31,7 +31,7 @@ func (d *doctor) ledger(ctx context.Context, data string) (*sqliteledger.Ledger,
 	if err != nil {
 		return nil, d.original(err, path, data)
 	}
-	l.Now = d.clock.now
+	l.Now = d.clock.Now
 	return l, nil
 }
 

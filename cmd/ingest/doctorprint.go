@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest/quota/redisledger"
@@ -134,12 +136,12 @@ func (d doctorDocument) print(w io.Writer, quiet bool) error {
 // scrub makes a text fit for a terminal, and takes the ledger's passwords out of it, should a server
 // have sent them back. The key is a Secret and is in none, unless a person has put it elsewhere.
 func (a *app) scrub(s string) string {
-	if t, err := redisledger.Parse(a.cfg.ledger); err == nil {
+	if t, err := redisledger.Parse(a.cfg.Ledger); err == nil {
 		for _, secret := range []string{t.Password, t.SentinelPassword} {
 			if secret != "" {
 				s = strings.ReplaceAll(s, secret, "***")
 			}
 		}
 	}
-	return keyless(term.Clean(s))
+	return config.RedactKeys(term.Clean(s))
 }

@@ -53,7 +53,7 @@ const (
 
 func lookRedis(ctx context.Context, d *doctor) finding {
 	i, wanted := d.inspect(ctx)
-	where := ledgerName(d.cfg.ledger)
+	where := ledgerName(d.cfg.Ledger)
 	switch {
 	case !wanted:
 		return noLine
@@ -171,7 +171,7 @@ func lookRedisRights(ctx context.Context, d *doctor) finding {
 }
 
 func lookRedisURL(_ context.Context, d *doctor) finding {
-	t, err := redisledger.Parse(d.cfg.ledger)
+	t, err := redisledger.Parse(d.cfg.Ledger)
 	if err != nil || d.sqlite() {
 		return noLine
 	}
@@ -199,9 +199,9 @@ func (a *app) checkRemote(ctx context.Context, l *redisledger.Ledger) error {
 		return nil // that is what the degraded mode is for
 	case evicts(f.MaxMemoryPolicy):
 		return codeError{exitUnavailable, fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete what was spent: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
-			quota.ErrClosed, ledgerName(a.cfg.ledger), f.MaxMemoryPolicy)}
+			quota.ErrClosed, ledgerName(a.cfg.Ledger), f.MaxMemoryPolicy)}
 	case f.AppendOnly == "no":
-		a.say("ingest: redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", ledgerName(a.cfg.ledger))
+		a.say("ingest: redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", ledgerName(a.cfg.Ledger))
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
@@ -137,7 +139,7 @@ func TestAStartChecksTheRedis(t *testing.T) {
 	check := func(s *faulty.Server, quiet bool) (said string, err error) {
 		t.Helper()
 		var stderr bytes.Buffer
-		a := &app{stderr: &stderr, flags: flags{quiet: quiet}, cfg: &config{ledger: "redis://:hunter2@" + s.Addr()}}
+		a := &app{stderr: &stderr, flags: flags{quiet: quiet}, cfg: &config.Config{Ledger: "redis://:hunter2@" + s.Addr()}}
 		l, err := redisledger.Open(t.Context(), "redis://"+s.Addr(), redisledger.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -173,7 +175,7 @@ func TestAStartChecksTheRedis(t *testing.T) {
 // with a connection of its own.
 func BenchmarkStartCheck(b *testing.B) {
 	s := faulty.Redis(b, "--appendonly", "yes")
-	a := &app{cfg: &config{ledger: "redis://" + s.Addr()}}
+	a := &app{cfg: &config.Config{Ledger: "redis://" + s.Addr()}}
 	open := func() *redisledger.Ledger {
 		l, err := redisledger.Open(b.Context(), "redis://"+s.Addr(), redisledger.Options{})
 		if err != nil {

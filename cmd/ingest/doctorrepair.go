@@ -19,8 +19,8 @@ const repairFor = 12 * time.Hour
 
 // lookRepair makes the store whole. quota.db is not touched.
 func lookRepair(ctx context.Context, d *doctor) finding {
-	path := filepath.Join(d.cfg.data, storeFile)
-	r, err := store.Repair(ctx, d.cfg.data, store.Options{Now: d.clock.now, Upgraded: d.sayUpgraded})
+	path := filepath.Join(d.cfg.Data, storeFile)
+	r, err := store.Repair(ctx, d.cfg.Data, store.Options{Now: d.clock.Now, Upgraded: d.sayUpgraded})
 	var foreign *store.ApplicationError
 	var newer *store.VersionError
 	switch {
@@ -61,7 +61,7 @@ func lookTables(ctx context.Context, d *doctor) finding {
 	ctx, cancel := context.WithTimeout(ctx, checkFor)
 	defer cancel()
 	var found []string
-	err := sqlitefile.Peek(ctx, filepath.Join(d.cfg.data, storeFile), func(db *sql.DB) (err error) {
+	err := sqlitefile.Peek(ctx, filepath.Join(d.cfg.Data, storeFile), func(db *sql.DB) (err error) {
 		found, err = store.Examine(ctx, db, checkFor/2)
 		return err
 	})

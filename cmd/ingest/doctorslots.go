@@ -23,7 +23,7 @@ const lately = 24 * time.Hour
 // collect is what a query on the store gives, row by row.
 func collect[T any](ctx context.Context, d *doctor, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	var out []T
-	err := sqlitefile.Peek(ctx, filepath.Join(d.cfg.data, storeFile), func(db *sql.DB) error {
+	err := sqlitefile.Peek(ctx, filepath.Join(d.cfg.Data, storeFile), func(db *sql.DB) error {
 		out = nil // of a first try
 		rows, err := db.QueryContext(ctx, query, args...)
 		if err != nil {
@@ -79,7 +79,7 @@ func lookFreshness(ctx context.Context, d *doctor) finding {
 	if err != nil {
 		return noLine // the store has said so
 	}
-	now := d.clock.now()
+	now := d.clock.Now()
 	var stale []string
 	fresh, oldest, of := 0, time.Duration(0), ""
 	for _, s := range plan {
@@ -140,7 +140,7 @@ func name(k ingest.Series) string {
 }
 
 func lookSlots(ctx context.Context, d *doctor) finding {
-	now := d.clock.now()
+	now := d.clock.Now()
 	slots, err := collect(ctx, d, func(rows *sql.Rows) (s ingest.Slot, err error) {
 		var due int64
 		var lease sql.NullInt64

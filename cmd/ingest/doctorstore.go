@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
@@ -38,7 +40,7 @@ type shelf struct {
 
 // shelf reads the store, fs.ErrNotExist where there is none.
 func (d *doctor) shelf(ctx context.Context) (shelf, error) {
-	s := shelf{path: filepath.Join(d.cfg.data, storeFile)}
+	s := shelf{path: filepath.Join(d.cfg.Data, storeFile)}
 	if info, err := os.Stat(s.path); err == nil && info.Size() == 0 {
 		return s, &store.CorruptError{Path: s.path, Doing: "look at the store", Err: store.ErrEmpty}
 	}
@@ -86,14 +88,14 @@ func lookStore(ctx context.Context, d *doctor) finding {
 	if s.newest.IsZero() {
 		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
 	}
-	return fine("%s; newest slot done %s ago", text, term.Ago(max(d.clock.now().Sub(s.newest), 0)))
+	return fine("%s; newest slot done %s ago", text, term.Ago(max(d.clock.Now().Sub(s.newest), 0)))
 }
 
 // upstreamName is the host that a store would remember. Nothing is sent.
 func (d *doctor) upstreamName(ctx context.Context) (string, error) {
-	c, err := d.cfg.provider().open(ctx, d.cfg.upstreamURL, ingest.NewSecret("any"))
+	c, err := d.provider().open(ctx, d.cfg.UpstreamURL, ingest.NewSecret("any"))
 	if err != nil {
-		return "", badConfig(err)
+		return "", config.Invalid(err)
 	}
 	return hostname(c.Host()), nil
 }
@@ -120,7 +122,7 @@ func unreadable(path string, err error) finding {
 const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
 
 func lookStoreFile(ctx context.Context, d *doctor) finding {
-	path := filepath.Join(d.cfg.data, storeFile)
+	path := filepath.Join(d.cfg.Data, storeFile)
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return noLine // the store's line says so
 	}
@@ -128,7 +130,7 @@ func lookStoreFile(ctx context.Context, d *doctor) finding {
 }
 
 func lookLedgerFile(ctx context.Context, d *doctor) finding {
-	return integrity(ctx, filepath.Join(d.cfg.data, ledgerFile), exitUnavailable,
+	return integrity(ctx, filepath.Join(d.cfg.Data, ledgerFile), exitUnavailable,
 		"restore a backup, or move it and its -wal away: ingest quota rebuild counts again what the store knows")
 }
 

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest/fetch"
@@ -45,20 +47,14 @@ func (e codeError) Unwrap() error { return e.err }
 
 type usageError struct{ error }
 
-// badConfig marks an error as one of the configuration.
-func badConfig(err error) error {
-	if err == nil {
-		return nil
-	}
-	return codeError{exitConfig, err}
-}
-
 // exitCode finds the exit code that an error amounts to.
 func exitCode(err error) int {
 	var (
 		signal   signalled
 		code     codeError
 		usage    usageError
+		bad      config.Error
+		key      config.KeyError
 		position *strictyaml.PositionError
 		call     *fetch.Error
 		newer    *store.VersionError
@@ -73,6 +69,10 @@ func exitCode(err error) int {
 		return code.code
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.As(err, &bad):
+		return exitConfig
+	case errors.As(err, &key):
+		return exitKey
 	case errors.As(err, &position), errors.As(err, &newer), errors.As(err, &foreign),
 		errors.Is(err, quota.ErrNewer), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
 		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR):
@@ -96,9 +96,9 @@ func (a *app) report(command string, err error) int {
 	switch {
 	case err == nil:
 	case errors.As(err, &usage):
-		a.tell(fmt.Sprintf("ingest: %s (see %s --help)", keyless(term.Clean(err.Error())), command))
+		a.tell(fmt.Sprintf("ingest: %s (see %s --help)", config.RedactKeys(term.Clean(err.Error())), command))
 	case !errors.As(err, &code) || code.err != nil:
-		a.tell("ingest: " + keyless(term.Clean(err.Error())))
+		a.tell("ingest: " + config.RedactKeys(term.Clean(err.Error())))
 	}
 	return exitCode(err)
 }

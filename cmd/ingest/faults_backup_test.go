@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
@@ -45,7 +47,7 @@ func TestFaultBackupKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		left += min(len(parts), 1)
-		if exists(p.copyOf(made)) {
+		if config.FileExists(p.copyOf(made)) {
 			made++
 		}
 	}

@@ -44,12 +44,12 @@ chart. Put -- before an id that begins with a dash.`,
 					return usageError{fmt.Errorf("--region: %w", err)}
 				}
 			}
-			if q.Since, err = timeFlag("since", f.since, a.clock.now()); err != nil {
+			if q.Since, err = timeFlag("since", f.since, a.clock.Now()); err != nil {
 				return err
 			}
 			s, err := a.store(cmd.Context(), "")
 			if err != nil {
-				return noStore(a.cfg.data, err)
+				return noStore(a.cfg.Data, err)
 			}
 			defer func() { _ = s.Close() }()
 			h, err := s.History(cmd.Context(), q)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
@@ -44,20 +46,20 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 	if remote != nil {
 		closeAll = func() { _ = remote.Close() }
 	}
-	if err := os.MkdirAll(a.cfg.data, 0o700); err != nil {
+	if err := os.MkdirAll(a.cfg.Data, 0o700); err != nil {
 		closeAll()
-		return nil, nil, badConfig(fmt.Errorf("make the data directory: %w: give another --data", err))
+		return nil, nil, config.Invalid(fmt.Errorf("make the data directory: %w: give another --data", err))
 	}
-	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.data, ledgerFile))
+	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
 	if err != nil {
 		closeAll()
 		return nil, nil, err
 	}
-	local.Now = a.clock.now
-	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Account: a.cfg.account, Now: a.clock.now, Hosts: a.cfg.hosts, Log: a.log()}
+	local.Now = a.clock.Now
+	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Account: a.cfg.Account, Now: a.clock.Now, Hosts: a.cfg.Hosts, Log: a.log()}
 	if remote != nil {
 		// A ledger that was silent of late is not asked: an outage costs one time-out, not one per start.
-		if s, err := local.State(ctx, a.cfg.account); err == nil && !s.Breaker.Until.After(a.clock.now()) {
+		if s, err := local.State(ctx, a.cfg.Account); err == nil && !s.Breaker.Until.After(a.clock.Now()) {
 			if err := a.checkRemote(ctx, remote); err != nil {
 				closeAll()
 				_ = local.Close()
@@ -65,8 +67,8 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 			}
 		}
 		shared := quota.OpenShared(quota.Shared{
-			Remote: remote, Journal: local, Account: a.cfg.account, Pools: tariff.PoolNames(), Horizon: tariff.Horizon(),
-			Host: a.host(), Hosts: a.cfg.hosts, Settle: tariff.Failure.Settle, Now: a.clock.now, Log: a.log(),
+			Remote: remote, Journal: local, Account: a.cfg.Account, Pools: tariff.PoolNames(), Horizon: tariff.Horizon(),
+			Host: a.host(), Hosts: a.cfg.Hosts, Settle: tariff.Failure.Settle, Now: a.clock.Now, Log: a.log(),
 		})
 		g.Ledger, g.Reserve = shared, shared
 		closeAll = func() { _ = shared.Close() } // and the remote with it
@@ -80,8 +82,8 @@ func (a *app) host() quota.Host {
 	if err != nil {
 		name = "unknown"
 	}
-	h := quota.Host{Name: name + ":" + a.cfg.data}
-	for _, job := range a.cfg.jobs {
+	h := quota.Host{Name: name + ":" + a.cfg.Data}
+	for _, job := range a.cfg.Jobs {
 		for _, r := range job.Regions {
 			if !slices.Contains(h.Regions, string(r)) {
 				h.Regions = append(h.Regions, string(r))
@@ -93,12 +95,12 @@ func (a *app) host() quota.Host {
 
 // remoteLedger is the Redis that the config names, nil for sqlite. Nothing is sent yet.
 func (a *app) remoteLedger(ctx context.Context) (*redisledger.Ledger, error) {
-	if a.cfg.ledger == "sqlite" {
+	if a.cfg.Ledger == "sqlite" {
 		return nil, nil //nolint:nilnil // none is wanted
 	}
-	if !strings.Contains(a.cfg.ledger, "://") {
-		return nil, badConfig(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db", ledgerName(a.cfg.ledger)))
+	if !strings.Contains(a.cfg.Ledger, "://") {
+		return nil, config.Invalid(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db", ledgerName(a.cfg.Ledger)))
 	}
-	l, err := redisledger.Open(ctx, a.cfg.ledger, redisledger.Options{})
-	return l, badConfig(err)
+	l, err := redisledger.Open(ctx, a.cfg.Ledger, redisledger.Options{})
+	return l, config.Invalid(err)
 }

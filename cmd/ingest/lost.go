@@ -26,7 +26,7 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 	if state, err := g.Reserve.State(ctx, g.Account); err != nil || state.Generation != 0 {
 		return err
 	}
-	since := a.clock.now().Add(-g.Tariff.Horizon() + time.Minute)
+	since := a.clock.Now().Add(-g.Tariff.Horizon() + time.Minute)
 	slots, err := a.spentSlots(ctx, since)
 	slots = slices.DeleteFunc(slots, func(s ingest.Slot) bool { return !allSince(s, since) })
 	if err != nil || len(slots) == 0 {
@@ -44,7 +44,7 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 		units += n
 	}
 	return codeError{exitUnavailable, fmt.Errorf("%w: the slots in %s spent %s units lately that the ledger of account %s does not know: "+
-		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.data, term.Thousands(units), g.Account, ledgerFile)}
+		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.Data, term.Thousands(units), g.Account, ledgerFile)}
 }
 
 // spentSlots are the slots that spent quota and were due since then, newest first, by the store's own
@@ -113,7 +113,7 @@ func atMost(known, amount int64) int64  { return known + amount }
 // lacking is how many units of each spender's slots the ledger does not know; with atMost only what it surely
 // does not, as closes the gate, and with atLeast what it may not, as is posted.
 func (a *app) lacking(ctx context.Context, g *quota.Governor, slots []ingest.Slot, counted func(known, amount int64) int64) (map[spender]int64, error) {
-	spent, err := g.Ledger.Spent(ctx, g.Account, a.clock.now().Add(-g.Tariff.Horizon()))
+	spent, err := g.Ledger.Spent(ctx, g.Account, a.clock.Now().Add(-g.Tariff.Horizon()))
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 		return 0, err
 	}
 	defer closeAll()
-	since := a.clock.now().Add(-g.Tariff.Horizon())
+	since := a.clock.Now().Add(-g.Tariff.Horizon())
 	all, err := a.spentSlots(ctx, since.Add(-longestInterval))
 	if err != nil {
 		return 0, err
@@ -164,7 +164,7 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 		return 0, err
 	}
 	if len(lacking) == 0 && len(all) > 0 {
-		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: nothing to rebuild; correct it with ingest quota post", g.Account, a.cfg.data)}
+		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: nothing to rebuild; correct it with ingest quota post", g.Account, a.cfg.Data)}
 	}
 	for _, slot := range append(due, late...) {
 		units := min(slot.Units, lacking[spenderOf(slot)])
@@ -194,7 +194,7 @@ func (a *app) spentBy(ctx context.Context, slot ingest.Slot, units int64, g *quo
 	if err != nil {
 		return quota.Who{}, nil, time.Time{}, err
 	}
-	methods := methodsIn(slot.Kind, searches, a.cfg.provider().calls)
+	methods := methodsIn(slot.Kind, searches, a.provider().calls)
 	who := quota.Who{Purpose: quota.Scheduled, Region: slot.Key, Method: methods[0]}
 	switch slot.Kind {
 	case ingest.KindRefresh:

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
@@ -22,7 +24,7 @@ const pingCredential = "ping-url"
 // be used is an error, since a switch that nobody feeds is found out too late.
 func (a *app) pingURL() (ingest.Secret, error) {
 	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" {
-		if path := filepath.Join(dir, pingCredential); exists(path) {
+		if path := filepath.Join(dir, pingCredential); config.FileExists(path) {
 			return readPingURL(path)
 		}
 	}
@@ -32,20 +34,20 @@ func (a *app) pingURL() (ingest.Secret, error) {
 	if text := os.Getenv("INGEST_PING_URL"); text != "" {
 		return parsePingURL("INGEST_PING_URL", text)
 	}
-	if a.cfg.pingFile != "" {
-		return readPingURL(a.cfg.pingFile)
+	if a.cfg.PingFile != "" {
+		return readPingURL(a.cfg.PingFile)
 	}
 	return ingest.Secret{}, nil
 }
 
 func readPingURL(path string) (ingest.Secret, error) {
 	refused := func(format string, args ...any) (ingest.Secret, error) {
-		return ingest.Secret{}, badConfig(fmt.Errorf(format, args...))
+		return ingest.Secret{}, config.Invalid(fmt.Errorf(format, args...))
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return refused("%w: ping_file: and INGEST_PING_URL_FILE name a file, and never hold the URL", missing("read the ping file", path, err))
+		return refused("%w: ping_file: and INGEST_PING_URL_FILE name a file, and never hold the URL", config.MissingFile("read the ping file", path, err))
 	case !info.Mode().IsRegular():
 		return refused("ping file %s is not a file", path)
 	case info.Mode().Perm()&0o007 != 0 && os.PathSeparator == '/':
@@ -65,7 +67,7 @@ func readPingURL(path string) (ingest.Secret, error) {
 func parsePingURL(where, text string) (ingest.Secret, error) {
 	text = strings.TrimSpace(text)
 	if err := checkPingURL(text); err != nil {
-		return ingest.Secret{}, badConfig(fmt.Errorf("%s %w", where, err))
+		return ingest.Secret{}, config.Invalid(fmt.Errorf("%s %w", where, err))
 	}
 	return ingest.NewSecret(text), nil
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"regexp"
-	"slices"
-	"strings"
+
+	"github.com/trendvidstream/ingest/internal/config"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -23,13 +21,11 @@ type upstream interface {
 
 // provider is an upstream that upstream: in the config may choose.
 type provider struct {
-	open     func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) // "" is its own; nothing is sent
-	calls    upstream                                                                       // makes calls to price, which are never done
-	keyed    bool                                                                           // the real one wants a key
-	pages    int                                                                            // that a chart has at most
-	usual    int                                                                            // pages of a chart where nobody says
-	category *regexp.Regexp                                                                 // what an id of a category looks like
-	refills  bool                                                                           // backfills know its ids and its channels
+	open    func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) // "" is its own; nothing is sent
+	calls   upstream                                                                       // makes calls to price, which are never done
+	keyed   bool                                                                           // the real one wants a key
+	limits  config.JobLimits                                                               // of a job
+	refills bool                                                                           // backfills know its ids and its channels
 }
 
 var providers = map[string]provider{
@@ -38,31 +34,27 @@ var providers = map[string]provider{
 			return youtube.New(ctx, youtube.Config{BaseURL: baseURL, Key: key, Version: version})
 		},
 		calls: &youtube.Client{}, keyed: true,
-		pages: 4, usual: 4, category: regexp.MustCompile(`^[0-9]{1,4}$`), refills: true, // 200 videos of a chart, 50 a page
+		refills: true,
+		// 200 videos of a chart and 500 of a search, 50 a page: https://developers.google.com/youtube/v3/docs/search/list
+		limits: config.JobLimits{Pages: 4, UsualPages: 4, SearchPages: 10, Category: regexp.MustCompile(`^[0-9]{1,4}$`)},
 	},
 	"dailymotion": {
 		open: func(ctx context.Context, baseURL string, _ ingest.Secret) (upstream, error) {
 			return dailymotion.New(ctx, dailymotion.Config{BaseURL: baseURL, Version: version})
 		},
-		calls: &dailymotion.Client{},
-		pages: 10, usual: 2, category: regexp.MustCompile(`^(0|[a-z]{2,32})$`), // 1,000 videos of a list, 100 a page
+		calls:  &dailymotion.Client{},
+		limits: config.JobLimits{Pages: 10, UsualPages: 2, Category: regexp.MustCompile(`^(0|[a-z]{2,32})$`)}, // 1,000 videos of a list, 100 a page
 	},
 }
 
-// findProvider refuses a name that this program does not know.
-func findProvider(name string) (provider, error) {
-	p, ok := providers[name]
-	if !ok {
-		return p, fmt.Errorf("upstream %q is not known to this program: use %s", name, strings.Join(slices.Sorted(maps.Keys(providers)), " or "))
+// upstreamLimits are what jobs may ask of each upstream.
+func upstreamLimits() map[string]config.JobLimits {
+	all := map[string]config.JobLimits{}
+	for name, p := range providers {
+		all[name] = p.limits
 	}
-	return p, nil
+	return all
 }
 
 // provider is the one that is configured.
-func (c *config) provider() provider { return providers[c.upstream] }
-
-// searches reports whether the provider finds videos by words.
-func (p provider) searches() bool {
-	_, ok := p.calls.(fetch.Searcher)
-	return ok
-}
+func (a *app) provider() provider { return providers[a.cfg.Upstream] }

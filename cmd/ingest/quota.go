@@ -147,7 +147,7 @@ func (a *app) quotaPostCommand() *cobra.Command {
 			if err != nil || amount < 1 || amount > quota.MaxLimit {
 				return usageError{fmt.Errorf("%q is not a whole number of at least 1", args[1])}
 			}
-			when := a.clock.now()
+			when := a.clock.Now()
 			if at != "" {
 				var err error
 				if when, err = time.Parse(time.RFC3339, at); err != nil {
@@ -161,7 +161,7 @@ func (a *app) quotaPostCommand() *cobra.Command {
 			if err := tariff.CheckPool(args[0]); err != nil {
 				return usageError{err}
 			}
-			if age := a.clock.now().Sub(when); age < -time.Minute || age > tariff.Horizon() {
+			if age := a.clock.Now().Sub(when); age < -time.Minute || age > tariff.Horizon() {
 				return usageError{fmt.Errorf("--at %s is in the future, or so long ago that no window counts it", at)}
 			}
 			who := quota.Who{Purpose: quota.Manual, Method: "post"}

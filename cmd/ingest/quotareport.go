@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -68,7 +70,7 @@ type forecast struct {
 }
 
 func (a *app) forecast(r quota.Report, tariff *quota.Tariff) (forecast, error) {
-	now := a.clock.now()
+	now := a.clock.Now()
 	days := quota.Midnights(now, tariff.Zone)
 	f := forecast{Scheduled: map[string]int64{}, Fits: r.Degraded == nil}
 	for _, midnight := range days {
@@ -81,7 +83,7 @@ func (a *app) forecast(r quota.Report, tariff *quota.Tariff) (forecast, error) {
 	if err != nil {
 		return f, err
 	}
-	price, err := priceOf(plan, a.cfg.provider().calls, tariff, now, f.Until)
+	price, err := priceOf(plan, a.provider().calls, tariff, now, f.Until)
 	if err != nil {
 		return f, err
 	}
@@ -96,7 +98,7 @@ func (a *app) forecast(r quota.Report, tariff *quota.Tariff) (forecast, error) {
 
 func newQuotaDocument(a *app, r quota.Report, tariff *quota.Tariff, f forecast) quotaDocument {
 	d := quotaDocument{
-		At: r.At.UTC(), Account: r.Account, Data: a.cfg.data, Ledger: ledgerName(a.cfg.ledger), Table: tariff.Table,
+		At: r.At.UTC(), Account: r.Account, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Table: tariff.Table,
 		Degraded: r.Degraded != nil, Pools: []poolDocument{}, Spent: []spentDocument{}, Forecast: f,
 	}
 	for _, p := range r.Pools {
@@ -201,7 +203,7 @@ func ledgerName(s string) string {
 	if !strings.ContainsAny(s, ":@") {
 		return s
 	}
-	return redacted(s)
+	return config.RedactURL(s)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/spf13/cobra"
@@ -16,17 +18,16 @@ import (
 type app struct {
 	stdout, stderr io.Writer
 	flags          flags
-	cfg            *config
-	clock          *clock
+	cfg            *config.Config
+	clock          *config.Clock
 	started        bool // past the arguments: an error is no longer one of usage
 	narrow         bool // standard error is a terminal, and not a log or the mail of cron
 }
 
 // flags are those that every command has.
 type flags struct {
-	config, data, costs, costTable, ledger, upstreamURL, keyFile string
-	json, quiet, noColor                                         bool
-	set                                                          func(name string) bool // was it given
+	config.Flags
+	json, quiet, noColor bool
 }
 
 func (a *app) root() *cobra.Command {
@@ -44,25 +45,25 @@ Try it without a key: ingest demo`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			a.started = true
-			a.flags.set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
-			if a.clock, err = newClock(); err != nil {
+			a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
+			if a.clock, err = config.NewClock(); err != nil {
 				return err
 			}
 			if needsConfig(cmd) {
-				a.cfg, err = a.flags.load()
+				a.cfg, err = config.Load(a.flags.Flags, upstreamLimits())
 			}
 			return err
 		},
 	}
 	root.SetUsageTemplate(usageTemplate(root))
 	f := root.PersistentFlags()
-	f.StringVar(&a.flags.config, "config", "", "config `file` (INGEST_CONFIG)")
-	f.StringVar(&a.flags.data, "data", "", "`directory` of the store and the ledger (INGEST_DATA)")
-	f.StringVar(&a.flags.costs, "costs", "", "`file` of limits and costs (INGEST_COSTS)")
-	f.StringVar(&a.flags.costTable, "cost-table", "", "classic or split-2026-06 (INGEST_COST_TABLE)")
-	f.StringVar(&a.flags.ledger, "ledger", "", "sqlite, or the `URL` of a Redis (INGEST_LEDGER)")
-	f.StringVar(&a.flags.upstreamURL, "upstream-url", "", "base `URL`: https, or loopback (INGEST_UPSTREAM_URL)")
-	f.StringVar(&a.flags.keyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
+	f.StringVar(&a.flags.Config, "config", "", "config `file` (INGEST_CONFIG)")
+	f.StringVar(&a.flags.Data, "data", "", "`directory` of the store and the ledger (INGEST_DATA)")
+	f.StringVar(&a.flags.Costs, "costs", "", "`file` of limits and costs (INGEST_COSTS)")
+	f.StringVar(&a.flags.CostTable, "cost-table", "", "classic or split-2026-06 (INGEST_COST_TABLE)")
+	f.StringVar(&a.flags.Ledger, "ledger", "", "sqlite, or the `URL` of a Redis (INGEST_LEDGER)")
+	f.StringVar(&a.flags.UpstreamURL, "upstream-url", "", "base `URL`: https, or loopback (INGEST_UPSTREAM_URL)")
+	f.StringVar(&a.flags.KeyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
 	f.BoolVar(&a.flags.json, "json", false, "print one JSON document on standard output")
 	f.BoolVar(&a.flags.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
 	f.BoolVar(&a.flags.noColor, "no-color", false, "no bold type on a terminal")

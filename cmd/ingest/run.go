@@ -33,7 +33,7 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 		Example: "  ingest run --key-file youtube.key\n  */5 * * * * ingest run --quiet --key-file /etc/ingest/youtube.key",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if most := a.cfg.provider().pages; cmd.Flags().Changed("pages") && (pages < 1 || pages > most) {
+			if most := a.provider().limits.Pages; cmd.Flags().Changed("pages") && (pages < 1 || pages > most) {
 				return usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, most)}
 			}
 			wish, err := a.wish(only, pages, force)
@@ -63,7 +63,7 @@ func (a *app) wish(only string, pages int, force bool) (fetch.RunOptions, error)
 		}
 	}
 	found := map[ingest.Region]bool{}
-	for _, job := range a.cfg.jobs {
+	for _, job := range a.cfg.Jobs {
 		if force && job.Kind != ingest.KindChart {
 			continue
 		}
@@ -107,7 +107,7 @@ func (a *app) reconcile(ctx context.Context, wish fetch.RunOptions) error {
 	}
 	worked, err := w.reconciler(a).Run(ctx, wish)
 	sum := summarise(worked, err)
-	sum.next = w.plan.Next(a.clock.now())
+	sum.next = w.plan.Next(a.clock.Now())
 	var text strings.Builder
 	sum.print(&text)
 	return stop(text.String(), a.reportRun(sum, err))

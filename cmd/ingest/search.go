@@ -58,7 +58,7 @@ of the title.`,
 			}
 			s, err := a.store(cmd.Context(), "")
 			if err != nil {
-				return noStore(a.cfg.data, err)
+				return noStore(a.cfg.Data, err)
 			}
 			defer func() { _ = s.Close() }()
 			return a.search(cmd.Context(), s, q, f)
@@ -103,7 +103,7 @@ func (a *app) query(text string, f searchFlags) (store.Query, error) {
 		}
 		q.Region = r
 	}
-	q.At = a.clock.now().Truncate(time.Second)
+	q.At = a.clock.Now().Truncate(time.Second)
 	if f.after != "" {
 		at, err := store.CursorAt(f.after)
 		if err != nil {
@@ -171,7 +171,7 @@ func (a *app) nothingFound(ctx context.Context, s *store.Store, q store.Query, r
 		return nil
 	}
 	a.say("looked for %s in titles, channels and tags", term.Clean(r.Looked))
-	if q.Category != "" && !a.cfg.provider().category.MatchString(q.Category) {
+	if q.Category != "" && !a.provider().limits.Category.MatchString(q.Category) {
 		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", term.Fit(q.Category, 30))
 	}
 	without, set := withoutFilter(q)

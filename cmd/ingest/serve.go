@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/web"
@@ -52,7 +54,7 @@ answer, or the key is refused, it goes on, says so at /readyz, and tries again.`
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("listen") {
-				a.cfg.listen = listen
+				a.cfg.Listen = listen
 			}
 			return a.serve(cmd.Context())
 		},
@@ -71,7 +73,7 @@ func (a *app) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := listenAt(ctx, a.cfg.listen)
+	l, err := listenAt(ctx, a.cfg.Listen)
 	if err != nil {
 		s.sendFailure(ctx, err)
 		return err
@@ -109,7 +111,7 @@ func (s *service) run(ctx context.Context, stop context.CancelCauseFunc, l net.L
 	running.Go(func() { s.carryOn(ctx) })
 	s.greet(address)
 	s.manager.send(ready, s.status())
-	s.plan.Serve(ctx, s.heartbeat, s.clock.now, s.beat)
+	s.plan.Serve(ctx, s.heartbeat, s.clock.Now, s.beat)
 	s.manager.send(stopping)
 	s.waitForWorkers()
 	running.Wait()
@@ -145,7 +147,7 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 		return nil, nil //nolint:nilnil // none is wanted
 	}
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, badConfig(fmt.Errorf("listen %q is not an address such as 127.0.0.1:8080", address))
+		return nil, config.Invalid(fmt.Errorf("listen %q is not an address such as 127.0.0.1:8080", address))
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

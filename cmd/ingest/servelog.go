@@ -32,11 +32,11 @@ func (s *service) greet(address string) {
 		address = "nowhere"
 	}
 	var jobs []string
-	for _, job := range s.cfg.jobs {
+	for _, job := range s.cfg.Jobs {
 		jobs = append(jobs, job.Name)
 	}
-	s.log.Info("ingest serves", slog.String("data", s.cfg.data), slog.String("ledger", ledgerName(s.cfg.ledger)),
-		slog.String("jobs", strings.Join(jobs, ",")), slog.Time("next", s.plan.Next(s.clock.now())), slog.String("listen", address))
+	s.log.Info("ingest serves", slog.String("data", s.cfg.Data), slog.String("ledger", ledgerName(s.cfg.Ledger)),
+		slog.String("jobs", strings.Join(jobs, ",")), slog.Time("next", s.plan.Next(s.clock.Now())), slog.String("listen", address))
 }
 
 // outcome is what a series has come to.

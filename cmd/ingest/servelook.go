@@ -86,7 +86,7 @@ func (s *service) look(ctx context.Context) {
 
 // status is the service in one line, for systemctl status.
 func (s *service) status() string {
-	parts := []string{"next slot " + term.Stamp(s.plan.Next(s.clock.now()))}
+	parts := []string{"next slot " + term.Stamp(s.plan.Next(s.clock.Now()))}
 	s.mu.Lock()
 	k := s.know
 	s.mu.Unlock()

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -91,7 +93,7 @@ func TestServeTellsSystemd(t *testing.T) {
 func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	manager := startSystemd(t)
 	t.Setenv("WATCHDOG_USEC", "100000")
-	plan, err := regions.NewPlan(defaultJobs(providers["youtube"]))
+	plan, err := regions.NewPlan(config.DefaultJobs(providers["youtube"].limits))
 	if err != nil {
 		t.Fatal(err)
 	}

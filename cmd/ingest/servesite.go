@@ -14,7 +14,7 @@ import (
 // newSite is what the service shows at its address, and goes by itself.
 func (s *service) newSite() *web.Site {
 	return &web.Site{
-		Now: s.clock.now, Alive: s.alive, Schedule: webSchedule(s.plan), Slots: webSlots{s}, StaleAfter: s.cfg.staleAfter,
+		Now: s.clock.Now, Alive: s.alive, Schedule: webSchedule(s.plan), Slots: webSlots{s}, StaleAfter: s.cfg.StaleAfter,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -94,12 +96,12 @@ func (a *app) checkFits(plan regions.Plan) error {
 	if err != nil {
 		return err
 	}
-	now := a.clock.now()
-	price, err := priceOf(plan, a.cfg.provider().calls, tariff, now, now.Add(24*time.Hour))
+	now := a.clock.Now()
+	price, err := priceOf(plan, a.provider().calls, tariff, now, now.Add(24*time.Hour))
 	if err != nil {
 		return err
 	}
-	return badConfig(price.fits(tariff))
+	return config.Invalid(price.fits(tariff))
 }
 
 // open opens everything and sets the workers up. While the ledger's own file cannot be had, the service
@@ -117,7 +119,7 @@ func (s *service) open(ctx context.Context) error {
 	}
 	w.governor.Log = s.log
 	r := w.reconciler(s.app)
-	r.Workers, r.Log = s.cfg.concurrency, warningsOnly(s.log)
+	r.Workers, r.Log = s.cfg.Concurrency, warningsOnly(s.log)
 	r.Slots = watchedSlots{r.Slots, s}
 	r.OnSlot, r.OnRest = s.onSlot, s.onRest
 	s.works = w

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/dailymotionsim"
@@ -47,7 +49,7 @@ A --fault is ` + youtubesim.FaultHelp,
 			if o.Limits, err = parseLimits(o.limits); err != nil {
 				return usageError{err}
 			}
-			o.CostTable, o.Now = a.flags.pick("cost-table", "INGEST_COST_TABLE", a.flags.costTable), a.clock.now
+			o.CostTable, o.Now = a.flags.Pick("cost-table", "INGEST_COST_TABLE", a.flags.CostTable), a.clock.Now
 			server, err := o.server()
 			if err != nil {
 				return err
@@ -81,7 +83,7 @@ func (o standInOptions) server() (http.Handler, error) {
 			o.Faults = append(o.Faults, fault)
 		}
 		s, err := youtubesim.New(o.Options)
-		return s, badConfig(err)
+		return s, config.Invalid(err)
 	case "dailymotion":
 		other := dailymotionsim.Options{Seed: o.Seed, Limits: o.Limits, Latency: o.Latency, Now: o.Now}
 		if o.ChartsDir+o.Day+o.RequireKey != "" || o.PerMinute != 0 {
@@ -95,7 +97,7 @@ func (o standInOptions) server() (http.Handler, error) {
 			other.Faults = append(other.Faults, fault)
 		}
 		s, err := dailymotionsim.New(other)
-		return s, badConfig(err)
+		return s, config.Invalid(err)
 	}
 	return nil, usageError{fmt.Errorf("--upstream %q: there is a stand-in for youtube and for dailymotion", o.upstream)}
 }

@@ -70,7 +70,7 @@ func (a *app) slotsCommand() *cobra.Command {
 			}
 			s, err := a.store(cmd.Context(), "")
 			if err != nil {
-				return noStore(a.cfg.data, err)
+				return noStore(a.cfg.Data, err)
 			}
 			defer func() { _ = s.Close() }()
 			slots, err := s.ListSlots(cmd.Context(), f)
@@ -109,7 +109,7 @@ func (a *app) slotFilter(since, outcome, region string) (f store.SlotFilter, err
 		}
 		f.Key = string(r)
 	}
-	f.Since, err = timeFlag("since", since, a.clock.now())
+	f.Since, err = timeFlag("since", since, a.clock.Now())
 	return f, err
 }
 
@@ -120,7 +120,7 @@ func (a *app) printNext(n int, region string) error {
 		return err
 	}
 	var slots []ingest.Slot
-	from := a.clock.now()
+	from := a.clock.Now()
 	for span := time.Hour; len(slots) < n && span < 64*24*time.Hour; span *= 2 {
 		slots = slots[:0]
 		for _, s := range plan {
@@ -149,7 +149,7 @@ func (a *app) freshness(ctx context.Context, s *store.Store, key string) ([]seri
 	if err != nil {
 		return nil, err
 	}
-	now := a.clock.now()
+	now := a.clock.Now()
 	var out []seriesDocument
 	for _, schedule := range plan {
 		next := map[string]time.Time{}
@@ -212,13 +212,13 @@ func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument, filtered b
 		return nil
 	}
 	if len(fresh) == 1 {
-		fmt.Fprintf(a.stdout, "%s\n\n", term.Wrap(fresh[0].line(a.clock.now()), 80, "  "))
+		fmt.Fprintf(a.stdout, "%s\n\n", term.Wrap(fresh[0].line(a.clock.Now()), 80, "  "))
 	}
 	fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {
 		fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5d %6d\n", term.Stamp(s.DueAt), term.Fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
 		if s.State == ingest.Claimed {
-			fmt.Fprintf(a.stdout, "    %s\n", term.Wrap(heldText(s, a.clock.now()), 76, "      "))
+			fmt.Fprintf(a.stdout, "    %s\n", term.Wrap(heldText(s, a.clock.Now()), 76, "      "))
 		}
 		for _, part := range strings.Split(term.Clean(s.Reason), "; ") {
 			if part != "" {

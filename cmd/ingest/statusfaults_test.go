@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
@@ -58,9 +60,9 @@ type faultyDay struct {
 
 func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
 	t.Helper()
-	d := &faultyDay{T: t, every: every, start: at(t, "2026-02-14T08:00:00Z"), app: &app{stdout: t.Output(), stderr: t.Output(), clock: &clock{}}, ended: map[ingest.State]int{}}
-	d.app.clock.move(d.start)
-	o := youtubesim.Options{Seed: 2, Now: d.app.clock.now, FreeFaults: free, ChargePerMinute: !free}
+	d := &faultyDay{T: t, every: every, start: at(t, "2026-02-14T08:00:00Z"), app: &app{stdout: t.Output(), stderr: t.Output(), clock: &config.Clock{}}, ended: map[ingest.State]int{}}
+	d.app.clock.Move(d.start)
+	o := youtubesim.Options{Seed: 2, Now: d.app.clock.Now, FreeFaults: free, ChargePerMinute: !free}
 	for _, text := range tenPercent {
 		f, err := youtubesim.ParseFault(text)
 		if err != nil {
@@ -69,13 +71,13 @@ func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
 		o.Faults = append(o.Faults, f)
 	}
 	d.sim = standIn(t, o)
-	config := filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "jobs: [{name: chart, kind: chart, every: %s, pages: 2}]\n", every), 0o600); err != nil {
+	settings := filepath.Join(t.TempDir(), "ingest.yaml")
+	if err := os.WriteFile(settings, fmt.Appendf(nil, "jobs: [{name: chart, kind: chart, every: %s, pages: 2}]\n", every), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("INGEST_CONFIG", config)
+	t.Setenv("INGEST_CONFIG", settings)
 	var err error
-	if d.app.cfg, err = d.app.flags.load(); err != nil {
+	if d.app.cfg, err = config.Load(d.app.flags.Flags, upstreamLimits()); err != nil {
 		t.Fatal(err)
 	}
 	if d.works, err = d.app.open(t.Context()); err != nil {
@@ -84,7 +86,7 @@ func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
 	t.Cleanup(d.works.close)
 	d.runs = d.works.reconciler(d.app)
 	d.runs.Pause = func(_ context.Context, wait time.Duration) error {
-		d.app.clock.move(d.app.clock.now().Add(wait))
+		d.app.clock.Move(d.app.clock.Now().Add(wait))
 		return nil
 	}
 	return d
@@ -93,8 +95,8 @@ func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
 // run does what is due at a time, or a little later where a run before it took longer.
 func (d *faultyDay) run(at time.Time) {
 	d.Helper()
-	if d.app.clock.now().Before(at) {
-		d.app.clock.move(at)
+	if d.app.clock.Now().Before(at) {
+		d.app.clock.Move(at)
 	}
 	worked, err := d.runs.Run(d.Context(), fetch.RunOptions{})
 	if err != nil {
@@ -118,7 +120,7 @@ func (d *faultyDay) judge(free bool) {
 			uncharged++
 		}
 	}
-	d.Setenv("INGEST_NOW", d.app.clock.now().Format(time.RFC3339))
+	d.Setenv("INGEST_NOW", d.app.clock.Now().Format(time.RFC3339))
 	pools := ingestJSON[quotaDocument](d.T, exitOK, "quota").Pools
 	units := pools[slices.IndexFunc(pools, func(p poolDocument) bool { return p.Pool == "units" })]
 	charged := d.sim.Ledger().Units["units"]

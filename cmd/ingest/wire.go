@@ -11,6 +11,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
+
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
@@ -34,37 +36,37 @@ var (
 // tariff reads the costs of the configured upstream.
 func (a *app) tariff() (*quota.Tariff, error) {
 	name, data := "costs.yaml", ingest.Costs
-	if a.cfg.costs != "" {
+	if a.cfg.Costs != "" {
 		var err error
-		name = a.cfg.costs
+		name = a.cfg.Costs
 		if data, err = os.ReadFile(name); err != nil {
-			return nil, badConfig(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
+			return nil, config.Invalid(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
 		}
 	}
-	return quota.ParseCosts(name, data, a.cfg.upstream, a.cfg.costTable)
+	return quota.ParseCosts(name, data, a.cfg.Upstream, a.cfg.CostTable)
 }
 
 // plan is the schedule of the configured jobs.
 func (a *app) plan() (regions.Plan, error) {
-	p, err := regions.NewPlan(a.cfg.jobs)
-	return p, badConfig(err)
+	p, err := regions.NewPlan(a.cfg.Jobs)
+	return p, config.Invalid(err)
 }
 
 // upstream makes the client; nothing is sent. Where the provider wants a key, all but a stand-in do.
 func (a *app) upstream(ctx context.Context) (upstream, error) {
-	p := a.cfg.provider()
+	p := a.provider()
 	var key ingest.Secret
 	if p.keyed {
 		var err error
-		if key, err = a.key(); err != nil {
+		if key, err = a.cfg.Key(); err != nil {
 			return nil, err
 		}
-		if key.IsZero() && !loopback(a.cfg.upstreamURL) {
-			return nil, errNoKey
+		if key.IsZero() && !loopback(a.cfg.UpstreamURL) {
+			return nil, config.ErrNoKey
 		}
 	}
-	up, err := p.open(ctx, a.cfg.upstreamURL, key)
-	return up, badConfig(err)
+	up, err := p.open(ctx, a.cfg.UpstreamURL, key)
+	return up, config.Invalid(err)
 }
 
 // loopback reports whether a base URL leads to this machine, and no further.
@@ -88,7 +90,7 @@ func hostname(host string) string {
 // store opens the store. host names the upstream whose data it will hold; "" opens it for reading,
 // and then it must be there.
 func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
-	return store.Open(ctx, a.cfg.data, store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.now, Upgraded: a.sayUpgraded})
+	return store.Open(ctx, a.cfg.Data, store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.Now, Upgraded: a.sayUpgraded})
 }
 
 // works is everything that a pass needs, opened.
@@ -115,8 +117,8 @@ func (a *app) open(ctx context.Context) (*works, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := a.clock.now()
-	price, err := priceOf(plan, a.cfg.provider().calls, tariff, now, now.Add(24*time.Hour))
+	now := a.clock.Now()
+	price, err := priceOf(plan, a.provider().calls, tariff, now, now.Add(24*time.Hour))
 	if err != nil {
 		return nil, err
 	}
@@ -148,9 +150,9 @@ func (w *works) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: w.plan, Slots: w.store, Sink: w.store, Library: w.store,
 		Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
-		Owner: owner(), Now: a.clock.now, Log: a.log(),
+		Owner: owner(), Now: a.clock.Now, Log: a.log(),
 	}
-	for _, job := range a.cfg.jobs {
+	for _, job := range a.cfg.Jobs {
 		r.Jobs[job.Name] = job
 	}
 	r.Namer, _ = w.upstream.(fetch.Namer)
@@ -181,13 +183,13 @@ func (w *works) counter() fetch.Counter {
 
 // checkClock refuses a moved clock where it could meet a quota that counts.
 func (a *app) checkClock(ctx context.Context) error {
-	if !a.clock.moved {
+	if !a.clock.Moved {
 		return nil
 	}
-	if a.cfg.ledger != "sqlite" {
-		return badConfig(fmt.Errorf("INGEST_NOW moves the clock of this program only: it goes with --ledger sqlite"))
+	if a.cfg.Ledger != "sqlite" {
+		return config.Invalid(fmt.Errorf("INGEST_NOW moves the clock of this program only: it goes with --ledger sqlite"))
 	}
-	local := loopback(a.cfg.upstreamURL)
+	local := loopback(a.cfg.UpstreamURL)
 	// What the store holds decides: a command that only reads may leave the upstream out, and no flag
 	// may lend a moved clock to the ledger beside real data.
 	if s, err := a.store(ctx, ""); err == nil {
@@ -195,9 +197,9 @@ func (a *app) checkClock(ctx context.Context) error {
 		_ = s.Close()
 	}
 	if !local {
-		return badConfig(fmt.Errorf("INGEST_NOW is for a stand-in upstream: give --upstream-url http://127.0.0.1:PORT/ (see ingest simulate)"))
+		return config.Invalid(fmt.Errorf("INGEST_NOW is for a stand-in upstream: give --upstream-url http://127.0.0.1:PORT/ (see ingest simulate)"))
 	}
-	a.say("ingest: INGEST_NOW has moved the clock to %s", term.Stamp(a.clock.now()))
+	a.say("ingest: INGEST_NOW has moved the clock to %s", term.Stamp(a.clock.Now()))
 	return nil
 }
 

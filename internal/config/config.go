@@ -1,0 +1,170 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// Config is what the program runs with: flags, over INGEST_* variables, over the config file, over defaults.
+type Config struct {
+	File        string // the config file; "" for none
+	Account     string
+	Upstream    string
+	UpstreamURL string // "" is the upstream's own
+	Data        string
+	Ledger      string // "sqlite" or a Redis URL
+	Hosts       int    // data directories that share the ledger
+	Costs       string // "" is the file that was shipped
+	CostTable   string // "" is the one that costs chooses
+	KeyFile     string // from the config file only: the last place a key is looked for
+	PingFile    string // from the config file only: the last place a dead man's switch is looked for
+	Listen      string // "" is nowhere
+	Concurrency int    // passes at once under serve
+	StaleAfter  int    // intervals until a region is stale
+	Jobs        []ingest.Job
+
+	flags Flags
+}
+
+// JobLimits are what an upstream lets a job ask for.
+type JobLimits struct {
+	Pages       int            // that a chart has at most
+	UsualPages  int            // of a chart where nobody says
+	SearchPages int            // that a search has at most; 0: it cannot be searched
+	Category    *regexp.Regexp // what an id of a category looks like
+}
+
+// maxHosts keeps each host's part of the emergency budget large enough to be of use.
+const maxHosts = 50
+
+// Upper bounds of what serve can be configured to.
+const (
+	MaxConcurrency = 32
+	maxStaleAfter  = 1000
+)
+
+// DefaultJobs are the charts of eight regions every half hour, and a daily refresh. On YouTube the charts cost
+// 8 regions x 4 pages x 48 times a day = 1,536 units.
+func DefaultJobs(p JobLimits) []ingest.Job {
+	return []ingest.Job{
+		{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: p.UsualPages},
+		{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour},
+	}
+}
+
+// Load resolves the configuration. An error is an Error: exit 78.
+func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
+	c := &Config{flags: f, File: f.Pick("config", "INGEST_CONFIG", f.Config)}
+	file, err := c.read(upstreams)
+	if err != nil {
+		return nil, Invalid(err)
+	}
+	for _, s := range []struct {
+		into                       *string
+		flag, env, given, file, by string
+	}{
+		{&c.Data, "data", "INGEST_DATA", f.Data, file.Data, ""},
+		{&c.Costs, "costs", "INGEST_COSTS", f.Costs, file.Costs, ""},
+		{&c.CostTable, "cost-table", "INGEST_COST_TABLE", f.CostTable, file.CostTable, ""},
+		{&c.Ledger, "ledger", "INGEST_LEDGER", f.Ledger, file.Ledger, "sqlite"},
+		{&c.UpstreamURL, "upstream-url", "INGEST_UPSTREAM_URL", f.UpstreamURL, file.UpstreamURL, ""},
+		{&c.Account, "", "INGEST_ACCOUNT", "", file.Account, "default"},
+		{&c.Listen, "", "INGEST_LISTEN", "", file.Listen, ""},
+	} {
+		*s.into = s.file
+		if v := f.Pick(s.flag, s.env, s.given); v != "" {
+			*s.into = v
+		}
+		if *s.into == "" {
+			*s.into = s.by
+		}
+	}
+	c.KeyFile, c.PingFile = file.KeyFile, file.PingFile
+	for _, n := range []struct {
+		into    *int
+		field   string
+		file    *int
+		by, max int
+		what    string
+	}{
+		{&c.Hosts, "hosts", file.Hosts, 1, maxHosts, "how many data directories share the ledger"},
+		{&c.Concurrency, "concurrency", file.Concurrency, 4, MaxConcurrency, "how many regions are fetched at once"},
+		{&c.StaleAfter, "stale_after", file.StaleAfter, 3, maxStaleAfter, "after how many intervals a region is stale"},
+	} {
+		if *n.into = n.by; n.file != nil {
+			*n.into = *n.file
+		}
+		if *n.into < 1 || *n.into > n.max {
+			return nil, Invalid(fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, *n.into, n.max, n.what))
+		}
+	}
+	if err := quota.CheckAccount(c.Account); err != nil {
+		return nil, Invalid(err)
+	}
+	if c.Data == "" {
+		if c.Data, err = defaultData(); err != nil {
+			return nil, Invalid(err)
+		}
+	}
+	return c, nil
+}
+
+// read decodes and checks the config file, and sets the upstream and the jobs.
+func (c *Config) read(upstreams map[string]JobLimits) (configFile, error) {
+	var file configFile
+	if c.File == "" {
+		return file, c.choose("", upstreams)
+	}
+	data, err := os.ReadFile(c.File)
+	if err != nil {
+		return file, fmt.Errorf("read the config: %w: check --config and INGEST_CONFIG", err)
+	}
+	y, err := strictyaml.Decode(c.File, data, &file)
+	if err == nil {
+		err = c.choose(file.Upstream, upstreams)
+	}
+	if err != nil || file.Jobs == nil {
+		return file, err
+	}
+	if len(file.Jobs) == 0 {
+		return file, y.Errorf([]string{"jobs"}, "jobs: is empty, so that nothing would ever run: leave it out for the default")
+	}
+	c.Jobs = nil
+	seen := map[string]bool{}
+	for i, j := range file.Jobs {
+		at := []string{"jobs", strconv.Itoa(i)}
+		job, field, err := j.job(upstreams[c.Upstream])
+		if err == nil && seen[job.Name] {
+			field, err = "name", fmt.Errorf("two jobs are called %s: give each its own name", job.Name)
+		}
+		if err != nil {
+			return file, y.Errorf(append(at, field), "%v", err)
+		}
+		seen[job.Name] = true
+		c.Jobs = append(c.Jobs, job)
+	}
+	return file, nil
+}
+
+// choose sets the upstream, INGEST_UPSTREAM before the file's, and its default jobs.
+func (c *Config) choose(named string, upstreams map[string]JobLimits) error {
+	c.Upstream = cmp.Or(os.Getenv("INGEST_UPSTREAM"), named, "youtube")
+	p, ok := upstreams[c.Upstream]
+	if !ok {
+		return fmt.Errorf("upstream %q is not known to this program: use %s", c.Upstream, strings.Join(slices.Sorted(maps.Keys(upstreams)), " or "))
+	}
+	c.Jobs = DefaultJobs(p)
+	return nil
+}

@@ -1,0 +1,35 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// defaultData is where the store and the ledger are kept when nobody says: systemd's directory for
+// the unit, else the machine's, else the user's.
+func defaultData() (string, error) {
+	if dir := os.Getenv("STATE_DIRECTORY"); dir != "" {
+		first, _, _ := strings.Cut(dir, ":")
+		return first, nil
+	}
+	const system = "/var/lib/ingest"
+	switch f, err := os.Open(system); {
+	case err == nil:
+		_ = f.Close()
+		return system, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%s is there but cannot be read: %w: run as its owner, or give --data", system, err)
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "ingest"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no place for the data: %w: give --data", err)
+	}
+	return filepath.Join(home, ".local", "state", "ingest"), nil
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// RedactURL is a ledger's URL without what may hold a password: the part before the host, and the query. Text that
+// does not name a host is not shown at all.
+func RedactURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		return "***"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// MissingFile says that a file which should hold a secret could not be read. It does not repeat a path that may be the
+// secret itself, given by mistake in place of its file.
+func MissingFile(doing, path string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	if !secretive(path) || filepath.IsAbs(path) && FileExists(filepath.Dir(path)) {
+		doing += " " + path
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// secretive reports whether a path may be a secret: it is a URL, or its name has a part as long as a key.
+func secretive(path string) bool {
+	long := func(part string) bool { return len(part) >= 20 }
+	return strings.Contains(path, "://") || slices.ContainsFunc(strings.Split(filepath.Base(path), "."), long)
+}
+
+// googleKey is what an API key of Google's looks like, as secret scanners know it.
+// https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml, gcp-api-key
+var googleKey = regexp.MustCompile(`AIza[0-9A-Za-z_-]{35}`)
+
+// RedactKeys removes what looks like an API key from a message: a person may have typed a key in the wrong place, and
+// errors are kept in logs.
+func RedactKeys(s string) string { return googleKey.ReplaceAllString(s, "***") }
