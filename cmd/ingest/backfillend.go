@@ -35,9 +35,9 @@ func (a *app) reportBackfill(ctx context.Context, w *works, p *planned, worked [
 	}
 	end := endOf(worked, ended, doc)
 	switch {
-	case a.flags.json:
+	case a.json:
 		err = a.printJSON(end)
-	case a.flags.quiet:
+	case a.quiet:
 		for _, s := range worked {
 			if s.State == ingest.Failed {
 				fmt.Fprintf(a.stderr, "ingest: %s %s failed: %s\n", p.ID, term.Clean(s.Key), term.Clean(s.Reason))

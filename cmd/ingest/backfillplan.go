@@ -62,7 +62,7 @@ func (a *app) planBackfill(ctx context.Context, want wanted) error {
 		return err
 	}
 	doc := p.document()
-	if a.flags.json {
+	if a.json {
 		return a.printJSON(doc)
 	}
 	return doc.print(a.stdout)

@@ -80,11 +80,11 @@ func (p progress) line(bar bool) string {
 // showProgress shows it until the returned function is called: a bar on a terminal, else a line now and
 // then; in JSON a line of its own.
 func (a *app) showProgress(ctx context.Context, s *store.Store, p *planned, maxUnits int64) (stop func()) {
-	if a.flags.quiet && !a.flags.json {
+	if a.quiet && !a.json {
 		return func() {}
 	}
 	every, drawn := tellEvery, false
-	bar := term.IsTerminal(a.stderr) && !a.flags.json
+	bar := term.IsTerminal(a.stderr) && !a.json
 	if bar {
 		every = drawEvery
 	}
@@ -108,7 +108,7 @@ func (a *app) showProgress(ctx context.Context, s *store.Store, p *planned, maxU
 			}
 			at := progressOf(p.BackfillStatus, now, time.Since(began), maxUnits)
 			switch {
-			case a.flags.json:
+			case a.json:
 				_ = a.printJSON(at) // whoever reads no more will be noticed at the end
 			case bar:
 				drawn = true

@@ -165,7 +165,7 @@ func (a *app) confirm(p *planned, r backfillRun) error {
 	if p.price.assuming != "" {
 		text += " (if " + p.price.assuming + ")"
 	}
-	if !term.IsTerminal(os.Stdin) || a.flags.json || a.flags.quiet {
+	if !term.IsTerminal(os.Stdin) || a.json || a.quiet {
 		return usageError{fmt.Errorf("%s, more than %d: give --yes, or a --max-units of at most that", text, freeUnits)}
 	}
 	fmt.Fprintf(a.stderr, "%s.\nSpend them? [y/N] ", term.Wrap(text, 78, ""))

@@ -60,7 +60,7 @@ func (a *app) printBackfill(ctx context.Context, s *store.Store, id string) erro
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
+	if a.json {
 		return a.printJSON(doc)
 	}
 	return doc.print(a.stdout)
@@ -94,7 +94,7 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 		}
 		doc.Backfills = append(doc.Backfills, l)
 	}
-	if a.flags.json {
+	if a.json {
 		return a.printJSON(doc)
 	}
 	if len(doc.Backfills) == 0 {

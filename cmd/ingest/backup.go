@@ -61,10 +61,10 @@ func (a *app) backup(ctx context.Context, file string) error {
 		}
 		return err
 	}
-	if a.flags.json {
+	if a.json {
 		return a.printJSON(backupDocument{made.Path, made.Bytes, made.Videos, made.Placements, made.Slots})
 	}
-	if a.flags.quiet {
+	if a.quiet {
 		return nil
 	}
 	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", made.Path, term.Plural(int(made.Videos), "video"),

@@ -72,7 +72,7 @@ var canaryRows = map[string]row{
 
 // commands are those of the program, by their paths.
 func commands() []string {
-	root := (&app{}).root()
+	root := newRoot(&app{})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	var paths []string

@@ -97,7 +97,7 @@ func (a *app) checkConfig() error {
 	}
 	unfit := price.fits(tariff)
 	doc.Fits = unfit == nil
-	if a.flags.json {
+	if a.json {
 		err = a.printJSON(doc)
 	} else {
 		err = doc.print(a.stdout, priceLine(price.total, tariff))

@@ -34,7 +34,7 @@ a clean stop, a dear call refused while the ledger is down, a search and the
 report. It keeps what it fetched, and says where.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.flags.json {
+			if a.json {
 				return usageError{errors.New("--json: demo tells a story, and has no document; ingest run --json has one")}
 			}
 			return a.demo(cmd.Context())

@@ -140,8 +140,8 @@ func newDoctor(a *app, m machine) *doctor {
 	if a.clock, d.clockErr = config.NewClock(); d.clockErr != nil {
 		a.clock = &config.Clock{}
 	}
-	if a.cfg, d.configErr = config.Load(a.flags.Flags, upstreamLimits()); d.configErr != nil {
-		a.cfg = config.Salvage(a.flags.Flags, upstreamLimits())
+	if a.cfg, d.configErr = config.Load(a.flags, upstreamLimits()); d.configErr != nil {
+		a.cfg = config.Salvage(a.flags, upstreamLimits())
 	}
 	d.tariff = sync.OnceValues(a.tariff)
 	d.plan = sync.OnceValues(a.plan)

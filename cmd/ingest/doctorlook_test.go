@@ -28,7 +28,7 @@ func TestTheDoctorFitsOneScreen(t *testing.T) {
 	ingestCode(t, exitOK, "run", "--pages", "1")
 	t.Setenv("INGEST_NOW", "")
 	var out bytes.Buffer
-	a := &app{stdout: &out}
+	a := &app{console: console{stdout: &out}}
 	d := newDoctor(a, machine{root: t.TempDir(), uid: os.Getuid()})
 	defer d.close()
 	a.clock.Move(now.Add(150 * time.Second))
@@ -204,7 +204,7 @@ func TestTheDoctorsExitCode(t *testing.T) {
 		{[]int{exitKey, exitConfig}, []int{exitConfig}},
 		{[]int{exitPartial}, []int{exitError}},
 	} {
-		a := &app{stdout: &bytes.Buffer{}, cfg: &config.Config{}}
+		a := &app{console: console{stdout: &bytes.Buffer{}}, cfg: &config.Config{}}
 		seen := []observation{{"fine", fine("fine")}, {"so so", warn("so so", "")}}
 		for _, code := range tt.codes {
 			seen = append(seen, observation{"broken", fail(code, "broken", "")})

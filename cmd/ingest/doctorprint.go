@@ -81,10 +81,10 @@ func (a *app) printDiagnosis(seen []observation) error {
 		}
 	}
 	var err error
-	if a.flags.json {
+	if a.json {
 		err = a.printJSON(doc)
 	} else {
-		err = doc.print(a.stdout, a.flags.quiet)
+		err = doc.print(a.stdout, a.quiet)
 	}
 	if err == nil && code != exitOK {
 		err = codeError{code, nil} // it was said above

@@ -139,7 +139,7 @@ func TestAStartChecksTheRedis(t *testing.T) {
 	check := func(s *faulty.Server, quiet bool) (said string, err error) {
 		t.Helper()
 		var stderr bytes.Buffer
-		a := &app{stderr: &stderr, flags: flags{quiet: quiet}, cfg: &config.Config{Ledger: "redis://:hunter2@" + s.Addr()}}
+		a := &app{console: console{stderr: &stderr, quiet: quiet}, cfg: &config.Config{Ledger: "redis://:hunter2@" + s.Addr()}}
 		l, err := redisledger.Open(t.Context(), "redis://"+s.Addr(), redisledger.Options{})
 		if err != nil {
 			t.Fatal(err)

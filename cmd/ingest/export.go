@@ -25,12 +25,12 @@ const (
 func (a *app) format(given string) (string, error) {
 	switch given {
 	case "":
-		if a.flags.json {
+		if a.json {
 			return formatJSON, nil
 		}
 		return formatText, nil
 	case formatText, formatJSON, formatCSV, formatJSONL:
-		if a.flags.json && given != formatJSON {
+		if a.json && given != formatJSON {
 			return "", usageError{fmt.Errorf("--json and --format %s: give one of them", given)}
 		}
 		return given, nil

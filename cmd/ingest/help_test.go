@@ -14,7 +14,7 @@ import (
 
 // TestHelpFitsATerminal walks every command but cobra's own, and those that it makes for completion.
 func TestHelpFitsATerminal(t *testing.T) {
-	a := &app{stdout: io.Discard, stderr: io.Discard}
+	a := &app{console: console{stdout: io.Discard, stderr: io.Discard}}
 	seen := 0
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -33,7 +33,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 			walk(c)
 		}
 	}
-	walk(a.root())
+	walk(newRoot(a))
 	if seen < 25 {
 		t.Errorf("%d commands were seen: there are more", seen)
 	}
@@ -44,7 +44,7 @@ func TestMessagesAreWrappedOnATerminalOnly(t *testing.T) {
 	long := errors.New(strings.Repeat("many words of an error ", 12))
 	for _, narrow := range []bool{true, false} {
 		var out bytes.Buffer
-		a := &app{stderr: &out, narrow: narrow}
+		a := &app{console: console{stderr: &out, narrow: narrow}}
 		a.say("%v", long)
 		if code := a.report("ingest run", usageError{long}); code != exitUsage {
 			t.Errorf("exit %d, want %d", code, exitUsage)

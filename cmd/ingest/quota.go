@@ -120,7 +120,7 @@ func (a *app) printTake(ctx context.Context, g *quota.Governor, d quota.Decision
 		doc.RefusedBy = &refusedBy{r.Pool, r.Window, r.Used, r.Ceiling, r.Limit}
 	}
 	switch {
-	case a.flags.json:
+	case a.json:
 		err = a.printJSON(doc)
 	case d.Degraded:
 		_, err = fmt.Fprintf(a.stdout, "%s goes on, from the emergency budget: the ledger cannot answer\n", d.Who.Method)
@@ -240,7 +240,7 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 		return err
 	}
 	doc := newQuotaDocument(a, r, g.Tariff, forecast)
-	if a.flags.json {
+	if a.json {
 		err = a.printJSON(doc)
 	} else {
 		err = doc.print(a.stdout)

@@ -1,36 +1,15 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
-	"log/slog"
 	"strings"
 
 	"github.com/trendvidstream/ingest/internal/config"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 )
 
-// app is one run of the program.
-type app struct {
-	stdout, stderr io.Writer
-	flags          flags
-	cfg            *config.Config
-	clock          *config.Clock
-	started        bool // past the arguments: an error is no longer one of usage
-	narrow         bool // standard error is a terminal, and not a log or the mail of cron
-}
-
-// flags are those that every command has.
-type flags struct {
-	config.Flags
-	json, quiet, noColor bool
-}
-
-func (a *app) root() *cobra.Command {
+// newRoot is the command line.
+func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ingest",
 		Short: "Fetch what metered APIs show, under one exact quota, into a searchable file",
@@ -50,7 +29,7 @@ Try it without a key: ingest demo`,
 				return err
 			}
 			if needsConfig(cmd) {
-				a.cfg, err = config.Load(a.flags.Flags, upstreamLimits())
+				a.cfg, err = config.Load(a.flags, upstreamLimits())
 			}
 			return err
 		},
@@ -64,9 +43,9 @@ Try it without a key: ingest demo`,
 	f.StringVar(&a.flags.Ledger, "ledger", "", "sqlite, or the `URL` of a Redis (INGEST_LEDGER)")
 	f.StringVar(&a.flags.UpstreamURL, "upstream-url", "", "base `URL`: https, or loopback (INGEST_UPSTREAM_URL)")
 	f.StringVar(&a.flags.KeyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
-	f.BoolVar(&a.flags.json, "json", false, "print one JSON document on standard output")
-	f.BoolVar(&a.flags.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
-	f.BoolVar(&a.flags.noColor, "no-color", false, "no bold type on a terminal")
+	f.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
+	f.BoolVar(&a.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
+	f.BoolVar(&a.noColor, "no-color", false, "no bold type on a terminal")
 	root.AddCommand(
 		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
 		a.configCommand(), a.doctorCommand(), a.backupCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
@@ -92,32 +71,4 @@ func needsConfig(cmd *cobra.Command) bool {
 		}
 	}
 	return cmd.HasParent()
-}
-
-// printJSON prints one document.
-func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(term.JSONEscaper{Writer: a.stdout})
-	e.SetEscapeHTML(false)
-	return e.Encode(v) // a checkedWriter says what failed
-}
-
-// say tells a person something, unless it shall be quiet.
-func (a *app) say(format string, args ...any) {
-	if !a.flags.quiet {
-		a.tell(fmt.Sprintf(format, args...))
-	}
-}
-
-// tell prints a message for a person on standard error: one line, which a log keeps whole, but on a terminal
-// as many as its words need.
-func (a *app) tell(message string) {
-	if a.narrow {
-		message = term.Wrap(message, term.Screen, "  ")
-	}
-	fmt.Fprintln(a.stderr, message)
-}
-
-// log is for what a person did not ask for but may want to know.
-func (a *app) log() *slog.Logger {
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

@@ -146,14 +146,14 @@ func summarise(worked []fetch.SlotResult, err error) summary {
 
 // reportRun prints the summary and turns it into an exit code.
 func (a *app) reportRun(s summary, err error) error {
-	if a.flags.json {
+	if a.json {
 		if printErr := a.printJSON(s.document()); printErr != nil {
 			return errors.Join(err, printErr)
 		}
-	} else if !a.flags.quiet && (err == nil || len(s.slots) > 0) {
+	} else if !a.quiet && (err == nil || len(s.slots) > 0) {
 		s.print(a.stdout)
 	}
-	if a.flags.quiet {
+	if a.quiet {
 		for _, slot := range s.slots {
 			if slot.State == ingest.Failed {
 				a.tell(fmt.Sprintf("ingest: %s %s failed: %s", slot.Job, slot.Key, term.Clean(slot.Reason)))

@@ -138,7 +138,7 @@ func (a *app) search(ctx context.Context, s *store.Store, q store.Query, f searc
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
+	if a.json {
 		return a.printJSON(newSearchDocument(q, result))
 	}
 	if len(result.Items) > 0 {

@@ -82,7 +82,7 @@ func (a *app) marker(brackets bool) marker {
 	switch {
 	case brackets:
 		return marker{"[", "]", 2}
-	case term.IsTerminal(a.stdout) && !a.flags.noColor && os.Getenv("NO_COLOR") == "":
+	case term.IsTerminal(a.stdout) && !a.noColor && os.Getenv("NO_COLOR") == "":
 		return marker{"\x1b[1m", "\x1b[0m", 0}
 	}
 	return marker{}

@@ -20,7 +20,7 @@ const sayAgain = time.Hour
 // serveLog writes to standard error: what happens, or with --quiet what is wrong only.
 func (a *app) serveLog() *slog.Logger {
 	level := slog.LevelInfo
-	if a.flags.quiet {
+	if a.quiet {
 		level = slog.LevelWarn
 	}
 	return slog.New(&seldom{Handler: slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}), said: &said{at: map[string]time.Time{}}})
@@ -66,7 +66,7 @@ func (s *service) tell(w fetch.SlotResult, took time.Duration) {
 		attrs = append(attrs, slog.String("reason", term.Clean(w.Reason)))
 	}
 	s.log.LogAttrs(context.Background(), level, "slot", attrs...)
-	if !s.flags.json {
+	if !s.json {
 		return
 	}
 	doc := slotEvent{newSlotDocument(w.Slot), took.Milliseconds()}

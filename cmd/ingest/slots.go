@@ -193,7 +193,7 @@ func (d seriesDocument) line(now time.Time) string {
 
 // printSlots prints slots, which may be filtered, and, where one key was asked for, how fresh it is.
 func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument, filtered bool) error {
-	if a.flags.json {
+	if a.json {
 		doc := struct {
 			Slots  []slotDocument   `json:"slots"`
 			Series []seriesDocument `json:"series,omitempty"`

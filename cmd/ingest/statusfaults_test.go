@@ -60,7 +60,7 @@ type faultyDay struct {
 
 func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
 	t.Helper()
-	d := &faultyDay{T: t, every: every, start: at(t, "2026-02-14T08:00:00Z"), app: &app{stdout: t.Output(), stderr: t.Output(), clock: &config.Clock{}}, ended: map[ingest.State]int{}}
+	d := &faultyDay{T: t, every: every, start: at(t, "2026-02-14T08:00:00Z"), app: &app{console: console{stdout: t.Output(), stderr: t.Output()}, clock: &config.Clock{}}, ended: map[ingest.State]int{}}
 	d.app.clock.Move(d.start)
 	o := youtubesim.Options{Seed: 2, Now: d.app.clock.Now, FreeFaults: free, ChargePerMinute: !free}
 	for _, text := range tenPercent {
@@ -77,7 +77,7 @@ func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
 	}
 	t.Setenv("INGEST_CONFIG", settings)
 	var err error
-	if d.app.cfg, err = config.Load(d.app.flags.Flags, upstreamLimits()); err != nil {
+	if d.app.cfg, err = config.Load(d.app.flags, upstreamLimits()); err != nil {
 		t.Fatal(err)
 	}
 	if d.works, err = d.app.open(t.Context()); err != nil {

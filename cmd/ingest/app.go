@@ -1,0 +1,12 @@
+package main
+
+import "github.com/trendvidstream/ingest/internal/config"
+
+// app is one run of the program.
+type app struct {
+	console
+	flags   config.Flags
+	cfg     *config.Config
+	clock   *config.Clock
+	started bool // past the arguments: an error is no longer one of usage
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// console is where a command's answer and messages go, and in what form.
+type console struct {
+	stdout, stderr       io.Writer
+	json, quiet, noColor bool
+	narrow               bool // standard error is a terminal, and not a log or the mail of cron
+}
+
+// printJSON prints one document.
+func (c *console) printJSON(v any) error {
+	e := json.NewEncoder(term.JSONEscaper{Writer: c.stdout})
+	e.SetEscapeHTML(false)
+	return e.Encode(v) // a checkedWriter says what failed
+}
+
+// say tells a person something, unless it shall be quiet.
+func (c *console) say(format string, args ...any) {
+	if !c.quiet {
+		c.tell(fmt.Sprintf(format, args...))
+	}
+}
+
+// tell prints a message for a person on standard error: one line, which a log keeps whole, but on a terminal
+// as many as its words need.
+func (c *console) tell(message string) {
+	if c.narrow {
+		message = term.Wrap(message, term.Screen, "  ")
+	}
+	fmt.Fprintln(c.stderr, message)
+}
+
+// log is for what a person did not ask for but may want to know.
+func (c *console) log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
