@@ -7,6 +7,7 @@ package ingest
 
 import (
 	"errors"
+	"maps"
 	"time"
 )
 
@@ -133,7 +134,13 @@ type Slot struct {
 	TokenAt time.Time // when Token was given
 	Pages   int       // pages saved so far
 	Videos  int       // placements saved so far
-	Units   int64     // units charged so far, all pools' costs added up, over all attempts
+	Units   int64     // charged so far, over all attempts: of each call what it cost in its most expensive pool
+
+	// Charges is what this slot's calls drew of each pool, over all attempts: pool -> amount, without
+	// those it drew nothing of. It is shared by copies of a Slot and changed only by Charge and Refund, which
+	// replace it. Nil with Units above 0 means not known: part of it was charged before the store kept
+	// amounts by pool.
+	Charges map[string]int64
 
 	// Tries counts the claims in a row that brought nothing, the present one included; those that quota or a
 	// stop ended do not count.
@@ -165,6 +172,28 @@ type Claim struct {
 // ErrFenced is returned for a write by a claim that another run has taken over, or that has already
 // ended: nothing was written.
 var ErrFenced = errors.New("the slot was taken over by another run")
+
+// Charge adds to what was charged: a call that drew these amounts of these pools.
+func (s *Slot) Charge(pools map[string]int64) { s.charge(pools, 1) }
+
+// Refund takes a call back that Charge has added.
+func (s *Slot) Refund(pools map[string]int64) { s.charge(pools, -1) }
+
+func (s *Slot) charge(pools map[string]int64, sign int64) {
+	known := s.Units == 0 || s.Charges != nil
+	charges, most := map[string]int64{}, int64(0)
+	maps.Copy(charges, s.Charges)
+	for pool, amount := range pools {
+		most = max(most, amount)
+		if charges[pool] += sign * amount; charges[pool] == 0 {
+			delete(charges, pool)
+		}
+	}
+	s.Units += sign * most
+	if s.Charges = nil; known && len(charges) > 0 {
+		s.Charges = charges
+	}
+}
 
 // Region is the region of a chart slot.
 func (k SlotKey) Region() Region { return Region(k.Key) }

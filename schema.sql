@@ -44,6 +44,11 @@ CREATE INDEX series_backfill ON series (backfill, open, place) WHERE backfill IS
 -- owner and attempt are the fence: who claimed the slot, and how often it has been claimed. A write
 -- counts only while the row is claimed and carries both. From lease on another run may claim it, and
 -- until then no other slot of its series may be claimed.
+--
+-- charges is NULL where units is 0. Where units is more, NULL means that part of it was charged before
+-- version 3, which did not keep it by pool, and it stays NULL over later attempts. Which pools such a slot
+-- drew on is not guessed, since costs.yaml decides that and may have changed: ingest quota rebuild then
+-- assumes the most that units allows.
 CREATE TABLE slots (
     id         INTEGER PRIMARY KEY,
     series     INTEGER NOT NULL REFERENCES series (id),
@@ -57,7 +62,8 @@ CREATE TABLE slots (
     token_at   INTEGER,
     pages      INTEGER NOT NULL DEFAULT 0,      -- saved so far, by the attempt that the placements are of
     videos     INTEGER NOT NULL DEFAULT 0,
-    units      INTEGER NOT NULL DEFAULT 0,      -- charged, over all attempts
+    units      INTEGER NOT NULL DEFAULT 0,      -- charged, over all attempts: of each call what it cost in its most expensive pool
+    charges    TEXT,                            -- pool -> amount charged, over all attempts, a JSON object; NULL: see below
     reason     TEXT    NOT NULL DEFAULT '',     -- why it is not done, frozen when it ended
     retry_at   INTEGER,                         -- advice, not a gate
     fetched_at INTEGER,                         -- when its last page was saved

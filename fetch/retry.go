@@ -98,7 +98,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 		return d, err
 	}
 	p.cost = dearest(d)
-	p.slot.Units += p.cost
+	p.slot.Charge(charges(d))
 	p.note()
 	if !p.share.spend(p.cost) {
 		p.refund(ctx, d)
@@ -121,7 +121,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	ctx, cancel := outlive(ctx, writeWithin)
 	defer cancel()
 	if err := p.Quota.Refund(ctx, d); err == nil {
-		p.slot.Units -= dearest(d)
+		p.slot.Refund(charges(d))
 		p.share.back(dearest(d))
 		p.note()
 	}
@@ -184,4 +184,13 @@ func dearest(d quota.Decision) int64 {
 		most = max(most, p.Charged)
 	}
 	return most
+}
+
+// charges is what a decision charged, by pool.
+func charges(d quota.Decision) map[string]int64 {
+	pools := map[string]int64{}
+	for _, p := range d.Pools {
+		pools[p.Pool] = p.Charged
+	}
+	return pools
 }

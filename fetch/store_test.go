@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,7 +128,7 @@ func TestTheStoreRefusesTheLateCommitOfAPassThatHung(t *testing.T) {
 		}
 		close(release)
 		time.Sleep(time.Second)
-		if sink.fenced.Load() != 1 || list() != before {
+		if sink.fenced.Load() != 1 || !reflect.DeepEqual(list(), before) {
 			t.Errorf("%d late commits were refused, want 1; %+v became %+v", sink.fenced.Load(), before, list())
 		}
 		stop()

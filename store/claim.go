@@ -124,12 +124,16 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 	if slot.State != ingest.Claimed {
 		lease = time.Time{}
 	}
+	charges, err := writeCharges(slot.Charges)
+	if err != nil {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE slots
-		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, reason = ?, retry_at = ?,
+		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, charges = ?, reason = ?, retry_at = ?,
 		    fetched_at = coalesce(?, fetched_at), tries = ?
 		WHERE id = ?`,
-		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, slot.Reason,
+		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, charges, slot.Reason,
 		millis(slot.RetryAt), millis(slot.FetchedAt), slot.Tries, id); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -67,7 +68,7 @@ func (s *Store) NextRetry(ctx context.Context) (time.Time, error) {
 }
 
 const selectSlots = `
-SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at, tries
+SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, charges, reason, retry_at, fetched_at, tries
 FROM slots JOIN series ON series.id = slots.series`
 
 // scanSlot reads a row of selectSlots.
@@ -75,11 +76,29 @@ func scanSlot(r interface{ Scan(...any) error }) (ingest.Slot, error) {
 	var s ingest.Slot
 	var due int64
 	var lease, token, retry, fetched sql.NullInt64
+	var charges sql.NullString
 	err := r.Scan(&s.Job, &s.Key, &due, &s.Kind, &s.State, &s.Owner, &s.Attempt, &lease, &s.Token, &token,
-		&s.Pages, &s.Videos, &s.Units, &s.Reason, &retry, &fetched, &s.Tries)
-	s.DueAt = time.Unix(due, 0).UTC()
+		&s.Pages, &s.Videos, &s.Units, &charges, &s.Reason, &retry, &fetched, &s.Tries)
+	s.DueAt, s.Charges = time.Unix(due, 0).UTC(), readCharges(charges)
 	s.Lease, s.TokenAt, s.RetryAt, s.FetchedAt = fromMillis(lease), fromMillis(token), fromMillis(retry), fromMillis(fetched)
 	return s, err
+}
+
+// writeCharges is slots.charges of a slot.
+func writeCharges(charges map[string]int64) (sql.NullString, error) {
+	if len(charges) == 0 {
+		return sql.NullString{}, nil
+	}
+	text, err := json.Marshal(charges)
+	return sql.NullString{String: string(text), Valid: true}, err
+}
+
+// readCharges is the reverse. What is damaged is not known.
+func readCharges(text sql.NullString) (charges map[string]int64) {
+	if !text.Valid || json.Unmarshal([]byte(text.String), &charges) != nil {
+		return nil
+	}
+	return charges
 }
 
 // each runs a query and f on each of its rows.

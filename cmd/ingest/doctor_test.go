@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/store"
@@ -215,20 +213,4 @@ func TestTheDoctorReadsWhatIsInUse(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// The doctor reads the store without opening it as one: the two must agree on the version.
-func TestTheDoctorKnowsTheStoresVersion(t *testing.T) {
-	dir := t.TempDir()
-	s, err := store.Open(t.Context(), dir, store.Options{Upstream: "localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d := &doctor{app: &app{cfg: &config.Config{Data: dir}}}
-	if shelf, err := d.shelf(t.Context()); err != nil || shelf.version != storeVersion {
-		t.Errorf("%+v, %v", shelf, err)
-	}
 }

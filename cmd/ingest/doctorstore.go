@@ -26,7 +26,6 @@ import (
 const (
 	storeFile        = "ingest.db"
 	storeApplication = 0x696E6774 // as schema.sql says
-	storeVersion     = 2          // that this program writes; a test holds it to package store
 )
 
 // shelf is what a store says of itself.
@@ -55,8 +54,8 @@ func (d *doctor) shelf(ctx context.Context) (shelf, error) {
 		switch {
 		case application != storeApplication:
 			return &store.ApplicationError{Path: s.path, ID: application}
-		case s.version > storeVersion:
-			return &store.VersionError{Path: s.path, Have: s.version, Know: storeVersion}
+		case s.version > store.Version():
+			return &store.VersionError{Path: s.path, Have: s.version, Know: store.Version()}
 		}
 		err := db.QueryRowContext(ctx, `
 			SELECT (SELECT value FROM meta WHERE name = 'upstream'), (SELECT count(*) FROM videos),
@@ -82,8 +81,8 @@ func lookStore(ctx context.Context, d *doctor) finding {
 	if want, err := d.upstreamName(ctx); err == nil && s.upstream != "" && s.upstream != want {
 		return fail(exitConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
 	}
-	if s.version < storeVersion {
-		return warn(text, fmt.Sprintf("the next ingest run brings it to version %d, after a backup", storeVersion))
+	if s.version < store.Version() {
+		return warn(text, fmt.Sprintf("the next ingest run brings it to version %d, after a backup", store.Version()))
 	}
 	if s.newest.IsZero() {
 		return warn(text+"; no slot is done yet", "ingest run fetches what is due")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // damages are what can happen to the bytes of a store that nobody has open, and what a person hears of it: the
@@ -190,7 +191,7 @@ func TestFaultNewerProgram(t *testing.T) {
 	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
 	p.force()
 	path := filepath.Join(p.data(), storeFile)
-	if err := p.sql(path, fmt.Sprintf("ALTER TABLE video_facts ADD COLUMN mood TEXT; PRAGMA user_version = %d; PRAGMA wal_checkpoint(TRUNCATE)", storeVersion+1)); err != nil {
+	if err := p.sql(path, fmt.Sprintf("ALTER TABLE video_facts ADD COLUMN mood TEXT; PRAGMA user_version = %d; PRAGMA wal_checkpoint(TRUNCATE)", store.Version()+1)); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(path)
@@ -202,7 +203,7 @@ func TestFaultNewerProgram(t *testing.T) {
 	for _, command := range []string{"run", "run --force", "serve --listen 127.0.0.1:0", "search the", "chart US", "slots", "backup " + filepath.Join(p.dir, "copy.db"), "doctor", "doctor --repair"} {
 		code, out, errs := p.do(nil, strings.Fields(command)...)
 		said := strings.Join(strings.Fields(out+errs), " ")
-		p.want(code == exitConfig && strings.Contains(said, fmt.Sprintf("has version %d, this program knows version %d: use the newer program", storeVersion+1, storeVersion)),
+		p.want(code == exitConfig && strings.Contains(said, fmt.Sprintf("has version %d, this program knows version %d: use the newer program", store.Version()+1, store.Version())),
 			"ingest %s: exit %d: %s", command, code, said)
 	}
 	after, err := os.ReadFile(path)
