@@ -92,6 +92,8 @@ func (a *archive) Chart(ingest.Region, string, string) fetch.Call[ingest.Page] {
 	panic("no charts here")
 }
 
+func (a *archive) Limits() fetch.Limits { return new(upstream).Limits() }
+
 func (a *archive) Videos(ids []string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(ctx context.Context) (ingest.Page, error) {
 		call := "videos " + strings.Join(ids, " ")

@@ -43,24 +43,6 @@ func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]
 	return all, nil
 }
 
-// canWork refuses a backfill that the upstream has no way to do, before anything is claimed.
-func (r *Reconciler) canWork(b *ingest.Backfill) error {
-	ok := true
-	switch b.Kind {
-	case ingest.BackfillSearch:
-		_, ok = r.Upstream.(Searcher)
-	case ingest.BackfillUploads:
-		_, ok = r.Upstream.(Archive)
-	case ingest.BackfillVideos, ingest.BackfillRefresh:
-	default:
-		return fmt.Errorf("this program knows no backfills of kind %s", b.Kind)
-	}
-	if !ok {
-		return fmt.Errorf("this upstream has no way to do a backfill of kind %s", b.Kind)
-	}
-	return nil
-}
-
 // piece is the work of a piece of a backfill.
 func (r *Reconciler) piece(b *ingest.Backfill) *lookup {
 	since := r.Now().Add(-knownFor)
@@ -84,13 +66,14 @@ func (r *Reconciler) piece(b *ingest.Backfill) *lookup {
 
 // finder is how the ids of a piece are found; nil where it has them.
 func (r *Reconciler) finder(b *ingest.Backfill, spec ingest.PieceSpec) finder {
+	limits := r.Upstream.Limits()
 	switch b.Kind {
 	case ingest.BackfillSearch:
 		query := b.Spec.Query
 		query.After, query.Before = spec.After, spec.Before
-		return &searching{upstream: r.Upstream.(Searcher), query: query, pages: searchPages, splits: true}
+		return &searching{upstream: r.Upstream.(Searcher), query: query, limits: limits, pages: limits.SearchPages, splits: true}
 	case ingest.BackfillUploads:
-		return &uploads{upstream: r.Upstream.(Archive), channel: spec.Channel}
+		return &uploads{upstream: r.Upstream.(Archive), channel: spec.Channel, pages: uploadPages(limits)}
 	default:
 		return nil
 	}

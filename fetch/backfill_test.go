@@ -595,7 +595,7 @@ func TestAnUpstreamThatCannotSearchIsSaidBeforeAnythingIsClaimed(t *testing.T) {
 	d := newDig(t, 10)
 	b := d.plan(t, ingest.BackfillSearch, hours(1, 0))
 	d.run.Upstream = d.upstream
-	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err == nil || !strings.Contains(err.Error(), "has no way to do a backfill of kind search") {
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err == nil || !strings.Contains(err.Error(), "cannot be searched") {
 		t.Errorf("%v", err)
 	}
 	d.want(t, b, "due 1; 0 videos")

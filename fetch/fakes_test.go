@@ -202,6 +202,10 @@ func (u *upstream) Videos(ids []string) fetch.Call[ingest.Page] {
 	}}
 }
 
+func (u *upstream) Limits() fetch.Limits {
+	return fetch.Limits{IDsPerCall: 50, PerPage: 50, ChartPages: 4, SearchPages: 10, Uploads: 20_000}
+}
+
 // schedule is always the same slots.
 type schedule []ingest.Slot
 

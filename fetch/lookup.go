@@ -67,19 +67,20 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		s.tries = tries
 		return s, true, nil
 	}
-	ids, err := l.library.Queued(ctx, slot.SlotKey, idsPerCall+1, l.since)
+	perCall := l.upstream.Limits().IDsPerCall
+	ids, err := l.library.Queued(ctx, slot.SlotKey, perCall+1, l.since)
 	if err != nil {
 		return step{}, false, fmt.Errorf("find the ids to look up: %w", err)
 	}
 	more := l.find != nil && (slot.Pages == 0 || slot.Token != "")
 	switch {
-	case more && len(ids) < idsPerCall:
+	case more && len(ids) < perCall:
 		l.finds = true
 		return l.find.call(slot, l.enqueue), true, nil
 	case len(ids) == 0:
 		return step{}, false, nil
 	}
-	return l.ask(ids[:min(len(ids), idsPerCall)], !more && len(ids) <= idsPerCall), true, nil
+	return l.ask(ids[:min(len(ids), perCall)], !more && len(ids) <= perCall), true, nil
 }
 
 // ask looks ids up; last says that the slot is done then.

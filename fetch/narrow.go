@@ -5,7 +5,7 @@ const (
 	// narrowBlind is all, while no part of it has come: the whole, its halves and its quarters have failed
 	// then, which is not the fault of an id.
 	narrowBlind = 7
-	// narrowMost is for two ids among idsPerCall, or three.
+	// narrowMost is for two ids among 50, or three.
 	narrowMost = 32
 )
 

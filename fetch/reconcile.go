@@ -80,7 +80,7 @@ type SlotResult struct {
 // back within five seconds of the end of ctx, also without a pass that hangs.
 func (r *Reconciler) Run(ctx context.Context, w RunOptions) ([]SlotResult, error) {
 	if w.Backfill != nil {
-		if err := r.canWork(w.Backfill); err != nil {
+		if _, err := BackfillCalls(r.Upstream, w.Backfill.Kind); err != nil {
 			return nil, err
 		}
 	}

@@ -10,13 +10,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// idsPerCall is how many videos one call brings: videos.list takes at most 50 ids for its one unit.
-// https://developers.google.com/youtube/v3/docs/videos/list
-const idsPerCall = 50
-
 const (
 	countAfter = 24 * time.Hour     // a video that no chart has brought since is counted alone, where that has a pool of its own
-	countAhead = 100 * idsPerCall   // ids of such videos that are looked up at once
+	countAhead = 100                // calls for such videos whose ids are read at once
 	nameAfter  = 7 * 24 * time.Hour // names of categories hardly ever change
 )
 
@@ -52,7 +48,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 
 // renew fetches again what is about to be too old.
 func (r *refresh) renew(ctx context.Context, _ ingest.Slot) (step, bool, error) {
-	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), idsPerCall)
+	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), r.Upstream.Limits().IDsPerCall)
 	if err != nil {
 		return step{}, false, fmt.Errorf("find the videos to refresh: %w", err)
 	}
@@ -69,13 +65,14 @@ func (r *refresh) recount(ctx context.Context, _ ingest.Slot) (step, bool, error
 	if r.Counter == nil {
 		return step{}, false, nil
 	}
+	perCall := r.Upstream.Limits().IDsPerCall
 	if len(r.count) == 0 {
 		var err error
-		if r.count, err = r.Library.VideosToCount(ctx, r.Now().Add(-countAfter), countAhead); err != nil || len(r.count) == 0 {
+		if r.count, err = r.Library.VideosToCount(ctx, r.Now().Add(-countAfter), countAhead*perCall); err != nil || len(r.count) == 0 {
 			return step{}, false, err
 		}
 	}
-	ids := r.count[:min(idsPerCall, len(r.count))]
+	ids := r.count[:min(perCall, len(r.count))]
 	return stepOf(r.Counter.Counts(ids), func(ctx context.Context, slot ingest.Slot, counts []ingest.Counts) (ingest.Slot, error) {
 		slot, err := r.Sink.SaveCounts(ctx, slot, ids, counts)
 		if err == nil {

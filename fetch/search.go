@@ -8,23 +8,14 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// A search brings at most 500 results, 50 a page, whatever it found; totals are not to be trusted.
-// https://developers.google.com/youtube/v3/docs/search/list
-const (
-	searchPages = 10
-	// fullPage is from how many results on a page counts as full: some results are left out of pages.
-	fullPage = 40
-	// worthSplitting is how many different videos the pages of a slice have to bring for two more searches of
-	// it: an upstream whose pages repeat themselves, or are empty, would be split down to the second.
-	worthSplitting = 50
-	// searchTries is how often a page is asked for: one of 100 units is not worth more.
-	searchTries = 2
-)
+// searchTries is how often a page is asked for: one of 100 units is not worth more.
+const searchTries = 2
 
 // searching finds what a search finds, page by page.
 type searching struct {
 	upstream Searcher
 	query    ingest.Query
+	limits   Limits
 	pages    int  // at most
 	splits   bool // where there is more than a search brings, two searches of half the time go on
 
@@ -59,8 +50,10 @@ func (f *searching) found(slot ingest.Slot, page ingest.Found) found {
 		return out
 	}
 	out.token = ""
-	worth := f.resumed || len(f.seen) >= worthSplitting
-	if f.splits && worth && (page.Next != "" || len(page.IDs) >= fullPage) {
+	// An upstream whose pages repeat themselves, or are empty, would be split down to the second.
+	worth := f.resumed || len(f.seen) >= f.limits.PerPage
+	full := len(page.IDs) >= f.limits.PerPage*4/5 // some results are left out of pages
+	if f.splits && worth && (page.Next != "" || full) {
 		out.halves, out.note = halve(f.query.After, f.query.Before)
 	}
 	return out
@@ -85,10 +78,11 @@ func halve(after, before time.Time) (halves []ingest.Piece, note string) {
 func (r *Reconciler) search(job ingest.Job, slot ingest.Slot, pages int) (w work, why string) {
 	searcher, ok := r.Upstream.(Searcher)
 	if !ok {
-		return nil, "this upstream cannot be searched"
+		return nil, ErrNoSearch.Error()
 	}
+	limits := r.Upstream.Limits()
 	find := &searching{
-		upstream: searcher, pages: min(max(pages, 1), searchPages),
+		upstream: searcher, limits: limits, pages: min(max(pages, 1), limits.SearchPages),
 		query: ingest.Query{Text: job.Query, Region: slot.Region(), Category: job.Category},
 	}
 	return &lookup{

@@ -8,14 +8,12 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// uploadPages bounds the pages of a channel, in case they do not end: the upstream lists 20,000 videos.
-const uploadPages = 1000
-
 // uploads finds the videos of a channel: first where they are listed, then page by page. The slot's token
 // is the list, escaped, a slash, and the list's own token.
 type uploads struct {
 	upstream Archive
 	channel  string // an id or a handle
+	pages    int    // after so many the list is taken to have no end
 }
 
 func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step {
@@ -36,7 +34,7 @@ func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot,
 		switch out := (found{ids: page.IDs}); {
 		case page.Next == "":
 			return save(ctx, slot, out)
-		case slot.Pages > uploadPages:
+		case slot.Pages > f.pages:
 			out.note = "its pages do not end: the rest was left out"
 			return save(ctx, slot, out)
 		default:
@@ -45,6 +43,9 @@ func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot,
 		}
 	})
 }
+
+// uploadPages bounds the pages of a channel. Pages need not be full, so it is more than Limits.Uploads fill.
+func uploadPages(l Limits) int { return 5 * l.Uploads / (2 * l.PerPage) }
 
 // rewind goes back to the first page of the list: where that is remains known.
 func (f *uploads) rewind(slot ingest.Slot) (ingest.Slot, int) {

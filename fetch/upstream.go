@@ -21,8 +21,10 @@ type Upstream interface {
 	// Chart is one page of a region's chart. category "" or "0" is the whole chart; token "" is
 	// the first page.
 	Chart(region ingest.Region, category, token string) Call[ingest.Page]
-	// Videos is the present state of up to 50 videos. Those that are gone are absent from the page.
+	// Videos is the present state of up to Limits.IDsPerCall videos. Those that are gone are absent from
+	// the page.
 	Videos(ids []string) Call[ingest.Page]
+	Limits() Limits
 }
 
 // What not every upstream can do, each asked for by those who need it.
@@ -47,7 +49,7 @@ type (
 		Categories(region ingest.Region) Call[[]ingest.Category]
 	}
 
-	// Counter brings the counts of up to 50 videos and nothing else, from a pool that other calls do
+	// Counter brings the counts of up to Limits.IDsPerCall videos and nothing else, from a pool that other calls do
 	// not draw from. Those that are gone are absent.
 	Counter interface {
 		Counts(ids []string) Call[[]ingest.Counts]

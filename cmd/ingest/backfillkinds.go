@@ -180,7 +180,7 @@ func (a *app) wantVideos(_ kindFlags, args []string) (wanted, error) {
 	w.spec.IDs = hex.EncodeToString(digest.Sum(nil)[:16])
 	w.pieces = given(func(yield func(ingest.Piece) bool) {
 		n := 0
-		for ids := range w.ids.Chunks(perCall) {
+		for ids := range w.ids.Chunks(a.provider().calls.Limits().IDsPerCall) {
 			if n++; !yield(idPiece(n, ids)) {
 				return
 			}
@@ -202,7 +202,7 @@ func (a *app) wantRefresh(f kindFlags, _ []string) (wanted, error) {
 	w.pieces = func(ctx context.Context, s *store.Store) iter.Seq2[ingest.Piece, error] {
 		return func(yield func(ingest.Piece, error) bool) {
 			n := 0
-			for ids, err := range s.Older(ctx, a.clock.Now().Add(-w.spec.OlderThan), perCall) {
+			for ids, err := range s.Older(ctx, a.clock.Now().Add(-w.spec.OlderThan), a.provider().calls.Limits().IDsPerCall) {
 				if n++; !yield(idPiece(n, ids), err) || err != nil {
 					return
 				}

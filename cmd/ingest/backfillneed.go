@@ -96,11 +96,11 @@ func plannedCost(plan regions.Plan, up fetch.Upstream, tariff *quota.Tariff) (qu
 // jobCall is the call that a job's slots are made of, the dearest where there are several: the first that
 // it is priced by.
 func jobCall(job ingest.Job, up fetch.Upstream, tariff *quota.Tariff) (quota.Cost, error) {
-	methods := methodsOf(job, up)
-	if len(methods) == 0 {
-		return quota.Cost{}, nil
+	calls, err := fetch.JobCalls(up, job)
+	if err != nil || calls.Page == "" {
+		return quota.Cost{}, err
 	}
-	return tariff.Cost(methods[0])
+	return tariff.Cost(calls.Page)
 }
 
 // unfinished is how many of the job's newest slots are due at now and have not ended for good.

@@ -13,14 +13,6 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// What the upstream's answers hold at most, for what is priced before it was ever asked.
-// https://developers.google.com/youtube/v3/docs/search/list, .../playlistItems/list, .../videos/list
-const (
-	perCall       = 50     // results of a page, and ids of a look-up
-	searchResults = 500    // of a search, whatever its pages
-	mostUploads   = 20_000 // that a list of uploads shows
-)
-
 // backfillPrice is what a backfill costs: between low and high, the same where all is known.
 type backfillPrice struct {
 	low, high quota.Cost
@@ -29,28 +21,21 @@ type backfillPrice struct {
 
 // tolls are what the calls of a backfill cost.
 type tolls struct {
-	find, page, look quota.Cost // find a channel; a page of uploads or of a search; look up 50 ids
+	find, page, look quota.Cost // find a channel; a page of uploads or of a search; one look-up
+	limits           fetch.Limits
 }
 
 // tollsOf prices the calls that a kind makes. An upstream that cannot make them is refused.
 func tollsOf(kind ingest.BackfillKind, up fetch.Upstream, tariff *quota.Tariff) (t tolls, err error) {
-	methods := map[*quota.Cost]string{&t.look: up.Videos(nil).Method}
-	switch kind {
-	case ingest.BackfillUploads:
-		archive, ok := up.(fetch.Archive)
-		if !ok {
-			return t, config.Invalid(fmt.Errorf("upstream %s cannot list the uploads of a channel", tariff.Upstream))
-		}
-		methods[&t.find], methods[&t.page] = archive.Channel("").Method, archive.Uploads("", "").Method
-	case ingest.BackfillSearch:
-		searcher, ok := up.(fetch.Searcher)
-		if !ok {
-			return t, config.Invalid(fmt.Errorf("upstream %s cannot search", tariff.Upstream))
-		}
-		methods[&t.page] = searcher.Search(ingest.Query{}, "").Method
-	case ingest.BackfillVideos, ingest.BackfillRefresh: // their ids are known
+	t.limits = up.Limits()
+	calls, err := fetch.BackfillCalls(up, kind)
+	if err != nil {
+		return t, config.Invalid(fmt.Errorf("upstream %s: %w", tariff.Upstream, err))
 	}
-	for into, method := range methods {
+	for into, method := range map[*quota.Cost]string{&t.find: calls.Channel, &t.page: calls.Page, &t.look: calls.Lookup} {
+		if method == "" {
+			continue
+		}
 		if *into, err = tariff.Cost(method); err != nil {
 			return t, fmt.Errorf("price a backfill of kind %s: %w", kind, err)
 		}
@@ -73,10 +58,11 @@ func (t tolls) price(kind ingest.BackfillKind, s size) backfillPrice {
 	case ingest.BackfillUploads:
 		return t.uploads(s)
 	case ingest.BackfillSearch:
-		least, most := t.found(1), t.found(searchResults)
+		results := t.limits.SearchPages * t.limits.PerPage
+		least, most := t.found(1), t.found(results)
 		return backfillPrice{
 			times(least, s.pieces), times(most, s.pieces),
-			fmt.Sprintf("each slice of time finds 1 to %d videos; one that finds more is split in two, which costs more", searchResults),
+			fmt.Sprintf("each slice of time finds 1 to %d videos; one that finds more is split in two, which costs more", results),
 		}
 	default:
 		all := times(t.look, s.pieces)
@@ -90,16 +76,16 @@ func (t tolls) uploads(s size) backfillPrice {
 	for _, videos := range s.sizes {
 		add(known, t.find, 1)
 		if videos != noChannel {
-			add(known, t.found(videos), 1)
+			add(known, t.found(min(videos, t.limits.Uploads)), 1)
 		}
 	}
 	p := backfillPrice{low: known, high: times(known, 1)}
 	if unknown := s.pieces - len(s.sizes); unknown > 0 {
-		p.assuming = fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", term.Thousands(mostUploads))
+		p.assuming = fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", term.Thousands(int64(t.limits.Uploads)))
 		for _, of := range []struct {
 			cost   quota.Cost
 			videos int
-		}{{p.low, 1}, {p.high, mostUploads}} {
+		}{{p.low, 1}, {p.high, t.limits.Uploads}} {
 			add(of.cost, t.find, unknown)
 			add(of.cost, t.found(of.videos), unknown)
 		}
@@ -109,12 +95,9 @@ func (t tolls) uploads(s size) backfillPrice {
 
 // found is what it costs to find so many videos, page by page, and to look them up.
 func (t tolls) found(videos int) quota.Cost {
-	videos = min(videos, mostUploads)
-	calls := max((videos+perCall-1)/perCall, 1) // a page says that there is nothing
-	cost := times(t.page, calls)
-	if videos > 0 {
-		add(cost, t.look, calls)
-	}
+	pages := max((videos+t.limits.PerPage-1)/t.limits.PerPage, 1) // a page says that there is nothing
+	cost := times(t.page, pages)
+	add(cost, t.look, (videos+t.limits.IDsPerCall-1)/t.limits.IDsPerCall)
 	return cost
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -14,11 +15,11 @@ func classicTolls(kind ingest.BackfillKind) tolls {
 	one, search := quota.Cost{"units": 1}, quota.Cost{"units": 100, "search": 1}
 	switch kind {
 	case ingest.BackfillUploads:
-		return tolls{find: one, page: one, look: one}
+		return tolls{limits: (&youtube.Client{}).Limits(), find: one, page: one, look: one}
 	case ingest.BackfillSearch:
-		return tolls{page: search, look: one}
+		return tolls{limits: (&youtube.Client{}).Limits(), page: search, look: one}
 	}
-	return tolls{look: one}
+	return tolls{limits: (&youtube.Client{}).Limits(), look: one}
 }
 
 func TestABackfillIsPricedByItsCalls(t *testing.T) {

@@ -131,6 +131,8 @@ func (p prompt) Chart(region ingest.Region, _, token string) fetch.Call[ingest.P
 	}}
 }
 
+func (prompt) Limits() fetch.Limits { return fetch.Limits{IDsPerCall: 50} }
+
 func (prompt) Videos([]string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) { return ingest.Page{}, nil }}
 }

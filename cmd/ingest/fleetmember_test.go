@@ -198,6 +198,8 @@ func (p *paper) Chart(region ingest.Region, category, token string) fetch.Call[i
 	}}
 }
 
+func (*paper) Limits() fetch.Limits { return fetch.Limits{IDsPerCall: 50} }
+
 func (p *paper) Videos([]string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) {
 		return ingest.Page{}, errors.New("no job of this schedule refreshes")

@@ -213,14 +213,17 @@ func (a *app) spentBy(ctx context.Context, slot ingest.Slot, units int64, g *quo
 
 // methodsIn are the calls that slots of a kind spend most by, the dearest first.
 func methodsIn(kind ingest.Kind, searches bool, calls fetch.Upstream) []string {
-	videos := calls.Videos(nil).Method
-	if kind == ingest.KindChart {
-		return []string{calls.Chart("US", "", "").Method}
+	switch {
+	case searches:
+		kind = ingest.KindSearch
+	case kind != ingest.KindChart:
+		kind = ingest.KindRefresh
 	}
-	if s, ok := calls.(fetch.Searcher); ok && searches {
-		return []string{s.Search(ingest.Query{}, "").Method, videos}
+	made, err := fetch.JobCalls(calls, ingest.Job{Kind: kind})
+	if err != nil {
+		return []string{calls.Videos(nil).Method}
 	}
-	return []string{videos}
+	return made.Methods()
 }
 
 // costOf is what a slot drew that counts so many units, the dearest pool of each call, by calls of these

@@ -32,12 +32,16 @@ func priceOf(plan regions.Plan, up fetch.Upstream, tariff *quota.Tariff, from, t
 	p := price{total: quota.Cost{}}
 	for _, s := range plan {
 		j := jobPrice{job: s.Job, slots: len(s.Between(from, to)), cost: quota.Cost{}}
-		for _, method := range methodsOf(s.Job, up) {
-			cost, err := tariff.Cost(method)
+		calls, err := fetch.JobCalls(up, s.Job)
+		if err != nil {
+			return p, fmt.Errorf("price job %s: %w", s.Job.Name, err)
+		}
+		for _, of := range calls.PerPage(up.Limits()) {
+			cost, err := tariff.Cost(of.Method)
 			if err != nil {
 				return p, fmt.Errorf("price job %s: %w", s.Job.Name, err)
 			}
-			for pool, amount := range cost.Times(int64(s.Job.Pages) * int64(j.slots)) {
+			for pool, amount := range cost.Times(int64(of.Calls) * int64(s.Job.Pages) * int64(j.slots)) {
 				j.cost[pool] += amount
 				p.total[pool] += amount
 			}
@@ -45,21 +49,6 @@ func priceOf(plan regions.Plan, up fetch.Upstream, tariff *quota.Tariff, from, t
 		p.jobs = append(p.jobs, j)
 	}
 	return p, nil
-}
-
-// methodsOf are the calls that a page of a job takes: none where that depends on what is stored. What a
-// page of a search finds is looked up with one more call.
-func methodsOf(job ingest.Job, up fetch.Upstream) []string {
-	switch job.Kind {
-	case ingest.KindChart:
-		return []string{up.Chart("US", job.Category, "").Method}
-	case ingest.KindSearch:
-		if s, ok := up.(fetch.Searcher); ok {
-			return []string{s.Search(ingest.Query{Text: job.Query}, "").Method, up.Videos(nil).Method}
-		}
-	case ingest.KindRefresh, ingest.KindBackfill:
-	}
-	return nil
 }
 
 // fits checks that a day's schedule and a backfill at its ceiling go together under the ceiling of

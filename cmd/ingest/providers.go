@@ -24,7 +24,7 @@ type provider struct {
 	open    func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) // "" is its own; nothing is sent
 	calls   upstream                                                                       // makes calls to price, which are never done
 	keyed   bool                                                                           // the real one wants a key
-	limits  config.JobLimits                                                               // of a job
+	limits  config.JobLimits                                                               // beside what calls.Limits says
 	refills bool                                                                           // backfills know its ids and its channels
 }
 
@@ -35,15 +35,14 @@ var providers = map[string]provider{
 		},
 		calls: &youtube.Client{}, keyed: true,
 		refills: true,
-		// 200 videos of a chart and 500 of a search, 50 a page: https://developers.google.com/youtube/v3/docs/search/list
-		limits: config.JobLimits{Pages: 4, UsualPages: 4, SearchPages: 10, Category: regexp.MustCompile(`^[0-9]{1,4}$`)},
+		limits:  config.JobLimits{UsualPages: 4, Category: regexp.MustCompile(`^[0-9]{1,4}$`)},
 	},
 	"dailymotion": {
 		open: func(ctx context.Context, baseURL string, _ ingest.Secret) (upstream, error) {
 			return dailymotion.New(ctx, dailymotion.Config{BaseURL: baseURL, Version: version})
 		},
 		calls:  &dailymotion.Client{},
-		limits: config.JobLimits{Pages: 10, UsualPages: 2, Category: regexp.MustCompile(`^(0|[a-z]{2,32})$`)}, // 1,000 videos of a list, 100 a page
+		limits: config.JobLimits{UsualPages: 2, Category: regexp.MustCompile(`^(0|[a-z]{2,32})$`)},
 	},
 }
 
@@ -51,6 +50,8 @@ var providers = map[string]provider{
 func upstreamLimits() map[string]config.JobLimits {
 	all := map[string]config.JobLimits{}
 	for name, p := range providers {
+		of := p.calls.Limits()
+		p.limits.Pages, p.limits.SearchPages = of.ChartPages, of.SearchPages
 		all[name] = p.limits
 	}
 	return all

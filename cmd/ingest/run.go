@@ -33,7 +33,7 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 		Example: "  ingest run --key-file youtube.key\n  */5 * * * * ingest run --quiet --key-file /etc/ingest/youtube.key",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if most := a.provider().limits.Pages; cmd.Flags().Changed("pages") && (pages < 1 || pages > most) {
+			if most := a.provider().calls.Limits().ChartPages; cmd.Flags().Changed("pages") && (pages < 1 || pages > most) {
 				return usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, most)}
 			}
 			wish, err := a.wish(only, pages, force)

@@ -488,6 +488,8 @@ func (m mortal) Allow(ctx context.Context, row quota.Row, budgets []quota.Budget
 // skyward is the upstream: it counts all that arrives, and what it fails as well.
 type skyward struct{ p *planet }
 
+func (skyward) Limits() fetch.Limits { return fetch.Limits{IDsPerCall: 50} }
+
 func (u skyward) Videos([]string) fetch.Call[ingest.Page] { panic("there is no refresh here") }
 
 func (u skyward) Chart(region ingest.Region, _, _ string) fetch.Call[ingest.Page] {

@@ -53,14 +53,13 @@ const DefaultBaseURL = "https://api.dailymotion.com/"
 // DefaultTimeout bounds one call from its first byte to its last.
 const DefaultTimeout = 20 * time.Second
 
-// MaxIDs is how many ids one call may ask for: what fetch.Upstream says. The provider names no number.
-const MaxIDs = 50
-
 // pageSize is the most that Dailymotion gives, and lastPage the last page of that size: no list gives
 // more than 1,000 results.
 const (
 	pageSize = 100
 	lastPage = 1000 / pageSize
+
+	maxIDsPerCall = 50 // the provider names no number
 )
 
 // The methods' names in costs.yaml. All are GET /videos.
@@ -72,7 +71,7 @@ const (
 
 // What calls are refused for before they are sent.
 var (
-	ErrIDs      = fmt.Errorf("a call asks for 1 to %d ids, each of letters and digits", MaxIDs)
+	ErrIDs      = fmt.Errorf("a call asks for 1 to %d ids, each of letters and digits", maxIDsPerCall)
 	errNoRegion = errors.New("a chart needs a region")
 	errNoText   = errors.New("a search needs a text")
 	errToken    = fmt.Errorf("a page token is a number from 1 to %d", lastPage)
@@ -108,6 +107,11 @@ func New(_ context.Context, cfg Config) (*Client, error) {
 	}, nil
 }
 
+// Limits implements fetch.Upstream.
+func (*Client) Limits() fetch.Limits {
+	return fetch.Limits{IDsPerCall: maxIDsPerCall, PerPage: pageSize, ChartPages: lastPage, SearchPages: lastPage}
+}
+
 // Host is where the data comes from, "api.dailymotion.com" or "127.0.0.1:8080": a store is kept to
 // one of them.
 func (c *Client) Host() string { return c.transport.Host() }
@@ -132,7 +136,7 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 	}}
 }
 
-// Videos implements fetch.Upstream. With no ids, more than MaxIDs, or one that would be read as
+// Videos implements fetch.Upstream. With no ids, too many, or one that would be read as
 // something else, Do fails with ErrIDs and sends nothing. An answer that holds a video that was not
 // asked for is not an answer: the filter did not work, and what is missing from it is not gone.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
@@ -144,7 +148,7 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 			}
 			asked[id] = true
 		}
-		if len(ids) == 0 || len(ids) > MaxIDs {
+		if len(ids) == 0 || len(ids) > maxIDsPerCall {
 			return ingest.Page{}, rejected(videosList, fmt.Errorf("%w, not %d", ErrIDs, len(ids)))
 		}
 		q := url.Values{"ids": {strings.Join(ids, ",")}, "fields": {videoFields}}

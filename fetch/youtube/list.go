@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// pageSize is the most that YouTube gives in one page; a shorter page does not mean the last one.
-	pageSize = 50
 	// tableSize is the most that we read of a list without pages: YouTube has some 110 regions and 32
 	// categories.
 	tableSize = 300

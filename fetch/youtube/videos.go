@@ -12,11 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// MaxIDs is how many ids one call may ask for (developers.google.com/youtube/v3/docs/videos/list).
-const MaxIDs = 50
-
-// ErrIDs is what a call for no ids, or for more than MaxIDs, fails with.
-var ErrIDs = fmt.Errorf("a call asks for 1 to %d ids", MaxIDs)
+// ErrIDs is what a call for no ids, or for too many, fails with.
+var ErrIDs = fmt.Errorf("a call asks for 1 to %d ids", maxIDsPerCall)
 
 var errNoRegion = errors.New("it needs a region")
 
@@ -52,7 +49,7 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 	})
 }
 
-// Videos implements fetch.Upstream. With no ids, or more than MaxIDs, Do fails with ErrIDs and
+// Videos implements fetch.Upstream. With no ids, or too many, Do fails with ErrIDs and
 // sends nothing.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 	return ask(c, question{method: videosList, wrong: wrongIDs(ids)}, func(ctx context.Context) error {
@@ -71,7 +68,7 @@ func (c *Client) Counts(ids []string) fetch.Call[[]ingest.Counts] {
 }
 
 func wrongIDs(ids []string) error {
-	if len(ids) == 0 || len(ids) > MaxIDs {
+	if len(ids) == 0 || len(ids) > maxIDsPerCall {
 		return fmt.Errorf("%w, not %d", ErrIDs, len(ids))
 	}
 	return nil
@@ -86,7 +83,7 @@ func mapCounts(body []byte) ([]ingest.Counts, error) {
 	items, _, err := readList[struct {
 		ID         string     `json:"id"`
 		Statistics statistics `json:"statistics"`
-	}](body, MaxIDs, "youtube#batchGetStatsResponse")
+	}](body, maxIDsPerCall, "youtube#batchGetStatsResponse")
 	if err != nil {
 		return nil, err
 	}
