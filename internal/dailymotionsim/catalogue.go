@@ -11,38 +11,39 @@ import (
 	"time"
 )
 
-// video is one of the catalogue; what moves with the clock is not in it.
+// video is what never changes about a video; what moves with the clock is computed.
 type video struct {
 	id, title, owner, ownerID string
 	country, channel          string
-	language                  any // null where the uploader said none
+	language                  any // null where the uploader gave none
 	created                   int64
 	seconds                   any // null for a live stream
 	mode                      string
 	tags                      []any
 	key                       uint64
-	appeal                    float64 // in [0, 1): how high it comes in the chart
+	appeal                    float64 // in [0, 1): how high it ranks in the chart
 }
 
-// catalogue is all videos of a seed. It does not change.
+// catalogue is every video of a seed. It does not change.
 type catalogue struct {
 	byCountry map[string][]*video
 	byID      map[string]*video
 	all       []*video
 }
 
-// channels are the categories (the ids that /channels gives).
+// channels are the categories, by the ids that /channels lists.
 var channels = strings.Fields("animals auto people fun creation school videogames kids lifestyle shortfilms music news sport tech travel tv webcam")
 
-// sizes are how many videos are declared to be of each country. One has more than a list gives; the
-// countries that are not here have none.
+// sizes are how many videos belong to each country. One country has more than a list can return; those
+// that are missing here have none.
 var sizes = map[string]int{
 	"us": 1130, "gb": 420, "de": 310, "fr": 640, "in": 515, "br": 300, "au": 205, "ca": 330, "jp": 240, "kr": 200, "mx": 95, "it": 100,
 }
 
 var languages = map[string]string{"de": "de", "fr": "fr", "in": "hi", "br": "pt", "jp": "ja", "kr": "ko", "mx": "es", "it": "it"}
 
-// epoch is when the catalogue begins: every video is older, so that any clock after it sees the same.
+// epoch is the newest creation time: every video is older, so that any later clock sees the same
+// catalogue.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newCatalogue(seed uint64) *catalogue {
@@ -95,7 +96,7 @@ func newVideo(seed uint64, country string, i int) *video {
 	return v
 }
 
-// chart is the country's videos in the order of this hour: it moves slowly.
+// chart is the country's videos in the order of the hour, which changes slowly.
 func (c *catalogue) chart(q query, at time.Time) []*video {
 	from := c.all
 	if q.country != "" {

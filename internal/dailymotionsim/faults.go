@@ -25,7 +25,7 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
   PERCENT   10, 0.5; seeded, the same every time
   500            the API's error body
   502html        a proxy's HTML page
-  200html        the same, as if all were well
+  200html        the same page with status 200
   429            too many calls at once
   403            access is forbidden
   drop           counted, then closed without an answer
@@ -112,11 +112,9 @@ func dueFault(faults []Fault, seed uint64, call int64) Fault {
 	return Fault{}
 }
 
-// replaces reports whether the fault has an answer of its own; the others spoil the call's answer on
-// its way.
-func (f Fault) replaces() bool { return f.answer() != nil }
-
-func (f Fault) answer() *answer {
+// faultAnswer is the answer that a fault puts in place of the call's own, nil for a fault that has none:
+// those spoil the answer while it is written.
+func faultAnswer(f Fault) *answer {
 	switch f.kind {
 	case "500":
 		return apiError(http.StatusInternalServerError, "internal_error", "An internal error occurred", nil)

@@ -12,7 +12,7 @@ var fieldNames = []string{
 	"onair", "tags", "views_total", "likes_total", "thumbnail_720_url", "thumbnail_360_url", "url",
 }
 
-// field is what one of fieldNames says at a time. Counts grow by the hour; some are withheld.
+// field is the value of one of fieldNames at a given time. Counts grow by the hour; some are withheld.
 func (v *video) field(name string, at time.Time) any {
 	switch name {
 	case "id":
@@ -49,12 +49,12 @@ func (v *video) field(name string, at time.Time) any {
 	height, _ := strings.CutPrefix(name, "thumbnail_")
 	height, _ = strings.CutSuffix(height, "_url")
 	if n, err := strconv.Atoi(height); err != nil || n == 720 && v.key%5 == 0 {
-		return nil // not every video has the largest
+		return nil // not every video has the largest size
 	}
 	return "https://s1.example.com/v/" + v.id + "/x" + height
 }
 
-// counted is a count at a time, or null for one in so many videos.
+// counted is a count at a given time; one in withheld videos has null instead.
 func (v *video) counted(what string, withheld, scale uint64, at time.Time) any {
 	key := hash(v.key, hashText(what))
 	if key%withheld == 0 {
@@ -65,7 +65,7 @@ func (v *video) counted(what string, withheld, scale uint64, at time.Time) any {
 	return int64(perHour) * max(hours, 0)
 }
 
-// hostile is text that breaks whoever prints, stores or exports it without care.
+// hostile is text that breaks a program which prints, stores or exports it carelessly.
 var hostile = []string{
 	`<script>alert("Ravenwood")</script> live`,
 	"\x1b[31mred\x1b[0m and \x1b[2J\x1b[H gone",

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// poolCalls is the one thing that is counted, and defaultLimit what a UTC day holds of it.
+// poolCalls is the only pool, and defaultLimit its calls per UTC day.
 const (
 	poolCalls    = "calls"
 	defaultLimit = 10_000
@@ -99,7 +99,7 @@ func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(l) // the caller went away
+	_ = json.NewEncoder(w).Encode(l) // an error means that the caller has gone
 }
 
 // counter is the provider's own count. Its lock also puts the calls in one order.
@@ -111,7 +111,7 @@ type counter struct {
 	log   []Call
 }
 
-// admission is what the count decided about one call.
+// admission is what the counter decided about one call.
 type admission struct {
 	at      time.Time
 	index   int // in the log
@@ -119,14 +119,14 @@ type admission struct {
 	fault   Fault
 }
 
-// admit counts one call that arrived now: it is refused for quota, or charged.
+// admit counts one call that arrives now: it is refused for quota, or charged.
 func (c *counter) admit(q query) admission {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	adm := admission{at: c.opt.Now().UTC(), index: len(c.log)}
 	adm.fault = dueFault(c.opt.Faults, c.opt.Seed, int64(len(c.log))+1)
 	day := adm.at.Format(time.DateOnly)
-	// A fault that is a refusal is counted as the real one.
+	// A fault that pretends a refusal is counted as a real one.
 	adm.refused = c.days[day] >= c.limit || adm.fault.kind == "429"
 	line := Call{At: adm.at, Method: q.method, Region: strings.ToUpper(q.country), Page: q.page, Refused: adm.refused, Fault: adm.fault.text}
 	if !adm.refused {
@@ -137,8 +137,8 @@ func (c *counter) admit(q query) admission {
 	return adm
 }
 
-// settle writes the status that the call will be answered with into the log.
-func (c *counter) settle(adm admission, status int) {
+// answered writes into the log with which status the call is answered.
+func (c *counter) answered(adm admission, status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.log[adm.index].Status = status

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// maxPage and maxLimit are the API's; maxResults is how many results any list gives.
+// maxPage and maxLimit are the API's; maxResults is how many results any list has at most.
 const (
 	maxPage    = 100
 	maxLimit   = 100
 	maxResults = 1000
 )
 
-// query is a call's parameters, checked.
+// query is a call's parameters after the checks.
 type query struct {
 	method  string // as the caller's costs name it; the API knows only GET /videos
 	country string
@@ -31,7 +31,8 @@ type query struct {
 	fields  []string
 }
 
-// parse checks the parameters. Of a call that is refused, what was read so far says whose it was.
+// parse reads and checks the parameters. What was read of an invalid call still comes back, because the call
+// is counted.
 func parse(v url.Values) (query, *answer) {
 	q := query{
 		country: v.Get("country"), channel: v.Get("channel"), search: v.Get("search"), sort: v.Get("sort"),
@@ -62,10 +63,10 @@ func parse(v url.Values) (query, *answer) {
 	for _, p := range []struct {
 		name string
 		into *int
-		most int
+		max  int
 	}{{"page", &q.page, maxPage}, {"limit", &q.limit, maxLimit}} {
 		n, err := strconv.Atoi(cmp.Or(v.Get(p.name), strconv.Itoa(*p.into)))
-		if err != nil || n < 1 || n > p.most {
+		if err != nil || n < 1 || n > p.max {
 			return q, invalid(p.name, "out of range")
 		}
 		*p.into = n

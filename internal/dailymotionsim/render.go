@@ -21,8 +21,8 @@ type answer struct {
 	html   string // instead of body
 }
 
-// apiError is an answer in the shape of the API's errors. Types other than "not_found" and
-// "invalid_parameter" are ours.
+// apiError is an answer in the shape of the API's errors. Only the types "not_found" and
+// "invalid_parameter" are documented; the others are made up.
 func apiError(status int, kind, message string, data object) *answer {
 	e := object{"more_info": "https://developer.dailymotion.com/api#error-codes", "code": status, "message": message, "type": kind}
 	if data != nil {
@@ -45,7 +45,7 @@ func rateLimited() *answer {
 	return apiError(http.StatusTooManyRequests, "rate_limit_exceeded", "Too many requests, please try again later", nil)
 }
 
-// write sends a at the upstream's own time, spoiled by a fault of the kind.
+// write sends the answer, dated by the upstream's own clock and spoiled by a fault of this kind, "" for none.
 func (a *answer) write(w http.ResponseWriter, r *http.Request, at time.Time, fault string) {
 	if fault == "drop" {
 		panic(http.ErrAbortHandler) // net/http's way to close without an answer
@@ -71,13 +71,13 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request, at time.Time, fau
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	_, _ = w.Write(body) // an error means that the caller went away
+	_, _ = w.Write(body) // an error means that the caller has gone
 }
 
 func encode(o object) []byte {
 	b, err := json.Marshal(o)
 	if err != nil {
-		panic(fmt.Sprintf("dailymotionsim: an answer is no JSON: %v", err)) // maps, slices and scalars only
+		panic(fmt.Sprintf("dailymotionsim: an answer is not JSON: %v", err)) // maps, slices and scalars only
 	}
 	return b
 }

@@ -1,19 +1,19 @@
 // Package dailymotionsim is a stand-in for Dailymotion's public API that counts for itself. It
 // answers GET /videos, as a chart (sort=trending&country=), as a list of ids and as a search, from a
-// generated catalogue; it charges every call to a pool of its own by a clock of its own; and it says
-// at /sim/ledger what arrived. It imports nothing of the program that it judges.
+// generated catalogue; it charges every call to its own pool by its own clock; and it reports at
+// /sim/ledger what arrived. It imports nothing of the program that it judges.
 //
 // Sources: https://developers.dailymotion.com/api/platform-api/reference (fields and filters),
 // /reference/understand-api-response (the list, page and limit up to 100), /guides/browse-large-catalogs
 // (1,000 results), /api/platform-api/errors (the body of an error) and /api/platform-api/data-types
-// (nulls, dates, arrays), all there; that a field of an object within is one key with a dot, and that an
-// unknown field is a 400, from answers that others published.
+// (nulls, dates, arrays). That a nested object's field is one key with a dot, and that an unknown field is
+// a 400, is known from answers that others published.
 //
-// Choices, where the sources are silent, always the stricter for the caller:
-//   - The provider publishes no limit for reading: the pool "calls" holds 10,000 of a UTC day. A call
-//     over it is refused with 429 and not charged; every other call is charged 1, also one that is
-//     invalid or ends in a fault.
-//   - Pages behind the 1,000th result are empty. A page or limit above 100, a country that is no two
+// Where the sources are silent, the choice is always the stricter one for the caller:
+//   - The provider publishes no limit for reading: the pool "calls" has 10,000 per UTC day. A call over
+//     it is refused with 429 and not charged; every other call is charged 1, even if it is invalid or
+//     ends in a fault.
+//   - Pages after the 1,000th result are empty. A page or limit above 100, a country that is not two
 //     letters, an unknown category, field, filter or order is a 400 that names it.
 //   - A live stream has a duration of null; likes may be withheld, as views are.
 package dailymotionsim
@@ -83,28 +83,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveVideos charges the call, decides its answer, and only then waits and writes: the count of a
-// call never depends on whether the caller stayed for the answer.
+// serveVideos charges the call, decides its answer, and only then waits and writes: how a call is counted
+// never depends on whether the caller waited for the answer.
 func (s *Server) serveVideos(w http.ResponseWriter, r *http.Request) {
 	q, bad := parse(r.URL.Query())
 	adm := s.count.admit(q)
-	a := bad
+	if adm.refused {
+		adm.fault = Fault{}
+	}
+	a := faultAnswer(adm.fault)
 	switch {
 	case adm.refused:
 		a = rateLimited()
-	case adm.fault.replaces():
-		a = adm.fault.answer()
-	case bad == nil:
+	case a != nil:
+	case bad != nil:
+		a = bad
+	default:
 		a = s.cat.answer(q, adm.at)
-	}
-	if adm.refused {
-		adm.fault = Fault{}
 	}
 	status := a.status
 	if adm.fault.kind == "drop" {
 		status = 0
 	}
-	s.count.settle(adm, status)
+	s.count.answered(adm, status)
 	if !wait(r.Context(), s.opt.Latency+adm.fault.delay) {
 		panic(http.ErrAbortHandler) // returning would be an empty 200
 	}

@@ -1,25 +1,21 @@
 //go:build unix
 
-// Package faulty is for tests: a proxy that stands between a program and its Redis and does to their
-// talk what networks do, and Redis servers and sentinels that are stopped, killed and brought back as
-// machines are. It imports nothing of the program.
+// Package faulty is for tests: a proxy between a program and its Redis that loses, delays and refuses as
+// networks do, and Redis servers and sentinels that are frozen, killed and restarted as machines are. It
+// imports nothing of the program.
 package faulty
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Proxy passes connections on to a Redis. It begins as if it were not there. Safe for concurrent use.
+// Proxy passes connections on to a Redis. Until a fault is asked for, it changes nothing. It is safe for
+// concurrent use.
 type Proxy struct {
 	addr string
 
@@ -29,9 +25,9 @@ type Proxy struct {
 	ended    bool
 	hold     chan struct{} // closed when what is held may go on; nil: nothing is held
 	delay    time.Duration // of every reply
-	lag      time.Duration // of what replicas are told
-	keep     int           // so many replies to scripts come through, before
-	lose     int           // so many are lost
+	lag      time.Duration // of the stream to replicas
+	keep     int           // how many more replies to scripts come through
+	lose     int           // how many replies are lost after those
 	how      Loss
 	watch    func(Moment)
 	pairs    map[*pair]bool
@@ -41,26 +37,26 @@ type Proxy struct {
 	work    sync.WaitGroup
 }
 
-// Loss is how a reply is lost, after the server has carried out what was asked.
+// Loss is how a reply is lost after the server has executed the command.
 type Loss int
 
 // The ways to lose a reply.
 const (
 	Closed    Loss = iota // the connection is closed instead
-	Swallowed             // nothing comes, and the connection stays
+	Swallowed             // nothing comes, and the connection stays open
 	Torn                  // half of it comes, then a reset
 )
 
-// Moment is where a script is on its way.
+// Moment is how far a script has come.
 type Moment int
 
 // The moments of a script.
 const (
-	Asked    Moment = iota // about to be passed on
-	Executed               // its reply, other than that it is not known, about to be passed back
+	Asked    Moment = iota // it is about to be passed on
+	Executed               // its reply, unless that is NOSCRIPT, is about to be passed back
 )
 
-// NewProxy listens on a port of its own. It must be closed.
+// NewProxy listens on a free port. The proxy must be closed.
 func NewProxy(target string) (*Proxy, error) {
 	p := &Proxy{target: target, addr: "127.0.0.1:0"}
 	if err := p.listen(); err != nil {
@@ -69,13 +65,13 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where to connect to.
+// Addr is the address that it listens on.
 func (p *Proxy) Addr() string { return p.addr }
 
-// Scripts is how many scripts were passed on so far.
+// Scripts is how many scripts have been passed on.
 func (p *Proxy) Scripts() int64 { return p.scripts.Load() }
 
-// Lost is how many replies were lost so far.
+// Lost is how many replies have been lost.
 func (p *Proxy) Lost() int64 { return p.lost.Load() }
 
 // Pass ends every fault, and passes on what is held.
@@ -90,7 +86,7 @@ func (p *Proxy) Pass() error {
 	return p.listen()
 }
 
-// Refuse ends all connections and takes no new ones.
+// Refuse ends all connections and accepts no new ones.
 func (p *Proxy) Refuse() {
 	p.mu.Lock()
 	listener := p.listener
@@ -102,7 +98,7 @@ func (p *Proxy) Refuse() {
 	p.Cut()
 }
 
-// Cut ends all connections; what is on its way is gone.
+// Cut ends all connections; what they were carrying is lost.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +107,7 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Hang takes connections and passes nothing on, in either direction, until Pass.
+// Hang accepts connections but passes nothing on, in either direction, until Pass.
 func (p *Proxy) Hang() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,39 +116,39 @@ func (p *Proxy) Hang() {
 	}
 }
 
-// Delay lets every reply come so much later.
+// Delay delays every reply by d.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Lag lets replicas learn everything so much later; what they have not learned when the connection
-// ends they never do.
+// Lag delays everything that replicas are sent by d; what is still delayed when the connection ends is
+// lost.
 func (p *Proxy) Lag(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lag = d
 }
 
-// Lose loses the next n replies to scripts that were carried out.
+// Lose loses the replies to the next n scripts that are executed.
 func (p *Proxy) Lose(n int, how Loss) { p.LoseAfter(0, n, how) }
 
-// LoseAfter lets so many replies to scripts through and then loses n.
+// LoseAfter lets keep replies to scripts through and then loses n.
 func (p *Proxy) LoseAfter(keep, n int, how Loss) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.keep, p.lose, p.how = keep, n, how
 }
 
-// Watch calls f at every moment of a script, which waits for it; nil ends that.
+// Watch calls f at every moment of every script, which waits for f; nil ends that.
 func (p *Proxy) Watch(f func(Moment)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.watch = f
 }
 
-// Lead ends all connections and leads new ones to another server.
+// Lead ends all connections and connects new ones to another server.
 func (p *Proxy) Lead(target string) {
 	p.mu.Lock()
 	p.target = target
@@ -160,8 +156,7 @@ func (p *Proxy) Lead(target string) {
 	p.Cut()
 }
 
-// Flap refuses and passes in turn, each for d, beginning with a refusal, until stop, which leaves it
-// passing.
+// Flap refuses and passes alternately, each for d and refusing first, until stop, which leaves it passing.
 func (p *Proxy) Flap(d time.Duration) (stop func() error) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -170,7 +165,7 @@ func (p *Proxy) Flap(d time.Duration) (stop func() error) {
 			if refuse {
 				p.Refuse()
 			} else if p.Pass() != nil {
-				return // the port went to somebody else: stop says so
+				return // another process has the port now: stop says so
 			}
 			select {
 			case <-time.After(d):
@@ -186,7 +181,7 @@ func (p *Proxy) Flap(d time.Duration) (stop func() error) {
 	}
 }
 
-// Close ends it, and waits until nothing of it is left.
+// Close ends it and waits for its goroutines.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.ended = true
@@ -199,7 +194,7 @@ func (p *Proxy) Close() {
 	p.work.Wait()
 }
 
-// listen takes connections, on the same port as before.
+// listen accepts connections, always on the same port.
 func (p *Proxy) listen() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,279 +219,4 @@ func (p *Proxy) listen() error {
 		}
 	})
 	return nil
-}
-
-// pair is one connection and its other half.
-type pair struct {
-	client, server net.Conn
-	gone           chan struct{}
-	once           sync.Once
-	replica        atomic.Bool // it is told what the server does, byte for byte
-
-	mu      sync.Mutex
-	pending []string // commands without a reply yet
-}
-
-// end closes both halves; reset: without a word.
-func (c *pair) end(reset bool) {
-	c.once.Do(func() {
-		if t, ok := c.client.(*net.TCPConn); ok && reset {
-			_ = t.SetLinger(0)
-		}
-		_, _ = c.client.Close(), c.server.Close()
-		close(c.gone)
-	})
-}
-
-func (p *Proxy) serve(client net.Conn) {
-	p.mu.Lock()
-	target := p.target
-	p.mu.Unlock()
-	server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", target)
-	if err != nil { // nobody is there: refused, as well as a proxy can
-		if t, ok := client.(*net.TCPConn); ok {
-			_ = t.SetLinger(0)
-		}
-		_ = client.Close()
-		return
-	}
-	c := &pair{client: client, server: server, gone: make(chan struct{})}
-	p.mu.Lock()
-	refused := p.listener == nil
-	if !refused {
-		p.pairs[c] = true
-	}
-	p.mu.Unlock()
-	if refused {
-		c.end(true)
-		return
-	}
-	var replies sync.WaitGroup
-	replies.Go(func() {
-		defer c.end(false)
-		p.replies(c)
-	})
-	p.requests(c)
-	c.end(false)
-	replies.Wait()
-	p.mu.Lock()
-	delete(p.pairs, c)
-	p.mu.Unlock()
-}
-
-// requests passes on what the client asks, command by command.
-func (p *Proxy) requests(c *pair) {
-	in := bufio.NewReader(c.client)
-	for {
-		raw, name, err := readCommand(in)
-		if err != nil || !p.pause(c, 0) {
-			return
-		}
-		if name == "psync" || name == "sync" {
-			c.replica.Store(true)
-		}
-		c.mu.Lock()
-		c.pending = append(c.pending, name)
-		c.mu.Unlock()
-		if isScript(name) {
-			p.scripts.Add(1)
-			p.moment(Asked)
-		}
-		if _, err := c.server.Write(raw); err != nil {
-			return
-		}
-	}
-}
-
-// replies passes back what the server answers, reply by reply.
-func (p *Proxy) replies(c *pair) {
-	in := bufio.NewReader(c.server)
-	for {
-		raw, err := readReply(in)
-		if err != nil {
-			return
-		}
-		script := isScript(c.answered()) && !bytes.HasPrefix(raw, []byte("-NOSCRIPT"))
-		if script {
-			p.moment(Executed)
-		}
-		p.mu.Lock()
-		delay, how, lost := p.delay, p.how, script && p.lose > 0 && p.keep == 0
-		switch {
-		case lost:
-			p.lose--
-		case script && p.keep > 0:
-			p.keep--
-		}
-		p.mu.Unlock()
-		if !p.pause(c, delay) {
-			return
-		}
-		if lost {
-			p.lost.Add(1)
-			switch how {
-			case Closed:
-				return
-			case Torn:
-				_, _ = c.client.Write(raw[:len(raw)/2])
-				time.Sleep(time.Millisecond) // a reset overtakes what was not read
-				c.end(true)
-				return
-			case Swallowed:
-				continue
-			}
-		}
-		if _, err := c.client.Write(raw); err != nil {
-			return
-		}
-		if c.replica.Load() {
-			p.replicate(c, in)
-			return
-		}
-	}
-}
-
-// answered is the command that the next reply is to, "" for a message that nobody asked for.
-func (c *pair) answered() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.pending) == 0 {
-		return ""
-	}
-	name := c.pending[0]
-	c.pending = c.pending[1:]
-	return name
-}
-
-// pause waits for d, and then while the proxy hangs; false: the connection is gone.
-func (p *Proxy) pause(c *pair, d time.Duration) bool {
-	if d > 0 {
-		select {
-		case <-time.After(d):
-		case <-c.gone:
-			return false
-		}
-	}
-	for {
-		p.mu.Lock()
-		hold := p.hold
-		p.mu.Unlock()
-		if hold == nil {
-			return true
-		}
-		select {
-		case <-hold:
-		case <-c.gone:
-			return false
-		}
-	}
-}
-
-func (p *Proxy) moment(m Moment) {
-	p.mu.Lock()
-	watch := p.watch
-	p.mu.Unlock()
-	if watch != nil {
-		watch(m)
-	}
-}
-
-// replicate passes on a replica's stream, late by the lag.
-func (p *Proxy) replicate(c *pair, in io.Reader) {
-	type piece struct {
-		due  time.Time
-		data []byte
-	}
-	queue := make(chan piece, 1<<16)
-	var writer sync.WaitGroup
-	writer.Go(func() {
-		for next := range queue {
-			if p.pause(c, time.Until(next.due)) {
-				_, _ = c.client.Write(next.data)
-			}
-		}
-	})
-	defer writer.Wait()
-	defer c.end(true)
-	defer close(queue)
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := in.Read(buffer)
-		if err != nil {
-			return
-		}
-		p.mu.Lock()
-		lag := p.lag
-		p.mu.Unlock()
-		queue <- piece{time.Now().Add(lag), bytes.Clone(buffer[:n])}
-	}
-}
-
-func isScript(name string) bool { return name == "evalsha" || name == "eval" || name == "fcall" }
-
-var errProtocol = errors.New("faulty: this is not Redis' protocol")
-
-// readCommand reads one command and its name in small letters; an empty line is one without a name.
-func readCommand(in *bufio.Reader) (raw []byte, name string, err error) {
-	raw, err = in.ReadBytes('\n')
-	if err != nil {
-		return nil, "", err
-	}
-	if raw[0] != '*' {
-		name, _, _ = strings.Cut(strings.TrimSpace(string(raw)), " ")
-		return raw, strings.ToLower(name), nil
-	}
-	n, err := number(raw)
-	for i := 0; i < n && err == nil; i++ {
-		var word []byte
-		if word, err = readReply(in); err == nil && i == 0 {
-			_, text, _ := bytes.Cut(word, []byte("\r\n"))
-			name = strings.ToLower(strings.TrimSpace(string(text)))
-		}
-		raw = append(raw, word...)
-	}
-	return raw, name, err
-}
-
-// readReply reads one value of Redis' protocol, version 2 or 3, as it is.
-func readReply(in *bufio.Reader) ([]byte, error) {
-	raw, err := in.ReadBytes('\n')
-	if err != nil {
-		return nil, err
-	}
-	var values int
-	switch raw[0] {
-	case '+', '-', ':', '_', ',', '#', '(', '\n', '\r':
-		return raw, nil
-	case '$', '=', '!':
-		n, err := number(raw)
-		if err != nil || n < 0 {
-			return raw, err
-		}
-		text := make([]byte, n+2)
-		_, err = io.ReadFull(in, text)
-		return append(raw, text...), err
-	case '*', '~', '>':
-		values, err = number(raw)
-	case '%':
-		values, err = number(raw)
-		values *= 2
-	default:
-		return nil, errProtocol
-	}
-	for i := 0; i < values && err == nil; i++ {
-		var value []byte
-		value, err = readReply(in)
-		raw = append(raw, value...)
-	}
-	return raw, err
-}
-
-// number is that of a line such as "*3\r\n".
-func number(line []byte) (int, error) {
-	n := 0
-	if _, err := fmt.Sscan(string(bytes.TrimSpace(line[1:])), &n); err != nil || n > 1<<26 {
-		return 0, errProtocol
-	}
-	return n, nil
 }

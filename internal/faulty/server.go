@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// T is what is needed of a test.
+// T is the part of a test that is needed.
 type T interface {
 	Helper()
 	Logf(format string, args ...any)
@@ -29,8 +29,7 @@ type T interface {
 	TempDir() string
 }
 
-// Server is a redis-server or a sentinel of the test's own, with a directory of its own. It ends with
-// the test.
+// Server is a redis-server or a sentinel with its own port and directory. It ends with its test.
 type Server struct {
 	Port int
 	Dir  string
@@ -43,11 +42,11 @@ type Server struct {
 	exited chan struct{}
 }
 
-// patience is how long a server may take to start, or to answer: a busy machine is not a broken one.
-const patience = 20 * time.Second
+// patience is how long a server may take to start or to answer: a busy machine is not a broken one.
+const patience = time.Minute
 
-// Redis starts a redis-server with the settings, "--appendonly", "yes" for instance. It keeps nothing
-// but what Save, or a setting, makes it keep. Without a redis-server the test is skipped.
+// Redis starts a redis-server with the settings, "--appendonly", "yes" for instance. Only Save, or a
+// setting, makes it write to its disk. Without a redis-server the test is skipped.
 func Redis(t T, settings ...string) *Server {
 	t.Helper()
 	s := &Server{Port: freePort(t), Dir: t.TempDir(), t: t, path: program(t)}
@@ -57,8 +56,8 @@ func Redis(t T, settings ...string) *Server {
 	return s
 }
 
-// Sentinel starts a sentinel that watches the master at addr under the name, alone, and fails over as
-// soon as it has not answered for so long.
+// Sentinel starts a sentinel that watches the master at addr under this name. It decides alone, and fails
+// over once the master has not answered for down.
 func Sentinel(t T, name, addr string, down time.Duration) *Server {
 	t.Helper()
 	s := &Server{Port: freePort(t), Dir: t.TempDir(), t: t, path: program(t)}
@@ -77,10 +76,10 @@ func Sentinel(t T, name, addr string, down time.Duration) *Server {
 // Addr is where it listens.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
 
-// Freeze stops the process as it stands: it keeps its connections, and answers nothing.
+// Freeze stops the process: it keeps its connections and answers nothing.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets it go on, with all that was asked meanwhile.
+// Thaw lets it continue, with the commands that came in the meantime.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 // Kill ends it as a power cut does.
@@ -89,16 +88,16 @@ func (s *Server) Kill() {
 	<-s.exited
 }
 
-// Restart starts it again after Kill, with what is on its disk.
+// Restart starts it again after Kill, with the data on its disk.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.begin()
 }
 
-// Save writes all it holds to its disk, from where Restart has it.
+// Save writes its data to its disk, from where Restart reads it.
 func (s *Server) Save() { s.Must("SAVE") }
 
-// Forget clears its disk, so that Restart has nothing.
+// Forget clears its disk, so that Restart starts empty.
 func (s *Server) Forget() {
 	s.t.Helper()
 	for _, name := range []string{"dump.rdb", "appendonlydir"} {
@@ -108,8 +107,8 @@ func (s *Server) Forget() {
 	}
 }
 
-// Must sends one command, which must succeed, and returns its reply as text: of an array the elements
-// one below the other, a nil as nothing.
+// Must sends one command, which must succeed, and returns its reply as text: an array as one element per
+// line, nil as nothing.
 func (s *Server) Must(command ...string) string {
 	s.t.Helper()
 	reply, err := s.Do(command...)
@@ -119,7 +118,7 @@ func (s *Server) Must(command ...string) string {
 	return reply
 }
 
-// Do sends one command on a connection of its own.
+// Do sends one command on a new connection.
 func (s *Server) Do(command ...string) (string, error) {
 	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", s.Addr())
 	if err != nil {
@@ -174,7 +173,7 @@ func text(in *bufio.Reader) (string, error) {
 	return strings.TrimSpace(string(line[1:])), nil
 }
 
-// Await asks until the answer has want in it.
+// Await repeats the command until its reply contains want.
 func (s *Server) Await(want string, command ...string) {
 	s.t.Helper()
 	last := ""
@@ -241,7 +240,7 @@ func freePort(t T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// locked is what a process printed.
+// locked collects what a process prints.
 type locked struct {
 	mu   sync.Mutex
 	text strings.Builder

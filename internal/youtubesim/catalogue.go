@@ -1,19 +1,29 @@
 package youtubesim
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
-// catalogue is what the stand-in knows of, at a time.
+const (
+	day = 24 * time.Hour
+
+	// maxChart is how many places a chart has at most: four pages of 50 [seen].
+	maxChart = 200
+)
+
+// catalogue is everything that the stand-in can serve at a given time.
 type catalogue interface {
-	// chart is a region's chart in rank order, stable within an hour; nil is a place that is
-	// withheld. ok is false for a region that the catalogue does not have.
+	// chart is a region's chart in rank order, stable within an hour; a nil place is withheld. ok is
+	// false for a region that the catalogue does not have.
 	chart(region string, at time.Time) (places []*video, ok bool)
-	// videos are all there are, newest first. The caller must not change the list.
+	// videos are all videos, newest first. The caller must not change the list.
 	videos(at time.Time) []*video
-	// video is nil for an id that is not there (any more).
+	// video is nil for an id that does not exist, or no longer does.
 	video(id string, at time.Time) *video
 }
 
-// video is what does not change about one, and how its counts grow.
+// video is what never changes about a video, and how its counts grow.
 type video struct {
 	id, title, localized, description string
 	channel                           *channel
@@ -22,30 +32,37 @@ type video struct {
 	published                         time.Time     // zero when not known
 	duration                          time.Duration // whole seconds, 0 for a broadcast
 	live                              string        // none, live, upcoming
+	begins                            time.Time     // of an upcoming one
 	definition                        string        // hd, sd
 	caption, licensed                 bool
 	tags                              []string
 	foundBy                           searchable
 
 	final   counts // what the counts tend to; nil is withheld
-	grows   bool   // else they are final
+	grows   bool   // false: the counts are final from the start
 	appeal  float64
-	regions []string // in whose charts it may be, of a generated one
+	regions []string // the charts that a generated video can enter
 	blocked []string // where it cannot be seen
 }
 
-// channel is who uploaded.
+// channel is an uploader.
 type channel struct {
 	id, title, handle string
 	since             time.Time
 	subscribers       int64
 }
 
+// uploads is the playlist of everything that the channel has uploaded: UU and the channel's 22 characters [seen].
+func (c *channel) uploads() string { return "UU" + strings.TrimPrefix(c.id, "UC") }
+
+// channelID is UC and 22 characters of base64url.
+func channelID(key uint64) string { return "UC" + idText(key) + idText(hash(key)) }
+
 // counts are nil where they are withheld.
 type counts struct{ views, likes, comments *int64 }
 
-// counts are the video's at the hour of at: most of them come in the first days, and now and then a
-// count falls a little, as YouTube takes views back [seen].
+// counts are the video's counts at the hour of at: most of the growth comes in the first days, and now
+// and then a count falls a little, because YouTube takes views back [seen].
 func (v *video) counts(at time.Time) counts {
 	if !v.grows {
 		return v.final
@@ -64,4 +81,13 @@ func (v *video) counts(at time.Time) counts {
 		return &m
 	}
 	return counts{grow(v.final.views), grow(v.final.likes), grow(v.final.comments)}
+}
+
+// searchable is a video's text in lower case.
+type searchable struct{ title, rest string }
+
+// index makes the video findable. It is called once, when the video is complete.
+func (v *video) index() {
+	rest := strings.Join(v.tags, " ") + " " + v.channel.title + " " + v.description
+	v.foundBy = searchable{strings.ToLower(v.title), strings.ToLower(rest)}
 }

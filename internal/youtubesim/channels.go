@@ -8,11 +8,8 @@ import (
 	"time"
 )
 
-// uploads is the playlist of all that a channel has uploaded: UU and the channel's 22 characters [seen].
-func (c *channel) uploads() string { return "UU" + strings.TrimPrefix(c.id, "UC") }
-
-// channelsOf are the channels of everything there is, the most recently active first, with how many
-// videos each has.
+// channelsOf are the channels of the whole catalogue, the most recently active first, and how many videos
+// each of them has.
 func channelsOf(cat catalogue, at time.Time) (channels []*channel, videos map[string]int) {
 	videos = map[string]int{}
 	for _, v := range cat.videos(at) {
@@ -75,14 +72,6 @@ func (q *request) channel(c *channel, videos int) object {
 		"status": object{"privacyStatus": "public", "isLinked": true, "longUploadsStatus": "longUploadsUnspecified"},
 	}
 	return q.resource("channel", c.id, c.id, parts)
-}
-
-func (c *channel) thumbnails() object {
-	o := object{}
-	for name, size := range map[string]int{"default": 88, "medium": 240, "high": 800} {
-		o[name] = object{"url": "https://yt3.ggpht.com/ytc/" + c.id + "=s" + strconv.Itoa(size), "width": size, "height": size}
-	}
-	return o
 }
 
 // maxPlaylist is the largest offset a playlist's page token may have.

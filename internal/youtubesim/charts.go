@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +17,7 @@ import (
 	"time"
 )
 
-// recorded is a catalogue of real charts of one day. It does not move with the clock.
+// recorded is a catalogue of real charts of one day. It does not change with the clock.
 type recorded struct {
 	byRegion map[string][]*video
 	byID     map[string]*video
@@ -32,8 +33,8 @@ func (c *recorded) videos(time.Time) []*video { return c.newest }
 
 func (c *recorded) video(id string, _ time.Time) *video { return c.byID[id] }
 
-// openCharts reads every region's file in dir and keeps the rows of one day. A region without rows
-// that day has no chart; a day without any region is an error.
+// openCharts reads every region's file in dir and keeps the rows of one day. A region without rows on
+// that day has no chart; a day on which no region has rows is an error.
 func openCharts(dir, day string) (*recorded, error) {
 	files, err := regionFiles(dir)
 	if err != nil {
@@ -42,7 +43,7 @@ func openCharts(dir, day string) (*recorded, error) {
 	c := &recorded{byRegion: map[string][]*video{}, byID: map[string]*video{}}
 	channels := map[string]*channel{}
 	first, last, found := "", "", false
-	for _, region := range sortedKeys(files) {
+	for _, region := range slices.Sorted(maps.Keys(files)) {
 		f := &chartFile{path: files[region], day: day, channels: channels}
 		if err := f.read(); err != nil {
 			return nil, err
@@ -71,7 +72,7 @@ func openCharts(dir, day string) (*recorded, error) {
 	return c, nil
 }
 
-// regionFiles finds XX.csv and XX.csv.gz. Other files are left alone.
+// regionFiles finds XX.csv and XX.csv.gz, and ignores other files.
 func regionFiles(dir string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -97,7 +98,7 @@ func regionFiles(dir string) (map[string]string, error) {
 	return files, nil
 }
 
-// row is one line of the day, with its rank.
+// row is one line of the requested day, with its rank.
 type row struct {
 	rank  int64
 	video *video
@@ -169,7 +170,7 @@ func (f *chartFile) parse(text []byte) error {
 	}
 }
 
-// add notes the row's day and keeps the row if it is of the day wanted.
+// add extends the range of days that the file has, and keeps the row if it belongs to the requested day.
 func (f *chartFile) add(rec record) error {
 	date := rec.get("snapshot_date")
 	if _, err := time.Parse(time.DateOnly, date[:min(len(date), 10)]); err != nil {
@@ -195,19 +196,10 @@ func (f *chartFile) add(rec record) error {
 	return nil
 }
 
-// minText is the smaller one that is not empty.
+// minText is the smaller of the two that is not empty.
 func minText(a, b string) string {
 	if a == "" || (b != "" && b < a) {
 		return b
 	}
 	return a
-}
-
-func sortedKeys(m map[string]string) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -4,32 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 )
-
-// apiError is an answer in the shape of the API's errors, which repeats the code and the message.
-// location is the parameter at fault, "" for none.
-func apiError(status int, domain, reason, location, message string) *answer {
-	one := object{"message": message, "domain": domain, "reason": reason}
-	if location != "" {
-		one["location"], one["locationType"] = location, "parameter"
-	}
-	return &answer{status: status, body: object{"error": object{
-		"code": status, "message": message, "errors": []any{one},
-	}}}
-}
-
-// with adds the google.rpc status and, unless info is nil, an ErrorInfo.
-func (a *answer) with(rpcStatus string, info object) *answer {
-	e := a.body["error"].(object)
-	e["status"] = rpcStatus
-	if info != nil {
-		info["@type"] = "type.googleapis.com/google.rpc.ErrorInfo"
-		info["domain"] = "googleapis.com"
-		e["details"] = []any{info}
-	}
-	return a
-}
 
 func badRequest(param, reason, message string) *answer {
 	return apiError(http.StatusBadRequest, "youtube.parameter", reason, param, message)
@@ -71,38 +46,26 @@ func playlistNotFound() *answer {
 		"The playlist identified with the request's <code>playlistId</code> parameter cannot be found.")
 }
 
-// notAMethod answers a path that the API, or this stand-in, does not have.
-func (s *Server) notAMethod(r *http.Request) *answer {
-	var have []string
-	for _, m := range s.methods {
-		have = append(have, apiPrefix+m.path)
-	}
-	return apiError(http.StatusNotFound, "global", "notFound", "",
-		fmt.Sprintf("%s %s is no method here. This stand-in has GET %s.", r.Method, r.URL.Path, strings.Join(have, ", "))).
-		with("NOT_FOUND", nil)
-}
-
-// spent refuses for a pool whose day is over. The pool of 10,000 units answers 403 with HTML in
-// its message; pools of their own answer 429, with the reason word of a burst limit, and tell the
-// two apart only by quota_unit.
-func spent(p pool) *answer {
-	if p.name == poolUnits {
+// refusal refuses for a limit that is reached: perMinute, or a pool with its limit per day. The pool of
+// 10,000 units answers 403 with HTML in its message; the other pools answer 429 with the reason of a burst
+// limit, and only quota_unit tells the two apart.
+func refusal(name string, poolLimit int64) *answer {
+	switch name {
+	case perMinute:
+		return rateLimited("Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user'",
+			"defaultPerMinutePerUser", "1/min/{project}/{user}", "default")
+	case poolUnits:
 		return apiError(http.StatusForbidden, "youtube.quota", "quotaExceeded", "",
 			`The request cannot be completed because you have exceeded your <a href="/youtube/v3/getting-started#quota">quota</a>.`)
 	}
 	metric, limit, id := "Search Queries", "defaultSearchListPerDayPerProject", "search_list"
-	if p.name == poolStats {
+	if name == poolStats {
 		metric, limit, id = "Batch Get Stats Queries", "defaultVideosBatchGetStatsPerDayPerProject", "videos_batch_get_stats"
 	}
 	a := rateLimited(fmt.Sprintf("Quota exceeded for quota metric '%s' and limit '%s per day'", metric, metric), limit, "1/d/{project}", id)
 	info := a.body["error"].(object)["details"].([]any)[0].(object)
-	info["metadata"].(object)["quota_limit_value"] = strconv.FormatInt(p.limit, 10)
+	info["metadata"].(object)["quota_limit_value"] = strconv.FormatInt(poolLimit, 10)
 	return a
-}
-
-func perMinuteExceeded() *answer {
-	return rateLimited("Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user'",
-		"defaultPerMinutePerUser", "1/min/{project}/{user}", "default")
 }
 
 func rateLimited(what, limit, unit, metric string) *answer {
@@ -123,7 +86,7 @@ func disabled() *answer {
 		}})
 }
 
-// serverError is a 5xx in the shape that backends give.
+// serverError is a 5xx answer in the shape that the API's backends give it.
 func serverError(status int) *answer {
 	message, rpc := "Internal error encountered.", "INTERNAL"
 	if status != http.StatusInternalServerError {
@@ -131,3 +94,30 @@ func serverError(status int) *answer {
 	}
 	return apiError(status, "global", "backendError", "", message).with(rpc, nil)
 }
+
+// faultAnswer is the answer that a fault puts in place of the call's own, nil for a fault that has none:
+// those spoil the answer while it is written.
+func faultAnswer(f *Fault) *answer {
+	switch f.kind {
+	case "500", "502", "503":
+		status, _ := strconv.Atoi(f.kind)
+		return serverError(status)
+	case "502html":
+		return &answer{status: http.StatusBadGateway, html: badGatewayPage}
+	case "badkey":
+		return badKey()
+	case "disabled":
+		return disabled()
+	case "badtoken":
+		return badPageToken()
+	case "nochart":
+		return chartNotFound()
+	}
+	return nil
+}
+
+const badGatewayPage = `<!DOCTYPE html>
+<html lang=en><meta charset=utf-8><title>Error 502 (Server Error)!!1</title>
+<p><b>502.</b> <ins>That’s an error.</ins>
+<p>The server encountered a temporary error and could not complete your request.<p>Please try again in 30 seconds.
+`

@@ -2,7 +2,6 @@ package youtubesim
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,42 +122,13 @@ func dueFault(faults []Fault, seed uint64, call int64) *Fault {
 	return nil
 }
 
-// refuses is the limit by which the fault pretends a refusal: a pool, "per_minute", or "" for none.
-// Such calls are counted as the real refusals are.
+// refuses is the limit that the fault pretends is reached: a pool, perMinute, or "" for none. Such calls
+// are counted as real refusals are.
 func (f *Fault) refuses() string {
-	return map[string]string{"403quota": poolUnits, "429day": poolSearch, "429min": "per_minute"}[f.kind]
+	return map[string]string{"403quota": poolUnits, "429day": poolSearch, "429min": perMinute}[f.kind]
 }
 
-// server reports a fault of the upstream itself: answered 5xx, or not at all.
+// server reports whether the upstream itself fails: it answers 5xx, or not at all.
 func (f *Fault) server() bool {
 	return strings.HasPrefix(f.kind, "5") || f.kind == "drop" || f.kind == "reset"
 }
-
-// replaces reports whether the fault has an answer of its own; the others spoil the call's answer
-// on its way.
-func (f *Fault) replaces() bool { return f.answer() != nil }
-
-func (f *Fault) answer() *answer {
-	switch f.kind {
-	case "500", "502", "503":
-		status, _ := strconv.Atoi(f.kind)
-		return serverError(status)
-	case "502html":
-		return &answer{status: http.StatusBadGateway, html: badGatewayPage}
-	case "badkey":
-		return badKey()
-	case "disabled":
-		return disabled()
-	case "badtoken":
-		return badPageToken()
-	case "nochart":
-		return chartNotFound()
-	}
-	return nil
-}
-
-const badGatewayPage = `<!DOCTYPE html>
-<html lang=en><meta charset=utf-8><title>Error 502 (Server Error)!!1</title>
-<p><b>502.</b> <ins>That’s an error.</ins>
-<p>The server encountered a temporary error and could not complete your request.<p>Please try again in 30 seconds.
-`

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tree is a set of fields: nil selects everything below, "*" every field of its level.
+// tree is a set of fields: nil selects everything below, "*" selects every field of its level.
 type tree map[string]tree
 
 // parseMask reads a partial-response mask, "kind,items(id,snippet/title)", and refuses a field that
@@ -76,7 +76,7 @@ func (p *maskParser) path(t tree) error {
 	return nil
 }
 
-// add selects name as well; a field selected whole stays whole.
+// add also selects name; a field that is selected as a whole stays so.
 func (t tree) add(name string, sub tree) {
 	old, seen := t[name]
 	switch {
@@ -117,7 +117,7 @@ func (t tree) within(shape tree, at string) error {
 	return nil
 }
 
-// apply copies what the tree selects. Lists are transparent: the mask goes on in their elements.
+// apply copies what the tree selects. Lists are transparent: the mask applies to their elements.
 func (t tree) apply(v any) any {
 	if t == nil {
 		return v

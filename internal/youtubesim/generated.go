@@ -9,19 +9,17 @@ import (
 )
 
 const (
-	day = 24 * time.Hour
-
 	keptDays    = 45  // how far back the generated catalogue goes
 	chartDays   = 9   // how old a charted video can be
 	rowsPerDay  = 30  // videos a day that may chart in one region
 	driftPeriod = 6   // hours in which a video's place drifts one way
 	chartSlack  = 0.2 // how far it drifts, in days of age
 
-	upcomingShare = 0.005 // of the videos are premieres and broadcasts that have not begun
+	upcomingShare = 0.005 // the share of videos that are premieres or broadcasts not begun yet
 )
 
-// generated is a catalogue that follows from a seed: every UTC day has its own videos, made when
-// they are first asked for. It is safe for concurrent use.
+// generated is a catalogue that follows from a seed: every UTC day has its own videos, which are made
+// when they are first asked for. It is safe for concurrent use.
 type generated struct {
 	seed     uint64
 	tongues  map[string]*tongue
@@ -34,7 +32,7 @@ type generated struct {
 	all    hourly
 }
 
-// hourly is a list that holds for one hour, in hours since 1970.
+// hourly is a list that is valid for one hour, in hours since 1970.
 type hourly struct {
 	hour   int64
 	videos []*video
@@ -47,11 +45,11 @@ func newGenerated(seed uint64) *generated {
 	}
 }
 
-// audience is a set of regions that share a number of videos a day, and their languages.
+// audience is a set of regions that share some videos every day, and the languages of those videos.
 type audience struct {
 	regions string
 	videos  int
-	tongues string // picked from with equal chance
+	tongues string // each is picked with equal chance
 }
 
 // audiences make 29 to 30 % of the eight regions' rows repeats of another region's [measured in
@@ -74,8 +72,8 @@ func audiences() []audience {
 	}
 }
 
-// chart takes the best of the last days: appeal less age, with a slow drift of its own per region.
-// In half of the blocks of 50 places, one to three places are withheld.
+// chart takes the best videos of the last days: appeal minus age, plus a slow drift per region. In half
+// of the blocks of 50 places, one to three places are withheld.
 func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
 	if !slices.Contains(strings.Fields(audiences()[0].regions), region) {
 		return nil, false
@@ -117,7 +115,7 @@ func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
 	return places, true
 }
 
-// drift goes in a straight line from one random value to the next.
+// drift moves in a straight line from one random value to the next.
 func (g *generated) drift(region string, v *video, hour int64) float64 {
 	k, part := hour/driftPeriod, float64(hour%driftPeriod)/driftPeriod
 	at := func(k int64) float64 { return chance(hash(g.seed, hashText(region+v.id), uint64(k))) }
@@ -146,7 +144,7 @@ func (g *generated) videos(at time.Time) []*video {
 }
 
 func (g *generated) video(id string, at time.Time) *video {
-	g.videos(at) // makes the days that can hold it
+	g.videos(at) // makes the days that can contain it
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	v := g.byID[id]
@@ -156,8 +154,8 @@ func (g *generated) video(id string, at time.Time) *video {
 	return v
 }
 
-// forgetLocked drops the days before d, so that a clock that runs for years keeps the memory of
-// months. They can be made again.
+// forgetLocked drops the days before d, so that a clock that runs for years needs the memory of a few
+// months. A day that is asked for later is made again.
 func (g *generated) forgetLocked(d int64) {
 	for old, vs := range g.days {
 		if old < d {
@@ -169,7 +167,7 @@ func (g *generated) forgetLocked(d int64) {
 	}
 }
 
-// dayLocked is the videos of one UTC day, newest first.
+// dayLocked returns the videos of one UTC day, newest first.
 func (g *generated) dayLocked(d int64) []*video {
 	if vs, ok := g.days[d]; ok {
 		return vs
@@ -195,7 +193,7 @@ func (g *generated) dayLocked(d int64) []*video {
 	return vs
 }
 
-// newVideo makes one video of day d. The key is its own; nothing else decides what it is.
+// newVideo makes one video of day d. Its key, and nothing else, decides what it is.
 func (g *generated) newVideo(d int64, a audience, key uint64) *video {
 	dc := &dice{key: key}
 	language := pick(dc, strings.Fields(a.tongues))
@@ -231,6 +229,7 @@ func (g *generated) newVideo(d int64, a audience, key uint64) *video {
 	v.final = finalCounts(dc)
 	if chance(hash(key, hashText("upcoming"))) < upcomingShare {
 		v.duration, v.live, v.final = 0, "upcoming", counts{new(int64), new(int64), new(int64)}
+		v.begins = v.published.Add(keptDays * day)
 	}
 	return v
 }

@@ -6,8 +6,8 @@ import (
 	"hash/fnv"
 )
 
-// hash mixes its words (splitmix64, chained). What it gives is part of a seed's meaning: the same
-// seed serves the same catalogue in every version.
+// hash mixes its words (splitmix64, chained). Its results are part of what a seed means: the same seed
+// serves the same catalogue in every version.
 func hash(words ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, w := range words {
@@ -36,7 +36,7 @@ func idText(h uint64) string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, h))
 }
 
-// dice throws numbers that depend on nothing but its key.
+// dice is a sequence of random numbers that depends on its key alone.
 type dice struct{ key, n uint64 }
 
 func (d *dice) next() uint64 {
@@ -47,7 +47,7 @@ func (d *dice) next() uint64 {
 // intn is in [0, n).
 func (d *dice) intn(n int) int { return int(d.next() % uint64(n)) }
 
-// chance is true in p of all cases.
+// chance is true with probability p.
 func (d *dice) chance(p float64) bool { return chance(d.next()) < p }
 
 // pick takes one of the list.

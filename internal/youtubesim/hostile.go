@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// hostile is text that breaks whoever prints, stores or exports it without care. The real upstream
-// filters some of it; a reader must not rely on that.
+// hostile is text that breaks a program which prints, stores or exports it carelessly. The real upstream
+// filters some of it; a caller must not rely on that.
 type hostile struct {
 	title   string
 	channel *channel
 	tags    []string
 }
 
-// taint puts the text into a video, and keeps it in the middle of the chart.
+// taint puts the text into a video and keeps the video in the middle of the chart.
 func (h hostile) taint(v *video) {
 	v.title, v.localized, v.tags, v.channel = h.title, h.title, h.tags, h.channel
 	v.description = h.title
-	v.appeal = 0.6 // charted for a week, and never at the top
+	v.appeal = 0.6 // in the chart for a week, never at the top
 }
 
 func hostiles(seed uint64) []hostile {
@@ -51,6 +51,3 @@ func hostiles(seed uint64) []hostile {
 	}
 	return out
 }
-
-// channelID is UC and 22 characters of base64url.
-func channelID(key uint64) string { return "UC" + idText(key) + idText(hash(key)) }

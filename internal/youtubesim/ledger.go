@@ -2,9 +2,6 @@ package youtubesim
 
 import (
 	"cmp"
-	"encoding/json"
-	"maps"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -47,51 +44,28 @@ type Call struct {
 	Fault     string           `json:"fault,omitempty"`   // the fault that hit it
 }
 
-// Ledger is the count so far, without the log.
-func (s *Server) Ledger() Ledger {
-	c := s.count
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	at := c.now()
-	l := Ledger{
-		Units: map[string]int64{}, Refused: map[string]int64{}, Today: map[string]int64{}, Limits: map[string]int64{},
-		Calls: []CallCount{}, Regions: map[string]int64{}, PerMinute: c.overBurst, Day: c.day(at), At: at,
-	}
-	for _, p := range c.table.pools {
-		l.Units[p.name], l.Refused[p.name] = c.total[p.name], c.refused[p.name]
-		l.Today[p.name], l.Limits[p.name] = c.days[l.Day][p.name], p.limit
-	}
+// countCalls counts a log's calls per method and status, sorted, and its charged calls per region.
+func countCalls(log []Call) (calls []CallCount, regions map[string]int64) {
+	calls, regions = []CallCount{}, map[string]int64{}
 	counts := map[CallCount]int64{}
-	for _, call := range c.log {
+	for _, call := range log {
 		counts[CallCount{Method: call.Method, Status: call.Status}]++
 		if call.Region != "" && len(call.Charges) > 0 {
-			l.Regions[call.Region]++
+			regions[call.Region]++
 		}
 	}
 	for k, n := range counts {
-		l.Calls = append(l.Calls, CallCount{k.Method, k.Status, n})
+		calls = append(calls, CallCount{k.Method, k.Status, n})
 	}
-	slices.SortFunc(l.Calls, func(a, b CallCount) int {
+	slices.SortFunc(calls, func(a, b CallCount) int {
 		return cmp.Or(cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status))
 	})
-	return l
+	return calls, regions
 }
 
-// Log is every call of the API since the start, in order of arrival.
-func (s *Server) Log() []Call {
-	s.count.mu.Lock()
-	defer s.count.mu.Unlock()
-	log := slices.Clone(s.count.log)
-	for i := range log {
-		log[i].Charges = maps.Clone(log[i].Charges)
-	}
-	return log
-}
-
-// MaxInWindow is the most that any trailing window of length d held of a pool. A call at t counts
-// while now < t + d.
-func (s *Server) MaxInWindow(pool string, d time.Duration) int64 {
-	log := s.Log()
+// maxInWindow is the most that any trailing window of length d held of a pool. A call at t counts while
+// now < t + d.
+func maxInWindow(log []Call, pool string, d time.Duration) int64 {
 	slices.SortStableFunc(log, func(a, b Call) int { return a.At.Compare(b.At) })
 	var sum, most int64
 	first := 0
@@ -106,29 +80,14 @@ func (s *Server) MaxInWindow(pool string, d time.Duration) int64 {
 	return most
 }
 
-// MaxInDay is the most that any Pacific day held of a pool.
-func (s *Server) MaxInDay(pool string) int64 {
+// maxInDay is the most that any day held of a pool; day names the day of an instant.
+func maxInDay(log []Call, pool string, day func(time.Time) string) int64 {
 	sums := map[string]int64{}
 	var most int64
-	for _, call := range s.Log() {
-		d := s.count.day(call.At)
+	for _, call := range log {
+		d := day(call.At)
 		sums[d] += call.Charges[pool]
 		most = max(most, sums[d])
 	}
 	return most
-}
-
-// serveLedger writes the ledger; ?log=1 adds the calls one by one.
-func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet {
-		http.Error(w, "the ledger is only read: use GET", http.StatusMethodNotAllowed)
-		return
-	}
-	l := s.Ledger()
-	if r.URL.Query().Get("log") == "1" {
-		l.Log = s.Log()
-	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(l) // the caller went away
 }

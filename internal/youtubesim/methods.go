@@ -2,18 +2,7 @@ package youtubesim
 
 import (
 	"fmt"
-	"net/http"
 )
-
-// method is one of the API's methods, as the discovery document gives it. All are GET.
-type method struct {
-	name   string // as the cost tables name it
-	path   string // below /youtube/v3/
-	params map[string]param
-	parts  []string
-	shape  tree // every field that a mask may name
-	answer func(catalogue, *request) *answer
-}
 
 const (
 	listFields  = "kind,etag,eventId,visitorId,"
@@ -22,8 +11,8 @@ const (
 		"standard(url,width,height),maxres(url,width,height),fhd(url,width,height),qhd(url,width,height),uhd(url,width,height))"
 )
 
-// methods are those that a chart watcher needs, with the parameters of the discovery document of
-// 2026-11. Every one but videos.list takes maxResults from 0; videos.list from 1.
+// methods are the ones that a chart watcher needs, with the parameters of the discovery document of
+// 2026-11. videos.list takes maxResults from 1, every other method from 0.
 func methods() []method {
 	hl, owner, size := param{}, param{}, param{kind: number, min: 0, max: 50}
 	return []method{videosMethod(), searchMethod(), {
@@ -130,49 +119,4 @@ func shape(fields string) tree {
 		panic(fmt.Sprintf("youtubesim: shape: %v", err)) // a constant of this file
 	}
 	return *t
-}
-
-// maxIDs is how many ids one call may name (videos.list, "id").
-const maxIDs = 50
-
-// ids is the id parameter, or why it cannot be.
-func (q *request) ids() ([]string, *answer) {
-	ids := q.list("id")
-	if len(ids) > maxIDs {
-		return nil, badRequest("id", "invalidParameter", fmt.Sprintf("The request names %d ids; it may name %d.", len(ids), maxIDs))
-	}
-	return ids, nil
-}
-
-// listAnswer is a list response: its kind, its items, and what else the method adds.
-func (q *request) listAnswer(kind string, items []any, more object) *answer {
-	if items == nil {
-		items = []any{}
-	}
-	body := object{"kind": "youtube#" + kind, "etag": q.etag(kind), "items": items}
-	for k, v := range more {
-		body[k] = v
-	}
-	return &answer{status: http.StatusOK, body: body}
-}
-
-// resource is one item of a list; a part that is nil, or that the caller did not ask for, is left
-// out.
-func (q *request) resource(kind string, id any, etagOf string, parts object) object {
-	o := object{"kind": "youtube#" + kind, "etag": q.etag(kind + etagOf), "id": id}
-	for name, v := range parts {
-		if v != nil && q.part(name) {
-			o[name] = v
-		}
-	}
-	return o
-}
-
-// etag changes at every call, as the API's do [seen].
-func (q *request) etag(of string) string {
-	return idText(hash(uint64(q.call), hashText(of))) + idText(hash(uint64(q.call), hashText(of), 1)) + "w"
-}
-
-func pageInfo(total, perPage int) object {
-	return object{"totalResults": total, "resultsPerPage": perPage}
 }

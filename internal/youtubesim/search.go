@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxSearch is how many results a query gives at most (search.list).
+// maxSearch is how many results a query has at most (search.list).
 const maxSearch = 500
 
 // hit is one search result: a video, or a channel when video is nil.
@@ -17,8 +17,8 @@ type hit struct {
 	key     int64 // by which it is sorted, the largest first
 }
 
-// search is search.list. As at the real one, totals are a guess that changes from page to page,
-// some results come twice, and there are no statistics.
+// search is search.list. As in the real API, totals are a guess that changes from page to page, some
+// results appear twice, and there are no statistics.
 // (https://developers.google.com/youtube/v3/docs/search/list)
 func search(cat catalogue, q *request) *answer {
 	region := q.region()
@@ -75,8 +75,8 @@ func findVideos(cat catalogue, q *request, types []string, region string) []hit 
 	return hits
 }
 
-// findChannels are the channels whose name matches; they come before the videos. A query without
-// words, a category or a time range asks for no channels.
+// findChannels finds the channels whose name matches; they come before the videos. A query without words,
+// or with a channel or a time range, asks for no channels.
 func findChannels(cat catalogue, q *request, types []string) []hit {
 	if len(types) > 0 && !slices.Contains(types, "channel") || q.get("q") == "" || q.get("channelId") != "" ||
 		q.get("publishedAfter") != "" || q.get("publishedBefore") != "" {
@@ -93,7 +93,7 @@ func findChannels(cat catalogue, q *request, types []string) []hit {
 	return hits
 }
 
-// sort puts videos into the order asked for; what is equal stays newest first.
+// sort puts videos into the requested order; equal ones stay newest first.
 func (q *request) sort(hits []hit) {
 	order := q.get("order")
 	if order == "title" {
@@ -123,7 +123,7 @@ func orZero(n *int64) int64 {
 	return *n
 }
 
-// repeatSome puts every fortieth result or so in twice, a few places on, and cuts at 500.
+// repeatSome repeats about every fortieth result a few places later, and cuts the list at 500.
 func repeatSome(hits []hit, seed uint64) []hit {
 	var out []hit
 	for i, h := range hits {
@@ -156,65 +156,4 @@ func (q *request) hit(h hit) object {
 		snippet["publishedAt"] = stamp(v.published)
 	}
 	return q.resource("searchResult", object{"kind": "youtube#video", "videoId": v.id}, v.id, object{"snippet": snippet})
-}
-
-// terms is a query: every group must match by one of its words, and no word of not may.
-// (search.list, "q": | is or, - is not)
-type terms struct {
-	groups [][]string
-	not    []string
-}
-
-func parseTerms(q string) terms {
-	var t terms
-	or := false
-	for w := range strings.FieldsSeq(strings.ToLower(strings.ReplaceAll(q, "|", " | "))) {
-		w = strings.Trim(w, `"`)
-		switch {
-		case w == "|":
-			or = len(t.groups) > 0
-			continue
-		case len(w) > 1 && w[0] == '-':
-			t.not = append(t.not, w[1:])
-		case or:
-			t.groups[len(t.groups)-1] = append(t.groups[len(t.groups)-1], w)
-		case w != "":
-			t.groups = append(t.groups, []string{w})
-		}
-		or = false
-	}
-	return t
-}
-
-// searchable is a video's text in lower case.
-type searchable struct{ title, rest string }
-
-// index makes the video findable. It is called once, when the video is complete.
-func (v *video) index() {
-	rest := strings.Join(v.tags, " ") + " " + v.channel.title + " " + v.description
-	v.foundBy = searchable{strings.ToLower(v.title), strings.ToLower(rest)}
-}
-
-// score is 0 for no match; a word in the title counts three times one elsewhere. Texts and terms are
-// in lower case.
-func (t terms) score(title, rest string) int {
-	if len(t.groups)+len(t.not) == 0 {
-		return 1
-	}
-	in := func(text string) func(string) bool { return func(w string) bool { return strings.Contains(text, w) } }
-	if slices.ContainsFunc(t.not, in(title)) || slices.ContainsFunc(t.not, in(rest)) {
-		return 0
-	}
-	score := 1
-	for _, g := range t.groups {
-		switch {
-		case slices.ContainsFunc(g, in(title)):
-			score += 3
-		case slices.ContainsFunc(g, in(rest)):
-			score++
-		default:
-			return 0
-		}
-	}
-	return score
 }

@@ -1,7 +1,12 @@
 // Package youtubesim is a stand-in for the YouTube Data API v3 that counts for itself. It answers
-// the methods this program calls, in the shapes of the real API, from a generated or a recorded
-// catalogue; it charges every call to pools of its own, by cost tables and a clock of its own; and
-// it says at /sim/ledger what arrived. It imports nothing of the program that it judges.
+// the methods that this program calls, in the shapes of the real API, from a generated or a recorded
+// catalogue; it charges every call to its own pools, by its own cost tables and clock; and it reports
+// at /sim/ledger what arrived. It imports nothing of the program that it judges.
+//
+// server.go answers a call from four pieces that know nothing of each other: the methods read the
+// request (method, params, fields) and render what the catalogue has (videos, channels, search); the
+// catalogue is generated or recorded; the counter admits or refuses; write.go writes the answer, and
+// spoils it where a fault says so.
 //
 // Sources, all under https://developers.google.com/youtube/v3: costs and the split of 2026-06-01
 // from determine_quota_cost and revision_history; parameters, ranges and shapes from the discovery
@@ -9,10 +14,10 @@
 // The day turns at midnight America/Los_Angeles (getting-started#quota). A program without the
 // host's time zone files must import time/tzdata.
 //
-// Choices, where the sources are silent, always the stricter for the caller:
-//   - A refused call is not charged; every other call is, once, when it arrives: also one that ends
-//     in a fault. One that is itself invalid (4xx before any work) is charged 1, a bad key too.
-//   - A call goes through all its pools or none. The first pool in the table's order that is short
+// Where the sources are silent, the choice is always the stricter one for the caller:
+//   - A refused call is not charged. Every other call is charged once, when it arrives, even if it ends
+//     in a fault. An invalid call (4xx before any work, also for a bad key) is charged 1.
+//   - A call is charged to all its pools or to none. The first pool without room, in the table's order,
 //     gives the refusal.
 //   - A path that is no method of the API is answered 404 and not charged.
 //   - Requests that need a signed-in user, and search filters that the catalogue has no data for,
@@ -21,6 +26,7 @@ package youtubesim
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -83,7 +89,14 @@ func New(o Options) (*Server, error) {
 	if o.PerMinute < 0 || o.Latency < 0 {
 		return nil, fmt.Errorf("youtubesim: per-minute limit %d and latency %s must not be negative", o.PerMinute, o.Latency)
 	}
-	c, err := newCounter(o)
+	table, err := pickTable(o.CostTable, o.Limits)
+	if err != nil {
+		return nil, fmt.Errorf("youtubesim: %w", err)
+	}
+	c, err := newCounter(o.Now, rules{
+		table: table, perMinute: o.PerMinute, chargePerMinute: o.ChargePerMinute,
+		faults: o.Faults, freeFaults: o.FreeFaults, seed: o.Seed,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("youtubesim: %w", err)
 	}
@@ -102,6 +115,21 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// Ledger is the count so far, without the log.
+func (s *Server) Ledger() Ledger { return s.count.ledger() }
+
+// Log is every call of the API since the start, in order of arrival.
+func (s *Server) Log() []Call { return s.count.calls() }
+
+// MaxInWindow is the most that any trailing window of length d held of a pool. A call at t counts
+// while now < t + d.
+func (s *Server) MaxInWindow(pool string, d time.Duration) int64 {
+	return maxInWindow(s.Log(), pool, d)
+}
+
+// MaxInDay is the most that any Pacific day held of a pool.
+func (s *Server) MaxInDay(pool string) int64 { return maxInDay(s.Log(), pool, s.count.day) }
+
 const apiPrefix = "/youtube/v3/"
 
 // ServeHTTP answers the API under /youtube/v3/ and the count at /sim/ledger.
@@ -116,12 +144,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveAPI charges the call, decides its answer, and only then waits and writes: the count of a
-// call never depends on whether the caller stayed for the answer.
+// serveAPI charges the call, decides its answer, and only then waits and writes: how a call is counted
+// never depends on whether the caller waited for the answer.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	i := slices.IndexFunc(s.methods, func(m method) bool { return apiPrefix+m.path == r.URL.Path })
 	if i < 0 || r.Method != http.MethodGet {
-		writeAnswer(w, r, s.opt.Now(), s.notAMethod(r))
+		reply{answer: s.notAMethod(r), at: s.opt.Now()}.write(w, r)
 		return
 	}
 	m := s.methods[i]
@@ -129,27 +157,70 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if bad := s.checkKey(r); bad != nil {
 		invalid = bad
 	}
-	adm := s.count.admit(m.name, req, invalid != nil)
+	adm := s.count.admit(m.name, req.region(), req.get("pageToken"), invalid != nil)
 	req.now, req.call = adm.at, adm.call
-	a := adm.refusal
-	switch {
-	case a != nil:
-	case adm.fault != nil && adm.fault.replaces():
-		a = adm.fault.answer()
-	case invalid != nil:
-		a = invalid
-	default:
-		a = m.answer(s.cat, req)
+	out := reply{answer: s.decide(m, req, adm, invalid), at: adm.at, pretty: req.pretty}
+	delay := s.opt.Latency
+	if adm.fault != nil && adm.refused == "" {
+		out.fault = adm.fault.kind
+		delay += adm.fault.delay
 	}
-	a = masked(a, req)
-	if adm.fault != nil && adm.refusal == nil {
-		a.fault = adm.fault
+	status := out.status
+	if out.hungUp() {
+		status = 0
 	}
-	s.count.settle(adm, a.loggedStatus())
-	if !wait(r.Context(), s.opt.Latency+a.delay()) {
+	s.count.answered(adm.call, status)
+	if !wait(r.Context(), delay) {
 		panic(http.ErrAbortHandler) // returning would be an empty 200
 	}
-	writeAnswer(w, r, adm.at, a)
+	out.write(w, r)
+}
+
+// decide is the call's answer: a refusal for quota comes before a fault's own answer, and that before
+// what is wrong with the request.
+func (s *Server) decide(m method, req *request, adm admission, invalid *answer) *answer {
+	if adm.refused != "" {
+		return refusal(adm.refused, adm.limit)
+	}
+	if adm.fault != nil {
+		if a := faultAnswer(adm.fault); a != nil {
+			return a
+		}
+	}
+	if invalid != nil {
+		return invalid
+	}
+	a := m.answer(s.cat, req)
+	if req.fields != nil && a.status == http.StatusOK { // errors ignore the caller's field mask
+		a.body = req.fields.apply(a.body).(object)
+	}
+	return a
+}
+
+// notAMethod answers a path that the API, or this stand-in, does not have.
+func (s *Server) notAMethod(r *http.Request) *answer {
+	var have []string
+	for _, m := range s.methods {
+		have = append(have, apiPrefix+m.path)
+	}
+	return apiError(http.StatusNotFound, "global", "notFound", "",
+		fmt.Sprintf("%s %s is no method here. This stand-in has GET %s.", r.Method, r.URL.Path, strings.Join(have, ", "))).
+		with("NOT_FOUND", nil)
+}
+
+// serveLedger writes the ledger; ?log=1 adds the calls one by one.
+func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		http.Error(w, "the ledger can only be read: use GET", http.StatusMethodNotAllowed)
+		return
+	}
+	l := s.Ledger()
+	if r.URL.Query().Get("log") == "1" {
+		l.Log = s.Log()
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(l) // an error means that the caller has gone
 }
 
 // checkKey refuses a key other than the required one. The key may come as a header or a parameter.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tongue is how titles of one language are made. A name is a head and a tail: the longest word of
-// its title, and rare enough that a search for it finds the video.
+// tongue is how the titles of one language are made. A name is a head and a tail: it is the longest word
+// of its title, and rare enough that a search for it finds the video.
 type tongue struct {
 	code         string
 	heads, tails []string
@@ -44,7 +44,7 @@ func tongues(seed uint64) map[string]*tongue {
 
 func (t *tongue) name(d *dice) string { return pick(d, t.heads) + pick(d, t.tails) }
 
-// title makes a title and the tags that fit it.
+// title makes a title and tags that match it.
 func (t *tongue) title(d *dice) (title string, tags []string) {
 	name, word, other := t.name(d), pick(d, t.words), pick(d, t.words)
 	title = strings.NewReplacer("{n}", name, "{w}", word, "{v}", other, "{k}", strconv.Itoa(1+d.intn(120))).

@@ -17,14 +17,14 @@ func pageToken(offset int, previous bool) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parsePageToken accepts exactly what pageToken makes, up to the offset most.
-func parsePageToken(s string, most int) (offset int, previous, ok bool) {
+// parsePageToken accepts exactly what pageToken makes, up to the largest offset.
+func parsePageToken(s string, largest int) (offset int, previous, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) < 4 || b[0] != 0x08 {
 		return 0, false, false
 	}
 	v, n := binary.Uvarint(b[1:])
-	if n <= 0 || v > uint64(most) {
+	if n <= 0 || v > uint64(largest) {
 		return 0, false, false
 	}
 	offset, previous = int(v), b[len(b)-1] == 1
@@ -34,25 +34,8 @@ func parsePageToken(s string, most int) (offset int, previous, ok bool) {
 // page is one page's range [from, to) of a list.
 type page struct{ from, to int }
 
-// cut finds the page that the request asks for in a list of n, whose offsets go up to most.
-func (q *request) cut(n, most int) (page, *answer) {
-	size, offset := q.maxResults(), 0
-	if t := q.get("pageToken"); t != "" {
-		o, previous, ok := parsePageToken(t, most)
-		if !ok {
-			return page{}, badPageToken()
-		}
-		offset = o
-		if previous {
-			offset, size = max(0, o-size), min(o, size)
-		}
-	}
-	offset = min(offset, n)
-	return page{offset, min(n, offset+size)}, nil
-}
-
-// tokens puts the page's tokens into a list of n. A page of no items has no next one: a caller that
-// asks for nothing would never end.
+// tokens puts the page's tokens into a list of n. An empty page has no next page: a caller that asks for
+// pages of size 0 would never end.
 func (p page) tokens(into object, n int) {
 	if p.to < n && p.to > p.from {
 		into["nextPageToken"] = pageToken(p.to, false)

@@ -1,7 +1,7 @@
 package youtubesim
 
-// vocabulary is the raw material of a tongue, lists separated by spaces, forms by ; and
-// channels by |. Words and forms hold no word as long as the shortest name.
+// vocabulary is the raw material of a tongue: lists separated by spaces, forms by ; and channels by |.
+// Every word in words and forms is shorter than the shortest name.
 type vocabulary struct{ code, heads, tails, words, forms, channels string }
 
 func vocabularies() []vocabulary {

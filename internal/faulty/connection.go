@@ -1,0 +1,226 @@
+//go:build unix
+
+package faulty
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pair is a client's connection and the one to the server that belongs to it.
+type pair struct {
+	client, server net.Conn
+	gone           chan struct{}
+	once           sync.Once
+	replica        atomic.Bool // the client is a replica: it receives a stream instead of replies
+
+	mu      sync.Mutex
+	pending []string // commands without a reply yet
+}
+
+// end closes both connections; with reset, the client sees a reset.
+func (c *pair) end(reset bool) {
+	c.once.Do(func() {
+		if t, ok := c.client.(*net.TCPConn); ok && reset {
+			_ = t.SetLinger(0)
+		}
+		_, _ = c.client.Close(), c.server.Close()
+		close(c.gone)
+	})
+}
+
+func (p *Proxy) serve(client net.Conn) {
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", target)
+	if err != nil { // the server is down: the nearest to a refusal that a proxy can do
+		if t, ok := client.(*net.TCPConn); ok {
+			_ = t.SetLinger(0)
+		}
+		_ = client.Close()
+		return
+	}
+	c := &pair{client: client, server: server, gone: make(chan struct{})}
+	p.mu.Lock()
+	refused := p.listener == nil
+	if !refused {
+		p.pairs[c] = true
+	}
+	p.mu.Unlock()
+	if refused {
+		c.end(true)
+		return
+	}
+	var replies sync.WaitGroup
+	replies.Go(func() {
+		defer c.end(false)
+		p.replies(c)
+	})
+	p.requests(c)
+	c.end(false)
+	replies.Wait()
+	p.mu.Lock()
+	delete(p.pairs, c)
+	p.mu.Unlock()
+}
+
+// requests passes on what the client sends, command by command.
+func (p *Proxy) requests(c *pair) {
+	in := bufio.NewReader(c.client)
+	for {
+		raw, name, err := readCommand(in)
+		if err != nil || !p.pause(c, 0) {
+			return
+		}
+		if name == "psync" || name == "sync" {
+			c.replica.Store(true)
+		}
+		c.mu.Lock()
+		c.pending = append(c.pending, name)
+		c.mu.Unlock()
+		if isScript(name) {
+			p.scripts.Add(1)
+			p.moment(Asked)
+		}
+		if _, err := c.server.Write(raw); err != nil {
+			return
+		}
+	}
+}
+
+// replies passes back what the server answers, reply by reply, and loses those that are to be lost.
+func (p *Proxy) replies(c *pair) {
+	in := bufio.NewReader(c.server)
+	for {
+		raw, err := readReply(in)
+		if err != nil {
+			return
+		}
+		script := isScript(c.answered()) && !bytes.HasPrefix(raw, []byte("-NOSCRIPT"))
+		if script {
+			p.moment(Executed)
+		}
+		delay, how, lost := p.fate(script)
+		if !p.pause(c, delay) {
+			return
+		}
+		if lost {
+			p.lost.Add(1)
+			switch how {
+			case Closed:
+				return
+			case Torn:
+				_, _ = c.client.Write(raw[:len(raw)/2])
+				time.Sleep(time.Millisecond) // else the reset overtakes the half
+				c.end(true)
+				return
+			case Swallowed:
+				continue
+			}
+		}
+		if _, err := c.client.Write(raw); err != nil {
+			return
+		}
+		if c.replica.Load() {
+			p.replicate(c, in)
+			return
+		}
+	}
+}
+
+// fate is what happens to the next reply: how much later it comes, and whether and how it is lost.
+func (p *Proxy) fate(script bool) (delay time.Duration, how Loss, lost bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lost = script && p.lose > 0 && p.keep == 0
+	switch {
+	case lost:
+		p.lose--
+	case script && p.keep > 0:
+		p.keep--
+	}
+	return p.delay, p.how, lost
+}
+
+// answered is the command that the next reply belongs to, "" for a message without a command.
+func (c *pair) answered() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pending) == 0 {
+		return ""
+	}
+	name := c.pending[0]
+	c.pending = c.pending[1:]
+	return name
+}
+
+// pause waits for d, and then for as long as the proxy hangs. It is false when the connection has ended.
+func (p *Proxy) pause(c *pair, d time.Duration) bool {
+	if d > 0 {
+		select {
+		case <-time.After(d):
+		case <-c.gone:
+			return false
+		}
+	}
+	for {
+		p.mu.Lock()
+		hold := p.hold
+		p.mu.Unlock()
+		if hold == nil {
+			return true
+		}
+		select {
+		case <-hold:
+		case <-c.gone:
+			return false
+		}
+	}
+}
+
+func (p *Proxy) moment(m Moment) {
+	p.mu.Lock()
+	watch := p.watch
+	p.mu.Unlock()
+	if watch != nil {
+		watch(m)
+	}
+}
+
+// replicate passes on a replica's stream, delayed by the lag.
+func (p *Proxy) replicate(c *pair, in io.Reader) {
+	type piece struct {
+		due  time.Time
+		data []byte
+	}
+	queue := make(chan piece, 1<<16)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for next := range queue {
+			if p.pause(c, time.Until(next.due)) {
+				_, _ = c.client.Write(next.data)
+			}
+		}
+	})
+	defer writer.Wait()
+	defer c.end(true)
+	defer close(queue)
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := in.Read(buffer)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		lag := p.lag
+		p.mu.Unlock()
+		queue <- piece{time.Now().Add(lag), bytes.Clone(buffer[:n])}
+	}
+}

@@ -1,0 +1,81 @@
+//go:build unix
+
+package faulty
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+func isScript(name string) bool { return name == "evalsha" || name == "eval" || name == "fcall" }
+
+var errProtocol = errors.New("faulty: this is not Redis' protocol")
+
+// readCommand reads one command, and returns its name in lower case; an empty line has none.
+func readCommand(in *bufio.Reader) (raw []byte, name string, err error) {
+	raw, err = in.ReadBytes('\n')
+	if err != nil {
+		return nil, "", err
+	}
+	if raw[0] != '*' {
+		name, _, _ = strings.Cut(strings.TrimSpace(string(raw)), " ")
+		return raw, strings.ToLower(name), nil
+	}
+	n, err := number(raw)
+	for i := 0; i < n && err == nil; i++ {
+		var word []byte
+		if word, err = readReply(in); err == nil && i == 0 {
+			_, text, _ := bytes.Cut(word, []byte("\r\n"))
+			name = strings.ToLower(strings.TrimSpace(string(text)))
+		}
+		raw = append(raw, word...)
+	}
+	return raw, name, err
+}
+
+// readReply reads the bytes of one value of Redis' protocol, version 2 or 3.
+func readReply(in *bufio.Reader) ([]byte, error) {
+	raw, err := in.ReadBytes('\n')
+	if err != nil {
+		return nil, err
+	}
+	var values int
+	switch raw[0] {
+	case '+', '-', ':', '_', ',', '#', '(', '\n', '\r':
+		return raw, nil
+	case '$', '=', '!':
+		n, err := number(raw)
+		if err != nil || n < 0 {
+			return raw, err
+		}
+		text := make([]byte, n+2)
+		_, err = io.ReadFull(in, text)
+		return append(raw, text...), err
+	case '*', '~', '>':
+		values, err = number(raw)
+	case '%':
+		values, err = number(raw)
+		values *= 2
+	default:
+		return nil, errProtocol
+	}
+	for i := 0; i < values && err == nil; i++ {
+		var value []byte
+		value, err = readReply(in)
+		raw = append(raw, value...)
+	}
+	return raw, err
+}
+
+// number is the number in a line such as "*3\r\n".
+func number(line []byte) (int, error) {
+	n := 0
+	if _, err := fmt.Sscan(string(bytes.TrimSpace(line[1:])), &n); err != nil || n > 1<<26 {
+		return 0, errProtocol
+	}
+	return n, nil
+}

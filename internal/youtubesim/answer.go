@@ -1,0 +1,35 @@
+package youtubesim
+
+// object is a JSON object.
+type object = map[string]any
+
+// answer is what a call is answered, before it is written.
+type answer struct {
+	status int
+	body   object
+	html   string // instead of body
+}
+
+// apiError is an answer in the shape of the API's errors, which repeat the code and the message. location
+// is the parameter at fault, "" for none.
+func apiError(status int, domain, reason, location, message string) *answer {
+	one := object{"message": message, "domain": domain, "reason": reason}
+	if location != "" {
+		one["location"], one["locationType"] = location, "parameter"
+	}
+	return &answer{status: status, body: object{"error": object{
+		"code": status, "message": message, "errors": []any{one},
+	}}}
+}
+
+// with adds the google.rpc status and, unless info is nil, an ErrorInfo.
+func (a *answer) with(rpcStatus string, info object) *answer {
+	e := a.body["error"].(object)
+	e["status"] = rpcStatus
+	if info != nil {
+		info["@type"] = "type.googleapis.com/google.rpc.ErrorInfo"
+		info["domain"] = "googleapis.com"
+		e["details"] = []any{info}
+	}
+	return a
+}

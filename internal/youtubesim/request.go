@@ -1,0 +1,115 @@
+package youtubesim
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// request is a call's parameters after the checks, and when it arrived.
+type request struct {
+	values url.Values
+	fields *tree // the field mask, nil for every field
+	pretty bool  // indent the answer; the API does unless told not to
+	now    time.Time
+	call   int64 // the call's number, from 1
+}
+
+func (q *request) get(name string) string { return q.values.Get(name) }
+
+// region is the region that the call names, "" when it names none.
+func (q *request) region() string { return q.get("regionCode") }
+
+// list is the elements of a repeated or comma separated parameter, each once, in the caller's order.
+func (q *request) list(name string) []string {
+	var out []string
+	for _, v := range q.values[name] {
+		for e := range strings.SplitSeq(v, ",") {
+			if e = strings.TrimSpace(e); e != "" && !slices.Contains(out, e) {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// part reports whether the caller asked for the part.
+func (q *request) part(name string) bool { return slices.Contains(q.list("part"), name) }
+
+// maxResults is the page size, 5 by default.
+func (q *request) maxResults() int {
+	if n, err := strconv.Atoi(q.get("maxResults")); err == nil {
+		return n
+	}
+	return 5
+}
+
+// time is an instant parameter, zero when it is not given.
+func (q *request) time(name string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, q.get(name)) // checked by parse
+	return t
+}
+
+// maxIDs is how many ids one call may name (videos.list, "id").
+const maxIDs = 50
+
+// ids is the id parameter, or why it cannot be.
+func (q *request) ids() ([]string, *answer) {
+	ids := q.list("id")
+	if len(ids) > maxIDs {
+		return nil, badRequest("id", "invalidParameter", fmt.Sprintf("The request names %d ids; it may name %d.", len(ids), maxIDs))
+	}
+	return ids, nil
+}
+
+// cut finds the page that the request asks for in a list of n, whose offsets go up to largest.
+func (q *request) cut(n, largest int) (page, *answer) {
+	size, offset := q.maxResults(), 0
+	if t := q.get("pageToken"); t != "" {
+		o, previous, ok := parsePageToken(t, largest)
+		if !ok {
+			return page{}, badPageToken()
+		}
+		offset = o
+		if previous {
+			offset, size = max(0, o-size), min(o, size)
+		}
+	}
+	offset = min(offset, n)
+	return page{offset, min(n, offset+size)}, nil
+}
+
+// listAnswer is a list response: its kind, its items, and the fields that the method adds.
+func (q *request) listAnswer(kind string, items []any, more object) *answer {
+	if items == nil {
+		items = []any{}
+	}
+	body := object{"kind": "youtube#" + kind, "etag": q.etag(kind), "items": items}
+	maps.Copy(body, more)
+	return &answer{status: http.StatusOK, body: body}
+}
+
+// resource is one item of a list, with those of the parts that the caller asked for.
+func (q *request) resource(kind string, id any, etagOf string, parts object) object {
+	o := object{"kind": "youtube#" + kind, "etag": q.etag(kind + etagOf), "id": id}
+	for name, v := range parts {
+		if v != nil && q.part(name) {
+			o[name] = v
+		}
+	}
+	return o
+}
+
+// etag changes with every call, as the API's do [seen].
+func (q *request) etag(of string) string {
+	return idText(hash(uint64(q.call), hashText(of))) + idText(hash(uint64(q.call), hashText(of), 1)) + "w"
+}
+
+func pageInfo(total, perPage int) object {
+	return object{"totalResults": total, "resultsPerPage": perPage}
+}

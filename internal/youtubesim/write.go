@@ -1,0 +1,112 @@
+package youtubesim
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reply is an answer with how it is written.
+type reply struct {
+	*answer
+	at     time.Time // by the upstream's clock
+	pretty bool      // indented
+	fault  string    // the kind of fault that spoils it, "" for none
+}
+
+// hungUp reports whether the caller gets no answer.
+func (a reply) hungUp() bool { return a.fault == "drop" || a.fault == "reset" }
+
+// write writes the reply; a panic with http.ErrAbortHandler is net/http's way to close without an answer.
+func (a reply) write(w http.ResponseWriter, r *http.Request) {
+	if a.fault == "reset" {
+		reset(w)
+	}
+	if a.hungUp() {
+		panic(http.ErrAbortHandler)
+	}
+	h := w.Header()
+	h.Set("Date", a.at.UTC().Format(http.TimeFormat))
+	h.Set("Vary", "Origin, X-Origin, Referer")
+	h.Set("Content-Type", "application/json; charset=UTF-8")
+	body := a.encode()
+	switch {
+	case a.html != "":
+		h.Set("Content-Type", "text/html; charset=UTF-8")
+	case a.fault == "empty":
+		body = nil
+	case a.fault == "hugebody":
+		w.WriteHeader(a.status)
+		writeHuge(w)
+		return
+	}
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && len(body) > 0 {
+		h.Set("Content-Encoding", "gzip")
+		body = zip(body)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(a.status)
+	if a.fault == "truncate" {
+		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = w.Write(body) // an error means that the caller has gone
+}
+
+// encode is the body as the API writes it.
+func (a reply) encode() []byte {
+	if a.html != "" {
+		return []byte(a.html)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	if a.pretty {
+		e.SetIndent("", "  ")
+	}
+	if err := e.Encode(a.body); err != nil {
+		panic(fmt.Sprintf("youtubesim: an answer is not JSON: %v", err)) // maps, slices and scalars only
+	}
+	return b.Bytes()
+}
+
+func zip(b []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(b) // a buffer does not fail
+	_ = z.Close()
+	return out.Bytes()
+}
+
+// hugeBody is how many bytes a hugebody fault writes, unless the caller hangs up before.
+const hugeBody = 64 << 20
+
+func writeHuge(w io.Writer) {
+	chunk := []byte(strings.Repeat(" ", 64<<10))
+	_, _ = io.WriteString(w, `{"kind": "`)
+	for n := 0; n < hugeBody; n += len(chunk) {
+		if _, err := w.Write(chunk); err != nil {
+			return
+		}
+	}
+	_, _ = io.WriteString(w, `"}`)
+}
+
+// reset closes the connection so that the caller sees a reset.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
