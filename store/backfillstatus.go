@@ -121,20 +121,6 @@ func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, 
 	return list, err
 }
 
-// SpentOnPieces are the pieces of all backfills that spent quota and were last worked on at since or later,
-// so far as the store knows.
-func (s *Store) SpentOnPieces(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
-	var slots []ingest.Slot
-	err := s.view(ctx, "list the pieces that spent quota", func(tx *txn) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			slot, err := scanSlot(rows)
-			slots = append(slots, slot)
-			return err
-		}, selectSlots+` WHERE backfill IS NOT NULL AND units > 0 AND coalesce(fetched_at, due_at * 1000) >= ?`, since.UnixMilli())
-	})
-	return slots, err
-}
-
 // findBackfill finds a plan by name or identity; its pieces are not counted.
 func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillStatus, error) {
 	b, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`

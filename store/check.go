@@ -78,14 +78,8 @@ func (s *Store) check(ctx context.Context) (found []string, file bool, err error
 	return found, file, err
 }
 
-// Examine is Check on a database that somebody else has opened, for one who must not open a store: that
-// makes files beside it. A budget other than 0 bounds how long the texts are compared, not the rest.
-// The connection must not have searched before.
-func Examine(ctx context.Context, q querier, budget time.Duration) (found []string, err error) {
-	found, _, err = examine(ctx, q, budget)
-	return found, err
-}
-
+// examine bounds by a budget other than 0 how long the texts are compared, not the rest. The connection must not have
+// searched before.
 func examine(ctx context.Context, q querier, budget time.Duration) (found []string, file bool, err error) {
 	if found, err = damages(ctx, q); err != nil || len(found) > 0 {
 		return found, true, err // the queries would fail, or lie

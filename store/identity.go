@@ -93,7 +93,7 @@ func (s *Store) create(ctx context.Context, upstream string) (err error) {
 	if err != nil {
 		return fmt.Errorf("make the data directory: %w: give another data directory, or make this one writable", err)
 	}
-	f, err := os.CreateTemp(dir, fileName+".new-*") // 0600
+	f, err := os.CreateTemp(dir, FileName+".new-*") // 0600
 	if err != nil {
 		return fmt.Errorf("create the store: %w: give another data directory, or make this one writable", err)
 	}

@@ -113,7 +113,7 @@ func (s *Store) setAside(ctx context.Context, have int) (string, error) {
 	for first, n := path, 2; exists(path); n++ { // of one that was killed behind its backup, on a clock that stands
 		path = fmt.Sprintf("%s-%d", first, n)
 	}
-	c := copying{from: s, to: path, part: fileName + migrationPart}
+	c := copying{from: s, to: path, part: FileName + migrationPart}
 	if _, err := c.run(ctx); err != nil {
 		var size string
 		if info, statErr := os.Stat(s.path); statErr == nil {

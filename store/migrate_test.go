@@ -299,15 +299,15 @@ func FuzzMigrate(f *testing.F) {
 				t.Fatal(query, err)
 			}
 		}
-		wrong, err := store.Examine(t.Context(), db, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
 		columns, before := tables(t, db), map[string][]string{}
 		for table, names := range columns {
 			before[table] = dump(t, db, table, names)
 		}
 		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wrong, err := store.CheckFile(t.Context(), dir, 0)
+		if err != nil {
 			t.Fatal(err)
 		}
 		s := open(t, dir, &handClock{t: noon})

@@ -22,9 +22,10 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-const (
-	fileName = "ingest.db"
+// FileName is the name of the database file in the data directory.
+const FileName = "ingest.db"
 
+const (
 	// readers bounds how many connections of this process read at once. Each keeps so many KiB of pages: a
 	// search with a filter looks at some thousand all over the file, and SQLite's own 2,000 KiB are read anew
 	// by the next one.
@@ -75,7 +76,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store in %q: %w", dir, err)
 	}
-	s := &Store{path: filepath.Join(dir, fileName), now: o.Now}
+	s := &Store{path: filepath.Join(dir, FileName), now: o.Now}
 	if s.now == nil {
 		s.now = time.Now
 	}

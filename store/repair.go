@@ -36,10 +36,10 @@ func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	if err != nil {
 		return r, fmt.Errorf("repair the store in %q: %w", dir, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, fileName)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, FileName)); err != nil {
 		return r, fmt.Errorf("repair the store: %w", err)
 	}
-	s := &Store{path: filepath.Join(dir, fileName), now: o.Now}
+	s := &Store{path: filepath.Join(dir, FileName), now: o.Now}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -75,7 +75,7 @@ func copyTo(from io.Reader, to string) error {
 
 // newDraft is an empty store under another name, beside this one.
 func (s *Store) newDraft(ctx context.Context) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(s.path), fileName+".new-*") // 0600
+	f, err := os.CreateTemp(filepath.Dir(s.path), FileName+".new-*") // 0600
 	if err != nil {
 		return "", fmt.Errorf("make a new store beside %s: %w", s.path, err)
 	}

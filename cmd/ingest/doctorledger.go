@@ -7,13 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // The checks of quota.db, which is the ledger itself or, beside a Redis, this data directory's journal.
@@ -113,7 +116,9 @@ func lookLost(ctx context.Context, d *doctor) finding {
 	if err != nil {
 		return noLine
 	}
-	slots, err := d.thatSpent(ctx, d.clock.Now().Add(-t.Horizon()+time.Minute))
+	since := d.clock.Now().Add(-t.Horizon() + time.Minute)
+	known, err := store.InspectSlots(ctx, d.cfg.Data, since)
+	slots := slices.DeleteFunc(known.Spent, func(s ingest.Slot) bool { return !allSince(s, since) })
 	d.copies.forget(filepath.Join(d.cfg.Data, ledgerFile)) // one made before knows less than the slots of a run that goes on
 	if err != nil || len(slots) == 0 || d.delivered(ctx) {
 		return noLine

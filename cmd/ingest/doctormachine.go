@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/store"
 
 	"github.com/trendvidstream/ingest/internal/term"
 
@@ -122,8 +123,8 @@ func stepped(from, to time.Time) time.Duration {
 func (d *doctor) lookMoved(ctx context.Context, now time.Time) finding {
 	text := "INGEST_NOW has moved it to " + term.Stamp(now)
 	local := loopback(d.cfg.UpstreamURL)
-	if s, err := d.shelf(ctx); err == nil && s.upstream != "" {
-		local = wire.IsLoopback(s.upstream)
+	if s, err := store.Inspect(ctx, d.cfg.Data); err == nil && s.Upstream != "" {
+		local = wire.IsLoopback(s.Upstream)
 	}
 	if d.cfg.Ledger != "sqlite" || !local {
 		return fail(exitConfig, text+", where quota that counts is spent", "unset INGEST_NOW: it goes with a stand-in upstream and --ledger sqlite only")

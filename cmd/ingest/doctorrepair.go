@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -19,7 +17,7 @@ const repairFor = 12 * time.Hour
 
 // lookRepair makes the store whole. quota.db is not touched.
 func lookRepair(ctx context.Context, d *doctor) finding {
-	path := filepath.Join(d.cfg.Data, storeFile)
+	path := filepath.Join(d.cfg.Data, store.FileName)
 	r, err := store.Repair(ctx, d.cfg.Data, store.Options{Now: d.clock.Now, Upgraded: d.sayUpgraded})
 	var foreign *store.ApplicationError
 	var newer *store.VersionError
@@ -60,11 +58,7 @@ func lookRepair(ctx context.Context, d *doctor) finding {
 func lookTables(ctx context.Context, d *doctor) finding {
 	ctx, cancel := context.WithTimeout(ctx, checkFor)
 	defer cancel()
-	var found []string
-	err := sqlitefile.Peek(ctx, filepath.Join(d.cfg.Data, storeFile), func(db *sql.DB) (err error) {
-		found, err = store.Examine(ctx, db, checkFor/2)
-		return err
-	})
+	found, err := store.CheckFile(ctx, d.cfg.Data, checkFor/2)
 	if err != nil || len(found) == 0 {
 		return noLine // whether it can be read, ingest.db has said
 	}

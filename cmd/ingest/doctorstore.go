@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,74 +19,28 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// The checks of the store as a file. It is read as schema.sql says, and not opened as a store: that
-// would make files beside it, and bring an older one up to date.
-
-const (
-	storeFile        = "ingest.db"
-	storeApplication = 0x696E6774 // as schema.sql says
-)
-
-// shelf is what a store says of itself.
-type shelf struct {
-	path     string
-	version  int
-	upstream string // "" when nothing was written to it yet
-	videos   int64
-	newest   time.Time // when the newest slot was done
-}
-
-// shelf reads the store, fs.ErrNotExist where there is none.
-func (d *doctor) shelf(ctx context.Context) (shelf, error) {
-	s := shelf{path: filepath.Join(d.cfg.Data, storeFile)}
-	if info, err := os.Stat(s.path); err == nil && info.Size() == 0 {
-		return s, &store.CorruptError{Path: s.path, Doing: "look at the store", Err: store.ErrEmpty}
-	}
-	err := sqlitefile.Peek(ctx, s.path, func(db *sql.DB) error {
-		var application uint32
-		var upstream sql.NullString
-		var newest sql.NullInt64
-		if err := db.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).
-			Scan(&application, &s.version); err != nil {
-			return err
-		}
-		switch {
-		case application != storeApplication:
-			return &store.ApplicationError{Path: s.path, ID: application}
-		case s.version > store.Version():
-			return &store.VersionError{Path: s.path, Have: s.version, Know: store.Version()}
-		}
-		err := db.QueryRowContext(ctx, `
-			SELECT (SELECT value FROM meta WHERE name = 'upstream'), (SELECT count(*) FROM videos),
-			       (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).Scan(&upstream, &s.videos, &newest)
-		s.upstream = upstream.String
-		if newest.Valid {
-			s.newest = time.UnixMilli(newest.Int64).UTC()
-		}
-		return err
-	})
-	return s, err
-}
+// The checks of the store as a file. It is not opened as a store: that would make files beside it, and bring
+// an older one up to date.
 
 func lookStore(ctx context.Context, d *doctor) finding {
-	s, err := d.shelf(ctx)
+	s, err := store.Inspect(ctx, d.cfg.Data)
 	if errors.Is(err, fs.ErrNotExist) {
-		return warn(s.path+" is not there yet", "ingest run makes it")
+		return warn(s.Path+" is not there yet", "ingest run makes it")
 	}
 	if err != nil {
-		return unreadable(s.path, err)
+		return unreadable(s.Path, err)
 	}
-	text := fmt.Sprintf("version %d, data of %s, %s", s.version, cmp.Or(s.upstream, "nobody yet"), term.Plural(int(s.videos), "video"))
-	if want, err := d.upstreamName(ctx); err == nil && s.upstream != "" && s.upstream != want {
+	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "nobody yet"), term.Plural(int(s.Videos), "video"))
+	if want, err := d.upstreamName(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
 		return fail(exitConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
 	}
-	if s.version < store.Version() {
+	if s.Version < store.Version() {
 		return warn(text, fmt.Sprintf("the next ingest run brings it to version %d, after a backup", store.Version()))
 	}
-	if s.newest.IsZero() {
+	if s.DoneAt.IsZero() {
 		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
 	}
-	return fine("%s; newest slot done %s ago", text, term.Ago(max(d.clock.Now().Sub(s.newest), 0)))
+	return fine("%s; newest slot done %s ago", text, term.Ago(max(d.clock.Now().Sub(s.DoneAt), 0)))
 }
 
 // upstreamName is the host that a store would remember. Nothing is sent.
@@ -121,7 +74,7 @@ func unreadable(path string, err error) finding {
 const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
 
 func lookStoreFile(ctx context.Context, d *doctor) finding {
-	path := filepath.Join(d.cfg.Data, storeFile)
+	path := filepath.Join(d.cfg.Data, store.FileName)
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return noLine // the store's line says so
 	}

@@ -107,7 +107,7 @@ func TestFaultStoreDamaged(t *testing.T) {
 			if err := os.CopyFS(p.data(), os.DirFS(base.data())); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join(p.data(), storeFile)
+			path := filepath.Join(p.data(), store.FileName)
 			found := p.finds()
 			if err := tt.do(p, path); err != nil {
 				t.Fatal(err)
@@ -161,7 +161,7 @@ func TestFaultLogDeletedUnderServe(t *testing.T) {
 	p.nextSecond()
 	p.later()
 	p.want(p.force() == exitOK, "no run beside serve")
-	if err := os.Remove(filepath.Join(p.data(), storeFile) + "-wal"); err != nil {
+	if err := os.Remove(filepath.Join(p.data(), store.FileName) + "-wal"); err != nil {
 		t.Fatal(err)
 	}
 	const says = "as when ingest.db-wal is deleted while ingest runs: stop ingest serve"
@@ -190,7 +190,7 @@ func TestFaultNewerProgram(t *testing.T) {
 	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
 	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
 	p.force()
-	path := filepath.Join(p.data(), storeFile)
+	path := filepath.Join(p.data(), store.FileName)
 	if err := p.sql(path, fmt.Sprintf("ALTER TABLE video_facts ADD COLUMN mood TEXT; PRAGMA user_version = %d; PRAGMA wal_checkpoint(TRUNCATE)", store.Version()+1)); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // withoutWriting is what each command does where the data directory cannot be written: what reads the store does
@@ -64,7 +65,7 @@ func TestFaultStoreFileReadOnly(t *testing.T) {
 	p.force()
 	p.now = p.now.Add(time.Minute)
 	sent := p.sim.Ledger().Units["units"]
-	file := quoted(filepath.Join(p.data(), storeFile))
+	file := quoted(filepath.Join(p.data(), store.FileName))
 	for command, code := range map[string]int{"search the": exitOK, "chart US": exitOK, "run --force": exitError, "doctor --repair": exitOK} {
 		cmd, out, errs := p.command(nil, strings.Fields(command)...)
 		if mounting(t, cmd, "mount --bind "+file+" "+file+" && mount -o remount,bind,ro "+file) {

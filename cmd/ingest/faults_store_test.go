@@ -90,7 +90,7 @@ func (p *programRig) keeps(said map[string]int) {
 
 // agrees wants a store that is true to itself.
 func (p *programRig) agrees() {
-	if _, err := os.Stat(filepath.Join(p.data(), storeFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(p.data(), store.FileName)); err != nil {
 		return // killed before there was one
 	}
 	s, err := store.Open(p.Context(), p.data(), store.Options{ReadOnly: true})
@@ -143,7 +143,7 @@ func TestFaultStoreFile(t *testing.T) {
 			p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
 			p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
 			p.force()
-			path := filepath.Join(p.data(), storeFile)
+			path := filepath.Join(p.data(), store.FileName)
 			if err := tt.do(p, path); err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +202,7 @@ func (p *programRig) older() {
 	if err := os.MkdirAll(p.data(), 0o700); err != nil {
 		p.Fatal(err)
 	}
-	err = p.sql(filepath.Join(p.data(), storeFile), string(text)+"UPDATE meta SET value = 'localhost'; UPDATE slots SET units = 0;")
+	err = p.sql(filepath.Join(p.data(), store.FileName), string(text)+"UPDATE meta SET value = 'localhost'; UPDATE slots SET units = 0;")
 	if err != nil {
 		p.Fatal(err)
 	}

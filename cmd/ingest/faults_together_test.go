@@ -132,7 +132,7 @@ func (p *programRig) copyOf(n int) string {
 func (c *crowd) sound(n int) {
 	for i := range n {
 		dir := c.TempDir()
-		if err := os.Rename(c.copyOf(i), filepath.Join(dir, storeFile)); err != nil {
+		if err := os.Rename(c.copyOf(i), filepath.Join(dir, store.FileName)); err != nil {
 			c.want(false, "backup %d: %v", i, err)
 			continue
 		}

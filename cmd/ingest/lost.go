@@ -13,7 +13,6 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/store"
 )
 
 // longestInterval is how long after its due time a slot may still spend.
@@ -47,8 +46,7 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.Data, term.Thousands(units), g.Account, ledgerFile)}
 }
 
-// spentSlots are the slots that spent quota and were due since then, newest first, by the store's own
-// account, and behind them the pieces of backfills that were worked on since then.
+// spentSlots are the store's SpentSlots, none where there is no store.
 func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	s, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,18 +56,7 @@ func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, e
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
-	if err != nil {
-		return nil, err
-	}
-	pieces, err := s.SpentOnPieces(ctx, since)
-	var spent []ingest.Slot
-	for _, slot := range slots {
-		if slot.Units > 0 {
-			spent = append(spent, slot)
-		}
-	}
-	return append(spent, pieces...), err
+	return s.SpentSlots(ctx, since)
 }
 
 // spender is what the slots and the ledger are compared by: a region, or a purpose that has none of its own.

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
+)
+
+// Summary is what a store's file says of itself.
+type Summary struct {
+	Path     string
+	Version  int       // of its tables; compare with Version
+	Upstream string    // "" when nothing was written to it yet
+	Videos   int64     // how many it has
+	DoneAt   time.Time // when a slot was last done; zero: never
+}
+
+// SlotSummary is what the slots of the schedule say, and what all slots spent.
+type SlotSummary struct {
+	Series  map[ingest.Series]SeriesSummary // those of which a slot was ever more than due
+	Claimed []ingest.Slot                   // newest first
+	Failed  []ingest.Slot                   // newest first
+	Spent   []ingest.Slot                   // as of SpentSlots
+}
+
+// SeriesSummary is how far a series has come.
+type SeriesSummary struct {
+	DoneDue time.Time    // when its newest slot that is done was due; zero: none is
+	State   ingest.State // of its newest slot that is more than due
+	Reason  string       // of that slot
+}
+
+// Inspect reads the store in dir without opening it as one, which would make files beside it and bring an
+// older one up to date. A missing one is an fs.ErrNotExist, one that was left by a crash a
+// sqlitefile.ErrLeftover, and others are refused as by Open. With an error it still has Path, and Version
+// where that could be read.
+func Inspect(ctx context.Context, dir string) (Summary, error) {
+	s := Summary{Path: filepath.Join(dir, FileName)}
+	err := inspect(ctx, s.Path, func(db *sql.DB, version int) error {
+		s.Version = version
+		var upstream sql.NullString
+		var done sql.NullInt64
+		err := db.QueryRowContext(ctx, `
+			SELECT (SELECT value FROM meta WHERE name = 'upstream'), (SELECT count(*) FROM videos),
+			       (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).Scan(&upstream, &s.Videos, &done)
+		s.Upstream, s.DoneAt = upstream.String, fromMillis(done)
+		return err
+	})
+	return s, err
+}
+
+// InspectSlots is Inspect of the slots: Failed are those that were due after since, and Spent those of
+// SpentSlots.
+func InspectSlots(ctx context.Context, dir string, since time.Time) (SlotSummary, error) {
+	var s SlotSummary
+	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, version int) (err error) {
+		if s.Series, err = inspectSeries(ctx, db); err != nil {
+			return err
+		}
+		if s.Claimed, err = selectReports(ctx, db, version, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
+			return err
+		}
+		if s.Failed, err = selectReports(ctx, db, version, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, since.Unix()); err != nil {
+			return err
+		}
+		s.Spent, err = spentSlots(ctx, db, version, since)
+		return err
+	})
+	return s, err
+}
+
+// CheckFile is Check of a store that must not be opened as one. The budget bounds how long texts are
+// compared, not the rest.
+func CheckFile(ctx context.Context, dir string, budget time.Duration) (found []string, err error) {
+	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ int) error {
+		found, _, err = examine(ctx, db, budget)
+		return err
+	})
+	return found, err
+}
+
+// inspect calls read with a store's file, which must be ours and no newer than this program. It may do so
+// several times: see sqlitefile.Peek.
+func inspect(ctx context.Context, path string, read func(db *sql.DB, version int) error) error {
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return &CorruptError{Path: path, Doing: "look at the store", Err: ErrEmpty}
+	}
+	return sqlitefile.Peek(ctx, path, func(db *sql.DB) error {
+		var application uint32
+		var have int
+		if err := db.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).
+			Scan(&application, &have); err != nil {
+			return err
+		}
+		switch {
+		case application != applicationID:
+			return &ApplicationError{Path: path, ID: application}
+		case have > version:
+			return &VersionError{Path: path, Have: have, Know: version}
+		}
+		return read(db, have)
+	})
+}
+
+func inspectSeries(ctx context.Context, q querier) (map[ingest.Series]SeriesSummary, error) {
+	known := map[ingest.Series]SeriesSummary{}
+	return known, each(ctx, q, func(rows *sql.Rows) error {
+		var of ingest.Series
+		var s SeriesSummary
+		var done sql.NullInt64
+		err := rows.Scan(&of.Job, &of.Key, &done, &s.State, &s.Reason)
+		if done.Valid {
+			s.DoneDue = time.Unix(done.Int64, 0).UTC()
+		}
+		known[of] = s
+		return err
+	}, `
+		SELECT job, key, (SELECT max(due_at) FROM slots AS d WHERE d.series = series.id AND d.state = 'done'), state, reason
+		FROM series JOIN slots ON slots.series = series.id
+		WHERE kind <> 'backfill' AND due_at = (SELECT max(due_at) FROM slots AS n WHERE n.series = series.id AND n.state <> 'due')`)
+}
+
+// SpentSlots are the slots that spent quota, as far as the store knows: those of the schedule that were due
+// at since or later, newest first, and behind them the pieces of backfills that were last worked on at since
+// or later.
+func (s *Store) SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
+	var slots []ingest.Slot
+	err := s.view(ctx, "list the slots that spent quota", func(tx *txn) (err error) {
+		slots, err = spentSlots(ctx, tx, version, since)
+		return err
+	})
+	return slots, err
+}
+
+func spentSlots(ctx context.Context, q querier, version int, since time.Time) ([]ingest.Slot, error) {
+	slots, err := selectReports(ctx, q, version, `kind <> 'backfill' AND units > 0 AND due_at >= ?`, ceilUnix(since))
+	if err != nil {
+		return nil, err
+	}
+	pieces, err := selectReports(ctx, q, version,
+		`kind = 'backfill' AND units > 0 AND coalesce(fetched_at, due_at * 1000) >= ?`, since.UnixMilli())
+	return append(slots, pieces...), err
+}
+
+// selectReports reads the slots that a condition admits out of a store of any version.
+func selectReports(ctx context.Context, q querier, version int, where string, args ...any) ([]ingest.Slot, error) {
+	charges := `charges`
+	if version < 3 {
+		charges = `NULL`
+	}
+	var slots []ingest.Slot
+	err := each(ctx, q, func(rows *sql.Rows) error {
+		var s ingest.Slot
+		var due int64
+		var lease, fetched sql.NullInt64
+		var charges sql.NullString
+		err := rows.Scan(&s.Job, &s.Key, &due, &s.Kind, &s.State, &s.Owner, &s.Attempt, &lease, &s.Units, &charges, &s.Reason, &fetched)
+		s.DueAt, s.Charges = time.Unix(due, 0).UTC(), readCharges(charges)
+		s.Lease, s.FetchedAt = fromMillis(lease), fromMillis(fetched)
+		slots = append(slots, s)
+		return err
+	}, `
+		SELECT job, key, due_at, kind, state, owner, attempt, lease, units, `+charges+`, reason, fetched_at
+		FROM slots JOIN series ON series.id = slots.series WHERE `+where+` ORDER BY due_at DESC, job, key`, args...)
+	return slots, err
+}
