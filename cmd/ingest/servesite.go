@@ -7,14 +7,13 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/web"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
 // newSite is what the service shows at its address, and goes by itself.
 func (s *service) newSite() *web.Site {
 	return &web.Site{
-		Now: s.clock.Now, Alive: s.alive, Schedule: webSchedule(s.plan), Slots: webSlots{s}, StaleAfter: s.cfg.StaleAfter,
+		Now: s.clock.Now, Alive: s.alive, Schedule: s.plan, Slots: webSlots{s}, StaleAfter: s.cfg.StaleAfter,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 }
@@ -72,34 +71,6 @@ func (s *service) checkKey(context.Context) (string, error) {
 	default:
 		return "not refused so far", nil
 	}
-}
-
-// webSchedule is a plan as the site asks it.
-type webSchedule regions.Plan
-
-func (p webSchedule) Series() []ingest.Series {
-	var all []ingest.Series
-	for _, schedule := range p {
-		for _, key := range schedule.Keys() {
-			all = append(all, ingest.Series{Job: schedule.Job.Name, Key: key})
-		}
-	}
-	return all
-}
-
-func (p webSchedule) Ahead(of ingest.Series, t time.Time, n int) time.Duration {
-	for _, schedule := range p {
-		if schedule.Job.Name != of.Job {
-			continue
-		}
-		if every := schedule.Job.Every; every > 0 {
-			return time.Duration(n) * every
-		}
-		if times := schedule.NextTimes(t, n); len(times) == n { // a cron line is due for all keys at once
-			return times[n-1].Sub(t)
-		}
-	}
-	return 0
 }
 
 // webSlots reads the store for the site.

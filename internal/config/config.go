@@ -101,7 +101,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	}{
 		{&c.Hosts, "hosts", file.Hosts, 1, maxHosts, "how many data directories share the ledger"},
 		{&c.Concurrency, "concurrency", file.Concurrency, 4, MaxConcurrency, "how many regions are fetched at once"},
-		{&c.StaleAfter, "stale_after", file.StaleAfter, 3, maxStaleAfter, "after how many intervals a region is stale"},
+		{&c.StaleAfter, "stale_after", file.StaleAfter, regions.DefaultStaleAfter, maxStaleAfter, "after how many intervals a region is stale"},
 	} {
 		if *n.into = n.by; n.file != nil {
 			*n.into = *n.file

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +10,6 @@ import (
 
 	"github.com/trendvidstream/ingest"
 )
-
-// defaultStaleAfter is for how many intervals a chart counts as fresh.
-const defaultStaleAfter = 3
 
 // rereadAfter bounds how often the slots are read for the pages, however many ask.
 const rereadAfter = time.Second
@@ -40,7 +36,7 @@ type SeriesState struct {
 
 // Freshness reads how fresh everything is.
 func (s *Site) Freshness(ctx context.Context) (Freshness, error) {
-	f := Freshness{At: s.Now().UTC(), StaleAfter: cmp.Or(s.StaleAfter, defaultStaleAfter), Series: []SeriesState{}}
+	f := Freshness{At: s.Now().UTC(), StaleAfter: s.StaleAfter, Series: []SeriesState{}}
 	for _, of := range s.Schedule.Series() {
 		done, ended, err := s.Slots.Last(ctx, of)
 		if err != nil {
@@ -66,18 +62,17 @@ func (s *Site) recent(ctx context.Context) (Freshness, error) {
 }
 
 func (f Freshness) state(schedule Schedule, of ingest.Series, done, ended ingest.Slot) SeriesState {
-	state := SeriesState{Job: of.Job, Region: of.Key, Stale: true, Outcome: ended.State, Reason: line(ended.Reason)}
+	state := SeriesState{Job: of.Job, Region: of.Key, Outcome: ended.State, Reason: line(ended.Reason)}
 	from := f.At
 	if !done.DueAt.IsZero() {
 		due, age := done.DueAt.UTC(), f.At.Sub(done.DueAt)
 		seconds := int64(age / time.Second)
 		from, state.Slot, state.AgeS = due, &due, &seconds
-		most := schedule.Ahead(of, due, f.StaleAfter)
-		state.Stale = most > 0 && age > most
 		if fetched := done.FetchedAt.UTC(); !done.FetchedAt.IsZero() {
 			state.FetchedAt = &fetched
 		}
 	}
+	state.Stale = schedule.Stale(of, done.DueAt, f.At, f.StaleAfter)
 	state.IntervalS = int64(schedule.Ahead(of, from, 1) / time.Second)
 	return state
 }

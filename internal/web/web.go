@@ -27,7 +27,7 @@ type Site struct {
 	Checks     []Check // what /readyz looks at before freshness, in this order
 	Schedule   Schedule
 	Slots      Slots
-	StaleAfter int // intervals; 0 is 3
+	StaleAfter int // intervals
 
 	mu    sync.Mutex
 	fresh Freshness // what the pages show
@@ -41,12 +41,15 @@ type Check struct {
 	Look func(ctx context.Context) (detail string, err error)
 }
 
-// Schedule says what shall be fresh.
+// Schedule says what should be fresh.
 type Schedule interface {
 	// Series are all that the config wants, in its order.
 	Series() []ingest.Series
-	// Ahead is how long after t the n-th next slot of the series is due; 0 where there is none.
-	Ahead(of ingest.Series, t time.Time, n int) time.Duration
+	// Ahead is how long after t so many slots of the series come due; 0 where there are not so many.
+	Ahead(of ingest.Series, t time.Time, slots int) time.Duration
+	// Stale reports whether a series is stale at now, whose newest done slot was due at done, zero where
+	// none was, when it counts as fresh for so many intervals.
+	Stale(of ingest.Series, done, now time.Time, after int) bool
 }
 
 // Slots reads what became of the slots.

@@ -15,16 +15,18 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 
-// steady is a schedule that is due every half hour.
-type steady []ingest.Series
-
-func (s steady) Series() []ingest.Series { return s }
-func (steady) Ahead(_ ingest.Series, _ time.Time, n int) time.Duration {
-	return time.Duration(n) * 30 * time.Minute
+// halfHourly is a plan of two regions, each due every half hour.
+func halfHourly() regions.Plan {
+	schedule, err := regions.New(ingest.Job{Name: "chart", Regions: []ingest.Region{"US", "DE"}, Every: 30 * time.Minute})
+	if err != nil {
+		panic(err)
+	}
+	return regions.Plan{schedule}
 }
 
 // shelf is slots that lie ready.
@@ -51,7 +53,7 @@ func fresh() (*web.Site, *shelf) {
 		ended: map[ingest.Series]ingest.Slot{us: slot(us), de: slot(de)},
 	}
 	return &web.Site{
-		Now: func() time.Time { return noon }, Alive: func() error { return nil }, Schedule: steady{us, de}, Slots: s,
+		Now: func() time.Time { return noon }, Alive: func() error { return nil }, Schedule: halfHourly(), Slots: s, StaleAfter: 3,
 		Checks: []web.Check{{Name: "ledger", Look: func(context.Context) (string, error) { return "9,468 units left", nil }}},
 	}, s
 }
@@ -118,9 +120,9 @@ func TestARegionIsStaleAfterItsIntervals(t *testing.T) {
 		after int
 		stale bool
 	}{
-		{"just done", 0, 0, false},
-		{"three intervals old", 90 * time.Minute, 0, false},
-		{"older than three", 90*time.Minute + time.Second, 0, true},
+		{"just done", 0, 3, false},
+		{"three intervals old", 90 * time.Minute, 3, false},
+		{"older than three", 90*time.Minute + time.Second, 3, true},
 		{"one interval, of one", 30 * time.Minute, 1, false},
 		{"older than one", 31 * time.Minute, 1, true},
 		{"done ahead of our clock", -time.Minute, 1, false},
@@ -170,20 +172,6 @@ func TestWhatWasNeverDoneIsStale(t *testing.T) {
 		t.Errorf("%v", first)
 	}
 }
-
-// A series without a next slot, such as one of 29 February over 2100, has no interval to be older than.
-func TestWhatIsNeverDueAgainIsNotStale(t *testing.T) {
-	s, _ := fresh()
-	s.Schedule = last{}
-	if f, err := s.Freshness(t.Context()); err != nil || f.Series[0].Stale || f.Series[0].IntervalS != 0 {
-		t.Errorf("%+v, %v", f.Series, err)
-	}
-}
-
-type last struct{}
-
-func (last) Series() []ingest.Series                           { return []ingest.Series{us} }
-func (last) Ahead(ingest.Series, time.Time, int) time.Duration { return 0 }
 
 func TestManyProbesReadTheStoreOnce(t *testing.T) {
 	s, slots := fresh()
