@@ -10,7 +10,7 @@ import (
 
 // Span is a part of a text: from the rune at its first number on, up to and without the rune at its
 // second. A byte that is not UTF-8 counts as a rune.
-type Span [2]int
+type Span = [2]int
 
 // placed is a token of a text, and the runes of the text that it was made of.
 type placed struct {

@@ -146,7 +146,7 @@ func (d backfillDocument) priceText() string {
 		text += ", if " + d.Assuming
 	}
 	if len(d.Asked) > 0 {
-		text += "; asking cost " + costText(d.Asked)
+		text += "; asking cost " + term.Amounts(d.Asked)
 	}
 	return text
 }
@@ -161,9 +161,9 @@ func (d backfillDocument) todayText() string {
 			kept[pool] = n
 		}
 	}
-	text := fmt.Sprintf("%s left for it until %s", costText(d.Today.Left), term.Stamp(d.Today.Until))
+	text := fmt.Sprintf("%s left for it until %s", term.Amounts(d.Today.Left), term.Stamp(d.Today.Until))
 	if len(kept) > 0 {
-		text += ", beside " + costText(kept) + " kept for the schedule"
+		text += ", beside " + term.Amounts(kept) + " kept for the schedule"
 	}
 	return text
 }

@@ -68,7 +68,7 @@ func (a *app) backup(ctx context.Context, file string) error {
 		return nil
 	}
 	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", made.Path, term.Plural(int(made.Videos), "video"),
-		term.Plural(int(made.Placements), "placement"), term.Plural(int(made.Slots), "slot"), bytesText(made.Bytes))
+		term.Plural(int(made.Placements), "placement"), term.Plural(int(made.Slots), "slot"), term.Bytes(made.Bytes))
 	_, err = fmt.Fprintln(a.stdout, term.Wrap(text, 80, "  "))
 	return err
 }

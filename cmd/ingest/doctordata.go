@@ -115,7 +115,7 @@ type volume struct {
 
 func (v volume) judge() finding {
 	share := 100 * float64(v.free) / float64(max(v.size, 1))
-	text := fmt.Sprintf("%s free of %s (%.0f %%)", bytesText(v.free), bytesText(v.size), share)
+	text := fmt.Sprintf("%s free of %s (%.0f %%)", term.Bytes(v.free), term.Bytes(v.size), share)
 	switch {
 	case v.free < diskNone:
 		return fail(exitError, text, "free some space: what cannot be written down is not spent, so nothing is fetched")
@@ -123,16 +123,6 @@ func (v volume) judge() finding {
 		return warn(text, "free some space before it is full")
 	}
 	return fine("%s", text)
-}
-
-func bytesText(n int64) string {
-	switch {
-	case n >= 10<<30:
-		return term.Thousands(n>>30) + " GiB"
-	case n >= 10<<20:
-		return term.Thousands(n>>20) + " MiB"
-	}
-	return term.Thousands(n>>10) + " KiB"
 }
 
 func lookFilesystem(_ context.Context, d *doctor) finding {

@@ -186,7 +186,7 @@ func lookDegraded(ctx context.Context, d *doctor) finding {
 				sum[pool] += amount
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%s went on without it, and it has to be told: %s", term.Plural(len(owed), "call"), costText(sum)))
+		lines = append(lines, fmt.Sprintf("%s went on without it, and it has to be told: %s", term.Plural(len(owed), "call"), term.Amounts(sum)))
 	}
 	if len(lines) > 0 {
 		return warn(strings.Join(lines, "; "), "bring the ledger back: the next run that reaches it tells it, and goes on")

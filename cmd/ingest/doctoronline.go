@@ -60,7 +60,7 @@ func (d *doctor) settle(ctx context.Context, g *quota.Governor, taken quota.Deci
 			charged[p.Pool] = p.Charged
 		}
 	}
-	text := "spent " + costText(charged)
+	text := "spent " + term.Amounts(charged)
 	var e *fetch.Error
 	if errors.As(err, &e) && e.Verdict == fetch.Unsent {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
@@ -107,7 +108,7 @@ func limitText(n int64) string {
 	case n == 0:
 		return "none"
 	}
-	return bytesText(n)
+	return term.Bytes(n)
 }
 
 func lookPersistence(ctx context.Context, d *doctor) finding {

@@ -125,7 +125,7 @@ func (a *app) printTake(ctx context.Context, g *quota.Governor, d quota.Decision
 	case d.Degraded:
 		_, err = fmt.Fprintf(a.stdout, "%s goes on, from the emergency budget: the ledger cannot answer\n", d.Who.Method)
 	case d.Allowed:
-		_, err = fmt.Fprintf(a.stdout, "%s may be called; left for %s: %s\n", d.Who.Method, d.Who.Purpose, costText(doc.Remaining))
+		_, err = fmt.Fprintf(a.stdout, "%s may be called; left for %s: %s\n", d.Who.Method, d.Who.Purpose, term.Amounts(doc.Remaining))
 	default:
 		_, err = fmt.Fprintf(a.stdout, "%s is refused: %s\n", d.Who.Method, g.Explain(ctx, d))
 	}
@@ -249,15 +249,4 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 		err = codeError{exitUnavailable, r.Degraded}
 	}
 	return err
-}
-
-func costText(c map[string]int64) string {
-	out := ""
-	for _, pool := range sortedKeys(c) {
-		if out != "" {
-			out += ", "
-		}
-		out += term.Amount(c[pool], pool)
-	}
-	return out
 }

@@ -173,7 +173,7 @@ func (d quotaDocument) print(w io.Writer) error {
 		fits = "which is more than is left: it will be stopped"
 	}
 	if len(d.Forecast.Scheduled) > 0 {
-		wants := term.Wrap(costText(d.Forecast.Scheduled)+", "+fits, term.Screen-2, "  ")
+		wants := term.Wrap(term.Amounts(d.Forecast.Scheduled)+", "+fits, term.Screen-2, "  ")
 		fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to\n  %s\n", term.Stamp(d.Forecast.Until), wants)
 	}
 	return nil

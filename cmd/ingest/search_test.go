@@ -184,28 +184,3 @@ func TestJSONLinesKeepTheText(t *testing.T) {
 		t.Errorf("%d lines of %d", i, len(hostileTitles))
 	}
 }
-
-func TestMarksFitTheirColumns(t *testing.T) {
-	tests := []struct {
-		title string
-		spans []store.Span
-		want  string
-	}{
-		{"The trailer", []store.Span{{4, 11}}, "The [trailer]   "},
-		{"The trailer of the year", []store.Span{{4, 11}}, "The [trailer] o…"},
-		{"A long way to the trailer", []store.Span{{18, 25}}, "A long way to t…"},
-		{"A long way trailer", []store.Span{{11, 18}}, "A long way [tr]…"},
-		{"\x1b東京タワー x", []store.Span{{3, 6}}, "東京[タワー] x  "},
-		{"\xff\xfeab", []store.Span{{2, 3}}, "[a]b            "},
-		{"abc", nil, "abc             "},
-		{"a b c d e f g h", []store.Span{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}}, "[a] [b] [c] [d]…"},
-	}
-	for _, tt := range tests {
-		if got := (marker{"[", "]", 2}).title(tt.title, tt.spans, 16); term.Width(got) != 16 || got != tt.want {
-			t.Errorf("%q: %q of %d columns, want %q", tt.title, got, term.Width(got), tt.want)
-		}
-		if got := (marker{"\x1b[1m", "\x1b[0m", 0}).title(tt.title, tt.spans, 16); term.Width(strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(got)) != 16 {
-			t.Errorf("%q: bold, %q", tt.title, got)
-		}
-	}
-}

@@ -122,7 +122,7 @@ func remaining(r quota.Report) string {
 	for _, p := range r.Pools {
 		left[p.Pool] = p.Remaining[quota.Scheduled]
 	}
-	return costText(left) + " left"
+	return term.Amounts(left) + " left"
 }
 
 // ping tells the switch how it goes: after every round that did something, and every minute. Not before

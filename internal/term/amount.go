@@ -2,6 +2,8 @@ package term
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -28,4 +30,24 @@ func Plural(n int, thing string) string {
 		return "1 " + thing
 	}
 	return Thousands(int64(n)) + " " + thing + "s"
+}
+
+// Amounts are several amounts, in the order of their pools: "1 search, 100 units".
+func Amounts(amounts map[string]int64) string {
+	var parts []string
+	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
+		parts = append(parts, Amount(amounts[pool], pool))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Bytes is a size in the largest unit that leaves at least two digits: "80 GiB".
+func Bytes(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return Thousands(n>>30) + " GiB"
+	case n >= 10<<20:
+		return Thousands(n>>20) + " MiB"
+	}
+	return Thousands(n>>10) + " KiB"
 }

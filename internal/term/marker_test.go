@@ -1,0 +1,33 @@
+package term_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+func TestMarksFitTheirColumns(t *testing.T) {
+	tests := []struct {
+		title string
+		spans [][2]int
+		want  string
+	}{
+		{"The trailer", [][2]int{{4, 11}}, "The [trailer]   "},
+		{"The trailer of the year", [][2]int{{4, 11}}, "The [trailer] o…"},
+		{"A long way to the trailer", [][2]int{{18, 25}}, "A long way to t…"},
+		{"A long way trailer", [][2]int{{11, 18}}, "A long way [tr]…"},
+		{"\x1b東京タワー x", [][2]int{{3, 6}}, "東京[タワー] x  "},
+		{"\xff\xfeab", [][2]int{{2, 3}}, "[a]b            "},
+		{"abc", nil, "abc             "},
+		{"a b c d e f g h", [][2]int{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}}, "[a] [b] [c] [d]…"},
+	}
+	for _, tt := range tests {
+		if got := term.Brackets.Pad(tt.title, tt.spans, 16); term.Width(got) != 16 || got != tt.want {
+			t.Errorf("%q: %q of %d columns, want %q", tt.title, got, term.Width(got), tt.want)
+		}
+		if got := term.Bold.Pad(tt.title, tt.spans, 16); term.Width(strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(got)) != 16 {
+			t.Errorf("%q: bold, %q", tt.title, got)
+		}
+	}
+}
