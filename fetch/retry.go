@@ -91,7 +91,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	}
 	r := quota.Request{Method: s.method, Region: p.region(s), Purpose: p.purpose}
 	if p.Leave != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
-		r.Leave = p.Leave(ctx)
+		r.Reserved = p.Leave(ctx)
 	}
 	d, err := p.Quota.Take(ctx, r)
 	if err != nil || !d.Allowed {

@@ -32,7 +32,7 @@ func (a Ask) Check(t time.Time) error {
 				}
 				continue
 			}
-			if i := a.Today(t); i < 1 || i+2 >= len(a.Midnights) {
+			if i := a.today(t); i < 1 || i+2 >= len(a.Midnights) {
 				return fmt.Errorf("%w: the ledger's clock says %s, outside the provider's days that the caller sent: are the two clocks apart?",
 					ErrUnavailable, t.UTC().Format(time.RFC3339))
 			}
@@ -60,8 +60,8 @@ func (c Charge) check() error {
 	return nil
 }
 
-// Today is the index of the last midnight at or before t, -1 when there is none.
-func (a Ask) Today(t time.Time) int {
+// today is the index of the last midnight at or before t, -1 when there is none.
+func (a Ask) today(t time.Time) int {
 	i := -1
 	for i+1 < len(a.Midnights) && !a.Midnights[i+1].After(t) {
 		i++

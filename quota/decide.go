@@ -36,7 +36,7 @@ type Lookup struct {
 // A sliding window of length W under grace G counts an entry of time t while now < t + W + G. A day
 // starts G before the provider's midnight: what is taken then may arrive on either side of it.
 func (a Ask) Lookups(c Charge, now time.Time) []Lookup {
-	today := a.Today(now)
+	today := a.today(now)
 	out := make([]Lookup, len(c.Bounds))
 	for i, b := range c.Bounds {
 		l := Lookup{room: b.Ceiling - c.Amount}
@@ -159,7 +159,7 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 		}
 		return state, FromMicros(f.Leaves).Add(reach), nil
 	}
-	today := a.Today(now)
+	today := a.today(now)
 	state.FreesAt = a.Midnights[today+1]
 	switch {
 	case !refuses:

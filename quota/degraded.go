@@ -12,8 +12,8 @@ import (
 func (g *Governor) cheap(a Ask) error {
 	for _, c := range a.Charges {
 		for _, b := range c.Bounds {
-			if most := g.Tariff.Failure.OpenAtMost.Of(b.Window.Limit); c.Amount > most {
-				return fmt.Errorf("%s costs %d of pool %s, and without the ledger at most %d goes on", a.Who.Method, c.Amount, c.Pool, most)
+			if maxCharge := g.Tariff.Failure.OpenAtMost.Of(b.Window.Limit); c.Amount > maxCharge {
+				return fmt.Errorf("%s costs %d of pool %s, and without the ledger at most %d goes on", a.Who.Method, c.Amount, c.Pool, maxCharge)
 			}
 		}
 	}
@@ -34,25 +34,22 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	if err := g.cheap(a); err != nil {
 		return Decision{}, fmt.Errorf("%w: %w: %w", ErrClosed, err, cause)
 	}
-	state, err := g.Reserve.State(ctx, g.Account)
+	last, err := g.Reserve.LastUsage(ctx, g.Account)
 	if err != nil {
 		return Decision{}, fmt.Errorf("%w: %s: %w; and the journal: %w", ErrClosed, a.Who.Method, cause, err)
 	}
-	row := Row{Account: g.Account, At: g.Now(), Who: a.Who, Amounts: Cost{}, State: RowOwed, Emergency: true}
-	if doubt := (*doubtError)(nil); errors.As(cause, &doubt) {
-		row.ID = doubt.row
-	}
-	d := Decision{Allowed: true, At: row.At, Who: a.Who, Degraded: true}
+	e := Emergency{Account: g.Account, At: g.Now(), Who: a.Who, Amounts: Cost{}, Cause: cause}
+	d := Decision{Allowed: true, At: e.At, Who: a.Who, Degraded: true}
 	var budgets []Budget
 	for _, c := range a.Charges {
-		row.Amounts[c.Pool] = c.Amount
-		if refusal := g.drained(c, state.Looks, row.At); refusal != nil {
+		e.Amounts[c.Pool] = c.Amount
+		if refusal := g.drained(c, last, e.At); refusal != nil {
 			return *refusal, nil
 		}
-		budgets = append(budgets, g.budgets(a, c, state.Looks, row.At)...)
+		budgets = append(budgets, g.budgets(a, c, last, e.At)...)
 		d.Pools = append(d.Pools, PoolState{Pool: c.Pool, Charged: c.Amount})
 	}
-	ok, err := g.Reserve.Allow(ctx, row, budgets)
+	ok, err := g.Reserve.Spend(ctx, e, budgets)
 	if err != nil {
 		return Decision{}, fmt.Errorf("%w: %s: %w; and the journal: %w", ErrClosed, a.Who.Method, cause, err)
 	}
@@ -67,14 +64,14 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 }
 
 // drained is the provider's own no, where it was heard and still stands: it needs no ledger.
-func (g *Governor) drained(c Charge, looks []Look, now time.Time) *Decision {
-	for _, l := range looks {
-		if l.Pool == c.Pool && c.Amount > 0 && l.DrainedUntil.After(now) {
+func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision {
+	for _, u := range last {
+		if u.Pool == c.Pool && c.Amount > 0 && u.DrainedUntil.After(now) {
 			b := c.Bounds[0]
 			return &Decision{
-				At: now, Degraded: true, RetryAfter: ceilMillis(l.DrainedUntil.Sub(now)),
-				Pools:   []PoolState{{Pool: l.Pool, DrainedUntil: l.DrainedUntil, DrainedUsed: l.DrainedUsed}},
-				Refusal: &Refusal{Pool: c.Pool, Window: DrainWindow, Used: l.DrainedUsed, Ceiling: b.Ceiling, Limit: b.Window.Limit},
+				At: now, Degraded: true, RetryAfter: ceilMillis(u.DrainedUntil.Sub(now)),
+				Pools:   []PoolState{{Pool: u.Pool, DrainedUntil: u.DrainedUntil, DrainedUsed: u.DrainedUsed}},
+				Refusal: &Refusal{Pool: c.Pool, Window: DrainWindow, Used: u.DrainedUsed, Ceiling: b.Ceiling, Limit: b.Window.Limit},
 			}
 		}
 	}
@@ -82,32 +79,27 @@ func (g *Governor) drained(c Charge, looks []Look, now time.Time) *Decision {
 }
 
 // budgets are what the charge must have room in: this host's part of the emergency budget, and, for
-// every window, what was left of it when the ledger was last seen.
-func (g *Governor) budgets(a Ask, c Charge, looks []Look, now time.Time) []Budget {
+// every window, what was left of it when the ledger last answered.
+func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []Budget {
 	emergency := Budget{Pool: c.Pool, Amount: MaxLimit, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
 	for _, b := range c.Bounds {
 		emergency.Amount = min(emergency.Amount, g.Tariff.emergency(b.Window.Limit)/int64(max(g.Hosts, 1)))
 	}
 	all := []Budget{emergency}
-	for _, l := range looks {
-		if l.Pool != c.Pool {
-			continue
-		}
+	for _, u := range last {
 		for _, b := range c.Bounds {
-			for _, seen := range l.Windows {
-				if seen.Window == b.Window && g.stands(a, seen.Window, l.At, now) {
-					all = append(all, Budget{Pool: c.Pool, Amount: b.Ceiling - seen.Used, Since: l.At})
-				}
+			if used, ok := u.Used[b.Window]; ok && u.Pool == c.Pool && a.stillCounts(b.Window, u.At, now) {
+				all = append(all, Budget{Pool: c.Pool, Amount: b.Ceiling - used, Since: u.At})
 			}
 		}
 	}
 	return all
 }
 
-// stands reports whether what a window had used at then may still count in it.
-func (g *Governor) stands(a Ask, w Window, then, now time.Time) bool {
+// stillCounts reports whether what a window had used at then may still count in it.
+func (a Ask) stillCounts(w Window, then, now time.Time) bool {
 	if w.Day() {
-		return !then.Before(a.Midnights[a.Today(now)].Add(-a.Grace))
+		return !then.Before(a.Midnights[a.today(now)].Add(-a.Grace))
 	}
 	return now.Before(then.Add(w.Length + a.Grace))
 }

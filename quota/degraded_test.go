@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
@@ -19,33 +20,33 @@ var errDown = fmt.Errorf("%w: connection refused", quota.ErrUnavailable)
 func degradedDesk(t *testing.T, path string) (*desk, *unreachable) {
 	t.Helper()
 	d := newDesk(t, "2026-06-01 12:00:00")
-	remote := &unreachable{Remote: &memledger.Ledger{Now: d.Now}, err: errDown}
+	remote := &unreachable{Remote: &memremote.Remote{Now: d.Now}, err: errDown}
 	d.openJournal(path, remote)
 	return d, remote
 }
 
-func (d *desk) openJournal(path string, remote quota.Remote) *sqliteledger.Ledger {
+func (d *desk) openJournal(path string, remote sharedledger.Remote) *sqliteledger.Ledger {
 	d.t.Helper()
 	journal := openFile(d.t, path)
 	journal.Now = d.Now
-	shared := quota.OpenShared(quota.Shared{
+	shared := sharedledger.Open(sharedledger.Ledger{
 		Remote: remote, Journal: journal, Account: d.Account, Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(), Now: d.Now,
 		Pause: func(context.Context, time.Duration) {}, Brief: time.Minute,
 	})
 	d.t.Cleanup(func() { _ = shared.Close() })
-	d.Ledger, d.Reserve = shared, shared
+	d.Ledger, d.Reserve, d.journal = shared, shared, journal
 	return journal
 }
 
 // unreachable is a remote that does not answer while err is set.
 type unreachable struct {
-	quota.Remote
+	sharedledger.Remote
 
 	err       error
 	meanwhile func() // happens while it is asked
 }
 
-func (u *unreachable) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (u *unreachable) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	if u.meanwhile != nil {
 		u.meanwhile()
 	}
@@ -55,17 +56,17 @@ func (u *unreachable) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operat
 	return u.Remote.TakeOnce(ctx, a, op)
 }
 
-func (u *unreachable) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
+func (u *unreachable) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if u.meanwhile != nil {
 		u.meanwhile()
 	}
 	if u.err != nil {
-		return quota.Standing{}, u.err
+		return sharedledger.RemoteState{}, u.err
 	}
 	return u.Remote.Standing(ctx, account, writers)
 }
 
-func (u *unreachable) Deliver(ctx context.Context, d quota.Delivery) error {
+func (u *unreachable) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	if u.err != nil {
 		return u.err
 	}
@@ -192,7 +193,7 @@ func TestRefusalIsNeverAnEmergency(t *testing.T) {
 
 func (d *desk) owesNothing() {
 	d.t.Helper()
-	state, err := d.Reserve.State(context.Background(), "default")
+	state, err := d.journal.State(context.Background(), "default")
 	if err != nil || state.Owed {
 		d.t.Errorf("the journal owes something: %+v %v", state, err)
 	}

@@ -18,23 +18,14 @@ type Governor struct {
 	Log     *slog.Logger // nil: nothing is logged
 }
 
-// Reserve is a data directory's own account of what went on while the ledger could not answer; the
-// ledger is told of it before it decides again. A Journal is one, a Shared ledger is its own.
-type Reserve interface {
-	// State is what is known of the account without asking the ledger.
-	State(ctx context.Context, account string) (JournalState, error)
-	// Allow is Journal.Allow.
-	Allow(ctx context.Context, row Row, budgets []Budget) (bool, error)
-}
-
 // Request is one call that wants to be made.
 type Request struct {
 	Method  string // as costs.yaml names it
 	Region  string // "" where a call has none
 	Purpose Purpose
-	// Leave is what the schedule still needs of each pool: this call's ceilings are lowered so that it
-	// stays free for the scheduled purpose. Nil leaves nothing but what the ceilings do.
-	Leave Cost
+	// Reserved is what the schedule still needs of each pool: this call's ceilings are lowered so that it
+	// stays free for the scheduled purpose. Nil keeps nothing free beyond what the ceilings do.
+	Reserved Cost
 }
 
 // Take draws the cost of one call. A refusal is a value. Errors: ErrUnknown for a method without a
@@ -46,9 +37,9 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 		return Decision{}, err
 	}
 	if !fits {
-		return g.refuseKept(ctx, a)
+		return g.refuseReserved(ctx, a)
 	}
-	a.Brief = g.Reserve != nil && g.cheap(a) == nil
+	a.HasFallback = g.Reserve != nil && g.cheap(a) == nil
 	d, err := g.Ledger.Take(ctx, a)
 	if err != nil {
 		return g.degraded(ctx, a, err)
@@ -56,7 +47,7 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 	return d, nil
 }
 
-// ask is the request as a ledger takes it. fits is false where r.Leave leaves too little for it.
+// ask is the request as a ledger takes it. fits is false where r.Reserved leaves too little for it.
 func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	if _, err := ParsePurpose(string(r.Purpose)); err != nil {
 		return Ask{}, false, err
@@ -71,7 +62,7 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	for _, p := range g.Tariff.Pools {
 		if amount, ok := cost[p.Name]; ok {
 			c := p.charge(amount, g.Tariff.Ceilings[r.Purpose])
-			fits = g.Tariff.leave(&c, r.Leave[p.Name]) && fits
+			fits = g.Tariff.keepFree(&c, r.Reserved[p.Name]) && fits
 			a.Charges = append(a.Charges, c)
 		}
 	}

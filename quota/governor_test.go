@@ -10,14 +10,16 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
 // desk is a governor over a ledger in memory, under one clock.
 type desk struct {
 	*quota.Governor
 
-	t   *testing.T
-	now time.Time
+	t       *testing.T
+	now     time.Time
+	journal *sqliteledger.Ledger // of a desk whose ledger is shared
 }
 
 // newDesk opens a governor for small costs, at a time in Los Angeles.

@@ -16,8 +16,10 @@ var (
 	// ErrNeverFits is a cost above what its purpose may ever see used. Nothing was changed.
 	ErrNeverFits = errors.New("can never fit")
 	// ErrUnavailable is a ledger that cannot answer: not reachable, hung, read-only, its clock off.
-	// Whether an operation was carried out is not known where it is ErrInDoubt as well.
 	ErrUnavailable = errors.New("the ledger cannot answer")
+	// ErrInDoubt comes together with ErrUnavailable when it is not known whether the operation was carried
+	// out: the request may have arrived, and only the reply been lost.
+	ErrInDoubt = errors.New("it may have been carried out")
 	// ErrCorrupt is a ledger that holds what no ledger wrote. Nothing was changed.
 	ErrCorrupt = errors.New("the ledger holds a value that is not its own")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
@@ -70,7 +72,9 @@ type Ask struct {
 	Horizon   time.Duration // entries are kept this long; the ledger keeps the largest it has seen
 	Precision time.Duration // entries within one step of it may be merged into the newest; 0: never
 	Now       time.Time     // the caller's clock, to compare with the ledger's; zero: do not
-	Brief     bool          // the caller goes on without the ledger rather than wait for one that was silent of late
+	// HasFallback says that the caller can go on without the ledger, and would rather do so than wait for one
+	// that did not answer recently.
+	HasFallback bool
 }
 
 // Who spends.
@@ -104,7 +108,7 @@ type Decision struct {
 	// Degraded marks a call let through while the ledger could not answer: it was charged to the
 	// emergency budget, and Pools hold only what was charged.
 	Degraded bool
-	// Row is the operation in the journal of a Shared ledger, for Refund; 0 elsewhere.
+	// Row is the take in the journal of a data directory, for Refund; 0 where there is none.
 	Row int64
 }
 

@@ -51,7 +51,7 @@ func (a *app) askSizes(ctx context.Context, w *works, p *planned, archive fetch.
 			continue
 		}
 		call := archive.Channel(ref)
-		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Leave: p.cost})
+		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserved: p.cost})
 		if err != nil {
 			return sizes, err
 		}

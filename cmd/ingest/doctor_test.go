@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -134,15 +135,15 @@ var brokenWorlds = []struct {
 		"lost", statusFail, exitUnavailable, "spent 8 units lately that the ledger does not know", "ingest quota rebuild"},
 	{"a ledger that did not answer", func(w *ward) []string {
 		w.journal(func(ctx context.Context, l *sqliteledger.Ledger) error {
-			return l.Note(ctx, "default", quota.Notes{Now: time.Now(), Breaker: &quota.Breaker{Until: time.Now().Add(time.Hour), Failures: 3, Why: "i/o timeout"}})
+			return l.Note(ctx, "default", sharedledger.Notes{Now: time.Now(), Breaker: &sharedledger.Breaker{Until: time.Now().Add(time.Hour), Failures: 3, Why: "i/o timeout"}})
 		})
 		return nil
 	}, "degraded", statusWarn, exitOK, "the ledger is not asked before", "bring the ledger back"},
 	{"calls that are owed", func(w *ward) []string {
 		w.journal(func(ctx context.Context, l *sqliteledger.Ledger) error {
-			row := quota.Row{Account: "default", Writer: "W", Number: 1, Nonce: 1, At: time.Now(), State: quota.RowOwed,
+			row := sharedledger.Row{Account: "default", Writer: "W", Number: 1, Nonce: 1, At: time.Now(), State: sharedledger.RowOwed,
 				Who: quota.Who{Purpose: quota.Scheduled, Method: "videos.list"}, Amounts: quota.Cost{"units": 1}}
-			_, _, err := l.Begin(ctx, row, quota.Notes{})
+			_, _, err := l.Begin(ctx, row, sharedledger.Notes{})
 			return err
 		})
 		return nil

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 func lookHosts(ctx context.Context, d *doctor) finding {
@@ -24,7 +24,7 @@ func lookHosts(ctx context.Context, d *doctor) finding {
 	defer func() { _ = l.Close() }()
 	s, err := l.Standing(ctx, d.cfg.Account, nil)
 	switch {
-	case errors.Is(err, quota.ErrLost):
+	case errors.Is(err, sharedledger.ErrLost):
 		return warn("the Redis was started anew since it was last told what was spent", "the next run of each host tells it again; let all of them run once")
 	case err != nil:
 		return noLine // the Redis has said so
@@ -35,7 +35,7 @@ func lookHosts(ctx context.Context, d *doctor) finding {
 }
 
 // judgeHosts compares who has delivered in this generation with who should have.
-func judgeHosts(s quota.Standing, want int) finding {
+func judgeHosts(s sharedledger.RemoteState, want int) finding {
 	var names, lines []string
 	for _, h := range s.Hosts {
 		names = append(names, h.Name)
@@ -63,7 +63,7 @@ func judgeHosts(s quota.Standing, want int) finding {
 }
 
 // sharedRegions are the regions that two hosts fetch.
-func sharedRegions(hosts []quota.Host) []string {
+func sharedRegions(hosts []sharedledger.Host) []string {
 	var out []string
 	first := map[string]string{}
 	for _, h := range hosts {
@@ -80,7 +80,7 @@ func sharedRegions(hosts []quota.Host) []string {
 
 // sameMachine are the pairs of data directories that lie on one machine: a host's name is that of the
 // machine, a colon, and the directory.
-func sameMachine(hosts []quota.Host) []string {
+func sameMachine(hosts []sharedledger.Host) []string {
 	var out []string
 	first := map[string]string{}
 	for _, h := range hosts {

@@ -14,9 +14,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 // One screen of 80 columns where all is well.
@@ -92,11 +92,11 @@ var source, _ = os.Getwd()
 // What one machine cannot be made to be, judged by itself.
 func TestTheDoctorJudges(t *testing.T) {
 	now := time.Now()
-	host := func(name string, regions ...string) quota.Host {
-		return quota.Host{ID: name, Name: name, Regions: regions}
+	host := func(name string, regions ...string) sharedledger.Host {
+		return sharedledger.Host{ID: name, Name: name, Regions: regions}
 	}
-	hosts := func(want int, h ...quota.Host) finding {
-		return judgeHosts(quota.Standing{Generation: 1, Hosts: h}, want)
+	hosts := func(want int, h ...sharedledger.Host) finding {
+		return judgeHosts(sharedledger.RemoteState{Generation: 1, Hosts: h}, want)
 	}
 	root := t.TempDir()
 	for name, text := range map[string]string{

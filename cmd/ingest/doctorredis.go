@@ -14,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // The checks of a Redis as a ledger.
@@ -73,7 +74,7 @@ func lookRedis(ctx context.Context, d *doctor) finding {
 		return fail(exitUnavailable, text, "update it: version 7 or newer is needed")
 	case i.facts.Role != "" && i.facts.Role != "master":
 		return fail(exitUnavailable, text+": a replica takes no writes", "name the master in --ledger, or use redis+sentinel://")
-	case errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, quota.ErrLost):
+	case errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, sharedledger.ErrLost):
 		return fail(exitUnavailable, where+": "+err.Error(), unreached)
 	case errors.Is(err, quota.ErrCorrupt), errors.Is(err, quota.ErrNewer):
 		return broken(err, "the ledger in it cannot be used: look what else writes to this Redis")

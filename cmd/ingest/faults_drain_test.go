@@ -12,7 +12,8 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
@@ -69,8 +70,8 @@ func newMidnight(t *testing.T, at time.Time, ahead time.Duration, limit int64) *
 	}
 	file.Now = clock
 	t.Cleanup(func() { _ = file.Close() })
-	shared := quota.OpenShared(quota.Shared{
-		Remote: &memledger.Ledger{Now: clock}, Journal: file, Account: "default", Pools: tariff.PoolNames(), Horizon: tariff.Horizon(), Now: clock,
+	shared := sharedledger.Open(sharedledger.Ledger{
+		Remote: &memremote.Remote{Now: clock}, Journal: file, Account: "default", Pools: tariff.PoolNames(), Horizon: tariff.Horizon(), Now: clock,
 	})
 	t.Cleanup(func() { _ = shared.Close() })
 	m.governor = &quota.Governor{Ledger: shared, Reserve: shared, Tariff: tariff, Account: "default", Now: clock}
@@ -181,7 +182,7 @@ func TestFaultDrainedAtMidnight(t *testing.T) {
 		d := m.take(true)
 		m.call()
 		m.drain(d)
-		m.governor.Ledger.(*quota.Shared).Remote.(*memledger.Ledger).Load(memledger.Image{})
+		m.governor.Ledger.(*sharedledger.Ledger).Remote.(*memremote.Remote).Load(memremote.Image{})
 		m.take(false)
 		m.now = turn.Add(400 * time.Millisecond)
 		m.take(true)

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // need is a part of the protocol that a fault goes without, to see who needs it.
@@ -28,15 +29,15 @@ const (
 )
 
 // journal is the journal without what is switched off.
-func (n need) journal(j quota.Journal) quota.Journal {
+func (n need) journal(j sharedledger.Journal) sharedledger.Journal {
 	if n == journals {
-		return &memledger.Journal{} // gone with the process
+		return &memremote.Journal{} // gone with the process
 	}
 	return j
 }
 
 // remote is the remote without what is switched off.
-func (n need) remote(r quota.Remote) quota.Remote {
+func (n need) remote(r sharedledger.Remote) sharedledger.Remote {
 	switch n {
 	case generation:
 		return &forgetful{Remote: r}
@@ -48,13 +49,13 @@ func (n need) remote(r quota.Remote) quota.Remote {
 
 // unnumbered asks anew for what it asks again.
 type unnumbered struct {
-	quota.Remote
+	sharedledger.Remote
 
 	mu     sync.Mutex
 	number int64
 }
 
-func (u *unnumbered) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (u *unnumbered) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	u.mu.Lock()
 	u.number++
 	op.Writer, op.Number, op.Written = op.Writer[:16]+rand.Text()[:16], 1, 0
@@ -64,22 +65,22 @@ func (u *unnumbered) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operati
 
 // forgetful goes on with whatever the server knows, and tells nobody that it lost something.
 type forgetful struct {
-	quota.Remote
+	sharedledger.Remote
 }
 
-func (f *forgetful) now(ctx context.Context, account string, pools []string) (quota.Generation, error) {
+func (f *forgetful) now(ctx context.Context, account string, pools []string) (sharedledger.Generation, error) {
 	s, err := f.Remote.Standing(ctx, account, nil)
 	if err == nil && s.Generation != 0 {
 		return s.Generation, nil
 	}
-	if err != nil && !errors.Is(err, quota.ErrLost) {
+	if err != nil && !errors.Is(err, sharedledger.ErrLost) {
 		return 0, err
 	}
-	n, _ := rand.Int(rand.Reader, big.NewInt(int64(quota.MaxGeneration)))
-	return f.Renew(ctx, quota.Renewal{Account: account, Pools: pools, Was: s.Generation, Next: quota.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon})
+	n, _ := rand.Int(rand.Reader, big.NewInt(int64(sharedledger.MaxGeneration)))
+	return f.Renew(ctx, sharedledger.Renewal{Account: account, Pools: pools, Was: s.Generation, Next: sharedledger.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon})
 }
 
-func (f *forgetful) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (f *forgetful) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	var pools []string
 	for _, c := range a.Charges {
 		pools = append(pools, c.Pool)
@@ -91,11 +92,11 @@ func (f *forgetful) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operatio
 		}
 		op.Generation, op.Written = g, 0
 		d, err := f.Remote.TakeOnce(ctx, a, op)
-		if !errors.Is(err, quota.ErrLost) {
+		if !errors.Is(err, sharedledger.ErrLost) {
 			return d, err
 		}
-		n, _ := rand.Int(rand.Reader, big.NewInt(int64(quota.MaxGeneration)))
-		if _, err := f.Renew(ctx, quota.Renewal{Account: a.Account, Pools: pools, Was: g, Next: quota.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon}); err != nil {
+		n, _ := rand.Int(rand.Reader, big.NewInt(int64(sharedledger.MaxGeneration)))
+		if _, err := f.Renew(ctx, sharedledger.Renewal{Account: a.Account, Pools: pools, Was: g, Next: sharedledger.Generation(n.Int64() + 1), First: true, Horizon: quota.MinHorizon}); err != nil {
 			return quota.Decision{}, err
 		}
 	}
@@ -103,9 +104,9 @@ func (f *forgetful) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operatio
 }
 
 // Standing never changes.
-func (f *forgetful) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
+func (f *forgetful) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	s, err := f.Remote.Standing(ctx, account, writers)
-	if err != nil && !errors.Is(err, quota.ErrLost) {
+	if err != nil && !errors.Is(err, sharedledger.ErrLost) {
 		return s, err
 	}
 	s.Generation, s.Born = 1, time.Time{}
@@ -118,7 +119,7 @@ func (f *forgetful) Standing(ctx context.Context, account string, writers []stri
 	return s, nil
 }
 
-func (f *forgetful) Deliver(ctx context.Context, d quota.Delivery) error {
+func (f *forgetful) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	g, err := f.now(ctx, d.Account, nil)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
@@ -131,7 +132,7 @@ type site struct {
 	skew     atomic.Int64 // of its clock
 	file     *sqliteledger.Ledger
 	remote   *redisledger.Ledger
-	shared   *quota.Shared
+	shared   *sharedledger.Ledger
 	governor *quota.Governor
 	mute     bool // it has crashed
 }
@@ -155,9 +156,9 @@ func (s *site) open() {
 	if s.off == settling {
 		settle = 0
 	}
-	s.shared = quota.OpenShared(quota.Shared{
+	s.shared = sharedledger.Open(sharedledger.Ledger{
 		Remote: s.off.remote(s.remote), Journal: s.off.journal(s.file), Account: "default", Pools: s.tariff.PoolNames(), Horizon: s.tariff.Horizon(),
-		Host: quota.Host{Name: s.dir}, Hosts: s.hosts, Settle: settle, Now: s.now,
+		Host: sharedledger.Host{Name: s.dir}, Hosts: s.hosts, Settle: settle, Now: s.now,
 	})
 	s.governor = &quota.Governor{Ledger: s.shared, Reserve: s.shared, Tariff: s.tariff, Account: "default", Now: s.now, Hosts: s.hosts}
 	s.mute = false

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // The promises about time. A busy machine is not a slow program: the best of three counts, and there is
@@ -62,17 +63,17 @@ func TestFaultSpeedOfAnOutage(t *testing.T) {
 
 // counting counts what is written to a journal: every write is a transaction, with one fsync.
 type counting struct {
-	quota.Journal
+	sharedledger.Journal
 
 	writes atomic.Int64
 }
 
-func (c *counting) Begin(ctx context.Context, row quota.Row, n quota.Notes) (int64, quota.JournalState, error) {
+func (c *counting) Begin(ctx context.Context, row sharedledger.Row, n sharedledger.Notes) (int64, sharedledger.JournalState, error) {
 	c.writes.Add(1)
 	return c.Journal.Begin(ctx, row, n)
 }
 
-func (c *counting) Note(ctx context.Context, account string, n quota.Notes) error {
+func (c *counting) Note(ctx context.Context, account string, n sharedledger.Notes) error {
 	c.writes.Add(1)
 	return c.Journal.Note(ctx, account, n)
 }
@@ -112,17 +113,17 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 	t.Cleanup(s.stop)
 	r.sites = []*site{s}
 	s.spend(cheap, 1)
-	verdicts, ctx := []quota.Verdict(nil), context.Background()
+	verdicts, ctx := []sharedledger.Verdict(nil), context.Background()
 	for i := range spends {
-		row := quota.Row{Account: "default", Writer: "before", Number: int64(i + 1), Nonce: 1, At: s.now().Add(-time.Duration(spends-i) * time.Second), Amounts: quota.Cost{"units": 1},
+		row := sharedledger.Row{Account: "default", Writer: "before", Number: int64(i + 1), Nonce: 1, At: s.now().Add(-time.Duration(spends-i) * time.Second), Amounts: quota.Cost{"units": 1},
 			Who: quota.Who{Purpose: quota.Scheduled, Region: []string{"US", "GB", "DE"}[i%3], Method: cheap}}
-		id, _, err := s.file.Begin(ctx, row, quota.Notes{Verdicts: verdicts})
+		id, _, err := s.file.Begin(ctx, row, sharedledger.Notes{Verdicts: verdicts})
 		if err != nil {
 			t.Fatal(err)
 		}
-		verdicts = []quota.Verdict{{ID: id, State: quota.RowCharged}}
+		verdicts = []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged}}
 	}
-	if err := s.file.Note(ctx, "default", quota.Notes{Verdicts: verdicts}); err != nil {
+	if err := s.file.Note(ctx, "default", sharedledger.Notes{Verdicts: verdicts}); err != nil {
 		t.Fatal(err)
 	}
 	var took []time.Duration

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
@@ -66,7 +67,7 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 				return nil, nil, err
 			}
 		}
-		shared := quota.OpenShared(quota.Shared{
+		shared := sharedledger.Open(sharedledger.Ledger{
 			Remote: remote, Journal: local, Account: a.cfg.Account, Pools: tariff.PoolNames(), Horizon: tariff.Horizon(),
 			Host: a.host(), Hosts: a.cfg.Hosts, Settle: tariff.Failure.Settle, Now: a.clock.Now, Log: a.log(),
 		})
@@ -77,12 +78,12 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 }
 
 // host is this data directory as other hosts' doctors see it.
-func (a *app) host() quota.Host {
+func (a *app) host() sharedledger.Host {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "unknown"
 	}
-	h := quota.Host{Name: name + ":" + a.cfg.Data}
+	h := sharedledger.Host{Name: name + ":" + a.cfg.Data}
 	for _, job := range a.cfg.Jobs {
 		for _, r := range job.Regions {
 			if !slices.Contains(h.Regions, string(r)) {

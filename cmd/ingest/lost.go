@@ -22,7 +22,7 @@ const longestInterval = 25 * time.Hour
 // is gone, or was restored from an older copy, would let the same quota be spent again. A remote ledger
 // that this data directory has delivered to before is told again by its journal, and needs no check.
 func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
-	if state, err := g.Reserve.State(ctx, g.Account); err != nil || state.Generation != 0 {
+	if replays, err := g.Reserve.Replays(ctx, g.Account); err != nil || replays {
 		return err
 	}
 	since := a.clock.Now().Add(-g.Tariff.Horizon() + time.Minute)

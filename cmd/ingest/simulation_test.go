@@ -19,8 +19,9 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -119,8 +120,8 @@ type planet struct {
 
 	tariff *quota.Tariff
 	plan   regions.Plan
-	memory *memledger.Ledger
-	before memledger.Image // what its disk has
+	memory *memremote.Remote
+	before memremote.Image // what its disk has
 	kit    kit
 	db     string // the planet's quota.db, where it has one
 
@@ -149,7 +150,7 @@ type tables interface {
 type backend func(p *planet) kit
 
 func inMemory(p *planet) kit {
-	journal := &memledger.Journal{}
+	journal := &memremote.Journal{}
 	return kit{newSlotTable(), func(p *planet) (quota.Ledger, quota.Reserve, func()) { return p.share(journal) }}
 }
 
@@ -187,10 +188,10 @@ func (p *planet) file() *sqliteledger.Ledger {
 	return l
 }
 
-func (p *planet) share(journal quota.Journal) (quota.Ledger, quota.Reserve, func()) {
-	shared := quota.OpenShared(quota.Shared{
+func (p *planet) share(journal sharedledger.Journal) (quota.Ledger, quota.Reserve, func()) {
+	shared := sharedledger.Open(sharedledger.Ledger{
 		Remote: farAway{p.memory, p}, Journal: mortal{journal, p}, Account: "default", Pools: p.tariff.PoolNames(), Horizon: p.tariff.Horizon(),
-		Host: quota.Host{Name: "here"}, Now: p.clock, Pause: func(context.Context, time.Duration) {}, Brief: time.Hour,
+		Host: sharedledger.Host{Name: "here"}, Now: p.clock, Pause: func(context.Context, time.Duration) {}, Brief: time.Hour,
 	})
 	return shared, shared, func() { _ = shared.Close() }
 }
@@ -247,7 +248,7 @@ func threeDays(t *testing.T, seed uint64, b backend) simulated {
 	if p.plan, err = regions.NewPlan([]ingest.Job{job}); err != nil {
 		t.Fatal(err)
 	}
-	p.memory = &memledger.Ledger{Now: p.clock}
+	p.memory = &memremote.Remote{Now: p.clock}
 	p.kit = b(p)
 	for end := start.Add(72 * time.Hour); p.now.Before(end); {
 		p.now = p.now.Add(time.Duration(p.r.IntN(120)) * time.Minute)
@@ -279,7 +280,7 @@ func (p *planet) weather() {
 	switch {
 	case p.chance(4):
 		p.say("the ledger forgets all")
-		p.memory.Load(memledger.Image{})
+		p.memory.Load(memremote.Image{})
 		p.losses++
 	case p.chance(4):
 		p.say("the ledger comes back as it was")
@@ -372,7 +373,7 @@ func (p *planet) account() {
 
 // farAway is the way to the remote ledger.
 type farAway struct {
-	*memledger.Ledger
+	*memremote.Remote
 
 	p *planet
 }
@@ -382,11 +383,11 @@ var (
 	errReset   = fmt.Errorf("%w: %w: connection reset", quota.ErrUnavailable, quota.ErrInDoubt)
 )
 
-func (f farAway) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (f farAway) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	if err := f.leave(); err != nil {
 		return quota.Decision{}, err
 	}
-	d, err := f.Ledger.TakeOnce(ctx, a, op)
+	d, err := f.Remote.TakeOnce(ctx, a, op)
 	if err == nil {
 		f.p.say("take %s %d: allowed %t, used %d", op.Writer[:4], op.Number, d.Allowed, d.Pools[0].Windows[0].Used)
 	} else {
@@ -399,22 +400,22 @@ func (f farAway) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) 
 	return d, errors.Join(err, f.p.step())
 }
 
-func (f farAway) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
+func (f farAway) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if err := f.leave(); err != nil {
-		return quota.Standing{}, err
+		return sharedledger.RemoteState{}, err
 	}
-	return f.Ledger.Standing(ctx, account, writers)
+	return f.Remote.Standing(ctx, account, writers)
 }
 
-func (f farAway) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, error) {
+func (f farAway) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.Generation, error) {
 	if err := f.leave(); err != nil {
 		return 0, err
 	}
-	g, err := f.Ledger.Renew(ctx, r)
+	g, err := f.Remote.Renew(ctx, r)
 	return g, errors.Join(err, f.arrive())
 }
 
-func (f farAway) Deliver(ctx context.Context, d quota.Delivery) error {
+func (f farAway) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	if err := f.leave(); err != nil {
 		return err
 	}
@@ -424,7 +425,7 @@ func (f farAway) Deliver(ctx context.Context, d quota.Delivery) error {
 	for _, l := range d.Looks {
 		f.p.say("look of %s in generation %d: %v", l.At.Format("02 15:04:05"), l.Generation, l.Windows)
 	}
-	return errors.Join(f.Ledger.Deliver(ctx, d), f.arrive())
+	return errors.Join(f.Remote.Deliver(ctx, d), f.arrive())
 }
 
 func (f farAway) Refund(ctx context.Context, account string, d quota.Decision) error {
@@ -432,7 +433,7 @@ func (f farAway) Refund(ctx context.Context, account string, d quota.Decision) e
 		f.p.doubts++
 		return err
 	}
-	return f.Ledger.Refund(ctx, account, d)
+	return f.Remote.Refund(ctx, account, d)
 }
 
 func (f farAway) Close() error { return nil }
@@ -457,27 +458,27 @@ func (f farAway) arrive() error {
 
 // mortal is the journal of a process that may die before and after each of its writes.
 type mortal struct {
-	quota.Journal
+	sharedledger.Journal
 
 	p *planet
 }
 
-func (m mortal) Begin(ctx context.Context, row quota.Row, n quota.Notes) (int64, quota.JournalState, error) {
+func (m mortal) Begin(ctx context.Context, row sharedledger.Row, n sharedledger.Notes) (int64, sharedledger.JournalState, error) {
 	if err := m.p.step(); err != nil {
-		return 0, quota.JournalState{}, err
+		return 0, sharedledger.JournalState{}, err
 	}
 	id, state, err := m.Journal.Begin(ctx, row, n)
 	return id, state, errors.Join(err, m.p.step())
 }
 
-func (m mortal) Note(ctx context.Context, account string, n quota.Notes) error {
+func (m mortal) Note(ctx context.Context, account string, n sharedledger.Notes) error {
 	if err := m.p.step(); err != nil {
 		return err
 	}
 	return errors.Join(m.Journal.Note(ctx, account, n), m.p.step())
 }
 
-func (m mortal) Allow(ctx context.Context, row quota.Row, budgets []quota.Budget) (bool, error) {
+func (m mortal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (bool, error) {
 	if err := m.p.step(); err != nil {
 		return false, err
 	}

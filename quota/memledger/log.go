@@ -21,8 +21,6 @@ type entry struct {
 	before int64 // the sum of all earlier entries
 	amount int64
 	who    quota.Who
-	told   int64 // when it was delivered, where looks count it from then on only
-	from   int64 // of a lump: what is older its look had not counted
 }
 
 // lookUp finds the facts about one window.
@@ -66,22 +64,16 @@ func (l *log) insert(at time.Time, amount int64, who quota.Who, precision time.D
 	us := quota.Micros(at)
 	if n := len(l.entries); precision > 0 && n > 0 {
 		// What was given back stays so: charged anew under its number it could be given back again.
-		if e := &l.entries[n-1]; e.who == who && e.amount > 0 && e.told == 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
+		if e := &l.entries[n-1]; e.who == who && e.amount > 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
 			e.at, e.amount = us, e.amount+amount
 			l.total += amount
 			return e.number
 		}
 	}
-	return l.enter(entry{at: us, amount: amount, who: who})
-}
-
-// enter puts an entry in its place and returns its number.
-func (l *log) enter(e entry) int64 {
 	l.number++
-	amount, i := e.amount, l.from(e.at+1)
-	e.number, e.amount = l.number, 0
-	e.before, _ = l.before(e.at + 1)
-	l.entries = slices.Insert(l.entries, i, e)
+	i := l.from(us + 1)
+	before, _ := l.before(us + 1)
+	l.entries = slices.Insert(l.entries, i, entry{at: us, number: l.number, before: before, who: who})
 	l.add(i, amount)
 	return l.number
 }
@@ -107,16 +99,6 @@ func (l *log) find(at time.Time, p quota.PoolState) int {
 		return 0
 	}
 	return -1
-}
-
-// seen is what a look of the time at can have counted from begin on.
-func (l *log) seen(begin, at int64) (sum int64) {
-	for i := l.from(begin); i < len(l.entries) && l.entries[i].at <= at; i++ {
-		if e := l.entries[i]; e.told <= at {
-			sum += e.amount
-		}
-	}
-	return sum
 }
 
 // forget drops the entries older than t.

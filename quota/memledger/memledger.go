@@ -1,7 +1,7 @@
 // Package memledger keeps quota in memory: for one process, and for limits per client that need not
 // outlive it. An account that was not used for its horizon is forgotten.
 //
-// It is the whole protocol of a quota.Remote, too, with the Journal that belongs to it, so that what
+// It is the whole protocol of a sharedledger.Remote, too, with the Journal that belongs to it, so that what
 // several hosts do to one ledger can be tried without a server: an Image is what a server would keep on disk.
 package memledger
 
@@ -28,17 +28,10 @@ type account struct {
 	horizon time.Duration
 	used    time.Time // of the last charge or peek
 	pools   map[string]*pool
-
-	generation quota.Generation // 0: of a ledger that is not shared, which has neither writers nor hosts
-	born       time.Time
-	writers    map[string]writer
-	hosts      []quota.Host // by id
 }
 
 type pool struct {
 	log          log
-	length       int // of the log, as the state says
-	raised       raised
 	drainedUntil time.Time
 	drainedUsed  int64
 }
@@ -59,9 +52,6 @@ func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
 	facts := make([]quota.PoolFacts, len(ask.Charges))
 	for i, c := range ask.Charges {
 		p := a.pool(c.Pool)
-		if err := p.whole(c.Pool); err != nil {
-			return quota.Decision{}, err
-		}
 		facts[i] = quota.PoolFacts{Total: p.log.total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
 		for _, lookup := range ask.Lookups(c, now) {
 			facts[i].Windows = append(facts[i].Windows, p.log.lookUp(lookup))
@@ -76,7 +66,6 @@ func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
 			p := a.pool(c.Pool)
 			p.log.forget(quota.Micros(now.Add(-a.horizon)))
 			d.Pools[i].Entry = p.log.insert(now, c.Amount, ask.Who, ask.Precision)
-			p.length = len(p.log.entries)
 		}
 	}
 	return d, nil
@@ -149,7 +138,6 @@ func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
 	for _, c := range a.Charges {
 		p := acc.pool(c.Pool)
 		p.log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
-		p.length++
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
@@ -33,25 +32,4 @@ func TestConformance(t *testing.T) {
 		b.Keys = 10_000
 	}
 	quotatest.Run(t, b)
-}
-
-func TestRemoteConforms(t *testing.T) {
-	quotatest.RunRemote(t, quotatest.Backend{
-		Name: "memledger",
-		Open: func(_ testing.TB, clock *quotatest.Clock) quotatest.Store {
-			l := &memledger.Ledger{Now: clock.Now}
-			return quotatest.Store{
-				Ledger:   l,
-				Evict:    func(testing.TB) { l.Load(memledger.Image{}) },
-				EvictLog: func(_ testing.TB, account, pool string) { l.Load(l.Image().Without(account, pool)) },
-			}
-		},
-	})
-}
-
-func TestJournalConforms(t *testing.T) {
-	quotatest.RunJournal(t, func(testing.TB) (quota.Journal, func() quota.Journal) {
-		j := &memledger.Journal{}
-		return j, func() quota.Journal { return j }
-	})
 }

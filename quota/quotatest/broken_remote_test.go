@@ -10,38 +10,39 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // Every way to break a numbered ledger that we can think of is caught by the case that is named here.
 func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 	for _, b := range []struct {
 		name, caught string
-		broken       func(*memledger.Ledger) quota.Remote
+		broken       func(*memremote.Remote) sharedledger.Remote
 	}{
-		{"charges again when it is asked again", "G1 a number asked again", func(l *memledger.Ledger) quota.Remote { return &incrementing{l} }},
-		{"remembers the last answer of all writers, not of each", "G1 an answer outlives", func(l *memledger.Ledger) quota.Remote { return &oneAnswer{Ledger: l} }},
-		{"looks at no nonce", "G1 a number under another nonce", func(l *memledger.Ledger) quota.Remote { return &nonceless{l} }},
-		{"keeps refusals", "G1 a refusal is not kept", func(l *memledger.Ledger) quota.Remote {
-			return &stubborn{Ledger: l, refused: map[string]quota.Decision{}}
+		{"charges again when it is asked again", "G1 a number asked again", func(l *memremote.Remote) sharedledger.Remote { return &incrementing{l} }},
+		{"remembers the last answer of all writers, not of each", "G1 an answer outlives", func(l *memremote.Remote) sharedledger.Remote { return &oneAnswer{Remote: l} }},
+		{"looks at no nonce", "G1 a number under another nonce", func(l *memremote.Remote) sharedledger.Remote { return &nonceless{l} }},
+		{"keeps refusals", "G1 a refusal is not kept", func(l *memremote.Remote) sharedledger.Remote {
+			return &stubborn{Remote: l, refused: map[string]quota.Decision{}}
 		}},
-		{"does not miss what it forgot", "G5 a writer that is behind", func(l *memledger.Ledger) quota.Remote { return &trusting{l} }},
-		{"looks at no generation", "G5 a generation that is over", func(l *memledger.Ledger) quota.Remote { return &ageless{l} }},
-		{"ends a generation twice", "G5 a generation ends once", func(l *memledger.Ledger) quota.Remote { return &restless{l} }},
-		{"delivers twice", "G5 rows are delivered once", func(l *memledger.Ledger) quota.Remote { return &twice{l} }},
-		{"delivers at the delivery's time", "G5 rows are delivered once", func(l *memledger.Ledger) quota.Remote { return &now{l} }},
-		{"carries out what was delivered", "G8 an operation that was delivered", func(l *memledger.Ledger) quota.Remote { return &deaf{l} }},
-		{"raises at the delivery's time", "G5 a look raises its pool", func(l *memledger.Ledger) quota.Remote { return &late{l} }},
-		{"adds a look instead of raising to it", "G5 a look that saw less", func(l *memledger.Ledger) quota.Remote { return &adding{l} }},
-		{"raises to every look again", "G5 a look that is not younger", func(l *memledger.Ledger) quota.Remote { return &eager{l} }},
-		{"eats nothing", "G5 a host that comes back", func(l *memledger.Ledger) quota.Remote { return &seeing{l, quota.RowDelivered} }},
-		{"lets unseen rows eat", "G5 what no look can have seen", func(l *memledger.Ledger) quota.Remote { return &seeing{l, quota.RowCharged} }},
+		{"does not miss what it forgot", "G5 a writer that is behind", func(l *memremote.Remote) sharedledger.Remote { return &trusting{l} }},
+		{"looks at no generation", "G5 a generation that is over", func(l *memremote.Remote) sharedledger.Remote { return &ageless{l} }},
+		{"ends a generation twice", "G5 a generation ends once", func(l *memremote.Remote) sharedledger.Remote { return &restless{l} }},
+		{"delivers twice", "G5 rows are delivered once", func(l *memremote.Remote) sharedledger.Remote { return &twice{l} }},
+		{"delivers at the delivery's time", "G5 rows are delivered once", func(l *memremote.Remote) sharedledger.Remote { return &now{l} }},
+		{"carries out what was delivered", "G8 an operation that was delivered", func(l *memremote.Remote) sharedledger.Remote { return &deaf{l} }},
+		{"raises at the delivery's time", "G5 a look raises its pool", func(l *memremote.Remote) sharedledger.Remote { return &late{l} }},
+		{"adds a look instead of raising to it", "G5 a look that saw less", func(l *memremote.Remote) sharedledger.Remote { return &adding{l} }},
+		{"raises to every look again", "G5 a look that is not younger", func(l *memremote.Remote) sharedledger.Remote { return &eager{l} }},
+		{"eats nothing", "G5 a host that comes back", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowDelivered} }},
+		{"lets unseen rows eat", "G5 what no look can have seen", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowCharged} }},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			backend := quotatest.Backend{Name: b.name, Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {
-				l := &memledger.Ledger{Now: c.Now}
-				return quotatest.Store{Ledger: b.broken(l), Evict: func(testing.TB) { l.Load(memledger.Image{}) },
+				l := &memremote.Remote{Now: c.Now}
+				return quotatest.Store{Ledger: b.broken(l), Evict: func(testing.TB) { l.Load(memremote.Image{}) },
 					EvictLog: func(_ testing.TB, account, pool string) { l.Load(l.Image().Without(account, pool)) }}
 			}}
 			var also []string
@@ -66,119 +67,119 @@ func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 	}
 }
 
-type incrementing struct{ *memledger.Ledger }
+type incrementing struct{ *memremote.Remote }
 
-func (l *incrementing) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (l *incrementing) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	op.Writer, op.Written = rand.Text(), 0
-	return l.Ledger.TakeOnce(ctx, a, op)
+	return l.Remote.TakeOnce(ctx, a, op)
 }
 
 type oneAnswer struct {
-	*memledger.Ledger
+	*memremote.Remote
 
 	mu   sync.Mutex
-	last quota.Operation
+	last sharedledger.Operation
 }
 
-func (l *oneAnswer) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (l *oneAnswer) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if op.Writer != l.last.Writer && op.Written == 0 {
 		l.last = op
 		op.Writer = rand.Text()
 	}
-	return l.Ledger.TakeOnce(ctx, a, op)
+	return l.Remote.TakeOnce(ctx, a, op)
 }
 
-type nonceless struct{ *memledger.Ledger }
+type nonceless struct{ *memremote.Remote }
 
-func (l *nonceless) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (l *nonceless) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	op.Nonce = 1
-	return l.Ledger.TakeOnce(ctx, a, op)
+	return l.Remote.TakeOnce(ctx, a, op)
 }
 
 type stubborn struct {
-	*memledger.Ledger
+	*memremote.Remote
 
 	mu      sync.Mutex
 	refused map[string]quota.Decision
 }
 
-func (l *stubborn) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (l *stubborn) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if d, ok := l.refused[op.Writer]; ok {
 		return d, nil
 	}
-	d, err := l.Ledger.TakeOnce(ctx, a, op)
+	d, err := l.Remote.TakeOnce(ctx, a, op)
 	if err == nil && !d.Allowed {
 		l.refused[op.Writer] = d
 	}
 	return d, err
 }
 
-type trusting struct{ *memledger.Ledger }
+type trusting struct{ *memremote.Remote }
 
-func (l *trusting) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (l *trusting) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	op.Written = 0
-	return l.Ledger.TakeOnce(ctx, a, op)
+	return l.Remote.TakeOnce(ctx, a, op)
 }
 
-type ageless struct{ *memledger.Ledger }
+type ageless struct{ *memremote.Remote }
 
-func (l *ageless) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (l *ageless) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	if s, err := l.Standing(ctx, a.Account, nil); err == nil && s.Generation != 0 {
 		op.Generation = s.Generation
 	}
-	return l.Ledger.TakeOnce(ctx, a, op)
+	return l.Remote.TakeOnce(ctx, a, op)
 }
 
-type restless struct{ *memledger.Ledger }
+type restless struct{ *memremote.Remote }
 
-func (l *restless) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, error) {
+func (l *restless) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.Generation, error) {
 	if s, err := l.Standing(ctx, r.Account, nil); err == nil {
 		r.Was = s.Generation
 	}
-	return l.Ledger.Renew(ctx, r)
+	return l.Remote.Renew(ctx, r)
 }
 
-type twice struct{ *memledger.Ledger }
+type twice struct{ *memremote.Remote }
 
-func (l *twice) Deliver(ctx context.Context, d quota.Delivery) error {
+func (l *twice) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	for _, r := range d.Rows {
 		r.Writer = rand.Text()
-		if err := l.Ledger.Deliver(ctx, quota.Delivery{Account: d.Account, Generation: d.Generation, Horizon: d.Horizon, Rows: []quota.Row{r}}); err != nil {
+		if err := l.Remote.Deliver(ctx, sharedledger.Delivery{Account: d.Account, Generation: d.Generation, Horizon: d.Horizon, Rows: []sharedledger.Row{r}}); err != nil {
 			return err
 		}
 	}
-	return l.Ledger.Deliver(ctx, d)
+	return l.Remote.Deliver(ctx, d)
 }
 
-type now struct{ *memledger.Ledger }
+type now struct{ *memremote.Remote }
 
-func (l *now) Deliver(ctx context.Context, d quota.Delivery) error {
+func (l *now) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	rows := d.Rows
 	d.Rows = nil
 	for _, r := range rows {
 		r.At = l.Now()
 		d.Rows = append(d.Rows, r)
 	}
-	return l.Ledger.Deliver(ctx, d)
+	return l.Remote.Deliver(ctx, d)
 }
 
-type deaf struct{ *memledger.Ledger }
+type deaf struct{ *memremote.Remote }
 
-func (l *deaf) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
-	d, err := l.Ledger.TakeOnce(ctx, a, op)
-	if errors.Is(err, quota.ErrDelivered) {
+func (l *deaf) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
+	d, err := l.Remote.TakeOnce(ctx, a, op)
+	if errors.Is(err, sharedledger.ErrDelivered) {
 		op.Number++
-		return l.Ledger.TakeOnce(ctx, a, op)
+		return l.Remote.TakeOnce(ctx, a, op)
 	}
 	return d, err
 }
 
 // altered delivers other looks than it was given.
-func altered(ctx context.Context, l *memledger.Ledger, d quota.Delivery, look func(quota.Look) quota.Look) error {
+func altered(ctx context.Context, l *memremote.Remote, d sharedledger.Delivery, look func(sharedledger.UsageSnapshot) sharedledger.UsageSnapshot) error {
 	looks := d.Looks
 	d.Looks = nil
 	for _, one := range looks {
@@ -187,17 +188,17 @@ func altered(ctx context.Context, l *memledger.Ledger, d quota.Delivery, look fu
 	return l.Deliver(ctx, d)
 }
 
-type late struct{ *memledger.Ledger }
+type late struct{ *memremote.Remote }
 
-func (l *late) Deliver(ctx context.Context, d quota.Delivery) error {
-	return altered(ctx, l.Ledger, d, func(o quota.Look) quota.Look { o.At = l.Now(); return o })
+func (l *late) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+	return altered(ctx, l.Remote, d, func(o sharedledger.UsageSnapshot) sharedledger.UsageSnapshot { o.At = l.Now(); return o })
 }
 
-type adding struct{ *memledger.Ledger }
+type adding struct{ *memremote.Remote }
 
-func (l *adding) Deliver(ctx context.Context, d quota.Delivery) error {
-	return altered(ctx, l.Ledger, d, func(o quota.Look) quota.Look {
-		var windows []quota.Seen
+func (l *adding) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+	return altered(ctx, l.Remote, d, func(o sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
+		var windows []sharedledger.WindowUsage
 		for _, w := range o.Windows {
 			w.Used += 3
 			windows = append(windows, w)
@@ -207,27 +208,27 @@ func (l *adding) Deliver(ctx context.Context, d quota.Delivery) error {
 	})
 }
 
-type eager struct{ *memledger.Ledger }
+type eager struct{ *memremote.Remote }
 
-func (l *eager) Deliver(ctx context.Context, d quota.Delivery) error {
-	return altered(ctx, l.Ledger, d, func(o quota.Look) quota.Look {
-		o.Generation = quota.Generation(time.Now().UnixNano())
+func (l *eager) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+	return altered(ctx, l.Remote, d, func(o sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
+		o.Generation = sharedledger.Generation(time.Now().UnixNano())
 		return o
 	})
 }
 
 type seeing struct {
-	*memledger.Ledger
+	*memremote.Remote
 
-	state quota.RowState
+	state sharedledger.RowState
 }
 
-func (l *seeing) Deliver(ctx context.Context, d quota.Delivery) error {
+func (l *seeing) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	rows := d.Rows
 	d.Rows = nil
 	for _, r := range rows {
 		r.State = l.state
 		d.Rows = append(d.Rows, r)
 	}
-	return l.Ledger.Deliver(ctx, d)
+	return l.Remote.Deliver(ctx, d)
 }

@@ -6,26 +6,27 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // row is one that was charged in its own time.
-func (r *rig) row(writer string, number int64, at time.Time, amount int64) quota.Row {
-	return quota.Row{Account: r.account, Writer: writer, Number: number, Nonce: op(writer, number).Nonce, At: at,
-		Who: r.who, Amounts: quota.Cost{"units": amount}, State: quota.RowCharged}
+func (r *rig) row(writer string, number int64, at time.Time, amount int64) sharedledger.Row {
+	return sharedledger.Row{Account: r.account, Writer: writer, Number: number, Nonce: op(writer, number).Nonce, At: at,
+		Who: r.who, Amounts: quota.Cost{"units": amount}, State: sharedledger.RowCharged}
 }
 
 // look is what the pool "units" had used in the rig's sliding windows.
-func (r *rig) look(at time.Time, used ...int64) quota.Look {
-	l := quota.Look{Pool: "units", Generation: first, At: at}
+func (r *rig) look(at time.Time, used ...int64) sharedledger.UsageSnapshot {
+	l := sharedledger.UsageSnapshot{Pool: "units", Generation: first, At: at}
 	for i, u := range used {
 		w := r.bounds[i].Window
-		l.Windows = append(l.Windows, quota.Seen{Window: w, Start: at.Add(-w.Length - r.grace + time.Microsecond), Used: u})
+		l.Windows = append(l.Windows, sharedledger.WindowUsage{Window: w, Start: at.Add(-w.Length - r.grace + time.Microsecond), Used: u})
 	}
 	return l
 }
 
 // deliver delivers to the generation that it names, or to the first.
-func (r *rig) deliver(d quota.Delivery) {
+func (r *rig) deliver(d sharedledger.Delivery) {
 	r.Helper()
 	d.Account, d.Horizon = r.account, max(d.Horizon, quota.MinHorizon)
 	if d.Generation == 0 {
@@ -36,16 +37,22 @@ func (r *rig) deliver(d quota.Delivery) {
 	}
 }
 
-func (r *rig) rows(rows ...quota.Row) { r.Helper(); r.deliver(quota.Delivery{Rows: rows}) }
+func (r *rig) rows(rows ...sharedledger.Row) {
+	r.Helper()
+	r.deliver(sharedledger.Delivery{Rows: rows})
+}
 
-func (r *rig) looks(looks ...quota.Look) { r.Helper(); r.deliver(quota.Delivery{Looks: looks}) }
+func (r *rig) looks(looks ...sharedledger.UsageSnapshot) {
+	r.Helper()
+	r.deliver(sharedledger.Delivery{Looks: looks})
+}
 
 // unknown is how much of the pool "units" is lumps.
 func (r *rig) unknown() int64 {
 	r.Helper()
 	sum := int64(0)
 	for _, s := range mustSpent(r, r.ledger) {
-		if s.Who == quota.UnknownWho && s.Pool == "units" {
+		if s.Who == sharedledger.Unattributed && s.Pool == "units" {
 			sum += s.Amount
 		}
 	}
@@ -57,7 +64,7 @@ var deliveries = []Case{
 		r.begin(per(time.Hour, 100), per(24*time.Hour, 100))
 		r.clock.Set(noon.Add(30 * time.Minute))
 		r.charges(op("b", 1), 1)
-		rows := []quota.Row{r.row("a", 1, noon.Add(20*time.Minute), 2), r.row("a", 3, noon.Add(5*time.Minute), 4), r.row("c", 1, noon.Add(10*time.Minute), 8)}
+		rows := []sharedledger.Row{r.row("a", 1, noon.Add(20*time.Minute), 2), r.row("a", 3, noon.Add(5*time.Minute), 4), r.row("c", 1, noon.Add(10*time.Minute), 8)}
 		r.rows(rows[:1]...)
 		for range 2 {
 			r.rows(rows...)
@@ -123,11 +130,11 @@ var deliveries = []Case{
 	{ID: "G8", Name: "an operation that was delivered is not carried out", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.rows(r.row("a", 4, noon, 3), r.row("a", 5, noon, 1))
-		r.failsOnce(quota.ErrDelivered, op("a", 5), 1)
-		r.failsOnce(quota.ErrClone, op("a", 4), 3) // the next is written already
+		r.failsOnce(sharedledger.ErrDelivered, op("a", 5), 1)
+		r.failsOnce(sharedledger.ErrClone, op("a", 4), 3) // the next is written already
 		other := op("a", 5)
 		other.Nonce++
-		r.failsOnce(quota.ErrClone, other, 1)
+		r.failsOnce(sharedledger.ErrClone, other, 1)
 		o := op("a", 6)
 		o.Written = 5
 		r.charges(o, 1)
@@ -135,16 +142,16 @@ var deliveries = []Case{
 	}},
 	{ID: "G5", Name: "hosts are listed once, with the ledger's time", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
-		r.deliver(quota.Delivery{Rows: []quota.Row{r.row("a", 1, noon, 1)}})
+		r.deliver(sharedledger.Delivery{Rows: []sharedledger.Row{r.row("a", 1, noon, 1)}})
 		if hosts := r.standing().Hosts; len(hosts) != 0 {
 			r.Fatalf("%+v: it has more to deliver", hosts)
 		}
 		for i, id := range []string{"one", "two", "one"} {
 			r.pass(time.Minute)
-			r.deliver(quota.Delivery{Host: &quota.Host{ID: id, Name: "web-1:/var/lib/ingest", Regions: []string{"US", "GB"}[:i%2+1]}})
+			r.deliver(sharedledger.Delivery{Host: &sharedledger.Host{ID: id, Name: "web-1:/var/lib/ingest", Regions: []string{"US", "GB"}[:i%2+1]}})
 		}
 		hosts := r.standing().Hosts
-		slices.SortFunc(hosts, func(a, b quota.Host) int { return a.At.Compare(b.At) })
+		slices.SortFunc(hosts, func(a, b sharedledger.Host) int { return a.At.Compare(b.At) })
 		if len(hosts) != 2 || hosts[0].ID != "two" || hosts[1].ID != "one" || !hosts[1].At.Equal(r.clock.Now()) ||
 			hosts[0].Name != "web-1:/var/lib/ingest" || !slices.Equal(hosts[0].Regions, []string{"US", "GB"}) {
 			r.Fatalf("%+v", hosts)
@@ -165,7 +172,7 @@ var deliveries = []Case{
 	}},
 	{ID: "E4", Name: "a delivery's longer horizon stays", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
-		r.deliver(quota.Delivery{Horizon: 50 * time.Hour, Rows: []quota.Row{r.row("a", 1, noon, 3)}})
+		r.deliver(sharedledger.Delivery{Horizon: 50 * time.Hour, Rows: []sharedledger.Row{r.row("a", 1, noon, 3)}})
 		r.pass(30 * time.Hour)
 		r.charges(op("b", 1), 1)
 		r.pass(17 * time.Hour)
@@ -242,7 +249,7 @@ var lumps = []Case{
 		r.used(2)
 	}},
 	{ID: "G5", Name: "what no look can have seen eats nothing", check: func(r *rig) {
-		for _, state := range []quota.RowState{quota.RowAsked, quota.RowOwed, quota.RowDelivered} {
+		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed, sharedledger.RowDelivered} {
 			r.begin(per(time.Hour, 100))
 			r.clock.Set(noon.Add(10 * time.Minute))
 			r.looks(r.look(noon.Add(4*time.Minute), 10))
@@ -269,7 +276,7 @@ var lumps = []Case{
 	{ID: "G5", Name: "two hosts of which one is away: nothing is spent twice, and nothing is lost", Needs: Evict, check: func(r *rig) {
 		const limit = 50
 		r.begin(per(time.Hour, limit))
-		var away, here []quota.Row
+		var away, here []sharedledger.Row
 		last := quota.Decision{}
 		for i := range int64(8) {
 			r.pass(time.Minute)
@@ -282,14 +289,14 @@ var lumps = []Case{
 		seen := r.look(last.At, last.Pools[0].Windows[0].Used)
 		r.store.Evict(r)
 		r.pass(second)
-		r.renew(quota.Renewal{Next: next}, next)
-		r.deliver(quota.Delivery{Generation: next, Rows: here, Looks: []quota.Look{seen}, Host: &quota.Host{ID: "here"}})
+		r.renew(sharedledger.Renewal{Next: next}, next)
+		r.deliver(sharedledger.Delivery{Generation: next, Rows: here, Looks: []sharedledger.UsageSnapshot{seen}, Host: &sharedledger.Host{ID: "here"}})
 		r.used(40)
 		o := op("here", 9)
 		o.Generation = next
 		r.charges(o, 10)
 		for range 2 { // the answer to the first was lost
-			r.deliver(quota.Delivery{Generation: next, Rows: away, Host: &quota.Host{ID: "away"}})
+			r.deliver(sharedledger.Delivery{Generation: next, Rows: away, Host: &sharedledger.Host{ID: "away"}})
 			r.used(limit)
 		}
 		r.refuses(1, 0)
@@ -301,7 +308,7 @@ var lumps = []Case{
 		}
 		o = op("away", 8)
 		o.Generation = next
-		if _, err := r.once(o, 3); !errors.Is(err, quota.ErrDelivered) {
+		if _, err := r.once(o, 3); !errors.Is(err, sharedledger.ErrDelivered) {
 			r.Fatalf("%v", err)
 		}
 	}},

@@ -148,10 +148,10 @@ func Run(t *testing.T, b Backend) {
 	run(t, b, Cases())
 }
 
-// RemoteCases are those of a quota.Remote, in order.
+// RemoteCases are those of a sharedledger.Remote, in order.
 func RemoteCases() []Case { return slices.Concat(numbered, generations, deliveries, lumps) }
 
-// RunRemote holds the backend to every case of a quota.Remote, which its Store.Ledger is, each a
+// RunRemote holds the backend to every case of a sharedledger.Remote, which its Store.Ledger is, each a
 // subtest. It is run beside Run.
 func RunRemote(t *testing.T, b Backend) {
 	t.Helper()

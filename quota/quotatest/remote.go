@@ -7,32 +7,33 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // remote is the ledger under test as what it also is.
-func (r *rig) remote() quota.Remote {
+func (r *rig) remote() sharedledger.Remote {
 	r.Helper()
-	remote, ok := r.ledger.(quota.Remote)
+	remote, ok := r.ledger.(sharedledger.Remote)
 	if !ok {
-		r.Fatalf("%T is no quota.Remote", r.ledger)
+		r.Fatalf("%T is no sharedledger.Remote", r.ledger)
 	}
 	return remote
 }
 
 const (
-	first quota.Generation = 4_503_599_627_370_495 // the largest there is
-	next  quota.Generation = 1
+	first sharedledger.Generation = 4_503_599_627_370_495 // the largest there is
+	next  sharedledger.Generation = 1
 )
 
 // begin turns to a fresh account and starts its first generation.
 func (r *rig) begin(bounds ...quota.Bound) {
 	r.Helper()
 	r.fresh(noon, bounds...)
-	r.renew(quota.Renewal{Next: first, First: true}, first)
+	r.renew(sharedledger.Renewal{Next: first, First: true}, first)
 }
 
 // renew asks for a generation and wants this one to be.
-func (r *rig) renew(n quota.Renewal, want quota.Generation) {
+func (r *rig) renew(n sharedledger.Renewal, want sharedledger.Generation) {
 	r.Helper()
 	n.Account, n.Pools, n.Horizon = r.account, []string{"units", "search"}, max(r.horizon, quota.MinHorizon)
 	got, err := r.remote().Renew(r.Context(), n)
@@ -42,12 +43,12 @@ func (r *rig) renew(n quota.Renewal, want quota.Generation) {
 }
 
 // op is the writer's operation in the first generation, with a nonce of its own.
-func op(writer string, number int64) quota.Operation {
-	return quota.Operation{Generation: first, Writer: writer, Number: number, Nonce: 1<<51 + number}
+func op(writer string, number int64) sharedledger.Operation {
+	return sharedledger.Operation{Generation: first, Writer: writer, Number: number, Nonce: 1<<51 + number}
 }
 
 // once takes under a number from the pool "units".
-func (r *rig) once(o quota.Operation, amount int64) (quota.Decision, error) {
+func (r *rig) once(o sharedledger.Operation, amount int64) (quota.Decision, error) {
 	r.Helper()
 	a := r.ask(charge("units", amount, r.bounds...))
 	d, err := r.remote().TakeOnce(r.Context(), a, o)
@@ -58,7 +59,7 @@ func (r *rig) once(o quota.Operation, amount int64) (quota.Decision, error) {
 }
 
 // charges takes under a number and wants it admitted.
-func (r *rig) charges(o quota.Operation, amount int64) quota.Decision {
+func (r *rig) charges(o sharedledger.Operation, amount int64) quota.Decision {
 	r.Helper()
 	d, err := r.once(o, amount)
 	if err != nil || !d.Allowed {
@@ -68,7 +69,7 @@ func (r *rig) charges(o quota.Operation, amount int64) quota.Decision {
 }
 
 // failsOnce wants an error of this kind from the operation, and nothing changed.
-func (r *rig) failsOnce(want error, o quota.Operation, amount int64) {
+func (r *rig) failsOnce(want error, o sharedledger.Operation, amount int64) {
 	r.Helper()
 	r.fails(want, func() error {
 		_, err := r.once(o, amount)
@@ -77,11 +78,11 @@ func (r *rig) failsOnce(want error, o quota.Operation, amount int64) {
 }
 
 // over wants a generation that is over, and nothing changed.
-func (r *rig) over(now quota.Generation, do func() error) {
+func (r *rig) over(now sharedledger.Generation, do func() error) {
 	r.Helper()
 	before := r.take(0)
 	err := do()
-	if g := (*quota.GenerationError)(nil); !errors.As(err, &g) || g.Now != now {
+	if g := (*sharedledger.GenerationError)(nil); !errors.As(err, &g) || g.Now != now {
 		r.Fatalf("%s: %v, want generation %d", r.at(), err, now)
 	}
 	if after := r.take(0); !reflect.DeepEqual(before, after) {
@@ -89,7 +90,7 @@ func (r *rig) over(now quota.Generation, do func() error) {
 	}
 }
 
-func (r *rig) standing(writers ...string) quota.Standing {
+func (r *rig) standing(writers ...string) sharedledger.RemoteState {
 	r.Helper()
 	s, err := r.remote().Standing(r.Context(), r.account, writers)
 	if err != nil {
@@ -155,8 +156,8 @@ var numbered = []Case{
 		r.charges(op("a", 4), 2)
 		other := op("a", 4)
 		other.Nonce++
-		r.failsOnce(quota.ErrClone, other, 2)
-		r.failsOnce(quota.ErrClone, op("a", 3), 2)
+		r.failsOnce(sharedledger.ErrClone, other, 2)
+		r.failsOnce(sharedledger.ErrClone, op("a", 3), 2)
 		r.charges(op("b", 3), 2) // of another name it is none
 		r.used(4)
 		r.wrote("a", 4)
@@ -195,7 +196,7 @@ var numbered = []Case{
 		r.used(6)
 		behind := op("a", 4)
 		behind.Written = 3
-		r.failsOnce(quota.ErrLost, behind, 0)
+		r.failsOnce(sharedledger.ErrLost, behind, 0)
 	}},
 	{ID: "G1", Name: "one operation from many sides at once is one charge", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
@@ -245,16 +246,16 @@ var generations = []Case{
 		if s := r.standing("a"); s.Generation != 0 || len(s.Hosts) != 0 || s.Written["a"] != 0 || !s.Born.IsZero() || !s.At.Equal(noon) {
 			r.Fatalf("%+v", s)
 		}
-		if _, err := r.once(op("a", 1), 1); !errors.Is(err, quota.ErrLost) {
+		if _, err := r.once(op("a", 1), 1); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("take: %v", err)
 		}
-		if err := r.remote().Deliver(r.Context(), quota.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon}); !errors.Is(err, quota.ErrLost) {
+		if err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon}); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("deliver: %v", err)
 		}
 		if s := r.standing("a"); s.Generation != 0 {
 			r.Fatalf("a state came of asking: %+v", s)
 		}
-		r.renew(quota.Renewal{Was: next, Next: first}, 0)
+		r.renew(sharedledger.Renewal{Was: next, Next: first}, 0)
 		if s := r.standing("a"); s.Generation != 0 {
 			r.Fatalf("a state came of another's end: %+v", s)
 		}
@@ -263,26 +264,26 @@ var generations = []Case{
 		r.begin(per(time.Hour, 10))
 		behind := op("a", 3)
 		behind.Written = 2
-		r.failsOnce(quota.ErrLost, behind, 1)
+		r.failsOnce(sharedledger.ErrLost, behind, 1)
 		r.charges(op("a", 1), 1)
-		r.failsOnce(quota.ErrLost, behind, 1)
+		r.failsOnce(sharedledger.ErrLost, behind, 1)
 		behind.Written = 1
 		r.charges(behind, 1)
 		// Also where it is asked again, or would be a clone.
 		behind.Written = 4
-		r.failsOnce(quota.ErrLost, behind, 1)
+		r.failsOnce(sharedledger.ErrLost, behind, 1)
 		r.used(2)
 	}},
 	{ID: "G5", Name: "a generation that is over is named, and nothing is done", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 1), 4)
-		r.renew(quota.Renewal{Was: first, Next: next}, next)
-		for _, o := range []quota.Operation{op("a", 1), op("a", 2), op("b", 1), {Generation: first, Writer: "a", Number: 9, Nonce: 1, Written: 8}} {
+		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
+		for _, o := range []sharedledger.Operation{op("a", 1), op("a", 2), op("b", 1), {Generation: first, Writer: "a", Number: 9, Nonce: 1, Written: 8}} {
 			r.over(next, func() error { _, err := r.once(o, 1); return err })
 		}
 		r.over(next, func() error {
-			return r.remote().Deliver(r.Context(), quota.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
-				Rows: []quota.Row{r.row("c", 1, noon, 3)}, Looks: []quota.Look{r.look(noon, 9)}, Host: &quota.Host{ID: "h"}})
+			return r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+				Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}, Looks: []sharedledger.UsageSnapshot{r.look(noon, 9)}, Host: &sharedledger.Host{ID: "h"}})
 		})
 		if s := r.standing("c"); s.Written["c"] != 0 || len(s.Hosts) != 0 {
 			r.Fatalf("%+v", s)
@@ -293,16 +294,16 @@ var generations = []Case{
 		if s := r.standing(); s.Generation != first || !s.Born.IsZero() {
 			r.Fatalf("a first start: %+v", s)
 		}
-		r.renew(quota.Renewal{Next: 77, First: true}, first) // there is a state
+		r.renew(sharedledger.Renewal{Next: 77, First: true}, first) // there is a state
 		r.pass(time.Minute)
-		r.renew(quota.Renewal{Was: first, Next: next}, next)
-		r.deliver(quota.Delivery{Generation: next, Host: &quota.Host{ID: "h", Name: "here"}})
+		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
+		r.deliver(sharedledger.Delivery{Generation: next, Host: &sharedledger.Host{ID: "h", Name: "here"}})
 		r.pass(time.Minute)
-		r.renew(quota.Renewal{Was: first, Next: 78}, next) // somebody was first
+		r.renew(sharedledger.Renewal{Was: first, Next: 78}, next) // somebody was first
 		if s := r.standing(); s.Generation != next || !s.Born.Equal(noon.Add(time.Minute)) || len(s.Hosts) != 1 {
 			r.Fatalf("%+v", s)
 		}
-		r.renew(quota.Renewal{Was: next, Next: 79}, 79)
+		r.renew(sharedledger.Renewal{Was: next, Next: 79}, 79)
 		if s := r.standing(); s.Generation != 79 || !s.Born.Equal(noon.Add(2*time.Minute)) || len(s.Hosts) != 0 {
 			r.Fatalf("%+v: want a generation that nobody has delivered to", s)
 		}
@@ -310,7 +311,7 @@ var generations = []Case{
 	{ID: "G5", Name: "a new generation keeps a whole log, its writers and their answers", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		d := r.charges(op("a", 1), 4)
-		r.renew(quota.Renewal{Was: first, Next: next}, next)
+		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
 		r.used(4)
 		r.wrote("a", 1)
 		o := op("a", 1)
@@ -324,14 +325,14 @@ var generations = []Case{
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 1), 4)
 		r.store.Evict(r)
-		if _, err := r.once(op("a", 2), 1); !errors.Is(err, quota.ErrLost) {
+		if _, err := r.once(op("a", 2), 1); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("take: %v", err)
 		}
 		if s := r.standing("a"); s.Generation != 0 || s.Written["a"] != 0 {
 			r.Fatalf("%+v", s)
 		}
-		r.renew(quota.Renewal{Was: first, Next: next}, 0)
-		r.renew(quota.Renewal{Next: next}, next)
+		r.renew(sharedledger.Renewal{Was: first, Next: next}, 0)
+		r.renew(sharedledger.Renewal{Next: next}, next)
 		if s := r.standing("a"); !s.Born.Equal(noon) || s.Written["a"] != 0 {
 			r.Fatalf("%+v", s)
 		}
@@ -346,17 +347,17 @@ var generations = []Case{
 			}
 		}
 		r.store.EvictLog(r, r.account, "units")
-		for _, o := range []quota.Operation{op("a", 3), op("b", 1)} {
-			if d, err := r.once(o, 1); !errors.Is(err, quota.ErrLost) {
+		for _, o := range []sharedledger.Operation{op("a", 3), op("b", 1)} {
+			if d, err := r.once(o, 1); !errors.Is(err, sharedledger.ErrLost) {
 				r.Fatalf("take: %+v %v", d, err)
 			}
 		}
-		err := r.remote().Deliver(r.Context(), quota.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
-			Rows: []quota.Row{r.row("c", 1, noon, 3)}})
-		if !errors.Is(err, quota.ErrLost) {
+		err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+			Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}})
+		if !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("deliver: %v", err)
 		}
-		r.renew(quota.Renewal{Was: first, Next: next}, next)
+		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
 		r.wrote("a", 0) // its rows must be delivered
 		r.used(0)
 		if used := r.draw(charge("search", 0, search.Bounds...)).Pools[0].Windows[0].Used; used != 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // The fields of an account's state; see lua/common.lua.
@@ -149,7 +150,7 @@ const unknownID = 65535
 // readSpenders are the spenders by id; 0 is nobody, of whom no more than the sum is known.
 func readSpenders(reply any) (map[int64]quota.Who, error) {
 	flat, _ := reply.([]any)
-	spenders := map[int64]quota.Who{unknownID: quota.UnknownWho}
+	spenders := map[int64]quota.Who{unknownID: sharedledger.Unattributed}
 	for i := 0; i+1 < len(flat); i += 2 {
 		field, _ := flat[i].(string)
 		id, ok := flat[i+1].(int64)

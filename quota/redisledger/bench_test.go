@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 var evalsha = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+),usec=(\d+)`)
@@ -166,8 +167,8 @@ func plain(b *testing.B, l *redisledger.Ledger, name string, a quota.Ask, allowe
 func numbered(b *testing.B, l *redisledger.Ledger, name string, pools ...string) contender {
 	b.Helper()
 	a := benchAsk(fmt.Sprint("numbered-", len(pools)), 1, quota.MaxLimit, pools...)
-	op := quota.Operation{Generation: 1, Writer: "1234567890abcdefghijklmnop", Nonce: 1 << 50}
-	if g, err := l.Renew(b.Context(), quota.Renewal{Account: a.Account, Next: op.Generation, First: true, Horizon: a.Horizon}); err != nil || g != op.Generation {
+	op := sharedledger.Operation{Generation: 1, Writer: "1234567890abcdefghijklmnop", Nonce: 1 << 50}
+	if g, err := l.Renew(b.Context(), sharedledger.Renewal{Account: a.Account, Next: op.Generation, First: true, Horizon: a.Horizon}); err != nil || g != op.Generation {
 		b.Fatal(g, err)
 	}
 	return contender{name, func() error {

@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // maxPools is how many a delivery or a renewal may name.
 const maxPools = 256
 
-// Deliver implements quota.Remote.
-func (l *Ledger) Deliver(ctx context.Context, d quota.Delivery) error {
+// Deliver implements sharedledger.Remote.
+func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	p, err := pack(d)
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ type amount struct {
 
 // pack sorts a delivery by pool and time. Of a writer's rows one that does not follow the one before
 // it is no news.
-func pack(d quota.Delivery) (parcel, error) {
+func pack(d sharedledger.Delivery) (parcel, error) {
 	if err := checkDelivery(d); err != nil {
 		return parcel{}, err
 	}
@@ -68,7 +69,7 @@ func pack(d quota.Delivery) (parcel, error) {
 			continue
 		}
 		highest[w-1], nonces[w-1] = r.Number, r.Nonce
-		if r.State == quota.RowVoid {
+		if r.State == sharedledger.RowVoid {
 			continue
 		}
 		who := spenders.place(whoField(r.Who))
@@ -115,11 +116,11 @@ func pack(d quota.Delivery) (parcel, error) {
 
 // kind says what looks can have counted: a row in its own time; one that was in doubt, or spent without
 // the ledger, from its delivery on; one that was delivered before is of neither kind.
-func kind(r quota.Row) byte {
+func kind(r sharedledger.Row) byte {
 	switch {
 	case r.Seen():
 		return 1
-	case r.State == quota.RowAsked || r.State == quota.RowOwed:
+	case r.State == sharedledger.RowAsked || r.State == sharedledger.RowOwed:
 		return 2
 	default:
 		return 0
@@ -138,7 +139,7 @@ func packRows(rows []amount) []byte {
 	return b
 }
 
-func packLook(k quota.Look) string {
+func packLook(k sharedledger.UsageSnapshot) string {
 	until := int64(0)
 	if !k.DrainedUntil.IsZero() {
 		until = min(max(quota.Micros(k.DrainedUntil), 0), exact)
@@ -151,18 +152,18 @@ func packLook(k quota.Look) string {
 	return string(b)
 }
 
-func checkDelivery(d quota.Delivery) error {
+func checkDelivery(d sharedledger.Delivery) error {
 	if err := quota.CheckAccount(d.Account); err != nil {
 		return err
 	}
-	if len(d.Rows) > quota.MaxRows || d.Generation < 0 || d.Generation > quota.MaxGeneration || d.Horizon < 0 || d.Horizon > maxHorizon {
+	if len(d.Rows) > sharedledger.MaxRows || d.Generation < 0 || d.Generation > sharedledger.MaxGeneration || d.Horizon < 0 || d.Horizon > maxHorizon {
 		return fmt.Errorf("%w: a delivery of %d rows in generation %d for %v", quota.ErrUnknown, len(d.Rows), d.Generation, d.Horizon)
 	}
 	for _, r := range d.Rows {
 		if err := checkWriter(r.Writer); err != nil {
 			return err
 		}
-		if most := int64(quota.MaxGeneration); r.Number < 1 || r.Number > most || r.Nonce < 0 || r.Nonce > most {
+		if most := int64(sharedledger.MaxGeneration); r.Number < 1 || r.Number > most || r.Nonce < 0 || r.Nonce > most {
 			return fmt.Errorf("%w: row %d of writer %s with nonce %d", quota.ErrUnknown, r.Number, r.Writer, r.Nonce)
 		}
 		for pool, n := range r.Amounts {
@@ -172,8 +173,8 @@ func checkDelivery(d quota.Delivery) error {
 		}
 	}
 	for _, k := range d.Looks {
-		if k.Pool == "" || k.Generation < 0 || k.Generation > quota.MaxGeneration || k.DrainedUsed < 0 || len(k.Windows) > maxBounds ||
-			slices.ContainsFunc(k.Windows, func(w quota.Seen) bool { return w.Used < 0 || w.Used > exact }) {
+		if k.Pool == "" || k.Generation < 0 || k.Generation > sharedledger.MaxGeneration || k.DrainedUsed < 0 || len(k.Windows) > maxBounds ||
+			slices.ContainsFunc(k.Windows, func(w sharedledger.WindowUsage) bool { return w.Used < 0 || w.Used > exact }) {
 			return fmt.Errorf("%w: look at pool %q, out of bounds", quota.ErrUnknown, k.Pool)
 		}
 	}

@@ -9,24 +9,25 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // shared begins a generation of an account.
-func shared(t testing.TB, l quota.Remote, account string, next quota.Generation) {
+func shared(t testing.TB, l sharedledger.Remote, account string, next sharedledger.Generation) {
 	t.Helper()
-	g, err := l.Renew(context.Background(), quota.Renewal{Account: account, Pools: []string{"units", "search"}, Next: next, First: true, Horizon: quota.MinHorizon})
+	g, err := l.Renew(context.Background(), sharedledger.Renewal{Account: account, Pools: []string{"units", "search"}, Next: next, First: true, Horizon: quota.MinHorizon})
 	if err != nil || g != next {
 		t.Fatalf("generation %d, %v", g, err)
 	}
 }
 
 // rows are n of one unit, of writers of ten each, from a time on, a step apart.
-func rows(account, writer string, n int, from time.Time, step time.Duration) []quota.Row {
-	all := make([]quota.Row, n)
+func rows(account, writer string, n int, from time.Time, step time.Duration) []sharedledger.Row {
+	all := make([]sharedledger.Row, n)
 	for i := range all {
-		all[i] = quota.Row{Account: account, Writer: fmt.Sprint(writer, i/10), Number: int64(i%10 + 1), Nonce: 7, At: from.Add(time.Duration(i) * step),
+		all[i] = sharedledger.Row{Account: account, Writer: fmt.Sprint(writer, i/10), Number: int64(i%10 + 1), Nonce: 7, At: from.Add(time.Duration(i) * step),
 			Who:     quota.Who{Purpose: quota.Scheduled, Region: []string{"US", "GB", "DE"}[i%3], Method: "videos.list"},
-			Amounts: quota.Cost{"units": 1}, State: quota.RowCharged}
+			Amounts: quota.Cost{"units": 1}, State: sharedledger.RowCharged}
 	}
 	return all
 }
@@ -47,16 +48,16 @@ func TestDeliveryOfAFullDayIsShort(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	now := time.Now()
-	deliver := func(account string, rows []quota.Row) (server float64, whole time.Duration) {
+	deliver := func(account string, rows []sharedledger.Row) (server float64, whole time.Duration) {
 		began := time.Now()
 		server = milliseconds(t, s, func() {
-			if err := l.Deliver(t.Context(), quota.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows}); err != nil {
+			if err := l.Deliver(t.Context(), sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows}); err != nil {
 				t.Fatal(err)
 			}
 		})
 		return server, time.Since(began)
 	}
-	step := 20 * time.Hour / quota.MaxRows
+	step := 20 * time.Hour / sharedledger.MaxRows
 	best := map[string]float64{}
 	for i := range 5 {
 		account := fmt.Sprint("full-", i)
@@ -67,19 +68,19 @@ func TestDeliveryOfAFullDayIsShort(t *testing.T) {
 			}
 			t.Logf("%s: %.1f ms on the server, %v in all", name, ms, whole)
 		}
-		ms, whole := deliver(account, rows(account, "a", quota.MaxRows, now.Add(-20*time.Hour), step))
+		ms, whole := deliver(account, rows(account, "a", sharedledger.MaxRows, now.Add(-20*time.Hour), step))
 		note("empty", ms, whole)
-		ms, whole = deliver(account, rows(account, "b", quota.MaxRows, now.Add(-20*time.Hour+step/2), step))
+		ms, whole = deliver(account, rows(account, "b", sharedledger.MaxRows, now.Add(-20*time.Hour+step/2), step))
 		note("between 10,000 others", ms, whole)
-		ms, whole = deliver(account, rows(account, "b", quota.MaxRows, now.Add(-20*time.Hour+step/2), step))
+		ms, whole = deliver(account, rows(account, "b", sharedledger.MaxRows, now.Add(-20*time.Hour+step/2), step))
 		note("again", ms, whole)
 		small := fmt.Sprint("small-", i)
 		shared(t, l, small, 1)
-		ms, whole = deliver(small, rows(small, "a", quota.MaxRows/10, now.Add(-20*time.Hour), 10*step))
+		ms, whole = deliver(small, rows(small, "a", sharedledger.MaxRows/10, now.Add(-20*time.Hour), 10*step))
 		note("a tenth", ms, whole)
-		ms, whole = deliver(small, rows(small, "b", quota.MaxRows/10, now.Add(-20*time.Hour+step/2), 10*step))
+		ms, whole = deliver(small, rows(small, "b", sharedledger.MaxRows/10, now.Add(-20*time.Hour+step/2), 10*step))
 		note("a tenth between others", ms, whole)
-		if n := s.client.LLen(t.Context(), "ingest:{"+account+"}:units").Val(); n != 2*quota.MaxRows {
+		if n := s.client.LLen(t.Context(), "ingest:{"+account+"}:units").Val(); n != 2*sharedledger.MaxRows {
 			t.Fatalf("%d entries", n)
 		}
 	}
@@ -93,8 +94,8 @@ func TestDeliveryOfManyWritersAndPools(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	shared(t, l, "a", 1)
-	d := quota.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon}
-	for i := range quota.MaxRows {
+	d := sharedledger.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon}
+	for i := range sharedledger.MaxRows {
 		row := rows("a", "w", 1, time.Now().Add(-time.Hour), 0)[0]
 		row.Writer = fmt.Sprint("w", i)
 		row.Who.Method = fmt.Sprint("method ", i)
@@ -113,15 +114,15 @@ func TestDeliveryOfManyWritersAndPools(t *testing.T) {
 		for _, s := range spent {
 			sums[s.Pool] += s.Amount
 		}
-		if len(spent) != 2*quota.MaxRows || len(sums) != 201 || sums["units"] != quota.MaxRows || sums["pool 7"] != 100 {
+		if len(spent) != 2*sharedledger.MaxRows || len(sums) != 201 || sums["units"] != sharedledger.MaxRows || sums["pool 7"] != 100 {
 			t.Fatalf("%d sums of %d pools, %d units", len(spent), len(sums), sums["units"])
 		}
 	}
-	names := make([]string, quota.MaxRows)
+	names := make([]string, sharedledger.MaxRows)
 	for i := range names {
 		names[i] = fmt.Sprint("w", i)
 	}
-	if standing, err := l.Standing(t.Context(), "a", names); err != nil || len(standing.Written) != quota.MaxRows {
+	if standing, err := l.Standing(t.Context(), "a", names); err != nil || len(standing.Written) != sharedledger.MaxRows {
 		t.Errorf("%d writers, %v", len(standing.Written), err)
 	}
 }
@@ -131,38 +132,38 @@ func TestRefusesHostileDeliveries(t *testing.T) {
 	l := openLedger(t, s.url(), redisledger.Options{})
 	shared(t, l, "a", 1)
 	before := dump(t, s)
-	for name, change := range map[string]func(*quota.Delivery){
-		"an account with braces":    func(d *quota.Delivery) { d.Account = "{x}" },
-		"too many rows":             func(d *quota.Delivery) { d.Rows = make([]quota.Row, quota.MaxRows+1) },
-		"a writer without a name":   func(d *quota.Delivery) { d.Rows[0].Writer = "" },
-		"a writer with a space":     func(d *quota.Delivery) { d.Rows[0].Writer = "a b" },
-		"a writer of 33 letters":    func(d *quota.Delivery) { d.Rows[0].Writer = fmt.Sprintf("%033d", 0) },
-		"number 0":                  func(d *quota.Delivery) { d.Rows[0].Number = 0 },
-		"a number beyond exactness": func(d *quota.Delivery) { d.Rows[0].Number = 1 << 53 },
-		"a negative nonce":          func(d *quota.Delivery) { d.Rows[0].Nonce = -1 },
-		"a negative amount":         func(d *quota.Delivery) { d.Rows[0].Amounts["units"] = -1 },
-		"an overflowing amount":     func(d *quota.Delivery) { d.Rows[0].Amounts["units"] = 1 << 60 },
-		"a pool without a name":     func(d *quota.Delivery) { d.Rows[0].Amounts[""] = 1 },
-		"a negative horizon":        func(d *quota.Delivery) { d.Horizon = -1 },
-		"a look at no pool":         func(d *quota.Delivery) { d.Looks[0].Pool = "" },
-		"a look at less than none":  func(d *quota.Delivery) { d.Looks[0].Windows[0].Used = -1 },
-		"a look at overflow":        func(d *quota.Delivery) { d.Looks[0].Windows[0].Used = 1 << 60 },
-		"a look with 300 windows":   func(d *quota.Delivery) { d.Looks[0].Windows = make([]quota.Seen, 300) },
-		"a host without an id":      func(d *quota.Delivery) { d.Host = &quota.Host{Name: "x"} },
-		"a sum beyond exactness": func(d *quota.Delivery) {
-			d.Rows = rows("a", "w", quota.MaxRows, time.Now().Add(-time.Hour), 0)
+	for name, change := range map[string]func(*sharedledger.Delivery){
+		"an account with braces":    func(d *sharedledger.Delivery) { d.Account = "{x}" },
+		"too many rows":             func(d *sharedledger.Delivery) { d.Rows = make([]sharedledger.Row, sharedledger.MaxRows+1) },
+		"a writer without a name":   func(d *sharedledger.Delivery) { d.Rows[0].Writer = "" },
+		"a writer with a space":     func(d *sharedledger.Delivery) { d.Rows[0].Writer = "a b" },
+		"a writer of 33 letters":    func(d *sharedledger.Delivery) { d.Rows[0].Writer = fmt.Sprintf("%033d", 0) },
+		"number 0":                  func(d *sharedledger.Delivery) { d.Rows[0].Number = 0 },
+		"a number beyond exactness": func(d *sharedledger.Delivery) { d.Rows[0].Number = 1 << 53 },
+		"a negative nonce":          func(d *sharedledger.Delivery) { d.Rows[0].Nonce = -1 },
+		"a negative amount":         func(d *sharedledger.Delivery) { d.Rows[0].Amounts["units"] = -1 },
+		"an overflowing amount":     func(d *sharedledger.Delivery) { d.Rows[0].Amounts["units"] = 1 << 60 },
+		"a pool without a name":     func(d *sharedledger.Delivery) { d.Rows[0].Amounts[""] = 1 },
+		"a negative horizon":        func(d *sharedledger.Delivery) { d.Horizon = -1 },
+		"a look at no pool":         func(d *sharedledger.Delivery) { d.Looks[0].Pool = "" },
+		"a look at less than none":  func(d *sharedledger.Delivery) { d.Looks[0].Windows[0].Used = -1 },
+		"a look at overflow":        func(d *sharedledger.Delivery) { d.Looks[0].Windows[0].Used = 1 << 60 },
+		"a look with 300 windows":   func(d *sharedledger.Delivery) { d.Looks[0].Windows = make([]sharedledger.WindowUsage, 300) },
+		"a host without an id":      func(d *sharedledger.Delivery) { d.Host = &sharedledger.Host{Name: "x"} },
+		"a sum beyond exactness": func(d *sharedledger.Delivery) {
+			d.Rows = rows("a", "w", sharedledger.MaxRows, time.Now().Add(-time.Hour), 0)
 			for i := range d.Rows {
 				d.Rows[i].Amounts = quota.Cost{"units": quota.MaxLimit}
 			}
 		},
-		"300 pools": func(d *quota.Delivery) {
+		"300 pools": func(d *sharedledger.Delivery) {
 			for i := range 300 {
 				d.Rows[0].Amounts[fmt.Sprint(i)] = 1
 			}
 		},
 	} {
-		d := quota.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", "w", 2, time.Now(), 0),
-			Looks: []quota.Look{{Pool: "units", Generation: 1, At: time.Now(), Windows: []quota.Seen{{Used: 1}}}}}
+		d := sharedledger.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", "w", 2, time.Now(), 0),
+			Looks: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 1}}}}}
 		change(&d)
 		if err := l.Deliver(t.Context(), d); err == nil {
 			t.Errorf("%s: delivered", name)
@@ -182,9 +183,9 @@ func TestDeliveryOfALongerHorizonKeepsAllLogs(t *testing.T) {
 		take(t, l, benchAsk(how, 1, 100, "units", "search"))
 		var err error
 		if how == "deliver" {
-			err = l.Deliver(t.Context(), quota.Delivery{Account: how, Generation: 1, Horizon: 100 * time.Hour, Rows: rows(how, "w", 1, time.Now(), 0)})
+			err = l.Deliver(t.Context(), sharedledger.Delivery{Account: how, Generation: 1, Horizon: 100 * time.Hour, Rows: rows(how, "w", 1, time.Now(), 0)})
 		} else {
-			_, err = l.Renew(t.Context(), quota.Renewal{Account: how, Was: 1, Next: 2, Horizon: 100 * time.Hour})
+			_, err = l.Renew(t.Context(), sharedledger.Renewal{Account: how, Was: 1, Next: 2, Horizon: 100 * time.Hour})
 		}
 		if err != nil {
 			t.Fatal(err)

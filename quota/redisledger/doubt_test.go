@@ -15,6 +15,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // asks are the operations of a shared ledger, each as an error.
@@ -22,9 +23,9 @@ func asks(l *redisledger.Ledger, account string) map[string]error {
 	ctx := context.Background()
 	return map[string]error{
 		"take": second(once(l, benchAsk(account, 1, 100, "units"), 1, "w", 2)),
-		"deliver": l.Deliver(ctx, quota.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 3, time.Now().Add(-time.Minute), 0),
-			Looks: []quota.Look{{Pool: "search", At: time.Now(), Windows: []quota.Seen{{Used: 5}}}}, Host: &quota.Host{ID: "h"}}),
-		"renew":    second(l.Renew(ctx, quota.Renewal{Account: account, Was: 1, Next: 2, Horizon: quota.MinHorizon})),
+		"deliver": l.Deliver(ctx, sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 3, time.Now().Add(-time.Minute), 0),
+			Looks: []sharedledger.UsageSnapshot{{Pool: "search", At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 5}}}}, Host: &sharedledger.Host{ID: "h"}}),
+		"renew":    second(l.Renew(ctx, sharedledger.Renewal{Account: account, Was: 1, Next: 2, Horizon: quota.MinHorizon})),
 		"standing": second(l.Standing(ctx, account, []string{"w"})),
 	}
 }
@@ -168,7 +169,7 @@ func TestCallerWhoGaveUpBeforeIsNotInDoubt(t *testing.T) {
 	prepared(t, l, "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := l.TakeOnce(ctx, benchAsk("a", 1, 100, "units"), quota.Operation{Generation: 1, Writer: "w", Number: 2, Nonce: 7, Written: 1})
+	_, err := l.TakeOnce(ctx, benchAsk("a", 1, 100, "units"), sharedledger.Operation{Generation: 1, Writer: "w", Number: 2, Nonce: 7, Written: 1})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -190,7 +191,7 @@ func TestMemoryThatEndsInADeliveryLeavesNoHalf(t *testing.T) {
 		_, _ = fmt.Sscan(used, &n)
 		s.client.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(n+int64(i)*40_000))
 		before := dump(t, s)
-		d := quota.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 5000, time.Now().Add(-time.Hour), 0)}
+		d := sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 5000, time.Now().Add(-time.Hour), 0)}
 		err := l.Deliver(t.Context(), d)
 		outcomes[err == nil]++
 		s.client.ConfigSet(t.Context(), "maxmemory", "0")

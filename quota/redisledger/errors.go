@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // explain wraps what the client or a script answered in one of quota's errors. What may have been
@@ -35,17 +36,17 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	case "CLOCK":
 		return clockError(rest)
 	case "LOST":
-		return fmt.Errorf("%w: redis: %s", quota.ErrLost, rest)
+		return fmt.Errorf("%w: redis: %s", sharedledger.ErrLost, rest)
 	case "GENERATION":
 		now, err := strconv.ParseInt(rest, 10, 64)
 		if err != nil {
 			return corrupt(keys, "a generation that is no number")
 		}
-		return fmt.Errorf("redis: %w", &quota.GenerationError{Now: quota.Generation(now)})
+		return fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: sharedledger.Generation(now)})
 	case "CLONE":
-		return fmt.Errorf("%w: redis: it has written number %s", quota.ErrClone, rest)
+		return fmt.Errorf("%w: redis: it has written number %s", sharedledger.ErrClone, rest)
 	case "DELIVERED":
-		return fmt.Errorf("%w: redis: number %s", quota.ErrDelivered, rest)
+		return fmt.Errorf("%w: redis: number %s", sharedledger.ErrDelivered, rest)
 	}
 	switch { // these have no word of their own, or not always
 	case word == "NOAUTH", word == "WRONGPASS", strings.Contains(text, "unauthenticated"):

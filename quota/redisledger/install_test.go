@@ -23,6 +23,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // rights are the ACL rules of a ledger's user, as the package comment has them.
@@ -90,17 +91,17 @@ func exercise(l *redisledger.Ledger, c *clock) error {
 
 // exerciseRemote goes through a first start, deliveries, a writer that is forgotten, and a loss.
 func exerciseRemote(ctx context.Context, l *redisledger.Ledger, c *clock) error {
-	renewal := quota.Renewal{Account: "shared", Pools: []string{"units"}, Next: 1, First: true, Horizon: quota.MinHorizon}
+	renewal := sharedledger.Renewal{Account: "shared", Pools: []string{"units"}, Next: 1, First: true, Horizon: quota.MinHorizon}
 	if _, err := l.Renew(ctx, renewal); err != nil {
 		return err
 	}
 	for i := range 3 {
 		a := benchAsk("shared", 1, 1000, "units")
 		a.Now, a.Midnights = time.Time{}, quota.Midnights(c.now, time.UTC)
-		if _, err := l.TakeOnce(ctx, a, quota.Operation{Generation: 1, Writer: fmt.Sprint("own", i), Number: 1, Nonce: 1}); err != nil {
+		if _, err := l.TakeOnce(ctx, a, sharedledger.Operation{Generation: 1, Writer: fmt.Sprint("own", i), Number: 1, Nonce: 1}); err != nil {
 			return err
 		}
-		d := quota.Delivery{Account: "shared", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("shared", fmt.Sprint("w", i), 20, c.now.Add(-time.Hour), time.Second)}
+		d := sharedledger.Delivery{Account: "shared", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("shared", fmt.Sprint("w", i), 20, c.now.Add(-time.Hour), time.Second)}
 		if err := l.Deliver(ctx, d); err != nil {
 			return err
 		}

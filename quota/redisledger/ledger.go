@@ -7,7 +7,7 @@
 // two hours after the longest horizon that the account has seen.
 //
 // Nothing is ever sent twice by itself: whether a call that ran into a time-out was carried out is not
-// known, which is then part of the error. A numbered take, of quota.Remote, can be asked again.
+// known, which is then part of the error. A numbered take, of sharedledger.Remote, can be asked again.
 //
 // A server that was started anew, or promoted, may have lost what came last without showing it. It is
 // known by what it does not have: the scripts of TakeOnce and Deliver bear the account's name and are
@@ -40,7 +40,7 @@ type Options struct {
 	TLS     *tls.Config   // for rediss URLs; nil trusts what the system trusts
 }
 
-// Ledger implements quota.Remote, and so quota.Ledger.
+// Ledger implements sharedledger.Remote, and so quota.Ledger.
 type Ledger struct {
 	target  Target
 	options Options

@@ -10,20 +10,21 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // wantLost wants that every way of asking says so, and changes nothing, and that one renewal ends it.
-func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, was quota.Generation) {
+func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, was sharedledger.Generation) {
 	t.Helper()
 	before := dump(t, s)
 	for range 2 {
-		if standing, err := l.Standing(t.Context(), account, nil); !errors.Is(err, quota.ErrLost) || standing.Generation != was {
+		if standing, err := l.Standing(t.Context(), account, nil); !errors.Is(err, sharedledger.ErrLost) || standing.Generation != was {
 			t.Errorf("standing: %+v, %v", standing, err)
 		}
-		if _, err := once(l, benchAsk(account, 1, 100, "units"), was, "w", 9); !errors.Is(err, quota.ErrLost) {
+		if _, err := once(l, benchAsk(account, 1, 100, "units"), was, "w", 9); !errors.Is(err, sharedledger.ErrLost) {
 			t.Errorf("take: %v", err)
 		}
-		if err := l.Deliver(t.Context(), quota.Delivery{Account: account, Generation: was}); !errors.Is(err, quota.ErrLost) {
+		if err := l.Deliver(t.Context(), sharedledger.Delivery{Account: account, Generation: was}); !errors.Is(err, sharedledger.ErrLost) {
 			t.Errorf("deliver: %v", err)
 		}
 	}
@@ -31,7 +32,7 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 		t.Errorf("it changed from\n%q to\n%q", before, after)
 	}
 	for range 2 { // the second is of somebody who came too late
-		if g, err := l.Renew(t.Context(), quota.Renewal{Account: account, Was: was, Next: was + 1, Horizon: quota.MinHorizon}); err != nil || g != was+1 {
+		if g, err := l.Renew(t.Context(), sharedledger.Renewal{Account: account, Was: was, Next: was + 1, Horizon: quota.MinHorizon}); err != nil || g != was+1 {
 			t.Fatalf("renew: %d, %v", g, err)
 		}
 	}
@@ -116,10 +117,12 @@ func TestOnlyARenewalEndsALoss(t *testing.T) {
 		"another prefix'": func(*redisledger.Ledger) {
 			shared(t, openLedger(t, s.url(), redisledger.Options{Prefix: fmt.Sprint(time.Now().UnixNano())}), "a", 8)
 		},
-		"a look at it":         func(l *redisledger.Ledger) { _, _ = l.Standing(t.Context(), "a", []string{"w"}) },
-		"a renewal of another": func(l *redisledger.Ledger) { _, _ = l.Renew(t.Context(), quota.Renewal{Account: "a", Was: 3, Next: 4}) },
+		"a look at it": func(l *redisledger.Ledger) { _, _ = l.Standing(t.Context(), "a", []string{"w"}) },
+		"a renewal of another": func(l *redisledger.Ledger) {
+			_, _ = l.Renew(t.Context(), sharedledger.Renewal{Account: "a", Was: 3, Next: 4})
+		},
 		"a start that knows of none": func(l *redisledger.Ledger) {
-			_, _ = l.Renew(t.Context(), quota.Renewal{Account: "a", Next: 4, First: true})
+			_, _ = l.Renew(t.Context(), sharedledger.Renewal{Account: "a", Next: 4, First: true})
 		},
 		"an inspection": func(l *redisledger.Ledger) { _, _ = l.Inspect(t.Context()) },
 	} {
@@ -153,12 +156,12 @@ func TestLogThatLostEntriesIsALoss(t *testing.T) {
 			"a look":    func(a quota.Ask) error { a.Charges[0].Amount = 0; _, err := once(l, a, 1, "w", 4); return err },
 			"a refusal": func(a quota.Ask) error { a.Charges[0].Amount = 97; _, err := once(l, a, 1, "w", 4); return err },
 			"again": func(a quota.Ask) error {
-				_, err := l.TakeOnce(ctx, a, quota.Operation{Generation: 1, Writer: "w", Number: 3, Nonce: 7})
+				_, err := l.TakeOnce(ctx, a, sharedledger.Operation{Generation: 1, Writer: "w", Number: 3, Nonce: 7})
 				return err
 			},
 			"with precision": func(a quota.Ask) error { a.Precision = time.Hour; _, err := once(l, a, 1, "w", 4); return err },
 			"a delivery": func(quota.Ask) error {
-				return l.Deliver(ctx, quota.Delivery{Account: "a", Generation: 1, Rows: rows("a", "x", 1, time.Now(), 0)})
+				return l.Deliver(ctx, sharedledger.Delivery{Account: "a", Generation: 1, Rows: rows("a", "x", 1, time.Now(), 0)})
 			},
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
@@ -171,13 +174,13 @@ func TestLogThatLostEntriesIsALoss(t *testing.T) {
 				}
 				lose()
 				before := dump(t, s)
-				if err := ask(benchAsk("a", 1, 99, "units")); !errors.Is(err, quota.ErrLost) {
+				if err := ask(benchAsk("a", 1, 99, "units")); !errors.Is(err, sharedledger.ErrLost) {
 					t.Errorf("%v", err)
 				}
 				if after := dump(t, s); after != before {
 					t.Errorf("it changed from\n%q to\n%q", before, after)
 				}
-				if g, err := l.Renew(ctx, quota.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2, Horizon: quota.MinHorizon}); err != nil || g != 2 {
+				if g, err := l.Renew(ctx, sharedledger.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2, Horizon: quota.MinHorizon}); err != nil || g != 2 {
 					t.Fatalf("%d, %v", g, err)
 				}
 				if d, err := once(l, benchAsk("a", 1, 99, "units"), 2, "w", 1); err != nil || d.Pools[0].Windows[0].Used != 1 {
@@ -202,7 +205,7 @@ func TestRenewalWipesLogsWithoutAState(t *testing.T) {
 		}
 	}
 	s.client.Del(t.Context(), "ingest:{a}")
-	if _, err := once(l, benchAsk("a", 1, 99, "units"), 1, "w", 4); !errors.Is(err, quota.ErrLost) {
+	if _, err := once(l, benchAsk("a", 1, 99, "units"), 1, "w", 4); !errors.Is(err, sharedledger.ErrLost) {
 		t.Errorf("%v", err)
 	}
 	shared(t, l, "a", 2)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // Which lump a row eats of can depend on which row came first: it is the order of the delivery.
@@ -13,17 +14,17 @@ func TestRowsEatInTheOrderOfTheirDelivery(t *testing.T) {
 	s := redisServer(t)
 	l, c := moved(t, s, redisledger.Options{Timeout: patient})
 	ago := func(minutes int) time.Time { return c.now.Add(-time.Duration(minutes) * time.Minute) }
-	look := func(at, start int, used int64) quota.Look {
-		return quota.Look{Pool: "units", Generation: 9, At: ago(at), Windows: []quota.Seen{{Start: ago(start), Used: used}}}
+	look := func(at, start int, used int64) sharedledger.UsageSnapshot {
+		return sharedledger.UsageSnapshot{Pool: "units", Generation: 9, At: ago(at), Windows: []sharedledger.WindowUsage{{Start: ago(start), Used: used}}}
 	}
 	either, narrow := rows("a", "x", 1, ago(60), 0)[0], rows("a", "y", 1, ago(100), 0)[0]
-	for want, order := range map[int64][]quota.Row{10: {narrow, either}, 15: {either, narrow}} {
+	for want, order := range map[int64][]sharedledger.Row{10: {narrow, either}, 15: {either, narrow}} {
 		s.client.Del(t.Context(), "ingest:{a}", "ingest:{a}:units")
 		shared(t, l, "a", 1)
 		for i := range order {
 			order[i].Amounts = quota.Cost{"units": 5}
 		}
-		for _, d := range []quota.Delivery{{Looks: []quota.Look{look(50, 110, 5), look(40, 70, 10)}}, {Rows: order}} {
+		for _, d := range []sharedledger.Delivery{{Looks: []sharedledger.UsageSnapshot{look(50, 110, 5), look(40, 70, 10)}}, {Rows: order}} {
 			d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
 			if err := l.Deliver(t.Context(), d); err != nil {
 				t.Fatal(err)
@@ -46,7 +47,7 @@ func TestWhatALookCannotHaveSeen(t *testing.T) {
 	s := redisServer(t)
 	l, c := moved(t, s, redisledger.Options{Timeout: patient})
 	shared(t, l, "a", 1)
-	deliver := func(d quota.Delivery) {
+	deliver := func(d sharedledger.Delivery) {
 		t.Helper()
 		d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
 		if err := l.Deliver(t.Context(), d); err != nil {
@@ -62,18 +63,18 @@ func TestWhatALookCannotHaveSeen(t *testing.T) {
 		}
 	}
 	at := c.now.Add(-time.Minute)
-	look := func(at time.Time, used int64) []quota.Look {
-		return []quota.Look{{Pool: "units", Generation: 9, At: at, Windows: []quota.Seen{{Start: at.Add(-time.Hour), Used: used}}}}
+	look := func(at time.Time, used int64) []sharedledger.UsageSnapshot {
+		return []sharedledger.UsageSnapshot{{Pool: "units", Generation: 9, At: at, Windows: []sharedledger.WindowUsage{{Start: at.Add(-time.Hour), Used: used}}}}
 	}
-	deliver(quota.Delivery{Looks: look(at, 5)})
+	deliver(sharedledger.Delivery{Looks: look(at, 5)})
 	row := rows("a", "x", 1, at, 0)
 	row[0].Amounts = quota.Cost{"units": 3}
-	deliver(quota.Delivery{Rows: row})
+	deliver(sharedledger.Delivery{Rows: row})
 	used(8)
 
 	owed := rows("a", "y", 1, c.now, 0)
-	owed[0].State, owed[0].Amounts = quota.RowOwed, quota.Cost{"units": 2}
-	deliver(quota.Delivery{Rows: owed})
+	owed[0].State, owed[0].Amounts = sharedledger.RowOwed, quota.Cost{"units": 2}
+	deliver(sharedledger.Delivery{Rows: owed})
 	a := benchAsk("a", 4, 100, "units")
 	a.Who, a.Precision, a.Now, a.Midnights = owed[0].Who, time.Hour, time.Time{}, quota.Midnights(c.now, time.UTC)
 	take(t, l, a)

@@ -9,9 +9,10 @@ import (
 	"math"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-var _ quota.Remote = (*Ledger)(nil)
+var _ sharedledger.Remote = (*Ledger)(nil)
 
 // Further fields of an account's state; see lua/common.lua.
 const (
@@ -20,8 +21,8 @@ const (
 	hostsField   = "h"
 )
 
-// TakeOnce implements quota.Remote.
-func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+// TakeOnce implements sharedledger.Remote.
+func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	if err := check(a); err != nil {
 		return quota.Decision{}, err
 	}
@@ -34,12 +35,12 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) 
 	return decided(a, keys, reply, err)
 }
 
-func checkOperation(op quota.Operation) error {
+func checkOperation(op sharedledger.Operation) error {
 	if err := checkWriter(op.Writer); err != nil {
 		return err
 	}
-	switch most := int64(quota.MaxGeneration); {
-	case op.Generation < 0 || op.Generation > quota.MaxGeneration,
+	switch most := int64(sharedledger.MaxGeneration); {
+	case op.Generation < 0 || op.Generation > sharedledger.MaxGeneration,
 		op.Number < 1 || op.Number > most, op.Nonce < 1 || op.Nonce > most, op.Written < 0 || op.Written > most:
 		return fmt.Errorf("%w: operation %+v", quota.ErrUnknown, op)
 	}
@@ -57,28 +58,28 @@ func checkWriter(s string) error {
 	return nil
 }
 
-// Standing implements quota.Remote. With ErrLost for a server that was started anew, or promoted,
+// Standing implements sharedledger.Remote. With ErrLost for a server that was started anew, or promoted,
 // since the generation began, it returns all the same what that knows; until Renew it says so every
 // time.
-func (l *Ledger) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
+func (l *Ledger) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if err := quota.CheckAccount(account); err != nil {
-		return quota.Standing{}, err
+		return sharedledger.RemoteState{}, err
 	}
 	args := []any{metaField, hostsField}
 	for _, w := range writers {
 		if err := checkWriter(w); err != nil {
-			return quota.Standing{}, err
+			return sharedledger.RemoteState{}, err
 		}
 		args = append(args, writerPrefix+w)
 	}
 	keys := l.keys(account)
 	reply, err := l.run(ctx, l.scripts.standing, keys, args)
 	if err != nil {
-		return quota.Standing{}, err
+		return sharedledger.RemoteState{}, err
 	}
 	s, err := readStanding(reply, writers)
 	if err != nil {
-		return quota.Standing{}, corrupt(keys, err.Error())
+		return sharedledger.RemoteState{}, corrupt(keys, err.Error())
 	}
 	if s.Generation == 0 {
 		return s, nil
@@ -87,7 +88,7 @@ func (l *Ledger) Standing(ctx context.Context, account string, writers []string)
 	defer cancel()
 	known, err := l.known(bounded, l.own(account, s.Generation).once, keys[0])
 	if err != nil {
-		return quota.Standing{}, l.explain(ctx, err, keys)
+		return sharedledger.RemoteState{}, l.explain(ctx, err, keys)
 	}
 	if !known {
 		return s, errAnew
@@ -96,13 +97,13 @@ func (l *Ledger) Standing(ctx context.Context, account string, writers []string)
 }
 
 // readStanding reads the answer of standing.lua, asked about writers.
-func readStanding(reply any, writers []string) (quota.Standing, error) {
+func readStanding(reply any, writers []string) (sharedledger.RemoteState, error) {
 	parts, ok := reply.([]any)
 	if !ok || len(parts) != 2 {
-		return quota.Standing{}, fmt.Errorf("an answer of another shape: %T", reply)
+		return sharedledger.RemoteState{}, fmt.Errorf("an answer of another shape: %T", reply)
 	}
 	r := newReader(parts[0])
-	s := quota.Standing{At: quota.FromMicros(r.next()), Generation: quota.Generation(r.next()), Written: map[string]int64{}}
+	s := sharedledger.RemoteState{At: quota.FromMicros(r.next()), Generation: sharedledger.Generation(r.next()), Written: map[string]int64{}}
 	if born := r.next(); born > 0 {
 		s.Born = quota.FromMicros(born)
 	}
@@ -112,7 +113,7 @@ func readStanding(reply any, writers []string) (quota.Standing, error) {
 		}
 	}
 	if err := r.done(); err != nil {
-		return quota.Standing{}, err
+		return sharedledger.RemoteState{}, err
 	}
 	hosts, _ := parts[1].(string)
 	var err error
@@ -130,15 +131,15 @@ const hostHead = width + 2 + 4
 
 // readHosts reads the field h: of each host when it delivered, the lengths of its id and of the JSON
 // behind it, and both.
-func readHosts(packed string) ([]quota.Host, error) {
-	var hosts []quota.Host
+func readHosts(packed string) ([]sharedledger.Host, error) {
+	var hosts []sharedledger.Host
 	for packed != "" {
 		if len(packed) < hostHead {
 			return nil, fmt.Errorf("field %s is too short", hostsField)
 		}
 		at := newReader(packed[:width])
 		id, kept := int(binary.BigEndian.Uint16([]byte(packed[width:]))), int(binary.BigEndian.Uint32([]byte(packed[width+2:])))
-		host := quota.Host{At: quota.FromMicros(at.next())}
+		host := sharedledger.Host{At: quota.FromMicros(at.next())}
 		packed = packed[hostHead:]
 		if at.err != nil || kept < 0 || len(packed) < id+kept {
 			return nil, fmt.Errorf("field %s is not a list of hosts", hostsField)
@@ -154,7 +155,7 @@ func readHosts(packed string) ([]quota.Host, error) {
 }
 
 // packHost is what deliver.lua gets of a host, which it stamps itself.
-func packHost(h *quota.Host) ([]byte, error) {
+func packHost(h *sharedledger.Host) ([]byte, error) {
 	if h == nil {
 		return make([]byte, hostHead), nil
 	}
@@ -168,8 +169,8 @@ func packHost(h *quota.Host) ([]byte, error) {
 	return append(append(b, h.ID...), kept...), nil
 }
 
-// Renew implements quota.Remote.
-func (l *Ledger) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, error) {
+// Renew implements sharedledger.Remote.
+func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.Generation, error) {
 	if err := checkRenewal(r); err != nil {
 		return 0, err
 	}
@@ -194,14 +195,14 @@ func (l *Ledger) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, 
 	if parts[1] == int64(1) {
 		err = l.testify(ctx, r.Account, r.Next)
 	}
-	return quota.Generation(now), err
+	return sharedledger.Generation(now), err
 }
 
-func checkRenewal(r quota.Renewal) error {
+func checkRenewal(r sharedledger.Renewal) error {
 	if err := quota.CheckAccount(r.Account); err != nil {
 		return err
 	}
-	if r.Was < 0 || r.Was > quota.MaxGeneration || r.Next < 1 || r.Next > quota.MaxGeneration || r.Next == r.Was ||
+	if r.Was < 0 || r.Was > sharedledger.MaxGeneration || r.Next < 1 || r.Next > sharedledger.MaxGeneration || r.Next == r.Was ||
 		r.Horizon < 0 || r.Horizon > maxHorizon || len(r.Pools) > maxPools {
 		return fmt.Errorf("%w: renewal %+v", quota.ErrUnknown, r)
 	}
@@ -215,7 +216,7 @@ func checkRenewal(r quota.Renewal) error {
 
 // testify gives the server the scripts that it has to know from now on. Only after a renewal, so that
 // nobody who comes between a loss and the next generation is spared the sign of it.
-func (l *Ledger) testify(ctx context.Context, account string, g quota.Generation) error {
+func (l *Ledger) testify(ctx context.Context, account string, g sharedledger.Generation) error {
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	keys, own := l.keys(account), l.own(account, g)
@@ -229,7 +230,7 @@ func (l *Ledger) testify(ctx context.Context, account string, g quota.Generation
 
 // sure says, where the server does not know the scripts of g, whether it is another generation that it
 // knows well.
-func (l *Ledger) sure(ctx context.Context, account string, g quota.Generation, err error) error {
+func (l *Ledger) sure(ctx context.Context, account string, g sharedledger.Generation, err error) error {
 	if !errors.Is(err, errAnew) {
 		return err
 	}
@@ -238,13 +239,13 @@ func (l *Ledger) sure(ctx context.Context, account string, g quota.Generation, e
 	case serr != nil:
 		return serr
 	case s.Generation != 0 && s.Generation != g:
-		return fmt.Errorf("redis: %w", &quota.GenerationError{Now: s.Generation})
+		return fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: s.Generation})
 	}
 	return err
 }
 
 // own are the scripts of an account's own, and of the generation's: a server that was the master before
 // and is again still knows those of the generations that it saw begin, but not of this one.
-func (l *Ledger) own(account string, g quota.Generation) witnesses {
+func (l *Ledger) own(account string, g sharedledger.Generation) witnesses {
 	return l.scripts.of(fmt.Sprintf("%s %d", l.keys(account)[0], g))
 }

@@ -11,24 +11,25 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-func once(l quota.Remote, a quota.Ask, generation quota.Generation, writer string, number int64) (quota.Decision, error) {
-	return l.TakeOnce(context.Background(), a, quota.Operation{Generation: generation, Writer: writer, Number: number, Nonce: 7, Written: number - 1})
+func once(l sharedledger.Remote, a quota.Ask, generation sharedledger.Generation, writer string, number int64) (quota.Decision, error) {
+	return l.TakeOnce(context.Background(), a, sharedledger.Operation{Generation: generation, Writer: writer, Number: number, Nonce: 7, Written: number - 1})
 }
 
 // G2, as the program does it: one charge for each call, whatever the server forgets in between.
 func TestFlushedScriptsEndInOneCharge(t *testing.T) {
 	s := redisServer(t)
-	open := func() *quota.Shared {
-		return quota.OpenShared(quota.Shared{Remote: openLedger(t, s.url(), redisledger.Options{Timeout: patient}), Journal: &memledger.Journal{},
+	open := func() *sharedledger.Ledger {
+		return sharedledger.Open(sharedledger.Ledger{Remote: openLedger(t, s.url(), redisledger.Options{Timeout: patient}), Journal: &memremote.Journal{},
 			Account: "a", Pools: []string{"units"}, Horizon: quota.MinHorizon, Now: time.Now})
 	}
 	one, two := open(), open()
 	for i := range int64(20) {
-		for _, l := range []*quota.Shared{one, two} {
+		for _, l := range []*sharedledger.Ledger{one, two} {
 			if i%3 == 1 {
 				s.client.ScriptFlush(t.Context())
 			}
@@ -46,13 +47,13 @@ func TestFlushedScriptsEndInOneCharge(t *testing.T) {
 func TestOneOfManyRenewalsWins(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
-	was := quota.Generation(0)
+	was := sharedledger.Generation(0)
 	for round := range 10 {
-		got := make([]quota.Generation, 8)
+		got := make([]sharedledger.Generation, 8)
 		var wait sync.WaitGroup
 		for i := range got {
 			wait.Go(func() {
-				g, err := l.Renew(context.Background(), quota.Renewal{Account: "a", Was: was, Next: quota.Generation(100*round + i + 1), Horizon: quota.MinHorizon})
+				g, err := l.Renew(context.Background(), sharedledger.Renewal{Account: "a", Was: was, Next: sharedledger.Generation(100*round + i + 1), Horizon: quota.MinHorizon})
 				if err != nil {
 					t.Error(err)
 				}
@@ -84,7 +85,7 @@ func TestWritersAreForgotten(t *testing.T) {
 	const many = 3000
 	for i := range many {
 		if i%10 == 0 {
-			d := quota.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", fmt.Sprint("d", i, "x"), 10, c.now, 0)}
+			d := sharedledger.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", fmt.Sprint("d", i, "x"), 10, c.now, 0)}
 			if err := l.Deliver(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
@@ -146,10 +147,10 @@ func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 			before := dump(t, s)
 			for what, err := range map[string]error{
 				"take": second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)),
-				"deliver": l.Deliver(ctx, quota.Delivery{Account: "a", Generation: 1, Rows: rows("a", "w", 1, time.Now(), 0),
-					Looks: []quota.Look{{Pool: "units"}}}),
+				"deliver": l.Deliver(ctx, sharedledger.Delivery{Account: "a", Generation: 1, Rows: rows("a", "w", 1, time.Now(), 0),
+					Looks: []sharedledger.UsageSnapshot{{Pool: "units"}}}),
 				"standing": second(l.Standing(ctx, "a", []string{"w"})),
-				"renew":    second(l.Renew(ctx, quota.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2})),
+				"renew":    second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2})),
 			} {
 				switch {
 				case strings.HasPrefix(name, "writer") && what == "deliver": // it names w0
@@ -171,8 +172,8 @@ func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 	shared(t, l, "a", 1)
 	s.client.HSet(ctx, state, "m", "q\x02something else")
 	for _, err := range []error{
-		second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)), l.Deliver(ctx, quota.Delivery{Account: "a", Generation: 1}),
-		second(l.Standing(ctx, "a", nil)), second(l.Renew(ctx, quota.Renewal{Account: "a", Was: 1, Next: 2})),
+		second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)), l.Deliver(ctx, sharedledger.Delivery{Account: "a", Generation: 1}),
+		second(l.Standing(ctx, "a", nil)), second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Was: 1, Next: 2})),
 	} {
 		if !errors.Is(err, quota.ErrNewer) {
 			t.Errorf("of a newer version: %v", err)
@@ -190,7 +191,7 @@ func TestPlainLedgerBecomesShared(t *testing.T) {
 	if standing, err := l.Standing(t.Context(), "a", nil); err != nil || standing.Generation != 0 {
 		t.Errorf("%+v, %v", standing, err)
 	}
-	if _, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); !errors.Is(err, quota.ErrLost) {
+	if _, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); !errors.Is(err, sharedledger.ErrLost) {
 		t.Errorf("%v", err)
 	}
 	shared(t, l, "a", 3)

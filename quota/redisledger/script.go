@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 //go:embed lua/*.lua
@@ -104,7 +104,7 @@ func (l *Ledger) run(ctx context.Context, s script, keys []string, args []any) (
 	return reply, nil
 }
 
-var errAnew = fmt.Errorf("%w: redis: it was started anew, or another server was promoted", quota.ErrLost)
+var errAnew = fmt.Errorf("%w: redis: it was started anew, or another server was promoted", sharedledger.ErrLost)
 
 // witness asks for a script of the account's own. A server that does not have it has lost, or may
 // have lost, what came last: it was started anew, or another was promoted.

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // Most a single ask may hold; a script's stack is not endless.
@@ -86,7 +87,7 @@ func pools(a quota.Ask) []string {
 }
 
 // takeArgs are the ARGV of take.lua, for a numbered operation or none.
-func takeArgs(a quota.Ask, op *quota.Operation) []any {
+func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 	head := make([]byte, 0, 128)
 	head = put7(head, asked(a), horizon(a), max(a.Precision.Microseconds(), 0), offset(a.Precision), micros(a.Grace))
 	if op == nil {

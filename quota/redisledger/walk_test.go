@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // walk does the same to a ledger in Redis and to one in memory, at random.
@@ -22,12 +23,12 @@ type walk struct {
 	r     *rand.Rand
 	s     *server
 	redis *redisledger.Ledger
-	mem   *memledger.Ledger
+	mem   *memremote.Remote
 	clock *clock
 	zone  *time.Location
 
 	account    string
-	generation quota.Generation
+	generation sharedledger.Generation
 	writers    map[string]*operations
 	taken      [][2]quota.Decision
 	precision  time.Duration
@@ -40,7 +41,7 @@ type operations struct {
 	number int64 // of the last that was written
 	nonce  int64
 	ask    quota.Ask
-	op     quota.Operation
+	op     sharedledger.Operation
 }
 
 // Every answer to what a shared ledger does is that of the remote in memory.
@@ -58,7 +59,7 @@ func TestRemoteAnswersAsTheOneInMemory(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	w := &walk{t: t, r: rand.New(rand.NewPCG(seed, 0)), s: s, redis: l, clock: c, zone: zone, counts: map[string]int{},
-		mem: &memledger.Ledger{Now: func() time.Time { return c.now }}}
+		mem: &memremote.Remote{Now: func() time.Time { return c.now }}}
 	for step := range steps {
 		if step%300 == 0 {
 			w.begin(fmt.Sprintf("account-%d", step))
@@ -73,7 +74,7 @@ func TestRemoteAnswersAsTheOneInMemory(t *testing.T) {
 }
 
 func (w *walk) begin(account string) {
-	w.account, w.generation, w.writers, w.taken = account, quota.Generation(w.r.Int64N(1<<52-1)+1), map[string]*operations{}, nil
+	w.account, w.generation, w.writers, w.taken = account, sharedledger.Generation(w.r.Int64N(1<<52-1)+1), map[string]*operations{}, nil
 	w.precision = []time.Duration{0, 0, 7 * time.Second, time.Minute}[w.r.IntN(4)]
 	w.clock.set(time.Date(2026, 10, 31, 20, w.r.IntN(60), 0, 0, w.zone))
 	if w.r.IntN(3) == 0 { // there is a state already, without a generation
@@ -84,7 +85,7 @@ func (w *walk) begin(account string) {
 			}
 		}
 	}
-	for _, l := range []quota.Remote{w.mem, w.redis} {
+	for _, l := range []sharedledger.Remote{w.mem, w.redis} {
 		shared(w.t, l, account, w.generation)
 	}
 }
@@ -166,8 +167,8 @@ func (w *walk) step() (what string, want, got any) {
 		}
 		ws, we := w.mem.Standing(ctx, w.account, names)
 		gs, ge := w.redis.Standing(ctx, w.account, names)
-		for _, hosts := range [][]quota.Host{ws.Hosts, gs.Hosts} {
-			slices.SortFunc(hosts, func(a, b quota.Host) int { return a.At.Compare(b.At)*2 + len(a.ID) - len(b.ID) })
+		for _, hosts := range [][]sharedledger.Host{ws.Hosts, gs.Hosts} {
+			slices.SortFunc(hosts, func(a, b sharedledger.Host) int { return a.At.Compare(b.At)*2 + len(a.ID) - len(b.ID) })
 		}
 		return "standing", []any{ws, we}, []any{gs, ge}
 	default:
@@ -181,7 +182,7 @@ func (w *walk) step() (what string, want, got any) {
 // take is one under the next number, or one that was asked before, or one that is wrong.
 func (w *walk) take() (what string, want, got any) {
 	name, o := w.writer()
-	a, op := w.ask(), quota.Operation{Generation: w.generation, Writer: name, Number: o.number + 1, Nonce: w.r.Int64N(1<<50) + 1, Written: o.number}
+	a, op := w.ask(), sharedledger.Operation{Generation: w.generation, Writer: name, Number: o.number + 1, Nonce: w.r.Int64N(1<<50) + 1, Written: o.number}
 	switch w.r.IntN(12) {
 	case 6:
 		if o.number > o.op.Number {
@@ -224,11 +225,11 @@ func (w *walk) remote(d quota.Decision, err error) any {
 
 // kind is what sort of an error it is.
 func kind(err error) any {
-	var other *quota.GenerationError
+	var other *sharedledger.GenerationError
 	if errors.As(err, &other) {
 		return *other
 	}
-	for _, k := range []error{quota.ErrLost, quota.ErrClone, quota.ErrDelivered, quota.ErrUnknown, quota.ErrNeverFits,
+	for _, k := range []error{sharedledger.ErrLost, sharedledger.ErrClone, sharedledger.ErrDelivered, quota.ErrUnknown, quota.ErrNeverFits,
 		quota.ErrUnavailable, quota.ErrCorrupt, quota.ErrNotRefundable} {
 		if errors.Is(err, k) {
 			return k
@@ -237,16 +238,16 @@ func kind(err error) any {
 	return err
 }
 
-func (w *walk) delivery() quota.Delivery {
-	d := quota.Delivery{Account: w.account, Generation: w.generation, Horizon: quota.MinHorizon}
+func (w *walk) delivery() sharedledger.Delivery {
+	d := sharedledger.Delivery{Account: w.account, Generation: w.generation, Horizon: quota.MinHorizon}
 	for range w.r.IntN(4) {
 		name, o := w.writer()
 		from := max(1, o.number+1-w.r.Int64N(3))
 		for n := from; n < from+w.r.Int64N(6); n++ {
 			at := w.clock.now.Add(time.Second - time.Duration(w.r.Int64N(int64([]time.Duration{time.Minute, time.Hour, 27 * time.Hour}[w.r.IntN(3)]))))
-			row := quota.Row{Account: w.account, Writer: name, Number: n, Nonce: w.r.Int64N(9) + 1, At: at,
+			row := sharedledger.Row{Account: w.account, Writer: name, Number: n, Nonce: w.r.Int64N(9) + 1, At: at,
 				Who:     quota.Who{Purpose: quota.Scheduled, Region: []string{"US", "GB", "FR"}[w.r.IntN(3)], Method: "m"},
-				Amounts: quota.Cost{}, State: []quota.RowState{quota.RowCharged, quota.RowCharged, quota.RowAsked, quota.RowOwed}[w.r.IntN(4)]}
+				Amounts: quota.Cost{}, State: []sharedledger.RowState{sharedledger.RowCharged, sharedledger.RowCharged, sharedledger.RowAsked, sharedledger.RowOwed}[w.r.IntN(4)]}
 			for _, p := range []string{"units", "search"}[w.r.IntN(2):] {
 				row.Amounts[p] = w.r.Int64N(12)
 			}
@@ -255,13 +256,13 @@ func (w *walk) delivery() quota.Delivery {
 	}
 	for range w.r.IntN(3) {
 		at := w.clock.now.Add(-3*time.Millisecond - time.Duration(w.r.Int64N(int64([]time.Duration{time.Hour, 26 * time.Hour}[w.r.IntN(2)])))).Truncate(time.Microsecond)
-		k := quota.Look{Pool: []string{"units", "search", "burst"}[w.r.IntN(3)], Generation: w.generation, At: at}
+		k := sharedledger.UsageSnapshot{Pool: []string{"units", "search", "burst"}[w.r.IntN(3)], Generation: w.generation, At: at}
 		for _, length := range []time.Duration{time.Hour, 10 * time.Second, 24 * time.Hour}[:1+w.r.IntN(3)] {
 			start := at.Add(time.Microsecond - length)
 			if oldest := w.clock.now.Add(-25 * time.Hour); start.Before(oldest) {
 				start = oldest // what is beyond the horizon may be there still, or not
 			}
-			k.Windows = append(k.Windows, quota.Seen{Window: quota.Window{Length: length}, Start: start, Used: w.r.Int64N(60)})
+			k.Windows = append(k.Windows, sharedledger.WindowUsage{Window: quota.Window{Length: length}, Start: start, Used: w.r.Int64N(60)})
 		}
 		if w.r.IntN(8) == 0 {
 			k.DrainedUntil, k.DrainedUsed = w.clock.now.Add(time.Duration(w.r.Int64N(int64(time.Hour)))).Truncate(time.Microsecond), 3
@@ -270,7 +271,7 @@ func (w *walk) delivery() quota.Delivery {
 	}
 	if w.r.IntN(2) == 0 {
 		id := []string{"a", "bb", "ccc"}[w.r.IntN(3)]
-		d.Host = &quota.Host{ID: id, Name: "host " + id, Regions: []string{"US", "GB"}}
+		d.Host = &sharedledger.Host{ID: id, Name: "host " + id, Regions: []string{"US", "GB"}}
 	}
 	if w.r.IntN(20) == 0 {
 		d.Generation = d.Generation%1000 + 1
@@ -281,7 +282,7 @@ func (w *walk) delivery() quota.Delivery {
 // renew begins a new generation, or tries to, sometimes after a loss.
 func (w *walk) renew() (what string, want, got any) {
 	ctx := w.t.Context()
-	r := quota.Renewal{Account: w.account, Pools: []string{"units", "search", "burst"}, Was: w.generation, Next: quota.Generation(w.r.Int64N(1<<52-1) + 1), Horizon: quota.MinHorizon}
+	r := sharedledger.Renewal{Account: w.account, Pools: []string{"units", "search", "burst"}, Was: w.generation, Next: sharedledger.Generation(w.r.Int64N(1<<52-1) + 1), Horizon: quota.MinHorizon}
 	what = "renewal"
 	switch w.r.IntN(4) {
 	case 0:

@@ -3,7 +3,7 @@ package sqliteledger
 import (
 	"context"
 
-	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // Fsync says whether a charge is to be on disk before it is answered, as it is unless told so here.
@@ -18,7 +18,7 @@ func (l *Ledger) Fsync(ctx context.Context, on bool) error {
 }
 
 // OwedHere are the operations that this file itself has to be told: those without a writer.
-func (l *Ledger) OwedHere(ctx context.Context, account string) (rows []quota.Row, err error) {
+func (l *Ledger) OwedHere(ctx context.Context, account string) (rows []sharedledger.Row, err error) {
 	err = l.read(ctx, func(t *transaction) error { rows, err = t.operations(t.sql.owedHere, account); return err })
 	return rows, err
 }

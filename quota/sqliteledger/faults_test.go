@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
@@ -24,9 +25,9 @@ func broken(t *testing.T, err, want error, path, hint string) {
 	}
 }
 
-func begin(t *testing.T, l *sqliteledger.Ledger, r quota.Row) int64 {
+func begin(t *testing.T, l *sqliteledger.Ledger, r sharedledger.Row) int64 {
 	t.Helper()
-	id, _, err := l.Begin(t.Context(), r, quota.Notes{})
+	id, _, err := l.Begin(t.Context(), r, sharedledger.Notes{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestDeletedFileGoesOnUntilThereIsAnother(t *testing.T) {
 	take(t, another, ask("default", 1))
 	_, err := l.Take(t.Context(), ask("default", 1))
 	broken(t, err, quota.ErrUnavailable, path, "was replaced while it was open: start this program again")
-	_, _, err = l.Begin(t.Context(), row(noon), quota.Notes{})
+	_, _, err = l.Begin(t.Context(), row(noon), sharedledger.Notes{})
 	broken(t, err, quota.ErrUnavailable, path, "was replaced")
 	if err := l.Close(); err != nil {
 		t.Error(err)
@@ -172,10 +173,10 @@ func TestOverwrittenPageIsNoSilentLoss(t *testing.T) {
 	for i := range each {
 		take(t, l, askAt(now, "default", 1, 10_000))
 		r := row(now)
-		r.Number, r.State = int64(i), []quota.RowState{quota.RowAsked, quota.RowOwed}[i%2]
+		r.Number, r.State = int64(i), []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed}[i%2]
 		begin(t, l, r)
 	}
-	if err := l.Note(t.Context(), "default", quota.Notes{Generation: 3, Looks: []quota.Look{look("units", now, 7)}}); err != nil {
+	if err := l.Note(t.Context(), "default", sharedledger.Notes{Generation: 3, Looks: []sharedledger.UsageSnapshot{look("units", now, 7)}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -241,11 +242,11 @@ func check(t *testing.T, path string, now time.Time, each int) error {
 	if _, err := l.Take(t.Context(), askAt(now, "default", 1, 10_000)); err != nil {
 		return err
 	}
-	id, _, err := l.Begin(t.Context(), row(now), quota.Notes{})
+	id, _, err := l.Begin(t.Context(), row(now), sharedledger.Notes{})
 	if err != nil {
 		return err
 	}
-	err = l.Note(t.Context(), "default", quota.Notes{Verdicts: []quota.Verdict{{ID: id, State: quota.RowCharged, At: now}, {ID: 2, State: quota.RowDelivered}}})
+	err = l.Note(t.Context(), "default", sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged, At: now}, {ID: 2, State: sharedledger.RowDelivered}}})
 	if err != nil {
 		return err
 	}
@@ -269,7 +270,7 @@ func TestValuesThatNoJournalWroteAreAnError(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "quota.db")
 			l := open(t, path)
 			id := begin(t, l, row(noon))
-			n := quota.Notes{Verdicts: []quota.Verdict{{ID: id, State: quota.RowCharged}}, Generation: 1}
+			n := sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged}}, Generation: 1}
 			if err := l.Note(t.Context(), "default", n); err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
@@ -70,12 +71,12 @@ func TestFullDiskAcknowledgesNothing(t *testing.T) {
 		"begin": func(n int64) error {
 			r := row(time.Now())
 			r.Number = n
-			_, _, err := l.Begin(t.Context(), r, quota.Notes{})
+			_, _, err := l.Begin(t.Context(), r, sharedledger.Notes{})
 			return err
 		},
 		"allow": func(int64) error { _, err := l.Allow(t.Context(), row(time.Now()), nil); return err },
 		"note": func(n int64) error {
-			return l.Note(t.Context(), "default", quota.Notes{Generation: quota.Generation(n)})
+			return l.Note(t.Context(), "default", sharedledger.Notes{Generation: sharedledger.Generation(n)})
 		},
 	} {
 		before := count(t, l)
@@ -105,7 +106,7 @@ func TestFullDiskAcknowledgesNothing(t *testing.T) {
 		case "begin", "allow":
 			want.rows += acknowledged
 		case "note":
-			want.generation = quota.Generation(acknowledged)
+			want.generation = sharedledger.Generation(acknowledged)
 		}
 		if got := count(t, l); got != want {
 			t.Errorf("%s: with a full disk %+v, want %+v", name, got, want)
@@ -124,7 +125,7 @@ func TestFullDiskAcknowledgesNothing(t *testing.T) {
 type counts struct {
 	used       int64
 	rows       int64
-	generation quota.Generation
+	generation sharedledger.Generation
 }
 
 func count(t *testing.T, l *sqliteledger.Ledger) counts {
@@ -157,7 +158,7 @@ func TestWhatMayNotBeWrittenIsSaid(t *testing.T) {
 		if err == nil {
 			_, err = l.Take(t.Context(), ask("default", 1))
 			broken(t, err, quota.ErrUnavailable, path, "check that it and its directory may be written")
-			_, _, err = l.Begin(t.Context(), row(noon), quota.Notes{})
+			_, _, err = l.Begin(t.Context(), row(noon), sharedledger.Notes{})
 			_ = l.Close()
 		}
 		broken(t, err, quota.ErrUnavailable, path, "check that it and its directory may be written")

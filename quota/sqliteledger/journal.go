@@ -6,64 +6,68 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-var _ quota.Journal = (*Ledger)(nil)
+var (
+	_ sharedledger.Journal = (*Ledger)(nil)
+	_ quota.Reserve        = (*Ledger)(nil)
+)
 
 // forgetNotesEvery is how many notes of this process pass between two rounds of deleting operations
 // that are older than they need be; the first is a round, for programs that note once and end.
 const forgetNotesEvery = 64
 
-// State implements quota.Journal. It waits for no writer.
-func (l *Ledger) State(ctx context.Context, account string) (s quota.JournalState, err error) {
+// State implements sharedledger.Journal. It waits for no writer.
+func (l *Ledger) State(ctx context.Context, account string) (s sharedledger.JournalState, err error) {
 	err = l.read(ctx, func(t *transaction) error {
 		if s, err = t.journal(account); err != nil {
 			return err
 		}
-		s.Asked, err = t.operations(t.sql.asked, account, quota.MaxAsked)
+		s.Asked, err = t.operations(t.sql.asked, account, sharedledger.MaxAsked)
 		return err
 	})
 	if err != nil {
-		return quota.JournalState{}, err
+		return sharedledger.JournalState{}, err
 	}
 	return s, nil
 }
 
-// Begin implements quota.Journal: one transaction.
-func (l *Ledger) Begin(ctx context.Context, row quota.Row, n quota.Notes) (id int64, s quota.JournalState, err error) {
+// Begin implements sharedledger.Journal: one transaction.
+func (l *Ledger) Begin(ctx context.Context, row sharedledger.Row, n sharedledger.Notes) (id int64, s sharedledger.JournalState, err error) {
 	if err := checkRow(row); err != nil {
-		return 0, quota.JournalState{}, err
+		return 0, sharedledger.JournalState{}, err
 	}
 	err = l.write(ctx, func(t *transaction) error {
 		if s, err = t.note(row.Account, n); err != nil {
 			return err
 		}
-		if row.State != quota.RowOwed {
+		if row.State != sharedledger.RowOwed {
 			if s.Breaker.Until.After(row.At) {
 				return nil
 			}
-			row.State = quota.RowAsked
+			row.State = sharedledger.RowAsked
 		}
-		s.Owed = s.Owed || row.State == quota.RowOwed
+		s.Owed = s.Owed || row.State == sharedledger.RowOwed
 		id, err = t.add(row)
 		return err
 	})
 	if err != nil {
-		return 0, quota.JournalState{}, err
+		return 0, sharedledger.JournalState{}, err
 	}
 	return id, s, nil
 }
 
-// Note implements quota.Journal: one transaction.
-func (l *Ledger) Note(ctx context.Context, account string, n quota.Notes) error {
+// Note implements sharedledger.Journal: one transaction.
+func (l *Ledger) Note(ctx context.Context, account string, n sharedledger.Notes) error {
 	if err := quota.CheckAccount(account); err != nil {
 		return err
 	}
 	return l.write(ctx, func(t *transaction) error { _, err := t.note(account, n); return err })
 }
 
-// Rows implements quota.Journal. It waits for no writer.
-func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed bool) (out []quota.Row, err error) {
+// Rows implements sharedledger.Journal. It waits for no writer.
+func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed bool) (out []sharedledger.Row, err error) {
 	err = l.read(ctx, func(t *transaction) error {
 		if owed {
 			out, err = t.operations(t.sql.rowsOwed, account)
@@ -75,9 +79,26 @@ func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed
 	return out, err
 }
 
-// Allow implements quota.Journal: one transaction. A row without a writer is owed to this very file,
-// as a ledger, which enters it before it decides again.
-func (l *Ledger) Allow(ctx context.Context, row quota.Row, budgets []quota.Budget) (ok bool, err error) {
+// LastUsage implements quota.Reserve.
+func (l *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
+	s, err := l.State(ctx, account)
+	return s.LastUsage(), err
+}
+
+// Replays implements quota.Reserve.
+func (l *Ledger) Replays(ctx context.Context, account string) (bool, error) {
+	s, err := l.State(ctx, account)
+	return s.Generation != 0, err
+}
+
+// Spend implements quota.Reserve. The row has no writer: it is owed to this very file, as a ledger, which
+// enters it before it decides again.
+func (l *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.Budget) (bool, error) {
+	return l.Allow(ctx, sharedledger.Row{Account: e.Account, At: e.At, Who: e.Who, Amounts: e.Amounts}, budgets)
+}
+
+// Allow implements sharedledger.Journal: one transaction.
+func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (ok bool, err error) {
 	if err := checkRow(row); err != nil {
 		return false, err
 	}
@@ -94,14 +115,14 @@ func (l *Ledger) Allow(ctx context.Context, row quota.Row, budgets []quota.Budge
 			}
 		}
 		ok = true
-		row.State, row.Emergency = quota.RowOwed, true
+		row.State, row.Emergency = sharedledger.RowOwed, true
 		return t.owe(row)
 	})
 	return ok && err == nil, err
 }
 
 // checkRow refuses what no journal may keep.
-func checkRow(row quota.Row) error {
+func checkRow(row sharedledger.Row) error {
 	for pool, amount := range row.Amounts {
 		if amount < 0 || amount > quota.MaxLimit {
 			return fmt.Errorf("%w: %d of pool %s: amounts are 0..%d", quota.ErrNeverFits, amount, pool, int64(quota.MaxLimit))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
@@ -32,7 +33,7 @@ func begins(b *testing.B, durable bool) {
 		b.Fatal(err)
 	}
 	now := time.Now()
-	r, n := row(now), quota.Notes{}
+	r, n := row(now), sharedledger.Notes{}
 	for b.Loop() {
 		now = now.Add(time.Second)
 		r.Number, r.At, n.Now, n.Forget = r.Number+1, now, now, 26*time.Hour
@@ -40,9 +41,9 @@ func begins(b *testing.B, durable bool) {
 		if err != nil || id == 0 {
 			b.Fatal(id, err)
 		}
-		n = quota.Notes{
-			Verdicts: []quota.Verdict{{ID: id, State: quota.RowCharged, At: now.Add(time.Millisecond)}},
-			Looks:    []quota.Look{look("units", now, r.Number)},
+		n = sharedledger.Notes{
+			Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged, At: now.Add(time.Millisecond)}},
+			Looks:    []sharedledger.UsageSnapshot{look("units", now, r.Number)},
 		}
 	}
 }
@@ -85,11 +86,11 @@ func BenchmarkDelivered(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	states := [2]quota.RowState{quota.RowDelivered, quota.RowOwed}
+	states := [2]sharedledger.RowState{sharedledger.RowDelivered, sharedledger.RowOwed}
 	for i := 0; b.Loop(); i++ {
-		n := quota.Notes{}
+		n := sharedledger.Notes{}
 		for _, r := range rows {
-			n.Verdicts = append(n.Verdicts, quota.Verdict{ID: r.ID, State: states[i%2]})
+			n.Verdicts = append(n.Verdicts, sharedledger.Verdict{ID: r.ID, State: states[i%2]})
 		}
 		if err := j.Note(b.Context(), "default", n); err != nil {
 			b.Fatal(err)
@@ -132,11 +133,11 @@ func journalOf(t testing.TB, n int) *sqliteledger.Ledger {
 	for i := range n {
 		r := row(began.Add(time.Duration(i) * time.Second))
 		r.Number = int64(i + 1)
-		id, _, err := j.Begin(ctx, r, quota.Notes{})
+		id, _, err := j.Begin(ctx, r, sharedledger.Notes{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := j.Note(ctx, "default", quota.Notes{Verdicts: []quota.Verdict{{ID: id, State: quota.RowCharged}}}); err != nil {
+		if err := j.Note(ctx, "default", sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,16 +147,16 @@ func journalOf(t testing.TB, n int) *sqliteledger.Ledger {
 	return j
 }
 
-func row(at time.Time) quota.Row {
-	return quota.Row{
+func row(at time.Time) sharedledger.Row {
+	return sharedledger.Row{
 		Account: "default", Writer: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Number: 1, Nonce: 1<<52 - 1, At: at,
 		Who:     quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"},
 		Amounts: quota.Cost{"units": 1},
 	}
 }
 
-func look(pool string, at time.Time, used int64) quota.Look {
-	return quota.Look{Pool: pool, Generation: 7, At: at, Windows: []quota.Seen{
+func look(pool string, at time.Time, used int64) sharedledger.UsageSnapshot {
+	return sharedledger.UsageSnapshot{Pool: pool, Generation: 7, At: at, Windows: []sharedledger.WindowUsage{
 		{Window: quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 10_000}, Start: at.Add(-24 * time.Hour), Used: used},
 		{Window: quota.Window{Name: "day", Limit: 10_000}, Start: at.Add(-time.Hour), Used: used},
 	}}

@@ -12,13 +12,14 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
 func TestJournal(t *testing.T) {
-	quotatest.RunJournal(t, func(t testing.TB) (quota.Journal, func() quota.Journal) {
+	quotatest.RunJournal(t, func(t testing.TB) (sharedledger.Journal, func() sharedledger.Journal) {
 		path := filepath.Join(t.TempDir(), "quota.db")
-		return open(t, path), func() quota.Journal { return open(t, path) }
+		return open(t, path), func() sharedledger.Journal { return open(t, path) }
 	})
 }
 
@@ -34,7 +35,7 @@ func TestNoIDIsUsedTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	for want := range int64(4) {
 		l := open(t, path)
-		id, _, err := l.Begin(t.Context(), row(noon), quota.Notes{Now: noon.Add(100 * time.Hour), Forget: time.Hour})
+		id, _, err := l.Begin(t.Context(), row(noon), sharedledger.Notes{Now: noon.Add(100 * time.Hour), Forget: time.Hour})
 		if err != nil || id != want+1 {
 			t.Fatalf("id %d %v, want %d", id, err, want+1)
 		}
@@ -60,23 +61,23 @@ func TestForgottenRowThatGoesOnIsWrittenAnew(t *testing.T) {
 func TestRowsThatNoLedgerWouldTakeAreRefused(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	for _, c := range []struct {
-		change func(*quota.Row)
+		change func(*sharedledger.Row)
 		want   error
 	}{
-		{func(r *quota.Row) { r.Account = "a b" }, quota.ErrUnknown},
-		{func(r *quota.Row) { r.Amounts = quota.Cost{"units": -1} }, quota.ErrNeverFits},
-		{func(r *quota.Row) { r.Amounts = quota.Cost{"units": quota.MaxLimit + 1} }, quota.ErrNeverFits},
+		{func(r *sharedledger.Row) { r.Account = "a b" }, quota.ErrUnknown},
+		{func(r *sharedledger.Row) { r.Amounts = quota.Cost{"units": -1} }, quota.ErrNeverFits},
+		{func(r *sharedledger.Row) { r.Amounts = quota.Cost{"units": quota.MaxLimit + 1} }, quota.ErrNeverFits},
 	} {
 		r := row(noon)
 		c.change(&r)
-		if _, _, err := l.Begin(t.Context(), r, quota.Notes{}); !errors.Is(err, c.want) {
+		if _, _, err := l.Begin(t.Context(), r, sharedledger.Notes{}); !errors.Is(err, c.want) {
 			t.Errorf("begin %+v: %v, want %v", r, err, c.want)
 		}
 		if ok, err := l.Allow(t.Context(), r, nil); ok || !errors.Is(err, c.want) {
 			t.Errorf("allow %+v: %t %v, want %v", r, ok, err, c.want)
 		}
 	}
-	if err := l.Note(t.Context(), "", quota.Notes{Generation: 1}); !errors.Is(err, quota.ErrUnknown) {
+	if err := l.Note(t.Context(), "", sharedledger.Notes{Generation: 1}); !errors.Is(err, quota.ErrUnknown) {
 		t.Errorf("note: %v, want %v", err, quota.ErrUnknown)
 	}
 }
@@ -88,20 +89,20 @@ func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
 	for range 4 {
 		ids = append(ids, begin(t, l, row(noon)))
 	}
-	err := l.Note(t.Context(), "default", quota.Notes{Verdicts: []quota.Verdict{
-		{ID: ids[0], State: quota.RowDelivered}, {ID: ids[1], State: quota.RowDelivered},
-		{ID: ids[2], State: quota.RowCharged}, {ID: ids[1], State: quota.RowOwed}, {ID: ids[2], State: quota.RowDelivered, At: noon.Add(time.Second)},
-		{ID: ids[0], State: quota.RowCharged}, // no news
+	err := l.Note(t.Context(), "default", sharedledger.Notes{Verdicts: []sharedledger.Verdict{
+		{ID: ids[0], State: sharedledger.RowDelivered}, {ID: ids[1], State: sharedledger.RowDelivered},
+		{ID: ids[2], State: sharedledger.RowCharged}, {ID: ids[1], State: sharedledger.RowOwed}, {ID: ids[2], State: sharedledger.RowDelivered, At: noon.Add(time.Second)},
+		{ID: ids[0], State: sharedledger.RowCharged}, // no news
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows, err := l.Rows(t.Context(), "default", time.Time{}, false)
-	var got []quota.RowState
+	var got []sharedledger.RowState
 	for _, r := range rows {
 		got = append(got, r.State)
 	}
-	if want := []quota.RowState{quota.RowDelivered, quota.RowOwed, quota.RowDelivered, quota.RowAsked}; err != nil || !slices.Equal(got, want) {
+	if want := []sharedledger.RowState{sharedledger.RowDelivered, sharedledger.RowOwed, sharedledger.RowDelivered, sharedledger.RowAsked}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %v, want %v", got, err, want)
 	}
 }
@@ -111,7 +112,7 @@ func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
 func TestOfTwoLooksAtOnceTheFullerIsKept(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	for _, used := range []int64{5, 7, 6} {
-		if err := l.Note(t.Context(), "default", quota.Notes{Looks: []quota.Look{look("units", noon, used)}}); err != nil {
+		if err := l.Note(t.Context(), "default", sharedledger.Notes{Looks: []sharedledger.UsageSnapshot{look("units", noon, used)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,10 +154,10 @@ func TestCancelledJournalCallChangesNothing(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	ctx, cancel := cancelled(t)
 	defer cancel()
-	_, _, beginErr := l.Begin(ctx, row(noon), quota.Notes{Generation: 1})
+	_, _, beginErr := l.Begin(ctx, row(noon), sharedledger.Notes{Generation: 1})
 	_, allowErr := l.Allow(ctx, row(noon), nil)
 	_, stateErr := l.State(ctx, "default")
-	for _, err := range []error{beginErr, allowErr, stateErr, l.Note(ctx, "default", quota.Notes{Generation: 1})} {
+	for _, err := range []error{beginErr, allowErr, stateErr, l.Note(ctx, "default", sharedledger.Notes{Generation: 1})} {
 		if !errors.Is(err, quota.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, want %v and %v", err, quota.ErrUnavailable, context.Canceled)
 		}
@@ -180,7 +181,7 @@ func TestJournalStaysBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, settled := noon, int64(0)
-	n := quota.Notes{}
+	n := sharedledger.Notes{}
 	for day := range days {
 		for i := range perDay {
 			now = now.Add(24 * time.Hour / time.Duration(perDay))
@@ -196,13 +197,13 @@ func TestJournalStaysBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n = quota.Notes{
-				Verdicts: []quota.Verdict{{ID: id, State: []quota.RowState{quota.RowAsked, quota.RowCharged, quota.RowVoid}[i%3], At: now.Add(time.Millisecond)}},
-				Looks:    []quota.Look{look("units", now, int64(i))},
+			n = sharedledger.Notes{
+				Verdicts: []sharedledger.Verdict{{ID: id, State: []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowVoid}[i%3], At: now.Add(time.Millisecond)}},
+				Looks:    []sharedledger.UsageSnapshot{look("units", now, int64(i))},
 			}
 		}
 		for _, r := range owed(t, l) {
-			n.Verdicts = append(n.Verdicts, quota.Verdict{ID: r.ID, State: quota.RowDelivered})
+			n.Verdicts = append(n.Verdicts, sharedledger.Verdict{ID: r.ID, State: sharedledger.RowDelivered})
 		}
 		if day == 9 {
 			settled = sizeOf(t, dir)

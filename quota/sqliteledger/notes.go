@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // journal is the account's state.
-func (t *transaction) journal(account string) (s quota.JournalState, err error) {
+func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
 	told := &s.Told
 	var until, at int64
 	var looks, amounts string
@@ -36,12 +37,12 @@ func (t *transaction) journal(account string) (s quota.JournalState, err error) 
 }
 
 // note writes the notes down and returns the state that then is.
-func (t *transaction) note(account string, n quota.Notes) (quota.JournalState, error) {
+func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.JournalState, error) {
 	if err := t.judge(n.Verdicts); err != nil {
-		return quota.JournalState{}, err
+		return sharedledger.JournalState{}, err
 	}
 	if err := t.forgetOperations(account, n); err != nil {
-		return quota.JournalState{}, err
+		return sharedledger.JournalState{}, err
 	}
 	s, err := t.journal(account)
 	if err != nil {
@@ -71,10 +72,10 @@ func (t *transaction) note(account string, n quota.Notes) (quota.JournalState, e
 // parsed is the text of looks and what it says: mostly it is what this process wrote last.
 type parsed struct {
 	text  string
-	looks []quota.Look
+	looks []sharedledger.UsageSnapshot
 }
 
-func (l *Ledger) parseLooks(text string) (looks []quota.Look, err error) {
+func (l *Ledger) parseLooks(text string) (looks []sharedledger.UsageSnapshot, err error) {
 	if last := l.looks.Load(); last != nil && last.text == text {
 		return cloneLooks(last.looks), nil
 	}
@@ -82,7 +83,7 @@ func (l *Ledger) parseLooks(text string) (looks []quota.Look, err error) {
 	return looks, err
 }
 
-func cloneLooks(looks []quota.Look) []quota.Look {
+func cloneLooks(looks []sharedledger.UsageSnapshot) []sharedledger.UsageSnapshot {
 	out := slices.Clone(looks)
 	for i := range out {
 		out[i].Windows = slices.Clone(out[i].Windows)
@@ -91,7 +92,7 @@ func cloneLooks(looks []quota.Look) []quota.Look {
 }
 
 // keepLook puts a look among those of the other pools, where it is younger than what is there.
-func keepLook(looks *[]quota.Look, l quota.Look) bool {
+func keepLook(looks *[]sharedledger.UsageSnapshot, l sharedledger.UsageSnapshot) bool {
 	for i, old := range *looks {
 		if old.Pool == l.Pool {
 			younger := l.At.After(old.At) || l.At.Equal(old.At) && sawMore(l, old)
@@ -102,13 +103,13 @@ func keepLook(looks *[]quota.Look, l quota.Look) bool {
 		}
 	}
 	*looks = append(*looks, l)
-	slices.SortFunc(*looks, func(a, b quota.Look) int { return cmp.Compare(a.Pool, b.Pool) })
+	slices.SortFunc(*looks, func(a, b sharedledger.UsageSnapshot) int { return cmp.Compare(a.Pool, b.Pool) })
 	return true
 }
 
 // sawMore reports whether the look saw more used than another of the same time: it is the later one
 // then. A ledger's clock stands still while the host's was set back.
-func sawMore(l, old quota.Look) bool {
+func sawMore(l, old sharedledger.UsageSnapshot) bool {
 	for _, w := range l.Windows {
 		for _, o := range old.Windows {
 			if w.Window == o.Window && w.Used > o.Used {
@@ -120,7 +121,7 @@ func sawMore(l, old quota.Look) bool {
 }
 
 // forgetOperations now and then deletes those that are older than they need be.
-func (t *transaction) forgetOperations(account string, n quota.Notes) error {
+func (t *transaction) forgetOperations(account string, n sharedledger.Notes) error {
 	if n.Now.IsZero() {
 		return nil
 	}

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // add writes the row down as a new one and returns its id.
-func (t *transaction) add(row quota.Row) (id int64, err error) {
+func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	spender, err := t.spender(row.Who)
 	if err != nil {
 		return 0, err
@@ -33,7 +34,7 @@ func (t *transaction) add(row quota.Row) (id int64, err error) {
 
 // owe writes the row down as owed: the one with its ID, and where that is none, or one that is
 // forgotten, a new one.
-func (t *transaction) owe(row quota.Row) error {
+func (t *transaction) owe(row sharedledger.Row) error {
 	if row.ID != 0 {
 		var id int64
 		err := t.returning(t.sql.owe, &id, row.ID, quota.Micros(row.At))
@@ -47,7 +48,7 @@ func (t *transaction) owe(row quota.Row) error {
 
 // judge notes what became of operations. Many of the same verdict, all at their own time, as after a
 // delivery, are one statement.
-func (t *transaction) judge(verdicts []quota.Verdict) error {
+func (t *transaction) judge(verdicts []sharedledger.Verdict) error {
 	for len(verdicts) > 0 {
 		v := verdicts[0]
 		if !v.At.IsZero() {
@@ -74,7 +75,7 @@ func (t *transaction) judge(verdicts []quota.Verdict) error {
 }
 
 // operations reads those of an account that a statement selects.
-func (t *transaction) operations(stmt *sql.Stmt, account string, args ...any) (out []quota.Row, err error) {
+func (t *transaction) operations(stmt *sql.Stmt, account string, args ...any) (out []sharedledger.Row, err error) {
 	who, err := t.everybody()
 	if err != nil {
 		return nil, err
@@ -86,14 +87,14 @@ func (t *transaction) operations(stmt *sql.Stmt, account string, args ...any) (o
 	defer func() { _ = rows.Close() }()
 	costs := map[string]quota.Cost{} // most cost the same
 	for rows.Next() {
-		r := quota.Row{Account: account}
+		r := sharedledger.Row{Account: account}
 		var at, spender int64
 		var amounts string
 		if err := rows.Scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency); err != nil {
 			return nil, t.ledger.broken("read", err)
 		}
 		var known bool
-		if r.Who, known = who[spender]; !known || r.State < quota.RowAsked || r.State > quota.RowVoid {
+		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowVoid {
 			return nil, fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)
 		}
 		if _, known = costs[amounts]; !known {

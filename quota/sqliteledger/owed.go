@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // errOwed is found by a look, which may not write: what went on without this ledger has to be entered
@@ -24,7 +25,7 @@ func (t *transaction) settle(acc *account, a quota.Ask, now time.Time, mayWrite 
 	if !mayWrite {
 		return errOwed
 	}
-	var verdicts []quota.Verdict
+	var verdicts []sharedledger.Verdict
 	for _, row := range owed {
 		spent := quota.Ask{Account: a.Account, Who: row.Who, Horizon: a.Horizon}
 		for pool, amount := range row.Amounts {
@@ -33,7 +34,7 @@ func (t *transaction) settle(acc *account, a quota.Ask, now time.Time, mayWrite 
 		if err := t.post(acc, spent, row.At, now); err != nil {
 			return err
 		}
-		verdicts = append(verdicts, quota.Verdict{ID: row.ID, State: quota.RowDelivered})
+		verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowDelivered})
 	}
 	return t.judge(verdicts)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
@@ -26,14 +27,14 @@ func clocked(t *testing.T, path string, now *time.Time) *sqliteledger.Ledger {
 // owe lets a call go on without the ledger, as the Governor does.
 func owe(t *testing.T, l *sqliteledger.Ledger, at time.Time, cost quota.Cost) {
 	t.Helper()
-	r := quota.Row{Account: "default", At: at, Who: quota.Who{Purpose: quota.Refresh, Method: "videos.list"}, Amounts: cost}
+	r := sharedledger.Row{Account: "default", At: at, Who: quota.Who{Purpose: quota.Refresh, Method: "videos.list"}, Amounts: cost}
 	if ok, err := l.Allow(t.Context(), r, nil); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 }
 
 // owed is what a remote has to be told, owedHere what this file has.
-func owed(t *testing.T, l *sqliteledger.Ledger) []quota.Row {
+func owed(t *testing.T, l *sqliteledger.Ledger) []sharedledger.Row {
 	t.Helper()
 	rows, err := l.Rows(t.Context(), "default", time.Time{}, true)
 	if err != nil {
@@ -42,7 +43,7 @@ func owed(t *testing.T, l *sqliteledger.Ledger) []quota.Row {
 	return rows
 }
 
-func owedHere(t *testing.T, l *sqliteledger.Ledger) []quota.Row {
+func owedHere(t *testing.T, l *sqliteledger.Ledger) []sharedledger.Row {
 	t.Helper()
 	rows, err := l.OwedHere(t.Context(), "default")
 	if err != nil {

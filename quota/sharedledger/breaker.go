@@ -1,4 +1,4 @@
-package quota
+package sharedledger
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // How long a remote that did not answer is left alone, twice as long each time; then one probe, which
@@ -16,7 +18,7 @@ const (
 )
 
 // reach is nil where the remote may be asked.
-func (s *Shared) reach(ctx context.Context, hurry bool) error {
+func (s *Ledger) reach(ctx context.Context, hurry bool) error {
 	if err := s.once(ctx); err != nil {
 		return err
 	}
@@ -43,14 +45,14 @@ func (s *Shared) reach(ctx context.Context, hurry bool) error {
 }
 
 // once reads the journal's state, where it was not read yet.
-func (s *Shared) once(ctx context.Context) error {
+func (s *Ledger) once(ctx context.Context) error {
 	if s.loaded {
 		return nil
 	}
 	return s.load(ctx)
 }
 
-func (s *Shared) load(ctx context.Context) error {
+func (s *Ledger) load(ctx context.Context) error {
 	state, err := s.Journal.State(ctx, s.Account)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
@@ -61,7 +63,7 @@ func (s *Shared) load(ctx context.Context) error {
 
 // probe asks whether the remote answers. Who is in a hurry waits for a moment only, and leaves the
 // answer to a later call.
-func (s *Shared) probe(ctx context.Context, hurry bool) (err error, answered bool) { //nolint:revive // the answer may be an error
+func (s *Ledger) probe(ctx context.Context, hurry bool) (err error, answered bool) { //nolint:revive // the answer may be an error
 	if s.probing == nil {
 		c := make(chan error, 1)
 		s.probing = c
@@ -85,17 +87,17 @@ func (s *Shared) probe(ctx context.Context, hurry bool) (err error, answered boo
 }
 
 // trip leaves the remote alone for a while.
-func (s *Shared) trip(ctx context.Context, err error) {
+func (s *Ledger) trip(ctx context.Context, err error) {
 	b := s.state.Breaker
 	b.Until = s.Now().Add(min(firstOpen<<min(b.Failures, 10), longestOpen))
 	b.Failures++
-	b.Why = strings.TrimPrefix(err.Error(), ErrUnavailable.Error()+": ")
+	b.Why = strings.TrimPrefix(err.Error(), quota.ErrUnavailable.Error()+": ")
 	s.state.Breaker, s.notes.Breaker = b, &b
 	_ = s.flush(context.WithoutCancel(ctx)) // else with the next write; this process knows
 }
 
 // broken says why the remote is not asked.
-func (s *Shared) broken() error {
+func (s *Ledger) broken() error {
 	b := s.state.Breaker
-	return fmt.Errorf("%w: not asked again before %s: %s", ErrUnavailable, b.Until.UTC().Format(time.RFC3339), b.Why)
+	return fmt.Errorf("%w: not asked again before %s: %s", quota.ErrUnavailable, b.Until.UTC().Format(time.RFC3339), b.Why)
 }

@@ -1,17 +1,16 @@
-package quota
+package sharedledger
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
-// Errors of a Remote beyond those of a Ledger; compare with errors.Is.
+// Errors of a Remote beyond those of a quota.Ledger; compare with errors.Is.
 var (
-	// ErrInDoubt comes together with ErrUnavailable when whether the operation was carried out is not
-	// known: the request may have arrived, and only the reply been lost.
-	ErrInDoubt = errors.New("it may have been carried out")
 	// ErrLost is a sign that the remote forgot something: its state is gone, it has not what it once
 	// acknowledged, a log is not as long as its state says, or the server was started anew. Nothing
 	// was changed. What is known elsewhere has to be delivered under a new generation.
@@ -36,25 +35,25 @@ type GenerationError struct{ Now Generation }
 func (e *GenerationError) Error() string { return fmt.Sprintf("the ledger is in generation %d", e.Now) }
 
 // Remote is a ledger that may forget, in part or whole, and whose replies may be lost. Shared makes a
-// Ledger of it that does neither.
+// quota.Ledger of it that does neither.
 //
 // A writer is one open Shared. Its operations are numbered 1, 2, 3 ..., and one is in flight at a
 // time. With the log, and in the same step as it, the remote keeps of each writer the number of the
 // last operation that it wrote, its nonce, and its answer; a writer that was not heard of for the
 // horizon is forgotten.
 type Remote interface {
-	Ledger
+	quota.Ledger
 	// TakeOnce is Take under a number: asked again with the same number and nonce it answers as it
 	// did, and charges nothing. A refusal is not kept: asked again, it is decided again. In this order:
 	// no state: ErrLost; another generation: *GenerationError; the writer's last number below
 	// op.Written: ErrLost; above op.Number, or equal under another nonce: ErrClone; equal, and
 	// delivered: ErrDelivered; a log that is not as long as its state says: ErrLost. An ask that only
 	// looks is checked in the same way and writes nothing: its number stays free.
-	TakeOnce(ctx context.Context, a Ask, op Operation) (Decision, error)
-	// Standing is what the remote knows, without changing it. An account without state has
+	TakeOnce(ctx context.Context, a quota.Ask, op Operation) (quota.Decision, error)
+	// RemoteState is what the remote knows, without changing it. An account without state has
 	// Generation 0. Errors: a server that was started anew since the last generation began says
 	// ErrLost, with the standing all the same, until the next one begins.
-	Standing(ctx context.Context, account string, writers []string) (Standing, error)
+	Standing(ctx context.Context, account string, writers []string) (RemoteState, error)
 	// Renew begins a new generation where the account's is still r.Was (0: there is no state), and
 	// otherwise changes nothing; it returns the generation that then is. Logs, writers and all are
 	// wiped unless every log is as long as its state says.
@@ -74,8 +73,8 @@ type Operation struct {
 	Written    int64      // the highest number that the remote is known to have written; 0: none
 }
 
-// Standing is what a remote knows about an account.
-type Standing struct {
+// RemoteState is what a remote knows about an account.
+type RemoteState struct {
 	Generation Generation
 	At         time.Time // the remote's clock
 	Born       time.Time // when the generation began; zero for a first start, which waits for nobody
@@ -111,12 +110,12 @@ type Delivery struct {
 	Rows []Row
 	// Looks are what the host last saw used, all its pools. A pool's look is raised to where that
 	// says more: for the window that lacks most, what is lacking is entered as one lump at the look's
-	// own time, by UnknownWho. A row delivered as RowAsked or RowOwed counts there only for looks from its
+	// own time, by Unattributed. A row delivered as RowAsked or RowOwed counts there only for looks from its
 	// delivery on: an earlier one has not seen it. A Row with Seen, of a time within the lump's window and
 	// before the lump's, eats of that lump as much as it adds, the earliest such lump first: the look had
 	// seen it. A look that is not younger than one raised before, of the same generation as that, says
 	// nothing new.
-	Looks []Look
+	Looks []UsageSnapshot
 	// Host is listed, or listed anew; nil: it has more to deliver.
 	Host *Host
 }
@@ -124,8 +123,8 @@ type Delivery struct {
 // MaxRows is how much one Delivery holds.
 const MaxRows = 10_000
 
-// UnknownWho is who spent what a lump stands for: hosts that have not come back since a loss.
-var UnknownWho = Who{Purpose: "unknown"}
+// Unattributed is who spent what a lump stands for: hosts that have not come back since a loss.
+var Unattributed = quota.Who{Purpose: "unknown"}
 
 // Row is one operation as a journal keeps it.
 type Row struct {
@@ -135,8 +134,8 @@ type Row struct {
 	Number  int64
 	Nonce   int64
 	At      time.Time // of the charge by the ledger's clock once that is known
-	Who     Who
-	Amounts Cost
+	Who     quota.Who
+	Amounts quota.Cost
 	State   RowState
 	// Emergency marks what went on because the ledger could not answer: it counts against budgets.
 	Emergency bool
@@ -157,20 +156,20 @@ const (
 	RowVoid                      // refused, given back, or surely never asked
 )
 
-// Look is what a pool had used when it was last seen.
-type Look struct {
-	Pool         string     `json:"pool"`
-	Generation   Generation `json:"generation"`
-	At           time.Time  `json:"at"`
-	Windows      []Seen     `json:"windows"`
-	DrainedUntil time.Time  `json:"drained_until"` // zero: not drained
-	DrainedUsed  int64      `json:"drained_used"`
-	Owed         bool       `json:"owed,omitempty"` // the ledger has to be told that it is drained
+// UsageSnapshot is what a pool had used when it was last seen.
+type UsageSnapshot struct {
+	Pool         string        `json:"pool"`
+	Generation   Generation    `json:"generation"`
+	At           time.Time     `json:"at"`
+	Windows      []WindowUsage `json:"windows"`
+	DrainedUntil time.Time     `json:"drained_until"` // zero: not drained
+	DrainedUsed  int64         `json:"drained_used"`
+	Owed         bool          `json:"owed,omitempty"` // the ledger has to be told that it is drained
 }
 
-// Seen is one window of a Look.
-type Seen struct {
-	Window Window    `json:"window"`
-	Start  time.Time `json:"start"` // entries from here on to the look's time counted
-	Used   int64     `json:"used"`
+// Seen is one window of a UsageSnapshot.
+type WindowUsage struct {
+	Window quota.Window `json:"window"`
+	Start  time.Time    `json:"start"` // entries from here on to the look's time counted
+	Used   int64        `json:"used"`
 }

@@ -1,18 +1,19 @@
-package memledger_test
+package memremote_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 
 // told is a ledger in its second generation that rows and looks are delivered to.
 type told struct {
-	*memledger.Ledger
+	*memremote.Remote
 
 	t   *testing.T
 	now time.Time
@@ -20,8 +21,8 @@ type told struct {
 
 func newTold(t *testing.T) *told {
 	l := &told{t: t, now: noon}
-	l.Ledger = &memledger.Ledger{Now: func() time.Time { return l.now }}
-	if _, err := l.Renew(t.Context(), quota.Renewal{Account: "default", Next: 2, Horizon: quota.MinHorizon}); err != nil {
+	l.Remote = &memremote.Remote{Now: func() time.Time { return l.now }}
+	if _, err := l.Renew(t.Context(), sharedledger.Renewal{Account: "default", Next: 2, Horizon: quota.MinHorizon}); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -29,7 +30,7 @@ func newTold(t *testing.T) *told {
 
 var day = quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 1000}
 
-func (l *told) deliver(d quota.Delivery) {
+func (l *told) deliver(d sharedledger.Delivery) {
 	l.t.Helper()
 	d.Account, d.Generation, d.Horizon = "default", 2, quota.MinHorizon
 	if err := l.Deliver(l.t.Context(), d); err != nil {
@@ -37,15 +38,15 @@ func (l *told) deliver(d quota.Delivery) {
 	}
 }
 
-func (l *told) row(writer string, at time.Time, amount int64, s quota.RowState) {
+func (l *told) row(writer string, at time.Time, amount int64, s sharedledger.RowState) {
 	l.t.Helper()
-	l.deliver(quota.Delivery{Rows: []quota.Row{{Writer: writer, Number: 1, Nonce: 1, At: at, Amounts: quota.Cost{"units": amount}, State: s}}})
+	l.deliver(sharedledger.Delivery{Rows: []sharedledger.Row{{Writer: writer, Number: 1, Nonce: 1, At: at, Amounts: quota.Cost{"units": amount}, State: s}}})
 }
 
 func (l *told) look(at time.Time, used int64) {
 	l.t.Helper()
-	l.deliver(quota.Delivery{Looks: []quota.Look{{Pool: "units", Generation: 1, At: at,
-		Windows: []quota.Seen{{Window: day, Start: at.Add(-day.Length + time.Microsecond), Used: used}}}}})
+	l.deliver(sharedledger.Delivery{Looks: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: at,
+		Windows: []sharedledger.WindowUsage{{Window: day, Start: at.Add(-day.Length + time.Microsecond), Used: used}}}}})
 }
 
 func (l *told) wants(used int64) {
@@ -61,16 +62,16 @@ func (l *told) wants(used int64) {
 func TestRowOlderThanALooksWindowEatsNothing(t *testing.T) {
 	l := newTold(t)
 	l.now = noon.Add(25 * time.Hour)
-	l.row("here", l.now.Add(-20*time.Minute), 500, quota.RowCharged)
+	l.row("here", l.now.Add(-20*time.Minute), 500, sharedledger.RowCharged)
 	l.look(l.now.Add(-10*time.Minute), 800)
 	l.wants(800)
-	l.row("away", noon.Add(time.Second), 300, quota.RowCharged)
+	l.row("away", noon.Add(time.Second), 300, sharedledger.RowCharged)
 	l.wants(800)
 }
 
 // An operation in doubt, or spent without the ledger, is not what a look had seen before it was told.
 func TestLookIsNotSatisfiedByWhatItCannotHaveSeen(t *testing.T) {
-	for _, s := range []quota.RowState{quota.RowAsked, quota.RowOwed} {
+	for _, s := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed} {
 		for _, rowFirst := range []bool{true, false} {
 			l := newTold(t)
 			l.now = noon.Add(time.Hour)

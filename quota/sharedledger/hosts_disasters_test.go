@@ -1,10 +1,10 @@
-package quotatest_test
+package sharedledger_test
 
 import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 )
 
 // disasters lets everything that is planned go wrong, each at a time of its own.
@@ -58,7 +58,7 @@ func (w *world) loss(r *rand.Rand) {
 	silent := r.Float64() < w.silent
 	switch r.IntN(5) {
 	case 0: // emptied
-		s.ledger.Load(memledger.Image{})
+		s.ledger.Load(memremote.Image{})
 		w.judge.loses(time.Time{})
 		w.say("THE LEDGER IS EMPTIED")
 	case 1: // a key evicted

@@ -1,4 +1,4 @@
-package quotatest_test
+package sharedledger_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 )
 
 // plan is what a simulation is made of; a seed draws one.
@@ -130,7 +130,7 @@ type host struct {
 	*world
 
 	id      int
-	journal *memledger.Journal
+	journal *memremote.Journal
 	skew    time.Duration
 	off     bool // switched off: no process runs
 	cut     bool // from the server
@@ -147,7 +147,7 @@ func newWorld(p plan, traced bool) *world {
 	w.server = newServer(w)
 	for i := range p.hosts {
 		w.hosts = append(w.hosts, &host{world: w, id: i, running: map[*process]bool{},
-			journal: &memledger.Journal{HostID: fmt.Sprintf("host-%d", i)}})
+			journal: &memremote.Journal{HostID: fmt.Sprintf("host-%d", i)}})
 	}
 	return w
 }

@@ -1,4 +1,4 @@
-package quotatest_test
+package sharedledger_test
 
 import (
 	"flag"

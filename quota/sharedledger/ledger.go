@@ -1,4 +1,4 @@
-package quota
+package sharedledger
 
 import (
 	"cmp"
@@ -10,9 +10,11 @@ import (
 	"math/big"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
-// Shared is a ledger for several hosts: a Remote that may forget and whose replies may be lost, made
+// Ledger is a ledger for several hosts: a Remote that may forget and whose replies may be lost, made
 // exact by a Journal in this data directory. It spends once and loses nothing:
 //
 //   - Every operation has a number and is written down, durably, before it is asked. One whose reply
@@ -35,7 +37,7 @@ import (
 // Looks are raised at their own time, not at the time of the delivery, and only rows that a look can
 // have seen eat into them: then nothing that anybody knew is ever counted less than once, and a pool
 // is not held back by what has left its windows since.
-type Shared struct {
+type Ledger struct {
 	Remote  Remote
 	Journal Journal
 	Account string
@@ -52,7 +54,7 @@ type Shared struct {
 	// late; 0 is 25 ms.
 	Brief time.Duration
 
-	turn     chan struct{} // of capacity 1: one operation in flight; made by OpenShared
+	turn     chan struct{} // of capacity 1: one operation in flight; made by Open
 	state    JournalState  // as last seen
 	opened   bool          // the remote was compared with it
 	lostIn   Generation    // in which the remote has lost something, and nothing followed from that yet
@@ -70,20 +72,20 @@ type Shared struct {
 }
 
 var (
-	_ Ledger  = (*Shared)(nil)
-	_ Reserve = (*Shared)(nil)
+	_ quota.Ledger  = (*Ledger)(nil)
+	_ quota.Reserve = (*Ledger)(nil)
 )
 
 const (
 	asks        = 4                      // of one operation, the reply being lost every time
 	askAgain    = 400 * time.Millisecond // not after this
 	firstPause  = 5 * time.Millisecond   // then twice as long each time
-	writerIdle  = MinHorizon / 2         // well before the remote forgets a writer
+	writerIdle  = quota.MinHorizon / 2   // well before the remote forgets a writer
 	generations = 4                      // that one call may meet: more is a remote that is lost again and again
 )
 
-// OpenShared makes the ledger ready. Nothing is asked yet.
-func OpenShared(s Shared) *Shared {
+// Open makes the ledger ready. Nothing is asked yet.
+func Open(s Ledger) *Ledger {
 	s.turn = make(chan struct{}, 1)
 	s.Hosts = max(s.Hosts, 1)
 	s.Brief = cmp.Or(s.Brief, 25*time.Millisecond)
@@ -95,7 +97,7 @@ func OpenShared(s Shared) *Shared {
 }
 
 // enter waits for its turn.
-func (s *Shared) enter(ctx context.Context) (leave func(), err error) {
+func (s *Ledger) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case s.turn <- struct{}{}:
 		return func() { <-s.turn }, nil
@@ -104,21 +106,21 @@ func (s *Shared) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// Take implements Ledger.
-func (s *Shared) Take(ctx context.Context, a Ask) (Decision, error) {
+// Take implements quota.Ledger.
+func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
-		return Decision{}, err
+		return quota.Decision{}, err
 	}
 	defer leave()
 	if err := errors.Join(s.mine(a.Account), a.Check(s.Now())); err != nil {
-		return Decision{}, err
+		return quota.Decision{}, err
 	}
-	if err := s.reach(ctx, a.Brief); err != nil {
-		return Decision{}, err
+	if err := s.reach(ctx, a.HasFallback); err != nil {
+		return quota.Decision{}, err
 	}
 	s.name()
-	row := Row{Account: a.Account, Who: a.Who, Amounts: Cost{}}
+	row := Row{Account: a.Account, Who: a.Who, Amounts: quota.Cost{}}
 	for _, c := range a.Charges {
 		if c.Amount > 0 {
 			row.Amounts[c.Pool] = c.Amount
@@ -127,7 +129,7 @@ func (s *Shared) Take(ctx context.Context, a Ask) (Decision, error) {
 	for range generations {
 		if len(row.Amounts) > 0 {
 			if row, err = s.begin(ctx, row, s.Now()); err != nil {
-				return Decision{}, err
+				return quota.Decision{}, err
 			}
 		}
 		d, err := s.ask(ctx, a, row)
@@ -137,11 +139,11 @@ func (s *Shared) Take(ctx context.Context, a Ask) (Decision, error) {
 		}
 		return d, s.answered(ctx, a, row, d, err)
 	}
-	return Decision{}, fmt.Errorf("%w: %w again and again", ErrUnavailable, ErrDelivered)
+	return quota.Decision{}, fmt.Errorf("%w: %w again and again", quota.ErrUnavailable, ErrDelivered)
 }
 
 // begin writes down an operation, of the time at, under the next number.
-func (s *Shared) begin(ctx context.Context, row Row, at time.Time) (Row, error) {
+func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) {
 	s.number++ // also where the write fails: it may be there all the same
 	row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number, random()
 	row.At = at
@@ -161,7 +163,7 @@ func (s *Shared) begin(ctx context.Context, row Row, at time.Time) (Row, error) 
 }
 
 // ask asks until there is an answer, or there is none.
-func (s *Shared) ask(ctx context.Context, a Ask, row Row) (Decision, error) {
+func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision, error) {
 	began, pause := time.Now(), firstPause
 	s.doubt = 0
 	for try, lost := 1, 0; ; {
@@ -176,20 +178,20 @@ func (s *Shared) ask(ctx context.Context, a Ask, row Row) (Decision, error) {
 			lost++
 			s.opened = false // it is brought up to date before it is asked again
 		case astray:
-			return Decision{}, fmt.Errorf("%w: again and again: %w", ErrUnavailable, err)
-		case errors.Is(err, ErrInDoubt) && try < asks && ctx.Err() == nil && time.Since(began) < askAgain:
+			return quota.Decision{}, fmt.Errorf("%w: again and again: %w", quota.ErrUnavailable, err)
+		case errors.Is(err, quota.ErrInDoubt) && try < asks && ctx.Err() == nil && time.Since(began) < askAgain:
 			try++
 			s.Pause(ctx, pause)
 			pause *= 2
 		default:
-			return Decision{}, err
+			return quota.Decision{}, err
 		}
 	}
 }
 
-func (s *Shared) askOnce(ctx context.Context, a Ask, row Row) (Decision, error) {
+func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row) (quota.Decision, error) {
 	if err := s.ready(ctx, row); err != nil {
-		return Decision{}, err
+		return quota.Decision{}, err
 	}
 	op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number, Nonce: row.Nonce, Written: s.written}
 	if row.ID == 0 { // it only looks
@@ -197,7 +199,7 @@ func (s *Shared) askOnce(ctx context.Context, a Ask, row Row) (Decision, error) 
 	}
 	d, err := s.Remote.TakeOnce(ctx, a, op)
 	switch {
-	case errors.Is(err, ErrInDoubt):
+	case errors.Is(err, quota.ErrInDoubt):
 		s.doubt = row.ID
 	case errors.Is(err, ErrLost):
 		s.lostIn = op.Generation
@@ -206,7 +208,7 @@ func (s *Shared) askOnce(ctx context.Context, a Ask, row Row) (Decision, error) 
 }
 
 // answered notes what became of the row.
-func (s *Shared) answered(ctx context.Context, a Ask, row Row, d Decision, err error) error {
+func (s *Ledger) answered(ctx context.Context, a quota.Ask, row Row, d quota.Decision, err error) error {
 	if err == nil {
 		news := s.look(a, d)
 		if row.ID == 0 {
@@ -228,7 +230,7 @@ func (s *Shared) answered(ctx context.Context, a Ask, row Row, d Decision, err e
 	if errors.Is(err, ErrClone) {
 		s.writer = "" // whoever it is, it is not asked to stop
 	}
-	if errors.Is(err, ErrUnavailable) && !errors.Is(err, errSettling) && ctx.Err() == nil {
+	if errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, errSettling) && ctx.Err() == nil {
 		s.trip(ctx, err)
 	}
 	if row.ID != 0 && s.doubt == row.ID {
@@ -247,15 +249,12 @@ func (e *doubtError) Error() string { return e.err.Error() }
 func (e *doubtError) Unwrap() error { return e.err }
 
 // look keeps what the decision saw used, and says whether that was news.
-func (s *Shared) look(a Ask, d Decision) (news bool) {
-	for _, p := range d.Pools {
-		l := Look{Pool: p.Pool, Generation: s.state.Generation, At: d.At, DrainedUntil: p.DrainedUntil, DrainedUsed: p.DrainedUsed}
-		for _, w := range p.Windows {
-			start := d.At.Add(-w.Window.Length - a.Grace).Add(time.Microsecond)
-			if w.Window.Day() {
-				start = a.Midnights[a.Today(d.At)].Add(-a.Grace)
-			}
-			l.Windows = append(l.Windows, Seen{w.Window, start, w.Used})
+func (s *Ledger) look(a quota.Ask, d quota.Decision) (news bool) {
+	for i, p := range d.Pools {
+		l := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, DrainedUntil: p.DrainedUntil, DrainedUsed: p.DrainedUsed}
+		for j, lookup := range a.Lookups(a.Charges[i], d.At) {
+			w := p.Windows[j]
+			l.Windows = append(l.Windows, WindowUsage{w.Window, quota.FromMicros(lookup.Start), w.Used})
 		}
 		news = s.keep(l) || news
 	}
@@ -264,17 +263,17 @@ func (s *Shared) look(a Ask, d Decision) (news bool) {
 
 // keep notes a look, forgets the one before it, and says whether it differed. It is younger than that,
 // also where the ledger's clock stands still: a journal keeps the youngest.
-func (s *Shared) keep(l Look) (news bool) {
+func (s *Ledger) keep(l UsageSnapshot) (news bool) {
 	for _, old := range s.state.Looks {
 		if old.Pool == l.Pool && !l.At.After(old.At) {
 			l.At = old.At.Add(time.Microsecond)
 		}
 	}
-	news = !slices.ContainsFunc(s.state.Looks, func(old Look) bool {
+	news = !slices.ContainsFunc(s.state.Looks, func(old UsageSnapshot) bool {
 		return old.Pool == l.Pool && old.DrainedUntil.Equal(l.DrainedUntil) &&
-			slices.EqualFunc(old.Windows, l.Windows, func(a, b Seen) bool { return a.Used == b.Used && a.Window == b.Window })
+			slices.EqualFunc(old.Windows, l.Windows, func(a, b WindowUsage) bool { return a.Used == b.Used && a.Window == b.Window })
 	})
-	for _, looks := range []*[]Look{&s.notes.Looks, &s.state.Looks} {
+	for _, looks := range []*[]UsageSnapshot{&s.notes.Looks, &s.state.Looks} {
 		kept := (*looks)[:0:0]
 		for _, old := range *looks {
 			if old.Pool != l.Pool {
@@ -288,7 +287,7 @@ func (s *Shared) keep(l Look) (news bool) {
 
 // after is t, or just after the newest look where that is later: what is spent without the ledger must
 // not seem to have been seen by it.
-func (s *Shared) after(t time.Time) time.Time {
+func (s *Ledger) after(t time.Time) time.Time {
 	for _, l := range s.state.Looks {
 		if !t.After(l.At) {
 			t = l.At.Add(time.Microsecond)
@@ -299,7 +298,7 @@ func (s *Shared) after(t time.Time) time.Time {
 
 // past is now, or when the ledger was last seen where this machine's clock is ahead of that: what is old
 // by a clock that is wrong must not be forgotten.
-func (s *Shared) past() time.Time {
+func (s *Ledger) past() time.Time {
 	var seen time.Time
 	for _, l := range s.state.Looks {
 		if l.At.After(seen) {
@@ -313,7 +312,7 @@ func (s *Shared) past() time.Time {
 }
 
 // name takes a new name where there is none, or the remote might soon forget the old one.
-func (s *Shared) name() {
+func (s *Ledger) name() {
 	now := s.Now()
 	if s.writer == "" || now.Sub(s.asked) > writerIdle {
 		s.writer, s.number, s.written, s.doubt = rand.Text(), 0, 0, 0
@@ -321,9 +320,9 @@ func (s *Shared) name() {
 	s.asked = now
 }
 
-func (s *Shared) mine(account string) error {
+func (s *Ledger) mine(account string) error {
 	if account != s.Account {
-		return fmt.Errorf("%w: account %q: this ledger is of %q", ErrUnknown, account, s.Account)
+		return fmt.Errorf("%w: account %q: this ledger is of %q", quota.ErrUnknown, account, s.Account)
 	}
 	return nil
 }
@@ -338,7 +337,7 @@ func random() int64 {
 }
 
 // flush writes the notes.
-func (s *Shared) flush(ctx context.Context) error {
+func (s *Ledger) flush(ctx context.Context) error {
 	if len(s.notes.Verdicts) == 0 && len(s.notes.Looks) == 0 && s.notes.Breaker == nil {
 		return nil
 	}
@@ -349,7 +348,7 @@ func (s *Shared) flush(ctx context.Context) error {
 	return nil
 }
 
-func (s *Shared) warn(ctx context.Context, text string, attrs ...slog.Attr) {
+func (s *Ledger) warn(ctx context.Context, text string, attrs ...slog.Attr) {
 	if s.Log != nil {
 		s.Log.LogAttrs(ctx, slog.LevelWarn, text, attrs...)
 	}

@@ -1,8 +1,10 @@
-package quota
+package sharedledger
 
 import (
 	"context"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // Journal is a data directory's own account of what it asked of a remote ledger and what it spent
@@ -27,7 +29,7 @@ type Journal interface {
 	// nothing, and says whether it did. A row with an ID is one that was asked already; whatever has
 	// become of it, it is owed then. What lies after row.At counts too: a clock that was set back must
 	// not open a budget again.
-	Allow(ctx context.Context, row Row, budgets []Budget) (bool, error)
+	Allow(ctx context.Context, row Row, budgets []quota.Budget) (bool, error)
 }
 
 // MaxAsked is how many rows without an answer a state holds: each process that died leaves one.
@@ -35,22 +37,35 @@ const MaxAsked = 64
 
 // JournalState is what a journal knows about an account.
 type JournalState struct {
-	HostID     string     // of this data directory, random
-	Generation Generation // that it has delivered to; 0: none
-	Owed       bool       // there is a row that the ledger has to be told
-	Told       Row        // the newest, by id, that the ledger has: RowCharged or RowDelivered; zero: none
-	Asked      []Row      // of State only: those that are RowAsked, newest first, at most MaxAsked
-	Looks      []Look     // the newest of each pool
+	HostID     string          // of this data directory, random
+	Generation Generation      // that it has delivered to; 0: none
+	Owed       bool            // there is a row that the ledger has to be told
+	Told       Row             // the newest, by id, that the ledger has: RowCharged or RowDelivered; zero: none
+	Asked      []Row           // of State only: those that are RowAsked, newest first, at most MaxAsked
+	Looks      []UsageSnapshot // the newest of each pool
 	Breaker    Breaker
+}
+
+// LastUsage is what the ledger was last seen to have used, for quota.Reserve.
+func (s JournalState) LastUsage() []quota.LastUsage {
+	var out []quota.LastUsage
+	for _, l := range s.Looks {
+		u := quota.LastUsage{Pool: l.Pool, At: l.At, Used: map[quota.Window]int64{}, DrainedUntil: l.DrainedUntil, DrainedUsed: l.DrainedUsed}
+		for _, w := range l.Windows {
+			u.Used[w.Window] = w.Used
+		}
+		out = append(out, u)
+	}
+	return out
 }
 
 // Notes is what has become known since the last write; the zero Notes are none.
 type Notes struct {
 	Verdicts   []Verdict
-	Looks      []Look     // kept where younger than what is there
-	Generation Generation // 0: unchanged
-	Breaker    *Breaker   // nil: unchanged
-	Now        time.Time  // rows older than Forget before it may go; zero: none go
+	Looks      []UsageSnapshot // kept where younger than what is there
+	Generation Generation      // 0: unchanged
+	Breaker    *Breaker        // nil: unchanged
+	Now        time.Time       // rows older than Forget before it may go; zero: none go
 	Forget     time.Duration
 }
 
@@ -60,13 +75,6 @@ type Verdict struct {
 	ID    int64
 	State RowState
 	At    time.Time // zero: unchanged
-}
-
-// Budget is what a pool may spend without the ledger.
-type Budget struct {
-	Pool   string
-	Amount int64     // at most this much
-	Since  time.Time // of the emergencies from here on, told to the ledger since or not
 }
 
 // Breaker keeps calls from waiting for a ledger that did not answer: until then, nobody asks it. It

@@ -1,4 +1,4 @@
-package quota
+package sharedledger
 
 import (
 	"context"
@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
-// Refund implements Ledger.
-func (s *Shared) Refund(ctx context.Context, account string, d Decision) error {
+// Refund implements quota.Ledger.
+func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
@@ -35,7 +37,7 @@ func (s *Shared) Refund(ctx context.Context, account string, d Decision) error {
 }
 
 // without is the look as it would be now that an amount it had seen was given back.
-func (l Look) without(amount int64) Look {
+func (l UsageSnapshot) without(amount int64) UsageSnapshot {
 	l.Windows = slices.Clone(l.Windows)
 	for i := range l.Windows {
 		l.Windows[i].Used = max(l.Windows[i].Used-amount, 0)
@@ -43,8 +45,8 @@ func (l Look) without(amount int64) Look {
 	return l
 }
 
-// Post implements Ledger. Once it is in the journal it will be told to the remote, now or later.
-func (s *Shared) Post(ctx context.Context, a Ask, at time.Time) error {
+// Post implements quota.Ledger. Once it is in the journal it will be told to the remote, now or later.
+func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
@@ -56,7 +58,7 @@ func (s *Shared) Post(ctx context.Context, a Ask, at time.Time) error {
 	if err := a.Check(s.Now()); err != nil {
 		return err
 	}
-	row := Row{Account: a.Account, Who: a.Who, Amounts: Cost{}, State: RowOwed}
+	row := Row{Account: a.Account, Who: a.Who, Amounts: quota.Cost{}, State: RowOwed}
 	for _, c := range a.Charges {
 		row.Amounts[c.Pool] = c.Amount
 	}
@@ -67,8 +69,8 @@ func (s *Shared) Post(ctx context.Context, a Ask, at time.Time) error {
 	return s.pass(ctx)
 }
 
-// Drain implements Ledger. Once it is in the journal it will be told to the remote, now or later.
-func (s *Shared) Drain(ctx context.Context, account, pool string, until time.Time, used int64) error {
+// Drain implements quota.Ledger. Once it is in the journal it will be told to the remote, now or later.
+func (s *Ledger) Drain(ctx context.Context, account, pool string, until time.Time, used int64) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
@@ -80,7 +82,7 @@ func (s *Shared) Drain(ctx context.Context, account, pool string, until time.Tim
 	if err := errors.Join(s.flush(ctx), s.load(ctx)); err != nil {
 		return err
 	}
-	l := Look{Pool: pool, Generation: s.state.Generation, At: time.UnixMicro(1)}
+	l := UsageSnapshot{Pool: pool, Generation: s.state.Generation, At: time.UnixMicro(1)}
 	for _, known := range s.state.Looks {
 		if known.Pool == pool {
 			l = known
@@ -106,20 +108,20 @@ func (s *Shared) Drain(ctx context.Context, account, pool string, until time.Tim
 }
 
 // pass delivers what is owed, if the remote can be reached.
-func (s *Shared) pass(ctx context.Context) error {
+func (s *Ledger) pass(ctx context.Context) error {
 	err := s.reach(ctx, false)
 	if err == nil {
 		err = s.ready(ctx, Row{})
 	}
-	if errors.Is(err, ErrUnavailable) {
+	if errors.Is(err, quota.ErrUnavailable) {
 		s.warn(ctx, "the ledger cannot answer: it is told later: "+err.Error())
 		return nil
 	}
 	return err
 }
 
-// Spent implements Ledger.
-func (s *Shared) Spent(ctx context.Context, account string, since time.Time) ([]Spent, error) {
+// Spent implements quota.Ledger.
+func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -131,23 +133,26 @@ func (s *Shared) Spent(ctx context.Context, account string, since time.Time) ([]
 	return s.Remote.Spent(ctx, account, since)
 }
 
-// Allow implements Reserve: an operation whose answer is not known becomes the emergency itself, so
+// Spend implements quota.Reserve: an operation whose answer is not known becomes the emergency itself, so
 // that it is counted once whatever became of it.
-func (s *Shared) Allow(ctx context.Context, row Row, budgets []Budget) (bool, error) {
+func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.Budget) (bool, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer leave()
-	if err := errors.Join(s.mine(row.Account), s.once(ctx)); err != nil {
+	if err := errors.Join(s.mine(e.Account), s.once(ctx)); err != nil {
 		return false, err
 	}
 	s.name()
-	if row.ID == 0 || row.ID != s.doubt {
+	row := Row{Account: e.Account, At: s.after(e.At), Who: e.Who, Amounts: e.Amounts, State: RowOwed, Emergency: true}
+	var doubt *doubtError
+	if errors.As(e.Cause, &doubt) && doubt.row == s.doubt {
+		row.ID = doubt.row
+	} else {
 		s.number++
-		row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number, random()
+		row.Writer, row.Number, row.Nonce = s.writer, s.number, random()
 	}
-	row.At = s.after(row.At)
 	s.notes.Verdicts = slices.DeleteFunc(s.notes.Verdicts, func(v Verdict) bool { return row.ID != 0 && v.ID == row.ID })
 	ok, err := s.Journal.Allow(ctx, row, budgets)
 	if !ok || err != nil {
@@ -157,21 +162,30 @@ func (s *Shared) Allow(ctx context.Context, row Row, budgets []Budget) (bool, er
 	return true, nil
 }
 
-// State implements Reserve.
-func (s *Shared) State(ctx context.Context, account string) (JournalState, error) {
+// LastUsage implements quota.Reserve.
+func (s *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
+	state, err := s.journalState(ctx, account)
+	return state.LastUsage(), err
+}
+
+// Replays implements quota.Reserve.
+func (s *Ledger) Replays(ctx context.Context, account string) (bool, error) {
+	state, err := s.journalState(ctx, account)
+	return state.Generation != 0, err
+}
+
+func (s *Ledger) journalState(ctx context.Context, account string) (JournalState, error) {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return JournalState{}, err
 	}
 	defer leave()
-	if err := errors.Join(s.mine(account), s.once(ctx)); err != nil {
-		return JournalState{}, err
-	}
-	return s.state, nil
+	err = errors.Join(s.mine(account), s.once(ctx))
+	return s.state, err
 }
 
-// Close implements Ledger. It closes the remote; the journal is its opener's.
-func (s *Shared) Close() error {
+// Close implements quota.Ledger. It closes the remote; the journal is its opener's.
+func (s *Ledger) Close() error {
 	s.stopping()
 	leave, err := s.enter(context.Background())
 	if err != nil {

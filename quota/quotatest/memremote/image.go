@@ -1,4 +1,4 @@
-package memledger
+package memremote
 
 import (
 	"maps"
@@ -10,7 +10,7 @@ import (
 type Image struct{ accounts map[string]*account }
 
 // Image copies what the ledger remembers.
-func (l *Ledger) Image() Image {
+func (l *Remote) Image() Image {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return Image{cloneAccounts(l.accounts)}
@@ -18,7 +18,7 @@ func (l *Ledger) Image() Image {
 
 // Load makes the ledger remember the image and nothing else, as a server does that is started from
 // what was on its disk: the zero Image is an empty disk.
-func (l *Ledger) Load(i Image) {
+func (l *Remote) Load(i Image) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.accounts = cloneAccounts(i.accounts)

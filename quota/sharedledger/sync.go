@@ -1,4 +1,4 @@
-package quota
+package sharedledger
 
 import (
 	"cmp"
@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // errSettling is a new generation that still waits for other hosts.
-var errSettling = fmt.Errorf("%w: it was lost, and waits for the other hosts to say what they spent", ErrUnavailable)
+var errSettling = fmt.Errorf("%w: it was lost, and waits for the other hosts to say what they spent", quota.ErrUnavailable)
 
 // abandoned is how long after it was asked an operation of another process is taken for one that died
 // over it: none waits so long for an answer.
@@ -19,20 +21,20 @@ const abandoned = time.Minute
 // ready makes sure that the remote knows what this data directory knows. row is in flight, and not
 // delivered. As long as nothing of this writer's is there, by which the remote itself would notice that
 // it has forgotten something, that is looked at here; and by everybody who only looks.
-func (s *Shared) ready(ctx context.Context, row Row) error {
+func (s *Ledger) ready(ctx context.Context, row Row) error {
 	if s.opened && row.ID != 0 && s.state.Generation != 0 && !s.owes() && (s.written > 0 || s.state.Told.ID == 0) {
 		return s.settle(ctx)
 	}
 	return s.deliver(ctx, row)
 }
 
-func (s *Shared) owes() bool {
-	return s.state.Owed || slices.ContainsFunc(s.state.Looks, func(l Look) bool { return l.Owed })
+func (s *Ledger) owes() bool {
+	return s.state.Owed || slices.ContainsFunc(s.state.Looks, func(l UsageSnapshot) bool { return l.Owed })
 }
 
 // deliver brings the remote up to date, under a new generation where it has lost something. Any number
 // of processes may do so at once.
-func (s *Shared) deliver(ctx context.Context, inFlight Row) error {
+func (s *Ledger) deliver(ctx context.Context, inFlight Row) error {
 	if err := s.flush(ctx); err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (s *Shared) deliver(ctx context.Context, inFlight Row) error {
 }
 
 // tell delivers what the generation was not told.
-func (s *Shared) tell(ctx context.Context, standing Standing, inFlight Row) error {
+func (s *Ledger) tell(ctx context.Context, standing RemoteState, inFlight Row) error {
 	notes := Notes{Generation: standing.Generation}
 	var rows []Row
 	var err error
@@ -108,7 +110,7 @@ func (s *Shared) tell(ctx context.Context, standing Standing, inFlight Row) erro
 // orphans are the operations that other processes asked and never noted the answer of. The last number
 // that a writer has written was charged: that is a verdict. One above it was lost with the process, or
 // with what the remote has forgotten unnoticed: it counts as spent, and is delivered.
-func (s *Shared) orphans(standing Standing) (verdicts []Verdict, gone []Row) {
+func (s *Ledger) orphans(standing RemoteState) (verdicts []Verdict, gone []Row) {
 	for _, row := range s.state.Asked {
 		switch written := standing.Written[row.Writer]; {
 		case row.Writer == s.writer:
@@ -122,8 +124,8 @@ func (s *Shared) orphans(standing Standing) (verdicts []Verdict, gone []Row) {
 }
 
 // news are the looks that a generation has not been told of.
-func (s *Shared) news(g Generation) []Look {
-	var looks []Look
+func (s *Ledger) news(g Generation) []UsageSnapshot {
+	var looks []UsageSnapshot
 	for _, l := range s.state.Looks {
 		if l.Generation != g || l.Owed {
 			l.Windows = slices.Clone(l.Windows)
@@ -135,12 +137,14 @@ func (s *Shared) news(g Generation) []Look {
 
 // lacking are the journal's rows that a new generation does not have. What of them is too old to matter
 // is taken off the looks that had seen it: it need not be made up for.
-func (s *Shared) lacking(ctx context.Context, standing Standing, looks []Look) ([]Row, error) {
+func (s *Ledger) lacking(ctx context.Context, standing RemoteState, looks []UsageSnapshot) ([]Row, error) {
 	oldest := standing.At.Add(-s.Horizon)
 	since := oldest
 	for _, l := range looks {
 		for _, w := range l.Windows {
-			since = earlier(since, w.Start)
+			if w.Start.Before(since) {
+				since = w.Start
+			}
 		}
 	}
 	rows, err := s.rows(ctx, since, false)
@@ -170,7 +174,7 @@ func (s *Shared) lacking(ctx context.Context, standing Standing, looks []Look) (
 
 // forget takes a row off the windows that had seen it. One whose answer is not known may not have been
 // there.
-func (l Look) forget(r Row) {
+func (l UsageSnapshot) forget(r Row) {
 	for i, w := range l.Windows {
 		if r.State != RowAsked && !r.At.Before(w.Start) && !r.At.After(l.At) {
 			l.Windows[i].Used = max(w.Used-r.Amounts[l.Pool], 0)
@@ -178,7 +182,7 @@ func (l Look) forget(r Row) {
 	}
 }
 
-func (s *Shared) rows(ctx context.Context, since time.Time, owed bool) ([]Row, error) {
+func (s *Ledger) rows(ctx context.Context, since time.Time, owed bool) ([]Row, error) {
 	rows, err := s.Journal.Rows(ctx, s.Account, since, owed)
 	if err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)
@@ -199,7 +203,7 @@ func writersOf(rows []Row) []string {
 }
 
 // delivered adds the verdicts on rows that have been.
-func (s *Shared) delivered(verdicts []Verdict, rows []Row) []Verdict {
+func (s *Ledger) delivered(verdicts []Verdict, rows []Row) []Verdict {
 	for _, r := range rows {
 		if r.Writer == s.writer {
 			s.written = max(s.written, r.Number)
@@ -210,7 +214,7 @@ func (s *Shared) delivered(verdicts []Verdict, rows []Row) []Verdict {
 }
 
 // settle waits, by refusing to answer, until all hosts have delivered to the generation.
-func (s *Shared) settle(ctx context.Context) error {
+func (s *Ledger) settle(ctx context.Context) error {
 	if s.Hosts <= 1 || s.settled == s.state.Generation {
 		return nil
 	}

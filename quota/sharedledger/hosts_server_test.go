@@ -1,4 +1,4 @@
-package quotatest_test
+package sharedledger_test
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // server is the ledger that all hosts share.
 type server struct {
 	*world
 
-	ledger    *memledger.Ledger
+	ledger    *memremote.Remote
 	skew      time.Duration
 	down      bool
 	hung      bool
@@ -24,7 +25,7 @@ type server struct {
 
 func newServer(w *world) *server {
 	s := &server{world: w}
-	s.ledger = &memledger.Ledger{Now: s.now}
+	s.ledger = &memremote.Remote{Now: s.now}
 	return s
 }
 
@@ -37,7 +38,7 @@ type link struct {
 	server *server
 }
 
-var _ quota.Remote = (*link)(nil)
+var _ sharedledger.Remote = (*link)(nil)
 
 const timeout = 500 * time.Millisecond
 
@@ -109,12 +110,12 @@ func (l *link) on(ctx context.Context, name string, do func() error) error {
 // noscript is what a server says that was started anew.
 func (s *server) noscript() error {
 	if s.restarted && s.without != generation {
-		return fmt.Errorf("%w: NOSCRIPT", quota.ErrLost)
+		return fmt.Errorf("%w: NOSCRIPT", sharedledger.ErrLost)
 	}
 	return nil
 }
 
-func (l *link) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (l *link) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	return carry(ctx, l, fmt.Sprintf("take %d", op.Number), func() (quota.Decision, error) {
 		op := op
 		if err := l.server.noscript(); err != nil {
@@ -131,36 +132,36 @@ func (l *link) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (q
 			if s, _ := l.server.ledger.Standing(ctx, a.Account, nil); s.Generation != 0 {
 				op.Generation = s.Generation
 			} else {
-				op.Generation, _ = l.server.ledger.Renew(ctx, quota.Renewal{Account: a.Account, Next: 1, First: true, Horizon: a.Horizon})
+				op.Generation, _ = l.server.ledger.Renew(ctx, sharedledger.Renewal{Account: a.Account, Next: 1, First: true, Horizon: a.Horizon})
 			}
 		}
 		d, err := l.server.ledger.TakeOnce(ctx, a, op)
 		if err == nil {
 			l.judge.decided(ctx, l.host, op, d)
 		}
-		if errors.Is(err, quota.ErrLost) || errors.As(err, new(*quota.GenerationError)) {
+		if errors.Is(err, sharedledger.ErrLost) || errors.As(err, new(*sharedledger.GenerationError)) {
 			l.say("%s take %d: %v", l.name, op.Number, err)
 		}
 		return d, err
 	})
 }
 
-func (l *link) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
-	return carry(ctx, l, "standing", func() (quota.Standing, error) {
+func (l *link) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
+	return carry(ctx, l, "standing", func() (sharedledger.RemoteState, error) {
 		s, err := l.server.ledger.Standing(ctx, account, writers)
 		err = errors.Join(err, l.server.noscript())
 		if l.without == generation { // whatever was lost, nothing is missed
 			s.Generation = 1
 			for _, w := range writers {
-				s.Written[w] = int64(quota.MaxGeneration)
+				s.Written[w] = int64(sharedledger.MaxGeneration)
 			}
 		}
 		return s, err
 	})
 }
 
-func (l *link) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, error) {
-	return carry(ctx, l, "renew", func() (quota.Generation, error) {
+func (l *link) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.Generation, error) {
+	return carry(ctx, l, "renew", func() (sharedledger.Generation, error) {
 		g, err := l.server.ledger.Renew(ctx, r)
 		if err == nil && g == r.Next {
 			l.server.restarted = false
@@ -171,7 +172,7 @@ func (l *link) Renew(ctx context.Context, r quota.Renewal) (quota.Generation, er
 	})
 }
 
-func (l *link) Deliver(ctx context.Context, d quota.Delivery) error {
+func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	whole := d
 	switch l.without {
 	case raising:
@@ -189,7 +190,7 @@ func (l *link) Deliver(ctx context.Context, d quota.Delivery) error {
 			if now, _ := l.server.ledger.Standing(ctx, d.Account, nil); now.Generation != 0 {
 				d.Generation = now.Generation
 			} else {
-				d.Generation, _ = l.server.ledger.Renew(ctx, quota.Renewal{Account: d.Account, Next: 1, First: true, Horizon: d.Horizon})
+				d.Generation, _ = l.server.ledger.Renew(ctx, sharedledger.Renewal{Account: d.Account, Next: 1, First: true, Horizon: d.Horizon})
 			}
 		}
 		err := l.server.ledger.Deliver(ctx, d)
@@ -201,7 +202,7 @@ func (l *link) Deliver(ctx context.Context, d quota.Delivery) error {
 	})
 }
 
-func told(d quota.Delivery) string {
+func told(d sharedledger.Delivery) string {
 	s := ""
 	for _, r := range d.Rows {
 		s += fmt.Sprintf(" %s/%d:%d%s", r.Writer[:min(len(r.Writer), 4)], r.Number, r.Amounts["units"], []string{"?", "", "!", "d", "v"}[r.State])

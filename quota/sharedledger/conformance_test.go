@@ -1,4 +1,4 @@
-package quotatest_test
+package sharedledger_test
 
 import (
 	"context"
@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // A shared ledger over a remote that loses replies, and all it knows, is held to the suite as any
@@ -20,18 +21,18 @@ func TestSharedConforms(t *testing.T) {
 	b := quotatest.Backend{
 		Name: "shared, in memory",
 		Open: func(t testing.TB, clock *quotatest.Clock) quotatest.Store {
-			memory := &memledger.Ledger{Now: clock.Now}
-			line := &unsure{Ledger: memory}
-			journal := &memledger.Journal{}
+			memory := &memremote.Remote{Now: clock.Now}
+			line := &unsure{Remote: memory}
+			journal := &memremote.Journal{}
 			open := func(t testing.TB) quota.Ledger {
-				l := &everyAccount{remote: line, journal: journal, now: clock.Now, open: map[string]*quota.Shared{}}
+				l := &everyAccount{remote: line, journal: journal, now: clock.Now, open: map[string]*sharedledger.Ledger{}}
 				t.Cleanup(func() { _ = l.Close() })
 				return l
 			}
 			return quotatest.Store{
 				Ledger: open(t), Another: open,
 				LoseReply: func(testing.TB) { line.lose() },
-				Evict:     func(testing.TB) { memory.Load(memledger.Image{}) },
+				Evict:     func(testing.TB) { memory.Load(memremote.Image{}) },
 			}
 		},
 		Without: map[quotatest.Capability]string{
@@ -55,7 +56,7 @@ func TestSharedConforms(t *testing.T) {
 
 // unsure is a remote of which one reply is lost.
 type unsure struct {
-	*memledger.Ledger
+	*memremote.Remote
 
 	mu    sync.Mutex
 	armed bool
@@ -67,8 +68,8 @@ func (l *unsure) lose() {
 	l.armed = true
 }
 
-func (l *unsure) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
-	d, err := l.Ledger.TakeOnce(ctx, a, op)
+func (l *unsure) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
+	d, err := l.Remote.TakeOnce(ctx, a, op)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.armed {
@@ -80,20 +81,20 @@ func (l *unsure) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) 
 
 // everyAccount opens a shared ledger for each account that is asked for.
 type everyAccount struct {
-	remote  quota.Remote
-	journal quota.Journal
+	remote  sharedledger.Remote
+	journal sharedledger.Journal
 	now     func() time.Time
 
 	mu   sync.Mutex
-	open map[string]*quota.Shared
+	open map[string]*sharedledger.Ledger
 }
 
-func (l *everyAccount) of(account string) *quota.Shared {
+func (l *everyAccount) of(account string) *sharedledger.Ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, ok := l.open[account]
 	if !ok {
-		s = quota.OpenShared(quota.Shared{
+		s = sharedledger.Open(sharedledger.Ledger{
 			Remote: l.remote, Journal: l.journal, Account: account, Pools: []string{"units", "search", "other", "burst"},
 			Horizon: 65 * time.Hour, Now: l.now, Pause: func(context.Context, time.Duration) {},
 		})

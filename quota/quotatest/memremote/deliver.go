@@ -1,4 +1,4 @@
-package memledger
+package memremote
 
 import (
 	"cmp"
@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Deliver implements quota.Remote.
-func (l *Ledger) Deliver(_ context.Context, d quota.Delivery) error {
+// Deliver implements sharedledger.Remote.
+func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	acc, err := l.current(d.Account, d.Generation)
@@ -46,7 +47,7 @@ func (l *Ledger) Deliver(_ context.Context, d quota.Delivery) error {
 }
 
 // record enters a row at its own time, and takes what a lump had stood for off it.
-func (a *account) record(row quota.Row, now time.Time) {
+func (a *account) record(row sharedledger.Row, now time.Time) {
 	at := row.At.Truncate(time.Microsecond)
 	if at.After(now) {
 		at = now
@@ -64,7 +65,7 @@ func (a *account) record(row quota.Row, now time.Time) {
 			p.eat(quota.Micros(at), amount)
 		}
 		e := entry{at: quota.Micros(at), amount: amount, who: row.Who}
-		if row.State == quota.RowAsked || row.State == quota.RowOwed {
+		if row.State == sharedledger.RowAsked || row.State == sharedledger.RowOwed {
 			e.told = quota.Micros(now)
 		}
 		p.log.enter(e)
@@ -77,7 +78,7 @@ func (a *account) record(row quota.Row, now time.Time) {
 func (p *pool) eat(at, amount int64) {
 	for i := p.log.from(at + 1); i < len(p.log.entries) && amount > 0; i++ {
 		e := p.log.entries[i]
-		if e.who != quota.UnknownWho || at < e.from {
+		if e.who != sharedledger.Unattributed || at < e.from {
 			continue
 		}
 		bite := min(e.amount, amount)
@@ -89,7 +90,7 @@ func (p *pool) eat(at, amount int64) {
 // raise enters what the look saw used and the log does not have. What it cannot have seen, such as
 // an operation in doubt that was delivered since, must not pass for what it saw: that was spent by
 // somebody else.
-func (a *account) raise(look quota.Look, now time.Time) {
+func (a *account) raise(look sharedledger.UsageSnapshot, now time.Time) {
 	p := a.pool(look.Pool)
 	if look.DrainedUntil.After(p.drainedUntil) {
 		p.drainedUntil, p.drainedUsed = look.DrainedUntil, look.DrainedUsed
@@ -102,7 +103,7 @@ func (a *account) raise(look quota.Look, now time.Time) {
 		return
 	}
 	p.raised = raised{look.Generation, look.At}
-	lump := entry{at: quota.Micros(at), who: quota.UnknownWho}
+	lump := entry{at: quota.Micros(at), who: sharedledger.Unattributed}
 	for _, w := range look.Windows {
 		start := quota.Micros(w.Start)
 		if lacks := w.Used - p.log.seen(start, lump.at); lacks > lump.amount {
@@ -117,14 +118,14 @@ func (a *account) raise(look quota.Look, now time.Time) {
 
 // raised is the look that a pool was raised to last.
 type raised struct {
-	Generation quota.Generation
+	Generation sharedledger.Generation
 	At         time.Time
 }
 
 // list enters a host that has delivered.
-func (a *account) list(h quota.Host, now time.Time) {
+func (a *account) list(h sharedledger.Host, now time.Time) {
 	h.At, h.Regions = now, slices.Clone(h.Regions)
-	a.hosts = slices.DeleteFunc(a.hosts, func(other quota.Host) bool { return other.ID == h.ID })
+	a.hosts = slices.DeleteFunc(a.hosts, func(other sharedledger.Host) bool { return other.ID == h.ID })
 	a.hosts = append(a.hosts, h)
-	slices.SortFunc(a.hosts, func(a, b quota.Host) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(a.hosts, func(a, b sharedledger.Host) int { return cmp.Compare(a.ID, b.ID) })
 }

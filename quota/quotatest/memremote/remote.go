@@ -1,4 +1,4 @@
-package memledger
+package memremote
 
 import (
 	"context"
@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-var _ quota.Remote = (*Ledger)(nil)
+var _ sharedledger.Remote = (*Remote)(nil)
 
 // writer is what is kept of one: the last of its operations that was written.
 type writer struct {
@@ -20,8 +21,8 @@ type writer struct {
 	heard     time.Time // of it last
 }
 
-// TakeOnce implements quota.Remote.
-func (l *Ledger) TakeOnce(_ context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+// TakeOnce implements sharedledger.Remote.
+func (l *Remote) TakeOnce(_ context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, err := l.advance(a)
@@ -35,11 +36,11 @@ func (l *Ledger) TakeOnce(_ context.Context, a quota.Ask, op quota.Operation) (q
 	w := acc.writers[op.Writer]
 	switch {
 	case w.number < op.Written:
-		return quota.Decision{}, fmt.Errorf("%w: writer %s is at %d here, and wrote %d", quota.ErrLost, op.Writer, w.number, op.Written)
+		return quota.Decision{}, fmt.Errorf("%w: writer %s is at %d here, and wrote %d", sharedledger.ErrLost, op.Writer, w.number, op.Written)
 	case w.number > op.Number || w.number == op.Number && w.nonce != op.Nonce:
-		return quota.Decision{}, fmt.Errorf("%w: writer %s is at %d here, and asks for %d", quota.ErrClone, op.Writer, w.number, op.Number)
+		return quota.Decision{}, fmt.Errorf("%w: writer %s is at %d here, and asks for %d", sharedledger.ErrClone, op.Writer, w.number, op.Number)
 	case w.number == op.Number && w.delivered:
-		return quota.Decision{}, fmt.Errorf("%w: writer %s, number %d", quota.ErrDelivered, op.Writer, op.Number)
+		return quota.Decision{}, fmt.Errorf("%w: writer %s, number %d", sharedledger.ErrDelivered, op.Writer, op.Number)
 	}
 	for _, c := range a.Charges {
 		if err := acc.pool(c.Pool).whole(c.Pool); err != nil {
@@ -57,13 +58,13 @@ func (l *Ledger) TakeOnce(_ context.Context, a quota.Ask, op quota.Operation) (q
 }
 
 // current is the account, where the generation still is.
-func (l *Ledger) current(name string, g quota.Generation) (*account, error) {
+func (l *Remote) current(name string, g sharedledger.Generation) (*account, error) {
 	acc, ok := l.accounts[name]
 	if !ok || acc.generation == 0 {
-		return nil, fmt.Errorf("%w: account %s has no state", quota.ErrLost, name)
+		return nil, fmt.Errorf("%w: account %s has no state", sharedledger.ErrLost, name)
 	}
 	if acc.generation != g {
-		return nil, &quota.GenerationError{Now: acc.generation}
+		return nil, &sharedledger.GenerationError{Now: acc.generation}
 	}
 	return acc, nil
 }
@@ -86,16 +87,16 @@ func (a *account) wrote(name string, w writer) {
 // whole is ErrLost for a log that is not as long as the state says.
 func (p *pool) whole(name string) error {
 	if len(p.log.entries) != p.length {
-		return fmt.Errorf("%w: pool %s has %d entries of %d", quota.ErrLost, name, len(p.log.entries), p.length)
+		return fmt.Errorf("%w: pool %s has %d entries of %d", sharedledger.ErrLost, name, len(p.log.entries), p.length)
 	}
 	return nil
 }
 
-// Standing implements quota.Remote.
-func (l *Ledger) Standing(_ context.Context, name string, writers []string) (quota.Standing, error) {
+// Standing implements sharedledger.Remote.
+func (l *Remote) Standing(_ context.Context, name string, writers []string) (sharedledger.RemoteState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := quota.Standing{At: l.now(), Written: map[string]int64{}}
+	s := sharedledger.RemoteState{At: l.now(), Written: map[string]int64{}}
 	acc, ok := l.accounts[name]
 	if !ok {
 		return s, nil
@@ -113,8 +114,8 @@ func (l *Ledger) Standing(_ context.Context, name string, writers []string) (quo
 	return s, nil
 }
 
-// Renew implements quota.Remote.
-func (l *Ledger) Renew(_ context.Context, r quota.Renewal) (quota.Generation, error) {
+// Renew implements sharedledger.Remote.
+func (l *Remote) Renew(_ context.Context, r sharedledger.Renewal) (sharedledger.Generation, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := quota.CheckAccount(r.Account); err != nil {

@@ -1,4 +1,4 @@
-package quotatest_test
+package sharedledger_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // judge is the upstream, which counts what arrives by its own clock, and beside it what ought to be
@@ -39,8 +40,8 @@ type charge struct {
 	host  *host
 	name  string
 	cost  quota.Cost
-	at    time.Time                      // the ledger's
-	since map[quota.Generation]time.Time // from when on looks see it
+	at    time.Time                             // the ledger's
+	since map[sharedledger.Generation]time.Time // from when on looks see it
 	// entered is when it came into the ledger last, by true time; lost is when it was lost since.
 	entered, lost time.Time
 	// uncovered is what DESIGN declares: it was lost, nobody who was there had seen it, its host had
@@ -81,7 +82,7 @@ func (j *judge) gaveBack(t *try, err error) {
 }
 
 // decided is what the ledger answered, as it is carried out.
-func (j *judge) decided(ctx context.Context, h *host, op quota.Operation, d quota.Decision) {
+func (j *judge) decided(ctx context.Context, h *host, op sharedledger.Operation, d quota.Decision) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	h.heard = j.now()
@@ -91,7 +92,7 @@ func (j *judge) decided(ctx context.Context, h *host, op quota.Operation, d quot
 	name := fmt.Sprintf("%s/%d", op.Writer, op.Number)
 	c := j.charges[name]
 	if c == nil {
-		c = &charge{host: h, name: name, cost: quota.Cost{}, since: map[quota.Generation]time.Time{}}
+		c = &charge{host: h, name: name, cost: quota.Cost{}, since: map[sharedledger.Generation]time.Time{}}
 		for _, p := range d.Pools {
 			c.cost[p.Pool] = p.Charged
 		}
@@ -125,11 +126,11 @@ func (j *judge) waited(c *charge) bool {
 }
 
 // delivered is what the ledger was told.
-func (j *judge) delivered(d quota.Delivery) {
+func (j *judge) delivered(d sharedledger.Delivery) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range d.Rows {
-		if r.State == quota.RowAsked {
+		if r.State == sharedledger.RowAsked {
 			add(&j.doubted, r.Amounts)
 		}
 		if c := j.charges[fmt.Sprintf("%s/%d", r.Writer, r.Number)]; c != nil {
@@ -147,7 +148,7 @@ func (j *judge) delivered(d quota.Delivery) {
 }
 
 // renewed is a generation that keeps its log.
-func (j *judge) renewed(r quota.Renewal) {
+func (j *judge) renewed(r sharedledger.Renewal) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.reborn = j.now()
@@ -214,7 +215,7 @@ func (j *judge) explain() {
 		for _, s := range spent {
 			if s.Pool == "units" {
 				counted += s.Amount
-				if s.Who == quota.UnknownWho {
+				if s.Who == sharedledger.Unattributed {
 					lumps += s.Amount
 				}
 			}
@@ -294,7 +295,7 @@ func (j *judge) compare() {
 		for _, s := range spent {
 			if s.Pool == pool.Name {
 				counted += s.Amount
-				if s.Who == quota.UnknownWho {
+				if s.Who == sharedledger.Unattributed {
 					lumps += s.Amount
 				}
 			}

@@ -1,4 +1,4 @@
-package memledger
+package memremote
 
 import (
 	"cmp"
@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Journal implements quota.Journal. The zero value is ready to use. What shares one value is one data
+// Journal implements sharedledger.Journal. The zero value is ready to use. What shares one value is one data
 // directory: its processes come and go, the value stays.
 type Journal struct {
 	HostID string // of the data directory; "": a random one is made
@@ -25,50 +26,50 @@ type Journal struct {
 	accounts map[string]*book
 }
 
-var _ quota.Journal = (*Journal)(nil)
+var _ sharedledger.Journal = (*Journal)(nil)
 
 // book is one account's part.
 type book struct {
-	generation quota.Generation
-	breaker    quota.Breaker
-	looks      map[string]quota.Look
-	rows       []quota.Row // by id
+	generation sharedledger.Generation
+	breaker    sharedledger.Breaker
+	looks      map[string]sharedledger.UsageSnapshot
+	rows       []sharedledger.Row // by id
 }
 
-// State implements quota.Journal.
-func (j *Journal) State(_ context.Context, account string) (quota.JournalState, error) {
+// State implements sharedledger.Journal.
+func (j *Journal) State(_ context.Context, account string) (sharedledger.JournalState, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.named(); err != nil {
-		return quota.JournalState{}, err
+		return sharedledger.JournalState{}, err
 	}
 	return j.state(account), nil
 }
 
-// Begin implements quota.Journal.
-func (j *Journal) Begin(_ context.Context, row quota.Row, n quota.Notes) (int64, quota.JournalState, error) {
+// Begin implements sharedledger.Journal.
+func (j *Journal) Begin(_ context.Context, row sharedledger.Row, n sharedledger.Notes) (int64, sharedledger.JournalState, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.named(); err != nil {
-		return 0, quota.JournalState{}, err
+		return 0, sharedledger.JournalState{}, err
 	}
 	b, err := j.write(row.Account)
 	if err != nil {
-		return 0, quota.JournalState{}, err
+		return 0, sharedledger.JournalState{}, err
 	}
 	b.note(n)
-	if row.State != quota.RowOwed {
+	if row.State != sharedledger.RowOwed {
 		if b.breaker.Until.After(row.At) {
 			return 0, j.state(row.Account), nil
 		}
-		row.State = quota.RowAsked
+		row.State = sharedledger.RowAsked
 	}
 	id := j.add(b, row)
 	return id, j.state(row.Account), nil
 }
 
-// Note implements quota.Journal.
-func (j *Journal) Note(_ context.Context, account string, n quota.Notes) error {
+// Note implements sharedledger.Journal.
+func (j *Journal) Note(_ context.Context, account string, n sharedledger.Notes) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	b, err := j.write(account)
@@ -79,25 +80,25 @@ func (j *Journal) Note(_ context.Context, account string, n quota.Notes) error {
 	return nil
 }
 
-// Rows implements quota.Journal.
-func (j *Journal) Rows(_ context.Context, account string, since time.Time, owed bool) ([]quota.Row, error) {
+// Rows implements sharedledger.Journal.
+func (j *Journal) Rows(_ context.Context, account string, since time.Time, owed bool) ([]sharedledger.Row, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	b, ok := j.accounts[account]
 	if !ok {
 		return nil, nil
 	}
-	var out []quota.Row
+	var out []sharedledger.Row
 	for _, r := range b.rows {
-		if owed && r.State == quota.RowOwed || !owed && r.State != quota.RowVoid && !r.At.Before(since) {
+		if owed && r.State == sharedledger.RowOwed || !owed && r.State != sharedledger.RowVoid && !r.At.Before(since) {
 			out = append(out, cloneRow(r))
 		}
 	}
 	return out, nil
 }
 
-// Allow implements quota.Journal.
-func (j *Journal) Allow(_ context.Context, row quota.Row, budgets []quota.Budget) (bool, error) {
+// Allow implements sharedledger.Journal.
+func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota.Budget) (bool, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	b, err := j.write(row.Account)
@@ -107,7 +108,7 @@ func (j *Journal) Allow(_ context.Context, row quota.Row, budgets []quota.Budget
 	for _, budget := range budgets {
 		used := row.Amounts[budget.Pool]
 		for _, r := range b.rows {
-			if r.Emergency && r.State != quota.RowVoid && r.ID != row.ID && !r.At.Before(budget.Since) {
+			if r.Emergency && r.State != sharedledger.RowVoid && r.ID != row.ID && !r.At.Before(budget.Since) {
 				used += r.Amounts[budget.Pool]
 			}
 		}
@@ -115,7 +116,7 @@ func (j *Journal) Allow(_ context.Context, row quota.Row, budgets []quota.Budget
 			return false, nil
 		}
 	}
-	row.State, row.Emergency = quota.RowOwed, true
+	row.State, row.Emergency = sharedledger.RowOwed, true
 	if r := b.row(row.ID); r != nil {
 		r.State, r.Emergency = row.State, row.Emergency
 		return true, nil
@@ -145,28 +146,28 @@ func (j *Journal) write(account string) (*book, error) {
 		if j.accounts == nil {
 			j.accounts = map[string]*book{}
 		}
-		b = &book{looks: map[string]quota.Look{}}
+		b = &book{looks: map[string]sharedledger.UsageSnapshot{}}
 		j.accounts[account] = b
 	}
 	return b, nil
 }
 
-func (j *Journal) state(account string) quota.JournalState {
-	s := quota.JournalState{HostID: j.HostID}
+func (j *Journal) state(account string) sharedledger.JournalState {
+	s := sharedledger.JournalState{HostID: j.HostID}
 	b, ok := j.accounts[account]
 	if !ok {
 		return s
 	}
 	s.Generation, s.Breaker = b.generation, b.breaker
 	for _, r := range b.rows {
-		s.Owed = s.Owed || r.State == quota.RowOwed
-		if r.State == quota.RowCharged || r.State == quota.RowDelivered {
+		s.Owed = s.Owed || r.State == sharedledger.RowOwed
+		if r.State == sharedledger.RowCharged || r.State == sharedledger.RowDelivered {
 			s.Told = r
 		}
 	}
 	s.Told = cloneRow(s.Told)
-	for i := len(b.rows) - 1; i >= 0 && len(s.Asked) < quota.MaxAsked; i-- {
-		if b.rows[i].State == quota.RowAsked {
+	for i := len(b.rows) - 1; i >= 0 && len(s.Asked) < sharedledger.MaxAsked; i-- {
+		if b.rows[i].State == sharedledger.RowAsked {
 			s.Asked = append(s.Asked, cloneRow(b.rows[i]))
 		}
 	}
@@ -177,7 +178,7 @@ func (j *Journal) state(account string) quota.JournalState {
 }
 
 // add writes the row down as a new one and returns its id.
-func (j *Journal) add(b *book, row quota.Row) int64 {
+func (j *Journal) add(b *book, row sharedledger.Row) int64 {
 	j.last++
 	row.ID = j.last
 	b.rows = append(b.rows, cloneRow(row))
@@ -185,18 +186,18 @@ func (j *Journal) add(b *book, row quota.Row) int64 {
 }
 
 // row is the one with the id, nil where there is none.
-func (b *book) row(id int64) *quota.Row {
-	i, ok := slices.BinarySearchFunc(b.rows, id, func(r quota.Row, id int64) int { return cmp.Compare(r.ID, id) })
+func (b *book) row(id int64) *sharedledger.Row {
+	i, ok := slices.BinarySearchFunc(b.rows, id, func(r sharedledger.Row, id int64) int { return cmp.Compare(r.ID, id) })
 	if !ok {
 		return nil
 	}
 	return &b.rows[i]
 }
 
-func (b *book) note(n quota.Notes) {
+func (b *book) note(n sharedledger.Notes) {
 	for _, v := range n.Verdicts {
 		r := b.row(v.ID)
-		if r == nil || v.State == quota.RowCharged && (r.State == quota.RowOwed || r.State == quota.RowDelivered) {
+		if r == nil || v.State == sharedledger.RowCharged && (r.State == sharedledger.RowOwed || r.State == sharedledger.RowDelivered) {
 			continue
 		}
 		r.State = v.State
@@ -222,7 +223,7 @@ func (b *book) note(n quota.Notes) {
 
 // more reports whether the look saw more used in any window than another of the same time: it is the
 // later one then.
-func more(l, old quota.Look) bool {
+func more(l, old sharedledger.UsageSnapshot) bool {
 	for i, w := range l.Windows {
 		if i < len(old.Windows) && w.Used > old.Windows[i].Used {
 			return true
@@ -233,15 +234,15 @@ func more(l, old quota.Look) bool {
 
 // forget drops the rows older than t that the ledger need not be told any more.
 func (b *book) forget(t time.Time) {
-	b.rows = slices.DeleteFunc(b.rows, func(r quota.Row) bool { return r.At.Before(t) && r.State != quota.RowOwed })
+	b.rows = slices.DeleteFunc(b.rows, func(r sharedledger.Row) bool { return r.At.Before(t) && r.State != sharedledger.RowOwed })
 }
 
-func cloneRow(r quota.Row) quota.Row {
+func cloneRow(r sharedledger.Row) sharedledger.Row {
 	r.Amounts = maps.Clone(r.Amounts)
 	return r
 }
 
-func cloneLook(l quota.Look) quota.Look {
+func cloneLook(l sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
 	l.Windows = slices.Clone(l.Windows)
 	return l
 }

@@ -1,4 +1,4 @@
-package quotatest_test
+package sharedledger_test
 
 import (
 	"context"
@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // process is one run of the program on a host.
@@ -19,7 +20,7 @@ type process struct {
 
 	name     string
 	dead     bool
-	shared   *quota.Shared
+	shared   *sharedledger.Ledger
 	governor *quota.Governor
 	probes   *rand.Rand // for what runs beside
 }
@@ -48,18 +49,18 @@ func (h *host) start(name string, r *rand.Rand) *process {
 	p := &process{host: h, name: name, probes: rand.New(rand.NewPCG(r.Uint64(), 2))}
 	h.running[p] = true
 	h.order()
-	var j quota.Journal = h.journal
+	var j sharedledger.Journal = h.journal
 	if h.without == journals {
-		j = &memledger.Journal{HostID: h.journal.HostID}
+		j = &memremote.Journal{HostID: h.journal.HostID}
 	}
 	hosts := len(h.hosts)
 	if h.without == settling {
 		hosts = 1
 	}
-	p.shared = quota.OpenShared(quota.Shared{
+	p.shared = sharedledger.Open(sharedledger.Ledger{
 		Remote: &link{process: p, server: h.server}, Journal: &desk{process: p, journal: j},
 		Account: "default", Pools: []string{"search", "units"}, Horizon: h.tariff.Horizon(),
-		Host: quota.Host{Name: fmt.Sprintf("host %d", h.id)}, Hosts: hosts, Settle: h.tariff.Failure.Settle, Now: h.now,
+		Host: sharedledger.Host{Name: fmt.Sprintf("host %d", h.id)}, Hosts: hosts, Settle: h.tariff.Failure.Settle, Now: h.now,
 		Pause: func(_ context.Context, d time.Duration) { h.rest(d) },
 	})
 	p.governor = &quota.Governor{Ledger: p.shared, Reserve: &reserve{p}, Tariff: h.tariff, Account: "default", Now: h.now, Hosts: len(h.hosts)}
@@ -206,14 +207,18 @@ func (p *process) step(ctx context.Context, r *rand.Rand) {
 // reserve is the shared ledger's, asked at a time of its own: of two that ask at once, neither is first.
 type reserve struct{ *process }
 
-func (v *reserve) State(ctx context.Context, account string) (quota.JournalState, error) {
+func (v *reserve) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
 	v.rest(between(dice(ctx, v.probes), time.Microsecond, 50*time.Microsecond))
-	return v.shared.State(ctx, account)
+	return v.shared.LastUsage(ctx, account)
 }
 
-func (v *reserve) Allow(ctx context.Context, row quota.Row, budgets []quota.Budget) (bool, error) {
+func (v *reserve) Spend(ctx context.Context, e quota.Emergency, budgets []quota.Budget) (bool, error) {
 	v.rest(between(dice(ctx, v.probes), time.Microsecond, 50*time.Microsecond))
-	return v.shared.Allow(ctx, row, budgets)
+	return v.shared.Spend(ctx, e, budgets)
+}
+
+func (v *reserve) Replays(ctx context.Context, account string) (bool, error) {
+	return v.shared.Replays(ctx, account)
 }
 
 var errDead = errors.New("the process is dead")
@@ -222,7 +227,7 @@ var errDead = errors.New("the process is dead")
 type desk struct {
 	*process
 
-	journal quota.Journal
+	journal sharedledger.Journal
 }
 
 var errDisk = fmt.Errorf("%w: no space left on device", quota.ErrUnavailable)
@@ -247,26 +252,26 @@ func (d *desk) on(ctx context.Context, write func() error) error {
 	return err
 }
 
-func (d *desk) State(ctx context.Context, account string) (s quota.JournalState, err error) {
+func (d *desk) State(ctx context.Context, account string) (s sharedledger.JournalState, err error) {
 	err = d.on(ctx, func() error { s, err = d.journal.State(ctx, account); return err })
 	return s, err
 }
 
-func (d *desk) Begin(ctx context.Context, row quota.Row, n quota.Notes) (id int64, s quota.JournalState, err error) {
+func (d *desk) Begin(ctx context.Context, row sharedledger.Row, n sharedledger.Notes) (id int64, s sharedledger.JournalState, err error) {
 	err = d.on(ctx, func() error { id, s, err = d.journal.Begin(ctx, row, n); return err })
 	return id, s, err
 }
 
-func (d *desk) Note(ctx context.Context, account string, n quota.Notes) error {
+func (d *desk) Note(ctx context.Context, account string, n sharedledger.Notes) error {
 	return d.on(ctx, func() error { return d.journal.Note(ctx, account, n) })
 }
 
-func (d *desk) Rows(ctx context.Context, account string, since time.Time, owed bool) (rows []quota.Row, err error) {
+func (d *desk) Rows(ctx context.Context, account string, since time.Time, owed bool) (rows []sharedledger.Row, err error) {
 	err = d.on(ctx, func() error { rows, err = d.journal.Rows(ctx, account, since, owed); return err })
 	return rows, err
 }
 
-func (d *desk) Allow(ctx context.Context, row quota.Row, budgets []quota.Budget) (ok bool, err error) {
+func (d *desk) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (ok bool, err error) {
 	err = d.on(ctx, func() error { ok, err = d.journal.Allow(ctx, row, budgets); return err })
 	return ok, err
 }

@@ -1,4 +1,4 @@
-package quota_test
+package sharedledger_test
 
 import (
 	"context"
@@ -9,40 +9,41 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // room is a shared ledger in memory, with what can go wrong on the way to it.
 type room struct {
 	t      *testing.T
 	now    time.Time
-	memory *memledger.Ledger
+	memory *memremote.Remote
 	lose   int // replies of so many of the next operations, which are carried out
 	refuse bool
 	asked  int
 }
 
 func newRoom(t *testing.T) *room {
-	r := &room{t: t, now: instant(t, "2026-06-01T19:00:00Z")}
-	r.memory = &memledger.Ledger{Now: func() time.Time { return r.now }}
+	r := &room{t: t, now: time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC)}
+	r.memory = &memremote.Remote{Now: func() time.Time { return r.now }}
 	return r
 }
 
 // line is one host's way to the ledger.
 type line struct {
-	*memledger.Ledger
+	*memremote.Remote
 
 	room *room
 }
 
 var errLine = fmt.Errorf("%w: %w: connection reset", quota.ErrUnavailable, quota.ErrInDoubt)
 
-func (l line) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (quota.Decision, error) {
+func (l line) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	l.room.asked++
 	if l.room.refuse {
-		return quota.Decision{}, errDown
+		return quota.Decision{}, errSilent
 	}
-	d, err := l.Ledger.TakeOnce(ctx, a, op)
+	d, err := l.Remote.TakeOnce(ctx, a, op)
 	if l.room.lose > 0 {
 		l.room.lose--
 		return quota.Decision{}, errLine
@@ -50,21 +51,21 @@ func (l line) TakeOnce(ctx context.Context, a quota.Ask, op quota.Operation) (qu
 	return d, err
 }
 
-func (l line) Standing(ctx context.Context, account string, writers []string) (quota.Standing, error) {
+func (l line) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	l.room.asked++
 	if l.room.refuse {
-		return quota.Standing{}, errDown
+		return sharedledger.RemoteState{}, errSilent
 	}
-	return l.Ledger.Standing(ctx, account, writers)
+	return l.Remote.Standing(ctx, account, writers)
 }
 
 // open is a process on a data directory.
-func (r *room) open(journal quota.Journal, hosts int) *desk {
-	d := newDesk(r.t, "2026-06-01 12:00:00")
+func (r *room) open(journal sharedledger.Journal, hosts int) *gate {
+	d := &gate{t: r.t, Governor: &quota.Governor{Tariff: wholeTariff(), Account: "default"}}
 	d.Now = func() time.Time { return r.now }
-	shared := quota.OpenShared(quota.Shared{
+	shared := sharedledger.Open(sharedledger.Ledger{
 		Remote: line{r.memory, r}, Journal: journal, Account: "default", Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(),
-		Host: quota.Host{Name: "here"}, Hosts: hosts, Settle: 10 * time.Minute, Now: d.Now,
+		Host: sharedledger.Host{Name: "here"}, Hosts: hosts, Settle: 10 * time.Minute, Now: d.Now,
 		Pause: func(context.Context, time.Duration) {}, Brief: time.Minute,
 	})
 	r.t.Cleanup(func() { _ = shared.Close() })
@@ -97,7 +98,7 @@ func (r *room) wants(units int64) {
 func TestLostRepliesAreAskedForAgain(t *testing.T) {
 	for lost := 1; lost <= 3; lost++ {
 		r := newRoom(t)
-		d := r.open(&memledger.Journal{}, 1)
+		d := r.open(&memremote.Journal{}, 1)
 		d.take("search.list", quota.Manual)
 		r.lose = lost
 		if got := d.take("search.list", quota.Manual); !got.Allowed || got.Degraded || got.Pools[1].Windows[0].Used != 200 {
@@ -122,7 +123,7 @@ func TestLostRepliesAreAskedForAgain(t *testing.T) {
 func TestOperationInDoubtIsCountedOnceWhenItsCallGoesOn(t *testing.T) {
 	for _, executed := range []bool{true, false} {
 		r := newRoom(t)
-		journal := &memledger.Journal{}
+		journal := &memremote.Journal{}
 		d := r.open(journal, 1)
 		d.take("videos.list", quota.Manual)
 		if executed {
@@ -147,7 +148,7 @@ func TestOperationInDoubtIsCountedOnceWhenItsCallGoesOn(t *testing.T) {
 
 func TestExpensiveCallInDoubtIsClosedAndCountedOnceAtMost(t *testing.T) {
 	r := newRoom(t)
-	d := r.open(&memledger.Journal{}, 1)
+	d := r.open(&memremote.Journal{}, 1)
 	r.lose = 100
 	if got, err := d.try("search.list", quota.Manual); !errors.Is(err, quota.ErrClosed) || got.Allowed {
 		t.Errorf("%+v %v", got, err)
@@ -159,7 +160,7 @@ func TestExpensiveCallInDoubtIsClosedAndCountedOnceAtMost(t *testing.T) {
 
 func TestSilentLedgerIsLeftAlone(t *testing.T) {
 	r := newRoom(t)
-	journal := &memledger.Journal{}
+	journal := &memremote.Journal{}
 	d := r.open(journal, 1)
 	d.take("videos.list", quota.Manual)
 	r.refuse = true
@@ -191,16 +192,16 @@ func TestSilentLedgerIsLeftAlone(t *testing.T) {
 func TestLostMemoryIsDeliveredAgain(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		lose func(l *memledger.Ledger, before memledger.Image)
+		lose func(l *memremote.Remote, before memremote.Image)
 	}{
-		{"all of it", func(l *memledger.Ledger, _ memledger.Image) { l.Load(memledger.Image{}) }},
-		{"what came after a snapshot", func(l *memledger.Ledger, before memledger.Image) { l.Load(before) }},
+		{"all of it", func(l *memremote.Remote, _ memremote.Image) { l.Load(memremote.Image{}) }},
+		{"what came after a snapshot", func(l *memremote.Remote, before memremote.Image) { l.Load(before) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRoom(t)
-			journal := &memledger.Journal{}
+			journal := &memremote.Journal{}
 			d := r.open(journal, 1)
-			var before memledger.Image
+			var before memremote.Image
 			for i := range 100 {
 				if i == 60 {
 					before = r.memory.Image()
@@ -226,9 +227,9 @@ func TestLostMemoryIsDeliveredAgain(t *testing.T) {
 // expensive calls wait for it, and when it is back nothing counts twice.
 func TestHostThatIsAwayCounts(t *testing.T) {
 	r := newRoom(t)
-	here, there := &memledger.Journal{}, &memledger.Journal{}
+	here, there := &memremote.Journal{}, &memremote.Journal{}
 	a, b := r.open(here, 2), r.open(there, 2)
-	for _, d := range []*desk{a, b} {
+	for _, d := range []*gate{a, b} {
 		_, _ = d.Report(t.Context()) // the first of them settles nothing yet
 	}
 	for range 30 {
@@ -236,7 +237,7 @@ func TestHostThatIsAwayCounts(t *testing.T) {
 		r.now = r.now.Add(time.Minute)
 	}
 	a.take("videos.list", quota.Manual)
-	r.memory.Load(memledger.Image{})
+	r.memory.Load(memremote.Image{})
 	r.now = r.now.Add(time.Minute)
 	if got := a.take("videos.list", quota.Manual); !got.Degraded {
 		t.Errorf("settling: %+v", got)
@@ -260,15 +261,15 @@ func TestHostThatIsAwayCounts(t *testing.T) {
 
 // One host alone begins at once. Of several, the first to come may be the only one that knows nothing.
 func TestFirstStartWaitsForTheOtherHosts(t *testing.T) {
-	if got := newRoom(t).open(&memledger.Journal{}, 1).take("search.list", quota.Manual); got.Degraded {
+	if got := newRoom(t).open(&memremote.Journal{}, 1).take("search.list", quota.Manual); got.Degraded {
 		t.Errorf("%+v", got)
 	}
 	r := newRoom(t)
-	first, second := r.open(&memledger.Journal{}, 2), r.open(&memledger.Journal{}, 2)
+	first, second := r.open(&memremote.Journal{}, 2), r.open(&memremote.Journal{}, 2)
 	if _, err := first.try("search.list", quota.Manual); !errors.Is(err, quota.ErrClosed) {
 		t.Errorf("before the second has come: %v", err)
 	}
-	for _, d := range []*desk{second, first} {
+	for _, d := range []*gate{second, first} {
 		if got := d.take("search.list", quota.Manual); got.Degraded {
 			t.Errorf("both are there: %+v", got)
 		}
@@ -278,11 +279,11 @@ func TestFirstStartWaitsForTheOtherHosts(t *testing.T) {
 // What a process asked and died over may have been spent: lost with the ledger, it is counted.
 func TestUnknownAnswerCountsAsSpentAfterALoss(t *testing.T) {
 	r := newRoom(t)
-	journal := &memledger.Journal{}
+	journal := &memremote.Journal{}
 	d := r.open(journal, 1)
 	d.take("videos.list", quota.Manual)
 	d.take("search.list", quota.Manual) // the answer is not in the journal yet, and the process is gone
-	r.memory.Load(memledger.Image{})
+	r.memory.Load(memremote.Image{})
 	r.now = r.now.Add(time.Minute)
 	r.open(journal, 1).take("videos.list", quota.Manual)
 	r.wants(102)

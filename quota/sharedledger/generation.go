@@ -1,4 +1,4 @@
-package quota
+package sharedledger
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // Generations are ordered by their age, so that a copy of the remote that was made under an earlier one
@@ -24,7 +26,7 @@ func (g Generation) next() Generation {
 //
 // A first start, with nothing here and nothing there, waits for nobody where this host is alone: among
 // several it may be the loss of all that the others know.
-func (s *Shared) stand(ctx context.Context) (Standing, error) {
+func (s *Ledger) stand(ctx context.Context) (RemoteState, error) {
 	told, mine := s.state.Told, s.state.Generation
 	writers := writersOf(append(slices.Clone(s.state.Asked), told))
 	standing, err := s.Remote.Standing(ctx, s.Account, writers)
@@ -32,8 +34,8 @@ func (s *Shared) stand(ctx context.Context) (Standing, error) {
 	if err != nil && !restarted {
 		return standing, err
 	}
-	if gap := standing.At.Sub(s.Now()).Abs(); gap > MaxClockGap {
-		return standing, fmt.Errorf("%w: its clock says %s, this machine's %s: set them right", ErrUnavailable,
+	if gap := standing.At.Sub(s.Now()).Abs(); gap > quota.MaxClockGap {
+		return standing, fmt.Errorf("%w: its clock says %s, this machine's %s: set them right", quota.ErrUnavailable,
 			standing.At.Format(time.RFC3339), s.Now().UTC().Format(time.RFC3339))
 	}
 	r := Renewal{Account: s.Account, Pools: s.Pools, Was: standing.Generation, Next: max(standing.Generation, mine).next(), Horizon: s.Horizon}
@@ -43,7 +45,7 @@ func (s *Shared) stand(ctx context.Context) (Standing, error) {
 		r.First = s.Hosts <= 1 && mine == 0 && told.ID == 0 && !s.state.Owed && len(s.state.Looks) == 0
 	case standing.Generation == s.lostIn:
 	case standing.Generation == mine:
-		forgot := told.ID != 0 && standing.Written[told.Writer] < told.Number && s.Now().Sub(told.At) < s.Horizon-MaxClockGap
+		forgot := told.ID != 0 && standing.Written[told.Writer] < told.Number && s.Now().Sub(told.At) < s.Horizon-quota.MaxClockGap
 		if !forgot {
 			return standing, nil
 		}
@@ -59,7 +61,7 @@ func (s *Shared) stand(ctx context.Context) (Standing, error) {
 }
 
 // told delivers, and remembers where the remote has lost something.
-func (s *Shared) told(ctx context.Context, d Delivery) error {
+func (s *Ledger) told(ctx context.Context, d Delivery) error {
 	err := s.Remote.Deliver(ctx, d)
 	if errors.Is(err, ErrLost) {
 		s.lostIn, s.opened = d.Generation, false

@@ -1,0 +1,34 @@
+package memremote_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRemoteConforms(t *testing.T) {
+	quotatest.RunRemote(t, quotatest.Backend{
+		Name: "memremote",
+		Open: func(_ testing.TB, clock *quotatest.Clock) quotatest.Store {
+			l := &memremote.Remote{Now: clock.Now}
+			return quotatest.Store{
+				Ledger:   l,
+				Evict:    func(testing.TB) { l.Load(memremote.Image{}) },
+				EvictLog: func(_ testing.TB, account, pool string) { l.Load(l.Image().Without(account, pool)) },
+			}
+		},
+	})
+}
+
+func TestJournalConforms(t *testing.T) {
+	quotatest.RunJournal(t, func(testing.TB) (sharedledger.Journal, func() sharedledger.Journal) {
+		j := &memremote.Journal{}
+		return j, func() sharedledger.Journal { return j }
+	})
+}

@@ -1,0 +1,44 @@
+package quota
+
+import (
+	"context"
+	"time"
+)
+
+// Reserve is a data directory's own account of what goes on while the ledger cannot answer. The ledger is told
+// of it before it decides again. The ledgers of packages sqliteledger and sharedledger are their own.
+type Reserve interface {
+	// LastUsage is what each pool had used when the ledger last answered. It does not ask the ledger.
+	LastUsage(ctx context.Context, account string) ([]LastUsage, error)
+	// Spend writes the emergency down when every budget has room for it, all or nothing, and says whether it did.
+	// What lies after e.At counts too: a clock that was set back must not open a budget again.
+	Spend(ctx context.Context, e Emergency, budgets []Budget) (bool, error)
+	// Replays reports whether the ledger is one that was told of all spending here before, and so will be told
+	// again should it lose its memory.
+	Replays(ctx context.Context, account string) (bool, error)
+}
+
+// LastUsage is what a pool had used when its ledger last answered.
+type LastUsage struct {
+	Pool         string
+	At           time.Time
+	Used         map[Window]int64
+	DrainedUntil time.Time // zero: not drained
+	DrainedUsed  int64     // what was believed used when the provider said no
+}
+
+// Emergency is a call that goes on because the ledger cannot answer.
+type Emergency struct {
+	Account string
+	At      time.Time
+	Who     Who
+	Amounts Cost
+	Cause   error // what the ledger returned instead of a decision
+}
+
+// Budget is what a pool may spend in emergencies.
+type Budget struct {
+	Pool   string
+	Amount int64     // at most this much
+	Since  time.Time // of the emergencies from here on, whether or not the ledger was told of them since
+}
