@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -15,19 +15,17 @@ import (
 // person can do.
 func (l *Ledger) broken(doing string, err error) error {
 	kind, hint := quota.ErrUnavailable, ""
-	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT:
-			kind, hint = quota.ErrCorrupt, ": put its newest copy back, or move it away"
-		case sqlite3.SQLITE_FULL:
-			hint = ": make room on its disk"
-		case sqlite3.SQLITE_IOERR:
-			hint = ": is its disk full, or broken?"
-		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-			hint = ": check that it and its directory may be written"
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-			hint = ": another program holds it open"
-		}
+	switch sqlitefile.Code(err) {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT:
+		kind, hint = quota.ErrCorrupt, ": put its newest copy back, or move it away"
+	case sqlite3.SQLITE_FULL:
+		hint = ": make room on its disk"
+	case sqlite3.SQLITE_IOERR:
+		hint = ": is its disk full, or broken?"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		hint = ": check that it and its directory may be written"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		hint = ": another program holds it open"
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		kind, hint = quota.ErrCorrupt, ": put its newest copy back, or move it away"

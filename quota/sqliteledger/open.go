@@ -12,16 +12,12 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
-
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -93,10 +89,9 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	return l, nil
 }
 
-// dsn names the file; any path may be written in it.
-func (l *Ledger) dsn(pragma string) string {
-	file := &url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(l.path)}).EscapedPath()}
-	return fmt.Sprintf("%s?_pragma=busy_timeout(%d)&%s", file, busyTimeout.Milliseconds(), pragma)
+// dsn names the file to the driver.
+func (l *Ledger) dsn(param string) string {
+	return sqlitefile.DSN(l.path, fmt.Sprintf("_pragma=busy_timeout(%d)", busyTimeout.Milliseconds()), param)
 }
 
 // Close implements quota.Ledger.
@@ -114,10 +109,8 @@ func touch(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		return nil
 	}
-	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := sqlitefile.RemoveBeside(path); err != nil {
+		return err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -177,10 +170,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 }
 
 // version is 0 for a file that is still empty.
-func (l *Ledger) version(ctx context.Context, db interface {
-	QueryRowContext(context.Context, string, ...any) *sql.Row
-},
-) (int, error) {
+func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error) {
 	var app, have, tables int
 	err := db.QueryRowContext(ctx, `SELECT
 		(SELECT application_id FROM pragma_application_id),

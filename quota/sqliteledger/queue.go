@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
 // queue lets one writer in at a time: first of this process, then of all processes on the file.
@@ -76,7 +78,7 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	if time.Since(q.left) < justLeft && q.othersWait() {
 		time.Sleep(polite)
 	}
-	if ok, err := tryLock(q.lock); err != nil || ok {
+	if ok, err := sqlitefile.TryLock(q.lock); err != nil || ok {
 		if err != nil {
 			q.pass()
 			return nil, err
@@ -106,25 +108,25 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 
 // stand waits for the lock, and says so to the others.
 func (q *queue) stand() error {
-	if err := lockShared(q.waiting); err != nil {
+	if err := sqlitefile.LockShared(q.waiting); err != nil {
 		return err
 	}
-	err := lock(q.lock)
-	_ = unlock(q.waiting) // at worst the others are polite for nothing
+	err := sqlitefile.Lock(q.lock)
+	_ = sqlitefile.Unlock(q.waiting) // at worst the others are polite for nothing
 	return err
 }
 
 // othersWait reports whether a process stands in the queue. This one does not: it has the turn.
 func (q *queue) othersWait() bool {
-	free, err := tryLock(q.waiting)
+	free, err := sqlitefile.TryLock(q.waiting)
 	if free {
-		_ = unlock(q.waiting)
+		_ = sqlitefile.Unlock(q.waiting)
 	}
 	return err == nil && !free
 }
 
 func (q *queue) leave() {
-	_ = unlock(q.lock)
+	_ = sqlitefile.Unlock(q.lock)
 	q.left = time.Now()
 	q.pass()
 }
