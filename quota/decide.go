@@ -172,10 +172,7 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 	return state, state.FreesAt, nil
 }
 
-// Micros is a time as logs keep it: microseconds since 1970.
-func Micros(t time.Time) int64 { return t.UnixMicro() }
-
-// FromMicros is the inverse of Micros, in UTC.
+// FromMicros is a time as logs keep it, in microseconds since 1970, in UTC.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // ceilMillis rounds up to whole milliseconds, at least one: retrying then is never too early.

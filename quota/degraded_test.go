@@ -31,7 +31,7 @@ func (d *desk) openJournal(path string, remote sharedledger.Remote) *sqliteledge
 	journal.Now = d.Now
 	shared := sharedledger.Open(sharedledger.Ledger{
 		Remote: remote, Journal: journal, Account: d.Account, Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(), Now: d.Now,
-		Pause: func(context.Context, time.Duration) {}, Brief: time.Minute,
+		Pause: func(context.Context, time.Duration) {}, ShortWait: time.Minute,
 	})
 	d.t.Cleanup(func() { _ = shared.Close() })
 	d.Ledger, d.Reserve, d.journal = shared, shared, journal
@@ -56,14 +56,14 @@ func (u *unreachable) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger
 	return u.Remote.TakeOnce(ctx, a, op)
 }
 
-func (u *unreachable) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
+func (u *unreachable) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if u.meanwhile != nil {
 		u.meanwhile()
 	}
 	if u.err != nil {
 		return sharedledger.RemoteState{}, u.err
 	}
-	return u.Remote.Standing(ctx, account, writers)
+	return u.Remote.State(ctx, account, writers)
 }
 
 func (u *unreachable) Deliver(ctx context.Context, d sharedledger.Delivery) error {

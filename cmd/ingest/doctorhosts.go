@@ -22,7 +22,7 @@ func lookHosts(ctx context.Context, d *doctor) finding {
 		return noLine
 	}
 	defer func() { _ = l.Close() }()
-	s, err := l.Standing(ctx, d.cfg.Account, nil)
+	s, err := l.State(ctx, d.cfg.Account, nil)
 	switch {
 	case errors.Is(err, sharedledger.ErrLost):
 		return warn("the Redis was started anew since it was last told what was spent", "the next run of each host tells it again; let all of them run once")

@@ -69,7 +69,7 @@ type forgetful struct {
 }
 
 func (f *forgetful) now(ctx context.Context, account string, pools []string) (sharedledger.Generation, error) {
-	s, err := f.Remote.Standing(ctx, account, nil)
+	s, err := f.Remote.State(ctx, account, nil)
 	if err == nil && s.Generation != 0 {
 		return s.Generation, nil
 	}
@@ -104,8 +104,8 @@ func (f *forgetful) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.O
 }
 
 // Standing never changes.
-func (f *forgetful) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
-	s, err := f.Remote.Standing(ctx, account, writers)
+func (f *forgetful) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
+	s, err := f.Remote.State(ctx, account, writers)
 	if err != nil && !errors.Is(err, sharedledger.ErrLost) {
 		return s, err
 	}
@@ -124,7 +124,7 @@ func (f *forgetful) Deliver(ctx context.Context, d sharedledger.Delivery) error 
 	if err != nil {
 		return err
 	}
-	d.Generation, d.Looks = g, nil
+	d.Generation, d.Snapshots = g, nil
 	return f.Remote.Deliver(ctx, d)
 }
 

@@ -191,7 +191,7 @@ func (p *planet) file() *sqliteledger.Ledger {
 func (p *planet) share(journal sharedledger.Journal) (quota.Ledger, quota.Reserve, func()) {
 	shared := sharedledger.Open(sharedledger.Ledger{
 		Remote: farAway{p.memory, p}, Journal: mortal{journal, p}, Account: "default", Pools: p.tariff.PoolNames(), Horizon: p.tariff.Horizon(),
-		Host: sharedledger.Host{Name: "here"}, Now: p.clock, Pause: func(context.Context, time.Duration) {}, Brief: time.Hour,
+		Host: sharedledger.Host{Name: "here"}, Now: p.clock, Pause: func(context.Context, time.Duration) {}, ShortWait: time.Hour,
 	})
 	return shared, shared, func() { _ = shared.Close() }
 }
@@ -400,11 +400,11 @@ func (f farAway) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Oper
 	return d, errors.Join(err, f.p.step())
 }
 
-func (f farAway) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
+func (f farAway) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if err := f.leave(); err != nil {
 		return sharedledger.RemoteState{}, err
 	}
-	return f.Remote.Standing(ctx, account, writers)
+	return f.Remote.State(ctx, account, writers)
 }
 
 func (f farAway) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.Generation, error) {
@@ -422,7 +422,7 @@ func (f farAway) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	for _, row := range d.Rows {
 		f.p.say("deliver %s %d of %s, state %d", row.Writer[:4], row.Number, row.At.Format("02 15:04:05"), row.State)
 	}
-	for _, l := range d.Looks {
+	for _, l := range d.Snapshots {
 		f.p.say("look of %s in generation %d: %v", l.At.Format("02 15:04:05"), l.Generation, l.Windows)
 	}
 	return errors.Join(f.Remote.Deliver(ctx, d), f.arrive())

@@ -61,7 +61,7 @@ func (l *log) from(t int64) int {
 // insert adds an entry in its place and returns its number. With precision, the newest entry of the
 // same spender and step is moved to now and raised instead: it then counts longer, never shorter.
 func (l *log) insert(at time.Time, amount int64, who quota.Who, precision time.Duration) int64 {
-	us := quota.Micros(at)
+	us := at.UnixMicro()
 	if n := len(l.entries); precision > 0 && n > 0 {
 		// What was given back stays so: charged anew under its number it could be given back again.
 		if e := &l.entries[n-1]; e.who == who && e.amount > 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
@@ -89,7 +89,7 @@ func (l *log) add(i int, amount int64) {
 
 // find is the index of what a decision wrote, -1 when it is not, or no longer, as it was written.
 func (l *log) find(at time.Time, p quota.PoolState) int {
-	us := quota.Micros(at)
+	us := at.UnixMicro()
 	for i := l.from(us); i < len(l.entries) && l.entries[i].at == us; i++ {
 		if e := l.entries[i]; e.number == p.Entry && e.amount == p.Charged {
 			return i

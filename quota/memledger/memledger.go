@@ -64,7 +64,7 @@ func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
 	for i, c := range ask.Charges {
 		if c.Amount > 0 {
 			p := a.pool(c.Pool)
-			p.log.forget(quota.Micros(now.Add(-a.horizon)))
+			p.log.forget(now.Add(-a.horizon).UnixMicro())
 			d.Pools[i].Entry = p.log.insert(now, c.Amount, ask.Who, ask.Precision)
 		}
 	}
@@ -167,7 +167,7 @@ func (l *Ledger) Spent(_ context.Context, name string, since time.Time) ([]quota
 	sums := map[key]int64{}
 	if acc, ok := l.accounts[name]; ok {
 		for name, p := range acc.pools {
-			for _, e := range p.log.entries[p.log.from(quota.Micros(since)):] {
+			for _, e := range p.log.entries[p.log.from(since.UnixMicro()):] {
 				sums[key{name, e.who}] += e.amount
 			}
 		}

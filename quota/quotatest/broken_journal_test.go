@@ -106,15 +106,15 @@ type lastLook struct {
 }
 
 func (j *lastLook) Note(ctx context.Context, account string, n sharedledger.Notes) error {
-	if len(n.Looks) > 0 {
-		j.last = n.Looks
+	if len(n.Snapshots) > 0 {
+		j.last = n.Snapshots
 	}
 	return j.Journal.Note(ctx, account, n)
 }
 
 func (j *lastLook) State(ctx context.Context, account string) (sharedledger.JournalState, error) {
 	s, err := j.Journal.State(ctx, account)
-	s.Looks = j.last
+	s.Snapshots = j.last
 	return s, err
 }
 

@@ -128,7 +128,7 @@ func (l *trusting) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Op
 type ageless struct{ *memremote.Remote }
 
 func (l *ageless) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
-	if s, err := l.Standing(ctx, a.Account, nil); err == nil && s.Generation != 0 {
+	if s, err := l.State(ctx, a.Account, nil); err == nil && s.Generation != 0 {
 		op.Generation = s.Generation
 	}
 	return l.Remote.TakeOnce(ctx, a, op)
@@ -137,7 +137,7 @@ func (l *ageless) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Ope
 type restless struct{ *memremote.Remote }
 
 func (l *restless) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.Generation, error) {
-	if s, err := l.Standing(ctx, r.Account, nil); err == nil {
+	if s, err := l.State(ctx, r.Account, nil); err == nil {
 		r.Was = s.Generation
 	}
 	return l.Remote.Renew(ctx, r)
@@ -180,10 +180,10 @@ func (l *deaf) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operat
 
 // altered delivers other looks than it was given.
 func altered(ctx context.Context, l *memremote.Remote, d sharedledger.Delivery, look func(sharedledger.UsageSnapshot) sharedledger.UsageSnapshot) error {
-	looks := d.Looks
-	d.Looks = nil
+	looks := d.Snapshots
+	d.Snapshots = nil
 	for _, one := range looks {
-		d.Looks = append(d.Looks, look(one))
+		d.Snapshots = append(d.Snapshots, look(one))
 	}
 	return l.Deliver(ctx, d)
 }

@@ -44,7 +44,7 @@ func (r *rig) rows(rows ...sharedledger.Row) {
 
 func (r *rig) looks(looks ...sharedledger.UsageSnapshot) {
 	r.Helper()
-	r.deliver(sharedledger.Delivery{Looks: looks})
+	r.deliver(sharedledger.Delivery{Snapshots: looks})
 }
 
 // unknown is how much of the pool "units" is lumps.
@@ -290,7 +290,7 @@ var lumps = []Case{
 		r.store.Evict(r)
 		r.pass(second)
 		r.renew(sharedledger.Renewal{Next: next}, next)
-		r.deliver(sharedledger.Delivery{Generation: next, Rows: here, Looks: []sharedledger.UsageSnapshot{seen}, Host: &sharedledger.Host{ID: "here"}})
+		r.deliver(sharedledger.Delivery{Generation: next, Rows: here, Snapshots: []sharedledger.UsageSnapshot{seen}, Host: &sharedledger.Host{ID: "here"}})
 		r.used(40)
 		o := op("here", 9)
 		o.Generation = next

@@ -147,7 +147,7 @@ func sameLook(a, b sharedledger.UsageSnapshot) bool {
 
 func (d *desk) looks(want ...sharedledger.UsageSnapshot) {
 	d.Helper()
-	got := d.state().Looks
+	got := d.state().Snapshots
 	if len(got) != len(want) {
 		d.Fatalf("looks %+v, want %+v", got, want)
 	}
@@ -261,10 +261,10 @@ var journalRows = []JournalCase{
 	{"an account lists its own rows only", func(d *desk) {
 		other := d.row("a", noon)
 		other.Account, other.State = "other", sharedledger.RowOwed
-		d.begins(other, sharedledger.Notes{Generation: 9, Looks: []sharedledger.UsageSnapshot{look("units", noon, 1)}, Breaker: &sharedledger.Breaker{Failures: 1}})
+		d.begins(other, sharedledger.Notes{Generation: 9, Snapshots: []sharedledger.UsageSnapshot{look("units", noon, 1)}, Breaker: &sharedledger.Breaker{Failures: 1}})
 		d.lists(long, false)
 		d.lists(long, true)
-		if s := d.state(); s.Owed || s.Generation != 0 || len(s.Looks) != 0 || s.Breaker.Failures != 0 {
+		if s := d.state(); s.Owed || s.Generation != 0 || len(s.Snapshots) != 0 || s.Breaker.Failures != 0 {
 			d.Fatalf("the state of an account that was never used is %+v", s)
 		}
 	}},
@@ -316,10 +316,10 @@ var journalNotes = []JournalCase{
 	}},
 	{"an account that was never used has an empty state", func(d *desk) {
 		s := d.state()
-		if s.HostID = ""; !reflect.DeepEqual(s, sharedledger.JournalState{}) && len(s.Looks) > 0 {
+		if s.HostID = ""; !reflect.DeepEqual(s, sharedledger.JournalState{}) && len(s.Snapshots) > 0 {
 			d.Fatalf("%+v", s)
 		}
-		if s.Generation != 0 || s.Owed || s.Told.ID != 0 || !s.Breaker.Until.IsZero() || s.Breaker.Failures != 0 || s.Breaker.Why != "" {
+		if s.Generation != 0 || s.Owed || s.Synced.ID != 0 || !s.Breaker.Until.IsZero() || s.Breaker.Failures != 0 || s.Breaker.Why != "" {
 			d.Fatalf("%+v", s)
 		}
 		d.lists(long, false)
@@ -353,8 +353,8 @@ var journalNotes = []JournalCase{
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})
 		d.notes(sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 1}})
 		id, s, err := d.journal.Begin(d.Context(), d.row("a", noon.Add(5*second-time.Microsecond)),
-			sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowCharged}}, Looks: []sharedledger.UsageSnapshot{look("units", noon, 3)}})
-		if err != nil || id != 0 || !s.Breaker.Until.Equal(noon.Add(5*second)) || s.Breaker.Failures != 1 || s.Told.ID != row.ID || len(s.Looks) != 1 {
+			sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowCharged}}, Snapshots: []sharedledger.UsageSnapshot{look("units", noon, 3)}})
+		if err != nil || id != 0 || !s.Breaker.Until.Equal(noon.Add(5*second)) || s.Breaker.Failures != 1 || s.Synced.ID != row.ID || len(s.Snapshots) != 1 {
 			d.Fatalf("id %d, state %+v, %v", id, s, err)
 		}
 		row.State = sharedledger.RowCharged
@@ -380,15 +380,15 @@ var journalNotes = []JournalCase{
 	{"of each pool the youngest look is kept", func(d *desk) {
 		units, search := look("units", noon, 10), look("search", noon.Add(-time.Hour), 5)
 		units.DrainedUntil, units.DrainedUsed, units.Owed = noon.Add(time.Hour), 6812, true
-		d.notes(sharedledger.Notes{Looks: []sharedledger.UsageSnapshot{units, search}})
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units, search}})
 		d.looks(units, search)
-		d.notes(sharedledger.Notes{Looks: []sharedledger.UsageSnapshot{look("units", noon.Add(-time.Microsecond), 99), look("search", noon.Add(-time.Minute), 7)}})
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{look("units", noon.Add(-time.Microsecond), 99), look("search", noon.Add(-time.Minute), 7)}})
 		search = look("search", noon.Add(-time.Minute), 7)
 		d.reopened()
 		d.looks(units, search)
 		units = look("units", noon.Add(time.Microsecond), 1)
 		units.Generation = 3 // whatever generation, and however little it saw
-		d.begins(d.row("a", noon), sharedledger.Notes{Looks: []sharedledger.UsageSnapshot{units}})
+		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units}})
 		d.looks(units, search)
 	}},
 	{"what was asked and has no answer is in the state, the newest first", func(d *desk) {
@@ -406,22 +406,22 @@ var journalNotes = []JournalCase{
 	}},
 	{"the newest row that the ledger has is the one written down last", func(d *desk) {
 		first, second := d.begins(d.row("a", noon), sharedledger.Notes{}), d.begins(d.row("b", noon), sharedledger.Notes{})
-		if got := d.state().Told; got.ID != 0 {
+		if got := d.state().Synced; got.ID != 0 {
 			d.Fatalf("charged %+v, want none", got)
 		}
 		second = d.becomes(second, sharedledger.RowCharged, noon)
 		first = d.becomes(first, sharedledger.RowCharged, noon.Add(time.Hour))
 		d.begins(d.row("b", noon), sharedledger.Notes{})
 		d.reopened()
-		if got := d.state().Told; !sameRow(got, second) {
+		if got := d.state().Synced; !sameRow(got, second) {
 			d.Fatalf("charged %+v, want %+v", got, second)
 		}
 		second = d.becomes(second, sharedledger.RowDelivered, time.Time{})
-		if got := d.state().Told; !sameRow(got, second) {
+		if got := d.state().Synced; !sameRow(got, second) {
 			d.Fatalf("told %+v, want %+v", got, second)
 		}
 		d.becomes(second, sharedledger.RowVoid, time.Time{})
-		if got := d.state().Told; !sameRow(got, first) {
+		if got := d.state().Synced; !sameRow(got, first) {
 			d.Fatalf("told %+v, want %+v", got, first)
 		}
 	}},
@@ -565,12 +565,12 @@ var journalShared = []JournalCase{
 	}},
 	{"what one process notes another sees", func(d *desk) {
 		other := d.again()
-		row := d.begins(d.row("a", noon), sharedledger.Notes{Generation: 3, Looks: []sharedledger.UsageSnapshot{look("units", noon, 4)}})
+		row := d.begins(d.row("a", noon), sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{look("units", noon, 4)}})
 		if err := other.Note(d.Context(), account, sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowOwed}}, Breaker: &sharedledger.Breaker{Until: noon.Add(second)}}); err != nil {
 			d.Fatal(err)
 		}
 		s, err := other.State(d.Context(), account)
-		if err != nil || s.Generation != 3 || len(s.Looks) != 1 || !s.Owed {
+		if err != nil || s.Generation != 3 || len(s.Snapshots) != 1 || !s.Owed {
 			d.Fatalf("%+v %v", s, err)
 		}
 		if id, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{}); err != nil || id != 0 || !s.Owed {

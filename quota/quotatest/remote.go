@@ -92,7 +92,7 @@ func (r *rig) over(now sharedledger.Generation, do func() error) {
 
 func (r *rig) standing(writers ...string) sharedledger.RemoteState {
 	r.Helper()
-	s, err := r.remote().Standing(r.Context(), r.account, writers)
+	s, err := r.remote().State(r.Context(), r.account, writers)
 	if err != nil {
 		r.Fatalf("standing: %v", err)
 	}
@@ -283,7 +283,7 @@ var generations = []Case{
 		}
 		r.over(next, func() error {
 			return r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
-				Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}, Looks: []sharedledger.UsageSnapshot{r.look(noon, 9)}, Host: &sharedledger.Host{ID: "h"}})
+				Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}, Snapshots: []sharedledger.UsageSnapshot{r.look(noon, 9)}, Host: &sharedledger.Host{ID: "h"}})
 		})
 		if s := r.standing("c"); s.Written["c"] != 0 || len(s.Hosts) != 0 {
 			r.Fatalf("%+v", s)

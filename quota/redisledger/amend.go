@@ -28,7 +28,7 @@ func (l *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 	}
 	var pools []string
 	var entries []any
-	args := []any{max(quota.Micros(d.At), 0), quota.RefundWithin.Microseconds(), metaField}
+	args := []any{max(d.At.UnixMicro(), 0), quota.RefundWithin.Microseconds(), metaField}
 	for _, p := range d.Pools {
 		if p.Charged == 0 {
 			continue
@@ -46,7 +46,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	if err := check(a); err != nil {
 		return err
 	}
-	args := []any{asked(a), horizon(a), max(quota.Micros(at), 0), metaField, whoField(a.Who)}
+	args := []any{asked(a), horizon(a), max(at.UnixMicro(), 0), metaField, whoField(a.Who)}
 	for _, c := range a.Charges {
 		args = append(args, poolField+c.Pool)
 	}
@@ -67,7 +67,7 @@ func (l *Ledger) Drain(ctx context.Context, account, pool string, until time.Tim
 	}
 	us := int64(0)
 	if !until.IsZero() {
-		us = min(max(quota.Micros(until), 0), exact)
+		us = min(max(until.UnixMicro(), 0), exact)
 	}
 	_, err := l.run(ctx, l.scripts.drain, l.keys(account),
 		[]any{us, min(used, exact), quota.MinHorizon.Microseconds(), metaField, poolField + pool})
@@ -80,7 +80,7 @@ func (l *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]
 		return nil, err
 	}
 	// Which pools there are is asked first: the keys of a script are named before it runs.
-	args := []any{max(quota.Micros(since), 0), metaField}
+	args := []any{max(since.UnixMicro(), 0), metaField}
 	keys := l.keys(account)
 	reply, err := l.run(ctx, l.scripts.spent, keys, args)
 	if err != nil {

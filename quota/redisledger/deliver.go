@@ -75,11 +75,11 @@ func pack(d sharedledger.Delivery) (parcel, error) {
 		who := spenders.place(whoField(r.Who))
 		for name, n := range r.Amounts {
 			if i := pool(name); n > 0 {
-				byPool[i] = append(byPool[i], amount{min(max(quota.Micros(r.At), 0), exact), n, who, w, r.Number, seq, kind(r)})
+				byPool[i] = append(byPool[i], amount{min(max(r.At.UnixMicro(), 0), exact), n, who, w, r.Number, seq, kind(r)})
 			}
 		}
 	}
-	for _, k := range d.Looks {
+	for _, k := range d.Snapshots {
 		i := pool(k.Pool)
 		looks[i] += packLook(k)
 	}
@@ -118,7 +118,7 @@ func pack(d sharedledger.Delivery) (parcel, error) {
 // the ledger, from its delivery on; one that was delivered before is of neither kind.
 func kind(r sharedledger.Row) byte {
 	switch {
-	case r.Seen():
+	case r.Visible():
 		return 1
 	case r.State == sharedledger.RowAsked || r.State == sharedledger.RowOwed:
 		return 2
@@ -142,12 +142,12 @@ func packRows(rows []amount) []byte {
 func packLook(k sharedledger.UsageSnapshot) string {
 	until := int64(0)
 	if !k.DrainedUntil.IsZero() {
-		until = min(max(quota.Micros(k.DrainedUntil), 0), exact)
+		until = min(max(k.DrainedUntil.UnixMicro(), 0), exact)
 	}
-	b := put7(nil, int64(k.Generation), min(max(quota.Micros(k.At), 0), exact), until, min(k.DrainedUsed, exact))
+	b := put7(nil, int64(k.Generation), min(max(k.At.UnixMicro(), 0), exact), until, min(k.DrainedUsed, exact))
 	b = append(b, byte(len(k.Windows)))
 	for _, w := range k.Windows {
-		b = put7(b, min(max(quota.Micros(w.Start), 0), exact), w.Used)
+		b = put7(b, min(max(w.Start.UnixMicro(), 0), exact), w.Used)
 	}
 	return string(b)
 }
@@ -172,7 +172,7 @@ func checkDelivery(d sharedledger.Delivery) error {
 			}
 		}
 	}
-	for _, k := range d.Looks {
+	for _, k := range d.Snapshots {
 		if k.Pool == "" || k.Generation < 0 || k.Generation > sharedledger.MaxGeneration || k.DrainedUsed < 0 || len(k.Windows) > maxBounds ||
 			slices.ContainsFunc(k.Windows, func(w sharedledger.WindowUsage) bool { return w.Used < 0 || w.Used > exact }) {
 			return fmt.Errorf("%w: look at pool %q, out of bounds", quota.ErrUnknown, k.Pool)

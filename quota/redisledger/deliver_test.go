@@ -122,7 +122,7 @@ func TestDeliveryOfManyWritersAndPools(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprint("w", i)
 	}
-	if standing, err := l.Standing(t.Context(), "a", names); err != nil || len(standing.Written) != sharedledger.MaxRows {
+	if standing, err := l.State(t.Context(), "a", names); err != nil || len(standing.Written) != sharedledger.MaxRows {
 		t.Errorf("%d writers, %v", len(standing.Written), err)
 	}
 }
@@ -145,10 +145,10 @@ func TestRefusesHostileDeliveries(t *testing.T) {
 		"an overflowing amount":     func(d *sharedledger.Delivery) { d.Rows[0].Amounts["units"] = 1 << 60 },
 		"a pool without a name":     func(d *sharedledger.Delivery) { d.Rows[0].Amounts[""] = 1 },
 		"a negative horizon":        func(d *sharedledger.Delivery) { d.Horizon = -1 },
-		"a look at no pool":         func(d *sharedledger.Delivery) { d.Looks[0].Pool = "" },
-		"a look at less than none":  func(d *sharedledger.Delivery) { d.Looks[0].Windows[0].Used = -1 },
-		"a look at overflow":        func(d *sharedledger.Delivery) { d.Looks[0].Windows[0].Used = 1 << 60 },
-		"a look with 300 windows":   func(d *sharedledger.Delivery) { d.Looks[0].Windows = make([]sharedledger.WindowUsage, 300) },
+		"a look at no pool":         func(d *sharedledger.Delivery) { d.Snapshots[0].Pool = "" },
+		"a look at less than none":  func(d *sharedledger.Delivery) { d.Snapshots[0].Windows[0].Used = -1 },
+		"a look at overflow":        func(d *sharedledger.Delivery) { d.Snapshots[0].Windows[0].Used = 1 << 60 },
+		"a look with 300 windows":   func(d *sharedledger.Delivery) { d.Snapshots[0].Windows = make([]sharedledger.WindowUsage, 300) },
 		"a host without an id":      func(d *sharedledger.Delivery) { d.Host = &sharedledger.Host{Name: "x"} },
 		"a sum beyond exactness": func(d *sharedledger.Delivery) {
 			d.Rows = rows("a", "w", sharedledger.MaxRows, time.Now().Add(-time.Hour), 0)
@@ -163,7 +163,7 @@ func TestRefusesHostileDeliveries(t *testing.T) {
 		},
 	} {
 		d := sharedledger.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", "w", 2, time.Now(), 0),
-			Looks: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 1}}}}}
+			Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 1}}}}}
 		change(&d)
 		if err := l.Deliver(t.Context(), d); err == nil {
 			t.Errorf("%s: delivered", name)

@@ -24,9 +24,9 @@ func asks(l *redisledger.Ledger, account string) map[string]error {
 	return map[string]error{
 		"take": second(once(l, benchAsk(account, 1, 100, "units"), 1, "w", 2)),
 		"deliver": l.Deliver(ctx, sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 3, time.Now().Add(-time.Minute), 0),
-			Looks: []sharedledger.UsageSnapshot{{Pool: "search", At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 5}}}}, Host: &sharedledger.Host{ID: "h"}}),
+			Snapshots: []sharedledger.UsageSnapshot{{Pool: "search", At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 5}}}}, Host: &sharedledger.Host{ID: "h"}}),
 		"renew":    second(l.Renew(ctx, sharedledger.Renewal{Account: account, Was: 1, Next: 2, Horizon: quota.MinHorizon})),
-		"standing": second(l.Standing(ctx, account, []string{"w"})),
+		"standing": second(l.State(ctx, account, []string{"w"})),
 	}
 }
 
@@ -199,7 +199,7 @@ func TestMemoryThatEndsInADeliveryLeavesNoHalf(t *testing.T) {
 			if used := take(t, l, benchAsk(account, 0, 10_000, "units")).Pools[0].Windows[0].Used; used != 5000 {
 				t.Errorf("%d used", used)
 			}
-			if standing, err := l.Standing(t.Context(), account, []string{"r0", "r499"}); err != nil || len(standing.Written) != 2 {
+			if standing, err := l.State(t.Context(), account, []string{"r0", "r499"}); err != nil || len(standing.Written) != 2 {
 				t.Errorf("%+v, %v", standing, err)
 			}
 		} else {

@@ -107,7 +107,7 @@ func exerciseRemote(ctx context.Context, l *redisledger.Ledger, c *clock) error 
 		}
 		c.set(c.now.Add(27 * time.Hour))
 	}
-	if _, err := l.Standing(ctx, "shared", []string{"own2"}); err != nil {
+	if _, err := l.State(ctx, "shared", []string{"own2"}); err != nil {
 		return err
 	}
 	c.s.client.LPop(ctx, "ingest:{shared}:units")

@@ -18,7 +18,7 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 	t.Helper()
 	before := dump(t, s)
 	for range 2 {
-		if standing, err := l.Standing(t.Context(), account, nil); !errors.Is(err, sharedledger.ErrLost) || standing.Generation != was {
+		if standing, err := l.State(t.Context(), account, nil); !errors.Is(err, sharedledger.ErrLost) || standing.Generation != was {
 			t.Errorf("standing: %+v, %v", standing, err)
 		}
 		if _, err := once(l, benchAsk(account, 1, 100, "units"), was, "w", 9); !errors.Is(err, sharedledger.ErrLost) {
@@ -36,7 +36,7 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 			t.Fatalf("renew: %d, %v", g, err)
 		}
 	}
-	if standing, err := l.Standing(t.Context(), account, nil); err != nil || standing.Generation != was+1 || standing.Born.IsZero() {
+	if standing, err := l.State(t.Context(), account, nil); err != nil || standing.Generation != was+1 || standing.Born.IsZero() {
 		t.Errorf("then: %+v, %v", standing, err)
 	}
 	if _, err := once(l, benchAsk(account, 1, 100, "units"), was+1, "new", 1); err != nil {
@@ -49,11 +49,11 @@ func TestFirstStartIsNoLoss(t *testing.T) {
 	for i := range 2 { // also where another account had its first start before
 		l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 		account := fmt.Sprint("account-", i)
-		if standing, err := l.Standing(t.Context(), account, []string{"w"}); err != nil || standing.Generation != 0 {
+		if standing, err := l.State(t.Context(), account, []string{"w"}); err != nil || standing.Generation != 0 {
 			t.Fatalf("%+v, %v", standing, err)
 		}
 		shared(t, l, account, 5)
-		if standing, err := l.Standing(t.Context(), account, nil); err != nil || standing.Generation != 5 || !standing.Born.IsZero() {
+		if standing, err := l.State(t.Context(), account, nil); err != nil || standing.Generation != 5 || !standing.Born.IsZero() {
 			t.Errorf("%+v, %v", standing, err)
 		}
 		for n := range int64(3) {
@@ -117,7 +117,7 @@ func TestOnlyARenewalEndsALoss(t *testing.T) {
 		"another prefix'": func(*redisledger.Ledger) {
 			shared(t, openLedger(t, s.url(), redisledger.Options{Prefix: fmt.Sprint(time.Now().UnixNano())}), "a", 8)
 		},
-		"a look at it": func(l *redisledger.Ledger) { _, _ = l.Standing(t.Context(), "a", []string{"w"}) },
+		"a look at it": func(l *redisledger.Ledger) { _, _ = l.State(t.Context(), "a", []string{"w"}) },
 		"a renewal of another": func(l *redisledger.Ledger) {
 			_, _ = l.Renew(t.Context(), sharedledger.Renewal{Account: "a", Was: 3, Next: 4})
 		},

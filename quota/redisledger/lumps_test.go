@@ -24,7 +24,7 @@ func TestRowsEatInTheOrderOfTheirDelivery(t *testing.T) {
 		for i := range order {
 			order[i].Amounts = quota.Cost{"units": 5}
 		}
-		for _, d := range []sharedledger.Delivery{{Looks: []sharedledger.UsageSnapshot{look(50, 110, 5), look(40, 70, 10)}}, {Rows: order}} {
+		for _, d := range []sharedledger.Delivery{{Snapshots: []sharedledger.UsageSnapshot{look(50, 110, 5), look(40, 70, 10)}}, {Rows: order}} {
 			d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
 			if err := l.Deliver(t.Context(), d); err != nil {
 				t.Fatal(err)
@@ -66,7 +66,7 @@ func TestWhatALookCannotHaveSeen(t *testing.T) {
 	look := func(at time.Time, used int64) []sharedledger.UsageSnapshot {
 		return []sharedledger.UsageSnapshot{{Pool: "units", Generation: 9, At: at, Windows: []sharedledger.WindowUsage{{Start: at.Add(-time.Hour), Used: used}}}}
 	}
-	deliver(sharedledger.Delivery{Looks: look(at, 5)})
+	deliver(sharedledger.Delivery{Snapshots: look(at, 5)})
 	row := rows("a", "x", 1, at, 0)
 	row[0].Amounts = quota.Cost{"units": 3}
 	deliver(sharedledger.Delivery{Rows: row})

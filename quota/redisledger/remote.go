@@ -58,10 +58,10 @@ func checkWriter(s string) error {
 	return nil
 }
 
-// Standing implements sharedledger.Remote. With ErrLost for a server that was started anew, or promoted,
+// State implements sharedledger.Remote. With ErrLost for a server that was started anew, or promoted,
 // since the generation began, it returns all the same what that knows; until Renew it says so every
 // time.
-func (l *Ledger) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
+func (l *Ledger) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if err := quota.CheckAccount(account); err != nil {
 		return sharedledger.RemoteState{}, err
 	}
@@ -234,7 +234,7 @@ func (l *Ledger) sure(ctx context.Context, account string, g sharedledger.Genera
 	if !errors.Is(err, errAnew) {
 		return err
 	}
-	s, serr := l.Standing(ctx, account, nil)
+	s, serr := l.State(ctx, account, nil)
 	switch {
 	case serr != nil:
 		return serr

@@ -148,8 +148,8 @@ func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 			for what, err := range map[string]error{
 				"take": second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)),
 				"deliver": l.Deliver(ctx, sharedledger.Delivery{Account: "a", Generation: 1, Rows: rows("a", "w", 1, time.Now(), 0),
-					Looks: []sharedledger.UsageSnapshot{{Pool: "units"}}}),
-				"standing": second(l.Standing(ctx, "a", []string{"w"})),
+					Snapshots: []sharedledger.UsageSnapshot{{Pool: "units"}}}),
+				"standing": second(l.State(ctx, "a", []string{"w"})),
 				"renew":    second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2})),
 			} {
 				switch {
@@ -173,7 +173,7 @@ func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 	s.client.HSet(ctx, state, "m", "q\x02something else")
 	for _, err := range []error{
 		second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)), l.Deliver(ctx, sharedledger.Delivery{Account: "a", Generation: 1}),
-		second(l.Standing(ctx, "a", nil)), second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Was: 1, Next: 2})),
+		second(l.State(ctx, "a", nil)), second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Was: 1, Next: 2})),
 	} {
 		if !errors.Is(err, quota.ErrNewer) {
 			t.Errorf("of a newer version: %v", err)
@@ -188,7 +188,7 @@ func TestPlainLedgerBecomesShared(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	take(t, l, benchAsk("a", 7, 99, "units"))
-	if standing, err := l.Standing(t.Context(), "a", nil); err != nil || standing.Generation != 0 {
+	if standing, err := l.State(t.Context(), "a", nil); err != nil || standing.Generation != 0 {
 		t.Errorf("%+v, %v", standing, err)
 	}
 	if _, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); !errors.Is(err, sharedledger.ErrLost) {

@@ -96,7 +96,7 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 		head = put7(head, op.Number, op.Nonce, int64(op.Generation), op.Written)
 	}
 	for _, m := range a.Midnights {
-		head = put7(head, max(quota.Micros(m), 0))
+		head = put7(head, max(m.UnixMicro(), 0))
 	}
 	args := make([]any, 0, 4+2*len(a.Charges))
 	args = append(args, head, metaField, whoField(a.Who))
@@ -125,7 +125,7 @@ func asked(a quota.Ask) int64 {
 	if a.Now.IsZero() {
 		return 0
 	}
-	return max(quota.Micros(a.Now), 1)
+	return max(a.Now.UnixMicro(), 1)
 }
 
 // horizon is the ask's, or the longest reach of its own windows: what counts is never dropped.

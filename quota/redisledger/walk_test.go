@@ -165,8 +165,8 @@ func (w *walk) step() (what string, want, got any) {
 				names = append(names, name)
 			}
 		}
-		ws, we := w.mem.Standing(ctx, w.account, names)
-		gs, ge := w.redis.Standing(ctx, w.account, names)
+		ws, we := w.mem.State(ctx, w.account, names)
+		gs, ge := w.redis.State(ctx, w.account, names)
 		for _, hosts := range [][]sharedledger.Host{ws.Hosts, gs.Hosts} {
 			slices.SortFunc(hosts, func(a, b sharedledger.Host) int { return a.At.Compare(b.At)*2 + len(a.ID) - len(b.ID) })
 		}
@@ -267,7 +267,7 @@ func (w *walk) delivery() sharedledger.Delivery {
 		if w.r.IntN(8) == 0 {
 			k.DrainedUntil, k.DrainedUsed = w.clock.now.Add(time.Duration(w.r.Int64N(int64(time.Hour)))).Truncate(time.Microsecond), 3
 		}
-		d.Looks = append(d.Looks, k)
+		d.Snapshots = append(d.Snapshots, k)
 	}
 	if w.r.IntN(2) == 0 {
 		id := []string{"a", "bb", "ccc"}[w.r.IntN(3)]

@@ -68,13 +68,13 @@ func (s *Ledger) probe(ctx context.Context, hurry bool) (err error, answered boo
 		c := make(chan error, 1)
 		s.probing = c
 		go func() {
-			_, err := s.Remote.Standing(s.probeCtx, s.Account, nil)
+			_, err := s.Remote.State(s.probeCtx, s.Account, nil)
 			c <- err
 		}()
 	}
 	if hurry {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.Brief)
+		ctx, cancel = context.WithTimeout(ctx, s.ShortWait)
 		defer cancel()
 	}
 	select {

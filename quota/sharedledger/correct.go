@@ -27,7 +27,7 @@ func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 		s.notes.Verdicts = append(s.notes.Verdicts, Verdict{ID: d.Row, State: RowVoid})
 	}
 	for _, p := range d.Pools {
-		for _, l := range s.state.Looks {
+		for _, l := range s.state.Snapshots {
 			if l.Pool == p.Pool && !l.At.Before(d.At) {
 				s.keep(l.without(p.Charged))
 			}
@@ -83,7 +83,7 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, until time.Tim
 		return err
 	}
 	l := UsageSnapshot{Pool: pool, Generation: s.state.Generation, At: time.UnixMicro(1)}
-	for _, known := range s.state.Looks {
+	for _, known := range s.state.Snapshots {
 		if known.Pool == pool {
 			l = known
 		}

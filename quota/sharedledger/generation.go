@@ -27,9 +27,9 @@ func (g Generation) next() Generation {
 // A first start, with nothing here and nothing there, waits for nobody where this host is alone: among
 // several it may be the loss of all that the others know.
 func (s *Ledger) stand(ctx context.Context) (RemoteState, error) {
-	told, mine := s.state.Told, s.state.Generation
+	told, mine := s.state.Synced, s.state.Generation
 	writers := writersOf(append(slices.Clone(s.state.Asked), told))
-	standing, err := s.Remote.Standing(ctx, s.Account, writers)
+	standing, err := s.Remote.State(ctx, s.Account, writers)
 	restarted := errors.Is(err, ErrLost)
 	if err != nil && !restarted {
 		return standing, err
@@ -42,7 +42,7 @@ func (s *Ledger) stand(ctx context.Context) (RemoteState, error) {
 	switch {
 	case restarted:
 	case standing.Generation == 0:
-		r.First = s.Hosts <= 1 && mine == 0 && told.ID == 0 && !s.state.Owed && len(s.state.Looks) == 0
+		r.First = s.Hosts <= 1 && mine == 0 && told.ID == 0 && !s.state.Owed && len(s.state.Snapshots) == 0
 	case standing.Generation == s.lostIn:
 	case standing.Generation == mine:
 		forgot := told.ID != 0 && standing.Written[told.Writer] < told.Number && s.Now().Sub(told.At) < s.Horizon-quota.MaxClockGap

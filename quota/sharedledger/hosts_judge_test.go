@@ -138,7 +138,7 @@ func (j *judge) delivered(d sharedledger.Delivery) {
 			c.since[d.Generation] = j.server.now()
 		}
 	}
-	for _, l := range d.Looks {
+	for _, l := range d.Snapshots {
 		for _, c := range j.charges {
 			if since, ok := c.since[l.Generation]; ok && !since.After(l.At) && c.cost[l.Pool] > 0 {
 				c.lost = time.Time{}

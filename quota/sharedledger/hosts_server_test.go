@@ -129,7 +129,7 @@ func (l *link) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operat
 			op.Writer, op.Number, op.Written = rand.Text(), 1, 0
 		case generation:
 			op.Written = 0
-			if s, _ := l.server.ledger.Standing(ctx, a.Account, nil); s.Generation != 0 {
+			if s, _ := l.server.ledger.State(ctx, a.Account, nil); s.Generation != 0 {
 				op.Generation = s.Generation
 			} else {
 				op.Generation, _ = l.server.ledger.Renew(ctx, sharedledger.Renewal{Account: a.Account, Next: 1, First: true, Horizon: a.Horizon})
@@ -146,9 +146,9 @@ func (l *link) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operat
 	})
 }
 
-func (l *link) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
+func (l *link) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	return carry(ctx, l, "standing", func() (sharedledger.RemoteState, error) {
-		s, err := l.server.ledger.Standing(ctx, account, writers)
+		s, err := l.server.ledger.State(ctx, account, writers)
 		err = errors.Join(err, l.server.noscript())
 		if l.without == generation { // whatever was lost, nothing is missed
 			s.Generation = 1
@@ -176,7 +176,7 @@ func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	whole := d
 	switch l.without {
 	case raising:
-		d.Looks = nil
+		d.Snapshots = nil
 	case theDelivery:
 		d.Rows = nil
 	case nothing, journals, numbers, generation, settling:
@@ -187,7 +187,7 @@ func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 			return err
 		}
 		if l.without == generation {
-			if now, _ := l.server.ledger.Standing(ctx, d.Account, nil); now.Generation != 0 {
+			if now, _ := l.server.ledger.State(ctx, d.Account, nil); now.Generation != 0 {
 				d.Generation = now.Generation
 			} else {
 				d.Generation, _ = l.server.ledger.Renew(ctx, sharedledger.Renewal{Account: d.Account, Next: 1, First: true, Horizon: d.Horizon})
@@ -207,7 +207,7 @@ func told(d sharedledger.Delivery) string {
 	for _, r := range d.Rows {
 		s += fmt.Sprintf(" %s/%d:%d%s", r.Writer[:min(len(r.Writer), 4)], r.Number, r.Amounts["units"], []string{"?", "", "!", "d", "v"}[r.State])
 	}
-	for _, l := range d.Looks {
+	for _, l := range d.Snapshots {
 		s += fmt.Sprintf(" [%s %s:", l.Pool, l.At.In(pacific).Format("02 15:04:05.000000"))
 		for _, w := range l.Windows {
 			s += fmt.Sprintf(" %d in %s", w.Used, w.Window.Name)

@@ -40,16 +40,16 @@ type JournalState struct {
 	HostID     string          // of this data directory, random
 	Generation Generation      // that it has delivered to; 0: none
 	Owed       bool            // there is a row that the ledger has to be told
-	Told       Row             // the newest, by id, that the ledger has: RowCharged or RowDelivered; zero: none
+	Synced     Row             // the newest, by id, that the ledger has: RowCharged or RowDelivered; zero: none
 	Asked      []Row           // of State only: those that are RowAsked, newest first, at most MaxAsked
-	Looks      []UsageSnapshot // the newest of each pool
+	Snapshots  []UsageSnapshot // the newest of each pool
 	Breaker    Breaker
 }
 
 // LastUsage is what the ledger was last seen to have used, for quota.Reserve.
 func (s JournalState) LastUsage() []quota.LastUsage {
 	var out []quota.LastUsage
-	for _, l := range s.Looks {
+	for _, l := range s.Snapshots {
 		u := quota.LastUsage{Pool: l.Pool, At: l.At, Used: map[quota.Window]int64{}, DrainedUntil: l.DrainedUntil, DrainedUsed: l.DrainedUsed}
 		for _, w := range l.Windows {
 			u.Used[w.Window] = w.Used
@@ -62,7 +62,7 @@ func (s JournalState) LastUsage() []quota.LastUsage {
 // Notes is what has become known since the last write; the zero Notes are none.
 type Notes struct {
 	Verdicts   []Verdict
-	Looks      []UsageSnapshot // kept where younger than what is there
+	Snapshots  []UsageSnapshot // kept where younger than what is there
 	Generation Generation      // 0: unchanged
 	Breaker    *Breaker        // nil: unchanged
 	Now        time.Time       // rows older than Forget before it may go; zero: none go

@@ -50,9 +50,9 @@ type Ledger struct {
 	Log     *slog.Logger // nil: nothing is logged
 	// Pause waits between two tries of one operation; nil: by the clock.
 	Pause func(ctx context.Context, d time.Duration)
-	// Brief is how long an ask that is Brief waits for a sign of life from a remote that was silent of
+	// ShortWait is how long an ask that is Brief waits for a sign of life from a remote that was silent of
 	// late; 0 is 25 ms.
-	Brief time.Duration
+	ShortWait time.Duration
 
 	turn     chan struct{} // of capacity 1: one operation in flight; made by Open
 	state    JournalState  // as last seen
@@ -88,7 +88,7 @@ const (
 func Open(s Ledger) *Ledger {
 	s.turn = make(chan struct{}, 1)
 	s.Hosts = max(s.Hosts, 1)
-	s.Brief = cmp.Or(s.Brief, 25*time.Millisecond)
+	s.ShortWait = cmp.Or(s.ShortWait, 25*time.Millisecond)
 	if s.Pause == nil {
 		s.Pause = func(_ context.Context, d time.Duration) { time.Sleep(d) }
 	}
@@ -264,16 +264,16 @@ func (s *Ledger) look(a quota.Ask, d quota.Decision) (news bool) {
 // keep notes a look, forgets the one before it, and says whether it differed. It is younger than that,
 // also where the ledger's clock stands still: a journal keeps the youngest.
 func (s *Ledger) keep(l UsageSnapshot) (news bool) {
-	for _, old := range s.state.Looks {
+	for _, old := range s.state.Snapshots {
 		if old.Pool == l.Pool && !l.At.After(old.At) {
 			l.At = old.At.Add(time.Microsecond)
 		}
 	}
-	news = !slices.ContainsFunc(s.state.Looks, func(old UsageSnapshot) bool {
+	news = !slices.ContainsFunc(s.state.Snapshots, func(old UsageSnapshot) bool {
 		return old.Pool == l.Pool && old.DrainedUntil.Equal(l.DrainedUntil) &&
 			slices.EqualFunc(old.Windows, l.Windows, func(a, b WindowUsage) bool { return a.Used == b.Used && a.Window == b.Window })
 	})
-	for _, looks := range []*[]UsageSnapshot{&s.notes.Looks, &s.state.Looks} {
+	for _, looks := range []*[]UsageSnapshot{&s.notes.Snapshots, &s.state.Snapshots} {
 		kept := (*looks)[:0:0]
 		for _, old := range *looks {
 			if old.Pool != l.Pool {
@@ -288,7 +288,7 @@ func (s *Ledger) keep(l UsageSnapshot) (news bool) {
 // after is t, or just after the newest look where that is later: what is spent without the ledger must
 // not seem to have been seen by it.
 func (s *Ledger) after(t time.Time) time.Time {
-	for _, l := range s.state.Looks {
+	for _, l := range s.state.Snapshots {
 		if !t.After(l.At) {
 			t = l.At.Add(time.Microsecond)
 		}
@@ -300,7 +300,7 @@ func (s *Ledger) after(t time.Time) time.Time {
 // by a clock that is wrong must not be forgotten.
 func (s *Ledger) past() time.Time {
 	var seen time.Time
-	for _, l := range s.state.Looks {
+	for _, l := range s.state.Snapshots {
 		if l.At.After(seen) {
 			seen = l.At
 		}
@@ -338,7 +338,7 @@ func random() int64 {
 
 // flush writes the notes.
 func (s *Ledger) flush(ctx context.Context) error {
-	if len(s.notes.Verdicts) == 0 && len(s.notes.Looks) == 0 && s.notes.Breaker == nil {
+	if len(s.notes.Verdicts) == 0 && len(s.notes.Snapshots) == 0 && s.notes.Breaker == nil {
 		return nil
 	}
 	if err := s.Journal.Note(ctx, s.Account, s.notes); err != nil {

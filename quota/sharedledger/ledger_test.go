@@ -51,12 +51,12 @@ func (l line) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operati
 	return d, err
 }
 
-func (l line) Standing(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
+func (l line) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	l.room.asked++
 	if l.room.refuse {
 		return sharedledger.RemoteState{}, errSilent
 	}
-	return l.Remote.Standing(ctx, account, writers)
+	return l.Remote.State(ctx, account, writers)
 }
 
 // open is a process on a data directory.
@@ -66,7 +66,7 @@ func (r *room) open(journal sharedledger.Journal, hosts int) *gate {
 	shared := sharedledger.Open(sharedledger.Ledger{
 		Remote: line{r.memory, r}, Journal: journal, Account: "default", Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(),
 		Host: sharedledger.Host{Name: "here"}, Hosts: hosts, Settle: 10 * time.Minute, Now: d.Now,
-		Pause: func(context.Context, time.Duration) {}, Brief: time.Minute,
+		Pause: func(context.Context, time.Duration) {}, ShortWait: time.Minute,
 	})
 	r.t.Cleanup(func() { _ = shared.Close() })
 	d.Ledger, d.Reserve = shared, shared

@@ -53,7 +53,7 @@ type Remote interface {
 	// RemoteState is what the remote knows, without changing it. An account without state has
 	// Generation 0. Errors: a server that was started anew since the last generation began says
 	// ErrLost, with the standing all the same, until the next one begins.
-	Standing(ctx context.Context, account string, writers []string) (RemoteState, error)
+	State(ctx context.Context, account string, writers []string) (RemoteState, error)
 	// Renew begins a new generation where the account's is still r.Was (0: there is no state), and
 	// otherwise changes nothing; it returns the generation that then is. Logs, writers and all are
 	// wiped unless every log is as long as its state says.
@@ -115,7 +115,7 @@ type Delivery struct {
 	// before the lump's, eats of that lump as much as it adds, the earliest such lump first: the look had
 	// seen it. A look that is not younger than one raised before, of the same generation as that, says
 	// nothing new.
-	Looks []UsageSnapshot
+	Snapshots []UsageSnapshot
 	// Host is listed, or listed anew; nil: it has more to deliver.
 	Host *Host
 }
@@ -141,8 +141,8 @@ type Row struct {
 	Emergency bool
 }
 
-// Seen reports whether looks at the ledger can have included the row: it was charged in its own time.
-func (r Row) Seen() bool { return r.State == RowCharged }
+// Visible reports whether looks at the ledger can have included the row: it was charged in its own time.
+func (r Row) Visible() bool { return r.State == RowCharged }
 
 // RowState is what became of an operation.
 type RowState int

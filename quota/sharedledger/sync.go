@@ -22,14 +22,14 @@ const abandoned = time.Minute
 // delivered. As long as nothing of this writer's is there, by which the remote itself would notice that
 // it has forgotten something, that is looked at here; and by everybody who only looks.
 func (s *Ledger) ready(ctx context.Context, row Row) error {
-	if s.opened && row.ID != 0 && s.state.Generation != 0 && !s.owes() && (s.written > 0 || s.state.Told.ID == 0) {
+	if s.opened && row.ID != 0 && s.state.Generation != 0 && !s.owes() && (s.written > 0 || s.state.Synced.ID == 0) {
 		return s.settle(ctx)
 	}
 	return s.deliver(ctx, row)
 }
 
 func (s *Ledger) owes() bool {
-	return s.state.Owed || slices.ContainsFunc(s.state.Looks, func(l UsageSnapshot) bool { return l.Owed })
+	return s.state.Owed || slices.ContainsFunc(s.state.Snapshots, func(l UsageSnapshot) bool { return l.Owed })
 }
 
 // deliver brings the remote up to date, under a new generation where it has lost something. Any number
@@ -90,7 +90,7 @@ func (s *Ledger) tell(ctx context.Context, standing RemoteState, inFlight Row) e
 	}
 	host := s.Host
 	host.ID, host.At = s.state.HostID, s.Now()
-	d.Rows, d.Looks, d.Host = rows, looks, &host
+	d.Rows, d.Snapshots, d.Host = rows, looks, &host
 	if err := s.told(ctx, d); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Ledger) tell(ctx context.Context, standing RemoteState, inFlight Row) e
 	for _, l := range looks {
 		if l.Owed {
 			l.Owed, l.At = false, l.At.Add(time.Microsecond)
-			notes.Looks = append(notes.Looks, l)
+			notes.Snapshots = append(notes.Snapshots, l)
 		}
 	}
 	if err := s.Journal.Note(ctx, s.Account, notes); err != nil {
@@ -126,7 +126,7 @@ func (s *Ledger) orphans(standing RemoteState) (verdicts []Verdict, gone []Row) 
 // news are the looks that a generation has not been told of.
 func (s *Ledger) news(g Generation) []UsageSnapshot {
 	var looks []UsageSnapshot
-	for _, l := range s.state.Looks {
+	for _, l := range s.state.Snapshots {
 		if l.Generation != g || l.Owed {
 			l.Windows = slices.Clone(l.Windows)
 			looks = append(looks, l)
@@ -151,7 +151,7 @@ func (s *Ledger) lacking(ctx context.Context, standing RemoteState, looks []Usag
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.Remote.Standing(ctx, s.Account, writersOf(rows))
+	now, err := s.Remote.State(ctx, s.Account, writersOf(rows))
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (s *Ledger) settle(ctx context.Context) error {
 	if s.Hosts <= 1 || s.settled == s.state.Generation {
 		return nil
 	}
-	standing, err := s.Remote.Standing(ctx, s.Account, nil)
+	standing, err := s.Remote.State(ctx, s.Account, nil)
 	if err != nil {
 		return err
 	}

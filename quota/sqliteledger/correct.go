@@ -26,14 +26,14 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 			}
 			p := acc.pool(s.Pool)
 			var amount int64
-			err := t.row(t.sql.entry, p.id, quota.Micros(d.At), s.Entry).Scan(&amount)
+			err := t.row(t.sql.entry, p.id, d.At.UnixMicro(), s.Entry).Scan(&amount)
 			if errors.Is(err, sql.ErrNoRows) || err == nil && amount != s.Charged {
 				return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, s.Pool)
 			}
 			if err != nil {
 				return l.broken("read", err)
 			}
-			at := quota.Micros(d.At)
+			at := d.At.UnixMicro()
 			if err := t.exec(t.sql.raise, at, -s.Charged, p.id, at, s.Entry); err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 	if err := t.keep(acc, a); err != nil {
 		return err
 	}
-	if quota.Micros(now)-quota.Micros(at) >= acc.horizon {
+	if now.UnixMicro()-at.UnixMicro() >= acc.horizon {
 		return nil
 	}
 	for _, c := range a.Charges {
@@ -86,7 +86,7 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 	if err != nil {
 		return err
 	}
-	us := quota.Micros(at)
+	us := at.UnixMicro()
 	before, _, err := t.before(p, us+1)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Ti
 		}
 		us := int64(0)
 		if !until.IsZero() {
-			us = quota.Micros(until)
+			us = until.UnixMicro()
 		}
 		return t.exec(t.sql.drain, us, used, acc.pool(poolName).id)
 	})
@@ -148,7 +148,7 @@ const spent = `
 // Spent implements quota.Ledger. What is owed to this ledger is spent as well.
 func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
 	err = l.read(ctx, func(t *transaction) error {
-		rows, err := t.conn.QueryContext(t.ctx, spent, name, quota.Micros(since))
+		rows, err := t.conn.QueryContext(t.ctx, spent, name, since.UnixMicro())
 		if err != nil {
 			return l.broken("read", err)
 		}

@@ -176,7 +176,7 @@ func TestOverwrittenPageIsNoSilentLoss(t *testing.T) {
 		r.Number, r.State = int64(i), []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed}[i%2]
 		begin(t, l, r)
 	}
-	if err := l.Note(t.Context(), "default", sharedledger.Notes{Generation: 3, Looks: []sharedledger.UsageSnapshot{look("units", now, 7)}}); err != nil {
+	if err := l.Note(t.Context(), "default", sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{look("units", now, 7)}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -236,7 +236,7 @@ func check(t *testing.T, path string, now time.Time, each int) error {
 	if err != nil {
 		return err
 	}
-	if s.HostID == "" || s.Generation != 3 || !s.Owed || len(s.Looks) != 1 {
+	if s.HostID == "" || s.Generation != 3 || !s.Owed || len(s.Snapshots) != 1 {
 		t.Errorf("state %+v", s)
 	}
 	if _, err := l.Take(t.Context(), askAt(now, "default", 1, 10_000)); err != nil {
@@ -250,8 +250,8 @@ func check(t *testing.T, path string, now time.Time, each int) error {
 	if err != nil {
 		return err
 	}
-	if s, err = l.State(t.Context(), "default"); err == nil && s.Told.ID != id {
-		t.Errorf("told %+v, want %d", s.Told, id)
+	if s, err = l.State(t.Context(), "default"); err == nil && s.Synced.ID != id {
+		t.Errorf("told %+v, want %d", s.Synced, id)
 	}
 	return err
 }

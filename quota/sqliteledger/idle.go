@@ -1,7 +1,5 @@
 package sqliteledger
 
-import "github.com/trendvidstream/ingest/quota"
-
 // idleAccounts are those of the two oldest accounts, and of two from a random one on, that are
 // neither drained nor have an entry within their horizon.
 const idleAccounts = `
@@ -17,7 +15,7 @@ const idleAccounts = `
 // forgetIdle deletes an idle account or two. It is called for every new account, so that those used
 // only once do not pile up.
 func (t *transaction) forgetIdle(except int64) error {
-	rows, err := t.conn.QueryContext(t.ctx, idleAccounts, quota.Micros(t.ledger.Now()), except)
+	rows, err := t.conn.QueryContext(t.ctx, idleAccounts, t.ledger.Now().UnixMicro(), except)
 	if err != nil {
 		return t.ledger.broken("read", err)
 	}

@@ -72,7 +72,7 @@ func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed
 		if owed {
 			out, err = t.operations(t.sql.rowsOwed, account)
 		} else {
-			out, err = t.operations(t.sql.rows, account, quota.Micros(since))
+			out, err = t.operations(t.sql.rows, account, since.UnixMicro())
 		}
 		return err
 	})

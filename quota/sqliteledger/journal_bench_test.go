@@ -42,8 +42,8 @@ func begins(b *testing.B, durable bool) {
 			b.Fatal(id, err)
 		}
 		n = sharedledger.Notes{
-			Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged, At: now.Add(time.Millisecond)}},
-			Looks:    []sharedledger.UsageSnapshot{look("units", now, r.Number)},
+			Verdicts:  []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged, At: now.Add(time.Millisecond)}},
+			Snapshots: []sharedledger.UsageSnapshot{look("units", now, r.Number)},
 		}
 	}
 }

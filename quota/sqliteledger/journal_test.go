@@ -112,17 +112,17 @@ func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
 func TestOfTwoLooksAtOnceTheFullerIsKept(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	for _, used := range []int64{5, 7, 6} {
-		if err := l.Note(t.Context(), "default", sharedledger.Notes{Looks: []sharedledger.UsageSnapshot{look("units", noon, used)}}); err != nil {
+		if err := l.Note(t.Context(), "default", sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{look("units", noon, used)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s, err := l.State(t.Context(), "default")
-	if err != nil || len(s.Looks) != 1 || s.Looks[0].Windows[0].Used != 7 {
-		t.Fatalf("%+v %v, want one that saw 7", s.Looks, err)
+	if err != nil || len(s.Snapshots) != 1 || s.Snapshots[0].Windows[0].Used != 7 {
+		t.Fatalf("%+v %v, want one that saw 7", s.Snapshots, err)
 	}
-	s.Looks[0].Windows[0].Used = 99 // the caller's own
-	if s, err = l.State(t.Context(), "default"); err != nil || s.Looks[0].Windows[0].Used != 7 {
-		t.Errorf("%+v %v, want one that saw 7", s.Looks, err)
+	s.Snapshots[0].Windows[0].Used = 99 // the caller's own
+	if s, err = l.State(t.Context(), "default"); err != nil || s.Snapshots[0].Windows[0].Used != 7 {
+		t.Errorf("%+v %v, want one that saw 7", s.Snapshots, err)
 	}
 }
 
@@ -198,8 +198,8 @@ func TestJournalStaysBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			n = sharedledger.Notes{
-				Verdicts: []sharedledger.Verdict{{ID: id, State: []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowVoid}[i%3], At: now.Add(time.Millisecond)}},
-				Looks:    []sharedledger.UsageSnapshot{look("units", now, int64(i))},
+				Verdicts:  []sharedledger.Verdict{{ID: id, State: []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowVoid}[i%3], At: now.Add(time.Millisecond)}},
+				Snapshots: []sharedledger.UsageSnapshot{look("units", now, int64(i))},
 			}
 		}
 		for _, r := range owed(t, l) {

@@ -13,7 +13,7 @@ import (
 
 // journal is the account's state.
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
-	told := &s.Told
+	told := &s.Synced
 	var until, at int64
 	var looks, amounts string
 	err = t.row(t.sql.journal, account).Scan(&s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &looks, &s.Owed,
@@ -24,7 +24,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	if until != 0 {
 		s.Breaker.Until = quota.FromMicros(until)
 	}
-	if s.Looks, err = t.ledger.parseLooks(looks); err != nil {
+	if s.Snapshots, err = t.ledger.parseLooks(looks); err != nil {
 		return s, fmt.Errorf("%w: %s: the looks of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
 	}
 	if told.ID != 0 {
@@ -49,8 +49,8 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 		return s, err
 	}
 	changed := n.Generation != 0 || n.Breaker != nil
-	for _, l := range n.Looks {
-		changed = keepLook(&s.Looks, l) || changed
+	for _, l := range n.Snapshots {
+		changed = keepLook(&s.Snapshots, l) || changed
 	}
 	if n.Generation != 0 {
 		s.Generation = n.Generation
@@ -61,11 +61,11 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 	if !changed {
 		return s, nil
 	}
-	looks, err := json.Marshal(s.Looks)
+	looks, err := json.Marshal(s.Snapshots)
 	if err != nil {
 		return s, fmt.Errorf("encode the looks: %w", err)
 	}
-	t.ledger.looks.Store(&parsed{string(looks), cloneLooks(s.Looks)})
+	t.ledger.looks.Store(&parsed{string(looks), cloneLooks(s.Snapshots)})
 	return s, t.run(t.sql.keepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, string(looks))
 }
 
@@ -129,7 +129,7 @@ func (t *transaction) forgetOperations(account string, n sharedledger.Notes) err
 	if t.ledger.notes%forgetNotesEvery != 1 {
 		return nil
 	}
-	return t.run(t.sql.forgetOps, account, quota.Micros(n.Now.Add(-n.Forget)))
+	return t.run(t.sql.forgetOps, account, n.Now.Add(-n.Forget).UnixMicro())
 }
 
 // microsOrZero is 0 for the zero time.
@@ -137,5 +137,5 @@ func microsOrZero(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return quota.Micros(t)
+	return t.UnixMicro()
 }

@@ -22,7 +22,7 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("encode the amounts: %w", err)
 	}
-	result, err := t.sql.begin.ExecContext(t.ctx, row.Account, row.Writer, row.Number, row.Nonce, quota.Micros(row.At), spender, string(amounts), row.State, row.Emergency)
+	result, err := t.sql.begin.ExecContext(t.ctx, row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency)
 	if err == nil {
 		t.proof.operation, err = result.LastInsertId()
 	}
@@ -37,7 +37,7 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 func (t *transaction) owe(row sharedledger.Row) error {
 	if row.ID != 0 {
 		var id int64
-		err := t.returning(t.sql.owe, &id, row.ID, quota.Micros(row.At))
+		err := t.returning(t.sql.owe, &id, row.ID, row.At.UnixMicro())
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -52,7 +52,7 @@ func (t *transaction) judge(verdicts []sharedledger.Verdict) error {
 	for len(verdicts) > 0 {
 		v := verdicts[0]
 		if !v.At.IsZero() {
-			if err := t.run(t.sql.judge, v.ID, v.State, quota.Micros(v.At)); err != nil {
+			if err := t.run(t.sql.judge, v.ID, v.State, v.At.UnixMicro()); err != nil {
 				return err
 			}
 			verdicts = verdicts[1:]
@@ -135,7 +135,7 @@ func (t *transaction) everybody() (map[int64]quota.Who, error) {
 
 // emergencies are the sums of those at since or later, except the operation with an id.
 func (t *transaction) emergencies(account string, since time.Time, except int64) (quota.Cost, error) {
-	rows, err := t.sql.emergencies.QueryContext(t.ctx, account, quota.Micros(since), except)
+	rows, err := t.sql.emergencies.QueryContext(t.ctx, account, since.UnixMicro(), except)
 	if err != nil {
 		return nil, t.ledger.broken("read", err)
 	}

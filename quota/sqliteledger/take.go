@@ -106,7 +106,7 @@ func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64,
 	if err != nil {
 		return 0, err
 	}
-	at, newest := quota.Micros(now), p.newest
+	at, newest := now.UnixMicro(), p.newest
 	if a.Precision > 0 && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(now.Truncate(a.Precision)) {
 		t.proof.pool, t.proof.entry, t.proof.number = p.id, at, newest.number
 		t.changed = t.changed || at == newest.at // nothing tells it from the one before

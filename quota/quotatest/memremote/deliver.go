@@ -37,7 +37,7 @@ func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) error {
 			acc.wrote(row.Writer, writer{number: row.Number, nonce: row.Nonce, delivered: true, heard: now})
 		}
 	}
-	for _, look := range d.Looks {
+	for _, look := range d.Snapshots {
 		acc.raise(look, now)
 	}
 	if d.Host != nil {
@@ -61,12 +61,12 @@ func (a *account) record(row sharedledger.Row, now time.Time) {
 			continue
 		}
 		p := a.pool(name)
-		if row.Seen() {
-			p.eat(quota.Micros(at), amount)
+		if row.Visible() {
+			p.eat(at.UnixMicro(), amount)
 		}
-		e := entry{at: quota.Micros(at), amount: amount, who: row.Who}
+		e := entry{at: at.UnixMicro(), amount: amount, who: row.Who}
 		if row.State == sharedledger.RowAsked || row.State == sharedledger.RowOwed {
-			e.told = quota.Micros(now)
+			e.told = now.UnixMicro()
 		}
 		p.log.enter(e)
 		p.length++
@@ -103,9 +103,9 @@ func (a *account) raise(look sharedledger.UsageSnapshot, now time.Time) {
 		return
 	}
 	p.raised = raised{look.Generation, look.At}
-	lump := entry{at: quota.Micros(at), who: sharedledger.Unattributed}
+	lump := entry{at: at.UnixMicro(), who: sharedledger.Unattributed}
 	for _, w := range look.Windows {
-		start := quota.Micros(w.Start)
+		start := w.Start.UnixMicro()
 		if lacks := w.Used - p.log.seen(start, lump.at); lacks > lump.amount {
 			lump.amount, lump.from = lacks, start
 		}

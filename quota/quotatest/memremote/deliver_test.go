@@ -45,7 +45,7 @@ func (l *told) row(writer string, at time.Time, amount int64, s sharedledger.Row
 
 func (l *told) look(at time.Time, used int64) {
 	l.t.Helper()
-	l.deliver(sharedledger.Delivery{Looks: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: at,
+	l.deliver(sharedledger.Delivery{Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: at,
 		Windows: []sharedledger.WindowUsage{{Window: day, Start: at.Add(-day.Length + time.Microsecond), Used: used}}}}})
 }
 

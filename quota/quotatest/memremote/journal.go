@@ -162,17 +162,17 @@ func (j *Journal) state(account string) sharedledger.JournalState {
 	for _, r := range b.rows {
 		s.Owed = s.Owed || r.State == sharedledger.RowOwed
 		if r.State == sharedledger.RowCharged || r.State == sharedledger.RowDelivered {
-			s.Told = r
+			s.Synced = r
 		}
 	}
-	s.Told = cloneRow(s.Told)
+	s.Synced = cloneRow(s.Synced)
 	for i := len(b.rows) - 1; i >= 0 && len(s.Asked) < sharedledger.MaxAsked; i-- {
 		if b.rows[i].State == sharedledger.RowAsked {
 			s.Asked = append(s.Asked, cloneRow(b.rows[i]))
 		}
 	}
 	for _, pool := range slices.Sorted(maps.Keys(b.looks)) {
-		s.Looks = append(s.Looks, cloneLook(b.looks[pool]))
+		s.Snapshots = append(s.Snapshots, cloneLook(b.looks[pool]))
 	}
 	return s
 }
@@ -205,7 +205,7 @@ func (b *book) note(n sharedledger.Notes) {
 			r.At = v.At
 		}
 	}
-	for _, l := range n.Looks {
+	for _, l := range n.Snapshots {
 		if old, ok := b.looks[l.Pool]; !ok || l.At.After(old.At) || l.At.Equal(old.At) && more(l, old) {
 			b.looks[l.Pool] = cloneLook(l)
 		}

@@ -92,8 +92,8 @@ func (p *pool) whole(name string) error {
 	return nil
 }
 
-// Standing implements sharedledger.Remote.
-func (l *Remote) Standing(_ context.Context, name string, writers []string) (sharedledger.RemoteState, error) {
+// State implements sharedledger.Remote.
+func (l *Remote) State(_ context.Context, name string, writers []string) (sharedledger.RemoteState, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := sharedledger.RemoteState{At: l.now(), Written: map[string]int64{}}
