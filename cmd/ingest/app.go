@@ -1,6 +1,9 @@
 package main
 
-import "github.com/trendvidstream/ingest/internal/config"
+import (
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
+)
 
 // app is one run of the program.
 type app struct {
@@ -9,4 +12,7 @@ type app struct {
 	cfg     *config.Config
 	clock   *config.Clock
 	started bool // past the arguments: an error is no longer one of usage
+
+	// wrapPass may put something around the parts of a pass before it begins. The program leaves it nil.
+	wrapPass func(*fetch.Reconciler)
 }

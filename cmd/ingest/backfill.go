@@ -35,8 +35,8 @@ on where it was, days later. It spends only what the schedule leaves.`,
 	return cmd
 }
 
-// openDesk opens what planning needs: as open does, but without a key, since nothing is sent.
-func (a *app) openDesk(ctx context.Context) (*works, error) {
+// openForPlanning opens what planning needs: as open does, but without a key, since nothing is sent.
+func (a *app) openForPlanning(ctx context.Context) (*fetchRuntime, error) {
 	if err := a.canRefill(); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (a *app) canRefill() error {
 }
 
 // desk is what pricing needs beside a store that is open already.
-func (a *app) desk(ctx context.Context, s *store.Store) (*works, error) {
+func (a *app) desk(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
 	plan, err := a.plan()
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (a *app) desk(ctx context.Context, s *store.Store) (*works, error) {
 		return nil, err
 	}
 	now := a.clock.Now()
-	w := &works{plan: plan, upstream: a.provider().calls, store: s}
+	w := &fetchRuntime{plan: plan, upstream: a.provider().calls, store: s}
 	if w.price, err = priceOf(plan, w.upstream, tariff, now, now.Add(fullDay)); err != nil {
 		return nil, err
 	}

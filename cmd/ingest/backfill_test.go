@@ -161,7 +161,7 @@ func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 // backfillLines runs the program and returns what it printed on standard output, and its exit code.
 func backfillLines(args ...string) (string, int) {
 	var out, errs bytes.Buffer
-	code := run(args, &out, &errs)
+	code := run(args, &out, &errs, nil)
 	return out.String(), code
 }
 

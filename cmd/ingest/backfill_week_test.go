@@ -284,7 +284,7 @@ func TestBackfillThroughAWeek(t *testing.T) {
 
 func backfillCode(args ...string) (int, string) {
 	var out bytes.Buffer
-	code := run(args, &out, &out)
+	code := run(args, &out, &out, nil)
 	return code, out.String()
 }
 

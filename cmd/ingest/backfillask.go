@@ -13,7 +13,7 @@ import (
 // keeps the answers and prices it anew. Those that were not asked, because quota ended or they do not tell,
 // keep their range. A plan of which some is fetched is not asked about: what is left of it is not what would
 // be asked for.
-func (a *app) ask(ctx context.Context, w *works, p *planned) error {
+func (a *app) ask(ctx context.Context, w *fetchRuntime, p *planned) error {
 	archive, ok := any(w.upstream).(fetch.Archive)
 	if !ok || len(p.Spec.Channels) == 0 || p.Open() != len(p.Spec.Channels) {
 		return nil
@@ -33,14 +33,14 @@ func (a *app) ask(ctx context.Context, w *works, p *planned) error {
 }
 
 // noteSizes keeps what was asked, whatever has ended the asking: it is paid for.
-func (*app) noteSizes(ctx context.Context, w *works, p *planned, sizes map[string]int) error {
+func (*app) noteSizes(ctx context.Context, w *fetchRuntime, p *planned, sizes map[string]int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	return w.store.NoteSizes(ctx, p.ID, sizes)
 }
 
 // askSizes asks the channels whose size is not known, until quota ends.
-func (a *app) askSizes(ctx context.Context, w *works, p *planned, archive fetch.Archive) (map[string]int, error) {
+func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *planned, archive fetch.Archive) (map[string]int, error) {
 	known, err := w.store.OpenSizes(ctx, p.ID)
 	if err != nil {
 		return nil, err

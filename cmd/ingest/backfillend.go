@@ -26,7 +26,7 @@ type backfillEnd struct {
 }
 
 // reportBackfill says how a run ended, and turns that into an exit code.
-func (a *app) reportBackfill(ctx context.Context, w *works, p *planned, worked []fetch.SlotResult, ended error) error {
+func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *planned, worked []fetch.SlotResult, ended error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	doc, err := a.backfillDocument(ctx, w, p.ID)
@@ -158,7 +158,7 @@ func (e backfillEnd) exit(ended error) error {
 }
 
 // backfillDocument is the present state of a backfill, with its first failures.
-func (a *app) backfillDocument(ctx context.Context, w *works, id string) (backfillDocument, error) {
+func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (backfillDocument, error) {
 	status, err := w.store.FindBackfill(ctx, id)
 	if err != nil {
 		return backfillDocument{}, err

@@ -139,7 +139,7 @@ type keeper struct {
 }
 
 // keeper is for the program's own schedule.
-func (a *app) keeper(ctx context.Context, w *works) (*keeper, error) {
+func (a *app) keeper(ctx context.Context, w *fetchRuntime) (*keeper, error) {
 	k := &keeper{now: a.clock.Now, log: a.log(), compute: func(ctx context.Context) (reserve, error) {
 		return needed(ctx, w.store, w.plan, w.upstream, w.governor.Tariff, a.clock.Now())
 	}}
@@ -152,7 +152,7 @@ func (a *app) keeper(ctx context.Context, w *works) (*keeper, error) {
 }
 
 // leaver is a keeper that is made when it is first asked: most runs refresh nothing.
-func (w *works) leaver(a *app) func(context.Context) quota.Cost {
+func (w *fetchRuntime) leaver(a *app) func(context.Context) quota.Cost {
 	var once sync.Once
 	var k *keeper
 	return func(ctx context.Context) quota.Cost {

@@ -45,7 +45,7 @@ func (a *app) planBackfill(ctx context.Context, want wanted) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
 	}
-	open := a.openDesk
+	open := a.openForPlanning
 	if want.ask {
 		open = a.open // what is sent needs a key
 	}
@@ -86,7 +86,7 @@ type planned struct {
 
 // planned finds the plan of the same flags, or makes it. One that found nothing to fetch is made again: there
 // may be something by now.
-func (a *app) planned(ctx context.Context, w *works, want wanted) (*planned, error) {
+func (a *app) planned(ctx context.Context, w *fetchRuntime, want wanted) (*planned, error) {
 	tariff := w.governor.Tariff
 	if _, err := tollsOf(want.kind, w.upstream, tariff); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (a *app) planned(ctx context.Context, w *works, want wanted) (*planned, err
 }
 
 // priced is the plan with the price of what is still to do, under today's table.
-func (a *app) priced(ctx context.Context, w *works, status store.BackfillStatus) (*planned, error) {
+func (a *app) priced(ctx context.Context, w *fetchRuntime, status store.BackfillStatus) (*planned, error) {
 	tariff := w.governor.Tariff
 	p := &planned{BackfillStatus: status, zone: tariff.Zone, table: tariff.Table}
 	if err := a.reckon(ctx, w, p); err != nil {
@@ -137,7 +137,7 @@ func (a *app) priced(ctx context.Context, w *works, status store.BackfillStatus)
 }
 
 // reprice says, once, that the plan was made under another table of costs.
-func (a *app) reprice(ctx context.Context, w *works, p *planned) error {
+func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *planned) error {
 	if p.Table == p.table {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (a *app) reprice(ctx context.Context, w *works, p *planned) error {
 }
 
 // reckon prices what is still to do, as far as its size is known.
-func (a *app) reckon(ctx context.Context, w *works, p *planned) error {
+func (a *app) reckon(ctx context.Context, w *fetchRuntime, p *planned) error {
 	tolls, err := tollsOf(p.Kind, w.upstream, w.governor.Tariff)
 	if err != nil {
 		return err

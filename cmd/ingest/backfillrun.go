@@ -63,7 +63,7 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 					return err
 				}
 			}
-			return a.runBackfill(cmd.Context(), *r, func(ctx context.Context, w *works) (*planned, error) {
+			return a.runBackfill(cmd.Context(), *r, func(ctx context.Context, w *fetchRuntime) (*planned, error) {
 				status, err := a.findBackfill(ctx, w.store, args[0])
 				if err != nil {
 					return nil, err
@@ -82,7 +82,7 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 	f.BoolVar(&r.wait, "wait", false, "let ingest serve carry it on whenever quota allows")
 	cmd.AddCommand(a.kindCommands("run", func(ctx context.Context, want wanted) error {
 		r.order = want.spec.Order
-		return a.runBackfill(ctx, *r, func(ctx context.Context, w *works) (*planned, error) { return a.planned(ctx, w, want) })
+		return a.runBackfill(ctx, *r, func(ctx context.Context, w *fetchRuntime) (*planned, error) { return a.planned(ctx, w, want) })
 	})...)
 	return cmd
 }
@@ -115,7 +115,7 @@ func (r *backfillRun) check(a *app) error {
 }
 
 // runBackfill finds the plan and works on it until it is done, quota is refused, or the run may no more.
-func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *works) (*planned, error)) error {
+func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *fetchRuntime) (*planned, error)) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (a *app) confirm(p *planned, r backfillRun) error {
 var errUntil = errors.New("the time of --until has come")
 
 // passBackfill works on the pieces.
-func (a *app) passBackfill(ctx context.Context, w *works, p *planned, r backfillRun) ([]fetch.SlotResult, error) {
+func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *planned, r backfillRun) ([]fetch.SlotResult, error) {
 	keep, err := a.keeper(ctx, w)
 	if err != nil {
 		return nil, err

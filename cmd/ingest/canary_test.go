@@ -152,7 +152,7 @@ func (h *home) run(c canary, hazard string, w way, args []string) {
 		h.t.Setenv(name, value)
 	}
 	var out, messages strings.Builder
-	run(h.args(args, g), &out, &messages)
+	run(h.args(args, g), &out, &messages, nil)
 	where := strings.Join(append([]string{"ingest"}, args...), " ") + ", " + hazard + ", " + w.name
 	c.watch(h.t, where+": standard output", []byte(out.String()))
 	c.watch(h.t, where+": standard error", []byte(messages.String()))

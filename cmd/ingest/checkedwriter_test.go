@@ -22,7 +22,7 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 		"slots", "config check", "doctor", "help", "completion bash",
 	} {
 		var stderr bytes.Buffer
-		if code := run(strings.Fields(args), full{}, &stderr); code != exitError || !strings.Contains(stderr.String(), "standard output: no space left") {
+		if code := run(strings.Fields(args), full{}, &stderr, nil); code != exitError || !strings.Contains(stderr.String(), "standard output: no space left") {
 			t.Errorf("ingest %s: exit %d, %q", args, code, stderr.String())
 		}
 	}

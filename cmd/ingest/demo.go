@@ -45,7 +45,7 @@ report. It keeps what it fetched, and says where.`,
 // demo is the state of the walk through.
 type demo struct {
 	*app
-	works *works
+	works *fetchRuntime
 	sim   *youtubesim.Server
 	word  string    // that the search found something with
 	start time.Time // the first slot: yesterday at 17:00 UTC, the provider's morning

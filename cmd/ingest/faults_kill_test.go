@@ -39,7 +39,10 @@ const (
 	fileSizeEnv  = "INGEST_TEST_FSIZE"     // bytes
 )
 
-func init() {
+func init() { failpoint = readFailpoint }
+
+// readFailpoint reads them.
+func readFailpoint() func(*fetch.Reconciler) {
 	if size, err := strconv.ParseUint(os.Getenv(fileSizeEnv), 10, 64); err == nil {
 		signal.Ignore(syscall.SIGXFSZ)
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size}); err != nil {
@@ -48,13 +51,13 @@ func init() {
 	}
 	step, text, ok := strings.Cut(os.Getenv(failpointEnv), ":")
 	if !ok {
-		return
+		return nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		panic(err)
 	}
-	planted = func(r *fetch.Reconciler) {
+	return func(r *fetch.Reconciler) {
 		b := bomb{step: step}
 		b.left.Store(n)
 		r.Quota = minedQuota{r.Quota, &b}

@@ -152,7 +152,7 @@ func TestHostileTextOfTheUpstreamIsHarmlessOnAScreen(t *testing.T) {
 	found := 0
 	for _, args := range append(screens, []string{"search", "tag:plain", "--limit", "300"}, []string{"search", "plain", "--mark", "--order", "views", "--limit", "300"}) {
 		var out, messages strings.Builder
-		if code := run(args, &out, &messages); code != exitOK && args[0] != "search" && !slices.Contains(args, "--compare") {
+		if code := run(args, &out, &messages, nil); code != exitOK && args[0] != "search" && !slices.Contains(args, "--compare") {
 			t.Errorf("ingest %q: exit %d: %s", args, code, messages.String())
 		}
 		where := fmt.Sprintf("ingest %q", args)
@@ -226,7 +226,7 @@ func TestHostileErrorsAreHarmlessOnAScreen(t *testing.T) {
 		{"doctor", "--online"}, {"doctor", "--online", "--json"}, {"quota"}, {"chart", "US"},
 	} {
 		var out, messages strings.Builder
-		run(args, &out, &messages)
+		run(args, &out, &messages, nil)
 		for _, text := range []string{out.String(), messages.String()} {
 			harmless(t, fmt.Sprintf("ingest %q", args), text)
 			if strings.Contains(text, "<script") || strings.Contains(text, "<b>") {

@@ -8,17 +8,18 @@ import (
 	"os"
 	_ "time/tzdata" // the provider's day turns by a zone that a bare container does not have
 
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, nil)) }
 
-// run is the whole program: its arguments in, its exit code out.
-func run(args []string, stdout, stderr io.Writer) int {
+// run is the whole program: its arguments in, its exit code out. wrapPass may be nil: see app.
+func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconciler)) int {
 	ctx, stop := notify(context.Background())
 	defer stop()
 	out := &term.CheckedWriter{To: stdout}
-	a := &app{console: console{stdout: out, stderr: stderr, narrow: term.IsTerminal(stderr)}}
+	a := &app{console: console{stdout: out, stderr: stderr, narrow: term.IsTerminal(stderr)}, wrapPass: wrapPass}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetOut(out)

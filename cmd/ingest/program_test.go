@@ -19,7 +19,7 @@ import (
 func ingestCode(t *testing.T, want int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	if code := run(args, &out, &err); code != want {
+	if code := run(args, &out, &err, nil); code != want {
 		t.Fatalf("ingest %s: exit %d, want %d\n%s%s", strings.Join(args, " "), code, want, out.String(), err.String())
 	}
 	return out.String(), err.String()

@@ -14,10 +14,17 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/trendvidstream/ingest/fetch"
 )
 
+// failpoint is what the tested program puts around the parts of a pass; nil for nothing.
+var failpoint = func() func(*fetch.Reconciler) { return nil }
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ingest": main})
+	testscript.Main(m, map[string]func(){
+		"ingest": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, failpoint())) },
+	})
 }
 
 // TestScripts runs the command line as a person types it. README names the script that covers each

@@ -51,7 +51,7 @@ func (s *service) warnClosed(ctx context.Context, err error) {
 	}
 }
 
-func (s *service) opened() *works {
+func (s *service) opened() *fetchRuntime {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.works

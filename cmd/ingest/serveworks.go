@@ -34,9 +34,9 @@ type service struct {
 	tending   chan struct{}
 
 	mu      sync.Mutex
-	works   *works // nil: not open
-	trigger func() // wakes the workers
-	wait    func() // for the workers, at the end
+	works   *fetchRuntime // nil: not open
+	trigger func()        // wakes the workers
+	wait    func()        // for the workers, at the end
 	know    knowledge
 	told    map[ingest.Series]outcome   // what was logged of each series
 	claimed map[ingest.Series]time.Time // when its slot was claimed

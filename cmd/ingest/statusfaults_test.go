@@ -53,7 +53,7 @@ type faultyDay struct {
 	every time.Duration
 	sim   *youtubesim.Server
 	app   *app
-	works *works
+	works *fetchRuntime
 	runs  *fetch.Reconciler
 	ended map[ingest.State]int
 }

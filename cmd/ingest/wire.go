@@ -93,8 +93,8 @@ func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
 	return store.Open(ctx, a.cfg.Data, store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.Now, Upgraded: a.sayUpgraded})
 }
 
-// works is everything that a pass needs, opened.
-type works struct {
+// fetchRuntime is everything that a pass needs, opened.
+type fetchRuntime struct {
 	plan     regions.Plan
 	price    price // of a day of it
 	upstream upstream
@@ -104,7 +104,7 @@ type works struct {
 }
 
 // open opens it all, or nothing: what can be refused without a file is refused before one is made.
-func (a *app) open(ctx context.Context) (*works, error) {
+func (a *app) open(ctx context.Context) (*fetchRuntime, error) {
 	plan, err := a.plan()
 	if err != nil {
 		return nil, err
@@ -140,13 +140,10 @@ func (a *app) open(ctx context.Context) (*works, error) {
 		closeLedger()
 		return nil, err
 	}
-	return &works{plan, price, up, s, g, func() { up.Close(); closeLedger(); _ = s.Close() }}, nil
+	return &fetchRuntime{plan, price, up, s, g, func() { up.Close(); closeLedger(); _ = s.Close() }}, nil
 }
 
-// planted is for tests: what it puts around the parts of a pass may end the program at any step of it.
-var planted = func(*fetch.Reconciler) {}
-
-func (w *works) reconciler(a *app) *fetch.Reconciler {
+func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: w.plan, Slots: w.store, Sink: w.store, Library: w.store,
 		Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
@@ -158,12 +155,14 @@ func (w *works) reconciler(a *app) *fetch.Reconciler {
 	r.Namer, _ = w.upstream.(fetch.Namer)
 	r.Counter = w.counter()
 	r.Leave = w.leaver(a)
-	planted(r)
+	if a.wrapPass != nil {
+		a.wrapPass(r)
+	}
 	return r
 }
 
 // counter brings counts alone, where the active table has a pool for them that videos do not draw from.
-func (w *works) counter() fetch.Counter {
+func (w *fetchRuntime) counter() fetch.Counter {
 	c, ok := w.upstream.(fetch.Counter)
 	if !ok {
 		return nil
