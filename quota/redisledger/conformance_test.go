@@ -28,10 +28,7 @@ func TestConformance(t *testing.T) {
 		Without: map[quotatest.Capability]string{
 			quotatest.Evict: "alone it cannot notice: see TestRemoteConforms",
 		},
-		Keys: 2000, // TestOneOffAccountsAllExpire has the rest
-	}
-	if testing.Short() {
-		b.Steps, b.Keys, b.Entries = 2000, 500, 2000
+		Steps: 2000, Keys: 2000, Entries: 2000, // the long tests take more
 	}
 	quotatest.Run(t, b)
 }

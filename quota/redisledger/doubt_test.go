@@ -181,7 +181,7 @@ func TestMemoryThatEndsInADeliveryLeavesNoHalf(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	outcomes := map[bool]int{}
-	for i := range 40 {
+	for i := range 14 {
 		account := fmt.Sprint("a", i)
 		s.client.ConfigSet(t.Context(), "maxmemory", "0")
 		s.client.FlushAll(t.Context())
@@ -189,7 +189,7 @@ func TestMemoryThatEndsInADeliveryLeavesNoHalf(t *testing.T) {
 		used := s.client.InfoMap(t.Context(), "memory").Item("Memory", "used_memory")
 		var n int64
 		_, _ = fmt.Sscan(used, &n)
-		s.client.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(n+int64(i)*40_000))
+		s.client.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(n+int64(i)*120_000))
 		before := dump(t, s)
 		d := sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 5000, time.Now().Add(-time.Hour), 0)}
 		err := l.Deliver(t.Context(), d)

@@ -187,7 +187,7 @@ func TestClockFarFromTheCallersIsUnavailable(t *testing.T) {
 
 func TestClockBehindTheNewestEntryIsUnavailable(t *testing.T) {
 	s := redisServer(t)
-	l, c := moved(t, s, redisledger.Options{})
+	l, c := moved(t, s)
 	a := benchAsk("a", 1, 100, "units")
 	a.Now, a.Midnights = time.Time{}, quota.Midnights(c.now, time.UTC)
 	first := take(t, l, a)

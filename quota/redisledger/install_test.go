@@ -120,7 +120,7 @@ func TestUserWithTheDocumentedRightsCanDoEverything(t *testing.T) {
 	s := redisServer(t)
 	all := rights(t)
 	clocks := []string{"~clock", "+get"} // of the test's own clock
-	_, c := moved(t, s, redisledger.Options{})
+	_, c := moved(t, s)
 	open := func(user string) *redisledger.Ledger {
 		l, err := redisledger.OpenWithClock(fmt.Sprintf("redis://%s:pw@127.0.0.1:%d", user, s.port), redisledger.Options{Timeout: patient}, c.key)
 		if err != nil {

@@ -5,14 +5,13 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // Which lump a row eats of can depend on which row came first: it is the order of the delivery.
 func TestRowsEatInTheOrderOfTheirDelivery(t *testing.T) {
 	s := redisServer(t)
-	l, c := moved(t, s, redisledger.Options{Timeout: patient})
+	l, c := moved(t, s)
 	ago := func(minutes int) time.Time { return c.now.Add(-time.Duration(minutes) * time.Minute) }
 	look := func(at, start int, used int64) sharedledger.UsageSnapshot {
 		return sharedledger.UsageSnapshot{Pool: "units", Generation: 9, At: ago(at), Windows: []sharedledger.WindowUsage{{Start: ago(start), Used: used}}}
@@ -45,7 +44,7 @@ func TestRowsEatInTheOrderOfTheirDelivery(t *testing.T) {
 // is not part of what an older look had seen, also when a take of the same step could have joined it.
 func TestWhatALookCannotHaveSeen(t *testing.T) {
 	s := redisServer(t)
-	l, c := moved(t, s, redisledger.Options{Timeout: patient})
+	l, c := moved(t, s)
 	shared(t, l, "a", 1)
 	deliver := func(d sharedledger.Delivery) {
 		t.Helper()

@@ -31,11 +31,11 @@ func (c *clock) set(now time.Time) {
 }
 
 // moved opens a ledger on the server whose clock the test moves.
-func moved(t testing.TB, s *server, o redisledger.Options) (*redisledger.Ledger, *clock) {
+func moved(t testing.TB, s *server) (*redisledger.Ledger, *clock) {
 	t.Helper()
 	c := &clock{t: t, s: s, key: "clock"}
 	c.set(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	l, err := redisledger.OpenWithClock(s.url(), o, c.key)
+	l, err := redisledger.OpenWithClock(s.url(), redisledger.Options{Timeout: patient}, c.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,16 +44,17 @@ func moved(t testing.TB, s *server, o redisledger.Options) (*redisledger.Ledger,
 }
 
 // Every answer is that of the ledger in memory, whose decisions quota.Decide makes.
-func TestAnswersAsTheLedgerInMemory(t *testing.T) {
+func TestAnswersAsTheLedgerInMemory(t *testing.T) { answersAsInMemory(t, 4_000) }
+
+func TestLongAnswersAsTheLedgerInMemory(t *testing.T) { answersAsInMemory(t, 40_000) }
+
+func answersAsInMemory(t *testing.T, steps int) {
+	t.Helper()
 	s := redisServer(t)
-	l, c := moved(t, s, redisledger.Options{})
+	l, c := moved(t, s)
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	if err != nil {
 		t.Fatal(err)
-	}
-	steps := 20_000
-	if testing.Short() {
-		steps = 5_000
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

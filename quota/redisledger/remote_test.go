@@ -72,7 +72,7 @@ func TestOneOfManyRenewalsWins(t *testing.T) {
 
 func TestWritersAreForgotten(t *testing.T) {
 	s := redisServer(t)
-	l, c := moved(t, s, redisledger.Options{Timeout: patient})
+	l, c := moved(t, s)
 	shared(t, l, "a", 1)
 	write := func(name string) {
 		t.Helper()

@@ -45,16 +45,17 @@ type operations struct {
 }
 
 // Every answer to what a shared ledger does is that of the remote in memory.
-func TestRemoteAnswersAsTheOneInMemory(t *testing.T) {
+func TestRemoteAnswersAsTheOneInMemory(t *testing.T) { remoteAnswersAsInMemory(t, 3_000) }
+
+func TestLongRemoteAnswersAsTheOneInMemory(t *testing.T) { remoteAnswersAsInMemory(t, 40_000) }
+
+func remoteAnswersAsInMemory(t *testing.T, steps int) {
+	t.Helper()
 	s := redisServer(t)
-	l, c := moved(t, s, redisledger.Options{Timeout: patient})
+	l, c := moved(t, s)
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	if err != nil {
 		t.Fatal(err)
-	}
-	steps := 20_000
-	if testing.Short() {
-		steps = 5_000
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
