@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 	"fetch/youtube":             {".", "fetch", "fetch/wire"},
 	"internal/dailymotionsim":   {},
 	"internal/faulty":           {},
+	"internal/audit":            {".", "quota"},
 	"internal/config":           {".", "internal/strictyaml", "quota", "regions"},
 	"internal/strictyaml":       {},
 	"internal/term":             {},

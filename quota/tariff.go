@@ -51,6 +51,15 @@ func (c Cost) Times(calls int64) Cost {
 	return out
 }
 
+// MaxCharge is what a call draws of its most expensive pool: the figure that a person knows it by.
+func (c Cost) MaxCharge() int64 {
+	largest := int64(0)
+	for _, amount := range c {
+		largest = max(largest, amount)
+	}
+	return largest
+}
+
 // Horizon is how long a spend can matter: the longest window with the grace, at least MinHorizon.
 func (t *Tariff) Horizon() time.Duration {
 	horizon := MinHorizon

@@ -7,11 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -116,29 +115,22 @@ func lookLost(ctx context.Context, d *doctor) finding {
 	if err != nil {
 		return noLine
 	}
-	since := d.clock.Now().Add(-t.Horizon() + time.Minute)
-	known, err := store.InspectSlots(ctx, d.cfg.Data, since)
-	slots := slices.DeleteFunc(known.Spent, func(s ingest.Slot) bool { return !allSince(s, since) })
+	account := audit.Account{Name: d.cfg.Account, Now: d.clock.Now(), Horizon: t.Horizon()}
+	known, err := store.InspectSlots(ctx, d.cfg.Data, account.MissingSince())
 	d.copies.forget(filepath.Join(d.cfg.Data, ledgerFile)) // one made before knows less than the slots of a run that goes on
-	if err != nil || len(slots) == 0 || d.delivered(ctx) {
+	if err != nil || len(known.Spent) == 0 || d.delivered(ctx) {
 		return noLine
 	}
-	lacking := map[spender]int64{}
 	g, err := d.reader(ctx)
 	switch {
 	case err == nil:
 		defer func() { _ = g.Ledger.Close() }()
-		lacking, err = d.lacking(ctx, g, slots, atMost)
-	case errors.Is(err, fs.ErrNotExist): // all of it
-		err = nil
-		for _, s := range slots {
-			lacking[spenderOf(s)] += s.Units
-		}
+		account.Ledger = g.Ledger
+	case !errors.Is(err, fs.ErrNotExist): // where it is gone, all is missing
+		return noLine
 	}
-	units := int64(0)
-	for _, n := range lacking {
-		units += n
-	}
+	missing, err := account.Missing(ctx, known.Spent)
+	units := audit.Units(missing)
 	if err != nil || units == 0 {
 		return noLine
 	}

@@ -1,0 +1,103 @@
+// Package audit compares what the slots in the store spent with what the ledger has counted. A ledger
+// that is gone, or that was restored from an older copy, would let the same quota be spent again: so the
+// gate stays closed while Missing finds anything, doctor names it, and ingest quota rebuild posts it.
+package audit
+
+import (
+	"context"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+const (
+	// longestSlot is how long after its due time a slot of the schedule may still spend.
+	longestSlot = 25 * time.Hour
+	// longestAttempt is more than one attempt at a piece of a backfill takes.
+	longestAttempt = time.Hour
+	// clockGap is how far the ledger's clock may be from the one that slots are stamped by.
+	clockGap = quota.MaxClockGap
+)
+
+// Ledger is what is asked of a quota.Ledger.
+type Ledger interface {
+	Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error)
+}
+
+// Account is one account of a ledger, as far back as its windows count.
+type Account struct {
+	Ledger  Ledger // nil: it is gone, and has counted nothing
+	Name    string
+	Now     time.Time
+	Horizon time.Duration // of its tariff
+}
+
+// Shortfall is what the ledger has not counted of the spending of one slot.
+type Shortfall struct {
+	Slot  ingest.Slot
+	Units int64      // at most Slot.Units, and counted like them
+	Cost  quota.Cost // by pool; nil where the store does not know the slot's charges by pool
+}
+
+// MissingSince is the time from which Missing needs the slots that spent quota.
+func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Horizon + clockGap) }
+
+// RebuildSince is the time from which Rebuild needs them.
+func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longestSlot) }
+
+// Missing is what the ledger certainly lacks of what these slots spent. It judges those slots and pieces
+// whose spending lies within the horizon as a whole: of the others the ledger may rightly have forgotten a
+// part.
+func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
+	within, _ := a.split(slots)
+	if a.Ledger == nil || len(within) == 0 {
+		return compare(within, nil), nil
+	}
+	spent, err := a.Ledger.Spent(ctx, a.Name, a.Now.Add(-a.Horizon))
+	if err != nil {
+		return nil, err
+	}
+	return compare(within, spent), nil
+}
+
+// Rebuild is what has to be posted to a ledger that lacks anything, empty where it lacks nothing: first
+// what is missing, and behind it all that was spent by slots which began before the horizon and went on
+// within it. Counting too much of those is safe. Posted in this order, a rebuild that was cut short can be
+// repeated: the gate stays closed until all that is missing has been posted.
+func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
+	missing, err := a.Missing(ctx, slots)
+	if err != nil || len(missing) == 0 {
+		return nil, err
+	}
+	_, across := a.split(slots)
+	for _, slot := range across {
+		missing = append(missing, Shortfall{Slot: slot, Units: slot.Units, Cost: quota.Cost(slot.Charges)})
+	}
+	return missing, nil
+}
+
+// split finds the slots that spent everything within the horizon, and those that may have begun before it.
+func (a Account) split(slots []ingest.Slot) (within, across []ingest.Slot) {
+	since := a.MissingSince()
+	for _, slot := range slots {
+		oneAttempt := slot.Kind == ingest.KindBackfill && slot.Attempt == 1
+		switch {
+		case slot.Units == 0:
+		case !slot.DueAt.Before(since), oneAttempt && slot.FetchedAt.After(since.Add(longestAttempt)):
+			within = append(within, slot)
+		case slot.State != ingest.Done, slot.FetchedAt.After(a.Now.Add(-a.Horizon)):
+			across = append(across, slot)
+		}
+	}
+	return within, across
+}
+
+// Units is the sum of the units of shortfalls.
+func Units(of []Shortfall) int64 {
+	units := int64(0)
+	for _, s := range of {
+		units += s.Units
+	}
+	return units
+}

@@ -1,0 +1,107 @@
+package audit
+
+import (
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// spendKey is what slots and the ledger's entries are matched by: the region or, of a refresh and of
+// backfills, whose calls may name any region, the purpose. A chart that was forced is spent for another
+// purpose than one of the schedule, and is the same slot.
+type spendKey struct {
+	purpose quota.Purpose // "" for what fetches a region
+	region  string
+}
+
+func keyOf(who quota.Who) spendKey {
+	if who.Purpose == quota.Refresh || who.Purpose == quota.Backfill {
+		return spendKey{purpose: who.Purpose}
+	}
+	return spendKey{region: who.Region}
+}
+
+// spender is whom a slot's spending is counted under.
+func spender(slot ingest.Slot) quota.Who {
+	switch slot.Kind {
+	case ingest.KindRefresh:
+		return quota.Who{Purpose: quota.Refresh}
+	case ingest.KindBackfill:
+		return quota.Who{Purpose: quota.Backfill}
+	default: // a chart, a search
+		return quota.Who{Purpose: quota.Scheduled, Region: slot.Key}
+	}
+}
+
+// balance is what is not accounted for yet of one key.
+type balance struct {
+	lacking quota.Cost // charged to slots, by pool, and not counted by the ledger
+	units   int64      // of slots whose pools are not known, and not counted by the ledger
+}
+
+// compare finds what the ledger lacks, slot by slot in the order given.
+func compare(slots []ingest.Slot, spent []quota.Spent) []Shortfall {
+	var short []Shortfall
+	open := balances(slots, spent)
+	for _, slot := range slots {
+		b := open[keyOf(spender(slot))]
+		s := Shortfall{Slot: slot}
+		if slot.Charges == nil {
+			s.Units = max(min(slot.Units, b.units), 0)
+			b.units -= s.Units
+		} else {
+			s.Cost, s.Units = b.draw(slot)
+		}
+		if s.Units > 0 {
+			short = append(short, s)
+		}
+	}
+	return short
+}
+
+// balances sums the slots up and subtracts what the ledger has counted. Which pools the units of older
+// slots were drawn from is not known. The ledger has counted each of their units in one pool at least: so
+// what it has in all pools together beyond the known charges is compared, and less than their units is
+// certainly too little.
+func balances(slots []ingest.Slot, spent []quota.Spent) map[spendKey]*balance {
+	open := map[spendKey]*balance{}
+	for _, slot := range slots {
+		key := keyOf(spender(slot))
+		if open[key] == nil {
+			open[key] = &balance{lacking: quota.Cost{}}
+		}
+		for pool, amount := range slot.Charges {
+			open[key].lacking[pool] += amount
+		}
+		if slot.Charges == nil {
+			open[key].units += slot.Units
+		}
+	}
+	for _, s := range spent {
+		if b := open[keyOf(s.Who)]; b != nil {
+			b.lacking[s.Pool] -= s.Amount
+		}
+	}
+	for _, b := range open {
+		for _, amount := range b.lacking {
+			b.units -= max(-amount, 0)
+		}
+	}
+	return open
+}
+
+// draw takes the slot's share of what is lacking.
+func (b *balance) draw(slot ingest.Slot) (share quota.Cost, units int64) {
+	share, whole := quota.Cost{}, true
+	for pool, amount := range slot.Charges {
+		n := max(min(amount, b.lacking[pool]), 0)
+		whole = whole && n == amount
+		if n > 0 {
+			share[pool], units = n, max(units, n)
+			b.lacking[pool] -= n
+		}
+	}
+	if whole {
+		units = slot.Units // which a slot of calls that draw on different pools has more of than any pool
+	}
+	return share, units
+}
