@@ -20,9 +20,9 @@ type allowance struct {
 	once     sync.Once
 }
 
-func newAllowance(w RunOptions, workers int) *allowance {
-	a := &allowance{most: w.MaxUnits, answered: make(chan struct{})}
-	if w.Backfill != nil {
+func newAllowance(o RunOptions, workers int) *allowance {
+	a := &allowance{most: o.MaxUnits, answered: make(chan struct{})}
+	if o.Backfill != nil {
 		a.calls = make(chan struct{}, workers)
 	}
 	return a
@@ -47,7 +47,7 @@ func (a *allowance) end() {
 	}
 }
 
-// answer notes that a call was answered: the next ones are not in vain.
+// answer notes that a call was answered: the next ones are not made for nothing.
 func (a *allowance) answer() { a.once.Do(func() { close(a.answered) }) }
 
 // exhausted reports whether nothing may be spent any more.

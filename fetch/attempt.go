@@ -1,39 +1,49 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// backWithin is how long after its end a pass has to come back, with what it may write, before it is given
-// up. A stop is over within five seconds.
-const backWithin = writeWithin + 500*time.Millisecond
+const (
+	// backWithin is how long after its end a pass has to come back, with what it may write, before it is given
+	// up. A stop is over within five seconds.
+	backWithin = writeWithin + 500*time.Millisecond
+	// maxDeaths is how many claims of a piece in a row may end without a word: their processes died. That most
+	// often says nothing of the piece, which may not even have been asked for; where it does, each of them cost
+	// a call at most.
+	maxDeaths = 25
+)
 
-// longestReason bounds a reason that nobody wrote for a person, in bytes.
-const longestReason = 300
-
-// errOverdue ends a pass that has brought no page for as long as its claim holds.
-var errOverdue = errors.New("the claim holds no longer")
+// result is how an attempt ended.
+type result struct {
+	SlotResult
+	err error // one that the next slot would meet too
+}
 
 // attempt passes one claimed slot, and comes back whatever the pass does. One that panics fails. One that
 // brings nothing until its lease is over is ended then; if it does not come back, its slot fails without
-// it, and the fence refuses what it may write later. The returned error is one that the next slot would
-// meet too.
-func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, w RunOptions, purpose quota.Purpose, share *allowance) (ingest.Slot, error) {
-	if slot.Kind == ingest.KindBackfill && slot.Tries > mostDeaths {
-		return r.finish(ctx, slot, ingest.Failed, fmt.Sprintf("%d runs in a row ended at it without a page and without a word", mostDeaths), nil)
+// it, and the fence refuses what it may write later.
+func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, o RunOptions, purpose quota.Purpose, share *allowance) result {
+	before := slot.Units
+	slot, err := r.passWatched(ctx, slot, o, purpose, share)
+	return result{SlotResult{slot, slot.Units - before}, err}
+}
+
+func (r *Reconciler) passWatched(ctx context.Context, slot ingest.Slot, o RunOptions, purpose quota.Purpose, share *allowance) (ingest.Slot, error) {
+	if slot.Kind == ingest.KindBackfill && slot.Tries > maxDeaths {
+		return r.finish(ctx, slot, ingest.Failed, fmt.Sprintf("%d runs in a row ended at it without a page and without a word", maxDeaths), nil)
 	}
-	p, why := r.pass(slot, w, purpose, share)
+	work, begin, why := r.workOf(slot, o)
 	if why == "" && purpose != quota.Manual { // a person who forces it may know better
-		why = r.knownAbsent(ctx, r.Jobs[slot.Job], slot)
+		why = r.knownAbsent(ctx, slot)
 	}
 	if why != "" {
 		return r.finish(ctx, slot, ingest.Skipped, why, nil)
@@ -43,26 +53,27 @@ func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, w RunOptions
 	passing = rememberEnd(passing)
 	watch := time.AfterFunc(r.lease(), func() { cancel(errOverdue) })
 	defer watch.Stop()
-	p.held = func() { watch.Reset(r.lease()) }
+	p := &pass{Reconciler: r, work: work, purpose: cmp.Or(purpose, work.purpose()), share: share, held: func() { watch.Reset(r.lease()) }}
+	p.publishProgress(begin)
 
-	back := make(chan ended, 1)
+	back := make(chan result, 1)
 	go func() {
 		slot, err := p.guarded(passing)
-		back <- ended{SlotResult{Slot: slot}, err}
+		back <- result{SlotResult{Slot: slot}, err}
 	}()
 	select {
 	case e := <-back:
 		return e.Slot, e.err
 	case <-passing.Done():
 	}
-	patience := time.NewTimer(backWithin)
-	defer patience.Stop()
+	late := time.NewTimer(backWithin)
+	defer late.Stop()
 	select {
 	case e := <-back:
 		return e.Slot, e.err
-	case <-patience.C:
+	case <-late.C:
 	}
-	slot = *p.noted.Load()
+	slot = *p.progress.Load()
 	if ctx.Err() != nil {
 		return slot, context.Cause(ctx) // still claimed: another run takes it over
 	}
@@ -78,18 +89,4 @@ func (p *pass) guarded(ctx context.Context) (slot ingest.Slot, err error) {
 		}
 	}()
 	return p.run(ctx)
-}
-
-// overdue says that the pass brought nothing for too long.
-func (p *pass) overdue() string {
-	return fmt.Sprintf("hung: no page within its lease of %v", p.lease())
-}
-
-// oneLine makes one line of a text, and a short one.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > longestReason {
-		s = strings.ToValidUTF8(s[:longestReason], "") + "…"
-	}
-	return s
 }

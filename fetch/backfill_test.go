@@ -305,10 +305,10 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 		pages int   // in vain
 		units int64 // 4 pages, 3 calls for 130 videos, and those in vain
 	}{
-		{ingest.BackfillSearch, hours(3, 0), "search 06:00:00 09:00:00 50", "1 page and the refused call were paid for in vain (200 units)", 1, 3*100 + 3 + 200},
-		{ingest.BackfillUploads, wholeChannel, "uploads UU/all 50", "1 page and the refused call were paid for in vain (2 units)", 1, 1 + 3 + 3 + 2},
-		{ingest.BackfillSearch, hours(3, 0), "search 06:00:00 09:00:00 100", "2 pages and the refused call were paid for in vain (300 units)", 2, 3*100 + 3 + 300},
-		{ingest.BackfillUploads, wholeChannel, "uploads UU/all 100", "2 pages and the refused call were paid for in vain (3 units)", 2, 1 + 3 + 3 + 3},
+		{ingest.BackfillSearch, hours(3, 0), "search 06:00:00 09:00:00 50", "1 page and the refused call were paid for nothing (200 units)", 1, 3*100 + 3 + 200},
+		{ingest.BackfillUploads, wholeChannel, "uploads UU/all 50", "1 page and the refused call were paid for nothing (2 units)", 1, 1 + 3 + 3 + 2},
+		{ingest.BackfillSearch, hours(3, 0), "search 06:00:00 09:00:00 100", "2 pages and the refused call were paid for nothing (300 units)", 2, 3*100 + 3 + 300},
+		{ingest.BackfillUploads, wholeChannel, "uploads UU/all 100", "2 pages and the refused call were paid for nothing (3 units)", 2, 1 + 3 + 3 + 3},
 	} {
 		d := newDig(t, 130)
 		refused := false
@@ -375,7 +375,7 @@ func TestASecondThatIsTooFullIsSaid(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.reasons(t, b); strings.Count(got, "or more, and was split in two") != 3 || strings.Count(got, "is out of reach") != 4 {
+	if got := d.reasons(t, b); strings.Count(got, "or more, and was split in two") != 3 || strings.Count(got, "cannot be reached") != 4 {
 		t.Errorf("reasons are %q", got)
 	}
 	d.want(t, b, "done 7; 500 videos")

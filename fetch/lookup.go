@@ -15,8 +15,8 @@ import (
 const knownFor = 24 * time.Hour
 
 // lookup is the work of a slot that looks videos up by their ids, and finds the ids first where it was not
-// given them. Ids are looked up as soon as a call is full of them, so that only few ever wait. The slot's
-// Pages and Token are those of what is found: to look up changes neither.
+// given them. Ids are looked up as soon as they fill a call, so that only few ever wait. The slot's Pages and
+// Token are those of what is found: a look-up changes neither.
 type lookup struct {
 	upstream Upstream
 	sink     Sink
@@ -27,19 +27,15 @@ type lookup struct {
 
 	find   finder // nil: the ids are given
 	loaded bool
-	finds  bool     // the step under way finds, rather than looks up
-	asked  []string // by the step under way, where it looks up
 	narrow narrowing
 	notes  []string // for the person who asks how it went
-
-	restarted bool
 }
 
 // finder finds ids, page by page.
 type finder interface {
 	// call is the call for the page at the slot's token.
 	call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step
-	// rewind is the slot before its first page, and how many pages are paid for in vain.
+	// rewind is the slot before its first page, and how many pages were paid for that are asked for again.
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
 }
 
@@ -61,10 +57,10 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		}
 		l.find, l.loaded = find, true
 	}
-	if l.finds = false; l.narrow.going() {
-		ids, tries := l.narrow.next()
+	if l.narrow.going() {
+		ids, retries := l.narrow.next()
 		s := l.ask(ids, false)
-		s.tries = tries
+		s.retries = retries
 		return s, true, nil
 	}
 	perCall := l.upstream.Limits().IDsPerCall
@@ -75,18 +71,19 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 	more := l.find != nil && (slot.Pages == 0 || slot.Token != "")
 	switch {
 	case more && len(ids) < perCall:
-		l.finds = true
-		return l.find.call(slot, l.enqueue), true, nil
+		s := l.find.call(slot, l.enqueue)
+		s.restart = l.restart
+		return s, true, nil
 	case len(ids) == 0:
 		return step{}, false, nil
 	}
 	return l.ask(ids[:min(len(ids), perCall)], !more && len(ids) <= perCall), true, nil
 }
 
-// ask looks ids up; last says that the slot is done then.
+// ask looks ids up; last says that the slot is done then. Where the call fails, it is narrowed down to the
+// ids that make it fail, which are given up.
 func (l *lookup) ask(ids []string, last bool) step {
-	l.asked = ids
-	return stepOf(l.upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
+	s := stepOf(l.upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 		slot.Pages--
 		if last {
 			slot.State, slot.Reason = ingest.Done, l.end()
@@ -97,6 +94,17 @@ func (l *lookup) ask(ids []string, last bool) step {
 		}
 		return slot, err
 	})
+	s.recover = func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error) {
+		id, goesOn := l.narrow.failed(ids, e.Verdict == Rejected)
+		if id == "" {
+			return slot, goesOn, nil
+		}
+		if slot, err = l.sink.GiveUp(ctx, slot, id, oneLine(e.Error())); err != nil {
+			return slot, false, fmt.Errorf("give up an id: %w", err)
+		}
+		return slot, true, nil
+	}
+	return s
 }
 
 // enqueue queues the ids of a page for lookup.
@@ -109,6 +117,22 @@ func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f found) (ingest
 	return slot, err
 }
 
+// restart writes that the slot begins at page 1 again, and notes what that costs.
+func (l *lookup) restart(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error) {
+	slot, pages := l.find.rewind(slot)
+	slot, err := l.sink.Restart(ctx, slot, pages)
+	if err != nil {
+		return slot, fmt.Errorf("begin at page 1 again: %w", err)
+	}
+	wasted := "the refused call was"
+	if pages > 0 {
+		wasted = counted(pages, "page") + " and the refused call were"
+	}
+	l.note(fmt.Sprintf("the upstream refused its page token: it began at page 1 again, and %s paid for nothing (%s)",
+		wasted, counted(int(units)*(pages+1), "unit")))
+	return slot, nil
+}
+
 func (l *lookup) note(s string) {
 	if s != "" && !slices.Contains(l.notes, s) {
 		l.notes = append(l.notes, s)
@@ -116,33 +140,3 @@ func (l *lookup) note(s string) {
 }
 
 func (l *lookup) end() string { return strings.Join(l.notes, "; ") }
-
-// mend goes on after a call that failed for good: without a token that the upstream refuses, once, and
-// around ids that no call brings.
-func (l *lookup) mend(ctx context.Context, slot ingest.Slot, e *Error, cost int64) (_ ingest.Slot, goesOn bool, err error) {
-	switch {
-	case e.Verdict == BadToken && l.finds && !l.restarted && slot.Token != "":
-		l.restarted = true
-		slot, pages := l.find.rewind(slot)
-		if slot, err = l.sink.Restart(ctx, slot, pages); err != nil {
-			return slot, false, fmt.Errorf("begin at page 1 again: %w", err)
-		}
-		vain := "the refused call was"
-		if pages > 0 {
-			vain = counted(pages, "page") + " and the refused call were"
-		}
-		l.note(fmt.Sprintf("the upstream refused its page token: it began at page 1 again, and %s paid for in vain (%s)",
-			vain, counted(int(cost)*(pages+1), "unit")))
-		return slot, slot.State == ingest.Claimed, nil
-	case l.finds || e.Verdict != Rejected && e.Verdict != Broken:
-		return slot, false, nil
-	}
-	id, goesOn := l.narrow.failed(l.asked, e.Verdict == Rejected)
-	if id == "" {
-		return slot, goesOn, nil
-	}
-	if slot, err = l.sink.GiveUp(ctx, slot, id, oneLine(e.Error())); err != nil {
-		return slot, false, fmt.Errorf("give an id up: %w", err)
-	}
-	return slot, slot.State == ingest.Claimed, nil
-}

@@ -2,10 +2,10 @@ package fetch
 
 // How far a call that fails is narrowed down to the ids that make it fail, in calls of one pass.
 const (
-	// narrowBlind is all, while no part of it has come: the whole, its halves and its quarters have failed
-	// then, which is not the fault of an id.
+	// narrowBlind is the most while no part has come: then the whole, its halves and its quarters have failed,
+	// which is not the fault of an id.
 	narrowBlind = 7
-	// narrowMost is for two ids among 50, or three.
+	// narrowMost is enough for two bad ids among 50, or three.
 	narrowMost = 32
 )
 
@@ -19,16 +19,16 @@ type narrowing struct {
 
 func (n *narrowing) going() bool { return len(n.groups) > 0 }
 
-// next is what to ask, and how often at most: what has failed is not worth many tries.
-func (n *narrowing) next() (ids []string, tries int) {
+// next is what to ask, and how often it is retried: what has failed is not worth many calls.
+func (n *narrowing) next() (ids []string, retries int) {
 	ids = n.groups[0]
 	if len(ids) == 1 {
-		return ids, 2
+		return ids, 1
 	}
-	return ids, 1
+	return ids, 0
 }
 
-// came hears that the call under way was answered.
+// came is told that the call under way was answered.
 func (n *narrowing) came() {
 	if n.going() {
 		n.groups = n.groups[1:]
@@ -37,8 +37,8 @@ func (n *narrowing) came() {
 	}
 }
 
-// failed hears that the call for ids failed; rejected says that it was refused, rather than that the
-// upstream failed. goesOn is false when no id is to blame, or too many are. Where one is, give it up.
+// failed is told that the call for ids failed; rejected says that the upstream refused it, rather than
+// failed itself. goesOn is false when no id is to blame, or too many are. giveUp is the one id to blame.
 func (n *narrowing) failed(ids []string, rejected bool) (giveUp string, goesOn bool) {
 	if n.going() {
 		n.groups = n.groups[1:]

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	countAfter = 24 * time.Hour     // a video that no chart has brought since is counted alone, where that has a pool of its own
+	countAfter = 24 * time.Hour     // a video that no chart has brought since is counted, where counts have a pool of their own
 	countAhead = 100                // calls for such videos whose ids are read at once
 	nameAfter  = 7 * 24 * time.Hour // names of categories hardly ever change
 )
 
-// refresh is the work of a refresh slot: what is too old is deleted, what is about to be is fetched again
-// (the provider wants stored data refreshed or deleted within ingest.KeepFor), the categories of the regions that
-// were charted are named, and what has left the charts is counted: last, since that may be refused every day
-// while the rest is not.
+// refresh is the work of a refresh slot. It deletes what is too old and fetches what is about to be (the
+// provider wants stored data refreshed or deleted within ingest.KeepFor), names the categories of the regions
+// that were charted, and counts the videos that have left the charts. Counting is last, since quota may refuse
+// it every day while the rest is admitted.
 type refresh struct {
 	*Reconciler
 	swept   bool     // what is too old was deleted
-	deleted string   // what that was, in words; "": nothing
+	deleted string   // what was deleted, in words; "": nothing
 	count   []string // ids to count next
 }
 

@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/quota"
 )
 
-// searchTries is how often a page is asked for: one of 100 units is not worth more.
-const searchTries = 2
+// searchRetries is how often a page is asked for again: one of 100 units is not worth more.
+const searchRetries = 1
 
 // searching finds what a search finds, page by page.
 type searching struct {
@@ -17,10 +16,16 @@ type searching struct {
 	query    ingest.Query
 	limits   Limits
 	pages    int  // at most
-	splits   bool // where there is more than a search brings, two searches of half the time go on
+	splits   bool // where there is more than a search lists, two searches of half the time go on
 
 	seen    map[string]bool // ids, by this process
 	resumed bool            // another process has seen some
+}
+
+// newSearching wants an upstream that is a Searcher.
+func newSearching(up Upstream, query ingest.Query, pages int) *searching {
+	limits := up.Limits()
+	return &searching{upstream: up.(Searcher), query: query, limits: limits, pages: min(max(pages, 1), limits.SearchPages)}
 }
 
 func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step {
@@ -30,14 +35,14 @@ func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slo
 	s := stepOf(f.upstream.Search(f.query, slot.Token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
 		return save(ctx, slot, f.found(slot, page))
 	})
-	s.tries = searchTries
+	s.retries, s.alike = searchRetries, true
 	return s
 }
 
-// found is what becomes of a page, by which the slot has so many pages. A last page that is full is taken for
-// cut off: after 500 results the upstream names no next page, whether there are more or not, and what it says
-// of their number cannot be trusted. A slice of 500 exactly, of which nothing is missing, is therefore split
-// in vain; to take it for complete would lose the rest of every slice that has more.
+// found is what becomes of a page, with which the slot has slot.Pages pages. A last page that is full is taken
+// to be cut off: at its limit the upstream names no next page, whether there are more results or not, and
+// the number that it gives cannot be trusted. A slice that holds exactly as many as a search lists is
+// therefore split for nothing; to take it as complete would lose the rest of every slice that has more.
 func (f *searching) found(slot ingest.Slot, page ingest.Found) found {
 	out := found{ids: page.IDs, token: page.Next}
 	for _, id := range page.IDs {
@@ -69,24 +74,7 @@ func (f *searching) rewind(slot ingest.Slot) (ingest.Slot, int) {
 func halve(after, before time.Time) (halves []ingest.Piece, note string) {
 	middle := after.Add(before.Sub(after) / 2).Truncate(time.Second)
 	if after.IsZero() || !middle.After(after) || !middle.Before(before) {
-		return nil, "it found as many as a search brings, or more, and its time cannot be split any further (the least is a second): what more there is, is out of reach"
+		return nil, "it found as many as a search lists, or more, and its time cannot be split any further (the least is a second): the rest cannot be reached"
 	}
-	return []ingest.Piece{ingest.Slice(after, middle), ingest.Slice(middle, before)}, "it found as many as a search brings, or more, and was split in two"
-}
-
-// search is the work of a search that the schedule wants, or why there is none.
-func (r *Reconciler) search(job ingest.Job, slot ingest.Slot, pages int) (w work, why string) {
-	searcher, ok := r.Upstream.(Searcher)
-	if !ok {
-		return nil, ErrNoSearch.Error()
-	}
-	limits := r.Upstream.Limits()
-	find := &searching{
-		upstream: searcher, limits: limits, pages: min(max(pages, 1), limits.SearchPages),
-		query: ingest.Query{Text: job.Query, Region: slot.Region(), Category: job.Category},
-	}
-	return &lookup{
-		upstream: r.Upstream, sink: r.Sink, library: r.Library, as: quota.Scheduled, since: r.Now().Add(-knownFor),
-		load: func(context.Context, ingest.Slot) (finder, error) { return find, nil },
-	}, ""
+	return []ingest.Piece{ingest.Slice(after, middle), ingest.Slice(middle, before)}, "it found as many as a search lists, or more, and was split in two"
 }

@@ -13,7 +13,8 @@ const (
 	writeWithin = 4 * time.Second // what has to be written behind it
 )
 
-// run's context remembers when it ended, so that what is begun after that does not count anew.
+// endKey is where the context of a run remembers when it ended, so that what is begun after that gets no
+// more time.
 type endKey struct{}
 
 func rememberEnd(ctx context.Context) context.Context {
@@ -22,9 +23,9 @@ func rememberEnd(ctx context.Context) context.Context {
 	return context.WithValue(ctx, endKey{}, &at)
 }
 
-// outlive is a context that is cancelled only so long after ctx has ended: what it is for is paid for,
+// withGrace is a context that is cancelled only so long after ctx has ended: what it is for is paid for,
 // or would be lost.
-func outlive(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+func withGrace(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		left := d

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,21 +13,20 @@ import (
 )
 
 const (
-	tries      = 4                // of one call, each with a take of its own
-	retries    = 8                // of all calls of a pass, and one more for every answer that it saved
-	longest    = 10 * time.Second // wait between two tries
-	sendWithin = 30 * time.Second // from a take to its call; later it is given back and taken anew
+	passRetries = 8                // of all calls of a pass, and one more for every answer that it saved
+	longestWait = 10 * time.Second // before a retry
+	sendWithin  = 30 * time.Second // from a take to its call; later it is refunded and taken again
 )
 
-// fetch does one step's call. Every try is a take: an upstream may charge for what it fails. It returns
-// the refusing decision when quota is refused, and otherwise the last answer as an *Error, or what
-// kept it from asking.
-func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
+// call does one step's call. Every retry is a take: an upstream may charge for what it fails. It returns
+// the refusing decision when quota is refused, and otherwise the last answer as an *Error, or what kept it
+// from asking.
+func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.RandomizationFactor = 1 // full jitter: eight regions do not come back as one
-	wait.MaxInterval = longest
-	most, spent := cmp.Or(s.tries, tries), false
-	for try := 1; ; try++ {
+	wait.MaxInterval = longestWait
+	spent := false
+	for retries := 0; ; retries++ {
 		d, err := p.take(ctx, s)
 		if err != nil {
 			return nil, err
@@ -53,8 +51,8 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 		default:
 			return nil, e
 		}
-		if p.retried++; try == most || p.retried > retries+p.saved {
-			return nil, fmt.Errorf("%w (tried %d times, %d retries in this pass)", e, try, p.retried-1)
+		if p.retried++; retries == s.retries || p.retried > passRetries+p.saved {
+			return nil, fmt.Errorf("%w (called %d times, %d retries in this pass)", e, retries+1, p.retried-1)
 		}
 		if err := p.pause(ctx, wait.NextBackOff()); err != nil {
 			return nil, err
@@ -62,9 +60,9 @@ func (p *pass) fetch(ctx context.Context, s step) (*quota.Decision, error) {
 	}
 }
 
-// take draws the call's cost and waits until the call may go. It draws the cost anew when so long has
-// passed since that the windows no longer cover the call: the process was suspended in between. An admitted
-// call has to end its share.
+// take draws the call's cost and waits until the call may go. It draws the cost again when so long has
+// passed since that the windows no longer cover the call: the process was suspended in between. Whoever
+// gets an admitted call must end its share.
 func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 	for {
 		asked := p.Now()
@@ -84,12 +82,15 @@ func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 	}
 }
 
-// draw draws the call's cost, and gives it back where the run may not spend so much.
+// draw draws the call's cost, and refunds it where the run may not spend so much.
 func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.share.exhausted() {
 		return quota.Decision{}, ErrMaxUnits
 	}
-	r := quota.Request{Method: s.method, Region: p.region(s), Purpose: p.purpose}
+	r := quota.Request{Method: s.method, Region: string(s.region), Purpose: p.purpose}
+	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
+		r.Region = p.slot.Key // whatever a region's slot asks for, look-ups included, is asked for that region
+	}
 	if p.Leave != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
 		r.Reserved = p.Leave(ctx)
 	}
@@ -97,38 +98,42 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if err != nil || !d.Allowed {
 		return d, err
 	}
-	p.cost = dearest(d)
-	p.slot.Charge(charges(d))
-	p.note()
-	if !p.share.spend(p.cost) {
+	slot := p.slot
+	slot.Charge(charges(d))
+	p.units = slot.Units - p.slot.Units
+	p.publishProgress(slot)
+	if !p.share.spend(p.units) {
 		p.refund(ctx, d)
 		return d, ErrMaxUnits
 	}
 	return d, nil
 }
 
-// region is whom a step's cost is drawn for: all that a slot of a region asks is asked for that region.
-func (p *pass) region(s step) string {
-	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
-		return p.slot.Key
-	}
-	return string(s.region)
-}
-
 // refund gives back a call that never left. Where that fails the ledger counts too much, which is
 // safe.
 func (p *pass) refund(ctx context.Context, d quota.Decision) {
-	ctx, cancel := outlive(ctx, writeWithin)
+	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
-	if err := p.Quota.Refund(ctx, d); err == nil {
-		p.slot.Refund(charges(d))
-		p.share.back(dearest(d))
-		p.note()
+	if err := p.Quota.Refund(ctx, d); err != nil {
+		return
 	}
+	slot := p.slot
+	slot.Refund(charges(d))
+	p.share.back(p.slot.Units - slot.Units)
+	p.publishProgress(slot)
+}
+
+// charges is what a decision charged, by pool.
+func charges(d quota.Decision) map[string]int64 {
+	pools := map[string]int64{}
+	for _, p := range d.Pools {
+		pools[p.Pool] = p.Charged
+	}
+	return pools
 }
 
 func (p *pass) drain(ctx context.Context, d quota.Decision, e *Error) error {
-	ctx, cancel := outlive(ctx, writeWithin)
+	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
 	if err := p.Quota.Drain(ctx, d, e.Pool); err != nil {
 		return fmt.Errorf("note that the pool is spent: %w", err)
@@ -150,21 +155,17 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// send does the call, and ends its share whatever comes of it.
+// send does the call and ends its share, whatever the result. When the run is ending the call may still
+// finish, for a moment: it is paid for.
 func (p *pass) send(ctx context.Context, s step) error {
 	defer p.share.end()
-	err := do(ctx, s)
+	ctx, cancel := withGrace(ctx, callWithin)
+	defer cancel()
+	err := s.do(ctx)
 	if err == nil {
 		p.share.answer()
 	}
 	return err
-}
-
-// do sends the call. When the run is ending it may still finish, for a moment: it is paid for.
-func do(ctx context.Context, s step) error {
-	ctx, cancel := outlive(ctx, callWithin)
-	defer cancel()
-	return s.do(ctx)
 }
 
 // asError is err as an *Error: an adapter that could not tell what an answer means has failed.
@@ -174,23 +175,4 @@ func asError(s step, err error) *Error {
 		return e
 	}
 	return &Error{Verdict: Broken, Method: s.method, Err: err}
-}
-
-// dearest is what a decision charged to the pool that it charged most: the figure a person knows a
-// call by, 100 for a search that draws 100 units and one search call.
-func dearest(d quota.Decision) int64 {
-	most := int64(0)
-	for _, p := range d.Pools {
-		most = max(most, p.Charged)
-	}
-	return most
-}
-
-// charges is what a decision charged, by pool.
-func charges(d quota.Decision) map[string]int64 {
-	pools := map[string]int64{}
-	for _, p := range d.Pools {
-		pools[p.Pool] = p.Charged
-	}
-	return pools
 }

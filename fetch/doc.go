@@ -1,0 +1,44 @@
+// Package fetch draws pages from an upstream under quota: a slot that is due is claimed, each page is taken,
+// called and saved, and the slot is finished. It knows no upstream, no ledger and no database, only the few
+// methods of each that a pass needs (needs.go, upstream.go).
+//
+// Whatever happens, a slot ends with a commit or a recorded reason, and running out of quota is an outcome,
+// not an error. An attempt is one claim of a slot; a retry is one more call for the same page.
+//
+// The life of a slot:
+//
+//	state            event                                                      next
+//	-                its time comes, and nothing newer of its series is due     due
+//	-                its time has passed, and something newer is due            missed
+//	due              a newer slot of its series is added                        skipped
+//	due              the config no longer has its job or its region             skipped
+//	due, stopped     a run claims it, while no newer slot of its series exists  claimed
+//	claimed          the last page is saved, or nothing is left to ask          done
+//	claimed          quota refuses a call                                       stopped
+//	claimed          the upstream has no such chart, or cannot do such a job    skipped
+//	claimed          a call fails for good                                      failed
+//	claimed          the pass panics, or brings no page within its lease        failed
+//	claimed          the run ends, the key is refused, the ledger or the store  due, or skipped
+//	                 fails, nothing can be sent                                 where a newer one exists
+//	claimed          the lease ends: the process died                           claimed, by another run
+//
+// The pieces of a backfill differ, since nothing is ever newer than they are:
+//
+//	claimed          calls fail, and no id is to blame                          due; the 5th time in a row failed
+//	claimed          no page within its lease                                   due; the 5th time in a row failed
+//	claimed          the process died, the 25th time in a row                   failed, at the next claim
+//	due, stopped,    the backfill is cancelled                                  skipped
+//	claimed
+//
+// A plan of a backfill has no state of its own. It is what its pieces are, the first of these that holds:
+//
+//	skipped          it was cancelled
+//	failed           no piece is open (due, claimed or stopped), and one failed
+//	done             no piece is open
+//	claimed          a piece is
+//	stopped          a piece is
+//	due              otherwise
+//
+// A run works on a plan until no piece is open, quota refuses one, MaxUnits are spent, or several pieces in
+// a row bring nothing. A search that finds more than an upstream lists adds two pieces, each of half the time.
+package fetch

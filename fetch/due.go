@@ -1,0 +1,67 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// addDue adds the slots that the schedule, or a forcing person, wants, and ends those that nobody wants.
+// purposes is set for slots that are not of the usual one.
+func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[ingest.SlotKey]quota.Purpose) error {
+	known, err := r.Slots.Newest(ctx)
+	if err != nil {
+		return fmt.Errorf("read the slots: %w", err)
+	}
+	now := r.Now()
+	due := slices.DeleteFunc(r.Schedule.Due(known, now), func(s ingest.Slot) bool {
+		return o.Series != nil && !slices.Contains(o.Series, s.Series())
+	})
+	if o.Force {
+		for _, s := range o.Series {
+			slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: s.Job, Key: s.Key, DueAt: now.UTC().Truncate(time.Second)}, Kind: r.Jobs[s.Job].Kind, State: ingest.Due}
+			purposes[slot.SlotKey] = quota.Manual
+			due = append(due, slot)
+		}
+	}
+	if len(due) > 0 {
+		if err := r.Slots.AddDue(ctx, due); err != nil {
+			return fmt.Errorf("add the slots that are due: %w", err)
+		}
+	}
+	return r.retire(ctx, known)
+}
+
+// retire ends what waits for jobs and regions that the config no longer has: nothing else ever would.
+func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Time) error {
+	gone := map[ingest.Series]string{}
+	for of := range known {
+		if reason := r.unwanted(of); reason != "" {
+			gone[of] = reason
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	if err := r.Slots.Retire(ctx, gone); err != nil {
+		return fmt.Errorf("end the slots that nobody wants: %w", err)
+	}
+	return nil
+}
+
+// unwanted says why nobody wants the slots of a series; "" where they are wanted.
+func (r *Reconciler) unwanted(of ingest.Series) string {
+	job, ok := r.Jobs[of.Job]
+	switch {
+	case !ok:
+		return "the config no longer has job " + of.Job
+	case of.Key == "" && len(job.Regions) == 0, slices.Contains(job.Regions, ingest.Region(of.Key)):
+		return ""
+	default:
+		return fmt.Sprintf("the config no longer has %s in job %s", of.Key, of.Job)
+	}
+}

@@ -1,0 +1,68 @@
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Reconciler brings the table of slots up to date with the clock. Every trigger, a cron line, a timer or a
+// person, only calls Run or, where a program stays, Serve; however often and in however many processes at
+// once, a slot is passed once, and two slots of one series never at the same time.
+type Reconciler struct {
+	Jobs     map[string]ingest.Job // by name: what a slot's pass needs to know, and all that is wanted
+	Schedule Schedule
+	Slots    Slots
+	Sink     Sink
+	Library  Library
+	Upstream Upstream
+	Namer    Namer   // nil: categories have no names
+	Counter  Counter // nil: counts come with videos only
+	Quota    Quota
+	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
+	Leave    func(context.Context) quota.Cost             // what a backfill's calls leave for the schedule; nil: what the ceilings do
+	Owner    string                                       // names this run among all that share the table
+	Workers  int                                          // passes at once, at most; 0: one
+	Lease    time.Duration                                // how long a claim holds, from the last page saved; 0: DefaultLease
+	Now      func() time.Time
+	Log      *slog.Logger
+	Pause    func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
+
+	// OnSlot is told how every slot that was worked on ended. OnRest is told by Serve that nothing is left to
+	// claim and nothing runs: err is what kept the workers from going on, nil when all is well. Neither is
+	// called twice at once, and both must return soon. They may be nil.
+	OnSlot func(SlotResult)
+	OnRest func(err error)
+}
+
+// DefaultLease is longer than one page takes with all its retries. A run that died, or hangs, is taken over
+// after it.
+const DefaultLease = 3 * time.Minute
+
+func (r *Reconciler) lease() time.Duration { return cmp.Or(r.Lease, DefaultLease) }
+
+// RunOptions narrow a run.
+type RunOptions struct {
+	Series []ingest.Series // only these; nil: all
+	Pages  int             // instead of the job's; 0: the job's
+	Force  bool            // as if every series were due now; purpose manual
+
+	// Backfill is worked on instead of the schedule: Run passes its pieces until none is left, quota is
+	// refused, or it has spent MaxUnits (ErrMaxUnits). Nothing that the schedule wants is added.
+	Backfill *ingest.Backfill
+	MaxUnits int64 // 0: no bound of its own
+}
+
+// ErrMaxUnits ends a run that has spent RunOptions.MaxUnits. Nothing failed.
+var ErrMaxUnits = errors.New("this run has spent what it may")
+
+// SlotResult is a slot that a run has worked on, as it ended.
+type SlotResult struct {
+	ingest.Slot
+	Spent int64 // units that this run charged; Slot.Units has those of earlier attempts too
+}

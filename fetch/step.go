@@ -1,0 +1,52 @@
+package fetch
+
+import (
+	"context"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// maxRetries is how often a call is made again, each time with a take of its own.
+const maxRetries = 3
+
+// work is what a kind of job asks for, step by step.
+type work interface {
+	purpose() quota.Purpose
+	// next is what the slot asks for next; ok is false when there is nothing left to ask.
+	next(ctx context.Context, slot ingest.Slot) (s step, ok bool, err error)
+	// end says what was done, when nothing is left to ask.
+	end() (reason string)
+}
+
+// step is one call of a pass, and what becomes of its answer. What it writes is the slot as it returns it.
+type step struct {
+	method  string
+	region  ingest.Region
+	retries int                             // at most
+	do      func(ctx context.Context) error // sends the call and keeps the answer for save
+	// save writes the answer with the slot's progress: its next token, and the state Done when it was the
+	// last.
+	save func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error)
+
+	// restart, of a call for the page at the slot's token, sets the slot back to before its first page,
+	// after a call of so many units was refused for its token.
+	restart func(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error)
+	// recover, where it is set, may go on with another call after this one failed for good.
+	recover func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error)
+	// alike says that other pieces make the same call for another time: one that is refused would be again.
+	alike bool
+}
+
+// stepOf is the step of a call whose answer save writes.
+func stepOf[T any](c Call[T], save func(ctx context.Context, slot ingest.Slot, answer T) (ingest.Slot, error)) step {
+	var answer T
+	return step{
+		method: c.Method, region: c.Region, retries: maxRetries,
+		do: func(ctx context.Context) (err error) {
+			answer, err = c.Do(ctx)
+			return err
+		},
+		save: func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error) { return save(ctx, slot, answer) },
+	}
+}
