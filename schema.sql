@@ -192,7 +192,7 @@ CREATE TABLE absent_charts (
     PRIMARY KEY (region, category)
 ) STRICT, WITHOUT ROWID;
 
--- The index. It keeps no text; its text is that of videos and channels after store.Normalize, which
+-- The index. It keeps no text; its text is that of videos and channels after text.Normalize, which
 -- has folded it and cut it into tokens, so that the tokenizer only parts them at the spaces. The
 -- categories keep the vowel signs of Hindi and Tamil (Mn, Mc) and emoji (So) inside their tokens.
 -- Beginnings of one character, as a search for one Chinese character is, have lists of their own (half

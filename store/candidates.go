@@ -9,48 +9,51 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/store/text"
 )
 
-// What a search looks at, at most. Vars, so that a test can make them bite.
+// The bounds of a search. They are variables so that a test can make them apply to a small store.
 var (
 	// maxCandidates is how many videos are scored: ten pages of a result.
 	maxCandidates = 200
-	// maxMatches is how many matches the filters are tried on: with a rare region or a high bar,
+	// maxMatches is how many matches the filters are tried on: with a rare region or a high minimum of views,
 	// most of them fail.
 	maxMatches = 10_000
-	// maxChecked is how many videos are read to see whether they have a beginning that the index
-	// could not be asked for.
+	// maxChecked is how many videos are read to see whether they have a prefix that the index could not be
+	// asked for.
 	maxChecked = 2000
-	// reach is how many ids the index is asked about at once. Words that are all common and never meet
-	// are walked through to the end, and the walk cannot be interrupted; so between two of them is
-	// time to stop.
-	reach int64 = 250_000
-	// patience is after how long no further reach begins.
-	patience = 300 * time.Millisecond
+	// maxWords is how many words a search asks for by name, over all its prefixes.
+	maxWords = 128
+	// idRange is how many ids the index is asked about at once. Words that are all common and never occur
+	// together are walked through to the end, and the walk cannot be interrupted. Between two ranges a search
+	// can stop.
+	idRange int64 = 250_000
+	// timeBudget is the time after which no further range begins.
+	timeBudget = 300 * time.Millisecond
 )
 
 // candidate is a video that matches, with what it is ordered by.
 type candidate struct {
+	text.Document
+
 	id          int64 // videos.id
 	videoID     string
-	title       string
 	channel     sql.NullInt64 // channels.id
-	tags        string        // as in videos.tags; "" unless a clause must be checked
+	tags        string        // as in videos.tags; "" unless the query must be checked
 	views       sql.NullInt64
 	seenAt      int64
 	publishedAt sql.NullInt64
 	gained      *int64 // set for ByRise
 
-	folded []string // the title, as the index has it
-	owner  []string // the channel's name, likewise, where it may count
-	score  float64
-	key    [2]float64 // greater comes first
+	score float64
+	key   [2]float64 // greater comes first
 }
 
 // The index is asked for matches from the newest on and for nothing else: it walks the lists of the
 // words and stops when it has enough. bm25 would not: it counts all the matches of every word first.
 const (
-	// matched are the newest matches of ?1 among the rows behind ?2 up to ?3, at most ?4.
+	// matched are the newest matches of ?1 among the rows after ?2 up to ?3, at most ?4.
 	matched = `(
 	SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid > ?2 AND rowid <= ?3 ORDER BY rowid DESC LIMIT ?4
 ) AS matched`
@@ -58,8 +61,8 @@ const (
 	countMatched = `SELECT count(*) FROM ` + matched
 
 	// readCandidates are the first ?5 of them that pass the filters, which follow. ?6 is whether tags are
-	// wanted. A video's region is looked up before the video is: that is why it is a value there, and no
-	// EXISTS, of which SQLite makes a join behind the others.
+	// needed. The filter by region is a scalar subquery, so that it is tried before the video is read: SQLite
+	// makes an EXISTS a join after the others.
 	readCandidates = `
 SELECT videos.id, video_id, title, channel, iif(?6, tags, ''), views, seen_at, published_at
 FROM ` + matched + ` CROSS JOIN videos ON videos.id = matched.id
@@ -67,29 +70,30 @@ WHERE true`
 )
 
 // candidates are the newest videos that match and pass the filters. capped says that there are more. Then
-// those are added that have all words in their titles, until there are as many of these as may be: of a
-// word that is in many tags, the videos that are named so must not drown.
+// videos with all words in their titles are added, until maxCandidates of those are there: a video that is
+// named by a word must not be lost among the many that only have it in their tags.
 func (f *finder) candidates(ctx context.Context) ([]candidate, bool, error) {
-	if err := f.expand(ctx); err != nil {
+	err := f.query.Expand(maxWords, func(prefix string, n int) ([]string, error) { return indexedWords(ctx, f.tx, prefix, n) })
+	if err != nil {
 		return nil, false, err
 	}
-	var all pile
-	expr, _ := match(f.clauses, "", false)
+	var all candidateSet
+	expr, _ := f.query.Match("", false)
 	found, capped, err := f.newest(ctx, expr, f.after.video, maxCandidates)
 	if err != nil {
 		return nil, false, err
 	}
 	all.add(found)
-	if slices.ContainsFunc(f.clauses, clause.loose) {
+	if f.query.Loose() {
 		capped = true
-		expr, _ := match(f.clauses, "", true)
+		expr, _ := f.query.Match("", true)
 		if found, _, err = f.newest(ctx, expr, f.after.video, maxCandidates); err != nil {
 			return nil, false, err
 		}
 		all.add(found)
 	}
-	if want := maxCandidates - f.titled(all.candidates); capped && want > 0 {
-		expr, _ := match(f.clauses, "title", false)
+	if want := maxCandidates - f.inTitleCount(all.candidates); capped && want > 0 {
+		expr, _ := f.query.Match("title", false)
 		if found, _, err = f.newest(ctx, expr, f.after.video, want); err != nil {
 			return nil, false, err
 		}
@@ -98,41 +102,37 @@ func (f *finder) candidates(ctx context.Context) ([]candidate, bool, error) {
 	return all.candidates, capped, nil
 }
 
-// pile is candidates, once each.
-type pile struct {
+// candidateSet has each candidate once.
+type candidateSet struct {
 	candidates []candidate
 	known      map[int64]bool
 }
 
-func (p *pile) add(found []candidate) {
-	if p.known == nil {
-		p.known = map[int64]bool{}
+func (s *candidateSet) add(found []candidate) {
+	if s.known == nil {
+		s.known = map[int64]bool{}
 	}
 	for _, c := range found {
-		if !p.known[c.id] {
-			p.known[c.id] = true
-			p.candidates = append(p.candidates, c)
+		if !s.known[c.id] {
+			s.known[c.id] = true
+			s.candidates = append(s.candidates, c)
 		}
 	}
 }
 
-// titled counts the candidates that have all that is asked for in their titles.
-func (f *finder) titled(found []candidate) int {
+// inTitleCount counts the candidates that have all that is asked for in their titles.
+func (f *finder) inTitleCount(found []candidate) int {
 	n := 0
 	for _, c := range found {
-		if f.inTitle(c) {
+		if f.query.InTitle(c.TitleTokens) {
 			n++
 		}
 	}
 	return n
 }
 
-func (f *finder) inTitle(c candidate) bool {
-	return !slices.ContainsFunc(f.clauses, func(cl clause) bool { return !cl.not && (cl.column != "" || !cl.in(c.folded)) })
-}
-
-// owners reads the names of the channels of those candidates for which they count.
-func (f *finder) owners(ctx context.Context, of []candidate, counts func(candidate) bool) error {
+// readChannels reads the names of the channels of those candidates for which they count.
+func (f *finder) readChannels(ctx context.Context, of []candidate, counts func(candidate) bool) error {
 	names := map[int64][]string{}
 	for _, c := range of {
 		if c.channel.Valid && counts(c) {
@@ -147,11 +147,11 @@ func (f *finder) owners(ctx context.Context, of []candidate, counts func(candida
 		var id int64
 		var name string
 		err := rows.Scan(&id, &name)
-		names[id] = strings.Fields(Normalize(name))
+		names[id] = strings.Fields(text.Normalize(name))
 		return err
 	}, `SELECT channels.id, title FROM json_each(?1) AS given CROSS JOIN channels ON channels.id = given.value`, string(list))
 	for i := range of {
-		of[i].owner = names[of[i].channel.Int64]
+		of[i].Channel = names[of[i].channel.Int64]
 	}
 	return err
 }
@@ -159,10 +159,10 @@ func (f *finder) owners(ctx context.Context, of []candidate, counts func(candida
 // newest are the newest videos up to the row that match expr and pass the filters, at most want.
 func (f *finder) newest(ctx context.Context, expr string, from int64, want int) (found []candidate, capped bool, err error) {
 	left := maxMatches
-	if slices.ContainsFunc(f.clauses, clause.loose) {
+	if f.query.Loose() {
 		left = maxChecked
 	}
-	for size := reach; from > f.oldest; {
+	for size := idRange; from > f.oldest; {
 		began := time.Now()
 		to := max(from-size, f.oldest)
 		more, tried, err := f.within(ctx, expr, to, from, want+1-len(found), left+1)
@@ -173,10 +173,10 @@ func (f *finder) newest(ctx context.Context, expr string, from int64, want int) 
 		if left -= tried; len(found) > want || left < 0 {
 			return found[:min(len(found), want)], true, nil
 		}
-		if from = to; from > f.oldest && time.Since(f.began) > patience {
+		if from = to; from > f.oldest && time.Since(f.began) > timeBudget {
 			return found, true, nil
 		}
-		if time.Since(began) < patience/30 && size < 8*reach {
+		if time.Since(began) < timeBudget/30 && size < 8*idRange {
 			size *= 2 // few matches, or few videos: ids of deleted ones are not used again
 		}
 	}
@@ -185,9 +185,9 @@ func (f *finder) newest(ctx context.Context, expr string, from int64, want int) 
 
 // within are the newest want videos between the rows that match expr and pass the filters, which are tried
 // on so many matches at most.
-func (f *finder) within(ctx context.Context, expr string, behind, upTo int64, want, matches int) (found []candidate, tried int, err error) {
-	checked := slices.ContainsFunc(f.clauses, clause.loose)
-	where, args := f.q.filters([]any{expr, behind, upTo, matches, want, checked})
+func (f *finder) within(ctx context.Context, expr string, after, upTo int64, want, matches int) (found []candidate, tried int, err error) {
+	checked := f.query.Loose()
+	where, args := f.q.filters([]any{expr, after, upTo, matches, want, checked})
 	filtered := where != "" || checked
 	switch {
 	case checked:
@@ -197,8 +197,8 @@ func (f *finder) within(ctx context.Context, expr string, behind, upTo int64, wa
 	}
 	err = each(ctx, f.tx, func(rows *sql.Rows) error {
 		var c candidate
-		err := rows.Scan(&c.id, &c.videoID, &c.title, &c.channel, &c.tags, &c.views, &c.seenAt, &c.publishedAt)
-		c.folded = strings.Fields(Normalize(c.title))
+		err := rows.Scan(&c.id, &c.videoID, &c.Title, &c.channel, &c.tags, &c.views, &c.seenAt, &c.publishedAt)
+		c.TitleTokens = strings.Fields(text.Normalize(c.Title))
 		found = append(found, c)
 		return err
 	}, readCandidates+where+"\nLIMIT ?5", args...)
@@ -209,6 +209,19 @@ func (f *finder) within(ctx context.Context, expr string, behind, upTo int64, wa
 		err = f.tx.QueryRowContext(ctx, countMatched, args[:4]...).Scan(&tried)
 	}
 	return found, tried, err
+}
+
+// check leaves those of the candidates that meet what SQLite could not be asked for.
+func (f *finder) check(ctx context.Context, found []candidate) ([]candidate, error) {
+	if err := f.readChannels(ctx, found, func(candidate) bool { return true }); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(c candidate) bool {
+		var tags []string
+		_ = json.Unmarshal([]byte(c.tags), &tags) // the store wrote them
+		c.Tags = strings.Fields(text.Normalize(strings.Join(tags, "\n")))
+		return !f.query.Meets(c.Document)
+	}), nil
 }
 
 // filters writes the query's filters as conditions, and appends their values to args.
@@ -237,64 +250,4 @@ func ceilMillis(t time.Time) int64 {
 		n++
 	}
 	return n
-}
-
-// readLeading is who leads a chart now: the best rank, up to ?2, that a video has in the newest slots up
-// to ?3 of the charts of region ?1, ” for all.
-const readLeading = `
-WITH newest AS (
-	SELECT (
-		SELECT id FROM slots
-		WHERE slots.series = series.id AND kind = 'chart' AND videos > 0 AND id <= ?3
-		ORDER BY due_at DESC LIMIT 1
-	) AS slot
-	FROM series WHERE backfill IS NULL AND ?1 IN ('', key)
-)
-SELECT video, min(rank) FROM newest CROSS JOIN placements ON placements.slot = newest.slot
-WHERE rank <= ?2
-GROUP BY video`
-
-// leading are the ranks of the videos that lead a chart now.
-func (f *finder) leading(ctx context.Context) (map[int64]int, error) {
-	ranks := map[int64]int{}
-	err := each(ctx, f.tx, func(rows *sql.Rows) error {
-		var video int64
-		var rank int
-		err := rows.Scan(&video, &rank)
-		ranks[video] = rank
-		return err
-	}, readLeading, f.q.Region, topRanks, f.after.slot)
-	return ranks, err
-}
-
-// readRises are the views that the videos in ?1, a JSON array of ids, have gained between their last two
-// counts in a chart of region ?2, ” for all: the most of any chart. Within a series slots with
-// placements are numbered as they were due, so up to ?3 the greatest number is the last sighting.
-const readRises = `
-SELECT given.key, max((
-	SELECT views FROM placements
-	WHERE video = given.value AND series = series.id AND slot <= ?3 AND views IS NOT NULL
-	ORDER BY slot DESC LIMIT 1
-) - (
-	SELECT views FROM placements
-	WHERE video = given.value AND series = series.id AND slot <= ?3 AND views IS NOT NULL
-	ORDER BY slot DESC LIMIT 1 OFFSET 1
-))
-FROM json_each(?1) AS given CROSS JOIN series
-WHERE backfill IS NULL AND series.key <> '' AND ?2 IN ('', series.key)
-GROUP BY given.key`
-
-// rises sets what the candidates have gained.
-func (f *finder) rises(ctx context.Context, of []candidate) error {
-	list, err := json.Marshal(ids(of))
-	if err != nil {
-		return err
-	}
-	return each(ctx, f.tx, func(rows *sql.Rows) error {
-		var at int
-		var gained *int64
-		err := rows.Scan(&at, &gained)
-		of[at].gained = gained
-		return err
-	}, readRises, string(list), f.q.Region, f.after.slot)
 }

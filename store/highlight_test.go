@@ -8,10 +8,11 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/text"
 )
 
 // marked is the title with brackets where the search for it was met.
-func marked(title string, spans []store.Span) string {
+func marked(title string, spans []text.Span) string {
 	var b strings.Builder
 	at := -1
 	for _, r := range title {
@@ -73,7 +74,7 @@ func TestWhatWasAskedForIsMarkedInTheTitle(t *testing.T) {
 			t.Errorf("%q: %q, want %q", tt.query, got, tt.want)
 		}
 	}
-	out, err := json.Marshal([]store.Span{{0, 3}})
+	out, err := json.Marshal([]text.Span{{0, 3}})
 	if err != nil || string(out) != "[[0,3]]" {
 		t.Errorf("in JSON: %s, %v", out, err)
 	}

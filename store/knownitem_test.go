@@ -16,6 +16,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/text"
 )
 
 // recorded is a store with some days of the recorded charts, and what was charted in each region.
@@ -80,7 +81,7 @@ func (w window) record(t testing.TB, charts map[string]map[string][]ingest.Video
 func twoLongest(title string, cut func(string) []string) string {
 	var words, seen []string
 	for _, w := range cut(title) {
-		if folded := store.Normalize(w); folded != "" && !slices.Contains(seen, folded) {
+		if folded := text.Normalize(w); folded != "" && !slices.Contains(seen, folded) {
 			words, seen = append(words, w), append(seen, folded)
 		}
 	}
@@ -116,7 +117,7 @@ func (r recorded) finds(t testing.TB, region, query string, v ingest.Video) bool
 		r.shown[[2]string{region, query}] = shown
 	}
 	return slices.ContainsFunc(shown, func(h store.Hit) bool {
-		return h.Video.ID == v.ID || store.Normalize(h.Video.Title) == store.Normalize(v.Title)
+		return h.Video.ID == v.ID || text.Normalize(h.Video.Title) == text.Normalize(v.Title)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store/text"
 )
 
 // Order is what comes first in a result.
@@ -29,7 +30,7 @@ const DefaultLimit = 20
 
 // Query is what to search for. A zero field excludes nothing.
 type Query struct {
-	Text     string        // see parse: words, "phrases", prefix*, -not, channel:, tag:
+	Text     string        // see text.Parse: words, "phrases", prefix*, -not, channel:, tag:
 	Region   ingest.Region // only videos that this region's kept charts hold
 	Category string
 	MinViews int64
@@ -67,7 +68,7 @@ type Hit struct {
 	Score     float64         // higher is better; comparable within one result only
 	SeenAt    time.Time       // last found in a chart
 	Gained    *int64          // with ByRise: the views gained; nil where no chart has two counts of it
-	Highlight []Span          // what of the title was asked for
+	Highlight []text.Span     // what of the title was asked for
 }
 
 // Search finds videos by their titles, channels and tags. No text is a wrong query; the only wrong input
@@ -75,18 +76,18 @@ type Hit struct {
 //
 // The work is bounded, however many videos match: see candidates.
 func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
-	q.Text = q.Text[:min(len(q.Text), maxBytes)]
-	clauses := parse(q.Text)
-	if _, ok := match(clauses, "", false); !ok {
+	q.Text = q.Text[:min(len(q.Text), text.MaxBytes)]
+	query := text.Parse(q.Text)
+	if _, ok := query.Match("", false); !ok {
 		return Result{Hint: "the query has no word to search for"}, nil
 	}
 	after, err := q.start()
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Looked: explain(clauses)}
+	r := Result{Looked: query.Explain()}
 	err = s.view(ctx, "search", func(tx *txn) error {
-		c := finder{q: q, clauses: clauses, tx: tx, after: after, began: time.Now()}
+		c := finder{q: q, query: query, tx: tx, after: after, began: time.Now()}
 		if err := c.pin(ctx); err != nil {
 			return err
 		}
@@ -122,12 +123,12 @@ func (q Query) start() (cursor, error) {
 
 // finder is one search within one transaction.
 type finder struct {
-	q       Query
-	clauses []clause
-	tx      *txn
-	after   cursor
-	oldest  int64 // no video's id is this or less
-	began   time.Time
+	q      Query
+	query  text.Query // of q.Text
+	tx     *txn
+	after  cursor
+	oldest int64 // every video's id is greater
+	began  time.Time
 }
 
 // pin makes a first page the one that says what its search looks at.
@@ -148,7 +149,7 @@ func (f *finder) find(ctx context.Context) ([]candidate, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if err := f.owners(ctx, found, func(c candidate) bool { return !f.inTitle(c) }); err != nil {
+	if err := f.readChannels(ctx, found, func(c candidate) bool { return !f.query.InTitle(c.TitleTokens) }); err != nil {
 		return nil, false, err
 	}
 	lead, err := f.leading(ctx)
@@ -162,7 +163,7 @@ func (f *finder) find(ctx context.Context) ([]candidate, bool, error) {
 	}
 	for i := range found {
 		c := &found[i]
-		c.score = score(f.clauses, *c, lead[c.id])
+		c.score = f.query.Score(c.Document, lead[c.id])
 		c.key[0] = c.score
 	}
 	slices.SortFunc(found, byKey)
@@ -229,7 +230,7 @@ func (f *finder) details(ctx context.Context, hits []Hit, of []candidate) error 
 			return err
 		}
 		h := &hits[at]
-		h.Video, h.Highlight = v, highlight(v.Title, f.clauses)
+		h.Video, h.Highlight = v, f.query.Highlight(v.Title)
 		for key := range strings.FieldsSeq(regions.String) {
 			h.Regions = append(h.Regions, ingest.Region(key))
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/text"
 )
 
 // filled is a store with n invented videos, written behind its back, since nobody charts a million: each
@@ -49,7 +50,7 @@ func fill(ctx context.Context, db *sql.DB, videos []ingest.Video, from int) erro
 			  VALUES (?1, ?1, ?2, 1, ?3, '10', ?4)`, []any{id, fmt.Sprint("v", id), noon.Unix(), v.Title}},
 			{`INSERT INTO video_latest (id, fetched_at, seen_at, views) VALUES (?1, ?2, ?2, ?3)`, []any{id, noon.UnixMilli(), id % 100_000}},
 			{`INSERT INTO video_text (rowid, title, channel, tags) VALUES (?, ?, ?, ?)`,
-				[]any{id, store.Normalize(v.Title), store.Normalize(v.Channel), "some tags " + v.Tags[2]}},
+				[]any{id, text.Normalize(v.Title), text.Normalize(v.Channel), "some tags " + v.Tags[2]}},
 			{`INSERT INTO placements (slot, rank, video, series, views) VALUES (?1, ?2, ?2, ?1, ?3)`, []any{1 + id%8, id, id % 100_000}},
 		} {
 			if _, err := tx.ExecContext(ctx, q.text, q.args...); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/text"
 )
 
 func TestASearchFindsWhatIsTypedInAnyScript(t *testing.T) {
@@ -367,14 +368,14 @@ func FuzzATitleIsFoundByItself(f *testing.F) {
 	}
 	s, clock := newStore(f)
 	f.Fuzz(func(t *testing.T, title string) {
-		tokens := len(strings.Fields(store.Normalize(title)))
+		tokens := len(strings.Fields(text.Normalize(title)))
 		if tokens == 0 || tokens > 100 {
 			return
 		}
 		chart(t, s, "US", clock.move(time.Second), page(titled("a", title)))
 		for _, q := range []string{`"` + strings.ReplaceAll(title, `"`, " ") + `"`, `"` + strings.ToUpper(strings.ReplaceAll(title, `"`, " ")) + `"`} {
 			if got := search(t, s, store.Query{Text: q}); !slices.Equal(got, []string{"a"}) {
-				t.Errorf("%q is not found by %q (%q)", title, q, store.Normalize(title))
+				t.Errorf("%q is not found by %q (%q)", title, q, text.Normalize(title))
 			}
 		}
 	})

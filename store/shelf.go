@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store/text"
 )
 
 // shelf writes videos, their channels and their index rows within one transaction. Who has put the last of
@@ -167,7 +168,7 @@ func (s *shelf) write(ctx context.Context, v ingest.Video, k knownVideo) (int64,
 
 // index notes what the index is to hold of the video.
 func (s *shelf) index(id int64, v ingest.Video) {
-	s.texts[id] = indexed{Normalize(v.Title), Normalize(v.Channel), Normalize(strings.Join(v.Tags, "\n"))}
+	s.texts[id] = indexed{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n"))}
 }
 
 // flush writes what put and index have noted, before anything is deleted in the transaction. The index gets

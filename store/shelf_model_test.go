@@ -14,6 +14,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/text"
 )
 
 // naive is what a store is to hold: a video as it was last put, a channel under its last name.
@@ -115,8 +116,8 @@ func (n *naive) lines() []string {
 		}
 		lines = append(lines, "video "+line(id, v.Title, v.ChannelID, string(tags), published, int(v.Duration.Seconds()), v.Live, v.Category,
 			v.Language, v.Thumbnail, v.Views, v.Likes, v.Comments, v.fetched.UnixMilli(), v.seen.UnixMilli(), counted, v.fetched.UnixMilli()/day.Milliseconds()))
-		for column, text := range map[string]string{"title": v.Title, "channel": name, "tags": strings.Join(v.Tags, "\n")} {
-			for i, term := range strings.Fields(store.Normalize(text)) {
+		for column, all := range map[string]string{"title": v.Title, "channel": name, "tags": strings.Join(v.Tags, "\n")} {
+			for i, term := range strings.Fields(text.Normalize(all)) {
 				lines = append(lines, "term "+line(id, column, i, term))
 			}
 		}

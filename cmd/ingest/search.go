@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/store/text"
 
 	"github.com/spf13/cobra"
 
@@ -234,7 +235,7 @@ type searchDocument struct {
 type searchItem struct {
 	VideoID     string          `json:"video_id"`
 	Title       string          `json:"title"`
-	Highlight   []store.Span    `json:"highlight"` // [start, end) in characters of title
+	Highlight   []text.Span     `json:"highlight"` // [start, end) in characters of title
 	Channel     string          `json:"channel"`
 	ChannelID   string          `json:"channel_id"`
 	Category    string          `json:"category"`
@@ -262,7 +263,7 @@ func newSearchDocument(q store.Query, r store.Result) searchDocument {
 			item.Regions = []ingest.Region{}
 		}
 		if item.Highlight == nil {
-			item.Highlight = []store.Span{}
+			item.Highlight = []text.Span{}
 		}
 		doc.Items = append(doc.Items, item)
 	}

@@ -1,4 +1,6 @@
-package store
+// Package text is what search knows of text, without a database: how the index keeps it, how a query is read,
+// which of it a title has and where, and how well a video answers.
+package text
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package store
+package text
 
 import (
 	"cmp"
@@ -10,14 +10,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// How long a query gets, in tokens and in bytes: what stands behind is left out.
+// MaxBytes bounds the text of a query, and maxTokens its tokens: the rest is left out.
 const (
+	MaxBytes  = 16 << 10
 	maxTokens = 128
-	maxBytes  = 16 << 10
 )
 
 // columns are the fields that a query may name, and what the index calls them.
 var columns = map[string]string{"channel": "channel", "tag": "tags"}
+
+// Query is what was asked for: all clauses must be met.
+type Query []clause
 
 // clause is one condition of a query: these tokens, one behind the other.
 type clause struct {
@@ -27,22 +30,22 @@ type clause struct {
 	not    bool
 	typed  string // what the tokens were cut from
 
-	// Of a beginning that the index does not have, the words that go on so; all says that these are
-	// all of them. See expand.
+	// words are those with the prefix, where the index cannot be asked for it; all says that no more have it.
+	// See Expand.
 	words []string
 	all   bool
 }
 
-// parse reads a query. Its clauses, parted by white space, must all be met:
+// Parse reads a query. White space separates its clauses:
 //
 //	word  "a phrase"  begin*  -not  channel:word  tag:"a phrase"
 //
-// There are no wrong queries: what means nothing is taken as text, so is a quote that is never closed,
-// and text without a letter, digit or emoji in it asks for nothing.
-func parse(query string) []clause {
-	var out []clause
+// No query is wrong: what has no meaning is taken as text, and so is a quote that is never closed. Text
+// without a letter, digit or emoji asks for nothing.
+func Parse(query string) Query {
+	var out Query
 	tokens := 0
-	for rest := strings.TrimSpace(query); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
+	for rest := strings.TrimSpace(query[:min(len(query), MaxBytes)]); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
 		var c clause
 		if c.not = rest[0] == '-' && len(rest) > 1; c.not {
 			rest = rest[1:]
@@ -104,15 +107,16 @@ func (c *clause) setTokens(text string) {
 	}
 }
 
-// match writes the clauses as an FTS5 query; column is where those look that name none themselves, "" for
-// anywhere. Where a beginning goes on in too many words, it asks for those that were looked up, or, loosely,
-// for a shorter one, that more go on from. ok is false when nothing positive is asked for, which FTS5 cannot
-// express. https://www.sqlite.org/fts5.html#full_text_query_syntax
-func match(clauses []clause, column string, loosely bool) (query string, ok bool) {
+// Match writes the query for FTS5; column is where those clauses look that name none themselves, "" for
+// anywhere. For a prefix that more words have than Expand has looked up, it asks for those that were, or,
+// loosely, for a shorter prefix that the index has: then Meets must check what is found. ok is false when
+// nothing positive is asked for, which FTS5 cannot express.
+// https://www.sqlite.org/fts5.html#full_text_query_syntax
+func (q Query) Match(column string, loosely bool) (expr string, ok bool) {
 	var want, not []string
-	for _, c := range clauses {
+	for _, c := range q {
 		switch {
-		case c.not && c.loose(): // checks sees to it
+		case c.not && c.loose(): // Meets excludes these
 		case c.not:
 			not = append(not, c.match(c.column))
 		case c.loose() && (loosely || len(c.words) == 0):
@@ -124,11 +128,11 @@ func match(clauses []clause, column string, loosely bool) (query string, ok bool
 	if len(want) == 0 {
 		return "", false
 	}
-	query = strings.Join(want, " AND ")
+	expr = strings.Join(want, " AND ")
 	if len(not) > 0 {
-		query = "(" + query + ") NOT (" + strings.Join(not, " OR ") + ")"
+		expr = "(" + expr + ") NOT (" + strings.Join(not, " OR ") + ")"
 	}
-	return query, true
+	return expr, true
 }
 
 // match quotes the tokens; none holds a quote, since quotes part words.
@@ -150,10 +154,10 @@ func (c clause) match(column string) string {
 	return head
 }
 
-// explain says in words what the clauses look for, as they are looked for: folded.
-func explain(clauses []clause) string {
+// Explain says in words what the query looks for, folded as it is looked for.
+func (q Query) Explain() string {
 	var want, not []string
-	for _, c := range clauses {
+	for _, c := range q {
 		if c.not {
 			not = append(not, c.explain())
 		} else {

@@ -2,34 +2,13 @@ package store_test
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
-
-func TestTheIndexHasTheBeginningsThatASearchCountsOn(t *testing.T) {
-	option := regexp.MustCompile(`prefix = '([0-9 ]+)'`).FindStringSubmatch(ingest.Schema)
-	if option == nil {
-		t.Fatal("video_text has no prefix option")
-	}
-	var have []int
-	for n := range strings.FieldsSeq(option[1]) {
-		length, err := strconv.Atoi(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		have = append(have, length)
-	}
-	if !slices.Equal(have, store.IndexedBeginnings()) {
-		t.Errorf("schema.sql indexes %v, the search counts on %v", have, store.IndexedBeginnings())
-	}
-}
 
 // beginners are videos whose titles, channels and tags hold words that begin alike.
 func beginners() []ingest.Video {
@@ -49,7 +28,7 @@ func beginners() []ingest.Video {
 }
 
 // Where a beginning goes on in more words than are looked up, the same is found as where it does not.
-func TestABeginningFindsAllItsWordsHoweverManyThereAre(t *testing.T) {
+func TestAPrefixFindsAllItsWordsHoweverManyThereAre(t *testing.T) {
 	queries := map[string]int{
 		"wo*": 40, "word*": 40, "word0*": 9, "wordy*": 4, "word07*": 1, "worx*": 0, `"the wor"*`: 20, `"stands wor"*`: 0, `"tagged wo"*`: 16,
 		"tag:wo*": 16, "channel:wo*": 4, "the -wor*": 0, "the -wordy*": 36, "the -tag:wo*": 24, "wo* -word0*": 31, "wo* oth*": 20, "ta* wo*": 16,
@@ -81,7 +60,7 @@ func TestABeginningFindsAllItsWordsHoweverManyThereAre(t *testing.T) {
 	}
 }
 
-func TestALargeStoreIsWalkedInReaches(t *testing.T) {
+func TestALargeStoreIsSearchedInRangesOfIDs(t *testing.T) {
 	s, clock := newStore(t)
 	videos := mixed(60)
 	chart(t, s, "US", noon, page(videos...))
@@ -92,14 +71,14 @@ func TestALargeStoreIsWalkedInReaches(t *testing.T) {
 		q.Limit = 100
 		want = append(want, search(t, s, q))
 	}
-	store.SetReach(t, 7, time.Hour)
+	store.SetIDRange(t, 7, time.Hour)
 	for i, q := range queries {
 		q.Limit = 100
 		if got := search(t, s, q); !slices.Equal(got, want[i]) {
 			t.Errorf("in reaches of seven, %+v finds %v, want %v", q, got, want[i])
 		}
 	}
-	store.SetReach(t, 7, -1)
+	store.SetIDRange(t, 7, -1)
 	r, err := s.Search(t.Context(), store.Query{Text: "common", Limit: 100})
 	if err != nil || !r.Capped || len(r.Items) != 6 { // the seventh is z
 		t.Errorf("without patience: %d found, capped %v, %v; want the six newest, capped", len(r.Items), r.Capped, err)

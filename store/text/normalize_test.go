@@ -1,7 +1,6 @@
-package store_test
+package text_test
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 	"unicode"
@@ -9,8 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/text"
 )
 
 func TestNormalize(t *testing.T) {
@@ -65,102 +63,36 @@ func TestNormalize(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := store.Normalize(tt.text); got != tt.want {
+			if got := text.Normalize(tt.text); got != tt.want {
 				t.Errorf("%q -> %q, want %q", tt.text, got, tt.want)
 			}
 		})
 	}
 }
 
-// The index's tokenizer must part what Normalize has cut at its spaces and nowhere else, for every
-// character that either knows.
-func TestTheTokenizerKeepsEveryToken(t *testing.T) {
-	var text strings.Builder
-	want := map[string]bool{}
-	stride, least := rune(1), 100_000
-	if raced {
-		stride, least = 17, 5000
-	}
-	for r := rune(1); r <= unicode.MaxRune; r += stride {
-		if r == '~' || !unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.S) {
-			continue
-		}
-		for token := range strings.FieldsSeq(store.Normalize("~" + string(r) + "~")) {
-			if !want[token] {
-				want[token] = true
-				text.WriteString(token + " ")
-			}
-		}
-	}
-	if len(want) < least {
-		t.Fatalf("only %d tokens", len(want))
-	}
-	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1)
-	for _, q := range []string{ingest.Schema, `CREATE VIRTUAL TABLE vocabulary USING fts5vocab (video_text, row)`} {
-		if _, err := db.ExecContext(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := db.ExecContext(t.Context(), `INSERT INTO video_text (rowid, title) VALUES (1, ?)`, text.String()); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := db.QueryContext(t.Context(), `SELECT term FROM vocabulary`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var term string
-		if err := rows.Scan(&term); err != nil {
-			t.Fatal(err)
-		}
-		if !want[term] {
-			t.Errorf("the tokenizer made up %q", term)
-		}
-		delete(want, term)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for token := range want {
-		if n++; n <= 10 {
-			t.Errorf("the tokenizer lost %q (%U)", token, []rune(token))
-		}
-	}
-	if n > 0 {
-		t.Errorf("%d tokens lost", n)
-	}
-}
-
 func FuzzNormalizeGivesTokens(f *testing.F) {
-	for _, text := range []string{"Große Äpfel", "東京タワー", "नई फ़िल्म", "👨‍👩‍👧", "a\u0301\u0327\u200d\u0302", "\xff", "ﷺ", "ǅ", "각", "カ\u3099"} {
-		f.Add(text)
+	for _, seed := range []string{"Große Äpfel", "東京タワー", "नई फ़िल्म", "👨‍👩‍👧", "a\u0301\u0327\u200d\u0302", "\xff", "ﷺ", "ǅ", "각", "カ\u3099"} {
+		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got := store.Normalize(text)
+	f.Fuzz(func(t *testing.T, in string) {
+		got := text.Normalize(in)
 		if !utf8.ValidString(got) {
-			t.Errorf("%q -> %q is not UTF-8", text, got)
+			t.Errorf("%q -> %q is not UTF-8", in, got)
 		}
 		if got != "" && strings.Join(strings.Fields(got), " ") != got {
-			t.Errorf("%q -> %q is not parted by single spaces", text, got)
+			t.Errorf("%q -> %q is not parted by single spaces", in, got)
 		}
 		for _, r := range got {
 			if r != ' ' && !unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Mc, unicode.So) {
-				t.Errorf("%q -> %q holds %U, which the tokenizer would drop", text, got, r)
+				t.Errorf("%q -> %q holds %U, which the tokenizer would drop", in, got, r)
 			}
 		}
-		if !utf8.ValidString(text) {
+		if !utf8.ValidString(in) {
 			return
 		}
-		for form, other := range map[string]string{"NFC": norm.NFC.String(text), "NFD": norm.NFD.String(text)} {
-			if again := store.Normalize(other); again != got {
-				t.Errorf("%q -> %q, but its %s -> %q", text, got, form, again)
+		for form, other := range map[string]string{"NFC": norm.NFC.String(in), "NFD": norm.NFD.String(in)} {
+			if again := text.Normalize(other); again != got {
+				t.Errorf("%q -> %q, but its %s -> %q", in, got, form, again)
 			}
 		}
 	})

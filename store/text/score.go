@@ -1,7 +1,6 @@
-package store
+package text
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,20 +35,28 @@ const (
 	topLift  = 2.0 // for rank 1 of a newest chart, a rank'th of it for the others; for n words an n²th of that
 )
 
-// topRanks is how many of a chart are lifted.
-const topRanks = 20
+// TopRanks is how many of a chart are lifted.
+const TopRanks = 20
 
-// score says how well a candidate answers. It matches, so a word that is neither in its title nor in its
-// channel is in its tags. rank is its place in a newest chart, 0 for none.
-func score(clauses []clause, c candidate, rank int) float64 {
-	f := find(clauses, c)
+// Document is what of a video its score depends on. All tokens are those of Normalize.
+type Document struct {
+	Title       string
+	TitleTokens []string
+	Channel     []string // the tokens of the channel's name
+	Tags        []string // likewise; only Meets needs them
+}
+
+// Score says how well a document that matches answers: a word that is neither in its title nor in its channel
+// is in its tags. rank is its place in a newest chart, 0 for none.
+func (q Query) Score(d Document, rank int) float64 {
+	f := q.find(d)
 	s := f.got / f.asked * (1 + (asTyped*f.typed+alone*f.alone)/f.clauses)
 	if f.clauses > 1 {
 		s *= 1 + inOrder*f.inOrder/(f.clauses-1)
 	}
 	if f.covered > 0 {
-		s *= 1 + coverage*min(f.covered/runes(c.folded), 1)
-		share := min(f.covered/longestOf(c.folded, f.tokens), 1)
+		s *= 1 + coverage*min(f.covered/runes(d.TitleTokens), 1)
+		share := min(f.covered/longestOf(d.TitleTokens, f.tokens), 1)
 		s *= 1 + longest*share*share*share*share
 	}
 	if rank > 0 {
@@ -58,7 +65,7 @@ func score(clauses []clause, c candidate, rank int) float64 {
 	return s
 }
 
-// finding is what of a query's clauses a candidate has, and where.
+// finding is what of a query's clauses a document has, and where.
 type finding struct {
 	asked, got float64 // the letters asked for, by what they weigh in a title and where they were found
 	clauses    float64 // how many are asked for; those with a minus are not
@@ -70,27 +77,27 @@ type finding struct {
 	small      string  // the title in small letters, when it was needed
 }
 
-func find(clauses []clause, c candidate) (f finding) {
+func (q Query) find(d Document) (f finding) {
 	before := -1 // the clause before, if it stands in the title
-	for i, cl := range clauses {
-		if cl.not {
+	for i, c := range q {
+		if c.not {
 			continue
 		}
-		weight := runes(cl.tokens)
+		weight := runes(c.tokens)
 		f.asked += weight * titleWeight
 		f.clauses++
 		switch {
-		case cl.column == "" && cl.in(c.folded):
+		case c.column == "" && c.in(d.TitleTokens):
 			f.got += weight * titleWeight
 			f.covered += weight
-			f.tokens += len(cl.tokens)
-			f.look(cl.typed, c.title)
-			if before >= 0 && clauses[before].followedBy(cl, c.folded) {
+			f.tokens += len(c.tokens)
+			f.look(c.typed, d.Title)
+			if before >= 0 && q[before].followedBy(c, d.TitleTokens) {
 				f.inOrder++
 			}
 			before = i
 			continue
-		case cl.column == "channel", cl.column == "" && cl.in(c.owner):
+		case c.column == "channel", c.column == "" && c.in(d.Channel):
 			f.got += weight * channelWeight
 		default:
 			f.got += weight * tagWeight
@@ -133,17 +140,6 @@ func has(text, typed string) (some, free bool) {
 		at += i + len(typed)
 	}
 	return some, free
-}
-
-// spread divides the scores of videos of one and the same title, by one for the best, two for the second
-// and so on: the first page is not for copies of one video. The candidates are sorted by score.
-func spread(found []candidate) {
-	met := map[string]int{}
-	for i := range found {
-		title := strings.Join(found[i].folded, " ")
-		met[title]++
-		found[i].score /= float64(met[title])
-	}
 }
 
 // in reports whether the clause's tokens stand in these, one behind the other.
@@ -201,24 +197,4 @@ func runes(tokens []string) float64 {
 		n += utf8.RuneCountInString(t)
 	}
 	return float64(n)
-}
-
-// keyFor is what the candidate is ordered by. What is not known comes last.
-func (c candidate) keyFor(o Order) [2]float64 {
-	switch o {
-	case ByViews:
-		if !c.views.Valid {
-			return [2]float64{-1}
-		}
-		return [2]float64{float64(c.views.Int64)}
-	case ByFreshness:
-		return [2]float64{float64(c.seenAt), float64(c.publishedAt.Int64)}
-	case ByRise:
-		if c.gained == nil {
-			return [2]float64{-math.MaxFloat64}
-		}
-		return [2]float64{float64(*c.gained)}
-	default:
-		return [2]float64{c.score}
-	}
 }

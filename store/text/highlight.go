@@ -1,4 +1,4 @@
-package store
+package text
 
 import (
 	"slices"
@@ -19,11 +19,11 @@ type placed struct {
 	from  []int // where each rune of the token begins in the text, and where the last one ends
 }
 
-// highlight finds what of a title the clauses match, in order and without overlap.
-func highlight(title string, clauses []clause) []Span {
+// Highlight finds what of a title the query matches, in order and without overlap.
+func (q Query) Highlight(title string) []Span {
 	tokens := locate(title)
 	var spans []Span
-	for _, c := range clauses {
+	for _, c := range q {
 		if c.not || c.column != "" {
 			continue
 		}
@@ -75,8 +75,8 @@ func join(spans []Span) []Span {
 	return slices.Clip(out)
 }
 
-// locate cuts a text as Normalize does and keeps where each token stood. It folds piece by piece; where
-// that gives another text than folding the whole, which no text in use does, nothing is placed.
+// locate cuts a text as Normalize does and keeps where each token stands. It folds piece by piece. Where
+// that gives another text than folding the whole, which no text in use does, no token is located.
 func locate(text string) []placed {
 	var folded strings.Builder
 	var starts []int // of every byte of folded: the rune of text where its piece begins

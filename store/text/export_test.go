@@ -1,0 +1,4 @@
+package text
+
+// IndexedPrefixes are the lengths of the prefixes that the index is taken to have.
+var IndexedPrefixes = indexedPrefixes
