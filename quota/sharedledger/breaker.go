@@ -10,60 +10,43 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// How long a remote that did not answer is left alone, twice as long each time; then one probe, which
-// charges nothing, says whether it answers again.
+// How long a remote that did not answer is left alone, twice as long each time. Then one probe, which charges
+// nothing, finds out whether it answers again.
 const (
 	firstOpen   = time.Second
 	longestOpen = 10 * time.Second
 )
 
-// reach is nil where the remote may be asked.
-func (s *Ledger) reach(ctx context.Context, hurry bool) error {
-	if err := s.once(ctx); err != nil {
+// checkBreaker is nil where the remote may be asked.
+func (s *Ledger) checkBreaker(ctx context.Context, hasFallback bool) error {
+	if err := s.loadOnce(ctx); err != nil {
 		return err
 	}
 	left := s.state.Breaker.Until.Sub(s.Now())
 	switch {
 	case s.state.Breaker.Until.IsZero():
 		return nil
-	case left > 0 && left <= longestOpen: // not longer: the clock was set back
-		return s.broken()
+	case left > 0 && left <= longestOpen: // where it is longer, the clock was set back
+		return s.breakerError()
 	}
-	err, answered := s.probe(ctx, hurry)
+	err, answered := s.probe(ctx, hasFallback)
 	switch {
 	case !answered:
-		return s.broken()
+		return s.breakerError()
 	case errors.Is(err, ErrLost):
-		s.opened = false
+		s.compared = false
 	case err != nil:
-		s.trip(ctx, err)
-		return s.broken()
+		s.openBreaker(ctx, err)
+		return s.breakerError()
 	}
 	s.state.Breaker = Breaker{}
 	s.notes.Breaker = &Breaker{}
 	return nil
 }
 
-// once reads the journal's state, where it was not read yet.
-func (s *Ledger) once(ctx context.Context) error {
-	if s.loaded {
-		return nil
-	}
-	return s.load(ctx)
-}
-
-func (s *Ledger) load(ctx context.Context) error {
-	state, err := s.Journal.State(ctx, s.Account)
-	if err != nil {
-		return fmt.Errorf("read the journal: %w", err)
-	}
-	s.state, s.loaded = state, true
-	return nil
-}
-
-// probe asks whether the remote answers. Who is in a hurry waits for a moment only, and leaves the
-// answer to a later call.
-func (s *Ledger) probe(ctx context.Context, hurry bool) (err error, answered bool) { //nolint:revive // the answer may be an error
+// probe asks whether the remote answers. Who has a fallback waits for ShortWait only, and leaves the answer to a
+// later call.
+func (s *Ledger) probe(ctx context.Context, hasFallback bool) (err error, answered bool) { //nolint:revive // the answer may be an error
 	if s.probing == nil {
 		c := make(chan error, 1)
 		s.probing = c
@@ -72,7 +55,7 @@ func (s *Ledger) probe(ctx context.Context, hurry bool) (err error, answered boo
 			c <- err
 		}()
 	}
-	if hurry {
+	if hasFallback {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.ShortWait)
 		defer cancel()
@@ -86,18 +69,18 @@ func (s *Ledger) probe(ctx context.Context, hurry bool) (err error, answered boo
 	}
 }
 
-// trip leaves the remote alone for a while.
-func (s *Ledger) trip(ctx context.Context, err error) {
+// openBreaker leaves the remote alone for a while.
+func (s *Ledger) openBreaker(ctx context.Context, err error) {
 	b := s.state.Breaker
 	b.Until = s.Now().Add(min(firstOpen<<min(b.Failures, 10), longestOpen))
 	b.Failures++
 	b.Why = strings.TrimPrefix(err.Error(), quota.ErrUnavailable.Error()+": ")
 	s.state.Breaker, s.notes.Breaker = b, &b
-	_ = s.flush(context.WithoutCancel(ctx)) // else with the next write; this process knows
+	_ = s.flush(context.WithoutCancel(ctx)) // where it fails, the next write tells the other processes
 }
 
-// broken says why the remote is not asked.
-func (s *Ledger) broken() error {
+// breakerError says why the remote is not asked.
+func (s *Ledger) breakerError() error {
 	b := s.state.Breaker
 	return fmt.Errorf("%w: not asked again before %s: %s", quota.ErrUnavailable, b.Until.UTC().Format(time.RFC3339), b.Why)
 }

@@ -10,8 +10,14 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Generations are ordered by their age, so that a copy of the remote that was made under an earlier one
-// is told from a new one; what is below the age is random.
+// Generation names one unbroken life of a remote's memory: 1..MaxGeneration, 0 for none. Generations are
+// ordered by age, so that a copy of the remote that was made under an earlier one is told from a new one. What is
+// below the age is random.
+type Generation int64
+
+// MaxGeneration is exact in every number format on the way.
+const MaxGeneration Generation = 1<<52 - 1
+
 const ageBits = 28
 
 func (g Generation) age() Generation { return g >> ageBits }
@@ -20,51 +26,87 @@ func (g Generation) next() Generation {
 	return (g.age()+1)<<ageBits | Generation(random())&(1<<ageBits-1)
 }
 
-// stand is what the remote knows, under a new generation where there is none or something was lost: where
-// it says so, where it has not the newest that it was told, and where its generation is of the past. What
-// each writer has written is known only where the generation is this data directory's.
-//
-// A first start, with nothing here and nothing there, waits for nobody where this host is alone: among
-// several it may be the loss of all that the others know.
-func (s *Ledger) stand(ctx context.Context) (RemoteState, error) {
-	told, mine := s.state.Synced, s.state.Generation
-	writers := writersOf(append(slices.Clone(s.state.Asked), told))
-	standing, err := s.Remote.State(ctx, s.Account, writers)
-	restarted := errors.Is(err, ErrLost)
-	if err != nil && !restarted {
-		return standing, err
-	}
-	if gap := standing.At.Sub(s.Now()).Abs(); gap > quota.MaxClockGap {
-		return standing, fmt.Errorf("%w: its clock says %s, this machine's %s: set them right", quota.ErrUnavailable,
-			standing.At.Format(time.RFC3339), s.Now().UTC().Format(time.RFC3339))
-	}
-	r := Renewal{Account: s.Account, Pools: s.Pools, Was: standing.Generation, Next: max(standing.Generation, mine).next(), Horizon: s.Horizon}
+// event is what a data directory finds when it compares the remote with its journal.
+type event int
+
+const (
+	current    event = iota // our generation, and it has what it acknowledged
+	younger                 // another data directory began a generation after ours
+	lost                    // something that was there is gone
+	firstStart              // nothing was ever here or there, and nobody else can know better
+)
+
+// compare finds the event; restarted is what the remote said of its server. Among several hosts, nothing here
+// and nothing there may be the loss of all that the others know: it is no first start.
+func (s *Ledger) compare(r RemoteState, restarted bool) event {
+	mine, synced := s.state.Generation, s.state.Synced
+	empty := mine == 0 && synced.ID == 0 && !s.state.Owed && len(s.state.Snapshots) == 0
 	switch {
 	case restarted:
-	case standing.Generation == 0:
-		r.First = s.Hosts <= 1 && mine == 0 && told.ID == 0 && !s.state.Owed && len(s.state.Snapshots) == 0
-	case standing.Generation == s.lostIn:
-	case standing.Generation == mine:
-		forgot := told.ID != 0 && standing.Written[told.Writer] < told.Number && s.Now().Sub(told.At) < s.Horizon-quota.MaxClockGap
-		if !forgot {
-			return standing, nil
+		return lost
+	case r.Generation == 0 && empty && s.Hosts <= 1:
+		return firstStart
+	case r.Generation == 0 || r.Generation == s.lostIn:
+		return lost
+	case r.Generation == mine:
+		// What is older than the horizon the remote may have forgotten.
+		if synced.ID != 0 && r.Written[synced.Writer] < synced.Number && s.Now().Sub(synced.At) < s.Horizon-quota.MaxClockGap {
+			return lost
 		}
-	case standing.Generation.age() > mine.age():
-		return standing, nil
-	default: // an older copy of it came back, or two generations were begun at once
+		return current
+	case r.Generation.age() > mine.age():
+		return younger
+	default: // an older copy is back, or two generations were begun at once
+		return lost
 	}
-	standing.Generation, err = s.Remote.Renew(ctx, r)
+}
+
+// ensureGeneration is the state of the remote, under a new generation where compare finds that one is needed. What
+// each writer has written is known only where the generation is this data directory's.
+func (s *Ledger) ensureGeneration(ctx context.Context) (RemoteState, error) {
+	writers := writersOf(append(slices.Clone(s.state.Asked), s.state.Synced))
+	remote, err := s.Remote.State(ctx, s.Account, writers)
+	restarted := errors.Is(err, ErrLost)
+	if err != nil && !restarted {
+		return remote, err
+	}
+	if gap := remote.At.Sub(s.Now()).Abs(); gap > quota.MaxClockGap {
+		return remote, fmt.Errorf("%w: its clock says %s, this machine's %s: set them right", quota.ErrUnavailable,
+			remote.At.Format(time.RFC3339), s.Now().UTC().Format(time.RFC3339))
+	}
+	found := s.compare(remote, restarted)
+	if found == current || found == younger {
+		return remote, nil
+	}
+	remote.Generation, err = s.Remote.Renew(ctx, Renewal{
+		Account: s.Account, Pools: s.Pools, Horizon: s.Horizon, First: found == firstStart,
+		Was: remote.Generation, Next: max(remote.Generation, s.state.Generation).next(),
+	})
 	if err == nil {
 		s.lostIn = 0
 	}
-	return standing, err
+	return remote, err
 }
 
-// told delivers, and remembers where the remote has lost something.
-func (s *Ledger) told(ctx context.Context, d Delivery) error {
-	err := s.Remote.Deliver(ctx, d)
-	if errors.Is(err, ErrLost) {
-		s.lostIn, s.opened = d.Generation, false
+// errSettling is a new generation that still waits for other hosts.
+var errSettling = fmt.Errorf("%w: it was lost, and waits for the other hosts to say what they spent", quota.ErrUnavailable)
+
+// awaitHosts waits, by refusing to answer, until all hosts have delivered to the generation.
+func (s *Ledger) awaitHosts(ctx context.Context) error {
+	if s.Hosts <= 1 || s.settled == s.state.Generation {
+		return nil
 	}
-	return err
+	remote, err := s.Remote.State(ctx, s.Account, nil)
+	if err != nil {
+		return err
+	}
+	if remote.Generation != s.state.Generation {
+		return &GenerationError{remote.Generation}
+	}
+	if !remote.Born.IsZero() && len(remote.Hosts) < s.Hosts && remote.At.Sub(remote.Born) < s.Settle {
+		return fmt.Errorf("%w: %d of %d have, at the latest it goes on at %s", errSettling, len(remote.Hosts), s.Hosts,
+			remote.Born.Add(s.Settle).Format(time.RFC3339))
+	}
+	s.settled = s.state.Generation
+	return nil
 }

@@ -8,35 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
-	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Ledger is a ledger for several hosts: a Remote that may forget and whose replies may be lost, made
-// exact by a Journal in this data directory. It spends once and loses nothing:
-//
-//   - Every operation has a number and is written down, durably, before it is asked. One whose reply
-//     was lost is asked again under its number.
-//   - Any sign that the remote lost something begins a new generation. Whoever meets one that it has
-//     not delivered to delivers what its journal has and the remote has not, and raises each pool to
-//     what it last saw used, which stands for hosts that are away.
-//   - A new generation settles before it decides: until all Hosts have delivered, at the latest after
-//     Settle.
-//   - A remote that did not answer is not asked again for a while, by no process of the data
-//     directory. What went on without it is owed, and delivered before anything else is asked.
-//
-// While it cannot answer, every method returns ErrUnavailable. What a crash leaves behind in the
-// journal is counted once too often at most.
-//
-// A row that was asked, and whose answer nobody noted, counts as spent once its process is gone for a
-// minute, or a new generation has to be told, though its call may never have been made: of all that can
-// be wrong it is the safe side.
-//
-// Looks are raised at their own time, not at the time of the delivery, and only rows that a look can
-// have seen eat into them: then nothing that anybody knew is ever counted less than once, and a pool
-// is not held back by what has left its windows since.
+// Ledger is the account of one process on a data directory. See the package comment.
 type Ledger struct {
 	Remote  Remote
 	Journal Journal
@@ -48,24 +25,23 @@ type Ledger struct {
 	Settle  time.Duration // how long a new generation waits for them at most
 	Now     func() time.Time
 	Log     *slog.Logger // nil: nothing is logged
-	// Pause waits between two tries of one operation; nil: by the clock.
+	// Pause waits before an operation is asked again; nil: by the clock.
 	Pause func(ctx context.Context, d time.Duration)
-	// ShortWait is how long an ask that is Brief waits for a sign of life from a remote that was silent of
-	// late; 0 is 25 ms.
+	// ShortWait is how long an ask with a fallback waits for a remote that did not answer recently; 0 is 25 ms.
 	ShortWait time.Duration
 
 	turn     chan struct{} // of capacity 1: one operation in flight; made by Open
 	state    JournalState  // as last seen
-	opened   bool          // the remote was compared with it
-	lostIn   Generation    // in which the remote has lost something, and nothing followed from that yet
-	settled  Generation    // that need not be waited for
+	loaded   bool          // state is there
+	compared bool          // the remote was compared with it, and is up to date
+	lostIn   Generation    // in which the remote has lost something that nothing was done about yet
+	settled  Generation    // that has settled
 	notes    Notes         // not yet written
 	writer   string
 	number   int64      // the last one used
 	written  int64      // the last one that the remote has written
 	asked    time.Time  // when the writer last asked
 	doubt    int64      // the row whose answer is not known, 0 for none
-	loaded   bool       // state is there
 	probing  chan error // of the probe that runs; nil: none
 	stopping context.CancelFunc
 	probeCtx context.Context //nolint:containedctx // ends with the ledger
@@ -77,11 +53,11 @@ var (
 )
 
 const (
-	asks        = 4                      // of one operation, the reply being lost every time
-	askAgain    = 400 * time.Millisecond // not after this
-	firstPause  = 5 * time.Millisecond   // then twice as long each time
-	writerIdle  = quota.MinHorizon / 2   // well before the remote forgets a writer
-	generations = 4                      // that one call may meet: more is a remote that is lost again and again
+	maxAsks        = 4                      // of one operation, the reply being lost every time
+	askAgainWithin = 400 * time.Millisecond // of the first
+	firstPause     = 5 * time.Millisecond   // then twice as long each time
+	writerIdle     = quota.MinHorizon / 2   // well before the remote forgets a writer
+	maxGenerations = 4                      // that one call may meet: more is a remote that is lost again and again
 )
 
 // Open makes the ledger ready. Nothing is asked yet.
@@ -96,8 +72,11 @@ func Open(s Ledger) *Ledger {
 	return &s
 }
 
-// enter waits for its turn.
-func (s *Ledger) enter(ctx context.Context) (leave func(), err error) {
+// enter waits for its turn on an account that is this ledger's.
+func (s *Ledger) enter(ctx context.Context, account string) (leave func(), err error) {
+	if account != s.Account {
+		return nil, fmt.Errorf("%w: account %q: this ledger is of %q", quota.ErrUnknown, account, s.Account)
+	}
 	select {
 	case s.turn <- struct{}{}:
 		return func() { <-s.turn }, nil
@@ -108,25 +87,25 @@ func (s *Ledger) enter(ctx context.Context) (leave func(), err error) {
 
 // Take implements quota.Ledger.
 func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
-	leave, err := s.enter(ctx)
+	leave, err := s.enter(ctx, a.Account)
 	if err != nil {
 		return quota.Decision{}, err
 	}
 	defer leave()
-	if err := errors.Join(s.mine(a.Account), a.Check(s.Now())); err != nil {
+	if err := a.Check(s.Now()); err != nil {
 		return quota.Decision{}, err
 	}
-	if err := s.reach(ctx, a.HasFallback); err != nil {
+	if err := s.checkBreaker(ctx, a.HasFallback); err != nil {
 		return quota.Decision{}, err
 	}
-	s.name()
+	s.ensureWriter()
 	row := Row{Account: a.Account, Who: a.Who, Amounts: quota.Cost{}}
 	for _, c := range a.Charges {
 		if c.Amount > 0 {
 			row.Amounts[c.Pool] = c.Amount
 		}
 	}
-	for range generations {
+	for range maxGenerations {
 		if len(row.Amounts) > 0 {
 			if row, err = s.begin(ctx, row, s.Now()); err != nil {
 				return quota.Decision{}, err
@@ -135,7 +114,7 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		d, err := s.ask(ctx, a, row)
 		d.Row = row.ID
 		if errors.Is(err, ErrDelivered) {
-			continue // it counts, and must not be acted upon: ask anew
+			continue // it is counted, and must not be acted upon: ask under another number
 		}
 		return d, s.answered(ctx, a, row, d, err)
 	}
@@ -144,43 +123,43 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 
 // begin writes down an operation, of the time at, under the next number.
 func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) {
-	s.number++ // also where the write fails: it may be there all the same
+	s.number++ // also where the write fails, since the row may be there nevertheless
 	row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number, random()
 	row.At = at
 	if row.State == RowAsked {
-		row.At = s.after(at)
+		row.At = s.state.afterSnapshots(at)
 	}
-	s.notes.Now, s.notes.Forget = s.past(), 2*s.Horizon // a look may be old, and what it saw as old again
+	s.notes.Now, s.notes.Forget = s.state.trustedNow(s.Now()), 2*s.Horizon // a snapshot may be old, and what it counted as old again
 	id, state, err := s.Journal.Begin(ctx, row, s.notes)
 	if err != nil {
 		return row, fmt.Errorf("write the journal: %w", err)
 	}
 	s.notes, s.state, row.ID = Notes{}, state, id
 	if id == 0 {
-		return row, s.broken()
+		return row, s.breakerError()
 	}
 	return row, nil
 }
 
-// ask asks until there is an answer, or there is none.
+// ask asks until there is an answer, or none is to be had.
 func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision, error) {
 	began, pause := time.Now(), firstPause
 	s.doubt = 0
-	for try, lost := 1, 0; ; {
+	for asks, losses := 1, 0; ; {
 		d, err := s.askOnce(ctx, a, row)
 		var other *GenerationError
-		astray := errors.Is(err, ErrLost) || errors.As(err, &other)
+		lost := errors.Is(err, ErrLost) || errors.As(err, &other)
 		switch {
 		case err == nil:
 			s.doubt = 0
 			return d, nil
-		case astray && lost < generations:
-			lost++
-			s.opened = false // it is brought up to date before it is asked again
-		case astray:
+		case lost && losses < maxGenerations:
+			losses++
+			s.compared = false // the remote is brought up to date before it is asked again
+		case lost:
 			return quota.Decision{}, fmt.Errorf("%w: again and again: %w", quota.ErrUnavailable, err)
-		case errors.Is(err, quota.ErrInDoubt) && try < asks && ctx.Err() == nil && time.Since(began) < askAgain:
-			try++
+		case errors.Is(err, quota.ErrInDoubt) && asks < maxAsks && ctx.Err() == nil && time.Since(began) < askAgainWithin:
+			asks++
 			s.Pause(ctx, pause)
 			pause *= 2
 		default:
@@ -190,7 +169,7 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 }
 
 func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row) (quota.Decision, error) {
-	if err := s.ready(ctx, row); err != nil {
+	if err := s.ensureUpToDate(ctx, row); err != nil {
 		return quota.Decision{}, err
 	}
 	op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number, Nonce: row.Nonce, Written: s.written}
@@ -210,10 +189,10 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row) (quota.Decis
 // answered notes what became of the row.
 func (s *Ledger) answered(ctx context.Context, a quota.Ask, row Row, d quota.Decision, err error) error {
 	if err == nil {
-		news := s.look(a, d)
+		changed := s.observe(a, d)
 		if row.ID == 0 {
-			if news {
-				return s.flush(ctx) // nothing else may be asked for long
+			if changed {
+				return s.flush(ctx) // nothing else may be asked for a long time
 			}
 			return nil
 		}
@@ -228,10 +207,10 @@ func (s *Ledger) answered(ctx context.Context, a quota.Ask, row Row, d quota.Dec
 		s.notes.Verdicts = append(s.notes.Verdicts, Verdict{ID: row.ID, State: RowVoid})
 	}
 	if errors.Is(err, ErrClone) {
-		s.writer = "" // whoever it is, it is not asked to stop
+		s.writer = "" // the other one keeps the name
 	}
 	if errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, errSettling) && ctx.Err() == nil {
-		s.trip(ctx, err)
+		s.openBreaker(ctx, err)
 	}
 	if row.ID != 0 && s.doubt == row.ID {
 		return &doubtError{row.ID, err}
@@ -239,7 +218,7 @@ func (s *Ledger) answered(ctx context.Context, a quota.Ask, row Row, d quota.Dec
 	return err
 }
 
-// doubtError is an operation whose answer is not known.
+// doubtError is an operation whose answer is not known. Spend finds the row again by it.
 type doubtError struct {
 	row int64
 	err error
@@ -248,92 +227,32 @@ type doubtError struct {
 func (e *doubtError) Error() string { return e.err.Error() }
 func (e *doubtError) Unwrap() error { return e.err }
 
-// look keeps what the decision saw used, and says whether that was news.
-func (s *Ledger) look(a quota.Ask, d quota.Decision) (news bool) {
+// observe keeps what the decision saw used, and reports whether that differs from what was known.
+func (s *Ledger) observe(a quota.Ask, d quota.Decision) (changed bool) {
 	for i, p := range d.Pools {
-		l := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, DrainedUntil: p.DrainedUntil, DrainedUsed: p.DrainedUsed}
-		for j, lookup := range a.Lookups(a.Charges[i], d.At) {
-			w := p.Windows[j]
-			l.Windows = append(l.Windows, WindowUsage{w.Window, quota.FromMicros(lookup.Start), w.Used})
+		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, DrainedUntil: p.DrainedUntil, DrainedUsed: p.DrainedUsed}
+		for j, l := range a.Lookups(a.Charges[i], d.At) {
+			u.Windows = append(u.Windows, WindowUsage{p.Windows[j].Window, quota.FromMicros(l.Start), p.Windows[j].Used})
 		}
-		news = s.keep(l) || news
+		changed = s.keep(u) || changed
 	}
-	return news
+	return changed
 }
 
-// keep notes a look, forgets the one before it, and says whether it differed. It is younger than that,
-// also where the ledger's clock stands still: a journal keeps the youngest.
-func (s *Ledger) keep(l UsageSnapshot) (news bool) {
-	for _, old := range s.state.Snapshots {
-		if old.Pool == l.Pool && !l.At.After(old.At) {
-			l.At = old.At.Add(time.Microsecond)
-		}
-	}
-	news = !slices.ContainsFunc(s.state.Snapshots, func(old UsageSnapshot) bool {
-		return old.Pool == l.Pool && old.DrainedUntil.Equal(l.DrainedUntil) &&
-			slices.EqualFunc(old.Windows, l.Windows, func(a, b WindowUsage) bool { return a.Used == b.Used && a.Window == b.Window })
-	})
-	for _, looks := range []*[]UsageSnapshot{&s.notes.Snapshots, &s.state.Snapshots} {
-		kept := (*looks)[:0:0]
-		for _, old := range *looks {
-			if old.Pool != l.Pool {
-				kept = append(kept, old)
-			}
-		}
-		*looks = append(kept, l)
-	}
-	return news
+// keep notes a snapshot in place of the one before, and reports whether it differs from that.
+func (s *Ledger) keep(u UsageSnapshot) (changed bool) {
+	s.state.Snapshots, u, changed = replaceSnapshot(s.state.Snapshots, u)
+	s.notes.Snapshots, _, _ = replaceSnapshot(s.notes.Snapshots, u)
+	return changed
 }
 
-// after is t, or just after the newest look where that is later: what is spent without the ledger must
-// not seem to have been seen by it.
-func (s *Ledger) after(t time.Time) time.Time {
-	for _, l := range s.state.Snapshots {
-		if !t.After(l.At) {
-			t = l.At.Add(time.Microsecond)
-		}
-	}
-	return t
-}
-
-// past is now, or when the ledger was last seen where this machine's clock is ahead of that: what is old
-// by a clock that is wrong must not be forgotten.
-func (s *Ledger) past() time.Time {
-	var seen time.Time
-	for _, l := range s.state.Snapshots {
-		if l.At.After(seen) {
-			seen = l.At
-		}
-	}
-	if now := s.Now(); seen.IsZero() || now.Before(seen) {
-		return now
-	}
-	return seen
-}
-
-// name takes a new name where there is none, or the remote might soon forget the old one.
-func (s *Ledger) name() {
+// ensureWriter takes a new name where there is none, or the remote might soon forget the old one.
+func (s *Ledger) ensureWriter() {
 	now := s.Now()
 	if s.writer == "" || now.Sub(s.asked) > writerIdle {
 		s.writer, s.number, s.written, s.doubt = rand.Text(), 0, 0, 0
 	}
 	s.asked = now
-}
-
-func (s *Ledger) mine(account string) error {
-	if account != s.Account {
-		return fmt.Errorf("%w: account %q: this ledger is of %q", quota.ErrUnknown, account, s.Account)
-	}
-	return nil
-}
-
-// random is in 1..MaxGeneration.
-func random() int64 {
-	n, err := rand.Int(rand.Reader, big.NewInt(int64(MaxGeneration)))
-	if err != nil {
-		panic(err) // it never fails
-	}
-	return n.Int64() + 1
 }
 
 // flush writes the notes.
@@ -348,8 +267,35 @@ func (s *Ledger) flush(ctx context.Context) error {
 	return nil
 }
 
+// load reads the journal's state.
+func (s *Ledger) load(ctx context.Context) error {
+	state, err := s.Journal.State(ctx, s.Account)
+	if err != nil {
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	s.state, s.loaded = state, true
+	return nil
+}
+
+// loadOnce reads it where it was not read yet.
+func (s *Ledger) loadOnce(ctx context.Context) error {
+	if s.loaded {
+		return nil
+	}
+	return s.load(ctx)
+}
+
 func (s *Ledger) warn(ctx context.Context, text string, attrs ...slog.Attr) {
 	if s.Log != nil {
 		s.Log.LogAttrs(ctx, slog.LevelWarn, text, attrs...)
 	}
+}
+
+// random is in 1..MaxGeneration.
+func random() int64 {
+	n, err := rand.Int(rand.Reader, big.NewInt(int64(MaxGeneration)))
+	if err != nil {
+		panic(err) // it never fails
+	}
+	return n.Int64() + 1
 }

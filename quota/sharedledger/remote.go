@@ -12,10 +12,10 @@ import (
 // Errors of a Remote beyond those of a quota.Ledger; compare with errors.Is.
 var (
 	// ErrLost is a sign that the remote forgot something: its state is gone, it has not what it once
-	// acknowledged, a log is not as long as its state says, or the server was started anew. Nothing
-	// was changed. What is known elsewhere has to be delivered under a new generation.
+	// acknowledged, a log is not as long as its state says, or the server was restarted. Nothing was
+	// changed. What is known elsewhere has to be delivered under a new generation.
 	ErrLost = errors.New("the ledger has lost what it knew")
-	// ErrClone is a number that was used before by somebody else of the same writer's name. Nothing
+	// ErrClone is a number that was used before by somebody else under the same writer's name. Nothing
 	// was changed.
 	ErrClone = errors.New("somebody else writes under the same name")
 	// ErrDelivered is an operation that another process of the data directory has delivered as spent
@@ -23,24 +23,17 @@ var (
 	ErrDelivered = errors.New("it was counted by another process meanwhile")
 )
 
-// Generation names one unbroken life of a remote's memory: 1..MaxGeneration, 0 for none.
-type Generation int64
-
-// MaxGeneration is exact in every number format on the way.
-const MaxGeneration Generation = 1<<52 - 1
-
 // GenerationError is an operation under a generation that is over. Nothing was changed.
 type GenerationError struct{ Now Generation }
 
 func (e *GenerationError) Error() string { return fmt.Sprintf("the ledger is in generation %d", e.Now) }
 
-// Remote is a ledger that may forget, in part or whole, and whose replies may be lost. Shared makes a
-// quota.Ledger of it that does neither.
+// Remote is a ledger that may forget, in part or whole, and whose replies may be lost. Ledger makes one of it that
+// does neither.
 //
-// A writer is one open Shared. Its operations are numbered 1, 2, 3 ..., and one is in flight at a
-// time. With the log, and in the same step as it, the remote keeps of each writer the number of the
-// last operation that it wrote, its nonce, and its answer; a writer that was not heard of for the
-// horizon is forgotten.
+// A writer is one open Ledger. Its operations are numbered 1, 2, 3 ..., and one is in flight at a time. Together
+// with the log, and in the same step, the remote keeps of each writer the number of the last operation that it
+// wrote, its nonce, and its answer. A writer that was not heard of for the horizon is forgotten.
 type Remote interface {
 	quota.Ledger
 	// TakeOnce is Take under a number: asked again with the same number and nonce it answers as it
@@ -48,18 +41,18 @@ type Remote interface {
 	// no state: ErrLost; another generation: *GenerationError; the writer's last number below
 	// op.Written: ErrLost; above op.Number, or equal under another nonce: ErrClone; equal, and
 	// delivered: ErrDelivered; a log that is not as long as its state says: ErrLost. An ask that only
-	// looks is checked in the same way and writes nothing: its number stays free.
+	// peeks is checked in the same way and writes nothing: its number stays free.
 	TakeOnce(ctx context.Context, a quota.Ask, op Operation) (quota.Decision, error)
-	// RemoteState is what the remote knows, without changing it. An account without state has
-	// Generation 0. Errors: a server that was started anew since the last generation began says
-	// ErrLost, with the standing all the same, until the next one begins.
+	// State is what the remote knows, without changing it. An account without state has Generation 0. A
+	// server that was restarted since the last generation began returns ErrLost together with the state,
+	// until the next one begins.
 	State(ctx context.Context, account string, writers []string) (RemoteState, error)
 	// Renew begins a new generation where the account's is still r.Was (0: there is no state), and
-	// otherwise changes nothing; it returns the generation that then is. Logs, writers and all are
+	// otherwise changes nothing; it returns the generation after it. Logs, writers and all else are
 	// wiped unless every log is as long as its state says.
 	Renew(ctx context.Context, r Renewal) (Generation, error)
 	// Deliver records, in one step and whatever is used, the rows whose number is above their writer's
-	// last, each at its own time, raises the writers' numbers to them, then the pools to the looks,
+	// last, each at its own time, raises the writers' numbers to them, then the pools to the snapshots,
 	// drains, and lists the host, all as Delivery says. Errors: *GenerationError, ErrLost as TakeOnce.
 	Deliver(ctx context.Context, d Delivery) error
 }
@@ -105,71 +98,24 @@ type Delivery struct {
 	Account    string
 	Generation Generation
 	Horizon    time.Duration // entries are kept this long; the remote keeps the largest it has seen
-	// Rows are in the order of their writers' numbers. At most MaxRows. A time after the remote's
+	// Rows are in the order of their writers' numbers, at most MaxRows. A time after the remote's
 	// clock is moved to it; one before the horizon only raises the writer's number.
 	Rows []Row
-	// Looks are what the host last saw used, all its pools. A pool's look is raised to where that
-	// says more: for the window that lacks most, what is lacking is entered as one lump at the look's
-	// own time, by Unattributed. A row delivered as RowAsked or RowOwed counts there only for looks from its
-	// delivery on: an earlier one has not seen it. A Row with Seen, of a time within the lump's window and
-	// before the lump's, eats of that lump as much as it adds, the earliest such lump first: the look had
-	// seen it. A look that is not younger than one raised before, of the same generation as that, says
-	// nothing new.
+	// Snapshots are what the host last saw used, of all its pools. A pool is raised to its snapshot where
+	// that says more: for the window that lacks most, what is lacking is entered as one unattributed
+	// charge at the snapshot's own time, by Unattributed. A row delivered as RowAsked or RowOwed counts
+	// there only for snapshots from its delivery on, since an earlier one has not seen it. A Visible row of a
+	// time within the charge's window and before the charge is netted against it, the earliest such charge
+	// first: the snapshot had counted it. A snapshot that is not younger than one raised before, of the same
+	// generation, says nothing new.
 	Snapshots []UsageSnapshot
-	// Host is listed, or listed anew; nil: it has more to deliver.
+	// Host is listed, or listed again; nil: it has more to deliver.
 	Host *Host
 }
 
 // MaxRows is how much one Delivery holds.
 const MaxRows = 10_000
 
-// Unattributed is who spent what a lump stands for: hosts that have not come back since a loss.
+// Unattributed is who spent what a snapshot counted and no row accounts for: hosts that have not come back since
+// a loss.
 var Unattributed = quota.Who{Purpose: "unknown"}
-
-// Row is one operation as a journal keeps it.
-type Row struct {
-	ID      int64 // the journal's; 0: not yet written down
-	Account string
-	Writer  string
-	Number  int64
-	Nonce   int64
-	At      time.Time // of the charge by the ledger's clock once that is known
-	Who     quota.Who
-	Amounts quota.Cost
-	State   RowState
-	// Emergency marks what went on because the ledger could not answer: it counts against budgets.
-	Emergency bool
-}
-
-// Visible reports whether looks at the ledger can have included the row: it was charged in its own time.
-func (r Row) Visible() bool { return r.State == RowCharged }
-
-// RowState is what became of an operation.
-type RowState int
-
-// The states of a row. All but RowVoid count as spent.
-const (
-	RowAsked     RowState = iota // an answer is not known
-	RowCharged                   // the ledger answered: charged
-	RowOwed                      // spent without the ledger, which has to be told
-	RowDelivered                 // the ledger was told later
-	RowVoid                      // refused, given back, or surely never asked
-)
-
-// UsageSnapshot is what a pool had used when it was last seen.
-type UsageSnapshot struct {
-	Pool         string        `json:"pool"`
-	Generation   Generation    `json:"generation"`
-	At           time.Time     `json:"at"`
-	Windows      []WindowUsage `json:"windows"`
-	DrainedUntil time.Time     `json:"drained_until"` // zero: not drained
-	DrainedUsed  int64         `json:"drained_used"`
-	Owed         bool          `json:"owed,omitempty"` // the ledger has to be told that it is drained
-}
-
-// Seen is one window of a UsageSnapshot.
-type WindowUsage struct {
-	Window quota.Window `json:"window"`
-	Start  time.Time    `json:"start"` // entries from here on to the look's time counted
-	Used   int64        `json:"used"`
-}

@@ -3,6 +3,7 @@ package sharedledger
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,94 +12,77 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// errSettling is a new generation that still waits for other hosts.
-var errSettling = fmt.Errorf("%w: it was lost, and waits for the other hosts to say what they spent", quota.ErrUnavailable)
+// abandonedAfter is how long after it was asked an operation of another process counts as one that the process
+// died over: none waits so long for an answer.
+const abandonedAfter = time.Minute
 
-// abandoned is how long after it was asked an operation of another process is taken for one that died
-// over it: none waits so long for an answer.
-const abandoned = time.Minute
-
-// ready makes sure that the remote knows what this data directory knows. row is in flight, and not
-// delivered. As long as nothing of this writer's is there, by which the remote itself would notice that
-// it has forgotten something, that is looked at here; and by everybody who only looks.
-func (s *Ledger) ready(ctx context.Context, row Row) error {
-	if s.opened && row.ID != 0 && s.state.Generation != 0 && !s.owes() && (s.written > 0 || s.state.Synced.ID == 0) {
-		return s.settle(ctx)
+// ensureUpToDate makes sure that the remote knows what this data directory knows. inFlight is about to be asked,
+// and not delivered. Once this writer has written something, the remote itself notices when it has forgotten
+// that; until then the remote is compared here, and so it is for everybody who only peeks.
+func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
+	noticesLoss := s.written > 0 || s.state.Synced.ID == 0
+	if s.compared && inFlight.ID != 0 && s.state.Generation != 0 && !s.state.owes() && noticesLoss {
+		return s.awaitHosts(ctx)
 	}
-	return s.deliver(ctx, row)
+	return s.bringUpToDate(ctx, inFlight)
 }
 
-func (s *Ledger) owes() bool {
-	return s.state.Owed || slices.ContainsFunc(s.state.Snapshots, func(l UsageSnapshot) bool { return l.Owed })
-}
-
-// deliver brings the remote up to date, under a new generation where it has lost something. Any number
-// of processes may do so at once.
-func (s *Ledger) deliver(ctx context.Context, inFlight Row) error {
+// bringUpToDate delivers what the remote lacks, under a new generation where it has lost something. Any number of
+// processes may do so at once.
+func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	if err := s.flush(ctx); err != nil {
 		return err
 	}
 	if err := s.load(ctx); err != nil {
 		return err
 	}
-	standing, err := s.stand(ctx)
+	remote, err := s.ensureGeneration(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.tell(ctx, standing, inFlight); err != nil {
+	if err := s.syncTo(ctx, remote, inFlight); err != nil {
 		return err
 	}
-	s.opened = true
-	return s.settle(ctx)
+	s.compared = true
+	return s.awaitHosts(ctx)
 }
 
-// tell delivers what the generation was not told.
-func (s *Ledger) tell(ctx context.Context, standing RemoteState, inFlight Row) error {
-	notes := Notes{Generation: standing.Generation}
+// syncTo delivers what the remote's generation does not have.
+func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) error {
+	snapshots := s.state.unsynced(remote.Generation)
+	var verdicts []Verdict
 	var rows []Row
 	var err error
-	if standing.Generation == s.state.Generation {
-		var gone []Row
-		notes.Verdicts, gone = s.orphans(standing)
-		if !s.owes() && len(gone)+len(notes.Verdicts) == 0 {
+	if remote.Generation == s.state.Generation {
+		var abandoned []Row
+		verdicts, abandoned = s.orphans(remote)
+		if !s.state.owes() && len(abandoned)+len(verdicts) == 0 {
 			return nil
 		}
 		if rows, err = s.rows(ctx, time.Time{}, true); err != nil {
 			return err
 		}
-		rows = append(rows, gone...)
+		rows = append(rows, abandoned...)
 		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
-	}
-	looks := s.news(standing.Generation)
-	if standing.Generation != s.state.Generation {
+	} else {
 		if s.state.Generation != 0 {
-			s.warn(ctx, "the ledger has begun a new generation: it is told what was spent", slog.Int64("generation", int64(standing.Generation)))
+			s.warn(ctx, "the ledger has begun a new generation: it is told what was spent", slog.Int64("generation", int64(remote.Generation)))
 		}
 		s.written = 0
-		if rows, err = s.lacking(ctx, standing, looks); err != nil {
+		if rows, err = s.missingRows(ctx, remote, snapshots); err != nil {
 			return err
 		}
 	}
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.ID == inFlight.ID })
-	d := Delivery{Account: s.Account, Generation: standing.Generation, Horizon: s.Horizon}
-	for len(rows) > MaxRows {
-		d.Rows, rows = rows[:MaxRows], rows[MaxRows:]
-		if err := s.told(ctx, d); err != nil {
-			return err
-		}
-		notes.Verdicts = s.delivered(notes.Verdicts, d.Rows)
-	}
-	host := s.Host
-	host.ID, host.At = s.state.HostID, s.Now()
-	d.Rows, d.Snapshots, d.Host = rows, looks, &host
-	if err := s.told(ctx, d); err != nil {
+	delivered, err := s.deliverAll(ctx, remote.Generation, rows, snapshots)
+	if err != nil {
 		return err
 	}
-	notes.Verdicts = s.delivered(notes.Verdicts, d.Rows)
-	for _, l := range looks {
-		if l.Owed {
-			l.Owed, l.At = false, l.At.Add(time.Microsecond)
-			notes.Snapshots = append(notes.Snapshots, l)
+	notes := Notes{Generation: remote.Generation, Verdicts: append(verdicts, delivered...)}
+	for _, u := range snapshots {
+		if u.Owed {
+			u.Owed, u.At = false, u.At.Add(time.Microsecond)
+			notes.Snapshots = append(notes.Snapshots, u)
 		}
 	}
 	if err := s.Journal.Note(ctx, s.Account, notes); err != nil {
@@ -107,41 +91,58 @@ func (s *Ledger) tell(ctx context.Context, standing RemoteState, inFlight Row) e
 	return s.load(ctx)
 }
 
-// orphans are the operations that other processes asked and never noted the answer of. The last number
-// that a writer has written was charged: that is a verdict. One above it was lost with the process, or
-// with what the remote has forgotten unnoticed: it counts as spent, and is delivered.
-func (s *Ledger) orphans(standing RemoteState) (verdicts []Verdict, gone []Row) {
+// deliverAll delivers rows in as many parts as it takes, with the last of them the snapshots and the host, and
+// returns the verdicts on the rows.
+func (s *Ledger) deliverAll(ctx context.Context, g Generation, rows []Row, snapshots []UsageSnapshot) (verdicts []Verdict, err error) {
+	for {
+		d := Delivery{Account: s.Account, Generation: g, Horizon: s.Horizon, Rows: rows[:min(len(rows), MaxRows)]}
+		rows = rows[len(d.Rows):]
+		if len(rows) == 0 {
+			host := s.Host
+			host.ID, host.At = s.state.HostID, s.Now()
+			d.Snapshots, d.Host = snapshots, &host
+		}
+		if err := s.Remote.Deliver(ctx, d); err != nil {
+			if errors.Is(err, ErrLost) {
+				s.lostIn, s.compared = g, false
+			}
+			return nil, err
+		}
+		for _, r := range d.Rows {
+			if r.Writer == s.writer {
+				s.written = max(s.written, r.Number)
+			}
+			verdicts = append(verdicts, Verdict{ID: r.ID, State: RowDelivered})
+		}
+		if d.Host != nil {
+			return verdicts, nil
+		}
+	}
+}
+
+// orphans are the operations that other processes asked and never noted the answer of. The last number that a
+// writer has written was charged: that is a verdict. A number above it was lost with its process, or with what the
+// remote has forgotten unnoticed: it counts as spent, and is delivered.
+func (s *Ledger) orphans(remote RemoteState) (verdicts []Verdict, abandoned []Row) {
 	for _, row := range s.state.Asked {
-		switch written := standing.Written[row.Writer]; {
+		switch written := remote.Written[row.Writer]; {
 		case row.Writer == s.writer:
 		case row.Number == written:
 			verdicts = append(verdicts, Verdict{ID: row.ID, State: RowCharged})
-		case row.Number > written && s.Now().Sub(row.At) > abandoned:
-			gone = append(gone, row)
+		case row.Number > written && s.Now().Sub(row.At) > abandonedAfter:
+			abandoned = append(abandoned, row)
 		}
 	}
-	return verdicts, gone
+	return verdicts, abandoned
 }
 
-// news are the looks that a generation has not been told of.
-func (s *Ledger) news(g Generation) []UsageSnapshot {
-	var looks []UsageSnapshot
-	for _, l := range s.state.Snapshots {
-		if l.Generation != g || l.Owed {
-			l.Windows = slices.Clone(l.Windows)
-			looks = append(looks, l)
-		}
-	}
-	return looks
-}
-
-// lacking are the journal's rows that a new generation does not have. What of them is too old to matter
-// is taken off the looks that had seen it: it need not be made up for.
-func (s *Ledger) lacking(ctx context.Context, standing RemoteState, looks []UsageSnapshot) ([]Row, error) {
-	oldest := standing.At.Add(-s.Horizon)
+// missingRows are the journal's rows that a new generation does not have. Rows that are too old to matter are taken
+// off the snapshots that had counted them, so that nothing makes up for them.
+func (s *Ledger) missingRows(ctx context.Context, remote RemoteState, snapshots []UsageSnapshot) ([]Row, error) {
+	oldest := remote.At.Add(-s.Horizon)
 	since := oldest
-	for _, l := range looks {
-		for _, w := range l.Windows {
+	for _, u := range snapshots {
+		for _, w := range u.Windows {
 			if w.Start.Before(since) {
 				since = w.Start
 			}
@@ -156,30 +157,19 @@ func (s *Ledger) lacking(ctx context.Context, standing RemoteState, looks []Usag
 		return nil, err
 	}
 	return slices.DeleteFunc(rows, func(r Row) bool {
-		if r.State == RowOwed {
+		switch {
+		case r.State == RowOwed:
 			return false
-		}
-		if r.Number <= now.Written[r.Writer] {
+		case r.Number <= now.Written[r.Writer]:
 			return true
-		}
-		if r.At.Before(oldest) {
-			for _, l := range looks {
-				l.forget(r)
+		case r.At.Before(oldest):
+			for _, u := range snapshots {
+				u.discount(r)
 			}
 			return true
 		}
 		return false
 	}), nil
-}
-
-// forget takes a row off the windows that had seen it. One whose answer is not known may not have been
-// there.
-func (l UsageSnapshot) forget(r Row) {
-	for i, w := range l.Windows {
-		if r.State != RowAsked && !r.At.Before(w.Start) && !r.At.After(l.At) {
-			l.Windows[i].Used = max(w.Used-r.Amounts[l.Pool], 0)
-		}
-	}
 }
 
 func (s *Ledger) rows(ctx context.Context, since time.Time, owed bool) ([]Row, error) {
@@ -188,6 +178,19 @@ func (s *Ledger) rows(ctx context.Context, since time.Time, owed bool) ([]Row, e
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
 	return rows, nil
+}
+
+// syncOwed delivers what is owed if the remote can be reached; otherwise that is left to a later call.
+func (s *Ledger) syncOwed(ctx context.Context) error {
+	err := s.checkBreaker(ctx, false)
+	if err == nil {
+		err = s.ensureUpToDate(ctx, Row{})
+	}
+	if errors.Is(err, quota.ErrUnavailable) {
+		s.warn(ctx, "the ledger cannot answer: it is told later: "+err.Error())
+		return nil
+	}
+	return err
 }
 
 func writersOf(rows []Row) []string {
@@ -200,35 +203,4 @@ func writersOf(rows []Row) []string {
 		}
 	}
 	return writers
-}
-
-// delivered adds the verdicts on rows that have been.
-func (s *Ledger) delivered(verdicts []Verdict, rows []Row) []Verdict {
-	for _, r := range rows {
-		if r.Writer == s.writer {
-			s.written = max(s.written, r.Number)
-		}
-		verdicts = append(verdicts, Verdict{ID: r.ID, State: RowDelivered})
-	}
-	return verdicts
-}
-
-// settle waits, by refusing to answer, until all hosts have delivered to the generation.
-func (s *Ledger) settle(ctx context.Context) error {
-	if s.Hosts <= 1 || s.settled == s.state.Generation {
-		return nil
-	}
-	standing, err := s.Remote.State(ctx, s.Account, nil)
-	if err != nil {
-		return err
-	}
-	if standing.Generation != s.state.Generation {
-		return &GenerationError{standing.Generation}
-	}
-	if !standing.Born.IsZero() && len(standing.Hosts) < s.Hosts && standing.At.Sub(standing.Born) < s.Settle {
-		return fmt.Errorf("%w: %d of %d have, at the latest it goes on at %s", errSettling, len(standing.Hosts), s.Hosts,
-			standing.Born.Add(s.Settle).Format(time.RFC3339))
-	}
-	s.settled = s.state.Generation
-	return nil
 }

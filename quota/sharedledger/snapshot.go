@@ -1,0 +1,145 @@
+package sharedledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// UsageSnapshot is what a pool had used when the remote last answered about it. Journals keep it as JSON.
+type UsageSnapshot struct {
+	Pool         string        `json:"pool"`
+	Generation   Generation    `json:"generation"`
+	At           time.Time     `json:"at"`
+	Windows      []WindowUsage `json:"windows"`
+	DrainedUntil time.Time     `json:"drained_until"` // zero: not drained
+	DrainedUsed  int64         `json:"drained_used"`
+	Owed         bool          `json:"owed,omitempty"` // the remote has to be told that the pool is drained
+}
+
+// WindowUsage is one window of a UsageSnapshot.
+type WindowUsage struct {
+	Window quota.Window `json:"window"`
+	Start  time.Time    `json:"start"` // entries from here on to the snapshot's time counted
+	Used   int64        `json:"used"`
+}
+
+// Supersedes reports whether the snapshot is the later of two of one pool. Of two of the same time it is the one
+// that saw more used in any window: a ledger's clock stands still while its host's was set back.
+func (u UsageSnapshot) Supersedes(old UsageSnapshot) bool {
+	if !u.At.Equal(old.At) {
+		return u.At.After(old.At)
+	}
+	for _, w := range u.Windows {
+		for _, o := range old.Windows {
+			if w.Window == o.Window && w.Used > o.Used {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Clone shares nothing with the snapshot.
+func (u UsageSnapshot) Clone() UsageSnapshot {
+	u.Windows = slices.Clone(u.Windows)
+	return u
+}
+
+// refunded is the snapshot as it would be now that an amount it had counted was given back.
+func (u UsageSnapshot) refunded(amount int64) UsageSnapshot {
+	u = u.Clone()
+	for i := range u.Windows {
+		u.Windows[i].Used = max(u.Windows[i].Used-amount, 0)
+	}
+	return u
+}
+
+// discount takes a row off the windows that had counted it. One whose answer is not known may not have been
+// there.
+func (u UsageSnapshot) discount(r Row) {
+	for i, w := range u.Windows {
+		if r.State != RowAsked && !r.At.Before(w.Start) && !r.At.After(u.At) {
+			u.Windows[i].Used = max(w.Used-r.Amounts[u.Pool], 0)
+		}
+	}
+}
+
+// sameUsage reports whether two snapshots of a pool differ in nothing but their time.
+func sameUsage(a, b UsageSnapshot) bool {
+	return a.DrainedUntil.Equal(b.DrainedUntil) &&
+		slices.EqualFunc(a.Windows, b.Windows, func(a, b WindowUsage) bool { return a.Used == b.Used && a.Window == b.Window })
+}
+
+// replaceSnapshot puts a snapshot in place of its pool's. A journal keeps the youngest, so it is made younger than
+// the old one, also where the remote's clock stands still.
+func replaceSnapshot(all []UsageSnapshot, u UsageSnapshot) (kept []UsageSnapshot, _ UsageSnapshot, changed bool) {
+	changed = true
+	for _, old := range all {
+		if old.Pool != u.Pool {
+			kept = append(kept, old)
+			continue
+		}
+		if !u.At.After(old.At) {
+			u.At = old.At.Add(time.Microsecond)
+		}
+		changed = !sameUsage(old, u)
+	}
+	return append(kept, u), u, changed
+}
+
+// LastUsage is what the remote was last seen to have used, for quota.Reserve.
+func (s JournalState) LastUsage() []quota.LastUsage {
+	var out []quota.LastUsage
+	for _, u := range s.Snapshots {
+		last := quota.LastUsage{Pool: u.Pool, At: u.At, Used: map[quota.Window]int64{}, DrainedUntil: u.DrainedUntil, DrainedUsed: u.DrainedUsed}
+		for _, w := range u.Windows {
+			last.Used[w.Window] = w.Used
+		}
+		out = append(out, last)
+	}
+	return out
+}
+
+// owes reports whether the remote has to be told of anything.
+func (s JournalState) owes() bool {
+	return s.Owed || slices.ContainsFunc(s.Snapshots, func(u UsageSnapshot) bool { return u.Owed })
+}
+
+// afterSnapshots is t, or just after the newest snapshot where that is later: what is spent without the remote
+// must not seem to have been counted by it.
+func (s JournalState) afterSnapshots(t time.Time) time.Time {
+	for _, u := range s.Snapshots {
+		if !t.After(u.At) {
+			t = u.At.Add(time.Microsecond)
+		}
+	}
+	return t
+}
+
+// trustedNow is now, or the time of the newest snapshot where this machine's clock is ahead of that: what is old
+// only by a clock that is wrong must not be forgotten.
+func (s JournalState) trustedNow(now time.Time) time.Time {
+	var seen time.Time
+	for _, u := range s.Snapshots {
+		if u.At.After(seen) {
+			seen = u.At
+		}
+	}
+	if seen.IsZero() || now.Before(seen) {
+		return now
+	}
+	return seen
+}
+
+// unsynced are copies of the snapshots that a generation was not told of.
+func (s JournalState) unsynced(g Generation) []UsageSnapshot {
+	var out []UsageSnapshot
+	for _, u := range s.Snapshots {
+		if u.Generation != g || u.Owed {
+			out = append(out, u.Clone())
+		}
+	}
+	return out
+}
