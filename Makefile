@@ -9,11 +9,23 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 # What several goroutines or processes share.
 CONCURRENT = ./quota/... ./store/... ./fetch/... ./regions/... ./internal/...
 
+# Weeks, storms, random kills and full sizes are tests of these names. make test leaves them out and make
+# test-long runs them; go test ./... by hand runs everything.
+LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKilledAtRandom)
+
+# make test detects races in every package but these: the whole program, whose goroutines live in the others;
+# SQLite, which the detector slows down tenfold (make test-long detects races there); and the stand-ins.
+UNRACED = /cmd/ingest$$|/store$$|/store/pgstore$$|/quota/sqliteledger$$|/internal/(youtubesim|dailymotionsim|sqlitefile)$$|/tools/|/packaging$$
+
+# testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
+# failure; .ci/run does so.
+TESTSUM = .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- -shuffle=on -timeout 30m
+
 LDFLAGS = -X main.version=$(VERSION)
 EXE     = $(shell go env GOEXE)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race lint fmt fuzz bench boundary faults crashloop soak backfill-demo cross check clean
+.PHONY: help build demo test test-long race lint fmt fuzz bench boundary faults crashloop soak backfill-demo cross check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -24,14 +36,18 @@ build: ## Build bin/ingest: static, its version from git
 demo: build ## See it work in under a minute: no key, no server, nothing to install
 	bin/ingest$(EXE) demo
 
-# ALLOW_SKIPS=FILE makes every skip that FILE does not name a failure; .ci/run does so.
-# The whole program is tested as it is built: the race detector slows its databases down tenfold, and what
-# goroutines share lies in the other packages, of which the store takes longest and so begins.
-test: ## Run every test in random order, races detected but for the whole program's; installs redis-server
+# The whole program takes longest and so begins; the other packages run beside it.
+test: ## Test every promise in random order, races detected where goroutines share; installs redis-server
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
-	CGO_ENABLED=1 .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- -race -shuffle=on $(TESTFLAGS) ./store $$(go list ./... | grep -v -e /cmd/ingest -e /store$$) && \
-	.tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- -shuffle=on -timeout 20m $(TESTFLAGS) ./cmd/ingest
+	$(TESTSUM) -skip '^$(LONG)' $(TESTFLAGS) ./cmd/ingest $$(go list ./... | grep -E '$(UNRACED)' | grep -v /cmd/ingest$$) && \
+	CGO_ENABLED=1 $(TESTSUM) -race -skip '^$(LONG)' $(TESTFLAGS) $$(go list ./... | grep -vE '$(UNRACED)')
+
+test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what uses SQLite
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
+	go build -o .tools/testsum$(EXE) ./tools/testsum && \
+	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u) && \
+	CGO_ENABLED=1 $(TESTSUM) -race -skip '^$(LONG)' $(TESTFLAGS) ./store ./quota/sqliteledger
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
