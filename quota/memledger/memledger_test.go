@@ -12,8 +12,12 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	b := quotatest.Backend{
-		Name: "memledger",
+	quotatest.Run(t, backend(5000))
+}
+
+func backend(keys int) quotatest.Backend {
+	return quotatest.Backend{
+		Name: "memledger", Keys: keys,
 		Open: func(_ testing.TB, clock *quotatest.Clock) quotatest.Store {
 			l := &memledger.Ledger{Now: clock.Now}
 			return quotatest.Store{Ledger: l, Held: func(testing.TB) quotatest.Held {
@@ -28,8 +32,13 @@ func TestConformance(t *testing.T) {
 			quotatest.OwnClock:  "its clock is its caller's",
 		},
 	}
-	if quotatest.Raced {
-		b.Keys = 10_000
+}
+
+// A hundred thousand accounts; TestConformance makes five thousand.
+func TestLongOneOffAccounts(t *testing.T) {
+	for _, c := range quotatest.Cases() {
+		if c.ID == "F2" {
+			c.Check(t, backend(100_000))
+		}
 	}
-	quotatest.Run(t, b)
 }

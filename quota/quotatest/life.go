@@ -112,7 +112,7 @@ func oneOffs(r *rig) {
 }
 
 // stall times the first call after a day idle. The machine may be busy with something else, so that
-// the best of three counts.
+// the best of eight counts.
 func stall(r *rig) {
 	entries, most := r.backend.Entries, 5*time.Millisecond
 	if entries == 0 {
@@ -122,7 +122,7 @@ func stall(r *rig) {
 		most *= 10 // the race detector's own price
 	}
 	var took time.Duration
-	for range 3 {
+	for range 8 {
 		r.fresh(noon, per(24*time.Hour, int64(entries)), daily(int64(entries)))
 		ask := r.ask(charge("units", 1, r.bounds...))
 		for range entries {

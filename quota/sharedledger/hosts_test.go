@@ -8,12 +8,10 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-
-	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
 var (
-	seeds = flag.Int("seeds", 0, "how many simulations TestHosts runs; 0 is 400, and 60 when short or raced")
+	seeds = flag.Int("seeds", 60, "how many simulations TestHosts runs; TestLongHosts runs 400")
 	seed  = flag.Uint64("seed", 0, "the one simulation that TestHosts runs and tells all about")
 	heavy = flag.Bool("heavy", false, "of three hosts that want more than there is, and lose the ledger three times")
 	off   = flag.String("without", "", "the part of the protocol that TestHosts goes without, such as settling")
@@ -21,7 +19,7 @@ var (
 
 // Hosts share a ledger that forgets, hangs and lies about the time, and die at any step themselves;
 // and the upstream never counts more than the limit, nor more than the ledger. A failure prints its
-// seed; go test ./quota/quotatest -run 'TestHosts$' -seed N -v shows all that happened.
+// seed; go test ./quota/sharedledger -run 'TestHosts$' -seed N -v shows all that happened.
 func TestHosts(t *testing.T) {
 	if *seed != 0 {
 		w := simulate(t, planned(*seed), true)
@@ -31,14 +29,13 @@ func TestHosts(t *testing.T) {
 		}
 		return
 	}
-	n := *seeds
-	switch {
-	case n > 0:
-	case testing.Short() || quotatest.Raced:
-		n = 60
-	default:
-		n = 400
-	}
+	manyHosts(t, *seeds)
+}
+
+func TestLongHosts(t *testing.T) { manyHosts(t, 400) }
+
+func manyHosts(t *testing.T, n int) {
+	t.Helper()
 	sum := many(t, n, planned)
 	t.Logf("%d simulations: %s", n, sum)
 	if len(sum.failed) == 0 {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/quotatest"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
@@ -197,11 +196,13 @@ func TestAnyFileNameWillDo(t *testing.T) {
 }
 
 // Charges beyond the horizon leave the file, so that a year takes no more room than a week.
-func TestFileStaysBounded(t *testing.T) {
-	perDay, days := 100, 365
-	if testing.Short() || quotatest.Raced {
-		perDay, days = 100, 20
-	}
+func TestFileStaysBounded(t *testing.T) { fileStaysBounded(t, 20) }
+
+func TestLongFileStaysBounded(t *testing.T) { fileStaysBounded(t, 365) }
+
+func fileStaysBounded(t *testing.T, days int) {
+	t.Helper()
+	const perDay = 100
 	dir := t.TempDir()
 	path := filepath.Join(dir, "quota.db")
 	l := open(t, path)
@@ -213,7 +214,7 @@ func TestFileStaysBounded(t *testing.T) {
 	settled := int64(0)
 	for day := range days {
 		for n := range perDay {
-			now = now.Add(24 * time.Hour / time.Duration(perDay))
+			now = now.Add(24 * time.Hour / perDay)
 			if d := take(t, l, askAt(now, "default", 1, 10_000)); !d.Allowed {
 				t.Fatalf("day %d: %v", day, d.Refusal)
 			}

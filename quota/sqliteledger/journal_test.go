@@ -169,12 +169,13 @@ func TestCancelledJournalCallChangesNothing(t *testing.T) {
 
 // Operations that are older than they need be leave the file, so that a year takes no more room than
 // a week, whatever became of them.
-func TestJournalStaysBounded(t *testing.T) {
-	const horizon = 26 * time.Hour
-	perDay, days := 100, 365
-	if testing.Short() || quotatest.Raced {
-		days = 20
-	}
+func TestJournalStaysBounded(t *testing.T) { journalStaysBounded(t, 20) }
+
+func TestLongJournalStaysBounded(t *testing.T) { journalStaysBounded(t, 365) }
+
+func journalStaysBounded(t *testing.T, days int) {
+	t.Helper()
+	const horizon, perDay = 26 * time.Hour, 100
 	dir := t.TempDir()
 	l := open(t, filepath.Join(dir, "quota.db"))
 	if err := l.Fsync(t.Context(), false); err != nil {
@@ -184,7 +185,7 @@ func TestJournalStaysBounded(t *testing.T) {
 	n := sharedledger.Notes{}
 	for day := range days {
 		for i := range perDay {
-			now = now.Add(24 * time.Hour / time.Duration(perDay))
+			now = now.Add(24 * time.Hour / perDay)
 			n.Now, n.Forget = now, horizon
 			r := row(now)
 			r.Number = int64(day*perDay + i)

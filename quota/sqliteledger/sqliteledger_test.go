@@ -19,26 +19,35 @@ func TestMain(m *testing.M) {
 		return sqliteledger.Open(ctx, address)
 	})
 	if quotatest.Raced {
-		_ = flag.Set("rapid.checks", "20") // the tests without the detector make the hundred
+		_ = flag.Set("rapid.checks", "20") // the tests without the detector make more
 	}
 	goleak.VerifyTestMain(m)
 }
 
 func TestConformance(t *testing.T) {
-	b := quotatest.Backend{
-		Name: "sqliteledger",
-		Open: openStore,
-		Keys: 2000, // every charge is written to disk: a hundred thousand take a minute
+	quotatest.Run(t, backend(2000, 300, 1000))
+}
+
+// The cases whose size matters, at full size; every charge is written to disk, so that ten thousand
+// one-off accounts have to do.
+func TestLongConformance(t *testing.T) {
+	for _, c := range quotatest.Cases() {
+		if c.ID == "A6" || c.ID == "F2" || c.ID == "F3" {
+			t.Run(c.String(), func(t *testing.T) { c.Check(t, backend(10_000, 10_000, 10_000)) })
+		}
+	}
+}
+
+func backend(steps, keys, entries int) quotatest.Backend {
+	return quotatest.Backend{
+		Name: "sqliteledger", Open: openStore,
+		Steps: steps, Keys: keys, Entries: entries,
 		Without: map[quotatest.Capability]string{
 			quotatest.LoseReply: "no reply is ever on its way",
 			quotatest.Evict:     "its file is either there or not",
 			quotatest.OwnClock:  "its clock is its caller's",
 		},
 	}
-	if quotatest.Raced {
-		b.Steps, b.Keys, b.Entries = 2000, 300, 1000
-	}
-	quotatest.Run(t, b)
 }
 
 func openStore(t testing.TB, clock *quotatest.Clock) quotatest.Store {
