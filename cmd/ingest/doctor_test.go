@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/trendvidstream/ingest/internal/doctor"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,103 +22,103 @@ var brokenWorlds = []struct {
 	name   string
 	broken func(w *ward) (args []string)
 	check  string
-	status status
+	status doctor.Status
 	exit   int
 	detail string
 	advice string
 }{
 	{"INGEST_NOW is no time", func(w *ward) []string { w.Setenv("INGEST_NOW", "noon"); return nil },
-		"clock", statusFail, exitConfig, `INGEST_NOW="noon"`, "unset"},
+		"clock", doctor.Fail, exitConfig, `INGEST_NOW="noon"`, "unset"},
 	{"a moved clock beside a Redis", func(w *ward) []string {
 		w.Setenv("INGEST_NOW", "2026-11-21T10:00:00Z")
 		return []string{"--ledger", "redis://127.0.0.1:1/0"}
-	}, "clock", statusFail, exitConfig, "quota that counts", "unset"},
+	}, "clock", doctor.Fail, exitConfig, "quota that counts", "unset"},
 	{"a moved clock in a trial", func(w *ward) []string { w.Setenv("INGEST_NOW", time.Now().UTC().Format(time.RFC3339)); return nil },
-		"clock", statusWarn, exitOK, "INGEST_NOW has moved it", "unset"},
+		"clock", doctor.Warn, exitOK, "INGEST_NOW has moved it", "unset"},
 	{"an unknown field", func(w *ward) []string { return []string{"--config", w.write("c.yaml", "acount: x\n", 0o600)} },
-		"config", statusFail, exitConfig, `c.yaml:1: unknown field "acount": did you mean "account"`, "correct it"},
+		"config", doctor.Fail, exitConfig, `c.yaml:1: unknown field "acount": did you mean "account"`, "correct it"},
 	{"no such config", func(*ward) []string { return []string{"--config", "/nowhere/c.yaml"} },
-		"config", statusFail, exitConfig, "/nowhere/c.yaml", "correct it"},
+		"config", doctor.Fail, exitConfig, "/nowhere/c.yaml", "correct it"},
 	{"a ledger that is none", func(*ward) []string { return []string{"--ledger", "redi://x"} },
-		"config", statusFail, exitConfig, "redis://", "correct it"},
+		"config", doctor.Fail, exitConfig, "redis://", "correct it"},
 	{"no hosts", func(w *ward) []string { return []string{"--config", w.write("c.yaml", "hosts: 0\n", 0o600)} },
-		"config", statusFail, exitConfig, "hosts: 0", "correct it"},
+		"config", doctor.Fail, exitConfig, "hosts: 0", "correct it"},
 	{"an upstream in clear", func(*ward) []string {
 		return []string{"--upstream-url", "http://example.com/", "--key-file", os.DevNull}
 	},
-		"config", statusFail, exitConfig, "in clear", "correct it"},
+		"config", doctor.Fail, exitConfig, "in clear", "correct it"},
 	{"an account that is none", func(w *ward) []string { w.Setenv("INGEST_ACCOUNT", "a b"); return nil },
-		"config", statusFail, exitConfig, "account", "correct it"},
+		"config", doctor.Fail, exitConfig, "account", "correct it"},
 	{"costs that are none", func(w *ward) []string { return []string{"--costs", w.write("k.yaml", "version: 9\n", 0o600)} },
-		"costs", statusFail, exitConfig, "k.yaml:1: version 9", "correct the costs"},
+		"costs", doctor.Fail, exitConfig, "k.yaml:1: version 9", "correct the costs"},
 	{"too much of a schedule", func(w *ward) []string {
 		return []string{"--config", w.write("c.yaml", "jobs: [{name: chart, kind: chart, every: 1m}]\n", 0o600)}
-	}, "schedule", statusFail, exitConfig, "chart: 46,080 units a day of 9,500 (485 %)", "fetch less often"},
+	}, "schedule", doctor.Fail, exitConfig, "chart: 46,080 units a day of 9,500 (485 %)", "fetch less often"},
 	{"no key", func(w *ward) []string {
 		w.remove("")
 		return []string{"--upstream-url", "https://youtube.googleapis.com/"}
 	},
-		"key", statusFail, exitKey, "none", "--key-file"},
+		"key", doctor.Fail, exitKey, "none", "--key-file"},
 	{"a key for everybody", func(w *ward) []string { return []string{"--key-file", w.write("key", "AIza-secret", 0o644)} },
-		"key", statusFail, exitKey, "can be read by everybody", "0600"},
+		"key", doctor.Fail, exitKey, "can be read by everybody", "0600"},
 	{"no data directory", func(w *ward) []string { w.remove(""); return nil },
-		"data", statusWarn, exitOK, "is not there yet", "ingest run makes it"},
+		"data", doctor.Warn, exitOK, "is not there yet", "ingest run makes it"},
 	{"nowhere to make one", func(w *ward) []string { return []string{"--data", filepath.Join(w.write("data", "x", 0o600), "data")} },
-		"data", statusFail, exitConfig, "not a directory", "another --data"},
+		"data", doctor.Fail, exitConfig, "not a directory", "another --data"},
 	{"a file for a data directory", func(w *ward) []string { return []string{"--data", w.write("data", "x", 0o600)} },
-		"data", statusFail, exitConfig, "is a file", "another --data"},
+		"data", doctor.Fail, exitConfig, "is a file", "another --data"},
 	{"a data directory for everybody", func(w *ward) []string { _ = os.Chmod(w.data, 0o755); return nil },
-		"data", statusWarn, exitOK, "mode 0755", "chmod 700"},
+		"data", doctor.Warn, exitOK, "mode 0755", "chmod 700"},
 	{"no store", func(w *ward) []string { w.remove("ingest.db", "ingest.db-wal", "ingest.db-shm"); return nil },
-		"store", statusWarn, exitOK, "is not there yet", "ingest run"},
+		"store", doctor.Warn, exitOK, "is not there yet", "ingest run"},
 	{"another upstream's store", func(w *ward) []string {
 		return []string{"--upstream-url", "https://youtube.googleapis.com/", "--key-file", w.write("key", "k", 0o600)}
-	}, "store", statusFail, exitConfig, "data of localhost", "another --data"},
+	}, "store", doctor.Fail, exitConfig, "data of localhost", "another --data"},
 	{"a store of a newer program", func(w *ward) []string { w.change("ingest.db", "PRAGMA user_version = 99"); return nil },
-		"store", statusFail, exitConfig, "version 99", "use the program"},
+		"store", doctor.Fail, exitConfig, "version 99", "use the program"},
 	{"another program's database", func(w *ward) []string { w.change("ingest.db", "PRAGMA application_id = 7"); return nil },
-		"store", statusFail, exitError, "not a store of ingest", "move"},
+		"store", doctor.Fail, exitError, "not a store of ingest", "move"},
 	{"a store that is no database", func(w *ward) []string {
 		w.remove("ingest.db-wal", "ingest.db-shm")
 		_ = os.WriteFile(filepath.Join(w.data, "ingest.db"), []byte(strings.Repeat("no database ", 99)), 0o600)
 		return nil
-	}, "store", statusFail, exitError, "cannot be read", "if it is damaged, ingest doctor --repair"},
+	}, "store", doctor.Fail, exitError, "cannot be read", "if it is damaged, ingest doctor --repair"},
 	{"a store without its -shm", func(w *ward) []string {
 		_ = os.WriteFile(filepath.Join(w.data, "ingest.db-wal"), []byte("left by a crash"), 0o600)
 		return nil
-	}, "store", statusWarn, exitOK, "as after a crash", "finishes what was left"},
+	}, "store", doctor.Warn, exitOK, "as after a crash", "finishes what was left"},
 	{"a store that fetched nothing", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'stopped', reason = 'units: 9,500 of 9,500 used', fetched_at = NULL")
 		return nil
-	}, "store", statusWarn, exitOK, "no slot is done yet", "ingest run"},
+	}, "store", doctor.Warn, exitOK, "no slot is done yet", "ingest run"},
 	{"a damaged store", func(w *ward) []string { w.damage("ingest.db"); return nil },
-		"ingest.db", statusFail, exitError, "", "ingest doctor --repair"},
+		"ingest.db", doctor.Fail, exitError, "", "ingest doctor --repair"},
 	{"a region that was stopped", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'stopped', reason = 'units: 9,500 of 9,500 used; try at noon' WHERE series = (SELECT id FROM series WHERE key = 'US')")
 		return nil
-	}, "freshness", statusWarn, exitOK, "1 stale, 8 fresh; chart US: never done, stopped units: 9,500 of 9,500 used, try at noon", "ingest slots"},
+	}, "freshness", doctor.Warn, exitOK, "1 stale, 8 fresh; chart US: never done, stopped units: 9,500 of 9,500 used, try at noon", "ingest slots"},
 	{"nothing ran since yesterday", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET due_at = due_at - 86400, fetched_at = fetched_at - 86400000 WHERE kind = 'chart'; UPDATE series SET newest = newest - 86400, open = open - 86400, fresh_at = fresh_at - 86400000 WHERE job = 'chart'")
 		return nil
-	}, "freshness", statusWarn, exitOK, "8 stale, 1 fresh; chart US: 48 slots behind (24 h", "is a timer, cron or serve running"},
+	}, "freshness", doctor.Warn, exitOK, "8 stale, 1 fresh; chart US: 48 slots behind (24 h", "is a timer, cron or serve running"},
 	{"a claim that is stuck", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'claimed', owner = 'elsewhere/1/x', lease = 1000 * (unixepoch() - 7200) WHERE series = (SELECT id FROM series WHERE key = 'DE')")
 		return nil
-	}, "slots", statusWarn, exitOK, "claimed by elsewhere/1/x, its lease has been over for 2 h", "takes it over"},
+	}, "slots", doctor.Warn, exitOK, "claimed by elsewhere/1/x, its lease has been over for 2 h", "takes it over"},
 	{"a slot that failed", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'failed', reason = char(27) || '[31mHTTP 500' WHERE series = (SELECT id FROM series WHERE key = 'FR')")
 		return nil
-	}, "slots", statusWarn, exitOK, "1 failed in the last day; chart FR of ", "--outcome failed"},
+	}, "slots", doctor.Warn, exitOK, "1 failed in the last day; chart FR of ", "--outcome failed"},
 	{"a damaged ledger", func(w *ward) []string { w.damage("quota.db"); return nil },
-		"quota.db", statusFail, exitUnavailable, "", "ingest quota rebuild"}, // "damaged" or "malformed", by the page,
+		"quota.db", doctor.Fail, exitUnavailable, "", "ingest quota rebuild"}, // "damaged" or "malformed", by the page,
 	{"a ledger that is no database", func(w *ward) []string {
 		_ = os.WriteFile(filepath.Join(w.data, "quota.db"), []byte(strings.Repeat("no database ", 99)), 0o600)
 		return nil
-	}, "ledger", statusFail, exitUnavailable, "quota.db", "restore a backup"},
+	}, "ledger", doctor.Fail, exitUnavailable, "quota.db", "restore a backup"},
 	{"a ledger of the future", func(w *ward) []string {
 		w.change("quota.db", "UPDATE entries SET at = at + 3600000000")
 		return nil
-	}, "ledger", statusFail, exitUnavailable, "clock", "the clock"},
+	}, "ledger", doctor.Fail, exitUnavailable, "clock", "the clock"},
 	{"an older copy of the ledger", func(w *ward) []string {
 		old, err := os.ReadFile(filepath.Join(w.data, "quota.db"))
 		ingestCode(w.T, exitOK, "quota", "take", "videos.list")
@@ -125,20 +126,20 @@ var brokenWorlds = []struct {
 			w.Fatal("no copy", err)
 		}
 		return nil
-	}, "ledger", statusFail, exitUnavailable, "an older copy", "restore a backup"},
+	}, "ledger", doctor.Fail, exitUnavailable, "an older copy", "restore a backup"},
 	{"a pool that the upstream closed", func(w *ward) []string {
 		ingestCode(w.T, exitOK, "quota", "post", "units", "6804")
 		ingestCode(w.T, exitOK, "quota", "drain", "units")
 		return nil
-	}, "pools", statusWarn, exitOK, "units: upstream stopped at 6,812 of 10,000, closed until ", "set the limit to 6,800"},
+	}, "pools", doctor.Warn, exitOK, "units: upstream stopped at 6,812 of 10,000, closed until ", "set the limit to 6,800"},
 	{"a ledger that is lost", func(w *ward) []string { w.remove("quota.db", "quota.db-wal", "quota.db-shm"); return nil },
-		"lost", statusFail, exitUnavailable, "spent 8 units lately that the ledger does not know", "ingest quota rebuild"},
+		"lost", doctor.Fail, exitUnavailable, "recently spent 8 units that the ledger does not know", "ingest quota rebuild"},
 	{"a ledger that did not answer", func(w *ward) []string {
 		w.journal(func(ctx context.Context, l *sqliteledger.Ledger) error {
 			return l.Note(ctx, "default", sharedledger.Notes{Now: time.Now(), Breaker: &sharedledger.Breaker{Until: time.Now().Add(time.Hour), Failures: 3, Why: "i/o timeout"}})
 		})
 		return nil
-	}, "degraded", statusWarn, exitOK, "the ledger is not asked before", "bring the ledger back"},
+	}, "degraded", doctor.Warn, exitOK, "the ledger is not asked before", "bring the ledger back"},
 	{"calls that are owed", func(w *ward) []string {
 		w.journal(func(ctx context.Context, l *sqliteledger.Ledger) error {
 			row := sharedledger.Row{Account: "default", Writer: "W", Number: 1, Nonce: 1, At: time.Now(), State: sharedledger.RowOwed,
@@ -147,19 +148,19 @@ var brokenWorlds = []struct {
 			return err
 		})
 		return nil
-	}, "degraded", statusWarn, exitOK, "1 call went on without it, and it has to be told: 1 unit", "bring the ledger back"},
+	}, "degraded", doctor.Warn, exitOK, "1 call went on without it, still to be posted: 1 unit", "bring the ledger back"},
 	{"a second data directory", func(w *ward) []string {
 		ingestCode(w.T, exitOK, "quota", "take", "videos.list", "--data", filepath.Join(os.Getenv("XDG_STATE_HOME"), "ingest"))
 		return nil
-	}, "directories", statusWarn, exitOK, "is spent from 2 data directories, each allows the whole limit", "use one --data"},
+	}, "directories", doctor.Warn, exitOK, "is spent from 2 data directories, each allows the whole limit", "use one --data"},
 	{"a Redis in place of the ledger", func(*ward) []string { return []string{"--ledger", "redis://127.0.0.1:1/0"} },
 		"lost", "", exitUnavailable, "", ""}, // it cannot be asked
 	{"hosts without a ledger for them", func(w *ward) []string { return []string{"--config", w.write("c.yaml", "hosts: 3\n", 0o600)} },
-		"hosts", statusWarn, exitOK, "hosts: is 3, but the ledger is quota.db", "set hosts: 1"},
+		"hosts", doctor.Warn, exitOK, "hosts: is 3, but the ledger is quota.db", "set hosts: 1"},
 	{"a Redis that is not there", func(*ward) []string { return []string{"--ledger", "redis://127.0.0.1:1/0"} },
-		"redis", statusFail, exitUnavailable, "connection refused", "redis-cli"},
+		"redis", doctor.Fail, exitUnavailable, "connection refused", "redis-cli"},
 	{"a password in clear", func(*ward) []string { return []string{"--ledger", "redis://:hunter2@192.0.2.1:1/0"} },
-		"redis url", statusWarn, exitUnavailable, "the password goes to 192.0.2.1 in clear", "rediss://"},
+		"redis url", doctor.Warn, exitUnavailable, "the password goes to 192.0.2.1 in clear", "rediss://"},
 }
 
 // Every line is seen red once; what is not broken is still looked at, and nothing is changed.
@@ -205,7 +206,7 @@ func TestTheDoctorReadsWhatIsInUse(t *testing.T) {
 			t.Errorf("it changed something:\nbefore %v\nafter  %v", before, after)
 		}
 		for _, check := range []string{"store", "ingest.db", "freshness", "slots", "quota.db", "ledger", "pools"} {
-			if doc.find(check).Status != statusOK {
+			if doc.find(check).Status != doctor.OK {
 				t.Errorf("%s: %+v", check, doc.find(check))
 			}
 		}

@@ -5,13 +5,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"github.com/trendvidstream/ingest/internal/doctor"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/config"
 
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota/redisledger"
@@ -23,39 +23,39 @@ var redisWorlds = []struct {
 	settings []string
 	broken   func(s *faulty.Server) (user string)
 	check    string
-	status   status
+	status   doctor.Status
 	exit     int
 	detail   string
 	advice   string
 }{
-	{"as it should be", []string{"--appendonly", "yes"}, nil, "redis", statusOK, exitOK, "master, answers in", ""},
-	{"its persistence is well", []string{"--appendonly", "yes"}, nil, "persistence", statusOK, exitOK, "append-only file, appendfsync everysec", ""},
-	{"its policy is well", []string{"--appendonly", "yes"}, nil, "eviction", statusOK, exitOK, "maxmemory-policy noeviction, maxmemory none", ""},
-	{"its clock is well", []string{"--appendonly", "yes"}, nil, "redis clock", statusOK, exitOK, "the clock of redis is", ""},
-	{"its user is well", []string{"--appendonly", "yes"}, nil, "redis user", statusOK, exitOK, "all rights", ""},
-	{"its host is well", []string{"--appendonly", "yes"}, nil, "hosts", statusOK, exitOK, "1 of 1 have delivered", ""},
+	{"as it should be", []string{"--appendonly", "yes"}, nil, "redis", doctor.OK, exitOK, "master, answers in", ""},
+	{"its persistence is well", []string{"--appendonly", "yes"}, nil, "persistence", doctor.OK, exitOK, "append-only file, appendfsync everysec", ""},
+	{"its policy is well", []string{"--appendonly", "yes"}, nil, "eviction", doctor.OK, exitOK, "maxmemory-policy noeviction, maxmemory none", ""},
+	{"its clock is well", []string{"--appendonly", "yes"}, nil, "redis clock", doctor.OK, exitOK, "the clock of redis is", ""},
+	{"its user is well", []string{"--appendonly", "yes"}, nil, "redis user", doctor.OK, exitOK, "all rights", ""},
+	{"its host is well", []string{"--appendonly", "yes"}, nil, "hosts", doctor.OK, exitOK, "1 of 1 have synced", ""},
 	{"it evicts any key", []string{"--maxmemory", "64mb"}, policy("allkeys-lru"),
-		"eviction", statusFail, exitUnavailable, "maxmemory-policy is allkeys-lru: redis would delete what was spent", "CONFIG SET maxmemory-policy noeviction"},
+		"eviction", doctor.Fail, exitUnavailable, "maxmemory-policy is allkeys-lru: redis would delete what was spent", "CONFIG SET maxmemory-policy noeviction"},
 	{"it evicts keys that expire", nil, policy("volatile-ttl"),
-		"eviction", statusFail, exitUnavailable, "maxmemory-policy is volatile-ttl", "CONFIG SET maxmemory-policy noeviction"},
-	{"it keeps nothing", nil, nil, "persistence", statusWarn, exitOK, "no append-only file", "CONFIG SET appendonly yes"},
+		"eviction", doctor.Fail, exitUnavailable, "maxmemory-policy is volatile-ttl", "CONFIG SET maxmemory-policy noeviction"},
+	{"it keeps nothing", nil, nil, "persistence", doctor.Warn, exitOK, "no append-only file", "CONFIG SET appendonly yes"},
 	{"it keeps it late", []string{"--appendonly", "yes", "--appendfsync", "no"}, nil,
-		"persistence", statusWarn, exitOK, "appendfsync no", "everysec"},
+		"persistence", doctor.Warn, exitOK, "appendfsync no", "everysec"},
 	{"it is a replica", nil, func(s *faulty.Server) string { s.Must("REPLICAOF", "127.0.0.1", "1"); return "" },
-		"redis", statusFail, exitUnavailable, "a replica takes no writes", "name the master"},
+		"redis", doctor.Fail, exitUnavailable, "a replica takes no writes", "name the master"},
 	{"it hangs", nil, func(s *faulty.Server) string { s.Freeze(); return "" },
-		"redis", statusFail, exitUnavailable, "the ledger cannot answer", "redis-cli"},
+		"redis", doctor.Fail, exitUnavailable, "the ledger cannot answer", "redis-cli"},
 	{"its user may not do all", nil, func(s *faulty.Server) string {
 		s.Must("ACL", "SETUSER", "few", "on", ">hunter2", "~ingest:*", "-@all", "+evalsha", "+script|load", "+time", "+hmget", "+info", "+config|get", "+acl|whoami", "+acl|dryrun")
 		return "few:hunter2@"
-	}, "redis user", statusFail, exitUnavailable, "hset", "ACL SETUSER"},
+	}, "redis user", doctor.Fail, exitUnavailable, "hset", "ACL SETUSER"},
 	{"its password is wrong", nil, func(*faulty.Server) string { return "few:hunter2@" },
-		"redis", statusFail, exitUnavailable, "check user and password", "redis-cli"},
+		"redis", doctor.Fail, exitUnavailable, "check user and password", "redis-cli"},
 	{"what is in it is not a ledger's", nil, func(s *faulty.Server) string {
 		s.Must("DEL", "ingest:{default}")
 		s.Must("SET", "ingest:{default}", "x")
 		return ""
-	}, "redis", statusFail, exitUnavailable, "DEL", "what else writes"},
+	}, "redis", doctor.Fail, exitUnavailable, "DEL", "what else writes"},
 }
 
 // policy is changed after the first run, which would refuse it.
@@ -76,7 +76,7 @@ func TestTheDoctorLooksAtARedis(t *testing.T) {
 			before := listing(t, w.data)
 			began := time.Now()
 			doc := ingestJSON[doctorDocument](t, tt.exit, "doctor", "--ledger", "redis://"+user+s.Addr())
-			if took := time.Since(began); took > patience {
+			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			got := doc.find(tt.check)
@@ -121,14 +121,14 @@ func TestTheDoctorSeesTheOtherHosts(t *testing.T) {
 	ingestCode(t, exitOK, "quota", "take", "videos.list", "--data", other)
 	got := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", ledger).find("hosts")
 	name, _ := os.Hostname()
-	for _, want := range []string{"2 of 1 have delivered", "US is fetched by", name + ":" + w.data, name + ":" + other, "are on one machine"} {
-		if got.Status != statusWarn || !strings.Contains(got.Detail, want) {
+	for _, want := range []string{"2 of 1 have synced", "US is fetched by", name + ":" + w.data, name + ":" + other, "has two: "} {
+		if got.Status != doctor.Warn || !strings.Contains(got.Detail, want) {
 			t.Errorf("%+v does not say %q", got, want)
 		}
 	}
 	s.Kill()
 	s.Restart() // with all, by its AOF
-	if got := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", ledger).find("hosts"); got.Status != statusWarn || !strings.Contains(got.Detail, "started anew") {
+	if got := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", ledger).find("hosts"); got.Status != doctor.Warn || !strings.Contains(got.Detail, "restarted since") {
 		t.Errorf("after a restart: %+v", got)
 	}
 }
@@ -139,13 +139,13 @@ func TestAStartChecksTheRedis(t *testing.T) {
 	check := func(s *faulty.Server, quiet bool) (said string, err error) {
 		t.Helper()
 		var stderr bytes.Buffer
-		a := &app{console: console{stderr: &stderr, quiet: quiet}, cfg: &config.Config{Ledger: "redis://:hunter2@" + s.Addr()}}
+		c := &console{stderr: &stderr, quiet: quiet}
 		l, err := redisledger.Open(t.Context(), "redis://"+s.Addr(), redisledger.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = l.Close() }()
-		err = a.checkRemote(t.Context(), l)
+		err = checkRemote(t.Context(), c, ledgerName("redis://:hunter2@"+s.Addr()), l)
 		return stderr.String() + fmt.Sprint(err), err
 	}
 	s := faulty.Redis(t, "--appendonly", "yes")
@@ -175,7 +175,7 @@ func TestAStartChecksTheRedis(t *testing.T) {
 // with a connection of its own.
 func BenchmarkStartCheck(b *testing.B) {
 	s := faulty.Redis(b, "--appendonly", "yes")
-	a := &app{cfg: &config.Config{Ledger: "redis://" + s.Addr()}}
+	c := &console{}
 	open := func() *redisledger.Ledger {
 		l, err := redisledger.Open(b.Context(), "redis://"+s.Addr(), redisledger.Options{})
 		if err != nil {
@@ -187,7 +187,7 @@ func BenchmarkStartCheck(b *testing.B) {
 		l := open()
 		defer func() { _ = l.Close() }()
 		for b.Loop() {
-			if err := a.checkRemote(b.Context(), l); err != nil {
+			if err := checkRemote(b.Context(), c, "redis", l); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -195,7 +195,7 @@ func BenchmarkStartCheck(b *testing.B) {
 	b.Run("new", func(b *testing.B) {
 		for b.Loop() {
 			l := open()
-			if err := a.checkRemote(b.Context(), l); err != nil {
+			if err := checkRemote(b.Context(), c, "redis", l); err != nil {
 				b.Fatal(err)
 			}
 			_ = l.Close()
@@ -208,7 +208,7 @@ func TestTheDoctorSeesAnotherLedger(t *testing.T) {
 	s := faulty.Redis(t, "--appendonly", "yes")
 	newWard(t)
 	doc := ingestJSON[doctorDocument](t, exitUnavailable, "doctor", "--ledger", "redis://"+s.Addr())
-	if got := doc.find("lost"); got.Status != statusFail || !strings.Contains(got.Detail, "8 units lately that the ledger does not know") {
+	if got := doc.find("lost"); got.Status != doctor.Fail || !strings.Contains(got.Detail, "8 units that the ledger does not know") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest/internal/config"
 
@@ -61,7 +62,7 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 	if remote != nil {
 		// A ledger that was silent of late is not asked: an outage costs one time-out, not one per start.
 		if s, err := local.State(ctx, a.cfg.Account); err == nil && !s.Breaker.Until.After(a.clock.Now()) {
-			if err := a.checkRemote(ctx, remote); err != nil {
+			if err := checkRemote(ctx, &a.console, ledgerName(a.cfg.Ledger), remote); err != nil {
 				closeAll()
 				_ = local.Close()
 				return nil, nil, err
@@ -104,4 +105,26 @@ func (a *app) remoteLedger(ctx context.Context) (*redisledger.Ledger, error) {
 	}
 	l, err := redisledger.Open(ctx, a.cfg.Ledger, redisledger.Options{})
 	return l, config.Invalid(err)
+}
+
+// checkBound is what a start may cost that is not needed to go on.
+const checkBound = 500 * time.Millisecond
+
+// checkRemote refuses a Redis that would delete what was spent, and warns of one that forgets it when
+// it is restarted. It takes one round trip. A server that is silent, or may not be asked, is no error
+// here: the next take will show it.
+func checkRemote(ctx context.Context, c *console, name string, l *redisledger.Ledger) error {
+	ctx, cancel := context.WithTimeout(ctx, checkBound)
+	defer cancel()
+	f, err := l.Glance(ctx)
+	switch {
+	case err != nil:
+		return nil // that is what the degraded mode is for
+	case f.Evicts():
+		return codeError{exitUnavailable, fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete what was spent: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
+			quota.ErrClosed, name, f.MaxMemoryPolicy)}
+	case f.AppendOnly == "no":
+		c.say("ingest: redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", name)
+	}
+	return nil
 }

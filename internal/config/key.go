@@ -18,25 +18,38 @@ const Credential = "youtube-key"
 // key_file, in this order. The zero Secret means that there is none. A key that was named but cannot be used is a
 // KeyError: falling through to another key would spend somebody else's quota.
 func (c *Config) Key() (ingest.Secret, error) {
-	files := []string{c.flags.KeyFile}
-	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" {
-		if path := filepath.Join(dir, Credential); FileExists(path) {
-			files = append(files, path)
-		}
+	_, key, err := c.findKey()
+	return key, err
+}
+
+// KeySource says where Key looks for the key, for a person; "" where nothing names one.
+func (c *Config) KeySource() string {
+	source, _, _ := c.findKey()
+	return source
+}
+
+func (c *Config) findKey() (source string, key ingest.Secret, err error) {
+	var path string
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" && FileExists(filepath.Join(dir, Credential)) {
+		path = filepath.Join(dir, Credential)
 	}
-	files = append(files, os.Getenv("INGEST_KEY_FILE"))
-	for _, path := range files {
-		if path != "" {
-			return ReadKey(path)
-		}
+	switch fromEnv := os.Getenv("INGEST_KEY_FILE"); {
+	case c.flags.KeyFile != "":
+		source, path = "--key-file "+c.flags.KeyFile, c.flags.KeyFile
+	case path != "":
+		source = "the systemd credential " + Credential
+	case fromEnv != "":
+		source, path = "INGEST_KEY_FILE "+fromEnv, fromEnv
+	case os.Getenv("INGEST_KEY") != "":
+		key, err = parseKey("INGEST_KEY", os.Getenv("INGEST_KEY"))
+		return "INGEST_KEY: other processes of this user can read it, a file is safer", key, err
+	case c.KeyFile != "":
+		source, path = "key_file: "+c.KeyFile, c.KeyFile
+	default:
+		return "", ingest.Secret{}, nil
 	}
-	if text := os.Getenv("INGEST_KEY"); text != "" {
-		return parseKey("INGEST_KEY", text)
-	}
-	if c.KeyFile != "" {
-		return ReadKey(c.KeyFile)
-	}
-	return ingest.Secret{}, nil
+	key, err = ReadKey(path)
+	return source, key, err
 }
 
 // FileExists reports whether there is something at path.

@@ -47,6 +47,12 @@ type Facts struct {
 	LacksKnown bool
 }
 
+// Evicts reports whether the policy lets the server delete keys that are in use. Every key of ours expires some day,
+// so that volatile- is no better than allkeys-.
+func (f Facts) Evicts() bool {
+	return strings.HasPrefix(f.MaxMemoryPolicy, "allkeys-") || strings.HasPrefix(f.MaxMemoryPolicy, "volatile-")
+}
+
 // needed are the commands of a ledger's user, as ACL rules without their '+'.
 var needed = []string{
 	"evalsha", "script|load", "script|exists", "time", "hmget", "hset", "hdel", "hgetall", "hscan", "del",

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
+)
+
+// newDoctor gives the doctor what is to be examined. It makes do with what can be read of the configuration.
+func newDoctor(a *app, root string, uid int) *doctor.Doctor {
+	d := &doctor.Doctor{
+		Version: version, LedgerFile: ledgerFile, Root: root, UID: uid,
+		Tariff: sync.OnceValues(a.tariff), Plan: sync.OnceValues(a.plan), Classify: classify, Say: a.say, Upgraded: a.sayUpgraded,
+	}
+	if a.clock, d.ClockErr = config.NewClock(); d.ClockErr != nil {
+		a.clock = &config.Clock{}
+	}
+	if a.cfg, d.ConfigErr = config.Load(a.flags, upstreamLimits()); d.ConfigErr != nil {
+		a.cfg = config.Salvage(a.flags, upstreamLimits())
+	}
+	d.Config, d.Clock = a.cfg, a.clock
+	d.Price = func(now time.Time) (doctor.SchedulePrice, error) { return schedulePrice(a, d, now) }
+	d.Keyed, d.StandIn = a.provider().keyed, loopback(a.cfg.UpstreamURL)
+	d.Upstream = func(ctx context.Context) (string, error) {
+		c, err := a.provider().open(ctx, a.cfg.UpstreamURL, ingest.NewSecret("any"))
+		if err != nil {
+			return "", config.Invalid(err)
+		}
+		defer c.Close()
+		return hostname(c.Host()), nil
+	}
+	d.OpenLocal = func(ctx context.Context, path string) (doctor.LocalLedger, error) {
+		l, err := sqliteledger.Open(ctx, path)
+		if err == nil {
+			l.Now = a.clock.Now
+		}
+		return l, err
+	}
+	if a.cfg.Ledger != "sqlite" {
+		d.OpenRemote = func(ctx context.Context) (doctor.RemoteLedger, error) { return a.remoteLedger(ctx) }
+	}
+	d.Online = doctor.Online{
+		CheckClock: a.checkClock,
+		Upstream:   func(ctx context.Context) (doctor.Upstream, error) { return a.upstream(ctx) },
+		Quota:      func(ctx context.Context) (doctor.Quota, func(), error) { return a.governor(ctx) },
+	}
+	return d
+}
+
+func schedulePrice(a *app, d *doctor.Doctor, now time.Time) (out doctor.SchedulePrice, err error) {
+	tariff, err := d.Tariff()
+	if err != nil {
+		return out, err
+	}
+	plan, err := d.Plan()
+	if err != nil {
+		return out, err
+	}
+	p, err := priceOf(plan, a.provider().calls, tariff, now, now.Add(24*time.Hour))
+	for _, j := range p.jobs {
+		if line := priceLine(j.cost, tariff); line != "" {
+			out.Lines = append(out.Lines, j.job.Name+": "+line)
+		}
+	}
+	if len(out.Lines) != 1 {
+		out.Lines = append(out.Lines, "in all: "+priceLine(p.total, tariff))
+	}
+	out.Misfit = p.fits(tariff)
+	return out, err
+}
+
+// exitOf are the exit codes of the doctor's classes.
+var exitOf = []int{doctor.NoFailure: exitOK, doctor.Other: exitError, doctor.Unavailable: exitUnavailable, doctor.BadKey: exitKey, doctor.BadConfig: exitConfig}
+
+// classify is the class of the exit code that an error has everywhere.
+func classify(err error) doctor.Class {
+	return max(doctor.Other, doctor.Class(slices.Index(exitOf, exitCode(err))))
+}

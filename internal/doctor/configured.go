@@ -1,0 +1,100 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// The checks of what the program was configured with: config, costs, schedule, key.
+
+func lookConfig(ctx context.Context, d *Doctor) Finding {
+	if err := configError(ctx, d); err != nil {
+		return broken(err, "correct it; until then every command but this one ends with 78")
+	}
+	file, regions := d.Config.File, map[string]bool{}
+	if file == "" {
+		file = "no file, built-in defaults"
+	}
+	for _, job := range d.Config.Jobs {
+		for _, r := range job.Regions {
+			regions[string(r)] = true
+		}
+	}
+	return fine("%s: account %s, %s, %s, %s", file, d.Config.Account,
+		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(regions), "region"), term.Plural(d.Config.Hosts, "host"))
+}
+
+// configError is what Load refuses, or else the parts that the program is made of.
+func configError(ctx context.Context, d *Doctor) error {
+	if d.ConfigErr != nil {
+		return d.ConfigErr
+	}
+	if _, err := d.Plan(); err != nil {
+		return err
+	}
+	if d.OpenRemote != nil {
+		l, err := d.OpenRemote(ctx)
+		if err != nil {
+			return err
+		}
+		_ = l.Close()
+	}
+	_, err := d.Upstream(ctx)
+	return err
+}
+
+func lookCosts(_ context.Context, d *Doctor) Finding {
+	t, err := d.Tariff()
+	if err != nil {
+		return broken(err, "correct the costs, or leave --costs out to use those that were shipped")
+	}
+	var limits []string
+	for _, p := range t.Pools {
+		limit := int64(quota.MaxLimit)
+		for _, w := range p.Windows {
+			limit = min(limit, w.Limit)
+		}
+		limits = append(limits, fmt.Sprintf("%s %s", p.Name, term.Thousands(limit)))
+	}
+	return fine("table %s: %s; ceilings scheduled %s, backfill %s, manual %s", t.Table, strings.Join(limits, ", "),
+		t.Ceilings[quota.Scheduled], t.Ceilings[quota.Backfill], t.Ceilings[quota.Manual])
+}
+
+func lookSchedule(_ context.Context, d *Doctor) Finding {
+	if _, err := d.Tariff(); err != nil {
+		return nothing // costs reports it
+	}
+	if _, err := d.Plan(); err != nil {
+		return nothing // config reports it
+	}
+	p, err := d.Price(d.now())
+	if err != nil {
+		return broken(err, "give the method a price in the costs")
+	}
+	if p.Misfit != nil {
+		what, advice, _ := strings.Cut(p.Misfit.Error(), ": fetch less")
+		return fail(BadConfig, strings.Join(append(p.Lines, what), "; "), "fetch less"+advice)
+	}
+	return fine("%s", strings.Join(p.Lines, "; "))
+}
+
+func lookKey(_ context.Context, d *Doctor) Finding {
+	key, err := d.Config.Key()
+	switch {
+	case err != nil:
+		return broken(err, "put the key alone into a file of mode 0600 and name it with --key-file")
+	case !key.IsZero():
+		return fine("from %s", d.Config.KeySource())
+	case d.StandIn:
+		return fine("none, and the stand-in upstream wants none")
+	case !d.Keyed:
+		return fine("none, and %s wants none", d.Config.Upstream)
+	}
+	return fail(BadKey, "none: --key-file, credential "+config.Credential+", INGEST_KEY_FILE, INGEST_KEY and key_file: name no key",
+		"give --key-file FILE; a key that systemd hands to the service is not seen from here")
+}

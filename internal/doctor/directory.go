@@ -1,0 +1,113 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/store"
+)
+
+func lookData(_ context.Context, d *Doctor) Finding {
+	dir := d.Config.Data
+	if dir == "" {
+		return fail(BadConfig, "no data directory is known", "give --data")
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if parent := nearest(dir); !writable(parent) {
+			return fail(BadConfig, dir+" is not there, and "+parent+" cannot be written",
+				"give another --data, or make the directory for the user that runs ingest, mode 0700")
+		}
+		return warn(dir+" is not there yet", "ingest run makes it; was another --data meant?")
+	case err != nil:
+		return broken(err, "run as its owner, or give another --data")
+	case !info.IsDir():
+		return fail(BadConfig, dir+" is a file", "give another --data")
+	}
+	return judgeOwner(dir, info, d)
+}
+
+// judgeOwner compares whose the directory is with who runs this.
+func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
+	uid := d.UID
+	owner, known := ownerOf(info)
+	switch {
+	case known && owner != uid && uid != 0:
+		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, this is %s", dir, userName(owner), userName(uid)),
+			"run as its owner, such as sudo -u "+userName(owner)+" ingest doctor, or give another --data")
+	case !writable(dir):
+		return fail(BadConfig, dir+" cannot be written", "mount it for writing, and make its mode 0700")
+	}
+	if foreign := notOwnedBy(owner, dir, store.FileName, d.LedgerFile); known && len(foreign) > 0 {
+		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, but not %s", dir, userName(owner), strings.Join(foreign, ", ")),
+			fmt.Sprintf("chown -R --reference=%s %s, as root, and run ingest as one user only", dir, dir))
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && known {
+		return warn(fmt.Sprintf("%s has mode %04o: others of this machine can look into it", dir, mode), "chmod 700 "+dir)
+	}
+	return fine("%s: owner %s, mode %04o, can be written", dir, userName(owner), info.Mode().Perm())
+}
+
+// notOwnedBy lists the files of these names, and those beside them, that belong to somebody else, as a run by root
+// leaves them.
+func notOwnedBy(owner int, dir string, names ...string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(e.Name(), name) }) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		if uid, known := ownerOf(info); known && uid != owner {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
+// nearest is the directory, or the nearest one above it that exists.
+func nearest(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	for !config.FileExists(dir) && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+func lookDisk(_ context.Context, d *Doctor) Finding {
+	v, err := volumeOf(nearest(d.Config.Data))
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nothing
+	case err != nil:
+		return broken(err, "see whether the disk is there")
+	case v.size == 0:
+		return nothing // not a disk
+	}
+	return v.judgeSpace()
+}
+
+func lookFilesystem(_ context.Context, d *Doctor) Finding {
+	v, err := volumeOf(nearest(d.Config.Data))
+	if err != nil {
+		return nothing // disk reports it
+	}
+	return v.judgeKind()
+}

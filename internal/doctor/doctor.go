@@ -1,0 +1,103 @@
+// Package doctor examines an installation as a careful person would: config, key, disk, store, ledger, clocks. Each
+// check looks at one thing and says whether it is well, what it saw, and what to do about it. The checks spend and
+// change nothing, and know nothing of each other; Repair is the only part that writes, and Online the only one that
+// spends.
+package doctor
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// Doctor is the installation that is examined. Its functions open what a check needs. None of them may create or
+// change anything, except those of Online.
+type Doctor struct {
+	Version   string // of the program
+	Config    *config.Config
+	ConfigErr error // the config was refused, and Config is what could be salvaged of it
+	Clock     *config.Clock
+	ClockErr  error  // INGEST_NOW was refused, and Clock is the machine's
+	Root      string // the directory under which the system's own files are: "/"
+	UID       int
+
+	Tariff func() (*quota.Tariff, error)
+	Plan   func() (regions.Plan, error)
+	Price  func(now time.Time) (SchedulePrice, error) // of a day of the plan
+
+	Keyed    bool                                      // the upstream wants an API key
+	StandIn  bool                                      // its URL leads to this machine
+	Upstream func(ctx context.Context) (string, error) // its host as a store remembers it; nothing is sent
+
+	LedgerFile string                                                      // its name in a data directory
+	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // a copy of such a file
+	OpenRemote func(ctx context.Context) (RemoteLedger, error)             // nil: the ledger is SQLite; nothing is sent
+	Online     Online
+
+	Classify func(error) Class
+	Say      func(format string, args ...any)                // tells a person what is being done
+	Upgraded func(fromVersion, toVersion int, backup string) // tells a person that a repair upgraded the store
+
+	copies copies // of ledger files
+	server struct {
+		once  sync.Once
+		facts redisledger.Facts
+		err   error
+	}
+}
+
+// SchedulePrice is what a day of the schedule costs.
+type SchedulePrice struct {
+	Lines  []string // for a person
+	Misfit error    // why it does not fit under the limits; nil: it does
+}
+
+// LocalLedger is the ledger of one data directory or, beside a remote one, its journal.
+type LocalLedger interface {
+	quota.Ledger
+	State(ctx context.Context, account string) (sharedledger.JournalState, error)
+	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]sharedledger.Row, error)
+}
+
+// RemoteLedger is a ledger on a Redis.
+type RemoteLedger interface {
+	quota.Ledger
+	State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error)
+	Inspect(ctx context.Context) (redisledger.Facts, error)
+}
+
+// Online opens what one call of the upstream takes, as every command does that spends.
+type Online struct {
+	CheckClock func(ctx context.Context) error
+	Upstream   func(ctx context.Context) (Upstream, error)
+	Quota      func(ctx context.Context) (q Quota, closeQuota func(), err error)
+}
+
+// Upstream is what is called.
+type Upstream interface {
+	fetch.Upstream
+	Host() string
+	Close()
+}
+
+// Quota is what a call is taken from.
+type Quota interface {
+	Take(ctx context.Context, r quota.Request) (quota.Decision, error)
+	Refund(ctx context.Context, d quota.Decision) error
+	Explain(ctx context.Context, d quota.Decision) string
+}
+
+// Close removes the copies that checks have made.
+func (d *Doctor) Close() { d.copies.remove() }
+
+func (d *Doctor) ledgerFile() string { return filepath.Join(d.Config.Data, d.LedgerFile) }
+
+func (d *Doctor) now() time.Time { return d.Clock.Now() }

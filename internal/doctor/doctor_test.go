@@ -1,0 +1,123 @@
+package doctor_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+func host(name string, regions ...string) sharedledger.Host {
+	return sharedledger.Host{ID: name, Name: name, Regions: regions}
+}
+
+// What one machine cannot be made to be, judged by itself.
+func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
+	hosts := func(want int, h ...sharedledger.Host) doctor.Finding { return doctor.JudgeHosts(h, want) }
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"etc/systemd/system/timers.target.wants/ingest.timer": "", "etc/cron.d/ingest": "# ingest run\n*/5 * * * * ingest ingest run --quiet\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	on := func(root string, uid int) doctor.Finding {
+		return doctor.LookEnvironment(t.Context(), &doctor.Doctor{Root: root, UID: uid})
+	}
+	for _, tt := range []struct {
+		name   string
+		got    doctor.Finding
+		want   doctor.Status
+		detail string
+	}{
+		{"room", doctor.JudgeSpace(80<<30, 100<<30), doctor.OK, "80 GiB free of 100 GiB (80 %)"},
+		{"little room", doctor.JudgeSpace(900<<20, 10<<30), doctor.Warn, "900 MiB free"},
+		{"a small part", doctor.JudgeSpace(4<<30, 100<<30), doctor.Warn, "4,096 MiB free of 100 GiB (4 %)"},
+		{"no room", doctor.JudgeSpace(49<<20, 100<<30), doctor.Fail, "49 MiB free"},
+		{"a disk", doctor.JudgeKind(""), doctor.OK, "a disk"},
+		{"a network disk", doctor.JudgeKind("NFS"), doctor.Warn, "on NFS, where SQLite's locks may not hold"},
+		{"root", on(t.TempDir(), 0), doctor.Warn, "running as root"},
+		{"somebody", on(t.TempDir(), 4711), doctor.OK, "user 4711"},
+		{"started twice", on(root, 4711), doctor.Warn, "started twice: by systemd's ingest.timer and by crontab"},
+		{"clocks agree", doctor.JudgeClockGap(time.Second, "redis"), doctor.OK, "1s ahead of this one"},
+		{"clocks differ", doctor.JudgeClockGap(-6*time.Second, "redis"), doctor.Warn, "6s behind this one"},
+		{"clocks apart", doctor.JudgeClockGap(61*time.Second, "redis"), doctor.Fail, "1m1s ahead of this one: it is not trusted"},
+		{"an upstream with a clock", doctor.JudgeUpstreamClock(slow{}, false), doctor.Fail, "the clock of the upstream is 2m0s behind this one"},
+		{"all hosts", hosts(2, host("a:/d", "US"), host("b:/d", "GB")), doctor.OK, "2 of 2 have synced: a:/d, b:/d"},
+		{"a host that is missing", hosts(3, host("a:/d", "US"), host("b:/d", "GB")), doctor.Warn, "2 of 3"},
+		{"one host too many", hosts(1, host("a:/d", "US"), host("b:/d", "GB")), doctor.Warn, "2 of 1"},
+		{"a region of two hosts", hosts(2, host("a:/d", "US", "DE"), host("b:/d", "DE")), doctor.Warn, "DE is fetched by a:/d and by b:/d"},
+		{"two directories of one machine", hosts(2, host("a:/d", "US"), host("a:/e", "DE")), doctor.Warn, "machine a has two: a:/d and a:/e"},
+	} {
+		if tt.got.Status != tt.want || !strings.Contains(tt.got.Detail, tt.detail) || (tt.got.Status != doctor.OK) != (tt.got.Advice != "") {
+			t.Errorf("%s: %+v, want %s and %q", tt.name, tt.got, tt.want, tt.detail)
+		}
+	}
+}
+
+// slow is an upstream whose clock is two minutes behind.
+type slow struct{}
+
+func (slow) Date() (upstream, here time.Time) {
+	now := time.Now()
+	return now.Add(-2 * time.Minute), now
+}
+
+// Another user's data directory, and files that a run by root left in it.
+func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
+	dir := t.TempDir()
+	d := &doctor.Doctor{Config: &config.Config{Data: dir}, UID: 4711, LedgerFile: "quota.db"}
+	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || f.Class != doctor.BadConfig ||
+		!strings.Contains(f.Detail, "belongs to "+doctor.UserName(os.Getuid())+", this is user 4711") {
+		t.Errorf("%+v", f)
+	}
+	if os.Getuid() != 0 {
+		return // only root can give files away
+	}
+	d.UID = 0
+	left := filepath.Join(dir, "quota.db.lock")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Lchown(left, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || !strings.Contains(f.Detail, "but not quota.db.lock") {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestACheckThatPanicsOrHangsCostsItselfOnly(t *testing.T) {
+	hangs := func(context.Context, *doctor.Doctor) doctor.Finding { select {} }
+	began := time.Now()
+	seen := (&doctor.Doctor{}).Run(t.Context(),
+		doctor.Look{"panics", func(context.Context, *doctor.Doctor) doctor.Finding { panic("oops") }, 0},
+		doctor.Look{"hangs", hangs, time.Millisecond},
+		doctor.Look{"hangs too", hangs, time.Millisecond},
+		doctor.Look{"has nothing", func(context.Context, *doctor.Doctor) doctor.Finding { return doctor.Finding{} }, 0},
+		doctor.Look{"is well", func(context.Context, *doctor.Doctor) doctor.Finding { return doctor.Found("well") }, 0},
+	)
+	var got []string
+	for _, f := range seen {
+		got = append(got, fmt.Sprintf("%s %s %s", f.Check, f.Status, f.Detail))
+	}
+	want := "panics fail the check itself broke: oops; hangs fail no answer within 1ms; hangs too fail no answer within 1ms; is well ok well"
+	if strings.Join(got, "; ") != want || time.Since(began) > 2*doctor.Overstayed {
+		t.Errorf("after %v: %s", time.Since(began), strings.Join(got, "; "))
+	}
+}

@@ -1,0 +1,116 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// The checks of quota.db as the journal of a data directory, and of other data directories.
+
+// openLocal opens a copy of the ledger's file in a data directory.
+func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error) {
+	made, err := d.copies.of(ctx, filepath.Join(data, d.LedgerFile))
+	if err != nil {
+		return nil, err
+	}
+	return d.OpenLocal(ctx, made)
+}
+
+// syncsElsewhere reports whether this data directory has synced its journal with a remote ledger: what that one
+// loses, the journal restores.
+func syncsElsewhere(ctx context.Context, d *Doctor) bool {
+	l, err := openLocal(ctx, d, d.Config.Data)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = l.Close() }()
+	state, err := l.State(ctx, d.Config.Account)
+	return err == nil && state.Generation != 0
+}
+
+func lookDegraded(ctx context.Context, d *Doctor) Finding {
+	l, err := openLocal(ctx, d, d.Config.Data)
+	if err != nil {
+		return nothing // ledger reports it
+	}
+	defer func() { _ = l.Close() }()
+	state, err := l.State(ctx, d.Config.Account)
+	if err != nil {
+		return nothing // ledger reports it
+	}
+	var lines []string
+	switch b := state.Breaker; {
+	case b.Until.After(d.now()):
+		lines = append(lines, fmt.Sprintf("the ledger is not asked before %s: %s", term.Stamp(b.Until), b.Why))
+	case b.Failures > 0:
+		lines = append(lines, fmt.Sprintf("the ledger did not answer when last asked, %s ago: %s", term.Ago(d.now().Sub(b.Until)), b.Why))
+	}
+	owed, err := l.Rows(ctx, d.Config.Account, time.Time{}, true)
+	if err != nil {
+		return broken(err, "restore a backup of "+d.LedgerFile)
+	}
+	if len(owed) > 0 {
+		sum := quota.Cost{}
+		for _, row := range owed {
+			for pool, amount := range row.Amounts {
+				sum[pool] += amount
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%s went on without it, still to be posted: %s", term.Plural(len(owed), "call"), term.Amounts(sum)))
+	}
+	if len(lines) > 0 {
+		return warn(strings.Join(lines, "; "), "bring the ledger back: the next run that reaches it syncs, and goes on")
+	}
+	return fine("not degraded, nothing is owed")
+}
+
+// lookDirectories looks for a second ledger of the same account on this machine.
+func lookDirectories(ctx context.Context, d *Doctor) Finding {
+	t, err := d.Tariff()
+	if err != nil || d.OpenRemote != nil {
+		return nothing // costs reports it, or hosts share a ledger
+	}
+	var spending []string
+	var seen []os.FileInfo
+	for _, dir := range dataDirectories(d.Config.Data, d.Root) {
+		info, err := os.Stat(filepath.Join(dir, d.LedgerFile))
+		if err != nil || slices.ContainsFunc(seen, func(s os.FileInfo) bool { return os.SameFile(s, info) }) {
+			continue
+		}
+		seen = append(seen, info)
+		l, err := openLocal(ctx, d, dir)
+		if err != nil {
+			continue
+		}
+		if spent, err := l.Spent(ctx, d.Config.Account, d.now().Add(-t.Horizon())); err == nil && len(spent) > 0 {
+			spending = append(spending, dir)
+		}
+		_ = l.Close()
+	}
+	if len(spending) > 1 {
+		return warn(fmt.Sprintf("account %s is spent from %d data directories, each allows the whole limit: %s", d.Config.Account, len(spending), strings.Join(spending, ", ")),
+			"use one --data for all runs on this machine, or --ledger redis://...")
+	}
+	return fine("no second one here spends of account %s", d.Config.Account)
+}
+
+// dataDirectories are the places where a data directory may be, this one first.
+func dataDirectories(data, root string) []string {
+	service, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":")
+	dirs := []string{data, filepath.Join(root, "var/lib/ingest"), filepath.Join(root, "var/lib/private/ingest"), service}
+	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
+		dirs = append(dirs, filepath.Join(state, "ingest"))
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		dirs = append(dirs, filepath.Join(home, ".local", "state", "ingest"))
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
+}

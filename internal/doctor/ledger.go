@@ -1,0 +1,121 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/trendvidstream/ingest/internal/audit"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// The checks of the ledger, wherever it is. Of quota.db a copy is opened.
+
+// openLedger opens the ledger to be read.
+func openLedger(ctx context.Context, d *Doctor) (quota.Ledger, error) {
+	if d.OpenRemote == nil {
+		return openLocal(ctx, d, d.Config.Data)
+	}
+	return d.OpenRemote(ctx)
+}
+
+func ledgerReport(ctx context.Context, d *Doctor) (quota.Report, error) {
+	t, err := d.Tariff()
+	if err != nil {
+		return quota.Report{}, err
+	}
+	l, err := openLedger(ctx, d)
+	if err != nil {
+		return quota.Report{}, err
+	}
+	defer func() { _ = l.Close() }()
+	g := &quota.Governor{Ledger: l, Tariff: t, Account: d.Config.Account, Now: d.now}
+	return g.Report(ctx)
+}
+
+func lookLedger(ctx context.Context, d *Doctor) Finding {
+	if _, err := d.Tariff(); err != nil || d.OpenRemote != nil {
+		return nothing // costs or redis reports it
+	}
+	_, err := ledgerReport(ctx, d)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return warn(d.ledgerFile()+" is not there yet", "ingest run makes it")
+	case errors.Is(err, sqlitefile.ErrLeftover):
+		return warn(err.Error(), "ingest quota finishes what was left; then look again")
+	case err != nil:
+		return failed(err, d.copies.originals(err.Error()), "see its owner and mode, and the clock; if it is damaged, restore a backup, or move it away and ingest quota rebuild")
+	}
+	return fine("sqlite, account %s: it answers", d.Config.Account)
+}
+
+func lookPools(ctx context.Context, d *Doctor) Finding {
+	r, err := ledgerReport(ctx, d)
+	if err != nil {
+		return nothing // ledger or redis reports it
+	}
+	var lines, advice []string
+	for _, p := range r.Pools {
+		used := int64(0)
+		for _, w := range p.Windows {
+			used = max(used, w.Used)
+		}
+		if p.DrainedUntil.IsZero() {
+			lines = append(lines, fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(used), term.Thousands(p.Limit)))
+			continue
+		}
+		line, what := drained(p)
+		lines, advice = append(lines, line), append(advice, what)
+	}
+	if len(advice) > 0 {
+		return warn(strings.Join(lines, "; "), strings.Join(advice, "; "))
+	}
+	return fine("%s", strings.Join(lines, ", "))
+}
+
+// drained says where the upstream stopped short of the limit, and which limit it seems to keep.
+func drained(p quota.PoolReport) (line, advice string) {
+	stopped := p.Limit - p.Drift
+	line = fmt.Sprintf("%s: upstream stopped at %s of %s, closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil))
+	if p.Drift == 0 {
+		return line, "wait for the provider's midnight"
+	}
+	step := int64(1)
+	for step*100 <= stopped {
+		step *= 10
+	}
+	return line, fmt.Sprintf("does another program spend %s? It should ask ingest quota take; else set the limit to %s", p.Pool, term.Thousands(stopped/step*step))
+}
+
+// lookLost finds what closes the gate of every command that spends: package audit judges both.
+func lookLost(ctx context.Context, d *Doctor) Finding {
+	t, err := d.Tariff()
+	if err != nil {
+		return nothing // costs reports it
+	}
+	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
+	slots, err := store.InspectSlots(ctx, d.Config.Data, account.MissingSince())
+	d.copies.forget(d.ledgerFile()) // an earlier copy lacks what a run has spent since, and the slots show it
+	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {
+		return nothing // store reports it, or the journal fills the gap
+	}
+	l, err := openLedger(ctx, d)
+	if err == nil {
+		defer func() { _ = l.Close() }()
+		account.Ledger = l
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nothing // ledger or redis reports it
+	}
+	missing, err := account.Missing(ctx, slots.Spent)
+	units := audit.Units(missing)
+	if err != nil || units == 0 {
+		return nothing
+	}
+	return fail(Unavailable, fmt.Sprintf("the store's slots recently spent %s that the ledger does not know: nothing is fetched", term.Amount(units, "units")),
+		"put "+d.LedgerFile+" back as it was, or count them again: ingest quota rebuild")
+}

@@ -1,0 +1,124 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// lookOnline makes one call, whose unit is taken from the ledger first.
+func lookOnline(ctx context.Context, d *Doctor) Finding {
+	if d.ConfigErr != nil || d.ClockErr != nil {
+		return fail(BadConfig, "not asked, nothing was spent: the config is wrong", "correct what is said above")
+	}
+	if err := d.Online.CheckClock(ctx); err != nil {
+		return broken(err, "nothing was spent")
+	}
+	up, err := d.Online.Upstream(ctx)
+	if err != nil {
+		return broken(err, "not asked, nothing was spent: give the key")
+	}
+	defer up.Close()
+	const ledgerFirst = "not asked, nothing was spent: the ledger comes first"
+	q, closeQuota, err := d.Online.Quota(ctx)
+	if err != nil {
+		return broken(err, ledgerFirst)
+	}
+	defer closeQuota()
+	call := up.Chart(anyRegion(d.Config), "", "")
+	d.Say("ingest: asking %s for the chart of %s: 1 call of %s, taken from the ledger as %s", up.Host(), call.Region, call.Method, quota.Manual)
+	taken, err := q.Take(ctx, quota.Request{Method: call.Method, Region: string(call.Region), Purpose: quota.Manual})
+	switch {
+	case err != nil:
+		return broken(err, ledgerFirst)
+	case !taken.Allowed:
+		return warn("not asked, nothing was spent: "+q.Explain(ctx, taken), "ask again when there is quota")
+	}
+	page, err := call.Do(ctx)
+	var f Finding
+	if err != nil {
+		f = judgeFailure(err)
+	} else {
+		f = judgeUpstreamClock(up, d.Clock.Moved)
+		f.Detail = fmt.Sprintf("%s gave %s; %s", up.Host(), term.Plural(len(page.Videos), "video"), f.Detail)
+	}
+	spent := refundUnsent(ctx, q, taken, err)
+	d.Say("ingest: %s", term.Clean(spent))
+	f.Detail += "; " + spent
+	return f
+}
+
+// refundUnsent refunds a call that certainly never left, and says what was spent.
+func refundUnsent(ctx context.Context, q Quota, taken quota.Decision, err error) string {
+	if e := (*fetch.Error)(nil); errors.As(err, &e) && e.Verdict == fetch.Unsent {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := q.Refund(ctx, taken); err != nil {
+			return "the call never left, but its cost could not be given back: " + err.Error()
+		}
+		return "the call never left, its cost was given back"
+	}
+	charged := map[string]int64{}
+	for _, p := range taken.Pools {
+		if p.Charged > 0 {
+			charged[p.Pool] = p.Charged
+		}
+	}
+	return "spent " + term.Amounts(charged)
+}
+
+// judgeFailure judges how the call failed.
+func judgeFailure(err error) Finding {
+	var e *fetch.Error
+	if !errors.As(err, &e) {
+		return broken(err, "see the network")
+	}
+	switch e.Verdict {
+	case fetch.BadKey:
+		return broken(err, "make a key for this project in the Google Cloud console, and allow it the YouTube Data API v3")
+	case fetch.Spent:
+		return warn(err.Error(), "other programs spend of this project, or its limit is lower: ingest quota drain POOL closes it until midnight")
+	case fetch.Burst, fetch.NoChart:
+		return warn(err.Error(), "the key works; ask again later")
+	case fetch.Unsent:
+		return broken(err, "see the network: DNS, firewall, proxy")
+	default:
+		return broken(err, "ask again later")
+	}
+}
+
+// dated is an upstream whose clock is known, by the Date header of its last answer.
+type dated interface {
+	// Date is the header, and when the answer came by this machine's clock; zero for none.
+	Date() (upstream, here time.Time)
+}
+
+// judgeUpstreamClock compares the clocks, where the upstream's is known.
+func judgeUpstreamClock(up any, moved bool) Finding {
+	if moved {
+		return fine("its clock is not compared with one that was moved")
+	}
+	if u, ok := up.(dated); ok {
+		if theirs, here := u.Date(); !theirs.IsZero() {
+			return judgeClockGap(theirs.Sub(here), "the upstream")
+		}
+	}
+	return fine("its clock is not known: compare yours with another machine's")
+}
+
+// anyRegion is the first that is configured.
+func anyRegion(c *config.Config) ingest.Region {
+	for _, job := range c.Jobs {
+		if len(job.Regions) > 0 {
+			return job.Regions[0]
+		}
+	}
+	return "US"
+}

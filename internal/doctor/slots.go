@@ -1,0 +1,120 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// The checks of what ran and what did not.
+
+func lookFreshness(ctx context.Context, d *Doctor) Finding {
+	plan, err := d.Plan()
+	if err != nil {
+		return nothing // config reports it
+	}
+	now := d.now()
+	slots, err := store.InspectSlots(ctx, d.Config.Data, now)
+	if err != nil {
+		return nothing // store reports it
+	}
+	var stale []string
+	said := map[string]bool{}
+	all, oldest, of := plan.Series(), time.Duration(0), ""
+	for _, series := range all {
+		known := slots.Series[series]
+		if !plan.Stale(series, known.DoneDue, now, cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter)) {
+			if age := now.Sub(known.DoneDue); age > oldest {
+				oldest, of = age, seriesName(series)
+			}
+			continue
+		}
+		line := seriesName(series) + ": " + lag(plan, series, known.DoneDue, now)
+		if reason := reasonOf(known); reason != "" && !said[reason] {
+			line += ", " + reason
+			said[reason] = true
+		}
+		stale = append(stale, line)
+	}
+	fresh := len(all) - len(stale)
+	if len(stale) > 0 {
+		return warn(fmt.Sprintf("%d stale, %d fresh; %s", len(stale), fresh, strings.Join(atMost(8, stale, "more"), "; ")),
+			"ingest slots --region R says why; is a timer, cron or serve running?")
+	}
+	return fine("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))
+}
+
+// atMost cuts a list that is longer than n, and counts what is left out.
+func atMost(n int, lines []string, what string) []string {
+	if len(lines) <= n {
+		return lines
+	}
+	return append(lines[:n:n], fmt.Sprintf("and %d %s", len(lines)-n, what))
+}
+
+// lag is how far a series is behind its schedule.
+func lag(plan regions.Plan, of ingest.Series, done, now time.Time) string {
+	if done.IsZero() {
+		return "never done"
+	}
+	behind := 0
+	for _, schedule := range plan {
+		if schedule.Job.Name != of.Job {
+			continue
+		}
+		for _, slot := range schedule.Between(done, now) {
+			if slot.Key == of.Key {
+				behind++
+			}
+		}
+	}
+	return fmt.Sprintf("%s behind (%s)", term.Plural(behind, "slot"), term.Ago(now.Sub(done)))
+}
+
+// reasonOf is why the newest slot of a series is not done, as it was recorded then.
+func reasonOf(s store.SeriesSummary) string {
+	if s.State == ingest.Done || s.State == "" {
+		return ""
+	}
+	return strings.TrimSpace(string(s.State) + " " + oneLine(s.Reason))
+}
+
+// oneLine keeps the parts of a reason in one line of a finding.
+func oneLine(reason string) string { return strings.ReplaceAll(reason, "; ", ", ") }
+
+// seriesName is the job, and the region where it has several.
+func seriesName(s ingest.Series) string { return strings.TrimSpace(s.Job + " " + s.Key) }
+
+func lookSlots(ctx context.Context, d *Doctor) Finding {
+	const lately = 24 * time.Hour
+	now := d.now()
+	slots, err := store.InspectSlots(ctx, d.Config.Data, now.Add(-lately))
+	if err != nil {
+		return nothing // store reports it
+	}
+	var stuck, failed []string
+	for _, s := range slots.Claimed {
+		if !s.Lease.After(now) {
+			stuck = append(stuck, fmt.Sprintf("%s of %s: claimed by %s, its lease has been over for %s",
+				seriesName(s.Series()), term.Stamp(s.DueAt), s.Owner, term.Ago(now.Sub(s.Lease))))
+		}
+	}
+	for _, s := range slots.Failed {
+		failed = append(failed, fmt.Sprintf("%s of %s: %s", seriesName(s.Series()), term.Stamp(s.DueAt), oneLine(s.Reason)))
+	}
+	listed := append(atMost(3, stuck, "more stuck"), atMost(3, failed, "more failed")...)
+	switch {
+	case len(stuck) > 0:
+		return warn(strings.Join(listed, "; "), "the next ingest run takes it over; if it stays, nothing runs: see the timer, cron or serve")
+	case len(failed) > 0:
+		return warn(fmt.Sprintf("%d failed in the last day; %s", len(failed), strings.Join(listed, "; ")), "ingest slots --outcome failed shows them all")
+	}
+	return fine("no claim is stuck, none failed in the last day")
+}

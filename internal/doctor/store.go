@@ -1,0 +1,147 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// The checks of the databases as files, and the repair of the store. Only a repair opens the store as one: that would
+// make files beside it, and upgrade an older one.
+
+func lookStore(ctx context.Context, d *Doctor) Finding {
+	s, err := store.Inspect(ctx, d.Config.Data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return warn(s.Path+" is not there yet", "ingest run makes it")
+	}
+	if err != nil {
+		return unreadable(s.Path, err)
+	}
+	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "nobody yet"), term.Plural(int(s.Videos), "video"))
+	if want, err := d.Upstream(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
+		return fail(BadConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
+	}
+	if s.Version < store.Version() {
+		return warn(text, fmt.Sprintf("the next ingest run brings it to version %d, after a backup", store.Version()))
+	}
+	if s.DoneAt.IsZero() {
+		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
+	}
+	return fine("%s; newest slot done %s ago", text, term.Ago(max(d.now().Sub(s.DoneAt), 0)))
+}
+
+// repairAdvice is what to do about a damaged store.
+const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
+
+// unreadable judges a store that could not be read.
+func unreadable(path string, err error) Finding {
+	var newer *store.VersionError
+	var foreign *store.ApplicationError
+	var corrupt *store.CorruptError
+	switch {
+	case errors.As(err, &corrupt):
+		return failed(err, "damaged: "+corrupt.Err.Error(), repairAdvice)
+	case errors.Is(err, sqlitefile.ErrLeftover):
+		return warn(err.Error(), "ingest run finishes what was left; then look again")
+	case errors.As(err, &newer):
+		return broken(err, "use the program that wrote it")
+	case errors.As(err, &foreign):
+		return failed(err, "cannot be read: "+err.Error(), "give another --data, or move "+path+" and its -wal away")
+	}
+	return failed(err, "cannot be read: "+err.Error(), "see its owner and mode; if it is damaged, "+repairAdvice)
+}
+
+func lookStoreFile(ctx context.Context, d *Doctor) Finding {
+	path := filepath.Join(d.Config.Data, store.FileName)
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return nothing // store reports it
+	}
+	return quickCheck(ctx, path, Other, repairAdvice)
+}
+
+func lookLedgerFile(ctx context.Context, d *Doctor) Finding {
+	return quickCheck(ctx, d.ledgerFile(), Unavailable,
+		"restore a backup, or move it and its -wal away: ingest quota rebuild counts again what the store knows")
+}
+
+// readFor is how long a check may read a whole file.
+const readFor = 3 * time.Second
+
+// quickCheck is what SQLite itself says of a file.
+func quickCheck(ctx context.Context, path string, class Class, advice string) Finding {
+	ctx, cancel := context.WithTimeout(ctx, readFor)
+	defer cancel()
+	damage, err := sqlitefile.QuickCheck(ctx, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sqlitefile.ErrLeftover):
+		return nothing // store or ledger reports it
+	case ctx.Err() != nil:
+		return fine("too large to be checked within %v: sqlite3 %s 'PRAGMA quick_check'", readFor, path)
+	case err != nil:
+		return fail(class, "cannot be checked: "+err.Error(), advice)
+	case damage != "":
+		return fail(class, "damaged: "+damage, advice)
+	}
+	return fine("quick_check finds no damage")
+}
+
+// lookTables compares the tables of a store with each other and with the index, and has a line only where they
+// disagree. What disagrees in a store that is too large to be read within a moment, --repair finds.
+func lookTables(ctx context.Context, d *Doctor) Finding {
+	ctx, cancel := context.WithTimeout(ctx, readFor)
+	defer cancel()
+	found, err := store.CheckFile(ctx, d.Config.Data, readFor/2)
+	if err != nil || len(found) == 0 {
+		return nothing // ingest.db reports whether it can be read
+	}
+	return fail(Other, strings.Join(found, "; "), "ingest doctor --repair puts it right")
+}
+
+// repair makes the store whole. quota.db is not touched.
+func repair(ctx context.Context, d *Doctor) Finding {
+	path := filepath.Join(d.Config.Data, store.FileName)
+	r, err := store.Repair(ctx, d.Config.Data, store.Options{Now: d.now, Upgraded: d.Upgraded})
+	var foreign *store.ApplicationError
+	var newer *store.VersionError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nothing // store reports it
+	case errors.As(err, &foreign):
+		return broken(err, "move it away, and ingest run makes a store; nothing was changed")
+	case errors.As(err, &newer):
+		return broken(err, "use the newer program, or restore a backup; nothing was changed")
+	case err != nil:
+		advice := "stop ingest serve and all that uses " + path + ", see that the disk has room and can be written, and try again"
+		if r.Broken != "" {
+			advice += "; the file as it was is also " + r.Broken
+		}
+		text := err.Error()
+		if len(r.Found) > 0 {
+			text = strings.Join(r.Found, "; ") + ": " + text
+		}
+		return failed(err, text, advice)
+	case len(r.Found) == 0:
+		return fine("nothing to repair in %s", path)
+	}
+	text := "found: " + strings.Join(r.Found, "; ")
+	if len(r.Done) > 0 {
+		text += "; did: " + strings.Join(r.Done, "; ")
+	}
+	if len(r.Lost) == 0 && r.Broken == "" {
+		return fine("%s", text)
+	}
+	if len(r.Lost) > 0 {
+		text += "; lost: " + strings.Join(r.Lost, "; ")
+	}
+	return warn(text, "the next runs fetch again what the upstream still has; the damaged file is "+r.Broken+": remove it when all is well")
+}
