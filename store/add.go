@@ -227,16 +227,3 @@ func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 		WHERE id = old AND due_at < newer`, now.UnixMilli())
 	return err
 }
-
-// execJSON runs a statement with a list as its ?1, unless that is empty.
-func execJSON[T any](ctx context.Context, tx *txn, query string, list []T, args ...any) error {
-	if len(list) == 0 {
-		return nil
-	}
-	data, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, query, append([]any{string(data)}, args...)...)
-	return err
-}

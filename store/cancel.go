@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 )
 
@@ -39,13 +38,7 @@ func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (c
 
 // endPieces skips a few open pieces of a cancelled backfill that no run works on, and says how many.
 func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int, error) {
-	var slots []int64
-	err := each(ctx, tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		slots = append(slots, id)
-		return err
-	}, `
+	slots, err := column[int64](ctx, tx, `
 		SELECT slots.id FROM series CROSS JOIN slots ON slots.series = series.id
 		WHERE backfill = ? AND open IS NOT NULL AND (state <> 'claimed' OR lease <= ?) LIMIT ?`,
 		backfill, now.UnixMilli(), cancelPieces)

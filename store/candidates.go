@@ -242,12 +242,3 @@ func (q Query) filters(args []any) (string, []any) {
 	and(!q.SeenSince.IsZero(), `seen_at >= ?%d`, ceilMillis(q.SeenSince))
 	return where.String(), args
 }
-
-// ceilMillis is the first whole millisecond that is not before t.
-func ceilMillis(t time.Time) int64 {
-	n := t.UnixMilli()
-	if time.UnixMilli(n).Before(t) {
-		n++
-	}
-	return n
-}

@@ -109,13 +109,7 @@ func (q ChartQuery) none(ctx context.Context, tx *txn) error {
 	if !q.At.IsZero() {
 		when = " at or before " + q.At.UTC().Format(time.RFC3339)
 	}
-	var jobs []string
-	err := each(ctx, tx, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		jobs = append(jobs, name)
-		return err
-	}, chartJobs, q.Region)
+	jobs, err := column[string](ctx, tx, chartJobs, q.Region)
 	if err != nil {
 		return err
 	}

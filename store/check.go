@@ -54,23 +54,16 @@ var laterChecks = []struct{ what, count string }{
 // hashesAtOnce is how many videos are read between two looks at the clock.
 const hashesAtOnce = 1000
 
-// Check looks at the whole store, the file and whether it is true to itself, and says what is wrong, a line
-// each; nothing when all is well. An error is a look that could not be had.
-func (s *Store) Check(ctx context.Context) (found []string, err error) {
-	found, _, err = s.check(ctx)
-	return found, err
-}
-
 // check also says whether it is the file that is damaged. It looks through a connection of its own: one that
 // has searched holds a part of the index, which integrity_check does not read again when others have written
 // it since, and then finds damage where there is none.
-func (s *Store) check(ctx context.Context) (found []string, file bool, err error) {
-	db, err := connect(s.path, 1, s.reading("_query_only=1")...)
+func (d *database) check(ctx context.Context) (found []string, file bool, err error) {
+	db, err := connect(d.path, 1, d.reading("_query_only=1")...)
 	if err != nil {
-		return nil, false, s.explain(ctx, "check the store", err)
+		return nil, false, d.explain(ctx, "check the store", err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	own := Store{path: s.path, read: db}
+	own := database{path: d.path, read: db}
 	err = own.view(ctx, "check the store", func(tx *txn) error {
 		found, file, err = examine(ctx, tx, 0)
 		return err
@@ -150,4 +143,23 @@ func compareTexts(ctx context.Context, q querier, last int64, ids *[]int64) (nex
 		}
 	}
 	return last, n == hashesAtOnce, rows.Err()
+}
+
+// damages is what SQLite's own look at a whole file finds, at most ten.
+func damages(ctx context.Context, q querier) (found []string, err error) {
+	rows, err := q.QueryContext(ctx, `PRAGMA integrity_check(10)`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return found, err
+		}
+		if line != "ok" {
+			found = append(found, line)
+		}
+	}
+	return found, rows.Err()
 }

@@ -7,6 +7,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
 // VersionError is a store whose tables are of another version than this program's.
@@ -70,9 +72,9 @@ var hints = map[int]string{
 	sqlite3.SQLITE_IOERR:    "the disk did not read or write it: check the space left and the system's log",
 }
 
-// explain says which file err is about, what was being done, and what to try. An error that is not
-// the database's only gets what was being done.
-func (s *Store) explain(ctx context.Context, doing string, err error) error {
+// explain says which file err is about, what was being done, and what to try. An error that is not SQLite's
+// only gets what was being done.
+func explain(ctx context.Context, path, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -80,10 +82,10 @@ func (s *Store) explain(ctx context.Context, doing string, err error) error {
 	if !errors.As(err, &db) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	code := db.Code() & 0xff
+	code := sqlitefile.Code(err)
 	switch code {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return &CorruptError{Path: s.path, Doing: doing, Err: err}
+		return &CorruptError{Path: path, Doing: doing, Err: err}
 	case sqlite3.SQLITE_INTERRUPT:
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
@@ -91,15 +93,29 @@ func (s *Store) explain(ctx context.Context, doing string, err error) error {
 	}
 	if db.Code() == sqlite3.SQLITE_IOERR_SHORT_READ {
 		return fmt.Errorf("%s: %s: a part of it is gone, as when ingest.db-wal is deleted while ingest runs: "+
-			"stop ingest serve and whatever else runs, then run ingest doctor --repair; the next runs fetch again what was lost: %w", doing, s.path, err)
+			"stop ingest serve and whatever else runs, then run ingest doctor --repair; the next runs fetch again what was lost: %w", doing, path, err)
 	}
 	if hint := hints[code]; hint != "" {
-		return fmt.Errorf("%s: %s: %s: %w", doing, s.path, hint, err)
+		return fmt.Errorf("%s: %s: %s: %w", doing, path, hint, err)
 	}
-	return fmt.Errorf("%s: %s: %w", doing, s.path, err)
+	return fmt.Errorf("%s: %s: %w", doing, path, err)
 }
 
-func isBusy(err error) bool {
-	var db *sqlite.Error
-	return errors.As(err, &db) && db.Code()&0xff == sqlite3.SQLITE_BUSY
+// isBusy reports whether another process holds a lock.
+func isBusy(err error) bool { return sqlitefile.Code(err) == sqlite3.SQLITE_BUSY }
+
+// isUnopenable reports whether SQLite could not open a file, or could not make the one that it needs beside it.
+func isUnopenable(err error) bool {
+	code := sqlitefile.Code(err)
+	return code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY
+}
+
+// isUnknownFormat reports whether SQLite reads another file than ours: it answers queries that are always right
+// with its error for any that is wrong.
+func isUnknownFormat(err error) bool { return sqlitefile.Code(err) == sqlite3.SQLITE_ERROR }
+
+// isConstraint reports whether a row was refused for what is in it.
+func isConstraint(err error) bool {
+	code := sqlitefile.Code(err)
+	return code == sqlite3.SQLITE_CONSTRAINT || code == sqlite3.SQLITE_MISMATCH || code == sqlite3.SQLITE_TOOBIG
 }

@@ -49,7 +49,7 @@ func unwritable(ctx context.Context, q querier) error {
 // mislabelled reports whether a file that was refused for what it says of itself is a store all the same: its
 // tables are exactly those of one, and a byte of its application has changed, or its version is none that there is.
 // A version that may be a newer program's is never taken for damage.
-func (s *Store) mislabelled(ctx context.Context, refused error) (bool, error) {
+func mislabelled(ctx context.Context, path string, refused error) (bool, error) {
 	var application *ApplicationError
 	var version *VersionError
 	switch {
@@ -62,7 +62,7 @@ func (s *Store) mislabelled(ctx context.Context, refused error) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return want.in(ctx, s.path) == len(want), nil
+	return want.in(ctx, path) == len(want), nil
 }
 
 // oneByte reports whether all that two numbers differ in, changed, is one byte.

@@ -74,6 +74,13 @@ func InspectSlots(ctx context.Context, dir string, since time.Time) (SlotSummary
 	return s, err
 }
 
+// Check looks for damage to the file and for tables that contradict each other, and says what is wrong, a line
+// each: none when all is well. An error means that it could not look.
+func (s *Store) Check(ctx context.Context) (found []string, err error) {
+	found, _, err = s.check(ctx)
+	return found, err
+}
+
 // CheckFile is Check of a store that must not be opened as one. The budget bounds how long texts are
 // compared, not the rest.
 func CheckFile(ctx context.Context, dir string, budget time.Duration) (found []string, err error) {

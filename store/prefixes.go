@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 )
 
 // The words of the index, as SQLite shows them: one row per word and place, so that the next word can be
@@ -33,12 +32,6 @@ func indexedWords(ctx context.Context, tx *txn, prefix string, n int) ([]string,
 	if _, err := tx.ExecContext(ctx, showWords); err != nil {
 		return nil, err
 	}
-	var words []string
-	err := each(ctx, tx, func(rows *sql.Rows) error {
-		var word string
-		err := rows.Scan(&word)
-		words = append(words, word)
-		return err
-	}, nextWords, prefix, n)
+	words, err := column[string](ctx, tx, nextWords, prefix, n)
 	return words, err
 }

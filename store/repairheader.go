@@ -6,8 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
 // legible is a file that the damaged one, kept as r.Broken, can be read from: itself, or copied, made here, with
@@ -36,7 +37,7 @@ func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path stri
 	if shaped && best == len(want) {
 		return path, nil
 	}
-	if err := copyDatabase(r.Broken, copied); err != nil {
+	if err := sqlitefile.Copy(r.Broken, copied); err != nil {
 		return "", fmt.Errorf("copy the damaged store: %w: free some space", err)
 	}
 	var chosen []byte
@@ -68,24 +69,6 @@ func mendedPage(made, body, old []byte, size int64) []byte {
 	copy(page[validForAt:], page[counterAt:counterAt+4])
 	binary.BigEndian.PutUint32(page[pageCountAt:], uint32(max(size/pageSize, 1)))
 	return page
-}
-
-// copyDatabase copies a database and its log.
-func copyDatabase(from, to string) error {
-	for _, suffix := range []string{"", "-wal"} {
-		err := func() error {
-			in, err := os.Open(from + suffix)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = in.Close() }()
-			return copyTo(in, to+suffix)
-		}()
-		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
-			return err
-		}
-	}
-	return nil
 }
 
 func putFirstPage(path string, page []byte) error {

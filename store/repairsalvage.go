@@ -3,14 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -18,7 +14,7 @@ import (
 // salvage reads a damaged store row by row, around the pages that cannot be read.
 type salvage struct {
 	from *sql.DB
-	to   *Store
+	to   *database
 	now  time.Time
 
 	kept, lost []string
@@ -192,13 +188,7 @@ func (s *salvage) behind(ctx context.Context, t tableOf, at int64) (next int64, 
 
 // scanPlacements reads the charts that were kept, one by one. One that is not whole is not kept at all.
 func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gaps int, err error) {
-	var slots []int64
-	err = each(ctx, w.tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		slots = append(slots, id)
-		return err
-	}, `SELECT id FROM slots WHERE kind = 'chart' ORDER BY id`)
+	slots, err := column[int64](ctx, w.tx, `SELECT id FROM slots WHERE kind = 'chart' ORDER BY id`)
 	if err != nil {
 		return 0, err
 	}
@@ -237,13 +227,7 @@ func (s *salvage) settle(ctx context.Context, tx *txn) error {
 	if _, err := tx.ExecContext(ctx, mendLatest(s.now)); err != nil {
 		return err
 	}
-	var broken []int64
-	err := each(ctx, tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		broken = append(broken, id)
-		return err
-	}, `
+	broken, err := column[int64](ctx, tx, `
 		SELECT DISTINCT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts) AND slot IN (SELECT id FROM slots)
 		UNION
 		SELECT id FROM slots
@@ -319,14 +303,4 @@ func (s *salvage) pass(ctx context.Context, query string, w *writer) (ok bool, e
 		return false, ctx.Err()
 	}
 	return true, nil
-}
-
-// isConstraint reports whether a row was refused for what is in it.
-func isConstraint(err error) bool {
-	var db *sqlite.Error
-	if !errors.As(err, &db) {
-		return false
-	}
-	code := db.Code() & 0xff
-	return code == sqlite3.SQLITE_CONSTRAINT || code == sqlite3.SQLITE_MISMATCH || code == sqlite3.SQLITE_TOOBIG
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store/text"
@@ -81,29 +80,6 @@ func newShelf(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video)
 		}
 	}
 	return s, err
-}
-
-// lookIn runs a query over a list of the upstream's ids, ?1. A list in JSON holds no id that is no text:
-// such a one is looked up by itself, quoted as SQL's own text.
-func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sql.Rows) error) error {
-	var plain []string
-	for _, id := range ids {
-		if utf8.ValidString(id) && !strings.Contains(id, "\x00") {
-			plain = append(plain, id)
-			continue
-		}
-		if err := each(ctx, tx, f, strings.Replace(query, "json_each(?1)", "(SELECT ?1 AS value)", 1), id); err != nil {
-			return err
-		}
-	}
-	if len(plain) == 0 {
-		return nil
-	}
-	list, err := json.Marshal(plain)
-	if err != nil {
-		return err
-	}
-	return each(ctx, tx, f, query, string(list))
 }
 
 // put writes the video as it is now and returns its id. The index is written only when the text that

@@ -100,39 +100,3 @@ func readCharges(text sql.NullString) (charges map[string]int64) {
 	}
 	return charges
 }
-
-// each runs a query and f on each of its rows.
-func each(ctx context.Context, db querier, f func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// millis is t for a column of milliseconds; the zero time is NULL.
-func millis(t time.Time) sql.NullInt64 {
-	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
-}
-
-func fromMillis(n sql.NullInt64) time.Time {
-	if !n.Valid {
-		return time.Time{}
-	}
-	return time.UnixMilli(n.Int64).UTC()
-}
-
-// ceilUnix is the first whole second that is not before t.
-func ceilUnix(t time.Time) int64 {
-	n := t.Unix()
-	if t.Nanosecond() > 0 {
-		n++
-	}
-	return n
-}

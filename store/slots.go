@@ -73,13 +73,7 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 	}
 	return s.tx(ctx, "end the slots that nobody wants", func(tx *txn) error {
 		// The series first: what it says is how the slots are found.
-		var of []int64
-		err := each(ctx, tx, func(rows *sql.Rows) error {
-			var series int64
-			err := rows.Scan(&series)
-			of = append(of, series)
-			return err
-		}, retired+`SELECT series FROM retired`, string(list), now)
+		of, err := column[int64](ctx, tx, retired+`SELECT series FROM retired`, string(list), now)
 		if err != nil {
 			return err
 		}

@@ -124,13 +124,7 @@ func sweepCharts(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) 
 
 // sweepLibrary deletes a few old videos, with what placements they still have.
 func sweepLibrary(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
-	var ids []int64
-	err := each(ctx, tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, `SELECT id FROM videos WHERE fetched_day <= ? AND fetched_at < ? LIMIT ?`, dayOf(cutoff), cutoff.UnixMilli(), sweepVideos)
+	ids, err := column[int64](ctx, tx, `SELECT id FROM videos WHERE fetched_day <= ? AND fetched_at < ? LIMIT ?`, dayOf(cutoff), cutoff.UnixMilli(), sweepVideos)
 	placements := 0
 	for _, id := range ids {
 		n, err := drop(ctx, tx, id)
@@ -151,14 +145,6 @@ func sweepEnded(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 			ORDER BY due_at LIMIT ?
 		)`, ceilUnix(cutoff), sweepRows))
 	return swept{slots: n}, err
-}
-
-func affected(res sql.Result, err error) (int, error) {
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
-	return int(n), err
 }
 
 // sweepChannels deletes channels whose videos have all gone.
@@ -184,13 +170,7 @@ func sweepFound(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	if err != nil || n > 0 {
 		return swept{slots: n}, err
 	}
-	var old []int64
-	err = each(ctx, tx, func(rows *sql.Rows) error {
-		var slot int64
-		err := rows.Scan(&slot)
-		old = append(old, slot)
-		return err
-	}, `
+	old, err := column[int64](ctx, tx, `
 		SELECT slot FROM backfills JOIN pieces ON backfill = backfills.id AND waiting <> '[]' JOIN slots ON slots.id = slot
 		WHERE backfills.kind IN ('search', 'uploads') AND fetched_at < ? AND state <> 'claimed' LIMIT ?`, cutoff.UnixMilli(), sweepRows)
 	if err != nil {
@@ -211,13 +191,7 @@ WHERE created_at < ?1 AND (cancelled_at < ?1 OR NOT ` + hasOpenPieces + `)
 
 // sweepPieces deletes a few pieces of backfills that have ended long ago.
 func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
-	var series []int64
-	err := each(ctx, tx, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		series = append(series, id)
-		return err
-	}, `SELECT id FROM series WHERE backfill IN (`+endedBackfills+`) LIMIT ?2`, cutoff.UnixMilli(), sweepRows)
+	series, err := column[int64](ctx, tx, `SELECT id FROM series WHERE backfill IN (`+endedBackfills+`) LIMIT ?2`, cutoff.UnixMilli(), sweepRows)
 	if err != nil {
 		return swept{}, err
 	}

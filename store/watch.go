@@ -24,50 +24,50 @@ var fileSuffixes = [len(files{})]string{"", "-wal", "-shm"}
 // would go on in files that have no name any more: all of it would be lost. It is asked in every transaction, and
 // an error ends that. Where it is the log that is gone, what this process has of it goes into ingest.db, and the
 // next transaction finds all well. A newer program, too, may have brought the store to its own version meanwhile.
-func (s *Store) watch(ctx context.Context, tx *sql.Tx) error {
+func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	var have int
 	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
 		return err
 	}
 	if have > version {
-		return &VersionError{Path: s.path, Have: have, Know: version}
+		return &VersionError{Path: d.path, Have: have, Know: version}
 	}
 	taken := -1
 	for i, suffix := range fileSuffixes {
-		info, err := os.Stat(s.path + suffix)
+		info, err := os.Stat(d.path + suffix)
 		switch {
-		case s.seen[i] == nil && err == nil:
-			s.seen[i] = info // nobody takes it away who knows that it is in use
-		case s.seen[i] != nil && (err != nil || !os.SameFile(info, s.seen[i])) && taken < 0:
+		case d.seen[i] == nil && err == nil:
+			d.seen[i] = info // nobody takes it away who knows that it is in use
+		case d.seen[i] != nil && (err != nil || !os.SameFile(info, d.seen[i])) && taken < 0:
 			taken = i
 		}
 	}
 	if taken < 0 {
 		return nil
 	}
-	path := s.path + fileSuffixes[taken]
+	path := d.path + fileSuffixes[taken]
 	if taken == 0 {
 		return fmt.Errorf("%s %w: stop ingest serve, and start it again", path, errTaken)
 	}
-	s.seen = files{s.seen[0]}
+	d.seen = files{d.seen[0]}
 	_ = tx.Rollback() // a log cannot be moved within a transaction
 	saved := "what was in the log has been saved"
 	var busy, frames, moved int
-	if err := s.write.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved); err != nil || busy != 0 {
+	if err := d.write.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved); err != nil || busy != 0 {
 		saved = "what was in the log may be lost, and the next runs fetch it again"
 	}
-	s.reopen()
+	d.reopen()
 	return fmt.Errorf("%s %w: %s; leave the files beside ingest.db alone while ingest runs", path, errTaken, saved)
 }
 
 // reopen closes every connection: the next ones find the files that are there now.
-func (s *Store) reopen() {
-	for _, db := range []*sql.DB{s.write, s.read} {
+func (d *database) reopen() {
+	for _, db := range []*sql.DB{d.write, d.read} {
 		db.SetMaxIdleConns(0)
 	}
-	for began := time.Now(); s.read.Stats().OpenConnections > 0 && time.Since(began) < reopenFor; {
+	for began := time.Now(); d.read.Stats().OpenConnections > 0 && time.Since(began) < reopenFor; {
 		time.Sleep(time.Millisecond)
 	}
-	s.write.SetMaxIdleConns(1)
-	s.read.SetMaxIdleConns(readers)
+	d.write.SetMaxIdleConns(1)
+	d.read.SetMaxIdleConns(readers)
 }

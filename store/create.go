@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
+)
+
+// newDatabase is one in dir that nothing has opened yet.
+func newDatabase(dir string, now func() time.Time) *database {
+	if now == nil {
+		now = time.Now
+	}
+	return &database{path: filepath.Join(dir, FileName), now: now}
+}
+
+// create makes the store and the directories it lies in. The file is built under another name and
+// then linked to its own: it is there whole or not at all, and of two processes that create it at the
+// same time one finds that it is there.
+func create(ctx context.Context, d *database, upstream string) (err error) {
+	dir := filepath.Dir(d.path)
+	made, err := mkdirAll(dir)
+	defer func() {
+		if err != nil {
+			for _, name := range slices.Backward(made) {
+				_ = os.Remove(name) // not when another process has put something there
+			}
+		}
+	}()
+	if err != nil {
+		return fmt.Errorf("make the data directory: %w: give another data directory, or make this one writable", err)
+	}
+	f, err := os.CreateTemp(dir, FileName+".new-*") // 0600
+	if err != nil {
+		return fmt.Errorf("create the store: %w: give another data directory, or make this one writable", err)
+	}
+	draft := f.Name()
+	defer func() { _ = sqlitefile.Remove(draft) }()
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("create the store: %w", err)
+	}
+	if err := build(ctx, draft, upstream); err != nil {
+		return fmt.Errorf("create the store: %w", err)
+	}
+	if err := moveLeftLog(d); err != nil {
+		return fmt.Errorf("create the store: %w: move it away", err)
+	}
+	if err := sqlitefile.Publish(draft, d.path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("create the store: %w", err)
+	}
+	return nil
+}
+
+// moveLeftLog gives the log of a store that was deleted without it another name, ingest.db-wal.left-TIME: SQLite
+// would write it into the new one. Of a store that another process has just made the file is there before its log.
+func moveLeftLog(d *database) error {
+	at := d.now().UTC().Format("20060102T150405.000Z")
+	for _, suffix := range []string{"-shm", "-wal"} {
+		if !sqlitefile.Exists(d.path+suffix) || sqlitefile.Exists(d.path) {
+			continue
+		}
+		if err := os.Rename(d.path+suffix, d.path+suffix+".left-"+at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// build writes an empty store, complete and in WAL mode, into the file draft.
+func build(ctx context.Context, draft, upstream string) error {
+	// auto_vacuum can be chosen for an empty file only; Tidy uses it.
+	db, err := connect(draft, 1, "mode=rw", "_auto_vacuum=INCREMENTAL", "_synchronous=FULL", "_journal_mode=WAL", "_txlock=immediate")
+	if err != nil {
+		return err
+	}
+	b := database{path: draft, write: db}
+	err = b.tx(ctx, "write the tables", func(tx *txn) error {
+		for _, q := range []string{
+			ingest.Schema,
+			fmt.Sprintf(`PRAGMA application_id = %d`, applicationID),
+			fmt.Sprintf(`PRAGMA user_version = %d`, version),
+		} {
+			if _, err := tx.ExecContext(ctx, q); err != nil {
+				return err
+			}
+		}
+		if upstream == "" {
+			return nil
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('upstream', ?)`, upstream)
+		return err
+	})
+	return errors.Join(err, db.Close())
+}
+
+// mkdirAll makes dir and its missing parents, for the user alone, and returns those it made.
+func mkdirAll(dir string) (made []string, err error) {
+	var missing []string
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); !os.IsNotExist(err) || d == filepath.Dir(d) {
+			break
+		}
+		missing = append(missing, d)
+	}
+	for _, d := range slices.Backward(missing) {
+		switch err := os.Mkdir(d, 0o700); {
+		case err == nil:
+			made = append(made, d)
+		case !os.IsExist(err):
+			return made, err
+		}
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return made, err
+	} else if !info.IsDir() {
+		return made, &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("is a file")}
+	}
+	return made, nil
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
+)
+
+const (
+	// readers bounds how many connections of this process read at once, and readCache how many KiB of pages each
+	// keeps: a search with a filter reads thousands of pages all over the file, and of SQLite's default of
+	// 2,000 KiB the next search would find none.
+	readers   = 4
+	readCache = 16_000
+
+	// logPages is how many pages, 16 MB, the log may have before they are written to the file. A schedule writes
+	// much the same pages again and again: with SQLite's default of 1,000 each is written four times as often.
+	logPages = 4000
+
+	// busyWait is how long SQLite waits for another writer by itself; a cancelled context is
+	// noticed after it. busyFor is how long a transaction waits in all.
+	busyWait = 2 * time.Second
+	busyFor  = 20 * time.Second
+)
+
+// database is the connections to a store's file, and the transactions on them.
+type database struct {
+	path  string
+	write *sql.DB // nil when read-only; one connection
+	read  *sql.DB
+	now   func() time.Time
+
+	writes, reads *statements // of write and read
+
+	frozen bool  // on a disk where nobody writes: it is read as a file that does not change
+	seen   files // by the first transaction that writes; whoever is in one may change them
+}
+
+// connect makes a pool of at most n connections to the file. Nothing is opened before the first query.
+func connect(path string, n int, params ...string) (*sql.DB, error) {
+	params = append(params, fmt.Sprintf("_busy_timeout=%d", busyWait.Milliseconds()), "_dqs=0", "_error_rc=1")
+	db, err := sqlitefile.Open(path, n, params...)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// connectToWrite opens the connection for writing.
+func (d *database) connectToWrite(params ...string) (err error) {
+	params = append(params, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL")
+	if d.write, err = connect(d.path, 1, params...); err == nil {
+		d.writes = newStatements(d.write)
+	}
+	return err
+}
+
+// connectToRead opens the connections for reading, anew where they were open.
+func (d *database) connectToRead() (err error) {
+	if d.read != nil {
+		_ = d.read.Close()
+	}
+	if d.read, err = connect(d.path, readers, d.reading("_query_only=1", fmt.Sprintf("_pragma=cache_size(-%d)", readCache))...); err == nil {
+		d.reads = newStatements(d.read)
+	}
+	return err
+}
+
+// reading is how a connection for reading is opened.
+func (d *database) reading(more ...string) []string {
+	params := append([]string{"mode=ro"}, more...)
+	if d.frozen {
+		params = append(params, "immutable=1")
+	}
+	return params
+}
+
+func (d *database) close() error {
+	var err error
+	for _, db := range []*sql.DB{d.read, d.write} {
+		if db != nil {
+			if e := db.Close(); e != nil {
+				err = d.explain(context.Background(), "close the store", e)
+			}
+		}
+	}
+	return err
+}
+
+func (d *database) explain(ctx context.Context, doing string, err error) error {
+	return explain(ctx, d.path, doing, err)
+}
+
+// tx runs f in one immediate transaction; doing is for the error. It waits for other writers before f
+// begins, so that f never has to be run twice.
+func (d *database) tx(ctx context.Context, doing string, f func(*txn) error) error {
+	if d.write == nil {
+		return fmt.Errorf("%s: %s: %w", doing, d.path, ErrReadOnly)
+	}
+	tx, err := d.begin(ctx)
+	if err != nil {
+		return d.explain(ctx, doing, err)
+	}
+	defer d.writes.prepare(ctx) // behind the end of tx
+	defer func() { _ = tx.Rollback() }()
+	if err := f(tx); err != nil {
+		return d.explain(ctx, doing, err)
+	}
+	return d.explain(ctx, doing, tx.Commit())
+}
+
+func (d *database) begin(ctx context.Context) (*txn, error) { return d.beginWithin(ctx, busyFor) }
+
+func (d *database) beginWithin(ctx context.Context, atMost time.Duration) (*txn, error) {
+	for began := time.Now(); ; {
+		tx, err := d.write.BeginTx(ctx, nil)
+		if err == nil {
+			if err := d.watch(ctx, tx); err != nil {
+				_ = tx.Rollback()
+				return nil, err
+			}
+			return d.writes.begin(tx), nil
+		}
+		if !isBusy(err) || ctx.Err() != nil || time.Since(began) > atMost {
+			return nil, err
+		}
+	}
+}
+
+// view runs f over one unchanging state of the store.
+func (d *database) view(ctx context.Context, doing string, f func(*txn) error) error {
+	tx, err := d.read.BeginTx(ctx, nil)
+	if err != nil {
+		return d.explain(ctx, doing, err)
+	}
+	defer d.reads.prepare(ctx) // behind the end of tx
+	defer func() { _ = tx.Rollback() }()
+	return d.explain(ctx, doing, f(d.reads.begin(tx)))
+}
+
+// steps does in many short transactions what one would keep other writers waiting with: step is called until
+// it says that there is no more. Behind each it rests for as long as that had the lock, whatever it waited for
+// it. Another process looks every few milliseconds whether it may write, and without the rest finds the lock
+// taken whenever it looks.
+func (d *database) steps(ctx context.Context, doing string, step func(*txn) (more bool, err error)) error {
+	for {
+		var began time.Time
+		more := false
+		err := d.tx(ctx, doing, func(tx *txn) (err error) {
+			began = time.Now()
+			more, err = step(tx)
+			return err
+		})
+		if err != nil || !more {
+			return err
+		}
+		select {
+		case <-ctx.Done(): // the next transaction says so
+		case <-time.After(time.Since(began)):
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// clearIndex takes every row out of the index, whatever state that is in.
+func (d *database) clearIndex(ctx context.Context) error {
+	return d.tx(ctx, "empty the index", func(tx *txn) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO video_text (video_text) VALUES ('delete-all')`)
+		return err
+	})
+}
+
+// mend makes the tables true to one another.
+func (d *database) mend(ctx context.Context, r *Repaired) error {
+	steps := []struct {
+		did string
+		sql []string
+	}{
+		{"gave up %d chart{|s} that {was|were} not whole any more", []string{
+			lostCharts(d.now()) + `kind = 'chart' AND id IN (SELECT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts))`,
+		}},
+		{"took %d row{|s} out that belonged to nothing", []string{
+			`DELETE FROM slots WHERE series NOT IN (SELECT id FROM series)`,
+			`DELETE ` + orphanPieces, `DELETE ` + orphanVanished, `DELETE ` + garbledPieces,
+			`UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`, // until it is met again
+			`DELETE FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`,
+			`DELETE FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`,
+		}},
+		{"marked %d video{|s} to be refreshed, whose counts were lost", []string{mendLatest(d.now())}},
+		{"put %d placement{|s} into the series of {its|their} slot", []string{
+			`UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot AND placements.series <> slots.series`,
+		}},
+		{"corrected %d row{|s} of backfills and searches", mendPieces(d.now())},
+		{"corrected %d row{|s} of the schedule", []string{mendNewest, mendDue, mendOpen, mendOpenPieces, mendFresh}},
+	}
+	for _, step := range steps {
+		total := 0
+		err := d.tx(ctx, "mend the store", func(tx *txn) error {
+			total = 0
+			// What belongs to nothing cannot be taken out in an order that pleases the foreign keys.
+			if _, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = 1`); err != nil {
+				return err
+			}
+			for _, query := range step.sql {
+				n, err := affected(tx.ExecContext(ctx, query))
+				if total += n; err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if total > 0 {
+			r.Done = append(r.Done, counted(step.did, total))
+		}
+	}
+	return errors.Join(d.mendTexts(ctx, r), d.mendIndex(ctx, r))
+}
+
+// lostCharts makes charts that were done, and are not whole any more, failed; but the last of its series is
+// due again, so that the next run fetches it. The condition on slots is yet to be added.
+func lostCharts(now time.Time) string {
+	return fmt.Sprintf(`
+		UPDATE slots
+		SET pages = 0, videos = 0, token = '', token_at = NULL,
+		    state = CASE WHEN state <> 'done' THEN state
+		        WHEN due_at = (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series) THEN 'due' ELSE 'failed' END,
+		    reason = iif(state = 'done', 'its chart was lost when the store was damaged; repaired %s', reason)
+		WHERE `, now.UTC().Format(time.RFC3339))
+}
+
+// What the row of a series repeats of its slots: see schema.sql.
+const (
+	mendNewest = `
+		UPDATE series SET newest = last FROM (SELECT series AS id, max(due_at) AS last FROM slots GROUP BY series) AS found
+		WHERE found.id = series.id AND newest <> last`
+
+	mendDue = `
+		UPDATE slots SET state = 'skipped', reason = 'superseded by a newer slot'
+		WHERE state = 'due' AND due_at < (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series AND state <> 'missed')`
+
+	mendOpen = `
+		UPDATE series SET open = (
+			SELECT due_at FROM slots
+			WHERE series = series.id AND (state IN ('due', 'claimed') OR state = 'stopped' AND due_at = newest)
+			ORDER BY due_at DESC LIMIT 1)
+		WHERE open IS NOT NULL AND NOT EXISTS (
+				SELECT 1 FROM slots WHERE series = series.id AND due_at = open AND state IN ('due', 'claimed', 'stopped'))
+			OR EXISTS (SELECT 1 FROM slots WHERE series = series.id AND state = 'due' AND due_at IS NOT open)`
+
+	mendFresh = `
+		UPDATE series SET fresh_at = last
+		FROM (SELECT series AS id, max(fetched_at) AS last FROM slots WHERE state = 'done' GROUP BY series) AS found
+		WHERE found.id = series.id AND coalesce(fresh_at, 0) < last`
+)
+
+// longAgo is a fetch so long ago that the next refresh asks again, in milliseconds.
+func longAgo(now time.Time) int64 { return now.Add(-ingest.RefreshAfter - time.Second).UnixMilli() }
+
+// mendLatest gives a video that has lost them counts that nobody knows, as of the last chart that it was in. The
+// rows it changes are those of its last statement.
+func mendLatest(now time.Time) string {
+	return fmt.Sprintf(`
+		UPDATE video_facts SET fetched_day = 0 WHERE id NOT IN (SELECT id FROM video_latest);
+		INSERT INTO video_latest (id, fetched_at, seen_at)
+		SELECT id, %d, coalesce((SELECT max(slots.fetched_at) FROM placements JOIN slots ON slots.id = slot WHERE video = video_facts.id), %[1]d)
+		FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo(now))
+}
+
+// mendTexts takes a text that has changed behind our back for what it is, and has it refreshed.
+func (d *database) mendTexts(ctx context.Context, r *Repaired) error {
+	ids, err := changedTexts(ctx, d.read, 0)
+	if err != nil || len(ids) == 0 {
+		return d.explain(ctx, "compare the texts", err)
+	}
+	err = d.tx(ctx, "mend the texts", func(tx *txn) error {
+		if err := execJSON(ctx, tx, `UPDATE video_latest SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, longAgo(d.now())); err != nil {
+			return err
+		}
+		if err := execJSON(ctx, tx, `UPDATE video_facts SET facts_hash = 0, fetched_day = 0 WHERE id IN (SELECT value FROM json_each(?1))`, ids); err != nil {
+			return err
+		}
+		return rewriteIndex(ctx, tx, ids)
+	})
+	if err == nil {
+		r.Done = append(r.Done, counted("marked %d video{|s} to be refreshed, and indexed {it as it is|them as they are}", len(ids)))
+	}
+	return err
+}
+
+// mendIndex gives the index a row for every video and for nothing else, a few at a time.
+func (d *database) mendIndex(ctx context.Context, r *Repaired) error {
+	steps := []struct {
+		did, find string
+		write     func(context.Context, *txn, []int64) error
+	}{
+		{"took %d row{|s} of no video out of the index",
+			`SELECT id FROM video_text_docsize WHERE id > ? AND id NOT IN (SELECT id FROM videos) ORDER BY id LIMIT ?`,
+			func(ctx context.Context, tx *txn, ids []int64) error {
+				return execJSON(ctx, tx, `DELETE FROM video_text WHERE rowid IN (SELECT value FROM json_each(?1))`, ids)
+			}},
+		{"indexed %d video{|s}", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, rewriteIndex},
+	}
+	for _, step := range steps {
+		total, last := 0, int64(0)
+		err := d.steps(ctx, "mend the index", func(tx *txn) (bool, error) {
+			var ids []int64
+			if err := each(ctx, tx, func(rows *sql.Rows) error {
+				err := rows.Scan(&last)
+				ids = append(ids, last)
+				return err
+			}, step.find, last, repairStep); err != nil {
+				return false, err
+			}
+			total += len(ids)
+			return len(ids) == repairStep, step.write(ctx, tx, ids)
+		})
+		if err != nil {
+			return err
+		}
+		if total > 0 {
+			r.Done = append(r.Done, counted(step.did, total))
+		}
+	}
+	return nil
+}
