@@ -76,7 +76,7 @@ boundary: ## Show that no burst at the edge of a window gets more than its limit
 	@sh tools/say.sh '^TestBoundary' ./quota/...
 
 faults: ## Break Redis, the journal and the upstream: a line per fault, judged by the upstream's own count
-	@sh tools/say.sh '^TestFault' ./cmd/ingest
+	@sh tools/say.sh '^Test(Long)?Fault' ./cmd/ingest
 
 crashloop: ## Kill three processes at random: every slot is committed once
 	@sh tools/say.sh '^TestCrashLoop' ./cmd/ingest

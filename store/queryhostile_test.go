@@ -9,9 +9,12 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Whatever is typed is answered, and soon: the bound is far above what any of these takes.
+// Whatever is typed is answered, and soon: the bound, in processor time, is far above what any of these takes.
 func TestHostileQueriesAreAnsweredSoon(t *testing.T) {
-	const soon = 5 * time.Second
+	soon := 5 * time.Second
+	if raced {
+		soon *= 10
+	}
 	many := func(n int, text string) string { return strings.Repeat(text, n) }
 	var numbered strings.Builder
 	for i := range 1000 {
@@ -34,12 +37,12 @@ func TestHostileQueriesAreAnsweredSoon(t *testing.T) {
 		}
 		for _, q := range all {
 			name := fmt.Sprintf("%.40q (%d bytes)", q.Text, len(q.Text))
-			began := time.Now()
+			began := cpuTime(t)
 			r, err := s.Search(t.Context(), q)
 			if err != nil {
 				t.Errorf("%s: %.200s", name, err)
 			}
-			if took := time.Since(began); took > soon {
+			if took := cpuTime(t) - began; took > soon {
 				t.Errorf("%s: answered after %v", name, took)
 			}
 			if (r.Looked == "") != (r.Hint != "") {

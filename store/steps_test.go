@@ -41,7 +41,8 @@ func TestWhatTakesLongKeepsNoOtherWriterWaiting(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for try := range 3 { // a machine that is busy with something else is no proof: the best of three counts
+			const tries = 6 // a machine that is busy with something else is no proof: the best counts
+			for try := range tries {
 				s, clock := newStore(t)
 				do := prepare(s)
 				took, waits := beside(t, s, clock, do)
@@ -50,7 +51,7 @@ func TestWhatTakesLongKeepsNoOtherWriterWaiting(t *testing.T) {
 				if len(waits) >= 5 && longest <= took/2 {
 					return
 				}
-				if try == 2 {
+				if try == tries-1 {
 					t.Errorf("in the %v of %d another writer had %d turns, and waited %v for one", took, n, len(waits), longest)
 				}
 			}

@@ -33,11 +33,12 @@ func TestTidyGivesBackWhatIsLongEmpty(t *testing.T) {
 
 // A year of days, each with new videos, and a refresh that deletes what is older than 30 days: after the
 // first months the file grows no more.
-func TestAYearOfDaysStaysBounded(t *testing.T) {
-	days, perDay := 365, 8
-	if raced || testing.Short() {
-		days, perDay = 90, 3
-	}
+func TestAQuarterOfDaysStaysBounded(t *testing.T) { daysStayBounded(t, 90, 3) }
+
+func TestLongYearOfDaysStaysBounded(t *testing.T) { daysStayBounded(t, 365, 8) }
+
+func daysStayBounded(t *testing.T, days, perDay int) {
+	t.Helper()
 	clock := &handClock{t: noon}
 	s := open(t, t.TempDir(), clock)
 	var early, late int64

@@ -102,7 +102,14 @@ func TestEveryCommandIsInTheCanaryTest(t *testing.T) {
 // I6: no byte of any output or file holds the key, whatever the command, whatever is wrong with the
 // upstream, and however the key was given. Each command meets each hazard and each way; each hazard meets
 // each way.
-func TestNoCommandShowsTheKey(t *testing.T) {
+func TestNoCommandShowsTheKey(t *testing.T) { noCommandShowsTheKey(t, 3) }
+
+func TestLongNoCommandShowsTheKey(t *testing.T) { noCommandShowsTheKey(t, 1) }
+
+// noCommandShowsTheKey runs one in share of the pairs of a command and a hazard, so that each command meets
+// several hazards and each hazard several commands.
+func noCommandShowsTheKey(t *testing.T, share int) {
+	t.Helper()
 	c, ways := newCanary(likeGoogle), canaryWays()
 	hazards := canaryHazards(t, c.key)
 	paths := commands()
@@ -115,7 +122,7 @@ func TestNoCommandShowsTheKey(t *testing.T) {
 		}
 		for j, path := range paths {
 			r := canaryRows[path]
-			if r.child || r.alone && i >= len(ways) || r.dear && i >= 2 {
+			if (i+j)%share > 0 || r.child || r.alone && i >= len(ways) || r.dear && i >= 2 {
 				continue
 			}
 			h.run(c, hazard.name, ways[(i+j)%len(ways)], r.args[i%len(r.args)])

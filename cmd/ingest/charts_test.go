@@ -84,10 +84,18 @@ func sameCount(t *testing.T, sim *youtubesim.Server) {
 	}
 }
 
-func TestTenDaysLoseAndDoubleNothing(t *testing.T) {
+func TestThreeDaysLoseAndDoubleNothing(t *testing.T) {
+	loseAndDoubleNothing(t, "2026-02-12", "2026-02-13", "2026-02-14")
+}
+
+func TestLongTenDaysLoseAndDoubleNothing(t *testing.T) {
+	loseAndDoubleNothing(t, "2026-02-05", "2026-02-06", "2026-02-07", "2026-02-08", "2026-02-09",
+		"2026-02-10", "2026-02-11", "2026-02-12", "2026-02-13", "2026-02-14")
+}
+
+func loseAndDoubleNothing(t *testing.T, days ...string) {
+	t.Helper()
 	dir := charts(t)
-	days := []string{"2026-02-05", "2026-02-06", "2026-02-07", "2026-02-08", "2026-02-09",
-		"2026-02-10", "2026-02-11", "2026-02-12", "2026-02-13", "2026-02-14"}
 	data := ""
 	for _, day := range days {
 		standIn(t, youtubesim.Options{ChartsDir: dir, Day: day})

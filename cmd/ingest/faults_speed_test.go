@@ -54,7 +54,7 @@ func TestFaultSpeedOfAnOutage(t *testing.T) {
 				}
 			}
 			t.Logf("%-58s first call %v, the longest of all others %v (promised: 50 ms)", "outage, "+kind.name, first.Round(time.Millisecond), best.Round(100*time.Microsecond))
-			if best > 100*time.Millisecond && !quotatest.Raced {
+			if best > 250*time.Millisecond && !quotatest.Raced { // one that waits takes the time-out, 500 ms
 				t.Errorf("a later call of an outage took %v", best)
 			}
 		})
@@ -129,16 +129,19 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 	var took []time.Duration
 	for range 3 {
 		r.redis.Must("FLUSHALL")
-		began := time.Now()
+		asked, began := r.proxy.Scripts(), time.Now()
 		d, err := s.governor.Take(ctx, quota.Request{Method: cheap, Purpose: quota.Manual})
-		took = append(took, time.Since(began))
+		took, asked = append(took, time.Since(began)), r.proxy.Scripts()-asked
+		if asked > 20 {
+			t.Errorf("posting back took %d scripts", asked)
+		}
 		if err != nil || !d.Allowed || d.Pools[0].Windows[0].Used < spends {
 			t.Fatalf("%+v, %v", d, err)
 		}
 	}
 	best := slices.Min(took)
 	t.Logf("%-58s %v (promised: 200 ms)", fmt.Sprintf("%d spends posted back, and the call behind them", spends), best.Round(time.Millisecond))
-	if best > 500*time.Millisecond && !quotatest.Raced {
+	if best > 2*time.Second && !quotatest.Raced {
 		t.Errorf("posting back took %v", best)
 	}
 }

@@ -71,11 +71,11 @@ func singleFaults() []fault {
 		one("the state evicted", func(s *site) { s.redis.Must("DEL", "ingest:{default}") }),
 		one("killed, and back empty", func(s *site) { s.redis.Kill(); s.trouble(); s.redis.Restart() }),
 		one("killed, and back empty in no time", func(s *site) { s.redis.Kill(); s.redis.Restart() }),
-		one("killed, and back with the RDB of 10 s ago", func(s *site) {
+		one("killed, and back with the RDB of 3 s ago", func(s *site) {
 			s.redis.Save()
 			for range 20 {
 				s.spend(cheap, 2)
-				time.Sleep(500 * time.Millisecond)
+				time.Sleep(150 * time.Millisecond)
 			}
 			s.redis.Kill()
 			s.redis.Restart()
@@ -111,13 +111,7 @@ func singleFaults() []fault {
 		one("this machine's clock +1 h, and back", func(s *site) { s.clock(time.Hour) }),
 		one("this machine's clock -1 h, and back", func(s *site) { s.clock(-time.Hour) }),
 		one("this machine's clock +25 h, and back", func(s *site) { s.clock(25 * time.Hour) }),
-		one("flapping every 10 s", func(s *site) {
-			stop := s.proxy.Flap(10 * time.Second)
-			for end := time.Now().Add(32 * time.Second); time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
-				s.spend(cheap, 1)
-			}
-			s.want(stop() == nil, "the proxy lost its port")
-		}),
+		flapping(time.Second),
 		one("emptied, then refused, then emptied again", func(s *site) {
 			s.redis.Must("FLUSHALL")
 			s.spend(cheap, 3)
@@ -372,6 +366,28 @@ func twoHosts() []fault {
 func allFaults() []fault {
 	return slices.Concat(singleFaults(), lostReplies(), twoHosts(), journalFaults(), middleFaults(),
 		[]fault{{"failover, and another back to the old master", backToTheOldMaster}, failover(0), failover(300 * time.Millisecond), failover(time.Second)})
+}
+
+// flapping refuses and passes in turn for three periods and a bit.
+func flapping(period time.Duration) fault {
+	return one(fmt.Sprintf("flapping every %v", period), func(s *site) {
+		stop := s.proxy.Flap(period)
+		for end := time.Now().Add(period * 16 / 5); time.Now().Before(end); time.Sleep(period / 40) {
+			s.spend(cheap, 1)
+		}
+		s.want(stop() == nil, "the proxy lost its port")
+	})
+}
+
+// A fault that lasts longer than the breaker waits at most.
+func TestLongFaultFlapping(t *testing.T) {
+	runFaults(t, []fault{flapping(10 * time.Second)}, func(t *testing.T, f fault) {
+		r := f.run(t, nothing)
+		t.Log(r.judge(f.name))
+		if len(r.wrong) > 0 {
+			t.Fail()
+		}
+	})
 }
 
 // TestFaults lets everything happen that may happen to a ledger. make faults shows its lines.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +90,30 @@ func charts(t *testing.T) string {
 // recorded is one region's rows of one day, in rank order.
 func recorded(t *testing.T, dir, region, day string) []map[string]string {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, region+".csv.gz"))
+	var out []map[string]string
+	rows := recordedRows(t, filepath.Join(dir, region+".csv.gz"))
+	date := slices.Index(rows[0], "snapshot_date")
+	for _, row := range rows[1:] {
+		if row[date] == day {
+			m := map[string]string{}
+			for i, name := range rows[0] {
+				m[name] = row[i]
+			}
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+var parsedCharts = map[string][][]string{} // by path
+
+// recordedRows parses a file of recorded charts, once for all tests, none of which runs beside another.
+func recordedRows(t *testing.T, path string) [][]string {
+	t.Helper()
+	if rows, ok := parsedCharts[path]; ok {
+		return rows
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,15 +126,6 @@ func recorded(t *testing.T, dir, region, day string) []map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []map[string]string
-	for _, row := range rows[1:] {
-		m := map[string]string{}
-		for i, name := range rows[0] {
-			m[name] = row[i]
-		}
-		if m["snapshot_date"] == day {
-			out = append(out, m)
-		}
-	}
-	return out
+	parsedCharts[path] = rows
+	return rows
 }

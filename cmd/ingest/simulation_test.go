@@ -19,7 +19,6 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/quotatest"
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
@@ -33,14 +32,12 @@ var simulationSeed = flag.Uint64("simulation-seed", 0, "run only this seed of th
 // real protocol and the real passes; the ledger loses its memory, falls silent and loses replies, the
 // upstream fails, says no early and counts what it fails, and every process may die between any two steps.
 // The upstream's own count is the judge.
-func TestSimulation(t *testing.T) {
-	seeds := 2000
-	switch {
-	case quotatest.Raced, testing.Short():
-		seeds = 50
-	case os.Getenv("CI") != "":
-		seeds = 500 // it has 15 minutes for everything
-	}
+func TestSimulation(t *testing.T) { simulateSeeds(t, 100) }
+
+func TestLongSimulation(t *testing.T) { simulateSeeds(t, 1500) }
+
+func simulateSeeds(t *testing.T, seeds int) {
+	t.Helper()
 	began, total := time.Now(), simulated{}
 	var workers sync.WaitGroup
 	var next, lock = make(chan uint64), sync.Mutex{}
@@ -66,11 +63,12 @@ func TestSimulation(t *testing.T) {
 
 // The same on the real store and the real quota.db, as the ledger itself and as the journal beside a
 // remote one.
-func TestSimulationOnFiles(t *testing.T) {
-	seeds := uint64(10)
-	if quotatest.Raced || testing.Short() {
-		seeds = 1
-	}
+func TestSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 2) }
+
+func TestLongSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 20) }
+
+func simulateOnFiles(t *testing.T, seeds uint64) {
+	t.Helper()
 	for name, backend := range map[string]backend{"quota.db as the ledger": ledgerInAFile, "quota.db as the journal": journalInAFile} {
 		total := simulated{}
 		for seed := range seeds {
