@@ -65,7 +65,7 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 	if at.After(now) {
 		at = now
 	}
-	if err := t.keep(acc, a); err != nil {
+	if err := t.ensureRows(acc, a); err != nil {
 		return err
 	}
 	if now.UnixMicro()-at.UnixMicro() >= acc.horizon {
@@ -79,10 +79,10 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 	return nil
 }
 
-// insert puts an entry in its place in time, and the pool up to date. Where nothing stands after it,
-// which is how many are best posted, that is as fast as to append.
+// insert puts an entry in its place in time, and brings the pool up to date. Where nothing comes after it, which is
+// the order in which to post many, it is as fast as append.
 func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) error {
-	spender, err := t.spender(a.Who)
+	spender, err := t.spenderID(a.Who)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 	if err := t.row(t.sql.next, p.id, us).Scan(&number); err != nil {
 		return t.ledger.broken("read", err)
 	}
-	number = max(number, p.newest.number+1) // numbers grow: by them entries are forgotten now and then
+	number = max(number, p.newest.number+1) // numbers grow, since every 64th forgets old entries
 	if err := t.exec(t.sql.shift, amount, p.id, us, number); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Ti
 		if err != nil {
 			return err
 		}
-		if err := t.keep(acc, quota.Ask{Account: name, Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: poolName}}}); err != nil {
+		if err := t.ensureRows(acc, quota.Ask{Account: name, Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: poolName}}}); err != nil {
 			return err
 		}
 		us := int64(0)

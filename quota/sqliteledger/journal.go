@@ -11,11 +11,12 @@ import (
 
 var (
 	_ sharedledger.Journal = (*Ledger)(nil)
+	_ quota.Ledger         = (*Ledger)(nil)
 	_ quota.Reserve        = (*Ledger)(nil)
 )
 
 // forgetNotesEvery is how many notes of this process pass between two rounds of deleting operations
-// that are older than they need be; the first is a round, for programs that note once and end.
+// that are too old to matter; the first is a round, for programs that note once and end.
 const forgetNotesEvery = 64
 
 // State implements sharedledger.Journal. It waits for no writer.

@@ -2,8 +2,8 @@
 // processes may share the file. Every charge is on disk before it is answered: one transaction, one
 // fsync.
 //
-// Writers stand in a queue, file locks beside the database: SQLite's own busy handler sleeps and looks
-// again, and under load one of eight processes finds the file busy for seconds each time it wakes.
+// Writers wait in a queue of file locks beside the database. SQLite's own busy handler sleeps and tries
+// again instead, and under load one of eight processes finds the file busy for seconds each time it wakes.
 package sqliteledger
 
 import (
@@ -27,10 +27,10 @@ var schema string
 const (
 	applicationID = 0x716c6564 // "qled"
 	version       = 1
-	busyTimeout   = 5 * time.Second // above what a queue of writers ever needs; then the ledger is hung
 )
 
-// Ledger implements quota.Ledger.
+// Ledger implements quota.Ledger, and is its own quota.Reserve. It is the sharedledger.Journal of its data directory
+// as well, which is why this package imports that one: for the values that the two exchange.
 type Ledger struct {
 	// Now is the ledger's clock. One that stands more than quota.MaxClockGap before the newest entry
 	// is not trusted.
@@ -39,18 +39,16 @@ type Ledger struct {
 	path    string
 	file    os.FileInfo // that is open
 	queue   *queue
-	writer  side // whose turn it is in the queue
-	reader  side // who holds reading
+	writer  preparedConn // whose turn it is in the queue
+	reader  preparedConn // who holds reading
 	reading sync.Mutex
 
-	looks atomic.Pointer[parsed] // as last written
+	snapshots atomic.Pointer[parsedSnapshots] // as last written
 
 	// Only while it is this writer's turn:
 	spenders map[quota.Who]int64
 	notes    int // that could have forgotten something
 }
-
-var _ quota.Ledger = (*Ledger)(nil)
 
 // Open opens or makes the ledger in the file at path, mode 0600. Its directory must exist. A file of
 // another program, or of a newer version, is not touched.
@@ -83,7 +81,7 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	if err != nil {
 		return nil, l.broken("open", err)
 	}
-	if err := l.recognize(ctx); err != nil {
+	if err := l.checkNotRolledBack(ctx); err != nil {
 		return nil, err
 	}
 	return l, nil

@@ -14,7 +14,7 @@ import (
 
 // add writes the row down as a new one and returns its id.
 func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
-	spender, err := t.spender(row.Who)
+	spender, err := t.spenderID(row.Who)
 	if err != nil {
 		return 0, err
 	}
@@ -24,16 +24,15 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	}
 	result, err := t.sql.begin.ExecContext(t.ctx, row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency)
 	if err == nil {
-		t.proof.operation, err = result.LastInsertId()
+		t.marker.operation, err = result.LastInsertId()
 	}
 	if err != nil {
 		return 0, t.ledger.broken("write", err)
 	}
-	return t.proof.operation, nil
+	return t.marker.operation, nil
 }
 
-// owe writes the row down as owed: the one with its ID, and where that is none, or one that is
-// forgotten, a new one.
+// owe writes the row down as owed: the one with its ID, or a new one where it has none or that is forgotten.
 func (t *transaction) owe(row sharedledger.Row) error {
 	if row.ID != 0 {
 		var id int64
@@ -46,9 +45,9 @@ func (t *transaction) owe(row sharedledger.Row) error {
 	return err
 }
 
-// judge notes what became of operations. Many of the same verdict, all at their own time, as after a
+// applyVerdicts notes what became of operations. Many of the same verdict, all at their own time, as after a
 // delivery, are one statement.
-func (t *transaction) judge(verdicts []sharedledger.Verdict) error {
+func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict) error {
 	for len(verdicts) > 0 {
 		v := verdicts[0]
 		if !v.At.IsZero() {
@@ -76,7 +75,7 @@ func (t *transaction) judge(verdicts []sharedledger.Verdict) error {
 
 // operations reads those of an account that a statement selects.
 func (t *transaction) operations(stmt *sql.Stmt, account string, args ...any) (out []sharedledger.Row, err error) {
-	who, err := t.everybody()
+	who, err := t.spenders()
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +110,8 @@ func (t *transaction) operations(stmt *sql.Stmt, account string, args ...any) (o
 	return out, nil
 }
 
-// everybody is who spends, by id.
-func (t *transaction) everybody() (map[int64]quota.Who, error) {
+// spenders are those of the file, by id.
+func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	rows, err := t.sql.who.QueryContext(t.ctx)
 	if err != nil {
 		return nil, t.ledger.broken("read", err)

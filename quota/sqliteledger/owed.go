@@ -8,13 +8,13 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// errOwed is found by a look, which may not write: what went on without this ledger has to be entered
+// errOwed is what a peek, which may not write, finds: what went on without this ledger has to be entered
 // before anything is decided.
 var errOwed = errors.New("operations are owed")
 
-// settle enters what went on while this ledger could not decide, and the Governor let it. Entry and
+// enterOwed enters what went on while this ledger could not decide, and the Governor let it. Entry and
 // verdict are one transaction, so that each is counted exactly once.
-func (t *transaction) settle(acc *account, a quota.Ask, now time.Time, mayWrite bool) error {
+func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWrite bool) error {
 	if !acc.owed {
 		return nil
 	}
@@ -36,5 +36,5 @@ func (t *transaction) settle(acc *account, a quota.Ask, now time.Time, mayWrite 
 		}
 		verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowDelivered})
 	}
-	return t.judge(verdicts)
+	return t.applyVerdicts(verdicts)
 }

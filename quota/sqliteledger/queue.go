@@ -26,8 +26,9 @@ type queue struct {
 }
 
 const (
-	justLeft = time.Millisecond       // coming back within this is pushing in
-	polite   = 100 * time.Microsecond // enough for a woken process to run
+	busyTimeout = 5 * time.Second        // longer than a queue of writers ever needs: then the ledger is hung
+	reacquire   = time.Millisecond       // who wants the lock again within this lets others go first
+	yieldDelay  = 100 * time.Microsecond // long enough for a process that was woken to run
 )
 
 // openQueue opens the two lock files beside path.
@@ -43,7 +44,7 @@ func openQueue(path string) (*queue, error) {
 	return &queue{turn: make(chan struct{}, 1), lock: lock, waiting: waiting}, nil
 }
 
-// close closes the files, now or, when somebody still stands in the queue, once he has left it: a
+// close closes the files, now or, when a goroutine still waits in the queue, once that has left it: a
 // descriptor that is waited on must not become another file's.
 func (q *queue) close() error {
 	q.closed.Store(true)
@@ -55,8 +56,8 @@ func (q *queue) close() error {
 	}
 }
 
-// pass gives the turn to the next of this process.
-func (q *queue) pass() {
+// endTurn gives the turn to the next goroutine of this process.
+func (q *queue) endTurn() {
 	<-q.turn
 	if q.closed.Load() {
 		_ = q.close()
@@ -75,22 +76,22 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if time.Since(q.left) < justLeft && q.othersWait() {
-		time.Sleep(polite)
+	if time.Since(q.left) < reacquire && q.othersWait() {
+		time.Sleep(yieldDelay)
 	}
 	if ok, err := sqlitefile.TryLock(q.lock); err != nil || ok {
 		if err != nil {
-			q.pass()
+			q.endTurn()
 			return nil, err
 		}
 		return q.leave, nil
 	}
 	got := make(chan error, 1)
-	go func() { got <- q.stand() }()
+	go func() { got <- q.waitForLock() }()
 	select {
 	case err := <-got:
 		if err != nil {
-			q.pass()
+			q.endTurn()
 			return nil, err
 		}
 		return q.leave, nil
@@ -99,24 +100,24 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 			if <-got == nil {
 				q.leave()
 			} else {
-				q.pass()
+				q.endTurn()
 			}
 		}()
 		return nil, context.Cause(ctx)
 	}
 }
 
-// stand waits for the lock, and says so to the others.
-func (q *queue) stand() error {
+// waitForLock waits for the lock, and says so to the others.
+func (q *queue) waitForLock() error {
 	if err := sqlitefile.LockShared(q.waiting); err != nil {
 		return err
 	}
 	err := sqlitefile.Lock(q.lock)
-	_ = sqlitefile.Unlock(q.waiting) // at worst the others are polite for nothing
+	_ = sqlitefile.Unlock(q.waiting) // at worst the others yield for nothing
 	return err
 }
 
-// othersWait reports whether a process stands in the queue. This one does not: it has the turn.
+// othersWait reports whether another process waits in the queue. This one does not: it has the turn.
 func (q *queue) othersWait() bool {
 	free, err := sqlitefile.TryLock(q.waiting)
 	if free {
@@ -128,5 +129,5 @@ func (q *queue) othersWait() bool {
 func (q *queue) leave() {
 	_ = sqlitefile.Unlock(q.lock)
 	q.left = time.Now()
-	q.pass()
+	q.endTurn()
 }

@@ -5,8 +5,8 @@
 -- directory asked of a ledger elsewhere, or spent without one (operations, journals).
 
 -- This very file. host names the data directory among those that share a ledger. writes grows with
--- every transaction that changes something and has no newest entry or operation to show for it:
--- quota.db.lock remembers what was acknowledged last, so that an older copy of the file is not taken
+-- every transaction that changes something without writing a newest entry or operation:
+-- quota.db.lock remembers what was acknowledged last, so that an older copy of the file is not mistaken
 -- for the file.
 CREATE TABLE file (
     host   TEXT NOT NULL,
@@ -66,7 +66,7 @@ CREATE TABLE operations (
     at        INTEGER NOT NULL, -- of the charge by the ledger's clock once that is known
     spender   INTEGER NOT NULL REFERENCES spenders,
     amounts   TEXT NOT NULL,    -- {"pool": amount}
-    state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 delivered, 4 void: see quota.RowState
+    state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 delivered, 4 void: see sharedledger.RowState
     emergency INTEGER NOT NULL  -- 1: it went on because the ledger could not answer
 ) STRICT;
 CREATE INDEX operations_by_time   ON operations (account, at);
@@ -82,5 +82,5 @@ CREATE TABLE journals (
     breaker_until INTEGER NOT NULL, -- the ledger is not asked before; 0: it is
     failures      INTEGER NOT NULL, -- of the ledger, in a row
     why           TEXT NOT NULL,    -- what it answered last
-    looks         TEXT NOT NULL     -- [quota.Look]: what each pool had used when it was last seen
+    looks         TEXT NOT NULL     -- [sharedledger.UsageSnapshot]: what each pool had used when it was last seen
 ) STRICT, WITHOUT ROWID;

@@ -10,17 +10,16 @@ import (
 )
 
 // forgetEvery is how many charges of a pool pass between two rounds of deleting what is older than
-// the horizon; a round costs less than the charges do, and entries in wait change no decision.
+// the horizon; a round costs less than the charges do, and entries that wait for it change no decision.
 const forgetEvery = 64
 
-// Take implements quota.Ledger. An ask that only looks writes nothing and waits for nobody, unless
-// something is owed.
+// Take implements quota.Ledger. A peek writes nothing and waits for nobody, unless something is owed.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
-	looks := true
+	peek := true
 	for _, c := range a.Charges {
-		looks = looks && c.Amount == 0
+		peek = peek && c.Amount == 0
 	}
-	if looks {
+	if peek {
 		err = l.read(ctx, func(t *transaction) error { d, err = t.decide(a, false, false); return err })
 		if errors.Is(err, errOwed) {
 			err = l.write(ctx, func(t *transaction) error { d, err = t.decide(a, false, true); return err })
@@ -49,7 +48,7 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	if err := t.settle(acc, a, now, mayWrite); err != nil {
+	if err := t.enterOwed(acc, a, now, mayWrite); err != nil {
 		return quota.Decision{}, err
 	}
 	facts := make([]quota.PoolFacts, len(a.Charges))
@@ -62,7 +61,7 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 	if err != nil || !d.Allowed || !charge {
 		return d, err
 	}
-	if err := t.keep(acc, a); err != nil {
+	if err := t.ensureRows(acc, a); err != nil {
 		return quota.Decision{}, err
 	}
 	for i, c := range a.Charges {
@@ -102,14 +101,14 @@ func (t *transaction) advance(a quota.Ask, acc *account) (time.Time, error) {
 // the same spender and step is raised and moved to now instead: it then counts longer, never
 // shorter.
 func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64, a quota.Ask) (int64, error) {
-	spender, err := t.spender(a.Who)
+	spender, err := t.spenderID(a.Who)
 	if err != nil {
 		return 0, err
 	}
 	at, newest := now.UnixMicro(), p.newest
 	if a.Precision > 0 && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(now.Truncate(a.Precision)) {
-		t.proof.pool, t.proof.entry, t.proof.number = p.id, at, newest.number
-		t.changed = t.changed || at == newest.at // nothing tells it from the one before
+		t.marker.pool, t.marker.entry, t.marker.number = p.id, at, newest.number
+		t.changed = t.changed || at == newest.at // the marker would be the same as before
 		return newest.number, t.run(t.sql.raise, at, amount, p.id, newest.at, newest.number)
 	}
 	number := newest.number + 1
@@ -118,6 +117,6 @@ func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64,
 			return 0, err
 		}
 	}
-	t.proof.pool, t.proof.entry, t.proof.number = p.id, at, number
+	t.marker.pool, t.marker.entry, t.marker.number = p.id, at, number
 	return number, t.run(t.sql.insert, p.id, at, number, p.total, amount, spender)
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// side is one connection to the file, for whoever has its turn, with everything prepared on it. Its
+// preparedConn is one connection to the file with everything prepared on it, for whoever has its turn. Its
 // transactions are plain statements: database/sql's own cost a goroutine and a look-up per statement,
-// a third of what a take costs. Should the connection be lost, every statement is an error from then
+// a third of what a take costs. Should the connection be lost, every statement fails from then
 // on, and none runs outside its transaction.
-type side struct {
+type preparedConn struct {
 	db                      *sql.DB
 	conn                    *sql.Conn
 	begin, commit, rollback *sql.Stmt
 	sql                     statements
 }
 
-// open prepares the side; begin is how its transactions begin.
-func (s *side) open(ctx context.Context, dsn, begin string) (err error) {
+// open prepares the connection; begin is how its transactions begin.
+func (s *preparedConn) open(ctx context.Context, dsn, begin string) (err error) {
 	if s.db, err = sql.Open("sqlite", dsn); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *side) open(ctx context.Context, dsn, begin string) (err error) {
 	return s.sql.prepare(ctx, s.conn)
 }
 
-func (s *side) close() error {
+func (s *preparedConn) close() error {
 	var errs []error
 	for _, stmt := range append(s.sql.all, s.begin, s.commit, s.rollback) {
 		if stmt != nil {
@@ -59,9 +59,9 @@ type transaction struct {
 	conn   *sql.Conn
 	sql    *statements
 
-	changed bool      // something that an older copy of the file would lack, and that is no other proof
-	proof   proof     // of what was written
-	learned []learned // spenders that are true once this is committed
+	changed bool         // something was written that neither the newest entry nor the newest operation shows
+	marker  commitMarker // of what was written
+	learned []learned    // spenders that exist once this is committed
 }
 
 func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
@@ -70,24 +70,24 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 		return l.broken("wait for", err)
 	}
 	defer leave()
-	if err := l.unmoved(); err != nil {
+	if err := l.checkSameFile(); err != nil {
 		return err
 	}
-	var p proof
+	var m commitMarker
 	err = l.in(ctx, &l.writer, func(t *transaction) error {
 		if err := do(t); err != nil {
 			return err
 		}
 		if t.changed {
-			if err := t.returning(t.sql.wrote, &t.proof.writes); err != nil {
+			if err := t.returning(t.sql.wrote, &t.marker.writes); err != nil {
 				return err
 			}
 		}
-		p = t.proof
+		m = t.marker
 		return nil
 	})
 	if err == nil {
-		l.queue.remember(p)
+		l.queue.remember(m)
 	}
 	return err
 }
@@ -99,8 +99,8 @@ func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 }
 
 // in runs one transaction. Once begun it is not cancelled: it takes microseconds, and an outcome that
-// is not known is worth nothing.
-func (l *Ledger) in(ctx context.Context, s *side, do func(*transaction) error) error {
+// is not known helps nobody.
+func (l *Ledger) in(ctx context.Context, s *preparedConn, do func(*transaction) error) error {
 	if ctx.Err() != nil {
 		return l.broken("begin in", context.Cause(ctx))
 	}
@@ -132,7 +132,7 @@ func (t *transaction) row(s *sql.Stmt, args ...any) *sql.Row {
 	return s.QueryRowContext(t.ctx, args...)
 }
 
-// exec runs a statement that changes something, and leaves no other proof of it.
+// exec runs a statement whose change no newest entry or operation shows.
 func (t *transaction) exec(s *sql.Stmt, args ...any) error {
 	t.changed = true
 	return t.run(s, args...)
@@ -146,7 +146,7 @@ func (t *transaction) run(s *sql.Stmt, args ...any) error {
 	return nil
 }
 
-// execText is exec of what is done so seldom that it is not prepared.
+// execText is exec of a statement that runs so seldom that it is not prepared.
 func (t *transaction) execText(text string, args ...any) error {
 	t.changed = true
 	if _, err := t.conn.ExecContext(t.ctx, text, args...); err != nil {
@@ -220,8 +220,8 @@ func (t *transaction) account(name string) (*account, error) {
 	return a, nil
 }
 
-// keep makes the rows that a charge needs, and raises the horizon to the ask's.
-func (t *transaction) keep(acc *account, a quota.Ask) error {
+// ensureRows makes the rows that a charge needs, and raises the horizon to the ask's.
+func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 	if horizon := a.Horizon.Microseconds(); acc.id == 0 || horizon > acc.horizon {
 		isNew := acc.id == 0
 		if err := t.row(t.sql.keepAccount, a.Account, horizon).Scan(&acc.id, &acc.horizon); err != nil {
@@ -246,9 +246,9 @@ func (t *transaction) keep(acc *account, a quota.Ask) error {
 	return nil
 }
 
-// spender is the id of who, made when it is new. Ids never change, so that those once committed are
+// spenderID is the id of who, made when it is new. Ids never change, so that those once committed are
 // remembered.
-func (t *transaction) spender(who quota.Who) (int64, error) {
+func (t *transaction) spenderID(who quota.Who) (int64, error) {
 	if id, ok := t.ledger.spenders[who]; ok {
 		return id, nil
 	}
