@@ -1,0 +1,107 @@
+package quotatest
+
+import (
+	"testing"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Backend is one kind of ledger.
+type Backend struct {
+	Name string
+	// Open returns a fresh and empty store, whose ledger's clock is the given one. It is closed by
+	// t.Cleanup.
+	Open func(t testing.TB, clock *Clock) Store
+	// Without says of each capability that its stores lack why they do: the cases that need it are
+	// not run, and the log says so. A capability that is neither there nor explained is a failure.
+	Without map[Capability]string
+	// Steps is how many random steps A6 takes; 0 is 10,000.
+	Steps int
+	// Keys is how many one-off accounts F2 makes; 0 is 100,000.
+	Keys int
+	// Entries is how many entries expire at once in F3; 0 is 10,000.
+	Entries int
+}
+
+// Store is one place that holds quota, and what a test can do to it. All but Ledger may be absent.
+type Store struct {
+	Ledger quota.Ledger
+	// Another opens the same store once more, as another process would; also after a Close of
+	// Ledger. It is closed by t.Cleanup.
+	Another func(t testing.TB) quota.Ledger
+	// Address lets another process open the store; see Worker.
+	Address string
+	// Held counts what the store would still hold if the time were the clock's.
+	Held func(t testing.TB) Held
+	// LoseReply makes the next operation's reply be lost on its way, after it was carried out.
+	LoseReply func(t testing.TB)
+	// Evict throws the stored state away behind the ledger's back.
+	Evict func(t testing.TB)
+	// EvictLog throws the log of one pool of an account away, and leaves the rest.
+	EvictLog func(t testing.TB, account, pool string)
+	// OwnClock says that the ledger's clock is not its caller's, so that the two can differ: it has
+	// to compare itself with Ask.Now.
+	OwnClock bool
+}
+
+// Held is how much a store keeps.
+type Held struct {
+	Accounts int
+	Entries  int // of all accounts and pools
+}
+
+// Capability is one of the things that a Store may be able to do.
+type Capability string
+
+// The capabilities, by the names of their fields in Store.
+const (
+	Another   Capability = "Another"
+	Address   Capability = "Address"
+	Counts    Capability = "Held"
+	LoseReply Capability = "LoseReply"
+	Evict     Capability = "Evict"
+	EvictLog  Capability = "EvictLog"
+	OwnClock  Capability = "OwnClock"
+)
+
+func (s Store) can(c Capability) bool {
+	switch c {
+	case Another:
+		return s.Another != nil
+	case Address:
+		return s.Address != ""
+	case Counts:
+		return s.Held != nil
+	case LoseReply:
+		return s.LoseReply != nil
+	case Evict:
+		return s.Evict != nil
+	case EvictLog:
+		return s.EvictLog != nil
+	case OwnClock:
+		return s.OwnClock
+	default:
+		return true
+	}
+}
+
+// Case is one promise.
+type Case struct {
+	ID    string     // "A1"
+	Name  string     // "admission leaves 9..0"
+	Needs Capability // "" for none
+	check func(*rig)
+}
+
+// String is the case's name as a test: its id first.
+func (c Case) String() string { return c.ID + " " + c.Name }
+
+// Check runs the case on a fresh store. The store must have what the case needs.
+func (c Case) Check(t testing.TB, b Backend) {
+	t.Helper()
+	r := newRig(t, b)
+	if c.Needs != "" && !r.store.can(c.Needs) {
+		t.Fatalf("%s: the store has no %s", c, c.Needs)
+	}
+	c.check(r)
+}
