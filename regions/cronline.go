@@ -23,8 +23,8 @@ type cronLine struct {
 	everyHour bool
 }
 
-// searchDays is how far a named time is searched for: 29 February comes within eight years, and that
-// long it takes when a year such as 2100 is between.
+// searchDays is how far ahead a named time is searched for: 29 February comes within eight years, which is
+// what it takes across a year such as 2100.
 const searchDays = 8*366 + 1
 
 const daySeconds = 24 * 60 * 60
@@ -37,8 +37,8 @@ var macros = map[string]string{
 	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }
 
-// parseCron reads five fields, or a macro such as @daily, behind an optional CRON_TZ=Zone or TZ=Zone.
-// Every error has a hint, and echoes nothing that a terminal would obey.
+// parseCron reads five fields, or a macro such as @daily, after an optional CRON_TZ=Zone or TZ=Zone.
+// Every error has a hint, and repeats nothing that a terminal would obey.
 func parseCron(line string) (*cronLine, error) {
 	fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) })
 	plain := strings.Join(fields, " ")
@@ -160,7 +160,7 @@ func monthOf(day int64) month {
 	return month{m, day - int64(d) + 1, end}
 }
 
-// namesDay says whether the line names a day of a month that it names.
+// namesDay reports whether the line names a day, in a month that it names.
 func (l *cronLine) namesDay(day int64, in month) bool {
 	_, weekday := floorDivMod(day+4, 7) // 1 January 1970 was a Thursday
 	inMonth, inWeek := l.dom>>(day-in.first+1)&1 == 1, l.dow>>weekday&1 == 1

@@ -29,11 +29,11 @@ func NewPlan(jobs []ingest.Job) (Plan, error) {
 	return p, nil
 }
 
-// Due is what has to be added to the table of slots at now, when known is the newest due time that
-// the table has of each series: the slots since then, the newest of each series due, the older ones
-// missed, since a chart that was due hours ago can no longer be had. In a series that the table does
-// not know only the latest slot is due. What was due before ingest.KeepFor is not even missed: no
-// report looks back that far.
+// Due is what has to be added to the table of slots at now, where known is the newest due time that
+// the table has of each series: the slots since then. The newest of each series is due and the older ones
+// are missed, since a chart of hours ago can no longer be fetched. In a series that the table does not know
+// only the latest slot is due. What was due longer than ingest.KeepFor ago is left out: no report looks back
+// that far.
 func (p Plan) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	oldest := now.Add(-ingest.KeepFor)
@@ -75,7 +75,7 @@ func (p Plan) Next(now time.Time) time.Time {
 
 func (s Schedule) slot(i int, due time.Time, state ingest.State, reason string) ingest.Slot {
 	return ingest.Slot{
-		SlotKey: ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due},
+		SlotKey: s.slotKey(i, due),
 		Kind:    s.Job.Kind,
 		State:   state,
 		Reason:  reason,

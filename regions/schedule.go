@@ -63,17 +63,13 @@ func (s Schedule) Keys() []string {
 // once: who writes 06:00 means 06:00.
 func (s Schedule) Between(from, to time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
-	if s.cron != nil { // all keys at once
-		for _, due := range s.times(0, from, to) {
-			for i := range s.keys() {
-				out = append(out, ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due})
-			}
-		}
-		return out
-	}
+	var times []time.Time
 	for i := range s.keys() {
-		for _, due := range s.times(i, from, to) {
-			out = append(out, ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due})
+		if i == 0 || s.cron == nil { // a cron line is due for all keys at once
+			times = s.times(i, from, to)
+		}
+		for _, due := range times {
+			out = append(out, s.slotKey(i, due))
 		}
 	}
 	slices.SortStableFunc(out, byDue)
@@ -85,7 +81,7 @@ func (s Schedule) Latest(now time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	for i := range s.keys() {
 		if due, ok := s.latest(i, now); ok {
-			out = append(out, ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due})
+			out = append(out, s.slotKey(i, due))
 		}
 	}
 	slices.SortStableFunc(out, byDue)
@@ -122,6 +118,10 @@ func (s Schedule) key(i int) string {
 		return ""
 	}
 	return string(s.Job.Regions[i])
+}
+
+func (s Schedule) slotKey(i int, due time.Time) ingest.SlotKey {
+	return ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due}
 }
 
 // times is when key i is due after from and not after to, oldest first.

@@ -148,7 +148,7 @@ func TestBadTimingIsRefusedWithAHint(t *testing.T) {
 		{chart(0, "TZ=UTC"), "a zone without a line: try \"TZ=UTC */30 * * * *\""},
 		{chart(0, "CRON_TZ=UTC   "), "a zone without a line"},
 		{chart(0, "TZ= 0 6 * * *"), "the zone has no name"},
-		{chart(0, "TZ=Local 0 6 * * *"), "another one on another host"},
+		{chart(0, "TZ=Local 0 6 * * *"), "not the same on every host"},
 		{chart(0, "TZ=right/Europe/Berlin 0 6 * * *"), "try \"CRON_TZ=Europe/Berlin\""},
 		{chart(0, "TZ=../../etc/passwd 0 6 * * *"), "CRON_TZ=America/New_York"},
 		{chart(0, "CRON_TZ=Mars/Olympus 0 6 * * *"), "no zone \"Mars/Olympus\" here: use a name of the IANA database, as in \"CRON_TZ=America/New_York"},

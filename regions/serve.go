@@ -11,14 +11,14 @@ import (
 // Heartbeat is how often Serve calls do when nothing is due.
 const Heartbeat = 30 * time.Second
 
-// Serve calls do at once, at every time a slot of the plan is due, and at every heartbeat (0 is
-// Heartbeat), until ctx is done. Calls never overlap; triggers that come while do runs become one.
-// It returns when ctx is done, after do and the ticker have ended.
+// Serve calls do at once, whenever a slot of the plan is due, and at every heartbeat (0 is Heartbeat), until
+// ctx is done. Calls never overlap; triggers that come while do runs become one. It returns when ctx is
+// done, after do and the ticker have ended.
 //
-// The heartbeat is for what a timer cannot know: a laptop that slept and a clock that was set are
-// noticed within one. do is told the time by now, which must be safe for concurrent use, and asks
-// what is due since it last ran; it must return quickly, since it holds up the next call. A panic of
-// do leaves through Serve, when the ticker has ended: a caller that must live guards its do.
+// The heartbeat is for what a timer cannot know: a laptop that slept and a clock that was set are noticed
+// within one. do gets the time from now, which must be safe for concurrent use, and asks what is due since
+// it last ran; it must return quickly, since it delays the next call. A panic of do passes through Serve
+// after the ticker has ended: a caller that must survive it recovers in its do.
 func (p Plan) Serve(ctx context.Context, heartbeat time.Duration, now func() time.Time, do func(ctx context.Context, now time.Time)) {
 	trigger := make(chan struct{}, 1)
 	ticker := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(cron.DiscardLogger), cron.WithChain())
@@ -44,7 +44,7 @@ func (p Plan) Serve(ctx context.Context, heartbeat time.Duration, now func() tim
 	}
 }
 
-// ticks is a plan by the clock that Serve goes by, for a ticker that goes by the machine's.
+// ticks is the plan by Serve's clock, for a ticker that follows the machine's.
 type ticks struct {
 	plan Plan
 	now  func() time.Time
@@ -60,7 +60,7 @@ func (t ticks) Next(time.Time) time.Time {
 	return time.Now().Add(next.Sub(now))
 }
 
-// drain makes a trigger that waits one with the trigger that came.
+// drain merges a trigger that is waiting with the one that came.
 func drain[T any](c <-chan T) {
 	select {
 	case <-c:

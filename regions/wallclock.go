@@ -22,7 +22,7 @@ import (
 // wall is what a local clock shows, in seconds as if it showed UTC: 0 is 1970-01-01 00:00.
 type wall int64
 
-// Instants are seconds since 1970. Those far off stand for "since ever" and "for ever".
+// Instants are seconds since 1970. These two stand for no beginning and no end.
 const (
 	everBefore = math.MinInt64 / 2
 	everAfter  = math.MaxInt64 / 2

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Warnings is what a job's cron line says that its writer may not mean, a sentence each, without the
-// job's name; none for an interval. A zone is judged by the year after now.
+// Warnings is what a job's cron line says and its writer may not mean, a sentence each, without the job's
+// name; none for an interval. A zone is judged by the year after now.
 func (s Schedule) Warnings(now time.Time) []string {
 	if s.cron == nil {
 		return nil
@@ -44,7 +44,7 @@ var cronFields = []cronField{
 }
 
 // stepWarning is about steps over a whole field, */n or m/n: they restart with every hour, day, month
-// or year, so that one which does not divide the field leaves another gap at the end.
+// or year, so that a step which does not divide the field leaves a different gap at the end.
 func (f cronField) stepWarning(part string) string {
 	from, stepText, stepped := strings.Cut(part, "/")
 	step, err := strconv.Atoi(stepText)

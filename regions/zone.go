@@ -15,7 +15,7 @@ func loadZone(name string) (*time.Location, error) {
 	case name == "":
 		return nil, fmt.Errorf("the zone has no name: try %q, or leave it out for UTC", example)
 	case name == "Local" || name == "localtime" || name == "Factory":
-		return nil, fmt.Errorf("the zone %q is another one on another host: name it, as in %q", name, example)
+		return nil, fmt.Errorf("the zone %q is not the same on every host: name it, as in %q", name, example)
 	case strings.HasPrefix(name, "right/") || strings.HasPrefix(name, "posix/"):
 		return nil, fmt.Errorf("the zone %.80q counts seconds in its own way: try %q", name, "CRON_TZ="+name[len("right/"):])
 	}
@@ -24,7 +24,7 @@ func loadZone(name string) (*time.Location, error) {
 		return zone, nil
 	}
 	if hours, ok := fixedOffset(name); ok {
-		return nil, fmt.Errorf("there is no zone %.80q here: a fixed offset is written CRON_TZ=Etc/GMT%+d, its sign turned round", name, -hours)
+		return nil, fmt.Errorf("there is no zone %.80q here: a fixed offset is written CRON_TZ=Etc/GMT%+d, with its sign reversed", name, -hours)
 	}
 	if near := nearZone(name); near != "" {
 		return nil, fmt.Errorf("there is no zone %.80q here: did you mean CRON_TZ=%s?", name, near)
@@ -42,7 +42,7 @@ func fixedOffset(name string) (hours int, ok bool) {
 	return hours, err == nil && hours >= -12 && hours <= 14 && hours != 0
 }
 
-// nearZone is a zone that somebody who wrote name may have meant, "" when none comes to mind.
+// nearZone is a zone that somebody who wrote name may have meant; "" when none is near.
 func nearZone(name string) string {
 	if len(name) > 40 {
 		return ""
@@ -76,7 +76,7 @@ func foldZone(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", "'", "").Replace(strings.ToLower(name))
 }
 
-// edits is how many letters have to be put in, taken out or changed to make b of a.
+// edits is the Levenshtein distance.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -97,7 +97,7 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
-// abbreviations are not names of zones, and some stand for several: this is the one most meant.
+// abbreviations are not names of zones, and some stand for several: this is the most likely one.
 var abbreviations = map[string]string{
 	"pst": "America/Los_Angeles", "pdt": "America/Los_Angeles", "pt": "America/Los_Angeles",
 	"mdt": "America/Denver", "cst": "America/Chicago", "cdt": "America/Chicago",

@@ -1,8 +1,8 @@
 // Package dailymotion is Dailymotion's public API as a fetch.Upstream: the second one, in which the
 // quota, the regions and the store needed no change. It reads only what is public, so it has no key.
 //
-// This is the API that Dailymotion calls legacy, at https://api.dailymotion.com. Its successor, under
-// /v2 there, wants an access token for every call, its introduction says:
+// This is the API that Dailymotion calls legacy, at https://api.dailymotion.com. According to its
+// introduction, the successor under /v2 wants an access token for every call:
 // https://developers.dailymotion.com/v2/reference/
 //
 // What the provider documents, and where:
@@ -21,12 +21,12 @@
 //   - Limits are published for uploads only: https://developers.dailymotion.com/v0/reference/rate-limiting
 //
 // What could not be verified, since no page that we found says it and nothing here has asked the real
-// API: that sort=trending and country work together (public programs ask so); how many videos such a
-// list has; how a reader that asks too often is refused (429, and 403 for "spam activity", are taken
-// for it); that ams_country is heeded without a token; how many ids one call may hold; which body an
-// unknown country or category gets; whether a page behind the last is empty or an error; what a live
+// API: that sort=trending and country work together (public programs combine them); how many videos such
+// a list has; how a reader that asks too often is refused (429, and 403 for "spam activity", are taken
+// to mean it); that ams_country works without a token; how many ids one call may hold; which body an
+// unknown country or category gets; whether a page after the last is empty or an error; what a live
 // stream's duration says; whether likes are ever withheld; when the provider's day turns, if it has
-// one; and how long what it says may be kept.
+// one; and how long its data may be kept.
 //
 // Two consequences of what is documented: a region's chart is of videos declared to be of that
 // country, not of what is watched there; and what is blocked where this program runs is not in it.
@@ -47,11 +47,10 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// DefaultBaseURL is Dailymotion's own.
-const DefaultBaseURL = "https://api.dailymotion.com/"
-
-// DefaultTimeout bounds one call from its first byte to its last.
-const DefaultTimeout = 20 * time.Second
+const (
+	defaultBaseURL = "https://api.dailymotion.com/"
+	defaultTimeout = 20 * time.Second // of one call, from its first byte to its last
+)
 
 // pageSize is the most that Dailymotion gives, and lastPage the last page of that size: no list gives
 // more than 1,000 results.
@@ -79,9 +78,9 @@ var (
 
 // Config says where Dailymotion is and who asks.
 type Config struct {
-	BaseURL string        // https, or http to a loopback address; no path; "" is DefaultBaseURL
+	BaseURL string        // https, or http to a loopback address; no path; "" is Dailymotion's own
 	Version string        // of this program, for the User-Agent; "" is "dev"
-	Timeout time.Duration // per call; 0 is DefaultTimeout
+	Timeout time.Duration // per call; 0 is 20 s
 }
 
 // Client is Dailymotion. It may be used concurrently.
@@ -97,13 +96,13 @@ var (
 
 // New refuses a base URL with a *wire.BaseURLError. It sends nothing.
 func New(_ context.Context, cfg Config) (*Client, error) {
-	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, DefaultBaseURL))
+	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {
 		return nil, err
 	}
 	return &Client{
 		transport: wire.NewTransport(base, wire.Headers{Agent: "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev")}),
-		timeout:   cmp.Or(cfg.Timeout, DefaultTimeout),
+		timeout:   cmp.Or(cfg.Timeout, defaultTimeout),
 	}, nil
 }
 

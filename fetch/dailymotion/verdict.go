@@ -1,9 +1,7 @@
 package dailymotion
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -11,15 +9,6 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
-
-// AnswerError is an answer that Dailymotion gave instead of a list.
-type AnswerError struct {
-	Status int    // HTTP
-	Type   string // Dailymotion's own word, "not_found"; "" when it gave none
-	Text   string // for a person, free of markup
-}
-
-func (e *AnswerError) Error() string { return e.Text }
 
 // question is what was asked, as far as it changes what an answer means.
 type question struct {
@@ -40,18 +29,11 @@ func verdict(q question, a wire.Answer) *fetch.Error {
 	}
 	said := parseError(a.Body)
 	v, says := said.meaning(q, a.Status)
-	text := says + " (" + cmp.Or(said.Type, fmt.Sprintf("HTTP %d", a.Status)) + ")"
-	switch {
-	case a.Status <= 399:
-		text += ": it redirects to " + wire.RedirectHost(a.Location)
-	case said.Message != "":
-		text += ": " + clean.Text(said.Message, wire.MaxMessage)
+	detail := clean.Message(said.Message)
+	if a.Status <= 399 {
+		detail = ": it redirects to " + wire.RedirectHost(a.Location)
 	}
-	return &fetch.Error{Verdict: v, Method: q.method, Err: &AnswerError{
-		Status: a.Status,
-		Type:   clean.Text(said.Type, wire.MaxReason),
-		Text:   clean.Text(text, wire.MaxText),
-	}}
+	return &fetch.Error{Verdict: v, Method: q.method, Err: clean.Refused(a.Status, says, said.Type, detail)}
 }
 
 // apiError is what Dailymotion says about an error

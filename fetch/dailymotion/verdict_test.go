@@ -11,7 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/fetch/dailymotion"
+	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/dailymotionsim"
 )
 
@@ -42,7 +42,7 @@ func TestEveryAnswerHasItsVerdict(t *testing.T) {
 		status  int
 		body    string
 		verdict fetch.Verdict
-		kind    string // AnswerError.Type
+		kind    string // AnswerError.Reason
 		text    string // in the error
 	}{
 		{"documented 404", 404, documented, fetch.Rejected, "not_found", "Dailymotion rejects the request (not_found): Can't find object video for `id' parameter"},
@@ -90,7 +90,7 @@ func TestEveryAnswerHasItsVerdict(t *testing.T) {
 		if fe.Verdict != tt.verdict || fe.Pool != "" || !strings.Contains(fe.Error(), tt.text) {
 			t.Errorf("%s: %s, want %s with %q: %v", tt.name, fe.Verdict, tt.verdict, tt.text, fe)
 		}
-		if ae, ok := errors.AsType[*dailymotion.AnswerError](fe); tt.name != "a huge one" && (!ok || ae.Status != tt.status || ae.Type != tt.kind) {
+		if ae, ok := errors.AsType[*wire.AnswerError](fe); tt.name != "a huge one" && (!ok || ae.Status != tt.status || ae.Reason != tt.kind) {
 			t.Errorf("%s: %+v", tt.name, ae)
 		}
 		if text := fe.Error(); strings.ContainsAny(text, "<\x1b\x00\x07\u202e\n") || len([]rune(text)) > 600 {

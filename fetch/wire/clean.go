@@ -15,9 +15,9 @@ import (
 
 // How long, in characters, what comes from outside may be in an error.
 const (
-	MaxReason  = 60
-	MaxMessage = 300
-	MaxText    = 500
+	maxReason  = 60
+	maxMessage = 300
+	maxText    = 500
 )
 
 // maxMarkup is how many bytes of a body are looked at for a message.
@@ -59,7 +59,7 @@ func (c Cleaner) Text(s string, n int) string {
 // err, unless its own text holds the key: then they see only its kind.
 func (c Cleaner) Wrap(says string, err error) error {
 	raw := err.Error()
-	w := &wrapped{text: c.Text(says+": "+raw, MaxText), err: err}
+	w := &wrapped{text: c.Text(says+": "+raw, maxText), err: err}
 	if c.hide(raw) != raw {
 		w.err = kindOf(err)
 	}

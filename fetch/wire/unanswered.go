@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 
@@ -22,6 +24,33 @@ func Unanswered(who, method string, a Answer, clean Cleaner) *fetch.Error {
 		says = who + " gave no whole answer in time"
 	}
 	return &fetch.Error{Verdict: v, Method: method, Err: clean.Wrap(says, a.Err)}
+}
+
+// AnswerError is an error that an upstream answered with.
+type AnswerError struct {
+	Status int    // HTTP
+	Reason string // the upstream's own word for it; "" when it gave none
+	Text   string // for a person, free of markup and of the key
+}
+
+func (e *AnswerError) Error() string { return e.Text }
+
+// Refused is an error that an upstream answered with: says is what it means, reason the upstream's own word
+// for it, and detail what else there is to say.
+func (c Cleaner) Refused(status int, says, reason, detail string) *AnswerError {
+	return &AnswerError{
+		Status: status,
+		Reason: c.Text(reason, maxReason),
+		Text:   c.Text(says+" ("+cmp.Or(reason, fmt.Sprintf("HTTP %d", status))+")"+detail, maxText),
+	}
+}
+
+// Message is what an upstream said, as the detail of an error; "" where it said nothing.
+func (c Cleaner) Message(said string) string {
+	if said == "" {
+		return ""
+	}
+	return ": " + c.Text(said, maxMessage)
 }
 
 // RedirectHost is the host that a redirect leads to, for a person.

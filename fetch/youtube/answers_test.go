@@ -19,7 +19,6 @@ func TestAnAnswerIsMappedAsItIsSaid(t *testing.T) {
 	handle := func(c *youtube.Client) fetch.Call[any] { return untyped(c.Channel("@Name")) }
 	uploads := func(c *youtube.Client) fetch.Call[any] { return untyped(c.Uploads("UU1", "")) }
 	categories := func(c *youtube.Client) fetch.Call[any] { return untyped(c.Categories("US")) }
-	regions := func(c *youtube.Client) fetch.Call[any] { return untyped(c.Regions()) }
 	tests := map[string]struct {
 		call func(*youtube.Client) fetch.Call[any]
 		body string
@@ -42,7 +41,6 @@ func TestAnAnswerIsMappedAsItIsSaid(t *testing.T) {
 		"a channel among others":   {channel, `{"items":[{"id":"UC2"},{"id":"UC1","snippet":{"title":"T"}},{"id":"UC1","snippet":{"title":"T"}}]}`, ingest.Channel{ID: "UC1", Title: "T"}},
 		"a handle's channel":       {handle, `{"items":[{"id":"UC9","statistics":{"videoCount":"0"}}]}`, ingest.Channel{ID: "UC9", Videos: n(0)}},
 		"categories":               {categories, `{"items":[{"id":"1","snippet":{"title":"Film & Animation"}},{"id":"2","snippet":{"title":""}},{"snippet":{"title":"x"}},null]}`, []ingest.Category{{ID: "1", Name: "Film & Animation"}}},
-		"regions":                  {regions, `{"items":[{"snippet":{"gl":"VE"}},{"snippet":{"gl":"US","name":"x"}}]}`, []ingest.Region{"VE", "US"}},
 		"half a surrogate pair":    {search, `{"items":[{"id":{"videoId":"a\ud83d"}},{"id":{"videoId":"\ud83d\ude00"}}]}`, ingest.Found{IDs: []string{"a\ufffd", "😀"}}},
 		"nothing but nulls behind": {search, `{"items":[{"id":{"videoId":"a"}}` + strings.Repeat(",null", 60) + `]}`, ingest.Found{IDs: []string{"a"}}},
 	}

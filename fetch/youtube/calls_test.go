@@ -27,7 +27,6 @@ const (
 	channelMask  = "kind,items(id,snippet/title,contentDetails/relatedPlaylists/uploads,statistics/videoCount)"
 	uploadMask   = "nextPageToken,items(contentDetails/videoId,snippet/resourceId/videoId)"
 	categoryMask = "items(id,snippet/title)"
-	regionMask   = "items/snippet/gl"
 )
 
 func TestACallAsksForExactlyWhatIsStored(t *testing.T) {
@@ -96,7 +95,6 @@ func TestACallAsksForExactlyWhatIsStored(t *testing.T) {
 		"categories": {
 			untyped(c.Categories("FR")), "videoCategories.list", "FR", "videoCategories", "snippet", categoryMask, map[string]string{"regionCode": "FR"},
 		},
-		"regions": {untyped(c.Regions()), "i18nRegions.list", "", "i18nRegions", "snippet", regionMask, map[string]string{}},
 	}
 	for name, tt := range tests {
 		if tt.call.Method != tt.method || string(tt.call.Region) != tt.region {

@@ -28,14 +28,10 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// DefaultBaseURL is Google's own.
-const DefaultBaseURL = "https://youtube.googleapis.com/"
+const defaultBaseURL = "https://youtube.googleapis.com/"
 
 // DefaultTimeout bounds one call from its first byte to its last.
 const DefaultTimeout = 20 * time.Second
-
-// BaseURLError is a base URL that the key must not be sent to.
-type BaseURLError = wire.BaseURLError
 
 // Errors that New returns for a key.
 var (
@@ -45,7 +41,7 @@ var (
 
 // Config says where YouTube is and who asks.
 type Config struct {
-	BaseURL string        // https, or http to a loopback address; no path; "" is DefaultBaseURL
+	BaseURL string        // https, or http to a loopback address; no path; "" is Google's own
 	Key     ingest.Secret // sent in a header to BaseURL's host and nowhere else; may be zero for a loopback address
 	Version string        // of this program, for the User-Agent; "" is "dev"
 	Timeout time.Duration // per call; 0 is DefaultTimeout
@@ -67,9 +63,9 @@ var (
 	_ fetch.Counter  = (*Client)(nil)
 )
 
-// New refuses a base URL with a *BaseURLError and a key with ErrNoKey or ErrKey. It sends nothing.
+// New refuses a base URL with a *wire.BaseURLError and a key with ErrNoKey or ErrKey. It sends nothing.
 func New(ctx context.Context, cfg Config) (*Client, error) {
-	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, DefaultBaseURL))
+	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 )
 
@@ -24,7 +25,7 @@ func TestNewRefusesWhatTheKeyMustNotBeSentTo(t *testing.T) {
 		"https://youtube.googleapis.com/youtube/v3/", "https://%" + canary,
 	} {
 		_, err := youtube.New(t.Context(), youtube.Config{BaseURL: base, Key: ingest.NewSecret(canary)})
-		if _, ok := errors.AsType[*youtube.BaseURLError](err); !ok {
+		if _, ok := errors.AsType[*wire.BaseURLError](err); !ok {
 			t.Errorf("%q: %v, want a *BaseURLError", base, err)
 			continue
 		}
@@ -73,7 +74,7 @@ func TestTheDateOfAnAnswerIsKept(t *testing.T) {
 		w.Header().Set("Date", theirs.Format(http.TimeFormat))
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
-	fails(t.Context(), t, c.Regions())
+	fails(t.Context(), t, c.Categories("US"))
 	if upstream, _ := c.Date(); !upstream.Equal(theirs) {
 		t.Errorf("%s, want %s", upstream, theirs)
 	}

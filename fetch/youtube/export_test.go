@@ -30,8 +30,6 @@ func Understand(c *Client, call string, status int, body []byte) (any, error) {
 		}))
 	case "categories":
 		return result(understand(question{method: videoCategoriesList}, a, c.clean, mapCategories))
-	case "regions":
-		return result(understand(question{method: i18nRegionsList}, a, c.clean, mapRegions))
 	}
 	return result(understand(question{method: videosList, chart: call == "chart"}, a, c.clean, mapPage))
 }

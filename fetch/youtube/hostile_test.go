@@ -76,7 +76,7 @@ func hostileRows(t *testing.T) []row {
 	} {
 		rows = append(rows, row{"200 " + body.name, "", respond(200, body.text), body.verdict, ""})
 	}
-	for _, asks := range []string{"videos", "counts", "search", "channel", "handle", "uploads", "categories", "regions"} {
+	for _, asks := range []string{"videos", "counts", "search", "channel", "handle", "uploads", "categories"} {
 		for _, body := range []string{"", "<html>", `{"items":[`, `{"items":{}}`, `{"items":["v"]}`, `{"items":[{"id":[],"snippet":7}]}`, "{}"} {
 			rows = append(rows, row{"200 " + strconv.Quote(body), asks, respond(200, body), fetch.Broken, ""})
 		}
@@ -87,8 +87,7 @@ func hostileRows(t *testing.T) []row {
 		row{"200 two channels", "handle", respond(200, `{"items":[{"id":"UC1"},{"id":"UC2"}]}`), fetch.Broken, ""},
 		row{"200 another channel", "channel", respond(200, `{"items":[{"id":"UC2"}]}`), fetch.Broken, ""},
 		row{"200 no channel", "channel", respond(200, `{"kind":"youtube#channelListResponse"}`), fetch.Rejected, ""},
-		row{"200 no region", "regions", respond(200, `{"items":[{"snippet":{"gl":"us"}}]}`), fetch.Broken, ""},
-		row{"200 301 regions", "regions", respond(200, `{"items":[{"snippet":{"gl":"US"}}`+strings.Repeat(`,{"snippet":{"gl":"US"}}`, 300)+`]}`), fetch.Broken, ""},
+		row{"200 301 categories", "categories", respond(200, `{"items":[{"id":"1"}`+strings.Repeat(`,{"id":"1"}`, 300)+`]}`), fetch.Broken, ""},
 	)
 }
 

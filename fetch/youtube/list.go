@@ -77,7 +77,7 @@ func trim[T any](items []*T) []*T {
 }
 
 // onward refuses an answer to token whose next page is that of token again: whoever follows would pay
-// for the same page for ever. A longer circle ends where the caller's number of pages does.
+// for the same page indefinitely. A longer circle ends where the caller's number of pages does.
 func onward(token, next string) error {
 	if next != "" && next == token {
 		return errSameToken

@@ -68,7 +68,6 @@ func everyCall(c *youtube.Client) map[string]fetch.Call[any] {
 		"handle":     untyped(c.Channel("@name")),
 		"uploads":    untyped(c.Uploads("UU1", "")),
 		"categories": untyped(c.Categories("US")),
-		"regions":    untyped(c.Regions()),
 	}
 }
 

@@ -1,9 +1,7 @@
 package youtube
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -19,15 +17,6 @@ const (
 	poolUnits  = "units"
 	poolSearch = "search"
 )
-
-// AnswerError is an answer that YouTube gave instead of a page.
-type AnswerError struct {
-	Status int    // HTTP
-	Reason string // YouTube's own word, "quotaExceeded"; "" when it gave none
-	Text   string // for a person, free of markup and of the key
-}
-
-func (e *AnswerError) Error() string { return e.Text }
 
 // question is what is asked: what it costs, and what changes the meaning of an answer.
 type question struct {
@@ -95,21 +84,17 @@ func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 	reason, m := body.meaning(q, a.Status)
 	m, pool := body.settle(m)
 
-	text := m.says + " (" + cmp.Or(reason, fmt.Sprintf("HTTP %d", a.Status)) + ")"
+	detail := ""
 	switch {
 	case m.verdict == fetch.Spent && pool != "" && pool != poolUnits:
-		text += ", pool " + pool
+		detail = ", pool " + pool
 	case m.verdict == fetch.Spent:
 	case a.Location != "" && a.Status >= 300 && a.Status <= 399:
-		text += ": it redirects to " + wire.RedirectHost(a.Location)
-	case body.message != "":
-		text += ": " + clean.Text(body.message, wire.MaxMessage)
+		detail = ": it redirects to " + wire.RedirectHost(a.Location)
+	default:
+		detail = clean.Message(body.message)
 	}
-	return &fetch.Error{Verdict: m.verdict, Method: q.method, Pool: pool, Err: &AnswerError{
-		Status: a.Status,
-		Reason: clean.Text(reason, wire.MaxReason),
-		Text:   clean.Text(text, wire.MaxText),
-	}}
+	return &fetch.Error{Verdict: m.verdict, Method: q.method, Pool: pool, Err: clean.Refused(a.Status, m.says, reason, detail)}
 }
 
 // errorBody is what an answer says about itself.

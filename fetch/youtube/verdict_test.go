@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // recorded is what each recorded error means to a chart call.
@@ -51,7 +51,7 @@ func TestEveryRecordedErrorHasItsVerdict(t *testing.T) {
 		if fe.Verdict != want.verdict || fe.Pool != want.pool || fe.Err.Error() != want.text {
 			t.Errorf("%s: %s, pool %q, %v\nwant %s, pool %q, %s", name, fe.Verdict, fe.Pool, fe.Err, want.verdict, want.pool, want.text)
 		}
-		if ae, ok := errors.AsType[*youtube.AnswerError](fe); !ok || ae.Status != want.status || ae.Reason == "" {
+		if ae, ok := errors.AsType[*wire.AnswerError](fe); !ok || ae.Status != want.status || ae.Reason == "" {
 			t.Errorf("%s: %+v", name, ae)
 		}
 	}
@@ -152,7 +152,7 @@ func TestEveryOtherAnswerHasItsVerdict(t *testing.T) {
 		if fe.Verdict != tt.verdict {
 			t.Errorf("%s: %s, want %s: %v", name, fe.Verdict, tt.verdict, fe)
 		}
-		if ae, ok := errors.AsType[*youtube.AnswerError](fe); tt.status != 204 && (!ok || ae.Status != tt.status || ae.Reason != tt.reason) {
+		if ae, ok := errors.AsType[*wire.AnswerError](fe); tt.status != 204 && (!ok || ae.Status != tt.status || ae.Reason != tt.reason) {
 			t.Errorf("%s: %+v", name, ae)
 		}
 		text := fe.Error()
