@@ -187,7 +187,7 @@ func TestAFileThatIsNotThereIsNamedUnlessItIsTheSecret(t *testing.T) {
 		"https://ping.example/short": false, "ping.example/5f0c1b1e-8d1f-4c55-9a10-1f5e7c1b2a3d": false,
 	} {
 		_, keyErr := config.ReadKey(path)
-		_, pingErr := readPingURL(path)
+		_, pingErr := config.ReadPingURL(path)
 		for _, err := range []error{keyErr, pingErr} {
 			if err == nil || strings.Contains(err.Error(), path) != named {
 				t.Errorf("%s: named should be %t: %v", path, named, err)

@@ -77,9 +77,6 @@ func (d *deadman) wants(t *testing.T, signals ...string) (last told) {
 		if h.rid != heard[0].rid || !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(h.rid) {
 			t.Errorf("run id %q: want one UUID of version 4 for the run", h.rid)
 		}
-		if len(h.body) > pingBodyMax {
-			t.Errorf("a body of %d bytes", len(h.body))
-		}
 	}
 	if strings.Join(got, " ") != strings.Join(signals, " ") {
 		t.Fatalf("the switch was told %q, want %q", got, signals)
@@ -171,90 +168,6 @@ func TestPingTellsOfAMissingKey(t *testing.T) {
 	ingestCode(t, exitKey, "serve")
 	if last := d.wants(t, "/fail"); !strings.Contains(last.body, "no API key") {
 		t.Errorf("%s", last.body)
-	}
-}
-
-func TestPingPrefersTheCredential(t *testing.T) {
-	standIn(t, youtubesim.Options{})
-	d := &deadman{}
-	startDeadman(t, d)
-	address, err := os.ReadFile(os.Getenv("INGEST_PING_URL_FILE"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "ingest.yaml")
-	other := filepath.Join(dir, "other.url")
-	for path, text := range map[string]string{
-		filepath.Join(dir, "ping-url"): string(address), other: "https://192.0.2.1/never",
-		config: "ping_file: " + other + "\n",
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("INGEST_CONFIG", config)
-	ingestCode(t, exitOK, "run") // the variable before the config
-	d.wants(t, "/start", "/0")
-	d.told = nil
-	t.Setenv("CREDENTIALS_DIRECTORY", dir)
-	t.Setenv("INGEST_PING_URL_FILE", other)
-	t.Setenv("INGEST_PING_URL", "https://192.0.2.1/never")
-	ingestCode(t, exitOK, "run")
-	d.wants(t, "/start", "/0")
-	d.told = nil
-	t.Setenv("CREDENTIALS_DIRECTORY", "")
-	t.Setenv("INGEST_PING_URL_FILE", "")
-	t.Setenv("INGEST_PING_URL", "")
-	if err := os.WriteFile(other, address, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ingestCode(t, exitOK, "run") // the config's, last
-	d.wants(t, "/start", "/0")
-}
-
-func TestPingNeverHoldsUpARun(t *testing.T) {
-	standIn(t, youtubesim.Options{Seed: 5})
-	ingestCode(t, exitOK, "run")
-	d := &deadman{delay: time.Minute}
-	startDeadman(t, d)
-	began := time.Now()
-	_, stderr := ingestCode(t, exitOK, "run", "--region", "US") // there is nothing to do but to ping
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("a switch that hangs held the run up: %v", took)
-	}
-	if strings.Count(stderr, "dead man's switch") != 1 {
-		t.Errorf("want one line about the switch:\n%s", stderr)
-	}
-	d.wants(t, "/start", "/0")
-	hidesPing(t, stderr)
-}
-
-func TestPingFailsNothingAndFollowsNothing(t *testing.T) {
-	for _, code := range []int{301, 307, 404, 500} {
-		standIn(t, youtubesim.Options{Seed: 5})
-		d := &deadman{code: code}
-		startDeadman(t, d)
-		_, stderr := ingestCode(t, exitOK, "run", "--quiet")
-		d.wants(t, "/start", "/0")
-		if strings.Count(stderr, "dead man's switch") != 1 {
-			t.Errorf("%d: want one line about the switch:\n%s", code, stderr)
-		}
-		hidesPing(t, stderr)
-	}
-}
-
-// Nobody listens there, or somebody who speaks no HTTP but repeats what he heard.
-func TestPingHidesTheURLInWhatGoesWrong(t *testing.T) {
-	standIn(t, youtubesim.Options{Seed: 5})
-	address, _ := dead(t)
-	_, echo := echoing(t)
-	for _, host := range []string{"127.0.0.1:1", address, echo} {
-		t.Setenv("INGEST_PING_URL", "http://"+host+"/ping/"+pingSecret)
-		stdout, stderr := ingestCode(t, exitOK, "run")
-		if !strings.Contains(stderr, "dead man's switch") {
-			t.Errorf("%s: nothing is said of it: %s", host, stderr)
-		}
-		hidesPing(t, stdout, stderr)
 	}
 }
 

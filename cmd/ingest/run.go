@@ -93,13 +93,13 @@ func (a *app) reconcile(ctx context.Context, wish fetch.RunOptions) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
 	}
-	stop, err := a.ping(ctx)
+	end, err := a.beginPing(ctx)
 	if err != nil {
 		return err
 	}
 	w, err := a.open(ctx)
 	if err != nil {
-		return stop("", err)
+		return end("", err)
 	}
 	defer w.close()
 	if err := w.price.fits(w.governor.Tariff); err != nil {
@@ -110,7 +110,7 @@ func (a *app) reconcile(ctx context.Context, wish fetch.RunOptions) error {
 	sum.next = w.plan.Next(a.clock.Now())
 	var text strings.Builder
 	sum.print(&text)
-	return stop(text.String(), a.reportRun(sum, err))
+	return end(text.String(), a.reportRun(sum, err))
 }
 
 // summary is how a run ended.

@@ -2,26 +2,25 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
-	"sync"
+	"strings"
 	"syscall"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
 	"github.com/spf13/cobra"
 
-	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/service"
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
 )
-
-// closeWithin is how long the files may take to close at the end: behind the passes, which have 4.5 s of
-// the five seconds that a stop may take.
-const closeWithin = 400 * time.Millisecond
 
 func (a *app) serveCommand() *cobra.Command {
 	var listen string
@@ -63,8 +62,8 @@ answer, or the key is refused, it goes on, says so at /readyz, and tries again.`
 	return cmd
 }
 
-// serve runs until ctx is done. What can be refused is refused before anything is opened, and the
-// address is taken before that.
+// serve runs until ctx is done. What can be refused is refused before anything is opened, and the address is taken
+// before that.
 func (a *app) serve(ctx context.Context) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
@@ -75,73 +74,118 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	l, err := listenAt(ctx, a.cfg.Listen)
 	if err != nil {
-		s.sendFailure(ctx, err)
+		s.ReportFailedStart(ctx, err)
 		return err
 	}
 	ctx, stop := endOnHangup(ctx)
-	defer stop(nil)
-	err = s.open(ctx)
-	if err != nil && exitCode(err) != exitUnavailable {
-		if l != nil {
-			_ = l.Close()
-		}
-		s.sendFailure(ctx, err)
+	defer stop()
+	return s.Run(ctx, l)
+}
+
+// newService refuses what can be refused without a file.
+func (a *app) newService() (*service.Service, error) {
+	plan, err := a.plan()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.checkFits(plan); err != nil {
+		return nil, err
+	}
+	log := service.NewLog(a.stderr, a.quiet)
+	p, err := newPinger(a.cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	var jobs []string
+	for _, job := range a.cfg.Jobs {
+		jobs = append(jobs, job.Name)
+	}
+	o := service.Options{
+		Plan: plan, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Log: log, Pinger: p,
+		About: []slog.Attr{slog.String("data", a.cfg.Data), slog.String("ledger", ledgerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
+		Open:  func(ctx context.Context) (*service.Runtime, error) { return a.openService(ctx, log) },
+		// Another start would not help against a ledger that is down or lost: the service waits for it.
+		Temporary: func(err error) bool { return exitCode(err) == exitUnavailable },
+	}
+	if a.json {
+		o.OnSlot = a.printSlotEvent
+	}
+	return service.New(o), nil
+}
+
+// checkFits refuses a schedule that its quota does not hold.
+func (a *app) checkFits(plan regions.Plan) error {
+	tariff, err := a.tariff()
+	if err != nil {
 		return err
 	}
+	now := a.clock.Now()
+	price, err := priceOf(plan, a.provider().calls, tariff, now, now.Add(24*time.Hour))
 	if err != nil {
-		s.warnClosed(ctx, err)
+		return err
 	}
-	s.run(ctx, stop, l)
-	return context.Cause(ctx)
+	return config.Invalid(price.fits(tariff))
 }
 
-// run is the service from its start to its end.
-func (s *service) run(ctx context.Context, stop context.CancelCauseFunc, l net.Listener) {
-	var running sync.WaitGroup
-	address := ""
-	if l != nil {
-		address = "http://" + l.Addr().String() + "/"
-		running.Go(func() {
-			if err := web.Serve(ctx, l, s.site.Handler(), s.log); err != nil {
-				stop(err)
+// openService opens what the service works with.
+func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runtime, error) {
+	w, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.governor.Log = log
+	return &service.Runtime{
+		Reconciler: func() *fetch.Reconciler { return w.reconciler(a) },
+		Reserve: func(ctx context.Context) (func(context.Context) quota.Cost, error) {
+			keep, err := a.keeper(ctx, w)
+			if err != nil {
+				return nil, err
 			}
-		})
-	}
-	running.Go(func() { s.tend(ctx) })
-	running.Go(func() { s.carryOn(ctx) })
-	s.greet(address)
-	s.manager.send(ready, s.status())
-	s.plan.Serve(ctx, s.heartbeat, s.clock.Now, s.beat)
-	s.manager.send(stopping)
-	s.waitForWorkers()
-	running.Wait()
-	s.close()
+			return keep.leave, nil
+		},
+		Store: serviceStore{w.store}, Ledger: w.governor, Close: w.close,
+	}, nil
 }
 
-// beat is the heart of the service: it feeds the watchdog, and wakes who works. It waits for nobody.
-func (s *service) beat(context.Context, time.Time) {
-	now := time.Now()
-	s.beaten.Store(&now)
-	s.manager.feed()
-	s.wake()
-	select {
-	case s.tending <- struct{}{}:
-	default: // it will look anyway
-	}
+// serviceStore is the store as the service reads it.
+type serviceStore struct{ *store.Store }
+
+func (s serviceStore) Check(ctx context.Context) (path string, err error) {
+	_, err = s.ListSlots(ctx, store.SlotFilter{Limit: 1})
+	return s.Path(), err
 }
 
-// alive is nil while the heart beats. It goes by the clock that neither a suspended machine nor a person
-// moves.
-func (s *service) alive() error {
-	const missed = 3
-	since := time.Since(*s.beaten.Load())
-	if since <= missed*max(s.heartbeat, time.Second) {
-		return nil
+func (s serviceStore) Last(ctx context.Context, of ingest.Series) (done, ended ingest.Slot, err error) {
+	list, err := s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, State: ingest.Done, Limit: 1})
+	if err != nil {
+		return done, ended, err
 	}
-	return fmt.Errorf("the scheduler has not moved for %v", since.Round(time.Second))
+	if len(list) > 0 {
+		done = list[0]
+	}
+	const open = 3 // slots of a series, at most, that are newer than its last outcome
+	list, err = s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, Limit: open})
+	for _, slot := range list {
+		if slot.State != ingest.Due && slot.State != ingest.Claimed {
+			return done, slot, err
+		}
+	}
+	return done, ended, err
 }
 
-// listenAt is nil for no address.
+// slotEvent is a finished slot as serve --json prints it, one a line.
+type slotEvent struct {
+	slotDocument
+	TookMS int64 `json:"took_ms"`
+}
+
+func (a *app) printSlotEvent(r fetch.SlotResult, took time.Duration) error {
+	event := slotEvent{newSlotDocument(r.Slot), took.Milliseconds()}
+	event.Units = r.Spent
+	return a.printJSON(event)
+}
+
+// listenAt takes an address; it is nil for none.
 func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // none is wanted
@@ -156,9 +200,8 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// endOnHangup ends the context at SIGHUP too, which nothing else of the program catches. A second one
-// kills.
-func endOnHangup(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+// endOnHangup ends the context at SIGHUP too, which nothing else of the program catches. A second one kills.
+func endOnHangup(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -170,19 +213,5 @@ func endOnHangup(ctx context.Context) (context.Context, context.CancelCauseFunc)
 		}
 		signal.Stop(hangups)
 	}()
-	return ctx, cancel
+	return ctx, func() { cancel(nil) }
 }
-
-// heartbeat is how often the schedule is looked at: twice in the time that systemd's watchdog waits, at
-// least.
-func heartbeat(watchdog time.Duration) time.Duration {
-	if half := watchdog / 2; half > 0 && half < regions.Heartbeat {
-		return half
-	}
-	return regions.Heartbeat
-}
-
-var (
-	errNotOpen   = errors.New("not open yet")
-	errNotLooked = errors.New("not asked yet")
-)

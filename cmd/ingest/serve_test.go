@@ -193,7 +193,7 @@ func TestALostLedgerKeepsServeWaiting(t *testing.T) {
 	}
 	quickHeart(t)
 	d := startServe(t)
-	d.until("the heart has beaten a few times", func() bool { return d.check("ledger").Detail != errNotLooked.Error() })
+	d.until("the heart has beaten a few times", func() bool { return d.check("ledger").Detail != "not asked yet" })
 	if c := d.check("ledger"); c.OK || !strings.Contains(c.Detail, "ingest quota rebuild") {
 		t.Errorf("%+v, want what to do", c)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -164,29 +163,6 @@ func (l *output) count(text string) int {
 		}
 	}
 	return n
-}
-
-// echoing is an address where what is said comes back, as an answer that is no HTTP.
-func echoing(t *testing.T) (net.Listener, string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			buf := make([]byte, 4096)
-			n, _ := c.Read(buf)
-			_, _ = c.Write(append(buf[:n:n], '\n'))
-			_ = c.Close()
-		}
-	}()
-	return l, l.Addr().String()
 }
 
 // quickHeart makes serve look five times a second, as a watchdog of 400 ms does.

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"context"
 	"net"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
-
-	"github.com/trendvidstream/ingest/internal/config"
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
-	"github.com/trendvidstream/ingest/regions"
 )
 
 // systemd is a service manager's socket, and what came to it.
@@ -84,57 +78,6 @@ func TestServeTellsSystemd(t *testing.T) {
 	for _, said := range heard {
 		if strings.Count(said, "STATUS=") > 1 || strings.Contains(strings.TrimPrefix(said, "READY=1\n"), "\n") {
 			t.Errorf("more than one line of status: %q", said)
-		}
-	}
-}
-
-// A service whose scheduler hangs, here in waking the workers, must not look alive: only the heart feeds
-// the watchdog.
-func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
-	manager := startSystemd(t)
-	t.Setenv("WATCHDOG_USEC", "100000")
-	plan, err := regions.NewPlan(config.DefaultJobs(providers["youtube"].limits))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := newManager()
-	s := &service{manager: m, heartbeat: heartbeat(m.watchdog), plan: plan, tending: make(chan struct{}, 1)}
-	now := time.Now()
-	s.beaten.Store(&now)
-	hang, woken := make(chan struct{}), atomic.Int64{}
-	s.trigger = func() {
-		if woken.Add(1) == 4 {
-			<-hang
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		plan.Serve(ctx, s.heartbeat, time.Now, s.beat)
-	}()
-	for woken.Load() < 4 || manager.count("WATCHDOG=1") < 4 {
-		time.Sleep(5 * time.Millisecond)
-	}
-	time.Sleep(500 * time.Millisecond) // five times what the watchdog waits
-	if n := manager.count("WATCHDOG=1"); n != 4 {
-		t.Errorf("fed %d times, and 4 times until the scheduler hung", n)
-	}
-	time.Sleep(3 * time.Second)
-	if err := s.alive(); err == nil {
-		t.Error("/livez takes a hung scheduler for a living one")
-	}
-	close(hang)
-	cancel()
-	<-ended
-}
-
-func TestTheHeartBeatsTwiceWhileTheWatchdogWaits(t *testing.T) {
-	for watchdog, want := range map[time.Duration]time.Duration{
-		0: regions.Heartbeat, 10 * time.Second: 5 * time.Second, time.Minute: regions.Heartbeat, time.Hour: regions.Heartbeat,
-	} {
-		if got := heartbeat(watchdog); got != want {
-			t.Errorf("watchdog %v: every %v, want %v", watchdog, got, want)
 		}
 	}
 }

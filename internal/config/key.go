@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -60,24 +59,11 @@ func FileExists(path string) bool {
 
 // ReadKey reads a key file, and refuses one that everybody may read or that holds more than a key.
 func ReadKey(path string) (ingest.Secret, error) {
-	info, err := os.Stat(path)
+	text, err := secretFile{"key", "a key", "--key-file, INGEST_KEY_FILE and key_file: name a file, and never hold the key"}.read(path)
 	if err != nil {
-		return ingest.Secret{}, KeyError{fmt.Errorf("%w: --key-file, INGEST_KEY_FILE and key_file: name a file, and never hold the key", MissingFile("read the key file", path, err))}
+		return ingest.Secret{}, KeyError{err}
 	}
-	if !info.Mode().IsRegular() {
-		return ingest.Secret{}, KeyError{fmt.Errorf("key file %s is not a file", path)}
-	}
-	if info.Mode().Perm()&0o007 != 0 && os.PathSeparator == '/' {
-		return ingest.Secret{}, KeyError{fmt.Errorf("key file %s can be read by everybody: chmod 600 %s", path, path)}
-	}
-	if info.Size() > 4096 {
-		return ingest.Secret{}, KeyError{fmt.Errorf("key file %s has %d bytes: it should hold a key and nothing else", path, info.Size())}
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return ingest.Secret{}, KeyError{fmt.Errorf("read the key file: %w", err)}
-	}
-	return parseKey("key file "+path, string(data))
+	return parseKey("key file "+path, text)
 }
 
 // parseKey trims the newline that editors leave, and refuses what cannot be a key. Its errors never quote the text.
@@ -86,10 +72,8 @@ func parseKey(where, text string) (ingest.Secret, error) {
 	if text == "" {
 		return ingest.Secret{}, KeyError{fmt.Errorf("%s is empty: put the API key into it", where)}
 	}
-	for _, r := range text {
-		if r > unicode.MaxASCII || !unicode.IsPrint(r) || r == ' ' {
-			return ingest.Secret{}, KeyError{fmt.Errorf("%s holds more than one word, or characters that no key has", where)}
-		}
+	if !oneWord(text) {
+		return ingest.Secret{}, KeyError{fmt.Errorf("%s holds more than one word, or characters that no key has", where)}
 	}
 	return ingest.NewSecret(text), nil
 }

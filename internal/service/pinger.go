@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"context"
@@ -9,53 +9,54 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 const (
-	pingWithin  = 5 * time.Second // one ping, in all
-	pingBodyMax = 10_000          // bytes of a summary
+	pingWithin   = 5 * time.Second // one ping in all
+	maxPingBytes = 10_000          // of a summary
 )
 
-// pinger posts to a dead man's switch in the form of Healthchecks: URL for success, URL/start, URL/fail
-// and URL/<exit status>, each with ?rid=<run id>. https://healthchecks.io/docs/http_api/
+// Pinger posts to a dead man's switch in the form of Healthchecks: URL for success, URL/start, URL/fail and
+// URL/<exit status>, each with ?rid=<run id>. https://healthchecks.io/docs/http_api/
 //
-// What goes wrong is logged, once until it goes well again, and nowhere is the URL in it.
-type pinger struct {
-	url    ingest.Secret
-	rid    string // ties the pings of this process together
-	client *http.Client
-	log    *slog.Logger
+// What goes wrong is logged, once until it goes well again, and never with the URL in it.
+type Pinger struct {
+	url     ingest.Secret
+	version string
+	runID   string // ties the pings of this process together
+	client  *http.Client
+	log     *slog.Logger
 
 	mu      sync.Mutex
 	failing bool // and it was logged
 }
 
-// pinger is nil where no switch is configured.
-func (a *app) pinger() (*pinger, error) {
-	address, err := a.pingURL()
-	if err != nil || address.IsZero() {
-		return nil, err
-	}
-	return &pinger{
-		url: address, rid: uuid(), log: a.log(),
+// NewPinger makes a Pinger for a program of this version.
+func NewPinger(address ingest.Secret, version string, log *slog.Logger) *Pinger {
+	return &Pinger{
+		url: address, version: version, runID: uuid(), log: log,
 		client: &http.Client{
 			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: 2 * time.Minute, ForceAttemptHTTP2: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-	}, nil
+	}
 }
 
-// post tells the switch signal: "start", "fail", an exit status, or "" for success. It returns when the
-// switch has answered, after pingWithin, or when ctx is done.
-func (p *pinger) post(ctx context.Context, signal, summary string) {
-	err := p.try(ctx, signal, summary)
+// post sends a signal ("start", "fail", an exit status, or "" for success) with what a person wants to know of it.
+// It returns when the switch has answered, after pingWithin, or when ctx is done.
+func (p *Pinger) post(ctx context.Context, signal, command, summary string) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	err = p.try(ctx, signal, fmt.Sprintf("ingest %s on %s: %s", command, term.Clean(host), summary))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -63,11 +64,11 @@ func (p *pinger) post(ctx context.Context, signal, summary string) {
 		p.failing = false
 	case !p.failing && !errors.Is(ctx.Err(), context.Canceled): // not one that was given up
 		p.failing = true
-		p.log.WarnContext(ctx, "the dead man's switch was not told", slog.String("error", p.scrub(err)))
+		p.log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.withoutURL(err)))
 	}
 }
 
-func (p *pinger) try(ctx context.Context, signal, summary string) error {
+func (p *Pinger) try(ctx context.Context, signal, summary string) error {
 	ctx, cancel := context.WithTimeout(ctx, pingWithin)
 	defer cancel()
 	u, err := url.Parse(p.url.Reveal())
@@ -75,16 +76,16 @@ func (p *pinger) try(ctx context.Context, signal, summary string) error {
 		return err
 	}
 	query := u.Query()
-	query.Set("rid", p.rid)
+	query.Set("rid", p.runID)
 	u.RawQuery = query.Encode()
-	if len(summary) > pingBodyMax {
-		summary = strings.ToValidUTF8(summary[:pingBodyMax], "")
+	if len(summary) > maxPingBytes {
+		summary = strings.ToValidUTF8(summary[:maxPingBytes], "")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath(signal).String(), strings.NewReader(summary))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("User-Agent", "ingest/"+version)
+	req.Header.Set("User-Agent", "ingest/"+p.version)
 	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	resp, err := p.client.Do(req)
 	if err != nil {
@@ -98,8 +99,8 @@ func (p *pinger) try(ctx context.Context, signal, summary string) error {
 	return nil
 }
 
-// scrub is the error without the URL, which net/http puts around it, or any part of its path.
-func (p *pinger) scrub(err error) string {
+// withoutURL is the error without the URL, which net/http puts around it, or any part of its path.
+func (p *Pinger) withoutURL(err error) string {
 	if around := (*url.Error)(nil); errors.As(err, &around) {
 		err = around.Err
 	}

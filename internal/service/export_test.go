@@ -1,0 +1,4 @@
+package service
+
+// Heartbeat is exported for the tests.
+var Heartbeat = heartbeat

@@ -1,0 +1,109 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// askWithin is how long the ledger may take to answer.
+const askWithin = 10 * time.Second
+
+// maintainUntil examines, at every heartbeat, all that may take a while: the files that could not be opened, the
+// ledger, the service manager's line of status, the dead man's switch.
+func (s *Service) maintainUntil(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.maintain:
+		}
+		if s.opened() == nil {
+			if err := s.open(ctx); err != nil {
+				s.warnNotOpen(ctx, err)
+			}
+			s.wake()
+		}
+		s.askLedger(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		s.manager.send("STATUS=" + s.status())
+		s.ping(ctx)
+	}
+}
+
+func (s *Service) askMaintenance() {
+	select {
+	case s.maintain <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// askLedger asks the ledger for a report, which also notices a Redis that has forgotten.
+func (s *Service) askLedger(ctx context.Context) {
+	r := s.opened()
+	if r == nil {
+		return
+	}
+	within, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	report, err := r.Ledger.Report(within)
+	if err == nil {
+		err = report.Degraded
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	before := s.state.read().ledgerErr
+	s.state.update(func(st *state) { st.ledgerAsked(report, err) })
+	switch {
+	case err != nil && before == nil:
+		s.Log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones fail closed", slog.Any("error", err))
+	case err == nil && before != nil:
+		s.Log.WarnContext(ctx, "the ledger answers again")
+	}
+}
+
+// status is the service in one line, for systemctl status.
+func (s *Service) status() string {
+	parts := []string{"next slot " + term.Stamp(s.Plan.Next(s.Now()))}
+	st := s.state.read()
+	switch {
+	case st.openErr != nil:
+		parts = append(parts, "not open: "+st.openErr.Error())
+	case st.ledgerErr != nil:
+		parts = append(parts, "ledger degraded")
+	case !st.askedLedger.IsZero():
+		parts = append(parts, remaining(st.report))
+	}
+	if st.keyErr != nil {
+		parts = append(parts, "key refused")
+	}
+	if f, err := s.site.Freshness(context.Background()); err == nil {
+		stale := "nothing stale"
+		for i, series := range f.Stale() {
+			if i == 0 {
+				stale = "stale: " + series.Name()
+				continue
+			}
+			stale += ", " + series.Name()
+		}
+		parts = append(parts, stale)
+	}
+	const most = 300
+	return term.Fit(strings.Join(parts, "; "), most)
+}
+
+// remaining is what is left for the schedule: "9,468 units left".
+func remaining(r quota.Report) string {
+	left := map[string]int64{}
+	for _, p := range r.Pools {
+		left[p.Pool] = p.Remaining[quota.Scheduled]
+	}
+	return term.Amounts(left) + " left"
+}

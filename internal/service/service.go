@@ -1,0 +1,170 @@
+// Package service is what ingest serve does all day. The schedule wakes the workers at every slot and every
+// heartbeat; a second loop maintains everything else: it opens what could not be opened, asks the ledger, and tells
+// systemd and a dead man's switch how things are; a third one continues the backfills that wait for quota.
+//
+// A service outlives what it needs: a ledger that is down or a key that is refused ends nothing, but is logged once,
+// shown at /readyz, and tried again.
+package service
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// closeWithin is how long the files may take to close at the end, after the passes: those have 4.5 s of the five
+// seconds that a stop may take.
+const closeWithin = 400 * time.Millisecond
+
+// Options are what a service runs with.
+type Options struct {
+	Plan       regions.Plan
+	Workers    int // passes at once
+	StaleAfter int // intervals until a region counts as stale
+	Now        func() time.Time
+	Log        *slog.Logger // of NewLog
+	About      []slog.Attr  // what the first line of the log says of the configuration
+	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
+
+	// Open opens everything. Where it fails with an error that is Temporary, the service runs without and tries
+	// again at every heartbeat.
+	Open      func(context.Context) (*Runtime, error)
+	Temporary func(error) bool
+	// OnSlot is told of every slot that has ended, with how long its pass took. nil: nobody wants to know.
+	OnSlot func(fetch.SlotResult, time.Duration) error
+}
+
+// Runtime is what a service works with, opened.
+type Runtime struct {
+	Reconciler func() *fetch.Reconciler // a new one for each use
+	// Reserve returns what a backfill's calls leave for the schedule.
+	Reserve func(context.Context) (func(context.Context) quota.Cost, error)
+	Store   Store
+	Ledger  Ledger
+	Close   func()
+}
+
+// Store is what the service reads of the store.
+type Store interface {
+	web.Slots
+	// Check reads a little, and returns where the store is.
+	Check(context.Context) (path string, err error)
+	// WaitingBackfills are those that the service may continue.
+	WaitingBackfills(context.Context) ([]ingest.Backfill, error)
+}
+
+// Ledger answers what is left, which costs nothing.
+type Ledger interface {
+	Report(context.Context) (quota.Report, error)
+}
+
+// Service is ingest serve.
+type Service struct {
+	Options
+
+	manager   manager
+	heartbeat time.Duration
+	lastBeat  atomic.Pointer[time.Time]
+	maintain  chan struct{} // asks the maintenance loop to look
+	site      *web.Site
+	state     stateBox
+	slots     *slotLog
+
+	mu      sync.Mutex
+	runtime *Runtime // nil: not open
+	trigger func()   // wakes the workers
+	wait    func()   // for the workers, at the end
+}
+
+// New makes a service. Nothing is opened yet.
+func New(o Options) *Service {
+	m := newManager()
+	s := &Service{
+		Options: o, manager: m, heartbeat: heartbeat(m.watchdog), maintain: make(chan struct{}, 1),
+		slots: newSlotLog(o.Log, o.OnSlot), trigger: func() {}, wait: func() {},
+	}
+	s.site = s.newSite()
+	s.recordBeat()
+	return s
+}
+
+// Run serves until ctx is done, and answers at l, which may be nil, meanwhile. It returns the cause of the end, or an
+// error of Open that trying again would not cure.
+func (s *Service) Run(ctx context.Context, l net.Listener) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if err := s.open(ctx); err != nil {
+		if !s.Temporary(err) {
+			if l != nil {
+				_ = l.Close()
+			}
+			s.ReportFailedStart(ctx, err)
+			return err
+		}
+		s.warnNotOpen(ctx, err)
+	}
+	var running sync.WaitGroup
+	address := "nowhere"
+	if l != nil {
+		address = "http://" + l.Addr().String() + "/"
+		running.Go(func() {
+			if err := web.Serve(ctx, l, s.site.Handler(), s.Log); err != nil {
+				stop(err)
+			}
+		})
+	}
+	running.Go(func() { s.maintainUntil(ctx) })
+	running.Go(func() { s.continueBackfills(ctx) })
+	s.Log.LogAttrs(ctx, slog.LevelInfo, "ingest serves",
+		append(s.About, slog.Time("next", s.Plan.Next(s.Now())), slog.String("listen", address))...)
+	s.manager.send(ready, "STATUS="+s.status())
+	s.Plan.Serve(ctx, s.heartbeat, s.Now, s.beat)
+	s.manager.send(stopping)
+	s.waitForWorkers()
+	running.Wait()
+	s.close()
+	return context.Cause(ctx)
+}
+
+// beat is the heartbeat of the service: it feeds the watchdog and wakes the workers and the maintenance. It waits for
+// nobody.
+func (s *Service) beat(context.Context, time.Time) {
+	s.recordBeat()
+	s.manager.feed()
+	s.wake()
+	s.askMaintenance()
+}
+
+func (s *Service) recordBeat() {
+	now := time.Now()
+	s.lastBeat.Store(&now)
+}
+
+// alive is nil while the scheduler beats. It goes by the monotonic clock, which neither a suspended machine nor a
+// person moves.
+func (s *Service) alive() error {
+	const missed = 3
+	since := time.Since(*s.lastBeat.Load())
+	if since <= missed*max(s.heartbeat, time.Second) {
+		return nil
+	}
+	return fmt.Errorf("the scheduler has not moved for %v", since.Round(time.Second))
+}
+
+// heartbeat is how often the schedule is examined: at least twice in the time after which systemd's watchdog fires.
+func heartbeat(watchdog time.Duration) time.Duration {
+	if half := watchdog / 2; half > 0 && half < regions.Heartbeat {
+		return half
+	}
+	return regions.Heartbeat
+}

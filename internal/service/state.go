@@ -1,0 +1,92 @@
+package service
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// maxKeyPause is the longest pause until a refused key is tried again: the first one is a heartbeat, each next one
+// twice as long. Every try costs up to a unit per worker, and a night of them would cost the day.
+const maxKeyPause = 10 * time.Minute
+
+// state is what the service has learned, for its pages, its service manager and its dead man's switch. It is a plain
+// value: the events below change it, and whoever shows it reads a copy.
+type state struct {
+	openErr error // why nothing is open
+
+	askedLedger time.Time // when it last answered or failed to; zero: never
+	ledgerErr   error
+	report      quota.Report
+
+	keyErr      error // the refusal; nil: none so far
+	keyRefusals int   // in a row
+	keyNext     time.Time
+	keyAccepted bool // a call was answered
+
+	busySince time.Time // since when the workers are at work; zero: they rest
+	rested    bool      // the workers have been through once
+	restErr   error     // why they could not go on
+	news      bool      // something has happened since the last ping
+	pinged    time.Time
+}
+
+// slotEnded is the event of a pass that has come back. news: its outcome is another one than before.
+func (s *state) slotEnded(r fetch.SlotResult, news bool) {
+	if r.State == ingest.Done && r.Spent > 0 { // a refresh may end without a call
+		s.keyErr, s.keyRefusals, s.keyNext, s.keyAccepted = nil, 0, time.Time{}, true
+	}
+	s.news = s.news || news
+}
+
+// workersRested is the event of workers that have nothing left to do, or cannot go on for err.
+func (s *state) workersRested(err error, heartbeat time.Duration) {
+	s.news = s.news || (err == nil) != (s.restErr == nil)
+	s.busySince, s.rested, s.restErr = time.Time{}, true, err
+	s.checkRefusal(err, heartbeat)
+}
+
+// checkRefusal remembers that a key was refused, where err says so, and when to try it again.
+func (s *state) checkRefusal(err error, heartbeat time.Duration) {
+	if call := (*fetch.Error)(nil); errors.As(err, &call) && call.Verdict == fetch.BadKey {
+		pause := min(heartbeat<<min(s.keyRefusals, 10), maxKeyPause)
+		s.keyErr, s.keyRefusals = err, s.keyRefusals+1
+		s.keyNext = time.Now().Add(pause - heartbeat/2) // the trigger itself may come a little early
+	}
+}
+
+// ledgerAsked is the event of a ledger that has answered, or could not.
+func (s *state) ledgerAsked(r quota.Report, err error) {
+	s.askedLedger, s.report, s.ledgerErr = time.Now(), r, err
+}
+
+// keyPaused reports whether it is too early to try a refused key again.
+func (s *state) keyPaused() bool { return time.Now().Before(s.keyNext) }
+
+// pingDue reports whether the dead man's switch should hear something: after every round that did something, and
+// every minute. Not before the first round has ended: a service that hangs in it must not be taken for a healthy one.
+func (s *state) pingDue() bool {
+	return (s.rested || s.openErr != nil) && (s.news || time.Since(s.pinged) >= pingEvery)
+}
+
+// stateBox holds the state: all goroutines of the service change and read it through these two methods.
+type stateBox struct {
+	mu    sync.Mutex
+	state state
+}
+
+func (b *stateBox) update(event func(*state)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	event(&b.state)
+}
+
+func (b *stateBox) read() state {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state
+}
