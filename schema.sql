@@ -100,7 +100,7 @@ CREATE TABLE pieces (
 
 CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';                   -- no id waits twice
 
--- Ids that were looked up in vain. reason '' is gone: the upstream left it out of its answer.
+-- Ids that could not be looked up. reason '' is gone: the upstream left it out of its answer.
 CREATE TABLE vanished (
     video_id TEXT    NOT NULL,
     slot     INTEGER NOT NULL REFERENCES slots (id) ON DELETE CASCADE,
@@ -119,7 +119,12 @@ CREATE TABLE channels (
 ) STRICT;
 
 -- Videos as they were last fetched, all text as the upstream gave it: the view videos. What every sighting
--- changes lies apart from what seldom does, in rows a tenth as long. A larger id was met later.
+-- changes is kept apart from what seldom changes, in rows a tenth as long. A larger id was met later.
+--
+-- fetched_at and seen_at: a video is fetched whenever the upstream gives all of it, and seen when it is found
+-- then, in a chart, by a search or by a backfill. To ask again for a video that the store has, as a refresh does,
+-- fetches it and is no sighting; to ask for its counts alone is neither. What was not seen within 30 days is not
+-- refreshed any more; --seen-since and the order by freshness go by seen_at.
 CREATE TABLE video_facts (
     id           INTEGER PRIMARY KEY,           -- also the rowid in video_text
     video_id     TEXT    NOT NULL UNIQUE,       -- the upstream's
@@ -143,7 +148,7 @@ CREATE INDEX videos_fetched ON video_facts (fetched_day);                       
 CREATE TABLE video_latest (
     id         INTEGER PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
     fetched_at INTEGER NOT NULL,                -- what is older than 30 days must go
-    seen_at    INTEGER NOT NULL,                -- last found: in a chart, by a search, by a backfill
+    seen_at    INTEGER NOT NULL,                -- when it was last found: see above
     views      INTEGER,
     likes      INTEGER,
     comments   INTEGER,

@@ -19,7 +19,7 @@ type BackfillStatus struct {
 	DoneUnits int64                // of those, by the pieces that are done
 	Videos    int                  // looked up and kept
 	Known     int                  // left out: fetched shortly before, or found before
-	Vanished  int                  // looked up in vain: the upstream no longer has them
+	Vanished  int                  // looked up, and the upstream no longer has them
 	GivenUp   int                  // ids that could not be looked up
 	Waiting   int                  // ids found, or given, that are yet to be looked up
 	Again     int                  // pages paid for once more, since the upstream refused its token

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A store can be whole as a file and yet not be true to itself: these are the ways in which it can, each a
-// query that counts what is wrong. In version 1 the table video_facts was called videos.
+// A store can be whole as a file and yet contradict itself. These are the ways in which it can, each a query
+// that counts what is wrong. In version 1 the table video_facts was called videos.
 var checks = []struct{ what, count string }{
 	{"%d video{|s} {is|are} not in the index: no search finds {it|them}",
 		`SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
@@ -111,7 +111,7 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 }
 
 // changedTexts are the ids of videos whose text is not that of their text_hash. What has no channel cannot
-// be told: the hash is of a channel's name too, which is kept with the channel alone.
+// be compared: the hash is of a channel's name too, which is kept with the channel alone.
 func changedTexts(ctx context.Context, q querier, budget time.Duration) (ids []int64, err error) {
 	last, more := int64(0), true
 	for began := time.Now(); more && (budget == 0 || time.Since(began) < budget); {

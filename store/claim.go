@@ -137,11 +137,11 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 		millis(slot.RetryAt), millis(slot.FetchedAt), slot.Tries, id); err != nil {
 		return err
 	}
-	return s.settle(ctx, tx, id, slot.State)
+	return s.updateSeries(ctx, tx, id, slot.State)
 }
 
-// settle keeps the row of the slot's series true to the slot, which has just become state.
-func (s *Store) settle(ctx context.Context, tx *txn, id int64, state ingest.State) error {
+// updateSeries keeps the row of the slot's series consistent with the slot, which has just become state.
+func (s *Store) updateSeries(ctx context.Context, tx *txn, id int64, state ingest.State) error {
 	var err error
 	switch state {
 	default: // Claimed and Stopped: nothing changes; Missed is added so, and never becomes anything

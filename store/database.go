@@ -58,7 +58,7 @@ func (d *database) connectToWrite(params ...string) (err error) {
 	return err
 }
 
-// connectToRead opens the connections for reading, anew where they were open.
+// connectToRead opens the connections for reading, and closes those that were open.
 func (d *database) connectToRead() (err error) {
 	if d.read != nil {
 		_ = d.read.Close()

@@ -18,7 +18,7 @@ func (d *database) clearIndex(ctx context.Context) error {
 	})
 }
 
-// mend makes the tables true to one another.
+// mend makes the tables consistent with one another.
 func (d *database) mend(ctx context.Context, r *Repaired) error {
 	steps := []struct {
 		did string

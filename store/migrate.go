@@ -58,7 +58,7 @@ func migrateFrom(ctx context.Context, tx *txn, from int) error {
 	}
 	if from < normalized {
 		if err := reindexAll(ctx, tx); err != nil {
-			return fmt.Errorf("index the videos anew: %w", err)
+			return fmt.Errorf("index the videos again: %w", err)
 		}
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {

@@ -4,8 +4,8 @@
 // Several processes may share a store. One connection of each writes, in immediate transactions that
 // wait for one another; others read, and never wait. See schema.sql for what is in it.
 //
-// A video lies in two tables, which the view videos shows as one: nearly all that is ever written is that a
-// known video was seen again, and a row with its texts would be written anew for four numbers.
+// A video is kept in two tables, which the view videos shows as one. Nearly all that is ever written is that a
+// known video was seen again, and four numbers must not rewrite a row with all its text.
 package store
 
 import (
@@ -27,7 +27,7 @@ type Options struct {
 	ReadOnly bool             // nothing is written, and nothing created
 	Now      func() time.Time // stamps what was fetched where the slot does not say; nil: time.Now
 
-	// Upgraded is told when an older store was brought up to date, and where its backup is; nil: nobody is.
+	// Upgraded, unless it is nil, is called when an older store was brought up to date, with its backup.
 	Upgraded func(from, to int, backup string)
 }
 

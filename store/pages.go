@@ -37,7 +37,7 @@ func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, a
 	if err != nil {
 		return 0, err
 	}
-	shelf, err := newShelf(ctx, tx, at, page.Videos)
+	videos, err := newVideoWriter(ctx, tx, at, page.Videos)
 	if err != nil {
 		return 0, err
 	}
@@ -46,7 +46,7 @@ func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, a
 		if v.ID == "" {
 			continue
 		}
-		video, err := shelf.put(ctx, v, true)
+		video, err := videos.put(ctx, v, true)
 		if err != nil {
 			return 0, err
 		}
@@ -57,7 +57,7 @@ func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, a
 		rank++
 		rows = append(rows, []any{slot, rank, video, series, v.Views, v.Likes, v.Comments})
 	}
-	if err := shelf.flush(ctx); err != nil {
+	if err := videos.flush(ctx); err != nil {
 		return 0, err
 	}
 	return len(placed), insertRows(ctx, tx, `INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`, "", rows)

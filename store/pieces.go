@@ -35,7 +35,7 @@ func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, e
 
 // Restart implements fetch.Sink.
 func (s *Store) Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error) {
-	return s.onPiece(ctx, "begin a piece anew", &slot, func(_ *txn, p *piece) error {
+	return s.onPiece(ctx, "begin a piece again", &slot, func(_ *txn, p *piece) error {
 		p.again += pages
 		return nil
 	})
@@ -77,7 +77,7 @@ func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f 
 			return err
 		}
 		if slot.State == ingest.Done {
-			p.settle()
+			p.countWaiting()
 		}
 		if err := p.write(ctx, tx); err != nil {
 			return err
@@ -104,14 +104,14 @@ func endPiece(ctx context.Context, tx *txn, id int64, slot ingest.Slot) (ingest.
 		slot.State, slot.Reason = ingest.Skipped, cancelledReason
 	}
 	if slot.State == ingest.Done && len(p.waiting) > 0 {
-		p.settle()
+		p.countWaiting()
 		err = p.write(ctx, tx)
 	}
 	return slot, err
 }
 
-// settle counts what waits at the end: others have fetched it meanwhile.
-func (p *piece) settle() {
+// countWaiting counts what waits at the end as known: others have fetched it meanwhile.
+func (p *piece) countWaiting() {
 	p.known += len(p.waiting)
 	p.waiting = nil
 }
@@ -149,12 +149,12 @@ func (p piece) write(ctx context.Context, tx *txn) error {
 	return err
 }
 
-// drop lets ids wait no longer.
+// drop takes ids out of the queue.
 func (p *piece) drop(ids ...string) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(id string) bool { return slices.Contains(ids, id) })
 }
 
-// vanish notes that an id was looked up in vain.
+// vanish notes an id that could not be looked up.
 func (p *piece) vanish(ctx context.Context, tx *txn, id, reason string, at int64) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO vanished (video_id, slot, reason, noted_at) VALUES (?, ?, ?, ?)

@@ -30,7 +30,7 @@ func reindexAll(ctx context.Context, tx *txn) error {
 
 // rewriteIndex writes the videos' rows of the index, and the hash of the text that they have.
 func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
-	shelf, err := newShelf(ctx, tx, time.Time{}, nil)
+	videos, err := newVideoWriter(ctx, tx, time.Time{}, nil)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
 			return err
 		}
-		shelf.index(id, v)
+		videos.index(id, v)
 	}
-	return shelf.flush(ctx)
+	return videos.flush(ctx)
 }

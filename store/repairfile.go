@@ -60,7 +60,7 @@ func (d *database) newDraft(ctx context.Context) (string, error) {
 	return draft, nil
 }
 
-// fill reads what it can of a file, and makes a store of it that is whole and true to itself.
+// fill reads what it can of a file, and makes a whole and consistent store of it.
 func (d *database) fill(ctx context.Context, file, draft string, r *Repaired) (err error) {
 	// writable_schema is what lets SQLite read a file that was cut off, and a schema with damage in it.
 	from, err := connect(file, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)", "_pragma=writable_schema(1)")

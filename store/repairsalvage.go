@@ -41,7 +41,7 @@ func (s *salvage) run(ctx context.Context) error {
 				return err
 			}
 		}
-		return s.settle(ctx, tx)
+		return s.dropOrphans(ctx, tx)
 	})
 }
 
@@ -221,9 +221,9 @@ func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 	return execJSON(ctx, tx, lostCharts(s.now)+`id IN (SELECT value FROM json_each(?1))`, slots)
 }
 
-// settle drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole, and
-// one that had videos and has no place for any is lost: a table whose first page was replaced reads as empty.
-func (s *salvage) settle(ctx context.Context, tx *txn) error {
+// dropOrphans drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole,
+// and one that had videos and has no placements is lost: a table whose first page was replaced reads as empty.
+func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	if _, err := tx.ExecContext(ctx, mendLatest(s.now)); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (s *salvage) settle(ctx context.Context, tx *txn) error {
 	if err := s.giveUp(ctx, tx, broken); err != nil {
 		return err
 	}
-	// A series of which no slot is left, and nothing else is known, begins anew.
+	// A series of which no slot is left, and nothing else is known, begins again.
 	_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE newest = 0 AND id NOT IN (SELECT series FROM slots)`)
 	return err
 }

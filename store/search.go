@@ -21,7 +21,7 @@ type Order string
 const (
 	ByRelevance Order = ""          // the best score
 	ByViews     Order = "views"     // the most views
-	ByFreshness Order = "freshness" // the last found in a chart; of those found together, the last published
+	ByFreshness Order = "freshness" // the last found, by seen_at; of those found together, the last published
 	ByRise      Order = "rise"      // the most views gained between its last two sightings in one chart
 )
 
@@ -36,7 +36,7 @@ type Query struct {
 	MinViews int64
 
 	PublishedSince, PublishedUntil time.Time // only videos published within [since, until)
-	SeenSince                      time.Time // only videos found in a chart since then
+	SeenSince                      time.Time // only videos found since then, by seen_at: see schema.sql
 
 	Order Order
 	Limit int    // 0: DefaultLimit
@@ -66,7 +66,7 @@ type Hit struct {
 	Video     ingest.Video
 	Regions   []ingest.Region // whose kept charts hold it, in alphabetical order
 	Score     float64         // higher is better; comparable within one result only
-	SeenAt    time.Time       // last found in a chart
+	SeenAt    time.Time       // when it was last found: see schema.sql
 	Gained    *int64          // with ByRise: the views gained; nil where no chart has two counts of it
 	Highlight []text.Span     // what of the title was asked for
 }

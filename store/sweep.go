@@ -44,7 +44,7 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 		if err != nil {
 			return err
 		}
-		shelf, err := newShelf(ctx, tx, slot.FetchedAt, page.Videos)
+		videos, err := newVideoWriter(ctx, tx, slot.FetchedAt, page.Videos)
 		if err != nil {
 			return err
 		}
@@ -54,13 +54,13 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 			if at < 0 {
 				continue
 			}
-			if _, err := shelf.put(ctx, v, false); err != nil {
+			if _, err := videos.put(ctx, v, false); err != nil {
 				return err
 			}
 			gone = slices.Delete(gone, at, at+1)
 			slot.Videos++
 		}
-		if err := shelf.flush(ctx); err != nil {
+		if err := videos.flush(ctx); err != nil {
 			return err
 		}
 		for _, videoID := range gone {
@@ -161,8 +161,8 @@ func (s *Store) sweepChannels(ctx context.Context) error {
 	})
 }
 
-// sweepFound forgets ids that the upstream gave too long ago: those that were looked up in vain, and those
-// that wait still, whose piece begins anew.
+// sweepFound forgets ids that the upstream gave too long ago: those that could not be looked up, and those
+// that still wait, whose piece begins again.
 func sweepFound(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ? LIMIT ?)`,

@@ -40,7 +40,7 @@ is absent; channel:word and tag:word look there only. Case, accents and width
 do not count. Put -- before a query that begins with a dash.
 
 T is a time: 24h or 7d ago, a day such as 2026-02-14, or RFC 3339. Orders are
-relevance, views, freshness (the last found in a chart) and rise (views gained
+relevance, views, freshness (the last found) and rise (views gained
 between the last two sightings in one chart). --after takes the cursor that the
 page before ended with. What was asked for is bold in titles on a terminal, and
 in [brackets] with --mark; in JSON, highlight has its [start, end) in characters
@@ -71,7 +71,7 @@ of the title.`,
 	flags.Int64Var(&f.minViews, "min-views", 0, "only videos with at least `N` views")
 	flags.StringVar(&f.publishedSince, "published-since", "", "only videos published since `T`")
 	flags.StringVar(&f.publishedUntil, "published-until", "", "only videos published before `T`")
-	flags.StringVar(&f.seenSince, "seen-since", "", "only videos found in a chart since `T`")
+	flags.StringVar(&f.seenSince, "seen-since", "", "only videos found since `T`")
 	flags.StringVar(&f.order, "order", "relevance", "by relevance, views, freshness or rise")
 	flags.IntVar(&f.limit, "limit", 20, "at most `N` videos")
 	flags.StringVar(&f.after, "after", "", "the page behind this `cursor`")

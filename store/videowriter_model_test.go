@@ -34,7 +34,7 @@ type naivePlace struct {
 	views *int64
 }
 
-// put is shelf.put as one would write it who had all the time there is.
+// put is videos.put as one would write it who had all the time there is.
 func (n *naive) put(v ingest.Video, at time.Time, charted bool) {
 	have := n.videos[v.ID]
 	if have == nil && !charted {

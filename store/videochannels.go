@@ -20,38 +20,38 @@ const (
 
 // findChannel says what is known of a channel. The first time it looks for those of all new videos at once; a
 // video that is known has another channel, or its channel another name, too rarely.
-func (s *shelf) findChannel(ctx context.Context, id string) (knownChannel, bool, error) {
-	if s.channels == nil {
-		s.channels = map[string]knownChannel{}
-		if err := s.findChannels(ctx, s.named...); err != nil {
+func (w *videoWriter) findChannel(ctx context.Context, id string) (knownChannel, bool, error) {
+	if w.channels == nil {
+		w.channels = map[string]knownChannel{}
+		if err := w.findChannels(ctx, w.named...); err != nil {
 			return knownChannel{}, false, err
 		}
 	}
-	if k, ok := s.channels[id]; ok || slices.Contains(s.named, id) {
+	if k, ok := w.channels[id]; ok || slices.Contains(w.named, id) {
 		return k, ok, nil
 	}
-	err := s.findChannels(ctx, id)
-	k, ok := s.channels[id]
+	err := w.findChannels(ctx, id)
+	k, ok := w.channels[id]
 	return k, ok, err
 }
 
-func (s *shelf) findChannels(ctx context.Context, ids ...string) error {
-	return lookIn(ctx, s.tx, findChannels, ids, func(rows *sql.Rows) error {
+func (w *videoWriter) findChannels(ctx context.Context, ids ...string) error {
+	return lookIn(ctx, w.tx, findChannels, ids, func(rows *sql.Rows) error {
 		var id string
 		var k knownChannel
 		err := rows.Scan(&id, &k.id, &k.title)
-		s.channels[id] = k
+		w.channels[id] = k
 		return err
 	})
 }
 
 // channel writes the video's channel and returns its id; NULL when the upstream names none. When the
 // channel has a new name, its other videos are indexed under it as well.
-func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, error) {
+func (w *videoWriter) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, error) {
 	if v.ChannelID == "" {
 		return sql.NullInt64{}, nil
 	}
-	known, ok, err := s.findChannel(ctx, v.ChannelID)
+	known, ok, err := w.findChannel(ctx, v.ChannelID)
 	if err != nil {
 		return sql.NullInt64{}, err
 	}
@@ -60,29 +60,29 @@ func (s *shelf) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, err
 		return id, nil
 	}
 	if ok {
-		s.channels[v.ChannelID] = knownChannel{known.id, v.Channel}
-		if _, err := s.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, v.Channel, known.id); err != nil {
+		w.channels[v.ChannelID] = knownChannel{known.id, v.Channel}
+		if _, err := w.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, v.Channel, known.id); err != nil {
 			return id, err
 		}
-		return id, s.reindex(ctx, known.id)
+		return id, w.reindex(ctx, known.id)
 	}
-	res, err := s.tx.ExecContext(ctx, addChannel, v.ChannelID, v.Channel)
+	res, err := w.tx.ExecContext(ctx, addChannel, v.ChannelID, v.Channel)
 	if err != nil {
 		return id, err
 	}
 	id.Int64, err = res.LastInsertId()
-	s.channels[v.ChannelID] = knownChannel{id.Int64, v.Channel}
+	w.channels[v.ChannelID] = knownChannel{id.Int64, v.Channel}
 	return id, err
 }
 
 // reindex writes the index rows of all videos of a channel, which has a new name. Their facts are no longer
 // known: one that is met under the old name again gives it back.
-func (s *shelf) reindex(ctx context.Context, channel int64) error {
-	if err := s.count(ctx); err != nil {
+func (w *videoWriter) reindex(ctx context.Context, channel int64) error {
+	if err := w.count(ctx); err != nil {
 		return err
 	}
 	videos := map[int64]ingest.Video{}
-	err := each(ctx, s.tx, func(rows *sql.Rows) error {
+	err := each(ctx, w.tx, func(rows *sql.Rows) error {
 		var id int64
 		v, err := scanVideo(rows, &id)
 		videos[id] = v
@@ -93,14 +93,14 @@ func (s *shelf) reindex(ctx context.Context, channel int64) error {
 	}
 	for id, v := range videos {
 		hash := textHash(v)
-		if _, err := s.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ?, facts_hash = 0 WHERE id = ?`, hash, id); err != nil {
+		if _, err := w.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ?, facts_hash = 0 WHERE id = ?`, hash, id); err != nil {
 			return err
 		}
-		if k, ok := s.known[v.ID]; ok {
+		if k, ok := w.known[v.ID]; ok {
 			k.text, k.facts = hash, 0
-			s.known[v.ID] = k
+			w.known[v.ID] = k
 		}
-		s.index(id, v)
+		w.index(id, v)
 	}
 	return nil
 }

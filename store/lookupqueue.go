@@ -42,7 +42,7 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 }
 
 // met are the ids in ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were
-// fetched at ?4 or later, or they wait in, or were looked up in vain by, that slot or one of its backfill.
+// fetched at ?4 or later, or they wait in, or could not be looked up by, that slot or one of its backfill.
 const met = `
 SELECT given.value FROM json_each(?1) AS given
 WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >= ?4)
@@ -113,7 +113,7 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
-		shelf, err := newShelf(ctx, tx, slot.FetchedAt, page.Videos)
+		videos, err := newVideoWriter(ctx, tx, slot.FetchedAt, page.Videos)
 		if err != nil {
 			return err
 		}
@@ -125,13 +125,13 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string,
 			if !gone[v.ID] {
 				continue
 			}
-			if _, err := shelf.put(ctx, v, p.kind != ingest.BackfillRefresh); err != nil {
+			if _, err := videos.put(ctx, v, p.kind != ingest.BackfillRefresh); err != nil {
 				return err
 			}
 			delete(gone, v.ID)
 			slot.Videos++
 		}
-		if err := shelf.flush(ctx); err != nil {
+		if err := videos.flush(ctx); err != nil {
 			return err
 		}
 		for id := range gone {

@@ -13,9 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// shelf writes videos, their channels and their index rows within one transaction. Who has put the last of
-// them calls flush.
-type shelf struct {
+// videoWriter writes videos, their channels and their index rows within one transaction. It ends with flush.
+type videoWriter struct {
 	tx  *txn
 	at  int64 // when they were fetched, in milliseconds
 	day int64 // of at, since 1970
@@ -60,9 +59,9 @@ const (
 		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`
 )
 
-// newShelf finds what is known of the videos that are to be put, all of them at once.
-func newShelf(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video) (*shelf, error) {
-	s := &shelf{tx: tx, at: at.UnixMilli(), day: dayOf(at), known: map[string]knownVideo{}, texts: map[int64]indexed{}}
+// newVideoWriter finds what is known of the videos that are to be put, all of them at once.
+func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video) (*videoWriter, error) {
+	w := &videoWriter{tx: tx, at: at.UnixMilli(), day: dayOf(at), known: map[string]knownVideo{}, texts: map[int64]indexed{}}
 	var ids []string
 	for _, v := range videos {
 		ids = append(ids, v.ID)
@@ -71,53 +70,53 @@ func newShelf(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video)
 		var id string
 		var k knownVideo
 		err := rows.Scan(&id, &k.id, &k.text, &k.facts, &k.day)
-		s.known[id] = k
+		w.known[id] = k
 		return err
 	})
 	for _, v := range videos {
-		if _, known := s.known[v.ID]; !known {
-			s.named = append(s.named, v.ChannelID)
+		if _, known := w.known[v.ID]; !known {
+			w.named = append(w.named, v.ChannelID)
 		}
 	}
-	return s, err
+	return w, err
 }
 
 // put writes the video as it is now and returns its id. The index is written only when the text that
-// it holds has changed. charted says that it was found in a chart; one that was only looked up is not
+// it holds has changed. found says that this is a sighting: see schema.sql; one that was only asked for again is not
 // added when the store does not have it.
-func (s *shelf) put(ctx context.Context, v ingest.Video, charted bool) (int64, error) {
-	k, known := s.known[v.ID]
-	if !known && !charted {
+func (w *videoWriter) put(ctx context.Context, v ingest.Video, found bool) (int64, error) {
+	k, known := w.known[v.ID]
+	if !known && !found {
 		return 0, nil
 	}
 	text := textHash(v)
 	if facts := factsHash(v, text); !known || k.facts != facts {
 		changed := !known || k.text != text
-		k.text, k.facts, k.day = text, facts, s.day
-		id, err := s.write(ctx, v, k)
+		k.text, k.facts, k.day = text, facts, w.day
+		id, err := w.write(ctx, v, k)
 		if err != nil {
 			return 0, err
 		}
 		k.id = id
 		if changed {
-			s.index(id, v)
+			w.index(id, v)
 		}
-	} else if k.day != s.day {
-		k.day = s.day
-		s.moved = append(s.moved, k.id)
+	} else if k.day != w.day {
+		k.day = w.day
+		w.moved = append(w.moved, k.id)
 	}
-	s.known[v.ID] = k
+	w.known[v.ID] = k
 	seen := int64(0)
-	if charted {
-		seen = s.at
+	if found {
+		seen = w.at
 	}
-	s.latest = append(s.latest, []any{k.id, s.at, seen, v.Views, v.Likes, v.Comments})
+	w.latest = append(w.latest, []any{k.id, w.at, seen, v.Views, v.Likes, v.Comments})
 	return k.id, nil
 }
 
 // write writes the video's facts, which are new, or others than before. id 0 is one that is not there yet.
-func (s *shelf) write(ctx context.Context, v ingest.Video, k knownVideo) (int64, error) {
-	channel, err := s.channel(ctx, v)
+func (w *videoWriter) write(ctx context.Context, v ingest.Video, k knownVideo) (int64, error) {
+	channel, err := w.channel(ctx, v)
 	if err != nil {
 		return 0, err
 	}
@@ -132,10 +131,10 @@ func (s *shelf) write(ctx context.Context, v ingest.Video, k knownVideo) (int64,
 	row := []any{k.text, k.facts, k.day, channel, published, int64(v.Duration / time.Second), v.Live,
 		v.Category, v.Language, v.Thumbnail, v.Title, string(tags), v.ID}
 	if k.id != 0 {
-		_, err := s.tx.ExecContext(ctx, changeFacts, row...)
+		_, err := w.tx.ExecContext(ctx, changeFacts, row...)
 		return k.id, err
 	}
-	res, err := s.tx.ExecContext(ctx, addFacts, row...)
+	res, err := w.tx.ExecContext(ctx, addFacts, row...)
 	if err != nil {
 		return 0, err
 	}
@@ -143,32 +142,32 @@ func (s *shelf) write(ctx context.Context, v ingest.Video, k knownVideo) (int64,
 }
 
 // index notes what the index is to hold of the video.
-func (s *shelf) index(id int64, v ingest.Video) {
-	s.texts[id] = indexed{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n"))}
+func (w *videoWriter) index(id int64, v ingest.Video) {
+	w.texts[id] = indexed{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n"))}
 }
 
 // flush writes what put and index have noted, before anything is deleted in the transaction. The index gets
 // one statement: FTS5 writes a segment for each that changes it.
-func (s *shelf) flush(ctx context.Context) error {
-	if err := s.count(ctx); err != nil {
+func (w *videoWriter) flush(ctx context.Context) error {
+	if err := w.count(ctx); err != nil {
 		return err
 	}
-	rows := make([][4]any, 0, len(s.texts))
-	for _, id := range slices.Sorted(maps.Keys(s.texts)) {
-		t := s.texts[id]
+	rows := make([][4]any, 0, len(w.texts))
+	for _, id := range slices.Sorted(maps.Keys(w.texts)) {
+		t := w.texts[id]
 		rows = append(rows, [4]any{id, t.title, t.channel, t.tags})
 	}
-	clear(s.texts)
-	return execJSON(ctx, s.tx, indexVideos, rows)
+	clear(w.texts)
+	return execJSON(ctx, w.tx, indexVideos, rows)
 }
 
 // count writes what every sighting changes. Until then the view has no video that is new.
-func (s *shelf) count(ctx context.Context) error {
-	err := insertRows(ctx, s.tx, addLatest, elseLatest, s.latest)
+func (w *videoWriter) count(ctx context.Context) error {
+	err := insertRows(ctx, w.tx, addLatest, elseLatest, w.latest)
 	if err == nil {
-		err = execJSON(ctx, s.tx, moveFacts, s.moved, s.day)
+		err = execJSON(ctx, w.tx, moveFacts, w.moved, w.day)
 	}
-	s.latest, s.moved = nil, nil
+	w.latest, w.moved = nil, nil
 	return err
 }
 
