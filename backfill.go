@@ -16,21 +16,21 @@ const KindBackfill Kind = "backfill"
 // backfillJobs begins the names of the jobs that backfills are. The name of a configured job has no slash.
 const backfillJobs = "backfill/"
 
-// BackfillKind says how a backfill comes by its videos.
+// BackfillKind says how a backfill finds its videos.
 type BackfillKind string
 
 // The kinds of backfills.
 const (
 	BackfillUploads BackfillKind = "uploads" // all videos of channels: a piece is a channel
 	BackfillSearch  BackfillKind = "search"  // what a search finds: a piece is a span of time
-	BackfillVideos  BackfillKind = "videos"  // videos by their ids: a piece is some ids
-	BackfillRefresh BackfillKind = "refresh" // stored videos that have become old: a piece is some ids
+	BackfillVideos  BackfillKind = "videos"  // videos by their ids: a piece is a call's worth of ids
+	BackfillRefresh BackfillKind = "refresh" // stored videos that have become old: a piece is a call's worth of ids
 )
 
 // Order is the order in time in which the pieces of a search are worked on.
 type Order string
 
-// The orders. Other backfills than a search go by the order in which their pieces were given.
+// The orders. All backfills but searches keep the order in which their pieces were given.
 const (
 	Newest Order = "newest" // "" too
 	Oldest Order = "oldest"
@@ -45,7 +45,7 @@ type BackfillSpec struct {
 	Order     Order         `json:"order,omitempty"`
 }
 
-// Identity is equal for specs that ask for the same: in another order, too.
+// Identity is equal for specs that ask for the same thing, even in another order.
 func (s BackfillSpec) Identity(kind BackfillKind) string {
 	s.Order = ""
 	text, err := json.Marshal(s)
@@ -62,7 +62,7 @@ type Backfill struct {
 	Kind      BackfillKind
 	Spec      BackfillSpec
 	Table     string    // of costs, that it was priced under
-	Created   time.Time // what was fetched since is not fetched again
+	Created   time.Time // what was fetched since then is not fetched again
 	Wait      bool      // ingest serve may carry it on
 	Cancelled time.Time // zero: it was not
 }
@@ -70,7 +70,7 @@ type Backfill struct {
 // Job is the job that the backfill's slots belong to.
 func (b Backfill) Job() string { return backfillJobs + b.ID }
 
-// Identity is equal for backfills that ask for the same.
+// Identity is equal for backfills that ask for the same thing.
 func (b Backfill) Identity() string { return b.Spec.Identity(b.Kind) }
 
 // Reversed reports whether the piece that is latest in time comes first.
@@ -83,9 +83,9 @@ func IsBackfillJob(job string) (id string, ok bool) { return strings.CutPrefix(j
 
 // Piece is a part of a backfill that is worked on, and resumed, as one.
 type Piece struct {
-	Key  string // unlike that of every other piece of the backfill; of at most 100 bytes or so
+	Key  string // unique within the backfill; at most about 100 bytes
 	Spec PieceSpec
-	IDs  []string // to look up, at most 50 or so; none where they are yet to be found
+	IDs  []string // to look up, at most what one call takes; none where they are yet to be found
 }
 
 // PieceSpec says where the ids of a piece are found; the zero value says that it has them.

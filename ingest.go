@@ -1,6 +1,6 @@
 // Package ingest holds the nouns of the program: what is fetched (Region, Video, Page), when
-// (Job, Slot) and how it ended (Outcome). It imports nothing of the program; every other package
-// may import it.
+// (Job, Slot) and how it ended (State). It imports nothing of the program; every other package may
+// import it.
 //
 // Data flows one way: tick -> slot -> pass -> take -> call -> save -> search.
 package ingest
@@ -33,7 +33,7 @@ type Video struct {
 }
 
 // Page is one answer of an upstream list: its videos in the upstream's order, and the token of the
-// page behind it, "" on the last.
+// next page, "" on the last.
 type Page struct {
 	Videos []Video
 	Next   string
@@ -42,20 +42,20 @@ type Page struct {
 // Query is a search that an upstream makes, as a value.
 type Query struct {
 	Text        string
-	Region      Region    // videos that may be watched there, not made there; "" is anywhere
+	Region      Region    // videos that may be watched, not those made, there; "" is anywhere
 	Channel     string    // the upstream's channel id; "" is any
 	Category    string    // "" or "0" is any
-	After       time.Time // published from here on; zero: from the beginning
-	Before      time.Time // and before this; zero: until now
+	After       time.Time // published at this time or later; zero: from the beginning
+	Before      time.Time // and before this time; zero: until now
 	NewestFirst bool      // else by the upstream's relevance
 }
 
 // Found is one answer of a search, or of a list of uploads: ids only, since such answers say too little
-// of a video to keep it. Results repeat, over pages and within one, and totals are not to be trusted:
-// there are none here.
+// about a video to store it. Results repeat, across pages and within one. There is no total, since those that
+// upstreams give cannot be trusted.
 type Found struct {
 	IDs  []string
-	Next string // the token of the page behind it, "" on the last
+	Next string // the token of the next page, "" on the last
 }
 
 // Channel is what an upstream says about a channel.
@@ -69,7 +69,7 @@ type Channel struct {
 // Category is one of the upstream's categories, as it is called in a region.
 type Category struct{ ID, Name string }
 
-// Counts is what changes of a video from hour to hour.
+// Counts is the part of a video that changes from hour to hour.
 type Counts struct {
 	ID                     string
 	Views, Likes, Comments *int64 // nil where the upstream withholds them
@@ -142,8 +142,8 @@ type Slot struct {
 	// amounts by pool.
 	Charges map[string]int64
 
-	// Tries counts the claims in a row that brought nothing, the present one included; those that quota or a
-	// stop ended do not count.
+	// Tries counts the claims in a row that brought nothing, the present one included. A claim that ended
+	// because of quota, or because the run stopped, does not count.
 	Tries int
 
 	Reason    string    // why it is not done, in one line for a person
@@ -163,7 +163,7 @@ type Claim struct {
 	Now    time.Time
 	Lease  time.Duration
 	Series map[Series]bool  // only these; nil: all
-	Except map[SlotKey]bool // not these: this run has tried them
+	Except map[SlotKey]bool // not these: this run has claimed them before
 
 	Backfill string // only pieces of the backfill of this id; "": slots of the schedule, never a piece
 	Reversed bool   // the backfill's last piece first

@@ -23,16 +23,16 @@ type Slots interface {
 	AddDue(ctx context.Context, slots []ingest.Slot) error
 	// Newest is the latest due time known for every job and key of the schedule, in whatever state.
 	Newest(ctx context.Context) (map[ingest.Series]time.Time, error)
-	// Claim hands one open slot of those that c wants to its owner until the lease is over: due,
-	// stopped with no newer slot of its job and key, or claimed with its lease over at c.Now; never
-	// while another slot of its series is claimed and the lease of that is not over. Slots of the schedule
-	// and pieces of a backfill are apart: c says which. Of the schedule, the least fresh
-	// series comes first (that whose last slot was done longest ago, or never: a chart that was cut
-	// short makes nobody fresh), then the oldest due, then by job and key; pieces come in their order. It
-	// raises Attempt and Tries. ok is false when there is none.
+	// Claim gives one open slot that c wants to its owner until the lease is over. A slot is open when it
+	// is due, stopped with no newer slot of its series, or claimed with its lease over at c.Now; but not
+	// while another slot of its series is claimed under a lease that still runs. c says whether it wants
+	// slots of the schedule or pieces of a backfill. In the schedule, the least fresh series comes first
+	// (its last slot was done longest ago, or never; a chart that was cut short makes no series fresh),
+	// then the oldest due, then by job and key; pieces come in their order. It raises Attempt and Tries. ok
+	// is false when there is none.
 	Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error)
-	// Retire ends what waits in series that nobody wants any more: due, or claimed with its lease
-	// over, as Skipped with the series' reason. A stopped slot keeps its outcome; Claim no longer
+	// Retire ends what is due, or claimed with its lease over, in series that nobody wants any more, as
+	// Skipped with the series' reason. A stopped slot keeps its outcome; Claim no longer
 	// hands it out.
 	Retire(ctx context.Context, gone map[ingest.Series]string) error
 	// Finish writes the slot's state, reason and progress under the fence. A slot that is given back

@@ -16,7 +16,7 @@ type Call[T any] struct {
 	Do func(ctx context.Context) (T, error)
 }
 
-// Upstream turns wishes into calls. Making a call sends nothing and costs nothing.
+// Upstream makes calls. To make one sends nothing and costs nothing.
 type Upstream interface {
 	// Chart is one page of a region's chart. category "" or "0" is the whole chart; token "" is
 	// the first page.
@@ -27,7 +27,7 @@ type Upstream interface {
 	Limits() Limits
 }
 
-// What not every upstream can do, each asked for by those who need it.
+// What only some upstreams can do.
 type (
 	// Searcher finds videos by words.
 	Searcher interface {

@@ -1,7 +1,8 @@
-// Package wire is what every upstream's adapter needs between a request and its answer: one way out
-// to one host, which sends each request at most once, and back with a bounded body (transport.go) that does
-// not hold the key (hide.go); the rules for a base URL (baseurl.go); text from outside made fit for an
-// error (clean.go); and what it means that no whole answer came (unanswered.go). What an answer says is the adapter's own business.
+// Package wire is what every upstream's adapter needs between a request and its answer: one way out to
+// one host, which sends each request at most once and brings back a bounded body (transport.go) without
+// the key (hide.go); the rules for a base URL (baseurl.go); text from outside made fit for an error
+// (clean.go); and the errors of calls that got no whole answer, or a refusal (unanswered.go). What an answer
+// means is the adapter's own business.
 package wire
 
 import (
@@ -30,8 +31,8 @@ var errNoAnswer = errors.New("the request was never handed to the network")
 type answerKey struct{}
 
 // Ask gives send a context whose one request, through a Transport, fills in the answer. What send
-// returns matters only where the Transport was never asked: all else that has seen itself, and in
-// full. It ends after timeout.
+// returns matters only where the Transport was never asked: the Transport has seen everything else
+// itself, and in full. It ends after timeout.
 func Ask(ctx context.Context, timeout time.Duration, send func(context.Context) error) Answer {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
