@@ -63,7 +63,7 @@ func simulateSeeds(t *testing.T, seeds int) {
 
 // The same on the real store and the real quota.db, as the ledger itself and as the journal beside a
 // remote one.
-func TestSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 2) }
+func TestSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 1) }
 
 func TestLongSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 20) }
 
