@@ -402,7 +402,7 @@ func TestFaults(t *testing.T) {
 }
 
 // atOnce is how many faults happen side by side: most of them wait most of the time.
-const atOnce = 8
+const atOnce = 12
 
 // runFaults calls test for each fault, several side by side whatever -parallel says.
 func runFaults(t *testing.T, faults []fault, test func(*testing.T, fault)) {

@@ -78,7 +78,7 @@ func (f *fleet) stop() {
 	}
 	for _, m := range f.members {
 		began := time.Now()
-		if err := m.cmd.Wait(); err != nil || time.Since(began) > 5*time.Second {
+		if err := m.cmd.Wait(); err != nil || time.Since(began) > stopsWithin {
 			f.t.Errorf("a member ended with %v after %v", err, time.Since(began))
 		}
 		_ = m.stdin.Close()
