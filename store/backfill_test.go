@@ -195,9 +195,6 @@ func TestTheScheduleNeverSeesAPiece(t *testing.T) {
 	if newest, err := s.Newest(t.Context()); err != nil || len(newest) != 1 {
 		t.Errorf("known are %v, %v", newest, err)
 	}
-	if at, err := s.NextRetry(t.Context()); err != nil || !at.IsZero() {
-		t.Errorf("the next retry is at %s, %v", at, err)
-	}
 	wantStates(t, s, "US 12:00 claimed")
 	if got := states(t, s, store.SlotFilter{Job: b.Job()}); !slices.Equal(got, []string{"k00000 12:00 stopped", "k00001 12:00 due", "k00002 12:00 due"}) {
 		t.Errorf("by its job: %q", got)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 
@@ -17,16 +16,7 @@ ORDER BY fetched_day, id LIMIT ?3`
 
 // VideosToCount implements fetch.Library.
 func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]string, error) {
-	var ids []string
-	err := s.view(ctx, "find the videos to count", func(tx *txn) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return err
-		}, uncounted, before.UnixMilli(), dayOf(before), n)
-	})
-	return ids, err
+	return listColumn[string](ctx, s.database, "find the videos to count", uncounted, before.UnixMilli(), dayOf(before), n)
 }
 
 // SaveCounts implements fetch.Sink. slot.Videos goes up by the videos that were counted. What the

@@ -141,10 +141,18 @@ func (d *database) view(ctx context.Context, doing string, f func(*txn) error) e
 	return d.explain(ctx, doing, f(d.reads.begin(tx)))
 }
 
-// steps does in many short transactions what one would keep other writers waiting with: step is called until
-// it says that there is no more. Behind each it rests for as long as that had the lock, whatever it waited for
-// it. Another process looks every few milliseconds whether it may write, and without the rest finds the lock
-// taken whenever it looks.
+// listColumn is column over one unchanging state of the store.
+func listColumn[T any](ctx context.Context, d *database, doing, query string, args ...any) (values []T, err error) {
+	err = d.view(ctx, doing, func(tx *txn) (err error) {
+		values, err = column[T](ctx, tx, query, args...)
+		return err
+	})
+	return values, err
+}
+
+// steps does in many short transactions what in one would keep other writers waiting: step is called until it
+// says that there is no more. After each it pauses for as long as that held the lock. Another process tries
+// every few milliseconds whether it may write, and without the pause would find the lock taken each time.
 func (d *database) steps(ctx context.Context, doing string, step func(*txn) (more bool, err error)) error {
 	for {
 		var began time.Time

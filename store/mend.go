@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -154,13 +153,12 @@ func (d *database) mendIndex(ctx context.Context, r *Repaired) error {
 	for _, step := range steps {
 		total, last := 0, int64(0)
 		err := d.steps(ctx, "mend the index", func(tx *txn) (bool, error) {
-			var ids []int64
-			if err := each(ctx, tx, func(rows *sql.Rows) error {
-				err := rows.Scan(&last)
-				ids = append(ids, last)
-				return err
-			}, step.find, last, repairStep); err != nil {
+			ids, err := column[int64](ctx, tx, step.find, last, repairStep)
+			if err != nil {
 				return false, err
+			}
+			if len(ids) > 0 {
+				last = ids[len(ids)-1]
 			}
 			total += len(ids)
 			return len(ids) == repairStep, step.write(ctx, tx, ids)

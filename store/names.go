@@ -10,20 +10,11 @@ import (
 
 // RegionsToName implements fetch.Library.
 func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
-	var regions []ingest.Region
-	err := s.view(ctx, "find the regions whose categories have no names", func(tx *txn) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			var r ingest.Region
-			err := rows.Scan(&r)
-			regions = append(regions, r)
-			return err
-		}, `
+	return listColumn[ingest.Region](ctx, s.database, "find the regions whose categories have no names", `
 			SELECT DISTINCT key FROM series
 			WHERE backfill IS NULL AND EXISTS (SELECT 1 FROM slots WHERE series = series.id AND kind = 'chart' AND state = 'done' AND fetched_at < ?)
 			  AND NOT EXISTS (SELECT 1 FROM named WHERE region = key AND named_at >= ?)
 			ORDER BY key`, charted.UnixMilli(), stale.UnixMilli())
-	})
-	return regions, err
 }
 
 // SaveNames implements fetch.Sink.

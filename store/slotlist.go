@@ -57,16 +57,6 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 	return slots, err
 }
 
-// NextRetry is when the first of the slots that Claim would hand out again although they were stopped
-// may find quota; zero when there is none.
-func (s *Store) NextRetry(ctx context.Context) (time.Time, error) {
-	var at sql.NullInt64
-	err := s.read.QueryRowContext(ctx, `
-		SELECT min(retry_at) FROM series JOIN slots ON slots.series = series.id AND due_at = open
-		WHERE open = newest AND backfill IS NULL AND state = 'stopped'`).Scan(&at)
-	return fromMillis(at), s.explain(ctx, "find the next retry", err)
-}
-
 const selectSlots = `
 SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, charges, reason, retry_at, fetched_at, tries
 FROM slots JOIN series ON series.id = slots.series`

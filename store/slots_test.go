@@ -212,9 +212,6 @@ func TestWhatTheConfigNoLongerHasEndsWithAReason(t *testing.T) {
 			t.Errorf("%s: reason %q, want %q", slots[i].Key, slots[i].Reason, want)
 		}
 	}
-	if at, err := s.NextRetry(t.Context()); err != nil || !at.IsZero() {
-		t.Errorf("next retry %v, %v", at, err)
-	}
 
 	addDue(t, s, due("US", noon.Add(time.Hour))) // it is back
 	if got := claim(t, s, by("b", clock.now())); got.Key != "US" {
@@ -306,9 +303,6 @@ func TestAStoppedSlotIsClaimedAgainUntilANewerOneExists(t *testing.T) {
 	slot.Token, slot.Pages, slot.Units, slot.TokenAt = "next", 2, 3, noon
 	slot.RetryAt = noon.Add(time.Hour)
 	finish(t, s, slot, ingest.Stopped, "units are spent")
-	if at, err := s.NextRetry(t.Context()); err != nil || !at.Equal(noon.Add(time.Hour)) {
-		t.Errorf("next retry %v, %v", at, err)
-	}
 	again := claim(t, s, by("b", noon))
 	if again.Attempt != 2 || again.Token != "next" || !again.TokenAt.Equal(noon) || again.Pages != 2 || again.Units != 3 {
 		t.Errorf("claimed %+v", again)
@@ -322,9 +316,6 @@ func TestAStoppedSlotIsClaimedAgainUntilANewerOneExists(t *testing.T) {
 	}
 	finish(t, s, got, ingest.Done, "")
 	claimNone(t, s, by("c", noon.Add(time.Hour)))
-	if at, err := s.NextRetry(t.Context()); err != nil || !at.IsZero() {
-		t.Errorf("next retry %v, %v", at, err)
-	}
 }
 
 func TestOnlyTheLastClaimMayWrite(t *testing.T) {

@@ -19,17 +19,8 @@ const (
 
 // VideosToRefresh implements fetch.Library.
 func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error) {
-	var ids []string
-	err := s.view(ctx, "find the videos to refresh", func(tx *txn) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			var id string
-			err := rows.Scan(&id)
-			ids = append(ids, id)
-			return err
-		}, `SELECT video_id FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND seen_at >= ? ORDER BY fetched_day, id LIMIT ?`,
-			dayOf(now.Add(-ingest.RefreshAfter)), now.Add(-ingest.RefreshAfter).UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
-	})
-	return ids, err
+	return listColumn[string](ctx, s.database, "find the videos to refresh", `SELECT video_id FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND seen_at >= ? ORDER BY fetched_day, id LIMIT ?`,
+		dayOf(now.Add(-ingest.RefreshAfter)), now.Add(-ingest.RefreshAfter).UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
 }
 
 // SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. A
