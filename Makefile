@@ -15,7 +15,7 @@ LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKille
 
 # make test detects races in every package but these: the whole program, whose goroutines live in the others;
 # SQLite, which the detector slows down tenfold (make test-long detects races there); and the stand-ins.
-UNRACED = /cmd/ingest$$|/store$$|/store/pgstore$$|/quota/sqliteledger$$|/internal/(youtubesim|dailymotionsim|sqlitefile)$$|/tools/|/packaging$$
+UNRACED = /cmd/ingest$$|/store$$|/store/pgstore$$|/quota/sqliteledger$$|/internal/(youtubesim|dailymotionsim|sqlitefile|doctor)$$|/tools/|/packaging$$
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
 # failure; .ci/run does so.

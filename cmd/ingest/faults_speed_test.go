@@ -41,7 +41,7 @@ func TestFaultSpeedOfAnOutage(t *testing.T) {
 				first = time.Since(began)
 				// Long enough for the breaker to let a probe through.
 				later, calls := time.Duration(0), 0
-				for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 					sum := s.spend(cheap, 2)
 					later, calls = max(later, sum.later), calls+2
 				}

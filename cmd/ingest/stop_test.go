@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,7 +20,19 @@ import (
 // loses and doubles nothing.
 func TestASignalEndsARunCleanly(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
-		sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 150 * time.Millisecond})
+		sim := standIn(t, youtubesim.Options{Seed: 5})
+		var slow atomic.Int64
+		slow.Store(int64(300 * time.Millisecond))
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer := httptest.NewRecorder()
+			sim.ServeHTTP(answer, r)
+			time.Sleep(time.Duration(slow.Load())) // so that the signal comes in the middle
+			maps.Copy(w.Header(), answer.Header())
+			w.WriteHeader(answer.Code)
+			_, _ = w.Write(answer.Body.Bytes()) // the caller may have gone
+		}))
+		t.Cleanup(front.Close)
+		t.Setenv("INGEST_UPSTREAM_URL", front.URL+"/")
 		at(t, "2026-02-14T09:40:00Z")
 		var stderr bytes.Buffer
 		cmd := exec.Command(self(t), "run", "--quiet")
@@ -35,6 +51,7 @@ func TestASignalEndsARunCleanly(t *testing.T) {
 		if took := time.Since(began); cmd.ProcessState.ExitCode() != code || took > stopsWithin {
 			t.Errorf("%v: exit %d after %v, want %d\n%s", signal, cmd.ProcessState.ExitCode(), took, code, stderr.String())
 		}
+		slow.Store(0)
 		ingestJSON[runDocument](t, exitOK, "run")
 		sameCount(t, sim)
 		if n := sim.Ledger().Units["units"]; n != 32 {
