@@ -56,7 +56,19 @@ func (s BackfillSpec) Identity(kind BackfillKind) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Backfill is a plan to fetch something once, in pieces, each of which is a slot.
+// Backfill is a plan to fetch something once, in pieces, each of which is a slot. Its state follows from
+// those of its pieces, and is kept nowhere else:
+//
+//	state                  event                                        next
+//	none                   it is planned                                due
+//	due, stopped           a run claims a piece                         claimed
+//	claimed                the run ends, and no piece was refused       due
+//	claimed                quota is refused for a piece                 stopped
+//	claimed                the last open piece ends, and none failed    done
+//	claimed                the last open piece ends, and some failed    failed
+//	failed                 retry makes the failed pieces due again      due
+//	due, stopped, claimed  it is cancelled; what was fetched stays      skipped
+//	done, failed, skipped  the same is planned with --again             another plan, due
 type Backfill struct {
 	ID        string // as a person names it: "bf-7"; the store gives it
 	Kind      BackfillKind
@@ -69,6 +81,25 @@ type Backfill struct {
 
 // Job is the job that the backfill's slots belong to.
 func (b Backfill) Job() string { return backfillJobs + b.ID }
+
+// State is where the plan is in its life, of which so many pieces are in each state.
+func (b Backfill) State(pieces map[State]int) State {
+	open := pieces[Due] + pieces[Claimed] + pieces[Stopped]
+	switch {
+	case !b.Cancelled.IsZero():
+		return Skipped
+	case open == 0 && pieces[Failed] > 0:
+		return Failed
+	case open == 0:
+		return Done
+	case pieces[Claimed] > 0:
+		return Claimed
+	case pieces[Stopped] > 0:
+		return Stopped
+	default:
+		return Due
+	}
+}
 
 // Identity is equal for backfills that ask for the same thing.
 func (b Backfill) Identity() string { return b.Spec.Identity(b.Kind) }
@@ -101,4 +132,21 @@ func Slice(after, before time.Time) Piece {
 		Key:  after.Format(time.RFC3339) + "/" + before.Format(time.RFC3339),
 		Spec: PieceSpec{After: after, Before: before},
 	}
+}
+
+// Slices are the pieces of a search that covers [from, to): each covers at most so long, all equally long to
+// the second.
+func Slices(from, to time.Time, each time.Duration) []Piece {
+	span := to.Sub(from) / time.Second
+	n := max((span+each/time.Second-1)/(each/time.Second), 1)
+	var pieces []Piece
+	for i := range n {
+		pieces = append(pieces, Slice(from.Add(span*i/n*time.Second), from.Add(span*(i+1)/n*time.Second)))
+	}
+	return pieces
+}
+
+// IDPiece is the nth piece of a backfill whose ids are given.
+func IDPiece(n int, ids []string) Piece {
+	return Piece{Key: fmt.Sprintf("%06d", n), IDs: ids}
 }

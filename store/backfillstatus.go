@@ -38,6 +38,9 @@ func (b BackfillStatus) Open() int {
 	return b.Pieces[ingest.Due] + b.Pieces[ingest.Claimed] + b.Pieces[ingest.Stopped]
 }
 
+// State is where the plan is in its life.
+func (b BackfillStatus) State() ingest.State { return b.Backfill.State(b.Pieces) }
+
 // Failure is a piece that failed, or an id of a piece that could not be looked up.
 type Failure struct {
 	Piece  string // its key

@@ -67,17 +67,12 @@ func (a *app) canRefill() error {
 
 // desk is what pricing needs beside a store that is open already.
 func (a *app) desk(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
-	plan, err := a.plan()
+	schedule, err := a.schedule()
 	if err != nil {
 		return nil, err
 	}
-	tariff, err := a.tariff()
-	if err != nil {
-		return nil, err
-	}
-	now := a.clock.Now()
-	w := &fetchRuntime{plan: plan, upstream: a.provider().calls, store: s}
-	if w.price, err = priceOf(plan, w.upstream, tariff, now, now.Add(fullDay)); err != nil {
+	w := &fetchRuntime{schedule: schedule, upstream: a.provider().calls, store: s}
+	if w.price, err = schedule.DayPrice(a.clock.Now()); err != nil {
 		return nil, err
 	}
 	w.governor, w.close, err = a.governor(ctx)

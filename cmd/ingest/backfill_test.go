@@ -151,7 +151,7 @@ func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 			t.Errorf("video %s is in the store %d times", id, kept[id])
 		}
 	}
-	want := everyVideo(t, 5, "e", time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), 12*fullDay, start)
+	want := everyVideo(t, 5, "e", time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), 12*24*time.Hour, start)
 	if end.Outcome != "done" || end.Pieces["total"] < 3 || days == 0 || w.MaxInDay("search") > 21 || !maps.Equal(listed, want) {
 		t.Errorf("after %d days %d of %d videos were found, %d searches in a day: %+v", days+1, len(listed), len(want), w.MaxInDay("search"), end)
 	}

@@ -6,41 +6,42 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// ask asks the channels of a plan how many videos they have, each once and for a call of purpose backfill,
-// keeps the answers and prices it anew. Those that were not asked, because quota ended or they do not tell,
-// keep their range. A plan of which some is fetched is not asked about: what is left of it is not what would
-// be asked for.
-func (a *app) ask(ctx context.Context, w *fetchRuntime, p *planned) error {
+// askSizes asks the channels of a plan how many videos they have, each once and for a call of purpose
+// backfill, keeps the answers and prices the plan again. Those that were not asked, because quota ended or
+// they do not say, keep their range. A plan of which some is fetched is not asked about: what is left of it
+// is not what a channel would answer.
+func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
 	archive, ok := any(w.upstream).(fetch.Archive)
 	if !ok || len(p.Spec.Channels) == 0 || p.Open() != len(p.Spec.Channels) {
 		return nil
 	}
 	p.asked = quota.Cost{}
-	sizes, err := a.askSizes(ctx, w, p, archive)
-	if err := errors.Join(err, a.noteSizes(ctx, w, p, sizes)); err != nil {
+	sizes, err := a.askChannels(ctx, w, p, archive)
+	if err := errors.Join(err, saveSizes(ctx, w, p.ID, sizes)); err != nil {
 		return err
 	}
-	if err := a.reckon(ctx, w, p); err != nil {
+	if err := p.price(ctx, w); err != nil {
 		return err
 	}
 	for pool, amount := range p.asked {
-		p.left[pool] = max(p.left[pool]-amount, 0)
+		p.Left[pool] = max(p.Left[pool]-amount, 0)
 	}
 	return nil
 }
 
-// noteSizes keeps what was asked, whatever has ended the asking: it is paid for.
-func (*app) noteSizes(ctx context.Context, w *fetchRuntime, p *planned, sizes map[string]int) error {
+// saveSizes keeps what was answered, whatever has ended the asking: it is paid for.
+func saveSizes(ctx context.Context, w *fetchRuntime, id string, sizes map[string]int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	return w.store.NoteSizes(ctx, p.ID, sizes)
+	return w.store.NoteSizes(ctx, id, sizes)
 }
 
-// askSizes asks the channels whose size is not known, until quota ends.
-func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *planned, archive fetch.Archive) (map[string]int, error) {
+// askChannels asks the channels whose size is not known, until quota ends.
+func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfill, archive fetch.Archive) (map[string]int, error) {
 	known, err := w.store.OpenSizes(ctx, p.ID)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *planned, archive
 			continue
 		}
 		call := archive.Channel(ref)
-		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserved: p.cost})
+		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserved: p.Cost})
 		if err != nil {
 			return sizes, err
 		}
@@ -67,7 +68,7 @@ func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *planned, archive
 		switch {
 		case errors.As(err, &answer) && answer.Verdict == fetch.Rejected:
 			a.say("ingest: %s: %v", ref, err)
-			sizes[ref] = noChannel
+			sizes[ref] = budget.NoChannel
 		case err != nil:
 			return sizes, err
 		case channel.Videos != nil:

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -71,32 +75,29 @@ type failureDocument struct {
 }
 
 // document is the plan without failures.
-func (p *planned) document() backfillDocument {
+func (p *pricedBackfill) document() backfillDocument {
 	d := backfillDocument{
 		ID: p.ID, Kind: p.Kind, What: whatOf(p.Backfill), CreatedAt: p.Created.UTC(), Cancelled: timeOrNull(p.Cancelled), Wait: p.Wait,
-		Table: p.table, Under: p.Table, Outcome: outcomeOf(p.BackfillStatus), Pieces: map[string]int{"total": 0}, Units: p.Units, Videos: p.Videos,
+		Table: p.table, Under: p.Table, Outcome: p.State(), Pieces: pieceCounts(p.BackfillStatus), Units: p.Units, Videos: p.Videos,
 		Known: p.Known, Vanished: p.Vanished, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again, RetryAt: timeOrNull(p.RetryAt),
-		LastAt: timeOrNull(p.LastAt), Price: map[string]rangeJSON{}, Assuming: p.price.assuming, Asked: p.asked,
-		Today: todayDocument{p.until, map[string]int64{}, map[string]int64{}}, Found: p.found, Held: timeOrNull(p.HeldUntil), Likely: p.likely(),
+		LastAt: timeOrNull(p.LastAt), Price: map[string]rangeJSON{}, Assuming: p.assuming, Asked: p.asked,
+		Today: todayDocument{p.Until, map[string]int64{}, map[string]int64{}}, Found: p.found, Held: timeOrNull(p.HeldUntil),
+		Likely: p.estimate.Likely(p.DoneUnits, p.Pieces[ingest.Done], p.Open()),
 	}
 	if p.Kind == ingest.BackfillSearch {
 		d.Order = p.Spec.Order
 	}
-	for state, n := range p.Pieces {
-		d.Pieces[string(state)] = n
-		d.Pieces["total"] += n
-	}
-	for pool := range p.call {
-		d.Price[pool] = rangeJSON{p.price.low[pool], p.price.high[pool]}
-		d.Today.Kept[pool] = p.cost[pool]
-		if !p.unknown {
-			d.Today.Left[pool] = p.left[pool]
+	for pool := range p.perCall {
+		d.Price[pool] = rangeJSON{p.estimate.Low[pool], p.estimate.High[pool]}
+		d.Today.Kept[pool] = p.Cost[pool]
+		if !p.degraded {
+			d.Today.Left[pool] = p.Left[pool]
 		}
 	}
-	low, ok := p.days(p.price.low, p.call)
-	if high, allOK := p.days(p.price.high, p.call); ok && allOK && p.Open() > 0 && !p.unknown {
+	low, ok := p.Days(p.estimate.Low, p.perCall)
+	if high, allOK := p.Days(p.estimate.High, p.perCall); ok && allOK && p.Open() > 0 && !p.degraded {
 		d.Days = &rangeJSON{int64(low), int64(high)}
-		d.EndsAt = timeOrNull(p.ends(high, p.zone))
+		d.EndsAt = timeOrNull(p.Ends(high))
 	}
 	if p.ids != nil {
 		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.IDs), p.ids.Repeated, p.ids.Wrong, shownLines(p.ids.Rejected)
@@ -104,32 +105,40 @@ func (p *planned) document() backfillDocument {
 	return d
 }
 
-// likely is what is still to do at the average of the pieces that are done, where the price is a range.
-func (p *planned) likely() int64 {
-	low, high := most(p.price.low), most(p.price.high)
-	done := int64(p.Pieces[ingest.Done])
-	if low == high || done == 0 || p.Open() == 0 {
-		return 0
+// pieceCounts is how many pieces are in each state, and their total.
+func pieceCounts(b store.BackfillStatus) map[string]int {
+	counts := map[string]int{"total": 0}
+	for state, n := range b.Pieces {
+		counts[string(state)] = n
+		counts["total"] += n
 	}
-	return min(max(p.DoneUnits*int64(p.Open())/done, low), high)
+	return counts
 }
 
-// outcomeOf is where a backfill is, in the words of slots.
-func outcomeOf(b store.BackfillStatus) ingest.State {
+// assumption is what the estimate of a backfill assumes; "" where it is exact.
+func assumption(kind ingest.BackfillKind, size budget.Size, l fetch.Limits) string {
 	switch {
-	case !b.Cancelled.IsZero():
-		return ingest.Skipped
-	case b.Open() == 0 && b.Pieces[ingest.Failed] > 0:
-		return ingest.Failed
-	case b.Open() == 0:
-		return ingest.Done
-	case b.Pieces[ingest.Claimed] > 0:
-		return ingest.Claimed
-	case b.Pieces[ingest.Stopped] > 0:
-		return ingest.Stopped
-	default:
-		return ingest.Due
+	case kind == ingest.BackfillSearch:
+		return fmt.Sprintf("each slice of time finds 1 to %d videos; one that finds more is split in two, which costs more", l.SearchPages*l.PerPage)
+	case kind == ingest.BackfillUploads && size.Pieces > len(size.Channels):
+		return fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", term.Thousands(int64(l.Uploads)))
 	}
+	return ""
+}
+
+// rejectedLine is a line of a list of ids that was left out, safe for a terminal.
+type rejectedLine struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// shownLines is the lines that were left out, as a person may see them.
+func shownLines(lines []youtube.RejectedLine) []rejectedLine {
+	var out []rejectedLine
+	for _, l := range lines {
+		out = append(out, rejectedLine{l.Line, term.Fit(l.Text, 40)})
+	}
+	return out
 }
 
 // whatOf is what a backfill fetches, in words.
@@ -161,7 +170,7 @@ func whatOf(b ingest.Backfill) string {
 
 // day is a time as short as it can be said.
 func day(t time.Time) string {
-	if t.Equal(t.Truncate(fullDay)) {
+	if t.Equal(t.Truncate(24 * time.Hour)) {
 		return t.UTC().Format(time.DateOnly)
 	}
 	return term.Stamp(t)
@@ -170,11 +179,36 @@ func day(t time.Time) string {
 // spanText is a length of time in its largest unit: "7 days", "36 hours", "90m0s".
 func spanText(d time.Duration) string {
 	switch {
-	case d%fullDay == 0:
-		return term.Plural(int(d/fullDay), "day")
+	case d%(24*time.Hour) == 0:
+		return term.Plural(int(d/(24*time.Hour)), "day")
 	case d%time.Hour == 0:
 		return term.Plural(int(d/time.Hour), "hour")
 	default:
 		return d.String()
 	}
+}
+
+// backfillDocument is the present state of a backfill, with its first failures.
+func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (backfillDocument, error) {
+	status, err := w.store.FindBackfill(ctx, id)
+	if err != nil {
+		return backfillDocument{}, err
+	}
+	p, err := a.priced(ctx, w, status)
+	if err != nil {
+		return backfillDocument{}, err
+	}
+	return p.withFailures(ctx, w.store)
+}
+
+// failuresShown is how many failures a report has; retry does them all.
+const failuresShown = 10
+
+func (p *pricedBackfill) withFailures(ctx context.Context, s *store.Store) (backfillDocument, error) {
+	d := p.document()
+	failures, err := s.FailedPieces(ctx, p.ID, failuresShown)
+	for _, f := range failures {
+		d.Failures = append(d.Failures, failureDocument{f.Piece, f.ID, f.Reason})
+	}
+	return d, err
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/store"
 )
 
 // backfillEnd is the last line of a run in JSON: how it ended, and how far the backfill has come.
@@ -26,7 +25,7 @@ type backfillEnd struct {
 }
 
 // reportBackfill says how a run ended, and turns that into an exit code.
-func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *planned, worked []fetch.SlotResult, ended error) error {
+func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, worked []fetch.SlotResult, ended error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	doc, err := a.backfillDocument(ctx, w, p.ID)
@@ -155,29 +154,4 @@ func (e backfillEnd) exit(ended error) error {
 		return codeError{exitStopped, nil}
 	}
 	return nil
-}
-
-// backfillDocument is the present state of a backfill, with its first failures.
-func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (backfillDocument, error) {
-	status, err := w.store.FindBackfill(ctx, id)
-	if err != nil {
-		return backfillDocument{}, err
-	}
-	p, err := a.priced(ctx, w, status)
-	if err != nil {
-		return backfillDocument{}, err
-	}
-	return p.withFailures(ctx, w.store)
-}
-
-// failuresShown is how many failures a report has; retry does them all.
-const failuresShown = 10
-
-func (p *planned) withFailures(ctx context.Context, s *store.Store) (backfillDocument, error) {
-	d := p.document()
-	failures, err := s.FailedPieces(ctx, p.ID, failuresShown)
-	for _, f := range failures {
-		d.Failures = append(d.Failures, failureDocument{f.Piece, f.ID, f.Reason})
-	}
-	return d, err
 }

@@ -79,7 +79,7 @@ func (p progress) line(bar bool) string {
 
 // showProgress shows it until the returned function is called: a bar on a terminal, else a line now and
 // then; in JSON a line of its own.
-func (a *app) showProgress(ctx context.Context, s *store.Store, p *planned, maxUnits int64) (stop func()) {
+func (a *app) showProgress(ctx context.Context, s *store.Store, p *pricedBackfill, maxUnits int64) (stop func()) {
 	if a.quiet && !a.json {
 		return func() {}
 	}

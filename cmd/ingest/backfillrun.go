@@ -63,7 +63,7 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 					return err
 				}
 			}
-			return a.runBackfill(cmd.Context(), *r, func(ctx context.Context, w *fetchRuntime) (*planned, error) {
+			return a.runBackfill(cmd.Context(), *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
 				status, err := a.findBackfill(ctx, w.store, args[0])
 				if err != nil {
 					return nil, err
@@ -80,9 +80,11 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 	f.IntVar(&r.concurrency, "concurrency", 0, "`N` pieces at once (concurrency: of the config)")
 	f.BoolVar(&r.yes, "yes", false, "spend more than 500 units without asking")
 	f.BoolVar(&r.wait, "wait", false, "let ingest serve carry it on whenever quota allows")
-	cmd.AddCommand(a.kindCommands("run", func(ctx context.Context, want wanted) error {
-		r.order = want.spec.Order
-		return a.runBackfill(ctx, *r, func(ctx context.Context, w *fetchRuntime) (*planned, error) { return a.planned(ctx, w, want) })
+	cmd.AddCommand(a.kindCommands("run", func(ctx context.Context, request backfillRequest) error {
+		r.order = request.spec.Order
+		return a.runBackfill(ctx, *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
+			return a.findOrAdd(ctx, w, request)
+		})
 	})...)
 	return cmd
 }
@@ -115,7 +117,7 @@ func (r *backfillRun) check(a *app) error {
 }
 
 // runBackfill finds the plan and works on it until it is done, quota is refused, or the run may no more.
-func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *fetchRuntime) (*planned, error)) error {
+func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *fetchRuntime) (*pricedBackfill, error)) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
 	}
@@ -153,8 +155,8 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 }
 
 // confirm wants a person's word before much is spent.
-func (a *app) confirm(p *planned, r backfillRun) error {
-	units := most(p.price.high)
+func (a *app) confirm(p *pricedBackfill, r backfillRun) error {
+	units := p.estimate.High.MaxCharge()
 	if r.maxUnits > 0 {
 		units = min(units, r.maxUnits)
 	}
@@ -162,8 +164,8 @@ func (a *app) confirm(p *planned, r backfillRun) error {
 		return nil
 	}
 	text := fmt.Sprintf("%s may spend %s units", p.ID, term.Thousands(units))
-	if p.price.assuming != "" {
-		text += " (if " + p.price.assuming + ")"
+	if p.assuming != "" {
+		text += " (if " + p.assuming + ")"
 	}
 	if !term.IsTerminal(os.Stdin) || a.json || a.quiet {
 		return usageError{fmt.Errorf("%s, more than %d: give --yes, or a --max-units of at most that", text, freeUnits)}
@@ -180,9 +182,9 @@ func (a *app) confirm(p *planned, r backfillRun) error {
 var errUntil = errors.New("the time of --until has come")
 
 // passBackfill works on the pieces.
-func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *planned, r backfillRun) ([]fetch.SlotResult, error) {
-	keep, err := a.keeper(ctx, w)
-	if err != nil {
+func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) ([]fetch.SlotResult, error) {
+	reserver := w.reserver(a)
+	if err := reserver.Update(ctx); err != nil {
 		return nil, err
 	}
 	b := p.Backfill
@@ -191,7 +193,7 @@ func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *planned, r b
 	}
 	rec := w.reconciler(a)
 	rec.Workers = r.concurrency
-	rec.Leave = keep.leave
+	rec.Leave = reserver.Reserved
 	if !r.deadline.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, r.deadline.Sub(a.clock.Now()), errUntil)

@@ -85,12 +85,8 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 	}{[]backfillLine{}}
 	for _, b := range list {
 		l := backfillLine{
-			ID: b.ID, Kind: string(b.Kind), What: whatOf(b.Backfill), Outcome: string(outcomeOf(b)), Wait: b.Wait,
-			Pieces: map[string]int{"total": 0}, Units: b.Units, Videos: b.Videos, Vanished: b.Vanished,
-		}
-		for state, n := range b.Pieces {
-			l.Pieces[string(state)] = n
-			l.Pieces["total"] += n
+			ID: b.ID, Kind: string(b.Kind), What: whatOf(b.Backfill), Outcome: string(b.State()), Wait: b.Wait,
+			Pieces: pieceCounts(b), Units: b.Units, Videos: b.Videos, Vanished: b.Vanished,
 		}
 		doc.Backfills = append(doc.Backfills, l)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 
 	"github.com/trendvidstream/ingest/internal/term"
@@ -61,11 +62,7 @@ type checkJob struct {
 }
 
 func (a *app) checkConfig() error {
-	tariff, err := a.tariff()
-	if err != nil {
-		return err
-	}
-	plan, err := a.plan()
+	schedule, err := a.schedule()
 	if err != nil {
 		return err
 	}
@@ -77,30 +74,31 @@ func (a *app) checkConfig() error {
 		_ = remote.Close()
 	}
 	now := a.clock.Now()
-	price, err := priceOf(plan, a.provider().calls, tariff, now, now.Add(24*time.Hour))
+	price, err := schedule.DayPrice(now)
 	if err != nil {
 		return err
 	}
 	doc := checkDocument{
 		Config: a.cfg.File, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Account: a.cfg.Account,
-		Upstream: a.cfg.Upstream, CostTable: tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.total), Warnings: []checkWarning{},
+		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.Total), Warnings: []checkWarning{},
 	}
-	for i, j := range price.jobs {
-		text := priceLine(j.cost, tariff)
+	ceilings := budget.Ceilings(schedule.Tariff)
+	for i, j := range price.Jobs {
+		text := term.DayShares(j.Cost, ceilings)
 		if text == "" {
 			text = "1 unit per 50 videos unseen for 25 days"
 		}
-		doc.Jobs = append(doc.Jobs, checkJob{j.job.Name, string(j.job.Kind), j.slots, j.cost, plan[i].Next(now), text})
-		for _, w := range plan[i].Warnings(now) {
-			doc.Warnings = append(doc.Warnings, checkWarning{j.job.Name, w, plan[i].NextTimes(now, 5)})
+		doc.Jobs = append(doc.Jobs, checkJob{j.Job.Name, string(j.Job.Kind), j.Slots, j.Cost, schedule.Plan[i].Next(now), text})
+		for _, w := range schedule.Plan[i].Warnings(now) {
+			doc.Warnings = append(doc.Warnings, checkWarning{j.Job.Name, w, schedule.Plan[i].NextTimes(now, 5)})
 		}
 	}
-	unfit := price.fits(tariff)
+	unfit := price.Fits(schedule.Tariff)
 	doc.Fits = unfit == nil
 	if a.json {
 		err = a.printJSON(doc)
 	} else {
-		err = doc.print(a.stdout, priceLine(price.total, tariff))
+		err = doc.print(a.stdout, term.DayShares(price.Total, ceilings))
 	}
 	if err == nil && unfit != nil {
 		err = config.Invalid(unfit)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
@@ -16,7 +15,7 @@ import (
 func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 	d := &doctor.Doctor{
 		Version: version, LedgerFile: ledgerFile, Root: root, UID: uid,
-		Tariff: sync.OnceValues(a.tariff), Plan: sync.OnceValues(a.plan), Classify: classify, Say: a.say, Upgraded: a.sayUpgraded,
+		Tariff: sync.OnceValues(a.tariff), Plan: sync.OnceValues(a.plan), Schedule: a.schedule, Classify: classify, Say: a.say, Upgraded: a.sayUpgraded,
 	}
 	if a.clock, d.ClockErr = config.NewClock(); d.ClockErr != nil {
 		a.clock = &config.Clock{}
@@ -25,7 +24,6 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		a.cfg = config.Salvage(a.flags, upstreamLimits())
 	}
 	d.Config, d.Clock = a.cfg, a.clock
-	d.Price = func(now time.Time) (doctor.SchedulePrice, error) { return schedulePrice(a, d, now) }
 	d.Keyed, d.StandIn = a.provider().keyed, loopback(a.cfg.UpstreamURL)
 	d.Upstream = func(ctx context.Context) (string, error) {
 		c, err := a.provider().open(ctx, a.cfg.UpstreamURL, ingest.NewSecret("any"))
@@ -51,28 +49,6 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		Quota:      func(ctx context.Context) (doctor.Quota, func(), error) { return a.governor(ctx) },
 	}
 	return d
-}
-
-func schedulePrice(a *app, d *doctor.Doctor, now time.Time) (out doctor.SchedulePrice, err error) {
-	tariff, err := d.Tariff()
-	if err != nil {
-		return out, err
-	}
-	plan, err := d.Plan()
-	if err != nil {
-		return out, err
-	}
-	p, err := priceOf(plan, a.provider().calls, tariff, now, now.Add(24*time.Hour))
-	for _, j := range p.jobs {
-		if line := priceLine(j.cost, tariff); line != "" {
-			out.Lines = append(out.Lines, j.job.Name+": "+line)
-		}
-	}
-	if len(out.Lines) != 1 {
-		out.Lines = append(out.Lines, "in all: "+priceLine(p.total, tariff))
-	}
-	out.Misfit = p.fits(tariff)
-	return out, err
 }
 
 // exitOf are the exit codes of the doctor's classes.

@@ -235,7 +235,11 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 	if err != nil {
 		return err
 	}
-	forecast, err := a.forecast(r, g.Tariff)
+	schedule, err := a.schedule()
+	if err != nil {
+		return err
+	}
+	forecast, err := schedule.Forecast(r, g.Now())
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 
 	"github.com/trendvidstream/ingest/internal/term"
@@ -16,15 +17,15 @@ import (
 )
 
 type quotaDocument struct {
-	At       time.Time       `json:"at"`
-	Account  string          `json:"account"`
-	Data     string          `json:"data"`
-	Ledger   string          `json:"ledger"`
-	Table    string          `json:"cost_table"`
-	Degraded bool            `json:"degraded"`
-	Pools    []poolDocument  `json:"pools"`
-	Spent    []spentDocument `json:"spent"` // over the longest window
-	Forecast forecast        `json:"forecast"`
+	At       time.Time        `json:"at"`
+	Account  string           `json:"account"`
+	Data     string           `json:"data"`
+	Ledger   string           `json:"ledger"`
+	Table    string           `json:"cost_table"`
+	Degraded bool             `json:"degraded"`
+	Pools    []poolDocument   `json:"pools"`
+	Spent    []spentDocument  `json:"spent"` // over the longest window
+	Forecast forecastDocument `json:"forecast"`
 }
 
 type poolDocument struct {
@@ -62,44 +63,18 @@ type spentDocument struct {
 	Amount  int64         `json:"amount"`
 }
 
-// forecast is what the schedule still wants before the provider's day ends, and whether it is there.
-type forecast struct {
+// forecastDocument is what the schedule may still spend before the provider's day ends, and whether it is
+// there.
+type forecastDocument struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
 	Fits      bool             `json:"fits"`
 }
 
-func (a *app) forecast(r quota.Report, tariff *quota.Tariff) (forecast, error) {
-	now := a.clock.Now()
-	days := quota.Midnights(now, tariff.Zone)
-	f := forecast{Scheduled: map[string]int64{}, Fits: r.Degraded == nil}
-	for _, midnight := range days {
-		if midnight.After(now) {
-			f.Until = midnight.UTC()
-			break
-		}
-	}
-	plan, err := a.plan()
-	if err != nil {
-		return f, err
-	}
-	price, err := priceOf(plan, a.provider().calls, tariff, now, f.Until)
-	if err != nil {
-		return f, err
-	}
-	f.Scheduled = price.total
-	for _, p := range r.Pools {
-		if price.total[p.Pool] > p.Remaining[quota.Scheduled] {
-			f.Fits = false
-		}
-	}
-	return f, nil
-}
-
-func newQuotaDocument(a *app, r quota.Report, tariff *quota.Tariff, f forecast) quotaDocument {
+func newQuotaDocument(a *app, r quota.Report, tariff *quota.Tariff, f budget.Forecast) quotaDocument {
 	d := quotaDocument{
 		At: r.At.UTC(), Account: r.Account, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Table: tariff.Table,
-		Degraded: r.Degraded != nil, Pools: []poolDocument{}, Spent: []spentDocument{}, Forecast: f,
+		Degraded: r.Degraded != nil, Pools: []poolDocument{}, Spent: []spentDocument{}, Forecast: forecastDocument(f),
 	}
 	for _, p := range r.Pools {
 		pool := poolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: timeOrNull(p.DrainedUntil), Drift: p.Drift, StoppedAt: p.StoppedAt}

@@ -102,12 +102,12 @@ func (a *app) reconcile(ctx context.Context, wish fetch.RunOptions) error {
 		return end("", err)
 	}
 	defer w.close()
-	if err := w.price.fits(w.governor.Tariff); err != nil {
+	if err := w.price.Fits(w.governor.Tariff); err != nil {
 		a.say("ingest: warning: %v", err)
 	}
 	worked, err := w.reconciler(a).Run(ctx, wish)
 	sum := summarise(worked, err)
-	sum.next = w.plan.Next(a.clock.Now())
+	sum.next = w.schedule.Plan.Next(a.clock.Now())
 	var text strings.Builder
 	sum.print(&text)
 	return end(text.String(), a.reportRun(sum, err))

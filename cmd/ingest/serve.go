@@ -18,7 +18,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -84,12 +83,16 @@ func (a *app) serve(ctx context.Context) error {
 
 // newService refuses what can be refused without a file.
 func (a *app) newService() (*service.Service, error) {
-	plan, err := a.plan()
+	schedule, err := a.schedule()
 	if err != nil {
 		return nil, err
 	}
-	if err := a.checkFits(plan); err != nil {
+	price, err := schedule.DayPrice(a.clock.Now())
+	if err != nil {
 		return nil, err
+	}
+	if err := price.Fits(schedule.Tariff); err != nil {
+		return nil, config.Invalid(err)
 	}
 	log := service.NewLog(a.stderr, a.quiet)
 	p, err := newPinger(a.cfg, log)
@@ -101,7 +104,7 @@ func (a *app) newService() (*service.Service, error) {
 		jobs = append(jobs, job.Name)
 	}
 	o := service.Options{
-		Plan: plan, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Log: log, Pinger: p,
+		Plan: schedule.Plan, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Log: log, Pinger: p,
 		About: []slog.Attr{slog.String("data", a.cfg.Data), slog.String("ledger", ledgerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Open:  func(ctx context.Context) (*service.Runtime, error) { return a.openService(ctx, log) },
 		// Another start would not help against a ledger that is down or lost: the service waits for it.
@@ -111,20 +114,6 @@ func (a *app) newService() (*service.Service, error) {
 		o.OnSlot = a.printSlotEvent
 	}
 	return service.New(o), nil
-}
-
-// checkFits refuses a schedule that its quota does not hold.
-func (a *app) checkFits(plan regions.Plan) error {
-	tariff, err := a.tariff()
-	if err != nil {
-		return err
-	}
-	now := a.clock.Now()
-	price, err := priceOf(plan, a.provider().calls, tariff, now, now.Add(24*time.Hour))
-	if err != nil {
-		return err
-	}
-	return config.Invalid(price.fits(tariff))
 }
 
 // openService opens what the service works with.
@@ -137,11 +126,8 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 	return &service.Runtime{
 		Reconciler: func() *fetch.Reconciler { return w.reconciler(a) },
 		Reserve: func(ctx context.Context) (func(context.Context) quota.Cost, error) {
-			keep, err := a.keeper(ctx, w)
-			if err != nil {
-				return nil, err
-			}
-			return keep.leave, nil
+			reserver := w.reserver(a)
+			return reserver.Reserved, reserver.Update(ctx)
 		},
 		Store: serviceStore{w.store}, Ledger: w.governor, Close: w.close,
 	}, nil

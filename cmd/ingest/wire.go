@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"time"
 
 	"github.com/trendvidstream/ingest/internal/config"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -95,8 +95,8 @@ func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
 
 // fetchRuntime is everything that a pass needs, opened.
 type fetchRuntime struct {
-	plan     regions.Plan
-	price    price // of a day of it
+	schedule budget.Schedule
+	price    budget.Price // of a day of it
 	upstream upstream
 	store    *store.Store
 	governor *quota.Governor
@@ -105,7 +105,7 @@ type fetchRuntime struct {
 
 // open opens it all, or nothing: what can be refused without a file is refused before one is made.
 func (a *app) open(ctx context.Context) (*fetchRuntime, error) {
-	plan, err := a.plan()
+	schedule, err := a.schedule()
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +113,7 @@ func (a *app) open(ctx context.Context) (*fetchRuntime, error) {
 	if err != nil {
 		return nil, err
 	}
-	tariff, err := a.tariff()
-	if err != nil {
-		return nil, err
-	}
-	now := a.clock.Now()
-	price, err := priceOf(plan, a.provider().calls, tariff, now, now.Add(24*time.Hour))
+	price, err := schedule.DayPrice(a.clock.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +135,12 @@ func (a *app) open(ctx context.Context) (*fetchRuntime, error) {
 		closeLedger()
 		return nil, err
 	}
-	return &fetchRuntime{plan, price, up, s, g, func() { up.Close(); closeLedger(); _ = s.Close() }}, nil
+	return &fetchRuntime{schedule, price, up, s, g, func() { up.Close(); closeLedger(); _ = s.Close() }}, nil
 }
 
 func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{}, Schedule: w.plan, Slots: w.store, Sink: w.store, Library: w.store,
+		Jobs: map[string]ingest.Job{}, Schedule: w.schedule.Plan, Slots: w.store, Sink: w.store, Library: w.store,
 		Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
 		Owner: owner(), Now: a.clock.Now, Log: a.log(),
 	}
@@ -154,7 +149,7 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	r.Namer, _ = w.upstream.(fetch.Namer)
 	r.Counter = w.counter()
-	r.Leave = w.leaver(a)
+	r.Leave = w.reserver(a).Reserved
 	if a.wrapPass != nil {
 		a.wrapPass(r)
 	}

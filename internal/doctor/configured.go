@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -66,21 +67,29 @@ func lookCosts(_ context.Context, d *Doctor) Finding {
 }
 
 func lookSchedule(_ context.Context, d *Doctor) Finding {
-	if _, err := d.Tariff(); err != nil {
-		return nothing // costs reports it
+	schedule, err := d.Schedule()
+	if err != nil {
+		return nothing // costs or config reports it
 	}
-	if _, err := d.Plan(); err != nil {
-		return nothing // config reports it
-	}
-	p, err := d.Price(d.now())
+	p, err := schedule.DayPrice(d.now())
 	if err != nil {
 		return broken(err, "give the method a price in the costs")
 	}
-	if p.Misfit != nil {
-		what, advice, _ := strings.Cut(p.Misfit.Error(), ": fetch less")
-		return fail(BadConfig, strings.Join(append(p.Lines, what), "; "), "fetch less"+advice)
+	var lines []string
+	ceilings := budget.Ceilings(schedule.Tariff)
+	for _, j := range p.Jobs {
+		if line := term.DayShares(j.Cost, ceilings); line != "" {
+			lines = append(lines, j.Job.Name+": "+line)
+		}
 	}
-	return fine("%s", strings.Join(p.Lines, "; "))
+	if len(lines) != 1 {
+		lines = append(lines, "in all: "+term.DayShares(p.Total, ceilings))
+	}
+	if err := p.Fits(schedule.Tariff); err != nil {
+		what, advice, _ := strings.Cut(err.Error(), ": fetch less")
+		return fail(BadConfig, strings.Join(append(lines, what), "; "), "fetch less"+advice)
+	}
+	return fine("%s", strings.Join(lines, "; "))
 }
 
 func lookKey(_ context.Context, d *Doctor) Finding {

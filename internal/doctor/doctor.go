@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
@@ -29,9 +30,9 @@ type Doctor struct {
 	Root      string // the directory under which the system's own files are: "/"
 	UID       int
 
-	Tariff func() (*quota.Tariff, error)
-	Plan   func() (regions.Plan, error)
-	Price  func(now time.Time) (SchedulePrice, error) // of a day of the plan
+	Tariff   func() (*quota.Tariff, error)
+	Plan     func() (regions.Plan, error)
+	Schedule func() (budget.Schedule, error) // both of them
 
 	Keyed    bool                                      // the upstream wants an API key
 	StandIn  bool                                      // its URL leads to this machine
@@ -52,12 +53,6 @@ type Doctor struct {
 		facts redisledger.Facts
 		err   error
 	}
-}
-
-// SchedulePrice is what a day of the schedule costs.
-type SchedulePrice struct {
-	Lines  []string // for a person
-	Misfit error    // why it does not fit under the limits; nil: it does
 }
 
 // LocalLedger is the ledger of one data directory or, beside a remote one, its journal.

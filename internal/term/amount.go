@@ -41,6 +41,17 @@ func Amounts(amounts map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
+// DayShares are amounts a day beside what there is of each pool: "1,536 units a day of 9,500 (16 %)".
+func DayShares(amounts, of map[string]int64) string {
+	var parts []string
+	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
+		if limit, ok := of[pool]; ok {
+			parts = append(parts, fmt.Sprintf("%s a day of %s (%d %%)", Amount(amounts[pool], pool), Thousands(limit), 100*amounts[pool]/max(limit, 1)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Bytes is a size in the largest unit that leaves at least two digits: "80 GiB".
 func Bytes(n int64) string {
 	switch {

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// pricedBackfill is a plan that is kept, with its price and what there is to pay it with.
+type pricedBackfill struct {
+	store.BackfillStatus
+	budget.Outlook
+	degraded bool // the ledger cannot answer: what is left is not known
+
+	estimate budget.Estimate // of what is still to do
+	assuming string          // what the estimate assumes; "" where it is exact
+	perCall  quota.Cost      // what a call draws at most
+	table    string          // of costs, that it is priced under now; Table is the one that it was planned under
+	asked    quota.Cost      // spent to ask channels for their sizes
+	ids      *youtube.IDList // that were read for it just now; nil: none were
+	found    bool            // it had been planned before
+}
+
+// findOrAdd finds the plan of the same flags, or adds one. One that found nothing to fetch is made again:
+// there may be something by now.
+func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
+	tariff := w.governor.Tariff
+	if _, err := budget.BackfillCalls(request.kind, w.upstream, tariff); err != nil {
+		return nil, config.Invalid(err)
+	}
+	b := ingest.Backfill{Kind: request.kind, Spec: request.spec, Table: tariff.Table, Created: a.clock.Now()}
+	status, err := w.store.FindBackfill(ctx, b.Identity())
+	found := err == nil && len(status.Pieces) > 0 && (!request.again || status.Open() > 0)
+	if err != nil && !errors.Is(err, store.ErrNoBackfill) {
+		return nil, err
+	}
+	if !found {
+		added, _, err := w.store.AddBackfill(ctx, b, request.pieces(ctx, w.store))
+		if err != nil {
+			return nil, err
+		}
+		if status, err = w.store.FindBackfill(ctx, added.ID); err != nil {
+			return nil, err
+		}
+	}
+	p, err := a.priced(ctx, w, status)
+	if err != nil {
+		return nil, err
+	}
+	p.ids, p.found = request.ids, found
+	if request.ask {
+		err = a.askSizes(ctx, w, p)
+	}
+	return p, err
+}
+
+// priced is the plan with the price of what is still to do, under today's table.
+func (a *app) priced(ctx context.Context, w *fetchRuntime, status store.BackfillStatus) (*pricedBackfill, error) {
+	p := &pricedBackfill{BackfillStatus: status, table: w.governor.Tariff.Table}
+	if err := p.price(ctx, w); err != nil {
+		return nil, err
+	}
+	reserve, err := w.schedule.Reserve(ctx, jobSlots{w.store}, a.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	report, err := w.governor.Report(ctx)
+	if p.degraded = errors.Is(err, quota.ErrUnavailable); err != nil && !p.degraded {
+		return nil, err
+	}
+	p.Outlook = budget.NewOutlook(report, reserve, w.price, w.governor.Tariff)
+	return p, nil
+}
+
+// reprice says, once, that the plan was made under another table of costs.
+func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
+	if p.Table == p.table {
+		return nil
+	}
+	a.say("ingest: %s was priced under cost table %s; now it is under %s", p.ID, p.Table, p.table)
+	return w.store.Reprice(ctx, p.ID, p.table)
+}
+
+// price estimates what is still to do, as far as its size is known.
+func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
+	costs, err := budget.BackfillCalls(p.Kind, w.upstream, w.governor.Tariff)
+	if err != nil {
+		return config.Invalid(err)
+	}
+	known, err := w.store.OpenSizes(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	size := budget.Size{Pieces: p.Open(), Channels: slices.Collect(maps.Values(known))}
+	p.estimate, p.perCall = costs.Estimate(size), costs.PerCall()
+	p.assuming = assumption(p.Kind, size, w.upstream.Limits())
+	return nil
+}

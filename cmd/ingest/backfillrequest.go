@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// backfillRequest is a backfill as a person asked for it.
+type backfillRequest struct {
+	kind  ingest.BackfillKind
+	spec  ingest.BackfillSpec
+	again bool // plan it again though the same was done before
+	ask   bool // ask how large channels are
+
+	ids *youtube.IDList // of videos
+	// pieces makes the pieces; it is called once, with the store open.
+	pieces func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error]
+}
+
+func requestUploads(_ kindFlags, args []string) (backfillRequest, error) {
+	channels, err := youtube.ParseChannels(args)
+	if err != nil {
+		return backfillRequest{}, usageError{err}
+	}
+	var pieces []ingest.Piece
+	for _, c := range channels {
+		pieces = append(pieces, ingest.Piece{Key: c, Spec: ingest.PieceSpec{Channel: c}})
+	}
+	return backfillRequest{
+		kind: ingest.BackfillUploads, spec: ingest.BackfillSpec{Channels: channels}, pieces: given(slices.Values(pieces)),
+	}, nil
+}
+
+func (a *app) requestSearch(f kindFlags, args []string) (backfillRequest, error) {
+	q := ingest.Query{Text: strings.Join(strings.Fields(strings.Join(args, " ")), " ")}
+	r := backfillRequest{kind: ingest.BackfillSearch}
+	if q.Text == "" {
+		return r, usageError{errors.New("the query is empty")}
+	}
+	switch f.orderBy {
+	case "date":
+		q.NewestFirst = true
+	case "relevance":
+	default:
+		return r, usageError{fmt.Errorf("--order-by %q: use date or relevance", f.orderBy)}
+	}
+	if f.region != "" {
+		region, err := regions.Parse(f.region)
+		if err != nil {
+			return r, usageError{fmt.Errorf("--region: %w", err)}
+		}
+		q.Region = region
+	}
+	each, err := spanFlag("slice", f.slice, time.Minute)
+	if err != nil {
+		return r, err
+	}
+	now := a.clock.Now().UTC().Truncate(time.Second)
+	if q.After, q.Before, err = between(f.from, f.to, now); err != nil {
+		return r, err
+	}
+	r.spec.Query = q
+	from, to := q.After, q.Before
+	if from.IsZero() { // what is not said here must not tell two plans of the same flags apart
+		from, to = youtube.FirstVideo, now
+	}
+	if n := to.Sub(from) / each; n > mostSlices {
+		each = to.Sub(from) / mostSlices // many videos of long ago: slices are split where they are too full
+	}
+	r.pieces = given(slices.Values(ingest.Slices(from, to, each)))
+	return r, nil
+}
+
+// mostSlices is how many slices a search begins with at most: each costs a call even where it finds nothing.
+const mostSlices = 500
+
+func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error) {
+	r := backfillRequest{kind: ingest.BackfillVideos}
+	f, err := openIDs(args[0])
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = f.Close() }()
+	if r.ids, err = youtube.ReadIDs(f); err != nil {
+		return r, usageError{err}
+	}
+	a.sayRejected(r.ids)
+	if len(r.ids.IDs) == 0 {
+		return r, usageError{errors.New("there is no id of a video: give one a line, 11 characters each")}
+	}
+	digest := sha256.New()
+	for _, id := range r.ids.IDs {
+		digest.Write(id[:])
+	}
+	r.spec.IDs = hex.EncodeToString(digest.Sum(nil)[:16])
+	r.pieces = given(func(yield func(ingest.Piece) bool) {
+		n := 0
+		for ids := range r.ids.Chunks(a.provider().calls.Limits().IDsPerCall) {
+			if n++; !yield(ingest.IDPiece(n, ids)) {
+				return
+			}
+		}
+	})
+	return r, nil
+}
+
+// requestRefresh lists what is old when it is planned: what is fetched meanwhile is not fetched again.
+func (a *app) requestRefresh(f kindFlags, _ []string) (backfillRequest, error) {
+	r := backfillRequest{kind: ingest.BackfillRefresh}
+	if f.olderThan == "" {
+		return r, usageError{errors.New("--older-than: how old is old, such as 24h or 7d?")}
+	}
+	var err error
+	if r.spec.OlderThan, err = spanFlag("older-than", f.olderThan, time.Hour); err != nil {
+		return r, err
+	}
+	r.pieces = func(ctx context.Context, s *store.Store) iter.Seq2[ingest.Piece, error] {
+		return func(yield func(ingest.Piece, error) bool) {
+			n := 0
+			for ids, err := range s.Older(ctx, a.clock.Now().Add(-r.spec.OlderThan), a.provider().calls.Limits().IDsPerCall) {
+				if n++; !yield(ingest.IDPiece(n, ids), err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// sayRejected lists the lines that were left out.
+func (a *app) sayRejected(l *youtube.IDList) {
+	for _, r := range shownLines(l.Rejected) {
+		a.say("ingest: line %d is no id of a video: %s", r.Line, r.Text)
+	}
+	if more := l.Wrong - len(l.Rejected); more > 0 {
+		a.say("ingest: and %s more lines that are none", term.Thousands(int64(more)))
+	}
+}
+
+// openIDs opens a file of ids, or standard input for "-".
+func openIDs(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("read the ids: %w: name a file with one id a line, or - for standard input", err)}
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close()
+		return nil, usageError{fmt.Errorf("read the ids: %s is a directory: name a file with one id a line", path)}
+	}
+	return f, nil
+}
+
+// given is pieces that are known without the store.
+func given(pieces iter.Seq[ingest.Piece]) func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error] {
+	return func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error] {
+		return func(yield func(ingest.Piece, error) bool) {
+			for p := range pieces {
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
+}

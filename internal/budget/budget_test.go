@@ -1,0 +1,42 @@
+package budget_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+func tariff(t *testing.T) *quota.Tariff {
+	t.Helper()
+	parsed, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+func schedule(t *testing.T, jobs ...ingest.Job) budget.Schedule {
+	t.Helper()
+	plan, err := regions.NewPlan(jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return budget.Schedule{Plan: plan, Upstream: &youtube.Client{}, Tariff: tariff(t)}
+}
+
+func chart(every time.Duration, pages int, in ...ingest.Region) ingest.Job {
+	return ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: in, Every: every, Pages: pages}
+}
+
+func search(every time.Duration, pages int) ingest.Job {
+	return ingest.Job{Name: "search", Kind: ingest.KindSearch, Query: "world cup", Every: every, Pages: pages}
+}
+
+func refresh() ingest.Job {
+	return ingest.Job{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour}
+}

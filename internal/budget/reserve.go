@@ -1,0 +1,105 @@
+package budget
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// pastSlots is how many of a job's newest done slots say what one of them costs.
+const pastSlots = 24
+
+// Reserve is what the schedule may still need before the provider's day ends.
+type Reserve struct {
+	Until time.Time
+	Cost  quota.Cost
+}
+
+// Slots is what the store knows of a job.
+type Slots interface {
+	// NewestDone is the newest n of its slots that are done.
+	NewestDone(ctx context.Context, job string, n int) ([]ingest.Slot, error)
+	// DueSince is its slots that were due at since or later.
+	DueSince(ctx context.Context, job string, since time.Time) ([]ingest.Slot, error)
+}
+
+// Reserve adds up the slots that are still to come before the provider's midnight, and those that are due
+// and not done. Each counts what recent slots of its job cost or, where none is done yet, its price.
+// Nothing is reserved for a refresh: it leaves to the others what they need, as backfills do.
+func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
+	r := Reserve{Until: midnight(now, s.Tariff.Zone), Cost: quota.Cost{}}
+	for _, of := range s.Plan {
+		if of.Job.Kind == ingest.KindRefresh {
+			continue
+		}
+		each, err := s.slotCost(ctx, slots, of.Job)
+		if err != nil {
+			return r, fmt.Errorf("find what the schedule still needs: %w", err)
+		}
+		open, err := unfinished(ctx, slots, of, now)
+		if err != nil {
+			return r, fmt.Errorf("find what the schedule still needs: %w", err)
+		}
+		add(r.Cost, each, open+len(of.Between(now, r.Until.Add(-time.Second)))) // one at midnight is the next day's
+	}
+	return r, nil
+}
+
+// slotCost is the mean of what the last slots of a job cost, rounded up to whole pages.
+func (s Schedule) slotCost(ctx context.Context, slots Slots, job ingest.Job) (quota.Cost, error) {
+	done, err := slots.NewestDone(ctx, job.Name, pastSlots)
+	if err != nil {
+		return nil, err
+	}
+	if len(done) == 0 {
+		return s.slotPrice(job)
+	}
+	units := int64(0)
+	for _, slot := range done {
+		units += slot.Units
+	}
+	page, err := s.pageCost(job)
+	if err != nil {
+		return nil, err
+	}
+	of := int64(len(done)) * max(page.MaxCharge(), 1) // units count the most expensive pool of each call
+	return page.Times((units + of - 1) / of), nil
+}
+
+// pageCost is the call that a job's slots spend most by.
+func (s Schedule) pageCost(job ingest.Job) (quota.Cost, error) {
+	calls, err := fetch.JobCalls(s.Upstream, job)
+	if err != nil || calls.Page == "" {
+		return quota.Cost{}, err
+	}
+	return s.Tariff.Cost(calls.Page)
+}
+
+// unfinished is how many of the job's newest slots are due at now and have not ended for good.
+func unfinished(ctx context.Context, slots Slots, s regions.Schedule, now time.Time) (int, error) {
+	latest := s.Latest(now)
+	if len(latest) == 0 {
+		return 0, nil
+	}
+	known, err := slots.DueSince(ctx, s.Job.Name, latest[0].DueAt)
+	if err != nil {
+		return 0, err
+	}
+	ended := map[ingest.SlotKey]bool{}
+	for _, slot := range known {
+		ended[slot.SlotKey] = slices.Contains([]ingest.State{ingest.Done, ingest.Failed, ingest.Skipped, ingest.Missed}, slot.State)
+	}
+	open := 0
+	for _, k := range latest {
+		if !ended[k] {
+			open++
+		}
+	}
+	return open, nil
+}

@@ -1,0 +1,110 @@
+package budget_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// pastSlots is a store that has these slots of every job, newest first.
+type pastSlots []ingest.Slot
+
+func (p pastSlots) NewestDone(_ context.Context, job string, n int) ([]ingest.Slot, error) {
+	var done []ingest.Slot
+	for _, s := range p {
+		if s.Job == job && s.State == ingest.Done && len(done) < n {
+			done = append(done, s)
+		}
+	}
+	return done, nil
+}
+
+func (p pastSlots) DueSince(_ context.Context, job string, since time.Time) ([]ingest.Slot, error) {
+	var slots []ingest.Slot
+	for _, s := range p {
+		if s.Job == job && !s.DueAt.Before(since) {
+			slots = append(slots, s)
+		}
+	}
+	return slots, nil
+}
+
+func past(job, key string, due time.Time, state ingest.State, units int64) ingest.Slot {
+	return ingest.Slot{SlotKey: ingest.SlotKey{Job: job, Key: key, DueAt: due}, State: state, Units: units}
+}
+
+// What is reserved is the slots that are still to come before the provider's midnight and those that nobody
+// has finished, at what they recently cost: a chart of three pages does not cost the four that were planned.
+func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
+	at := func(hour, minute int) time.Time { return time.Date(2026, 2, 14, hour, minute, 0, 0, time.UTC) }
+	hourly := chart(time.Hour, 4, "US", "GB") // US on the hour, GB at half past; the provider's day turns at 08:00
+	fetched := pastSlots{past("chart", "US", at(5, 0), ingest.Done, 1), past("chart", "GB", at(4, 30), ingest.Done, 1)}
+	for _, tt := range []struct {
+		name string
+		jobs []ingest.Job
+		past pastSlots
+		now  time.Time
+		want quota.Cost
+	}{
+		{"two are due and five to come, at the planned price", []ingest.Job{hourly}, nil, at(5, 10), quota.Cost{"units": 4 * (2 + 5)}},
+		{"five to come that recently cost 1", []ingest.Job{hourly}, fetched, at(5, 11), quota.Cost{"units": 5}},
+		{"the two newest, which nobody fetched: the next is of the next day", []ingest.Job{hourly}, fetched, at(7, 59), quota.Cost{"units": 2}},
+		{"a whole day", []ingest.Job{hourly}, fetched, at(8, 0).Add(time.Second), quota.Cost{"units": 2 + 48 - 1}},
+		{"one that was stopped may go on", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Stopped, 1)}, fetched...), at(5, 31), quota.Cost{"units": 1 + 4}},
+		{"one that failed will not", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Failed, 1)}, fetched...), at(5, 31), quota.Cost{"units": 4}},
+		{"a mean is rounded up", []ingest.Job{hourly}, append(pastSlots{past("chart", "GB", at(5, 30), ingest.Done, 2)}, fetched...), at(5, 31), quota.Cost{"units": 2 * 4}},
+		{"a search draws on two pools", []ingest.Job{search(time.Hour, 1)}, pastSlots{past("search", "", at(5, 0), ingest.Done, 101)}, at(5, 10), quota.Cost{"units": 200 * 2, "search": 2 * 2}},
+		{"a refresh needs nothing", []ingest.Job{refresh()}, nil, at(5, 10), quota.Cost{}},
+	} {
+		r, err := schedule(t, tt.jobs...).Reserve(t.Context(), tt.past, tt.now)
+		if err != nil || !maps.Equal(r.Cost, tt.want) {
+			t.Errorf("%s: %v, %v, want %v", tt.name, r.Cost, err, tt.want)
+		}
+		if turn := r.Until.Sub(tt.now); r.Until.Hour() != 8 || turn <= 0 || turn > 24*time.Hour {
+			t.Errorf("%s: until %v", tt.name, r.Until)
+		}
+	}
+}
+
+func TestAReserveIsComputedOnceAMinuteAndWhenTheDayTurns(t *testing.T) {
+	now := time.Date(2026, 2, 14, 7, 58, 0, 0, time.UTC)
+	turns := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+	computed, broken := 0, error(nil)
+	r := &budget.Reserver{Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Compute: func(context.Context) (budget.Reserve, error) {
+		computed++
+		until := turns
+		if !now.Before(turns) {
+			until = turns.Add(24 * time.Hour)
+		}
+		return budget.Reserve{Until: until, Cost: quota.Cost{"units": int64(computed)}}, broken
+	}}
+	for _, step := range []struct {
+		name  string
+		at    time.Time
+		fails error
+		want  int64
+	}{
+		{"the first", now, nil, 1},
+		{"again at once", now, nil, 1},
+		{"half a minute later", now.Add(30 * time.Second), nil, 1},
+		{"a minute later", now.Add(time.Minute), nil, 2},
+		{"the clock went back", now.Add(30 * time.Second), nil, 3},
+		{"the day has turned", turns, nil, 4},
+		{"it cannot be computed: the last one holds", turns.Add(2 * time.Minute), errors.New("no store"), 4},
+	} {
+		now, broken = step.at, step.fails
+		if got := r.Reserved(t.Context()); got["units"] != step.want {
+			t.Errorf("%s: %v, want %d", step.name, got, step.want)
+		}
+	}
+	if err := r.Update(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("a backfill that cannot know it begins: %v", err)
+	}
+}

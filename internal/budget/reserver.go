@@ -1,0 +1,57 @@
+package budget
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// reserveHolds is how long a computed reserve is good for: until the provider's day turns it only falls.
+const reserveHolds = time.Minute
+
+// Reserver says what the takes of backfills and of a refresh leave to the schedule. It computes that when
+// it is first asked, since most runs refresh nothing, and now and then after that. Safe for concurrent use.
+type Reserver struct {
+	Compute func(context.Context) (Reserve, error)
+	Now     func() time.Time
+	Log     *slog.Logger
+
+	mu   sync.Mutex
+	at   time.Time // of last; zero: not computed yet
+	last Reserve
+}
+
+// Update computes the reserve now. A backfill does so before it spends anything: without it, it might spend
+// what the schedule needs.
+func (r *Reserver) Update(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.update(ctx, r.Now())
+}
+
+func (r *Reserver) update(ctx context.Context, now time.Time) error {
+	reserve, err := r.Compute(ctx)
+	if err != nil {
+		return err
+	}
+	r.at, r.last = now, reserve
+	return nil
+}
+
+// Reserved is what the next take leaves. Where it cannot be computed, the last one holds: that was more,
+// unless the provider's day has turned since.
+func (r *Reserver) Reserved(ctx context.Context) quota.Cost {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.Now()
+	if age := now.Sub(r.at); age >= 0 && age < reserveHolds && now.Before(r.last.Until) {
+		return r.last.Cost
+	}
+	if err := r.update(ctx, now); err != nil && ctx.Err() == nil {
+		r.Log.WarnContext(ctx, "the last known reserve for the schedule holds", slog.Any("error", err))
+	}
+	return r.last.Cost
+}

@@ -1,0 +1,142 @@
+// Package budget says what work costs before it is done, and what there is to pay for it: the price of a
+// schedule and of a backfill, what the schedule still needs before the provider's midnight, and what that
+// leaves. It only computes. What it needs to know of the past is handed in.
+package budget
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+const day = 24 * time.Hour
+
+// Schedule is a plan, the upstream that its slots call, and what those calls cost.
+type Schedule struct {
+	Plan     regions.Plan
+	Upstream fetch.Upstream
+	Tariff   *quota.Tariff
+}
+
+// Price is what a schedule costs over a span of time, at most, per job and in all.
+type Price struct {
+	Jobs  []JobPrice
+	Total quota.Cost
+}
+
+// JobPrice is what the slots of one job cost.
+type JobPrice struct {
+	Job   ingest.Job
+	Slots int
+	Cost  quota.Cost // empty for a job whose price depends on what is stored
+}
+
+// DayPrice prices the day that begins now.
+func (s Schedule) DayPrice(now time.Time) (Price, error) { return s.Price(now, now.Add(day)) }
+
+// Price prices every slot that is due after from and not after to. A list that ends early costs less.
+func (s Schedule) Price(from, to time.Time) (Price, error) {
+	p := Price{Total: quota.Cost{}}
+	for _, of := range s.Plan {
+		slot, err := s.slotPrice(of.Job)
+		if err != nil {
+			return p, err
+		}
+		slots := len(of.Between(from, to))
+		cost := slot.Times(int64(slots))
+		add(p.Total, cost, 1)
+		p.Jobs = append(p.Jobs, JobPrice{Job: of.Job, Slots: slots, Cost: cost})
+	}
+	return p, nil
+}
+
+// slotPrice is what one slot of a job costs at most, empty where that depends on what is stored.
+func (s Schedule) slotPrice(job ingest.Job) (quota.Cost, error) {
+	calls, err := fetch.JobCalls(s.Upstream, job)
+	if err != nil {
+		return nil, fmt.Errorf("price job %s: %w", job.Name, err)
+	}
+	slot := quota.Cost{}
+	for _, of := range calls.PerPage(s.Upstream.Limits()) {
+		cost, err := s.Tariff.Cost(of.Method)
+		if err != nil {
+			return nil, fmt.Errorf("price job %s: %w", job.Name, err)
+		}
+		add(slot, cost, of.Calls*job.Pages)
+	}
+	return slot, nil
+}
+
+// Fits checks that a day of the schedule and a backfill at its ceiling go together under the ceiling of the
+// schedule. Otherwise a backfill in the morning leaves regions stale in the evening. The price must be that
+// of a day.
+func (p Price) Fits(t *quota.Tariff) error {
+	for _, pool := range t.Pools {
+		if p.Total[pool.Name] == 0 {
+			continue
+		}
+		for _, w := range pool.Windows {
+			if !w.Day() && w.Length < day {
+				continue // a day's price says nothing about an hour
+			}
+			need := inWindow(p.Total[pool.Name], w)
+			scheduled, backfill := t.Ceilings[quota.Scheduled].Of(w.Limit), t.Ceilings[quota.Backfill].Of(w.Limit)
+			if need+backfill > scheduled {
+				return fmt.Errorf("the schedule does not fit: a day of it costs %d %s, a backfill may use %d, and the schedule has to stop at %d of %d in window %s: "+
+					"fetch less often (every:), fewer pages or regions, or lower ceilings.backfill in the costs",
+					need, pool.Name, backfill, scheduled, w.Limit, w.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// Ceilings is how much of each pool the schedule may see used, in whichever window allows least.
+func Ceilings(t *quota.Tariff) map[string]int64 {
+	ceilings := map[string]int64{}
+	for _, pool := range t.Pools {
+		least := int64(quota.MaxLimit)
+		for _, w := range pool.Windows {
+			least = min(least, t.Ceilings[quota.Scheduled].Of(w.Limit))
+		}
+		ceilings[pool.Name] = least
+	}
+	return ceilings
+}
+
+// inWindow is what an amount a day comes to in a window.
+func inWindow(amount int64, w quota.Window) int64 {
+	if w.Day() {
+		return amount
+	}
+	return int64(float64(amount) * w.Length.Hours() / day.Hours())
+}
+
+// perDay is what an amount in a window comes to a day.
+func perDay(amount int64, w quota.Window) int64 {
+	if w.Day() {
+		return amount
+	}
+	return int64(float64(amount) / w.Length.Hours() * day.Hours())
+}
+
+// add adds n times a cost to another.
+func add(to, c quota.Cost, n int) {
+	for pool, amount := range c {
+		to[pool] += amount * int64(n)
+	}
+}
+
+// midnight is the end of the provider's present day.
+func midnight(now time.Time, zone *time.Location) time.Time {
+	for _, m := range quota.Midnights(now, zone) {
+		if m.After(now) {
+			return m.UTC()
+		}
+	}
+	return time.Time{}
+}
