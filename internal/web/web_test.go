@@ -29,14 +29,14 @@ func halfHourly() regions.Plan {
 	return regions.Plan{schedule}
 }
 
-// shelf is slots that lie ready.
-type shelf struct {
+// memory is slots that are ready to be read.
+type memory struct {
 	done, ended map[ingest.Series]ingest.Slot
 	err         error
 	reads       int
 }
 
-func (s *shelf) Last(_ context.Context, of ingest.Series) (done, ended ingest.Slot, err error) {
+func (s *memory) Last(_ context.Context, of ingest.Series) (done, ended ingest.Slot, err error) {
 	s.reads++
 	return s.done[of], s.ended[of], s.err
 }
@@ -44,11 +44,11 @@ func (s *shelf) Last(_ context.Context, of ingest.Series) (done, ended ingest.Sl
 var us, de = ingest.Series{Job: "chart", Key: "US"}, ingest.Series{Job: "chart", Key: "DE"}
 
 // fresh is a site where all is well: two regions, done half an hour ago.
-func fresh() (*web.Site, *shelf) {
+func fresh() (*web.Site, *memory) {
 	slot := func(of ingest.Series) ingest.Slot {
 		return ingest.Slot{SlotKey: ingest.SlotKey{Job: of.Job, Key: of.Key, DueAt: noon.Add(-30 * time.Minute)}, State: ingest.Done, FetchedAt: noon.Add(-29 * time.Minute)}
 	}
-	s := &shelf{
+	s := &memory{
 		done:  map[ingest.Series]ingest.Slot{us: slot(us), de: slot(de)},
 		ended: map[ingest.Series]ingest.Slot{us: slot(us), de: slot(de)},
 	}
