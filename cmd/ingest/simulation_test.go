@@ -34,7 +34,7 @@ var simulationSeed = flag.Uint64("simulation-seed", 0, "run only this seed of th
 // The upstream's own count is the judge.
 func TestSimulation(t *testing.T) { simulateSeeds(t, 100) }
 
-func TestLongSimulation(t *testing.T) { simulateSeeds(t, 1500) }
+func TestLongSimulation(t *testing.T) { simulateSeeds(t, 2000) }
 
 func simulateSeeds(t *testing.T, seeds int) {
 	t.Helper()
@@ -65,7 +65,7 @@ func simulateSeeds(t *testing.T, seeds int) {
 // remote one.
 func TestSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 1) }
 
-func TestLongSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 20) }
+func TestLongSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 10) }
 
 func simulateOnFiles(t *testing.T, seeds uint64) {
 	t.Helper()
