@@ -51,7 +51,7 @@ test-long: ## Test weeks, storms, random kills and full sizes, and detect races 
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
-	CGO_ENABLED=1 go test -race -shuffle=on -count=3 $(CONCURRENT)
+	CGO_ENABLED=1 go test -race -shuffle=on -count=3 -skip '^$(LONG)' $(CONCURRENT)
 
 lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the systemd units
 	@unformatted="$$(gofmt -l .)"; [ -z "$$unformatted" ] || { echo "not formatted, try make fmt:" $$unformatted; exit 1; }
