@@ -97,16 +97,6 @@ func noPlan(id string) error {
 	return codeError{exitError, fmt.Errorf("there is no backfill %s: none is planned in this data directory", term.Fit(id, 40))}
 }
 
-// orAsk wants so many arguments, at least or exactly, and asks for them where they are not given.
-func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, given []string) error {
-		if args(cmd, given) == nil {
-			return nil
-		}
-		return usageError{errors.New(ask)}
-	}
-}
-
 const askID = "which backfill? Give one id: ingest backfill status lists them"
 
 // change opens the store for a change to the plan of that id.

@@ -30,7 +30,7 @@ func (a *app) backfillStatusCommand() *cobra.Command {
 				return noPlan(args[0])
 			}
 			if err != nil {
-				return noStore(a.cfg.Data, err)
+				return err
 			}
 			defer func() { _ = s.Close() }()
 			if len(args) == 1 {

@@ -9,8 +9,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/spf13/cobra"
-
-	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) backupCommand() *cobra.Command {
@@ -50,9 +48,9 @@ func (a *app) backup(ctx context.Context, file string) error {
 	if file == "" {
 		return usageError{errors.New("backup: give the name of a file that is not there yet")}
 	}
-	s, err := a.store(ctx, "")
+	s, err := a.readStore(ctx)
 	if err != nil {
-		return noStore(a.cfg.Data, err)
+		return err
 	}
 	made, err := s.Backup(ctx, file)
 	if err := errors.Join(err, s.Close()); err != nil {
@@ -71,24 +69,4 @@ func (a *app) backup(ctx context.Context, file string) error {
 		term.Plural(int(made.Placements), "placement"), term.Plural(int(made.Slots), "slot"), term.Bytes(made.Bytes))
 	_, err = fmt.Fprintln(a.stdout, term.Wrap(text, 80, "  "))
 	return err
-}
-
-// upgrade brings a store of an older version up to date, for host.
-func (a *app) upgrade(ctx context.Context, host string) error {
-	s, err := a.store(ctx, host)
-	if err != nil {
-		return err
-	}
-	return s.Close()
-}
-
-// isOlder reports whether it is a store that the next one to write brings up to date.
-func isOlder(err error) bool {
-	var version *store.VersionError
-	return errors.As(err, &version) && version.Have < version.Know
-}
-
-// sayUpgraded says that a store was brought up to date, and where it is as it was.
-func (a *app) sayUpgraded(from, to int, backup string) {
-	a.say("ingest: the store was brought from version %d to %d; as it was it is in %s", from, to, backup)
 }

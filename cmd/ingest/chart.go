@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
+	"slices"
 
 	"github.com/trendvidstream/ingest/internal/term"
 
@@ -49,7 +49,7 @@ that a spreadsheet would take for a formula begins with an apostrophe.`,
 			if err != nil {
 				return usageError{err}
 			}
-			return a.chart(cmd.Context(), region, f)
+			return showChart(cmd.Context(), a, region, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -61,7 +61,7 @@ that a spreadsheet would take for a formula begins with an apostrophe.`,
 	return cmd
 }
 
-func (a *app) chart(ctx context.Context, region ingest.Region, f chartFlags) error {
+func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) error {
 	format, err := a.format(f.format)
 	if err != nil {
 		return err
@@ -75,17 +75,17 @@ func (a *app) chart(ctx context.Context, region ingest.Region, f chartFlags) err
 	if err != nil {
 		return err
 	}
-	s, err := a.store(ctx, "")
+	s, err := a.readStore(ctx)
 	if err != nil {
-		return noStore(a.cfg.Data, err)
+		return err
 	}
 	defer func() { _ = s.Close() }()
-	c, err := a.findChart(ctx, s, store.ChartQuery{Region: region, Job: f.job, At: at, Partial: f.partial})
+	c, err := findChart(ctx, s, a.cfg.Jobs, store.ChartQuery{Region: region, Job: f.job, At: at, Partial: f.partial})
 	if err != nil {
 		return err
 	}
 	if f.compare == "" {
-		return a.printChart(c, format)
+		return printChart(&a.console, c, format)
 	}
 	older, err := s.FindChart(ctx, store.ChartQuery{Region: region, Job: c.Job, At: since, Partial: f.partial})
 	if err != nil {
@@ -94,15 +94,15 @@ func (a *app) chart(ctx context.Context, region ingest.Region, f chartFlags) err
 	if older.Slot.Equal(c.Slot) {
 		return usageError{fmt.Errorf("at both times the chart of slot %s stood: give --compare an earlier time", term.Stamp(c.Slot))}
 	}
-	return a.printMoves(older, c, format)
+	return printMoves(&a.console, older, c, format)
 }
 
-// findChart is the chart of the job that is asked for. Of several that chart a region the config says
-// which is first; what a job fetched that it no longer names is found when it has none.
-func (a *app) findChart(ctx context.Context, s *store.Store, q store.ChartQuery) (store.Chart, error) {
+// findChart is the chart of the job that is asked for. Of several jobs that chart a region the config says which comes
+// first. What a job fetched that is no longer configured is found where no other has a chart.
+func findChart(ctx context.Context, s *store.Store, jobs []ingest.Job, q store.ChartQuery) (store.Chart, error) {
 	given := q.Job != ""
 	if !given {
-		q.Job = a.chartJob(q.Region)
+		q.Job = chartJob(jobs, q.Region)
 	}
 	c, err := s.FindChart(ctx, q)
 	if errors.Is(err, store.ErrNoChart) && !given {
@@ -112,133 +112,17 @@ func (a *app) findChart(ctx context.Context, s *store.Store, q store.ChartQuery)
 	return c, err
 }
 
-// chartJob is the configured job named chart, else the first that charts the region; "" for none.
-func (a *app) chartJob(region ingest.Region) string {
+// chartJob is the job named chart, else the first that charts the region; "" for none.
+func chartJob(jobs []ingest.Job, region ingest.Region) string {
 	first := ""
-	for _, job := range a.cfg.Jobs {
-		for _, r := range job.Regions {
-			if job.Kind != ingest.KindChart || r != region {
-				continue
-			}
-			if job.Name == "chart" {
-				return job.Name
-			}
-			if first == "" {
-				first = job.Name
-			}
+	for _, job := range jobs {
+		if job.Kind != ingest.KindChart || !slices.Contains(job.Regions, region) {
+			continue
 		}
+		if job.Name == "chart" {
+			return job.Name
+		}
+		first = cmp.Or(first, job.Name)
 	}
 	return first
-}
-
-type chartDocument struct {
-	Region    ingest.Region `json:"region"`
-	Job       string        `json:"job"`
-	Slot      time.Time     `json:"slot"`
-	FetchedAt *time.Time    `json:"fetched_at"`
-	Items     []chartItem   `json:"items"`
-}
-
-type chartItem struct {
-	Rank        int      `json:"rank"`
-	VideoID     string   `json:"video_id"`
-	Title       string   `json:"title"`
-	Channel     string   `json:"channel"`
-	ChannelID   string   `json:"channel_id"`
-	Category    string   `json:"category"`
-	PublishedAt string   `json:"published_at"`
-	DurationS   int64    `json:"duration_s"`
-	Live        bool     `json:"live"`
-	Tags        []string `json:"tags"`
-	Thumbnail   string   `json:"thumbnail"`
-	Views       *int64   `json:"views"`
-	Likes       *int64   `json:"likes"`
-	Comments    *int64   `json:"comments"`
-	Named       string   `json:"category_name"` // "" before the upstream was asked
-}
-
-func (a *app) printChart(c store.Chart, format string) error {
-	switch format {
-	case formatJSON:
-		doc := chartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: timeOrNull(c.FetchedAt), Items: []chartItem{}}
-		for _, p := range c.Items {
-			doc.Items = append(doc.Items, newChartItem(c, p))
-		}
-		return a.printJSON(doc)
-	case formatText:
-		fmt.Fprintln(a.stdout, chartHead(c))
-		for _, p := range c.Items {
-			line := fmt.Sprintf("%3d ", p.Rank) + term.Pad(p.Video.ID, 12) + term.Pad(p.Video.Title, 34) + " " + term.Pad(p.Video.Channel, 14) + " " +
-				fmt.Sprintf("%13s", viewsText(p.Video.Views))
-			fmt.Fprintln(a.stdout, strings.TrimRight(line, " "))
-		}
-		return nil
-	}
-	var rows [][]cell
-	for _, p := range c.Items {
-		rows = append(rows, chartCells(c, p))
-	}
-	return export(a.stdout, format, names(chartCells(store.Chart{}, ingest.Placement{})), rows)
-}
-
-// chartHead names a chart in a line.
-func chartHead(c store.Chart) string {
-	head := fmt.Sprintf("%s, slot %s, fetched %s", c.Region, term.Stamp(c.Slot), term.Stamp(c.FetchedAt))
-	if c.Job != "chart" {
-		head += ", job " + term.Fit(c.Job, 13)
-	}
-	return head
-}
-
-func newChartItem(c store.Chart, p ingest.Placement) chartItem {
-	v := p.Video
-	item := chartItem{
-		Rank: p.Rank, VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
-		PublishedAt: rfc3339(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: v.Tags,
-		Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments, Named: c.Categories[v.Category],
-	}
-	if item.Tags == nil {
-		item.Tags = []string{}
-	}
-	return item
-}
-
-// chartCells is a row of an exported chart.
-func chartCells(c store.Chart, p ingest.Placement) []cell {
-	v := p.Video
-	return []cell{
-		{"region", string(c.Region)},
-		{"job", c.Job},
-		{"slot", c.Slot},
-		{"rank", p.Rank},
-		{"video_id", v.ID},
-		{"title", v.Title},
-		{"channel", v.Channel},
-		{"channel_id", v.ChannelID},
-		{"category", v.Category},
-		{"published_at", v.PublishedAt},
-		{"duration_s", int64(v.Duration / time.Second)},
-		{"live", v.Live},
-		{"tags", v.Tags},
-		{"thumbnail", v.Thumbnail},
-		{"views", v.Views},
-		{"likes", v.Likes},
-		{"comments", v.Comments},
-		{"category_name", c.Categories[v.Category]},
-	}
-}
-
-func names(row []cell) []string {
-	out := make([]string, len(row))
-	for i, c := range row {
-		out[i] = c.name
-	}
-	return out
-}
-
-func rfc3339(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
@@ -29,20 +30,16 @@ type moveItem struct {
 	ViewsGained *int64       `json:"views_gained"`
 }
 
-func (a *app) printMoves(older, newer store.Chart, format string) error {
+func printMoves(out *console, older, newer store.Chart, format string) error {
 	moves := store.Compare(older, newer)
 	switch format {
 	case formatJSON:
-		return a.printJSON(newMovesDocument(older, newer, moves))
+		return out.printJSON(newMovesDocument(older, newer, moves))
 	case formatText:
-		a.printMovesText(older, newer, moves)
+		printMovesText(out.stdout, older, newer, moves)
 		return nil
 	}
-	var rows [][]cell
-	for _, m := range moves {
-		rows = append(rows, moveCells(older, newer, m))
-	}
-	return export(a.stdout, format, names(moveCells(store.Chart{}, store.Chart{}, store.Move{})), rows)
+	return export(out.stdout, format, moves, func(m store.Move) []cell { return moveCells(older, newer, m) })
 }
 
 func newMovesDocument(older, newer store.Chart, moves []store.Move) movesDocument {
@@ -64,7 +61,7 @@ func newMovesDocument(older, newer store.Chart, moves []store.Move) movesDocumen
 	return doc
 }
 
-// changes are all there are, in the order of reports.
+// changes are all there are, in the order in which they are reported.
 var changes = []store.Change{store.New, store.Risen, store.Fallen, store.Same, store.Gone}
 
 func countMoves(moves []store.Move) map[string]int {
@@ -78,15 +75,15 @@ func countMoves(moves []store.Move) map[string]int {
 	return n
 }
 
-// printMovesText prints the newer chart, how far each video has come, and what is gone, in 80 columns.
-func (a *app) printMovesText(older, newer store.Chart, moves []store.Move) {
-	fmt.Fprintln(a.stdout, chartHead(newer))
-	fmt.Fprintf(a.stdout, "against slot %s:", term.Stamp(older.Slot))
+// printMovesText prints the newer chart, how far each video has moved, and what is gone, in 80 columns.
+func printMovesText(w io.Writer, older, newer store.Chart, moves []store.Move) {
+	fmt.Fprintln(w, chartHead(newer))
+	fmt.Fprintf(w, "against slot %s:", term.Stamp(older.Slot))
 	n := countMoves(moves)
 	for i, c := range changes {
-		fmt.Fprintf(a.stdout, "%s %d %s", []string{"", ","}[min(i, 1)], n[string(c)], c)
+		fmt.Fprintf(w, "%s %d %s", []string{"", ","}[min(i, 1)], n[string(c)], c)
 	}
-	fmt.Fprint(a.stdout, "\n\n")
+	fmt.Fprint(w, "\n\n")
 	for _, m := range moves {
 		rank, moved := fmt.Sprint(m.Rank), string(m.Change)
 		switch m.Change {
@@ -98,8 +95,8 @@ func (a *app) printMovesText(older, newer store.Chart, moves []store.Move) {
 		case store.Gone:
 			rank = "-"
 		}
-		fmt.Fprintf(a.stdout, "%3s %5s %s%s %s %14s\n", rank, moved,
-			term.Pad(m.Video.ID, 12), term.Pad(m.Video.Title, 30), term.Pad(m.Video.Channel, 11), gainText(m.Gained))
+		fmt.Fprintf(w, "%3s %5s %s%s %s %14s\n", rank, moved,
+			term.Pad(m.Video.ID, 12), term.Pad(m.Video.Title, 30), term.Pad(m.Video.Channel, 11), term.Gain(m.Gained))
 	}
 }
 

@@ -22,15 +22,15 @@ const (
 )
 
 // format is the format to print in; --json is one of them.
-func (a *app) format(given string) (string, error) {
+func (c *console) format(given string) (string, error) {
 	switch given {
 	case "":
-		if a.json {
+		if c.json {
 			return formatJSON, nil
 		}
 		return formatText, nil
 	case formatText, formatJSON, formatCSV, formatJSONL:
-		if a.json && given != formatJSON {
+		if c.json && given != formatJSON {
 			return "", usageError{fmt.Errorf("--json and --format %s: give one of them", given)}
 		}
 		return given, nil
@@ -45,14 +45,13 @@ type cell struct {
 	value any
 }
 
-// export writes rows, which all have the same fields, as CSV or as JSON lines. columns are the names for
-// the head of the CSV, which is there without any row too.
-func export(w io.Writer, format string, columns []string, rows [][]cell) error {
+// export writes items as CSV or as JSON lines, by the fields that cells gives of each.
+func export[T any](w io.Writer, format string, items []T, cells func(T) []cell) error {
 	if format == formatCSV {
-		return exportCSV(w, columns, rows)
+		return exportCSV(w, items, cells)
 	}
-	for _, row := range rows {
-		line, err := jsonLine(row)
+	for _, item := range items {
+		line, err := jsonLine(cells(item))
 		if err != nil {
 			return err
 		}
@@ -63,21 +62,23 @@ func export(w io.Writer, format string, columns []string, rows [][]cell) error {
 	return nil
 }
 
-// exportCSV is RFC 4180, for spreadsheets: text is cleaned, and none of it is a formula.
-func exportCSV(w io.Writer, columns []string, rows [][]cell) error {
+// exportCSV is RFC 4180, for spreadsheets: text is cleaned, and none of it is a formula. The head is there without any
+// row too.
+func exportCSV[T any](w io.Writer, items []T, cells func(T) []cell) error {
 	c := csv.NewWriter(w)
 	c.UseCRLF = true
-	if err := c.Write(columns); err != nil {
-		return err
+	var none T
+	var head []string
+	for _, cell := range cells(none) {
+		head = append(head, cell.name)
 	}
-	for _, row := range rows {
-		record := make([]string, len(row))
-		for i, cell := range row {
-			record[i] = csvText(cell.value)
+	_ = c.Write(head) // c.Error has what failed
+	for _, item := range items {
+		var record []string
+		for _, cell := range cells(item) {
+			record = append(record, csvText(cell.value))
 		}
-		if err := c.Write(record); err != nil {
-			return err
-		}
+		_ = c.Write(record)
 	}
 	c.Flush()
 	return c.Error()
@@ -92,10 +93,10 @@ func csvText(value any) string {
 	case []string:
 		return defuse(strings.Join(v, ", "))
 	case *int64:
-		if v == nil {
-			return ""
+		if v != nil {
+			return fmt.Sprint(*v)
 		}
-		return fmt.Sprint(*v)
+		return ""
 	case time.Time:
 		return rfc3339(v)
 	}

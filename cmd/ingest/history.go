@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -39,17 +38,15 @@ chart. Put -- before an id that begins with a dash.`,
 				return err
 			}
 			q := store.HistoryQuery{VideoID: args[0], Job: f.job, Partial: f.partial}
-			if f.region != "" {
-				if q.Region, err = regions.Parse(f.region); err != nil {
-					return usageError{fmt.Errorf("--region: %w", err)}
-				}
+			if q.Region, err = regionFlag(f.region); err != nil {
+				return err
 			}
 			if q.Since, err = timeFlag("since", f.since, a.clock.Now()); err != nil {
 				return err
 			}
-			s, err := a.store(cmd.Context(), "")
+			s, err := a.readStore(cmd.Context())
 			if err != nil {
-				return noStore(a.cfg.Data, err)
+				return err
 			}
 			defer func() { _ = s.Close() }()
 			h, err := s.History(cmd.Context(), q)
@@ -59,7 +56,7 @@ chart. Put -- before an id that begins with a dash.`,
 			if err != nil {
 				return err
 			}
-			return a.printHistory(h, format)
+			return printHistory(&a.console, h, format)
 		},
 	}
 	flags := cmd.Flags()
@@ -89,35 +86,31 @@ type sightingDocument struct {
 	ViewsGained *int64        `json:"views_gained"`
 }
 
-func (a *app) printHistory(h store.History, format string) error {
+func printHistory(out *console, h store.History, format string) error {
 	switch format {
 	case formatJSON:
 		doc := historyDocument{VideoID: h.Video.ID, Title: h.Video.Title, Channel: h.Video.Channel, Sightings: []sightingDocument{}}
 		for _, s := range h.Sightings {
 			doc.Sightings = append(doc.Sightings, sightingDocument{s.Region, s.Job, s.Slot, s.Rank, s.Views, s.Likes, s.Comments, s.Gained})
 		}
-		return a.printJSON(doc)
+		return out.printJSON(doc)
 	case formatText:
-		a.printHistoryText(h)
+		printHistoryText(out, h)
 		return nil
 	}
-	var rows [][]cell
-	for _, s := range h.Sightings {
-		rows = append(rows, historyCells(h.Video, s))
-	}
-	return export(a.stdout, format, names(historyCells(ingest.Video{}, store.Sighting{})), rows)
+	return export(out.stdout, format, h.Sightings, func(s store.Sighting) []cell { return historyCells(h.Video, s) })
 }
 
-func (a *app) printHistoryText(h store.History) {
-	fmt.Fprintf(a.stdout, "%s\nby %s, published %s\n\n", term.Fit(h.Video.Title, 80), term.Fit(h.Video.Channel, 40), term.Stamp(h.Video.PublishedAt))
+func printHistoryText(out *console, h store.History) {
+	fmt.Fprintf(out.stdout, "%s\nby %s, published %s\n\n", term.Fit(h.Video.Title, 80), term.Fit(h.Video.Channel, 40), term.Stamp(h.Video.PublishedAt))
 	if len(h.Sightings) == 0 {
-		a.say("in none of the charts that are kept and asked for")
+		out.say("in none of the charts that are kept and asked for")
 		return
 	}
-	fmt.Fprintf(a.stdout, "%-20s  %-6s  %-10s  %4s  %14s  %14s\n", "SLOT", "REGION", "JOB", "RANK", "VIEWS", "GAINED")
+	fmt.Fprintf(out.stdout, "%-20s  %-6s  %-10s  %4s  %14s  %14s\n", "SLOT", "REGION", "JOB", "RANK", "VIEWS", "GAINED")
 	for _, s := range h.Sightings {
-		fmt.Fprintf(a.stdout, "%-20s  %-6s  %s  %4d  %14s  %14s\n",
-			term.Stamp(s.Slot), s.Region, term.Pad(s.Job, 10), s.Rank, viewsText(s.Views), gainText(s.Gained))
+		fmt.Fprintf(out.stdout, "%-20s  %-6s  %s  %4d  %14s  %14s\n",
+			term.Stamp(s.Slot), s.Region, term.Pad(s.Job, 10), s.Rank, term.Count(s.Views), term.Gain(s.Gained))
 	}
 }
 

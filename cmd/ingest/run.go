@@ -245,11 +245,3 @@ func (s summary) reasons() []string {
 	}
 	return lines
 }
-
-func timeOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
-}

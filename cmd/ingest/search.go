@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/store/text"
 
 	"github.com/spf13/cobra"
 
-	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -53,16 +49,16 @@ of the title.`,
 			if err := a.checkClock(cmd.Context()); err != nil {
 				return err
 			}
-			q, err := a.query(strings.Join(args, " "), f)
+			q, err := searchQuery(strings.Join(args, " "), f, a.clock.Now())
 			if err != nil {
 				return err
 			}
-			s, err := a.store(cmd.Context(), "")
+			s, err := a.readStore(cmd.Context())
 			if err != nil {
-				return noStore(a.cfg.Data, err)
+				return err
 			}
 			defer func() { _ = s.Close() }()
-			return a.search(cmd.Context(), s, q, f)
+			return search(cmd.Context(), a, s, q, f.mark)
 		},
 	}
 	flags := cmd.Flags()
@@ -84,9 +80,9 @@ var orders = map[string]store.Order{
 	"relevance": store.ByRelevance, "views": store.ByViews, "freshness": store.ByFreshness, "rise": store.ByRise,
 }
 
-// query checks the flags. Times are counted back from now, or from the now of the first page.
-func (a *app) query(text string, f searchFlags) (store.Query, error) {
-	q := store.Query{Text: text, Category: f.category, MinViews: f.minViews, Limit: f.limit, After: f.after}
+// searchQuery checks the flags. Times are counted back from now, or from the now of the first page.
+func searchQuery(text string, f searchFlags, now time.Time) (q store.Query, err error) {
+	q = store.Query{Text: text, Category: f.category, MinViews: f.minViews, Limit: f.limit, After: f.after}
 	if f.limit < 1 || f.limit > 1000 {
 		return q, usageError{fmt.Errorf("--limit %d is outside 1..1000", f.limit)}
 	}
@@ -97,20 +93,14 @@ func (a *app) query(text string, f searchFlags) (store.Query, error) {
 	if q.Order = order; !ok {
 		return q, usageError{fmt.Errorf("--order %q: use relevance, views, freshness or rise", f.order)}
 	}
-	if f.region != "" {
-		r, err := regions.Parse(f.region)
-		if err != nil {
-			return q, usageError{fmt.Errorf("--region: %w", err)}
-		}
-		q.Region = r
+	if q.Region, err = regionFlag(f.region); err != nil {
+		return q, err
 	}
-	q.At = a.clock.Now().Truncate(time.Second)
+	q.At = now.Truncate(time.Second)
 	if f.after != "" {
-		at, err := store.CursorAt(f.after)
-		if err != nil {
+		if q.At, err = store.CursorAt(f.after); err != nil {
 			return q, usageError{fmt.Errorf("--after: %w", err)}
 		}
-		q.At = at
 	}
 	for _, t := range []struct {
 		flag, given string
@@ -120,7 +110,6 @@ func (a *app) query(text string, f searchFlags) (store.Query, error) {
 		{"published-until", f.publishedUntil, &q.PublishedUntil},
 		{"seen-since", f.seenSince, &q.SeenSince},
 	} {
-		var err error
 		if *t.into, err = timeFlag(t.flag, t.given, q.At); err != nil {
 			return q, err
 		}
@@ -131,7 +120,7 @@ func (a *app) query(text string, f searchFlags) (store.Query, error) {
 	return q, nil
 }
 
-func (a *app) search(ctx context.Context, s *store.Store, q store.Query, f searchFlags) error {
+func search(ctx context.Context, a *app, s *store.Store, q store.Query, mark bool) error {
 	result, err := s.Search(ctx, q)
 	if errors.Is(err, store.ErrCursor) {
 		return usageError{fmt.Errorf("--after: %w", store.ErrCursor)}
@@ -143,25 +132,17 @@ func (a *app) search(ctx context.Context, s *store.Store, q store.Query, f searc
 		return a.printJSON(newSearchDocument(q, result))
 	}
 	if len(result.Items) > 0 {
-		return a.printSearch(q, result, f.mark)
+		return printSearch(&a.console, q, result, mark)
 	}
 	if q.After != "" {
-		a.say("nothing behind this cursor any more")
+		a.say("there is nothing more behind this cursor")
 		return nil
 	}
-	return a.nothingFound(ctx, s, q, result)
-}
-
-// noStore explains a store that is not there yet.
-func noStore(dir string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return codeError{exitError, fmt.Errorf("nothing was fetched into %s yet: try ingest run, or give another --data", dir)}
-	}
-	return err
+	return nothingFound(ctx, a, s, q, result)
 }
 
 // nothingFound says what was looked for, and which filter to drop.
-func (a *app) nothingFound(ctx context.Context, s *store.Store, q store.Query, r store.Result) error {
+func nothingFound(ctx context.Context, a *app, s *store.Store, q store.Query, r store.Result) error {
 	if text := term.Fit(strings.TrimSpace(q.Text), 60); text == "" {
 		a.say("nothing found")
 	} else {
@@ -175,7 +156,7 @@ func (a *app) nothingFound(ctx context.Context, s *store.Store, q store.Query, r
 	if q.Category != "" && !a.provider().limits.Category.MatchString(q.Category) {
 		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", term.Fit(q.Category, 30))
 	}
-	without, set := withoutFilter(q)
+	without := withoutFilters(q)
 	for _, w := range without {
 		if found, err := s.Search(ctx, w.query); err != nil {
 			return err
@@ -184,10 +165,9 @@ func (a *app) nothingFound(ctx context.Context, s *store.Store, q store.Query, r
 			return nil
 		}
 	}
-	switch {
-	case set:
+	if len(without) > 0 {
 		a.say("nor is there anything without the filters")
-	default:
+	} else {
 		a.say("try fewer words, or the beginning of one: begin*")
 	}
 	return nil
@@ -199,16 +179,14 @@ type lighter struct {
 	query store.Query
 }
 
-// withoutFilter are the queries that lack one filter each, and then all of them; set is whether there is
-// a filter at all.
-func withoutFilter(q store.Query) (out []lighter, set bool) {
+// withoutFilters are the queries that lack one of the filters each, and then all of them; none where there is no filter.
+func withoutFilters(q store.Query) (out []lighter) {
 	q.Limit = 1
-	bare := store.Query{Text: q.Text, Limit: 1}
-	drop := func(set bool, flag string, with func(*store.Query)) {
+	drop := func(set bool, flag string, drop func(*store.Query)) {
 		if set {
-			less := q
-			with(&less)
-			out = append(out, lighter{flag, less})
+			without := q
+			drop(&without)
+			out = append(out, lighter{flag, without})
 		}
 	}
 	drop(q.Region != "", "--region", func(q *store.Query) { q.Region = "" })
@@ -218,54 +196,7 @@ func withoutFilter(q store.Query) (out []lighter, set bool) {
 	drop(!q.PublishedUntil.IsZero(), "--published-until", func(q *store.Query) { q.PublishedUntil = time.Time{} })
 	drop(!q.SeenSince.IsZero(), "--seen-since", func(q *store.Query) { q.SeenSince = time.Time{} })
 	if len(out) > 1 {
-		out = append(out, lighter{"the filters", bare})
+		out = append(out, lighter{"the filters", store.Query{Text: q.Text, Limit: 1}})
 	}
-	return out, len(out) > 0
-}
-
-// searchDocument is a page of a search in JSON.
-type searchDocument struct {
-	Query  string       `json:"query"`
-	Looked string       `json:"looked_for"` // the query as it was understood
-	Capped bool         `json:"capped"`
-	Next   *string      `json:"next"` // --after of the next page
-	Items  []searchItem `json:"items"`
-}
-
-type searchItem struct {
-	VideoID     string          `json:"video_id"`
-	Title       string          `json:"title"`
-	Highlight   []text.Span     `json:"highlight"` // [start, end) in characters of title
-	Channel     string          `json:"channel"`
-	ChannelID   string          `json:"channel_id"`
-	Category    string          `json:"category"`
-	PublishedAt string          `json:"published_at"`
-	SeenAt      string          `json:"seen_at"`
-	Views       *int64          `json:"views"`
-	ViewsGained *int64          `json:"views_gained,omitempty"` // with --order rise
-	Regions     []ingest.Region `json:"regions"`
-	Score       float64         `json:"score"`
-}
-
-func newSearchDocument(q store.Query, r store.Result) searchDocument {
-	doc := searchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []searchItem{}}
-	if r.Next != "" {
-		doc.Next = &r.Next
-	}
-	for _, h := range r.Items {
-		v := h.Video
-		item := searchItem{
-			VideoID: v.ID, Title: v.Title, Highlight: h.Highlight, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
-			PublishedAt: rfc3339(v.PublishedAt), SeenAt: rfc3339(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
-			Regions: h.Regions, Score: h.Score,
-		}
-		if item.Regions == nil {
-			item.Regions = []ingest.Region{}
-		}
-		if item.Highlight == nil {
-			item.Highlight = []text.Span{}
-		}
-		doc.Items = append(doc.Items, item)
-	}
-	return doc
+	return out
 }

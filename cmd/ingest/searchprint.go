@@ -9,22 +9,23 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/text"
 )
 
 // printSearch prints a page of a search in 80 columns.
-func (a *app) printSearch(q store.Query, r store.Result, brackets bool) error {
-	m := a.marker(brackets)
+func printSearch(out *console, q store.Query, r store.Result, brackets bool) error {
+	m := out.marker(brackets)
 	for _, h := range r.Items {
 		line := term.Pad(h.Video.ID, 12) + m.Pad(h.Video.Title, h.Highlight, 34) + " " + term.Pad(h.Video.Channel, 14) + " " + searchTail(q.Order, h)
-		if _, err := fmt.Fprintln(a.stdout, strings.TrimRight(line, " ")); err != nil {
+		if _, err := fmt.Fprintln(out.stdout, strings.TrimRight(line, " ")); err != nil {
 			return err
 		}
 	}
 	if r.Capped {
-		a.say("many videos match: these are the best of the newest ones; add a word to narrow it down")
+		out.say("many videos match: these are the best of the newest ones; add a word to narrow it down")
 	}
 	if r.Next != "" {
-		a.say("more: --after %s", r.Next)
+		out.say("more: --after %s", r.Next)
 	}
 	return nil
 }
@@ -33,9 +34,9 @@ func (a *app) printSearch(q store.Query, r store.Result, brackets bool) error {
 func searchTail(o store.Order, h store.Hit) string {
 	switch o {
 	case store.ByViews:
-		return fmt.Sprintf("%17s", viewsText(h.Video.Views))
+		return fmt.Sprintf("%17s", term.Count(h.Video.Views))
 	case store.ByRise:
-		return fmt.Sprintf("%17s", gainText(h.Gained))
+		return fmt.Sprintf("%17s", term.Gain(h.Gained))
 	case store.ByFreshness:
 		return h.SeenAt.UTC().Format("2006-01-02 15:04Z")
 	default:
@@ -56,28 +57,60 @@ func regionsText(in []ingest.Region) string {
 	return strings.Join(codes, " ")
 }
 
-func viewsText(n *int64) string {
-	if n == nil {
-		return "-"
-	}
-	return term.Thousands(*n)
-}
-
-// gainText is how much a count has grown, with its sign.
-func gainText(n *int64) string {
-	if n != nil && *n > 0 {
-		return "+" + term.Thousands(*n)
-	}
-	return viewsText(n)
-}
-
 // marker is bold on a terminal, brackets where they are asked for, and otherwise nothing.
-func (a *app) marker(brackets bool) term.Marker {
+func (c *console) marker(brackets bool) term.Marker {
 	switch {
 	case brackets:
 		return term.Brackets
-	case term.IsTerminal(a.stdout) && !a.noColor && os.Getenv("NO_COLOR") == "":
+	case term.IsTerminal(c.stdout) && !c.noColor && os.Getenv("NO_COLOR") == "":
 		return term.Bold
 	}
 	return term.Marker{}
+}
+
+// searchDocument is a page of a search in JSON.
+type searchDocument struct {
+	Query  string       `json:"query"`
+	Looked string       `json:"looked_for"` // the query as it was understood
+	Capped bool         `json:"capped"`
+	Next   *string      `json:"next"` // --after of the next page
+	Items  []searchItem `json:"items"`
+}
+
+type searchItem struct {
+	VideoID     string          `json:"video_id"`
+	Title       string          `json:"title"`
+	Highlight   []text.Span     `json:"highlight"` // [start, end) in characters of title
+	Channel     string          `json:"channel"`
+	ChannelID   string          `json:"channel_id"`
+	Category    string          `json:"category"`
+	PublishedAt string          `json:"published_at"`
+	SeenAt      string          `json:"seen_at"`
+	Views       *int64          `json:"views"`
+	ViewsGained *int64          `json:"views_gained,omitempty"` // with --order rise
+	Regions     []ingest.Region `json:"regions"`
+	Score       float64         `json:"score"`
+}
+
+func newSearchDocument(q store.Query, r store.Result) searchDocument {
+	doc := searchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []searchItem{}}
+	if r.Next != "" {
+		doc.Next = &r.Next
+	}
+	for _, h := range r.Items {
+		v := h.Video
+		item := searchItem{
+			VideoID: v.ID, Title: v.Title, Highlight: h.Highlight, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
+			PublishedAt: rfc3339(v.PublishedAt), SeenAt: rfc3339(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
+			Regions: h.Regions, Score: h.Score,
+		}
+		if item.Regions == nil {
+			item.Regions = []ingest.Region{}
+		}
+		if item.Highlight == nil {
+			item.Highlight = []text.Span{}
+		}
+		doc.Items = append(doc.Items, item)
+	}
+	return doc
 }

@@ -7,41 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
-
-// slotDocument is a slot in JSON.
-type slotDocument struct {
-	Job       string       `json:"job"`
-	Region    string       `json:"region,omitempty"`
-	Slot      time.Time    `json:"slot"`
-	DueAt     time.Time    `json:"due_at"`
-	Outcome   ingest.State `json:"outcome"`
-	Reason    string       `json:"reason"`
-	RetryAt   *time.Time   `json:"retry_at"`
-	FetchedAt *time.Time   `json:"fetched_at"`
-	Attempt   int          `json:"attempt"`
-	Pages     int          `json:"pages"`
-	Videos    int          `json:"videos"`
-	Units     int64        `json:"units"`
-}
-
-func newSlotDocument(s ingest.Slot) slotDocument {
-	d := slotDocument{
-		Job: s.Job, Region: s.Key, Slot: s.DueAt.UTC(), DueAt: s.DueAt.UTC(), Outcome: s.State, Reason: s.Reason,
-		FetchedAt: timeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
-	}
-	if s.State == ingest.Stopped {
-		d.RetryAt = timeOrNull(s.RetryAt)
-	}
-	return d
-}
 
 func (a *app) slotsCommand() *cobra.Command {
 	var next, limit int
@@ -55,7 +26,7 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err := a.checkClock(cmd.Context()); err != nil {
 				return err
 			}
-			f, err := a.slotFilter(since, outcome, region)
+			f, err := slotFilter(since, outcome, region, a.clock.Now())
 			if err != nil {
 				return err
 			}
@@ -66,22 +37,26 @@ func (a *app) slotsCommand() *cobra.Command {
 				if next < 1 {
 					return usageError{fmt.Errorf("--next %d is below 1", next)}
 				}
-				return a.printNext(next, f.Key)
+				return printNext(a, next, f.Key)
 			}
-			s, err := a.store(cmd.Context(), "")
+			s, err := a.readStore(cmd.Context())
 			if err != nil {
-				return noStore(a.cfg.Data, err)
+				return err
 			}
 			defer func() { _ = s.Close() }()
 			slots, err := s.ListSlots(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
-			fresh, err := a.freshness(cmd.Context(), s, f.Key)
+			plan, err := a.plan()
 			if err != nil {
 				return err
 			}
-			return a.printSlots(slots, fresh, since+outcome+region != "")
+			series, err := seriesOf(cmd.Context(), s, plan, f.Key, a.clock.Now())
+			if err != nil {
+				return err
+			}
+			return printSlots(&a.console, slots, series, a.clock.Now(), since+outcome+region != "")
 		},
 	}
 	cmd.Flags().IntVar(&next, "next", 0, "show the next `N` slots instead")
@@ -92,8 +67,8 @@ func (a *app) slotsCommand() *cobra.Command {
 	return cmd
 }
 
-// slotFilter reads what slots are asked for.
-func (a *app) slotFilter(since, outcome, region string) (f store.SlotFilter, err error) {
+// slotFilter reads the flags that select slots.
+func slotFilter(since, outcome, region string, now time.Time) (f store.SlotFilter, err error) {
 	known := []string{}
 	for _, s := range []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed} {
 		known = append(known, string(s))
@@ -101,20 +76,17 @@ func (a *app) slotFilter(since, outcome, region string) (f store.SlotFilter, err
 	if outcome != "" && !slices.Contains(known, outcome) {
 		return f, usageError{fmt.Errorf("--outcome %q: use one of %s", outcome, strings.Join(known, ", "))}
 	}
-	f.State = ingest.State(outcome)
-	if region != "" {
-		r, err := regions.Parse(region)
-		if err != nil {
-			return f, usageError{fmt.Errorf("--region: %w", err)}
-		}
-		f.Key = string(r)
+	r, err := regionFlag(region)
+	if err != nil {
+		return f, err
 	}
-	f.Since, err = timeFlag("since", since, a.clock.Now())
+	f.State, f.Key = ingest.State(outcome), string(r)
+	f.Since, err = timeFlag("since", since, now)
 	return f, err
 }
 
-// printNext shows what the schedule has next; nothing is stored about it yet.
-func (a *app) printNext(n int, region string) error {
+// printNext shows what the schedule has next. Nothing is stored about it yet.
+func printNext(a *app, n int, region string) error {
 	plan, err := a.plan()
 	if err != nil {
 		return err
@@ -132,24 +104,11 @@ func (a *app) printNext(n int, region string) error {
 		}
 	}
 	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
-	return a.printSlots(slots[:min(n, len(slots))], nil, region != "")
+	return printSlots(&a.console, slots[:min(n, len(slots))], nil, from, region != "")
 }
 
-// seriesDocument is how fresh one series is, and when it is next due.
-type seriesDocument struct {
-	Job    string     `json:"job"`
-	Region string     `json:"region,omitempty"`
-	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot
-	NextAt *time.Time `json:"next_at"`
-}
-
-// freshness is what is known of every series of the schedule, or of those of one key.
-func (a *app) freshness(ctx context.Context, s *store.Store, key string) ([]seriesDocument, error) {
-	plan, err := a.plan()
-	if err != nil {
-		return nil, err
-	}
-	now := a.clock.Now()
+// seriesOf is what is known of every series of the plan, or of those of one key.
+func seriesOf(ctx context.Context, s *store.Store, plan regions.Plan, key string, now time.Time) ([]seriesDocument, error) {
 	var out []seriesDocument
 	for _, schedule := range plan {
 		next := map[string]time.Time{}
@@ -174,65 +133,4 @@ func (a *app) freshness(ctx context.Context, s *store.Store, key string) ([]seri
 		}
 	}
 	return out, nil
-}
-
-func (d seriesDocument) line(now time.Time) string {
-	name := d.Job
-	if d.Region != "" {
-		name = d.Region + " " + name
-	}
-	done, next := "never done", ""
-	if d.DoneAt != nil {
-		done = fmt.Sprintf("last done %s, %s ago", term.Stamp(*d.DoneAt), term.Ago(now.Sub(*d.DoneAt)))
-	}
-	if d.NextAt != nil {
-		next = "; next due " + term.Stamp(*d.NextAt)
-	}
-	return fmt.Sprintf("%s: %s%s", term.Fit(name, 20), done, next)
-}
-
-// printSlots prints slots, which may be filtered, and, where one key was asked for, how fresh it is.
-func (a *app) printSlots(slots []ingest.Slot, fresh []seriesDocument, filtered bool) error {
-	if a.json {
-		doc := struct {
-			Slots  []slotDocument   `json:"slots"`
-			Series []seriesDocument `json:"series,omitempty"`
-		}{Slots: []slotDocument{}, Series: fresh}
-		for _, s := range slots {
-			doc.Slots = append(doc.Slots, newSlotDocument(s))
-		}
-		return a.printJSON(doc)
-	}
-	if len(slots) == 0 && filtered {
-		a.say("no such slots: leave out --since, --outcome or --region to see others")
-		return nil
-	}
-	if len(slots) == 0 {
-		a.say("no slots: has ingest run been here yet?")
-		return nil
-	}
-	if len(fresh) == 1 {
-		fmt.Fprintf(a.stdout, "%s\n\n", term.Wrap(fresh[0].line(a.clock.Now()), 80, "  "))
-	}
-	fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
-	for _, s := range slots {
-		fmt.Fprintf(a.stdout, "%-20s  %-10s %-6s  %-8s %5d %6d\n", term.Stamp(s.DueAt), term.Fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
-		if s.State == ingest.Claimed {
-			fmt.Fprintf(a.stdout, "    %s\n", term.Wrap(heldText(s, a.clock.Now()), 76, "      "))
-		}
-		for _, part := range strings.Split(term.Clean(s.Reason), "; ") {
-			if part != "" {
-				fmt.Fprintf(a.stdout, "    %s\n", term.Wrap(part, 76, "      "))
-			}
-		}
-	}
-	return nil
-}
-
-// heldText says who works on a claimed slot, and when another run may.
-func heldText(s ingest.Slot, now time.Time) string {
-	if s.Lease.After(now) {
-		return fmt.Sprintf("by %s; should it have died, free again at %s", s.Owner, term.StampFrom(s.Lease))
-	}
-	return fmt.Sprintf("by %s, which has died: free since %s", s.Owner, term.Stamp(s.Lease))
 }

@@ -87,12 +87,6 @@ func hostname(host string) string {
 	return host
 }
 
-// store opens the store. host names the upstream whose data it will hold; "" opens it for reading,
-// and then it must be there.
-func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
-	return store.Open(ctx, a.cfg.Data, store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.Now, Upgraded: a.sayUpgraded})
-}
-
 // fetchRuntime is everything that a pass needs, opened.
 type fetchRuntime struct {
 	schedule budget.Schedule

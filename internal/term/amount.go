@@ -62,3 +62,19 @@ func Bytes(n int64) string {
 	}
 	return Thousands(n>>10) + " KiB"
 }
+
+// Count is a count that may not be known: "-".
+func Count(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	return Thousands(*n)
+}
+
+// Gain is how much a count has grown, with its sign.
+func Gain(n *int64) string {
+	if n != nil && *n > 0 {
+		return "+" + Count(n)
+	}
+	return Count(n)
+}

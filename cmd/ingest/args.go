@@ -1,11 +1,39 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/regions"
 )
+
+// orAsk wants so many arguments, at least or exactly, and asks for them where they are not given.
+func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if args(cmd, given) == nil {
+			return nil
+		}
+		return usageError{errors.New(ask)}
+	}
+}
+
+// regionFlag reads --region; "" is none.
+func regionFlag(s string) (ingest.Region, error) {
+	if s == "" {
+		return "", nil
+	}
+	r, err := regions.Parse(s)
+	if err != nil {
+		return "", usageError{fmt.Errorf("--region: %w", err)}
+	}
+	return r, nil
+}
 
 // timeFlag reads a flag that takes a time: how long before now, a day in UTC, or RFC 3339. "" is the zero
 // time.
