@@ -410,7 +410,7 @@ func TestServeCarriesOnWhatWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	var status backfillDocument
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end) && status.Outcome != "done"; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(waitAtMost); time.Now().Before(end) && status.Outcome != "done"; time.Sleep(200 * time.Millisecond) {
 		status = ingestJSON[backfillDocument](t, exitOK, "backfill", "status", "bf-1")
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)

@@ -270,7 +270,7 @@ func (p *programRig) judge(name string) {
 // used is what the ledger counts; while it cannot answer, it is asked again.
 func (p *programRig) used() int64 {
 	code, out, errs := 0, "", ""
-	for end := time.Now().Add(25 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		var doc quotaDocument
 		if code, out, errs = p.do(nil, "quota", "--json"); code == exitOK && json.Unmarshal([]byte(out), &doc) == nil {
 			for _, pool := range doc.Pools {

@@ -55,7 +55,7 @@ func inTheMiddle(name string, happens func(s *site)) fault {
 // patient spends so many calls, waiting for the breaker where it has to.
 func (s *site) patient(method string, n int) {
 	var sum spree
-	for end := time.Now().Add(20 * time.Second); sum.made() < n && sum.refused == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(waitAtMost); sum.made() < n && sum.refused == 0 && time.Now().Before(end); {
 		if s.call(method, &sum) != nil {
 			time.Sleep(20 * time.Millisecond)
 		}

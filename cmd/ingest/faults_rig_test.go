@@ -272,7 +272,7 @@ func (r *rig) want(ok bool, format string, args ...any) {
 // recover waits until the ledger answers again.
 func (s *site) recover() {
 	var err error
-	for end := time.Now().Add(25 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if _, err = s.governor.Report(context.Background()); err == nil {
 			return
 		}
@@ -283,7 +283,7 @@ func (s *site) recover() {
 // exhaust goes on until the ledger refuses.
 func (s *site) exhaust() {
 	var sum spree
-	for end := time.Now().Add(40 * time.Second); sum.refused == 0 && time.Now().Before(end); {
+	for end := time.Now().Add(waitAtMost); sum.refused == 0 && time.Now().Before(end); {
 		if s.call(cheap, &sum) != nil {
 			time.Sleep(20 * time.Millisecond) // the breaker
 		}
