@@ -32,9 +32,9 @@ type result struct {
 // brings nothing until its lease is over is ended then; if it does not come back, its slot fails without
 // it, and the fence refuses what it may write later.
 func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, o RunOptions, purpose quota.Purpose, share *allowance) result {
-	before := slot.Units
+	before, began := slot.Units, time.Now()
 	slot, err := r.passWatched(ctx, slot, o, purpose, share)
-	return result{SlotResult{slot, slot.Units - before}, err}
+	return result{SlotResult{slot, slot.Units - before, time.Since(began)}, err}
 }
 
 func (r *Reconciler) passWatched(ctx context.Context, slot ingest.Slot, o RunOptions, purpose quota.Purpose, share *allowance) (ingest.Slot, error) {

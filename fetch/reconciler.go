@@ -64,5 +64,6 @@ var ErrMaxUnits = errors.New("this run has spent what it may")
 // SlotResult is a slot that a run has worked on, as it ended.
 type SlotResult struct {
 	ingest.Slot
-	Spent int64 // units that this run charged; Slot.Units has those of earlier attempts too
+	Spent int64         // units that this run charged; Slot.Units has those of earlier attempts too
+	Took  time.Duration // the attempt
 }

@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,8 +93,7 @@ func (a *app) newService() (*service.Service, error) {
 	if err := price.Fits(schedule.Tariff); err != nil {
 		return nil, config.Invalid(err)
 	}
-	log := service.NewLog(a.stderr, a.quiet)
-	p, err := newPinger(a.cfg, log)
+	p, err := newPinger(a.cfg, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +102,9 @@ func (a *app) newService() (*service.Service, error) {
 		jobs = append(jobs, job.Name)
 	}
 	o := service.Options{
-		Plan: schedule.Plan, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Log: log, Pinger: p,
+		Plan: schedule.Plan, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, Pinger: p,
 		About: []slog.Attr{slog.String("data", a.cfg.Data), slog.String("ledger", ledgerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
-		Open:  func(ctx context.Context) (*service.Runtime, error) { return a.openService(ctx, log) },
+		Open:  a.openService,
 		// Another start would not help against a ledger that is down or lost: the service waits for it.
 		Temporary: func(err error) bool { return exitCode(err) == exitUnavailable },
 	}
@@ -165,8 +163,8 @@ type slotEvent struct {
 	TookMS int64 `json:"took_ms"`
 }
 
-func (a *app) printSlotEvent(r fetch.SlotResult, took time.Duration) error {
-	event := slotEvent{newSlotDocument(r.Slot), took.Milliseconds()}
+func (a *app) printSlotEvent(r fetch.SlotResult) error {
+	event := slotEvent{newSlotDocument(r.Slot), r.Took.Milliseconds()}
 	event.Units = r.Spent
 	return a.printJSON(event)
 }

@@ -28,7 +28,7 @@ func (s *Service) continueBackfills(ctx context.Context) {
 			} else if ctx.Err() == nil {
 				pause := min(s.heartbeat<<min(failed, 10), maxBackfillPause)
 				failed, next = failed+1, time.Now().Add(pause-s.heartbeat/2) // the tick itself may come a little early
-				s.Log.WarnContext(ctx, "the backfills rest", slog.Duration("for", pause), slog.Any("error", err))
+				s.log.WarnContext(ctx, "the backfills rest", slog.Duration("for", pause), slog.Any("error", err))
 				s.state.update(func(st *state) { st.checkRefusal(err, s.heartbeat) })
 			}
 		}
@@ -63,7 +63,7 @@ func (s *Service) workOnBackfills(ctx context.Context) error {
 		}
 	}
 	for id, n := range done {
-		s.Log.InfoContext(ctx, "backfill continued", slog.String("backfill", id), slog.Int("pieces", n))
+		s.log.InfoContext(ctx, "backfill continued", slog.String("backfill", id), slog.Int("pieces", n))
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil

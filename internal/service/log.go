@@ -1,7 +1,7 @@
 package service
 
 import (
-	"context"
+	"bytes"
 	"io"
 	"log/slog"
 	"sync"
@@ -11,79 +11,38 @@ import (
 // repeatAfter is when the same warning is worth another line: what is wrong at every heartbeat must not bury the rest.
 const repeatAfter = time.Hour
 
-// NewLog writes to w what happens or, when quiet, only what is wrong. A warning that repeats is written once an hour.
-func NewLog(w io.Writer, quiet bool) *slog.Logger {
-	level := slog.LevelInfo
+// newLogs makes two loggers that write to w. The first one writes what happens or, when quiet, only what is wrong;
+// the second one, for those whose good news has lines of its own, always writes only what is wrong.
+func newLogs(w io.Writer, quiet bool) (log, warnings *slog.Logger) {
+	lines := &deduplicator{w: w, written: map[string]time.Time{}}
+	warnings = slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if quiet {
-		level = slog.LevelWarn
+		return warnings, warnings
 	}
-	text := slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})
-	return slog.New(&deduplicator{Handler: text, written: &written{at: map[string]time.Time{}}})
+	return slog.New(slog.NewTextHandler(lines, nil)), warnings
 }
 
-// deduplicator leaves out warnings that it has just written.
+// deduplicator leaves out warnings that it wrote within the last hour. A slog.TextHandler writes each record in one
+// piece, and begins it with its time and level.
 type deduplicator struct {
-	slog.Handler
-	written *written
-	with    string // the attributes that a logger was given
+	w io.Writer
+
+	mu      sync.Mutex
+	written map[string]time.Time // when each warning was, without its own time
 }
 
-// written is when each warning was last written.
-type written struct {
-	mu sync.Mutex
-	at map[string]time.Time
-}
-
-func (d *deduplicator) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelWarn {
-		text := d.with + "\x00" + r.Message
-		r.Attrs(func(a slog.Attr) bool {
-			text += "\x00" + a.String()
-			return true
-		})
-		if !d.written.isNew(text, r.Time) {
-			return nil
+func (d *deduplicator) Write(line []byte) (int, error) {
+	const most = 1000 // warnings remembered
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, text, _ := bytes.Cut(line, []byte(" ")); !bytes.HasPrefix(text, []byte("level=INFO")) {
+		if last, ok := d.written[string(text)]; ok && time.Since(last) < repeatAfter {
+			return len(line), nil
 		}
+		if len(d.written) >= most {
+			clear(d.written)
+		}
+		d.written[string(text)] = time.Now()
 	}
-	return d.Handler.Handle(ctx, r)
+	return d.w.Write(line)
 }
-
-func (w *written) isNew(text string, now time.Time) bool {
-	const most = 1000 // texts remembered
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if last, ok := w.at[text]; ok && now.Sub(last) < repeatAfter {
-		return false
-	}
-	if len(w.at) >= most {
-		clear(w.at)
-	}
-	w.at[text] = now
-	return true
-}
-
-func (d *deduplicator) WithAttrs(attrs []slog.Attr) slog.Handler {
-	with := d.with
-	for _, a := range attrs {
-		with += "\x00" + a.String()
-	}
-	return &deduplicator{d.Handler.WithAttrs(attrs), d.written, with}
-}
-
-func (d *deduplicator) WithGroup(name string) slog.Handler {
-	return &deduplicator{d.Handler.WithGroup(name), d.written, d.with + "\x00" + name}
-}
-
-// warningsOnly is for those who have a line of their own for what goes well.
-func warningsOnly(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
-
-type warnings struct{ slog.Handler }
-
-func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
-}
-
-func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warnings{h.Handler.WithAttrs(attrs)}
-}
-func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }

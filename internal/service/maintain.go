@@ -63,9 +63,9 @@ func (s *Service) askLedger(ctx context.Context) {
 	s.state.update(func(st *state) { st.ledgerAsked(report, err) })
 	switch {
 	case err != nil && before == nil:
-		s.Log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones fail closed", slog.Any("error", err))
+		s.log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones fail closed", slog.Any("error", err))
 	case err == nil && before != nil:
-		s.Log.WarnContext(ctx, "the ledger answers again")
+		s.log.WarnContext(ctx, "the ledger answers again")
 	}
 }
 

@@ -32,7 +32,8 @@ type Pinger struct {
 	version string
 	runID   string // ties the pings of this process together
 	client  *http.Client
-	log     *slog.Logger
+
+	Log *slog.Logger // hears what goes wrong
 
 	mu      sync.Mutex
 	failing bool // and it was logged
@@ -41,7 +42,7 @@ type Pinger struct {
 // NewPinger makes a Pinger for a program of this version.
 func NewPinger(address ingest.Secret, version string, log *slog.Logger) *Pinger {
 	return &Pinger{
-		url: address, version: version, runID: uuid(), log: log,
+		url: address, version: version, runID: uuid(), Log: log,
 		client: &http.Client{
 			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: 2 * time.Minute, ForceAttemptHTTP2: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -64,7 +65,7 @@ func (p *Pinger) post(ctx context.Context, signal, command, summary string) {
 		p.failing = false
 	case !p.failing && !errors.Is(ctx.Err(), context.Canceled): // not one that was given up
 		p.failing = true
-		p.log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.withoutURL(err)))
+		p.Log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.withoutURL(err)))
 	}
 }
 

@@ -9,6 +9,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -32,16 +33,16 @@ type Options struct {
 	Workers    int // passes at once
 	StaleAfter int // intervals until a region counts as stale
 	Now        func() time.Time
-	Log        *slog.Logger // of NewLog
-	About      []slog.Attr  // what the first line of the log says of the configuration
-	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
+	Stderr     io.Writer   // of the log
+	Quiet      bool        // only what is wrong
+	About      []slog.Attr // what the first line of the log says of the configuration
+	Pinger     *Pinger     // tells the dead man's switch; nil: there is none
 
 	// Open opens everything. Where it fails with an error that is Temporary, the service runs without and tries
 	// again at every heartbeat.
-	Open      func(context.Context) (*Runtime, error)
+	Open      func(context.Context, *slog.Logger) (*Runtime, error)
 	Temporary func(error) bool
-	// OnSlot is told of every slot that has ended, with how long its pass took. nil: nobody wants to know.
-	OnSlot func(fetch.SlotResult, time.Duration) error
+	OnSlot    func(fetch.SlotResult) error // prints a slot that has ended; nil: nobody wants to know
 }
 
 // Runtime is what a service works with, opened.
@@ -72,13 +73,15 @@ type Ledger interface {
 type Service struct {
 	Options
 
+	log       *slog.Logger
+	warnings  *slog.Logger // what is wrong, for those whose good news has lines of its own
 	manager   manager
 	heartbeat time.Duration
 	lastBeat  atomic.Pointer[time.Time]
 	maintain  chan struct{} // asks the maintenance loop to look
 	site      *web.Site
 	state     stateBox
-	slots     *slotLog
+	slots     slotLog
 
 	mu      sync.Mutex
 	runtime *Runtime // nil: not open
@@ -89,9 +92,11 @@ type Service struct {
 // New makes a service. Nothing is opened yet.
 func New(o Options) *Service {
 	m := newManager()
-	s := &Service{
-		Options: o, manager: m, heartbeat: heartbeat(m.watchdog), maintain: make(chan struct{}, 1),
-		slots: newSlotLog(o.Log, o.OnSlot), trigger: func() {}, wait: func() {},
+	s := &Service{Options: o, manager: m, heartbeat: heartbeat(m.watchdog), maintain: make(chan struct{}, 1), trigger: func() {}, wait: func() {}}
+	s.log, s.warnings = newLogs(o.Stderr, o.Quiet)
+	s.slots = slotLog{s.log, o.OnSlot, map[ingest.Series]outcome{}}
+	if o.Pinger != nil {
+		o.Pinger.Log = s.log
 	}
 	s.site = s.newSite()
 	s.recordBeat()
@@ -118,14 +123,14 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	if l != nil {
 		address = "http://" + l.Addr().String() + "/"
 		running.Go(func() {
-			if err := web.Serve(ctx, l, s.site.Handler(), s.Log); err != nil {
+			if err := web.Serve(ctx, l, s.site.Handler(), s.log); err != nil {
 				stop(err)
 			}
 		})
 	}
 	running.Go(func() { s.maintainUntil(ctx) })
 	running.Go(func() { s.continueBackfills(ctx) })
-	s.Log.LogAttrs(ctx, slog.LevelInfo, "ingest serves",
+	s.log.LogAttrs(ctx, slog.LevelInfo, "ingest serves",
 		append(s.About, slog.Time("next", s.Plan.Next(s.Now())), slog.String("listen", address))...)
 	s.manager.send(ready, "STATUS="+s.status())
 	s.Plan.Serve(ctx, s.heartbeat, s.Now, s.beat)

@@ -5,6 +5,7 @@ package service_test
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -83,14 +84,16 @@ func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	}
 	hangs, hang := atomic.Bool{}, make(chan struct{})
 	s := service.New(service.Options{
-		Plan: plan, Workers: 1, StaleAfter: 3, Log: slog.New(slog.DiscardHandler),
+		Plan: plan, Workers: 1, StaleAfter: 3, Stderr: io.Discard,
 		Now: func() time.Time {
 			if hangs.Load() {
 				<-hang
 			}
 			return time.Now()
 		},
-		Open:      func(context.Context) (*service.Runtime, error) { return nil, errors.New("the ledger is down") },
+		Open: func(context.Context, *slog.Logger) (*service.Runtime, error) {
+			return nil, errors.New("the ledger is down")
+		},
 		Temporary: func(error) bool { return true },
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -5,13 +5,12 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 )
 
 // open opens everything and starts the workers.
 func (s *Service) open(ctx context.Context) error {
-	r, err := s.Open(ctx)
+	r, err := s.Open(ctx, s.log)
 	s.state.update(func(st *state) { st.openErr = err })
 	if err != nil {
 		return err
@@ -21,7 +20,6 @@ func (s *Service) open(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	workers := s.reconciler(r)
-	workers.Slots = claimWatcher{workers.Slots, s.slots}
 	workers.OnSlot, workers.OnRest = s.onSlot, s.onRest
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,16 +28,15 @@ func (s *Service) open(ctx context.Context) error {
 	return nil
 }
 
-// reconciler logs only what goes wrong: the service has lines of its own for the rest.
 func (s *Service) reconciler(r *Runtime) *fetch.Reconciler {
 	rec := r.Reconciler()
-	rec.Workers, rec.Log = s.Workers, warningsOnly(s.Log)
+	rec.Workers, rec.Log = s.Workers, s.warnings
 	return rec
 }
 
 func (s *Service) warnNotOpen(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		s.Log.WarnContext(ctx, "nothing is fetched until this is repaired", slog.Any("error", err))
+		s.log.WarnContext(ctx, "nothing is fetched until this is repaired", slog.Any("error", err))
 	}
 }
 
@@ -67,11 +64,8 @@ func (s *Service) wake() {
 
 // onSlot hears of every slot that was worked on.
 func (s *Service) onSlot(r fetch.SlotResult) {
-	took, news := s.slots.ended(r)
-	s.state.update(func(st *state) { st.slotEnded(r, news && r.State != ingest.Due) })
-	if news {
-		s.slots.write(r, took)
-	}
+	news := s.slots.write(r)
+	s.state.update(func(st *state) { st.slotEnded(r, news) })
 }
 
 // onRest hears that the workers have come to an end for now.
