@@ -213,7 +213,7 @@ func superseded(due int64) string {
 }
 
 // supersedeClaims ends what was claimed by a run that has died, or hangs, where its series has gone on.
-// A missed slot is none that anybody will fetch.
+// Nobody will fetch a missed slot.
 func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE slots

@@ -156,8 +156,8 @@ func scanBackfill(r interface{ Scan(...any) error }) (BackfillStatus, error) {
 	return b, json.Unmarshal([]byte(spec), &b.Spec)
 }
 
-// count adds up the pieces as they are to the next claim: one whose lease is over is due again, and of a
-// cancelled backfill, all of whose rows may not have ended yet, each that no run works on is skipped.
+// count adds up the pieces as the next claim would find them: one whose lease is over is due again. Not all rows
+// of a cancelled backfill may have ended yet; those that no run works on count as skipped.
 func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) error {
 	b.Pieces = map[ingest.State]int{}
 	err := each(ctx, tx, func(rows *sql.Rows) error {

@@ -51,12 +51,12 @@ var laterChecks = []struct{ what, count string }{
 	{"%d search{|es} {has|have} lost what {it|they} found", `SELECT count(*) FROM slots WHERE ` + forgetfulSearch},
 }
 
-// hashesAtOnce is how many videos are read between two looks at the clock.
+// hashesAtOnce is how many videos are read before the time budget is checked again.
 const hashesAtOnce = 1000
 
-// check also says whether it is the file that is damaged. It looks through a connection of its own: one that
-// has searched holds a part of the index, which integrity_check does not read again when others have written
-// it since, and then finds damage where there is none.
+// check also says whether it is the file that is damaged. It uses a connection of its own: one that has searched
+// keeps a part of the index, which integrity_check does not read again after others have written it, and then
+// reports damage where there is none.
 func (d *database) check(ctx context.Context) (found []string, file bool, err error) {
 	db, err := connect(d.path, 1, d.reading("_query_only=1")...)
 	if err != nil {
@@ -110,8 +110,8 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 	return found, false, err
 }
 
-// changedTexts are the ids of videos whose text is not that of their text_hash. What has no channel cannot
-// be compared: the hash is of a channel's name too, which is kept with the channel alone.
+// changedTexts are the ids of videos whose text is not that of their text_hash. Those without a channel cannot
+// be compared: the hash includes the channel's name, which is kept only with the channel.
 func changedTexts(ctx context.Context, q querier, budget time.Duration) (ids []int64, err error) {
 	last, more := int64(0), true
 	for began := time.Now(); more && (budget == 0 || time.Since(began) < budget); {
@@ -122,7 +122,7 @@ func changedTexts(ctx context.Context, q querier, budget time.Duration) (ids []i
 	return ids, nil
 }
 
-// compareTexts goes on behind the video last, and adds those that have changed to ids.
+// compareTexts continues after the video last, and adds those that have changed to ids.
 func compareTexts(ctx context.Context, q querier, last int64, ids *[]int64) (next int64, more bool, err error) {
 	rows, err := q.QueryContext(ctx, `
 		SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel

@@ -18,8 +18,8 @@ WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = 
   AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?1)
 ORDER BY fresh_at, open, job, key`
 
-// claimablePieces walks the pieces of backfill ?2 that may be claimed at ?1: in order, or, with DESC behind
-// it, from the last. All of them are due when the backfill was made.
+// claimablePieces walks the pieces of backfill ?2 that may be claimed at ?1: in order, or, with DESC appended,
+// from the last. All of them are due when the backfill was made.
 const claimablePieces = `
 SELECT slots.id, job, key, due_at
 FROM backfills
@@ -62,7 +62,7 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 	return slot, ok && err == nil, err
 }
 
-// findClaimable finds the first slot that may be claimed and is wanted.
+// findClaimable finds the first slot that may be claimed and that the claim admits.
 func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok bool, err error) {
 	query, args := claimable, []any{c.Now.UnixMilli()}
 	if c.Backfill != "" {

@@ -65,8 +65,8 @@ func (c copying) run(ctx context.Context) (Copy, error) {
 	return made, nil
 }
 
-// removeLeft removes the parts of copies that nobody makes any more: those that nobody has locked. Of two that make
-// the same copy at the same time one has to fail anyhow.
+// removeLeft removes the parts of copies that no process is making: those that nobody has locked. Of two processes
+// that make the same copy at the same time one has to fail anyway.
 func (c copying) removeLeft() {
 	entries, err := os.ReadDir(filepath.Dir(c.to))
 	if err != nil {
@@ -128,7 +128,7 @@ func (d *database) copyInto(ctx context.Context, part string) (have Copy, exact 
 	return have, before == after, d.explain(ctx, doing, err)
 }
 
-// vacuumInto waits as long as any writer may take to leave a store whose log it has to finish first.
+// vacuumInto waits for as long as a writer may take that is closing the store and folding its log into the file.
 func vacuumInto(ctx context.Context, conn *sql.Conn, part string) error {
 	for began := time.Now(); ; {
 		_, err := conn.ExecContext(ctx, `VACUUM INTO ?`, part)

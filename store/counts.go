@@ -40,7 +40,7 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 			}
 			slot.Videos += n
 		}
-		for _, videoID := range asked { // one by one: a list in JSON has no id that is no text
+		for _, videoID := range asked { // one by one: JSON cannot hold an id that is not valid text
 			if _, err := tx.ExecContext(ctx, `UPDATE video_latest SET counted_at = ? WHERE id = (SELECT id FROM video_facts WHERE video_id = ?)`,
 				slot.FetchedAt.UnixMilli(), videoID); err != nil {
 				return err

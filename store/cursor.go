@@ -69,8 +69,8 @@ func readCursor(text string) (cursor, error) {
 	return c, nil
 }
 
-// CursorAt is the Query.At of the search that gave the cursor, zero where it had none: whoever counts "since yesterday" from now
-// counts from it on a later page.
+// CursorAt is the Query.At of the search that gave the cursor, zero where it had none: a later page counts
+// "since yesterday" from then, not from now.
 func CursorAt(after string) (time.Time, error) {
 	c, err := readCursor(after)
 	if err != nil || c.at == 0 {
@@ -79,7 +79,7 @@ func CursorAt(after string) (time.Time, error) {
 	return time.Unix(c.at, 0).UTC(), nil
 }
 
-// hash tells queries apart; how many hits are wanted, and from where on, is not part of one. The words
+// hash tells queries apart; the limit and the cursor are not part of one. The words
 // count as they were typed, as for the score.
 func (q Query) hash() uint32 {
 	h := fnv.New32a()

@@ -46,8 +46,8 @@ func unwritable(ctx context.Context, q querier) error {
 	return err
 }
 
-// mislabelled reports whether a file that was refused for what it says of itself is a store all the same: its
-// tables are exactly those of one, and a byte of its application has changed, or its version is none that there is.
+// mislabelled reports whether a file that was refused for what it says of itself is a store anyway: its
+// tables are exactly those of one, and a byte of its application id has changed, or no program has such a version.
 // A version that may be a newer program's is never taken for damage.
 func mislabelled(ctx context.Context, path string, refused error) (bool, error) {
 	var application *ApplicationError

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// longestID bounds an id that is kept, in bytes: a longer one is none, whatever the upstream says.
+// longestID bounds an id that is kept, in bytes: a longer one is not taken for an id.
 const longestID = 100
 
 // Enqueue implements fetch.Sink.

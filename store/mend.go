@@ -44,7 +44,7 @@ func (d *database) mend(ctx context.Context, r *Repaired) error {
 		total := 0
 		err := d.tx(ctx, "mend the store", func(tx *txn) error {
 			total = 0
-			// What belongs to nothing cannot be taken out in an order that pleases the foreign keys.
+			// There is no order in which rows without a parent can be deleted that satisfies the foreign keys.
 			if _, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = 1`); err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func (d *database) mend(ctx context.Context, r *Repaired) error {
 }
 
 // lostCharts makes charts that were done, and are not whole any more, failed; but the last of its series is
-// due again, so that the next run fetches it. The condition on slots is yet to be added.
+// due again, so that the next run fetches it. The caller appends the condition on slots.
 func lostCharts(now time.Time) string {
 	return fmt.Sprintf(`
 		UPDATE slots
@@ -106,7 +106,7 @@ const (
 // longAgo is a fetch so long ago that the next refresh asks again, in milliseconds.
 func longAgo(now time.Time) int64 { return now.Add(-ingest.RefreshAfter - time.Second).UnixMilli() }
 
-// mendLatest gives a video that has lost them counts that nobody knows, as of the last chart that it was in. The
+// mendLatest gives a video that has lost its counts unknown ones, as of the last chart that it was in. The
 // rows it changes are those of its last statement.
 func mendLatest(now time.Time) string {
 	return fmt.Sprintf(`
@@ -116,7 +116,7 @@ func mendLatest(now time.Time) string {
 		FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo(now))
 }
 
-// mendTexts takes a text that has changed behind our back for what it is, and has it refreshed.
+// mendTexts indexes a text that has changed outside the program as it is, and has it refreshed.
 func (d *database) mendTexts(ctx context.Context, r *Repaired) error {
 	ids, err := changedTexts(ctx, d.read, 0)
 	if err != nil || len(ids) == 0 {

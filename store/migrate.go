@@ -13,7 +13,7 @@ import (
 // upgradeFor is how long a process waits for another one that migrates: a backup is as slow as the disk.
 const upgradeFor = 10 * time.Minute
 
-// migrationPart begins, behind the store's name, that of a backup which is not whole yet.
+// migrationPart follows the store's name in that of a backup which is not whole yet.
 const migrationPart = ".migration-part-"
 
 // migrate brings an older store up to date in one transaction, and keeps a backup of it as it was. Nobody
@@ -68,10 +68,10 @@ func migrateFrom(ctx context.Context, tx *txn, from int) error {
 }
 
 // backUpBefore copies the store beside itself, as ingest.db.v1-backup-20260214T120000Z. The caller holds the
-// lock to write: nobody else makes such a copy meanwhile, and what a process that died has left of one goes.
+// lock to write: nobody else makes such a copy meanwhile, and what a process that died has left of one is removed.
 func backUpBefore(ctx context.Context, d *database, have int) (string, error) {
 	path := fmt.Sprintf("%s.v%d-backup-%s", d.path, have, d.now().UTC().Format("20060102T150405.000Z"))
-	for first, n := path, 2; sqlitefile.Exists(path); n++ { // of one that was killed behind its backup, on a clock that stands
+	for first, n := path, 2; sqlitefile.Exists(path); n++ { // a process was killed after its backup, and the clock has not moved
 		path = fmt.Sprintf("%s-%d", first, n)
 	}
 	c := copying{from: d, to: path, part: FileName + migrationPart}

@@ -25,7 +25,7 @@ func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]
 	}
 }
 
-// The videos of day ?1 behind row ?2, and those of later days up to ?3, that were fetched before ?4, at most ?5. They
+// The videos of day ?1 after row ?2, and those of later days up to ?3, that were fetched before ?4, at most ?5. They
 // are two queries, since a day may have as many videos as there are: (fetched_day, id) > (?1, ?2) would walk the
 // whole day for every step.
 const (
@@ -36,7 +36,7 @@ SELECT fetched_day, id, video_id FROM videos WHERE fetched_day = ?1 AND id > ?2 
 SELECT fetched_day, id, video_id FROM videos WHERE fetched_day > ?1 AND fetched_day <= ?3 AND fetched_at < ?4 ORDER BY fetched_day, id LIMIT ?5`
 )
 
-// olderThan is a step: what was fetched on the day behind the row, or on a later day.
+// olderThan is a step: what was fetched on the day after the row, or on a later day.
 func (s *Store) olderThan(ctx context.Context, before time.Time, n int, day, row int64) (ids []string, _, _ int64, err error) {
 	from := []any{day, row, dayOf(before), before.UnixMilli()}
 	for _, query := range []string{olderThatDay, olderLater} {

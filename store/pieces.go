@@ -15,7 +15,7 @@ import (
 const cancelledReason = "the backfill was cancelled"
 
 // Piece implements fetch.Library. A slot of the schedule that has never queued an id is a zero piece; a piece of
-// a backfill that is not there is an error, since it would ask for anything at all, or for nothing.
+// a backfill that is not there is an error, since it would ask for everything or nothing.
 func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error) {
 	piece := ingest.Piece{Key: slot.Key}
 	var spec string

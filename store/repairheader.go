@@ -11,10 +11,10 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// legible is a file that the damaged one, kept as r.Broken, can be read from: itself, or copied, made here, with
-// another first page, where more tables can be found by that. On the first page is the way to all others: a byte
-// of it may hide a store of which nothing else is damaged. fresh is a store as it was made, which has the same
-// header, and where nothing was vacuumed the same way to its tables.
+// legible is a file from which the damaged one, kept as r.Broken, can be read: itself or, where that finds more
+// tables, a copy made here with another first page. The first page leads to all others: a changed byte of it may
+// hide a store that is otherwise whole. fresh is a new store, which has the same header and, unless the old one was
+// vacuumed, the same pages for its tables.
 func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path string, err error) {
 	want, err := newSchema(ctx)
 	if err != nil {

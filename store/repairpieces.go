@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// lostPiece is why a piece fails that nobody could work on any more.
+// lostPiece is the reason of a piece that fails since nobody could work on it any more.
 const lostPiece = `what it asks for was lost when the store was damaged: plan it anew`
 
 // What must be true of pieces: see checks, and mendPieces in the same order.
@@ -24,9 +24,9 @@ const (
 	forgetfulSearch = `kind = 'search' AND state IN ('due', 'stopped', 'claimed') AND pages > 0 AND id NOT IN (SELECT slot FROM pieces)`
 )
 
-// mendPieces makes every piece of a backfill one that can be worked on, or one that failed. Rows of no slot
-// are gone by then. A backfill that is lost gets a row that stands in for it, cancelled at now: what its
-// pieces spent stays known, and its name is not given again.
+// mendPieces leaves every piece of a backfill either able to be worked on or failed. Rows without a slot are gone
+// by then. A lost backfill gets a substitute row, cancelled at now, so that what its pieces spent stays known and
+// its name is not given again.
 func mendPieces(now time.Time) []string {
 	return []string{
 		`UPDATE series SET backfill = CAST(substr(job, 13) AS INTEGER) WHERE ` + unnamedSeries,

@@ -140,7 +140,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 		if ok || err != nil {
 			return gaps, err
 		}
-		next, found := s.behind(ctx, t, w.last)
+		next, found := s.afterGap(ctx, t, w.last)
 		if !found {
 			return gaps + 1, ctx.Err()
 		}
@@ -155,8 +155,8 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 	}
 }
 
-// behind is the first row behind a gap that begins after the row at.
-func (s *salvage) behind(ctx context.Context, t tableOf, at int64) (next int64, found bool) {
+// afterGap is the first row after a gap that begins after the row at.
+func (s *salvage) afterGap(ctx context.Context, t tableOf, at int64) (next int64, found bool) {
 	readable := func(from int64) (row int64, ok bool) {
 		// The whole row is read: a key may be there, and the rest of it not.
 		into := make([]any, 1+len(t.columns))
@@ -209,7 +209,7 @@ func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gap
 	return gaps, s.giveUp(ctx, w.tx, broken)
 }
 
-// giveUp ends charts of which a part is lost: half of one must not pass for one. See lostCharts.
+// giveUp ends charts of which a part is lost: half of a chart must not look like a whole one. See lostCharts.
 func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 	if len(slots) == 0 {
 		return nil

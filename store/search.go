@@ -182,7 +182,7 @@ func compareKeys(a [2]float64, aID string, b [2]float64, bID string) int {
 	return cmp.Or(cmp.Compare(b[0], a[0]), cmp.Compare(b[1], a[1]), strings.Compare(aID, bID))
 }
 
-// page fills the result with what comes behind the cursor, and returns the candidates it took.
+// page fills the result with what comes after the cursor, and returns the candidates it took.
 func (f *finder) page(r *Result, found []candidate) []candidate {
 	limit := f.q.Limit
 	if limit <= 0 {

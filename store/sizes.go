@@ -6,7 +6,7 @@ import (
 )
 
 // NoteSizes keeps, by key, how many videos pieces of a backfill will bring, as the caller counts them. That
-// stands beside what a piece asks for, and changes nothing of it. A key of no piece is passed over; ErrNoBackfill
+// does not change what a piece asks for. Unknown keys are ignored; ErrNoBackfill
 // when there is no such backfill.
 func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int) error {
 	if len(videos) == 0 {

@@ -48,8 +48,8 @@ func execJSON[T any](ctx context.Context, tx *txn, query string, list []T, args 
 	return err
 }
 
-// lookIn runs a query over a list of the upstream's ids, ?1. A list in JSON holds no id that is no text:
-// such a one is looked up by itself, quoted as SQL's own text.
+// lookIn runs a query over a list of the upstream's ids, ?1. JSON cannot hold an id that is not valid text:
+// that one is looked up separately, as an argument.
 func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sql.Rows) error) error {
 	var plain []string
 	for _, id := range ids {
@@ -75,8 +75,8 @@ func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sq
 // first is a page of the upstream's.
 var insertSizes = []int{50, 10, 1}
 
-// insertRows writes the rows, all of one length, as few statements as may be: a row of a statement costs half
-// of what a row in a statement of its own does. head ends with VALUES, and tail comes behind the rows.
+// insertRows writes the rows, all of one length, in as few statements as possible: a row that shares a statement costs half
+// of one that has its own. head ends with VALUES, and tail follows the rows.
 func insertRows(ctx context.Context, tx *txn, head, tail string, rows [][]any) error {
 	for _, size := range insertSizes {
 		for ; len(rows) >= size; rows = rows[size:] {

@@ -79,8 +79,8 @@ func forget(ctx context.Context, tx *txn, videoID string) error {
 }
 
 // Sweep implements fetch.Sink. A placement and a slot are as old as the slot's due time, a video as
-// its last fetch. Of every series the newest slot stays, and what is yet to be claimed: from them the
-// schedule goes on. What is left is tidied.
+// its last fetch. The newest slot of every series stays, and so does what is yet to be
+// claimed: the schedule continues from them. Tidy follows.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
 	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills} {

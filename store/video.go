@@ -14,7 +14,7 @@ const videoColumns = `
 	video_id, videos.title, coalesce(channels.title, ''), coalesce(channels.channel_id, ''), category, language, thumbnail,
 	published_at, duration_s, live, tags, videos.views, videos.likes, videos.comments`
 
-// scanVideo reads videoColumns, and whatever columns come behind them into more.
+// scanVideo reads videoColumns, and the columns after them into more.
 func scanVideo(rows *sql.Rows, more ...any) (ingest.Video, error) {
 	var v ingest.Video
 	var published sql.NullInt64

@@ -20,10 +20,10 @@ type files [3]os.FileInfo
 
 var fileSuffixes = [len(files{})]string{"", "-wal", "-shm"}
 
-// watch sees to it that the files that are written to are those that others find. SQLite keeps its own open, and
-// would go on in files that have no name any more: all of it would be lost. It is asked in every transaction, and
-// an error ends that. Where it is the log that is gone, what this process has of it goes into ingest.db, and the
-// next transaction finds all well. A newer program, too, may have brought the store to its own version meanwhile.
+// watch makes sure that the files being written are those that others find. SQLite keeps its files
+// open and would continue in files that no longer have a name, where everything would be lost. Every transaction
+// calls it, and its error ends the transaction. Where only the log is gone, what this process has of it goes into
+// ingest.db, and the next transaction succeeds. A newer program may also have upgraded the store meanwhile.
 func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	var have int
 	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
