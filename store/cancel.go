@@ -10,8 +10,9 @@ import (
 const cancelPieces = 500
 
 // CancelBackfill ends a backfill: what is open is skipped, and what a run works on ends with the page in
-// flight. What it found stays. It reports whether there was anything to cancel; ErrNoBackfill when there is none. The first step is the
-// cancel: after it nothing is claimed, and a call that dies leaves only rows for the next one to end.
+// flight. What it found stays. It reports whether there was anything to cancel; ErrNoBackfill when there is no
+// such backfill. The first transaction is the cancel: after it nothing is claimed, and a call that dies leaves
+// only rows for the next one to end.
 func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (cancelled bool, err error) {
 	var row int64
 	err = s.tx(ctx, "cancel "+id, func(tx *txn) error {

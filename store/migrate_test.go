@@ -232,7 +232,7 @@ func TestOfManyProcessesOneMigrates(t *testing.T) {
 	}
 }
 
-// What another process left half done when it was killed does not stay for ever.
+// What another process left half done when it was killed does not stay.
 func TestAMigrationClearsAwayWhatAKilledOneLeft(t *testing.T) {
 	dir := old(t, "v1.sql")
 	if err := os.WriteFile(filepath.Join(dir, "ingest.db.migration-part-123"), []byte("half"), 0o600); err != nil {

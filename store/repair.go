@@ -14,10 +14,10 @@ type Repaired struct {
 	Found  []string // what was wrong; nothing: nothing was done
 	Done   []string
 	Lost   []string // what could not be read: the next runs fetch again what the upstream still has
-	Broken string   // where the damaged file is kept; "" when the store was mended in place
+	Broken string   // where the damaged file is kept; "" when the store was repaired in place
 }
 
-// Repair makes the store in dir whole. What is wrong between its tables is mended in place, in small
+// Repair makes the store in dir whole. What is wrong between its tables is repaired in place, in small
 // steps, while others use it. A file that is damaged is kept under another name, and all that can be read of
 // it moves to a new one: for that nobody else may have it open. A file of another program, and one of a newer
 // version, are refused as Open refuses them, unless it is the header alone that says so, and cannot be right.
@@ -47,7 +47,7 @@ func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	return r, d.rescue(ctx, &r)
 }
 
-// inPlace mends what an open store can mend, and reports whether it is whole then. It is not when the file
+// inPlace repairs what can be repaired in an open store, and reports whether it is whole then. It is not when the file
 // itself is damaged.
 func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bool, err error) {
 	s, err := Open(ctx, dir, o)
@@ -71,7 +71,7 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 		}
 		r.Done = append(r.Done, "emptied the index, which was damaged")
 	}
-	if err := s.mend(ctx, r); err != nil {
+	if err := s.repairTables(ctx, r); err != nil {
 		return false, r.damaged(err)
 	}
 	left, err := s.Check(ctx)

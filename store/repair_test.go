@@ -216,7 +216,7 @@ func TestRepairMovesWhatCanBeRead(t *testing.T) {
 	}
 }
 
-// A file of which nothing can be read is kept, and the store begins anew.
+// A file of which nothing can be read is kept, and the store begins again.
 func TestRepairOfWhatIsNoDatabaseBeginsAnew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ingest.db")

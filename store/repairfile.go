@@ -80,7 +80,7 @@ func (d *database) fill(ctx context.Context, file, draft string, r *Repaired) (e
 	r.Done = append(r.Done, rescue.kept...)
 	r.Lost = append(r.Lost, rescue.lost...)
 	slices.Sort(r.Lost)
-	if err := made.mend(ctx, r); err != nil {
+	if err := made.repairTables(ctx, r); err != nil {
 		return fmt.Errorf("make a whole store of what could be read of %s: %w", d.path, err)
 	}
 	found, _, err := made.check(ctx)

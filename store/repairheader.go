@@ -45,7 +45,7 @@ func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path stri
 		if len(body) < pageSize {
 			continue
 		}
-		first := mendedPage(made, body, page, size)
+		first := repairedPage(made, body, page, size)
 		if err := putFirstPage(copied, first); err != nil {
 			return "", err
 		}
@@ -59,8 +59,8 @@ func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path stri
 	return copied, putFirstPage(copied, chosen)
 }
 
-// mendedPage is a first page with the header of a new store, the counters of the old one, and the rest of body.
-func mendedPage(made, body, old []byte, size int64) []byte {
+// repairedPage is a first page with the header of a new store, the counters of the old one, and the rest of body.
+func repairedPage(made, body, old []byte, size int64) []byte {
 	page := append(made[:headerSize:headerSize], body[headerSize:]...)
 	if len(old) >= headerSize {
 		copy(page[counterAt:], old[counterAt:counterAt+4])
@@ -74,11 +74,11 @@ func mendedPage(made, body, old []byte, size int64) []byte {
 func putFirstPage(path string, page []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("mend a copy of the damaged store: %w", err)
+		return fmt.Errorf("repair a copy of the damaged store: %w", err)
 	}
 	_, err = f.WriteAt(page, 0)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("mend a copy of the damaged store: %w", err)
+		return fmt.Errorf("repair a copy of the damaged store: %w", err)
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 )
 
 // lostPiece is the reason of a piece that fails since nobody could work on it any more.
-const lostPiece = `what it asks for was lost when the store was damaged: plan it anew`
+const lostPiece = `what it asks for was lost when the store was damaged: plan it again`
 
-// What must be true of pieces: see checks, and mendPieces in the same order.
+// What must be true of pieces: see checks, and repairPieces in the same order.
 const (
 	orphanPieces   = `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`
 	orphanVanished = `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`
@@ -24,10 +24,10 @@ const (
 	forgetfulSearch = `kind = 'search' AND state IN ('due', 'stopped', 'claimed') AND pages > 0 AND id NOT IN (SELECT slot FROM pieces)`
 )
 
-// mendPieces leaves every piece of a backfill either able to be worked on or failed. Rows without a slot are gone
+// repairPieces leaves every piece of a backfill either able to be worked on or failed. Rows without a slot are gone
 // by then. A lost backfill gets a substitute row, cancelled at now, so that what its pieces spent stays known and
 // its name is not given again.
-func mendPieces(now time.Time) []string {
+func repairPieces(now time.Time) []string {
 	return []string{
 		`UPDATE series SET backfill = CAST(substr(job, 13) AS INTEGER) WHERE ` + unnamedSeries,
 		`UPDATE series SET place = coalesce((
@@ -52,7 +52,7 @@ func mendPieces(now time.Time) []string {
 	}
 }
 
-// mendOpenPieces: a piece is the only slot of its series, which is open as long as the piece is.
-const mendOpenPieces = `
+// repairOpenPieces: a piece is the only slot of its series, which is open as long as the piece is.
+const repairOpenPieces = `
 UPDATE series SET open = due_at FROM slots
 WHERE slots.series = series.id AND backfill IS NOT NULL AND state IN ('due', 'claimed', 'stopped') AND open IS NOT due_at`

@@ -224,7 +224,7 @@ func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 // dropOrphans drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole,
 // and one that had videos and has no placements is lost: a table whose first page was replaced reads as empty.
 func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
-	if _, err := tx.ExecContext(ctx, mendLatest(s.now)); err != nil {
+	if _, err := tx.ExecContext(ctx, restoreLatest(s.now)); err != nil {
 		return err
 	}
 	broken, err := column[int64](ctx, tx, `

@@ -286,7 +286,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// charts saves a chart of a few pages, and now and then begins anew behind the second.
+// charts saves a chart of a few pages, and now and then begins again behind the second.
 func (m *modelled) charts(context.Context) {
 	slot := m.claim("chart", ingest.KindChart)
 	for pages := 1 + m.IntN(3); ; pages-- {

@@ -17,8 +17,8 @@ func (d *database) clearIndex(ctx context.Context) error {
 	})
 }
 
-// mend makes the tables consistent with one another.
-func (d *database) mend(ctx context.Context, r *Repaired) error {
+// repairTables makes the tables consistent with one another.
+func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 	steps := []struct {
 		did string
 		sql []string
@@ -33,16 +33,16 @@ func (d *database) mend(ctx context.Context, r *Repaired) error {
 			`DELETE FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`,
 			`DELETE FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`,
 		}},
-		{"marked %d video{|s} to be refreshed, whose counts were lost", []string{mendLatest(d.now())}},
+		{"marked %d video{|s} to be refreshed, whose counts were lost", []string{restoreLatest(d.now())}},
 		{"put %d placement{|s} into the series of {its|their} slot", []string{
 			`UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot AND placements.series <> slots.series`,
 		}},
-		{"corrected %d row{|s} of backfills and searches", mendPieces(d.now())},
-		{"corrected %d row{|s} of the schedule", []string{mendNewest, mendDue, mendOpen, mendOpenPieces, mendFresh}},
+		{"corrected %d row{|s} of backfills and searches", repairPieces(d.now())},
+		{"corrected %d row{|s} of the schedule", []string{repairNewest, repairDue, repairOpen, repairOpenPieces, repairFresh}},
 	}
 	for _, step := range steps {
 		total := 0
-		err := d.tx(ctx, "mend the store", func(tx *txn) error {
+		err := d.tx(ctx, "repair the store", func(tx *txn) error {
 			total = 0
 			// There is no order in which rows without a parent can be deleted that satisfies the foreign keys.
 			if _, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = 1`); err != nil {
@@ -63,7 +63,7 @@ func (d *database) mend(ctx context.Context, r *Repaired) error {
 			r.Done = append(r.Done, counted(step.did, total))
 		}
 	}
-	return errors.Join(d.mendTexts(ctx, r), d.mendIndex(ctx, r))
+	return errors.Join(d.repairTexts(ctx, r), d.repairIndex(ctx, r))
 }
 
 // lostCharts makes charts that were done, and are not whole any more, failed; but the last of its series is
@@ -80,15 +80,15 @@ func lostCharts(now time.Time) string {
 
 // What the row of a series repeats of its slots: see schema.sql.
 const (
-	mendNewest = `
+	repairNewest = `
 		UPDATE series SET newest = last FROM (SELECT series AS id, max(due_at) AS last FROM slots GROUP BY series) AS found
 		WHERE found.id = series.id AND newest <> last`
 
-	mendDue = `
+	repairDue = `
 		UPDATE slots SET state = 'skipped', reason = 'superseded by a newer slot'
 		WHERE state = 'due' AND due_at < (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series AND state <> 'missed')`
 
-	mendOpen = `
+	repairOpen = `
 		UPDATE series SET open = (
 			SELECT due_at FROM slots
 			WHERE series = series.id AND (state IN ('due', 'claimed') OR state = 'stopped' AND due_at = newest)
@@ -97,7 +97,7 @@ const (
 				SELECT 1 FROM slots WHERE series = series.id AND due_at = open AND state IN ('due', 'claimed', 'stopped'))
 			OR EXISTS (SELECT 1 FROM slots WHERE series = series.id AND state = 'due' AND due_at IS NOT open)`
 
-	mendFresh = `
+	repairFresh = `
 		UPDATE series SET fresh_at = last
 		FROM (SELECT series AS id, max(fetched_at) AS last FROM slots WHERE state = 'done' GROUP BY series) AS found
 		WHERE found.id = series.id AND coalesce(fresh_at, 0) < last`
@@ -106,9 +106,9 @@ const (
 // longAgo is a fetch so long ago that the next refresh asks again, in milliseconds.
 func longAgo(now time.Time) int64 { return now.Add(-ingest.RefreshAfter - time.Second).UnixMilli() }
 
-// mendLatest gives a video that has lost its counts unknown ones, as of the last chart that it was in. The
+// restoreLatest gives a video that has lost its counts unknown ones, as of the last chart that it was in. The
 // rows it changes are those of its last statement.
-func mendLatest(now time.Time) string {
+func restoreLatest(now time.Time) string {
 	return fmt.Sprintf(`
 		UPDATE video_facts SET fetched_day = 0 WHERE id NOT IN (SELECT id FROM video_latest);
 		INSERT INTO video_latest (id, fetched_at, seen_at)
@@ -116,13 +116,13 @@ func mendLatest(now time.Time) string {
 		FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo(now))
 }
 
-// mendTexts indexes a text that has changed outside the program as it is, and has it refreshed.
-func (d *database) mendTexts(ctx context.Context, r *Repaired) error {
+// repairTexts indexes a text that has changed outside the program as it is, and has it refreshed.
+func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
 	ids, err := changedTexts(ctx, d.read, 0)
 	if err != nil || len(ids) == 0 {
 		return d.explain(ctx, "compare the texts", err)
 	}
-	err = d.tx(ctx, "mend the texts", func(tx *txn) error {
+	err = d.tx(ctx, "repair the texts", func(tx *txn) error {
 		if err := execJSON(ctx, tx, `UPDATE video_latest SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, longAgo(d.now())); err != nil {
 			return err
 		}
@@ -137,8 +137,8 @@ func (d *database) mendTexts(ctx context.Context, r *Repaired) error {
 	return err
 }
 
-// mendIndex gives the index a row for every video and for nothing else, a few at a time.
-func (d *database) mendIndex(ctx context.Context, r *Repaired) error {
+// repairIndex gives the index a row for every video and for nothing else, a few at a time.
+func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 	steps := []struct {
 		did, find string
 		write     func(context.Context, *txn, []int64) error
@@ -152,7 +152,7 @@ func (d *database) mendIndex(ctx context.Context, r *Repaired) error {
 	}
 	for _, step := range steps {
 		total, last := 0, int64(0)
-		err := d.steps(ctx, "mend the index", func(tx *txn) (bool, error) {
+		err := d.steps(ctx, "repair the index", func(tx *txn) (bool, error) {
 			ids, err := column[int64](ctx, tx, step.find, last, repairStep)
 			if err != nil {
 				return false, err
