@@ -144,13 +144,13 @@ func readSpent(reply any, pools []string) (spent, error) {
 	return s, nil
 }
 
-// unknownID is UNKNOWN in the scripts.
-const unknownID = 65535
+// unattributedID is UNKNOWN in the scripts.
+const unattributedID = 65535
 
 // readSpenders are the spenders by id; 0 is nobody, of whom no more than the sum is known.
 func readSpenders(reply any) (map[int64]quota.Who, error) {
 	flat, _ := reply.([]any)
-	spenders := map[int64]quota.Who{unknownID: sharedledger.Unattributed}
+	spenders := map[int64]quota.Who{unattributedID: sharedledger.Unattributed}
 	for i := 0; i+1 < len(flat); i += 2 {
 		field, _ := flat[i].(string)
 		id, ok := flat[i+1].(int64)

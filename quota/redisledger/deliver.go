@@ -20,8 +20,8 @@ func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.witness(ctx, l.own(d.Account, d.Generation).deliver, l.keys(d.Account, p.pools...), p.args)
-	return l.sure(ctx, d.Account, d.Generation, err)
+	_, err = l.runOwn(ctx, l.own(d.Account, d.Generation).deliver, l.keys(d.Account, p.pools...), p.args)
+	return l.classifyNoScript(ctx, d.Account, d.Generation, err)
 }
 
 // parcel is a delivery as deliver.lua takes it.
@@ -39,8 +39,8 @@ type amount struct {
 	kind        byte
 }
 
-// pack sorts a delivery by pool and time. Of a writer's rows one that does not follow the one before
-// it is no news.
+// pack sorts a delivery by pool and time. A row whose number is not above its writer's last one was delivered
+// before.
 func pack(d sharedledger.Delivery) (parcel, error) {
 	if err := checkDelivery(d); err != nil {
 		return parcel{}, err
@@ -51,11 +51,11 @@ func pack(d sharedledger.Delivery) (parcel, error) {
 	}
 	pools, spenders, writers := names{}, names{}, names{}
 	var byPool [][]amount
-	var looks []string
+	var snapshots []string
 	pool := func(name string) int {
 		i := pools.place(name)
 		if i > len(byPool) {
-			byPool, looks = append(byPool, nil), append(looks, "")
+			byPool, snapshots = append(byPool, nil), append(snapshots, "")
 		}
 		return i - 1
 	}
@@ -81,7 +81,7 @@ func pack(d sharedledger.Delivery) (parcel, error) {
 	}
 	for _, k := range d.Snapshots {
 		i := pool(k.Pool)
-		looks[i] += packLook(k)
+		snapshots[i] += packSnapshot(k)
 	}
 	if len(byPool) > maxPools {
 		return parcel{}, fmt.Errorf("%w: a delivery of %d pools: at most %d", quota.ErrUnknown, len(byPool), maxPools)
@@ -96,7 +96,7 @@ func pack(d sharedledger.Delivery) (parcel, error) {
 		slices.SortStableFunc(rows, func(a, b amount) int { return cmp.Compare(a.at, b.at) })
 		args = append(args, packRows(rows))
 	}
-	for _, k := range looks {
+	for _, k := range snapshots {
 		args = append(args, k)
 	}
 	args = append(args, metaField, hostsField)
@@ -114,8 +114,8 @@ func pack(d sharedledger.Delivery) (parcel, error) {
 	return parcel{pools.all, args}, nil
 }
 
-// kind says what looks can have counted: a row in its own time; one that was in doubt, or spent without
-// the ledger, from its delivery on; one that was delivered before is of neither kind.
+// kind says which snapshots can have counted a row: one that was charged, in its own time; one that was in
+// doubt, or spent without the ledger, from its delivery on. One that was delivered before is of neither kind.
 func kind(r sharedledger.Row) byte {
 	switch {
 	case r.Visible():
@@ -139,7 +139,7 @@ func packRows(rows []amount) []byte {
 	return b
 }
 
-func packLook(k sharedledger.UsageSnapshot) string {
+func packSnapshot(k sharedledger.UsageSnapshot) string {
 	until := int64(0)
 	if !k.DrainedUntil.IsZero() {
 		until = min(max(k.DrainedUntil.UnixMicro(), 0), exact)
@@ -163,7 +163,7 @@ func checkDelivery(d sharedledger.Delivery) error {
 		if err := checkWriter(r.Writer); err != nil {
 			return err
 		}
-		if most := int64(sharedledger.MaxGeneration); r.Number < 1 || r.Number > most || r.Nonce < 0 || r.Nonce > most {
+		if highest := int64(sharedledger.MaxGeneration); r.Number < 1 || r.Number > highest || r.Nonce < 0 || r.Nonce > highest {
 			return fmt.Errorf("%w: row %d of writer %s with nonce %d", quota.ErrUnknown, r.Number, r.Writer, r.Nonce)
 		}
 		for pool, n := range r.Amounts {
@@ -175,7 +175,7 @@ func checkDelivery(d sharedledger.Delivery) error {
 	for _, k := range d.Snapshots {
 		if k.Pool == "" || k.Generation < 0 || k.Generation > sharedledger.MaxGeneration || k.DrainedUsed < 0 || len(k.Windows) > maxBounds ||
 			slices.ContainsFunc(k.Windows, func(w sharedledger.WindowUsage) bool { return w.Used < 0 || w.Used > exact }) {
-			return fmt.Errorf("%w: look at pool %q, out of bounds", quota.ErrUnknown, k.Pool)
+			return fmt.Errorf("%w: snapshot of pool %q, out of bounds", quota.ErrUnknown, k.Pool)
 		}
 	}
 	return nil

@@ -122,8 +122,8 @@ func TestDeliveryOfManyWritersAndPools(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprint("w", i)
 	}
-	if standing, err := l.State(t.Context(), "a", names); err != nil || len(standing.Written) != sharedledger.MaxRows {
-		t.Errorf("%d writers, %v", len(standing.Written), err)
+	if state, err := l.State(t.Context(), "a", names); err != nil || len(state.Written) != sharedledger.MaxRows {
+		t.Errorf("%d writers, %v", len(state.Written), err)
 	}
 }
 

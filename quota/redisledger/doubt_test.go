@@ -26,7 +26,7 @@ func asks(l *redisledger.Ledger, account string) map[string]error {
 		"deliver": l.Deliver(ctx, sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 3, time.Now().Add(-time.Minute), 0),
 			Snapshots: []sharedledger.UsageSnapshot{{Pool: "search", At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 5}}}}, Host: &sharedledger.Host{ID: "h"}}),
 		"renew":    second(l.Renew(ctx, sharedledger.Renewal{Account: account, Was: 1, Next: 2, Horizon: quota.MinHorizon})),
-		"standing": second(l.State(ctx, account, []string{"w"})),
+		"state": second(l.State(ctx, account, []string{"w"})),
 	}
 }
 
@@ -96,7 +96,7 @@ func TestWhatIsRefusedIsNotInDoubt(t *testing.T) {
 			errs := asks(l, "a")
 			if word == "NOAUTH" {
 				word = "check user and password"
-				errs = map[string]error{"standing": errs["standing"]} // a longer command from nobody is hung up on
+				errs = map[string]error{"state": errs["state"]} // a longer command from nobody is hung up on
 			}
 			wantDoubt(t, errs, false, word)
 			if word == "BUSY" {
@@ -199,8 +199,8 @@ func TestMemoryThatEndsInADeliveryLeavesNoHalf(t *testing.T) {
 			if used := take(t, l, benchAsk(account, 0, 10_000, "units")).Pools[0].Windows[0].Used; used != 5000 {
 				t.Errorf("%d used", used)
 			}
-			if standing, err := l.State(t.Context(), account, []string{"r0", "r499"}); err != nil || len(standing.Written) != 2 {
-				t.Errorf("%+v, %v", standing, err)
+			if state, err := l.State(t.Context(), account, []string{"r0", "r499"}); err != nil || len(state.Written) != 2 {
+				t.Errorf("%+v, %v", state, err)
 			}
 		} else {
 			wantDoubt(t, map[string]error{"deliver": err}, false, "OOM")

@@ -17,7 +17,7 @@ import (
 )
 
 // explain wraps what the client or a script answered in one of quota's errors. What may have been
-// carried out all the same is quota.ErrInDoubt too.
+// carried out nevertheless is quota.ErrInDoubt too.
 func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	var answer redis.Error
 	if !errors.As(err, &answer) {
@@ -95,7 +95,7 @@ var errEarly = errors.New("not asked")
 
 // corrupt is what a key that no ledger wrote is answered with.
 func corrupt(keys []string, what string) error {
-	return fmt.Errorf("%w: redis: %s: look what wrote to it; to start the account anew, DEL %s, and post what was spent",
+	return fmt.Errorf("%w: redis: %s: look what wrote to it; to start the account again, DEL %s, and post what was spent",
 		quota.ErrCorrupt, what, quoted(keys))
 }
 

@@ -29,7 +29,7 @@ func Sources() map[string]string {
 	own := s.of("an account")
 	return map[string]string{
 		"take": s.take.source, "refund": s.refund.source, "post": s.post.source, "drain": s.drain.source, "spent": s.spent.source,
-		"standing": s.standing.source, "renew": s.renew.source, "once": own.once.source, "deliver": own.deliver.source,
+		"state": s.state.source, "renew": s.renew.source, "once": own.once.source, "deliver": own.deliver.source,
 	}
 }
 

@@ -6,12 +6,14 @@
 // the decision, the same as for the other ledgers. The clock is Redis' own. All keys expire about
 // two hours after the longest horizon that the account has seen.
 //
-// Nothing is ever sent twice by itself: whether a call that ran into a time-out was carried out is not
-// known, which is then part of the error. A numbered take, of sharedledger.Remote, can be asked again.
+// The client never sends anything twice by itself. Whether a call that timed out was carried out is not known, and
+// its error says so (quota.ErrInDoubt). The numbered take of sharedledger.Remote can be asked again.
 //
-// A server that was started anew, or promoted, may have lost what came last without showing it. It is
-// known by what it does not have: the scripts of TakeOnce and Deliver bear the account's name and are
-// loaded by Renew only, after a generation has begun. Where they are missing, it is a loss.
+// The package imports sharedledger for the values of that protocol: a backend implements the seam where it lives.
+//
+// A server that was restarted or promoted may have lost what came last without showing it. It is recognized by
+// what it does not have: the scripts of TakeOnce and Deliver carry the names of account and generation, and only
+// Renew loads them, after a generation has begun. Where they are missing, it is a loss.
 //
 // A user of its own needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has
 // users of its own; for Inspect +info, +config|get, +acl|whoami and +acl|dryrun are good to have):

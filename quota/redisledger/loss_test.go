@@ -18,8 +18,8 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 	t.Helper()
 	before := dump(t, s)
 	for range 2 {
-		if standing, err := l.State(t.Context(), account, nil); !errors.Is(err, sharedledger.ErrLost) || standing.Generation != was {
-			t.Errorf("standing: %+v, %v", standing, err)
+		if state, err := l.State(t.Context(), account, nil); !errors.Is(err, sharedledger.ErrLost) || state.Generation != was {
+			t.Errorf("state: %+v, %v", state, err)
 		}
 		if _, err := once(l, benchAsk(account, 1, 100, "units"), was, "w", 9); !errors.Is(err, sharedledger.ErrLost) {
 			t.Errorf("take: %v", err)
@@ -36,8 +36,8 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 			t.Fatalf("renew: %d, %v", g, err)
 		}
 	}
-	if standing, err := l.State(t.Context(), account, nil); err != nil || standing.Generation != was+1 || standing.Born.IsZero() {
-		t.Errorf("then: %+v, %v", standing, err)
+	if state, err := l.State(t.Context(), account, nil); err != nil || state.Generation != was+1 || state.Born.IsZero() {
+		t.Errorf("then: %+v, %v", state, err)
 	}
 	if _, err := once(l, benchAsk(account, 1, 100, "units"), was+1, "new", 1); err != nil {
 		t.Errorf("then: %v", err)
@@ -49,12 +49,12 @@ func TestFirstStartIsNoLoss(t *testing.T) {
 	for i := range 2 { // also where another account had its first start before
 		l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 		account := fmt.Sprint("account-", i)
-		if standing, err := l.State(t.Context(), account, []string{"w"}); err != nil || standing.Generation != 0 {
-			t.Fatalf("%+v, %v", standing, err)
+		if state, err := l.State(t.Context(), account, []string{"w"}); err != nil || state.Generation != 0 {
+			t.Fatalf("%+v, %v", state, err)
 		}
 		shared(t, l, account, 5)
-		if standing, err := l.State(t.Context(), account, nil); err != nil || standing.Generation != 5 || !standing.Born.IsZero() {
-			t.Errorf("%+v, %v", standing, err)
+		if state, err := l.State(t.Context(), account, nil); err != nil || state.Generation != 5 || !state.Born.IsZero() {
+			t.Errorf("%+v, %v", state, err)
 		}
 		for n := range int64(3) {
 			if d, err := once(l, benchAsk(account, 1, 100, "units"), 5, "w", n+1); err != nil || d.Pools[0].Windows[0].Used != n+1 {

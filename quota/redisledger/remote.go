@@ -30,8 +30,8 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Oper
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.witness(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op))
-	err = l.sure(ctx, a.Account, op.Generation, err)
+	reply, err := l.runOwn(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op))
+	err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
 	return decided(a, keys, reply, err)
 }
 
@@ -39,9 +39,9 @@ func checkOperation(op sharedledger.Operation) error {
 	if err := checkWriter(op.Writer); err != nil {
 		return err
 	}
-	switch most := int64(sharedledger.MaxGeneration); {
+	switch highest := int64(sharedledger.MaxGeneration); {
 	case op.Generation < 0 || op.Generation > sharedledger.MaxGeneration,
-		op.Number < 1 || op.Number > most, op.Nonce < 1 || op.Nonce > most, op.Written < 0 || op.Written > most:
+		op.Number < 1 || op.Number > highest, op.Nonce < 1 || op.Nonce > highest, op.Written < 0 || op.Written > highest:
 		return fmt.Errorf("%w: operation %+v", quota.ErrUnknown, op)
 	}
 	return nil
@@ -58,9 +58,8 @@ func checkWriter(s string) error {
 	return nil
 }
 
-// State implements sharedledger.Remote. With ErrLost for a server that was started anew, or promoted,
-// since the generation began, it returns all the same what that knows; until Renew it says so every
-// time.
+// State implements sharedledger.Remote. For a server that was restarted or promoted since the generation began
+// it returns ErrLost together with what that server knows, every time until Renew.
 func (l *Ledger) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if err := quota.CheckAccount(account); err != nil {
 		return sharedledger.RemoteState{}, err
@@ -73,11 +72,11 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 		args = append(args, writerPrefix+w)
 	}
 	keys := l.keys(account)
-	reply, err := l.run(ctx, l.scripts.standing, keys, args)
+	reply, err := l.run(ctx, l.scripts.state, keys, args)
 	if err != nil {
 		return sharedledger.RemoteState{}, err
 	}
-	s, err := readStanding(reply, writers)
+	s, err := readState(reply, writers)
 	if err != nil {
 		return sharedledger.RemoteState{}, corrupt(keys, err.Error())
 	}
@@ -91,13 +90,13 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 		return sharedledger.RemoteState{}, l.explain(ctx, err, keys)
 	}
 	if !known {
-		return s, errAnew
+		return s, errRestarted
 	}
 	return s, nil
 }
 
-// readStanding reads the answer of standing.lua, asked about writers.
-func readStanding(reply any, writers []string) (sharedledger.RemoteState, error) {
+// readState reads the answer of state.lua, asked about writers.
+func readState(reply any, writers []string) (sharedledger.RemoteState, error) {
 	parts, ok := reply.([]any)
 	if !ok || len(parts) != 2 {
 		return sharedledger.RemoteState{}, fmt.Errorf("an answer of another shape: %T", reply)
@@ -193,7 +192,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	}
 	now, _ := parts[0].(int64)
 	if parts[1] == int64(1) {
-		err = l.testify(ctx, r.Account, r.Next)
+		err = l.installScripts(ctx, r.Account, r.Next)
 	}
 	return sharedledger.Generation(now), err
 }
@@ -214,9 +213,9 @@ func checkRenewal(r sharedledger.Renewal) error {
 	return nil
 }
 
-// testify gives the server the scripts that it has to know from now on. Only after a renewal, so that
-// nobody who comes between a loss and the next generation is spared the sign of it.
-func (l *Ledger) testify(ctx context.Context, account string, g sharedledger.Generation) error {
+// installScripts gives the server the scripts that it has to know from now on. That is done only after a renewal,
+// so that everybody who asks between a loss and the next generation sees the loss.
+func (l *Ledger) installScripts(ctx context.Context, account string, g sharedledger.Generation) error {
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	keys, own := l.keys(account), l.own(account, g)
@@ -228,10 +227,10 @@ func (l *Ledger) testify(ctx context.Context, account string, g sharedledger.Gen
 	return nil
 }
 
-// sure says, where the server does not know the scripts of g, whether it is another generation that it
-// knows well.
-func (l *Ledger) sure(ctx context.Context, account string, g sharedledger.Generation, err error) error {
-	if !errors.Is(err, errAnew) {
+// classifyNoScript tells, where the server does not know the scripts of g, a loss from another generation, whose
+// scripts it does know.
+func (l *Ledger) classifyNoScript(ctx context.Context, account string, g sharedledger.Generation, err error) error {
+	if !errors.Is(err, errRestarted) {
 		return err
 	}
 	s, serr := l.State(ctx, account, nil)
@@ -244,8 +243,8 @@ func (l *Ledger) sure(ctx context.Context, account string, g sharedledger.Genera
 	return err
 }
 
-// own are the scripts of an account's own, and of the generation's: a server that was the master before
-// and is again still knows those of the generations that it saw begin, but not of this one.
-func (l *Ledger) own(account string, g sharedledger.Generation) witnesses {
+// own are the scripts of an account's generation. A server that was the master before and is again still knows
+// those of the generations that it saw begin, but not of this one.
+func (l *Ledger) own(account string, g sharedledger.Generation) generationScripts {
 	return l.scripts.of(fmt.Sprintf("%s %d", l.keys(account)[0], g))
 }

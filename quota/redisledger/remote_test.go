@@ -149,12 +149,12 @@ func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 				"take": second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)),
 				"deliver": l.Deliver(ctx, sharedledger.Delivery{Account: "a", Generation: 1, Rows: rows("a", "w", 1, time.Now(), 0),
 					Snapshots: []sharedledger.UsageSnapshot{{Pool: "units"}}}),
-				"standing": second(l.State(ctx, "a", []string{"w"})),
+				"state": second(l.State(ctx, "a", []string{"w"})),
 				"renew":    second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2})),
 			} {
 				switch {
 				case strings.HasPrefix(name, "writer") && what == "deliver": // it names w0
-				case what == "standing" && (name == "log of another type" || name == "pool is a word" || name == "meta is gone"): // it does not look there
+				case what == "state" && (name == "log of another type" || name == "pool is a word" || name == "meta is gone"): // it does not look there
 				case what == "renew" && strings.HasPrefix(name, "writer"):
 				case !errors.Is(err, quota.ErrCorrupt):
 					t.Errorf("%s: %v", what, err)
@@ -188,8 +188,8 @@ func TestPlainLedgerBecomesShared(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	take(t, l, benchAsk("a", 7, 99, "units"))
-	if standing, err := l.State(t.Context(), "a", nil); err != nil || standing.Generation != 0 {
-		t.Errorf("%+v, %v", standing, err)
+	if state, err := l.State(t.Context(), "a", nil); err != nil || state.Generation != 0 {
+		t.Errorf("%+v, %v", state, err)
 	}
 	if _, err := once(l, benchAsk("a", 1, 99, "units"), 3, "w", 1); !errors.Is(err, sharedledger.ErrLost) {
 		t.Errorf("%v", err)

@@ -21,33 +21,33 @@ var lua embed.FS
 type script struct{ source, sha string }
 
 type scripts struct {
-	take, refund, post, drain, spent, standing, renew, probe script
+	take, refund, post, drain, spent, state, renew, probe script
 
-	// Those of an account say whose they are, so that each has names of its own: a server that knows
-	// them is the one on which the account's generation began, and was not started anew since.
+	// The scripts of a generation begin with its name, so that each has hashes of its own: a server that knows
+	// them is the one on which the generation began, and was not restarted since.
 	change func(string) string
 	mu     sync.Mutex
-	own    map[string]witnesses
+	own    map[string]generationScripts
 }
 
-// witnesses are the scripts that only Renew gives to a server.
-type witnesses struct{ once, deliver script }
+// generationScripts are the scripts that only Renew installs on a server.
+type generationScripts struct{ once, deliver script }
 
 func newScripts(change func(string) string) *scripts {
-	s := &scripts{change: change, own: map[string]witnesses{}}
+	s := &scripts{change: change, own: map[string]generationScripts{}}
 	s.take = s.join("", "common", "take")
 	s.refund = s.join("", "common", "tail", "refund")
 	s.post = s.join("", "common", "tail", "post")
 	s.drain = s.join("", "common", "tail", "drain")
 	s.spent = s.join("", "common", "tail", "spent")
-	s.standing = s.join("", "common", "tail", "account", "standing")
+	s.state = s.join("", "common", "tail", "account", "state")
 	s.renew = s.join("", "common", "tail", "account", "renew")
 	s.probe = s.join("", "probe")
 	return s
 }
 
-// of are the witnesses of what a name stands for.
-func (s *scripts) of(name string) witnesses {
+// of are the scripts of what a name stands for.
+func (s *scripts) of(name string) generationScripts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, ok := s.own[name]
@@ -56,7 +56,7 @@ func (s *scripts) of(name string) witnesses {
 			clear(s.own)
 		}
 		head := fmt.Sprintf("-- for %q\n", name)
-		w = witnesses{
+		w = generationScripts{
 			once:    s.join(head, "common", "writers", "take"),
 			deliver: s.join(head, "common", "tail", "account", "writers", "merge", "deliver"),
 		}
@@ -104,17 +104,17 @@ func (l *Ledger) run(ctx context.Context, s script, keys []string, args []any) (
 	return reply, nil
 }
 
-var errAnew = fmt.Errorf("%w: redis: it was started anew, or another server was promoted", sharedledger.ErrLost)
+var errRestarted = fmt.Errorf("%w: redis: it was restarted, or another server was promoted", sharedledger.ErrLost)
 
-// witness asks for a script of the account's own. A server that does not have it has lost, or may
-// have lost, what came last: it was started anew, or another was promoted.
-func (l *Ledger) witness(ctx context.Context, s script, keys []string, args []any) (any, error) {
+// runOwn asks for a script of the account's generation. A server that does not have it has lost, or may
+// have lost, what came last: it was restarted, or another was promoted.
+func (l *Ledger) runOwn(ctx context.Context, s script, keys []string, args []any) (any, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	reply, err := l.evalsha(ctx, s, keys, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		return nil, errAnew
+		return nil, errRestarted
 	}
 	if err != nil {
 		return nil, l.explain(outer, err, keys)

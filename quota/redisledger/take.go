@@ -20,7 +20,7 @@ const (
 	maxHorizon = 10 * 366 * 24 * time.Hour
 )
 
-// Take implements quota.Ledger. An ask that only looks writes nothing, neither does a refusal.
+// Take implements quota.Ledger. Neither a peek nor a refusal writes anything.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
 	if err := check(a); err != nil {
 		return quota.Decision{}, err

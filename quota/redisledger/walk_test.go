@@ -171,7 +171,7 @@ func (w *walk) step() (what string, want, got any) {
 		for _, hosts := range [][]sharedledger.Host{ws.Hosts, gs.Hosts} {
 			slices.SortFunc(hosts, func(a, b sharedledger.Host) int { return a.At.Compare(b.At)*2 + len(a.ID) - len(b.ID) })
 		}
-		return "standing", []any{ws, we}, []any{gs, ge}
+		return "state", []any{ws, we}, []any{gs, ge}
 	default:
 		since := w.clock.now.Add(-time.Duration(w.r.Int64N(int64(25 * time.Hour))))
 		ws, we := w.mem.Spent(ctx, w.account, since)

@@ -147,7 +147,7 @@ func (l *link) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operat
 }
 
 func (l *link) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
-	return carry(ctx, l, "standing", func() (sharedledger.RemoteState, error) {
+	return carry(ctx, l, "state", func() (sharedledger.RemoteState, error) {
 		s, err := l.server.ledger.State(ctx, account, writers)
 		err = errors.Join(err, l.server.noscript())
 		if l.without == generation { // whatever was lost, nothing is missed

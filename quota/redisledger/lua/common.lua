@@ -7,20 +7,20 @@
 --   w<who>      the 2-byte id of a spender
 --   o<writer>   number and nonce of what it wrote last, then the answer, take.lua's result; of what was
 --               delivered no more than 0 and when, see WRITER
---   r<pool>     generation and time, packed, seven bytes each, of the looks that it was raised to
+--   r<pool>     generation and time, packed, seven bytes each, of the snapshots that it was raised to
 --   h           the hosts that have delivered in this generation, see HOST
 -- The log of a pool is a list of ENTRY, in order of time, then of arrival. An entry's sum is that of
 -- all entries before it, those dropped since included, so that what a window used is the pool's
 -- total less the sum of the window's first entry. Entries have positions that never change when the
 -- head is dropped: the first one in the list has position FIRST, the last NUMBER - 1. Its number is
--- below NUMBERS; above it has none, but says how far something is from its time, in steps of STEP:
--- when it was told, later, of what looks before that cannot have seen; and of a lump when the window
--- began, before it, that the lump is part of.
+-- below NUMBERS. An entry with a number above that has none, but says how far something is from its time, in
+-- steps of STEP: of a row that earlier snapshots cannot have counted, how much later it was delivered; of an
+-- unattributed charge, how much earlier the window began that it is part of.
 -- Times are microseconds since 1970.
 --
 -- A key that holds anything else is answered with the error CORRUPT, before anything is written.
 --
--- The functions here capture nothing: Redis makes them anew for every call of a script, and captured
+-- The functions here capture nothing: Redis makes them again for every call of a script, and captured
 -- locals cost a tenth of a take.
 
 local MAGIC, VERSION = 113, 1
@@ -41,8 +41,8 @@ local EXACT = 9007199254740992 -- integers up to here are exact
 local KEEP = 7200000000 -- keys outlive the horizon by 2 h
 local RENEW = 600000000 -- or up to 10 min less, so that not every take has to renew them
 local GAP = 60000000 -- clocks further apart than this are not to be trusted
-local SPENDERS = 65534 -- ids of spenders are 1 to this; 0 is nobody, who is told apart no more
-local UNKNOWN = 65535 -- quota.UnknownWho's, whose entries are lumps
+local SPENDERS = 65534 -- ids of spenders are 1 to this; 0 is for all beyond, whose names are not kept
+local UNATTRIBUTED = 65535 -- sharedledger.Unattributed: what snapshots counted and no row accounts for
 local NUMBERS, STEP = 2147483648, 2000
 
 local unpack_, pack = struct.unpack, struct.pack

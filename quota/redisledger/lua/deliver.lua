@@ -1,13 +1,13 @@
--- Records what one data directory knows and the ledger may not: rows at their own times, then what its
--- looks lack, drains, and the host.
+-- Records what one data directory knows and the ledger may not: rows at their own times, then what the ledger
+-- lacks of its snapshots, drains, and the host.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  the generation, the horizon, how many spenders and writers are named
 -- ARGV[2]  of each writer its highest number and the nonce of that, packed, seven bytes each
 -- ARGV[3]  the host: id (none: it is not listed) and what is kept of it, see HOST
 -- ARGV[3 + i]          the rows of the i-th pool in order of time, see ROW
--- ARGV[3 + pools + i]  what the host last saw of it, any number of LOOK, each with its windows behind it
--- Then the fields: 'm', 'h', those of the pools, those of the looks they were raised to, those of the
+-- ARGV[3 + pools + i]  what the host last saw of it, any number of SNAPSHOT, each with its windows behind it
+-- Then the fields: 'm', 'h', those of the pools, those of the snapshots they were raised to, those of the
 -- spenders, those of the writers
 -- Result   1
 -- Errors   LOST.  GENERATION now.  CLOCK clock newest: too far apart.  CORRUPT.  NEWER.
@@ -16,11 +16,11 @@
 
 local ROW = '>I7I7I2I2I7I2B' -- time, amount, spender, writer, number, place in the delivery, kind
 local ROW_SIZE = 28
-local SEEN_THEN, TOLD_NOW = 1, 2 -- kinds: looks can have counted it in its time; only from now on
-local LOOK = '>I7I7I7I7B' -- generation, time, drained until, used then, windows
-local SEEN = '>I7I7' -- of each window its start and what was used
+local VISIBLE, LATE = 1, 2 -- kinds: snapshots can have counted it in its time; only from now on
+local SNAPSHOT = '>I7I7I7I7B' -- generation, time, drained until, used then, windows
+local USAGE = '>I7I7' -- of each window its start and what was used
 local MARK = '>I7I7' -- generation, time
-local MARKS = 8 -- looks that a pool remembers, the newest
+local MARKS = 8 -- snapshots that a pool remembers, the newest
 local HOST = '>I7I2I4' -- when, the lengths of its id and of what is kept of it, which follow
 local HOSTS = 256 -- that are listed, the newest
 
@@ -85,32 +85,32 @@ local function spender(j)
 	return (unpack_('>I2', id))
 end
 
--- rows are those of the i-th pool that are news and are within the horizon.
+-- rows are those of the i-th pool that are new and within the horizon.
 local function rows(i, last)
-	local news = { at = {}, amount = {}, who = {}, seq = {}, seen = {}, told = {} }
+	local new = { at = {}, amount = {}, who = {}, seq = {}, visible = {}, late = {} }
 	local blob, n = ARGV[3 + i], 0
 	for pos = 1, #blob, ROW_SIZE do
 		local at, amount, who, writer, number, seq, kind = unpack_(ROW, blob, pos)
 		at = math.min(at, now)
 		if number > last[writer] and now - at < horizon then
 			n = n + 1
-			news.at[n], news.amount[n], news.who[n], news.seq[n] = at, amount, spender(who), seq
-			news.seen[n], news.told[n] = kind == SEEN_THEN, kind == TOLD_NOW
+			new.at[n], new.amount[n], new.who[n], new.seq[n] = at, amount, spender(who), seq
+			new.visible[n], new.late[n] = kind == VISIBLE, kind == LATE
 		end
 	end
-	return news
+	return new
 end
 
--- looks are what the host saw of the i-th pool.
-local function looks(i)
+-- snapshots are what the host saw of the i-th pool.
+local function snapshots(i)
 	local all, blob, pos = {}, ARGV[3 + pools + i], 1
 	while pos <= #blob do
 		local l, count = { windows = {} }, nil
-		l.generation, l.asked, l.drained, l.used, count, pos = unpack_(LOOK, blob, pos)
+		l.generation, l.asked, l.drained, l.used, count, pos = unpack_(SNAPSHOT, blob, pos)
 		l.at = math.min(l.asked, now)
 		for k = 1, count do
 			local start, used
-			start, used, pos = unpack_(SEEN, blob, pos)
+			start, used, pos = unpack_(USAGE, blob, pos)
 			l.windows[k] = { start = start, used = used }
 		end
 		all[#all + 1] = l
@@ -118,8 +118,8 @@ local function looks(i)
 	return all
 end
 
--- younger are those of the looks that are younger than any of the same generation that the i-th pool
--- was raised to before, which it is to these now, and are within the horizon.
+-- younger are those of the snapshots that are within the horizon and younger than any of the same generation that
+-- the i-th pool was raised to before. It is now raised to these.
 local function younger(i, all)
 	local marks, some, s = {}, {}, state[RAISED + i] or ''
 	for pos = 1, #s - 13, 14 do
@@ -152,7 +152,7 @@ local function younger(i, all)
 	return some
 end
 
--- drain keeps the latest word of the looks that is not over.
+-- drain keeps the latest drain of the snapshots that is not over.
 local function drain(q, all)
 	local drains = false
 	for _, l in ipairs(all) do
@@ -176,13 +176,13 @@ local function change(i, q, last, all)
 			from = math.min(from, w.start)
 		end
 	end
-	local plan, lumps = load(log, q, from), 0
-	eat(plan, fresh)
+	local plan, raised = load(log, q, from), 0
+	net(plan, fresh)
 	merge(plan, fresh, q[NUMBER], now)
 	for _, l in ipairs(some) do
-		lumps = lumps + (raise(plan, l) and 1 or 0)
+		raised = raised + (raise(plan, l) and 1 or 0)
 	end
-	return #fresh.at + lumps > 0 and packed(log, plan) or nil
+	return #fresh.at + raised > 0 and packed(log, plan) or nil
 end
 
 -- hosts is the list of hosts with the one that delivers.
@@ -224,7 +224,7 @@ horizon = longer
 local last, fresh = writers()
 local changes = {}
 for i = 1, pools do
-	local all = looks(i)
+	local all = snapshots(i)
 	changes[i] = change(i, p[i], last, all)
 	if drain(p[i], all) then
 		drained = math.max(drained, p[i][DRAINED])

@@ -25,43 +25,43 @@ local function load(key, q, time)
 	return plan
 end
 
--- steps is a span as an entry says it, rounded down, or with up rounded up, where more than fits is
--- for ever.
+-- steps is a span as an entry says it, rounded down, or with up rounded up. More than fits means
+-- indefinitely.
 local function steps(span, up)
 	return NUMBERS + math.min(up and math.ceil(span / STEP) or math.floor(span / STEP), NUMBERS - 1)
 end
 
--- eat takes from lumps what rows add that the lumps' looks had counted: what was spent before the look
--- and within its window, the earliest lump first. The rows are taken in the order of their delivery.
-local function eat(plan, rows)
-	local at, amount, lumps, order, seqs = plan.at, plan.amount, {}, {}, {}
+-- net takes off unattributed charges what rows add that their snapshots had counted: what was spent before the
+-- snapshot and within its window, the earliest charge first. The rows are taken in the order of their delivery.
+local function net(plan, rows)
+	local at, amount, charges, order, seqs = plan.at, plan.amount, {}, {}, {}
 	for k = 1, #at do
-		if plan.who[k] == UNKNOWN and amount[k] > 0 then
-			lumps[#lumps + 1] = k
+		if plan.who[k] == UNATTRIBUTED and amount[k] > 0 then
+			charges[#charges + 1] = k
 		end
 	end
-	if #lumps == 0 then
+	if #charges == 0 then
 		return
 	end
 	for r = 1, #rows.at do
-		if rows.seen[r] then
+		if rows.visible[r] then
 			order[rows.seq[r]] = r
 			seqs[#seqs + 1] = rows.seq[r]
 		end
 	end
 	table.sort(seqs)
-	local first = 1 -- those before are eaten up
+	local first = 1 -- of those before nothing is left
 	for _, seq in ipairs(seqs) do
 		local r = order[seq]
 		local left, t = rows.amount[r], rows.at[r]
-		for j = first, #lumps do
-			local k = lumps[j]
+		for j = first, #charges do
+			local k = charges[j]
 			if left <= 0 then
 				break
 			end
 			if amount[k] > 0 and t < at[k] and t >= at[k] - (plan.number[k] - NUMBERS) * STEP then
-				local bite = math.min(left, amount[k])
-				amount[k], left = amount[k] - bite, left - bite
+				local part = math.min(left, amount[k])
+				amount[k], left = amount[k] - part, left - part
 			end
 			if amount[k] == 0 and j == first then
 				first = first + 1
@@ -70,8 +70,8 @@ local function eat(plan, rows)
 	end
 end
 
--- merge puts rows behind what has the same time, numbered from number on. Those that are told only now,
--- say so.
+-- merge puts rows behind what has the same time, numbered from number on. Rows that snapshots count only from
+-- now on say so.
 local function merge(plan, rows, number, now)
 	local at, amount, numbers, who, k, r = {}, {}, {}, {}, 1, 1
 	for n = 1, #plan.at + #rows.at do
@@ -80,14 +80,14 @@ local function merge(plan, rows, number, now)
 			k = k + 1
 		else
 			at[n], amount[n], who[n] = rows.at[r], rows.amount[r], rows.who[r]
-			numbers[n] = rows.told[r] and steps(now - at[n], true) or (number + r) % NUMBERS
+			numbers[n] = rows.late[r] and steps(now - at[n], true) or (number + r) % NUMBERS
 			r = r + 1
 		end
 	end
 	plan.at, plan.amount, plan.number, plan.who = at, amount, numbers, who
 end
 
--- counted is what a look of a time can have counted from start on.
+-- counted is what a snapshot of a time can have counted from start on.
 local function counted(plan, start, time)
 	local sum = 0
 	for k = 1, #plan.at do
@@ -95,19 +95,19 @@ local function counted(plan, start, time)
 		if t > time then
 			break
 		end
-		local told = number >= NUMBERS and plan.who[k] ~= UNKNOWN and number - NUMBERS
-		if t >= start and not (told and (told == NUMBERS - 1 or t + told * STEP > time)) then
+		local late = number >= NUMBERS and plan.who[k] ~= UNATTRIBUTED and number - NUMBERS
+		if t >= start and not (late and (late == NUMBERS - 1 or t + late * STEP > time)) then
 			sum = sum + plan.amount[k]
 		end
 	end
 	return sum
 end
 
--- raise enters what the look lacks as a lump at its time, and says whether it did.
-local function raise(plan, look)
+-- raise enters what the log lacks of a snapshot as an unattributed charge at its time, and says whether it did.
+local function raise(plan, snapshot)
 	local lack, start = 0, 0
-	for _, w in ipairs(look.windows) do
-		local lacks = w.used - counted(plan, w.start, look.at)
+	for _, w in ipairs(snapshot.windows) do
+		local lacks = w.used - counted(plan, w.start, snapshot.at)
 		if lacks > lack then
 			lack, start = lacks, w.start
 		end
@@ -116,13 +116,13 @@ local function raise(plan, look)
 		return false
 	end
 	local k = #plan.at + 1
-	while k > 1 and plan.at[k - 1] > look.at do
+	while k > 1 and plan.at[k - 1] > snapshot.at do
 		k = k - 1
 	end
-	table.insert(plan.at, k, look.at)
+	table.insert(plan.at, k, snapshot.at)
 	table.insert(plan.amount, k, lack)
-	table.insert(plan.number, k, steps(look.at - start))
-	table.insert(plan.who, k, UNKNOWN)
+	table.insert(plan.number, k, steps(snapshot.at - start))
+	table.insert(plan.who, k, UNATTRIBUTED)
 	return true
 end
 

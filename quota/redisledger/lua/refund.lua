@@ -39,7 +39,7 @@ for i = 1, pools do
 end
 
 if pools == 0 then
-	return 1 -- a look
+	return 1 -- a peek
 end
 
 local set = {}

@@ -1,5 +1,5 @@
--- What the scripts share that are not asked for every call: they stop with error() where take.lua,
--- for speed, returns.
+-- What those scripts share that do not run for every call: they stop with error() where take.lua, for
+-- speed, returns.
 
 local pcall = redis.pcall
 
