@@ -8,7 +8,7 @@ import (
 
 // Check refuses an ask that no ledger may act on: a bad account, no charge, a negative or
 // overflowing amount, a pool twice, a bound without a limit, a cost that can never fit, or
-// midnights that do not surround t. Every backend calls it with its own clock before it looks.
+// midnights that do not surround t. Every backend calls it with its own clock before it looks anything up.
 func (a Ask) Check(t time.Time) error {
 	if err := CheckAccount(a.Account); err != nil {
 		return err

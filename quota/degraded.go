@@ -63,7 +63,7 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	return d, nil
 }
 
-// drained is the provider's own no, where it was heard and still stands: it needs no ledger.
+// drained is the provider's own refusal, where one is known and still holds: it needs no ledger.
 func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision {
 	for _, u := range last {
 		if u.Pool == c.Pool && c.Amount > 0 && u.DrainedUntil.After(now) {

@@ -43,18 +43,18 @@ const (
 // processes where the backend is shared. Every error is one of the above, wrapped.
 type Ledger interface {
 	// Take advances the clock, checks every bound of every charge, and charges all or nothing; a
-	// refusal writes nothing. A charge of amount 0 looks and never refuses. Each charge must be able
+	// refusal writes nothing. A charge of amount 0 peeks and is never refused. Each charge must be able
 	// to fit: ErrNeverFits otherwise.
 	Take(ctx context.Context, a Ask) (Decision, error)
 	// Refund gives back what the decision charged, at its own time: once, within RefundWithin.
 	Refund(ctx context.Context, account string, d Decision) error
-	// Post records spends that happened already, at their own time, whatever is used: of the bounds
-	// only whether a charge could ever fit is looked at.
-	// A time before the horizon is forgotten at once; one after the ledger's clock is moved to it.
+	// Post records spends that happened already, at their own time, whatever is used: the bounds are only
+	// checked for whether the charge could ever fit. A time before the horizon is forgotten at once; one after
+	// the ledger's clock is moved to it.
 	Post(ctx context.Context, a Ask, at time.Time) error
-	// Drain refuses every charge on the pool until the given time; the zero time lifts that, and one
-	// before that which stands changes nothing. used is
-	// what the ledger's caller believed used when the provider said no, kept for reports.
+	// Drain refuses every charge on the pool until the given time. The zero time lifts that; a time before
+	// the one that holds already changes nothing. used is what the caller believed used when the provider said
+	// no, and is kept for reports.
 	Drain(ctx context.Context, account, pool string, until time.Time, used int64) error
 	// Spent sums what was charged since, by pool and who, largest first.
 	Spent(ctx context.Context, account string, since time.Time) ([]Spent, error)
@@ -87,7 +87,7 @@ type Who struct {
 // Charge is one pool's part of an Ask.
 type Charge struct {
 	Pool   string
-	Amount int64 // 0 looks
+	Amount int64 // 0 is a peek
 	Bounds []Bound
 }
 
@@ -120,8 +120,8 @@ type PoolState struct {
 	Remaining    int64 // for the purpose that asked, over all windows; 0 while drained
 	DrainedUntil time.Time
 	DrainedUsed  int64 // what was believed used when the provider said no
-	// LastDrain and LastUsed are DrainedUntil and DrainedUsed of the last time it did, over or not, while
-	// the ledger remembers it.
+	// LastDrain and LastUsed are DrainedUntil and DrainedUsed of the last drain, whether or not it is over, as
+	// long as the ledger remembers it.
 	LastDrain time.Time
 	LastUsed  int64
 	Windows   []WindowState
@@ -143,7 +143,7 @@ const DrainWindow = "drained"
 // Refusal says which window had no room: the one that frees latest.
 type Refusal struct {
 	Pool    string
-	Window  string // DrainWindow while the provider's word stands
+	Window  string // DrainWindow while the provider's refusal holds
 	Used    int64
 	Ceiling int64
 	Limit   int64

@@ -1,5 +1,5 @@
 // Package memledger keeps quota in memory: for one process, and for limits per client that need not
-// outlive it. An account that was not used for its horizon is forgotten.
+// outlive it. An account that was not used within its horizon is forgotten.
 //
 // It is the whole protocol of a sharedledger.Remote, too, with the Journal that belongs to it, so that what
 // several hosts do to one ledger can be tried without a server: an Image is what a server would keep on disk.
@@ -202,12 +202,12 @@ func (l *Ledger) now() time.Time {
 // account finds or makes an account, and forgets an idle one or two on the way: the map is walked
 // in random order, so that every idle one is met.
 func (l *Ledger) account(name string, horizon time.Duration, now time.Time) *account {
-	looked := 0
+	visited := 0
 	for other, acc := range l.accounts {
 		if other != name && now.Sub(acc.used) >= acc.horizon && now.After(acc.lastDrain()) {
 			delete(l.accounts, other)
 		}
-		if looked++; looked == 4 {
+		if visited++; visited == 4 {
 			break
 		}
 	}

@@ -95,7 +95,7 @@ var errEarly = errors.New("not asked")
 
 // corrupt is what a key that no ledger wrote is answered with.
 func corrupt(keys []string, what string) error {
-	return fmt.Errorf("%w: redis: %s: look what wrote to it; to start the account again, DEL %s, and post what was spent",
+	return fmt.Errorf("%w: redis: %s: find out what wrote to it; to start the account again, DEL %s, and post what was spent",
 		quota.ErrCorrupt, what, quoted(keys))
 }
 

@@ -173,7 +173,7 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row) (quota.Decis
 		return quota.Decision{}, err
 	}
 	op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number, Nonce: row.Nonce, Written: s.written}
-	if row.ID == 0 { // it only looks
+	if row.ID == 0 { // a peek
 		op.Number, op.Nonce = s.number+1, 1
 	}
 	d, err := s.Remote.TakeOnce(ctx, a, op)

@@ -52,7 +52,7 @@ func (s *preparedConn) close() error {
 	return errors.Join(errs...)
 }
 
-// transaction is one look at, or change of, the ledger.
+// transaction reads or changes the ledger once.
 type transaction struct {
 	ledger *Ledger
 	ctx    context.Context //nolint:containedctx // lives as long as the call it belongs to

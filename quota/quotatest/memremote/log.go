@@ -65,7 +65,7 @@ func (l *log) from(t int64) int {
 func (l *log) insert(at time.Time, amount int64, who quota.Who, precision time.Duration) int64 {
 	us := at.UnixMicro()
 	if n := len(l.entries); precision > 0 && n > 0 {
-		// What was given back stays so: charged anew under its number it could be given back again.
+		// An entry that was given back is not charged again: under its number it could be given back twice.
 		if e := &l.entries[n-1]; e.who == who && e.amount > 0 && e.told == 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
 			e.at, e.amount = us, e.amount+amount
 			l.total += amount
