@@ -25,7 +25,7 @@ func asks(l *redisledger.Ledger, account string) map[string]error {
 		"take": second(once(l, benchAsk(account, 1, 100, "units"), 1, "w", 2)),
 		"deliver": l.Deliver(ctx, sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 3, time.Now().Add(-time.Minute), 0),
 			Snapshots: []sharedledger.UsageSnapshot{{Pool: "search", At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 5}}}}, Host: &sharedledger.Host{ID: "h"}}),
-		"renew":    second(l.Renew(ctx, sharedledger.Renewal{Account: account, Was: 1, Next: 2, Horizon: quota.MinHorizon})),
+		"renew": second(l.Renew(ctx, sharedledger.Renewal{Account: account, Was: 1, Next: 2, Horizon: quota.MinHorizon})),
 		"state": second(l.State(ctx, account, []string{"w"})),
 	}
 }

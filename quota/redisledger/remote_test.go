@@ -150,7 +150,7 @@ func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 				"deliver": l.Deliver(ctx, sharedledger.Delivery{Account: "a", Generation: 1, Rows: rows("a", "w", 1, time.Now(), 0),
 					Snapshots: []sharedledger.UsageSnapshot{{Pool: "units"}}}),
 				"state": second(l.State(ctx, "a", []string{"w"})),
-				"renew":    second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2})),
+				"renew": second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2})),
 			} {
 				switch {
 				case strings.HasPrefix(name, "writer") && what == "deliver": // it names w0
