@@ -3,17 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"strings"
-
-	"github.com/trendvidstream/ingest/internal/config"
-
-	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/spf13/cobra"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -33,68 +26,6 @@ on where it was, days later. It spends only what the schedule leaves.`,
 	}
 	cmd.AddCommand(a.backfillPlanCommand(), a.backfillRunCommand(), a.backfillStatusCommand(), a.backfillCancelCommand(), a.backfillRetryCommand())
 	return cmd
-}
-
-// openForPlanning opens what planning needs: as open does, but without a key, since nothing is sent.
-func (a *app) openForPlanning(ctx context.Context) (*fetchRuntime, error) {
-	if err := a.canRefill(); err != nil {
-		return nil, err
-	}
-	up, err := a.provider().open(ctx, a.cfg.UpstreamURL, ingest.NewSecret("never-sent"))
-	if err != nil {
-		return nil, config.Invalid(err)
-	}
-	w, err := a.desk(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	if w.store, err = a.store(ctx, hostname(up.Host())); err != nil {
-		w.close()
-		return nil, err
-	}
-	closeLedger := w.close
-	w.close = func() { closeLedger(); _ = w.store.Close() }
-	return w, nil
-}
-
-// canRefill refuses an upstream whose ids and channels backfills do not know.
-func (a *app) canRefill() error {
-	if a.provider().refills {
-		return nil
-	}
-	return config.Invalid(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run", a.cfg.Upstream))
-}
-
-// desk is what pricing needs beside a store that is open already.
-func (a *app) desk(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
-	schedule, err := a.schedule()
-	if err != nil {
-		return nil, err
-	}
-	w := &fetchRuntime{schedule: schedule, upstream: a.provider().calls, store: s}
-	if w.price, err = schedule.DayPrice(a.clock.Now()); err != nil {
-		return nil, err
-	}
-	w.governor, w.close, err = a.governor(ctx)
-	return w, err
-}
-
-// findBackfill finds a plan by its id.
-func (a *app) findBackfill(ctx context.Context, s *store.Store, id string) (store.BackfillStatus, error) {
-	b, err := s.FindBackfill(ctx, id)
-	if errors.Is(err, store.ErrNoBackfill) {
-		hint := ""
-		if !strings.HasPrefix(id, "bf-") {
-			hint = ", and the kinds are uploads, search, videos and refresh"
-		}
-		return b, usageError{fmt.Errorf("there is no backfill %s: ingest backfill status lists them%s", term.Fit(id, 40), hint)}
-	}
-	return b, err
-}
-
-// noPlan is the error of an id where no store is.
-func noPlan(id string) error {
-	return codeError{exitError, fmt.Errorf("there is no backfill %s: none is planned in this data directory", term.Fit(id, 40))}
 }
 
 const askID = "which backfill? Give one id: ingest backfill status lists them"

@@ -10,6 +10,15 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
+// planned finds or adds the plan that was requested and, where that was requested too, asks for sizes.
+func (a *app) planned(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
+	p, err := a.findOrAdd(ctx, w, request)
+	if err != nil || !request.ask {
+		return p, err
+	}
+	return p, a.askSizes(ctx, w, p)
+}
+
 // askSizes asks the channels of a plan how many videos they have, each once and for a call of purpose
 // backfill, keeps the answers and prices the plan again. Those that were not asked, because quota ended or
 // they do not say, keep their range. A plan of which some is fetched is not asked about: what is left of it

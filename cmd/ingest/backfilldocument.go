@@ -6,12 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -113,32 +110,6 @@ func pieceCounts(b store.BackfillStatus) map[string]int {
 		counts["total"] += n
 	}
 	return counts
-}
-
-// assumption is what the estimate of a backfill assumes; "" where it is exact.
-func assumption(kind ingest.BackfillKind, size budget.Size, l fetch.Limits) string {
-	switch {
-	case kind == ingest.BackfillSearch:
-		return fmt.Sprintf("each slice of time finds 1 to %d videos; one that finds more is split in two, which costs more", l.SearchPages*l.PerPage)
-	case kind == ingest.BackfillUploads && size.Pieces > len(size.Channels):
-		return fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", term.Thousands(int64(l.Uploads)))
-	}
-	return ""
-}
-
-// rejectedLine is a line of a list of ids that was left out, safe for a terminal.
-type rejectedLine struct {
-	Line int    `json:"line"`
-	Text string `json:"text"`
-}
-
-// shownLines is the lines that were left out, as a person may see them.
-func shownLines(lines []youtube.RejectedLine) []rejectedLine {
-	var out []rejectedLine
-	for _, l := range lines {
-		out = append(out, rejectedLine{l.Line, term.Fit(l.Text, 40)})
-	}
-	return out
 }
 
 // whatOf is what a backfill fetches, in words.

@@ -11,6 +11,14 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
+// kindFlags are the flags of the kinds, as they were given.
+type kindFlags struct {
+	region, from, to, orderBy string
+	slice, olderThan          string
+	order                     string
+	again, ask                bool
+}
+
 // between reads --from and --to: both or neither, not reversed, not in the future.
 func between(from, to string, now time.Time) (after, before time.Time, err error) {
 	if (from == "") != (to == "") {

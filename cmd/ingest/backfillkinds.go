@@ -6,14 +6,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// kindFlags are the flags of the kinds, as they were given.
-type kindFlags struct {
-	region, from, to, orderBy string
-	slice, olderThan          string
-	order                     string
-	again, ask                bool
-}
-
 // kindCommands are one command per kind below "ingest backfill VERB", which hands what was requested to do.
 func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest) error) []*cobra.Command {
 	f := &kindFlags{}

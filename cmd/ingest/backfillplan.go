@@ -43,7 +43,7 @@ func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 		return err
 	}
 	defer w.close()
-	p, err := a.findOrAdd(ctx, w, request)
+	p, err := a.planned(ctx, w, request)
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -56,10 +59,7 @@ func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRe
 		return nil, err
 	}
 	p.ids, p.found = request.ids, found
-	if request.ask {
-		err = a.askSizes(ctx, w, p)
-	}
-	return p, err
+	return p, nil
 }
 
 // priced is the plan with the price of what is still to do, under today's table.
@@ -103,4 +103,15 @@ func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 	p.estimate, p.perCall = costs.Estimate(size), costs.PerCall()
 	p.assuming = assumption(p.Kind, size, w.upstream.Limits())
 	return nil
+}
+
+// assumption is what the estimate of a backfill assumes; "" where it is exact.
+func assumption(kind ingest.BackfillKind, size budget.Size, l fetch.Limits) string {
+	switch {
+	case kind == ingest.BackfillSearch:
+		return fmt.Sprintf("each slice of time finds 1 to %d videos; one that finds more is split in two, which costs more", l.SearchPages*l.PerPage)
+	case kind == ingest.BackfillUploads && size.Pieces > len(size.Channels):
+		return fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", term.Thousands(int64(l.Uploads)))
+	}
+	return ""
 }

@@ -152,6 +152,21 @@ func (a *app) sayRejected(l *youtube.IDList) {
 	}
 }
 
+// rejectedLine is a line of a list of ids that was left out, safe for a terminal.
+type rejectedLine struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// shownLines is the lines that were left out, as a person may see them.
+func shownLines(lines []youtube.RejectedLine) []rejectedLine {
+	var out []rejectedLine
+	for _, l := range lines {
+		out = append(out, rejectedLine{l.Line, term.Fit(l.Text, 40)})
+	}
+	return out
+}
+
 // openIDs opens a file of ids, or standard input for "-".
 func openIDs(path string) (io.ReadCloser, error) {
 	if path == "-" {

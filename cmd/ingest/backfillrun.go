@@ -83,7 +83,7 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 	cmd.AddCommand(a.kindCommands("run", func(ctx context.Context, request backfillRequest) error {
 		r.order = request.spec.Order
 		return a.runBackfill(ctx, *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
-			return a.findOrAdd(ctx, w, request)
+			return a.planned(ctx, w, request)
 		})
 	})...)
 	return cmd

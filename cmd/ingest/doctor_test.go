@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"github.com/trendvidstream/ingest/internal/doctor"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/doctor"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"

@@ -5,12 +5,13 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"github.com/trendvidstream/ingest/internal/doctor"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/doctor"
 
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota/redisledger"

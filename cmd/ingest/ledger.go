@@ -20,20 +20,6 @@ import (
 // ledgerFile is the ledger itself or, beside a Redis, the journal of this data directory.
 const ledgerFile = "quota.db"
 
-// governor opens the ledger. It must be closed by the returned function. Where the ledger is lost, the
-// gate is closed.
-func (a *app) governor(ctx context.Context) (*quota.Governor, func(), error) {
-	g, closeAll, err := a.openLedger(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := a.checkLost(ctx, g); err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	return g, closeAll, nil
-}
-
 // openLedger opens the ledger and this data directory's own file, which may be the same.
 func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 	tariff, err := a.tariff()
@@ -127,4 +113,12 @@ func checkRemote(ctx context.Context, c *console, name string, l *redisledger.Le
 		c.say("ingest: redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", name)
 	}
 	return nil
+}
+
+// ledgerName is a ledger without what must not be seen.
+func ledgerName(s string) string {
+	if !strings.ContainsAny(s, ":@") {
+		return s
+	}
+	return config.RedactURL(s)
 }

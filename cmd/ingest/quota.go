@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -26,18 +25,6 @@ func (a *app) quotaCommand() *cobra.Command {
 	}
 	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand())
 	return cmd
-}
-
-func (a *app) withGovernor(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
-	if err := a.checkClock(ctx); err != nil {
-		return err
-	}
-	g, closeLedger, err := a.governor(ctx)
-	if err != nil {
-		return err
-	}
-	defer closeLedger()
-	return do(ctx, g)
 }
 
 func (a *app) quotaTakeCommand() *cobra.Command {
@@ -202,55 +189,4 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&lift, "lift", false, "open the pool again")
 	return cmd
-}
-
-func (a *app) quotaRebuildCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "rebuild",
-		Short: "Make a lost quota.db anew from what the store says was spent",
-		Long: `rebuild counts again what the slots in the store spent, when quota.db was lost;
-until then nothing is fetched. What was drawn with quota take is not in the
-store: add it with quota post.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.checkClock(cmd.Context()); err != nil {
-				return err
-			}
-			n, err := a.rebuild(cmd.Context())
-			if err != nil {
-				return err
-			}
-			a.say("ingest: counted the spends of %s again", term.Plural(n, "slot"))
-			return a.withGovernor(cmd.Context(), a.quotaReport)
-		},
-	}
-}
-
-// quotaReport prints what is left. It spends nothing.
-func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
-	r, err := g.Report(ctx)
-	if errors.Is(err, quota.ErrUnavailable) {
-		r.Degraded, err = err, nil
-	}
-	if err != nil {
-		return err
-	}
-	schedule, err := a.schedule()
-	if err != nil {
-		return err
-	}
-	forecast, err := schedule.Forecast(r, g.Now())
-	if err != nil {
-		return err
-	}
-	doc := newQuotaDocument(a, r, g.Tariff, forecast)
-	if a.json {
-		err = a.printJSON(doc)
-	} else {
-		err = doc.print(a.stdout)
-	}
-	if err == nil && r.Degraded != nil {
-		err = codeError{exitUnavailable, r.Degraded}
-	}
-	return err
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -9,7 +11,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/budget"
-	"github.com/trendvidstream/ingest/internal/config"
 
 	"github.com/trendvidstream/ingest/internal/term"
 
@@ -69,6 +70,48 @@ type forecastDocument struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
 	Fits      bool             `json:"fits"`
+}
+
+// withGovernor opens the ledger for a command that fetches nothing.
+func (a *app) withGovernor(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
+	if err := a.checkClock(ctx); err != nil {
+		return err
+	}
+	g, closeLedger, err := a.governor(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeLedger()
+	return do(ctx, g)
+}
+
+// quotaReport prints what is left. It spends nothing.
+func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
+	r, err := g.Report(ctx)
+	if errors.Is(err, quota.ErrUnavailable) {
+		r.Degraded, err = err, nil
+	}
+	if err != nil {
+		return err
+	}
+	schedule, err := a.schedule()
+	if err != nil {
+		return err
+	}
+	forecast, err := schedule.Forecast(r, g.Now())
+	if err != nil {
+		return err
+	}
+	doc := newQuotaDocument(a, r, g.Tariff, forecast)
+	if a.json {
+		err = a.printJSON(doc)
+	} else {
+		err = doc.print(a.stdout)
+	}
+	if err == nil && r.Degraded != nil {
+		err = codeError{exitUnavailable, r.Degraded}
+	}
+	return err
 }
 
 func newQuotaDocument(a *app, r quota.Report, tariff *quota.Tariff, f budget.Forecast) quotaDocument {
@@ -171,14 +214,6 @@ func (d quotaDocument) printSpent(w io.Writer) error {
 		fmt.Fprintf(w, "  and %d more: --json has them all\n", len(d.Spent)-most)
 	}
 	return err
-}
-
-// ledgerName is a ledger without what must not be seen.
-func ledgerName(s string) string {
-	if !strings.ContainsAny(s, ":@") {
-		return s
-	}
-	return config.RedactURL(s)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,12 +2,36 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
+
+// tariff reads the costs of the configured upstream.
+func (a *app) tariff() (*quota.Tariff, error) {
+	name, data := "costs.yaml", ingest.Costs
+	if a.cfg.Costs != "" {
+		var err error
+		name = a.cfg.Costs
+		if data, err = os.ReadFile(name); err != nil {
+			return nil, config.Invalid(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
+		}
+	}
+	return quota.ParseCosts(name, data, a.cfg.Upstream, a.cfg.CostTable)
+}
+
+// plan is the schedule of the configured jobs.
+func (a *app) plan() (regions.Plan, error) {
+	p, err := regions.NewPlan(a.cfg.Jobs)
+	return p, config.Invalid(err)
+}
 
 // schedule is the configured jobs with what their calls cost.
 func (a *app) schedule() (budget.Schedule, error) {
@@ -17,13 +41,6 @@ func (a *app) schedule() (budget.Schedule, error) {
 	}
 	tariff, err := a.tariff()
 	return budget.Schedule{Plan: plan, Upstream: a.provider().calls, Tariff: tariff}, err
-}
-
-// reserver is what backfills and a refresh leave for the schedule.
-func (w *fetchRuntime) reserver(a *app) *budget.Reserver {
-	return &budget.Reserver{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) {
-		return w.schedule.Reserve(ctx, jobSlots{w.store}, a.clock.Now())
-	}}
 }
 
 // jobSlots is what budget asks of the store.

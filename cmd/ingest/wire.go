@@ -33,25 +33,6 @@ var (
 	_ fetch.Schedule = (regions.Plan)(nil)
 )
 
-// tariff reads the costs of the configured upstream.
-func (a *app) tariff() (*quota.Tariff, error) {
-	name, data := "costs.yaml", ingest.Costs
-	if a.cfg.Costs != "" {
-		var err error
-		name = a.cfg.Costs
-		if data, err = os.ReadFile(name); err != nil {
-			return nil, config.Invalid(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
-		}
-	}
-	return quota.ParseCosts(name, data, a.cfg.Upstream, a.cfg.CostTable)
-}
-
-// plan is the schedule of the configured jobs.
-func (a *app) plan() (regions.Plan, error) {
-	p, err := regions.NewPlan(a.cfg.Jobs)
-	return p, config.Invalid(err)
-}
-
 // upstream makes the client; nothing is sent. Where the provider wants a key, all but a stand-in do.
 func (a *app) upstream(ctx context.Context) (upstream, error) {
 	p := a.provider()
@@ -148,6 +129,13 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 		a.wrapPass(r)
 	}
 	return r
+}
+
+// reserver is what backfills and a refresh leave for the schedule.
+func (w *fetchRuntime) reserver(a *app) *budget.Reserver {
+	return &budget.Reserver{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) {
+		return w.schedule.Reserve(ctx, jobSlots{w.store}, a.clock.Now())
+	}}
 }
 
 // counter brings counts alone, where the active table has a pool for them that videos do not draw from.

@@ -2,55 +2,34 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/quota"
 )
 
-// checkLost keeps the gate closed where the ledger lacks what the store's slots spent. A remote ledger that
-// this data directory has synced with before gets what it lacks from the journal, and needs no check.
-func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
-	if replays, err := g.Reserve.Replays(ctx, g.Account); err != nil || replays {
-		return err
+func (a *app) quotaRebuildCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rebuild",
+		Short: "Make a lost quota.db anew from what the store says was spent",
+		Long: `rebuild counts again what the slots in the store spent, when quota.db was lost;
+until then nothing is fetched. What was drawn with quota take is not in the
+store: add it with quota post.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.checkClock(cmd.Context()); err != nil {
+				return err
+			}
+			n, err := a.rebuild(cmd.Context())
+			if err != nil {
+				return err
+			}
+			a.say("ingest: counted the spends of %s again", term.Plural(n, "slot"))
+			return a.withGovernor(cmd.Context(), a.quotaReport)
+		},
 	}
-	account := auditOf(g)
-	slots, err := a.spentSlots(ctx, account.MissingSince())
-	if err != nil {
-		return err
-	}
-	missing, err := account.Missing(ctx, slots)
-	if errors.Is(err, quota.ErrUnavailable) {
-		return nil // every take will say so
-	}
-	if err != nil || len(missing) == 0 {
-		return err
-	}
-	return codeError{exitUnavailable, fmt.Errorf("%w: the slots in %s spent %s units lately that the ledger of account %s does not know: "+
-		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.Data, term.Thousands(audit.Units(missing)), g.Account, ledgerFile)}
-}
-
-func auditOf(g *quota.Governor) audit.Account {
-	return audit.Account{Ledger: g.Ledger, Name: g.Account, Now: g.Now(), Horizon: g.Tariff.Horizon()}
-}
-
-// spentSlots are the store's SpentSlots, none where there is no store.
-func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
-	s, err := a.store(ctx, "")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = s.Close() }()
-	return s.SpentSlots(ctx, since)
 }
 
 // rebuild posts what the ledger lacks of what the store's slots spent. Cut short, it goes on when called
