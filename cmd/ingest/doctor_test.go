@@ -101,7 +101,7 @@ var brokenWorlds = []struct {
 	{"nothing ran since yesterday", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET due_at = due_at - 86400, fetched_at = fetched_at - 86400000 WHERE kind = 'chart'; UPDATE series SET newest = newest - 86400, open = open - 86400, fresh_at = fresh_at - 86400000 WHERE job = 'chart'")
 		return nil
-	}, "freshness", doctor.Warn, exitOK, "8 stale, 1 fresh; chart US: 48 slots behind (24 h", "is a timer, cron or serve running"},
+	}, "freshness", doctor.Warn, exitOK, "8 stale, 1 fresh; chart US: last done ", "is a timer, cron or serve running"},
 	{"a claim that is stuck", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'claimed', owner = 'elsewhere/1/x', lease = 1000 * (unixepoch() - 7200) WHERE series = (SELECT id FROM series WHERE key = 'DE')")
 		return nil

@@ -12,24 +12,18 @@ import (
 )
 
 type doctorDocument struct {
-	Checks []doctorCheck `json:"checks"`
-	Worst  doctor.Status `json:"worst"`
-}
-
-type doctorCheck struct {
-	Check  string        `json:"check"`
-	Status doctor.Status `json:"status"`
-	Detail string        `json:"detail"`
-	Advice string        `json:"advice"`
+	Checks []doctor.Finding `json:"checks"`
+	Worst  doctor.Status    `json:"worst"`
 }
 
 // printFindings prints what was found, and returns the failure that the exit code tells of: of several the one that
 // keeps the others from being judged.
 func printFindings(c *console, ledger string, found []doctor.Finding) error {
-	doc := doctorDocument{Checks: []doctorCheck{}, Worst: doctor.OK}
+	doc := doctorDocument{Checks: []doctor.Finding{}, Worst: doctor.OK}
 	class := doctor.NoFailure
 	for _, f := range found {
-		doc.Checks = append(doc.Checks, doctorCheck{f.Check, f.Status, scrub(ledger, f.Detail), scrub(ledger, f.Advice)})
+		f.Detail, f.Advice = scrub(ledger, f.Detail), scrub(ledger, f.Advice)
+		doc.Checks = append(doc.Checks, f)
 		if f.Status == doctor.Fail || f.Status == doctor.Warn && doc.Worst == doctor.OK {
 			doc.Worst = f.Status
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"github.com/trendvidstream/ingest/internal/doctor"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,10 +105,10 @@ func (w *ward) journal(change func(context.Context, *sqliteledger.Ledger) error)
 }
 
 // find is the line of one check.
-func (d doctorDocument) find(check string) doctorCheck {
-	i := slices.IndexFunc(d.Checks, func(c doctorCheck) bool { return c.Check == check })
+func (d doctorDocument) find(check string) doctor.Finding {
+	i := slices.IndexFunc(d.Checks, func(c doctor.Finding) bool { return c.Check == check })
 	if i < 0 {
-		return doctorCheck{}
+		return doctor.Finding{}
 	}
 	return d.Checks[i]
 }

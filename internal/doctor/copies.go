@@ -13,11 +13,11 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// copies are copies of ledgers' files in a directory of their own. Opening a ledger writes to it, so that a ledger
+// copies are copies of ledgers' files, each in a directory of its own. Opening a ledger writes to it, so that a ledger
 // which must not change is copied first.
 type copies struct {
 	mu   sync.Mutex
-	dir  string
+	dirs []string
 	made map[string]string // path -> copy
 }
 
@@ -31,10 +31,11 @@ func (c *copies) of(ctx context.Context, path string) (string, error) {
 	if _, err := os.Stat(path); err != nil {
 		return "", err
 	}
-	dir, err := c.place()
+	dir, err := os.MkdirTemp("", "ingest-doctor-*") // 0700
 	if err != nil {
 		return "", fmt.Errorf("no place for a copy of %s: %w: set TMPDIR", path, err)
 	}
+	c.dirs = append(c.dirs, dir)
 	made := filepath.Join(dir, filepath.Base(path))
 	if count, err := os.ReadFile(path + ".lock"); err == nil { // how often it was written, read before it
 		_ = os.WriteFile(made+".lock", count, 0o600)
@@ -42,20 +43,11 @@ func (c *copies) of(ctx context.Context, path string) (string, error) {
 	if err := sqlitefile.Snapshot(ctx, path, made); err != nil {
 		return "", fmt.Errorf("%w: read %s: %w", quota.ErrUnavailable, path, err)
 	}
+	if c.made == nil {
+		c.made = map[string]string{}
+	}
 	c.made[path] = made
 	return made, nil
-}
-
-// place makes a directory for one copy.
-func (c *copies) place() (string, error) {
-	if c.dir == "" {
-		dir, err := os.MkdirTemp("", "ingest-doctor-*") // 0700
-		if err != nil {
-			return "", err
-		}
-		c.dir, c.made = dir, map[string]string{}
-	}
-	return os.MkdirTemp(c.dir, "")
 }
 
 // forget has the file copied again when it is next asked for.
@@ -69,8 +61,8 @@ func (c *copies) forget(path string) {
 func (c *copies) remove() {
 	for range 10 {
 		if c.mu.TryLock() {
-			if c.dir != "" {
-				_ = os.RemoveAll(c.dir)
+			for _, dir := range c.dirs {
+				_ = os.RemoveAll(dir)
 			}
 			c.mu.Unlock()
 			return

@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
 )
 
 func host(name string, regions ...string) sharedledger.Host {
@@ -119,5 +123,37 @@ func TestACheckThatPanicsOrHangsCostsItselfOnly(t *testing.T) {
 	want := "panics fail the check itself broke: oops; hangs fail no answer within 1ms; hangs too fail no answer within 1ms; is well ok well"
 	if strings.Join(got, "; ") != want || time.Since(began) > 2*doctor.Overstayed {
 		t.Errorf("after %v: %s", time.Since(began), strings.Join(got, "; "))
+	}
+}
+
+// All of a schedule is stale: each series is counted, also those that are not listed, and the reason is said once.
+func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
+	dir, now := t.TempDir(), time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
+	job := ingest.Job{Name: "chart", Kind: ingest.KindChart, Every: 30 * time.Minute, Pages: 1}
+	for _, region := range []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA", "JP", "KR", "MX", "IT", "ES"} {
+		job.Regions = append(job.Regions, ingest.Region(region))
+	}
+	plan, err := regions.NewPlan([]ingest.Job{job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), dir, store.Options{Upstream: "localhost", Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots := plan.Due(nil, now)
+	for i := range slots {
+		slots[i].State, slots[i].Reason = ingest.Missed, "no quota; try at noon"
+	}
+	if err := errors.Join(s.AddDue(t.Context(), slots), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	clock := &config.Clock{}
+	clock.Move(now)
+	d := &doctor.Doctor{Config: &config.Config{Data: dir}, Clock: clock, Plan: func() (regions.Plan, error) { return plan, nil }}
+	f := doctor.LookFreshness(t.Context(), d)
+	if f.Status != doctor.Warn || !strings.HasPrefix(f.Detail, "13 stale, 0 fresh; ") || !strings.HasSuffix(f.Detail, "; and 5 more") ||
+		strings.Count(f.Detail, "missed no quota, try at noon") != 1 {
+		t.Errorf("%+v", f)
 	}
 }

@@ -8,6 +8,7 @@ import (
 // The judgements, without the machine, the server or the upstream that would have to be so.
 var (
 	LookData           = lookData
+	LookFreshness      = lookFreshness
 	LookEnvironment    = lookEnvironment
 	JudgeHosts         = judgeHosts
 	JudgeClockGap      = judgeClockGap

@@ -26,11 +26,11 @@ const (
 
 // Finding is what a check found.
 type Finding struct {
-	Check  string
-	Status Status // "" where there was nothing to look at
-	Detail string // what was seen; its parts are separated by "; "
-	Advice string // what to do next
-	Class  Class  // of a failure
+	Check  string `json:"check"`
+	Status Status `json:"status"` // "" where there was nothing to look at
+	Detail string `json:"detail"` // what was seen; its parts are separated by "; "
+	Advice string `json:"advice"` // what to do next
+	Class  Class  `json:"-"`      // of a failure
 
 	err error // of a failure whose class is the error's
 }

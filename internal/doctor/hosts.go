@@ -48,7 +48,7 @@ func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 	case len(hosts) < want:
 		advice = append(advice, "start those that are missing, or set hosts: to how many there are: after a loss expensive calls wait for all of them")
 	}
-	if shared := inCommon(hosts, regionsOf, "%s is fetched by %s and by %s"); len(shared) > 0 {
+	if shared := inCommon(hosts, func(h sharedledger.Host) []string { return h.Regions }, "%s is fetched by %s and by %s"); len(shared) > 0 {
 		lines = append(lines, shared...)
 		advice = append(advice, "let each region be fetched by one host: regions: of its jobs")
 	}
@@ -77,8 +77,6 @@ func inCommon(hosts []sharedledger.Host, of func(sharedledger.Host) []string, fo
 	}
 	return out
 }
-
-func regionsOf(h sharedledger.Host) []string { return h.Regions }
 
 // machineOf is the part of a host's name before its data directory.
 func machineOf(h sharedledger.Host) []string {

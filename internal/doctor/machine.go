@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -25,14 +26,10 @@ func lookEnvironment(_ context.Context, d *Doctor) Finding {
 		return warn("running as root: the user of a service cannot write to files that it makes",
 			"run ingest as the user that owns the data; root is for looking only")
 	}
-	started := "a timer or a crontab is not seen from here"
-	switch {
-	case timer != "":
-		started = "started by " + timer
-	case crontab != "":
-		started = "started by " + crontab
+	if by := cmp.Or(timer, crontab); by != "" {
+		return fine("%s; started by %s", userName(d.UID), by)
 	}
-	return fine("%s; %s", userName(d.UID), started)
+	return fine("%s; a timer or a crontab is not seen from here", userName(d.UID))
 }
 
 // timerIn is the systemd timer that is enabled, "" for none.
@@ -47,19 +44,13 @@ func timerIn(root string) string {
 
 // crontabIn is the first crontab that runs ingest, of those that can be read.
 func crontabIn(root string) string {
-	paths := []string{filepath.Join(root, "etc/crontab")}
-	for _, dir := range []string{"etc/cron.d", "var/spool/cron/crontabs", "var/spool/cron"} {
-		entries, err := os.ReadDir(filepath.Join(root, dir))
-		if err != nil {
-			continue
-		}
+	for _, dir := range []string{"etc", "etc/cron.d", "var/spool/cron/crontabs", "var/spool/cron"} {
+		entries, _ := os.ReadDir(filepath.Join(root, dir)) // what cannot be read is not seen
 		for _, e := range entries {
-			paths = append(paths, filepath.Join(root, dir, e.Name()))
-		}
-	}
-	for _, path := range paths {
-		if runsIngest(path) {
-			return "crontab " + path
+			path := filepath.Join(root, dir, e.Name())
+			if (dir != "etc" || e.Name() == "crontab") && runsIngest(path) {
+				return "crontab " + path
+			}
 		}
 	}
 	return ""

@@ -19,8 +19,13 @@ import (
 
 // The checks of a Redis as a ledger.
 
-// askServer asks the server about itself, once. It must not be called where the ledger is no Redis.
+var errNoRedis = errors.New("the ledger is no Redis")
+
+// askServer asks the server about itself, once.
 func askServer(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
+	if d.OpenRemote == nil {
+		return redisledger.Facts{}, errNoRedis
+	}
 	d.server.once.Do(func() {
 		l, err := d.OpenRemote(ctx)
 		if err != nil {
@@ -35,9 +40,6 @@ func askServer(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
 
 // judgeServer judges what the server said, where it said anything.
 func judgeServer(ctx context.Context, d *Doctor, judge func(redisledger.Facts) Finding) Finding {
-	if d.OpenRemote == nil {
-		return nothing
-	}
 	f, err := askServer(ctx, d)
 	if err != nil {
 		return nothing // redis reports it
@@ -51,13 +53,10 @@ const (
 )
 
 func lookRedis(ctx context.Context, d *Doctor) Finding {
-	if d.OpenRemote == nil {
-		return nothing
-	}
 	name := config.RedactURL(d.Config.Ledger)
 	f, err := askServer(ctx, d)
 	switch {
-	case errors.As(err, &config.Error{}):
+	case errors.Is(err, errNoRedis), errors.As(err, &config.Error{}):
 		return nothing // config reports it
 	case err != nil:
 		return fail(Unavailable, name+": "+err.Error(), unreached)

@@ -36,7 +36,10 @@ func lookFreshness(ctx context.Context, d *Doctor) Finding {
 			}
 			continue
 		}
-		line := seriesName(series) + ": " + lag(plan, series, known.DoneDue, now)
+		line := seriesName(series) + ": never done"
+		if !known.DoneDue.IsZero() {
+			line = fmt.Sprintf("%s: last done %s, %s ago", seriesName(series), term.Stamp(known.DoneDue), term.Ago(now.Sub(known.DoneDue)))
+		}
 		if reason := reasonOf(known); reason != "" && !said[reason] {
 			line += ", " + reason
 			said[reason] = true
@@ -57,25 +60,6 @@ func atMost(n int, lines []string, what string) []string {
 		return lines
 	}
 	return append(lines[:n:n], fmt.Sprintf("and %d %s", len(lines)-n, what))
-}
-
-// lag is how far a series is behind its schedule.
-func lag(plan regions.Plan, of ingest.Series, done, now time.Time) string {
-	if done.IsZero() {
-		return "never done"
-	}
-	behind := 0
-	for _, schedule := range plan {
-		if schedule.Job.Name != of.Job {
-			continue
-		}
-		for _, slot := range schedule.Between(done, now) {
-			if slot.Key == of.Key {
-				behind++
-			}
-		}
-	}
-	return fmt.Sprintf("%s behind (%s)", term.Plural(behind, "slot"), term.Ago(now.Sub(done)))
 }
 
 // reasonOf is why the newest slot of a series is not done, as it was recorded then.

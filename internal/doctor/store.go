@@ -137,11 +137,10 @@ func repair(ctx context.Context, d *Doctor) Finding {
 	if len(r.Done) > 0 {
 		text += "; did: " + strings.Join(r.Done, "; ")
 	}
-	if len(r.Lost) == 0 && r.Broken == "" {
-		return fine("%s", text)
-	}
 	if len(r.Lost) > 0 {
 		text += "; lost: " + strings.Join(r.Lost, "; ")
+	} else if r.Broken == "" {
+		return fine("%s", text)
 	}
 	return warn(text, "the next runs fetch again what the upstream still has; the damaged file is "+r.Broken+": remove it when all is well")
 }
