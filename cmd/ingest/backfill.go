@@ -28,73 +28,67 @@ on where it was, days later. It spends only what the schedule leaves.`,
 	return cmd
 }
 
-const askID = "which backfill? Give one id: ingest backfill status lists them"
-
-// change opens the store for a change to the plan of that id.
-func (a *app) change(ctx context.Context, id string, do func(*store.Store, store.BackfillStatus) error) error {
-	if err := a.checkClock(ctx); err != nil {
-		return err
-	}
-	reader, err := a.store(ctx, "")
-	if errors.Is(err, fs.ErrNotExist) {
-		return noPlan(id)
-	}
-	if err != nil {
-		return err
-	}
-	host := reader.Upstream()
-	if err := reader.Close(); err != nil {
-		return err
-	}
-	s, err := a.store(ctx, host)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }()
-	b, err := a.findBackfill(ctx, s, id)
-	if err != nil {
-		return err
-	}
-	return do(s, b)
-}
-
 func (a *app) backfillCancelCommand() *cobra.Command {
-	return &cobra.Command{
+	return a.changeCommand(&cobra.Command{
 		Use:   "cancel ID",
 		Short: "End a backfill; what it fetched stays",
-		Args:  orAsk(cobra.ExactArgs(1), askID),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.change(cmd.Context(), args[0], func(s *store.Store, b store.BackfillStatus) error {
-				cancelled, err := s.CancelBackfill(cmd.Context(), b.ID, a.clock.Now())
-				if err != nil {
-					return err
-				}
-				if !cancelled {
-					a.say("ingest: %s had ended before: there was nothing to cancel", b.ID)
-				}
-				return a.printBackfill(cmd.Context(), s, b.ID)
-			})
-		},
-	}
+	}, "ingest: %s had ended before: there was nothing to cancel", func(ctx context.Context, s *store.Store, id string) (bool, error) {
+		return s.CancelBackfill(ctx, id, a.clock.Now())
+	})
 }
 
 func (a *app) backfillRetryCommand() *cobra.Command {
-	return &cobra.Command{
+	return a.changeCommand(&cobra.Command{
 		Use:     "retry ID",
 		Short:   "Make the pieces that failed due again; run fetches them",
 		Example: "  ingest backfill retry bf-1 && ingest backfill run bf-1",
-		Args:    orAsk(cobra.ExactArgs(1), askID),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.change(cmd.Context(), args[0], func(s *store.Store, b store.BackfillStatus) error {
-				n, err := s.RetryBackfill(cmd.Context(), b.ID)
-				if err != nil {
-					return err
-				}
-				if n == 0 {
-					a.say("ingest: nothing of %s had failed", b.ID)
-				}
-				return a.printBackfill(cmd.Context(), s, b.ID)
-			})
-		},
+	}, "ingest: nothing of %s had failed", func(ctx context.Context, s *store.Store, id string) (bool, error) {
+		n, err := s.RetryBackfill(ctx, id)
+		return n > 0, err
+	})
+}
+
+// changeCommand is a command that changes the plan of an id, or says unchanged.
+func (a *app) changeCommand(cmd *cobra.Command, unchanged string, change func(context.Context, *store.Store, string) (bool, error)) *cobra.Command {
+	cmd.Args = orAsk(cobra.ExactArgs(1), "which backfill? Give one id: ingest backfill status lists them")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		s, err := a.storeOfPlan(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		defer func() { _ = s.Close() }()
+		b, err := findBackfill(ctx, s, args[0])
+		if err != nil {
+			return err
+		}
+		changed, err := change(ctx, s, b.ID)
+		if err != nil {
+			return err
+		}
+		if !changed {
+			a.say(unchanged, b.ID)
+		}
+		return a.printBackfill(ctx, s, b.ID)
 	}
+	return cmd
+}
+
+// storeOfPlan opens the store for writing, which must be there.
+func (a *app) storeOfPlan(ctx context.Context, id string) (*store.Store, error) {
+	if err := a.checkClock(ctx); err != nil {
+		return nil, err
+	}
+	reader, err := a.store(ctx, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noPlan(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	host := reader.Upstream()
+	if err := reader.Close(); err != nil {
+		return nil, err
+	}
+	return a.store(ctx, host)
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -161,7 +160,8 @@ func spanText(d time.Duration) string {
 
 // backfillDocument is the present state of a backfill, with its first failures.
 func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (backfillDocument, error) {
-	status, err := w.store.FindBackfill(ctx, id)
+	const failuresShown = 10 // retry does them all
+	status, err := findBackfill(ctx, w.store, id)
 	if err != nil {
 		return backfillDocument{}, err
 	}
@@ -169,17 +169,10 @@ func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) 
 	if err != nil {
 		return backfillDocument{}, err
 	}
-	return p.withFailures(ctx, w.store)
-}
-
-// failuresShown is how many failures a report has; retry does them all.
-const failuresShown = 10
-
-func (p *pricedBackfill) withFailures(ctx context.Context, s *store.Store) (backfillDocument, error) {
 	d := p.document()
-	failures, err := s.FailedPieces(ctx, p.ID, failuresShown)
+	failures, err := w.store.FailedPieces(ctx, p.ID, failuresShown)
 	for _, f := range failures {
-		d.Failures = append(d.Failures, failureDocument{f.Piece, f.ID, f.Reason})
+		d.Failures = append(d.Failures, failureDocument(f))
 	}
 	return d, err
 }

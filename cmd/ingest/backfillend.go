@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/term"
 )
+
+// errUntil ends a run at its --until.
+var errUntil = errors.New("the time of --until has come")
 
 // backfillEnd is the last line of a run in JSON: how it ended, and how far the backfill has come.
 type backfillEnd struct {

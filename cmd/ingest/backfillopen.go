@@ -21,7 +21,7 @@ func (a *app) openForPlanning(ctx context.Context) (*fetchRuntime, error) {
 	if err != nil {
 		return nil, config.Invalid(err)
 	}
-	w, err := a.desk(ctx, nil)
+	w, err := a.openForPricing(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func (a *app) canRefill() error {
 	return config.Invalid(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run", a.cfg.Upstream))
 }
 
-// desk is what pricing needs beside a store that is open already.
-func (a *app) desk(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
+// openForPricing opens what pricing needs beside a store that is open already.
+func (a *app) openForPricing(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
 	schedule, err := a.schedule()
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (a *app) desk(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
 }
 
 // findBackfill finds a plan by its id.
-func (a *app) findBackfill(ctx context.Context, s *store.Store, id string) (store.BackfillStatus, error) {
+func findBackfill(ctx context.Context, s *store.Store, id string) (store.BackfillStatus, error) {
 	b, err := s.FindBackfill(ctx, id)
 	if errors.Is(err, store.ErrNoBackfill) {
 		hint := ""

@@ -50,9 +50,5 @@ func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 	if err := a.reprice(ctx, w, p); err != nil {
 		return err
 	}
-	doc := p.document()
-	if a.json {
-		return a.printJSON(doc)
-	}
-	return doc.print(a.stdout)
+	return a.show(p.document())
 }

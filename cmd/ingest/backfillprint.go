@@ -1,13 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // print is the backfill as a screen.
@@ -120,19 +122,15 @@ func all(n int) string {
 // priceText is what is still to be paid. Once some of it is done, that says more of the rest than what a plan
 // has to assume.
 func (d backfillDocument) priceText() string {
-	text := "nothing"
-	for _, pool := range sortedKeys(d.Price) {
-		if text == "nothing" {
-			text = ""
-		} else {
-			text += ", "
-		}
+	var pools []string
+	for _, pool := range slices.Sorted(maps.Keys(d.Price)) {
+		text := rangeText(d.Price[pool]) + " " + pool
 		if r := d.Price[pool]; r.Low == r.High {
-			text += term.Amount(r.Low, pool)
-		} else {
-			text += rangeText(r) + " " + pool
+			text = term.Amount(r.Low, pool)
 		}
+		pools = append(pools, text)
 	}
+	text := cmp.Or(strings.Join(pools, ", "), "nothing")
 	switch {
 	case d.Under != d.Table:
 		text += " (cost table " + d.Table + "; it was planned under " + d.Under + ")"
@@ -173,7 +171,7 @@ func (d backfillDocument) daysText() string {
 	case len(d.Today.Left) == 0:
 		return "not known"
 	case d.Days == nil:
-		return "for ever: the schedule leaves less than a call a day; fetch less often (every:), or raise ceilings.backfill in the costs"
+		return "indefinitely: the schedule leaves less than a call a day; fetch less often (every:), or raise ceilings.backfill in the costs"
 	}
 	if d.Days.High == 1 {
 		return "1 day: what is left today is enough"

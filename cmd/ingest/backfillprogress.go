@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest/store"
 )
 

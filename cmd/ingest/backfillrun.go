@@ -9,14 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // freeUnits is what a run may spend without being told --yes: the price of five searches.
@@ -64,7 +62,7 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 				}
 			}
 			return a.runBackfill(cmd.Context(), *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
-				status, err := a.findBackfill(ctx, w.store, args[0])
+				status, err := findBackfill(ctx, w.store, args[0])
 				if err != nil {
 					return nil, err
 				}
@@ -177,9 +175,6 @@ func (a *app) confirm(p *pricedBackfill, r backfillRun) error {
 	}
 	return nil
 }
-
-// errUntil ends a run at its --until.
-var errUntil = errors.New("the time of --until has come")
 
 // passBackfill works on the pieces.
 func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) ([]fetch.SlotResult, error) {

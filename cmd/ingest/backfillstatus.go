@@ -5,11 +5,10 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -34,11 +33,7 @@ func (a *app) backfillStatusCommand() *cobra.Command {
 			}
 			defer func() { _ = s.Close() }()
 			if len(args) == 1 {
-				b, err := a.findBackfill(cmd.Context(), s, args[0])
-				if err != nil {
-					return err
-				}
-				return a.printBackfill(cmd.Context(), s, b.ID)
+				return a.printBackfill(cmd.Context(), s, args[0])
 			}
 			list, err := s.Backfills(cmd.Context())
 			if err != nil {
@@ -51,7 +46,7 @@ func (a *app) backfillStatusCommand() *cobra.Command {
 
 // printBackfill prints one backfill with its price; the store may be open for reading only.
 func (a *app) printBackfill(ctx context.Context, s *store.Store, id string) error {
-	w, err := a.desk(ctx, s)
+	w, err := a.openForPricing(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -60,48 +55,41 @@ func (a *app) printBackfill(ctx context.Context, s *store.Store, id string) erro
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(doc)
-	}
-	return doc.print(a.stdout)
+	return a.show(doc)
 }
 
 // backfillLine is a backfill in the list of all.
 type backfillLine struct {
-	ID       string         `json:"id"`
-	Kind     string         `json:"kind"`
-	What     string         `json:"what"`
-	Outcome  string         `json:"outcome"`
-	Wait     bool           `json:"wait"`
-	Pieces   map[string]int `json:"pieces"`
-	Units    int64          `json:"units"`
-	Videos   int            `json:"videos"`
-	Vanished int            `json:"vanished"`
+	ID       string              `json:"id"`
+	Kind     ingest.BackfillKind `json:"kind"`
+	What     string              `json:"what"`
+	Outcome  ingest.State        `json:"outcome"`
+	Wait     bool                `json:"wait"`
+	Pieces   map[string]int      `json:"pieces"`
+	Units    int64               `json:"units"`
+	Videos   int                 `json:"videos"`
+	Vanished int                 `json:"vanished"`
 }
 
 func (a *app) printBackfills(list []store.BackfillStatus) error {
-	doc := struct {
-		Backfills []backfillLine `json:"backfills"`
-	}{[]backfillLine{}}
+	lines := []backfillLine{}
+	rows := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS", "WHAT"}}
 	for _, b := range list {
 		l := backfillLine{
-			ID: b.ID, Kind: string(b.Kind), What: whatOf(b.Backfill), Outcome: string(b.State()), Wait: b.Wait,
+			ID: b.ID, Kind: b.Kind, What: whatOf(b.Backfill), Outcome: b.State(), Wait: b.Wait,
 			Pieces: pieceCounts(b), Units: b.Units, Videos: b.Videos, Vanished: b.Vanished,
 		}
-		doc.Backfills = append(doc.Backfills, l)
+		lines = append(lines, l)
+		total := l.Pieces["total"]
+		rows = append(rows, []string{l.ID, string(l.Outcome), term.Thousands(int64(total-b.Open())) + " of " + term.Thousands(int64(total)),
+			term.Thousands(l.Units), term.Thousands(int64(l.Videos)), l.What})
 	}
 	if a.json {
-		return a.printJSON(doc)
+		return a.printJSON(map[string]any{"backfills": lines})
 	}
-	if len(doc.Backfills) == 0 {
+	if len(list) == 0 {
 		a.say("no backfill is planned: ingest backfill plan --help")
 		return nil
-	}
-	rows := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS", "WHAT"}}
-	for i, l := range doc.Backfills {
-		over := l.Pieces["total"] - list[i].Open()
-		rows = append(rows, []string{l.ID, l.Outcome, term.Thousands(int64(over)) + " of " + term.Thousands(int64(l.Pieces["total"])),
-			term.Thousands(l.Units), term.Thousands(int64(l.Videos)), l.What})
 	}
 	if err := term.FitTable(a.stdout, rows, len(rows[0])-1); err != nil {
 		return err

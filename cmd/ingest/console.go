@@ -24,6 +24,14 @@ func (c *console) printJSON(v any) error {
 	return e.Encode(v) // a checkedWriter says what failed
 }
 
+// show prints an answer, as JSON or for a person.
+func (c *console) show(answer interface{ print(w io.Writer) error }) error {
+	if c.json {
+		return c.printJSON(answer)
+	}
+	return answer.print(c.stdout)
+}
+
 // say tells a person something, unless it shall be quiet.
 func (c *console) say(format string, args ...any) {
 	if !c.quiet {

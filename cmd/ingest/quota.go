@@ -6,12 +6,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/regions"
 )
 
 func (a *app) quotaCommand() *cobra.Command {
@@ -42,12 +40,9 @@ the ledger cannot answer and the call is too dear to go on without it.`,
 			if err != nil {
 				return usageError{fmt.Errorf("--purpose: %w", err)}
 			}
-			if region != "" {
-				r, err := regions.Parse(region)
-				if err != nil {
-					return usageError{fmt.Errorf("--region: %w", err)}
-				}
-				region = string(r)
+			of, err := regionFlag(region)
+			if err != nil {
+				return err
 			}
 			tariff, err := a.tariff()
 			if err != nil {
@@ -57,7 +52,7 @@ the ledger cannot answer and the call is too dear to go on without it.`,
 				return usageError{err}
 			}
 			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				d, err := g.Take(ctx, quota.Request{Method: args[0], Region: region, Purpose: p})
+				d, err := g.Take(ctx, quota.Request{Method: args[0], Region: string(of), Purpose: p})
 				if err != nil {
 					return err
 				}
@@ -136,27 +131,19 @@ func (a *app) quotaPostCommand() *cobra.Command {
 			}
 			when := a.clock.Now()
 			if at != "" {
-				var err error
 				if when, err = time.Parse(time.RFC3339, at); err != nil {
 					return usageError{fmt.Errorf("--at %q is not an RFC 3339 time such as 2026-11-01T08:00:00Z", at)}
 				}
 			}
-			tariff, err := a.tariff()
+			tariff, err := a.tariffWith(args[0])
 			if err != nil {
 				return err
-			}
-			if err := tariff.CheckPool(args[0]); err != nil {
-				return usageError{err}
 			}
 			if age := a.clock.Now().Sub(when); age < -time.Minute || age > tariff.Horizon() {
 				return usageError{fmt.Errorf("--at %s is in the future, or so long ago that no window counts it", at)}
 			}
-			who := quota.Who{Purpose: quota.Manual, Method: "post"}
-			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				if err := g.Post(ctx, who, quota.Cost{args[0]: amount}, when); err != nil {
-					return err
-				}
-				return a.quotaReport(ctx, g)
+			return a.correct(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
+				return g.Post(ctx, quota.Who{Purpose: quota.Manual, Method: "post"}, quota.Cost{args[0]: amount}, when)
 			})
 		},
 	}
@@ -172,21 +159,36 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 		Example: "  ingest quota drain units\n  ingest quota drain units --lift",
 		Args:    orAsk(cobra.ExactArgs(1), "which pool? Give one, such as units"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tariff, err := a.tariff()
-			if err != nil {
+			if _, err := a.tariffWith(args[0]); err != nil {
 				return err
 			}
-			if err := tariff.CheckPool(args[0]); err != nil {
-				return usageError{err}
-			}
-			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				if err := g.DrainByHand(ctx, args[0], lift); err != nil {
-					return err
-				}
-				return a.quotaReport(ctx, g)
+			return a.correct(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
+				return g.DrainByHand(ctx, args[0], lift)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&lift, "lift", false, "open the pool again")
 	return cmd
+}
+
+// tariffWith is the tariff, which must have the pool.
+func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
+	tariff, err := a.tariff()
+	if err != nil {
+		return nil, err
+	}
+	if err := tariff.CheckPool(pool); err != nil {
+		return nil, usageError{err}
+	}
+	return tariff, nil
+}
+
+// correct changes what the ledger has counted, and reports what is left then.
+func (a *app) correct(ctx context.Context, change func(context.Context, *quota.Governor) error) error {
+	return a.withGovernor(ctx, func(ctx context.Context, g *quota.Governor) error {
+		if err := change(ctx, g); err != nil {
+			return err
+		}
+		return a.quotaReport(ctx, g)
+	})
 }

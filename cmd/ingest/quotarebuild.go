@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -13,7 +14,7 @@ import (
 func (a *app) quotaRebuildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rebuild",
-		Short: "Make a lost quota.db anew from what the store says was spent",
+		Short: "Make a lost quota.db again from what the store says was spent",
 		Long: `rebuild counts again what the slots in the store spent, when quota.db was lost;
 until then nothing is fetched. What was drawn with quota take is not in the
 store: add it with quota post.`,

@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/budget"
-
 	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -102,21 +98,18 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 	if err != nil {
 		return err
 	}
-	doc := newQuotaDocument(a, r, g.Tariff, forecast)
-	if a.json {
-		err = a.printJSON(doc)
-	} else {
-		err = doc.print(a.stdout)
-	}
+	doc := newQuotaDocument(r, g.Tariff, forecast)
+	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
+	err = a.show(doc)
 	if err == nil && r.Degraded != nil {
 		err = codeError{exitUnavailable, r.Degraded}
 	}
 	return err
 }
 
-func newQuotaDocument(a *app, r quota.Report, tariff *quota.Tariff, f budget.Forecast) quotaDocument {
+func newQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) quotaDocument {
 	d := quotaDocument{
-		At: r.At.UTC(), Account: r.Account, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Table: tariff.Table,
+		At: r.At.UTC(), Account: r.Account, Table: tariff.Table,
 		Degraded: r.Degraded != nil, Pools: []poolDocument{}, Spent: []spentDocument{}, Forecast: forecastDocument(f),
 	}
 	for _, p := range r.Pools {
@@ -144,57 +137,55 @@ func newQuotaDocument(a *app, r quota.Report, tariff *quota.Tariff, f budget.For
 func (d quotaDocument) print(w io.Writer) error {
 	fmt.Fprintf(w, "account %s, ledger %s, costs %s\ndata %s\n", d.Account, d.Ledger, d.Table, d.Data)
 	if d.Degraded {
-		fmt.Fprintln(w, "DEGRADED: the ledger cannot answer; cheap calls go on from the emergency\nbudget, dear ones fail closed")
-		return nil
+		_, err := fmt.Fprintln(w, "DEGRADED: the ledger cannot answer; cheap calls go on from the emergency\nbudget, expensive ones fail closed")
+		return err
 	}
 	for _, p := range d.Pools {
-		fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
-		if p.DrainedUntil != nil {
-			fmt.Fprintf(w, "  spent by the provider's word until %s\n", term.StampFrom(*p.DrainedUntil))
-		}
-		if p.Drift > 0 {
-			fmt.Fprintf(w, "  upstream stopped at %s of %s: somebody else spends of it, or set the\n  limit to %s in the costs\n",
-				term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/100*100))
-		}
-		err := term.Table(w, func(w io.Writer) {
-			for _, win := range p.Windows {
-				when := ""
-				switch {
-				case win.ResetsAt != nil:
-					when = fmt.Sprintf("turns at %s (%s)", term.Stamp(*win.ResetsAt), win.Zone)
-				default:
-					if t, ok := win.NextFreeAt.(*time.Time); ok && t != nil {
-						when = "frees from " + term.StampFrom(*t)
-					}
-				}
-				line := fmt.Sprintf("  window %s\t%s used\t%s", win.Window, term.Thousands(win.Used), when)
-				fmt.Fprintln(w, strings.TrimRight(line, "\t"))
-			}
-		})
-		if err != nil {
+		if err := p.print(w); err != nil {
 			return err
 		}
-		fmt.Fprint(w, "  left: ")
-		for i, purpose := range p.Purposes {
-			if i > 0 {
-				fmt.Fprint(w, ", ")
-			}
-			fmt.Fprintf(w, "%s %s", purpose.Purpose, term.Thousands(purpose.Remaining))
-		}
-		fmt.Fprintln(w)
 	}
-	if err := d.printSpent(w); err != nil {
+	if err := d.printSpent(w); err != nil || len(d.Forecast.Scheduled) == 0 {
 		return err
 	}
 	fits := "which fits"
 	if !d.Forecast.Fits {
 		fits = "which is more than is left: it will be stopped"
 	}
-	if len(d.Forecast.Scheduled) > 0 {
-		wants := term.Wrap(term.Amounts(d.Forecast.Scheduled)+", "+fits, term.Screen-2, "  ")
-		fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to\n  %s\n", term.Stamp(d.Forecast.Until), wants)
+	needs := term.Wrap(term.Amounts(d.Forecast.Scheduled)+", "+fits, term.Screen-2, "  ")
+	_, err := fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to\n  %s\n", term.Stamp(d.Forecast.Until), needs)
+	return err
+}
+
+func (p poolDocument) print(w io.Writer) error {
+	fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
+	if p.DrainedUntil != nil {
+		fmt.Fprintf(w, "  spent by the provider's word until %s\n", term.StampFrom(*p.DrainedUntil))
 	}
-	return nil
+	if p.Drift > 0 {
+		fmt.Fprintf(w, "  upstream stopped at %s of %s: somebody else spends of it, or set the\n  limit to %s in the costs\n",
+			term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/100*100))
+	}
+	err := term.Table(w, func(w io.Writer) {
+		for _, win := range p.Windows {
+			line := fmt.Sprintf("  window %s\t%s used", win.Window, term.Thousands(win.Used))
+			if win.ResetsAt != nil {
+				line += fmt.Sprintf("\tturns at %s (%s)", term.Stamp(*win.ResetsAt), win.Zone)
+			} else if t, ok := win.NextFreeAt.(*time.Time); ok && t != nil {
+				line += "\tfrees from " + term.StampFrom(*t)
+			}
+			fmt.Fprintln(w, line)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var left []string
+	for _, purpose := range p.Purposes {
+		left = append(left, fmt.Sprintf("%s %s", purpose.Purpose, term.Thousands(purpose.Remaining)))
+	}
+	_, err = fmt.Fprintf(w, "  left: %s\n", strings.Join(left, ", "))
+	return err
 }
 
 // printSpent shows who spent most; the rest is in --json.
@@ -215,5 +206,3 @@ func (d quotaDocument) printSpent(w io.Writer) error {
 	}
 	return err
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
