@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 func (a *app) backupCommand() *cobra.Command {

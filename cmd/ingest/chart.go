@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )

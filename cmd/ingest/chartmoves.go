@@ -6,17 +6,13 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
-
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
 
-// movesDocument is a chart compared with an older one: chartDocument and more.
+// movesDocument is a chart compared with an older one. Its items say how they have moved.
 type movesDocument struct {
-	Region     ingest.Region  `json:"region"`
-	Job        string         `json:"job"`
-	Slot       time.Time      `json:"slot"`
-	FetchedAt  *time.Time     `json:"fetched_at"`
+	chartDocument
+
 	ComparedTo time.Time      `json:"compared_to"` // the slot of the older chart
 	Changes    map[string]int `json:"changes"`
 	Items      []moveItem     `json:"items"` // the newer chart
@@ -44,8 +40,7 @@ func printMoves(out *console, older, newer store.Chart, format string) error {
 
 func newMovesDocument(older, newer store.Chart, moves []store.Move) movesDocument {
 	doc := movesDocument{
-		Region: newer.Region, Job: newer.Job, Slot: newer.Slot.UTC(), FetchedAt: timeOrNull(newer.FetchedAt),
-		ComparedTo: older.Slot.UTC(), Changes: countMoves(moves), Items: []moveItem{}, Gone: []moveItem{},
+		chartDocument: newChartDocument(newer), ComparedTo: older.Slot.UTC(), Changes: countMoves(moves), Items: []moveItem{}, Gone: []moveItem{},
 	}
 	for _, m := range moves {
 		item := moveItem{chartItem: newChartItem(newer, m.Placement), Change: m.Change, ViewsGained: m.Gained}

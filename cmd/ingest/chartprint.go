@@ -39,11 +39,7 @@ type chartItem struct {
 func printChart(out *console, c store.Chart, format string) error {
 	switch format {
 	case formatJSON:
-		doc := chartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: timeOrNull(c.FetchedAt), Items: []chartItem{}}
-		for _, p := range c.Items {
-			doc.Items = append(doc.Items, newChartItem(c, p))
-		}
-		return out.printJSON(doc)
+		return out.printJSON(newChartDocument(c))
 	case formatText:
 		fmt.Fprintln(out.stdout, chartHead(c))
 		for _, p := range c.Items {
@@ -64,17 +60,21 @@ func chartHead(c store.Chart) string {
 	return head
 }
 
+func newChartDocument(c store.Chart) chartDocument {
+	doc := chartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: timeOrNull(c.FetchedAt), Items: []chartItem{}}
+	for _, p := range c.Items {
+		doc.Items = append(doc.Items, newChartItem(c, p))
+	}
+	return doc
+}
+
 func newChartItem(c store.Chart, p ingest.Placement) chartItem {
 	v := p.Video
-	item := chartItem{
+	return chartItem{
 		Rank: p.Rank, VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
-		PublishedAt: rfc3339(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: v.Tags,
+		PublishedAt: rfc3339(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: append([]string{}, v.Tags...),
 		Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments, Named: c.Categories[v.Category],
 	}
-	if item.Tags == nil {
-		item.Tags = []string{}
-	}
-	return item
 }
 
 // chartCells is a row of an exported chart.

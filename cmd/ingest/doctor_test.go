@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/doctor"
-
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"

@@ -11,12 +11,10 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/config"
-
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/quota"
-
 	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // One screen of 80 columns where all is well.

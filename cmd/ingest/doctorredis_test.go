@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/doctor"
-
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )

@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/trendvidstream/ingest/internal/doctor"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )

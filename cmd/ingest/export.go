@@ -52,10 +52,10 @@ func export[T any](w io.Writer, format string, items []T, cells func(T) []cell) 
 	}
 	for _, item := range items {
 		line, err := jsonLine(cells(item))
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = w.Write(line)
 		}
-		if _, err := w.Write(line); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -5,22 +5,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
 
-// historyFlags are the flags of history, as they were given.
-type historyFlags struct {
-	region, job, since, format string
-	partial                    bool
-}
-
 func (a *app) historyCommand() *cobra.Command {
-	var f historyFlags
+	var q store.HistoryQuery
+	var region, since, format string
 	cmd := &cobra.Command{
 		Use:   "history VIDEO_ID",
 		Short: "A video's ranks and views, chart by chart; free",
@@ -33,15 +27,15 @@ chart. Put -- before an id that begins with a dash.`,
 			if err := a.checkClock(cmd.Context()); err != nil {
 				return err
 			}
-			format, err := a.format(f.format)
+			format, err := a.format(format)
 			if err != nil {
 				return err
 			}
-			q := store.HistoryQuery{VideoID: args[0], Job: f.job, Partial: f.partial}
-			if q.Region, err = regionFlag(f.region); err != nil {
+			q.VideoID = args[0]
+			if q.Region, err = regionFlag(region); err != nil {
 				return err
 			}
-			if q.Since, err = timeFlag("since", f.since, a.clock.Now()); err != nil {
+			if q.Since, err = timeFlag("since", since, a.clock.Now()); err != nil {
 				return err
 			}
 			s, err := a.readStore(cmd.Context())
@@ -60,11 +54,11 @@ chart. Put -- before an id that begins with a dash.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.region, "region", "", "only in the charts of this `region`")
-	flags.StringVar(&f.job, "job", "", "only in the charts of the job of this `name`")
-	flags.StringVar(&f.since, "since", "", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
-	flags.StringVar(&f.format, "format", "", "text, json, csv or jsonl (JSON lines)")
-	flags.BoolVar(&f.partial, "partial", false, "also charts whose fetch was stopped half-way")
+	flags.StringVar(&region, "region", "", "only in the charts of this `region`")
+	flags.StringVar(&q.Job, "job", "", "only in the charts of the job of this `name`")
+	flags.StringVar(&since, "since", "", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
+	flags.StringVar(&format, "format", "", "text, json, csv or jsonl (JSON lines)")
+	flags.BoolVar(&q.Partial, "partial", false, "also charts whose fetch was stopped half-way")
 	return cmd
 }
 

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -125,16 +124,14 @@ func search(ctx context.Context, a *app, s *store.Store, q store.Query, mark boo
 	if errors.Is(err, store.ErrCursor) {
 		return usageError{fmt.Errorf("--after: %w", store.ErrCursor)}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if a.json {
+	case a.json:
 		return a.printJSON(newSearchDocument(q, result))
-	}
-	if len(result.Items) > 0 {
+	case len(result.Items) > 0:
 		return printSearch(&a.console, q, result, mark)
-	}
-	if q.After != "" {
+	case q.After != "":
 		a.say("there is nothing more behind this cursor")
 		return nil
 	}

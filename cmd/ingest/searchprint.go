@@ -5,9 +5,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/text"
 )
@@ -45,14 +44,13 @@ func searchTail(o store.Order, h store.Hit) string {
 }
 
 func regionsText(in []ingest.Region) string {
-	const most = 3 // regions that are named; the others are counted
+	const most = 3 // that are named; the others are counted
 	var codes []string
-	for i, r := range in {
-		if i == most {
-			codes = append(codes, fmt.Sprintf("+%d", len(in)-most))
-			break
-		}
+	for _, r := range in[:min(most, len(in))] {
 		codes = append(codes, string(r))
+	}
+	if len(in) > most {
+		codes = append(codes, fmt.Sprintf("+%d", len(in)-most))
 	}
 	return strings.Join(codes, " ")
 }
@@ -99,18 +97,11 @@ func newSearchDocument(q store.Query, r store.Result) searchDocument {
 	}
 	for _, h := range r.Items {
 		v := h.Video
-		item := searchItem{
-			VideoID: v.ID, Title: v.Title, Highlight: h.Highlight, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
+		doc.Items = append(doc.Items, searchItem{
+			VideoID: v.ID, Title: v.Title, Highlight: append([]text.Span{}, h.Highlight...), Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
 			PublishedAt: rfc3339(v.PublishedAt), SeenAt: rfc3339(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
-			Regions: h.Regions, Score: h.Score,
-		}
-		if item.Regions == nil {
-			item.Regions = []ingest.Region{}
-		}
-		if item.Highlight == nil {
-			item.Highlight = []text.Span{}
-		}
-		doc.Items = append(doc.Items, item)
+			Regions: append([]ingest.Region{}, h.Regions...), Score: h.Score,
+		})
 	}
 	return doc
 }

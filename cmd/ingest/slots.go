@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -27,16 +26,15 @@ func (a *app) slotsCommand() *cobra.Command {
 				return err
 			}
 			f, err := slotFilter(since, outcome, region, a.clock.Now())
-			if err != nil {
+			shownNext := cmd.Flags().Changed("next")
+			switch f.Limit = limit; {
+			case err != nil:
 				return err
-			}
-			if f.Limit = limit; limit < 1 {
+			case limit < 1:
 				return usageError{fmt.Errorf("--limit %d is below 1", limit)}
-			}
-			if cmd.Flags().Changed("next") {
-				if next < 1 {
-					return usageError{fmt.Errorf("--next %d is below 1", next)}
-				}
+			case shownNext && next < 1:
+				return usageError{fmt.Errorf("--next %d is below 1", next)}
+			case shownNext:
 				return printNext(a, next, f.Key)
 			}
 			s, err := a.readStore(cmd.Context())
@@ -48,11 +46,7 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			plan, err := a.plan()
-			if err != nil {
-				return err
-			}
-			series, err := seriesOf(cmd.Context(), s, plan, f.Key, a.clock.Now())
+			series, err := seriesOf(cmd.Context(), a, s, f.Key)
 			if err != nil {
 				return err
 			}
@@ -108,10 +102,14 @@ func printNext(a *app, n int, region string) error {
 }
 
 // seriesOf is what is known of every series of the plan, or of those of one key.
-func seriesOf(ctx context.Context, s *store.Store, plan regions.Plan, key string, now time.Time) ([]seriesDocument, error) {
+func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]seriesDocument, error) {
+	plan, err := a.plan()
+	if err != nil {
+		return nil, err
+	}
 	var out []seriesDocument
 	for _, schedule := range plan {
-		next := map[string]time.Time{}
+		now, next := a.clock.Now(), map[string]time.Time{}
 		for _, k := range schedule.Between(now, schedule.Next(now).Add(schedule.Job.Every)) {
 			if next[k.Key].IsZero() {
 				next[k.Key] = k.DueAt
