@@ -1,8 +1,10 @@
 //go:build unix
 
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -161,7 +163,7 @@ func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 // backfillLines runs the program and returns what it printed on standard output, and its exit code.
 func backfillLines(args ...string) (string, int) {
 	var out, errs bytes.Buffer
-	code := run(args, &out, &errs, nil)
+	code := program.Run(args, &out, &errs, nil)
 	return out.String(), code
 }
 
@@ -491,7 +493,7 @@ func TestProgressFitsATerminal(t *testing.T) {
 		{"one piece", status(1, 0, 0), status(1, 0, 1), time.Minute, 0, "[--------------------] 0 of 1 piece, 1 unit, 1 a minute"},
 		{"large", status(1_000_000, 0, 0), status(999_999, 1, 9_999_999), 100 * time.Hour, 0, ""},
 	} {
-		line := progressOf(c.began, c.now, c.took, c.maxUnits).line(true)
+		line := program.ProgressLine(c.began, c.now, c.took, c.maxUnits)
 		if c.want != "" && line != c.want {
 			t.Errorf("%s: %q, want %q", c.name, line, c.want)
 		}

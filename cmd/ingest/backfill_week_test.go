@@ -1,8 +1,10 @@
 //go:build unix
 
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"bytes"
 	"database/sql"
 	"encoding/json"
@@ -284,7 +286,7 @@ func TestBackfillThroughAWeek(t *testing.T) {
 
 func backfillCode(args ...string) (int, string) {
 	var out bytes.Buffer
-	code := run(args, &out, &out, nil)
+	code := program.Run(args, &out, &out, nil)
 	return code, out.String()
 }
 

@@ -1,8 +1,10 @@
 //go:build unix
 
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"os"
 	"strings"
 	"testing"
@@ -225,11 +227,12 @@ bf-1  done     0 of 0  0      0       videos last fetched more than 7 days befoâ
 func TestAStoppedRunNamesOneTime(t *testing.T) {
 	at := time.Date(2026, 2, 15, 8, 0, 0, 300, time.UTC)
 	kept := at.Truncate(time.Millisecond)
-	end := endOf([]fetch.SlotResult{{Slot: ingest.Slot{State: ingest.Stopped, Reason: "spent", RetryAt: at}}}, nil, backfillDocument{
+	worked := []fetch.SlotResult{{Slot: ingest.Slot{State: ingest.Stopped, Reason: "spent", RetryAt: at}}}
+	doc := backfillDocument{
 		ID: "bf-1", Outcome: ingest.Stopped, Pieces: map[string]int{"stopped": 1, "total": 1}, RetryAt: &kept,
-	})
+	}
 	var out strings.Builder
-	if err := end.print(&out); err != nil || strings.Count(out.String(), "2026-02-15 08:00:01Z") != 2 || strings.Contains(out.String(), "08:00:00Z") {
+	if err := program.PrintBackfillEnd(&out, worked, doc); err != nil || strings.Count(out.String(), "2026-02-15 08:00:01Z") != 2 || strings.Contains(out.String(), "08:00:00Z") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

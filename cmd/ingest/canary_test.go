@@ -1,8 +1,10 @@
 //go:build unix
 
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"slices"
 	"strings"
 	"testing"
@@ -72,7 +74,7 @@ var canaryRows = map[string]row{
 
 // commands are those of the program, by their paths.
 func commands() []string {
-	root := newRoot(&app{})
+	root := program.NewRoot()
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	var paths []string
@@ -159,7 +161,7 @@ func (h *home) run(c canary, hazard string, w way, args []string) {
 		h.t.Setenv(name, value)
 	}
 	var out, messages strings.Builder
-	run(h.args(args, g), &out, &messages, nil)
+	program.Run(h.args(args, g), &out, &messages, nil)
 	where := strings.Join(append([]string{"ingest"}, args...), " ") + ", " + hazard + ", " + w.name
 	c.watch(h.t, where+": standard output", []byte(out.String()))
 	c.watch(h.t, where+": standard error", []byte(messages.String()))

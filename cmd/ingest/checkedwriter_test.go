@@ -1,6 +1,8 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"bytes"
 	"errors"
 	"strings"
@@ -22,7 +24,7 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 		"slots", "config check", "doctor", "help", "completion bash",
 	} {
 		var stderr bytes.Buffer
-		if code := run(strings.Fields(args), full{}, &stderr, nil); code != exitError || !strings.Contains(stderr.String(), "standard output: no space left") {
+		if code := program.Run(strings.Fields(args), full{}, &stderr, nil); code != exitError || !strings.Contains(stderr.String(), "standard output: no space left") {
 			t.Errorf("ingest %s: exit %d, %q", args, code, stderr.String())
 		}
 	}

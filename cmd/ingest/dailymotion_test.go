@@ -1,6 +1,8 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"context"
 	"io"
 	"net/http/httptest"
@@ -38,7 +40,7 @@ func TestTheSecondUpstreamsCountIsTheLedgers(t *testing.T) {
 	}
 	for now.Before(start.Add(23 * time.Hour)) {
 		t.Setenv("INGEST_NOW", now.Format(time.RFC3339))
-		if code := run([]string{"run", "--quiet"}, io.Discard, io.Discard, neverWait); code != exitOK && code != exitPartial {
+		if code := program.Run([]string{"run", "--quiet"}, io.Discard, io.Discard, neverWait); code != exitOK && code != exitPartial {
 			t.Fatalf("at %v: exit %d", now, code)
 		}
 		now = now.Add(2 * time.Hour)

@@ -1,6 +1,8 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"bytes"
 	"errors"
 	"os"
@@ -26,11 +28,8 @@ func TestTheDoctorFitsOneScreen(t *testing.T) {
 	ingestCode(t, exitOK, "run", "--pages", "1")
 	t.Setenv("INGEST_NOW", "")
 	var out bytes.Buffer
-	a := &app{console: console{stdout: &out}}
-	d := newDoctor(a, t.TempDir(), os.Getuid())
+	d := program.NewDoctor(t.TempDir(), os.Getuid(), now.Add(150*time.Second)) // as if the machine's clock were off
 	defer d.Close()
-	a.clock.Move(now.Add(150 * time.Second))
-	a.clock.Moved = false // as if it were the machine that is off
 	seen := d.Examine(t.Context())
 	for i, o := range seen {
 		switch o.Check { // what differs from machine to machine
@@ -49,7 +48,7 @@ func TestTheDoctorFitsOneScreen(t *testing.T) {
 		seen[i].Detail = minutes.ReplaceAllString(seen[i].Detail, "42 min ago")
 		seen[i].Detail = videos.ReplaceAllString(seen[i].Detail, "273 videos") // the stand-in's charts are of its own day
 	}
-	if err := printFindings(&a.console, "sqlite", seen); err != nil {
+	if err := program.PrintFindings(&out, seen); err != nil {
 		t.Error(err)
 	}
 	golden(t, "doctor.golden", out.String())
@@ -106,15 +105,15 @@ func TestTheDoctorsExitCode(t *testing.T) {
 		for _, class := range tt.classes {
 			seen = append(seen, doctor.Finding{Check: "broken", Status: doctor.Fail, Class: class})
 		}
-		if got := exitCode(printFindings(&console{stdout: &bytes.Buffer{}}, "sqlite", seen)); got != tt.want {
+		if got := program.ExitCode(program.PrintFindings(&bytes.Buffer{}, seen)); got != tt.want {
 			t.Errorf("%v: exit %d, want %d", tt.classes, got, tt.want)
 		}
 	}
 	for err, want := range map[error]int{
 		config.Invalid(errors.New("wrong")): exitConfig, config.ErrNoKey: exitKey, quota.ErrClosed: exitUnavailable,
-		errors.New("broken"): exitError, codeError{exitPartial, nil}: exitError,
+		errors.New("broken"): exitError, program.ErrPartial: exitError,
 	} {
-		if got := exitOf[classify(err)]; got != want {
+		if got := program.DoctorExitCode(err); got != want {
 			t.Errorf("%v is of exit code %d, want %d", err, got, want)
 		}
 	}

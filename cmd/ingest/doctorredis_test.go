@@ -1,8 +1,12 @@
 //go:build unix
 
-package main
+package main_test
 
 import (
+	"io"
+
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"bytes"
 	"fmt"
 	"os"
@@ -138,13 +142,12 @@ func TestAStartChecksTheRedis(t *testing.T) {
 	check := func(s *faulty.Server, quiet bool) (said string, err error) {
 		t.Helper()
 		var stderr bytes.Buffer
-		c := &console{stderr: &stderr, quiet: quiet}
 		l, err := redisledger.Open(t.Context(), "redis://"+s.Addr(), redisledger.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = l.Close() }()
-		err = checkRemote(t.Context(), c, ledgerName("redis://:hunter2@"+s.Addr()), l)
+		err = program.CheckRemote(t.Context(), &stderr, quiet, "redis://:hunter2@"+s.Addr(), l)
 		return stderr.String() + fmt.Sprint(err), err
 	}
 	s := faulty.Redis(t, "--appendonly", "yes")
@@ -159,22 +162,21 @@ func TestAStartChecksTheRedis(t *testing.T) {
 		t.Errorf("no AOF, quietly: %s", said)
 	}
 	s.Must("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
-	if said, err := check(s, true); exitCode(err) != exitUnavailable || !strings.Contains(said, "allkeys-random") || !strings.Contains(said, "CONFIG SET maxmemory-policy noeviction") || strings.Contains(said, "hunter2") {
+	if said, err := check(s, true); program.ExitCode(err) != exitUnavailable || !strings.Contains(said, "allkeys-random") || !strings.Contains(said, "CONFIG SET maxmemory-policy noeviction") || strings.Contains(said, "hunter2") {
 		t.Errorf("it evicts: %s", said)
 	}
 	s.Freeze()
 	defer s.Thaw()
 	began := time.Now()
-	if said, err := check(s, false); err != nil || time.Since(began) > checkBound+time.Second {
+	if said, err := check(s, false); err != nil || time.Since(began) > program.CheckBound+time.Second {
 		t.Errorf("it is silent: after %v %s", time.Since(began), said)
 	}
 }
 
-// BenchmarkStartCheck is what checkRemote adds to a start: on the connection that a take then uses, and
+// BenchmarkStartCheck is what the check adds to a start: on the connection that a take then uses, and
 // with a connection of its own.
 func BenchmarkStartCheck(b *testing.B) {
 	s := faulty.Redis(b, "--appendonly", "yes")
-	c := &console{}
 	open := func() *redisledger.Ledger {
 		l, err := redisledger.Open(b.Context(), "redis://"+s.Addr(), redisledger.Options{})
 		if err != nil {
@@ -186,7 +188,7 @@ func BenchmarkStartCheck(b *testing.B) {
 		l := open()
 		defer func() { _ = l.Close() }()
 		for b.Loop() {
-			if err := checkRemote(b.Context(), c, "redis", l); err != nil {
+			if err := program.CheckRemote(b.Context(), io.Discard, false, "redis", l); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -194,7 +196,7 @@ func BenchmarkStartCheck(b *testing.B) {
 	b.Run("new", func(b *testing.B) {
 		for b.Loop() {
 			l := open()
-			if err := checkRemote(b.Context(), c, "redis", l); err != nil {
+			if err := program.CheckRemote(b.Context(), io.Discard, false, "redis", l); err != nil {
 				b.Fatal(err)
 			}
 			_ = l.Close()

@@ -1,6 +1,8 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"context"
 	"database/sql"
 	"fmt"
@@ -103,6 +105,9 @@ func (w *ward) journal(change func(context.Context, *sqliteledger.Ledger) error)
 		w.Fatal(err)
 	}
 }
+
+// doctorDocument is what doctor --json prints.
+type doctorDocument program.DoctorDocument
 
 // find is the line of one check.
 func (d doctorDocument) find(check string) doctor.Finding {

@@ -1,6 +1,8 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -17,11 +19,8 @@ func FuzzExport(f *testing.F) {
 		f.Add(text, text)
 	}
 	f.Fuzz(func(t *testing.T, title, tag string) {
-		cells := func(title string) []cell {
-			return []cell{{"title", title}, {"tags", []string{tag, title}}, {"views", (*int64)(nil)}}
-		}
 		var out bytes.Buffer
-		if err := export(&out, formatCSV, []string{title, title}, cells); err != nil {
+		if err := program.Export(&out, "csv", tag, title, title); err != nil {
 			t.Fatal(err)
 		}
 		records, err := csv.NewReader(&out).ReadAll()
@@ -38,7 +37,7 @@ func FuzzExport(f *testing.F) {
 			}
 		}
 		out.Reset()
-		if err := export(&out, formatJSONL, []string{title}, cells); err != nil {
+		if err := program.Export(&out, "jsonl", tag, title); err != nil {
 			t.Fatal(err)
 		}
 		var doc struct{ Title string }

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 // charts. Two starved days in a row of the default schedule; and of a cron line under a limit per hour, where
 // all regions are due at once, every hour ends short, and only the order of the claims shares what there is.
 func TestAStarvedDayIsShared(t *testing.T) {
-	usual, at := config.DefaultJobs(providers["youtube"].limits)[0], config.DefaultJobs(providers["youtube"].limits)[0]
+	usual, at := config.DefaultJobs(config.JobLimits{UsualPages: 4})[0], config.DefaultJobs(config.JobLimits{UsualPages: 4})[0]
 	at.Every, at.Cron = 0, "*/30 * * * *"
 	for name, c := range map[string]struct {
 		job     ingest.Job

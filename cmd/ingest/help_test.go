@@ -1,9 +1,10 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -14,7 +15,6 @@ import (
 
 // TestHelpFitsATerminal walks every command but cobra's own, and those that it makes for completion.
 func TestHelpFitsATerminal(t *testing.T) {
-	a := &app{console: console{stdout: io.Discard, stderr: io.Discard}}
 	seen := 0
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -33,7 +33,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 			walk(c)
 		}
 	}
-	walk(newRoot(a))
+	walk(program.NewRoot())
 	if seen < 25 {
 		t.Errorf("%d commands were seen: there are more", seen)
 	}
@@ -44,12 +44,9 @@ func TestMessagesAreWrappedOnATerminalOnly(t *testing.T) {
 	long := errors.New(strings.Repeat("many words of an error ", 12))
 	for _, narrow := range []bool{true, false} {
 		var out bytes.Buffer
-		a := &app{console: console{stderr: &out, narrow: narrow}}
-		a.say("%v", long)
-		if code := a.report("ingest run", usageError{long}); code != exitUsage {
+		if code := program.Report(&out, narrow, long); code != exitUsage {
 			t.Errorf("exit %d, want %d", code, exitUsage)
 		}
-		a.report("ingest run", long)
 		lines, widest := 0, 0
 		for line := range strings.Lines(out.String()) {
 			lines, widest = lines+1, max(widest, term.Width(strings.TrimRight(line, "\n")))

@@ -1,6 +1,8 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -152,7 +154,7 @@ func TestHostileTextOfTheUpstreamIsHarmlessOnAScreen(t *testing.T) {
 	found := 0
 	for _, args := range append(screens, []string{"search", "tag:plain", "--limit", "300"}, []string{"search", "plain", "--mark", "--order", "views", "--limit", "300"}) {
 		var out, messages strings.Builder
-		if code := run(args, &out, &messages, nil); code != exitOK && args[0] != "search" && !slices.Contains(args, "--compare") {
+		if code := program.Run(args, &out, &messages, nil); code != exitOK && args[0] != "search" && !slices.Contains(args, "--compare") {
 			t.Errorf("ingest %q: exit %d: %s", args, code, messages.String())
 		}
 		where := fmt.Sprintf("ingest %q", args)
@@ -226,7 +228,7 @@ func TestHostileErrorsAreHarmlessOnAScreen(t *testing.T) {
 		{"doctor", "--online"}, {"doctor", "--online", "--json"}, {"quota"}, {"chart", "US"},
 	} {
 		var out, messages strings.Builder
-		run(args, &out, &messages, nil)
+		program.Run(args, &out, &messages, nil)
 		for _, text := range []string{out.String(), messages.String()} {
 			harmless(t, fmt.Sprintf("ingest %q", args), text)
 			if strings.Contains(text, "<script") || strings.Contains(text, "<b>") {

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"bytes"
@@ -13,14 +13,46 @@ import (
 	"testing"
 	"time"
 
+	program "github.com/trendvidstream/ingest/cmd/ingest"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// The exit codes that README promises.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitPartial     = 3
+	exitUnavailable = 69
+	exitStopped     = 75
+	exitKey         = 77
+	exitConfig      = 78
+)
+
+// ledgerFile is the ledger, or the journal beside a Redis, in a data directory.
+const ledgerFile = "quota.db"
+
+// The documents of --json.
+type (
+	backfillDocument = program.BackfillDocument
+	backfillEnd      = program.BackfillEnd
+	chartDocument    = program.ChartDocument
+	chartItem        = program.ChartItem
+	doctorCheck      = program.DoctorCheck
+	poolDocument     = program.PoolDocument
+	progress         = program.Progress
+	quotaDocument    = program.QuotaDocument
+	runDocument      = program.RunDocument
+	searchDocument   = program.SearchDocument
+	slotDocument     = program.SlotDocument
+	slotEvent        = program.SlotEvent
 )
 
 // ingestCode runs the program in this process and wants an exit code.
 func ingestCode(t *testing.T, want int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	if code := run(args, &out, &err, nil); code != want {
+	if code := program.Run(args, &out, &err, nil); code != want {
 		t.Fatalf("ingest %s: exit %d, want %d\n%s%s", strings.Join(args, " "), code, want, out.String(), err.String())
 	}
 	return out.String(), err.String()

@@ -1,6 +1,8 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"strings"
 	"testing"
 	"time"
@@ -20,16 +22,16 @@ func TestWhatARunSaysFitsATerminal(t *testing.T) {
 			SlotKey: ingest.SlotKey{Job: job, Key: key, DueAt: due}, Kind: kind, State: state, Pages: pages, Videos: videos, Reason: reason, RetryAt: due,
 		}}
 	}
-	sum := summarise([]fetch.SlotResult{
+	worked := []fetch.SlotResult{
 		slot(ingest.KindChart, "chart", "IN", ingest.Done, 1, 1, 1, "of which nobody asks"),
 		slot(ingest.KindChart, "chart", "GB", ingest.Stopped, 3, 150, 3, why),
 		slot(ingest.KindChart, "chart", "DE", ingest.Failed, 0, 0, 1, "the upstream is \x1b[31mbroken"),
 		slot(ingest.KindChart, "chart", "FR", ingest.Stopped, 0, 0, 0, why),
 		slot(ingest.KindSearch, "a-search-with-a-name-longer-than-a-column", "US", ingest.Stopped, 0, 0, 100, why),
 		slot(ingest.KindRefresh, "refresh", "", ingest.Stopped, 0, 12000, 0, "units: 19 of 19 used"),
-	}, nil)
+	}
 	var out strings.Builder
-	sum.print(&out)
+	program.PrintRun(&out, worked)
 	want := `
 chart       IN  2026-02-14 09:00:00Z  done     1 page   1 video        1 unit
 chart       GB  2026-02-14 09:00:00Z  stopped  3 pages  150 videos     3 units
@@ -60,7 +62,7 @@ func TestAClaimedSlotSaysUntilWhenItIsHeld(t *testing.T) {
 		lease.Add(-1): "by host/7/x; should it have died, free again at 2026-02-14 09:03:01Z",
 		lease:         "by host/7/x, which has died: free since 2026-02-14 09:03:00Z",
 	} {
-		if got := heldText(slot, at); got != want {
+		if got := program.HeldText(slot, at); got != want {
 			t.Errorf("at %s it is %q, want %q", at, got, want)
 		}
 	}

@@ -1,6 +1,8 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"bufio"
 	"encoding/json"
 	"errors"
@@ -23,7 +25,7 @@ var failpoint = func() func(*fetch.Reconciler) { return nil }
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"ingest": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, failpoint())) },
+		"ingest": func() { os.Exit(program.Run(os.Args[1:], os.Stdout, os.Stderr, failpoint())) },
 	})
 }
 

@@ -1,6 +1,8 @@
-package main
+package main_test
 
 import (
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -117,7 +119,7 @@ func TestHostileTextIsHarmlessOnEveryScreen(t *testing.T) {
 	}
 	for _, args := range screens {
 		var out, messages strings.Builder
-		run(args, &out, &messages, nil)
+		program.Run(args, &out, &messages, nil)
 		text := out.String() + messages.String()
 		for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
 			if r != '\n' && r != '\u200d' && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || r == '\u2028') || r == utf8.RuneError {

@@ -1,6 +1,12 @@
-package main
+package main_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"sync/atomic"
+
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+
 	"context"
 	"fmt"
 	"maps"
@@ -10,8 +16,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/trendvidstream/ingest/internal/config"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -51,18 +55,16 @@ type faultyDay struct {
 
 	start time.Time
 	every time.Duration
+	now   atomic.Pointer[time.Time]
 	sim   *youtubesim.Server
-	app   *app
-	works *fetchRuntime
-	runs  *fetch.Reconciler
 	ended map[ingest.State]int
 }
 
 func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
 	t.Helper()
-	d := &faultyDay{T: t, every: every, start: at(t, "2026-02-14T08:00:00Z"), app: &app{console: console{stdout: t.Output(), stderr: t.Output()}, clock: &config.Clock{}}, ended: map[ingest.State]int{}}
-	d.app.clock.Move(d.start)
-	o := youtubesim.Options{Seed: 2, Now: d.app.clock.Now, FreeFaults: free, ChargePerMinute: !free}
+	d := &faultyDay{T: t, every: every, start: at(t, "2026-02-14T08:00:00Z"), ended: map[ingest.State]int{}}
+	d.now.Store(&d.start)
+	o := youtubesim.Options{Seed: 2, Now: func() time.Time { return *d.now.Load() }, FreeFaults: free, ChargePerMinute: !free}
 	for _, text := range tenPercent {
 		f, err := youtubesim.ParseFault(text)
 		if err != nil {
@@ -76,34 +78,30 @@ func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
 		t.Fatal(err)
 	}
 	t.Setenv("INGEST_CONFIG", settings)
-	var err error
-	if d.app.cfg, err = config.Load(d.app.flags, upstreamLimits()); err != nil {
-		t.Fatal(err)
-	}
-	if d.works, err = d.app.open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(d.works.close)
-	d.runs = d.works.reconciler(d.app)
-	d.runs.Pause = func(_ context.Context, wait time.Duration) error {
-		d.app.clock.Move(d.app.clock.Now().Add(wait))
-		return nil
-	}
 	return d
+}
+
+func (d *faultyDay) wait(_ context.Context, pause time.Duration) error {
+	later := d.now.Load().Add(pause)
+	d.now.Store(&later)
+	return nil
 }
 
 // run does what is due at a time, or a little later where a run before it took longer.
 func (d *faultyDay) run(at time.Time) {
 	d.Helper()
-	if d.app.clock.Now().Before(at) {
-		d.app.clock.Move(at)
+	if d.now.Load().Before(at) {
+		d.now.Store(&at)
 	}
-	worked, err := d.runs.Run(d.Context(), fetch.RunOptions{})
-	if err != nil {
-		d.Fatal(err)
+	d.Setenv("INGEST_NOW", d.now.Load().Format(time.RFC3339))
+	var out, messages bytes.Buffer
+	code := program.Run([]string{"run", "--json"}, &out, &messages, func(r *fetch.Reconciler) { r.Pause = d.wait })
+	var doc runDocument
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || code != exitOK && code != exitPartial {
+		d.Fatalf("exit %d, %v\n%s%s", code, err, out.String(), messages.String())
 	}
-	for _, slot := range worked {
-		d.ended[slot.State]++
+	for _, slot := range doc.Regions {
+		d.ended[slot.Outcome]++
 	}
 }
 
@@ -120,7 +118,7 @@ func (d *faultyDay) judge(free bool) {
 			uncharged++
 		}
 	}
-	d.Setenv("INGEST_NOW", d.app.clock.Now().Format(time.RFC3339))
+	d.Setenv("INGEST_NOW", d.now.Load().Format(time.RFC3339))
 	pools := ingestJSON[quotaDocument](d.T, exitOK, "quota").Pools
 	units := pools[slices.IndexFunc(pools, func(p poolDocument) bool { return p.Pool == "units" })]
 	charged := d.sim.Ledger().Units["units"]

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// What the tests, which are another package, look at beside the program as a whole.
+
+// Run is the whole program.
+var Run = run
+
+// The documents of --json.
+type (
+	BackfillDocument = backfillDocument
+	BackfillEnd      = backfillEnd
+	ChartDocument    = chartDocument
+	ChartItem        = chartItem
+	DoctorCheck      = doctorCheck
+	DoctorDocument   = doctorDocument
+	PoolDocument     = poolDocument
+	Progress         = progress
+	QuotaDocument    = quotaDocument
+	RunDocument      = runDocument
+	SearchDocument   = searchDocument
+	SlotDocument     = slotDocument
+	SlotEvent        = slotEvent
+)
+
+// ErrPartial is silent, and ends the program with exit code 3.
+var ErrPartial error = codeError{exitPartial, nil}
+
+// ExitCode and DoctorExitCode are what an error ends a command and the doctor with.
+var ExitCode = exitCode
+
+func DoctorExitCode(err error) int { return exitOf[classify(err)] }
+
+// NewRoot is the command line.
+func NewRoot() *cobra.Command {
+	return newRoot(&app{console: console{stdout: io.Discard, stderr: io.Discard}})
+}
+
+// Report says an error as a message, as a mistake in the arguments and as the end of a command. It returns the exit
+// code of the second.
+func Report(stderr io.Writer, terminal bool, err error) int {
+	a := &app{console: console{stderr: stderr, narrow: terminal}}
+	a.say("%v", err)
+	code := a.report("ingest run", usageError{err})
+	a.report("ingest run", err)
+	return code
+}
+
+// PrintRun prints what a run has worked on.
+func PrintRun(w io.Writer, worked []fetch.SlotResult) { summarise(worked, nil).print(w) }
+
+// PrintBackfillEnd prints how a run of a backfill ended.
+func PrintBackfillEnd(w io.Writer, worked []fetch.SlotResult, doc BackfillDocument) error {
+	return endOf(worked, nil, doc).print(w)
+}
+
+// ProgressLine is how far a backfill has come, on a terminal.
+func ProgressLine(began, now store.BackfillStatus, took time.Duration, maxUnits int64) string {
+	return progressOf(began, now, took, maxUnits).line(true)
+}
+
+// HeldText says who holds a claimed slot.
+var HeldText = heldText
+
+// Export writes titles, each with tags, as --csv or --jsonl does.
+func Export(w io.Writer, format, tag string, titles ...string) error {
+	return export(w, format, titles, func(title string) []cell {
+		return []cell{{"title", title}, {"tags", []string{tag, title}}, {"views", (*int64)(nil)}}
+	})
+}
+
+// NewDoctor examines a machine whose files are under root and whose own clock says now.
+func NewDoctor(root string, uid int, now time.Time) *doctor.Doctor {
+	a := &app{}
+	d := newDoctor(a, root, uid)
+	a.clock.Move(now)
+	a.clock.Moved = false
+	return d
+}
+
+// PrintFindings prints what a doctor has found.
+func PrintFindings(w io.Writer, found []doctor.Finding) error {
+	return printFindings(&console{stdout: w}, "sqlite", found)
+}
+
+// CheckBound bounds CheckRemote, which a start does before it uses a Redis.
+const CheckBound = checkBound
+
+func CheckRemote(ctx context.Context, stderr io.Writer, quiet bool, url string, l *redisledger.Ledger) error {
+	return checkRemote(ctx, &console{stderr: stderr, quiet: quiet}, ledgerName(url), l)
+}
