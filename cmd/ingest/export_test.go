@@ -24,7 +24,6 @@ type (
 	BackfillEnd      = backfillEnd
 	ChartDocument    = chartDocument
 	ChartItem        = chartItem
-	DoctorCheck      = doctorCheck
 	DoctorDocument   = doctorDocument
 	PoolDocument     = poolDocument
 	Progress         = progress

@@ -38,7 +38,6 @@ type (
 	backfillEnd      = program.BackfillEnd
 	chartDocument    = program.ChartDocument
 	chartItem        = program.ChartItem
-	doctorCheck      = program.DoctorCheck
 	poolDocument     = program.PoolDocument
 	progress         = program.Progress
 	quotaDocument    = program.QuotaDocument
