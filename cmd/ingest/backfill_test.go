@@ -194,7 +194,7 @@ func everyVideo(t *testing.T, seed uint64, q string, from time.Time, span time.D
 	return all
 }
 
-// A page token that the upstream no longer knows begins its piece anew, once, and the report says what that
+// A page token that the upstream no longer knows begins its piece again, once, and the report says what that
 // cost.
 func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	now := at(t, "2026-02-14T09:40:00Z")
@@ -349,7 +349,7 @@ func TestASignalEndsABackfillCleanly(t *testing.T) {
 	sameCount(t, sim)
 }
 
-// A plan that was made under another cost table is priced anew, and that is said.
+// A plan that was made under another cost table is priced again, and that is said.
 func TestAPlanOfAnotherCostTableIsPricedAnew(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	at(t, "2026-02-14T09:40:00Z")
@@ -400,7 +400,7 @@ func TestALostLedgerIsToldWhatBackfillsSpent(t *testing.T) {
 	}
 }
 
-// What is run with --wait is carried on by serve, and a run that may no more leaves the rest to it.
+// What is run with --wait is carried on by serve, and a run that has reached its limit leaves the rest to it.
 func TestServeCarriesOnWhatWaits(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Latency: time.Millisecond})
 	ids := someIDs(t, 500)
@@ -446,7 +446,7 @@ func TestARefreshFetchesWhatIsOldAgain(t *testing.T) {
 }
 
 // What is kept for the schedule is the slots that are still to come before the provider's midnight, at what
-// they cost of late; a chart of three pages does not cost the four that were planned.
+// they recently cost; a chart of three pages does not cost the four that were planned.
 func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	config := filepath.Join(t.TempDir(), "ingest.yaml")
@@ -464,7 +464,7 @@ func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
 	}
 	ingestJSON[runDocument](t, exitOK, "run", "--pages", "1")
 	if got := kept("2026-02-14T05:11:00Z"); got != 5 {
-		t.Errorf("%d units are kept for five slots to come that cost 1 of late", got)
+		t.Errorf("%d units are kept for five slots to come that recently cost 1", got)
 	}
 	if got := kept("2026-02-14T07:59:00Z"); got != 2 {
 		t.Errorf("%d units are kept for the two newest slots, which nobody fetched; the next is of the next day", got)

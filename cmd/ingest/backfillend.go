@@ -82,7 +82,7 @@ func endOf(worked []fetch.SlotResult, ended error, doc backfillDocument) backfil
 	if end.Outcome == ingest.Done && len(worked) == 0 && open == 0 {
 		end.Reason = "there was nothing to fetch"
 		if doc.Pieces["total"] > 0 {
-			end.Reason = "it was done before. Planned with --again it is fetched anew"
+			end.Reason = "it was done before. Planned with --again it is fetched again"
 		}
 	}
 	if end.Outcome == ingest.Done && open > 0 {
@@ -97,7 +97,7 @@ func endOf(worked []fetch.SlotResult, ended error, doc backfillDocument) backfil
 // othersAtWork says why a run ends although pieces are open: other runs hold the last of them until then.
 func othersAtWork(open int, until *time.Time) string {
 	if until == nil { // ended in between
-		return fmt.Sprintf("another run gave %s back meanwhile", term.Plural(open, "piece"))
+		return fmt.Sprintf("another run gave %s back in the meantime", term.Plural(open, "piece"))
 	}
 	last := "piece"
 	if open > 1 {

@@ -37,7 +37,7 @@ func (d backfillDocument) print(w io.Writer) error {
 		if err := d.printFailures(w); err != nil || !d.Found {
 			return err
 		}
-		_, err := fmt.Fprintln(w, "next: the same with --again plans it anew")
+		_, err := fmt.Fprintln(w, "next: the same with --again plans it again")
 		return err
 	}
 	price := "price"

@@ -163,12 +163,12 @@ func TestABackfillAsksForWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The same command once more says that there is nothing left, and how to fetch it anew; a plan that found
+// The same command once more says that there is nothing left, and how to fetch it again; a plan that found
 // nothing old does not stand in the way of a later one.
 func TestWhatWasDoneBeforeIsSaid(t *testing.T) {
 	w := newWitness(t, youtubesim.Options{Seed: 5}, at(t, "2026-02-14T09:40:00Z"))
 	ids := someIDs(t, 10)
-	for _, want := range []string{"bf-1 is done: 1 unit in this run", "bf-1: it was done before. Planned with --again it is fetched anew"} {
+	for _, want := range []string{"bf-1 is done: 1 unit in this run", "bf-1: it was done before. Planned with --again it is fetched again"} {
 		if got := screenOf(t, "backfill", "run", "videos", ids); !strings.HasPrefix(got, want+"\n") {
 			t.Errorf("it says\n%s", got)
 		}
@@ -178,7 +178,7 @@ bf-1, planned before: videos by their ids
   pieces    1, done
   ids       10
   spent     1 unit, for 0 videos; 10 that the upstream does not have
-next: the same with --again plans it anew
+next: the same with --again plans it again
 `, "backfill", "plan", "videos", ids)
 	ingestCode(t, exitOK, "run", "--region", "US")
 	refresh := []string{"backfill", "run", "refresh", "--older-than", "1d"}

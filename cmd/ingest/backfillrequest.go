@@ -16,7 +16,6 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -59,12 +58,9 @@ func (a *app) requestSearch(f kindFlags, args []string) (backfillRequest, error)
 	default:
 		return r, usageError{fmt.Errorf("--order-by %q: use date or relevance", f.orderBy)}
 	}
-	if f.region != "" {
-		region, err := regions.Parse(f.region)
-		if err != nil {
-			return r, usageError{fmt.Errorf("--region: %w", err)}
-		}
-		q.Region = region
+	var err error
+	if q.Region, err = regionFlag(f.region); err != nil {
+		return r, err
 	}
 	each, err := spanFlag("slice", f.slice, time.Minute)
 	if err != nil {

@@ -37,7 +37,7 @@ func (a *app) backfillRunCommand() *cobra.Command {
 	var order string
 	cmd := &cobra.Command{
 		Use:   "run ID",
-		Short: "Fetch what a plan wants, as far as quota goes",
+		Short: "Fetch what a plan lists, as far as quota goes",
 		Long: `run fetches the pieces of a plan, named by its id or by the flags that it was
 planned with (which plan it, where that was not done). Each page is saved with
 the token of the next; where quota is refused it stops, and says when to come
@@ -114,7 +114,7 @@ func (r *backfillRun) check(a *app) error {
 	return nil
 }
 
-// runBackfill finds the plan and works on it until it is done, quota is refused, or the run may no more.
+// runBackfill finds the plan and works on it until it is done, quota is refused, or the run has reached a limit of its own.
 func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *fetchRuntime) (*pricedBackfill, error)) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 		return err
 	}
 	if !p.Cancelled.IsZero() {
-		return usageError{fmt.Errorf("%s was cancelled at %s: plan it anew", p.ID, term.Stamp(p.Cancelled))}
+		return usageError{fmt.Errorf("%s was cancelled at %s: plan it again", p.ID, term.Stamp(p.Cancelled))}
 	}
 	if err := a.reprice(ctx, w, p); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 	return a.reportBackfill(ctx, w, p, worked, err)
 }
 
-// confirm wants a person's word before much is spent.
+// confirm asks a person before much is spent.
 func (a *app) confirm(p *pricedBackfill, r backfillRun) error {
 	units := p.estimate.High.MaxCharge()
 	if r.maxUnits > 0 {

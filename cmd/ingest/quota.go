@@ -32,7 +32,7 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 		Short: "Draw the cost of one call before you make it yourself",
 		Long: `take draws the cost of one call of METHOD, for scripts in any language: make
 the call only when it exits 0. It exits 75 when quota is refused, and 69 when
-the ledger cannot answer and the call is too dear to go on without it.`,
+the ledger cannot answer and the call is too expensive to go on without it.`,
 		Example: "  ingest quota take videos.list && curl ...\n  ingest quota take search.list --purpose backfill --json",
 		Args:    orAsk(cobra.ExactArgs(1), "draw for which call? Give one method, such as videos.list"),
 		RunE: func(cmd *cobra.Command, args []string) error {

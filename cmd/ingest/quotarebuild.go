@@ -14,7 +14,7 @@ import (
 func (a *app) quotaRebuildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rebuild",
-		Short: "Make a lost quota.db again from what the store says was spent",
+		Short: "Rebuild a lost quota.db from what the store says was spent",
 		Long: `rebuild counts again what the slots in the store spent, when quota.db was lost;
 until then nothing is fetched. What was drawn with quota take is not in the
 store: add it with quota post.`,
@@ -47,15 +47,15 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	lacking, err := account.Rebuild(ctx, spent)
+	missing, err := account.Rebuild(ctx, spent)
 	if err != nil {
 		return 0, err
 	}
-	if len(lacking) == 0 && len(spent) > 0 {
+	if len(missing) == 0 && len(spent) > 0 {
 		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: nothing to rebuild; correct it with ingest quota post", g.Account, a.cfg.Data)}
 	}
 	methods := map[string][]string{}
-	for _, s := range lacking {
+	for _, s := range missing {
 		job := s.Slot.Job
 		if methods[job] == nil {
 			if methods[job], err = a.slotMethods(ctx, s.Slot); err != nil {

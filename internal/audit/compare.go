@@ -34,7 +34,7 @@ func spender(slot ingest.Slot) quota.Who {
 
 // balance is what is not accounted for yet of one key.
 type balance struct {
-	lacking quota.Cost // charged to slots, by pool, and not counted by the ledger
+	missing quota.Cost // charged to slots, by pool, and not counted by the ledger
 	units   int64      // of slots whose pools are not known, and not counted by the ledger
 }
 
@@ -67,10 +67,10 @@ func balances(slots []ingest.Slot, spent []quota.Spent) map[spendKey]*balance {
 	for _, slot := range slots {
 		key := keyOf(spender(slot))
 		if open[key] == nil {
-			open[key] = &balance{lacking: quota.Cost{}}
+			open[key] = &balance{missing: quota.Cost{}}
 		}
 		for pool, amount := range slot.Charges {
-			open[key].lacking[pool] += amount
+			open[key].missing[pool] += amount
 		}
 		if slot.Charges == nil {
 			open[key].units += slot.Units
@@ -78,26 +78,26 @@ func balances(slots []ingest.Slot, spent []quota.Spent) map[spendKey]*balance {
 	}
 	for _, s := range spent {
 		if b := open[keyOf(s.Who)]; b != nil {
-			b.lacking[s.Pool] -= s.Amount
+			b.missing[s.Pool] -= s.Amount
 		}
 	}
 	for _, b := range open {
-		for _, amount := range b.lacking {
+		for _, amount := range b.missing {
 			b.units -= max(-amount, 0)
 		}
 	}
 	return open
 }
 
-// draw takes the slot's share of what is lacking.
+// draw takes the slot's share of what is missing.
 func (b *balance) draw(slot ingest.Slot) (share quota.Cost, units int64) {
 	share, whole := quota.Cost{}, true
 	for pool, amount := range slot.Charges {
-		n := max(min(amount, b.lacking[pool]), 0)
+		n := max(min(amount, b.missing[pool]), 0)
 		whole = whole && n == amount
 		if n > 0 {
 			share[pool], units = n, max(units, n)
-			b.lacking[pool] -= n
+			b.missing[pool] -= n
 		}
 	}
 	if whole {
