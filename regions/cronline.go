@@ -27,7 +27,10 @@ type cronLine struct {
 // what it takes across a year such as 2100.
 const searchDays = 8*366 + 1
 
-const daySeconds = 24 * 60 * 60
+const (
+	dayMinutes = 24 * 60
+	daySeconds = dayMinutes * 60
+)
 
 // maxLine bounds a cron line. One that names all minutes, hours, days and months has 380 characters.
 const maxLine = 500
@@ -112,62 +115,42 @@ func (l *cronLine) parse(plain string) error {
 
 // after is the first reading of a clock later than w that the line names.
 func (l *cronLine) after(w wall) (wall, bool) {
-	day, minute := floorDivMod(floorDiv(int64(w), 60)+1, 24*60)
-	for in, end := monthOf(day), day+searchDays; day <= end; in = monthOf(day) {
-		if l.month>>in.month&1 == 1 {
-			for ; day < in.end; day, minute = day+1, 0 {
-				if !l.namesDay(day, in) {
-					continue
-				}
-				if found, ok := l.atOrAfter(int(minute)); ok {
-					return wall(day*daySeconds + int64(found)*60), true
-				}
-			}
+	minutes := int64(w)/60 + 1
+	day, minute := minutes/dayMinutes, int(minutes%dayMinutes)
+	for range searchDays {
+		if found, ok := l.atOrAfter(minute); ok && l.namesDay(day) {
+			return wall(day*daySeconds + int64(found)*60), true
 		}
-		day, minute = in.end, 0
+		day, minute = day+1, 0
 	}
 	return 0, false
 }
 
 // upTo is the last reading of a clock, not later than w, that the line names.
 func (l *cronLine) upTo(w wall) (wall, bool) {
-	day, minute := floorDivMod(floorDiv(int64(w), 60), 24*60)
-	for in, end := monthOf(day), day-searchDays; day >= end; in = monthOf(day) {
-		if l.month>>in.month&1 == 1 {
-			for ; day >= in.first; day, minute = day-1, 24*60-1 {
-				if !l.namesDay(day, in) {
-					continue
-				}
-				if found, ok := l.atOrBefore(int(minute)); ok {
-					return wall(day*daySeconds + int64(found)*60), true
-				}
-			}
+	minutes := int64(w) / 60
+	day, minute := minutes/dayMinutes, int(minutes%dayMinutes)
+	for range searchDays {
+		if found, ok := l.atOrBefore(minute); ok && l.namesDay(day) {
+			return wall(day*daySeconds + int64(found)*60), true
 		}
-		day, minute = in.first-1, 24*60-1
+		day, minute = day-1, dayMinutes-1
 	}
 	return 0, false
 }
 
-// month is one of a certain year. Its days are counted from 1970; end is the first of the next.
-type month struct {
-	month      time.Month
-	first, end int64
-}
-
-func monthOf(day int64) month {
-	y, m, d := time.Unix(day*daySeconds, 0).UTC().Date()
-	end := floorDiv(time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC).Unix(), daySeconds)
-	return month{m, day - int64(d) + 1, end}
-}
-
-// namesDay reports whether the line names a day, in a month that it names.
-func (l *cronLine) namesDay(day int64, in month) bool {
-	_, weekday := floorDivMod(day+4, 7) // 1 January 1970 was a Thursday
-	inMonth, inWeek := l.dom>>(day-in.first+1)&1 == 1, l.dow>>weekday&1 == 1
-	if l.anyDay {
-		return inMonth || inWeek
+// namesDay reports whether the line names a day, counted from 1970.
+func (l *cronLine) namesDay(day int64) bool {
+	at := time.Unix(day*daySeconds, 0).UTC()
+	_, month, inMonth := at.Date()
+	if l.month>>month&1 == 0 {
+		return false
 	}
-	return inMonth && inWeek
+	dom, dow := l.dom>>inMonth&1 == 1, l.dow>>at.Weekday()&1 == 1
+	if l.anyDay {
+		return dom || dow
+	}
+	return dom && dow
 }
 
 // atOrAfter is the first named minute of a day, from minute on.
@@ -194,18 +177,4 @@ func (l *cronLine) atOrBefore(minute int) (int, bool) {
 		return 0, false
 	}
 	return (bits.Len64(earlier)-1)*60 + bits.Len64(l.minute) - 1, true
-}
-
-func floorDiv(a, b int64) int64 {
-	q, _ := floorDivMod(a, b)
-	return q
-}
-
-// floorDivMod divides so that the rest is never negative.
-func floorDivMod(a, b int64) (quotient, rest int64) {
-	q, r := a/b, a%b
-	if r < 0 {
-		return q - 1, r + b
-	}
-	return q, r
 }

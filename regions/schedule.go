@@ -94,7 +94,7 @@ func (s Schedule) Next(now time.Time) time.Time {
 		return s.next(0, now)
 	}
 	every, _ := s.interval(0)
-	_, into := floorDivMod(now.Unix(), every)
+	into := now.Unix() % every
 	i := sort.Search(s.keys(), func(i int) bool { // offsets rise with i
 		_, offset := s.interval(i)
 		return offset > into
@@ -140,7 +140,7 @@ func (s Schedule) next(i int, t time.Time) time.Time {
 		return instant(at, ok)
 	}
 	every, offset := s.interval(i)
-	return time.Unix((floorDiv(t.Unix()-offset, every)+1)*every+offset, 0).UTC()
+	return time.Unix(((t.Unix()-offset)/every+1)*every+offset, 0).UTC()
 }
 
 // latest is the last time, not after now, at which key i is due.
@@ -150,7 +150,7 @@ func (s Schedule) latest(i int, now time.Time) (time.Time, bool) {
 		return instant(at, ok), ok
 	}
 	every, offset := s.interval(i)
-	return time.Unix(floorDiv(now.Unix()-offset, every)*every+offset, 0).UTC(), true
+	return time.Unix((now.Unix()-offset)/every*every+offset, 0).UTC(), true
 }
 
 // interval is the job's interval, and how far into each key i is due, in seconds.

@@ -110,7 +110,7 @@ func stretch(zone *time.Location, t int64) (offset, start, end int64) {
 		end = to.Unix()
 	}
 	if end <= t {
-		end = (floorDiv(t, daySeconds) + 1) * daySeconds
+		end = (t/daySeconds + 1) * daySeconds
 	}
 	return int64(seconds), start, end
 }

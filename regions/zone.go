@@ -42,59 +42,39 @@ func fixedOffset(name string) (hours int, ok bool) {
 	return hours, err == nil && hours >= -12 && hours <= 14 && hours != 0
 }
 
-// nearZone is a zone that somebody who wrote name may have meant; "" when none is near.
+// nearZone is a zone that somebody who wrote name may have meant: that of the city which begins most like the
+// one asked for, whatever stands before it; "" when none does.
 func nearZone(name string) string {
-	if len(name) > 40 {
-		return ""
-	}
 	asked := foldZone(name)
 	if zone, ok := abbreviations[asked]; ok {
 		return zone
 	}
-	best, distance := "", 3 // a typing mistake or two
+	asked = asked[strings.LastIndex(asked, "/")+1:]
+	if len(asked) < 3 {
+		return ""
+	}
+	best, alike := "", min(len(asked), 4)-1
 	for zone := range strings.FieldsSeq(zones) {
-		full := foldZone(zone)
-		city := full[strings.LastIndex(full, "/")+1:]
-		if asked == full || strings.HasSuffix("/"+asked, "/"+city) {
-			return zone
-		}
-		for _, candidate := range []string{full, city} {
-			if d := edits(asked, candidate); d < distance && d*3 < len(asked) {
-				best, distance = zone, d
-			}
-		}
-		if best == "" && len(asked) >= 4 && !strings.HasSuffix(asked, "/") &&
-			(strings.HasPrefix(city, asked) || strings.HasPrefix(full, asked) && strings.Contains(asked, "/")) {
-			best = zone // America/New, of "America/New York"
+		city := foldZone(zone[strings.LastIndex(zone, "/")+1:])
+		if n := commonPrefix(asked, city); n > alike {
+			best, alike = zone, n
 		}
 	}
 	return best
 }
 
+// commonPrefix is how many bytes a and b begin with that are the same.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
 // foldZone is a name without the differences that people do not see.
 func foldZone(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", "'", "").Replace(strings.ToLower(name))
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // abbreviations are not names of zones, and some stand for several: this is the most likely one.
