@@ -8,12 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
-
 	"github.com/trendvidstream/ingest/internal/term"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) configCommand() *cobra.Command {

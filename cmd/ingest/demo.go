@@ -10,14 +10,12 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"

@@ -6,12 +6,10 @@ import (
 	"io/fs"
 	"syscall"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )

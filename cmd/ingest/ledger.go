@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/config"
-
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"

@@ -4,12 +4,11 @@ import (
 	"context"
 	"regexp"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/dailymotion"
 	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/internal/config"
 )
 
 // upstream is an adapter, opened.

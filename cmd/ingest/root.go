@@ -3,9 +3,9 @@ package main
 import (
 	"strings"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
 	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/internal/config"
 )
 
 // newRoot is the command line.

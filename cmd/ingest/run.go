@@ -8,12 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 )
 

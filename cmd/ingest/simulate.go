@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/dailymotionsim"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )

@@ -10,14 +10,12 @@ import (
 	"net/url"
 	"os"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
