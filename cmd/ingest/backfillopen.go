@@ -44,7 +44,7 @@ func (a *app) canRefill() error {
 
 // openForPricing opens what pricing needs beside a store that is open already.
 func (a *app) openForPricing(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
-	schedule, err := a.schedule()
+	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
 		return nil, err
 	}

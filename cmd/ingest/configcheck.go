@@ -61,11 +61,11 @@ type checkJob struct {
 }
 
 func (a *app) checkConfig() error {
-	schedule, err := a.schedule()
+	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
 		return err
 	}
-	remote, err := a.remoteLedger(context.Background())
+	remote, err := openRemote(context.Background(), a.cfg)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (c *console) show(answer interface{ print(w io.Writer) error }) error {
 	return answer.print(c.stdout)
 }
 
-// say tells a person something, unless it shall be quiet.
+// say tells a person something, unless the program is quiet.
 func (c *console) say(format string, args ...any) {
 	if !c.quiet {
 		c.tell(fmt.Sprintf(format, args...))

@@ -28,8 +28,8 @@ func (a *app) demoCommand() *cobra.Command {
 		Short: "See it work: no key, no server, under a minute",
 		Long: `demo runs the real thing against a stand-in upstream in this process, with a
 clock that it moves: eight staggered slots, a quota that somebody else uses up,
-a clean stop, a dear call refused while the ledger is down, a search and the
-report. It keeps what it fetched, and says where.`,
+a clean stop, an expensive call refused while the ledger is down, a search and
+the report. It keeps what it fetched, and says where.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.json {
@@ -43,10 +43,10 @@ report. It keeps what it fetched, and says where.`,
 // demo is the state of the walk through.
 type demo struct {
 	*app
-	works *fetchRuntime
-	sim   *youtubesim.Server
-	word  string    // that the search found something with
-	start time.Time // the first slot: yesterday at 17:00 UTC, the provider's morning
+	runtime *fetchRuntime
+	sim     *youtubesim.Server
+	word    string    // that the search found something with
+	start   time.Time // the first slot: yesterday at 17:00 UTC, the provider's morning
 }
 
 const demoInterval = 30 * time.Minute
@@ -70,10 +70,10 @@ func (a *app) demo(ctx context.Context) (err error) {
 	}
 	defer func() { stop(); _ = wait() }()
 	a.cfg.UpstreamURL = url
-	if d.works, err = a.open(ctx); err != nil {
+	if d.runtime, err = a.open(ctx); err != nil {
 		return err
 	}
-	defer d.works.close()
+	defer d.runtime.close()
 
 	d.print("Eight regions, one quota of 10,000 units a day, no key: a stand-in upstream in")
 	d.print("this process, and a clock that this demo moves.\nData: %s", a.cfg.Data)
@@ -94,7 +94,7 @@ func (d *demo) print(format string, args ...any) { fmt.Fprintf(d.stdout, format+
 // slots steps the clock over one slot of each region.
 func (d *demo) slots(ctx context.Context) error {
 	d.print("\n1. Eight regions, each at its own time: never eight bursts at once")
-	for _, key := range d.works.schedule.Plan[0].Between(d.start.Add(-time.Second), d.start.Add(demoInterval-time.Second)) {
+	for _, key := range d.runtime.schedule.Plan[0].Between(d.start.Add(-time.Second), d.start.Add(demoInterval-time.Second)) {
 		d.clock.Move(key.DueAt)
 		if _, err := d.pass(ctx, key.Series()); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (d *demo) slots(ctx context.Context) error {
 
 // pass runs one series and prints how it ended.
 func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.SlotResult, error) {
-	worked, err := d.works.reconciler(d.app).Run(ctx, fetch.RunOptions{Series: []ingest.Series{s}})
+	worked, err := d.runtime.reconciler(d.app).Run(ctx, fetch.RunOptions{Series: []ingest.Series{s}})
 	for _, slot := range worked {
 		d.print("   %s  %s  %-7s %s, %3d videos, %s", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State,
 			term.Plural(slot.Pages, "page"), slot.Videos, term.Amount(slot.Spent, "units"))
@@ -122,7 +122,7 @@ func (d *demo) neighbour(ctx context.Context) error {
 		if i >= searches {
 			method, path = "videos.list", "videos?part=id&chart=mostPopular"
 		}
-		decision, err := d.works.governor.Take(ctx, quota.Request{Method: method, Purpose: quota.Manual})
+		decision, err := d.runtime.governor.Take(ctx, quota.Request{Method: method, Purpose: quota.Manual})
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (d *demo) call(ctx context.Context, path string) error {
 func (d *demo) refusal(ctx context.Context) error {
 	d.print("\n3. The next round stops cleanly: what came in is kept, nobody gets a 403")
 	var reason string
-	for _, key := range d.works.schedule.Plan[0].Between(d.start.Add(demoInterval-time.Second), d.start.Add(demoInterval+demoInterval/4)) {
+	for _, key := range d.runtime.schedule.Plan[0].Between(d.start.Add(demoInterval-time.Second), d.start.Add(demoInterval+demoInterval/4)) {
 		d.clock.Move(key.DueAt)
 		worked, err := d.pass(ctx, key.Series())
 		if err != nil {
@@ -181,13 +181,13 @@ func (d *demo) refusal(ctx context.Context) error {
 
 // ledgerDown asks a ledger that is not there: a port of this machine where nobody listens.
 func (d *demo) ledgerDown(ctx context.Context) error {
-	d.print("\n4. The ledger is down: the cheap call goes on, the dear one fails closed")
+	d.print("\n4. The ledger is down: the cheap call goes on, the expensive one fails closed")
 	gone, err := redisledger.Open(ctx, "redis://127.0.0.1:1/0", redisledger.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = gone.Close() }()
-	g := *d.works.governor
+	g := *d.runtime.governor
 	g.Ledger, g.Log = gone, nil
 	cheap, err := g.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Manual})
 	if err != nil || !cheap.Degraded {
@@ -199,7 +199,7 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 	d.print("   videos.list  1 unit     goes on, counted in the journal, posted afterwards")
 	_, err = g.Take(ctx, quota.Request{Method: "search.list", Purpose: quota.Manual})
 	if !errors.Is(err, quota.ErrClosed) {
-		return fmt.Errorf("the demo expected the dear call to fail closed, not: %w", err)
+		return fmt.Errorf("the demo expected the expensive call to fail closed, not: %w", err)
 	}
 	d.print("   search.list  100 units  failed closed (exit 69)")
 	return nil
@@ -212,7 +212,7 @@ func (d *demo) search(ctx context.Context) error {
 		region ingest.Region
 		script *unicode.RangeTable
 	}{{"US", unicode.Latin}, {"IN", unicode.Devanagari}} {
-		chart, err := d.works.store.Chart(ctx, of.region, time.Time{}, false)
+		chart, err := d.runtime.store.Chart(ctx, of.region, time.Time{}, false)
 		if err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (d *demo) search(ctx context.Context) error {
 		if d.word == "" {
 			d.word = word
 		}
-		found, err := d.works.store.Search(ctx, store.Query{Text: word, Region: of.region, Limit: 2})
+		found, err := d.runtime.store.Search(ctx, store.Query{Text: word, Region: of.region, Limit: 2})
 		if err != nil {
 			return err
 		}
@@ -251,10 +251,10 @@ func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 // report comes back to the ledger, which first learns what went out without it.
 func (d *demo) report(ctx context.Context) error {
 	d.print("\n6. The ledger is back; its count is the upstream's")
-	if _, err := d.works.governor.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); err != nil {
+	if _, err := d.runtime.governor.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); err != nil {
 		return err
 	}
-	r, err := d.works.governor.Report(ctx)
+	r, err := d.runtime.governor.Report(ctx)
 	if err != nil {
 		return err
 	}

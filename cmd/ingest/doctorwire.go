@@ -6,16 +6,22 @@ import (
 	"sync"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 // newDoctor gives the doctor what is to be examined. It makes do with what can be read of the configuration.
 func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 	d := &doctor.Doctor{
 		Version: version, LedgerFile: ledgerFile, Root: root, UID: uid,
-		Tariff: sync.OnceValues(a.tariff), Plan: sync.OnceValues(a.plan), Schedule: a.schedule, Classify: classify, Say: a.say, Upgraded: a.sayUpgraded,
+		Tariff:   sync.OnceValues(func() (*quota.Tariff, error) { return tariffOf(a.cfg) }),
+		Plan:     sync.OnceValues(func() (regions.Plan, error) { return planOf(a.cfg) }),
+		Schedule: func() (budget.Schedule, error) { return scheduleOf(a.cfg) },
+		Classify: classify, Say: a.say, Upgraded: a.sayUpgraded,
 	}
 	if a.clock, d.ClockErr = config.NewClock(); d.ClockErr != nil {
 		a.clock = &config.Clock{}
@@ -41,11 +47,11 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		return l, err
 	}
 	if a.cfg.Ledger != "sqlite" {
-		d.OpenRemote = func(ctx context.Context) (doctor.RemoteLedger, error) { return a.remoteLedger(ctx) }
+		d.OpenRemote = func(ctx context.Context) (doctor.RemoteLedger, error) { return openRemote(ctx, a.cfg) }
 	}
 	d.Online = doctor.Online{
 		CheckClock: a.checkClock,
-		Upstream:   func(ctx context.Context) (doctor.Upstream, error) { return a.upstream(ctx) },
+		Upstream:   func(ctx context.Context) (doctor.Upstream, error) { return openUpstream(ctx, a.cfg) },
 		Quota:      func(ctx context.Context) (doctor.Quota, func(), error) { return a.governor(ctx) },
 	}
 	return d

@@ -21,11 +21,11 @@ const ledgerFile = "quota.db"
 
 // openLedger opens the ledger and this data directory's own file, which may be the same.
 func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
-	tariff, err := a.tariff()
+	tariff, err := tariffOf(a.cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	remote, err := a.remoteLedger(ctx)
+	remote, err := openRemote(ctx, a.cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,7 +45,7 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 	local.Now = a.clock.Now
 	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Account: a.cfg.Account, Now: a.clock.Now, Hosts: a.cfg.Hosts, Log: a.log()}
 	if remote != nil {
-		// A ledger that was silent of late is not asked: an outage costs one time-out, not one per start.
+		// A ledger that was silent recently is not asked: an outage costs one time-out, not one per start.
 		if s, err := local.State(ctx, a.cfg.Account); err == nil && !s.Breaker.Until.After(a.clock.Now()) {
 			if err := checkRemote(ctx, &a.console, ledgerName(a.cfg.Ledger), remote); err != nil {
 				closeAll()
@@ -55,7 +55,7 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 		}
 		shared := sharedledger.Open(sharedledger.Ledger{
 			Remote: remote, Journal: local, Account: a.cfg.Account, Pools: tariff.PoolNames(), Horizon: tariff.Horizon(),
-			Host: a.host(), Hosts: a.cfg.Hosts, Settle: tariff.Failure.Settle, Now: a.clock.Now, Log: a.log(),
+			Host: hostOf(a.cfg), Hosts: a.cfg.Hosts, Settle: tariff.Failure.Settle, Now: a.clock.Now, Log: a.log(),
 		})
 		g.Ledger, g.Reserve = shared, shared
 		closeAll = func() { _ = shared.Close() } // and the remote with it
@@ -63,14 +63,14 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 	return g, func() { closeAll(); _ = local.Close() }, nil
 }
 
-// host is this data directory as other hosts' doctors see it.
-func (a *app) host() sharedledger.Host {
+// hostOf is this data directory as other hosts' doctors see it.
+func hostOf(c *config.Config) sharedledger.Host {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "unknown"
 	}
-	h := sharedledger.Host{Name: name + ":" + a.cfg.Data}
-	for _, job := range a.cfg.Jobs {
+	h := sharedledger.Host{Name: name + ":" + c.Data}
+	for _, job := range c.Jobs {
 		for _, r := range job.Regions {
 			if !slices.Contains(h.Regions, string(r)) {
 				h.Regions = append(h.Regions, string(r))
@@ -80,15 +80,15 @@ func (a *app) host() sharedledger.Host {
 	return h
 }
 
-// remoteLedger is the Redis that the config names, nil for sqlite. Nothing is sent yet.
-func (a *app) remoteLedger(ctx context.Context) (*redisledger.Ledger, error) {
-	if a.cfg.Ledger == "sqlite" {
+// openRemote is the Redis that the config names, nil for sqlite. Nothing is sent yet.
+func openRemote(ctx context.Context, c *config.Config) (*redisledger.Ledger, error) {
+	if c.Ledger == "sqlite" {
 		return nil, nil //nolint:nilnil // none is wanted
 	}
-	if !strings.Contains(a.cfg.Ledger, "://") {
-		return nil, config.Invalid(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db", ledgerName(a.cfg.Ledger)))
+	if !strings.Contains(c.Ledger, "://") {
+		return nil, config.Invalid(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db", ledgerName(c.Ledger)))
 	}
-	l, err := redisledger.Open(ctx, a.cfg.Ledger, redisledger.Options{})
+	l, err := redisledger.Open(ctx, c.Ledger, redisledger.Options{})
 	return l, config.Invalid(err)
 }
 

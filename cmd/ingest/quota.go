@@ -44,7 +44,7 @@ the ledger cannot answer and the call is too expensive to go on without it.`,
 			if err != nil {
 				return err
 			}
-			tariff, err := a.tariff()
+			tariff, err := tariffOf(a.cfg)
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 
 // tariffWith is the tariff, which must have the pool.
 func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
-	tariff, err := a.tariff()
+	tariff, err := tariffOf(a.cfg)
 	if err != nil {
 		return nil, err
 	}

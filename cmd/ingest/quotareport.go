@@ -90,7 +90,7 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 	if err != nil {
 		return err
 	}
-	schedule, err := a.schedule()
+	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
 		return err
 	}

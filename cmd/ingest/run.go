@@ -35,11 +35,11 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 			if most := a.provider().calls.Limits().ChartPages; cmd.Flags().Changed("pages") && (pages < 1 || pages > most) {
 				return usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, most)}
 			}
-			wish, err := a.wish(only, pages, force)
+			options, err := a.runOptions(only, pages, force)
 			if err != nil {
 				return err
 			}
-			return a.reconcile(cmd.Context(), wish)
+			return a.reconcile(cmd.Context(), options)
 		},
 	}
 	cmd.Flags().StringVar(&only, "region", "", "only these `regions`, such as US,GB")
@@ -48,8 +48,8 @@ unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
 	return cmd
 }
 
-// wish turns the flags of run into what a run works on.
-func (a *app) wish(only string, pages int, force bool) (fetch.RunOptions, error) {
+// runOptions turns the flags of run into what a run works on.
+func (a *app) runOptions(only string, pages int, force bool) (fetch.RunOptions, error) {
 	w := fetch.RunOptions{Pages: pages, Force: force}
 	wanted := map[ingest.Region]bool{}
 	if only != "" {
@@ -88,7 +88,7 @@ func (a *app) wish(only string, pages int, force bool) (fetch.RunOptions, error)
 }
 
 // reconcile runs once over what is due and says how it ended.
-func (a *app) reconcile(ctx context.Context, wish fetch.RunOptions) error {
+func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	if err := a.checkClock(ctx); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (a *app) reconcile(ctx context.Context, wish fetch.RunOptions) error {
 	if err := w.price.Fits(w.governor.Tariff); err != nil {
 		a.say("ingest: warning: %v", err)
 	}
-	worked, err := w.reconciler(a).Run(ctx, wish)
+	worked, err := w.reconciler(a).Run(ctx, options)
 	sum := summarise(worked, err)
 	sum.next = w.schedule.Plan.Next(a.clock.Now())
 	var text strings.Builder

@@ -14,33 +14,33 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// tariff reads the costs of the configured upstream.
-func (a *app) tariff() (*quota.Tariff, error) {
+// tariffOf reads the costs of the configured upstream.
+func tariffOf(c *config.Config) (*quota.Tariff, error) {
 	name, data := "costs.yaml", ingest.Costs
-	if a.cfg.Costs != "" {
+	if c.Costs != "" {
 		var err error
-		name = a.cfg.Costs
+		name = c.Costs
 		if data, err = os.ReadFile(name); err != nil {
 			return nil, config.Invalid(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
 		}
 	}
-	return quota.ParseCosts(name, data, a.cfg.Upstream, a.cfg.CostTable)
+	return quota.ParseCosts(name, data, c.Upstream, c.CostTable)
 }
 
-// plan is the schedule of the configured jobs.
-func (a *app) plan() (regions.Plan, error) {
-	p, err := regions.NewPlan(a.cfg.Jobs)
+// planOf is the schedule of the configured jobs.
+func planOf(c *config.Config) (regions.Plan, error) {
+	p, err := regions.NewPlan(c.Jobs)
 	return p, config.Invalid(err)
 }
 
-// schedule is the configured jobs with what their calls cost.
-func (a *app) schedule() (budget.Schedule, error) {
-	plan, err := a.plan()
+// scheduleOf is the configured jobs with what their calls cost.
+func scheduleOf(c *config.Config) (budget.Schedule, error) {
+	plan, err := planOf(c)
 	if err != nil {
 		return budget.Schedule{}, err
 	}
-	tariff, err := a.tariff()
-	return budget.Schedule{Plan: plan, Upstream: a.provider().calls, Tariff: tariff}, err
+	tariff, err := tariffOf(c)
+	return budget.Schedule{Plan: plan, Upstream: providers[c.Upstream].calls, Tariff: tariff}, err
 }
 
 // jobSlots is what budget asks of the store.

@@ -82,7 +82,7 @@ func (a *app) serve(ctx context.Context) error {
 
 // newService refuses what can be refused without a file.
 func (a *app) newService() (*service.Service, error) {
-	schedule, err := a.schedule()
+	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func slotFilter(since, outcome, region string, now time.Time) (f store.SlotFilte
 
 // printNext shows what the schedule has next. Nothing is stored about it yet.
 func printNext(a *app, n int, region string) error {
-	plan, err := a.plan()
+	plan, err := planOf(a.cfg)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func printNext(a *app, n int, region string) error {
 
 // seriesOf is what is known of every series of the plan, or of those of one key.
 func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]seriesDocument, error) {
-	plan, err := a.plan()
+	plan, err := planOf(a.cfg)
 	if err != nil {
 		return nil, err
 	}

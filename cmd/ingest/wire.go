@@ -31,20 +31,20 @@ var (
 	_ fetch.Schedule = (regions.Plan)(nil)
 )
 
-// upstream makes the client; nothing is sent. Where the provider wants a key, all but a stand-in do.
-func (a *app) upstream(ctx context.Context) (upstream, error) {
-	p := a.provider()
+// openUpstream makes the client; nothing is sent. Where the provider wants a key, all but a stand-in do.
+func openUpstream(ctx context.Context, c *config.Config) (upstream, error) {
+	p := providers[c.Upstream]
 	var key ingest.Secret
 	if p.keyed {
 		var err error
-		if key, err = a.cfg.Key(); err != nil {
+		if key, err = c.Key(); err != nil {
 			return nil, err
 		}
-		if key.IsZero() && !loopback(a.cfg.UpstreamURL) {
+		if key.IsZero() && !loopback(c.UpstreamURL) {
 			return nil, config.ErrNoKey
 		}
 	}
-	up, err := p.open(ctx, a.cfg.UpstreamURL, key)
+	up, err := p.open(ctx, c.UpstreamURL, key)
 	return up, config.Invalid(err)
 }
 
@@ -78,11 +78,11 @@ type fetchRuntime struct {
 
 // open opens it all, or nothing: what can be refused without a file is refused before one is made.
 func (a *app) open(ctx context.Context) (*fetchRuntime, error) {
-	schedule, err := a.schedule()
+	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
 		return nil, err
 	}
-	up, err := a.upstream(ctx)
+	up, err := openUpstream(ctx, a.cfg)
 	if err != nil {
 		return nil, err
 	}
