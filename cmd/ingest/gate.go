@@ -45,7 +45,7 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	return codeError{exitUnavailable, fmt.Errorf("%w: the slots in %s spent %s units lately that the ledger of account %s does not know: "+
+	return codeError{exitUnavailable, fmt.Errorf("%w: the slots in %s recently spent %s units that the ledger of account %s does not know: "+
 		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.Data, term.Thousands(audit.Units(missing)), g.Account, ledgerFile)}
 }
 

@@ -1,7 +1,6 @@
 // Package doctor examines an installation as a careful person would: config, key, disk, store, ledger, clocks. Each
 // check looks at one thing and says whether it is well, what it saw, and what to do about it. The checks spend and
-// change nothing, and know nothing of each other; Repair is the only part that writes, and Online the only one that
-// spends.
+// change nothing, and know nothing of each other. Only Repair writes, and only AskUpstream spends.
 package doctor
 
 import (
