@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -60,7 +59,8 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot) (*addition, 
 
 // find reads the series that are there.
 func (a *addition) find(ctx context.Context, tx *txn) error {
-	query, names := `SELECT job, key, id, newest, open FROM series NOT INDEXED WHERE backfill IS NULL`, [][2]string{}
+	names := [][2]string{}
+	query := `SELECT job, key, id, newest, open FROM series NOT INDEXED WHERE backfill IS NULL`
 	if len(a.series) < scanAbove {
 		query = `
 			SELECT job, series.key, series.id, newest, open
@@ -68,10 +68,6 @@ func (a *addition) find(ctx context.Context, tx *txn) error {
 		for of := range a.series {
 			names = append(names, [2]string{of.Job, of.Key})
 		}
-	}
-	list, err := json.Marshal(names)
-	if err != nil {
-		return err
 	}
 	return each(ctx, tx, func(rows *sql.Rows) error {
 		var row series
@@ -83,7 +79,7 @@ func (a *addition) find(ctx context.Context, tx *txn) error {
 			*of = row
 		}
 		return nil
-	}, query, string(list))
+	}, query, listJSON(names))
 }
 
 // lacks reports whether one of the slots is not there yet.
@@ -95,15 +91,11 @@ func (a *addition) lacks(ctx context.Context, tx *txn) (lacks bool, err error) {
 			return true, nil
 		}
 	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return false, err
-	}
 	err = tx.QueryRowContext(ctx, `
 		SELECT EXISTS (
 			SELECT 1 FROM json_each(?1)
 			WHERE NOT EXISTS (SELECT 1 FROM slots WHERE series = value ->> 0 AND due_at = value ->> 1)
-		)`, string(list)).Scan(&lacks)
+		)`, listJSON(rows)).Scan(&lacks)
 	return lacks, err
 }
 
@@ -127,17 +119,13 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return err
-	}
 	return each(ctx, tx, func(rows *sql.Rows) error {
 		var of ingest.Series
 		var id int64
 		err := rows.Scan(&id, &of.Job, &of.Key)
 		a.series[of].id = id
 		return err
-	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1) RETURNING id, job, key`, string(list))
+	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
 }
 
 // addSlots adds the slots that are not there yet. One that is due but comes too late, since its series

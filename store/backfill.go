@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -61,13 +60,9 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 
 // insertBackfill writes the plan's own row and names it.
 func insertBackfill(ctx context.Context, tx *txn, b *ingest.Backfill) (id int64, err error) {
-	spec, err := json.Marshal(b.Spec)
-	if err != nil {
-		return 0, err
-	}
 	err = tx.QueryRowContext(ctx, `
 		INSERT INTO backfills (name, kind, identity, spec, cost_table, wait, created_at) VALUES ('', ?, ?, ?, ?, ?, ?)
-		RETURNING id`, b.Kind, b.Identity(), string(spec), b.Table, b.Wait, b.Created.UnixMilli()).Scan(&id)
+		RETURNING id`, b.Kind, b.Identity(), asJSON{b.Spec}, b.Table, b.Wait, b.Created.UnixMilli()).Scan(&id)
 	if err != nil {
 		return 0, err
 	}
@@ -82,63 +77,84 @@ func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err e
 		if err != nil || !b.Cancelled.IsZero() {
 			return err
 		}
-		slots, err := regain(ctx, tx, b.row)
-		if err != nil {
-			return err
-		}
-		err = each(ctx, tx, func(rows *sql.Rows) error {
-			var slot int64
-			err := rows.Scan(&slot)
-			slots[slot] = true
-			return err
-		}, `SELECT slots.id FROM series JOIN slots ON slots.series = series.id 
-			WHERE backfill = ? AND state = 'failed' AND EXISTS (SELECT 1 FROM pieces WHERE slot = slots.id)`, b.row)
+		slots, err := column[int64](ctx, tx, `
+			SELECT slots.id FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
+			WHERE series.backfill = ? AND (state = 'failed' OR EXISTS (SELECT 1 FROM vanished WHERE slot = slots.id AND vanished.reason <> ''))`, b.row)
 		if err != nil {
 			return err
 		}
 		pieces = len(slots)
-		for slot := range slots {
-			for _, q := range []string{
-				`UPDATE slots SET state = 'due', tries = 0, reason = '', retry_at = NULL WHERE id = ? AND state <> 'claimed'`,
-				`UPDATE series SET open = newest WHERE id = (SELECT series FROM slots WHERE id = ?)`,
-			} {
-				if _, err := tx.ExecContext(ctx, q, slot); err != nil {
-					return err
-				}
+		for _, slot := range slots {
+			if err := regain(ctx, tx, slot); err != nil {
+				return err
 			}
 		}
-		return nil
+		return execEach(ctx, tx, slots, `
+			UPDATE slots SET state = 'due', tries = 0, reason = '', retry_at = NULL
+			WHERE id IN (SELECT value FROM json_each(?1)) AND state <> 'claimed'`,
+			`UPDATE series SET open = newest WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT value FROM json_each(?1)))`)
 	})
 	return pieces, err
 }
 
-// regain lets the ids that could not be looked up wait again, and says in which slots.
-func regain(ctx context.Context, tx *txn, backfill int64) (map[int64]bool, error) {
-	slots, ids := map[int64]bool{}, map[int64][]string{}
-	err := each(ctx, tx, func(rows *sql.Rows) error {
-		var slot int64
-		var id string
-		err := rows.Scan(&slot, &id)
-		slots[slot], ids[slot] = true, append(ids[slot], id)
+// regain lets a slot's ids that could not be looked up wait again.
+func regain(ctx context.Context, tx *txn, slot int64) error {
+	ids, err := column[string](ctx, tx, `DELETE FROM vanished WHERE slot = ? AND reason <> '' RETURNING video_id`, slot)
+	if err != nil || len(ids) == 0 {
 		return err
-	}, `SELECT slot, video_id FROM pieces JOIN vanished USING (slot) WHERE backfill = ? AND reason <> ''`, backfill)
+	}
+	p, err := loadPiece(ctx, tx, slot)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for slot := range slots {
-		p, err := loadPiece(ctx, tx, slot)
+	p.waiting = append(p.waiting, ids...)
+	return p.write(ctx, tx)
+}
+
+// cancelPieces is how many pieces a transaction of CancelBackfill ends, so that other writers wait for
+// milliseconds.
+const cancelPieces = 500
+
+// CancelBackfill ends a backfill: what is open is skipped, and what a run works on ends with the page in
+// flight. What it found stays. It reports whether there was anything to cancel; ErrNoBackfill when there is no
+// such backfill. The first transaction is the cancel: after it nothing is claimed, and a call that dies leaves
+// only rows for the next one to end.
+func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (cancelled bool, err error) {
+	var row int64
+	err = s.tx(ctx, "cancel "+id, func(tx *txn) error {
+		b, err := findBackfill(ctx, tx, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		p.waiting = append(p.waiting, ids[slot]...)
-		if err := p.write(ctx, tx); err != nil {
-			return nil, err
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM vanished WHERE slot = ? AND reason <> ''`, slot); err != nil {
-			return nil, err
-		}
+		row = b.row
+		n, err := affected(tx.ExecContext(ctx, `
+			UPDATE backfills SET cancelled_at = ? WHERE id = ? AND cancelled_at IS NULL AND `+hasOpenPieces, now.UnixMilli(), row))
+		cancelled = n > 0
+		return err
+	})
+	if err != nil {
+		return false, err
 	}
-	return slots, nil
+	err = s.steps(ctx, "cancel "+id, func(tx *txn) (bool, error) {
+		n, err := endPieces(ctx, tx, row, now)
+		cancelled = cancelled || n > 0
+		return n > 0, err
+	})
+	return cancelled, err
+}
+
+// endPieces skips a few open pieces of a cancelled backfill that no run works on, and says how many.
+func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int, error) {
+	slots, err := column[int64](ctx, tx, `
+		SELECT slots.id FROM series CROSS JOIN slots ON slots.series = series.id
+		WHERE backfill = ? AND open IS NOT NULL AND (state <> 'claimed' OR lease <= ?) LIMIT ?`,
+		backfill, now.UnixMilli(), cancelPieces)
+	if err != nil {
+		return 0, err
+	}
+	return len(slots), execEach(ctx, tx, slots,
+		`UPDATE slots SET state = 'skipped', reason = '`+cancelledReason+`', lease = NULL, retry_at = NULL WHERE id IN (SELECT value FROM json_each(?1))`,
+		`UPDATE series SET open = NULL WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT value FROM json_each(?1)))`)
 }
 
 // SetWait says whether ingest serve may carry the backfill on.
@@ -152,11 +168,42 @@ func (s *Store) Reprice(ctx context.Context, id, table string) error {
 }
 
 func (s *Store) change(ctx context.Context, id, query string, to any) error {
-	return s.tx(ctx, "change "+id, func(tx *txn) error {
-		n, err := affected(tx.ExecContext(ctx, query, to, id))
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: %s", ErrNoBackfill, id)
+	n, err := s.exec(ctx, "change "+id, query, to, id)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("change %s: %w", id, ErrNoBackfill)
+	}
+	return err
+}
+
+// NoteSizes keeps, by key, how many videos pieces of a backfill will bring, as the caller counts them. That does
+// not change what a piece asks for. Unknown keys are ignored; ErrNoBackfill when there is no such backfill.
+func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int) error {
+	if len(videos) == 0 {
+		return nil
+	}
+	return s.tx(ctx, "note how much "+id+" is", func(tx *txn) error {
+		b, err := findBackfill(ctx, tx, id)
+		if err != nil {
+			return err
 		}
-		return err
+		for key, n := range videos {
+			if _, err := tx.ExecContext(ctx, `
+				UPDATE pieces SET spec = json_set(spec, '$.videos', ?3)
+				WHERE slot IN (SELECT slots.id FROM series JOIN slots ON slots.series = series.id WHERE job = ?1 AND key = ?2)`,
+				b.Job(), key, n); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+// OpenSizes are those that NoteSizes has kept of the pieces that are open.
+func (s *Store) OpenSizes(ctx context.Context, id string) (map[string]int, error) {
+	sizes, err := pairs[string, int](ctx, s.read, `
+		SELECT series.key, pieces.spec ->> 'videos'
+		FROM backfills JOIN series ON series.backfill = backfills.id AND open IS NOT NULL
+		JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
+		WHERE name = ? AND pieces.spec ->> 'videos' IS NOT NULL`, id)
+	return sizes, s.explain(ctx, "find how much "+id+" is", err)
 }

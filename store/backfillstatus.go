@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -59,7 +58,7 @@ const (
 func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
 	var list []BackfillStatus
 	err := s.view(ctx, "list the backfills", func(tx *txn) (err error) {
-		if list, err = listBackfills(ctx, tx, ` ORDER BY id DESC`); err != nil {
+		if list, err = collect(ctx, tx, scanBackfill, selectBackfills+` ORDER BY id DESC`); err != nil {
 			return err
 		}
 		for i := range list {
@@ -86,42 +85,31 @@ func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b Backfi
 
 // WaitingBackfills are those that ingest serve may carry on and that have open pieces, oldest first.
 func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error) {
-	var waiting []ingest.Backfill
-	err := s.view(ctx, "look for backfills to carry on", func(tx *txn) error {
-		list, err := listBackfills(ctx, tx, ` WHERE wait AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
-		for _, b := range list {
-			waiting = append(waiting, b.Backfill)
-		}
-		return err
-	})
-	return waiting, err
+	return collectView(ctx, s.database, "look for backfills to carry on", scanPlan,
+		selectBackfills+` WHERE wait AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
 }
 
 // FailedPieces are up to n failures of a backfill, by piece; n 0: all.
 func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, error) {
-	var list []Failure
 	if n == 0 {
 		n = -1 // no bound, to SQLite
 	}
-	err := s.view(ctx, "list what failed of "+id, func(tx *txn) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			var f Failure
-			err := rows.Scan(&f.Piece, &f.ID, &f.Reason)
-			list = append(list, f)
-			return err
-		}, `
-			WITH mine AS (
-				SELECT slots.id, place, key, state, reason FROM backfills
-				JOIN series ON backfill = backfills.id JOIN slots ON slots.series = series.id WHERE name = ?1
-			)
-			SELECT key, video_id, reason FROM (
-				SELECT place, key, '' AS video_id, reason FROM mine WHERE state = 'failed'
-				UNION ALL
-				SELECT place, key, video_id, vanished.reason FROM mine JOIN vanished ON slot = mine.id WHERE vanished.reason <> ''
-			)
-			ORDER BY place, video_id LIMIT ?2`, id, n)
-	})
-	return list, err
+	return collectView(ctx, s.database, "list what failed of "+id, scanFailure, `
+		WITH mine AS (
+			SELECT slots.id, place, key, state, reason FROM backfills
+			JOIN series ON backfill = backfills.id JOIN slots ON slots.series = series.id WHERE name = ?1
+		)
+		SELECT key, video_id, reason FROM (
+			SELECT place, key, '' AS video_id, reason FROM mine WHERE state = 'failed'
+			UNION ALL
+			SELECT place, key, video_id, vanished.reason FROM mine JOIN vanished ON slot = mine.id WHERE vanished.reason <> ''
+		)
+		ORDER BY place, video_id LIMIT ?2`, id, n)
+}
+
+func scanFailure(row scanner) (f Failure, err error) {
+	err = row.Scan(&f.Piece, &f.ID, &f.Reason)
+	return f, err
 }
 
 // findBackfill finds a plan by name or identity; its pieces are not counted.
@@ -134,26 +122,16 @@ func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillSt
 	return b, err
 }
 
-func listBackfills(ctx context.Context, tx *txn, rest string) ([]BackfillStatus, error) {
-	var list []BackfillStatus
-	err := each(ctx, tx, func(rows *sql.Rows) error {
-		b, err := scanBackfill(rows)
-		list = append(list, b)
-		return err
-	}, selectBackfills+rest)
-	return list, err
+// scanBackfill reads a row of selectBackfills.
+func scanBackfill(row scanner) (b BackfillStatus, err error) {
+	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created), inMillis(&b.Cancelled))
+	return b, err
 }
 
-// scanBackfill reads a row of selectBackfills.
-func scanBackfill(r interface{ Scan(...any) error }) (BackfillStatus, error) {
-	var b BackfillStatus
-	var spec string
-	var created, cancelled sql.NullInt64
-	if err := r.Scan(&b.row, &b.ID, &b.Kind, &spec, &b.Table, &b.Wait, &created, &cancelled); err != nil {
-		return b, err
-	}
-	b.Created, b.Cancelled = fromMillis(created), fromMillis(cancelled)
-	return b, json.Unmarshal([]byte(spec), &b.Spec)
+// scanPlan is scanBackfill without what becomes of the plan.
+func scanPlan(row scanner) (ingest.Backfill, error) {
+	b, err := scanBackfill(row)
+	return b.Backfill, err
 }
 
 // count adds up the pieces as the next claim would find them: one whose lease is over is due again. Not all rows
@@ -164,23 +142,23 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 		var state ingest.State
 		var pieces, videos, known, again, waiting int
 		var units int64
-		var retry, last, lease sql.NullInt64
-		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, &retry, &last, &lease); err != nil {
+		var retry, last, lease time.Time
+		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, inMillis(&retry), inMillis(&last), inMillis(&lease)); err != nil {
 			return err
 		}
 		b.Pieces[state] = pieces
 		b.Units, b.Videos, b.Known, b.Again, b.Waiting = b.Units+units, b.Videos+videos, b.Known+known, b.Again+again, b.Waiting+waiting
-		if at := fromMillis(last); at.After(b.LastAt) {
-			b.LastAt = at
+		if last.After(b.LastAt) {
+			b.LastAt = last
 		}
 		switch state {
 		default: // the others have nothing of their own
 		case ingest.Done:
 			b.DoneUnits = units
 		case ingest.Stopped:
-			b.RetryAt = fromMillis(retry)
+			b.RetryAt = retry
 		case ingest.Claimed:
-			b.HeldUntil = fromMillis(lease)
+			b.HeldUntil = lease
 		}
 		return nil
 	}, `

@@ -64,30 +64,34 @@ func (s *Store) Chart(ctx context.Context, region ingest.Region, at time.Time, p
 func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 	c := Chart{Region: q.Region}
 	err := s.view(ctx, "read a chart", func(tx *txn) error {
-		var slot, due int64
-		var fetched sql.NullInt64
+		var slot int64
 		until := sql.NullInt64{Int64: q.At.Unix(), Valid: !q.At.IsZero()}
-		err := tx.QueryRowContext(ctx, findChart, q.Region, until, q.Partial, q.Job).Scan(&slot, &c.Job, &due, &fetched)
+		err := tx.QueryRowContext(ctx, findChart, q.Region, until, q.Partial, q.Job).
+			Scan(&slot, &c.Job, inSeconds(&c.Slot), inMillis(&c.FetchedAt))
 		if errors.Is(err, sql.ErrNoRows) {
 			return q.none(ctx, tx)
 		}
 		if err != nil {
 			return err
 		}
-		c.Slot, c.FetchedAt = time.Unix(due, 0).UTC(), fromMillis(fetched)
-		if c.Categories, err = categoryNames(ctx, tx, q.Region); err != nil {
+		c.Categories, err = pairs[string, string](ctx, tx, `SELECT id, name FROM categories WHERE region = ?`, q.Region)
+		if err != nil {
 			return err
 		}
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			var rank int
-			var views, likes, comments *int64
-			v, err := scanVideo(rows, &rank, &views, &likes, &comments)
-			v.Views, v.Likes, v.Comments = views, likes, comments
-			c.Items = append(c.Items, ingest.Placement{Rank: rank, Video: v})
-			return err
-		}, readChart, slot)
+		c.Items, err = collect(ctx, tx, scanPlacement, readChart, slot)
+		return err
 	})
 	return c, err
+}
+
+// scanPlacement reads a row of readChart.
+func scanPlacement(row scanner) (ingest.Placement, error) {
+	var p ingest.Placement
+	var views, likes, comments *int64
+	v, err := scanVideo(row, &p.Rank, &views, &likes, &comments)
+	v.Views, v.Likes, v.Comments = views, likes, comments
+	p.Video = v
+	return p, err
 }
 
 // chartJobs are the jobs that have a chart of region ?1, complete or not.

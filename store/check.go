@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -113,53 +114,29 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 // changedTexts are the ids of videos whose text is not that of their text_hash. Those without a channel cannot
 // be compared: the hash includes the channel's name, which is kept only with the channel.
 func changedTexts(ctx context.Context, q querier, budget time.Duration) (ids []int64, err error) {
-	last, more := int64(0), true
-	for began := time.Now(); more && (budget == 0 || time.Since(began) < budget); {
-		if last, more, err = compareTexts(ctx, q, last, &ids); err != nil {
+	last, read := int64(0), hashesAtOnce
+	for began := time.Now(); read == hashesAtOnce && (budget == 0 || time.Since(began) < budget); {
+		read = 0
+		err := each(ctx, q, func(rows *sql.Rows) error {
+			var hash int64
+			v, err := scanVideo(rows, &last, &hash)
+			if err == nil && textHash(v) != hash {
+				ids = append(ids, last)
+			}
+			read++
+			return err
+		}, `
+			SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel
+			WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, hashesAtOnce)
+		if err != nil {
 			return ids, err
 		}
 	}
 	return ids, nil
 }
 
-// compareTexts continues after the video last, and adds those that have changed to ids.
-func compareTexts(ctx context.Context, q querier, last int64, ids *[]int64) (next int64, more bool, err error) {
-	rows, err := q.QueryContext(ctx, `
-		SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel
-		WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, hashesAtOnce)
-	if err != nil {
-		return last, false, err
-	}
-	defer func() { _ = rows.Close() }()
-	n := 0
-	for ; rows.Next(); n++ {
-		var hash int64
-		v, err := scanVideo(rows, &last, &hash)
-		if err != nil {
-			return last, false, err
-		}
-		if textHash(v) != hash {
-			*ids = append(*ids, last)
-		}
-	}
-	return last, n == hashesAtOnce, rows.Err()
-}
-
 // damages is what SQLite's own look at a whole file finds, at most ten.
-func damages(ctx context.Context, q querier) (found []string, err error) {
-	rows, err := q.QueryContext(ctx, `PRAGMA integrity_check(10)`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return found, err
-		}
-		if line != "ok" {
-			found = append(found, line)
-		}
-	}
-	return found, rows.Err()
+func damages(ctx context.Context, q querier) ([]string, error) {
+	found, err := column[string](ctx, q, `PRAGMA integrity_check(10)`)
+	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" }), err
 }

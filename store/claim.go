@@ -78,11 +78,9 @@ func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok b
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var k ingest.SlotKey
-		var due int64
-		if err := rows.Scan(&id, &k.Job, &k.Key, &due); err != nil {
+		if err := rows.Scan(&id, &k.Job, &k.Key, inSeconds(&k.DueAt)); err != nil {
 			return 0, false, err
 		}
-		k.DueAt = time.Unix(due, 0).UTC()
 		if (c.Series == nil || c.Series[k.Series()]) && !c.Except[k] {
 			return id, true, nil
 		}
@@ -93,16 +91,24 @@ func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok b
 // Finish implements fetch.Slots. The time of the last page stays as SavePage or SaveVideos wrote it. A
 // slot that is given back when its series has gone on is superseded at once.
 func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
-	return s.tx(ctx, "finish a slot", func(tx *txn) error {
-		id, _, err := fence(ctx, tx, slot)
+	slot.FetchedAt = time.Time{}
+	return s.fenced(ctx, "finish a slot", &slot, func(tx *txn, id, _ int64) error {
+		return endPiece(ctx, tx, id, &slot)
+	})
+}
+
+// fenced runs f with the ids of the slot and its series, if the slot is still its owner's, and then writes the
+// slot's progress, in one transaction. f may change the slot.
+func (s *Store) fenced(ctx context.Context, doing string, slot *ingest.Slot, f func(tx *txn, id, series int64) error) error {
+	return s.tx(ctx, doing, func(tx *txn) error {
+		id, series, err := fence(ctx, tx, *slot)
 		if err != nil {
 			return err
 		}
-		if slot, err = endPiece(ctx, tx, id, slot); err != nil {
+		if err := f(tx, id, series); err != nil {
 			return err
 		}
-		slot.FetchedAt = time.Time{}
-		return s.writeProgress(ctx, tx, id, slot)
+		return s.writeProgress(ctx, tx, id, *slot)
 	})
 }
 
@@ -124,9 +130,9 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 	if slot.State != ingest.Claimed {
 		lease = time.Time{}
 	}
-	charges, err := writeCharges(slot.Charges)
-	if err != nil {
-		return err
+	var charges any
+	if len(slot.Charges) > 0 {
+		charges = asJSON{slot.Charges}
 	}
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE slots

@@ -78,7 +78,8 @@ func (d *database) reading(more ...string) []string {
 	return params
 }
 
-func (d *database) close() error {
+// Close closes the store. The last writer to close folds the write-ahead log into the file.
+func (d *database) Close() error {
 	var err error
 	for _, db := range []*sql.DB{d.read, d.write} {
 		if db != nil {
@@ -141,13 +142,22 @@ func (d *database) view(ctx context.Context, doing string, f func(*txn) error) e
 	return d.explain(ctx, doing, f(d.reads.begin(tx)))
 }
 
-// listColumn is column over one unchanging state of the store.
-func listColumn[T any](ctx context.Context, d *database, doing, query string, args ...any) (values []T, err error) {
-	err = d.view(ctx, doing, func(tx *txn) (err error) {
-		values, err = column[T](ctx, tx, query, args...)
+// exec runs one statement in a transaction, and says how many rows it changed.
+func (d *database) exec(ctx context.Context, doing, query string, args ...any) (n int, err error) {
+	err = d.tx(ctx, doing, func(tx *txn) error {
+		n, err = affected(tx.ExecContext(ctx, query, args...))
 		return err
 	})
-	return values, err
+	return n, err
+}
+
+// collectView is collect over one unchanging state of the store.
+func collectView[T any](ctx context.Context, d *database, doing string, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
+	err = d.view(ctx, doing, func(tx *txn) error {
+		all, err = collect(ctx, tx, scan, query, args...)
+		return err
+	})
+	return all, err
 }
 
 // steps does in many short transactions what in one would keep other writers waiting: step is called until it

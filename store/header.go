@@ -109,20 +109,7 @@ func (want schema) in(ctx context.Context, path string) (n int) {
 }
 
 func readSchema(ctx context.Context, db *sql.DB) (schema, error) {
-	rows, err := db.QueryContext(ctx, `SELECT name, coalesce(sql, '') FROM sqlite_schema`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	have := schema{}
-	for rows.Next() {
-		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
-			return have, err
-		}
-		have[name] = text
-	}
-	return have, rows.Err()
+	return pairs[string, string](ctx, db, `SELECT name, coalesce(sql, '') FROM sqlite_schema`)
 }
 
 // firstPage is a file's first page, as much of it as there is, and the file's size. Nobody may have it open.

@@ -53,18 +53,15 @@ ORDER BY due_at, job, key`
 func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	var h History
 	err := s.view(ctx, "read a video's history", func(tx *txn) error {
-		id, found := int64(0), false
-		err := each(ctx, tx, func(rows *sql.Rows) error {
-			var err error
-			h.Video, err = scanVideo(rows, &id)
-			found = true
-			return err
-		}, `SELECT `+videoColumns+`, videos.id FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE video_id = ?`, q.VideoID)
+		var id int64
+		var err error
+		h.Video, err = scanVideo(tx.QueryRowContext(ctx,
+			`SELECT `+videoColumns+`, videos.id FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE video_id = ?`, q.VideoID), &id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%q: %w", q.VideoID, ErrNoVideo)
+		}
 		if err != nil {
 			return err
-		}
-		if !found {
-			return fmt.Errorf("%q: %w", q.VideoID, ErrNoVideo)
 		}
 		since := int64(0)
 		if !q.Since.IsZero() {
@@ -72,10 +69,9 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 		}
 		before := map[int64]*int64{} // the last views, by series
 		return each(ctx, tx, func(rows *sql.Rows) error {
-			var series, due int64
+			var series int64
 			var at Sighting
-			err := rows.Scan(&series, &at.Job, &at.Region, &due, &at.Rank, &at.Views, &at.Likes, &at.Comments)
-			at.Slot = time.Unix(due, 0).UTC()
+			err := rows.Scan(&series, &at.Job, &at.Region, inSeconds(&at.Slot), &at.Rank, &at.Views, &at.Likes, &at.Comments)
 			at.Gained = gained(before[series], at.Views)
 			before[series] = at.Views
 			h.Sightings = append(h.Sightings, at)

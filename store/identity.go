@@ -2,10 +2,35 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
+	_ "embed"
 	"fmt"
 )
+
+// FileName is the name of the database file in the data directory.
+const FileName = "ingest.db"
+
+// applicationID marks the file as a store of this program: "ingt".
+const applicationID = 0x696E6774
+
+//go:embed migrations/2.sql
+var toVersion2 string
+
+//go:embed migrations/3.sql
+var toVersion3 string
+
+// steps bring an older store up to date: steps[0] makes version 2 of version 1, and so on. A new
+// store is made by ingest.Schema alone, which is always the newest version. Foreign keys are enforced
+// while a step runs.
+var steps = []string{toVersion2, toVersion3}
+
+// normalized is the version since which the index holds what Normalize makes of a text today.
+const normalized = 2
+
+// version is the version of ingest.Schema.
+var version = 1 + len(steps)
+
+// Version is the version of the tables that this program reads and writes.
+func Version() int { return version }
 
 // identity is what a file says of itself.
 type identity struct {
@@ -13,33 +38,21 @@ type identity struct {
 	upstream string // "" when nobody has written to it yet
 }
 
-// identify reads who the file is, and refuses what is not ours to read.
-func identify(ctx context.Context, d *database) (identity, error) {
-	var id identity
-	err := d.view(ctx, "open the store", func(tx *txn) error {
-		var application uint32
-		if err := tx.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).
-			Scan(&application, &id.version); err != nil {
-			return err
-		}
-		if application != applicationID {
-			return &ApplicationError{Path: d.path, ID: application}
-		}
-		if id.version < 1 {
-			return &CorruptError{Path: d.path, Doing: "open the store", Err: fmt.Errorf("the header says that it has version %d, which there is not", id.version)}
-		}
-		if id.version > version {
-			return &VersionError{Path: d.path, Have: id.version, Know: version}
-		}
-		err := tx.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'upstream'`).Scan(&id.upstream)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
-	})
-	if isUnknownFormat(err) {
-		return id, &CorruptError{Path: d.path, Doing: "open the store", Err: err}
+// identify reads who a store's file is, and refuses what is not ours to read.
+func identify(ctx context.Context, q querier, path, doing string) (id identity, err error) {
+	var application uint32
+	err = q.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).Scan(&application, &id.version)
+	switch {
+	case err != nil:
+		return id, err
+	case application != applicationID:
+		return id, &ApplicationError{Path: path, ID: application}
+	case id.version < 1:
+		return id, &CorruptError{Path: path, Doing: doing, Err: fmt.Errorf("the header says that it has version %d, which there is not", id.version)}
+	case id.version > version:
+		return id, &VersionError{Path: path, Have: id.version, Know: version}
 	}
+	err = q.QueryRowContext(ctx, `SELECT coalesce(max(value), '') FROM meta WHERE name = 'upstream'`).Scan(&id.upstream)
 	return id, err
 }
 

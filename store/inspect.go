@@ -41,15 +41,10 @@ type SeriesSummary struct {
 // where that could be read.
 func Inspect(ctx context.Context, dir string) (Summary, error) {
 	s := Summary{Path: filepath.Join(dir, FileName)}
-	err := inspect(ctx, s.Path, func(db *sql.DB, version int) error {
-		s.Version = version
-		var upstream sql.NullString
-		var done sql.NullInt64
-		err := db.QueryRowContext(ctx, `
-			SELECT (SELECT value FROM meta WHERE name = 'upstream'), (SELECT count(*) FROM videos),
-			       (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).Scan(&upstream, &s.Videos, &done)
-		s.Upstream, s.DoneAt = upstream.String, fromMillis(done)
-		return err
+	err := inspect(ctx, s.Path, func(db *sql.DB, id identity) error {
+		s.Version, s.Upstream = id.version, id.upstream
+		return db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).
+			Scan(&s.Videos, inMillis(&s.DoneAt))
 	})
 	return s, err
 }
@@ -58,17 +53,17 @@ func Inspect(ctx context.Context, dir string) (Summary, error) {
 // SpentSlots.
 func InspectSlots(ctx context.Context, dir string, since time.Time) (SlotSummary, error) {
 	var s SlotSummary
-	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, version int) (err error) {
+	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, id identity) (err error) {
 		if s.Series, err = inspectSeries(ctx, db); err != nil {
 			return err
 		}
-		if s.Claimed, err = selectReports(ctx, db, version, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
+		if s.Claimed, err = selectReports(ctx, db, id.version, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
 			return err
 		}
-		if s.Failed, err = selectReports(ctx, db, version, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, since.Unix()); err != nil {
+		if s.Failed, err = selectReports(ctx, db, id.version, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, since.Unix()); err != nil {
 			return err
 		}
-		s.Spent, err = spentSlots(ctx, db, version, since)
+		s.Spent, err = spentSlots(ctx, db, id.version, since)
 		return err
 	})
 	return s, err
@@ -84,7 +79,7 @@ func (s *Store) Check(ctx context.Context) (found []string, err error) {
 // CheckFile is Check of a store that must not be opened as one. The budget bounds how long texts are
 // compared, not the rest.
 func CheckFile(ctx context.Context, dir string, budget time.Duration) (found []string, err error) {
-	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ int) error {
+	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) error {
 		found, _, err = examine(ctx, db, budget)
 		return err
 	})
@@ -93,24 +88,16 @@ func CheckFile(ctx context.Context, dir string, budget time.Duration) (found []s
 
 // inspect calls read with a store's file, which must be ours and no newer than this program. It may do so
 // several times: see sqlitefile.Peek.
-func inspect(ctx context.Context, path string, read func(db *sql.DB, version int) error) error {
+func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity) error) error {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return &CorruptError{Path: path, Doing: "look at the store", Err: ErrEmpty}
 	}
 	return sqlitefile.Peek(ctx, path, func(db *sql.DB) error {
-		var application uint32
-		var have int
-		if err := db.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).
-			Scan(&application, &have); err != nil {
+		id, err := identify(ctx, db, path, "look at the store")
+		if err != nil {
 			return err
 		}
-		switch {
-		case application != applicationID:
-			return &ApplicationError{Path: path, ID: application}
-		case have > version:
-			return &VersionError{Path: path, Have: have, Know: version}
-		}
-		return read(db, have)
+		return read(db, id)
 	})
 }
 
@@ -119,11 +106,7 @@ func inspectSeries(ctx context.Context, q querier) (map[ingest.Series]SeriesSumm
 	return known, each(ctx, q, func(rows *sql.Rows) error {
 		var of ingest.Series
 		var s SeriesSummary
-		var done sql.NullInt64
-		err := rows.Scan(&of.Job, &of.Key, &done, &s.State, &s.Reason)
-		if done.Valid {
-			s.DoneDue = time.Unix(done.Int64, 0).UTC()
-		}
+		err := rows.Scan(&of.Job, &of.Key, inSeconds(&s.DoneDue), &s.State, &s.Reason)
 		known[of] = s
 		return err
 	}, `
@@ -156,23 +139,5 @@ func spentSlots(ctx context.Context, q querier, version int, since time.Time) ([
 
 // selectReports reads the slots that a condition admits out of a store of any version.
 func selectReports(ctx context.Context, q querier, version int, where string, args ...any) ([]ingest.Slot, error) {
-	charges := `charges`
-	if version < 3 {
-		charges = `NULL`
-	}
-	var slots []ingest.Slot
-	err := each(ctx, q, func(rows *sql.Rows) error {
-		var s ingest.Slot
-		var due int64
-		var lease, fetched sql.NullInt64
-		var charges sql.NullString
-		err := rows.Scan(&s.Job, &s.Key, &due, &s.Kind, &s.State, &s.Owner, &s.Attempt, &lease, &s.Units, &charges, &s.Reason, &fetched)
-		s.DueAt, s.Charges = time.Unix(due, 0).UTC(), readCharges(charges)
-		s.Lease, s.FetchedAt = fromMillis(lease), fromMillis(fetched)
-		slots = append(slots, s)
-		return err
-	}, `
-		SELECT job, key, due_at, kind, state, owner, attempt, lease, units, `+charges+`, reason, fetched_at
-		FROM slots JOIN series ON series.id = slots.series WHERE `+where+` ORDER BY due_at DESC, job, key`, args...)
-	return slots, err
+	return collect(ctx, q, scanSlot, selectSlotsOf(version)+` WHERE `+where+` ORDER BY due_at DESC, job, key`, args...)
 }

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -55,22 +53,13 @@ func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.T
 	if len(ids) == 0 {
 		return nil
 	}
-	list, err := json.Marshal(ids)
+	known, err := column[string](ctx, tx, met, listJSON(ids), p.slot, p.backfill, since.UnixMilli())
 	if err != nil {
 		return err
 	}
 	skip := map[string]bool{}
-	for _, id := range p.waiting {
+	for _, id := range slices.Concat(known, p.waiting) {
 		skip[id] = true
-	}
-	err = each(ctx, tx, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		skip[id] = true
-		return err
-	}, met, string(list), p.slot, p.backfill, since.UnixMilli())
-	if err != nil {
-		return err
 	}
 	for _, id := range ids {
 		if skip[id] {
@@ -85,22 +74,12 @@ func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.T
 
 // Queued implements fetch.Library. A piece of a backfill that is not there is an error, as of Piece.
 func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error) {
-	var ids []string
-	seen := map[string]bool{}
-	err := each(ctx, s.read, func(rows *sql.Rows) error {
-		var id string
-		if err := rows.Scan(&id); err != nil || seen[id] {
-			return err
-		}
-		seen[id] = true
-		ids = append(ids, id)
-		return nil
-	}, `
+	ids, err := column[string](ctx, s.read, `
 		SELECT w.value FROM series
 		CROSS JOIN slots ON slots.series = series.id CROSS JOIN pieces ON slot = slots.id CROSS JOIN json_each(waiting) AS w
 		WHERE job = ? AND series.key = ? AND due_at = ?
 		  AND NOT EXISTS (SELECT 1 FROM videos WHERE video_id = w.value AND fetched_at >= ?)
-		ORDER BY w.id LIMIT ?`, slot.Job, slot.Key, slot.DueAt.Unix(), since.UnixMilli(), n)
+		GROUP BY w.value ORDER BY min(w.id) LIMIT ?`, slot.Job, slot.Key, slot.DueAt.Unix(), since.UnixMilli(), n)
 	if err == nil && len(ids) == 0 {
 		_, err = s.Piece(ctx, slot)
 		return nil, err
@@ -113,31 +92,12 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
-		videos, err := newVideoWriter(ctx, tx, slot.FetchedAt, page.Videos)
+		found, gone, err := putAsked(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
 		if err != nil {
 			return err
 		}
-		gone := make(map[string]bool, len(asked))
-		for _, id := range asked {
-			gone[id] = true
-		}
-		for _, v := range page.Videos {
-			if !gone[v.ID] {
-				continue
-			}
-			if _, err := videos.put(ctx, v, p.kind != ingest.BackfillRefresh); err != nil {
-				return err
-			}
-			delete(gone, v.ID)
-			slot.Videos++
-		}
-		if err := videos.flush(ctx); err != nil {
-			return err
-		}
-		for id := range gone {
-			if err := forget(ctx, tx, id); err != nil {
-				return err
-			}
+		slot.Videos += found
+		for _, id := range gone {
 			if err := p.vanish(ctx, tx, id, "", slot.FetchedAt.UnixMilli()); err != nil {
 				return err
 			}

@@ -73,9 +73,6 @@ func (s *Store) Upstream() string { return s.upstream }
 // Path is the database file.
 func (s *Store) Path() string { return s.path }
 
-// Close closes the store. The last writer to close folds the write-ahead log into the file.
-func (s *Store) Close() error { return s.close() }
-
 // open connects to a file that is there, once it is known to be ours.
 func (s *Store) open(ctx context.Context, o Options) error {
 	id, err := s.openToRead(ctx)
@@ -123,5 +120,13 @@ func (s *Store) openToRead(ctx context.Context) (identity, error) {
 	if err := s.connectToRead(); err != nil {
 		return identity{}, s.explain(ctx, "open the store", err)
 	}
-	return identify(ctx, s.database)
+	var id identity
+	err := s.view(ctx, "open the store", func(tx *txn) (err error) {
+		id, err = identify(ctx, tx, s.path, "open the store")
+		return err
+	})
+	if isUnknownFormat(err) {
+		err = &CorruptError{Path: s.path, Doing: "open the store", Err: err}
+	}
+	return id, err
 }

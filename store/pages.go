@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -12,21 +11,14 @@ import (
 // zero. A video without an id is left out: nothing could ever find it again.
 func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	err := s.tx(ctx, "save a page", func(tx *txn) error {
-		id, series, err := fence(ctx, tx, slot)
-		if err != nil {
-			return err
-		}
+	err := s.fenced(ctx, "save a page", &slot, func(tx *txn, id, series int64) (err error) {
 		if slot.Pages == 1 {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM placements WHERE slot = ?`, id); err != nil {
 				return err
 			}
 		}
 		slot.Videos, err = place(ctx, tx, id, series, page, slot.FetchedAt)
-		if err != nil {
-			return err
-		}
-		return s.writeProgress(ctx, tx, id, slot)
+		return err
 	})
 	return slot, err
 }
@@ -65,13 +57,9 @@ func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, a
 
 // placedIn is the last rank in a slot, 0 where it has none, and which videos it has.
 func placedIn(ctx context.Context, tx *txn, slot int64) (rank int, videos map[int64]bool, err error) {
-	var list string
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(rank), 0), json_group_array(video) FROM placements WHERE slot = ?`, slot).
-		Scan(&rank, &list); err != nil {
-		return 0, nil, err
-	}
 	var ids []int64
-	err = json.Unmarshal([]byte(list), &ids)
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(rank), 0), json_group_array(video) FROM placements WHERE slot = ?`, slot).
+		Scan(&rank, asJSON{&ids})
 	videos = make(map[int64]bool, len(ids))
 	for _, id := range ids {
 		videos[id] = true
@@ -85,7 +73,7 @@ func (s *Store) stamp(slot ingest.Slot) ingest.Slot {
 		slot.FetchedAt = s.now()
 	}
 	for _, t := range []*time.Time{&slot.FetchedAt, &slot.TokenAt, &slot.RetryAt, &slot.Lease} {
-		*t = fromMillis(millis(*t))
+		*t = t.UTC().Truncate(time.Millisecond)
 	}
 	return slot
 }

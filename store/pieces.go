@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,17 +17,14 @@ const cancelledReason = "the backfill was cancelled"
 // a backfill that is not there is an error, since it would ask for everything or nothing.
 func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error) {
 	piece := ingest.Piece{Key: slot.Key}
-	var spec string
 	err := s.read.QueryRowContext(ctx, `
 		SELECT spec FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
-		WHERE job = ? AND key = ? AND due_at = ?`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(&spec)
-	switch _, backfill := ingest.IsBackfillJob(slot.Job); {
-	case errors.Is(err, sql.ErrNoRows) && backfill:
+		WHERE job = ? AND key = ? AND due_at = ?`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(asJSON{&piece.Spec})
+	if errors.Is(err, sql.ErrNoRows) {
+		if _, backfill := ingest.IsBackfillJob(slot.Job); !backfill {
+			return piece, nil
+		}
 		err = fmt.Errorf("%s %s has lost what it asks for: run ingest doctor --repair", slot.Job, slot.Key)
-	case errors.Is(err, sql.ErrNoRows):
-		return piece, nil
-	case err == nil:
-		err = json.Unmarshal([]byte(spec), &piece.Spec)
 	}
 	return piece, s.explain(ctx, "read a piece of a backfill", err)
 }
@@ -64,11 +60,7 @@ type piece struct {
 // onPiece changes a slot's piece and then writes the slot's progress, in one transaction under the fence. f
 // may change the slot as well. It returns the slot as written.
 func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f func(*txn, *piece) error) (ingest.Slot, error) {
-	err := s.tx(ctx, doing, func(tx *txn) error {
-		id, _, err := fence(ctx, tx, *slot)
-		if err != nil {
-			return err
-		}
+	err := s.fenced(ctx, doing, slot, func(tx *txn, id, _ int64) error {
 		p, err := loadPiece(ctx, tx, id)
 		if err != nil {
 			return err
@@ -79,35 +71,32 @@ func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f 
 		if slot.State == ingest.Done {
 			p.countWaiting()
 		}
-		if err := p.write(ctx, tx); err != nil {
-			return err
-		}
 		if p.cancelled && slot.State == ingest.Claimed {
 			slot.State, slot.Reason = ingest.Skipped, cancelledReason
 		}
-		return s.writeProgress(ctx, tx, id, *slot)
+		return p.write(ctx, tx)
 	})
 	return *slot, err
 }
 
 // endPiece is what happens to a slot's piece when the slot ends otherwise than by a page, and the state in
 // which it ends: one whose backfill was cancelled meanwhile does not go on.
-func endPiece(ctx context.Context, tx *txn, id int64, slot ingest.Slot) (ingest.Slot, error) {
+func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
 	if slot.Kind != ingest.KindBackfill && slot.Kind != ingest.KindSearch {
-		return slot, nil
+		return nil
 	}
 	p, err := loadPiece(ctx, tx, id)
 	if err != nil {
-		return slot, err
+		return err
 	}
 	if p.cancelled && (slot.State == ingest.Due || slot.State == ingest.Stopped) {
 		slot.State, slot.Reason = ingest.Skipped, cancelledReason
 	}
-	if slot.State == ingest.Done && len(p.waiting) > 0 {
-		p.countWaiting()
-		err = p.write(ctx, tx)
+	if slot.State != ingest.Done || len(p.waiting) == 0 {
+		return nil
 	}
-	return slot, err
+	p.countWaiting()
+	return p.write(ctx, tx)
 }
 
 // countWaiting counts what waits at the end as known: others have fetched it meanwhile.
@@ -119,33 +108,22 @@ func (p *piece) countWaiting() {
 // loadPiece reads the piece of a slot. One that has none gets it when it is written.
 func loadPiece(ctx context.Context, tx *txn, slot int64) (piece, error) {
 	p := piece{slot: slot}
-	var waiting string
 	err := tx.QueryRowContext(ctx, `
 		SELECT backfill, coalesce(kind, ''), waiting, known, again, cancelled_at IS NOT NULL
 		FROM pieces LEFT JOIN backfills ON backfills.id = backfill WHERE slot = ?`, slot).
-		Scan(&p.backfill, &p.kind, &waiting, &p.known, &p.again, &p.cancelled)
+		Scan(&p.backfill, &p.kind, asJSON{&p.waiting}, &p.known, &p.again, &p.cancelled)
 	if errors.Is(err, sql.ErrNoRows) {
-		return p, nil
+		err = nil
 	}
-	if err != nil {
-		return p, err
-	}
-	return p, json.Unmarshal([]byte(waiting), &p.waiting)
+	return p, err
 }
 
 // write writes the piece back.
 func (p piece) write(ctx context.Context, tx *txn) error {
-	waiting := []byte("[]")
-	if len(p.waiting) > 0 {
-		var err error
-		if waiting, err = json.Marshal(p.waiting); err != nil {
-			return err
-		}
-	}
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO pieces (slot, waiting, known, again) VALUES (?, ?, ?, ?)
 		ON CONFLICT (slot) DO UPDATE SET waiting = excluded.waiting, known = excluded.known, again = excluded.again`,
-		p.slot, string(waiting), p.known, p.again)
+		p.slot, listJSON(p.waiting), p.known, p.again)
 	return err
 }
 
@@ -190,16 +168,6 @@ func newPieceAdder(ctx context.Context, tx *txn, b ingest.Backfill, id int64) (*
 // add adds a piece, the nth of those given; fresh is false when the backfill has one of that key already. A
 // span of time has its place by its beginning.
 func (a *pieceAdder) add(ctx context.Context, p ingest.Piece, n int64) (fresh bool, err error) {
-	spec, err := json.Marshal(p.Spec)
-	if err != nil {
-		return false, err
-	}
-	waiting := []byte("[]")
-	if len(p.IDs) > 0 {
-		if waiting, err = json.Marshal(p.IDs); err != nil {
-			return false, err
-		}
-	}
 	if !p.Spec.Before.IsZero() {
 		n = p.Spec.After.Unix()
 	}
@@ -218,6 +186,6 @@ func (a *pieceAdder) add(ctx context.Context, p ingest.Piece, n int64) (fresh bo
 	if err != nil {
 		return false, err
 	}
-	_, err = a.piece.ExecContext(ctx, slot, a.backfill, string(spec), string(waiting))
+	_, err = a.piece.ExecContext(ctx, slot, a.backfill, asJSON{p.Spec}, listJSON(p.IDs))
 	return err == nil, err
 }

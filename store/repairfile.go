@@ -72,7 +72,7 @@ func (d *database) fill(ctx context.Context, file, draft string, r *Repaired) (e
 	if err := errors.Join(made.connectToWrite(), made.connectToRead()); err != nil {
 		return made.explain(ctx, "fill the new store", err)
 	}
-	defer func() { err = errors.Join(err, made.close()) }()
+	defer func() { err = errors.Join(err, made.Close()) }()
 	rescue := salvage{from: from, to: made, now: d.now()}
 	if err := rescue.run(ctx); err != nil {
 		return fmt.Errorf("move what can be read of %s: %w", d.path, err)

@@ -46,47 +46,37 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 		query += ` LIMIT ?`
 		args = append(args, f.Limit)
 	}
-	var slots []ingest.Slot
-	err := s.view(ctx, "list the slots", func(tx *txn) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			slot, err := scanSlot(rows)
-			slots = append(slots, slot)
-			return err
-		}, query, args...)
-	})
-	return slots, err
+	return collectView(ctx, s.database, "list the slots", scanSlot, query, args...)
 }
 
-const selectSlots = `
-SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, charges, reason, retry_at, fetched_at, tries
-FROM slots JOIN series ON series.id = slots.series`
+const (
+	slotColumns = `
+SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at`
+
+	selectSlots = slotColumns + `, tries, charges` + fromSlots
+	fromSlots   = ` FROM slots JOIN series ON series.id = slots.series`
+)
+
+// selectSlotsOf is selectSlots in a store of any version.
+func selectSlotsOf(version int) string {
+	switch version {
+	case 1:
+		return slotColumns + `, 0, NULL` + fromSlots
+	case 2:
+		return slotColumns + `, tries, NULL` + fromSlots
+	}
+	return selectSlots
+}
 
 // scanSlot reads a row of selectSlots.
-func scanSlot(r interface{ Scan(...any) error }) (ingest.Slot, error) {
+func scanSlot(row scanner) (ingest.Slot, error) {
 	var s ingest.Slot
-	var due int64
-	var lease, token, retry, fetched sql.NullInt64
 	var charges sql.NullString
-	err := r.Scan(&s.Job, &s.Key, &due, &s.Kind, &s.State, &s.Owner, &s.Attempt, &lease, &s.Token, &token,
-		&s.Pages, &s.Videos, &s.Units, &charges, &s.Reason, &retry, &fetched, &s.Tries)
-	s.DueAt, s.Charges = time.Unix(due, 0).UTC(), readCharges(charges)
-	s.Lease, s.TokenAt, s.RetryAt, s.FetchedAt = fromMillis(lease), fromMillis(token), fromMillis(retry), fromMillis(fetched)
+	err := row.Scan(&s.Job, &s.Key, inSeconds(&s.DueAt), &s.Kind, &s.State, &s.Owner, &s.Attempt, inMillis(&s.Lease),
+		&s.Token, inMillis(&s.TokenAt), &s.Pages, &s.Videos, &s.Units, &s.Reason, inMillis(&s.RetryAt), inMillis(&s.FetchedAt),
+		&s.Tries, &charges)
+	if charges.Valid && json.Unmarshal([]byte(charges.String), &s.Charges) != nil {
+		s.Charges = nil // damaged: not known
+	}
 	return s, err
-}
-
-// writeCharges is slots.charges of a slot.
-func writeCharges(charges map[string]int64) (sql.NullString, error) {
-	if len(charges) == 0 {
-		return sql.NullString{}, nil
-	}
-	text, err := json.Marshal(charges)
-	return sql.NullString{String: string(text), Valid: true}, err
-}
-
-// readCharges is the reverse. What is damaged is not known.
-func readCharges(text sql.NullString) (charges map[string]int64) {
-	if !text.Valid || json.Unmarshal([]byte(text.String), &charges) != nil {
-		return nil
-	}
-	return charges
 }

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -30,18 +28,15 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 // Newest implements fetch.Slots.
 func (s *Store) Newest(ctx context.Context) (map[ingest.Series]time.Time, error) {
 	newest := map[ingest.Series]time.Time{}
-	err := s.view(ctx, "read the slots", func(tx *txn) error {
+	return newest, s.view(ctx, "read the slots", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var of ingest.Series
-			var due int64
-			if err := rows.Scan(&of.Job, &of.Key, &due); err != nil {
-				return err
-			}
-			newest[of] = time.Unix(due, 0).UTC()
-			return nil
+			var due time.Time
+			err := rows.Scan(&of.Job, &of.Key, inSeconds(&due))
+			newest[of] = due
+			return err
 		}, `SELECT job, key, newest FROM series WHERE backfill IS NULL`)
 	})
-	return newest, err
 }
 
 // retired are the open slots of the series in ?1, a JSON array of [job, key, reason], that no run works
@@ -61,25 +56,21 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 	for of, reason := range gone {
 		rows = append(rows, [3]string{of.Job, of.Key, reason})
 	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return fmt.Errorf("end the slots that nobody wants: %w", err)
-	}
+	list, now := listJSON(rows), s.now().UnixMilli()
 	var found bool
-	now := s.now().UnixMilli()
-	err = s.read.QueryRowContext(ctx, retired+`SELECT EXISTS (SELECT 1 FROM retired)`, string(list), now).Scan(&found)
+	err := s.read.QueryRowContext(ctx, retired+`SELECT EXISTS (SELECT 1 FROM retired)`, list, now).Scan(&found)
 	if err != nil || !found {
 		return s.explain(ctx, "look for slots that nobody wants", err)
 	}
 	return s.tx(ctx, "end the slots that nobody wants", func(tx *txn) error {
 		// The series first: what it says is how the slots are found.
-		of, err := column[int64](ctx, tx, retired+`SELECT series FROM retired`, string(list), now)
+		of, err := column[int64](ctx, tx, retired+`SELECT series FROM retired`, list, now)
 		if err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, retired+`
 			UPDATE slots SET state = 'skipped', lease = NULL, retry_at = NULL, reason = retired.reason
-			FROM retired WHERE slots.id = retired.id AND slots.state <> 'stopped'`, string(list), now); err != nil {
+			FROM retired WHERE slots.id = retired.id AND slots.state <> 'stopped'`, list, now); err != nil {
 			return err
 		}
 		return execJSON(ctx, tx, `UPDATE series SET open = NULL WHERE id IN (SELECT value FROM json_each(?1))`, of)

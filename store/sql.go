@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -24,15 +23,40 @@ func each(ctx context.Context, q querier, f func(*sql.Rows) error, query string,
 	return sqlitefile.Each(ctx, q, f, query, args...)
 }
 
-// column is the values that a query of one column finds.
-func column[T any](ctx context.Context, q querier, query string, args ...any) (values []T, err error) {
+// scanner is a row that is being read.
+type scanner interface{ Scan(into ...any) error }
+
+// collect is what a query finds, each row as scan reads it.
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
 	err = each(ctx, q, func(rows *sql.Rows) error {
-		var value T
-		err := rows.Scan(&value)
-		values = append(values, value)
+		one, err := scan(rows)
+		all = append(all, one)
 		return err
 	}, query, args...)
-	return values, err
+	return all, err
+}
+
+// scanValue reads a row of one column.
+func scanValue[T any](row scanner) (value T, err error) {
+	err = row.Scan(&value)
+	return value, err
+}
+
+// column is the values that a query of one column finds.
+func column[T any](ctx context.Context, q querier, query string, args ...any) ([]T, error) {
+	return collect(ctx, q, scanValue[T], query, args...)
+}
+
+// pairs is what a query of two columns finds, the second by the first.
+func pairs[K comparable, V any](ctx context.Context, q querier, query string, args ...any) (map[K]V, error) {
+	all := map[K]V{}
+	return all, each(ctx, q, func(rows *sql.Rows) error {
+		var key K
+		var value V
+		err := rows.Scan(&key, &value)
+		all[key] = value
+		return err
+	}, query, args...)
 }
 
 // execJSON runs a statement with a list as its ?1, unless that is empty.
@@ -40,12 +64,18 @@ func execJSON[T any](ctx context.Context, tx *txn, query string, list []T, args 
 	if len(list) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, query, append([]any{string(data)}, args...)...)
+	_, err := tx.ExecContext(ctx, query, append([]any{listJSON(list)}, args...)...)
 	return err
+}
+
+// execEach runs statements with the same list, as execJSON does.
+func execEach[T any](ctx context.Context, tx *txn, list []T, queries ...string) error {
+	for _, query := range queries {
+		if err := execJSON(ctx, tx, query, list); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lookIn runs a query over a list of the upstream's ids, ?1. JSON cannot hold an id that is not valid text:
@@ -64,11 +94,7 @@ func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sq
 	if len(plain) == 0 {
 		return nil
 	}
-	list, err := json.Marshal(plain)
-	if err != nil {
-		return err
-	}
-	return each(ctx, tx, f, query, string(list))
+	return each(ctx, tx, f, query, listJSON(plain))
 }
 
 // insertSizes are how many rows a statement writes. Few sizes, so that their statements stay prepared; the
@@ -96,18 +122,6 @@ func affected(res sql.Result, err error) (int, error) {
 	}
 	n, err := res.RowsAffected()
 	return int(n), err
-}
-
-// millis is t for a column of milliseconds; the zero time is NULL.
-func millis(t time.Time) sql.NullInt64 {
-	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
-}
-
-func fromMillis(n sql.NullInt64) time.Time {
-	if !n.Valid {
-		return time.Time{}
-	}
-	return time.UnixMilli(n.Int64).UTC()
 }
 
 // ceilUnix is the first whole second that is not before t.

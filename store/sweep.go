@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -16,67 +13,6 @@ const (
 	sweepVideos = 200
 	sweepRows   = 1000 // of slots
 )
-
-// VideosToRefresh implements fetch.Library.
-func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error) {
-	return listColumn[string](ctx, s.database, "find the videos to refresh", `SELECT video_id FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND seen_at >= ? ORDER BY fetched_day, id LIMIT ?`,
-		dayOf(now.Add(-ingest.RefreshAfter)), now.Add(-ingest.RefreshAfter).UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
-}
-
-// SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. A
-// video that nobody asked for, or that a sweep has deleted meanwhile, is left out.
-func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
-	slot = s.stamp(slot)
-	if slot.Pages == 1 {
-		slot.Videos = 0
-	}
-	err := s.tx(ctx, "save refreshed videos", func(tx *txn) error {
-		id, _, err := fence(ctx, tx, slot)
-		if err != nil {
-			return err
-		}
-		videos, err := newVideoWriter(ctx, tx, slot.FetchedAt, page.Videos)
-		if err != nil {
-			return err
-		}
-		gone := slices.Clone(asked)
-		for _, v := range page.Videos {
-			at := slices.Index(gone, v.ID)
-			if at < 0 {
-				continue
-			}
-			if _, err := videos.put(ctx, v, false); err != nil {
-				return err
-			}
-			gone = slices.Delete(gone, at, at+1)
-			slot.Videos++
-		}
-		if err := videos.flush(ctx); err != nil {
-			return err
-		}
-		for _, videoID := range gone {
-			if err := forget(ctx, tx, videoID); err != nil {
-				return err
-			}
-		}
-		return s.writeProgress(ctx, tx, id, slot)
-	})
-	return slot, err
-}
-
-// forget deletes the video that the upstream no longer has, if the store has it.
-func forget(ctx context.Context, tx *txn, videoID string) error {
-	var id int64
-	err := tx.QueryRowContext(ctx, `SELECT id FROM videos WHERE video_id = ?`, videoID).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = drop(ctx, tx, id)
-	return err
-}
 
 // Sweep implements fetch.Sink. A placement and a slot are as old as the slot's due time, a video as
 // its last fetch. The newest slot of every series stays, and so does what is yet to be
@@ -140,16 +76,14 @@ func sweepEnded(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 
 // sweepChannels deletes channels whose videos have all gone.
 func (s *Store) sweepChannels(ctx context.Context) error {
-	var found bool
 	const empty = ` FROM channels WHERE NOT EXISTS (SELECT 1 FROM video_facts WHERE channel = channels.id)`
+	var found bool
 	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1`+empty+`)`).Scan(&found)
 	if err != nil || !found {
 		return s.explain(ctx, "look for empty channels", err)
 	}
-	return s.tx(ctx, "delete empty channels", func(tx *txn) error {
-		_, err := tx.ExecContext(ctx, `DELETE`+empty)
-		return err
-	})
+	_, err = s.exec(ctx, "delete empty channels", `DELETE`+empty)
+	return err
 }
 
 // sweepFound forgets ids that the upstream gave too long ago: those that could not be looked up, and those
@@ -167,11 +101,9 @@ func sweepFound(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	if err != nil {
 		return swept{}, err
 	}
-	if err := execJSON(ctx, tx, `UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT value FROM json_each(?1))`, old); err != nil {
-		return swept{}, err
-	}
-	return swept{slots: len(old)}, execJSON(ctx, tx, `
-		UPDATE slots SET token = '', token_at = NULL, pages = 0 WHERE id IN (SELECT value FROM json_each(?1))`, old)
+	return swept{slots: len(old)}, execEach(ctx, tx, old,
+		`UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT value FROM json_each(?1))`,
+		`UPDATE slots SET token = '', token_at = NULL, pages = 0 WHERE id IN (SELECT value FROM json_each(?1))`)
 }
 
 // endedBackfills are those, ?1 being the cutoff, in which nothing is open and nothing was done since.
@@ -186,15 +118,9 @@ func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) 
 	if err != nil {
 		return swept{}, err
 	}
-	for _, q := range []string{
+	return swept{slots: len(series)}, execEach(ctx, tx, series,
 		`DELETE FROM slots WHERE series IN (SELECT value FROM json_each(?1))`,
-		`DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))`,
-	} {
-		if err := execJSON(ctx, tx, q, series); err != nil {
-			return swept{}, err
-		}
-	}
-	return swept{slots: len(series)}, nil
+		`DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))`)
 }
 
 // sweepBackfills deletes backfills whose pieces have gone.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"time"
 
@@ -15,18 +14,14 @@ const videoColumns = `
 	published_at, duration_s, live, tags, videos.views, videos.likes, videos.comments`
 
 // scanVideo reads videoColumns, and the columns after them into more.
-func scanVideo(rows *sql.Rows, more ...any) (ingest.Video, error) {
+func scanVideo(row scanner, more ...any) (ingest.Video, error) {
 	var v ingest.Video
-	var published sql.NullInt64
 	var seconds int64
 	var tags string
-	err := rows.Scan(append([]any{&v.ID, &v.Title, &v.Channel, &v.ChannelID, &v.Category, &v.Language, &v.Thumbnail,
-		&published, &seconds, &v.Live, &tags, &v.Views, &v.Likes, &v.Comments}, more...)...)
+	err := row.Scan(append([]any{&v.ID, &v.Title, &v.Channel, &v.ChannelID, &v.Category, &v.Language, &v.Thumbnail,
+		inSeconds(&v.PublishedAt), &seconds, &v.Live, &tags, &v.Views, &v.Likes, &v.Comments}, more...)...)
 	if err != nil {
 		return v, err
-	}
-	if published.Valid {
-		v.PublishedAt = time.Unix(published.Int64, 0).UTC()
 	}
 	v.Duration = time.Duration(seconds) * time.Second
 	if tags != "[]" && json.Unmarshal([]byte(tags), &v.Tags) != nil {
@@ -37,11 +32,7 @@ func scanVideo(rows *sql.Rows, more ...any) (ingest.Video, error) {
 
 // drop deletes a video with its placements and its index row.
 func drop(ctx context.Context, tx *txn, id int64) (placements int, err error) {
-	res, err := tx.ExecContext(ctx, `DELETE FROM placements WHERE video = ?`, id)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
+	placements, err = affected(tx.ExecContext(ctx, `DELETE FROM placements WHERE video = ?`, id))
 	if err != nil {
 		return 0, err
 	}
@@ -50,5 +41,5 @@ func drop(ctx context.Context, tx *txn, id int64) (placements int, err error) {
 			return 0, err
 		}
 	}
-	return int(n), nil
+	return placements, nil
 }

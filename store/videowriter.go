@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -120,16 +119,9 @@ func (w *videoWriter) write(ctx context.Context, v ingest.Video, k knownVideo) (
 	if err != nil {
 		return 0, err
 	}
-	tags, err := json.Marshal(v.Tags)
-	if err != nil {
-		return 0, err
-	}
-	if v.Tags == nil {
-		tags = []byte("[]")
-	}
 	published := sql.NullInt64{Int64: v.PublishedAt.Unix(), Valid: !v.PublishedAt.IsZero()}
 	row := []any{k.text, k.facts, k.day, channel, published, int64(v.Duration / time.Second), v.Live,
-		v.Category, v.Language, v.Thumbnail, v.Title, string(tags), v.ID}
+		v.Category, v.Language, v.Thumbnail, v.Title, listJSON(v.Tags), v.ID}
 	if k.id != 0 {
 		_, err := w.tx.ExecContext(ctx, changeFacts, row...)
 		return k.id, err
@@ -169,6 +161,47 @@ func (w *videoWriter) count(ctx context.Context) error {
 	}
 	w.latest, w.moved = nil, nil
 	return err
+}
+
+// repairStep is how many rows of the index a transaction writes, so that others wait for milliseconds.
+const repairStep = 200
+
+// reindexAll writes the index row of every video.
+func reindexAll(ctx context.Context, tx *txn) error {
+	for last, more := int64(0), true; more; {
+		ids, err := column[int64](ctx, tx, `SELECT id FROM videos WHERE id > ? ORDER BY id LIMIT ?`, last, repairStep)
+		if err != nil {
+			return err
+		}
+		if err := rewriteIndex(ctx, tx, ids); err != nil {
+			return err
+		}
+		if more = len(ids) == repairStep; more {
+			last = ids[len(ids)-1]
+		}
+	}
+	return nil
+}
+
+// rewriteIndex writes the videos' rows of the index, and the hash of the text that they have.
+func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
+	videos, err := newVideoWriter(ctx, tx, time.Time{}, nil)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		v, err := scanVideo(tx.QueryRowContext(ctx,
+			`SELECT `+videoColumns+` FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE videos.id = ?`, id))
+		if err != nil {
+			return err
+		}
+		// A name without a channel to keep it with is known to the hash alone: it stays.
+		if _, err := tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
+			return err
+		}
+		videos.index(id, v)
+	}
+	return videos.flush(ctx)
 }
 
 // dayOf is the day of a fetch, since 1970, as fetched_day has it.

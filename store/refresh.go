@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// VideosToRefresh implements fetch.Library.
+func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error) {
+	before := now.Add(-ingest.RefreshAfter)
+	return collectView(ctx, s.database, "find the videos to refresh", scanValue[string], `
+		SELECT video_id FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND seen_at >= ? ORDER BY fetched_day, id LIMIT ?`,
+		dayOf(before), before.UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
+}
+
+// SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. A
+// video that nobody asked for, or that a sweep has deleted meanwhile, is left out.
+func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
+	slot = s.stamp(slot)
+	if slot.Pages == 1 {
+		slot.Videos = 0
+	}
+	err := s.fenced(ctx, "save refreshed videos", &slot, func(tx *txn, _, _ int64) error {
+		came, _, err := putAsked(ctx, tx, slot.FetchedAt, asked, page.Videos, false)
+		slot.Videos += came
+		return err
+	})
+	return slot, err
+}
+
+// putAsked writes those videos whose ids were asked for, as videoWriter.put does, and forgets the ids that did not
+// come: the upstream no longer has them.
+func putAsked(ctx context.Context, tx *txn, at time.Time, asked []string, videos []ingest.Video, found bool) (came int, gone []string, err error) {
+	w, err := newVideoWriter(ctx, tx, at, videos)
+	if err != nil {
+		return 0, nil, err
+	}
+	gone = slices.Clone(asked)
+	for _, v := range videos {
+		if !slices.Contains(gone, v.ID) {
+			continue
+		}
+		if _, err := w.put(ctx, v, found); err != nil {
+			return 0, nil, err
+		}
+		gone = slices.DeleteFunc(gone, func(id string) bool { return id == v.ID })
+		came++
+	}
+	if err := w.flush(ctx); err != nil {
+		return 0, nil, err
+	}
+	for _, id := range gone {
+		if err := forget(ctx, tx, id); err != nil {
+			return 0, nil, err
+		}
+	}
+	return came, gone, nil
+}
+
+// forget deletes a video, if the store has it.
+func forget(ctx context.Context, tx *txn, videoID string) error {
+	var id int64
+	err := tx.QueryRowContext(ctx, `SELECT id FROM videos WHERE video_id = ?`, videoID).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = drop(ctx, tx, id)
+	return err
+}
+
+// uncounted walks videos_fetched, and on over what was counted since: an index of its own would have every
+// re-sighting of a video cost a tenth more.
+const uncounted = `
+SELECT video_id FROM videos WHERE fetched_day <= ?2 AND fetched_at < ?1 AND coalesce(counted_at, 0) < ?1
+ORDER BY fetched_day, id LIMIT ?3`
+
+// VideosToCount implements fetch.Library.
+func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]string, error) {
+	return collectView(ctx, s.database, "find the videos to count", scanValue[string], uncounted, before.UnixMilli(), dayOf(before), n)
+}
+
+// SaveCounts implements fetch.Sink. slot.Videos goes up by the videos that were counted. What the
+// upstream withholds becomes unknown. That a video did not come back says little: whether it is gone is
+// found when it is fetched again.
+func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
+	slot = s.stamp(slot)
+	err := s.fenced(ctx, "save counts", &slot, func(tx *txn, _, _ int64) error {
+		for _, c := range counts {
+			if !slices.Contains(asked, c.ID) {
+				continue
+			}
+			n, err := affected(tx.ExecContext(ctx, `
+				UPDATE video_latest SET views = ?, likes = ?, comments = ? WHERE id = (SELECT id FROM video_facts WHERE video_id = ?)`,
+				c.Views, c.Likes, c.Comments, c.ID))
+			if err != nil {
+				return err
+			}
+			slot.Videos += n
+		}
+		for _, videoID := range asked { // one by one: JSON cannot hold an id that is not valid text
+			if _, err := tx.ExecContext(ctx, `
+				UPDATE video_latest SET counted_at = ? WHERE id = (SELECT id FROM video_facts WHERE video_id = ?)`, slot.FetchedAt.UnixMilli(), videoID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return slot, err
+}
+
+// Older is the ids of all videos that were last fetched before before, by the day, longest ago first, n at a time. It
+// reads in steps, so that it keeps nobody waiting and holds little.
+func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		for day, row := int64(-1<<62), int64(0); ; {
+			var ids []string
+			var err error
+			if ids, day, row, err = s.olderThan(ctx, before, n, day, row); err != nil {
+				yield(nil, s.explain(ctx, "find what is old", err))
+				return
+			}
+			if len(ids) == 0 || !yield(ids, nil) {
+				return
+			}
+		}
+	}
+}
+
+// The videos of day ?1 after row ?2, and those of later days up to ?3, that were fetched before ?4, at most ?5. They
+// are two queries, since a day may have as many videos as there are: (fetched_day, id) > (?1, ?2) would walk the
+// whole day for every step.
+const (
+	olderThatDay = `
+SELECT fetched_day, id, video_id FROM videos WHERE fetched_day = ?1 AND id > ?2 AND fetched_at < ?4 ORDER BY id LIMIT ?5`
+
+	olderLater = `
+SELECT fetched_day, id, video_id FROM videos WHERE fetched_day > ?1 AND fetched_day <= ?3 AND fetched_at < ?4 ORDER BY fetched_day, id LIMIT ?5`
+)
+
+// olderThan is a step: what was fetched on the day after the row, or on a later day.
+func (s *Store) olderThan(ctx context.Context, before time.Time, n int, day, row int64) (ids []string, _, _ int64, err error) {
+	from := []any{day, row, dayOf(before), before.UnixMilli()}
+	for _, query := range []string{olderThatDay, olderLater} {
+		err := each(ctx, s.read, func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&day, &row, &id)
+			ids = append(ids, id)
+			return err
+		}, query, append(from, n-len(ids))...)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	return ids, day, row, nil
+}

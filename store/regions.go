@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// What is known of a region: what its categories are called, and which charts it does not have.
+
+// RegionsToName implements fetch.Library.
+func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
+	return collectView(ctx, s.database, "find the regions whose categories have no names", scanValue[ingest.Region], `
+		SELECT DISTINCT key FROM series
+		WHERE backfill IS NULL AND EXISTS (SELECT 1 FROM slots WHERE series = series.id AND kind = 'chart' AND state = 'done' AND fetched_at < ?)
+		  AND NOT EXISTS (SELECT 1 FROM named WHERE region = key AND named_at >= ?)
+		ORDER BY key`, charted.UnixMilli(), stale.UnixMilli())
+}
+
+// SaveNames implements fetch.Sink.
+func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error) {
+	slot = s.stamp(slot)
+	err := s.fenced(ctx, "save the names of categories", &slot, func(tx *txn, _, _ int64) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM categories WHERE region = ?`, region); err != nil {
+			return err
+		}
+		var rows [][2]string
+		for _, c := range names {
+			rows = append(rows, [2]string{c.ID, c.Name})
+		}
+		if err := execJSON(ctx, tx, `
+			INSERT INTO categories (id, name, region) SELECT value ->> 0, value ->> 1, ?2 FROM json_each(?1) WHERE true
+			ON CONFLICT DO NOTHING`, rows, region); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO named (region, named_at) VALUES (?, ?)
+			ON CONFLICT (region) DO UPDATE SET named_at = excluded.named_at`, region, slot.FetchedAt.UnixMilli())
+		return err
+	})
+	return slot, err
+}
+
+// NoChartUntil implements fetch.Library.
+func (s *Store) NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT max(until) FROM absent_charts WHERE region = ? AND category = ?`, region, orWhole(category)).
+		Scan(inMillis(&until))
+	return until, s.explain(ctx, "look for charts that do not exist", err)
+}
+
+// SaveNoChart implements fetch.Sink.
+func (s *Store) SaveNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error {
+	query, args := `DELETE FROM absent_charts WHERE region = ? AND category = ?`, []any{region, orWhole(category)}
+	if !until.IsZero() {
+		query = `
+			INSERT INTO absent_charts (region, category, until) VALUES (?, ?, ?)
+			ON CONFLICT (region, category) DO UPDATE SET until = excluded.until`
+		args = append(args, until.UnixMilli())
+	}
+	_, err := s.exec(ctx, "remember a chart that does not exist", query, args...)
+	return err
+}
+
+// orWhole is a category, with one word for the whole chart.
+func orWhole(category string) string {
+	if category == "0" {
+		return ""
+	}
+	return category
+}
