@@ -13,8 +13,8 @@ func (a Ask) Check(t time.Time) error {
 	if err := CheckAccount(a.Account); err != nil {
 		return err
 	}
-	if len(a.Charges) == 0 {
-		return fmt.Errorf("%w: an ask without a charge", ErrUnknown)
+	if n := len(a.Charges); n < 1 || n > MaxPools {
+		return fmt.Errorf("%w: %d charges in one ask: use 1 to %d", ErrUnknown, n, MaxPools)
 	}
 	seen := make(map[string]bool, len(a.Charges))
 	for _, c := range a.Charges {
@@ -45,8 +45,8 @@ func (c Charge) check() error {
 	if c.Amount < 0 || c.Amount > MaxLimit {
 		return fmt.Errorf("%w: a charge of %d on pool %s: amounts are 0..%d", ErrNeverFits, c.Amount, c.Pool, int64(MaxLimit))
 	}
-	if len(c.Bounds) == 0 {
-		return fmt.Errorf("%w: pool %s without a window", ErrUnknown, c.Pool)
+	if n := len(c.Bounds); n < 1 || n > MaxWindows {
+		return fmt.Errorf("%w: pool %s has %d windows: use 1 to %d", ErrUnknown, c.Pool, n, MaxWindows)
 	}
 	for _, b := range c.Bounds {
 		if b.Window.Limit < 1 || b.Window.Limit > MaxLimit || b.Ceiling < 0 || b.Ceiling > b.Window.Limit {

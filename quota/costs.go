@@ -137,6 +137,9 @@ func (r costsReader) table(t *Tariff, f tableFile, at []string) error {
 	if len(f.Pools) == 0 {
 		return r.yaml.Errorf(at, "no pools: a pool is something the provider counts, such as units: {24h: 10000, day: 10000}")
 	}
+	if n := len(f.Pools); n > MaxPools {
+		return r.yaml.Errorf(append(at, "pools"), "%d pools: at most %d are counted", n, MaxPools)
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Pools)) {
 		pool, err := r.pool(name, f.Pools[name], append(slices.Clone(at), "pools", name))
 		if err != nil {
@@ -182,6 +185,9 @@ func (r costsReader) pool(name string, windows map[string]strictyaml.Text, at []
 	}
 	if len(windows) == 0 {
 		return Pool{}, r.yaml.Errorf(at, "pool %s has no window: add 24h: and day: with the limit", name)
+	}
+	if n := len(windows); n > MaxWindows {
+		return Pool{}, r.yaml.Errorf(at, "pool %s has %d windows: at most %d are counted", name, n, MaxWindows)
 	}
 	p := Pool{Name: name}
 	for _, w := range slices.Sorted(maps.Keys(windows)) {

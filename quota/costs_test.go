@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -87,7 +88,11 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 		{"another upstream", "  youtube:", "  vimeo:", `costs.yaml:2: upstream "youtube" has no costs here: use one of vimeo`},
 		{"a key twice", "grace: 30s", "grace: 30s\n    grace: 31s", `costs.yaml:7: mapping key "grace" already defined`},
 		{"a pool twice", "          search: {24h", "          units: {day: 1}\n          search: {24h", `costs.yaml:13: mapping key "units" already defined`},
-		{"a second document", "version: 1\n", "version: 1\n---\nversion: 1\n", `costs.yaml:3: a second document: one file holds one`},
+		{"a second document", "version: 1\n", "version: 1\n---\nversion: 1\n", `costs.yaml:2: a second document: one file holds one`},
+		{"a second document that is empty", "search: 1}\n", "search: 1}\n---\n", `costs.yaml:17: a second document: one file holds one`},
+		{"more windows than are counted", "24h: 100, day: 100}", "24h: 100" + numbered(quota.MaxWindows, ", %dm: 100") + "}", `costs.yaml:13: pool search has 256 windows: at most 255 are counted`},
+		{"more pools than are counted", "          search: {24h: 100, day: 100}", "          p0: {24h: 100}" + numbered(quota.MaxPools-1, "\n          p%d: {24h: 100}"), `costs.yaml:11: 65 pools: at most 64 are counted`},
+		{"100 KB of brackets", "{units: 1}", strings.Repeat("[", 100_000), `costs.yaml:15: nested more than 32 deep`},
 		{"a list", smallCosts, "- version: 1\n", `costs.yaml:1: sequence was used where mapping is expected`},
 		{"not YAML", "grace: 30s", "grace: {30s", `costs.yaml:6: could not find flow map content`},
 		{"nothing", smallCosts, "", `costs.yaml: version 0 is not known`},
@@ -107,6 +112,15 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// numbered repeats a text with the numbers from 1 to n.
+func numbered(n int, text string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, text, i+1)
+	}
+	return b.String()
 }
 
 // A mistake in the part that nobody asked for is one all the same.

@@ -19,9 +19,11 @@ import (
 // Bounds of what costs.yaml may ask for. Amounts stay exact in the double-precision numbers of a
 // Lua script up to 2^53; a limit of 10^12 leaves thousands of windows of room.
 const (
-	MaxLimit  = 1_000_000_000_000
-	MinWindow = time.Second
-	MaxWindow = 32 * 24 * time.Hour
+	MaxLimit   = 1_000_000_000_000
+	MinWindow  = time.Second
+	MaxWindow  = 32 * 24 * time.Hour
+	MaxWindows = 255 // of one pool
+	MaxPools   = 64  // of one table, and of one ask
 )
 
 // Pool is something that the provider counts, over each of its windows.

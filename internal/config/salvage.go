@@ -3,8 +3,7 @@ package config
 import (
 	"os"
 
-	"github.com/goccy/go-yaml"
-
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -13,7 +12,7 @@ import (
 func Salvage(f Flags, upstreams map[string]JobLimits) *Config {
 	var file configFile
 	if data, err := os.ReadFile(f.Pick("config", "INGEST_CONFIG", f.Config)); err == nil {
-		if yaml.Unmarshal(data, &file) != nil {
+		if !strictyaml.Salvage(data, &file) {
 			file = configFile{}
 		}
 	}

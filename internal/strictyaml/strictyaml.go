@@ -3,6 +3,7 @@
 package strictyaml
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // PositionError is a mistake in a file: where, what, and what to try.
@@ -33,24 +36,72 @@ type Document struct {
 	root ast.Node // nil for an empty file
 }
 
-// Decode decodes one YAML document into the struct that into points at. Unknown and repeated keys, wrong types
-// and a second document are refused with a *PositionError that names the file as name.
+// Decode decodes one YAML document into the struct that into points at. Unknown and repeated keys, wrong types,
+// a second document, and what is too large or nested too deeply are refused with a *PositionError that names the
+// file as name.
 func Decode(name string, data []byte, into any) (*Document, error) {
-	file, err := parser.ParseBytes(data, 0)
+	text, tokens, err := scan(name, data)
+	if err != nil {
+		return nil, err
+	}
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, positioned(name, err, into)
 	}
 	d := &Document{name: name}
 	if len(file.Docs) > 1 {
-		return nil, &PositionError{name, file.Docs[1].GetToken().Position.Line, "a second document: one file holds one"}
+		at := file.Docs[1].Start
+		if at == nil {
+			at = file.Docs[0].End
+		}
+		return nil, &PositionError{name, at.Position.Line, "a second document: one file holds one"}
 	}
 	if len(file.Docs) == 1 {
 		d.root = file.Docs[0].Body
 	}
-	if err := yaml.UnmarshalWithOptions(data, into, yaml.Strict()); err != nil {
+	if err := yaml.UnmarshalWithOptions(text, into, yaml.Strict()); err != nil {
 		return nil, positioned(name, err, into)
 	}
 	return d, nil
+}
+
+// Salvage decodes as much as can be understood of what Decode refuses. It reports whether into may be used.
+func Salvage(data []byte, into any) bool {
+	text, _, err := scan("", data)
+	return err == nil && yaml.Unmarshal(text, into) == nil
+}
+
+// Bounds of what is parsed: the parser's time and memory grow with the square of the depth.
+const (
+	maxSize  = 256 << 10 // bytes
+	maxDepth = 32        // of brackets, or of dashes on one line
+)
+
+// scan is the text without its byte order mark, and its tokens, where parsing it is within the bounds.
+func scan(name string, data []byte) ([]byte, token.Tokens, error) {
+	if len(data) > maxSize {
+		return nil, nil, &PositionError{name, 0, fmt.Sprintf("it has %d bytes: at most %d are read", len(data), maxSize)}
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	tokens := lexer.Tokenize(string(data))
+	brackets, dashes, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, dashes = t.Position.Line, 0
+		}
+		switch t.Type { //nolint:exhaustive // the others do not nest
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType:
+			dashes++
+		}
+		if brackets > maxDepth || dashes > maxDepth {
+			return nil, nil, &PositionError{name, line, fmt.Sprintf("nested more than %d deep", maxDepth)}
+		}
+	}
+	return data, tokens, nil
 }
 
 // Errorf is a *PositionError at the line of Line(path), for a mistake that only the caller can see.
@@ -83,8 +134,8 @@ func child(node ast.Node, key string) (ast.Node, int) {
 			}
 		}
 	case *ast.MappingValueNode:
-		if token := n.Key.GetToken(); token.Value == key {
-			return n.Value, token.Position.Line
+		if k := n.Key.GetToken(); k.Value == key {
+			return n.Value, k.Position.Line
 		}
 	case *ast.SequenceNode:
 		for i, v := range n.Values {

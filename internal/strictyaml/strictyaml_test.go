@@ -2,6 +2,8 @@ package strictyaml_test
 
 import (
 	"errors"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/trendvidstream/ingest/internal/strictyaml"
@@ -23,7 +25,15 @@ func TestMistakesSayWhereAndWhatToDo(t *testing.T) {
 		{"a misspelt field", "name: a\njobs:\n- evry: 1h\n", `f.yaml:3: unknown field "evry": did you mean "every"?`},
 		{"a field of nowhere", "colour: red\n", `f.yaml:1: unknown field "colour": use one of name, jobs, every, exact, sizes`},
 		{"a repeated field", "name: a\nname: b\n", `f.yaml:2: mapping key "name" already defined at [1:1]`},
-		{"a second document", "name: a\n---\nname: b\n", `f.yaml:3: a second document: one file holds one`},
+		{"a second document", "name: a\n---\nname: b\n", `f.yaml:2: a second document: one file holds one`},
+		{"an empty second document", "name: a\n---\n", `f.yaml:2: a second document: one file holds one`},
+		{"an empty second document without a line's end", "name: a\n---", `f.yaml:2: a second document: one file holds one`},
+		{"a second document behind an end", "name: a\n...\nname: b\n", `f.yaml:2: a second document: one file holds one`},
+		{"100 KB of brackets", "name: a\njobs: " + strings.Repeat("[", 100_000), `f.yaml:2: nested more than 32 deep`},
+		{"100 KB of braces", "name: a\njobs: " + strings.Repeat("{", 100_000), `f.yaml:2: nested more than 32 deep`},
+		{"100 KB of dashes", "name: a\njobs:\n" + strings.Repeat("- ", 50_000), `f.yaml:3: nested more than 32 deep`},
+		{"100 KB of question marks", "name: a\njobs:\n" + strings.Repeat("? ", 50_000), `f.yaml:3: nested more than 32 deep`},
+		{"a file that is too large", strings.Repeat("# nothing\n", 30_000), `f.yaml: it has 300000 bytes: at most 262144 are read`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := strictyaml.Decode("f.yaml", []byte(c.text), &file{})
@@ -32,6 +42,28 @@ func TestMistakesSayWhereAndWhatToDo(t *testing.T) {
 				t.Errorf("%v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+func TestAByteOrderMarkIsNoPartOfTheFirstKey(t *testing.T) {
+	var f file
+	if _, err := strictyaml.Decode("f.yaml", []byte("\ufeffname: a\n"), &f); err != nil || f.Name != "a" {
+		t.Errorf("%v, name %q", err, f.Name)
+	}
+}
+
+// What salvages a file for doctor is bounded as well.
+func TestWhatIsNestedTooDeeplyCostsLittle(t *testing.T) {
+	var before, after runtime.MemStats
+	text := []byte("jobs: " + strings.Repeat("[", 100_000))
+	runtime.ReadMemStats(&before)
+	_, err := strictyaml.Decode("f.yaml", text, &file{})
+	if err == nil || strictyaml.Salvage(text, &file{}) {
+		t.Errorf("100 KB of brackets were read: %v", err)
+	}
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 200 {
+		t.Errorf("%d MB for 100 KB of brackets", mb)
 	}
 }
 

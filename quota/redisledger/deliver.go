@@ -173,7 +173,7 @@ func checkDelivery(d sharedledger.Delivery) error {
 		}
 	}
 	for _, k := range d.Snapshots {
-		if k.Pool == "" || k.Generation < 0 || k.Generation > sharedledger.MaxGeneration || k.DrainedUsed < 0 || len(k.Windows) > maxBounds ||
+		if k.Pool == "" || k.Generation < 0 || k.Generation > sharedledger.MaxGeneration || k.DrainedUsed < 0 || len(k.Windows) > quota.MaxWindows ||
 			slices.ContainsFunc(k.Windows, func(w sharedledger.WindowUsage) bool { return w.Used < 0 || w.Used > exact }) {
 			return fmt.Errorf("%w: snapshot of pool %q, out of bounds", quota.ErrUnknown, k.Pool)
 		}

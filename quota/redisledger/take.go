@@ -13,12 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Most a single ask may hold; a script's stack is not endless.
-const (
-	maxCharges = 64
-	maxBounds  = 255
-	maxHorizon = 10 * 366 * 24 * time.Hour
-)
+const maxHorizon = 10 * 366 * 24 * time.Hour
 
 // Take implements quota.Ledger. Neither a peek nor a refusal writes anything.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
@@ -62,13 +57,7 @@ func check(a quota.Ask) error {
 	if a.Grace < 0 || a.Grace > quota.MaxWindow || a.Horizon > maxHorizon {
 		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
 	}
-	if len(a.Charges) > maxCharges {
-		return fmt.Errorf("%w: %d charges in one ask: at most %d", quota.ErrUnknown, len(a.Charges), maxCharges)
-	}
 	for _, c := range a.Charges {
-		if len(c.Bounds) > maxBounds {
-			return fmt.Errorf("%w: pool %s has %d windows: at most %d", quota.ErrUnknown, c.Pool, len(c.Bounds), maxBounds)
-		}
 		for _, b := range c.Bounds {
 			if b.Window.Length < 0 || b.Window.Length > maxHorizon {
 				return fmt.Errorf("%w: pool %s, window %s of %v", quota.ErrUnknown, c.Pool, b.Window.Name, b.Window.Length)
