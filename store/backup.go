@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
@@ -33,63 +32,59 @@ func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
 	if err != nil {
 		return Copy{}, fmt.Errorf("back up into %q: %w", file, err)
 	}
-	return copying{from: s.database, to: file, part: filepath.Base(file) + ".part-"}.run(ctx)
+	return s.copyTo(ctx, file, filepath.Base(file)+".part-")
 }
 
-// copying is one copy to make: part begins the name that it has until it is whole.
-type copying struct {
-	from     *database
-	to, part string
-}
-
-func (c copying) run(ctx context.Context) (Copy, error) {
+// copyTo makes a copy, whose name begins with prefix until it is whole.
+func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) {
 	// A -wal of another file would be taken for the copy's, and written into it.
-	for _, path := range []string{c.to, c.to + "-wal", c.to + "-journal"} {
-		if _, err := os.Lstat(path); err == nil {
+	for _, path := range []string{to, to + "-wal", to + "-journal"} {
+		if sqlitefile.Exists(path) {
 			return Copy{}, &fs.PathError{Op: "back up into", Path: path, Err: fs.ErrExist}
 		}
 	}
-	c.removeLeft()
-	f, err := os.CreateTemp(filepath.Dir(c.to), c.part+"*") // 0600
+	removeLeft(filepath.Dir(to), prefix)
+	f, err := os.CreateTemp(filepath.Dir(to), prefix+"*") // 0600
 	if err != nil {
-		return Copy{}, fmt.Errorf("back up into %s: %w: give a file in a directory that can be written", c.to, err)
+		return Copy{}, fmt.Errorf("back up into %s: %w: give a file in a directory that can be written", to, err)
 	}
 	part := f.Name()
 	defer func() { _ = sqlitefile.Remove(part) }()
 	if err := f.Close(); err != nil {
-		return Copy{}, fmt.Errorf("back up into %s: %w", c.to, err)
+		return Copy{}, fmt.Errorf("back up into %s: %w", to, err)
 	}
-	have, exact, err := c.from.copyInto(ctx, part)
+	have, exact, err := d.copyInto(ctx, part)
 	if err != nil {
 		return Copy{}, err
 	}
-	made, err := finishCopy(ctx, part, c.to)
+	made, err := finishCopy(ctx, part)
 	if err != nil {
 		return Copy{}, err
 	}
-	have.Path, have.Bytes = made.Path, made.Bytes
+	have.Bytes = made.Bytes
 	if exact && have != made {
-		return Copy{}, fmt.Errorf("back up into %s: the copy has %+v, and the store %+v: look whether the disk is sound, and try again", c.to, made, have)
+		return Copy{}, fmt.Errorf("back up into %s: the copy has %+v, and the store %+v: look whether the disk is sound, and try again", to, made, have)
 	}
-	if err := sqlitefile.Publish(part, c.to); err != nil {
-		return Copy{}, fmt.Errorf("back up into %s: %w", c.to, err)
+	if err := sqlitefile.Publish(part, to); err != nil {
+		return Copy{}, fmt.Errorf("back up into %s: %w", to, err)
 	}
+	made.Path = to
 	return made, nil
 }
 
 // removeLeft removes the parts of copies that no process is making: those that nobody has locked. Of two processes
 // that make the same copy at the same time one has to fail anyway.
-func (c copying) removeLeft() {
-	entries, err := os.ReadDir(filepath.Dir(c.to))
+func removeLeft(dir, prefix string) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // so will making the part
 	}
 	for _, e := range entries {
-		number, ours := strings.CutPrefix(e.Name(), c.part)
+		number, ours := strings.CutPrefix(e.Name(), prefix)
 		if _, err := strconv.ParseUint(number, 10, 64); !ours || err != nil {
 			continue
 		}
-		path := filepath.Join(filepath.Dir(c.to), e.Name())
+		path := filepath.Join(dir, e.Name())
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
 			continue
@@ -112,23 +107,20 @@ func (d *database) copyInto(ctx context.Context, part string) (have Copy, exact 
 		return have, false, d.explain(ctx, doing, err)
 	}
 	defer func() { _ = db.Close() }()
-	conn, err := db.Conn(ctx)
+	const changes = `PRAGMA data_version` // by others, as this one connection sees them
+	var before, after int64
+	if err := db.QueryRowContext(ctx, changes).Scan(&before); err != nil {
+		return have, false, d.explain(ctx, doing, err)
+	}
+	if err := have.count(ctx, db); err != nil {
+		return have, false, d.explain(ctx, doing, err)
+	}
+	// A writer that closes the store folds its log into the file, and holds it meanwhile.
+	err = untilFree(ctx, busyFor, func() error {
+		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, part)
+		return err
+	})
 	if err != nil {
-		return have, false, d.explain(ctx, doing, err)
-	}
-	defer func() { _ = conn.Close() }()
-	state := func() (n int64, err error) { // of what others have written
-		err = conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&n)
-		return n, err
-	}
-	before, err := state()
-	if err != nil {
-		return have, false, d.explain(ctx, doing, err)
-	}
-	if err := have.count(ctx, conn); err != nil {
-		return have, false, d.explain(ctx, doing, err)
-	}
-	if err := vacuumInto(ctx, conn, part); err != nil {
 		whose := d.path
 		var source *CorruptError
 		if err := d.explain(ctx, doing, err); !errors.As(err, &source) {
@@ -136,42 +128,17 @@ func (d *database) copyInto(ctx context.Context, part string) (have Copy, exact 
 		}
 		return have, false, explain(ctx, whose, doing, err)
 	}
-	after, err := state()
+	err = db.QueryRowContext(ctx, changes).Scan(&after)
 	return have, before == after, d.explain(ctx, doing, err)
 }
 
-// vacuumInto waits for as long as a writer may take that is closing the store and folding its log into the file.
-func vacuumInto(ctx context.Context, conn *sql.Conn, part string) error {
-	for began := time.Now(); ; {
-		_, err := conn.ExecContext(ctx, `VACUUM INTO ?`, part)
-		if err == nil || !isBusy(err) || ctx.Err() != nil || time.Since(began) > busyFor {
-			return err
-		}
-	}
-}
-
 // finishCopy puts the copy into WAL mode, which VACUUM INTO does not, examines it, and writes it to the disk.
-func finishCopy(ctx context.Context, part, to string) (Copy, error) {
-	made := Copy{Path: to}
+func finishCopy(ctx context.Context, part string) (made Copy, err error) {
 	db, err := connect(part, 1, "mode=rw", "_journal_mode=WAL", "_synchronous=FULL")
 	if err != nil {
 		return made, explain(ctx, part, "finish the backup", err)
 	}
-	err = func() error {
-		var application uint32
-		if err := db.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&application); err != nil {
-			return err
-		}
-		if application != applicationID {
-			return &ApplicationError{Path: part, ID: application}
-		}
-		if found, err := damages(ctx, db); err != nil {
-			return err
-		} else if len(found) > 0 {
-			return &CorruptError{Path: part, Doing: "examine the backup", Err: errors.New(found[0])}
-		}
-		return made.count(ctx, db)
-	}()
+	err = made.examine(ctx, db, part)
 	if err := errors.Join(err, db.Close()); err != nil {
 		return made, explain(ctx, part, "finish the backup", err)
 	}
@@ -185,6 +152,19 @@ func finishCopy(ctx context.Context, part, to string) (Copy, error) {
 	}
 	made.Bytes = info.Size()
 	return made, nil
+}
+
+// examine makes sure that the copy is sound, and counts what is in it.
+func (c *Copy) examine(ctx context.Context, db *sql.DB, path string) error {
+	if _, err := identify(ctx, db, path, "examine the backup"); err != nil {
+		return err
+	}
+	if found, err := damages(ctx, db); err != nil {
+		return err
+	} else if len(found) > 0 {
+		return &CorruptError{Path: path, Doing: "examine the backup", Err: errors.New(found[0])}
+	}
+	return c.count(ctx, db)
 }
 
 func (c *Copy) count(ctx context.Context, q querier) error {

@@ -36,20 +36,13 @@ func create(ctx context.Context, d *database, upstream string) (err error) {
 		}
 	}()
 	if err != nil {
-		return fmt.Errorf("make the data directory: %w: give another data directory, or make this one writable", err)
+		return fmt.Errorf("make the data directory: %w: make it writable, or give another data directory", err)
 	}
-	f, err := os.CreateTemp(dir, FileName+".new-*") // 0600
+	draft, err := newDraft(ctx, d.path, upstream)
 	if err != nil {
-		return fmt.Errorf("create the store: %w: give another data directory, or make this one writable", err)
+		return fmt.Errorf("create the store: %w", err)
 	}
-	draft := f.Name()
 	defer func() { _ = sqlitefile.Remove(draft) }()
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("create the store: %w", err)
-	}
-	if err := build(ctx, draft, upstream); err != nil {
-		return fmt.Errorf("create the store: %w", err)
-	}
 	if err := moveLeftLog(d); err != nil {
 		return fmt.Errorf("create the store: %w: move it away", err)
 	}
@@ -57,6 +50,19 @@ func create(ctx context.Context, d *database, upstream string) (err error) {
 		return fmt.Errorf("create the store: %w", err)
 	}
 	return nil
+}
+
+// newDraft makes an empty store beside the one at path, under another name.
+func newDraft(ctx context.Context, path, upstream string) (draft string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), FileName+".new-*") // 0600
+	if err != nil {
+		return "", fmt.Errorf("%w: make the data directory writable, or give another one", err)
+	}
+	if err := errors.Join(f.Close(), build(ctx, f.Name(), upstream)); err != nil {
+		_ = sqlitefile.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
 }
 
 // moveLeftLog gives the log of a store that was deleted without it another name, ingest.db-wal.left-TIME: SQLite

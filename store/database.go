@@ -101,7 +101,7 @@ func (d *database) tx(ctx context.Context, doing string, f func(*txn) error) err
 	if d.write == nil {
 		return fmt.Errorf("%s: %s: %w", doing, d.path, ErrReadOnly)
 	}
-	tx, err := d.begin(ctx)
+	tx, err := d.begin(ctx, busyFor)
 	if err != nil {
 		return d.explain(ctx, doing, err)
 	}
@@ -113,20 +113,29 @@ func (d *database) tx(ctx context.Context, doing string, f func(*txn) error) err
 	return d.explain(ctx, doing, tx.Commit())
 }
 
-func (d *database) begin(ctx context.Context) (*txn, error) { return d.beginWithin(ctx, busyFor) }
+// begin begins a transaction that writes, waiting no longer than atMost for others.
+func (d *database) begin(ctx context.Context, atMost time.Duration) (*txn, error) {
+	var tx *sql.Tx
+	err := untilFree(ctx, atMost, func() (err error) {
+		tx, err = d.write.BeginTx(ctx, nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.watch(ctx, tx); err != nil {
+		_ = tx.Rollback()
+		return nil, err
+	}
+	return d.writes.begin(tx), nil
+}
 
-func (d *database) beginWithin(ctx context.Context, atMost time.Duration) (*txn, error) {
+// untilFree calls f again as long as another process holds the lock that it needs.
+func untilFree(ctx context.Context, atMost time.Duration, f func() error) error {
 	for began := time.Now(); ; {
-		tx, err := d.write.BeginTx(ctx, nil)
-		if err == nil {
-			if err := d.watch(ctx, tx); err != nil {
-				_ = tx.Rollback()
-				return nil, err
-			}
-			return d.writes.begin(tx), nil
-		}
+		err := f()
 		if !isBusy(err) || ctx.Err() != nil || time.Since(began) > atMost {
-			return nil, err
+			return err
 		}
 	}
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"os"
 	"time"
@@ -21,7 +20,7 @@ const migrationPart = ".migration-part-"
 // processes one migrates, and the others wait for it.
 func migrate(ctx context.Context, d *database, upgraded func(from, to int, backup string)) error {
 	doing := fmt.Sprintf("bring the store to version %d", version)
-	tx, err := d.beginWithin(ctx, upgradeFor)
+	tx, err := d.begin(ctx, upgradeFor)
 	if err != nil {
 		return d.explain(ctx, doing, err)
 	}
@@ -74,8 +73,7 @@ func backUpBefore(ctx context.Context, d *database, have int) (string, error) {
 	for first, n := path, 2; sqlitefile.Exists(path); n++ { // a process was killed after its backup, and the clock has not moved
 		path = fmt.Sprintf("%s-%d", first, n)
 	}
-	c := copying{from: d, to: path, part: FileName + migrationPart}
-	if _, err := c.run(ctx); err != nil {
+	if _, err := d.copyTo(ctx, path, FileName+migrationPart); err != nil {
 		var size string
 		if info, statErr := os.Stat(d.path); statErr == nil {
 			size = fmt.Sprintf(", which takes about %d KiB", info.Size()>>10)

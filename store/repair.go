@@ -66,7 +66,7 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 		if !onlyIndex(found) {
 			return false, nil
 		}
-		if err := s.clearIndex(ctx); err != nil {
+		if _, err := s.exec(ctx, "empty the index", `INSERT INTO video_text (video_text) VALUES ('delete-all')`); err != nil {
 			return false, r.damaged(err)
 		}
 		r.Done = append(r.Done, "emptied the index, which was damaged")

@@ -28,9 +28,9 @@ func (d *database) rescue(ctx context.Context, r *Repaired) (err error) {
 	if err := sqlitefile.CopyOpen(f, r.Broken); err != nil {
 		return fmt.Errorf("keep %s as it is, as %s: %w: free some space", d.path, r.Broken, err)
 	}
-	draft, err := d.newDraft(ctx)
+	draft, err := newDraft(ctx, d.path, "")
 	if err != nil {
-		return err
+		return fmt.Errorf("make a new store beside %s: %w", d.path, err)
 	}
 	copied := draft + "-page"
 	defer func() {
@@ -44,20 +44,6 @@ func (d *database) rescue(ctx context.Context, r *Repaired) (err error) {
 		return err
 	}
 	return d.replace(f, draft)
-}
-
-// newDraft is an empty store under another name, beside this one.
-func (d *database) newDraft(ctx context.Context) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(d.path), FileName+".new-*") // 0600
-	if err != nil {
-		return "", fmt.Errorf("make a new store beside %s: %w", d.path, err)
-	}
-	draft := f.Name()
-	if err := errors.Join(f.Close(), build(ctx, draft, "")); err != nil {
-		_ = sqlitefile.Remove(draft)
-		return "", fmt.Errorf("make a new store beside %s: %w", d.path, err)
-	}
-	return draft, nil
 }
 
 // fill reads what it can of a file, and makes a whole and consistent store of it.

@@ -47,29 +47,18 @@ func (s *salvage) run(ctx context.Context) error {
 
 // tables are those of the new store, parents before their children, and the index's own left out.
 func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
-	var tables []tableOf
-	err := s.to.view(ctx, "read the schema", func(tx *txn) error {
-		return each(ctx, tx, func(rows *sql.Rows) error {
-			var t tableOf
-			var columns string
-			var wr bool
-			err := rows.Scan(&t.name, &columns, &t.key, &wr)
-			t.columns, t.rowid = strings.Split(columns, ","), !wr
-			tables = append(tables, t)
-			return err
-		}, `
-			SELECT name, (SELECT group_concat(name) FROM pragma_table_info(l.name)),
-			       (SELECT group_concat(name ORDER BY pk) FROM pragma_table_info(l.name) WHERE pk), wr
-			FROM pragma_table_list AS l
-			WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
-			ORDER BY name = 'placements', name`)
-	})
+	tables, err := collectView(ctx, s.to, "read the schema", scanTable, `
+		SELECT name, name, (SELECT json_group_array(name) FROM pragma_table_info(l.name)),
+		       (SELECT group_concat(name ORDER BY pk) FROM pragma_table_info(l.name) WHERE pk), NOT wr
+		FROM pragma_table_list AS l
+		WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+		ORDER BY name = 'placements', name`)
+	const columns = `SELECT name FROM pragma_table_info(?)`
 	for i, t := range tables {
-		tables[i].from = t.name
-		have, err := s.columns(ctx, t.name)
+		have, err := column[string](ctx, s.from, columns, t.name)
 		if err == nil && len(have) == 0 && (t.name == "video_facts" || t.name == "video_latest") { // version 1 had one table of both
 			tables[i].from = "videos"
-			have, err = s.columns(ctx, "videos")
+			have, err = column[string](ctx, s.from, columns, "videos")
 		}
 		if err != nil {
 			continue // it says so when it is read
@@ -79,10 +68,9 @@ func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
 	return tables, err
 }
 
-func (s *salvage) columns(ctx context.Context, table string) ([]string, error) {
-	var columns sql.NullString
-	err := s.from.QueryRowContext(ctx, `SELECT group_concat(name) FROM pragma_table_info(?)`, table).Scan(&columns)
-	return strings.FieldsFunc(columns.String, func(c rune) bool { return c == ',' }), err
+func scanTable(row scanner) (t tableOf, err error) {
+	err = row.Scan(&t.name, &t.from, asJSON{&t.columns}, &t.key, &t.rowid)
+	return t, err
 }
 
 // move moves one table and says how that went.
@@ -215,10 +203,9 @@ func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 		return nil
 	}
 	s.lost = append(s.lost, counted("%d chart{|s} that {was|were} not whole any more", len(slots)))
-	if err := execJSON(ctx, tx, `DELETE FROM placements WHERE slot IN (SELECT value FROM json_each(?1))`, slots); err != nil {
-		return err
-	}
-	return execJSON(ctx, tx, lostCharts(s.now)+`id IN (SELECT value FROM json_each(?1))`, slots)
+	return execEach(ctx, tx, slots,
+		`DELETE FROM placements WHERE slot IN (SELECT value FROM json_each(?1))`,
+		lostCharts(s.now)+`id IN (SELECT value FROM json_each(?1))`)
 }
 
 // dropOrphans drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole,
@@ -284,19 +271,15 @@ func (s *salvage) pass(ctx context.Context, query string, w *writer) (ok bool, e
 			id, _ := values[0].(int64)
 			w.last, row = max(w.last, id), values[1:] // a damaged page may go back
 		}
-		res, err := insert.ExecContext(ctx, row...)
+		n, err := affected(insert.ExecContext(ctx, row...))
 		switch {
 		case isConstraint(err):
 			w.refused++
 		case err != nil:
 			return false, err
 		default:
-			n, err := res.RowsAffected()
-			if err != nil {
-				return false, err
-			}
-			w.kept += int(n)
-			w.refused += 1 - int(n)
+			w.kept += n
+			w.refused += 1 - n
 		}
 	}
 	if rows.Err() != nil {

@@ -9,14 +9,6 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// clearIndex takes every row out of the index, whatever state that is in.
-func (d *database) clearIndex(ctx context.Context) error {
-	return d.tx(ctx, "empty the index", func(tx *txn) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO video_text (video_text) VALUES ('delete-all')`)
-		return err
-	})
-}
-
 // repairTables makes the tables consistent with one another.
 func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 	steps := []struct {
