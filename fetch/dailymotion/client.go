@@ -85,8 +85,8 @@ type Config struct {
 
 // Client is Dailymotion. It may be used concurrently.
 type Client struct {
-	transport *wire.Transport
-	timeout   time.Duration
+	*wire.Transport // its Host, Close and Date are the client's
+	timeout         time.Duration
 }
 
 var (
@@ -101,7 +101,7 @@ func New(_ context.Context, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	return &Client{
-		transport: wire.NewTransport(base, wire.Headers{Agent: "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev")}),
+		Transport: wire.NewTransport(base, wire.Headers{Agent: "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev")}),
 		timeout:   cmp.Or(cfg.Timeout, defaultTimeout),
 	}, nil
 }
@@ -110,17 +110,6 @@ func New(_ context.Context, cfg Config) (*Client, error) {
 func (*Client) Limits() fetch.Limits {
 	return fetch.Limits{IDsPerCall: maxIDsPerCall, PerPage: pageSize, ChartPages: lastPage, SearchPages: lastPage}
 }
-
-// Host is where the data comes from, "api.dailymotion.com" or "127.0.0.1:8080": a store is kept to
-// one of them.
-func (c *Client) Host() string { return c.transport.Host() }
-
-// Close drops the connections that are kept for the next call. The client stays usable.
-func (c *Client) Close() { c.transport.Close() }
-
-// Date is the Date header of the last answer, and when that came by this machine's clock; zero
-// before the first.
-func (c *Client) Date() (upstream, here time.Time) { return c.transport.Date() }
 
 // Chart implements fetch.Upstream: one page of 100 of what trends among the videos of a country.
 // category is the id of one of Dailymotion's channels, "music"; token is the page's number.
@@ -131,7 +120,7 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 		}
 		q := url.Values{"sort": {"trending"}, "country": {strings.ToLower(string(region))}, "fields": {videoFields}}
 		setCategory(q, category)
-		return page(ctx, c, question{method: videosTrending, token: token}, q, mapVideos)
+		return page(ctx, c, videosTrending, token, q, mapVideos)
 	}}
 }
 
@@ -151,7 +140,7 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 			return ingest.Page{}, rejected(videosList, fmt.Errorf("%w, not %d", ErrIDs, len(ids)))
 		}
 		q := url.Values{"ids": {strings.Join(ids, ",")}, "fields": {videoFields}}
-		found, err := page(ctx, c, question{method: videosList}, q, mapVideos)
+		found, err := page(ctx, c, videosList, "", q, mapVideos)
 		if err != nil {
 			return ingest.Page{}, err
 		}
@@ -185,7 +174,7 @@ func (c *Client) Search(sought ingest.Query, token string) fetch.Call[ingest.Fou
 		setCategory(q, sought.Category)
 		setTime(q, "created_after", sought.After)
 		setTime(q, "created_before", sought.Before)
-		return page(ctx, c, question{method: videosSearch, token: token}, q, mapFound)
+		return page(ctx, c, videosSearch, token, q, mapFound)
 	}}
 }
 
@@ -202,21 +191,21 @@ func setTime(q url.Values, name string, t time.Time) {
 }
 
 // page sends one request and maps its answer.
-func page[T any](ctx context.Context, c *Client, q question, query url.Values, read func([]byte, int) (T, error)) (T, error) {
+func page[T any](ctx context.Context, c *Client, method, token string, query url.Values, read func([]byte, int) (T, error)) (T, error) {
 	var none T
-	number, err := pageNumber(q.token)
+	number, err := pageNumber(token)
 	if err != nil {
-		return none, &fetch.Error{Verdict: fetch.BadToken, Method: q.method, Err: err}
+		return none, &fetch.Error{Verdict: fetch.BadToken, Method: method, Err: err}
 	}
 	query.Set("page", strconv.Itoa(number))
 	query.Set("limit", strconv.Itoa(pageSize))
-	a := c.transport.Get(ctx, c.timeout, "/videos", query)
-	if err := verdict(q, a); err != nil {
+	a := c.Get(ctx, c.timeout, "/videos", query)
+	if err := verdict(method, a); err != nil {
 		return none, err
 	}
 	out, err := read(a.Body, number)
 	if err != nil {
-		return none, senseless(q.method, err)
+		return none, senseless(method, err)
 	}
 	return out, nil
 }

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // videoFields asks for what videoItem reads, and nothing else.
@@ -53,7 +53,6 @@ type idItem struct {
 
 var (
 	errNotAList = errors.New("it is not a list of videos")
-	errNotText  = errors.New("it is not UTF-8")
 	errTexts    = fmt.Errorf("a list of texts is longer than %d KiB", maxTexts>>10)
 	errTooMany  = fmt.Errorf("it lists more than %d videos", pageSize)
 )
@@ -103,11 +102,8 @@ func mapFound(body []byte, number int) (ingest.Found, error) {
 // readList reads the list of an answer, and the token of the page behind it: there is one while
 // Dailymotion says so, this page brought anything, and the next lies within the 1,000 results.
 func readList[T any](body []byte, number int) (items []*T, next string, err error) {
-	if !utf8.Valid(body) {
-		return nil, "", errNotText // encoding/json would put other characters in place
-	}
 	var l list[T]
-	if err := json.Unmarshal(body, &l); err != nil {
+	if err := wire.Decode(body, &l); err != nil {
 		return nil, "", fmt.Errorf("%w: %w", errNotAList, err)
 	}
 	switch {
@@ -136,7 +132,7 @@ func mapVideo(it *videoItem) (ingest.Video, error) {
 		ChannelID: it.OwnerID,
 		Category:  it.Channel,
 		Language:  it.Language,
-		Thumbnail: thumbnail(it),
+		Thumbnail: wire.FirstHTTPS(it.Thumbnail, it.Smaller),
 		Live:      it.Mode == "live",
 		Tags:      it.Tags,
 	}
@@ -154,10 +150,10 @@ func mapVideo(it *videoItem) (ingest.Video, error) {
 	if !v.Live {
 		v.Duration = d
 	}
-	if v.Views, err = count("views_total", it.ViewsTotal); err != nil {
+	if v.Views, err = wire.Count("views_total", it.ViewsTotal); err != nil {
 		return v, err
 	}
-	v.Likes, err = count("likes_total", it.LikesTotal)
+	v.Likes, err = wire.Count("likes_total", it.LikesTotal)
 	return v, err
 }
 
@@ -189,28 +185,6 @@ func duration(n json.Number) (time.Duration, error) {
 		return 0, fmt.Errorf("duration %.40q is not a number of seconds", n.String())
 	}
 	return time.Duration(s) * time.Second, nil
-}
-
-// count is nil for a count that is withheld.
-func count(field string, n json.Number) (*int64, error) {
-	if n == "" {
-		return nil, nil
-	}
-	i, err := strconv.ParseInt(n.String(), 10, 64)
-	if err != nil || i < 0 {
-		return nil, fmt.Errorf("%s %.40q is not a count", field, n.String())
-	}
-	return &i, nil
-}
-
-// thumbnail is the largest that is asked for and served over https.
-func thumbnail(it *videoItem) string {
-	for _, url := range [...]string{it.Thumbnail, it.Smaller} {
-		if strings.HasPrefix(url, "https://") {
-			return url
-		}
-	}
-	return ""
 }
 
 // texts is an array that may hold numbers among its strings: they are kept as they were written. A

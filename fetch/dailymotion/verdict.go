@@ -10,30 +10,24 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// question is what was asked, as far as it changes what an answer means.
-type question struct {
-	method string
-	token  string
-}
-
 // verdict says what an answer means: nil for one that may hold a list, else what to do about it. It
 // follows the order of certainty: what was never sent, what broke off, what the status settles alone,
 // and then what Dailymotion says.
-func verdict(q question, a wire.Answer) *fetch.Error {
+func verdict(method string, a wire.Answer) *fetch.Error {
 	clean := wire.Cleaner{}
 	switch {
 	case a.Err != nil:
-		return wire.Unanswered("Dailymotion", q.method, a, clean)
+		return wire.Unanswered("Dailymotion", method, a, clean)
 	case a.Status >= 200 && a.Status <= 299:
 		return nil
 	}
 	said := parseError(a.Body)
-	v, says := said.meaning(q, a.Status)
+	v, says := said.meaning(method, a.Status)
 	detail := clean.Message(said.Message)
 	if a.Status <= 399 {
 		detail = ": it redirects to " + wire.RedirectHost(a.Location)
 	}
-	return &fetch.Error{Verdict: v, Method: q.method, Err: clean.Refused(a.Status, says, said.Type, detail)}
+	return &fetch.Error{Verdict: v, Method: method, Err: clean.Refused(a.Status, says, said.Type, detail)}
 }
 
 // apiError is what Dailymotion says about an error
@@ -60,7 +54,7 @@ func parseError(body []byte) apiError {
 }
 
 // meaning is the table of verdicts.
-func (e apiError) meaning(q question, status int) (fetch.Verdict, string) {
+func (e apiError) meaning(method string, status int) (fetch.Verdict, string) {
 	switch {
 	case status >= 500 || status <= 399 || status == http.StatusRequestTimeout:
 		return fetch.Broken, "Dailymotion failed"
@@ -74,7 +68,7 @@ func (e apiError) meaning(q question, status int) (fetch.Verdict, string) {
 		return fetch.BadRegion, "Dailymotion does not know the region"
 	case e.isAbout("page"):
 		return fetch.BadToken, "Dailymotion has no such page"
-	case q.method == videosTrending && e.isAbout("channel"):
+	case method == videosTrending && e.isAbout("channel"):
 		return fetch.NoChart, "Dailymotion has no such category"
 	}
 	return fetch.Rejected, "Dailymotion rejects the request"

@@ -87,7 +87,7 @@ func NewTransport(base *url.URL, headers Headers) *Transport {
 	}
 }
 
-// Host is the one host, "api.example.com" or "127.0.0.1:8080".
+// Host is the one host, "api.example.com" or "127.0.0.1:8080": a store is kept to one.
 func (t *Transport) Host() string { return t.host }
 
 // Close drops the connections that are kept for the next request. The Transport stays usable.

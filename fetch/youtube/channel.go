@@ -10,6 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // The methods' names in costs.yaml.
@@ -98,7 +99,7 @@ type channelItem struct {
 		} `json:"relatedPlaylists"`
 	} `json:"contentDetails"`
 	Statistics struct {
-		VideoCount *json.Number `json:"videoCount"`
+		VideoCount json.Number `json:"videoCount"`
 	} `json:"statistics"`
 }
 
@@ -129,7 +130,7 @@ func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
 		return ingest.Channel{}, fmt.Errorf("%w: channel %.60q", errAbsent, idOrHandle)
 	}
 	ch := ingest.Channel{ID: found.ID, Title: found.Snippet.Title, Uploads: found.ContentDetails.RelatedPlaylists.Uploads}
-	if ch.Videos, err = count("videoCount", found.Statistics.VideoCount); err != nil {
+	if ch.Videos, err = wire.Count("videoCount", found.Statistics.VideoCount); err != nil {
 		return ingest.Channel{}, err
 	}
 	return ch, nil

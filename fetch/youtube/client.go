@@ -28,10 +28,10 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-const defaultBaseURL = "https://youtube.googleapis.com/"
-
-// DefaultTimeout bounds one call from its first byte to its last.
-const DefaultTimeout = 20 * time.Second
+const (
+	defaultBaseURL = "https://youtube.googleapis.com/"
+	defaultTimeout = 20 * time.Second // of one call, from its first byte to its last
+)
 
 // Errors that New returns for a key.
 var (
@@ -44,15 +44,15 @@ type Config struct {
 	BaseURL string        // https, or http to a loopback address; no path; "" is Google's own
 	Key     ingest.Secret // sent in a header to BaseURL's host and nowhere else; may be zero for a loopback address
 	Version string        // of this program, for the User-Agent; "" is "dev"
-	Timeout time.Duration // per call; 0 is DefaultTimeout
+	Timeout time.Duration // per call; 0 is 20 s
 }
 
 // Client is YouTube. It may be used concurrently.
 type Client struct {
-	service   *youtubev3.Service
-	transport *wire.Transport
-	clean     wire.Cleaner
-	timeout   time.Duration
+	*wire.Transport // its Host, Close and Date are the client's
+	service         *youtubev3.Service
+	clean           wire.Cleaner
+	timeout         time.Duration
 }
 
 var (
@@ -73,7 +73,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		transport: wire.NewTransport(base, wire.Headers{
+		Transport: wire.NewTransport(base, wire.Headers{
 			// "gzip" is asked for here as well as in Accept-Encoding, which net/http adds
 			// (developers.google.com/youtube/v3/getting-started#gzip).
 			Agent:   "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev") + " (gzip)",
@@ -81,10 +81,10 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 			Key:     cfg.Key,
 		}),
 		clean:   wire.NewCleaner(cfg.Key),
-		timeout: cmp.Or(cfg.Timeout, DefaultTimeout),
+		timeout: cmp.Or(cfg.Timeout, defaultTimeout),
 	}
 	hc := &http.Client{
-		Transport:     c.transport,
+		Transport:     c.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c.service, err = youtubev3.NewService(ctx, option.WithHTTPClient(hc), option.WithEndpoint(base.String()))
@@ -106,17 +106,6 @@ func checkKey(key ingest.Secret, base *url.URL) error {
 	}
 	return nil
 }
-
-// Host is where the data comes from, "youtube.googleapis.com" or "127.0.0.1:8080": a store is kept
-// to one of them.
-func (c *Client) Host() string { return c.transport.Host() }
-
-// Close drops the connections that are kept for the next call. The client stays usable.
-func (c *Client) Close() { c.transport.Close() }
-
-// Date is the Date header of the last answer, and when that came by this machine's clock; zero before
-// the first answer that had one.
-func (c *Client) Date() (upstream, here time.Time) { return c.transport.Date() }
 
 // ask is the question as a call: send makes its request, read reads a whole answer.
 func ask[T any](c *Client, q question, send func(context.Context) error, read func(body []byte) (T, error)) fetch.Call[T] {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"unicode/utf8"
+
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 const (
@@ -21,7 +21,6 @@ const (
 // What makes no sense in a list.
 var (
 	errNotAList  = errors.New("it is not the list that was asked for")
-	errNotText   = errors.New("it is not UTF-8")
 	errTooMany   = errors.New("it lists more than was asked for")
 	errToken     = fmt.Errorf("its next page token is longer than %d bytes", maxToken)
 	errSameToken = errors.New("its next page is the page itself")
@@ -44,15 +43,9 @@ type list[T any] struct {
 // field of another type is an error for the whole answer, so that nothing half-understood is kept. Where
 // kind is not "", an answer of that kind without a list has no items: some methods leave an empty list
 // out [seen, channels.list].
-//
-// JSON is UTF-8 (RFC 8259, 8.1); half of a surrogate pair, which JSON can write and UTF-8 cannot,
-// becomes U+FFFD.
 func readList[T any](body []byte, most int, kind string) (items []*T, next string, err error) {
-	if !utf8.Valid(body) {
-		return nil, "", errNotText
-	}
 	var l list[T]
-	if err := json.Unmarshal(body, &l); err != nil {
+	if err := wire.Decode(body, &l); err != nil {
 		return nil, "", fmt.Errorf("%w: %w", errNotAList, err)
 	}
 	switch {
@@ -85,33 +78,21 @@ func onward(token, next string) error {
 	return nil
 }
 
-// statistics are JSON strings of digits; one that is nil was not in the answer.
+// statistics are JSON strings of digits; one that is "" was not in the answer.
 type statistics struct {
-	ViewCount    *json.Number `json:"viewCount"`
-	LikeCount    *json.Number `json:"likeCount"`
-	CommentCount *json.Number `json:"commentCount"`
+	ViewCount    json.Number `json:"viewCount"`
+	LikeCount    json.Number `json:"likeCount"`
+	CommentCount json.Number `json:"commentCount"`
 }
 
 // counts are nil where they are withheld.
 func (s *statistics) counts() (views, likes, comments *int64, err error) {
-	views, err = count("viewCount", s.ViewCount)
+	views, err = wire.Count("viewCount", s.ViewCount)
 	if err == nil {
-		likes, err = count("likeCount", s.LikeCount)
+		likes, err = wire.Count("likeCount", s.LikeCount)
 	}
 	if err == nil {
-		comments, err = count("commentCount", s.CommentCount)
+		comments, err = wire.Count("commentCount", s.CommentCount)
 	}
 	return views, likes, comments, err
-}
-
-// count is nil for a count that is withheld. YouTube's are uint64; one beyond int64 is refused.
-func count(field string, n *json.Number) (*int64, error) {
-	if n == nil {
-		return nil, nil
-	}
-	i, err := strconv.ParseInt(n.String(), 10, 64)
-	if err != nil || i < 0 {
-		return nil, fmt.Errorf("%s %.40q is not a count", field, n.String())
-	}
-	return &i, nil
 }

@@ -3,10 +3,10 @@ package youtube
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // videoFields asks for what mapPage reads, and nothing else
@@ -118,14 +118,7 @@ func mapDuration(v *ingest.Video, text string) error {
 // discovery document of 2026.
 func thumbnail(it *videoItem) string {
 	t := &it.Snippet.Thumbnails
-	for _, url := range [...]string{
-		t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL,
-	} {
-		if strings.HasPrefix(url, "https://") {
-			return url
-		}
-	}
-	return ""
+	return wire.FirstHTTPS(t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL)
 }
 
 // maxTags bounds the JSON of one video's tags, in bytes. YouTube's own limit is 500 characters
