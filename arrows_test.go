@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"internal/strictyaml":       {},
 	"internal/term":             {},
 	"internal/sqlitefile":       {},
-	"internal/web":              {".", "quota"},
+	"internal/web":              {".", "internal/term", "quota"},
 	"internal/youtubesim":       {},
 	"quota":                     {"internal/strictyaml"},
 	"quota/memledger":           {"quota"},

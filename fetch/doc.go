@@ -30,14 +30,7 @@
 //	due, stopped,    the backfill is cancelled                                  skipped
 //	claimed
 //
-// A plan of a backfill has no state of its own. It is what its pieces are, the first of these that holds:
-//
-//	skipped          it was cancelled
-//	failed           no piece is open (due, claimed or stopped), and one failed
-//	done             no piece is open
-//	claimed          a piece is
-//	stopped          a piece is
-//	due              otherwise
+// The state of the whole plan follows from those of its pieces: see ingest.Backfill.
 //
 // A run works on a plan until no piece is open, quota refuses one, MaxUnits are spent, or several pieces in
 // a row bring nothing. A search that finds more than an upstream lists adds two pieces, each of half the time.

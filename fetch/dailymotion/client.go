@@ -1,35 +1,26 @@
-// Package dailymotion is Dailymotion's public API as a fetch.Upstream: the second one, in which the
-// quota, the regions and the store needed no change. It reads only what is public, so it has no key.
+// Package dailymotion is Dailymotion's public API as a fetch.Upstream. It reads only what is public, so it has no
+// key. This is the API that Dailymotion calls legacy, at https://api.dailymotion.com; its successor under /v2
+// wants an access token for every call.
 //
-// This is the API that Dailymotion calls legacy, at https://api.dailymotion.com. According to its
-// introduction, the successor under /v2 wants an access token for every call:
-// https://developers.dailymotion.com/v2/reference/
-//
-// What the provider documents, and where:
+// What the provider documents, below https://developers.dailymotion.com:
 //   - A list is {page, limit, explicit, total, has_more, list}; page and limit are 100 at most; total is
-//     not to be trusted, has_more is: https://developers.dailymotion.com/reference/understand-api-response
+//     not to be trusted, has_more is: /reference/understand-api-response
 //   - No list gives more than 1,000 results, and public data needs no authentication:
-//     https://developers.dailymotion.com/guides/browse-large-catalogs/
+//     /guides/browse-large-catalogs/
 //   - Any field may be null; a date is a number of seconds, an array holds strings or numbers:
-//     https://developers.dailymotion.com/api/platform-api/data-types
-//   - Fields and filters, among them country ("declarative": what the uploader said), ids, owners,
-//     search, created_after, created_before, sort, and the global ams_country:
-//     https://developers.dailymotion.com/api/platform-api/reference
-//   - A video is a live stream when its mode is "live": https://developers.dailymotion.com/docs/livestream
-//   - {"error": {code, message, type, error_data: {reason, object_type, object_id, param}}}, and what
-//     400, 401, 403, 404 and 5xx stand for: https://developers.dailymotion.com/api/platform-api/errors/
-//   - Limits are published for uploads only: https://developers.dailymotion.com/v0/reference/rate-limiting
+//     /api/platform-api/data-types
+//   - Fields and filters, among them country (what the uploader declared) and ams_country (where a video may be
+//     watched): /api/platform-api/reference
+//   - Errors, and what 400, 401, 403, 404 and 5xx stand for: /api/platform-api/errors/
 //
-// What could not be verified, since no page that we found says it and nothing here has asked the real
-// API: that sort=trending and country work together (public programs combine them); how many videos such
-// a list has; how a reader that asks too often is refused (429, and 403 for "spam activity", are taken
-// to mean it); that ams_country works without a token; how many ids one call may hold; which body an
-// unknown country or category gets; whether a page after the last is empty or an error; what a live
-// stream's duration says; whether likes are ever withheld; when the provider's day turns, if it has
-// one; and how long its data may be kept.
+// What no page says, and nothing here has asked the real API: that sort=trending and country work together
+// (public programs combine them); how a reader that asks too often is refused (429, and 403 for "spam
+// activity", are taken to mean it); that ams_country works without a token; how many ids one call may hold; what
+// an unknown country or category, or a page after the last, gets; when the provider's day turns, if it has one;
+// and how long its data may be kept.
 //
-// Two consequences of what is documented: a region's chart is of videos declared to be of that
-// country, not of what is watched there; and what is blocked where this program runs is not in it.
+// A region's chart is therefore of videos declared to be of that country, not of what is watched there; and
+// what is blocked where this program runs is not in it.
 package dailymotion
 
 import (

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // rereadAfter bounds how often the slots are read for the pages, however many ask.
@@ -62,7 +63,7 @@ func (s *Site) recent(ctx context.Context) (Freshness, error) {
 }
 
 func (f Freshness) state(schedule Schedule, of ingest.Series, done, ended ingest.Slot) SeriesState {
-	state := SeriesState{Job: of.Job, Region: of.Key, Outcome: ended.State, Reason: line(ended.Reason)}
+	state := SeriesState{Job: of.Job, Region: of.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason)}
 	from := f.At
 	if !done.DueAt.IsZero() {
 		due, age := done.DueAt.UTC(), f.At.Sub(done.DueAt)
@@ -126,7 +127,7 @@ func (s SeriesState) String() string {
 func (s *Site) freshness(w http.ResponseWriter, r *http.Request) {
 	f, err := s.recent(r.Context())
 	if err != nil {
-		writeText(w, http.StatusServiceUnavailable, line(err.Error())+"\n")
+		writeText(w, http.StatusServiceUnavailable, term.Clean(err.Error())+"\n")
 		return
 	}
 	writeJSON(w, http.StatusOK, f)

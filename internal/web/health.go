@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // Result is how one check came out.
@@ -20,9 +22,9 @@ func (s *Site) Ready(ctx context.Context) (ready bool, results []Result) {
 	ready = true
 	for _, c := range checks {
 		detail, err := c.Look(ctx)
-		r := Result{Check: c.Name, OK: err == nil, Detail: line(detail)}
+		r := Result{Check: c.Name, OK: err == nil, Detail: term.Clean(detail)}
 		if err != nil {
-			ready, r.Detail = false, line(err.Error())
+			ready, r.Detail = false, term.Clean(err.Error())
 		}
 		results = append(results, r)
 	}
@@ -33,7 +35,7 @@ func (s *Site) Ready(ctx context.Context) (ready bool, results []Result) {
 func (s *Site) livez(w http.ResponseWriter, r *http.Request) {
 	code, text := http.StatusOK, "ok"
 	if err := s.Alive(); err != nil {
-		code, text = http.StatusServiceUnavailable, line(err.Error())
+		code, text = http.StatusServiceUnavailable, term.Clean(err.Error())
 	}
 	if wantsJSON(r) {
 		writeJSON(w, code, struct {
