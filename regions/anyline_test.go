@@ -12,6 +12,34 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
+// zones are those of the places most people live in.
+const zones = `
+UTC
+Africa/Abidjan Africa/Accra Africa/Addis_Ababa Africa/Algiers Africa/Cairo Africa/Casablanca Africa/Dakar
+Africa/Dar_es_Salaam Africa/Harare Africa/Johannesburg Africa/Kampala Africa/Khartoum Africa/Kinshasa Africa/Lagos
+Africa/Luanda Africa/Maputo Africa/Nairobi Africa/Tripoli Africa/Tunis
+America/Anchorage America/Argentina/Buenos_Aires America/Asuncion America/Bogota America/Caracas America/Chicago
+America/Denver America/Edmonton America/Guatemala America/Halifax America/Havana America/Jamaica America/La_Paz
+America/Lima America/Los_Angeles America/Manaus America/Mexico_City America/Montevideo
+America/New_York America/Panama America/Phoenix America/Puerto_Rico America/Santiago America/Santo_Domingo
+America/Sao_Paulo America/St_Johns America/Tijuana America/Toronto America/Vancouver America/Winnipeg
+Asia/Almaty Asia/Amman Asia/Baghdad Asia/Baku Asia/Bangkok Asia/Beirut Asia/Colombo Asia/Damascus
+Asia/Dhaka Asia/Dubai Asia/Ho_Chi_Minh Asia/Hong_Kong Asia/Jakarta Asia/Jerusalem Asia/Kabul Asia/Karachi
+Asia/Kathmandu Asia/Kolkata Asia/Kuala_Lumpur Asia/Kuwait Asia/Manila Asia/Novosibirsk Asia/Qatar Asia/Riyadh
+Asia/Seoul Asia/Shanghai Asia/Singapore Asia/Taipei Asia/Tashkent Asia/Tbilisi Asia/Tehran Asia/Tokyo
+Asia/Ulaanbaatar Asia/Vladivostok Asia/Yangon Asia/Yekaterinburg Asia/Yerevan
+Atlantic/Azores Atlantic/Canary Atlantic/Reykjavik
+Australia/Adelaide Australia/Brisbane Australia/Darwin Australia/Hobart Australia/Lord_Howe Australia/Melbourne
+Australia/Perth Australia/Sydney
+Europe/Amsterdam Europe/Athens Europe/Belgrade Europe/Berlin Europe/Bratislava Europe/Brussels Europe/Bucharest
+Europe/Budapest Europe/Chisinau Europe/Copenhagen Europe/Dublin Europe/Helsinki Europe/Istanbul Europe/Kyiv
+Europe/Lisbon Europe/Ljubljana Europe/London Europe/Luxembourg Europe/Madrid Europe/Malta Europe/Minsk
+Europe/Moscow Europe/Oslo Europe/Paris Europe/Prague Europe/Riga Europe/Rome Europe/Sarajevo Europe/Sofia
+Europe/Stockholm Europe/Tallinn Europe/Vienna Europe/Vilnius Europe/Warsaw Europe/Zagreb Europe/Zurich
+Indian/Maldives Indian/Mauritius
+Pacific/Apia Pacific/Auckland Pacific/Fiji Pacific/Guam Pacific/Honolulu Pacific/Port_Moresby Pacific/Tongatapu
+`
+
 // anyField draws a field of a cron line: a star, numbers, spans and steps.
 func anyField(t *rapid.T, name string, lowest, highest int) string {
 	var parts []string
@@ -41,9 +69,9 @@ func anyLine(t *rapid.T) string {
 	return strings.Join(fields, " ")
 }
 
-// Any line in any zone that a hint offers, around a change of its clocks since 1990 or anywhere.
+// Any line in any zone, around a change of its clocks since 1990 or anywhere.
 func TestAnyLineInAnyZoneIsWhatAWalkFinds(t *testing.T) {
-	names := regions.HintZones()
+	names := strings.Fields(zones)
 	rapid.Check(t, func(t *rapid.T) {
 		line, name := anyLine(t), rapid.SampledFrom(names).Draw(t, "zone")
 		z, err := time.LoadLocation(name)

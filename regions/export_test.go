@@ -1,12 +1,9 @@
 package regions
 
-import "strings"
+import (
+	"maps"
+	"slices"
+)
 
-// HintZones is what the tests know of the hints: the zones that one may offer.
-func HintZones() []string {
-	names := strings.Fields(zones)
-	for _, name := range abbreviations {
-		names = append(names, name)
-	}
-	return names
-}
+// HintZones are the zones that a hint may offer.
+func HintZones() []string { return slices.Collect(maps.Values(abbreviations)) }
