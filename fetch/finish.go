@@ -80,6 +80,7 @@ func (p *pass) conclude(ctx context.Context, s step, err error) (ingest.Slot, er
 		return p.finish(ctx, slot, ingest.Stopped, err.Error(), nil)
 	case NoChart:
 		return p.skipAbsent(ctx, err)
+	case Burst, BadToken, BadRegion, Broken, Rejected:
 	}
 	var cause error
 	if p.slot.Kind == ingest.KindBackfill {

@@ -39,8 +39,7 @@ type amount struct {
 	kind        byte
 }
 
-// pack sorts a delivery by pool and time. A row whose number is not above its writer's last one was delivered
-// before.
+// pack sorts a delivery by pool and time.
 func pack(d sharedledger.Delivery) (parcel, error) {
 	if err := checkDelivery(d); err != nil {
 		return parcel{}, err
@@ -49,69 +48,84 @@ func pack(d sharedledger.Delivery) (parcel, error) {
 	if err != nil {
 		return parcel{}, err
 	}
-	pools, spenders, writers := names{}, names{}, names{}
-	var byPool [][]amount
-	var snapshots []string
-	pool := func(name string) int {
-		i := pools.place(name)
-		if i > len(byPool) {
-			byPool, snapshots = append(byPool, nil), append(snapshots, "")
-		}
-		return i - 1
-	}
-	var highest, nonces []int64
+	p := packer{pools: names{}, spenders: names{}, writers: names{}}
 	for seq, r := range d.Rows {
-		w := writers.place(r.Writer)
-		if w > len(highest) {
-			highest, nonces = append(highest, 0), append(nonces, 0)
-		}
-		if r.Number <= highest[w-1] {
-			continue
-		}
-		highest[w-1], nonces[w-1] = r.Number, r.Nonce
-		if r.State == sharedledger.RowVoid {
-			continue
-		}
-		who := spenders.place(whoField(r.Who))
-		for name, n := range r.Amounts {
-			if i := pool(name); n > 0 {
-				byPool[i] = append(byPool[i], amount{min(max(r.At.UnixMicro(), 0), exact), n, who, w, r.Number, seq, kind(r)})
-			}
-		}
+		p.add(seq, r)
 	}
 	for _, k := range d.Snapshots {
-		i := pool(k.Pool)
-		snapshots[i] += packSnapshot(k)
+		p.snapshots[p.pool(k.Pool)] += packSnapshot(k)
 	}
-	if len(byPool) > maxPools {
-		return parcel{}, fmt.Errorf("%w: a delivery of %d pools: at most %d", quota.ErrUnknown, len(byPool), maxPools)
+	if len(p.byPool) > maxPools {
+		return parcel{}, fmt.Errorf("%w: a delivery of %d pools: at most %d", quota.ErrUnknown, len(p.byPool), maxPools)
 	}
+	return p.parcel(d, host), nil
+}
 
-	last := make([]byte, 0, 2*width*len(highest))
-	for i := range highest {
-		last = put7(last, highest[i], nonces[i])
+// packer collects a delivery by pool.
+type packer struct {
+	pools, spenders, writers names
+	byPool                   [][]amount
+	snapshots                []string // packed, by pool
+	highest, nonces          []int64  // the last operation of each writer
+}
+
+// pool is a pool's index.
+func (p *packer) pool(name string) int {
+	i := p.pools.place(name)
+	if i > len(p.byPool) {
+		p.byPool, p.snapshots = append(p.byPool, nil), append(p.snapshots, "")
 	}
-	args := []any{put7(nil, int64(d.Generation), micros(d.Horizon), int64(len(spenders.all)), int64(len(writers.all))), last, host}
-	for _, rows := range byPool {
+	return i - 1
+}
+
+// add takes a row in, unless its number is not above its writer's last one: then it was delivered before.
+func (p *packer) add(seq int, r sharedledger.Row) {
+	w := p.writers.place(r.Writer)
+	if w > len(p.highest) {
+		p.highest, p.nonces = append(p.highest, 0), append(p.nonces, 0)
+	}
+	if r.Number <= p.highest[w-1] {
+		return
+	}
+	p.highest[w-1], p.nonces[w-1] = r.Number, r.Nonce
+	if r.State == sharedledger.RowVoid {
+		return
+	}
+	who := p.spenders.place(whoField(r.Who))
+	for name, n := range r.Amounts {
+		if i := p.pool(name); n > 0 {
+			p.byPool[i] = append(p.byPool[i], amount{min(max(r.At.UnixMicro(), 0), exact), n, who, w, r.Number, seq, kind(r)})
+		}
+	}
+}
+
+// parcel is what was collected, in the order of deliver.lua's arguments.
+func (p *packer) parcel(d sharedledger.Delivery, host any) parcel {
+	last := make([]byte, 0, 2*width*len(p.highest))
+	for i := range p.highest {
+		last = put7(last, p.highest[i], p.nonces[i])
+	}
+	args := []any{put7(nil, int64(d.Generation), micros(d.Horizon), int64(len(p.spenders.all)), int64(len(p.writers.all))), last, host}
+	for _, rows := range p.byPool {
 		slices.SortStableFunc(rows, func(a, b amount) int { return cmp.Compare(a.at, b.at) })
 		args = append(args, packRows(rows))
 	}
-	for _, k := range snapshots {
+	for _, k := range p.snapshots {
 		args = append(args, k)
 	}
 	args = append(args, metaField, hostsField)
 	for _, prefix := range []string{poolField, raisedPrefix} {
-		for _, name := range pools.all {
+		for _, name := range p.pools.all {
 			args = append(args, prefix+name)
 		}
 	}
-	for _, field := range spenders.all {
+	for _, field := range p.spenders.all {
 		args = append(args, field)
 	}
-	for _, w := range writers.all {
+	for _, w := range p.writers.all {
 		args = append(args, writerPrefix+w)
 	}
-	return parcel{pools.all, args}, nil
+	return parcel{p.pools.all, args}
 }
 
 // kind says which snapshots can have counted a row: one that was charged, in its own time; one that was in

@@ -15,7 +15,8 @@ func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, e
 		f.DrainedUntil = quota.FromMicros(p.drainedUntil)
 	}
 	for i, l := range lookups {
-		w, err := &f.Windows[i], error(nil)
+		w := &f.Windows[i]
+		var err error
 		if w.Before, w.First, err = t.before(p, l.Start); err != nil {
 			return f, err
 		}

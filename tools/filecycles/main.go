@@ -8,6 +8,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -21,7 +22,7 @@ func main() {
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
 	}
-	found, err := Measure(".", patterns...)
+	found, err := Measure(context.Background(), ".", patterns...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "filecycles:", err)
 		os.Exit(1)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +27,8 @@ type Package struct {
 }
 
 // Measure reads the packages that the patterns name, seen from dir, as the go command does.
-func Measure(dir string, patterns ...string) ([]Package, error) {
-	listed, err := list(dir, patterns)
+func Measure(ctx context.Context, dir string, patterns ...string) ([]Package, error) {
+	listed, err := list(ctx, dir, patterns)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +73,8 @@ type listed struct {
 	DepOnly                 bool
 }
 
-func list(dir string, patterns []string) ([]listed, error) {
-	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, patterns...)...)
+func list(ctx context.Context, dir string, patterns []string) ([]listed, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly"}, patterns...)...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
