@@ -45,17 +45,6 @@ type BackfillSpec struct {
 	Order     Order         `json:"order,omitempty"`
 }
 
-// Identity is equal for specs that ask for the same thing, even in another order.
-func (s BackfillSpec) Identity(kind BackfillKind) string {
-	s.Order = ""
-	text, err := json.Marshal(s)
-	if err != nil { // a year after 9999, which no query has
-		text = fmt.Append(nil, s)
-	}
-	sum := sha256.Sum256(append([]byte(string(kind)+" "), text...))
-	return hex.EncodeToString(sum[:16])
-}
-
 // Backfill is a plan to fetch something once, in pieces, each of which is a slot. Its state follows from
 // those of its pieces, and is kept nowhere else:
 //
@@ -101,8 +90,16 @@ func (b Backfill) State(pieces map[State]int) State {
 	}
 }
 
-// Identity is equal for backfills that ask for the same thing.
-func (b Backfill) Identity() string { return b.Spec.Identity(b.Kind) }
+// Identity is equal for backfills that ask for the same thing, even in another order.
+func (b Backfill) Identity() string {
+	b.Spec.Order = ""
+	text, err := json.Marshal(b.Spec)
+	if err != nil { // a year after 9999, which no query has
+		text = fmt.Append(nil, b.Spec)
+	}
+	sum := sha256.Sum256(append([]byte(string(b.Kind)+" "), text...))
+	return hex.EncodeToString(sum[:16])
+}
 
 // Reversed reports whether the piece that is latest in time comes first.
 func (b Backfill) Reversed() bool {

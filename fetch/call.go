@@ -170,8 +170,7 @@ func (p *pass) send(ctx context.Context, s step) error {
 
 // asError is err as an *Error: an adapter that could not tell what an answer means has failed.
 func asError(s step, err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return &Error{Verdict: Broken, Method: s.method, Err: err}

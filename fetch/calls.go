@@ -3,6 +3,7 @@ package fetch
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -70,13 +71,7 @@ func BackfillCalls(up Upstream, kind ingest.BackfillKind) (Calls, error) {
 
 // Methods is the methods in the order in which the work first calls them.
 func (c Calls) Methods() []string {
-	var methods []string
-	for _, m := range []string{c.Channel, c.Page, c.Lookup} {
-		if m != "" {
-			methods = append(methods, m)
-		}
-	}
-	return methods
+	return slices.DeleteFunc([]string{c.Channel, c.Page, c.Lookup}, func(method string) bool { return method == "" })
 }
 
 // MethodCount is so many calls of a method.
@@ -93,9 +88,7 @@ func (c Calls) PerPage(l Limits) []MethodCount {
 	}
 	page := []MethodCount{{c.Page, 1}}
 	if c.Lookup != "" {
-		page = append(page, MethodCount{c.Lookup, ceilDiv(l.PerPage, l.IDsPerCall)})
+		page = append(page, MethodCount{c.Lookup, (l.PerPage + l.IDsPerCall - 1) / l.IDsPerCall})
 	}
 	return page
 }
-
-func ceilDiv(a, b int) int { return (a + b - 1) / b }

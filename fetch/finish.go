@@ -67,8 +67,8 @@ func uncountTry(slot ingest.Slot) ingest.Slot {
 
 // conclude ends the slot because a call failed for good.
 func (p *pass) conclude(ctx context.Context, s step, err error) (ingest.Slot, error) {
-	var e *Error
-	if !errors.As(err, &e) || ctx.Err() != nil {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || ctx.Err() != nil {
 		return p.release(ctx, err)
 	}
 	switch e.Verdict {

@@ -88,8 +88,8 @@ func (p *pass) save(ctx context.Context, s step) error {
 // sets the slot back to page 1, once, and other failures are the step's to recover. It goes on also where the
 // slot has ended meanwhile.
 func (p *pass) recover(ctx context.Context, s step, failed error) (goesOn bool, err error) {
-	var e *Error
-	if !errors.As(failed, &e) || ctx.Err() != nil {
+	e, ok := errors.AsType[*Error](failed)
+	if !ok || ctx.Err() != nil {
 		return false, nil
 	}
 	ctx, cancel := withGrace(ctx, writeWithin)

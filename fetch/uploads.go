@@ -31,16 +31,15 @@ func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot,
 		name = list // not written by us
 	}
 	return stepOf(f.upstream.Uploads(name, token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
-		switch out := (found{ids: page.IDs}); {
+		out := found{ids: page.IDs}
+		switch {
 		case page.Next == "":
-			return save(ctx, slot, out)
 		case slot.Pages > f.pages:
 			out.note = "its pages do not end: the rest was left out"
-			return save(ctx, slot, out)
 		default:
 			out.token = list + "/" + page.Next
-			return save(ctx, slot, out)
 		}
+		return save(ctx, slot, out)
 	})
 }
 

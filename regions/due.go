@@ -2,6 +2,7 @@ package regions
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,12 +15,10 @@ type Plan []Schedule
 // NewPlan checks the jobs' timing; two jobs of one name are refused.
 func NewPlan(jobs []ingest.Job) (Plan, error) {
 	var p Plan
-	seen := map[string]bool{}
 	for _, job := range jobs {
-		if seen[job.Name] {
+		if slices.ContainsFunc(p, func(s Schedule) bool { return s.Job.Name == job.Name }) {
 			return nil, fmt.Errorf("two jobs are called %s: give each its own name", quoted(job.Name))
 		}
-		seen[job.Name] = true
 		s, err := New(job)
 		if err != nil {
 			return nil, err
@@ -40,11 +39,11 @@ func (p Plan) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slo
 	for _, s := range p {
 		var latest time.Time
 		var ok bool
-		for i := range s.keys() {
+		for i := range s.keys {
 			if i == 0 || s.cron == nil { // a cron line is due for all its keys at once
 				latest, ok = s.latest(i, now)
 			}
-			newest, seen := known[ingest.Series{Job: s.Job.Name, Key: s.key(i)}]
+			newest, seen := known[ingest.Series{Job: s.Job.Name, Key: s.keys[i]}]
 			if !ok || seen && !latest.After(newest) {
 				continue
 			}
@@ -74,12 +73,7 @@ func (p Plan) Next(now time.Time) time.Time {
 }
 
 func (s Schedule) slot(i int, due time.Time, state ingest.State, reason string) ingest.Slot {
-	return ingest.Slot{
-		SlotKey: s.slotKey(i, due),
-		Kind:    s.Job.Kind,
-		State:   state,
-		Reason:  reason,
-	}
+	return ingest.Slot{SlotKey: s.slotKey(i, due), Kind: s.Job.Kind, State: state, Reason: reason}
 }
 
 // quoted is a name as it is, or quoted where it holds what a terminal might obey.

@@ -13,7 +13,7 @@ const DefaultStaleAfter = 3
 func (p Plan) Series() []ingest.Series {
 	var all []ingest.Series
 	for _, s := range p {
-		for _, key := range s.Keys() {
+		for _, key := range s.keys {
 			all = append(all, ingest.Series{Job: s.Job.Name, Key: key})
 		}
 	}

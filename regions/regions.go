@@ -12,6 +12,7 @@ package regions
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/language"
@@ -40,16 +41,14 @@ func Parse(s string) (ingest.Region, error) {
 // ParseList reads codes separated by commas; a code given twice is refused.
 func ParseList(s string) ([]ingest.Region, error) {
 	var out []ingest.Region
-	seen := map[ingest.Region]bool{}
 	for field := range strings.SplitSeq(s, ",") {
 		r, err := Parse(field)
 		if err != nil {
 			return nil, err
 		}
-		if seen[r] {
+		if slices.Contains(out, r) {
 			return nil, fmt.Errorf("region %s is named twice", r)
 		}
-		seen[r] = true
 		out = append(out, r)
 	}
 	return out, nil

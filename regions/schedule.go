@@ -18,6 +18,7 @@ const (
 // Schedule is when one job is due. New makes one.
 type Schedule struct {
 	Job  ingest.Job
+	keys []string  // of its slots
 	cron *cronLine // nil for an interval
 }
 
@@ -25,12 +26,14 @@ type Schedule struct {
 // error says what to write instead.
 func New(job ingest.Job) (Schedule, error) {
 	s := Schedule{Job: job}
-	seen := map[ingest.Region]bool{}
 	for _, r := range job.Regions {
-		if seen[r] {
+		if slices.Contains(s.keys, string(r)) {
 			return s, fmt.Errorf("job %s: region %s is named twice", quoted(job.Name), quoted(string(r)))
 		}
-		seen[r] = true
+		s.keys = append(s.keys, string(r))
+	}
+	if len(s.keys) == 0 {
+		s.keys = []string{""}
 	}
 	switch {
 	case (job.Every == 0) == (job.Cron == ""):
@@ -48,13 +51,7 @@ func New(job ingest.Job) (Schedule, error) {
 }
 
 // Keys are the keys of the job's slots: its regions, or "" for a job without any.
-func (s Schedule) Keys() []string {
-	keys := make([]string, s.keys())
-	for i := range keys {
-		keys[i] = s.key(i)
-	}
-	return keys
-}
+func (s Schedule) Keys() []string { return slices.Clone(s.keys) }
 
 // Between is every slot due after from and not after to, oldest first.
 //
@@ -64,7 +61,7 @@ func (s Schedule) Keys() []string {
 func (s Schedule) Between(from, to time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	var times []time.Time
-	for i := range s.keys() {
+	for i := range s.keys {
 		if i == 0 || s.cron == nil { // a cron line is due for all keys at once
 			times = s.times(i, from, to)
 		}
@@ -79,7 +76,7 @@ func (s Schedule) Between(from, to time.Time) []ingest.SlotKey {
 // Latest is the newest slot of every key that is due at now, oldest first.
 func (s Schedule) Latest(now time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
-	for i := range s.keys() {
+	for i := range s.keys {
 		if due, ok := s.latest(i, now); ok {
 			out = append(out, s.slotKey(i, due))
 		}
@@ -95,11 +92,11 @@ func (s Schedule) Next(now time.Time) time.Time {
 	}
 	every, _ := s.interval(0)
 	into := now.Unix() % every
-	i := sort.Search(s.keys(), func(i int) bool { // offsets rise with i
+	i := sort.Search(len(s.keys), func(i int) bool { // offsets rise with i
 		_, offset := s.interval(i)
 		return offset > into
 	})
-	return s.next(i%s.keys(), now)
+	return s.next(i%len(s.keys), now)
 }
 
 // NextTimes is the next n times after now at which the job is due for any key, soonest first.
@@ -111,17 +108,8 @@ func (s Schedule) NextTimes(now time.Time, n int) []time.Time {
 	return out
 }
 
-func (s Schedule) keys() int { return max(1, len(s.Job.Regions)) }
-
-func (s Schedule) key(i int) string {
-	if len(s.Job.Regions) == 0 {
-		return ""
-	}
-	return string(s.Job.Regions[i])
-}
-
 func (s Schedule) slotKey(i int, due time.Time) ingest.SlotKey {
-	return ingest.SlotKey{Job: s.Job.Name, Key: s.key(i), DueAt: due}
+	return ingest.SlotKey{Job: s.Job.Name, Key: s.keys[i], DueAt: due}
 }
 
 // times is when key i is due after from and not after to, oldest first.
@@ -156,7 +144,7 @@ func (s Schedule) latest(i int, now time.Time) (time.Time, bool) {
 // interval is the job's interval, and how far into each key i is due, in seconds.
 func (s Schedule) interval(i int) (every, offset int64) {
 	every = int64(s.Job.Every / time.Second)
-	return every, every * int64(i) / int64(s.keys())
+	return every, every * int64(i) / int64(len(s.keys))
 }
 
 // instant is the zero time where there is none.

@@ -17,15 +17,15 @@ func hide(key string, body []byte) []byte {
 	}
 	var clean []byte
 	kept := 0 // all before it is in clean
-	for i := 0; i < len(body); i++ {
-		if body[i] != key[0] && body[i] != '\\' {
+	for i := 0; i < len(body); {
+		n := spelt(body[i:], key)
+		if n == 0 {
+			i++
 			continue
 		}
-		if n := spelt(body[i:], key); n > 0 {
-			clean = append(append(clean, body[kept:i]...), "***"...)
-			kept = i + n
-			i = kept - 1
-		}
+		clean = append(append(clean, body[kept:i]...), "***"...)
+		i += n
+		kept = i
 	}
 	if kept == 0 {
 		return body

@@ -114,7 +114,7 @@ func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
 	others := 0
 	for _, item := range items {
 		switch {
-		case item == nil || item.ID == "":
+		case item.ID == "":
 		case !isHandle(idOrHandle) && item.ID != idOrHandle:
 			others++
 		case found != nil && item.ID != found.ID:

@@ -38,8 +38,8 @@ type list[T any] struct {
 	NextPageToken string             `json:"nextPageToken"`
 }
 
-// readList is the items of a whole answer, at most so many, and the next page's token. An item may be
-// nil. A list with no items is a list; anything without one, with more than was asked for, or with a
+// readList is the items of a whole answer, at most so many, and the next page's token. Items that
+// are null are left out. A list with no items is a list; anything without one, with more than was asked for, or with a
 // field of another type is an error for the whole answer, so that nothing half-understood is kept. Where
 // kind is not "", an answer of that kind without a list has no items: some methods leave an empty list
 // out [seen, channels.list].
@@ -53,21 +53,15 @@ func readList[T any](body []byte, most int, kind string) (items []*T, next strin
 		return nil, "", errNotAList
 	case l.Items == nil:
 		return nil, "", nil
-	case slices.ContainsFunc(l.Items[most:], func(item *T) bool { return item != nil }):
+	case len(slices.DeleteFunc(l.Items[most:], isNil)) > 0:
 		return nil, "", errTooMany
 	case len(l.NextPageToken) > maxToken:
 		return nil, "", errToken
 	}
-	return trim(l.Items[:most]), l.NextPageToken, nil
+	return slices.DeleteFunc(l.Items[:most], isNil), l.NextPageToken, nil
 }
 
-// trim drops what is nil behind the last item.
-func trim[T any](items []*T) []*T {
-	for len(items) > 0 && items[len(items)-1] == nil {
-		items = items[:len(items)-1]
-	}
-	return items
-}
+func isNil[T any](item *T) bool { return item == nil }
 
 // onward refuses an answer to token whose next page is that of token again: whoever follows would pay
 // for the same page indefinitely. A longer circle ends where the caller's number of pages does.

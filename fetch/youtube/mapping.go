@@ -53,7 +53,7 @@ func mapPage(body []byte) (ingest.Page, error) {
 	}
 	page := ingest.Page{Videos: make([]ingest.Video, 0, len(items)), Next: next}
 	for _, item := range items {
-		if item == nil || item.ID == "" {
+		if item.ID == "" {
 			continue
 		}
 		v, err := mapVideo(item)

@@ -35,7 +35,7 @@ func mapCategories(body []byte) ([]ingest.Category, error) {
 	}
 	var all []ingest.Category
 	for _, item := range items {
-		if item != nil && item.ID != "" && item.Snippet.Title != "" {
+		if item.ID != "" && item.Snippet.Title != "" {
 			all = append(all, ingest.Category{ID: item.ID, Name: item.Snippet.Title})
 		}
 	}

@@ -91,9 +91,6 @@ func mapFound[T any](body []byte, id func(*T) string) (ingest.Found, error) {
 	}
 	found := ingest.Found{Next: next}
 	for _, item := range items {
-		if item == nil {
-			continue
-		}
 		if id := id(item); id != "" {
 			found.IDs = append(found.IDs, id)
 		}

@@ -89,7 +89,7 @@ func mapCounts(body []byte) ([]ingest.Counts, error) {
 	}
 	var all []ingest.Counts
 	for _, item := range items {
-		if item == nil || item.ID == "" {
+		if item.ID == "" {
 			continue
 		}
 		c := ingest.Counts{ID: item.ID}

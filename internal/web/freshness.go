@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -97,7 +96,7 @@ func (s *Site) lookFresh(ctx context.Context) (string, error) {
 	for _, state := range stale[:min(most, len(stale))] {
 		names = append(names, state.String())
 	}
-	return "", errors.New(fmt.Sprintf("%d of %d are stale: ", len(stale), len(f.Series)) + strings.Join(names, ", ") + more)
+	return "", fmt.Errorf("%d of %d are stale: %s%s", len(stale), len(f.Series), strings.Join(names, ", "), more)
 }
 
 // Stale is the series that are.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -60,17 +59,16 @@ func (s *Site) readyz(w http.ResponseWriter, r *http.Request) {
 		}{ready, results})
 		return
 	}
-	var b strings.Builder
-	if b.WriteString("ready\n"); !ready {
-		b.Reset()
-		b.WriteString("not ready\n")
+	text := "ready\n"
+	if !ready {
+		text = "not ready\n"
 	}
 	for _, c := range results {
 		mark := "ok  "
 		if !c.OK {
 			mark = "FAIL"
 		}
-		fmt.Fprintf(&b, "%s  %-9s  %s\n", mark, c.Check, c.Detail)
+		text += fmt.Sprintf("%s  %-9s  %s\n", mark, c.Check, c.Detail)
 	}
-	writeText(w, code, b.String())
+	writeText(w, code, text)
 }
