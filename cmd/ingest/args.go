@@ -49,11 +49,18 @@ func timeFlag(flag, s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
-	for _, form := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(form, s); err == nil {
-			return t.UTC(), nil
-		}
+	if t, err := parseInstant(s); err == nil {
+		return t, nil
 	}
 	return time.Time{}, usageError{fmt.Errorf("--%s %q: use a time ago such as 24h or 7d, a day such as 2026-11-01, or an RFC 3339 time such as 2026-11-01T09:00:00Z",
 		flag, s)}
+}
+
+// parseInstant reads a day, which begins at 00:00 UTC, or an RFC 3339 time.
+func parseInstant(s string) (time.Time, error) {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		t, err = time.Parse(time.RFC3339, s)
+	}
+	return t.UTC(), err
 }

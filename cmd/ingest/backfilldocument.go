@@ -14,22 +14,15 @@ import (
 
 // backfillDocument is a backfill in JSON: what was asked for, how far it has come, what is to be paid.
 type backfillDocument struct {
-	ID        string              `json:"id"`
-	Kind      ingest.BackfillKind `json:"kind"`
-	What      string              `json:"what"` // in words
-	Order     ingest.Order        `json:"order,omitempty"`
-	CreatedAt time.Time           `json:"created_at"`
-	Cancelled *time.Time          `json:"cancelled_at"`
-	Wait      bool                `json:"wait"`       // ingest serve may carry it on
-	Table     string              `json:"cost_table"` // that the price is under
-	Under     string              `json:"planned_under"`
+	backfillLine
 
-	Outcome  ingest.State         `json:"outcome"`
-	Pieces   map[string]int       `json:"pieces"` // by state, and their total
-	Units    int64                `json:"units"`  // spent so far
-	Videos   int                  `json:"videos"` // fetched and kept
-	Known    int                  `json:"known"`  // left out, since they had just been fetched
-	Vanished int                  `json:"vanished"`
+	Order     ingest.Order `json:"order,omitempty"`
+	CreatedAt time.Time    `json:"created_at"`
+	Cancelled *time.Time   `json:"cancelled_at"`
+	Table     string       `json:"cost_table"` // that the price is under
+	Under     string       `json:"planned_under"`
+
+	Known    int                  `json:"known"`    // left out, since they had just been fetched
 	GivenUp  int                  `json:"given_up"` // ids that cannot be looked up
 	Waiting  int                  `json:"waiting"`  // ids that are found and not yet looked up
 	Again    int                  `json:"again"`    // pages paid for once more, since the upstream refused their token
@@ -50,6 +43,28 @@ type backfillDocument struct {
 	Repeated int            `json:"repeated,omitempty"`
 	Wrong    int            `json:"wrong_lines,omitempty"`
 	Rejected []rejectedLine `json:"rejected,omitempty"` // the first of those lines
+}
+
+// backfillLine is what the list of all backfills says of one.
+type backfillLine struct {
+	ID       string              `json:"id"`
+	Kind     ingest.BackfillKind `json:"kind"`
+	What     string              `json:"what"` // in words
+	Outcome  ingest.State        `json:"outcome"`
+	Wait     bool                `json:"wait"`   // ingest serve may carry it on
+	Pieces   map[string]int      `json:"pieces"` // by state, and their total
+	Units    int64               `json:"units"`  // spent so far
+	Videos   int                 `json:"videos"` // fetched and kept
+	Vanished int                 `json:"vanished"`
+}
+
+func newBackfillLine(b store.BackfillStatus) backfillLine {
+	l := backfillLine{b.ID, b.Kind, whatOf(b.Backfill), b.State(), b.Wait, map[string]int{"total": 0}, b.Units, b.Videos, b.Vanished}
+	for state, n := range b.Pieces {
+		l.Pieces[string(state)] = n
+		l.Pieces["total"] += n
+	}
+	return l
 }
 
 type rangeJSON struct {
@@ -73,11 +88,10 @@ type failureDocument struct {
 // document is the plan without failures.
 func (p *pricedBackfill) document() backfillDocument {
 	d := backfillDocument{
-		ID: p.ID, Kind: p.Kind, What: whatOf(p.Backfill), CreatedAt: p.Created.UTC(), Cancelled: timeOrNull(p.Cancelled), Wait: p.Wait,
-		Table: p.table, Under: p.Table, Outcome: p.State(), Pieces: pieceCounts(p.BackfillStatus), Units: p.Units, Videos: p.Videos,
-		Known: p.Known, Vanished: p.Vanished, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again, RetryAt: timeOrNull(p.RetryAt),
-		LastAt: timeOrNull(p.LastAt), Price: map[string]rangeJSON{}, Assuming: p.assuming, Asked: p.asked,
-		Today: todayDocument{p.Until, map[string]int64{}, map[string]int64{}}, Found: p.found, Held: timeOrNull(p.HeldUntil),
+		backfillLine: newBackfillLine(p.BackfillStatus), CreatedAt: p.Created.UTC(), Cancelled: timeOrNull(p.Cancelled),
+		Table: p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again,
+		RetryAt: timeOrNull(p.RetryAt), LastAt: timeOrNull(p.LastAt), Held: timeOrNull(p.HeldUntil), Found: p.found,
+		Price: map[string]rangeJSON{}, Assuming: p.assuming, Asked: p.asked, Today: todayDocument{p.Until, map[string]int64{}, map[string]int64{}},
 		Likely: p.estimate.Likely(p.DoneUnits, p.Pieces[ingest.Done], p.Open()),
 	}
 	if p.Kind == ingest.BackfillSearch {
@@ -99,16 +113,6 @@ func (p *pricedBackfill) document() backfillDocument {
 		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.IDs), p.ids.Repeated, p.ids.Wrong, shownLines(p.ids.Rejected)
 	}
 	return d
-}
-
-// pieceCounts is how many pieces are in each state, and their total.
-func pieceCounts(b store.BackfillStatus) map[string]int {
-	counts := map[string]int{"total": 0}
-	for state, n := range b.Pieces {
-		counts[string(state)] = n
-		counts["total"] += n
-	}
-	return counts
 }
 
 // whatOf is what a backfill fetches, in words.

@@ -50,7 +50,10 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 	if err != nil {
 		return errors.Join(ended, err)
 	}
-	return end.exit(ended)
+	if errors.Is(ended, fetch.ErrMaxUnits) || errors.Is(ended, errUntil) {
+		ended = nil // a limit of its own
+	}
+	return endOfRun(end.Outcome, ended)
 }
 
 // endOf finds the outcome of a run in the pieces it worked on: as that of a run of the schedule.
@@ -141,19 +144,4 @@ func (e backfillEnd) print(w io.Writer) error {
 		return err
 	}
 	return e.backfillDocument.print(w)
-}
-
-func (e backfillEnd) exit(ended error) error {
-	var call *fetch.Error
-	switch {
-	case errors.As(ended, &call) && call.Verdict == fetch.BadKey:
-		return codeError{exitKey, ended}
-	case ended != nil && !errors.Is(ended, fetch.ErrMaxUnits) && !errors.Is(ended, errUntil):
-		return ended
-	case e.Outcome == ingest.Failed:
-		return codeError{exitPartial, nil}
-	case e.Outcome == ingest.Stopped:
-		return codeError{exitStopped, nil}
-	}
-	return nil
 }

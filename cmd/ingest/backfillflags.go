@@ -49,12 +49,11 @@ func between(from, to string, now time.Time) (after, before time.Time, err error
 
 // instantFlag reads a time that means the same tomorrow, so that the same flags find the same plan.
 func instantFlag(flag, s string) (time.Time, error) {
-	for _, form := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(form, s); err == nil {
-			return t.UTC().Truncate(time.Second), nil
-		}
+	t, err := parseInstant(s)
+	if err != nil {
+		return t, usageError{fmt.Errorf("--%s %q: use a day such as 2026-11-01, which begins at 00:00 UTC, or an RFC 3339 time such as 2026-11-01T09:00:00Z", flag, s)}
 	}
-	return time.Time{}, usageError{fmt.Errorf("--%s %q: use a day such as 2026-11-01, which begins at 00:00 UTC, or an RFC 3339 time such as 2026-11-01T09:00:00Z", flag, s)}
+	return t.Truncate(time.Second), nil
 }
 
 // spanFlag reads a length of time of whole seconds, in hours, minutes or days.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
@@ -17,21 +16,7 @@ func (a *app) openForPlanning(ctx context.Context) (*fetchRuntime, error) {
 	if err := a.canRefill(); err != nil {
 		return nil, err
 	}
-	up, err := a.provider().open(ctx, a.cfg.UpstreamURL, ingest.NewSecret("never-sent"))
-	if err != nil {
-		return nil, config.Invalid(err)
-	}
-	w, err := a.openForPricing(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	if w.store, err = a.store(ctx, hostname(up.Host())); err != nil {
-		w.close()
-		return nil, err
-	}
-	closeLedger := w.close
-	w.close = func() { closeLedger(); _ = w.store.Close() }
-	return w, nil
+	return a.openWith(ctx, openKeyless)
 }
 
 // canRefill refuses an upstream whose ids and channels backfills do not know.
@@ -44,14 +29,11 @@ func (a *app) canRefill() error {
 
 // openForPricing opens what pricing needs beside a store that is open already.
 func (a *app) openForPricing(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
-	schedule, err := scheduleOf(a.cfg)
+	schedule, price, err := a.pricedSchedule()
 	if err != nil {
 		return nil, err
 	}
-	w := &fetchRuntime{schedule: schedule, upstream: a.provider().calls, store: s}
-	if w.price, err = schedule.DayPrice(a.clock.Now()); err != nil {
-		return nil, err
-	}
+	w := &fetchRuntime{schedule: schedule, price: price, upstream: a.provider().calls, store: s}
 	w.governor, w.close, err = a.governor(ctx)
 	return w, err
 }

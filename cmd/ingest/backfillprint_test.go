@@ -228,9 +228,8 @@ func TestAStoppedRunNamesOneTime(t *testing.T) {
 	at := time.Date(2026, 2, 15, 8, 0, 0, 300, time.UTC)
 	kept := at.Truncate(time.Millisecond)
 	worked := []fetch.SlotResult{{Slot: ingest.Slot{State: ingest.Stopped, Reason: "spent", RetryAt: at}}}
-	doc := backfillDocument{
-		ID: "bf-1", Outcome: ingest.Stopped, Pieces: map[string]int{"stopped": 1, "total": 1}, RetryAt: &kept,
-	}
+	doc := backfillDocument{RetryAt: &kept}
+	doc.ID, doc.Outcome, doc.Pieces = "bf-1", ingest.Stopped, map[string]int{"stopped": 1, "total": 1}
 	var out strings.Builder
 	if err := program.PrintBackfillEnd(&out, worked, doc); err != nil || strings.Count(out.String(), "2026-02-15 08:00:01Z") != 2 || strings.Contains(out.String(), "08:00:00Z") {
 		t.Errorf("%v\n%s", err, out.String())

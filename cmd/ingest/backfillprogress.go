@@ -32,10 +32,7 @@ type progress struct {
 
 // progressOf compares a backfill with what it was when the run began.
 func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits int64) progress {
-	total := 0
-	for _, n := range now.Pieces {
-		total += n
-	}
+	total := newBackfillLine(now).Pieces["total"]
 	p := progress{Event: "progress", ID: now.ID, Pieces: total - now.Open(), Total: total, Units: now.Units, Videos: now.Videos}
 	over, spent := began.Open()-now.Open(), now.Units-began.Units
 	if took <= 0 {

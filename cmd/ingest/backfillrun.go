@@ -116,9 +116,6 @@ func (r *backfillRun) check(a *app) error {
 
 // runBackfill finds the plan and works on it until it is done, quota is refused, or the run has reached a limit of its own.
 func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *fetchRuntime) (*pricedBackfill, error)) error {
-	if err := a.checkClock(ctx); err != nil {
-		return err
-	}
 	if err := r.check(a); err != nil {
 		return err
 	}

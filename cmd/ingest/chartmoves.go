@@ -103,11 +103,7 @@ func moveCells(older, newer store.Chart, m store.Move) []cell {
 		was = m.Was
 	}
 	if m.Change == store.Gone {
-		for i := range row {
-			if row[i].name == "rank" {
-				row[i].value = nil
-			}
-		}
+		setCell(row, "rank", nil)
 	}
 	return append(row,
 		cell{"compared_to", older.Slot},

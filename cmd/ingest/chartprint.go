@@ -79,25 +79,8 @@ func newChartItem(c store.Chart, p ingest.Placement) chartItem {
 
 // chartCells is a row of an exported chart.
 func chartCells(c store.Chart, p ingest.Placement) []cell {
-	v := p.Video
-	return []cell{
-		{"region", string(c.Region)},
-		{"job", c.Job},
-		{"slot", c.Slot},
-		{"rank", p.Rank},
-		{"video_id", v.ID},
-		{"title", v.Title},
-		{"channel", v.Channel},
-		{"channel_id", v.ChannelID},
-		{"category", v.Category},
-		{"published_at", v.PublishedAt},
-		{"duration_s", int64(v.Duration / time.Second)},
-		{"live", v.Live},
-		{"tags", v.Tags},
-		{"thumbnail", v.Thumbnail},
-		{"views", v.Views},
-		{"likes", v.Likes},
-		{"comments", v.Comments},
-		{"category_name", c.Categories[v.Category]},
-	}
+	row := []cell{{"region", string(c.Region)}, {"job", c.Job}, {"slot", c.Slot}}
+	row = append(row, cellsOf(newChartItem(c, p))...)
+	setCell(row, "published_at", p.Video.PublishedAt)
+	return row
 }

@@ -61,7 +61,7 @@ type checkJob struct {
 }
 
 func (a *app) checkConfig() error {
-	schedule, err := scheduleOf(a.cfg)
+	schedule, price, err := a.pricedSchedule()
 	if err != nil {
 		return err
 	}
@@ -73,10 +73,6 @@ func (a *app) checkConfig() error {
 		_ = remote.Close()
 	}
 	now := a.clock.Now()
-	price, err := schedule.DayPrice(now)
-	if err != nil {
-		return err
-	}
 	doc := checkDocument{
 		Config: a.cfg.File, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Account: a.cfg.Account,
 		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.Total), Warnings: []checkWarning{},

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
@@ -32,9 +31,9 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 	d.Config, d.Clock = a.cfg, a.clock
 	d.Keyed, d.StandIn = a.provider().keyed, loopback(a.cfg.UpstreamURL)
 	d.Upstream = func(ctx context.Context) (string, error) {
-		c, err := a.provider().open(ctx, a.cfg.UpstreamURL, ingest.NewSecret("any"))
+		c, err := openKeyless(ctx, a.cfg)
 		if err != nil {
-			return "", config.Invalid(err)
+			return "", err
 		}
 		defer c.Close()
 		return hostname(c.Host()), nil

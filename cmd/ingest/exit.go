@@ -43,6 +43,12 @@ func (e codeError) Error() string {
 
 func (e codeError) Unwrap() error { return e.err }
 
+// silent reports whether there is nothing to say of an error.
+func silent(err error) bool {
+	code, ok := errors.AsType[codeError](err)
+	return err == nil || ok && code.err == nil
+}
+
 type usageError struct{ error }
 
 // exitCode finds the exit code that an error amounts to.
@@ -89,14 +95,13 @@ func exitCode(err error) int {
 
 // report says an error once and returns its exit code.
 func (a *app) report(command string, err error) int {
-	var usage usageError
-	var code codeError
-	switch {
-	case err == nil:
-	case errors.As(err, &usage):
-		a.tell(fmt.Sprintf("ingest: %s (see %s --help)", config.RedactKeys(term.Clean(err.Error())), command))
-	case !errors.As(err, &code) || code.err != nil:
-		a.tell("ingest: " + config.RedactKeys(term.Clean(err.Error())))
+	if silent(err) {
+		return exitCode(err)
 	}
+	message := "ingest: " + config.RedactKeys(term.Clean(err.Error()))
+	if errors.As(err, &usageError{}) {
+		message += fmt.Sprintf(" (see %s --help)", command)
+	}
+	a.tell(message)
 	return exitCode(err)
 }

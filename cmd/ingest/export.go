@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -38,11 +40,24 @@ func (c *console) format(given string) (string, error) {
 	return "", usageError{fmt.Errorf("--format %q: use text, json, csv or jsonl", given)}
 }
 
-// cell is a field of an exported row. A value is a string, an int, a bool, a time, a *int64 or a
-// []string; nil, and the zero time, are not known.
+// cell is a field of an exported row. nil, a nil pointer and the zero time are not known.
 type cell struct {
 	name  string
 	value any
+}
+
+// cellsOf are the fields of a document, named as in JSON.
+func cellsOf(doc any) (row []cell) {
+	for field, value := range reflect.ValueOf(doc).Fields() {
+		row = append(row, cell{field.Tag.Get("json"), value.Interface()})
+	}
+	return row
+}
+
+// setCell replaces the value of one cell.
+func setCell(row []cell, name string, value any) {
+	i := slices.IndexFunc(row, func(c cell) bool { return c.name == name })
+	row[i].value = value
 }
 
 // export writes items as CSV or as JSON lines, by the fields that cells gives of each.

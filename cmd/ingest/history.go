@@ -24,9 +24,6 @@ chart. Put -- before an id that begins with a dash.`,
 		Example: "  ingest history dQw4w9WgXcQ --region GB --since 24h\n  ingest history --format csv -- -dQw4w9WgXc",
 		Args:    orAsk(cobra.ExactArgs(1), "which video? Give one id: ingest search and ingest chart show them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.checkClock(cmd.Context()); err != nil {
-				return err
-			}
 			format, err := a.format(format)
 			if err != nil {
 				return err
@@ -80,19 +77,25 @@ type sightingDocument struct {
 	ViewsGained *int64        `json:"views_gained"`
 }
 
+func newSightingDocument(s store.Sighting) sightingDocument {
+	return sightingDocument{s.Region, s.Job, s.Slot, s.Rank, s.Views, s.Likes, s.Comments, s.Gained}
+}
+
 func printHistory(out *console, h store.History, format string) error {
 	switch format {
 	case formatJSON:
 		doc := historyDocument{VideoID: h.Video.ID, Title: h.Video.Title, Channel: h.Video.Channel, Sightings: []sightingDocument{}}
 		for _, s := range h.Sightings {
-			doc.Sightings = append(doc.Sightings, sightingDocument{s.Region, s.Job, s.Slot, s.Rank, s.Views, s.Likes, s.Comments, s.Gained})
+			doc.Sightings = append(doc.Sightings, newSightingDocument(s))
 		}
 		return out.printJSON(doc)
 	case formatText:
 		printHistoryText(out, h)
 		return nil
 	}
-	return export(out.stdout, format, h.Sightings, func(s store.Sighting) []cell { return historyCells(h.Video, s) })
+	return export(out.stdout, format, h.Sightings, func(s store.Sighting) []cell {
+		return append([]cell{{"video_id", h.Video.ID}, {"title", h.Video.Title}}, cellsOf(newSightingDocument(s))...)
+	})
 }
 
 func printHistoryText(out *console, h store.History) {
@@ -105,21 +108,5 @@ func printHistoryText(out *console, h store.History) {
 	for _, s := range h.Sightings {
 		fmt.Fprintf(out.stdout, "%-20s  %-6s  %s  %4d  %14s  %14s\n",
 			term.Stamp(s.Slot), s.Region, term.Pad(s.Job, 10), s.Rank, term.Count(s.Views), term.Gain(s.Gained))
-	}
-}
-
-// historyCells is a row of an exported history.
-func historyCells(v ingest.Video, s store.Sighting) []cell {
-	return []cell{
-		{"video_id", v.ID},
-		{"title", v.Title},
-		{"region", string(s.Region)},
-		{"job", s.Job},
-		{"slot", s.Slot},
-		{"rank", s.Rank},
-		{"views", s.Views},
-		{"likes", s.Likes},
-		{"comments", s.Comments},
-		{"views_gained", s.Gained},
 	}
 }

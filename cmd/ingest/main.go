@@ -3,9 +3,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
+	"syscall"
 	_ "time/tzdata" // the provider's day turns by a zone that a bare container does not have
 
 	"github.com/trendvidstream/ingest/fetch"
@@ -16,7 +16,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, nil)) }
 
 // run is the whole program: its arguments in, its exit code out. wrapPass may be nil: see app.
 func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconciler)) int {
-	ctx, stop := notify(context.Background())
+	ctx, stop := notify(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	out := &term.CheckedWriter{To: stdout}
 	a := &app{console: console{stdout: out, stderr: stderr, narrow: term.IsTerminal(stderr)}, wrapPass: wrapPass}
@@ -28,10 +28,8 @@ func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconcile
 	if err != nil && !a.started {
 		err = usageError{err}
 	}
-	if ended := (signalled{}); err != nil && errors.As(context.Cause(ctx), &ended) {
-		err = ended // whatever it was that the signal cut short
-	}
-	if code := (codeError{}); out.Err != nil && (err == nil || errors.As(err, &code) && code.err == nil) {
+	err = endedBy(ctx, err)
+	if out.Err != nil && silent(err) {
 		err = out.Err // a stop that nobody could read of is one, too
 	}
 	return a.report(cmd.CommandPath(), err)

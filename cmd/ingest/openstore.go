@@ -24,19 +24,19 @@ func (a *app) readStore(ctx context.Context) (*store.Store, error) {
 	return s, err
 }
 
-// upgrade brings a store of an older version up to date, for host.
-func (a *app) upgrade(ctx context.Context, host string) error {
-	s, err := a.store(ctx, host)
-	if err != nil {
+// checkStore refuses a store that cannot be used, and brings one of an older version up to date, for host.
+func (a *app) checkStore(ctx context.Context, host string) error {
+	s, err := a.store(ctx, "")
+	if version, ok := errors.AsType[*store.VersionError](err); ok && version.Have < version.Know {
+		s, err = a.store(ctx, host)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
 		return err
 	}
 	return s.Close()
-}
-
-// isOlder reports whether it is a store that the next one to write brings up to date.
-func isOlder(err error) bool {
-	var version *store.VersionError
-	return errors.As(err, &version) && version.Have < version.Know
 }
 
 // sayUpgraded says that a store was brought up to date, and where it is as it was.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -31,9 +30,9 @@ func (a *app) beginPing(ctx context.Context) (end func(summary string, err error
 	}
 	endRun := p.BeginRun(ctx)
 	return func(summary string, err error) error {
-		code := endCode(ctx, err)
+		code := exitCode(endedBy(ctx, err))
 		text := fmt.Sprintf("exit %d\n", code)
-		if silent := (codeError{}); err != nil && (!errors.As(err, &silent) || silent.err != nil) {
+		if !silent(err) {
 			text += term.Clean(err.Error()) + "\n"
 		}
 		if code == exitStopped {
@@ -42,12 +41,4 @@ func (a *app) beginPing(ctx context.Context) (end func(summary string, err error
 		endRun(code, text+summary)
 		return err
 	}, nil
-}
-
-// endCode is the exit code that a command which returns err will end with.
-func endCode(ctx context.Context, err error) int {
-	if ended := (signalled{}); err != nil && errors.As(context.Cause(ctx), &ended) {
-		err = ended
-	}
-	return exitCode(err)
 }

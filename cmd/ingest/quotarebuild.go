@@ -20,9 +20,6 @@ until then nothing is fetched. What was drawn with quota take is not in the
 store: add it with quota post.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.checkClock(cmd.Context()); err != nil {
-				return err
-			}
 			n, err := a.rebuild(cmd.Context())
 			if err != nil {
 				return err

@@ -28,10 +28,16 @@ Try it without a key: ingest demo`,
 			if a.clock, err = config.NewClock(); err != nil {
 				return err
 			}
-			if needsConfig(cmd) {
-				a.cfg, err = config.Load(a.flags, upstreamLimits())
+			if !needsConfig(cmd) {
+				return nil
 			}
-			return err
+			if a.cfg, err = config.Load(a.flags, upstreamLimits()); err != nil {
+				return err
+			}
+			if cmd.Name() == "check" || cmd.Name() == "backup" {
+				return nil // they go by no clock
+			}
+			return a.checkClock(cmd.Context())
 		},
 	}
 	root.SetUsageTemplate(usageTemplate(root))

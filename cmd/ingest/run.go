@@ -89,9 +89,6 @@ func (a *app) runOptions(only string, pages int, force bool) (fetch.RunOptions, 
 
 // reconcile runs once over what is due and says how it ended.
 func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
-	if err := a.checkClock(ctx); err != nil {
-		return err
-	}
 	end, err := a.beginPing(ctx)
 	if err != nil {
 		return err
@@ -159,15 +156,17 @@ func (a *app) reportRun(s summary, err error) error {
 			}
 		}
 	}
-	var call *fetch.Error
+	return endOfRun(s.outcome, err)
+}
+
+// endOfRun is what a run ends with: the error that cut it short, or the exit code of its outcome.
+func endOfRun(outcome ingest.State, err error) error {
 	switch {
-	case err != nil && errors.As(err, &call) && call.Verdict == fetch.BadKey:
-		return codeError{exitKey, err}
 	case err != nil:
 		return err
-	case s.outcome == ingest.Failed:
+	case outcome == ingest.Failed:
 		return codeError{exitPartial, nil}
-	case s.outcome == ingest.Stopped:
+	case outcome == ingest.Stopped:
 		return codeError{exitStopped, nil}
 	}
 	return nil

@@ -43,6 +43,16 @@ func scheduleOf(c *config.Config) (budget.Schedule, error) {
 	return budget.Schedule{Plan: plan, Upstream: providers[c.Upstream].calls, Tariff: tariff}, err
 }
 
+// pricedSchedule is the schedule with the price of the day that begins now.
+func (a *app) pricedSchedule() (budget.Schedule, budget.Price, error) {
+	schedule, err := scheduleOf(a.cfg)
+	if err != nil {
+		return schedule, budget.Price{}, err
+	}
+	price, err := schedule.DayPrice(a.clock.Now())
+	return schedule, price, err
+}
+
 // jobSlots is what budget asks of the store.
 type jobSlots struct{ store *store.Store }
 

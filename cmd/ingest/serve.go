@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 
@@ -63,9 +61,6 @@ answer, or the key is refused, it goes on, says so at /readyz, and tries again.`
 // serve runs until ctx is done. What can be refused is refused before anything is opened, and the address is taken
 // before that.
 func (a *app) serve(ctx context.Context) error {
-	if err := a.checkClock(ctx); err != nil {
-		return err
-	}
 	s, err := a.newService()
 	if err != nil {
 		return err
@@ -75,18 +70,14 @@ func (a *app) serve(ctx context.Context) error {
 		s.ReportFailedStart(ctx, err)
 		return err
 	}
-	ctx, stop := endOnHangup(ctx)
+	ctx, stop := notify(ctx, syscall.SIGHUP) // which nothing else of the program catches
 	defer stop()
 	return s.Run(ctx, l)
 }
 
 // newService refuses what can be refused without a file.
 func (a *app) newService() (*service.Service, error) {
-	schedule, err := scheduleOf(a.cfg)
-	if err != nil {
-		return nil, err
-	}
-	price, err := schedule.DayPrice(a.clock.Now())
+	schedule, price, err := a.pricedSchedule()
 	if err != nil {
 		return nil, err
 	}
@@ -182,20 +173,4 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 		return nil, codeError{exitError, fmt.Errorf("%w: is another ingest serve there? Give another --listen; port 0 picks a free one", err)}
 	}
 	return l, nil
-}
-
-// endOnHangup ends the context at SIGHUP too, which nothing else of the program catches. A second one kills.
-func endOnHangup(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	go func() {
-		select {
-		case <-hangups:
-			cancel(signalled{syscall.SIGHUP})
-		case <-ctx.Done():
-		}
-		signal.Stop(hangups)
-	}()
-	return ctx, func() { cancel(nil) }
 }

@@ -71,15 +71,11 @@ A --fault is ` + youtubesim.FaultHelp,
 }
 
 // server makes the stand-in.
-func (o standInOptions) server() (http.Handler, error) {
+func (o standInOptions) server() (_ http.Handler, err error) {
 	switch o.upstream {
 	case "youtube":
-		for _, text := range o.faults {
-			fault, err := youtubesim.ParseFault(text)
-			if err != nil {
-				return nil, usageError{fmt.Errorf("--fault: %w", err)}
-			}
-			o.Faults = append(o.Faults, fault)
+		if o.Faults, err = parseFaults(o.faults, youtubesim.ParseFault); err != nil {
+			return nil, err
 		}
 		s, err := youtubesim.New(o.Options)
 		return s, config.Invalid(err)
@@ -88,17 +84,24 @@ func (o standInOptions) server() (http.Handler, error) {
 		if o.ChartsDir+o.Day+o.RequireKey != "" || o.PerMinute != 0 {
 			return nil, usageError{errors.New("--charts, --day, --per-minute and --require-key go with --upstream youtube")}
 		}
-		for _, text := range o.faults {
-			fault, err := dailymotionsim.ParseFault(text)
-			if err != nil {
-				return nil, usageError{fmt.Errorf("--fault: %w", err)}
-			}
-			other.Faults = append(other.Faults, fault)
+		if other.Faults, err = parseFaults(o.faults, dailymotionsim.ParseFault); err != nil {
+			return nil, err
 		}
 		s, err := dailymotionsim.New(other)
 		return s, config.Invalid(err)
 	}
 	return nil, usageError{fmt.Errorf("--upstream %q: there is a stand-in for youtube and for dailymotion", o.upstream)}
+}
+
+func parseFaults[T any](list []string, parse func(string) (T, error)) (faults []T, err error) {
+	for _, text := range list {
+		fault, err := parse(text)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--fault: %w", err)}
+		}
+		faults = append(faults, fault)
+	}
+	return faults, nil
 }
 
 // parseLimits reads units=40; whether there is such a pool is for the stand-in to say.

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -48,6 +46,12 @@ func openUpstream(ctx context.Context, c *config.Config) (upstream, error) {
 	return up, config.Invalid(err)
 }
 
+// openKeyless makes a client that is never used to send anything.
+func openKeyless(ctx context.Context, c *config.Config) (upstream, error) {
+	up, err := providers[c.Upstream].open(ctx, c.UpstreamURL, ingest.NewSecret("never-sent"))
+	return up, config.Invalid(err)
+}
+
 // loopback reports whether a base URL leads to this machine, and no further.
 func loopback(base string) bool {
 	u, err := url.Parse(base)
@@ -76,27 +80,21 @@ type fetchRuntime struct {
 	close    func()
 }
 
-// open opens it all, or nothing: what can be refused without a file is refused before one is made.
-func (a *app) open(ctx context.Context) (*fetchRuntime, error) {
-	schedule, err := scheduleOf(a.cfg)
+// open opens it all, or nothing.
+func (a *app) open(ctx context.Context) (*fetchRuntime, error) { return a.openWith(ctx, openUpstream) }
+
+// openWith opens it all with the client that connect makes, or nothing: what can be refused without a file is refused
+// before one is made.
+func (a *app) openWith(ctx context.Context, connect func(context.Context, *config.Config) (upstream, error)) (*fetchRuntime, error) {
+	schedule, price, err := a.pricedSchedule()
 	if err != nil {
 		return nil, err
 	}
-	up, err := openUpstream(ctx, a.cfg)
+	up, err := connect(ctx, a.cfg)
 	if err != nil {
 		return nil, err
 	}
-	price, err := schedule.DayPrice(a.clock.Now())
-	if err != nil {
-		return nil, err
-	}
-	if s, err := a.store(ctx, ""); err == nil {
-		_ = s.Close()
-	} else if isOlder(err) {
-		if err := a.upgrade(ctx, hostname(up.Host())); err != nil {
-			return nil, err
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if err := a.checkStore(ctx, hostname(up.Host())); err != nil {
 		return nil, err
 	}
 	g, closeLedger, err := a.governor(ctx)
