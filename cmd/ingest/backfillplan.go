@@ -3,8 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/quota"
 )
 
 func (a *app) backfillPlanCommand() *cobra.Command {
@@ -48,4 +53,81 @@ func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 		return err
 	}
 	return a.show(p.document())
+}
+
+// planned finds or adds the plan that was requested and, where that was requested too, asks for sizes.
+func (a *app) planned(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
+	p, err := a.findOrAdd(ctx, w, request)
+	if err != nil || !request.ask {
+		return p, err
+	}
+	return p, a.askSizes(ctx, w, p)
+}
+
+// askSizes asks the channels of a plan how many videos they have, each once and for a call of purpose
+// backfill, keeps the answers and prices the plan again. Those that were not asked, because quota ended or
+// they do not say, keep their range. A plan of which some is fetched is not asked about: what is left of it
+// is not what a channel would answer.
+func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
+	archive, ok := any(w.upstream).(fetch.Archive)
+	if !ok || len(p.Spec.Channels) == 0 || p.Open() != len(p.Spec.Channels) {
+		return nil
+	}
+	p.asked = quota.Cost{}
+	sizes, err := a.askChannels(ctx, w, p, archive)
+	if err := errors.Join(err, saveSizes(ctx, w, p.ID, sizes)); err != nil {
+		return err
+	}
+	if err := p.price(ctx, w); err != nil {
+		return err
+	}
+	for pool, amount := range p.asked {
+		p.Left[pool] = max(p.Left[pool]-amount, 0)
+	}
+	return nil
+}
+
+// saveSizes keeps what was answered, whatever has ended the asking: it is paid for.
+func saveSizes(ctx context.Context, w *fetchRuntime, id string, sizes map[string]int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return w.store.NoteSizes(ctx, id, sizes)
+}
+
+// askChannels asks the channels whose size is not known, until quota ends.
+func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfill, archive fetch.Archive) (map[string]int, error) {
+	known, err := w.store.OpenSizes(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[string]int{}
+	for i, ref := range p.Spec.Channels {
+		if _, ok := known[ref]; ok {
+			continue
+		}
+		call := archive.Channel(ref)
+		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserved: p.Cost})
+		if err != nil {
+			return sizes, err
+		}
+		if !d.Allowed {
+			a.say("ingest: %d of %d channels were asked: %s", i, len(p.Spec.Channels), w.governor.Explain(ctx, d))
+			break
+		}
+		for _, pool := range d.Pools {
+			p.asked[pool.Pool] += pool.Charged
+		}
+		channel, err := call.Do(ctx)
+		answer := (*fetch.Error)(nil)
+		switch {
+		case errors.As(err, &answer) && answer.Verdict == fetch.Rejected:
+			a.say("ingest: %s: %v", ref, err)
+			sizes[ref] = budget.NoChannel
+		case err != nil:
+			return sizes, err
+		case channel.Videos != nil:
+			sizes[ref] = int(*channel.Videos)
+		}
+	}
+	return sizes, nil
 }

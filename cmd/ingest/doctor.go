@@ -1,12 +1,24 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -55,4 +67,129 @@ says what was lost, which the next runs fetch again. quota.db is not touched.`,
 	cmd.Flags().BoolVar(&online, "online", false, "ask the upstream too: spends 1 unit of purpose manual")
 	cmd.Flags().BoolVar(&repair, "repair", false, "make the store whole first: it may write a new ingest.db")
 	return cmd
+}
+
+type doctorDocument struct {
+	Checks []doctor.Finding `json:"checks"`
+	Worst  doctor.Status    `json:"worst"`
+}
+
+// printFindings prints what was found, and returns the failure that the exit code tells of: of several the one that
+// keeps the others from being judged.
+func printFindings(c *console, ledger string, found []doctor.Finding) error {
+	doc := doctorDocument{Checks: []doctor.Finding{}, Worst: doctor.OK}
+	class := doctor.NoFailure
+	for _, f := range found {
+		f.Detail, f.Advice = scrub(ledger, f.Detail), scrub(ledger, f.Advice)
+		doc.Checks = append(doc.Checks, f)
+		if f.Status == doctor.Fail || f.Status == doctor.Warn && doc.Worst == doctor.OK {
+			doc.Worst = f.Status
+		}
+		class = max(class, f.Class)
+	}
+	var err error
+	if c.json {
+		err = c.printJSON(doc)
+	} else {
+		err = doc.print(c.stdout, c.quiet)
+	}
+	if err == nil && class != doctor.NoFailure {
+		err = codeError{exitOf[class], nil} // it was said above
+	}
+	return err
+}
+
+const margin = 6 + 13 // status and check
+
+// print shows a line a check, with quiet only those that are not well.
+func (d doctorDocument) print(w io.Writer, quiet bool) error {
+	tally := map[doctor.Status]int{}
+	for _, c := range d.Checks {
+		tally[c.Status]++
+		if quiet && c.Status == doctor.OK {
+			continue
+		}
+		head := term.Pad(string(c.Status), 6) + term.Pad(c.Check, 13)
+		put := func(text, indent string) {
+			for line := range strings.SplitSeq(term.Wrap(text, term.Screen-margin, indent), "\n") {
+				fmt.Fprintf(w, "%s%s\n", head, line)
+				head = strings.Repeat(" ", margin)
+			}
+		}
+		for part := range strings.SplitSeq(c.Detail, "; ") {
+			put(part, "  ")
+		}
+		if c.Advice != "" {
+			put("-> "+c.Advice, "   ")
+		}
+	}
+	if quiet && d.Worst == doctor.OK {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "%d ok, %d warn, %d fail\n", tally[doctor.OK], tally[doctor.Warn], tally[doctor.Fail])
+	return err
+}
+
+// scrub makes a text fit for a terminal, and takes the ledger's passwords out of it, should a server have sent them
+// back. The key is a Secret and is in none, unless a person has put it elsewhere.
+func scrub(ledger, s string) string {
+	if t, err := redisledger.Parse(ledger); err == nil {
+		for _, secret := range []string{t.Password, t.SentinelPassword} {
+			if secret != "" {
+				s = strings.ReplaceAll(s, secret, "***")
+			}
+		}
+	}
+	return config.RedactKeys(term.Clean(s))
+}
+
+// newDoctor gives the doctor what is to be examined. It makes do with what can be read of the configuration.
+func newDoctor(a *app, root string, uid int) *doctor.Doctor {
+	d := &doctor.Doctor{
+		Version: version, LedgerFile: ledgerFile, Root: root, UID: uid,
+		Tariff:   sync.OnceValues(func() (*quota.Tariff, error) { return tariffOf(a.cfg) }),
+		Plan:     sync.OnceValues(func() (regions.Plan, error) { return planOf(a.cfg) }),
+		Schedule: func() (budget.Schedule, error) { return scheduleOf(a.cfg) },
+		Classify: classify, Say: a.say, Upgraded: a.sayUpgraded,
+	}
+	if a.clock, d.ClockErr = config.NewClock(); d.ClockErr != nil {
+		a.clock = &config.Clock{}
+	}
+	if a.cfg, d.ConfigErr = config.Load(a.flags, upstreamLimits()); d.ConfigErr != nil {
+		a.cfg = config.Salvage(a.flags, upstreamLimits())
+	}
+	d.Config, d.Clock = a.cfg, a.clock
+	d.Keyed, d.StandIn = a.provider().keyed, loopback(a.cfg.UpstreamURL)
+	d.Upstream = func(ctx context.Context) (string, error) {
+		c, err := openKeyless(ctx, a.cfg)
+		if err != nil {
+			return "", err
+		}
+		defer c.Close()
+		return hostname(c.Host()), nil
+	}
+	d.OpenLocal = func(ctx context.Context, path string) (doctor.LocalLedger, error) {
+		l, err := sqliteledger.Open(ctx, path)
+		if err == nil {
+			l.Now = a.clock.Now
+		}
+		return l, err
+	}
+	if a.cfg.Ledger != "sqlite" {
+		d.OpenRemote = func(ctx context.Context) (doctor.RemoteLedger, error) { return openRemote(ctx, a.cfg) }
+	}
+	d.Online = doctor.Online{
+		CheckClock: a.checkClock,
+		Upstream:   func(ctx context.Context) (doctor.Upstream, error) { return openUpstream(ctx, a.cfg) },
+		Quota:      func(ctx context.Context) (doctor.Quota, func(), error) { return a.governor(ctx) },
+	}
+	return d
+}
+
+// exitOf are the exit codes of the doctor's classes.
+var exitOf = []int{doctor.NoFailure: exitOK, doctor.Other: exitError, doctor.Unavailable: exitUnavailable, doctor.BadKey: exitKey, doctor.BadConfig: exitConfig}
+
+// classify is the class of the exit code that an error has everywhere.
+func classify(err error) doctor.Class {
+	return max(doctor.Other, doctor.Class(slices.Index(exitOf, exitCode(err))))
 }
