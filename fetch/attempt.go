@@ -16,9 +16,8 @@ const (
 	// backWithin is how long after its end a pass has to come back, with what it may write, before it is given
 	// up. A stop is over within five seconds.
 	backWithin = writeWithin + 500*time.Millisecond
-	// maxDeaths is how many claims of a piece in a row may end without a word: their processes died. That most
-	// often says nothing of the piece, which may not even have been asked for; where it does, each of them cost
-	// a call at most.
+	// maxDeaths is how many claims of a piece in a row may end because their processes died. That seldom says
+	// anything of the piece; where it does, each of them cost a call at most.
 	maxDeaths = 25
 )
 

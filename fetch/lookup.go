@@ -44,7 +44,7 @@ type found struct {
 	ids    []string
 	token  string // of the next page; "": there is nothing more to find here
 	halves []ingest.Piece
-	note   string // for the person who asks how it went
+	note   string
 }
 
 func (l *lookup) purpose() quota.Purpose { return l.as }

@@ -16,10 +16,9 @@ const (
 	nameAfter  = 7 * 24 * time.Hour // names of categories hardly ever change
 )
 
-// refresh is the work of a refresh slot. It deletes what is too old and fetches what is about to be (the
-// provider wants stored data refreshed or deleted within ingest.KeepFor), names the categories of the regions
-// that were charted, and counts the videos that have left the charts. Counting is last, since quota may refuse
-// it every day while the rest is admitted.
+// refresh is the work of a refresh slot: it deletes what is too old, fetches what is about to be, names the
+// categories of the regions that were charted, and counts the videos that have left the charts. Counting is last,
+// since quota may refuse it every day while the rest is admitted.
 type refresh struct {
 	*Reconciler
 	swept   bool     // what is too old was deleted

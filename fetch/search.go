@@ -39,10 +39,9 @@ func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slo
 	return s
 }
 
-// found is what becomes of a page, with which the slot has slot.Pages pages. A last page that is full is taken
-// to be cut off: at its limit the upstream names no next page, whether there are more results or not, and
-// the number that it gives cannot be trusted. A slice that holds exactly as many as a search lists is
-// therefore split for nothing; to take it as complete would lose the rest of every slice that has more.
+// found is what becomes of a page, with which the slot has slot.Pages pages. A last page that is full is taken to
+// be cut off, since at its limit the upstream names no next page whether there are more results or not: a slice
+// that holds exactly as many as a search lists is split for nothing, and no other loses its rest.
 func (f *searching) found(slot ingest.Slot, page ingest.Found) found {
 	out := found{ids: page.IDs, token: page.Next}
 	for _, id := range page.IDs {

@@ -7,17 +7,14 @@ import (
 
 // A cron line names local times, and a local clock is sometimes put forward or back. Two rules:
 //
-// A line that names some hours of the day fires once for each local time that it names, at the first
-// instant at which the clock has reached that time. For a time that the clock skips this is the end
-// of the gap, be it an hour, half an hour or a whole day; for a time that it shows twice, the first.
-// Times that fall into one gap are reached at one instant, which is one slot.
+// A line that names some hours of the day fires once for each local time that it names, at the first instant at
+// which the clock has reached that time: the end of the gap for a time that the clock skips, the first of two
+// for a time that it shows twice. Times that fall into one gap are one slot.
 //
-// A line that names every hour of the day (*, */1, 0-23) follows real time, as Vixie cron's wildcard
-// lines do: it fires whenever the clock shows a minute that it names. */20 goes on every 20 minutes
-// through the hour that comes twice, and 30 * * * * does not fire at 03:00 in place of 02:30.
-// Vixie cron counts */2 hours as a wildcard too; here it names twelve hours, since the other rule
-// would lose the tick of 02:00 when the clock goes from 02:00 to 03:00, and 0 */6 * * * in Havana
-// would once a year be silent for eleven hours.
+// A line that names every hour of the day (*, */1, 0-23) follows real time, as Vixie cron's wildcard lines do:
+// it fires whenever the clock shows a minute that it names. Vixie cron counts */2 hours as a wildcard too; here
+// it names twelve hours, since the other rule would lose the tick of 02:00 when the clock goes from 02:00 to
+// 03:00, and 0 */6 * * * in Havana would once a year be silent for eleven hours.
 
 // wall is what a local clock shows, in seconds as if it showed UTC: 0 is 1970-01-01 00:00.
 type wall int64

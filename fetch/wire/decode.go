@@ -11,9 +11,8 @@ import (
 
 var errNotText = errors.New("it is not UTF-8")
 
-// Decode reads a whole body into v. JSON is UTF-8 (RFC 8259, 8.1), in which encoding/json would put other
-// characters in place of what is not; half of a surrogate pair, which JSON can write and UTF-8 cannot, becomes
-// U+FFFD.
+// Decode reads a whole body into v. What is not UTF-8 (RFC 8259, 8.1) is refused: encoding/json would replace it.
+// Half of a surrogate pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
 func Decode(body []byte, v any) error {
 	if !utf8.Valid(body) {
 		return errNotText

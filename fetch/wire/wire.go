@@ -1,8 +1,8 @@
-// Package wire is what every upstream's adapter needs between a request and its answer: one way out to
-// one host, which sends each request at most once and brings back a bounded body (transport.go) without
-// the key (hide.go); the rules for a base URL (baseurl.go); text from outside made fit for an error
-// (clean.go); what is alike in answers (decode.go); and the errors of calls that got no whole answer, or a refusal (unanswered.go). What an answer
-// means is the adapter's own business.
+// Package wire is what every upstream's adapter needs between a request and its answer: one way out to one host,
+// which sends each request at most once and brings back a bounded body (transport.go) without the key (hide.go);
+// the rules for a base URL (baseurl.go); what is alike in answers (decode.go); text from outside made fit for an
+// error (clean.go); and the errors of refusals and of calls without a whole answer (unanswered.go). What an
+// answer means is the adapter's own business.
 package wire
 
 import (

@@ -1,14 +1,10 @@
 // Package youtube is the YouTube Data API v3 as a fetch.Upstream with all optional interfaces of package
 // fetch, and the grammar of YouTube's ids, handles and addresses.
 //
-// Google's client builds the requests and reads the error envelope; package wire carries the key and
-// reads the answer. The client's structs cannot tell a count that YouTube withholds from a count of
-// zero, so wire keeps the body, gives the client an empty object in its place, and mapping.go decodes
-// the body once, into what ingest.Video stores: absent stays absent, and what is not stored is never
-// allocated. One function, verdict, says what an answer means. An answer is understood whole or not at
-// all: a list with one field that is not as the API documents it brings nothing.
-//
-// A call reaches YouTube at most once: see wire.Transport.
+// Google's client builds the requests and reads the error envelope; package wire carries the key and keeps the
+// body, which is decoded here once, into what ingest.Video stores: the client's structs cannot tell a count that
+// YouTube withholds from a count of zero. An answer is understood whole or not at all: a list with one field
+// that is not as the API documents it brings nothing.
 package youtube
 
 import (
