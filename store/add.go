@@ -21,12 +21,11 @@ type addition struct {
 // series is a row of that table, and what becomes of it.
 type series struct {
 	ingest.Series
-	id     int64         // 0: not there yet
-	newest int64         // due time of its newest slot; never for none
-	open   sql.NullInt64 // due time of its slot that is or may be claimed
+	id     int64 // 0: not there yet
+	newest int64 // due time of its newest slot; never for none
 
-	last int64         // newest, with the slots to add
-	next sql.NullInt64 // the open slot, where it is one of those to add
+	last int64 // newest, with the slots to add
+	next int64 // due time of the one to claim among the slots to add; never for none
 }
 
 const never = math.MinInt64
@@ -41,7 +40,7 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot) (*addition, 
 	for _, slot := range slots {
 		of := slot.Series()
 		if a.series[of] == nil {
-			a.series[of] = &series{Series: of, newest: never, last: never}
+			a.series[of] = &series{Series: of, newest: never, last: never, next: never}
 		}
 	}
 	if err := a.find(ctx, tx); err != nil {
@@ -50,8 +49,8 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot) (*addition, 
 	for _, slot := range slots {
 		of, due := a.series[slot.Series()], slot.DueAt.Unix()
 		of.last = max(of.last, due)
-		if slot.State == ingest.Due && due > of.newest && (!of.next.Valid || due > of.next.Int64) {
-			of.next = sql.NullInt64{Int64: due, Valid: true}
+		if slot.State == ingest.Due && due > of.newest {
+			of.next = max(of.next, due)
 		}
 	}
 	return a, nil
@@ -60,18 +59,18 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot) (*addition, 
 // find reads the series that are there.
 func (a *addition) find(ctx context.Context, tx *txn) error {
 	names := [][2]string{}
-	query := `SELECT job, key, id, newest, open FROM series NOT INDEXED WHERE backfill IS NULL`
+	query := `SELECT job, key, id, newest FROM series NOT INDEXED WHERE backfill IS NULL`
 	if len(a.series) < scanAbove {
 		query = `
-			SELECT job, series.key, series.id, newest, open
+			SELECT job, series.key, series.id, newest
 			FROM json_each(?1) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`
 		for of := range a.series {
 			names = append(names, [2]string{of.Job, of.Key})
 		}
 	}
 	return each(ctx, tx, func(rows *sql.Rows) error {
-		var row series
-		if err := rows.Scan(&row.Job, &row.Key, &row.id, &row.newest, &row.open); err != nil {
+		row := series{next: never}
+		if err := rows.Scan(&row.Job, &row.Key, &row.id, &row.newest); err != nil {
 			return err
 		}
 		row.last = row.newest
@@ -131,68 +130,43 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 // addSlots adds the slots that are not there yet. One that is due but comes too late, since its series
 // has a newer one, ends as it is added.
 func (a *addition) addSlots(ctx context.Context, tx *txn) error {
-	type alike struct {
-		kind   ingest.Kind
-		state  ingest.State
-		reason string
-	}
-	groups := map[alike][][2]int64{}
-	for _, slot := range a.slots {
-		of, due, how := a.series[slot.Series()], slot.DueAt.Unix(), alike{slot.Kind, slot.State, slot.Reason}
-		if slot.State == ingest.Due && (!of.next.Valid || due < of.next.Int64) {
-			how.state, how.reason = ingest.Skipped, superseded(of.last)
+	rows := make([][5]any, len(a.slots))
+	for i, slot := range a.slots {
+		of, due, state, reason := a.series[slot.Series()], slot.DueAt.Unix(), slot.State, slot.Reason
+		if state == ingest.Due && (of.next == never || due < of.next) {
+			state, reason = ingest.Skipped, superseded(of.last)
 		}
-		groups[how] = append(groups[how], [2]int64{of.id, due})
+		rows[i] = [5]any{of.id, due, slot.Kind, state, reason}
 	}
-	for how, rows := range groups {
-		err := execJSON(ctx, tx, `
-			INSERT INTO slots (series, due_at, kind, state, reason)
-			SELECT value ->> 0, value ->> 1, ?2, ?3, ?4 FROM json_each(?1) WHERE true
-			ON CONFLICT DO NOTHING`, rows, how.kind, how.state, how.reason)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return execJSON(ctx, tx, `
+		INSERT INTO slots (series, due_at, kind, state, reason)
+		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?1) WHERE true
+		ON CONFLICT DO NOTHING`, rows)
 }
 
 // moveSeries makes the new slots those to claim, and ends the ones that wait in their place. A claim
 // that still runs is left alone, and a stopped slot keeps its outcome and its reason.
 func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
-	type alike struct {
-		last int64
-		next sql.NullInt64
-	}
-	all, waiting := map[alike][]int64{}, map[alike][][2]int64{}
-	for _, s := range a.byID() {
-		to := alike{s.last, s.next}
-		all[to] = append(all[to], s.id)
-		if s.next.Valid && s.open.Valid {
-			waiting[to] = append(waiting[to], [2]int64{s.id, s.open.Int64})
+	var moved [][4]any
+	var others [][2]int64
+	byID := func(a, b *series) int { return cmp.Compare(a.id, b.id) } // as they lie in the table: the fast order
+	for _, s := range slices.SortedFunc(maps.Values(a.series), byID) {
+		if s.next == never {
+			others = append(others, [2]int64{s.id, s.last})
+			continue
 		}
+		moved = append(moved, [4]any{s.id, s.last, s.next, superseded(s.next)})
 	}
-	for to, series := range all {
-		err := execJSON(ctx, tx, `
-			UPDATE slots SET state = 'skipped', reason = ?2
-			WHERE (series, due_at) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1)) AND state = 'due'`, waiting[to], superseded(to.next.Int64))
-		if err != nil {
-			return err
-		}
-		err = execJSON(ctx, tx, `
-			UPDATE series SET newest = max(newest, ?2), open = coalesce(?3, open)
-			WHERE id IN (SELECT value FROM json_each(?1))`, series, to.last, to.next)
-		if err != nil {
-			return err
-		}
+	if err := execEach(ctx, tx, moved, `
+		UPDATE slots SET state = 'skipped', reason = value ->> 3
+		FROM json_each(?1) CROSS JOIN series ON series.id = value ->> 0
+		WHERE slots.series = series.id AND due_at = open AND state = 'due'`, `
+		UPDATE series SET newest = max(newest, value ->> 1), open = value ->> 2
+		FROM json_each(?1) WHERE series.id = value ->> 0`); err != nil {
+		return err
 	}
-	return nil
-}
-
-// byID are the series in the order in which they lie in the table, which is the fast one.
-func (a *addition) byID() []*series {
-	list := slices.Collect(maps.Values(a.series))
-	slices.SortFunc(list, func(a, b *series) int { return cmp.Compare(a.id, b.id) })
-	return list
+	return execJSON(ctx, tx, `
+		UPDATE series SET newest = max(newest, value ->> 1) FROM json_each(?1) WHERE series.id = value ->> 0`, others)
 }
 
 // superseded is the reason of a slot that ends because its series has gone on to the slot of due.

@@ -31,14 +31,11 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 			return err
 		}
 		added = true
-		id, err := insertBackfill(ctx, tx, &b)
+		plan, err := insertBackfill(ctx, tx, b)
 		if err != nil {
 			return err
 		}
-		add, err := newPieceAdder(ctx, tx, b, id)
-		if err != nil {
-			return err
-		}
+		b = plan.Backfill
 		n := int64(0)
 		for piece, err := range pieces {
 			if err != nil {
@@ -47,7 +44,7 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 			if n++; n%1000 == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if fresh, err := add.add(ctx, piece, n); err != nil {
+			if fresh, err := addPiece(ctx, tx, plan, piece, n); err != nil {
 				return err
 			} else if !fresh {
 				return fmt.Errorf("two pieces are called %q", piece.Key)
@@ -59,14 +56,16 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 }
 
 // insertBackfill writes the plan's own row and names it.
-func insertBackfill(ctx context.Context, tx *txn, b *ingest.Backfill) (id int64, err error) {
-	err = tx.QueryRowContext(ctx, `
+func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillStatus, error) {
+	plan := BackfillStatus{Backfill: b}
+	err := tx.QueryRowContext(ctx, `
 		INSERT INTO backfills (name, kind, identity, spec, cost_table, wait, created_at) VALUES ('', ?, ?, ?, ?, ?, ?)
-		RETURNING id`, b.Kind, b.Identity(), asJSON{b.Spec}, b.Table, b.Wait, b.Created.UnixMilli()).Scan(&id)
+		RETURNING id`, b.Kind, b.Identity(), asJSON{b.Spec}, b.Table, b.Wait, b.Created.UnixMilli()).Scan(&plan.row)
 	if err != nil {
-		return 0, err
+		return plan, err
 	}
-	return id, tx.QueryRowContext(ctx, `UPDATE backfills SET name = 'bf-' || id WHERE id = ? RETURNING name`, id).Scan(&b.ID)
+	err = tx.QueryRowContext(ctx, `UPDATE backfills SET name = 'bf-' || id WHERE id = ? RETURNING name`, plan.row).Scan(&plan.ID)
+	return plan, err
 }
 
 // RetryBackfill makes the pieces that failed, and those with ids that could not be looked up, due again, and
@@ -186,15 +185,11 @@ func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int)
 		if err != nil {
 			return err
 		}
-		for key, n := range videos {
-			if _, err := tx.ExecContext(ctx, `
-				UPDATE pieces SET spec = json_set(spec, '$.videos', ?3)
-				WHERE slot IN (SELECT slots.id FROM series JOIN slots ON slots.series = series.id WHERE job = ?1 AND key = ?2)`,
-				b.Job(), key, n); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err = tx.ExecContext(ctx, `
+			UPDATE pieces SET spec = json_set(spec, '$.videos', given.value)
+			FROM json_each(?1) AS given JOIN series ON job = ?2 AND series.key = given.key JOIN slots ON slots.series = series.id
+			WHERE pieces.slot = slots.id`, asJSON{videos}, b.Job())
+		return err
 	})
 }
 

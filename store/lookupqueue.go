@@ -26,12 +26,8 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 		if err != nil {
 			return err
 		}
-		add, err := newPieceAdder(ctx, tx, b.Backfill, p.backfill.Int64)
-		if err != nil {
-			return err
-		}
 		for _, half := range halves {
-			if _, err := add.add(ctx, half, 0); err != nil { // one that is there was added before a restart
+			if _, err := addPiece(ctx, tx, b, half, 0); err != nil { // one that is there was added before a restart
 				return err
 			}
 		}

@@ -140,38 +140,16 @@ func (p *piece) vanish(ctx context.Context, tx *txn, id, reason string, at int64
 	return err
 }
 
-// pieceAdder adds pieces to a backfill within one transaction.
-type pieceAdder struct {
-	job      string
-	backfill int64
-	due      int64
-
-	series, slot, piece *sql.Stmt
-}
-
-// newPieceAdder prepares the statements; they end with the transaction.
-func newPieceAdder(ctx context.Context, tx *txn, b ingest.Backfill, id int64) (*pieceAdder, error) {
-	a := &pieceAdder{job: b.Job(), backfill: id, due: b.Created.Unix()}
-	for stmt, query := range map[**sql.Stmt]string{
-		&a.series: `INSERT INTO series (job, key, newest, open, backfill, place) VALUES (?1, ?2, ?3, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,
-		&a.slot:   `INSERT INTO slots (series, due_at, kind, state) VALUES (?, ?, 'backfill', 'due')`,
-		&a.piece:  `INSERT INTO pieces (slot, backfill, spec, waiting) VALUES (?, ?, ?, ?)`,
-	} {
-		var err error
-		if *stmt, err = tx.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // closed by the end of tx
-			return nil, err
-		}
-	}
-	return a, nil
-}
-
-// add adds a piece, the nth of those given; fresh is false when the backfill has one of that key already. A
-// span of time has its place by its beginning.
-func (a *pieceAdder) add(ctx context.Context, p ingest.Piece, n int64) (fresh bool, err error) {
+// addPiece adds a piece to a backfill, the nth of those given; fresh is false when there is one of that key
+// already. A span of time has its place by its beginning.
+func addPiece(ctx context.Context, tx *txn, b BackfillStatus, p ingest.Piece, n int64) (fresh bool, err error) {
 	if !p.Spec.Before.IsZero() {
 		n = p.Spec.After.Unix()
 	}
-	res, err := a.series.ExecContext(ctx, a.job, p.Key, a.due, a.backfill, n)
+	due := b.Created.Unix()
+	res, err := tx.ExecContext(ctx, `
+		INSERT INTO series (job, key, newest, open, backfill, place) VALUES (?1, ?2, ?3, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,
+		b.Job(), p.Key, due, b.row, n)
 	if count, err := affected(res, err); err != nil || count == 0 {
 		return false, err
 	}
@@ -179,13 +157,15 @@ func (a *pieceAdder) add(ctx context.Context, p ingest.Piece, n int64) (fresh bo
 	if err != nil {
 		return false, err
 	}
-	if res, err = a.slot.ExecContext(ctx, series, a.due); err != nil {
+	res, err = tx.ExecContext(ctx, `INSERT INTO slots (series, due_at, kind, state) VALUES (?, ?, 'backfill', 'due')`, series, due)
+	if err != nil {
 		return false, err
 	}
 	slot, err := res.LastInsertId()
 	if err != nil {
 		return false, err
 	}
-	_, err = a.piece.ExecContext(ctx, slot, a.backfill, asJSON{p.Spec}, listJSON(p.IDs))
+	_, err = tx.ExecContext(ctx, `INSERT INTO pieces (slot, backfill, spec, waiting) VALUES (?, ?, ?, ?)`,
+		slot, b.row, asJSON{p.Spec}, listJSON(p.IDs))
 	return err == nil, err
 }

@@ -47,6 +47,13 @@ func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	return r, d.rescue(ctx, &r)
 }
 
+// did notes what was done to n rows, as counted says it.
+func (r *Repaired) did(text string, n int) {
+	if n > 0 {
+		r.Done = append(r.Done, counted(text, n))
+	}
+}
+
 // inPlace repairs what can be repaired in an open store, and reports whether it is whole then. It is not when the file
 // itself is damaged.
 func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bool, err error) {

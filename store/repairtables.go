@@ -51,9 +51,7 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 		if err != nil {
 			return err
 		}
-		if total > 0 {
-			r.Done = append(r.Done, counted(step.did, total))
-		}
+		r.did(step.did, total)
 	}
 	return errors.Join(d.repairTexts(ctx, r), d.repairIndex(ctx, r))
 }
@@ -124,7 +122,7 @@ func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
 		return rewriteIndex(ctx, tx, ids)
 	})
 	if err == nil {
-		r.Done = append(r.Done, counted("marked %d video{|s} to be refreshed, and indexed {it as it is|them as they are}", len(ids)))
+		r.did("marked %d video{|s} to be refreshed, and indexed {it as it is|them as they are}", len(ids))
 	}
 	return err
 }
@@ -158,9 +156,7 @@ func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 		if err != nil {
 			return err
 		}
-		if total > 0 {
-			r.Done = append(r.Done, counted(step.did, total))
-		}
+		r.did(step.did, total)
 	}
 	return nil
 }
