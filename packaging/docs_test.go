@@ -1,6 +1,9 @@
 package packaging_test
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -28,6 +31,45 @@ func TestDocsNameTargetsThatExist(t *testing.T) {
 	for _, m := range found {
 		if !strings.Contains(makefile, "\n"+m[1]+":") {
 			t.Errorf("make %s is named but does not exist", m[1])
+		}
+	}
+}
+
+var mapped = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`|]+)` \\| (`[^|]+`) \\|$")
+
+// TestTheMapNamesWhatExists: each file of CONTRIBUTING's map, and each test, as a function or as a script.
+func TestTheMapNamesWhatExists(t *testing.T) {
+	tests := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case strings.HasSuffix(path, ".txtar"):
+			tests[filepath.Base(path)] = true
+		case strings.HasSuffix(path, "_test.go"), strings.Contains(filepath.ToSlash(path), "/quotatest/") && strings.HasSuffix(path, ".go"):
+			for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(read(t, path), -1) {
+				tests[m[1]] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(read(t, "../CONTRIBUTING.md"), "\n## The map\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	rows := mapped.FindAllStringSubmatch(text, -1)
+	if len(rows) < 30 {
+		t.Fatalf("only %d rows are read", len(rows))
+	}
+	for _, row := range rows {
+		if _, err := os.Stat(filepath.Join("..", row[1])); err != nil {
+			t.Errorf("the map names a file that is not there: %v", err)
+		}
+		for name := range strings.SplitSeq(strings.ReplaceAll(row[2], "`", ""), ", ") {
+			if !tests[name] {
+				t.Errorf("the map names a test that does not exist: %s", name)
+			}
 		}
 	}
 }

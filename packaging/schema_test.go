@@ -74,8 +74,8 @@ func TestSchemasNameTheFieldsOfTheProgram(t *testing.T) {
 		source, typ, schema string
 		path                []string // to the object in the schema
 	}{
-		{"../cmd/ingest/config.go", "configFile", configSchema, nil},
-		{"../cmd/ingest/config.go", "jobFile", configSchema, []string{"$defs", "job"}},
+		{"../internal/config/file.go", "configFile", configSchema, nil},
+		{"../internal/config/file.go", "jobFile", configSchema, []string{"$defs", "job"}},
 		{"../quota/costs.go", "costsFile", costsSchema, nil},
 		{"../quota/costs.go", "upstreamFile", costsSchema, []string{"$defs", "upstream"}},
 		{"../quota/costs.go", "failureFile", costsSchema, []string{"$defs", "upstream", "properties", "failure"}},
