@@ -182,14 +182,18 @@ func TestAKeyThatIsTypedIsNotRepeated(t *testing.T) {
 
 // Where a file is named that should hold a secret and is not there, the name helps, unless it is the secret.
 func TestAFileThatIsNotThereIsNamedUnlessItIsTheSecret(t *testing.T) {
+	for _, name := range []string{"CREDENTIALS_DIRECTORY", "INGEST_KEY_FILE", "INGEST_KEY", "INGEST_PING_URL_FILE", "INGEST_PING_URL"} {
+		t.Setenv(name, "")
+	}
 	dir := t.TempDir()
 	for path, named := range map[string]bool{
 		"absent.key": true, "keys/youtube.key": true, "/nowhere/youtube.key": true, dir + "/a-name-that-is-as-long-as-a-key-is": true,
 		newCanary(likeGoogle).key: false, newCanary(unlike).key: false, "./" + newCanary(unlike).key: false, newCanary(unlike).key + ".key": false,
 		"https://ping.example/short": false, "ping.example/5f0c1b1e-8d1f-4c55-9a10-1f5e7c1b2a3d": false,
 	} {
-		_, keyErr := config.ReadKey(path)
-		_, pingErr := config.ReadPingURL(path)
+		c := config.Config{KeyFile: path, PingFile: path}
+		_, keyErr := c.Key()
+		_, pingErr := c.PingURL()
 		for _, err := range []error{keyErr, pingErr} {
 			if err == nil || strings.Contains(err.Error(), path) != named {
 				t.Errorf("%s: named should be %t: %v", path, named, err)

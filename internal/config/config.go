@@ -1,3 +1,5 @@
+// Package config resolves what the program runs with: flags, environment variables, the config file with its line
+// numbers, the API key, and the clock. It also takes secrets out of what is shown.
 package config
 
 import (
@@ -68,9 +70,45 @@ func DefaultJobs(p JobLimits) []ingest.Job {
 func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	c := &Config{flags: f, File: f.Pick("config", "INGEST_CONFIG", f.Config)}
 	file, err := c.read(upstreams)
+	if err == nil {
+		c.setTexts(file)
+		err = cmp.Or(c.setNumbers(file), quota.CheckAccount(c.Account))
+	}
+	if err == nil && c.Data == "" {
+		c.Data, err = defaultData()
+	}
 	if err != nil {
 		return nil, Invalid(err)
 	}
+	return c, nil
+}
+
+// Salvage makes the best of a configuration that Load refuses, so that doctor can examine the machine anyway: it
+// uses flags, variables, as much of the file as can be read, and defaults.
+func Salvage(f Flags, upstreams map[string]JobLimits) *Config {
+	var file configFile
+	data, err := os.ReadFile(f.Pick("config", "INGEST_CONFIG", f.Config))
+	if err != nil || !strictyaml.Salvage(data, &file) {
+		file = configFile{}
+	}
+	c := &Config{flags: f}
+	if c.choose("", upstreams) != nil {
+		c.Upstream, c.Jobs = "youtube", DefaultJobs(upstreams["youtube"])
+	}
+	c.setTexts(file)
+	_ = c.setNumbers(configFile{}) // the defaults
+	if quota.CheckAccount(c.Account) != nil {
+		c.Account = "default"
+	}
+	if c.Data == "" {
+		c.Data, _ = defaultData()
+	}
+	return c
+}
+
+// setTexts sets what is text: a flag before a variable, before the file, before the default.
+func (c *Config) setTexts(file configFile) {
+	f := c.flags
 	for _, s := range []struct {
 		into                       *string
 		flag, env, given, file, by string
@@ -83,15 +121,12 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 		{&c.Account, "", "INGEST_ACCOUNT", "", file.Account, "default"},
 		{&c.Listen, "", "INGEST_LISTEN", "", file.Listen, ""},
 	} {
-		*s.into = s.file
-		if v := f.Pick(s.flag, s.env, s.given); v != "" {
-			*s.into = v
-		}
-		if *s.into == "" {
-			*s.into = s.by
-		}
+		*s.into = cmp.Or(f.Pick(s.flag, s.env, s.given), s.file, s.by)
 	}
 	c.KeyFile, c.PingFile = file.KeyFile, file.PingFile
+}
+
+func (c *Config) setNumbers(file configFile) error {
 	for _, n := range []struct {
 		into    *int
 		field   string
@@ -107,18 +142,10 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 			*n.into = *n.file
 		}
 		if *n.into < 1 || *n.into > n.max {
-			return nil, Invalid(fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, *n.into, n.max, n.what))
+			return fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, *n.into, n.max, n.what)
 		}
 	}
-	if err := quota.CheckAccount(c.Account); err != nil {
-		return nil, Invalid(err)
-	}
-	if c.Data == "" {
-		if c.Data, err = defaultData(); err != nil {
-			return nil, Invalid(err)
-		}
-	}
-	return c, nil
+	return nil
 }
 
 // read decodes and checks the config file, and sets the upstream and the jobs.
@@ -167,4 +194,18 @@ func (c *Config) choose(named string, upstreams map[string]JobLimits) error {
 	}
 	c.Jobs = DefaultJobs(p)
 	return nil
+}
+
+// Flags are the global flags that say what the program runs with.
+type Flags struct {
+	Config, Data, Costs, CostTable, Ledger, UpstreamURL, KeyFile string
+	Set                                                          func(name string) bool // was it given
+}
+
+// Pick is the flag's value where it was given, else that of the environment variable.
+func (f Flags) Pick(flag, env, given string) string {
+	if f.Set != nil && f.Set(flag) {
+		return given
+	}
+	return os.Getenv(env)
 }

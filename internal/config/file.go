@@ -1,5 +1,17 @@
 package config
 
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
 // configFile mirrors the config file; packaging/ingest.example.yaml explains each field.
 type configFile struct {
 	Account     string    `yaml:"account"`
@@ -27,4 +39,82 @@ type jobFile struct {
 	Pages    *int     `yaml:"pages"`
 	Category *string  `yaml:"category"`
 	Query    string   `yaml:"query"`
+}
+
+// job checks one job and returns, with an error, the field that it is about.
+func (j jobFile) job(p JobLimits) (_ ingest.Job, field string, err error) {
+	job := ingest.Job{Name: j.Name, Kind: ingest.Kind(j.Kind), Cron: j.Cron, Query: j.Query}
+	if err := quota.CheckAccount(j.Name); err != nil {
+		return job, "name", fmt.Errorf("job name %q: use 1 to 64 letters, digits, '.', '-' and '_'", j.Name)
+	}
+	if j.Every != "" {
+		if job.Every, err = time.ParseDuration(j.Every); err != nil {
+			return job, "every", fmt.Errorf("every: %q is not a duration such as 30m or 24h", j.Every)
+		}
+		if job.Every <= 0 {
+			return job, "every", fmt.Errorf("every: %s must be above zero: try 30m", j.Every)
+		}
+	}
+	for _, code := range j.Regions {
+		r, err := regions.Parse(code)
+		if err != nil {
+			return job, "regions", err
+		}
+		if slices.Contains(job.Regions, r) {
+			return job, "regions", fmt.Errorf("region %s is named twice", r)
+		}
+		job.Regions = append(job.Regions, r)
+	}
+	if field, err := j.kind(p, &job); err != nil {
+		return job, field, err
+	}
+	if _, err := regions.New(job); err != nil {
+		field = "every"
+		if j.Cron != "" {
+			field = "cron"
+		}
+		return job, field, err
+	}
+	return job, "", nil
+}
+
+// kind checks and sets what a job has by its kind.
+func (j jobFile) kind(p JobLimits, job *ingest.Job) (field string, err error) {
+	pages := 0
+	switch job.Kind {
+	case ingest.KindChart:
+		if len(job.Regions) == 0 {
+			job.Regions = regions.Default()
+		}
+		job.Pages, pages = p.UsualPages, p.Pages
+	case ingest.KindSearch:
+		if strings.TrimSpace(j.Query) == "" {
+			return "query", errors.New("query: is empty: a search job needs the words that it searches for")
+		}
+		if p.SearchPages == 0 {
+			return "kind", errors.New("kind: this upstream cannot be searched: use chart or refresh")
+		}
+		job.Pages, pages = 1, p.SearchPages
+	case ingest.KindRefresh:
+		if j.Pages != nil || j.Category != nil || len(j.Regions) > 0 {
+			return "kind", errors.New("a refresh job takes name, kind and every or cron only")
+		}
+	default:
+		return "kind", fmt.Errorf("kind: %q is not known: use chart, search or refresh", j.Kind)
+	}
+	if j.Query != "" && job.Kind != ingest.KindSearch {
+		return "query", fmt.Errorf("query: only a search job has one, and this is of kind %s", job.Kind)
+	}
+	if j.Pages != nil {
+		if job.Pages = *j.Pages; job.Pages < 1 || job.Pages > pages {
+			return "pages", fmt.Errorf("pages: %d is outside 1..%d: a %s of this upstream ends there", job.Pages, pages, job.Kind)
+		}
+	}
+	if j.Category != nil {
+		if !p.Category.MatchString(*j.Category) {
+			return "category", fmt.Errorf("category: %q is not a category id such as 10, or 0 for all", *j.Category)
+		}
+		job.Category = *j.Category
+	}
+	return "", nil
 }

@@ -1,0 +1,163 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/wire"
+)
+
+// Credential is the name under which systemd hands the key over: LoadCredential=youtube-key:FILE.
+const Credential = "youtube-key"
+
+// ErrNoKey is a call that needs a key where none is configured.
+var ErrNoKey = KeyError{errors.New("no API key: give --key-file FILE, set INGEST_KEY_FILE, or try without one: ingest demo")}
+
+// secret is something that nobody may see: what it is, and where it is looked for.
+type secret struct {
+	name, holds string // of its file, and what that holds
+	credential  string // systemd's name for it
+	env         string // the variable that has it; with _FILE, the one that names its file
+	field       string // of the config, that names its file
+	named       string // all that may name its file
+	check       func(text string) error
+	wrap        func(error) error
+}
+
+var (
+	apiKey = secret{
+		name: "key", holds: "key", credential: Credential, env: "INGEST_KEY", field: "key_file",
+		named: "--key-file, INGEST_KEY_FILE and key_file:", check: checkKey, wrap: func(err error) error { return KeyError{err} },
+	}
+	// pingURL is a secret, and never an argument, because whoever knows the address can silence the switch.
+	pingURL = secret{
+		name: "ping", holds: "URL", credential: "ping-url", env: "INGEST_PING_URL", field: "ping_file",
+		named: "INGEST_PING_URL_FILE and ping_file:", check: checkPingURL, wrap: Invalid,
+	}
+)
+
+// Key finds the API key. It looks at --key-file, a systemd credential, INGEST_KEY_FILE, INGEST_KEY and the config's
+// key_file, in this order. The zero Secret means that there is none. A key that was named but cannot be used is a
+// KeyError: falling through to another key would spend somebody else's quota.
+func (c *Config) Key() (ingest.Secret, error) {
+	_, key, err := apiKey.find(c.flags.KeyFile, c.KeyFile)
+	return key, err
+}
+
+// KeySource says where Key looks for the key, for a person; "" where nothing names one.
+func (c *Config) KeySource() string {
+	source, _, _ := apiKey.find(c.flags.KeyFile, c.KeyFile)
+	return source
+}
+
+// PingURL finds the address of the dead man's switch. It looks at a systemd credential, INGEST_PING_URL_FILE,
+// INGEST_PING_URL and the config's ping_file, in this order. The zero Secret means that there is none. One that was
+// named but cannot be used is an error, since nobody would notice a switch that is not fed until it is too late.
+func (c *Config) PingURL() (ingest.Secret, error) {
+	_, address, err := pingURL.find("", c.PingFile)
+	return address, err
+}
+
+// find returns the secret and where it was found. The files are those that a flag and the config name; "" for none.
+func (s secret) find(flagFile, configFile string) (source string, _ ingest.Secret, _ error) {
+	credential := ""
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" {
+		credential = filepath.Join(dir, s.credential)
+	}
+	var path string
+	switch envFile, text := os.Getenv(s.env+"_FILE"), os.Getenv(s.env); {
+	case flagFile != "":
+		source, path = "--key-file "+flagFile, flagFile
+	case credential != "" && FileExists(credential):
+		source, path = "the systemd credential "+s.credential, credential
+	case envFile != "":
+		source, path = s.env+"_FILE "+envFile, envFile
+	case text != "":
+		key, err := s.parse(s.env, text)
+		return s.env + ": other processes of this user can read it, a file is safer", key, err
+	case configFile != "":
+		source, path = s.field+": "+configFile, configFile
+	default:
+		return "", ingest.Secret{}, nil
+	}
+	key, err := s.read(path)
+	return source, key, err
+}
+
+// read refuses a file that everybody may read, or that holds more than a secret.
+func (s secret) read(path string) (ingest.Secret, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: %s name a file, and never hold the %s", MissingFile("read the "+s.name+" file", path, err), s.named, s.holds)
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s file %s is not a file", s.name, path)
+	case info.Mode().Perm()&0o007 != 0 && os.PathSeparator == '/':
+		err = fmt.Errorf("%s file %s can be read by everybody: chmod 600 %s", s.name, path, path)
+	case info.Size() > 4096:
+		err = fmt.Errorf("%s file %s has %d bytes: it should hold a %s and nothing else", s.name, path, info.Size(), s.holds)
+	}
+	if err != nil {
+		return ingest.Secret{}, s.wrap(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ingest.Secret{}, s.wrap(fmt.Errorf("read the %s file: %w", s.name, err))
+	}
+	return s.parse(s.name+" file "+path, string(data))
+}
+
+// parse trims the newline that editors leave, and refuses what cannot be such a secret. Its errors never quote the text.
+func (s secret) parse(where, text string) (ingest.Secret, error) {
+	text = strings.TrimSpace(text)
+	if err := s.check(text); err != nil {
+		return ingest.Secret{}, s.wrap(fmt.Errorf("%s %w", where, err))
+	}
+	return ingest.NewSecret(text), nil
+}
+
+func checkKey(text string) error {
+	if text == "" {
+		return errors.New("is empty: put the API key into it")
+	}
+	if !oneWord(text) {
+		return errors.New("holds more than one word, or characters that no key has")
+	}
+	return nil
+}
+
+func checkPingURL(text string) error {
+	if text == "" {
+		return errors.New("is empty: put the URL of the check into it")
+	}
+	if !oneWord(text) {
+		return errors.New("holds more than one word, or characters that no URL has")
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil, u.Host == "", strings.Trim(u.Path, "/") == "":
+		return errors.New("does not hold a URL such as https://hc-ping.com/UUID")
+	case u.User != nil, u.Fragment != "":
+		return errors.New("holds a URL with a user or a fragment: leave that out")
+	case u.Scheme != "https" && (u.Scheme != "http" || !wire.IsLoopback(u.Hostname())):
+		return errors.New("holds a URL that is neither https nor on this machine")
+	}
+	return nil
+}
+
+// oneWord reports whether a secret is one word of printable ASCII, as keys and URLs are.
+func oneWord(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) || r == ' ' })
+}
+
+// FileExists reports whether there is something at path.
+func FileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
