@@ -79,3 +79,23 @@ func (o Outlook) Days(cost, perCall quota.Cost) (days int, ok bool) {
 func (o Outlook) Ends(days int) time.Time {
 	return o.Until.In(o.zone).AddDate(0, 0, days-1).UTC()
 }
+
+// Forecast is what the schedule may still spend before the provider's day ends, and whether that is left.
+type Forecast struct {
+	Until     time.Time
+	Scheduled map[string]int64 // at most, per pool
+	Fits      bool
+}
+
+// Forecast compares the price of the rest of the provider's day with what a report says is left.
+func (s Schedule) Forecast(r quota.Report, now time.Time) (Forecast, error) {
+	f := Forecast{Until: midnight(now, s.Tariff.Zone), Fits: r.Degraded == nil}
+	price, err := s.Price(now, f.Until)
+	f.Scheduled = price.Total
+	for _, p := range r.Pools {
+		if price.Total[p.Pool] > p.Remaining[quota.Scheduled] {
+			f.Fits = false
+		}
+	}
+	return f, err
+}

@@ -1,8 +1,13 @@
 package term
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Clean makes text from an upstream safe for a terminal. It removes control and escape characters, and characters
@@ -19,4 +24,43 @@ func Clean(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, ""))
+}
+
+// JSONEscaper passes on whole JSON documents, one per Write. Characters that encoding/json leaves unescaped
+// although a terminal acts on them (DEL, the controls from U+0080, changes of direction, invisible characters) are
+// written as \u escapes, so the decoded values stay the same.
+type JSONEscaper struct{ io.Writer }
+
+func (w JSONEscaper) Write(p []byte) (int, error) {
+	if _, err := w.Writer.Write(escapeJSON(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// escapeJSON escapes those characters, which valid JSON has only within strings.
+func escapeJSON(p []byte) []byte {
+	if !bytes.ContainsFunc(p, actedOn) {
+		return p
+	}
+	out := make([]byte, 0, len(p)+len(p)/8)
+	for len(p) > 0 {
+		r, n := utf8.DecodeRune(p)
+		switch {
+		case !actedOn(r):
+			out = append(out, p[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		p = p[n:]
+	}
+	return out
+}
+
+// actedOn reports whether a terminal may do something with r other than show it. Joiners are exempt because words need them.
+func actedOn(r rune) bool {
+	return r >= 0x7f && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf)
 }
