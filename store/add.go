@@ -21,8 +21,9 @@ type addition struct {
 // series is a row of that table, and what becomes of it.
 type series struct {
 	ingest.Series
-	id     int64 // 0: not there yet
-	newest int64 // due time of its newest slot; never for none
+	id     int64  // 0: not there yet
+	newest int64  // due time of its newest slot; never for none
+	open   *int64 // due time of its slot that is or may be claimed
 
 	last int64 // newest, with the slots to add
 	next int64 // due time of the one to claim among the slots to add; never for none
@@ -59,10 +60,10 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot) (*addition, 
 // find reads the series that are there.
 func (a *addition) find(ctx context.Context, tx *txn) error {
 	names := [][2]string{}
-	query := `SELECT job, key, id, newest FROM series NOT INDEXED WHERE backfill IS NULL`
+	query := `SELECT job, key, id, newest, open FROM series NOT INDEXED WHERE backfill IS NULL`
 	if len(a.series) < scanAbove {
 		query = `
-			SELECT job, series.key, series.id, newest
+			SELECT job, series.key, series.id, newest, open
 			FROM json_each(?1) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`
 		for of := range a.series {
 			names = append(names, [2]string{of.Job, of.Key})
@@ -70,7 +71,7 @@ func (a *addition) find(ctx context.Context, tx *txn) error {
 	}
 	return each(ctx, tx, func(rows *sql.Rows) error {
 		row := series{next: never}
-		if err := rows.Scan(&row.Job, &row.Key, &row.id, &row.newest); err != nil {
+		if err := rows.Scan(&row.Job, &row.Key, &row.id, &row.newest, &row.open); err != nil {
 			return err
 		}
 		row.last = row.newest
@@ -147,7 +148,7 @@ func (a *addition) addSlots(ctx context.Context, tx *txn) error {
 // moveSeries makes the new slots those to claim, and ends the ones that wait in their place. A claim
 // that still runs is left alone, and a stopped slot keeps its outcome and its reason.
 func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
-	var moved [][4]any
+	var moved [][5]any
 	var others [][2]int64
 	byID := func(a, b *series) int { return cmp.Compare(a.id, b.id) } // as they lie in the table: the fast order
 	for _, s := range slices.SortedFunc(maps.Values(a.series), byID) {
@@ -155,12 +156,11 @@ func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
 			others = append(others, [2]int64{s.id, s.last})
 			continue
 		}
-		moved = append(moved, [4]any{s.id, s.last, s.next, superseded(s.next)})
+		moved = append(moved, [5]any{s.id, s.last, s.next, superseded(s.next), s.open})
 	}
 	if err := execEach(ctx, tx, moved, `
 		UPDATE slots SET state = 'skipped', reason = value ->> 3
-		FROM json_each(?1) CROSS JOIN series ON series.id = value ->> 0
-		WHERE slots.series = series.id AND due_at = open AND state = 'due'`, `
+		FROM json_each(?1) WHERE series = value ->> 0 AND due_at = value ->> 4 AND state = 'due'`, `
 		UPDATE series SET newest = max(newest, value ->> 1), open = value ->> 2
 		FROM json_each(?1) WHERE series.id = value ->> 0`); err != nil {
 		return err
