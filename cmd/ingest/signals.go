@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// signalled is the cause of a context that a signal ended.
+type signalled struct{ sig syscall.Signal }
+
+func (s signalled) Error() string { return "ended by signal: " + s.sig.String() }
+
+// notify ends the context at the first of these signals; the second one kills as if none were caught.
+func notify(parent context.Context, of ...os.Signal) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, of...)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			cancel(signalled{s.(syscall.Signal)})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+		<-done
+	}
+}
+
+// endedBy is the signal that ended the context, whatever error it caused, and otherwise the error.
+func endedBy(ctx context.Context, err error) error {
+	if ended, ok := errors.AsType[signalled](context.Cause(ctx)); ok && err != nil {
+		return ended
+	}
+	return err
+}

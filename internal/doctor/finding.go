@@ -1,0 +1,58 @@
+package doctor
+
+import "fmt"
+
+// Status is how a check ended.
+type Status string
+
+// The statuses.
+const (
+	OK   Status = "ok"
+	Warn Status = "warn"
+	Fail Status = "fail"
+)
+
+// Class is what failed. The largest class of several is the one to mend first: it keeps the others from being judged.
+type Class int
+
+// The classes.
+const (
+	NoFailure   Class = iota
+	Other             // anything else
+	Unavailable       // the ledger or the upstream
+	BadKey
+	BadConfig
+)
+
+// Finding is what a check found.
+type Finding struct {
+	Check  string `json:"check"`
+	Status Status `json:"status"` // "" where there was nothing to look at
+	Detail string `json:"detail"` // what was seen; its parts are separated by "; "
+	Advice string `json:"advice"` // what to do next
+	Class  Class  `json:"-"`      // of a failure
+
+	err error // of a failure whose class is the error's
+}
+
+func fine(format string, args ...any) Finding {
+	return Finding{Status: OK, Detail: fmt.Sprintf(format, args...)}
+}
+
+func warn(detail, advice string) Finding {
+	return Finding{Status: Warn, Detail: detail, Advice: advice}
+}
+
+func fail(class Class, detail, advice string) Finding {
+	return Finding{Status: Fail, Detail: detail, Advice: advice, Class: class}
+}
+
+// failed is a failure of the class that the error has.
+func failed(err error, detail, advice string) Finding {
+	return Finding{Status: Fail, Detail: detail, Advice: advice, err: err}
+}
+
+func broken(err error, advice string) Finding { return failed(err, err.Error(), advice) }
+
+// nothing is what a check finds that has nothing to look at, or whose subject another check reports on.
+var nothing = Finding{}
