@@ -41,7 +41,7 @@ func (s *Service) continueBackfills(ctx context.Context) {
 
 // workOnBackfills works on what waits until it is done or quota is refused.
 func (s *Service) workOnBackfills(ctx context.Context) error {
-	r := s.opened()
+	r := s.state.read().runtime
 	if st := s.state.read(); r == nil || st.keyPaused() {
 		return nil
 	}

@@ -22,7 +22,7 @@ func (s *Service) maintainUntil(ctx context.Context) {
 			return
 		case <-s.maintain:
 		}
-		if s.opened() == nil {
+		if s.state.read().runtime == nil {
 			if err := s.open(ctx); err != nil {
 				s.warnNotOpen(ctx, err)
 			}
@@ -32,7 +32,7 @@ func (s *Service) maintainUntil(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.manager.send("STATUS=" + s.status())
+		notify("STATUS=" + s.status())
 		s.ping(ctx)
 	}
 }
@@ -46,7 +46,7 @@ func (s *Service) askMaintenance() {
 
 // askLedger asks the ledger for a report, which also notices a Redis that has forgotten.
 func (s *Service) askLedger(ctx context.Context) {
-	r := s.opened()
+	r := s.state.read().runtime
 	if r == nil {
 		return
 	}

@@ -13,8 +13,9 @@ import (
 	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -74,32 +75,30 @@ type Service struct {
 	Options
 
 	log       *slog.Logger
-	warnings  *slog.Logger // what is wrong, for those whose good news has lines of its own
-	manager   manager
+	warnings  *slog.Logger  // what is wrong, for those whose good news has lines of its own
+	watchdog  time.Duration // the service manager's; 0: none
 	heartbeat time.Duration
-	lastBeat  atomic.Pointer[time.Time]
 	maintain  chan struct{} // asks the maintenance loop to look
 	site      *web.Site
 	state     stateBox
-	slots     slotLog
+	outcomes  map[ingest.Series]outcome // what was last heard of each
+}
 
-	mu      sync.Mutex
-	runtime *Runtime // nil: not open
-	trigger func()   // wakes the workers
-	wait    func()   // for the workers, at the end
+// outcome is how a slot of a series has ended.
+type outcome struct {
+	dueAt time.Time
+	state ingest.State
 }
 
 // New makes a service. Nothing is opened yet.
 func New(o Options) *Service {
-	m := newManager()
-	s := &Service{Options: o, manager: m, heartbeat: heartbeat(m.watchdog), maintain: make(chan struct{}, 1), trigger: func() {}, wait: func() {}}
+	s := &Service{Options: o, watchdog: watchdog(), maintain: make(chan struct{}, 1), outcomes: map[ingest.Series]outcome{}}
+	s.heartbeat, s.state.state.beat = heartbeat(s.watchdog), time.Now()
 	s.log, s.warnings = newLogs(o.Stderr, o.Quiet)
-	s.slots = slotLog{s.log, o.OnSlot, map[ingest.Series]outcome{}}
 	if o.Pinger != nil {
 		o.Pinger.Log = s.log
 	}
 	s.site = s.newSite()
-	s.recordBeat()
 	return s
 }
 
@@ -132,10 +131,12 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	running.Go(func() { s.continueBackfills(ctx) })
 	s.log.LogAttrs(ctx, slog.LevelInfo, "ingest serves",
 		append(s.About, slog.Time("next", s.Plan.Next(s.Now())), slog.String("listen", address))...)
-	s.manager.send(ready, "STATUS="+s.status())
+	notify(daemon.SdNotifyReady, "STATUS="+s.status())
 	s.Plan.Serve(ctx, s.heartbeat, s.Now, s.beat)
-	s.manager.send(stopping)
-	s.waitForWorkers()
+	notify(daemon.SdNotifyStopping)
+	if wait := s.state.read().wait; wait != nil {
+		wait() // within 4.5 s of the stop
+	}
 	running.Wait()
 	s.close()
 	return context.Cause(ctx)
@@ -144,22 +145,19 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 // beat is the heartbeat of the service: it feeds the watchdog and wakes the workers and the maintenance. It waits for
 // nobody.
 func (s *Service) beat(context.Context, time.Time) {
-	s.recordBeat()
-	s.manager.feed()
+	s.state.update(func(st *state) { st.beat = time.Now() })
+	if s.watchdog > 0 {
+		notify(daemon.SdNotifyWatchdog) // from here only: a service that hangs has to be restarted
+	}
 	s.wake()
 	s.askMaintenance()
-}
-
-func (s *Service) recordBeat() {
-	now := time.Now()
-	s.lastBeat.Store(&now)
 }
 
 // alive is nil while the scheduler beats. It goes by the monotonic clock, which neither a suspended machine nor a
 // person moves.
 func (s *Service) alive() error {
 	const missed = 3
-	since := time.Since(*s.lastBeat.Load())
+	since := time.Since(s.state.read().beat)
 	if since <= missed*max(s.heartbeat, time.Second) {
 		return nil
 	}

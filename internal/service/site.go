@@ -25,7 +25,7 @@ func (s *Service) newSite() *web.Site {
 
 // store is the store, once it is open.
 func (s *Service) store() (Store, error) {
-	if r := s.opened(); r != nil {
+	if r := s.state.read().runtime; r != nil {
 		return r.Store, nil
 	}
 	if err := s.state.read().openErr; err != nil {

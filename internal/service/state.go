@@ -17,7 +17,12 @@ const maxKeyPause = 10 * time.Minute
 // state is what the service has learned, for its pages, its service manager and its dead man's switch. It is a plain
 // value: the events below change it, and whoever shows it reads a copy.
 type state struct {
-	openErr error // why nothing is open
+	beat time.Time // of the scheduler, the newest
+
+	openErr error    // why nothing is open
+	runtime *Runtime // nil: not open
+	trigger func()   // wakes the workers of the runtime
+	wait    func()   // for those workers, at the end
 
 	askedLedger time.Time // when it last answered or failed to; zero: never
 	ledgerErr   error

@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // open opens everything and starts the workers.
@@ -21,10 +23,8 @@ func (s *Service) open(ctx context.Context) error {
 	}
 	workers := s.reconciler(r)
 	workers.OnSlot, workers.OnRest = s.onSlot, s.onRest
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.runtime = r
-	s.trigger, s.wait = workers.Serve(ctx)
+	trigger, wait := workers.Serve(ctx)
+	s.state.update(func(st *state) { st.runtime, st.trigger, st.wait = r, trigger, wait })
 	return nil
 }
 
@@ -40,32 +40,53 @@ func (s *Service) warnNotOpen(ctx context.Context, err error) {
 	}
 }
 
-// opened is what the service works with; nil: not open.
-func (s *Service) opened() *Runtime {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.runtime
-}
-
 // wake wakes the workers, unless the key was refused and it is too early to try it again.
 func (s *Service) wake() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	paused := false
 	s.state.update(func(st *state) {
-		if paused = st.keyPaused(); !paused && s.runtime != nil && st.busySince.IsZero() {
+		if st.runtime == nil || st.keyPaused() {
+			return
+		}
+		if st.busySince.IsZero() {
 			st.busySince = time.Now()
 		}
+		st.trigger() // it waits for nobody
 	})
-	if !paused {
-		s.trigger()
-	}
 }
 
-// onSlot hears of every slot that was worked on.
+// onSlot hears of every slot that was worked on, one after the other. It logs each end once: a slot that is stopped
+// again at every heartbeat is not news. A slot that was only given back has not ended: the reason is logged once for
+// all of them.
 func (s *Service) onSlot(r fetch.SlotResult) {
-	news := s.slots.write(r)
+	now := outcome{r.DueAt, r.State}
+	news := s.outcomes[r.Series()] != now && r.State != ingest.Due
+	s.outcomes[r.Series()] = now
+	if news {
+		s.logSlot(r)
+	}
 	s.state.update(func(st *state) { st.slotEnded(r, news) })
+}
+
+// logSlot writes a slot that has ended to the log, and prints it where that is wanted.
+func (s *Service) logSlot(r fetch.SlotResult) {
+	level := slog.LevelInfo
+	if r.State == ingest.Stopped || r.State == ingest.Failed {
+		level = slog.LevelWarn
+	}
+	attrs := []slog.Attr{slog.String("job", r.Job)}
+	if r.Key != "" {
+		attrs = append(attrs, slog.String("region", r.Key))
+	}
+	attrs = append(attrs, slog.Time("slot", r.DueAt), slog.String("outcome", string(r.State)), slog.Int64("units", r.Spent),
+		slog.Duration("took", r.Took.Round(time.Millisecond)))
+	if r.Reason != "" {
+		attrs = append(attrs, slog.String("reason", term.Clean(r.Reason)))
+	}
+	s.log.LogAttrs(context.Background(), level, "slot", attrs...)
+	if s.OnSlot != nil {
+		if err := s.OnSlot(r); err != nil {
+			s.log.Warn("a finished slot was not printed", slog.Any("error", err))
+		}
+	}
 }
 
 // onRest hears that the workers have come to an end for now.
@@ -76,17 +97,9 @@ func (s *Service) onRest(err error) {
 	}
 }
 
-// waitForWorkers returns within 4.5 s of the stop.
-func (s *Service) waitForWorkers() {
-	s.mu.Lock()
-	wait := s.wait
-	s.mu.Unlock()
-	wait()
-}
-
 // close closes the files.
 func (s *Service) close() {
-	r := s.opened()
+	r := s.state.read().runtime
 	if r == nil {
 		return
 	}
