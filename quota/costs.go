@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -121,16 +122,10 @@ func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, 
 }
 
 func (r costsReader) failure(f failureFile, at []string) (Failure, error) {
-	open, err := r.share(f.OpenAtMost, append(at, "open_at_most"))
-	if err != nil {
-		return Failure{}, err
-	}
-	emergency, err := r.share(f.Emergency, append(at, "emergency"))
-	if err != nil {
-		return Failure{}, err
-	}
-	settle, err := r.duration(f.Settle, 24*time.Hour, append(at, "settle"))
-	return Failure{OpenAtMost: open, Emergency: emergency, Settle: settle}, err
+	open, err1 := r.share(f.OpenAtMost, append(at, "open_at_most"))
+	emergency, err2 := r.share(f.Emergency, append(at, "emergency"))
+	settle, err3 := r.duration(f.Settle, 24*time.Hour, append(at, "settle"))
+	return Failure{OpenAtMost: open, Emergency: emergency, Settle: settle}, cmp.Or(err1, err2, err3)
 }
 
 func (r costsReader) table(t *Tariff, f tableFile, at []string) error {

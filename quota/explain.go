@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -26,11 +27,8 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 		}
 	}
 	if spent, err := g.Ledger.Spent(ctx, g.Account, d.At.Add(-24*time.Hour)); err == nil {
-		for _, s := range spent {
-			if s.Pool == r.Pool {
-				parts = append(parts, fmt.Sprintf("most by %s (%d in 24h)", s.Who, s.Amount))
-				break
-			}
+		if i := slices.IndexFunc(spent, func(s Spent) bool { return s.Pool == r.Pool }); i >= 0 {
+			parts = append(parts, fmt.Sprintf("most by %s (%d in 24h)", spent[i].Who, spent[i].Amount))
 		}
 	}
 	frees := d.At.Add(d.RetryAfter + time.Second - 1).Truncate(time.Second) // never too early
@@ -39,11 +37,5 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 }
 
 func (w Who) String() string {
-	words := []string{string(w.Purpose)}
-	for _, s := range []string{w.Region, w.Method} {
-		if s != "" {
-			words = append(words, s)
-		}
-	}
-	return strings.Join(words, " ")
+	return strings.Join(strings.Fields(string(w.Purpose)+" "+w.Region+" "+w.Method), " ")
 }

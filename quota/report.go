@@ -35,16 +35,16 @@ func (g *Governor) Report(ctx context.Context) (Report, error) {
 	r := Report{At: now, Account: g.Account}
 	a := g.Tariff.ask(g.Account, now)
 	a.Who = Who{Purpose: Manual}
-	since := now
+	longest := time.Duration(0)
 	for _, p := range g.Tariff.Pools {
 		a.Charges = append(a.Charges, p.charge(0, whole))
-		since = earlier(since, now.Add(-p.longest()))
+		longest = max(longest, p.longest())
 	}
 	d, err := g.Ledger.Take(ctx, a)
-	if err != nil {
-		return r, fmt.Errorf("read the ledger: %w", err)
+	if err == nil {
+		r.Spent, err = g.Ledger.Spent(ctx, g.Account, now.Add(-longest))
 	}
-	if r.Spent, err = g.Ledger.Spent(ctx, g.Account, since); err != nil {
+	if err != nil {
 		return r, fmt.Errorf("read the ledger: %w", err)
 	}
 	r.At = d.At
@@ -76,11 +76,4 @@ func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
 		r.Remaining[purpose], r.Ceilings[purpose] = remaining, ceiling
 	}
 	return r
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -114,10 +114,8 @@ func (t *Tariff) PoolNames() []string {
 }
 
 func (t *Tariff) pool(name string) Pool {
-	for _, p := range t.Pools {
-		if p.Name == name {
-			return p
-		}
+	if i := slices.IndexFunc(t.Pools, func(p Pool) bool { return p.Name == name }); i >= 0 {
+		return t.Pools[i]
 	}
 	return Pool{Name: name}
 }

@@ -134,10 +134,10 @@ func lookRedisRights(ctx context.Context, d *Doctor) Finding {
 
 func lookRedisURL(_ context.Context, d *Doctor) Finding {
 	t, err := redisledger.Parse(d.Config.Ledger)
-	if err != nil || d.OpenRemote == nil || t.TLS || t.Password+t.SentinelPassword == "" {
+	if err != nil || d.OpenRemote == nil || t.TLSConfig != nil || t.Password+t.SentinelPassword == "" {
 		return nothing
 	}
-	for _, h := range t.Hosts {
+	for _, h := range t.Addrs {
 		if host, _, _ := net.SplitHostPort(h); !wire.IsLoopback(host) {
 			return warn("the password goes to "+host+" in clear", "use rediss://, or a tunnel to a loopback address")
 		}

@@ -4,9 +4,11 @@ package strictyaml
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -50,10 +52,7 @@ func Decode(name string, data []byte, into any) (*Document, error) {
 	}
 	d := &Document{name: name}
 	if len(file.Docs) > 1 {
-		at := file.Docs[1].Start
-		if at == nil {
-			at = file.Docs[0].End
-		}
+		at := cmp.Or(file.Docs[1].Start, file.Docs[0].End)
 		return nil, &PositionError{name, at.Position.Line, "a second document: one file holds one"}
 	}
 	if len(file.Docs) == 1 {
@@ -104,14 +103,9 @@ func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 	return data, tokens, nil
 }
 
-// Errorf is a *PositionError at the line of Line(path), for a mistake that only the caller can see.
+// Errorf is a *PositionError for a mistake that only the caller can see. Its line is that of the value to which path
+// leads, by keys and, in a list, by index, or else that of the last value on the way, or 0.
 func (d *Document) Errorf(path []string, format string, args ...any) error {
-	return &PositionError{File: d.name, Line: d.Line(path), What: fmt.Sprintf(format, args...)}
-}
-
-// Line is the line of the value that path leads to, by keys and, in a list, by index. Where the path leads
-// nowhere it is the line of the last value on the way, or 0.
-func (d *Document) Line(path []string) int {
 	line, node := 0, d.root
 	for _, key := range path {
 		next, at := child(node, key)
@@ -120,7 +114,7 @@ func (d *Document) Line(path []string) int {
 		}
 		line, node = at, next
 	}
-	return line
+	return &PositionError{File: d.name, Line: line, What: fmt.Sprintf(format, args...)}
 }
 
 // child is the value under key of a mapping, or the element of a sequence at index key, and its line: 0 when
@@ -138,10 +132,8 @@ func child(node ast.Node, key string) (ast.Node, int) {
 			return n.Value, k.Position.Line
 		}
 	case *ast.SequenceNode:
-		for i, v := range n.Values {
-			if fmt.Sprint(i) == key {
-				return v, v.GetToken().Position.Line
-			}
+		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Values) {
+			return n.Values[i], n.Values[i].GetToken().Position.Line
 		}
 	}
 	return nil, 0
@@ -213,12 +205,10 @@ func editDistance(a, b string) int {
 		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
 			if a[i] != b[j] {
-				cost++
+				diagonal++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
+			diagonal, row[j+1] = row[j+1], min(diagonal, row[j]+1, row[j+1]+1)
 		}
 	}
 	return row[len(b)]

@@ -23,18 +23,12 @@ func (o *CheckedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// file is the file behind a writer, if there is one.
-func file(w io.Writer) (*os.File, bool) {
+// IsTerminal reports whether w writes to a terminal. The null device, which cron may give, is none.
+func IsTerminal(w io.Writer) bool {
 	if o, ok := w.(*CheckedWriter); ok {
 		w = o.To
 	}
 	f, ok := w.(*os.File)
-	return f, ok
-}
-
-// IsTerminal reports whether w writes to a terminal. The null device, which cron may give, is none.
-func IsTerminal(w io.Writer) bool {
-	f, ok := file(w)
 	if !ok {
 		return false
 	}
@@ -42,6 +36,6 @@ func IsTerminal(w io.Writer) bool {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	null, err := os.Stat(os.DevNull) // what cron gives
+	null, err := os.Stat(os.DevNull)
 	return err != nil || !os.SameFile(info, null)
 }

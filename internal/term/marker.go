@@ -1,6 +1,9 @@
 package term
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Marker shows which parts of a text were asked for. The zero Marker shows none.
 type Marker struct {
@@ -43,7 +46,7 @@ func (m Marker) mark(text, cut string, spans [][2]int) (marked string, used int)
 			break
 		}
 		rest = rest[len(kept):]
-		in := within(spans, at)
+		in := slices.ContainsFunc(spans, func(s [2]int) bool { return at >= s[0] && at < s[1] })
 		switch {
 		case in && !open:
 			b.WriteString(m.begin)
@@ -61,13 +64,4 @@ func (m Marker) mark(text, cut string, spans [][2]int) (marked string, used int)
 		b.WriteString("…")
 	}
 	return b.String(), used
-}
-
-func within(spans [][2]int, at int) bool {
-	for _, s := range spans {
-		if at >= s[0] && at < s[1] {
-			return true
-		}
-	}
-	return false
 }

@@ -20,7 +20,7 @@ func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.runOwn(ctx, l.own(d.Account, d.Generation).deliver, l.keys(d.Account, p.pools...), p.args)
+	_, err = l.run(ctx, l.own(d.Account, d.Generation).deliver, l.keys(d.Account, p.pools...), p.args)
 	return l.classifyNoScript(ctx, d.Account, d.Generation, err)
 }
 

@@ -96,7 +96,7 @@ var errEarly = errors.New("not asked")
 // corrupt is what a key that no ledger wrote is answered with.
 func corrupt(keys []string, what string) error {
 	return fmt.Errorf("%w: redis: %s: find out what wrote to it; to start the account again, DEL %s, and post what was spent",
-		quota.ErrCorrupt, what, quoted(keys))
+		quota.ErrCorrupt, what, strings.Trim(fmt.Sprintf("%q", keys), "[]"))
 }
 
 // clockError names the two clocks that a script found too far apart.
@@ -110,11 +110,3 @@ func clockError(rest string) error {
 }
 
 func clock(us int64) string { return quota.FromMicros(us).Format(time.RFC3339) }
-
-func quoted(keys []string) string {
-	var words []string
-	for _, k := range keys {
-		words = append(words, fmt.Sprintf("%q", k))
-	}
-	return strings.Join(words, " ")
-}

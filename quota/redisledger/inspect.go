@@ -61,48 +61,38 @@ var needed = []string{
 
 // Glance is what a start has to know, in one round trip: of the facts those that INFO has.
 func (l *Ledger) Glance(ctx context.Context) (Facts, error) {
-	f := Facts{MaxMemory: -1, Replicas: -1, MinReplicas: -1}
-	within, cancel := context.WithTimeout(ctx, l.timeout)
-	defer cancel()
-	client, err := l.server(within, l.keys("default")[0])
-	if err == nil {
-		err = infoOf(within, client, &f)
-	}
-	if err != nil && !forbidden(err) {
-		return f, l.explain(ctx, err, nil)
-	}
-	return f, nil
+	f, _, err := l.facts(ctx, infoOf)
+	return f, err
 }
 
 // Inspect asks the server what it is and what its user may do. It judges nothing, and changes
 // nothing. The error is that of a server that does not answer.
 func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
+	f, client, err := l.facts(ctx, clockOf, infoOf, configOf, l.rightsOf)
+	if err == nil {
+		f.Address, err = l.addressOf(ctx, client)
+	}
+	return f, err
+}
+
+// facts asks the questions of the server that keeps the account "default". One that it forbids stays without an answer.
+func (l *Ledger) facts(ctx context.Context, questions ...func(context.Context, redis.UniversalClient, *Facts) error) (Facts, redis.UniversalClient, error) {
 	f := Facts{MaxMemory: -1, Replicas: -1, MinReplicas: -1}
-	key := l.keys("default")[0]
 	within, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	client, err := l.server(within, key)
+	client, err := l.master(within, l.keys("default")[0])
 	if err != nil {
-		return f, l.explain(ctx, err, nil)
+		return f, nil, l.explain(ctx, err, nil)
 	}
-	for _, ask := range []func(context.Context, redis.UniversalClient, *Facts) error{l.clockOf, infoOf, configOf, l.rightsOf} {
+	for _, ask := range questions {
 		within, cancel := context.WithTimeout(ctx, l.timeout)
 		err := ask(within, client, &f)
 		cancel()
 		if err != nil && !forbidden(err) {
-			return f, l.explain(ctx, err, nil)
+			return f, nil, l.explain(ctx, err, nil)
 		}
 	}
-	f.Address, err = l.addressOf(ctx, client)
-	return f, err
-}
-
-// server is the one that keeps the key.
-func (l *Ledger) server(ctx context.Context, key string) (redis.UniversalClient, error) {
-	if cluster, ok := l.client.(*redis.ClusterClient); ok {
-		return cluster.MasterForKey(ctx, key)
-	}
-	return l.client, nil
+	return f, client, nil
 }
 
 // forbidden says whether the server refused an answer, as those do that forbid or do not know a command.
@@ -118,7 +108,7 @@ func forbidden(err error) bool {
 	return strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "ERR unknown") || strings.Contains(text, "not allowed") || strings.Contains(text, "disabled")
 }
 
-func (l *Ledger) clockOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
+func clockOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 	for range 3 {
 		began := time.Now()
 		clock, err := client.Time(ctx).Result()
@@ -271,22 +261,24 @@ func (l *Ledger) tryRights(ctx context.Context, client redis.UniversalClient, ke
 
 // addressOf is where the server is that answered.
 func (l *Ledger) addressOf(ctx context.Context, client redis.UniversalClient) (string, error) {
-	if l.target.Kind != Sentinel {
+	if l.target.MasterName == "" {
 		if node, ok := client.(*redis.Client); ok {
 			if host, port, err := net.SplitHostPort(node.Options().Addr); err == nil && host != "" {
 				return net.JoinHostPort(host, port), nil
 			} else if err == nil { // a Cluster's node that does not know its own name
-				host, _, _ = net.SplitHostPort(l.target.Hosts[0])
+				host, _, _ = net.SplitHostPort(l.target.Addrs[0])
 				return net.JoinHostPort(host, port), nil
 			}
 		}
-		return l.target.Hosts[0], nil
+		return l.target.Addrs[0], nil
 	}
 	var last error
-	for _, host := range l.target.Hosts {
+	o := l.target.Simple()
+	o.Username, o.Password, o.DB = l.target.SentinelUsername, l.target.SentinelPassword, 0
+	for _, o.Addr = range l.target.Addrs {
 		within, cancel := context.WithTimeout(ctx, l.timeout)
-		sentinel := redis.NewSentinelClient(l.target.sentinel(host, l.options))
-		address, err := sentinel.GetMasterAddrByName(within, l.target.Master).Result()
+		sentinel := redis.NewSentinelClient(o)
+		address, err := sentinel.GetMasterAddrByName(within, l.target.MasterName).Result()
 		_ = sentinel.Close() // nothing was written over it
 		cancel()
 		if err == nil && len(address) == 2 {
@@ -294,5 +286,5 @@ func (l *Ledger) addressOf(ctx context.Context, client redis.UniversalClient) (s
 		}
 		last = err
 	}
-	return "", fmt.Errorf("%w: redis: no Sentinel names %s: %w", quota.ErrUnavailable, l.target.Master, last)
+	return "", fmt.Errorf("%w: redis: no Sentinel names %s: %w", quota.ErrUnavailable, l.target.MasterName, last)
 }

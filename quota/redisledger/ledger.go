@@ -24,6 +24,7 @@
 package redisledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -44,8 +45,7 @@ type Options struct {
 
 // Ledger implements sharedledger.Remote, and so quota.Ledger.
 type Ledger struct {
-	target  Target
-	options Options
+	target  *redis.UniversalOptions
 	client  redis.UniversalClient
 	prefix  string
 	timeout time.Duration
@@ -65,13 +65,12 @@ func open(url string, o Options, change func(string) string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Prefix == "" {
-		o.Prefix = "ingest"
+	o.Prefix = cmp.Or(o.Prefix, "ingest")
+	o.Timeout = cmp.Or(o.Timeout, 500*time.Millisecond)
+	if t.TLSConfig != nil && o.TLS != nil {
+		t.TLSConfig = o.TLS
 	}
-	if o.Timeout == 0 {
-		o.Timeout = 500 * time.Millisecond
-	}
-	return &Ledger{target: t, options: o, client: t.client(o), prefix: o.Prefix, timeout: o.Timeout, scripts: newScripts(change)}, nil
+	return &Ledger{target: t, client: connect(t, o.Timeout), prefix: o.Prefix, timeout: o.Timeout, scripts: newScripts(change)}, nil
 }
 
 // Close implements quota.Ledger.

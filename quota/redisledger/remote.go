@@ -30,7 +30,7 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Oper
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.runOwn(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op))
+	reply, err := l.run(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op))
 	err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
 	return decided(a, keys, reply, err)
 }

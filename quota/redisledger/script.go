@@ -18,7 +18,10 @@ import (
 var lua embed.FS
 
 // script is a Lua source and the name that Redis gives it.
-type script struct{ source, sha string }
+type script struct {
+	source, sha string
+	own         bool // of a generation: only Renew loads it
+}
 
 type scripts struct {
 	take, refund, post, drain, spent, state, renew, probe script
@@ -77,7 +80,7 @@ func (s *scripts) join(head string, files ...string) script {
 	}
 	text := s.change(source.String())
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // how Redis names scripts
-	return script{text, hex.EncodeToString(sum[:])}
+	return script{source: text, sha: hex.EncodeToString(sum[:]), own: head != ""}
 }
 
 // once is a command that the Cluster client may follow to another node, but never sends again after
@@ -87,13 +90,17 @@ type once struct{ *redis.Cmd }
 // NoRetry implements redis.Cmder.
 func (once) NoRetry() bool { return true }
 
-// run asks for a script. A server that does not have it did nothing, gets it, and is asked again.
+// run asks for a script. A server that does not have it did nothing, gets it, and is asked again. Where it is one of
+// the account's generation, the server was restarted, or another was promoted, and what came last may be lost.
 func (l *Ledger) run(ctx context.Context, s script, keys []string, args []any) (any, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	reply, err := l.evalsha(ctx, s, keys, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		if s.own {
+			return nil, errRestarted
+		}
 		if err = l.load(ctx, s, keys[0]); err == nil {
 			reply, err = l.evalsha(ctx, s, keys, args)
 		}
@@ -105,22 +112,6 @@ func (l *Ledger) run(ctx context.Context, s script, keys []string, args []any) (
 }
 
 var errRestarted = fmt.Errorf("%w: redis: it was restarted, or another server was promoted", sharedledger.ErrLost)
-
-// runOwn asks for a script of the account's generation. A server that does not have it has lost, or may
-// have lost, what came last: it was restarted, or another was promoted.
-func (l *Ledger) runOwn(ctx context.Context, s script, keys []string, args []any) (any, error) {
-	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, l.timeout)
-	defer cancel()
-	reply, err := l.evalsha(ctx, s, keys, args)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		return nil, errRestarted
-	}
-	if err != nil {
-		return nil, l.explain(outer, err, keys)
-	}
-	return reply, nil
-}
 
 func (l *Ledger) evalsha(ctx context.Context, s script, keys []string, args []any) (any, error) {
 	if err := ctx.Err(); err != nil {
@@ -162,7 +153,7 @@ func (l *Ledger) known(ctx context.Context, s script, key string) (bool, error) 
 }
 
 // master is the server that keeps the key.
-func (l *Ledger) master(ctx context.Context, key string) (redis.Cmdable, error) {
+func (l *Ledger) master(ctx context.Context, key string) (redis.UniversalClient, error) {
 	if cluster, ok := l.client.(*redis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, key)
 	}

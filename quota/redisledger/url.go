@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,41 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Target is where a ledger's URL leads.
-type Target struct {
-	TLS              bool
-	Kind             Kind
-	Hosts            []string // host:port; one unless Sentinel or Cluster
-	Username         string
-	Password         string
-	DB               int
-	Master           string // of Sentinel
-	SentinelUsername string
-	SentinelPassword string
-}
-
-// Kind of a Redis installation.
-type Kind int
-
-// The kinds.
-const (
-	Single Kind = iota
-	Sentinel
-	Cluster
-)
-
-var schemes = map[string]struct {
-	kind Kind
-	tls  bool
-	port string
-}{
-	"redis":           {Single, false, "6379"},
-	"rediss":          {Single, true, "6379"},
-	"redis+sentinel":  {Sentinel, false, "26379"},
-	"rediss+sentinel": {Sentinel, true, "26379"},
-	"redis+cluster":   {Cluster, false, "6379"},
-	"rediss+cluster":  {Cluster, true, "6379"},
-}
+var schemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
 
 // Parse reads a URL of one of these forms; everything in brackets may be left out, and rediss stands
 // for TLS in each:
@@ -63,47 +30,59 @@ var schemes = map[string]struct {
 //
 // Special characters of names and passwords are percent-encoded. An error never shows what stands
 // before an '@' or behind a '=': it may be a password.
-func Parse(s string) (Target, error) {
-	t, err := parse(s)
+func Parse(s string) (*redis.UniversalOptions, error) {
+	o, err := parse(s)
 	if err != nil {
-		return Target{}, fmt.Errorf("%w: the ledger's URL: %w", quota.ErrUnknown, err)
+		return nil, fmt.Errorf("%w: the ledger's URL: %w", quota.ErrUnknown, err)
 	}
-	return t, nil
+	return o, nil
 }
 
-func parse(s string) (Target, error) {
-	name, rest, ok := strings.Cut(s, "://")
-	scheme, known := schemes[name]
-	if !ok || !known {
-		return Target{}, errors.New("it does not begin with redis://, rediss://, redis+sentinel:// or redis+cluster://")
+func parse(s string) (*redis.UniversalOptions, error) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || !slices.Contains(schemes, scheme) {
+		return nil, errors.New("it does not begin with redis://, rediss://, redis+sentinel:// or redis+cluster://")
 	}
-	t := Target{Kind: scheme.kind, TLS: scheme.tls}
-	authority, path, query := split(rest)
+	o := &redis.UniversalOptions{IsClusterMode: strings.HasSuffix(scheme, "+cluster")}
+	if strings.HasPrefix(scheme, "rediss") {
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	sentinel, port := strings.HasSuffix(scheme, "+sentinel"), "6379"
+	if sentinel {
+		port = "26379"
+	}
+	hosts, path, query := split(rest)
 	if strings.Contains(path+query, "@") {
-		return Target{}, errors.New("a '/', '?' or '#' before the '@' has to be written as %2F, %3F or %23, an '@' behind it as %40")
+		return nil, errors.New("a '/', '?' or '#' before the '@' has to be written as %2F, %3F or %23, an '@' behind it as %40")
 	}
-	hosts := authority
-	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+	if i := strings.LastIndexByte(hosts, '@'); i >= 0 {
 		var err error
-		if t.Username, t.Password, err = userinfo(authority[:i]); err != nil {
-			return Target{}, err
+		if o.Username, o.Password, err = userinfo(hosts[:i]); err != nil {
+			return nil, err
 		}
-		hosts = authority[i+1:]
+		hosts = hosts[i+1:]
 	}
 	for i, h := range strings.Split(hosts, ",") {
-		host, err := hostPort(h, scheme.port)
+		host, err := hostPort(h, port)
 		if err != nil {
-			return Target{}, fmt.Errorf("host %d: %w", i+1, err)
+			return nil, fmt.Errorf("host %d: %w", i+1, err)
 		}
-		t.Hosts = append(t.Hosts, host)
+		o.Addrs = append(o.Addrs, host)
 	}
-	if t.Kind == Single && len(t.Hosts) > 1 {
-		return Target{}, errors.New("several hosts: use redis+sentinel:// or redis+cluster://")
+	if !sentinel && !o.IsClusterMode && len(o.Addrs) > 1 {
+		return nil, errors.New("several hosts: use redis+sentinel:// or redis+cluster://")
 	}
-	if err := t.path(path); err != nil {
-		return Target{}, err
+	if db := strings.TrimPrefix(path, "/"); db != "" {
+		n, err := strconv.ParseUint(db, 10, 16)
+		if err != nil {
+			return nil, errors.New("what follows the '/' is not the number of a database")
+		}
+		if o.IsClusterMode && n != 0 {
+			return nil, errors.New("a Cluster has only database 0")
+		}
+		o.DB = int(n)
 	}
-	return t, t.query(query)
+	return o, settings(o, sentinel, query)
 }
 
 // split cuts what follows the scheme before its first '/' and '?'. A fragment is part of the last.
@@ -151,23 +130,8 @@ func hostPort(s, port string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-func (t *Target) path(path string) error {
-	db := strings.TrimPrefix(path, "/")
-	if db == "" {
-		return nil
-	}
-	n, err := strconv.ParseUint(db, 10, 16)
-	if err != nil {
-		return errors.New("what follows the '/' is not the number of a database")
-	}
-	if t.Kind == Cluster && n != 0 {
-		return errors.New("a Cluster has only database 0")
-	}
-	t.DB = int(n)
-	return nil
-}
-
-func (t *Target) query(query string) error {
+// settings reads what follows the '?'; only Sentinel has any.
+func settings(o *redis.UniversalOptions, sentinel bool, query string) error {
 	if strings.Contains(query, "#") {
 		return errors.New("a '#' has to be written as %23")
 	}
@@ -176,9 +140,9 @@ func (t *Target) query(query string) error {
 		return errors.New("what follows the '?' is not name=value&name=value, percent-encoded")
 	}
 	fields := map[string]*string{}
-	if t.Kind == Sentinel {
+	if sentinel {
 		fields = map[string]*string{
-			"master_name": &t.Master, "sentinel_username": &t.SentinelUsername, "sentinel_password": &t.SentinelPassword,
+			"master_name": &o.MasterName, "sentinel_username": &o.SentinelUsername, "sentinel_password": &o.SentinelPassword,
 		}
 	}
 	for name, v := range values {
@@ -191,75 +155,29 @@ func (t *Target) query(query string) error {
 		}
 		*field = v[0]
 	}
-	if t.Kind == Sentinel && t.Master == "" {
+	if sentinel && o.MasterName == "" {
 		return errors.New("redis+sentinel needs ?master_name=NAME")
 	}
 	return nil
 }
 
-// poolSize is how many connections a ledger holds at most; its operations take microseconds.
-const poolSize = 8
-
-// client does not connect yet. It never sends a command twice, and no time-out is longer than
+// connect makes a client, which does not connect yet. It never sends a command twice, and no time-out is longer than
 // the ledger's.
-func (t Target) client(o Options) redis.UniversalClient {
+func connect(o *redis.UniversalOptions, timeout time.Duration) redis.UniversalClient {
 	quiet()
-	config := t.tls(o)
-	switch t.Kind {
-	case Sentinel:
-		return redis.NewFailoverClient(&redis.FailoverOptions{
-			MasterName: t.Master, SentinelAddrs: t.Hosts, SentinelUsername: t.SentinelUsername, SentinelPassword: t.SentinelPassword,
-			Username: t.Username, Password: t.Password, DB: t.DB, TLSConfig: config,
-			Protocol: 2, DisableIdentity: true,
-			MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-			DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
-			PoolSize: poolSize, PipelinePoolSize: -1, ConnMaxIdleTime: idle,
-		})
-	case Cluster:
-		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: t.Hosts, Username: t.Username, Password: t.Password, TLSConfig: config,
-			Protocol: 2, DisableIdentity: true, DisableRoutingPolicies: true,
-			MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-			DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
-			PoolSize: poolSize, PipelinePoolSize: -1, ConnMaxIdleTime: idle,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
-	default:
-		return redis.NewClient(&redis.Options{
-			Addr: t.Hosts[0], Username: t.Username, Password: t.Password, DB: t.DB, TLSConfig: config,
-			Protocol: 2, DisableIdentity: true,
-			MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-			DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
-			PoolSize: poolSize, PipelinePoolSize: -1, ConnMaxIdleTime: idle,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
+	o.Protocol, o.DisableIdentity = 2, true
+	o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
+	o.PoolSize, o.PipelinePoolSize = 8, -1 // operations take microseconds
+	o.ConnMaxIdleTime = 5 * time.Minute    // before servers and firewalls close what is not used
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	if !o.IsClusterMode {
+		return redis.NewUniversalClient(o)
 	}
+	cluster := o.Cluster()
+	cluster.DisableRoutingPolicies = true
+	return redis.NewClusterClient(cluster)
 }
-
-func (t Target) tls(o Options) *tls.Config {
-	switch {
-	case !t.TLS:
-		return nil
-	case o.TLS != nil:
-		return o.TLS
-	default:
-		return &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-}
-
-// sentinel is how one of them is asked.
-func (t Target) sentinel(host string, o Options) *redis.Options {
-	return &redis.Options{
-		Addr: host, Username: t.SentinelUsername, Password: t.SentinelPassword, TLSConfig: t.tls(o),
-		Protocol: 2, DisableIdentity: true,
-		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-}
-
-// idle is when an unused connection is closed: before servers and firewalls do.
-const idle = 5 * time.Minute
 
 // quiet keeps the client from writing to stderr: what went wrong is in the errors it returns.
 var quiet = sync.OnceFunc(logging.Disable)

@@ -1,34 +1,38 @@
 package redisledger_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
 
 func TestURLs(t *testing.T) {
-	type target = redisledger.Target
+	type target = redis.UniversalOptions
+	encrypted := &tls.Config{MinVersion: tls.VersionTLS12}
 	for url, want := range map[string]target{
-		"redis://cache":                          {Hosts: []string{"cache:6379"}},
-		"redis://127.0.0.1:7000/3":               {Hosts: []string{"127.0.0.1:7000"}, DB: 3},
-		"redis://[::1]:7000/":                    {Hosts: []string{"[::1]:7000"}},
-		"redis://[::1]":                          {Hosts: []string{"[::1]:6379"}},
-		"rediss://u:p%40ss%2F@h:1":               {TLS: true, Hosts: []string{"h:1"}, Username: "u", Password: "p@ss/"},
-		"redis://:p@h":                           {Hosts: []string{"h:6379"}, Password: "p"},
-		"redis://:p@ss@h":                        {Hosts: []string{"h:6379"}, Password: "p@ss"},
-		"redis+cluster://a,b:7001":               {Kind: redisledger.Cluster, Hosts: []string{"a:6379", "b:7001"}},
-		"rediss+cluster://a/0":                   {Kind: redisledger.Cluster, TLS: true, Hosts: []string{"a:6379"}},
-		"redis+sentinel://a,b:1/2?master_name=m": {Kind: redisledger.Sentinel, Hosts: []string{"a:26379", "b:1"}, DB: 2, Master: "m"},
-		"rediss+sentinel://u:p@a?master_name=m":  {Kind: redisledger.Sentinel, TLS: true, Hosts: []string{"a:26379"}, Username: "u", Password: "p", Master: "m"},
+		"redis://cache":                          {Addrs: []string{"cache:6379"}},
+		"redis://127.0.0.1:7000/3":               {Addrs: []string{"127.0.0.1:7000"}, DB: 3},
+		"redis://[::1]:7000/":                    {Addrs: []string{"[::1]:7000"}},
+		"redis://[::1]":                          {Addrs: []string{"[::1]:6379"}},
+		"rediss://u:p%40ss%2F@h:1":               {TLSConfig: encrypted, Addrs: []string{"h:1"}, Username: "u", Password: "p@ss/"},
+		"redis://:p@h":                           {Addrs: []string{"h:6379"}, Password: "p"},
+		"redis://:p@ss@h":                        {Addrs: []string{"h:6379"}, Password: "p@ss"},
+		"redis+cluster://a,b:7001":               {IsClusterMode: true, Addrs: []string{"a:6379", "b:7001"}},
+		"rediss+cluster://a/0":                   {IsClusterMode: true, TLSConfig: encrypted, Addrs: []string{"a:6379"}},
+		"redis+sentinel://a,b:1/2?master_name=m": {Addrs: []string{"a:26379", "b:1"}, DB: 2, MasterName: "m"},
+		"rediss+sentinel://u:p@a?master_name=m":  {TLSConfig: encrypted, Addrs: []string{"a:26379"}, Username: "u", Password: "p", MasterName: "m"},
 		"redis+sentinel://a?master_name=m&sentinel_username=s&sentinel_password=x%26": {
-			Kind: redisledger.Sentinel, Hosts: []string{"a:26379"}, Master: "m", SentinelUsername: "s", SentinelPassword: "x&"},
+			Addrs: []string{"a:26379"}, MasterName: "m", SentinelUsername: "s", SentinelPassword: "x&"},
 	} {
 		got, err := redisledger.Parse(url)
-		if err != nil || !reflect.DeepEqual(got, want) {
+		if err != nil || !reflect.DeepEqual(got, &want) {
 			t.Errorf("%s: got %+v, %v, want %+v", url, got, err, want)
 		}
 	}
@@ -82,7 +86,7 @@ func FuzzURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		got, err := redisledger.Parse(s)
 		if err == nil {
-			if len(got.Hosts) == 0 || got.Kind == redisledger.Sentinel && got.Master == "" {
+			if len(got.Addrs) == 0 || strings.Contains(s, "+sentinel://") && got.MasterName == "" {
 				t.Fatalf("%q: %+v", s, got)
 			}
 			return
