@@ -176,12 +176,12 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		return l, err
 	}
 	if a.cfg.Ledger != "sqlite" {
-		d.OpenRemote = func(ctx context.Context) (doctor.RemoteLedger, error) { return openRemote(ctx, a.cfg) }
+		d.OpenRemote = func(ctx context.Context) (*redisledger.Ledger, error) { return openRemote(ctx, a.cfg) }
 	}
 	d.Online = doctor.Online{
 		CheckClock: a.checkClock,
 		Upstream:   func(ctx context.Context) (doctor.Upstream, error) { return openUpstream(ctx, a.cfg) },
-		Quota:      func(ctx context.Context) (doctor.Quota, func(), error) { return a.governor(ctx) },
+		Quota:      a.governor,
 	}
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -39,10 +40,10 @@ var checks = []check{
 	{name: "degraded", look: lookDegraded},
 	{name: "directories", look: lookDirectories},
 	{name: "redis", look: lookRedis},
-	{name: "eviction", look: lookEviction},
-	{name: "persistence", look: lookPersistence},
-	{name: "redis clock", look: lookRedisClock},
-	{name: "redis user", look: lookRedisRights},
+	{name: "eviction", look: server(judgeEviction)},
+	{name: "persistence", look: server(judgePersistence)},
+	{name: "redis clock", look: server(judgeRedisClock)},
+	{name: "redis user", look: server(judgeRedisRights)},
 	{name: "redis url", look: lookRedisURL},
 	{name: "hosts", look: lookHosts},
 }
@@ -82,13 +83,7 @@ func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 		})
 	}
 	all.Wait()
-	seen := found[:0]
-	for _, f := range found {
-		if f.Status != "" {
-			seen = append(seen, f)
-		}
-	}
-	return seen
+	return slices.DeleteFunc(found, func(f Finding) bool { return f.Status == "" })
 }
 
 // bounded is what the check finds within its time. One that does not end, as on a network disk that is gone, is left

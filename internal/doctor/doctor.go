@@ -39,15 +39,15 @@ type Doctor struct {
 
 	LedgerFile string                                                      // its name in a data directory
 	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // a copy of such a file
-	OpenRemote func(ctx context.Context) (RemoteLedger, error)             // nil: the ledger is SQLite; nothing is sent
+	OpenRemote func(ctx context.Context) (*redisledger.Ledger, error)      // nil: the ledger is SQLite; nothing is sent
 	Online     Online
 
 	Classify func(error) Class
 	Say      func(format string, args ...any)                // tells a person what is being done
 	Upgraded func(fromVersion, toVersion int, backup string) // tells a person that a repair upgraded the store
 
-	copies copies // of ledger files
-	server struct {
+	scratch scratch
+	server  struct {
 		once  sync.Once
 		facts redisledger.Facts
 		err   error
@@ -61,18 +61,11 @@ type LocalLedger interface {
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]sharedledger.Row, error)
 }
 
-// RemoteLedger is a ledger on a Redis.
-type RemoteLedger interface {
-	quota.Ledger
-	State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error)
-	Inspect(ctx context.Context) (redisledger.Facts, error)
-}
-
 // Online opens what one call of the upstream takes, as every command does that spends.
 type Online struct {
 	CheckClock func(ctx context.Context) error
 	Upstream   func(ctx context.Context) (Upstream, error)
-	Quota      func(ctx context.Context) (q Quota, closeQuota func(), err error)
+	Quota      func(ctx context.Context) (q *quota.Governor, closeQuota func(), err error)
 }
 
 // Upstream is what is called.
@@ -82,15 +75,8 @@ type Upstream interface {
 	Close()
 }
 
-// Quota is what a call is taken from.
-type Quota interface {
-	Take(ctx context.Context, r quota.Request) (quota.Decision, error)
-	Refund(ctx context.Context, d quota.Decision) error
-	Explain(ctx context.Context, d quota.Decision) string
-}
-
 // Close removes the copies that checks have made.
-func (d *Doctor) Close() { d.copies.remove() }
+func (d *Doctor) Close() { d.scratch.remove() }
 
 func (d *Doctor) ledgerFile() string { return filepath.Join(d.Config.Data, d.LedgerFile) }
 

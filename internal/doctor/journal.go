@@ -5,23 +5,63 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
 
 // The checks of quota.db as the journal of a data directory, and of other data directories.
 
-// openLocal opens a copy of the ledger's file in a data directory.
+// scratch is the directory of all copies, made when it is first needed.
+type scratch struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func (s *scratch) make() (dir string, err error) {
+	s.once.Do(func() { s.dir, s.err = os.MkdirTemp("", "ingest-doctor-*") }) // 0700
+	return s.dir, s.err
+}
+
+func (s *scratch) remove() {
+	s.once.Do(func() {})
+	_ = os.RemoveAll(s.dir) // nothing where it was never made
+}
+
+// openLocal opens a copy, as of this moment, of the ledger's file in a data directory: opening a ledger writes to it.
 func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error) {
-	made, err := d.copies.of(ctx, filepath.Join(data, d.LedgerFile))
-	if err != nil {
+	path := filepath.Join(data, d.LedgerFile)
+	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
+	dir, err := d.scratch.make()
+	if err == nil {
+		dir, err = os.MkdirTemp(dir, "")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("no place for a copy of %s: %w: set TMPDIR", path, err)
+	}
+	made := filepath.Join(dir, d.LedgerFile)
+	if count, err := os.ReadFile(path + ".lock"); err == nil { // how often it was written, read before it
+		_ = os.WriteFile(made+".lock", count, 0o600)
+	}
+	if err := sqlitefile.Snapshot(ctx, path, made); err != nil {
+		return nil, fmt.Errorf("%w: read %s: %w", quota.ErrUnavailable, path, err)
+	}
 	return d.OpenLocal(ctx, made)
+}
+
+// nameOriginal names the file that was meant where a text names its copy.
+func nameOriginal(text, data string) string {
+	made := regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `[/\\]*ingest-doctor-\d+[/\\]\d+`)
+	return made.ReplaceAllLiteralString(text, data)
 }
 
 // syncsElsewhere reports whether this data directory has synced its journal with a remote ledger: what that one

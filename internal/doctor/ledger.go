@@ -49,7 +49,7 @@ func lookLedger(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest quota finishes what was left; then look again")
 	case err != nil:
-		return failed(err, d.copies.originals(err.Error()), "see its owner and mode, and the clock; if it is damaged, restore a backup, or move it away and ingest quota rebuild")
+		return failed(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock; if it is damaged, restore a backup, or move it away and ingest quota rebuild")
 	}
 	return fine("sqlite, account %s: it answers", d.Config.Account)
 }
@@ -99,8 +99,8 @@ func lookLost(ctx context.Context, d *Doctor) Finding {
 		return nothing // costs reports it
 	}
 	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
+	// The ledger is opened after: a copy from before lacks what a run has spent since, and the slots show it.
 	slots, err := store.InspectSlots(ctx, d.Config.Data, account.MissingSince())
-	d.copies.forget(d.ledgerFile()) // an earlier copy lacks what a run has spent since, and the slots show it
 	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {
 		return nothing // store reports it, or the journal fills the gap
 	}

@@ -56,7 +56,7 @@ func lookOnline(ctx context.Context, d *Doctor) Finding {
 }
 
 // refundUnsent refunds a call that certainly never left, and says what was spent.
-func refundUnsent(ctx context.Context, q Quota, taken quota.Decision, err error) string {
+func refundUnsent(ctx context.Context, q *quota.Governor, taken quota.Decision, err error) string {
 	if e := (*fetch.Error)(nil); errors.As(err, &e) && e.Verdict == fetch.Unsent {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()

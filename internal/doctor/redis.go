@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// The checks of a Redis as a ledger.
+// The checks of a Redis as a ledger, and of the hosts that share it.
 
 var errNoRedis = errors.New("the ledger is no Redis")
 
@@ -38,13 +38,15 @@ func askServer(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
 	return d.server.facts, d.server.err
 }
 
-// judgeServer judges what the server said, where it said anything.
-func judgeServer(ctx context.Context, d *Doctor, judge func(redisledger.Facts) Finding) Finding {
-	f, err := askServer(ctx, d)
-	if err != nil {
-		return nothing // redis reports it
+// server makes a check of what the server says, where it says anything.
+func server(judge func(redisledger.Facts) Finding) func(context.Context, *Doctor) Finding {
+	return func(ctx context.Context, d *Doctor) Finding {
+		f, err := askServer(ctx, d)
+		if err != nil {
+			return nothing // redis reports it
+		}
+		return judge(f)
 	}
-	return judge(f)
 }
 
 const (
@@ -79,57 +81,49 @@ func lookRedis(ctx context.Context, d *Doctor) Finding {
 	return fine("%s", text)
 }
 
-func lookEviction(ctx context.Context, d *Doctor) Finding {
-	return judgeServer(ctx, d, func(f redisledger.Facts) Finding {
-		switch {
-		case f.MaxMemoryPolicy == "":
-			return warn("maxmemory-policy: the server does not say", "see that it is noeviction: redis-cli CONFIG GET maxmemory-policy")
-		case f.Evicts():
-			return fail(Unavailable, fmt.Sprintf("maxmemory-policy is %s: redis would delete what was spent", f.MaxMemoryPolicy),
-				"CONFIG SET maxmemory-policy noeviction, and in redis.conf")
-		}
-		memory := term.Bytes(f.MaxMemory)
-		switch {
-		case f.MaxMemory < 0:
-			memory = "unknown"
-		case f.MaxMemory == 0:
-			memory = "none"
-		}
-		return fine("maxmemory-policy %s, maxmemory %s", f.MaxMemoryPolicy, memory)
-	})
+func judgeEviction(f redisledger.Facts) Finding {
+	switch {
+	case f.MaxMemoryPolicy == "":
+		return warn("maxmemory-policy: the server does not say", "see that it is noeviction: redis-cli CONFIG GET maxmemory-policy")
+	case f.Evicts():
+		return fail(Unavailable, fmt.Sprintf("maxmemory-policy is %s: redis would delete what was spent", f.MaxMemoryPolicy),
+			"CONFIG SET maxmemory-policy noeviction, and in redis.conf")
+	}
+	memory := term.Bytes(f.MaxMemory)
+	switch {
+	case f.MaxMemory < 0:
+		memory = "unknown"
+	case f.MaxMemory == 0:
+		memory = "none"
+	}
+	return fine("maxmemory-policy %s, maxmemory %s", f.MaxMemoryPolicy, memory)
 }
 
-func lookPersistence(ctx context.Context, d *Doctor) Finding {
-	return judgeServer(ctx, d, func(f redisledger.Facts) Finding {
-		switch {
-		case f.AppendOnly == "":
-			return warn("appendonly: the server does not say", "see that it is yes: redis-cli CONFIG GET appendonly")
-		case f.AppendOnly == "no":
-			return warn("no append-only file: a restart forgets what was spent since the last snapshot",
-				"CONFIG SET appendonly yes, and in redis.conf: each host's journal fills the gap, but a host that is away cannot")
-		case f.AppendFsync == "no":
-			return warn("append-only file, appendfsync no: a power cut forgets half a minute", "CONFIG SET appendfsync everysec, and in redis.conf")
-		case f.AppendFsync == "":
-			return fine("append-only file")
-		}
-		return fine("append-only file, appendfsync %s", f.AppendFsync)
-	})
+func judgePersistence(f redisledger.Facts) Finding {
+	switch {
+	case f.AppendOnly == "":
+		return warn("appendonly: the server does not say", "see that it is yes: redis-cli CONFIG GET appendonly")
+	case f.AppendOnly == "no":
+		return warn("no append-only file: a restart forgets what was spent since the last snapshot",
+			"CONFIG SET appendonly yes, and in redis.conf: each host's journal fills the gap, but a host that is away cannot")
+	case f.AppendFsync == "no":
+		return warn("append-only file, appendfsync no: a power cut forgets half a minute", "CONFIG SET appendfsync everysec, and in redis.conf")
+	case f.AppendFsync == "":
+		return fine("append-only file")
+	}
+	return fine("append-only file, appendfsync %s", f.AppendFsync)
 }
 
-func lookRedisClock(ctx context.Context, d *Doctor) Finding {
-	return judgeServer(ctx, d, func(f redisledger.Facts) Finding { return judgeClockGap(f.ClockAhead, "redis") })
-}
+func judgeRedisClock(f redisledger.Facts) Finding { return judgeClockGap(f.ClockAhead, "redis") }
 
-func lookRedisRights(ctx context.Context, d *Doctor) Finding {
-	return judgeServer(ctx, d, func(f redisledger.Facts) Finding {
-		switch {
-		case len(f.Lacks) > 0:
-			return fail(Unavailable, "its user may not "+strings.Join(f.Lacks, ", "), "ACL SETUSER NAME +"+strings.Join(f.Lacks, " +"))
-		case !f.LacksKnown:
-			return warn("what its user may do could not be tried", "look again when the Redis takes writes")
-		}
-		return fine("it has all rights that it needs")
-	})
+func judgeRedisRights(f redisledger.Facts) Finding {
+	switch {
+	case len(f.Lacks) > 0:
+		return fail(Unavailable, "its user may not "+strings.Join(f.Lacks, ", "), "ACL SETUSER NAME +"+strings.Join(f.Lacks, " +"))
+	case !f.LacksKnown:
+		return warn("what its user may do could not be tried", "look again when the Redis takes writes")
+	}
+	return fine("it has all rights that it needs")
 }
 
 func lookRedisURL(_ context.Context, d *Doctor) Finding {
@@ -143,4 +137,79 @@ func lookRedisURL(_ context.Context, d *Doctor) Finding {
 		}
 	}
 	return nothing
+}
+
+func lookHosts(ctx context.Context, d *Doctor) Finding {
+	want := d.Config.Hosts
+	if d.OpenRemote == nil {
+		if want > 1 {
+			return warn(fmt.Sprintf("hosts: is %d, but the ledger is %s, which no other host sees", want, d.LedgerFile),
+				"set hosts: 1, or share a --ledger redis://...")
+		}
+		return nothing
+	}
+	l, err := d.OpenRemote(ctx)
+	if err != nil {
+		return nothing // config reports it
+	}
+	defer func() { _ = l.Close() }()
+	s, err := l.State(ctx, d.Config.Account, nil)
+	switch {
+	case errors.Is(err, sharedledger.ErrLost):
+		return warn("the Redis was restarted since hosts last synced what they spent", "the next run of each host syncs again; let all of them run once")
+	case err != nil:
+		return nothing // redis reports it
+	case s.Generation == 0:
+		return fine("none of %d has come yet", want)
+	}
+	return judgeHosts(s.Hosts, want)
+}
+
+// judgeHosts compares the hosts that have synced in this generation with how many there should be.
+func judgeHosts(hosts []sharedledger.Host, want int) Finding {
+	var names, advice []string
+	for _, h := range hosts {
+		names = append(names, h.Name)
+	}
+	lines := []string{fmt.Sprintf("%d of %d have synced: %s", len(hosts), want, strings.Join(names, ", "))}
+	switch {
+	case len(hosts) > want:
+		advice = append(advice, fmt.Sprintf("set hosts: %d in every config: each takes a larger part of the emergency budget than it may", len(hosts)))
+	case len(hosts) < want:
+		advice = append(advice, "start those that are missing, or set hosts: to how many there are: after a loss expensive calls wait for all of them")
+	}
+	if shared := inCommon(hosts, func(h sharedledger.Host) []string { return h.Regions }, "%s is fetched by %s and by %s"); len(shared) > 0 {
+		lines = append(lines, shared...)
+		advice = append(advice, "let each region be fetched by one host: regions: of its jobs")
+	}
+	if twice := inCommon(hosts, machineOf, "machine %s has two: %s and %s"); len(twice) > 0 {
+		lines = append(lines, twice...)
+		advice = append(advice, "one data directory a machine is enough: use the same --data for all runs")
+	}
+	if len(advice) > 0 {
+		return warn(strings.Join(lines, "; "), strings.Join(advice, "; "))
+	}
+	return fine("%s", strings.Join(lines, "; "))
+}
+
+// inCommon finds what two hosts have in common, and says it by format with that and their names.
+func inCommon(hosts []sharedledger.Host, of func(sharedledger.Host) []string, format string) []string {
+	var out []string
+	first := map[string]string{}
+	for _, h := range hosts {
+		for _, key := range of(h) {
+			if other, taken := first[key]; taken && other != h.Name {
+				out = append(out, fmt.Sprintf(format, key, other, h.Name))
+			} else {
+				first[key] = h.Name
+			}
+		}
+	}
+	return out
+}
+
+// machineOf is the part of a host's name before its data directory.
+func machineOf(h sharedledger.Host) []string {
+	machine, _, _ := strings.Cut(h.Name, ":")
+	return []string{machine}
 }
