@@ -91,8 +91,8 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
 		r.Region = p.slot.Key // whatever a region's slot asks for, look-ups included, is asked for that region
 	}
-	if p.Leave != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
-		r.Reserved = p.Leave(ctx)
+	if p.Reserved != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
+		r.Reserved = p.Reserved(ctx)
 	}
 	d, err := p.Quota.Take(ctx, r)
 	if err != nil || !d.Allowed {

@@ -25,7 +25,7 @@ type Reconciler struct {
 	Counter  Counter // nil: counts come with videos only
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
-	Leave    func(context.Context) quota.Cost             // what a backfill's calls leave for the schedule; nil: what the ceilings do
+	Reserved func(context.Context) quota.Cost             // what a backfill's calls leave for the schedule; nil: what the ceilings leave
 	Owner    string                                       // names this run among all that share the table
 	Workers  int                                          // passes at once, at most; 0: one
 	Lease    time.Duration                                // how long a claim holds, from the last page saved; 0: DefaultLease

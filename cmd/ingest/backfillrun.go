@@ -185,7 +185,7 @@ func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 	}
 	rec := w.reconciler(a)
 	rec.Workers = r.concurrency
-	rec.Leave = reserver.Reserved
+	rec.Reserved = reserver.Reserved
 	if !r.deadline.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, r.deadline.Sub(a.clock.Now()), errUntil)

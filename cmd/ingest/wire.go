@@ -122,7 +122,7 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	r.Namer, _ = w.upstream.(fetch.Namer)
 	r.Counter = w.counter()
-	r.Leave = w.reserver(a).Reserved
+	r.Reserved = w.reserver(a).Reserved
 	if a.wrapPass != nil {
 		a.wrapPass(r)
 	}

@@ -13,7 +13,7 @@ import (
 type check struct {
 	name   string
 	look   func(context.Context, *Doctor) Finding
-	within time.Duration // 0 is patience
+	within time.Duration // 0 is checkTimeout
 }
 
 // checks are all that spend nothing, in the order in which they are shown.
@@ -49,10 +49,10 @@ var checks = []check{
 }
 
 const (
-	patience   = 5 * time.Second // for one check
-	onlineFor  = 30 * time.Second
-	repairFor  = 12 * time.Hour // of a large store on a slow disk
-	overstayed = time.Second    // for a check to notice that its time is over
+	checkTimeout = 5 * time.Second // for one check
+	onlineFor    = 30 * time.Second
+	repairFor    = 12 * time.Hour // of a large store on a slow disk
+	overstayed   = time.Second    // for a check to notice that its time is over
 )
 
 // Examine runs all checks that spend nothing.
@@ -89,7 +89,7 @@ func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 // bounded is what the check finds within its time. One that does not end, as on a network disk that is gone, is left
 // behind.
 func (d *Doctor) bounded(ctx context.Context, c check) Finding {
-	within := cmp.Or(c.within, patience)
+	within := cmp.Or(c.within, checkTimeout)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	done := make(chan Finding, 1)

@@ -12,7 +12,7 @@ const (
 	Fail Status = "fail"
 )
 
-// Class is what failed. The largest class of several is the one to mend first: it keeps the others from being judged.
+// Class is what failed. Of several, the largest class is to be fixed first: it keeps the others from being judged.
 type Class int
 
 // The classes.

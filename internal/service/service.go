@@ -2,8 +2,8 @@
 // heartbeat; a second loop maintains everything else: it opens what could not be opened, asks the ledger, and tells
 // systemd and a dead man's switch how things are; a third one continues the backfills that wait for quota.
 //
-// A service outlives what it needs: a ledger that is down or a key that is refused ends nothing, but is logged once,
-// shown at /readyz, and tried again.
+// A service survives the loss of what it needs: a ledger that is down or a key that is refused ends nothing, but is
+// logged once, shown at /readyz, and tried again.
 package service
 
 import (

@@ -40,7 +40,7 @@ func Boundary(t testing.TB, open func(t testing.TB, clock *Clock) quota.Ledger) 
 	return mostWithin(admitted, BoundaryWindow)
 }
 
-// FixedWindow is what most limiters do: a counter per window that starts anew at every multiple of
+// FixedWindow is what most limiters do: a counter per window that restarts at every multiple of
 // its length. It is here to be compared with, not to be used.
 type FixedWindow struct {
 	Model // what is not a window

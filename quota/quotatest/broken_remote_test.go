@@ -37,7 +37,7 @@ func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 		{"adds a look instead of raising to it", "G5 a look that saw less", func(l *memremote.Remote) sharedledger.Remote { return &adding{l} }},
 		{"raises to every look again", "G5 a look that is not younger", func(l *memremote.Remote) sharedledger.Remote { return &eager{l} }},
 		{"eats nothing", "G5 a host that comes back", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowDelivered} }},
-		{"lets unseen rows eat", "G5 what no look can have seen", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowCharged} }},
+		{"lets unseen rows eat", "G5 what no snapshot can have counted", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowCharged} }},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			backend := quotatest.Backend{Name: b.name, Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {

@@ -47,7 +47,7 @@ func (r *rig) looks(looks ...sharedledger.UsageSnapshot) {
 	r.deliver(sharedledger.Delivery{Snapshots: looks})
 }
 
-// unknown is how much of the pool "units" is lumps.
+// unknown is how much of the pool "units" is unattributed.
 func (r *rig) unknown() int64 {
 	r.Helper()
 	sum := int64(0)
@@ -182,7 +182,7 @@ var deliveries = []Case{
 	}},
 }
 
-var lumps = []Case{
+var unattributed = []Case{
 	{ID: "G5", Name: "a look raises its pool to what was used, at its own time", check: func(r *rig) {
 		r.begin(per(time.Hour, 10), per(24*time.Hour, 20))
 		r.charges(op("a", 1), 1)
@@ -222,7 +222,7 @@ var lumps = []Case{
 		r.looks(older)
 		r.used(10)
 	}},
-	{ID: "G5", Name: "a host that comes back eats of the lump that stood for it", check: func(r *rig) {
+	{ID: "G5", Name: "a host that comes back is netted against the charge that stood for it", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
 		// The ledger is lost. One host is here: it spent 3, and saw 10 used.
@@ -237,10 +237,10 @@ var lumps = []Case{
 		if got := r.unknown(); got != 2 {
 			r.Fatalf("%d by nobody known, want 2", got)
 		}
-		// More than the lump has left is added.
+		// More than the charge has left is added.
 		r.rows(r.row("third", 1, noon.Add(2*time.Minute), 6))
 		r.used(16)
-		// What was eaten is in its own time now.
+		// What was netted is in its own time now.
 		r.clock.Set(noon.Add(time.Hour))
 		r.used(13)
 		r.clock.Set(noon.Add(61 * time.Minute))
@@ -248,7 +248,7 @@ var lumps = []Case{
 		r.clock.Set(noon.Add(62 * time.Minute))
 		r.used(2)
 	}},
-	{ID: "G5", Name: "what no look can have seen eats nothing", check: func(r *rig) {
+	{ID: "G5", Name: "what no snapshot can have counted is netted against nothing", check: func(r *rig) {
 		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed, sharedledger.RowDelivered} {
 			r.begin(per(time.Hour, 100))
 			r.clock.Set(noon.Add(10 * time.Minute))
@@ -259,7 +259,7 @@ var lumps = []Case{
 			r.used(15)
 		}
 	}},
-	{ID: "G5", Name: "of two lumps the earliest is eaten first", check: func(r *rig) {
+	{ID: "G5", Name: "of two unattributed charges the earlier is netted first", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
 		r.looks(r.look(noon.Add(2*time.Minute), 4))

@@ -321,7 +321,7 @@ var generations = []Case{
 		}
 		r.used(4)
 	}},
-	{ID: "G5", Name: "an evicted state is a loss, and begins anew", Needs: Evict, check: func(r *rig) {
+	{ID: "G5", Name: "an evicted state is a loss, and begins a new generation", Needs: Evict, check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 1), 4)
 		r.store.Evict(r)

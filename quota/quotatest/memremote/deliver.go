@@ -46,7 +46,7 @@ func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) error {
 	return nil
 }
 
-// record enters a row at its own time, and takes what a lump had stood for off it.
+// record enters a row at its own time, and nets it against an unattributed charge that stood for it.
 func (a *account) record(row sharedledger.Row, now time.Time) {
 	at := row.At.Truncate(time.Microsecond)
 	if at.After(now) {
@@ -62,7 +62,7 @@ func (a *account) record(row sharedledger.Row, now time.Time) {
 		}
 		p := a.pool(name)
 		if row.Visible() {
-			p.eat(at.UnixMicro(), amount)
+			p.net(at.UnixMicro(), amount)
 		}
 		e := entry{at: at.UnixMicro(), amount: amount, who: row.Who}
 		if row.State == sharedledger.RowAsked || row.State == sharedledger.RowOwed {
@@ -73,9 +73,9 @@ func (a *account) record(row sharedledger.Row, now time.Time) {
 	}
 }
 
-// eat takes up to amount off the lumps of looks that had seen an entry of that time, the earliest
-// first. What was too old for a look's window is no part of what its lump stands for.
-func (p *pool) eat(at, amount int64) {
+// net takes up to amount off the unattributed charges whose snapshots counted an entry of that time, the earliest
+// first. An entry that was too old for a snapshot's window is no part of its charge.
+func (p *pool) net(at, amount int64) {
 	for i := p.log.from(at + 1); i < len(p.log.entries) && amount > 0; i++ {
 		e := p.log.entries[i]
 		if e.who != sharedledger.Unattributed || at < e.from {
@@ -103,15 +103,15 @@ func (a *account) raise(look sharedledger.UsageSnapshot, now time.Time) {
 		return
 	}
 	p.raised = raised{look.Generation, look.At}
-	lump := entry{at: at.UnixMicro(), who: sharedledger.Unattributed}
+	charge := entry{at: at.UnixMicro(), who: sharedledger.Unattributed}
 	for _, w := range look.Windows {
 		start := w.Start.UnixMicro()
-		if lacks := w.Used - p.log.seen(start, lump.at); lacks > lump.amount {
-			lump.amount, lump.from = lacks, start
+		if lacks := w.Used - p.log.seen(start, charge.at); lacks > charge.amount {
+			charge.amount, charge.from = lacks, start
 		}
 	}
-	if lump.amount > 0 {
-		p.log.enter(lump)
+	if charge.amount > 0 {
+		p.log.enter(charge)
 		p.length++
 	}
 }

@@ -22,7 +22,7 @@ type entry struct {
 	amount int64
 	who    quota.Who
 	told   int64 // when it was delivered, where looks count it from then on only
-	from   int64 // of a lump: what is older its look had not counted
+	from   int64 // of an unattributed charge: its snapshot did not count what is older
 }
 
 // lookUp finds the facts about one window.
