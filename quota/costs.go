@@ -52,23 +52,20 @@ func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, erro
 	}
 	tariffs := map[string]map[string]*Tariff{}
 	for _, up := range slices.Sorted(maps.Keys(file.Upstreams)) {
-		tables, err := r.upstream(up, file.Upstreams[up])
-		if err != nil {
+		if tariffs[up], err = r.upstream(up, file.Upstreams[up]); err != nil {
 			return nil, err
 		}
-		tariffs[up] = tables
 	}
 	tables, ok := tariffs[upstream]
 	if !ok {
 		return nil, tree.Errorf([]string{"upstreams"}, "upstream %q has no costs here: %s", upstream, oneOf(tariffs))
 	}
-	at := []string{"upstreams", upstream, "tables"}
 	if table == "" {
 		table = file.Upstreams[upstream].Table
 	}
 	t, ok := tables[table]
 	if !ok {
-		return nil, tree.Errorf(at, "table %q does not exist: %s", table, oneOf(tables))
+		return nil, tree.Errorf([]string{"upstreams", upstream, "tables"}, "table %q does not exist: %s", table, oneOf(tables))
 	}
 	return t, nil
 }
@@ -148,11 +145,10 @@ func (r costsReader) table(t *Tariff, f tableFile, at []string) error {
 		if len(f.Methods[method]) == 0 {
 			return r.yaml.Errorf(here, "method %s costs nothing: every call costs something", method)
 		}
-		cost, err := r.cost(method, f, here)
-		if err != nil {
+		var err error
+		if t.Methods[method], err = r.cost(method, f, here); err != nil {
 			return err
 		}
-		t.Methods[method] = cost
 	}
 	return nil
 }

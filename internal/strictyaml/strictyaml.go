@@ -183,16 +183,13 @@ func fieldNames(t reflect.Type) []string {
 
 // Suggest is a hint for a misspelt word: the nearest of the known ones, or all when none is near.
 func Suggest(word string, known []string) string {
-	best, distance := "", 3
+	hint, distance := "use one of "+strings.Join(known, ", "), 3
 	for _, k := range known {
 		if d := editDistance(word, k); d < distance {
-			best, distance = k, d
+			hint, distance = fmt.Sprintf("did you mean %q?", k), d
 		}
 	}
-	if best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
-	}
-	return "use one of " + strings.Join(known, ", ")
+	return hint
 }
 
 // editDistance is the Levenshtein distance in bytes.

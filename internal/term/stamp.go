@@ -16,9 +16,6 @@ func Stamp(t time.Time) string {
 // StampFrom is Stamp for the earliest time at which something can be done: it rounds up, so that the time shown is
 // never too early.
 func StampFrom(t time.Time) string {
-	if t.IsZero() {
-		return Stamp(t)
-	}
 	return Stamp(t.Add(time.Second - 1).Truncate(time.Second))
 }
 

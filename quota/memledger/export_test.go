@@ -1,5 +1,12 @@
 package memledger
 
+// Accounts is how many accounts are remembered.
+func (l *Ledger) Accounts() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.accounts)
+}
+
 // Entries is how many entries are remembered, of all accounts.
 func (l *Ledger) Entries() int {
 	l.mu.Lock()

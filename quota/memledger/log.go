@@ -46,11 +46,10 @@ func (l *log) before(t int64) (sum, first int64) {
 
 // reaching is the time of the first entry with which the sum is at least c: 0 when there is none.
 func (l *log) reaching(c int64) int64 {
-	i := sort.Search(len(l.entries), func(i int) bool { return l.entries[i].before+l.entries[i].amount >= c })
-	if i == len(l.entries) {
-		return 0
+	if i := sort.Search(len(l.entries), func(i int) bool { return l.entries[i].before+l.entries[i].amount >= c }); i < len(l.entries) {
+		return l.entries[i].at
 	}
-	return l.entries[i].at
+	return 0
 }
 
 // from is the index of the first entry at t or later.

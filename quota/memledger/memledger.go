@@ -1,8 +1,5 @@
 // Package memledger keeps quota in memory: for one process, and for limits per client that need not
 // outlive it. An account that was not used within its horizon is forgotten.
-//
-// It is the whole protocol of a sharedledger.Remote, too, with the Journal that belongs to it, so that what
-// several hosts do to one ledger can be tried without a server: an Image is what a server would keep on disk.
 package memledger
 
 import (
@@ -136,8 +133,7 @@ func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
 		return nil
 	}
 	for _, c := range a.Charges {
-		p := acc.pool(c.Pool)
-		p.log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
+		acc.pool(c.Pool).log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
 	}
 	return nil
 }
@@ -185,18 +181,12 @@ func (l *Ledger) Spent(_ context.Context, name string, since time.Time) ([]quota
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error { return nil }
 
-// Accounts is how many accounts are remembered.
-func (l *Ledger) Accounts() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.accounts)
-}
-
 func (l *Ledger) now() time.Time {
+	now := time.Now
 	if l.Now != nil {
-		return l.Now().Truncate(time.Microsecond)
+		now = l.Now
 	}
-	return time.Now().Truncate(time.Microsecond)
+	return now().Truncate(time.Microsecond)
 }
 
 // account finds or makes an account, and forgets an idle one or two on the way: the map is walked

@@ -16,14 +16,11 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Facts are what a server says about itself, and about what its user may do. What could not be asked
-// is empty, or -1: managed servers forbid one or the other.
+// Facts are what a server says about itself and about its user's rights. What could not be asked is empty, or -1.
 type Facts struct {
 	Server  string // "redis", or what else the server calls itself: "valkey"
 	Version string
-	// Address is host:port of the server, of Sentinel the one that it names now, of Cluster the one
-	// that keeps the account "default".
-	Address string
+	Address string // host:port of the server; in a Cluster, of the one that keeps the account "default"
 	Role    string // "master", "replica"
 	Uptime  time.Duration
 
@@ -41,10 +38,9 @@ type Facts struct {
 
 	MayInfo   bool // INFO was answered
 	MayConfig bool // CONFIG GET was answered
-	// Lacks are the rights that the user has not, as ACL rules without their '+'. Where LacksKnown is
-	// not set, what was tried could not be: on a replica, or one that is out of memory.
-	Lacks      []string
-	LacksKnown bool
+
+	Lacks      []string // the missing rights, as ACL rules without their '+'
+	LacksKnown bool     // false where they could not be tried: on a replica, or a server that is out of memory
 }
 
 // Evicts reports whether the policy lets the server delete keys that are in use. Every key of ours expires some day,
@@ -65,8 +61,7 @@ func (l *Ledger) Glance(ctx context.Context) (Facts, error) {
 	return f, err
 }
 
-// Inspect asks the server what it is and what its user may do. It judges nothing, and changes
-// nothing. The error is that of a server that does not answer.
+// Inspect asks the server for all facts, and changes nothing. It fails only where the server does not answer.
 func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
 	f, client, err := l.facts(ctx, clockOf, infoOf, configOf, l.rightsOf)
 	if err == nil {
@@ -176,11 +171,10 @@ func configOf(ctx context.Context, client redis.UniversalClient, f *Facts) error
 
 // number is -1 for what is none.
 func number(s string) int64 {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		return -1
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n
 	}
-	return n
+	return -1
 }
 
 // rightsOf asks what the user may do, and where it may not ask that either, tries it.
@@ -263,10 +257,11 @@ func (l *Ledger) tryRights(ctx context.Context, client redis.UniversalClient, ke
 func (l *Ledger) addressOf(ctx context.Context, client redis.UniversalClient) (string, error) {
 	if l.target.MasterName == "" {
 		if node, ok := client.(*redis.Client); ok {
-			if host, port, err := net.SplitHostPort(node.Options().Addr); err == nil && host != "" {
-				return net.JoinHostPort(host, port), nil
-			} else if err == nil { // a Cluster's node that does not know its own name
+			host, port, err := net.SplitHostPort(node.Options().Addr)
+			if err == nil && host == "" { // a Cluster's node that does not know its own name
 				host, _, _ = net.SplitHostPort(l.target.Addrs[0])
+			}
+			if err == nil {
 				return net.JoinHostPort(host, port), nil
 			}
 		}

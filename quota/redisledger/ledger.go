@@ -6,14 +6,11 @@
 // the decision, the same as for the other ledgers. The clock is Redis' own. All keys expire about
 // two hours after the longest horizon that the account has seen.
 //
-// The client never sends anything twice by itself. Whether a call that timed out was carried out is not known, and
-// its error says so (quota.ErrInDoubt). The numbered take of sharedledger.Remote can be asked again.
+// The client sends nothing twice by itself. A call that timed out may have been carried out: its error is
+// quota.ErrInDoubt. The numbered take of sharedledger.Remote can be asked again.
 //
-// The package imports sharedledger for the values of that protocol: a backend implements the seam where it lives.
-//
-// A server that was restarted or promoted may have lost what came last without showing it. It is recognized by
-// what it does not have: the scripts of TakeOnce and Deliver carry the names of account and generation, and only
-// Renew loads them, after a generation has begun. Where they are missing, it is a loss.
+// A server that was restarted or promoted may have lost its newest entries. It is recognized by missing scripts:
+// those of TakeOnce and Deliver carry the names of account and generation, and only Renew loads them.
 //
 // A user of its own needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has
 // users of its own; for Inspect +info, +config|get, +acl|whoami and +acl|dryrun are good to have):
@@ -52,9 +49,8 @@ type Ledger struct {
 	scripts *scripts
 }
 
-// Open returns the ledger at a URL: redis://, redis+sentinel:// or redis+cluster://, and the same
-// with rediss for TLS; see Parse. It connects when it is first asked, so that an outage is one of
-// the ledger's answers and not a failure to start.
+// Open returns the ledger at a URL that Parse reads. It connects when it is first asked, so that an outage is one
+// of the ledger's answers and not a failure to start.
 func Open(_ context.Context, url string, o Options) (*Ledger, error) {
 	return open(url, o, func(source string) string { return source })
 }

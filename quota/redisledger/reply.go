@@ -33,10 +33,8 @@ func (r *reader) next() int64 {
 		r.err = errors.New("an answer that is too short")
 		return 0
 	}
-	var eight [8]byte
-	copy(eight[8-width:], r.packed)
+	v := binary.BigEndian.Uint64([]byte("\x00" + r.packed[:width]))
 	r.packed = r.packed[width:]
-	v := binary.BigEndian.Uint64(eight[:])
 	if v > exact {
 		r.err = errors.New("an answer with a number that is not exact")
 		return 0

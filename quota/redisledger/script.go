@@ -26,8 +26,8 @@ type script struct {
 type scripts struct {
 	take, refund, post, drain, spent, state, renew, probe script
 
-	// The scripts of a generation begin with its name, so that each has hashes of its own: a server that knows
-	// them is the one on which the generation began, and was not restarted since.
+	// The scripts of a generation begin with its name and so have their own hashes: a server that knows them
+	// is the one on which the generation began, and was not restarted since.
 	change func(string) string
 	mu     sync.Mutex
 	own    map[string]generationScripts
