@@ -16,8 +16,6 @@ const (
 	longestSlot = 25 * time.Hour
 	// longestAttempt is more than one attempt at a piece of a backfill takes.
 	longestAttempt = time.Hour
-	// clockGap is how far the ledger's clock may be from the one that slots are stamped by.
-	clockGap = quota.MaxClockGap
 )
 
 // Ledger is what is asked of a quota.Ledger.
@@ -40,31 +38,29 @@ type Shortfall struct {
 	Cost  quota.Cost // by pool; nil where the store does not know the slot's charges by pool
 }
 
-// MissingSince is the time from which Missing needs the slots that spent quota.
-func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Horizon + clockGap) }
+// MissingSince is the time from which Missing needs the slots that spent quota: the ledger's clock may be ahead.
+func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Horizon + quota.MaxClockGap) }
 
 // RebuildSince is the time from which Rebuild needs them.
 func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longestSlot) }
 
-// Missing is what the ledger certainly lacks of what these slots spent. It judges those slots and pieces
-// whose spending lies within the horizon as a whole: of the others the ledger may rightly have forgotten a
-// part.
+// Missing is what the ledger certainly lacks of what these slots spent. It judges only slots whose spending lies
+// within the horizon as a whole: of the others the ledger may rightly have forgotten a part.
 func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	within, _ := a.split(slots)
-	if a.Ledger == nil || len(within) == 0 {
-		return compare(within, nil), nil
-	}
-	spent, err := a.Ledger.Spent(ctx, a.Name, a.Now.Add(-a.Horizon))
-	if err != nil {
-		return nil, err
+	var spent []quota.Spent
+	if a.Ledger != nil && len(within) > 0 {
+		var err error
+		if spent, err = a.Ledger.Spent(ctx, a.Name, a.Now.Add(-a.Horizon)); err != nil {
+			return nil, err
+		}
 	}
 	return compare(within, spent), nil
 }
 
-// Rebuild is what has to be posted to a ledger that lacks anything, empty where it lacks nothing: first
-// what is missing, and behind it all that was spent by slots which began before the horizon and went on
-// within it. Counting too much of those is safe. Posted in this order, a rebuild that was cut short can be
-// repeated: the gate stays closed until all that is missing has been posted.
+// Rebuild is what has to be posted to a ledger that lacks anything: first what is missing, then all that was spent
+// by slots which began before the horizon and went on within it, since counting too much is safe. In this order a
+// rebuild that was cut short can be repeated: the gate stays closed until all that is missing has been posted.
 func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	missing, err := a.Missing(ctx, slots)
 	if err != nil || len(missing) == 0 {

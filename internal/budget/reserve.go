@@ -39,10 +39,10 @@ func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Rese
 			continue
 		}
 		each, err := s.slotCost(ctx, slots, of.Job)
-		if err != nil {
-			return r, fmt.Errorf("find what the schedule still needs: %w", err)
+		open := 0
+		if err == nil {
+			open, err = unfinished(ctx, slots, of, now)
 		}
-		open, err := unfinished(ctx, slots, of, now)
 		if err != nil {
 			return r, fmt.Errorf("find what the schedule still needs: %w", err)
 		}
@@ -60,13 +60,13 @@ func (s Schedule) slotCost(ctx context.Context, slots Slots, job ingest.Job) (qu
 	if len(done) == 0 {
 		return s.slotPrice(job)
 	}
-	units := int64(0)
-	for _, slot := range done {
-		units += slot.Units
-	}
 	page, err := s.pageCost(job)
 	if err != nil {
 		return nil, err
+	}
+	units := int64(0)
+	for _, slot := range done {
+		units += slot.Units
 	}
 	of := int64(len(done)) * max(page.MaxCharge(), 1) // units count the most expensive pool of each call
 	return page.Times((units + of - 1) / of), nil
@@ -88,18 +88,10 @@ func unfinished(ctx context.Context, slots Slots, s regions.Schedule, now time.T
 		return 0, nil
 	}
 	known, err := slots.DueSince(ctx, s.Job.Name, latest[0].DueAt)
-	if err != nil {
-		return 0, err
-	}
-	ended := map[ingest.SlotKey]bool{}
 	for _, slot := range known {
-		ended[slot.SlotKey] = slices.Contains([]ingest.State{ingest.Done, ingest.Failed, ingest.Skipped, ingest.Missed}, slot.State)
-	}
-	open := 0
-	for _, k := range latest {
-		if !ended[k] {
-			open++
+		if slices.Contains([]ingest.State{ingest.Done, ingest.Failed, ingest.Skipped, ingest.Missed}, slot.State) {
+			latest = slices.DeleteFunc(latest, func(k ingest.SlotKey) bool { return k == slot.SlotKey })
 		}
 	}
-	return open, nil
+	return len(latest), err
 }

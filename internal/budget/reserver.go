@@ -12,8 +12,8 @@ import (
 // reserveHolds is how long a computed reserve is good for: until the provider's day turns it only falls.
 const reserveHolds = time.Minute
 
-// Reserver says what the takes of backfills and of a refresh leave to the schedule. It computes that when
-// it is first asked, since most runs refresh nothing, and now and then after that. Safe for concurrent use.
+// Reserver says what the takes of backfills and of a refresh leave to the schedule. It computes that only when it is
+// asked, since most runs refresh nothing. Safe for concurrent use.
 type Reserver struct {
 	Compute func(context.Context) (Reserve, error)
 	Now     func() time.Time
@@ -24,8 +24,7 @@ type Reserver struct {
 	last Reserve
 }
 
-// Update computes the reserve now. A backfill does so before it spends anything: without it, it might spend
-// what the schedule needs.
+// Update computes the reserve now. A backfill does so before it spends what the schedule might need.
 func (r *Reserver) Update(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,11 +33,10 @@ func (r *Reserver) Update(ctx context.Context) error {
 
 func (r *Reserver) update(ctx context.Context, now time.Time) error {
 	reserve, err := r.Compute(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		r.at, r.last = now, reserve
 	}
-	r.at, r.last = now, reserve
-	return nil
+	return err
 }
 
 // Reserved is what the next take leaves. Where it cannot be computed, the last one holds: that was more,

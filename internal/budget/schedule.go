@@ -71,16 +71,12 @@ func (s Schedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 	return slot, nil
 }
 
-// Fits checks that a day of the schedule and a backfill at its ceiling go together under the ceiling of the
-// schedule. Otherwise a backfill in the morning leaves regions stale in the evening. The price must be that
-// of a day.
+// Fits checks that a day at this price and a backfill at its ceiling fit together under the ceiling of the schedule.
+// Otherwise a backfill in the morning leaves regions stale in the evening.
 func (p Price) Fits(t *quota.Tariff) error {
 	for _, pool := range t.Pools {
-		if p.Total[pool.Name] == 0 {
-			continue
-		}
 		for _, w := range pool.Windows {
-			if !w.Day() && w.Length < day {
+			if p.Total[pool.Name] == 0 || !w.Day() && w.Length < day {
 				continue // a day's price says nothing about an hour
 			}
 			need := inWindow(p.Total[pool.Name], w)
