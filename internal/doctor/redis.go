@@ -90,10 +90,9 @@ func judgeEviction(f redisledger.Facts) Finding {
 			"CONFIG SET maxmemory-policy noeviction, and in redis.conf")
 	}
 	memory := term.Bytes(f.MaxMemory)
-	switch {
-	case f.MaxMemory < 0:
+	if f.MaxMemory < 0 {
 		memory = "unknown"
-	case f.MaxMemory == 0:
+	} else if f.MaxMemory == 0 {
 		memory = "none"
 	}
 	return fine("maxmemory-policy %s, maxmemory %s", f.MaxMemoryPolicy, memory)

@@ -40,7 +40,8 @@ func lookFreshness(ctx context.Context, d *Doctor) Finding {
 		if !known.DoneDue.IsZero() {
 			line = fmt.Sprintf("%s: last done %s, %s ago", seriesName(series), term.Stamp(known.DoneDue), term.Ago(now.Sub(known.DoneDue)))
 		}
-		if reason := reasonOf(known); reason != "" && !said[reason] {
+		reason := strings.TrimSpace(string(known.State) + " " + oneLine(known.Reason)) // as it was recorded then
+		if known.State != ingest.Done && reason != "" && !said[reason] {
 			line += ", " + reason
 			said[reason] = true
 		}
@@ -60,14 +61,6 @@ func atMost(n int, lines []string, what string) []string {
 		return lines
 	}
 	return append(lines[:n:n], fmt.Sprintf("and %d %s", len(lines)-n, what))
-}
-
-// reasonOf is why the newest slot of a series is not done, as it was recorded then.
-func reasonOf(s store.SeriesSummary) string {
-	if s.State == ingest.Done || s.State == "" {
-		return ""
-	}
-	return strings.TrimSpace(string(s.State) + " " + oneLine(s.Reason))
 }
 
 // oneLine keeps the parts of a reason in one line of a finding.

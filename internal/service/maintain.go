@@ -60,7 +60,7 @@ func (s *Service) askLedger(ctx context.Context) {
 		return
 	}
 	before := s.state.read().ledgerErr
-	s.state.update(func(st *state) { st.ledgerAsked(report, err) })
+	s.state.update(func(st *state) { st.askedLedger, st.report, st.ledgerErr = time.Now(), report, err })
 	switch {
 	case err != nil && before == nil:
 		s.log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones fail closed", slog.Any("error", err))
@@ -85,15 +85,15 @@ func (s *Service) status() string {
 		parts = append(parts, "key refused")
 	}
 	if f, err := s.site.Freshness(context.Background()); err == nil {
-		stale := "nothing stale"
-		for i, series := range f.Stale() {
-			if i == 0 {
-				stale = "stale: " + series.Name()
-				continue
-			}
-			stale += ", " + series.Name()
+		var stale []string
+		for _, series := range f.Stale() {
+			stale = append(stale, series.Name())
 		}
-		parts = append(parts, stale)
+		if len(stale) > 0 {
+			parts = append(parts, "stale: "+strings.Join(stale, ", "))
+		} else {
+			parts = append(parts, "nothing stale")
+		}
 	}
 	const most = 300
 	return term.Fit(strings.Join(parts, "; "), most)

@@ -64,11 +64,6 @@ func (s *state) checkRefusal(err error, heartbeat time.Duration) {
 	}
 }
 
-// ledgerAsked is the event of a ledger that has answered, or could not.
-func (s *state) ledgerAsked(r quota.Report, err error) {
-	s.askedLedger, s.report, s.ledgerErr = time.Now(), r, err
-}
-
 // keyPaused reports whether it is too early to try a refused key again.
 func (s *state) keyPaused() bool { return time.Now().Before(s.keyNext) }
 
