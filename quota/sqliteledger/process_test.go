@@ -46,18 +46,15 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 	}
 }
 
-// Eight processes that never pause share the file evenly, and none waits for long. The machine may be
-// busy with something else, so that the best of three attempts counts.
+// Eight processes that never pause share the file evenly, and none waits for long. On a busy machine every turn takes
+// longer, so the bounds are multiples of a turn of all eight, and the best of three attempts counts.
 func TestEightProcessesShareTheFileFairly(t *testing.T) {
-	p99, longest := 50*time.Millisecond, 250*time.Millisecond
-	if quotatest.Raced {
-		p99, longest = 10*p99, 10*longest
-	}
+	const lasts = 2 * time.Second
 	var wrong string
 	for range 3 {
 		path := filepath.Join(t.TempDir(), "quota.db")
 		open(t, path)
-		work := quotatest.Processes(t, 8, quotatest.Load{Address: path, Account: "default", Limit: quota.MaxLimit, Amount: 1, For: 2 * time.Second})
+		work := quotatest.Processes(t, 8, quotatest.Load{Address: path, Account: "default", Limit: quota.MaxLimit, Amount: 1, For: lasts})
 		takes, least := 0, work[0].Takes
 		var worst99, worst time.Duration
 		for i, w := range work {
@@ -68,11 +65,14 @@ func TestEightProcessesShareTheFileFairly(t *testing.T) {
 			worst99, worst = max(worst99, w.P99), max(worst, w.Longest)
 		}
 		mean := takes / len(work)
-		wrong = fmt.Sprintf("8 processes: %d takes/s, the least had %d of a mean of %d; p99 %v, longest %v", takes/2, least, mean, worst99, worst)
+		turn := lasts / time.Duration(max(mean, 1))
+		p99, longest := max(50*time.Millisecond, 5*turn), max(250*time.Millisecond, 10*turn)
+		wrong = fmt.Sprintf("8 processes: %d takes/s, the least had %d of a mean of %d; p99 %v of %v, longest %v of %v",
+			takes/2, least, mean, worst99, p99, worst, longest)
 		t.Log(wrong)
 		if worst99 < p99 && worst < longest && least*2 >= mean {
 			return
 		}
 	}
-	t.Errorf("%s; want p99 under %v, longest under %v, nobody under half the mean", wrong, p99, longest)
+	t.Errorf("%s; nobody may be under half the mean", wrong)
 }
