@@ -31,8 +31,8 @@ func (s *scratch) make() (dir string, err error) {
 }
 
 func (s *scratch) remove() {
-	s.once.Do(func() {})
-	_ = os.RemoveAll(s.dir) // nothing where it was never made
+	s.once.Do(func() { s.err = os.ErrClosed }) // a check that was left behind makes none any more
+	_ = os.RemoveAll(s.dir)                    // nothing where it was never made
 }
 
 // openLocal opens a copy, as of this moment, of the ledger's file in a data directory: opening a ledger writes to it.
