@@ -160,20 +160,7 @@ func contenders(ctx context.Context, s *server, ours quota.Ledger) ([]contender,
 func ourContenders(ctx context.Context, s *server, ours quota.Ledger) ([]contender, error) {
 	const longest = day - 10*time.Minute // so that nothing leaves the window while it is measured
 	fill := func(n int, from time.Duration, cost func(int) int64, taken bool) snapshotter {
-		return func(ctx context.Context) (snapshot, error) {
-			if err := flush(ctx, s.client); err != nil {
-				return nil, err
-			}
-			if err := post(ctx, ours, "a", n, from, 0, cost); err != nil {
-				return nil, err
-			}
-			if taken {
-				if _, err := ours.Take(ctx, ask("a", 1, plenty, "units")); err != nil {
-					return nil, err
-				}
-			}
-			return s.snapshot(ctx)
-		}
+		return filled(s, ours, n, from, cost, taken)
 	}
 	nothing := func(context.Context) (snapshot, error) { return nil, nil }
 	spread, justNow := fill(most-1, longest, one, true), fill(most-1, time.Second, one, true)
@@ -217,6 +204,24 @@ func ourContenders(ctx context.Context, s *server, ours quota.Ledger) ([]contend
 			})})
 	}
 	return all, nil
+}
+
+// filled is a ledger with n entries of these costs from so long ago on, and with taken one more that was taken.
+func filled(s *server, ours quota.Ledger, n int, from time.Duration, cost func(int) int64, taken bool) snapshotter {
+	return func(ctx context.Context) (snapshot, error) {
+		if err := flush(ctx, s.client); err != nil {
+			return nil, err
+		}
+		if err := post(ctx, ours, "a", n, from, 0, cost); err != nil {
+			return nil, err
+		}
+		if taken {
+			if _, err := ours.Take(ctx, ask("a", 1, plenty, "units")); err != nil {
+				return nil, err
+			}
+		}
+		return s.snapshot(ctx)
+	}
 }
 
 // snapshotter makes the state that a batch begins with.

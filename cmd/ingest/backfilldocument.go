@@ -88,9 +88,9 @@ type failureDocument struct {
 // document is the plan without failures.
 func (p *pricedBackfill) document() backfillDocument {
 	d := backfillDocument{
-		backfillLine: newBackfillLine(p.BackfillStatus), CreatedAt: p.Created.UTC(), Cancelled: timeOrNull(p.Cancelled),
+		backfillLine: newBackfillLine(p.BackfillStatus), CreatedAt: p.Created.UTC(), Cancelled: term.TimeOrNull(p.Cancelled),
 		Table: p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again,
-		RetryAt: timeOrNull(p.RetryAt), LastAt: timeOrNull(p.LastAt), Held: timeOrNull(p.HeldUntil), Found: p.found,
+		RetryAt: term.TimeOrNull(p.RetryAt), LastAt: term.TimeOrNull(p.LastAt), Held: term.TimeOrNull(p.HeldUntil), Found: p.found,
 		Price: map[string]rangeJSON{}, Assuming: p.assuming, Asked: p.asked, Today: todayDocument{p.Until, map[string]int64{}, map[string]int64{}},
 		Likely: p.estimate.Likely(p.DoneUnits, p.Pieces[ingest.Done], p.Open()),
 	}
@@ -107,7 +107,7 @@ func (p *pricedBackfill) document() backfillDocument {
 	low, ok := p.Days(p.estimate.Low, p.perCall)
 	if high, allOK := p.Days(p.estimate.High, p.perCall); ok && allOK && p.Open() > 0 && !p.degraded {
 		d.Days = &rangeJSON{int64(low), int64(high)}
-		d.EndsAt = timeOrNull(p.Ends(high))
+		d.EndsAt = term.TimeOrNull(p.Ends(high))
 	}
 	if p.ids != nil {
 		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.IDs), p.ids.Repeated, p.ids.Wrong, shownLines(p.ids.Rejected)

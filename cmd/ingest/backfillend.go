@@ -60,9 +60,9 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 func endOf(worked []fetch.SlotResult, ended error, doc backfillDocument) backfillEnd {
 	sum := summarise(worked, nil)
 	if !sum.retryAt.IsZero() {
-		doc.RetryAt = timeOrNull(sum.retryAt) // the store's, which keeps milliseconds, may be read as a second earlier
+		doc.RetryAt = term.TimeOrNull(sum.retryAt) // the store's, which keeps milliseconds, may be read as a second earlier
 	}
-	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: timeOrNull(sum.retryAt), Spent: sum.units, backfillDocument: doc}
+	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: term.TimeOrNull(sum.retryAt), Spent: sum.units, backfillDocument: doc}
 	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
 	for _, s := range worked {
 		if s.State == ingest.Stopped {

@@ -163,7 +163,7 @@ func printChart(out *console, c store.Chart, format string) error {
 		}
 		return nil
 	}
-	return export(out.stdout, format, c.Items, func(p ingest.Placement) []cell { return chartCells(c, p) })
+	return export(out.stdout, format, c.Items, func(p ingest.Placement) []term.Cell { return chartCells(c, p) })
 }
 
 // chartHead names a chart in a line.
@@ -176,7 +176,7 @@ func chartHead(c store.Chart) string {
 }
 
 func newChartDocument(c store.Chart) chartDocument {
-	doc := chartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: timeOrNull(c.FetchedAt), Items: []chartItem{}}
+	doc := chartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: term.TimeOrNull(c.FetchedAt), Items: []chartItem{}}
 	for _, p := range c.Items {
 		doc.Items = append(doc.Items, newChartItem(c, p))
 	}
@@ -187,15 +187,15 @@ func newChartItem(c store.Chart, p ingest.Placement) chartItem {
 	v := p.Video
 	return chartItem{
 		Rank: p.Rank, VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
-		PublishedAt: rfc3339(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: append([]string{}, v.Tags...),
+		PublishedAt: term.RFC3339(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: append([]string{}, v.Tags...),
 		Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments, Named: c.Categories[v.Category],
 	}
 }
 
 // chartCells is a row of an exported chart.
-func chartCells(c store.Chart, p ingest.Placement) []cell {
-	row := []cell{{"region", string(c.Region)}, {"job", c.Job}, {"slot", c.Slot}}
-	row = append(row, cellsOf(newChartItem(c, p))...)
-	setCell(row, "published_at", p.Video.PublishedAt)
+func chartCells(c store.Chart, p ingest.Placement) []term.Cell {
+	row := []term.Cell{{Name: "region", Value: string(c.Region)}, {Name: "job", Value: c.Job}, {Name: "slot", Value: c.Slot}}
+	row = append(row, term.CellsOf(newChartItem(c, p))...)
+	term.SetCell(row, "published_at", p.Video.PublishedAt)
 	return row
 }

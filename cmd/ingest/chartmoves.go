@@ -35,7 +35,7 @@ func printMoves(out *console, older, newer store.Chart, format string) error {
 		printMovesText(out.stdout, older, newer, moves)
 		return nil
 	}
-	return export(out.stdout, format, moves, func(m store.Move) []cell { return moveCells(older, newer, m) })
+	return export(out.stdout, format, moves, func(m store.Move) []term.Cell { return moveCells(older, newer, m) })
 }
 
 func newMovesDocument(older, newer store.Chart, moves []store.Move) movesDocument {
@@ -96,19 +96,19 @@ func printMovesText(w io.Writer, older, newer store.Chart, moves []store.Move) {
 }
 
 // moveCells is a row of an exported comparison. What is gone has no rank.
-func moveCells(older, newer store.Chart, m store.Move) []cell {
+func moveCells(older, newer store.Chart, m store.Move) []term.Cell {
 	row := chartCells(newer, m.Placement)
 	var was any
 	if m.Was > 0 {
 		was = m.Was
 	}
 	if m.Change == store.Gone {
-		setCell(row, "rank", nil)
+		term.SetCell(row, "rank", nil)
 	}
 	return append(row,
-		cell{"compared_to", older.Slot},
-		cell{"change", string(m.Change)},
-		cell{"was_rank", was},
-		cell{"views_gained", m.Gained},
+		term.Cell{Name: "compared_to", Value: older.Slot},
+		term.Cell{Name: "change", Value: string(m.Change)},
+		term.Cell{Name: "was_rank", Value: was},
+		term.Cell{Name: "views_gained", Value: m.Gained},
 	)
 }

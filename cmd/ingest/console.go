@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -51,21 +50,4 @@ func (c *console) tell(message string) {
 // log is for what a person did not ask for but may want to know.
 func (c *console) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-}
-
-// timeOrNull is a time in a document: null where it is not known.
-func timeOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
-}
-
-// rfc3339 is a time as text: "" where it is not known.
-func rfc3339(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
 }

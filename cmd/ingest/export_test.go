@@ -5,6 +5,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/term"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/fetch"
@@ -75,8 +77,8 @@ var HeldText = heldText
 
 // Export writes titles, each with tags, as --csv or --jsonl does.
 func Export(w io.Writer, format, tag string, titles ...string) error {
-	return export(w, format, titles, func(title string) []cell {
-		return []cell{{"title", title}, {"tags", []string{tag, title}}, {"views", (*int64)(nil)}}
+	return export(w, format, titles, func(title string) []term.Cell {
+		return []term.Cell{{Name: "title", Value: title}, {Name: "tags", Value: []string{tag, title}}, {Name: "views", Value: (*int64)(nil)}}
 	})
 }
 

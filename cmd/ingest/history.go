@@ -93,8 +93,8 @@ func printHistory(out *console, h store.History, format string) error {
 		printHistoryText(out, h)
 		return nil
 	}
-	return export(out.stdout, format, h.Sightings, func(s store.Sighting) []cell {
-		return append([]cell{{"video_id", h.Video.ID}, {"title", h.Video.Title}}, cellsOf(newSightingDocument(s))...)
+	return export(out.stdout, format, h.Sightings, func(s store.Sighting) []term.Cell {
+		return append([]term.Cell{{Name: "video_id", Value: h.Video.ID}, {Name: "title", Value: h.Video.Title}}, term.CellsOf(newSightingDocument(s))...)
 	})
 }
 

@@ -110,13 +110,13 @@ func newQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) q
 		Degraded: r.Degraded != nil, Pools: []poolDocument{}, Spent: []spentDocument{}, Forecast: forecastDocument(f),
 	}
 	for _, p := range r.Pools {
-		pool := poolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: timeOrNull(p.DrainedUntil), Drift: p.Drift, StoppedAt: p.StoppedAt}
+		pool := poolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.TimeOrNull(p.DrainedUntil), Drift: p.Drift, StoppedAt: p.StoppedAt}
 		for _, w := range p.Windows {
 			wd := windowDocument{Window: w.Window.Name, Limit: w.Window.Limit, Used: w.Used}
 			if w.Window.Day() {
-				wd.Zone, wd.ResetsAt = tariff.Zone.String(), timeOrNull(w.FreesAt)
+				wd.Zone, wd.ResetsAt = tariff.Zone.String(), term.TimeOrNull(w.FreesAt)
 			} else {
-				wd.NextFreeAt = timeOrNull(w.FreesAt)
+				wd.NextFreeAt = term.TimeOrNull(w.FreesAt)
 			}
 			pool.Windows = append(pool.Windows, wd)
 		}

@@ -182,7 +182,7 @@ type runDocument struct {
 }
 
 func (s summary) document() runDocument {
-	d := runDocument{Outcome: s.outcome, RetryAt: timeOrNull(s.retryAt), NextAt: timeOrNull(s.next), Units: s.units,
+	d := runDocument{Outcome: s.outcome, RetryAt: term.TimeOrNull(s.retryAt), NextAt: term.TimeOrNull(s.next), Units: s.units,
 		Regions: []slotDocument{}, Jobs: []slotDocument{}}
 	for _, slot := range s.slots {
 		doc := newSlotDocument(slot.Slot)

@@ -286,7 +286,7 @@ func newSearchDocument(q store.Query, r store.Result) searchDocument {
 		v := h.Video
 		doc.Items = append(doc.Items, searchItem{
 			VideoID: v.ID, Title: v.Title, Highlight: append([]text.Span{}, h.Highlight...), Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
-			PublishedAt: rfc3339(v.PublishedAt), SeenAt: rfc3339(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
+			PublishedAt: term.RFC3339(v.PublishedAt), SeenAt: term.RFC3339(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
 			Regions: append([]ingest.Region{}, h.Regions...), Score: h.Score,
 		})
 	}

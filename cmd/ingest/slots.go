@@ -121,9 +121,9 @@ func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]series
 			if err != nil {
 				return nil, err
 			}
-			d := seriesDocument{Job: schedule.Job.Name, Region: k, NextAt: timeOrNull(next[k])}
+			d := seriesDocument{Job: schedule.Job.Name, Region: k, NextAt: term.TimeOrNull(next[k])}
 			if len(done) > 0 {
-				d.DoneAt = timeOrNull(done[0].DueAt)
+				d.DoneAt = term.TimeOrNull(done[0].DueAt)
 			}
 			out = append(out, d)
 		}
@@ -150,10 +150,10 @@ type slotDocument struct {
 func newSlotDocument(s ingest.Slot) slotDocument {
 	d := slotDocument{
 		Job: s.Job, Region: s.Key, Slot: s.DueAt.UTC(), DueAt: s.DueAt.UTC(), Outcome: s.State, Reason: s.Reason,
-		FetchedAt: timeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
+		FetchedAt: term.TimeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
 	}
 	if s.State == ingest.Stopped {
-		d.RetryAt = timeOrNull(s.RetryAt)
+		d.RetryAt = term.TimeOrNull(s.RetryAt)
 	}
 	return d
 }

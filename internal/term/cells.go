@@ -1,0 +1,125 @@
+package term
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Cell is a field of an exported row. nil, a nil pointer and the zero time mean that the value is not known.
+type Cell struct {
+	Name  string
+	Value any
+}
+
+// CellsOf are the fields of a document, named as in JSON.
+func CellsOf(doc any) (row []Cell) {
+	for field, value := range reflect.ValueOf(doc).Fields() {
+		row = append(row, Cell{field.Tag.Get("json"), value.Interface()})
+	}
+	return row
+}
+
+// SetCell replaces the value of one cell.
+func SetCell(row []Cell, name string, value any) {
+	i := slices.IndexFunc(row, func(c Cell) bool { return c.Name == name })
+	row[i].Value = value
+}
+
+// ExportJSONL writes items as JSON lines, by the fields that cells gives of each.
+func ExportJSONL[T any](w io.Writer, items []T, cells func(T) []Cell) error {
+	for _, item := range items {
+		line, err := jsonLine(cells(item))
+		if err == nil {
+			_, err = w.Write(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExportCSV writes items as RFC 4180 wants it, for spreadsheets: text is cleaned, and none of it is a formula. The
+// header is written even when there are no rows.
+func ExportCSV[T any](w io.Writer, items []T, cells func(T) []Cell) error {
+	c := csv.NewWriter(w)
+	c.UseCRLF = true
+	var none T
+	var head []string
+	for _, cell := range cells(none) {
+		head = append(head, cell.Name)
+	}
+	_ = c.Write(head) // c.Error has what failed
+	for _, item := range items {
+		var record []string
+		for _, cell := range cells(item) {
+			record = append(record, csvText(cell.Value))
+		}
+		_ = c.Write(record)
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func csvText(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return defuse(v)
+	case []string:
+		return defuse(strings.Join(v, ", "))
+	case *int64:
+		if v != nil {
+			return fmt.Sprint(*v)
+		}
+		return ""
+	case time.Time:
+		return RFC3339(v)
+	}
+	return fmt.Sprint(value)
+}
+
+// defuse cleans a text and puts an apostrophe before what a spreadsheet would take for a formula: what
+// begins with = + - @, in full width too, or with a tab or a line break, also behind what is not seen.
+// https://owasp.org/www-community/attacks/CSV_Injection
+func defuse(s string) string {
+	text := Clean(s)
+	seen := strings.TrimLeftFunc(text, unicode.IsSpace)
+	if strings.HasPrefix(s, "\t") || strings.HasPrefix(s, "\r") || strings.HasPrefix(s, "\n") ||
+		seen != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(seen)[0]) {
+		return "'" + text
+	}
+	return text
+}
+
+// jsonLine is a row as one line of JSON, its fields in order. Text is as the upstream gave it, in value.
+func jsonLine(row []Cell) ([]byte, error) {
+	var line bytes.Buffer
+	for i, c := range row {
+		if t, ok := c.Value.(time.Time); ok {
+			c.Value = TimeOrNull(t)
+		}
+		if tags, ok := c.Value.([]string); ok && tags == nil {
+			c.Value = []string{}
+		}
+		line.WriteByte("{,"[min(i, 1)])
+		fmt.Fprintf(&line, "%q:", c.Name)
+		e := json.NewEncoder(JSONEscaper{Writer: &line})
+		e.SetEscapeHTML(false)
+		if err := e.Encode(c.Value); err != nil {
+			return nil, fmt.Errorf("write %s: %w", c.Name, err)
+		}
+		line.Truncate(line.Len() - 1) // the line break
+	}
+	line.WriteString("}\n")
+	return line.Bytes(), nil
+}

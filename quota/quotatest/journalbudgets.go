@@ -1,0 +1,161 @@
+package quotatest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+var journalBudgets = []JournalCase{
+	{"an emergency is written down as owed where the budget has room", func(d *desk) {
+		budget := quota.Budget{Pool: "units", Amount: 3, Since: noon.Add(-time.Hour)}
+		var rows []sharedledger.Row
+		for range 3 {
+			row := d.row("a", noon)
+			d.allows(true, row, budget)
+			row.State, row.Emergency = sharedledger.RowOwed, true
+			rows = append(rows, row)
+		}
+		d.allows(false, d.row("a", noon), budget)
+		d.reopened()
+		d.allows(false, d.row("a", noon), budget)
+		got, err := d.journal.Rows(d.Context(), account, long, true)
+		if err != nil || len(got) != 3 {
+			d.Fatalf("%+v %v, want three", got, err)
+		}
+		for i := range rows {
+			rows[i].ID = got[i].ID
+		}
+		d.lists(long, true, rows...)
+		d.lists(long, false, rows...)
+	}},
+	{"of two budgets one without room is enough, and nothing is written", func(d *desk) {
+		row := d.row("a", noon)
+		row.Amounts = quota.Cost{"units": 2, "search": 1}
+		units, search := quota.Budget{Pool: "units", Amount: 2}, quota.Budget{Pool: "search", Amount: 1}
+		for _, budgets := range [][]quota.Budget{{units, {Pool: "search"}}, {{Pool: "units", Amount: 1}, search}} {
+			d.allows(false, row, budgets...)
+			d.lists(long, false)
+		}
+		d.allows(true, row, units, search)
+	}},
+	{"an emergency counts from the budget's start on, its first instant included", func(d *desk) {
+		d.allows(true, d.row("a", noon), quota.Budget{Pool: "units", Amount: 1})
+		d.allows(false, d.row("a", noon.Add(time.Hour)), quota.Budget{Pool: "units", Amount: 1, Since: noon})
+		d.allows(true, d.row("a", noon.Add(time.Hour)), quota.Budget{Pool: "units", Amount: 1, Since: noon.Add(time.Microsecond)})
+	}},
+	{"a clock that was set back does not open a budget again", func(d *desk) {
+		d.allows(true, d.row("a", noon), quota.Budget{Pool: "units", Amount: 1, Since: noon.Add(-24 * time.Hour)})
+		back := noon.Add(-48 * time.Hour)
+		d.allows(false, d.row("a", back), quota.Budget{Pool: "units", Amount: 1, Since: back.Add(-24 * time.Hour)})
+	}},
+	{"what the ledger was told of stays on the budget", func(d *desk) {
+		budget := quota.Budget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
+		d.allows(true, d.row("a", noon), budget)
+		rows, err := d.journal.Rows(d.Context(), account, long, true)
+		if err != nil || len(rows) != 1 {
+			d.Fatalf("%+v %v", rows, err)
+		}
+		d.becomes(rows[0], sharedledger.RowDelivered, time.Time{})
+		d.allows(false, d.row("a", noon.Add(time.Minute)), budget)
+	}},
+	{"only emergencies of the account count", func(d *desk) {
+		budget := quota.Budget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
+		d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, time.Time{})
+		owed, other := d.row("a", noon), d.row("a", noon)
+		owed.State, other.Account = sharedledger.RowOwed, "other"
+		d.begins(owed, sharedledger.Notes{})
+		d.allows(true, other, budget)
+		d.allows(true, d.row("a", noon), budget)
+		d.allows(false, d.row("a", noon), budget)
+	}},
+	{"what was asked already becomes owed in its place", func(d *desk) {
+		first := d.begins(d.row("a", noon), sharedledger.Notes{})
+		second := d.begins(d.row("a", noon), sharedledger.Notes{})
+		none := quota.Budget{Pool: "units", Since: noon.Add(-time.Hour)}
+		d.allows(false, first, none)
+		d.lists(long, true)
+		d.lists(long, false, first, second)
+		none.Amount = 1
+		d.allows(true, first, none)
+		first.State, first.Emergency = sharedledger.RowOwed, true
+		d.reopened()
+		d.lists(long, true, first)
+		d.lists(long, false, first, second)
+		d.allows(false, second, none)
+		d.lists(long, false, first, second)
+	}},
+}
+
+var journalShared = []JournalCase{
+	{"two processes write at once, and nothing is lost", func(d *desk) {
+		const each = 60
+		handles := []sharedledger.Journal{d.journal, d.again()}
+		var wg sync.WaitGroup
+		for i, writer := range []string{"a", "b", "c", "d"} {
+			wg.Go(func() {
+				j, notes := handles[i%2], sharedledger.Notes{}
+				for n := range int64(each) {
+					row := sharedledger.Row{Account: account, Writer: writer, Number: n + 1, Nonce: 1, At: noon, Amounts: quota.Cost{"units": 1}}
+					id, _, err := j.Begin(d.Context(), row, notes)
+					if err != nil || id == 0 {
+						d.Errorf("begin: id %d, %v", id, err)
+					}
+					notes.Verdicts = []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged}}
+				}
+			})
+		}
+		wg.Wait()
+		rows, err := d.again().Rows(d.Context(), account, long, false)
+		if err != nil || len(rows) != 4*each {
+			d.Fatalf("%d rows (%v), want %d", len(rows), err, 4*each)
+		}
+		numbers := map[string]int64{}
+		for i, r := range rows {
+			if r.Number != numbers[r.Writer]+1 || i > 0 && r.ID <= rows[i-1].ID || (r.State == sharedledger.RowCharged) != (r.Number < each) {
+				d.Fatalf("row %d: %+v after number %d", i, r, numbers[r.Writer])
+			}
+			numbers[r.Writer]++
+		}
+	}},
+	{"two processes have one budget", func(d *desk) {
+		const room = 20
+		handles := []sharedledger.Journal{d.journal, d.again()}
+		var allowed [4]int
+		var wg sync.WaitGroup
+		for i := range allowed {
+			wg.Go(func() {
+				for range room {
+					row := sharedledger.Row{Account: account, At: noon, Amounts: quota.Cost{"units": 1}}
+					ok, err := handles[i%2].Allow(d.Context(), row, []quota.Budget{{Pool: "units", Amount: room}})
+					if err != nil {
+						d.Errorf("allow: %v", err)
+					}
+					if ok {
+						allowed[i]++
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if sum := allowed[0] + allowed[1] + allowed[2] + allowed[3]; sum != room {
+			d.Fatalf("%v went on, %d together, want %d", allowed, sum, room)
+		}
+	}},
+	{"what one process notes another sees", func(d *desk) {
+		other := d.again()
+		row := d.begins(d.row("a", noon), sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{look("units", noon, 4)}})
+		if err := other.Note(d.Context(), account, sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowOwed}}, Breaker: &sharedledger.Breaker{Until: noon.Add(second)}}); err != nil {
+			d.Fatal(err)
+		}
+		s, err := other.State(d.Context(), account)
+		if err != nil || s.Generation != 3 || len(s.Snapshots) != 1 || !s.Owed {
+			d.Fatalf("%+v %v", s, err)
+		}
+		if id, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{}); err != nil || id != 0 || !s.Owed {
+			d.Fatalf("id %d, %+v %v: want the other's breaker in the way", id, s, err)
+		}
+	}},
+}

@@ -1,0 +1,140 @@
+package quotatest
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+var journalNotes = []JournalCase{
+	{"a data directory has one random id", func(d *desk) {
+		id := d.state().HostID
+		if id == "" {
+			d.Fatalf("no id")
+		}
+		d.begins(d.row("a", noon), sharedledger.Notes{})
+		if other, err := d.journal.State(d.Context(), "other"); err != nil || other.HostID != id {
+			d.Fatalf("the id is %q for another account (%v), want %q", other.HostID, err, id)
+		}
+		d.reopened()
+		if got := d.state().HostID; got != id {
+			d.Fatalf("the id is %q when opened again, want %q", got, id)
+		}
+		elsewhere, _ := d.open(d)
+		if s, err := elsewhere.State(d.Context(), account); err != nil || s.HostID == id || s.HostID == "" {
+			d.Fatalf("another data directory has the id %q (%v)", s.HostID, err)
+		}
+	}},
+	{"an account that was never used has an empty state", func(d *desk) {
+		s := d.state()
+		if s.HostID = ""; !reflect.DeepEqual(s, sharedledger.JournalState{}) && len(s.Snapshots) > 0 {
+			d.Fatalf("%+v", s)
+		}
+		if s.Generation != 0 || s.Owed || s.Synced.ID != 0 || !s.Breaker.Until.IsZero() || s.Breaker.Failures != 0 || s.Breaker.Why != "" {
+			d.Fatalf("%+v", s)
+		}
+		d.lists(long, false)
+	}},
+	{"the generation stays until another is noted", func(d *desk) {
+		d.notes(sharedledger.Notes{Generation: sharedledger.MaxGeneration})
+		d.notes(sharedledger.Notes{})
+		d.begins(d.row("a", noon), sharedledger.Notes{})
+		d.reopened()
+		if got := d.state().Generation; got != sharedledger.MaxGeneration {
+			d.Fatalf("generation %d", got)
+		}
+		if _, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{Generation: 5}); err != nil || s.Generation != 5 {
+			d.Fatalf("generation %d behind a begin that notes 5 (%v)", s.Generation, err)
+		}
+	}},
+	{"the breaker stays as it was noted last", func(d *desk) {
+		want := sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 3, Why: "connection refused"}
+		d.notes(sharedledger.Notes{Breaker: &want})
+		d.notes(sharedledger.Notes{Generation: 1})
+		d.reopened()
+		if got := d.state().Breaker; !got.Until.Equal(want.Until) || got.Failures != 3 || got.Why != want.Why {
+			d.Fatalf("breaker %+v, want %+v", got, want)
+		}
+		d.notes(sharedledger.Notes{Breaker: &sharedledger.Breaker{}})
+		if got := d.state().Breaker; !got.Until.IsZero() || got.Failures != 0 || got.Why != "" {
+			d.Fatalf("breaker %+v, want it closed", got)
+		}
+	}},
+	{"behind an open breaker nothing is begun, but the notes are written", func(d *desk) {
+		row := d.begins(d.row("a", noon), sharedledger.Notes{})
+		d.notes(sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 1}})
+		id, s, err := d.journal.Begin(d.Context(), d.row("a", noon.Add(5*second-time.Microsecond)),
+			sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowCharged}}, Snapshots: []sharedledger.UsageSnapshot{look("units", noon, 3)}})
+		if err != nil || id != 0 || !s.Breaker.Until.Equal(noon.Add(5*second)) || s.Breaker.Failures != 1 || s.Synced.ID != row.ID || len(s.Snapshots) != 1 {
+			d.Fatalf("id %d, state %+v, %v", id, s, err)
+		}
+		row.State = sharedledger.RowCharged
+		d.reopened()
+		d.lists(long, false, row)
+		d.looks(look("units", noon, 3))
+		next := d.begins(d.row("a", noon.Add(5*second)), sharedledger.Notes{}) // it is over
+		d.lists(long, false, row, next)
+	}},
+	{"a begin's own notes open and close the breaker before it", func(d *desk) {
+		id, _, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(second)}})
+		if err != nil || id != 0 {
+			d.Fatalf("id %d, %v: begun behind the breaker that it opened", id, err)
+		}
+		d.begins(d.row("a", noon), sharedledger.Notes{Breaker: &sharedledger.Breaker{}})
+	}},
+	{"what is owed is written down behind an open breaker, too", func(d *desk) {
+		row := d.row("a", noon)
+		row.State = sharedledger.RowOwed
+		row = d.begins(row, sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(second)}})
+		d.lists(long, true, row)
+	}},
+	{"of each pool the youngest look is kept", func(d *desk) {
+		units, search := look("units", noon, 10), look("search", noon.Add(-time.Hour), 5)
+		units.DrainedUntil, units.DrainedUsed, units.Owed = noon.Add(time.Hour), 6812, true
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units, search}})
+		d.looks(units, search)
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{look("units", noon.Add(-time.Microsecond), 99), look("search", noon.Add(-time.Minute), 7)}})
+		search = look("search", noon.Add(-time.Minute), 7)
+		d.reopened()
+		d.looks(units, search)
+		units = look("units", noon.Add(time.Microsecond), 1)
+		units.Generation = 3 // whatever generation, and however little it saw
+		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units}})
+		d.looks(units, search)
+	}},
+	{"what was asked and has no answer is in the state, the newest first", func(d *desk) {
+		d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, time.Time{})
+		var ids []int64
+		for i := range sharedledger.MaxAsked + 3 {
+			ids = append(ids, d.begins(d.row("b", noon.Add(-time.Duration(i)*second)), sharedledger.Notes{}).ID)
+		}
+		d.becomes(sharedledger.Row{ID: ids[len(ids)-2]}, sharedledger.RowVoid, time.Time{})
+		d.reopened()
+		asked := d.state().Asked
+		if len(asked) != sharedledger.MaxAsked || asked[0].ID != ids[len(ids)-1] || asked[1].ID != ids[len(ids)-3] || asked[0].State != sharedledger.RowAsked {
+			d.Fatalf("%d rows, the first %+v: want %d, the first of id %d", len(asked), asked[:min(2, len(asked))], sharedledger.MaxAsked, ids[len(ids)-1])
+		}
+	}},
+	{"the newest row that the ledger has is the one written down last", func(d *desk) {
+		first, second := d.begins(d.row("a", noon), sharedledger.Notes{}), d.begins(d.row("b", noon), sharedledger.Notes{})
+		if got := d.state().Synced; got.ID != 0 {
+			d.Fatalf("charged %+v, want none", got)
+		}
+		second = d.becomes(second, sharedledger.RowCharged, noon)
+		first = d.becomes(first, sharedledger.RowCharged, noon.Add(time.Hour))
+		d.begins(d.row("b", noon), sharedledger.Notes{})
+		d.reopened()
+		if got := d.state().Synced; !sameRow(got, second) {
+			d.Fatalf("charged %+v, want %+v", got, second)
+		}
+		second = d.becomes(second, sharedledger.RowDelivered, time.Time{})
+		if got := d.state().Synced; !sameRow(got, second) {
+			d.Fatalf("told %+v, want %+v", got, second)
+		}
+		d.becomes(second, sharedledger.RowVoid, time.Time{})
+		if got := d.state().Synced; !sameRow(got, first) {
+			d.Fatalf("told %+v, want %+v", got, first)
+		}
+	}},
+}
