@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
+
+	"modernc.org/sqlite"
 )
 
 // ErrLeftover is a database that cannot be read without finishing what a crash has left.
@@ -16,7 +19,7 @@ var ErrLeftover = errors.New("a -wal file without its -shm is beside it, as afte
 // therefore read as a file that does not change, and read again if somebody opened it meanwhile: read may be
 // called several times, and only the last call counts.
 func Peek(ctx context.Context, path string, read func(*sql.DB) error) error {
-	for {
+	for tries := 0; ; tries++ {
 		before, err := os.Stat(path)
 		if err != nil {
 			return err
@@ -30,12 +33,33 @@ func Peek(ctx context.Context, path string, read func(*sql.DB) error) error {
 			params = "readonly_shm=1"
 		}
 		err = peekOnce(path, params, read)
+		if unsettled(err) && ctx.Err() == nil {
+			if tries < maxTries {
+				time.Sleep(waitForOwner)
+				continue
+			}
+			return fmt.Errorf("%s: %w", path, ErrLeftover)
+		}
 		after, statErr := os.Stat(path)
 		if inUse || statErr != nil || ctx.Err() != nil ||
 			!HasLog(path) && after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) {
 			return err
 		}
 	}
+}
+
+// How long Peek waits for a process that is opening or closing the database: a fiftieth of a second, fifty times.
+const (
+	maxTries     = 50
+	waitForOwner = 20 * time.Millisecond
+)
+
+// unsettled reports whether the log's index is being made anew, which a reader that may not write cannot do: another
+// process is just opening the database, or died before it was done. https://www.sqlite.org/rescode.html#readonly_recovery
+func unsettled(err error) bool {
+	const readonlyRecovery, readonlyCantLock = 264, 520
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code() == readonlyRecovery || e.Code() == readonlyCantLock)
 }
 
 func peekOnce(path, params string, read func(*sql.DB) error) error {
