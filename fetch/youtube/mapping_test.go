@@ -2,6 +2,7 @@ package youtube_test
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"reflect"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
 func n(i int64) *int64 { return &i }
@@ -132,23 +134,35 @@ func TestDurationsAreISO8601(t *testing.T) {
 }
 
 func TestMappingAPageAllocatesAtMostThreeTimesItsSize(t *testing.T) {
+	most := 3.0
+	if quotatest.Raced { // the detector drops at random what is kept to be used again
+		most = 30
+	}
 	for _, videos := range []int{5, 25, 47, 50} {
 		body := pageOf(videos)
-		const rounds = 10
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for range rounds {
-			if _, err := youtube.MapPage(body); err != nil {
-				t.Fatal(err)
-			}
+		least := math.Inf(1)
+		for range 5 { // a collection in between has the mapping make again what it keeps
+			least = min(least, allocatedPerByte(t, body))
 		}
-		runtime.ReadMemStats(&after)
-		perByte := float64(after.TotalAlloc-before.TotalAlloc) / rounds / float64(len(body))
-		t.Logf("%d videos, %d bytes: %.2f bytes allocated per byte", videos, len(body), perByte)
-		if perByte > 3 {
-			t.Errorf("%d videos: %.2f bytes allocated per byte", videos, perByte)
+		t.Logf("%d videos, %d bytes: %.2f bytes allocated per byte", videos, len(body), least)
+		if least > most {
+			t.Errorf("%d videos: %.2f bytes allocated per byte, want at most %.0f", videos, least, most)
 		}
 	}
+}
+
+func allocatedPerByte(t *testing.T, body []byte) float64 {
+	t.Helper()
+	const rounds = 10
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range rounds {
+		if _, err := youtube.MapPage(body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.TotalAlloc-before.TotalAlloc) / rounds / float64(len(body))
 }
 
 func BenchmarkMapPage(b *testing.B) {
