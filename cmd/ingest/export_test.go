@@ -5,12 +5,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -27,12 +27,12 @@ type (
 	ChartDocument    = chartDocument
 	ChartItem        = chartItem
 	DoctorDocument   = doctorDocument
-	PoolDocument     = poolDocument
+	PoolDocument     = web.PoolDocument
 	Progress         = progress
-	QuotaDocument    = quotaDocument
+	QuotaDocument    = web.QuotaDocument
 	RunDocument      = runDocument
 	SearchDocument   = searchDocument
-	SlotDocument     = slotDocument
+	SlotDocument     = web.SlotDocument
 	SlotEvent        = slotEvent
 )
 

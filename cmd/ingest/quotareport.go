@@ -8,65 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 )
 
-type quotaDocument struct {
-	At       time.Time        `json:"at"`
-	Account  string           `json:"account"`
-	Data     string           `json:"data"`
-	Ledger   string           `json:"ledger"`
-	Table    string           `json:"cost_table"`
-	Degraded bool             `json:"degraded"`
-	Pools    []poolDocument   `json:"pools"`
-	Spent    []spentDocument  `json:"spent"` // over the longest window
-	Forecast forecastDocument `json:"forecast"`
-}
-
-type poolDocument struct {
-	Pool         string            `json:"pool"`
-	Limit        int64             `json:"limit"`
-	DrainedUntil *time.Time        `json:"drained_until"`
-	Drift        int64             `json:"drift"`
-	StoppedAt    int64             `json:"stopped_at,omitempty"`
-	Windows      []windowDocument  `json:"windows"`
-	Purposes     []purposeDocument `json:"purposes"`
-}
-
-type windowDocument struct {
-	Window string `json:"window"`
-	Zone   string `json:"zone,omitempty"` // of a day
-	Limit  int64  `json:"limit"`
-	Used   int64  `json:"used"`
-	// Of a sliding window, when its oldest entry leaves: a *time.Time, null while it is empty. In an
-	// interface, so that a day has no such field.
-	NextFreeAt any        `json:"next_free_at,omitempty"`
-	ResetsAt   *time.Time `json:"resets_at,omitempty"` // of a day
-}
-
-type purposeDocument struct {
-	Purpose   quota.Purpose `json:"purpose"`
-	Ceiling   int64         `json:"ceiling"`
-	Remaining int64         `json:"remaining"`
-}
-
-type spentDocument struct {
-	Purpose quota.Purpose `json:"purpose"`
-	Region  string        `json:"region"`
-	Method  string        `json:"method"`
-	Pool    string        `json:"pool"`
-	Amount  int64         `json:"amount"`
-}
-
-// forecastDocument is what the schedule may still spend before the provider's day ends, and whether it is
-// there.
-type forecastDocument struct {
-	Until     time.Time        `json:"until"`
-	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
-	Fits      bool             `json:"fits"`
-}
+// quotaScreen is a quota document that a terminal can show.
+type quotaScreen struct{ web.QuotaDocument }
 
 // withGovernor opens the ledger for a command that fetches nothing.
 func (a *app) withGovernor(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
@@ -95,50 +43,23 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 	if err != nil {
 		return err
 	}
-	doc := newQuotaDocument(r, g.Tariff, forecast)
+	doc := web.NewQuotaDocument(r, g.Tariff, web.ForecastDocument(forecast))
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
-	err = a.show(doc)
+	err = a.show(quotaScreen{doc})
 	if err == nil && r.Degraded != nil {
 		err = codeError{exitUnavailable, r.Degraded}
 	}
 	return err
 }
 
-func newQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) quotaDocument {
-	d := quotaDocument{
-		At: r.At.UTC(), Account: r.Account, Table: tariff.Table,
-		Degraded: r.Degraded != nil, Pools: []poolDocument{}, Spent: []spentDocument{}, Forecast: forecastDocument(f),
-	}
-	for _, p := range r.Pools {
-		pool := poolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.TimeOrNull(p.DrainedUntil), Drift: p.Drift, StoppedAt: p.StoppedAt}
-		for _, w := range p.Windows {
-			wd := windowDocument{Window: w.Window.Name, Limit: w.Window.Limit, Used: w.Used}
-			if w.Window.Day() {
-				wd.Zone, wd.ResetsAt = tariff.Zone.String(), term.TimeOrNull(w.FreesAt)
-			} else {
-				wd.NextFreeAt = term.TimeOrNull(w.FreesAt)
-			}
-			pool.Windows = append(pool.Windows, wd)
-		}
-		for _, purpose := range quota.Purposes() {
-			pool.Purposes = append(pool.Purposes, purposeDocument{purpose, p.Ceilings[purpose], p.Remaining[purpose]})
-		}
-		d.Pools = append(d.Pools, pool)
-	}
-	for _, s := range r.Spent {
-		d.Spent = append(d.Spent, spentDocument{s.Who.Purpose, s.Who.Region, s.Who.Method, s.Pool, s.Amount})
-	}
-	return d
-}
-
-func (d quotaDocument) print(w io.Writer) error {
+func (d quotaScreen) print(w io.Writer) error {
 	fmt.Fprintf(w, "account %s, ledger %s, costs %s\ndata %s\n", d.Account, d.Ledger, d.Table, d.Data)
 	if d.Degraded {
 		_, err := fmt.Fprintln(w, "DEGRADED: the ledger cannot answer; cheap calls go on from the emergency\nbudget, expensive ones fail closed")
 		return err
 	}
 	for _, p := range d.Pools {
-		if err := p.print(w); err != nil {
+		if err := printPool(w, p); err != nil {
 			return err
 		}
 	}
@@ -154,7 +75,7 @@ func (d quotaDocument) print(w io.Writer) error {
 	return err
 }
 
-func (p poolDocument) print(w io.Writer) error {
+func printPool(w io.Writer, p web.PoolDocument) error {
 	fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
 	if p.DrainedUntil != nil {
 		fmt.Fprintf(w, "  spent by the provider's word until %s\n", term.StampFrom(*p.DrainedUntil))
@@ -186,7 +107,7 @@ func (p poolDocument) print(w io.Writer) error {
 }
 
 // printSpent shows who spent most; the rest is in --json.
-func (d quotaDocument) printSpent(w io.Writer) error {
+func (d quotaScreen) printSpent(w io.Writer) error {
 	if len(d.Spent) == 0 {
 		_, err := fmt.Fprintln(w, "\nnothing was spent in the longest window")
 		return err

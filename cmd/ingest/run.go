@@ -13,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -173,19 +174,19 @@ func endOfRun(outcome ingest.State, err error) error {
 }
 
 type runDocument struct {
-	Outcome ingest.State   `json:"outcome"`
-	RetryAt *time.Time     `json:"retry_at"`
-	NextAt  *time.Time     `json:"next_at"`
-	Units   int64          `json:"units"`
-	Regions []slotDocument `json:"regions"`
-	Jobs    []slotDocument `json:"jobs"` // slots of other jobs
+	Outcome ingest.State       `json:"outcome"`
+	RetryAt *time.Time         `json:"retry_at"`
+	NextAt  *time.Time         `json:"next_at"`
+	Units   int64              `json:"units"`
+	Regions []web.SlotDocument `json:"regions"`
+	Jobs    []web.SlotDocument `json:"jobs"` // slots of other jobs
 }
 
 func (s summary) document() runDocument {
 	d := runDocument{Outcome: s.outcome, RetryAt: term.TimeOrNull(s.retryAt), NextAt: term.TimeOrNull(s.next), Units: s.units,
-		Regions: []slotDocument{}, Jobs: []slotDocument{}}
+		Regions: []web.SlotDocument{}, Jobs: []web.SlotDocument{}}
 	for _, slot := range s.slots {
-		doc := newSlotDocument(slot.Slot)
+		doc := web.NewSlotDocument(slot.Slot)
 		doc.Units = slot.Spent
 		if slot.Kind == ingest.KindChart {
 			d.Regions = append(d.Regions, doc)

@@ -14,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -150,12 +151,12 @@ func (s serviceStore) Last(ctx context.Context, of ingest.Series) (done, ended i
 
 // slotEvent is a finished slot as serve --json prints it, one a line.
 type slotEvent struct {
-	slotDocument
+	web.SlotDocument
 	TookMS int64 `json:"took_ms"`
 }
 
 func (a *app) printSlotEvent(r fetch.SlotResult) error {
-	event := slotEvent{newSlotDocument(r.Slot), r.Took.Milliseconds()}
+	event := slotEvent{web.NewSlotDocument(r.Slot), r.Took.Milliseconds()}
 	event.Units = r.Spent
 	return a.printJSON(event)
 }

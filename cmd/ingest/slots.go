@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -131,33 +132,6 @@ func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]series
 	return out, nil
 }
 
-// slotDocument is a slot in JSON.
-type slotDocument struct {
-	Job       string       `json:"job"`
-	Region    string       `json:"region,omitempty"`
-	Slot      time.Time    `json:"slot"`
-	DueAt     time.Time    `json:"due_at"`
-	Outcome   ingest.State `json:"outcome"`
-	Reason    string       `json:"reason"`
-	RetryAt   *time.Time   `json:"retry_at"`
-	FetchedAt *time.Time   `json:"fetched_at"`
-	Attempt   int          `json:"attempt"`
-	Pages     int          `json:"pages"`
-	Videos    int          `json:"videos"`
-	Units     int64        `json:"units"`
-}
-
-func newSlotDocument(s ingest.Slot) slotDocument {
-	d := slotDocument{
-		Job: s.Job, Region: s.Key, Slot: s.DueAt.UTC(), DueAt: s.DueAt.UTC(), Outcome: s.State, Reason: s.Reason,
-		FetchedAt: term.TimeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
-	}
-	if s.State == ingest.Stopped {
-		d.RetryAt = term.TimeOrNull(s.RetryAt)
-	}
-	return d
-}
-
 // seriesDocument is how fresh one series is, and when it is next due.
 type seriesDocument struct {
 	Job    string     `json:"job"`
@@ -185,11 +159,11 @@ func (d seriesDocument) line(now time.Time) string {
 func printSlots(out *console, slots []ingest.Slot, series []seriesDocument, now time.Time, filtered bool) error {
 	if out.json {
 		doc := struct {
-			Slots  []slotDocument   `json:"slots"`
-			Series []seriesDocument `json:"series,omitempty"`
-		}{Slots: []slotDocument{}, Series: series}
+			Slots  []web.SlotDocument `json:"slots"`
+			Series []seriesDocument   `json:"series,omitempty"`
+		}{Slots: []web.SlotDocument{}, Series: series}
 		for _, s := range slots {
-			doc.Slots = append(doc.Slots, newSlotDocument(s))
+			doc.Slots = append(doc.Slots, web.NewSlotDocument(s))
 		}
 		return out.printJSON(doc)
 	}
