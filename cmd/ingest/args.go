@@ -1,16 +1,14 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/internal/config"
 )
 
 // orAsk wants so many arguments, at least or exactly, and asks for them where they are not given.
@@ -23,44 +21,42 @@ func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
 	}
 }
 
-// regionFlag reads --region; "" is none.
-func regionFlag(s string) (ingest.Region, error) {
-	if s == "" {
-		return "", nil
-	}
-	r, err := regions.Parse(s)
-	if err != nil {
-		return "", usageError{fmt.Errorf("--region: %w", err)}
-	}
-	return r, nil
-}
+// helpText has a section of text per command, and one of its examples.
+//
+//go:embed help.txt
+var helpText string
 
-// timeFlag reads a flag that takes a time: how long before now, a day in UTC, or RFC 3339. "" is the zero
-// time.
-func timeFlag(flag, s string, now time.Time) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
+// describe gives a command and all below it their sections, and completes the values of their flags.
+func describe(cmd *cobra.Command, sections map[string]string) {
+	cmd.Long = strings.TrimSpace(sections[cmd.CommandPath()] + "\n" + cmd.Long)
+	if examples, ok := sections[cmd.CommandPath()+": examples"]; ok {
+		cmd.Example = strings.TrimRight(examples, "\n")
 	}
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
-			return now.AddDate(0, 0, -int(n)), nil
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(*config.FlagValue); ok && v.Choices() != nil {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(v.Choices(), cobra.ShellCompDirectiveNoFileComp)) // of a flag that is there
 		}
+	})
+	for _, sub := range cmd.Commands() {
+		describe(sub, sections)
 	}
-	if d, err := time.ParseDuration(s); err == nil && d > 0 {
-		return now.Add(-d), nil
-	}
-	if t, err := parseInstant(s); err == nil {
-		return t, nil
-	}
-	return time.Time{}, usageError{fmt.Errorf("--%s %q: use a time ago such as 24h or 7d, a day such as 2026-11-01, or an RFC 3339 time such as 2026-11-01T09:00:00Z",
-		flag, s)}
 }
 
-// parseInstant reads a day, which begins at 00:00 UTC, or an RFC 3339 time.
-func parseInstant(s string) (time.Time, error) {
-	t, err := time.Parse(time.DateOnly, s)
-	if err != nil {
-		t, err = time.Parse(time.RFC3339, s)
+// helpSections are the sections of a help text, by the line above them: -- NAME --.
+func helpSections(text string) map[string]string {
+	sections := map[string]string{}
+	for part := range strings.SplitSeq("\n"+text, "\n-- ") {
+		name, body, _ := strings.Cut(part, " --\n")
+		sections[name] = body + "\n"
 	}
-	return t.UTC(), err
+	return sections
+}
+
+// flagError says which flag a value is wrong for.
+func flagError(_ *cobra.Command, err error) error {
+	if text, ok := errors.AsType[config.FlagError](err); ok {
+		wrong, _ := errors.AsType[*pflag.InvalidValueError](err)
+		err = errors.New("--" + wrong.GetFlag().Name + string(text))
+	}
+	return usageError{err}
 }

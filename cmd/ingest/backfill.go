@@ -14,15 +14,8 @@ func (a *app) backfillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backfill",
 		Short: "Fetch much once: priced first, resumable, beside the schedule",
-		Long: `backfill fetches all videos of channels, all that a search finds, videos by
-their ids, or again what is old. It is a plan with a price, cut into pieces that
-are each fetched once: a run stops where quota ends, and the same command goes
-on where it was, days later. It spends only what the schedule leaves.`,
-		Example: `  ingest backfill plan uploads @GoogleDevelopers
-  ingest backfill run bf-1 --yes
-  ingest backfill status`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.backfillPlanCommand(), a.backfillRunCommand(), a.backfillStatusCommand(), a.backfillCancelCommand(), a.backfillRetryCommand())
 	return cmd
@@ -39,9 +32,8 @@ func (a *app) backfillCancelCommand() *cobra.Command {
 
 func (a *app) backfillRetryCommand() *cobra.Command {
 	return a.changeCommand(&cobra.Command{
-		Use:     "retry ID",
-		Short:   "Make the pieces that failed due again; run fetches them",
-		Example: "  ingest backfill retry bf-1 && ingest backfill run bf-1",
+		Use:   "retry ID",
+		Short: "Make the pieces that failed due again; run fetches them",
 	}, "ingest: nothing of %s had failed", func(ctx context.Context, s *store.Store, id string) (bool, error) {
 		n, err := s.RetryBackfill(ctx, id)
 		return n > 0, err

@@ -4,87 +4,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // kindFlags are the flags of the kinds, as they were given.
 type kindFlags struct {
-	region, from, to, orderBy string
-	slice, olderThan          string
-	order                     string
-	again, ask                bool
+	region           ingest.Region
+	from, to         time.Time
+	slice, olderThan time.Duration
+	orderBy          string
+	order            ingest.Order
+	again, ask       bool
 }
 
-// between reads --from and --to: both or neither, not reversed, not in the future.
-func between(from, to string, now time.Time) (after, before time.Time, err error) {
-	if (from == "") != (to == "") {
-		return after, before, usageError{errors.New("--from and --to: give both, or neither for everything until now")}
+// between checks --from and --to: both or neither, not reversed, not in the future.
+func (f kindFlags) between(now time.Time) error {
+	if f.from.IsZero() != f.to.IsZero() {
+		return usageError{errors.New("--from and --to: give both, or neither for everything until now")}
 	}
-	if from == "" {
-		return after, before, nil
-	}
-	for _, t := range []struct {
-		flag, given string
-		into        *time.Time
-	}{{"from", from, &after}, {"to", to, &before}} {
-		if *t.into, err = instantFlag(t.flag, t.given); err != nil {
-			return after, before, err
-		}
-		if t.into.After(now) {
-			return after, before, usageError{fmt.Errorf("--%s %s is in the future: it is %s now", t.flag, t.given, term.Stamp(now))}
+	for i, t := range []time.Time{f.from, f.to} {
+		if t.After(now) {
+			return usageError{fmt.Errorf("--%s %s is in the future: it is %s now", []string{"from", "to"}[i], day(t), term.Stamp(now))}
 		}
 	}
 	switch {
-	case !after.Before(before):
-		return after, before, usageError{fmt.Errorf("--from %s is not before --to %s: are they reversed?", from, to)}
-	case after.Before(youtube.FirstVideo):
-		return after, before, usageError{fmt.Errorf("--from %s is before the first video, of %s", from, youtube.FirstVideo.Format(time.DateOnly))}
+	case f.from.IsZero():
+	case !f.from.Before(f.to):
+		return usageError{fmt.Errorf("--from %s is not before --to %s: are they reversed?", day(f.from), day(f.to))}
+	case f.from.Before(youtube.FirstVideo):
+		return usageError{fmt.Errorf("--from %s is before the first video, of %s", day(f.from), day(youtube.FirstVideo))}
 	}
-	return after, before, nil
-}
-
-// instantFlag reads a time that means the same tomorrow, so that the same flags find the same plan.
-func instantFlag(flag, s string) (time.Time, error) {
-	t, err := parseInstant(s)
-	if err != nil {
-		return t, usageError{fmt.Errorf("--%s %q: use a day such as 2026-11-01, which begins at 00:00 UTC, or an RFC 3339 time such as 2026-11-01T09:00:00Z", flag, s)}
-	}
-	return t.Truncate(time.Second), nil
-}
-
-// spanFlag reads a length of time of whole seconds, in hours, minutes or days.
-func spanFlag(flag, s string, least time.Duration) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if d, err = time.ParseDuration(days + "h"); err == nil {
-			d *= 24
-		}
-	}
-	const longest = 30 * 365 * 24 * time.Hour
-	if err != nil || d < least || d > longest || d%time.Second != 0 {
-		return 0, usageError{fmt.Errorf("--%s %q: use a length of time such as 24h or 7d, from %v on", flag, s, least)}
-	}
-	return d, nil
-}
-
-func parseOrder(s string) (ingest.Order, error) {
-	switch o := ingest.Order(s); o {
-	case ingest.Newest, ingest.Oldest:
-		return o, nil
-	}
-	return "", usageError{fmt.Errorf("--order %q: use newest or oldest", s)}
+	return nil
 }
 
 // kindCommands are one command per kind below "ingest backfill VERB", which hands what was requested to do.
 func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest) error) []*cobra.Command {
-	f := &kindFlags{}
+	f := &kindFlags{order: ingest.Newest, orderBy: "date"}
 	commands := []*cobra.Command{
 		{
 			Use: "uploads CHANNEL...", Short: "All videos of channels: ids, @handles or URLs",
@@ -114,22 +76,23 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 			if err != nil {
 				return err
 			}
-			r.again, r.ask = f.again, f.ask
-			if r.spec.Order, err = parseOrder(f.order); err != nil {
-				return err
-			}
+			r.again, r.ask, r.spec.Order = f.again, f.ask, f.order
 			return do(cmd.Context(), r)
 		}
 		cmd.Flags().BoolVar(&f.again, "again", false, "plan it again, though the same was done before")
-		cmd.Flags().StringVar(&f.order, "order", "newest", "`order` of a search's slices: newest or oldest first")
+		cmd.Flags().Var(orderFlag(&f.order), "order", "`order` of a search's slices: newest or oldest first")
 	}
 	commands[0].Flags().BoolVar(&f.ask, "ask", false, "ask how many videos each channel has, a call each")
 	search := commands[1].Flags()
-	search.StringVar(&f.region, "region", "", "only videos that may be watched in this `region`")
-	search.StringVar(&f.from, "from", "", "only videos published since this `day` or RFC 3339 time")
-	search.StringVar(&f.to, "to", "", "only videos published before this `day` or time; with --from, or neither")
-	search.StringVar(&f.orderBy, "order-by", "date", "which 500 of a slice's results come: by `date` or relevance")
-	search.StringVar(&f.slice, "slice", "7d", "how much `time` one search covers at most, such as 24h")
-	commands[3].Flags().StringVar(&f.olderThan, "older-than", "", "`D`, such as 24h or 7d")
+	search.Var(config.RegionFlag(&f.region), "region", "only videos that may be watched in this `region`")
+	search.Var(config.InstantFlag(&f.from), "from", "only videos published since this `day` or RFC 3339 time")
+	search.Var(config.InstantFlag(&f.to), "to", "only videos published before this `day` or time; with --from, or neither")
+	search.Var(config.Choice(&f.orderBy, "date", "relevance"), "order-by", "which 500 of a slice's results come: by `date` or relevance")
+	search.Var(config.SpanFlag(&f.slice, "7d", time.Minute), "slice", "how much `time` one search covers at most, such as 24h")
+	commands[3].Flags().Var(config.SpanFlag(&f.olderThan, "", time.Hour), "older-than", "`D`, such as 24h or 7d")
 	return commands
+}
+
+func orderFlag(into *ingest.Order) *config.FlagValue {
+	return config.Choice(into, ingest.Newest, ingest.Oldest)
 }

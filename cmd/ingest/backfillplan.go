@@ -16,16 +16,7 @@ func (a *app) backfillPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Price a backfill, and keep it as a plan; free but with --ask",
-		Long: `plan says what a backfill costs, what is left for it today beside the schedule,
-and how many days it will take. It spends nothing, but with --ask a call for
-each channel; where a size is not known before the upstream is asked, the price
-is a range, and the assumption is named. The plan is kept: run it by its id, or
-by the same flags.`,
-		Example: `  ingest backfill plan uploads @GoogleDevelopers UC_x5XG1OV2P6uZZ5FSM9Ttw
-  ingest backfill plan search 'world cup' --from 2026-06-01 --to 2026-07-01
-  ingest backfill plan videos ids.txt
-  ingest backfill plan refresh --older-than 7d`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}
 		},

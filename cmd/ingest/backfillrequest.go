@@ -46,32 +46,19 @@ func requestUploads(_ kindFlags, args []string) (backfillRequest, error) {
 }
 
 func (a *app) requestSearch(f kindFlags, args []string) (backfillRequest, error) {
-	q := ingest.Query{Text: strings.Join(strings.Fields(strings.Join(args, " ")), " ")}
+	q := ingest.Query{
+		Text: strings.Join(strings.Fields(strings.Join(args, " ")), " "), Region: f.region, After: f.from, Before: f.to, NewestFirst: f.orderBy == "date",
+	}
 	r := backfillRequest{kind: ingest.BackfillSearch}
 	if q.Text == "" {
 		return r, usageError{errors.New("the query is empty")}
 	}
-	switch f.orderBy {
-	case "date":
-		q.NewestFirst = true
-	case "relevance":
-	default:
-		return r, usageError{fmt.Errorf("--order-by %q: use date or relevance", f.orderBy)}
-	}
-	var err error
-	if q.Region, err = regionFlag(f.region); err != nil {
-		return r, err
-	}
-	each, err := spanFlag("slice", f.slice, time.Minute)
-	if err != nil {
-		return r, err
-	}
 	now := a.clock.Now().UTC().Truncate(time.Second)
-	if q.After, q.Before, err = between(f.from, f.to, now); err != nil {
+	if err := f.between(now); err != nil {
 		return r, err
 	}
 	r.spec.Query = q
-	from, to := q.After, q.Before
+	from, to, each := q.After, q.Before, f.slice
 	if from.IsZero() { // what is not said here must not tell two plans of the same flags apart
 		from, to = youtube.FirstVideo, now
 	}
@@ -118,12 +105,8 @@ func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error)
 // requestRefresh lists what is old when it is planned: what is fetched meanwhile is not fetched again.
 func (a *app) requestRefresh(f kindFlags, _ []string) (backfillRequest, error) {
 	r := backfillRequest{kind: ingest.BackfillRefresh}
-	if f.olderThan == "" {
+	if r.spec.OlderThan = f.olderThan; f.olderThan == 0 {
 		return r, usageError{errors.New("--older-than: how old is old, such as 24h or 7d?")}
-	}
-	var err error
-	if r.spec.OlderThan, err = spanFlag("older-than", f.olderThan, time.Hour); err != nil {
-		return r, err
 	}
 	r.pieces = func(ctx context.Context, s *store.Store) iter.Seq2[ingest.Piece, error] {
 		return func(yield func(ingest.Piece, error) bool) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,6 @@ type backfillRun struct {
 	until       string
 	concurrency int
 	yes, wait   bool
-	given       func(flag string) bool
 
 	deadline time.Time    // of until; zero: none
 	order    ingest.Order // "": the plan's
@@ -34,33 +34,11 @@ type backfillRun struct {
 
 func (a *app) backfillRunCommand() *cobra.Command {
 	r := &backfillRun{}
-	var order string
 	cmd := &cobra.Command{
 		Use:   "run ID",
 		Short: "Fetch what a plan lists, as far as quota goes",
-		Long: `run fetches the pieces of a plan, named by its id or by the flags that it was
-planned with (which plan it, where that was not done). Each page is saved with
-the token of the next; where quota is refused it stops, and says when to come
-back: the same command then goes on where it was, in as many processes as you
-like. What it spends is what the schedule will not need before the provider's
-day ends, and no more than ceilings.backfill.
-
-What may cost more than 500 units asks first or, where there is no terminal,
-needs --yes or a --max-units of at most that.
-
-Exit codes: 0 done, or this run's --max-units or --until reached, 3 something
-failed, 69 ledger or upstream unavailable, 75 stopped by quota, 77 key missing
-or refused, 78 bad config, 130 and 143 ended by a signal.`,
-		Example: `  ingest backfill run bf-1
-  ingest backfill run videos ids.txt --yes
-  */30 * * * * ingest backfill run bf-1 --yes --quiet`,
-		Args: orAsk(cobra.ExactArgs(1), "run what? Give the id of a plan, which ingest backfill status lists, or a kind and its flags"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if order != "" {
-				if r.order, err = parseOrder(order); err != nil {
-					return err
-				}
-			}
+		Args:  orAsk(cobra.ExactArgs(1), "run what? Give the id of a plan, which ingest backfill status lists, or a kind and its flags"),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runBackfill(cmd.Context(), *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
 				status, err := findBackfill(ctx, w.store, args[0])
 				if err != nil {
@@ -70,12 +48,11 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&order, "order", "", "`order` of a search's slices: newest or oldest first")
+	cmd.Flags().Var(orderFlag(&r.order), "order", "`order` of a search's slices: newest or oldest first")
 	f := cmd.PersistentFlags()
-	r.given = f.Changed
-	f.Int64Var(&r.maxUnits, "max-units", 0, "spend at most `N` units in this run")
+	f.Var(config.Count(&r.maxUnits, 1, 0), "max-units", "spend at most `N` units in this run")
 	f.StringVar(&r.until, "until", "", "stop at this `time`: RFC 3339, or a length of time from now such as 2h")
-	f.IntVar(&r.concurrency, "concurrency", 0, "`N` pieces at once (concurrency: of the config)")
+	f.Var(config.Count(&r.concurrency, 1, config.MaxConcurrency), "concurrency", "`N` pieces at once (concurrency: of the config)")
 	f.BoolVar(&r.yes, "yes", false, "spend more than 500 units without asking")
 	f.BoolVar(&r.wait, "wait", false, "let ingest serve carry it on whenever quota allows")
 	cmd.AddCommand(a.kindCommands("run", func(ctx context.Context, request backfillRequest) error {
@@ -89,15 +66,7 @@ or refused, 78 bad config, 130 and 143 ended by a signal.`,
 
 // check reads the flags of a run.
 func (r *backfillRun) check(a *app) error {
-	if r.given("max-units") && r.maxUnits < 1 {
-		return usageError{fmt.Errorf("--max-units %d is below 1: leave it out for all that quota allows", r.maxUnits)}
-	}
-	if !r.given("concurrency") {
-		r.concurrency = a.cfg.Concurrency
-	}
-	if r.concurrency < 1 || r.concurrency > config.MaxConcurrency {
-		return usageError{fmt.Errorf("--concurrency %d is outside 1..%d", r.concurrency, config.MaxConcurrency)}
-	}
+	r.concurrency = cmp.Or(r.concurrency, a.cfg.Concurrency)
 	if r.until == "" {
 		return nil
 	}

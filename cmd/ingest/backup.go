@@ -15,21 +15,7 @@ func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the store into a new file, while everything goes on",
-		Long: `backup copies the store, ingest.db, into FILE, as of one moment: run, serve and
-search go on meanwhile. The copy is a store of its own, of mode 0600, and is
-examined before it gets its name; a FILE that is there is left alone. Until then
-it is FILE.part-N: what a backup that was killed has left of it, the next one
-into the same FILE removes.
-
-To restore it, stop everything and put FILE in the place of ingest.db; remove
-ingest.db-wal and ingest.db-shm. A command refuses to fetch when quota.db does
-not know what the restored slots spent.
-
-quota.db is not in it, on purpose: what has been spent since a copy was made
-would be spent again with the copy. Keep quota.db as it is; should it be lost,
-ingest quota rebuild counts again what the store's slots spent.`,
-		Example: "  ingest backup /backups/ingest-$(date +%F).db",
-		Args:    orAsk(cobra.ExactArgs(1), "back up into what? Give one file that is not there yet"),
+		Args:  orAsk(cobra.ExactArgs(1), "back up into what? Give one file that is not there yet"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.backup(cmd.Context(), args[0])
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -19,8 +20,9 @@ import (
 
 // chartFlags are the flags of chart, as they were given.
 type chartFlags struct {
-	at, compare, job, format string
-	partial                  bool
+	at, compare config.Since
+	job, format string
+	partial     bool
 }
 
 func (a *app) chartCommand() *cobra.Command {
@@ -28,20 +30,7 @@ func (a *app) chartCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chart REGION",
 		Short: "A region's chart as it was last fetched; free",
-		Long: `chart prints the newest finished chart of a region, or the one that stood at a
-time: ranks and counts as they were then, names as they are now. With --compare
-it says what is new, risen, fallen and gone since another time. History goes
-back 30 days: the provider wants older data deleted, and an old chart cannot be
-fetched again.
-
-T is a time: 24h or 7d ago, a day such as 2026-02-14, or RFC 3339. Without --job
-it is the job named chart, else the first chart job of the region. In CSV, text
-that a spreadsheet would take for a formula begins with an apostrophe.`,
-		Example: `  ingest chart US
-  ingest chart DE --at 2026-11-01T09:00:00Z --json
-  ingest chart IN --compare 24h
-  ingest chart BR --format csv > br.csv`,
-		Args: orAsk(cobra.ExactArgs(1), "which chart? Give one region, such as US"),
+		Args:  orAsk(cobra.ExactArgs(1), "which chart? Give one region, such as US"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			region, err := regions.Parse(args[0])
 			if err != nil {
@@ -51,10 +40,10 @@ that a spreadsheet would take for a formula begins with an apostrophe.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.at, "at", "", "the chart that stood at `T`, up to 30 days ago")
-	flags.StringVar(&f.compare, "compare", "", "what has changed since the chart that stood at `T`")
+	flags.Var(config.SinceFlag(&f.at), "at", "the chart that stood at `T`, up to 30 days ago")
+	flags.Var(config.SinceFlag(&f.compare), "compare", "what has changed since the chart that stood at `T`")
 	flags.StringVar(&f.job, "job", "", "of the chart job of this `name`")
-	flags.StringVar(&f.format, "format", "", "text, json, csv or jsonl (JSON lines)")
+	flags.Var(formatFlag(&f.format), "format", "text, json, csv or jsonl (JSON lines)")
 	flags.BoolVar(&f.partial, "partial", false, "also a chart whose fetch was stopped half-way")
 	return cmd
 }
@@ -65,34 +54,23 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 		return err
 	}
 	now := a.clock.Now()
-	at, err := timeFlag("at", f.at, now)
-	if err != nil {
-		return err
-	}
-	since, err := timeFlag("compare", f.compare, now)
-	if err != nil {
-		return err
-	}
-	s, err := a.readStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }()
-	c, err := findChart(ctx, s, a.cfg.Jobs, store.ChartQuery{Region: region, Job: f.job, At: at, Partial: f.partial})
-	if err != nil {
-		return err
-	}
-	if f.compare == "" {
-		return printChart(&a.console, c, format)
-	}
-	older, err := s.FindChart(ctx, store.ChartQuery{Region: region, Job: c.Job, At: since, Partial: f.partial})
-	if err != nil {
-		return fmt.Errorf("--compare: %w", err)
-	}
-	if older.Slot.Equal(c.Slot) {
-		return usageError{fmt.Errorf("at both times the chart of slot %s stood: give --compare an earlier time", term.Stamp(c.Slot))}
-	}
-	return printMoves(&a.console, older, c, format)
+	return a.withStore(ctx, func(s *store.Store) error {
+		c, err := findChart(ctx, s, a.cfg.Jobs, store.ChartQuery{Region: region, Job: f.job, At: f.at.At(now), Partial: f.partial})
+		if err != nil {
+			return err
+		}
+		if f.compare.IsZero() {
+			return printChart(&a.console, c, format)
+		}
+		older, err := s.FindChart(ctx, store.ChartQuery{Region: region, Job: c.Job, At: f.compare.At(now), Partial: f.partial})
+		if err != nil {
+			return fmt.Errorf("--compare: %w", err)
+		}
+		if older.Slot.Equal(c.Slot) {
+			return usageError{fmt.Errorf("at both times the chart of slot %s stood: give --compare an earlier time", term.Stamp(c.Slot))}
+		}
+		return printMoves(&a.console, older, c, format)
+	})
 }
 
 // findChart is the chart of the job that is asked for. Of several jobs that chart a region the config says which comes

@@ -21,12 +21,8 @@ func (a *app) configCommand() *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Check the config and the costs, and price the schedule",
-		Long: `check reads the config and the costs, and says what they amount to: which
-files, which schedule, what a day of it costs. It exits 78 when something is
-wrong, or when the schedule does not fit under its ceiling together with a
-backfill. It calls nobody and spends nothing.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.checkConfig() },
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.checkConfig() },
 	})
 	return cmd
 }

@@ -26,11 +26,7 @@ func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no server, under a minute",
-		Long: `demo runs the real thing against a stand-in upstream in this process, with a
-clock that it moves: eight staggered slots, a quota that somebody else uses up,
-a clean stop, an expensive call refused while the ledger is down, a search and
-the report. It keeps what it fetched, and says where.`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.json {
 				return usageError{errors.New("--json: demo tells a story, and has no document; ingest run --json has one")}

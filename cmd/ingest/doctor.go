@@ -26,23 +26,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check all that a person would check by hand",
-		Long: `doctor looks at the config, the key, the disk, the store, the ledger and the
-clock, and says of each whether it is well, what it saw, and what to do next.
-It spends nothing and changes nothing, and it runs to its end whatever is
-broken.
-
-It exits 0 when nothing failed, warnings included, and otherwise with the code
-of what failed: 78 config, 77 key, 69 ledger or upstream, 1 anything else.
-
---online asks the upstream as well: one call of videos.list, whose unit is taken
-from the ledger first.
-
---repair makes the store whole before the checks: in place where that will do,
-while others use it. A damaged file is kept beside as ingest.db.broken-TIME, and
-what can be read of it moves to a new one; for that, stop ingest serve first. It
-says what was lost, which the next runs fetch again. quota.db is not touched.`,
-		Example: "  ingest doctor\n  ingest doctor --repair\n  ingest doctor --online --key-file youtube.key\n  ingest doctor --json",
-		Args:    cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		// In place of the root's, because a config or a variable that is wrong is one of the findings.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -17,19 +18,20 @@ const (
 
 // format is the format to print in; --json is one of them.
 func (c *console) format(given string) (string, error) {
-	switch given {
-	case "":
-		if c.json {
-			return formatJSON, nil
-		}
+	switch {
+	case given == "" && c.json:
+		return formatJSON, nil
+	case given == "":
 		return formatText, nil
-	case formatText, formatJSON, formatCSV, formatJSONL:
-		if c.json && given != formatJSON {
-			return "", usageError{fmt.Errorf("--json and --format %s: give one of them", given)}
-		}
-		return given, nil
 	}
-	return "", usageError{fmt.Errorf("--format %q: use text, json, csv or jsonl", given)}
+	if c.json && given != formatJSON {
+		return "", usageError{fmt.Errorf("--json and --format %s: give one of them", given)}
+	}
+	return given, nil
+}
+
+func formatFlag(into *string) *config.FlagValue {
+	return config.Choice(into, formatText, formatJSON, formatCSV, formatJSONL)
 }
 
 // export writes items as CSV or as JSON lines, by the fields that cells gives of each.

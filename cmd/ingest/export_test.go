@@ -102,3 +102,6 @@ const CheckBound = checkBound
 func CheckRemote(ctx context.Context, stderr io.Writer, quiet bool, url string, l *redisledger.Ledger) error {
 	return checkRemote(ctx, &console{stderr: stderr, quiet: quiet}, ledgerName(url), l)
 }
+
+// HelpSections are the sections of help.txt, by command.
+func HelpSections() map[string]string { return helpSections(helpText) }

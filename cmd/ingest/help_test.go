@@ -1,61 +1,50 @@
 package main_test
 
 import (
-	program "github.com/trendvidstream/ingest/cmd/ingest"
-
-	"bytes"
-	"errors"
 	"strings"
 	"testing"
 
-	"github.com/trendvidstream/ingest/internal/term"
-
 	"github.com/spf13/cobra"
+
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// TestHelpFitsATerminal walks every command but cobra's own, and those that it makes for completion.
-func TestHelpFitsATerminal(t *testing.T) {
-	seen := 0
-	var walk func(*cobra.Command)
-	walk = func(cmd *cobra.Command) {
-		seen++
-		var out bytes.Buffer
-		cmd.SetOut(&out)
-		if err := cmd.Help(); err != nil {
-			t.Fatal(err)
+// TestHelpIsOfACommandAndFitsATerminal: each section of help.txt is shown by a command, in 80 columns.
+func TestHelpIsOfACommandAndFitsATerminal(t *testing.T) {
+	sections := program.HelpSections()
+	if len(sections) < 30 {
+		t.Fatalf("only %d sections are read", len(sections))
+	}
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, of := range []string{"", ": examples"} {
+			shown := cmd.Long
+			if of != "" {
+				shown = cmd.Example
+			}
+			if text := strings.TrimSpace(sections[cmd.CommandPath()+of]); !strings.Contains(shown, text) {
+				t.Errorf("%s%s does not show its section", cmd.CommandPath(), of)
+			}
+			delete(sections, cmd.CommandPath()+of)
 		}
-		for line := range strings.Lines(out.String()) {
-			if w := term.Width(strings.TrimRight(line, "\n")); w > 80 {
-				t.Errorf("%s --help: %d columns: %s", cmd.CommandPath(), w, line)
+		var help strings.Builder
+		cmd.SetOut(&help)
+		if err := cmd.Help(); err != nil {
+			t.Error(err)
+		}
+		for line := range strings.Lines(help.String()) {
+			if term.Width(strings.TrimRight(line, "\n")) > term.Screen {
+				t.Errorf("%s --help: %s", cmd.CommandPath(), line)
 			}
 		}
-		for _, c := range cmd.Commands() {
-			walk(c)
+		for _, sub := range cmd.Commands() {
+			visit(sub)
 		}
 	}
-	walk(program.NewRoot())
-	if seen < 25 {
-		t.Errorf("%d commands were seen: there are more", seen)
-	}
-}
-
-// TestMessagesAreWrappedOnATerminalOnly: a log and the mail of cron keep one line a message.
-func TestMessagesAreWrappedOnATerminalOnly(t *testing.T) {
-	long := errors.New(strings.Repeat("many words of an error ", 12))
-	for _, narrow := range []bool{true, false} {
-		var out bytes.Buffer
-		if code := program.Report(&out, narrow, long); code != exitUsage {
-			t.Errorf("exit %d, want %d", code, exitUsage)
-		}
-		lines, widest := 0, 0
-		for line := range strings.Lines(out.String()) {
-			lines, widest = lines+1, max(widest, term.Width(strings.TrimRight(line, "\n")))
-		}
-		if narrow && widest > 80 || !narrow && lines != 3 {
-			t.Errorf("terminal %v: %d lines of up to %d columns for 3 messages:\n%s", narrow, lines, widest, out.String())
-		}
-		if words := strings.Count(strings.Join(strings.Fields(out.String()), " "), "words of an error"); words != 36 {
-			t.Errorf("terminal %v: %d of 36 words are there", narrow, words)
-		}
+	visit(program.NewRoot())
+	delete(sections, "") // what is before the first
+	for name := range sections {
+		t.Errorf("help.txt is about %q, which is no command", name)
 	}
 }

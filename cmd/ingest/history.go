@@ -8,53 +8,43 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) historyCommand() *cobra.Command {
 	var q store.HistoryQuery
-	var region, since, format string
+	var since config.Since
+	var format string
 	cmd := &cobra.Command{
 		Use:   "history VIDEO_ID",
 		Short: "A video's ranks and views, chart by chart; free",
-		Long: `history prints a video's path through the charts that are kept, oldest first:
-at most 30 days of them. Gained is the views since the line before of the same
-chart. Put -- before an id that begins with a dash.`,
-		Example: "  ingest history dQw4w9WgXcQ --region GB --since 24h\n  ingest history --format csv -- -dQw4w9WgXc",
-		Args:    orAsk(cobra.ExactArgs(1), "which video? Give one id: ingest search and ingest chart show them"),
+		Args:  orAsk(cobra.ExactArgs(1), "which video? Give one id: ingest search and ingest chart show them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, err := a.format(format)
 			if err != nil {
 				return err
 			}
 			q.VideoID = args[0]
-			if q.Region, err = regionFlag(region); err != nil {
-				return err
-			}
-			if q.Since, err = timeFlag("since", since, a.clock.Now()); err != nil {
-				return err
-			}
-			s, err := a.readStore(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer func() { _ = s.Close() }()
-			h, err := s.History(cmd.Context(), q)
-			if errors.Is(err, store.ErrNoVideo) {
-				return fmt.Errorf("%w: charted videos are kept for 30 days; ingest search finds ids", err)
-			}
-			if err != nil {
-				return err
-			}
-			return printHistory(&a.console, h, format)
+			q.Since = since.At(a.clock.Now())
+			return a.withStore(cmd.Context(), func(s *store.Store) error {
+				h, err := s.History(cmd.Context(), q)
+				if errors.Is(err, store.ErrNoVideo) {
+					return fmt.Errorf("%w: charted videos are kept for 30 days; ingest search finds ids", err)
+				}
+				if err != nil {
+					return err
+				}
+				return printHistory(&a.console, h, format)
+			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&region, "region", "", "only in the charts of this `region`")
+	flags.Var(config.RegionFlag(&q.Region), "region", "only in the charts of this `region`")
 	flags.StringVar(&q.Job, "job", "", "only in the charts of the job of this `name`")
-	flags.StringVar(&since, "since", "", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
-	flags.StringVar(&format, "format", "", "text, json, csv or jsonl (JSON lines)")
+	flags.Var(config.SinceFlag(&since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
+	flags.Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
 	flags.BoolVar(&q.Partial, "partial", false, "also charts whose fetch was stopped half-way")
 	return cmd
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -26,24 +28,14 @@ func (a *app) quotaCommand() *cobra.Command {
 }
 
 func (a *app) quotaTakeCommand() *cobra.Command {
-	var purpose, region string
+	r := quota.Request{Purpose: quota.Manual}
+	var region ingest.Region
 	cmd := &cobra.Command{
 		Use:   "take METHOD",
 		Short: "Draw the cost of one call before you make it yourself",
-		Long: `take draws the cost of one call of METHOD, for scripts in any language: make
-the call only when it exits 0. It exits 75 when quota is refused, and 69 when
-the ledger cannot answer and the call is too expensive to go on without it.`,
-		Example: "  ingest quota take videos.list && curl ...\n  ingest quota take search.list --purpose backfill --json",
-		Args:    orAsk(cobra.ExactArgs(1), "draw for which call? Give one method, such as videos.list"),
+		Args:  orAsk(cobra.ExactArgs(1), "draw for which call? Give one method, such as videos.list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := quota.ParsePurpose(purpose)
-			if err != nil {
-				return usageError{fmt.Errorf("--purpose: %w", err)}
-			}
-			of, err := regionFlag(region)
-			if err != nil {
-				return err
-			}
+			r.Method, r.Region = args[0], string(region)
 			tariff, err := tariffOf(a.cfg)
 			if err != nil {
 				return err
@@ -52,7 +44,7 @@ the ledger cannot answer and the call is too expensive to go on without it.`,
 				return usageError{err}
 			}
 			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				d, err := g.Take(ctx, quota.Request{Method: args[0], Region: string(of), Purpose: p})
+				d, err := g.Take(ctx, r)
 				if err != nil {
 					return err
 				}
@@ -60,8 +52,8 @@ the ledger cannot answer and the call is too expensive to go on without it.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&purpose, "purpose", string(quota.Manual), "`for` scheduled, refresh, backfill or manual work")
-	cmd.Flags().StringVar(&region, "region", "", "for the report: the `region` that the call is for")
+	cmd.Flags().Var(config.Choice(&r.Purpose, quota.Purposes()...), "purpose", "`for` scheduled, refresh, backfill or manual work")
+	cmd.Flags().Var(config.RegionFlag(&region), "region", "for the report: the `region` that the call is for")
 	return cmd
 }
 
@@ -120,10 +112,9 @@ func (a *app) printTake(ctx context.Context, g *quota.Governor, d quota.Decision
 func (a *app) quotaPostCommand() *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
-		Use:     "post POOL N",
-		Short:   "Record what other tools have spent of a pool",
-		Example: "  ingest quota post units 500\n  ingest quota post units 500 --at 2026-11-01T08:00:00Z",
-		Args:    orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500"),
+		Use:   "post POOL N",
+		Short: "Record what other tools have spent of a pool",
+		Args:  orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			amount, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil || amount < 1 || amount > quota.MaxLimit {
@@ -154,10 +145,9 @@ func (a *app) quotaPostCommand() *cobra.Command {
 func (a *app) quotaDrainCommand() *cobra.Command {
 	var lift bool
 	cmd := &cobra.Command{
-		Use:     "drain POOL",
-		Short:   "Close a pool until the provider's midnight, or open it again",
-		Example: "  ingest quota drain units\n  ingest quota drain units --lift",
-		Args:    orAsk(cobra.ExactArgs(1), "which pool? Give one, such as units"),
+		Use:   "drain POOL",
+		Short: "Close a pool until the provider's midnight, or open it again",
+		Args:  orAsk(cobra.ExactArgs(1), "which pool? Give one, such as units"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := a.tariffWith(args[0]); err != nil {
 				return err

@@ -15,10 +15,7 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rebuild",
 		Short: "Rebuild a lost quota.db from what the store says was spent",
-		Long: `rebuild counts again what the slots in the store spent, when quota.db was lost;
-until then nothing is fetched. What was drawn with quota take is not in the
-store: add it with quota post.`,
-		Args: cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			n, err := a.rebuild(cmd.Context())
 			if err != nil {

@@ -11,13 +11,8 @@ import (
 // newRoot is the command line.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "ingest",
-		Short: "Fetch what metered APIs show, under one exact quota, into a searchable file",
-		Long: `ingest fetches the charts of eight regions from the YouTube Data API, staggered
-over the day. Every call is drawn from one exact ledger of quota; what comes in
-is kept in a file that answers searches for free.
-
-Try it without a key: ingest demo`,
+		Use:           "ingest",
+		Short:         "Fetch what metered APIs show, under one exact quota, into a searchable file",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -41,6 +36,7 @@ Try it without a key: ingest demo`,
 		},
 	}
 	root.SetUsageTemplate(usageTemplate(root))
+	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.Config, "config", "", "config `file` (INGEST_CONFIG)")
 	f.StringVar(&a.flags.Data, "data", "", "`directory` of the store and the ledger (INGEST_DATA)")
@@ -56,6 +52,7 @@ Try it without a key: ingest demo`,
 		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
 		a.configCommand(), a.doctorCommand(), a.backupCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
+	describe(root, helpSections(helpText))
 	return root
 }
 

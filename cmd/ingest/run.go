@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,80 +13,60 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
-	"github.com/trendvidstream/ingest/regions"
 )
 
 func (a *app) runCommand() *cobra.Command {
-	var only string
-	var pages int
-	var force bool
+	var only []ingest.Region
+	var w fetch.RunOptions
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Fetch what is due now, and exit: for cron and timers",
-		Long: `run fetches every slot that is due and not yet done, least fresh region first,
-then exits. It may run as often as you like, in as many processes as you like:
-a slot is fetched once.
-
-Exit codes: 0 done or nothing due, 3 something failed, 69 ledger or upstream
-unavailable, 75 stopped by quota, 77 key missing or refused, 78 bad config.`,
-		Example: "  ingest run --key-file youtube.key\n  */5 * * * * ingest run --quiet --key-file /etc/ingest/youtube.key",
-		Args:    cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if most := a.provider().calls.Limits().ChartPages; cmd.Flags().Changed("pages") && (pages < 1 || pages > most) {
-				return usageError{fmt.Errorf("--pages %d is outside 1..%d", pages, most)}
+			if most := a.provider().calls.Limits().ChartPages; w.Pages > most {
+				return usageError{fmt.Errorf("--pages %d is outside 1..%d", w.Pages, most)}
 			}
-			options, err := a.runOptions(only, pages, force)
-			if err != nil {
+			if err := a.selectSeries(&w, only); err != nil {
 				return err
 			}
-			return a.reconcile(cmd.Context(), options)
+			return a.reconcile(cmd.Context(), w)
 		},
 	}
-	cmd.Flags().StringVar(&only, "region", "", "only these `regions`, such as US,GB")
-	cmd.Flags().IntVar(&pages, "pages", 0, "at most `N` pages of each chart, instead of the job's")
-	cmd.Flags().BoolVar(&force, "force", false, "fetch the charts now, due or not, as purpose manual")
+	cmd.Flags().Var(config.RegionsFlag(&only), "region", "only these `regions`, such as US,GB")
+	cmd.Flags().Var(config.Count(&w.Pages, 1, 0), "pages", "at most `N` pages of each chart, instead of the job's")
+	cmd.Flags().BoolVar(&w.Force, "force", false, "fetch the charts now, due or not, as purpose manual")
 	return cmd
 }
 
-// runOptions turns the flags of run into what a run works on.
-func (a *app) runOptions(only string, pages int, force bool) (fetch.RunOptions, error) {
-	w := fetch.RunOptions{Pages: pages, Force: force}
-	wanted := map[ingest.Region]bool{}
-	if only != "" {
-		list, err := regions.ParseList(only)
-		if err != nil {
-			return w, usageError{fmt.Errorf("--region: %w", err)}
-		}
-		for _, r := range list {
-			wanted[r] = true
-		}
-	}
+// selectSeries sets what a run works on: all that is configured, or only these regions.
+func (a *app) selectSeries(w *fetch.RunOptions, only []ingest.Region) error {
 	found := map[ingest.Region]bool{}
 	for _, job := range a.cfg.Jobs {
-		if force && job.Kind != ingest.KindChart {
+		if w.Force && job.Kind != ingest.KindChart {
 			continue
 		}
 		for _, r := range job.Regions {
-			if only == "" || wanted[r] {
+			if len(only) == 0 || slices.Contains(only, r) {
 				w.Series = append(w.Series, ingest.Series{Job: job.Name, Key: string(r)})
 				found[r] = true
 			}
 		}
-		if len(job.Regions) == 0 && only == "" {
+		if len(job.Regions) == 0 && len(only) == 0 {
 			w.Series = append(w.Series, ingest.Series{Job: job.Name})
 		}
 	}
-	if force && len(found) == 0 {
-		return w, usageError{errors.New("--force: no job fetches charts")}
+	if w.Force && len(found) == 0 {
+		return usageError{errors.New("--force: no job fetches charts")}
 	}
-	for r := range wanted {
+	for _, r := range only {
 		if !found[r] {
-			return w, usageError{fmt.Errorf("--region: no job fetches %s: add it to regions: of a chart job in the config", r)}
+			return usageError{fmt.Errorf("--region: no job fetches %s: add it to regions: of a chart job in the config", r)}
 		}
 	}
-	return w, nil
+	return nil
 }
 
 // reconcile runs once over what is due and says how it ended.

@@ -11,65 +11,43 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// searchFlags are the flags of search, as they were given.
+// searchFlags are the flags of search that a query does not take as they are.
 type searchFlags struct {
-	region, category, order, after            string
-	publishedSince, publishedUntil, seenSince string
-	minViews                                  int64
-	limit                                     int
+	order                                     string
+	publishedSince, publishedUntil, seenSince config.Since
 	mark                                      bool
 }
 
 func (a *app) searchCommand() *cobra.Command {
-	var f searchFlags
+	f, q := searchFlags{order: "relevance"}, store.Query{Limit: 20}
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
 		Short: "Search what was fetched; free",
-		Long: `search looks through the titles, channels and tags of everything kept. It calls
-nobody.
-
-Words must all be there; "several words" in that order; word* begins so; -word
-is absent; channel:word and tag:word look there only. Case, accents and width
-do not count. Put -- before a query that begins with a dash.
-
-T is a time: 24h or 7d ago, a day such as 2026-02-14, or RFC 3339. Orders are
-relevance, views, freshness (the last found) and rise (views gained
-between the last two sightings in one chart). --after takes the cursor that the
-page before ended with. What was asked for is bold in titles on a terminal, and
-in [brackets] with --mark; in JSON, highlight has its [start, end) in characters
-of the title.`,
-		Example: `  ingest search world cup
-  ingest search '"official video" -live tag:music' --region BR
-  ingest search trailer --order rise --seen-since 6h`,
-		Args: orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"),
+		Args:  orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := searchQuery(strings.Join(args, " "), f, a.clock.Now())
-			if err != nil {
+			q.Text = strings.Join(args, " ")
+			if err := f.complete(&q, a.clock.Now()); err != nil {
 				return err
 			}
-			s, err := a.readStore(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer func() { _ = s.Close() }()
-			return search(cmd.Context(), a, s, q, f.mark)
+			return a.withStore(cmd.Context(), func(s *store.Store) error { return search(cmd.Context(), a, s, q, f.mark) })
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.region, "region", "", "only videos charted in this `region`")
-	flags.StringVar(&f.category, "category", "", "only this category `id`, such as 10 for music")
-	flags.Int64Var(&f.minViews, "min-views", 0, "only videos with at least `N` views")
-	flags.StringVar(&f.publishedSince, "published-since", "", "only videos published since `T`")
-	flags.StringVar(&f.publishedUntil, "published-until", "", "only videos published before `T`")
-	flags.StringVar(&f.seenSince, "seen-since", "", "only videos found since `T`")
-	flags.StringVar(&f.order, "order", "relevance", "by relevance, views, freshness or rise")
-	flags.IntVar(&f.limit, "limit", 20, "at most `N` videos")
-	flags.StringVar(&f.after, "after", "", "the page behind this `cursor`")
+	flags.Var(config.RegionFlag(&q.Region), "region", "only videos charted in this `region`")
+	flags.StringVar(&q.Category, "category", "", "only this category `id`, such as 10 for music")
+	flags.Var(config.Count(&q.MinViews, 0, 0), "min-views", "only videos with at least `N` views")
+	flags.Var(config.SinceFlag(&f.publishedSince), "published-since", "only videos published since `T`")
+	flags.Var(config.SinceFlag(&f.publishedUntil), "published-until", "only videos published before `T`")
+	flags.Var(config.SinceFlag(&f.seenSince), "seen-since", "only videos found since `T`")
+	flags.Var(config.Choice(&f.order, "relevance", "views", "freshness", "rise"), "order", "by relevance, views, freshness or rise")
+	flags.Var(config.Count(&q.Limit, 1, 1000), "limit", "at most `N` videos")
+	flags.StringVar(&q.After, "after", "", "the page behind this `cursor`")
 	flags.BoolVar(&f.mark, "mark", false, "put what was asked for in [brackets]")
 	return cmd
 }
@@ -79,44 +57,19 @@ var orders = map[string]store.Order{
 	"relevance": store.ByRelevance, "views": store.ByViews, "freshness": store.ByFreshness, "rise": store.ByRise,
 }
 
-// searchQuery checks the flags. Times are counted back from now, or from the now of the first page.
-func searchQuery(text string, f searchFlags, now time.Time) (q store.Query, err error) {
-	q = store.Query{Text: text, Category: f.category, MinViews: f.minViews, Limit: f.limit, After: f.after}
-	if f.limit < 1 || f.limit > 1000 {
-		return q, usageError{fmt.Errorf("--limit %d is outside 1..1000", f.limit)}
-	}
-	if f.minViews < 0 {
-		return q, usageError{fmt.Errorf("--min-views %d is below 0", f.minViews)}
-	}
-	order, ok := orders[f.order]
-	if q.Order = order; !ok {
-		return q, usageError{fmt.Errorf("--order %q: use relevance, views, freshness or rise", f.order)}
-	}
-	if q.Region, err = regionFlag(f.region); err != nil {
-		return q, err
-	}
-	q.At = now.Truncate(time.Second)
-	if f.after != "" {
-		if q.At, err = store.CursorAt(f.after); err != nil {
-			return q, usageError{fmt.Errorf("--after: %w", err)}
+// complete sets what the flags mean. Times are counted back from now, or from the now of the first page.
+func (f searchFlags) complete(q *store.Query, now time.Time) (err error) {
+	q.Order, q.At = orders[f.order], now.Truncate(time.Second)
+	if q.After != "" {
+		if q.At, err = store.CursorAt(q.After); err != nil {
+			return usageError{fmt.Errorf("--after: %w", err)}
 		}
 	}
-	for _, t := range []struct {
-		flag, given string
-		into        *time.Time
-	}{
-		{"published-since", f.publishedSince, &q.PublishedSince},
-		{"published-until", f.publishedUntil, &q.PublishedUntil},
-		{"seen-since", f.seenSince, &q.SeenSince},
-	} {
-		if *t.into, err = timeFlag(t.flag, t.given, q.At); err != nil {
-			return q, err
-		}
-	}
+	q.PublishedSince, q.PublishedUntil, q.SeenSince = f.publishedSince.At(q.At), f.publishedUntil.At(q.At), f.seenSince.At(q.At)
 	if since, until := q.PublishedSince, q.PublishedUntil; !since.IsZero() && !until.IsZero() && !since.Before(until) {
-		return q, usageError{fmt.Errorf("--published-since %s is not before --published-until %s: are they reversed?", f.publishedSince, f.publishedUntil)}
+		return usageError{fmt.Errorf("--published-since %s is not before --published-until %s: are they reversed?", f.publishedSince, f.publishedUntil)}
 	}
-	return q, nil
+	return nil
 }
 
 func search(ctx context.Context, a *app, s *store.Store, q store.Query, mark bool) error {

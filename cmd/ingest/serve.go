@@ -24,30 +24,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Fetch what is due, all day: for systemd and containers",
-		Long: `serve fetches every slot when it is due, several regions at once (concurrency:
-in the config), and looks every 30 s at what a timer cannot know: a laptop that
-slept, a clock that was set, a ledger that is back. It refuses a schedule that
-does not fit under its quota.
-
-Two at once on one data directory, or a serve beside ingest run, are safe and
-of no use: a slot is fetched once, by whoever claims it first.
-
-It logs to standard error: a line per finished slot, a warning where one was
-stopped or failed; --quiet leaves the warnings, --json prints finished slots as
-JSON lines on standard output. With --listen it answers GET /livez, /readyz and
-/freshness; there is no password, so give it an address that only those reach
-who may read that. Under systemd (Type=notify) it reports READY and STATUS, and
-feeds the watchdog.
-
-It ends with SIGTERM or Ctrl-C, within 5 s; a second signal ends it at once.
-SIGHUP ends it in the same way, with exit code 129: the shipped unit starts it
-again then, with the config as it is by that time.
-
-Exit codes: 1 the address is taken, 77 no usable key, 78 bad config or a
-schedule that does not fit, 129, 130 and 143 signals. While the ledger cannot
-answer, or the key is refused, it goes on, says so at /readyz, and tries again.`,
-		Example: "  ingest serve --key-file youtube.key\n  ingest serve --listen 127.0.0.1:8080",
-		Args:    cobra.NoArgs,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("listen") {
 				a.cfg.Listen = listen

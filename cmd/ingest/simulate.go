@@ -26,23 +26,13 @@ type standInOptions struct {
 }
 
 func (a *app) simulateCommand() *cobra.Command {
-	var o standInOptions
+	o := standInOptions{upstream: "youtube"}
 	var listen string
 	cmd := &cobra.Command{
 		Use:   "simulate",
 		Short: "A stand-in for the upstream that counts for itself",
-		Long: `simulate serves the YouTube Data API v3 on this machine, without a key. It
-charges calls to limits and a Pacific day of its own, and says at /sim/ledger
-what arrived: the judge of every quota claim. The first line it prints holds
-its URL. It serves a generated catalogue in many scripts, or recorded charts.
-It ends with SIGTERM or Ctrl-C. With --upstream dailymotion it serves a part
-of that API instead; of the flags only --seed, --limit, --fault and --latency
-go with it.
-
-A --fault is ` + youtubesim.FaultHelp,
-		Example: "  ingest simulate --listen 127.0.0.1:8099 --limit units=40\n" +
-			"  ingest run --upstream-url http://127.0.0.1:8099/",
-		Args: cobra.NoArgs,
+		Long:  "A --fault is " + youtubesim.FaultHelp,
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if o.Limits, err = parseLimits(o.limits); err != nil {
@@ -58,7 +48,7 @@ A --fault is ` + youtubesim.FaultHelp,
 	}
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`")
-	f.StringVar(&o.upstream, "upstream", "youtube", "`API`: youtube or dailymotion")
+	f.Var(config.Choice(&o.upstream, "youtube", "dailymotion"), "upstream", "`API`: youtube or dailymotion")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated catalogue")
 	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of charts, XX.csv[.gz] per region")
 	f.StringVar(&o.Day, "day", "", "which `day` of the recorded charts, YYYY-MM-DD")
@@ -72,25 +62,22 @@ A --fault is ` + youtubesim.FaultHelp,
 
 // server makes the stand-in.
 func (o standInOptions) server() (_ http.Handler, err error) {
-	switch o.upstream {
-	case "youtube":
+	if o.upstream == "youtube" {
 		if o.Faults, err = parseFaults(o.faults, youtubesim.ParseFault); err != nil {
 			return nil, err
 		}
 		s, err := youtubesim.New(o.Options)
 		return s, config.Invalid(err)
-	case "dailymotion":
-		other := dailymotionsim.Options{Seed: o.Seed, Limits: o.Limits, Latency: o.Latency, Now: o.Now}
-		if o.ChartsDir+o.Day+o.RequireKey != "" || o.PerMinute != 0 {
-			return nil, usageError{errors.New("--charts, --day, --per-minute and --require-key go with --upstream youtube")}
-		}
-		if other.Faults, err = parseFaults(o.faults, dailymotionsim.ParseFault); err != nil {
-			return nil, err
-		}
-		s, err := dailymotionsim.New(other)
-		return s, config.Invalid(err)
 	}
-	return nil, usageError{fmt.Errorf("--upstream %q: there is a stand-in for youtube and for dailymotion", o.upstream)}
+	other := dailymotionsim.Options{Seed: o.Seed, Limits: o.Limits, Latency: o.Latency, Now: o.Now}
+	if o.ChartsDir+o.Day+o.RequireKey != "" || o.PerMinute != 0 {
+		return nil, usageError{errors.New("--charts, --day, --per-minute and --require-key go with --upstream youtube")}
+	}
+	if other.Faults, err = parseFaults(o.faults, dailymotionsim.ParseFault); err != nil {
+		return nil, err
+	}
+	s, err := dailymotionsim.New(other)
+	return s, config.Invalid(err)
 }
 
 func parseFaults[T any](list []string, parse func(string) (T, error)) (faults []T, err error) {

@@ -10,72 +10,45 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) slotsCommand() *cobra.Command {
-	var next, limit int
-	var since, outcome, region string
+	f, next := store.SlotFilter{Limit: 50}, 0
+	var region ingest.Region
+	var since config.Since
 	cmd := &cobra.Command{
-		Use:     "slots",
-		Short:   "What ran, what did not and why, and what is next",
-		Example: "  ingest slots --region DE\n  ingest slots --outcome stopped --since 24h\n  ingest slots --next 16",
-		Args:    cobra.NoArgs,
+		Use:   "slots",
+		Short: "What ran, what did not and why, and what is next",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := slotFilter(since, outcome, region, a.clock.Now())
-			shownNext := cmd.Flags().Changed("next")
-			switch f.Limit = limit; {
-			case err != nil:
-				return err
-			case limit < 1:
-				return usageError{fmt.Errorf("--limit %d is below 1", limit)}
-			case shownNext && next < 1:
-				return usageError{fmt.Errorf("--next %d is below 1", next)}
-			case shownNext:
+			if f.Key = string(region); next > 0 {
 				return printNext(a, next, f.Key)
 			}
-			s, err := a.readStore(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer func() { _ = s.Close() }()
-			slots, err := s.ListSlots(cmd.Context(), f)
-			if err != nil {
-				return err
-			}
-			series, err := seriesOf(cmd.Context(), a, s, f.Key)
-			if err != nil {
-				return err
-			}
-			return printSlots(&a.console, slots, series, a.clock.Now(), since+outcome+region != "")
+			f.Since = since.At(a.clock.Now())
+			return a.withStore(cmd.Context(), func(s *store.Store) error {
+				slots, err := s.ListSlots(cmd.Context(), f)
+				if err != nil {
+					return err
+				}
+				series, err := seriesOf(cmd.Context(), a, s, f.Key)
+				if err != nil {
+					return err
+				}
+				return printSlots(&a.console, slots, series, a.clock.Now(), !since.IsZero() || f.State+ingest.State(f.Key) != "")
+			})
 		},
 	}
-	cmd.Flags().IntVar(&next, "next", 0, "show the next `N` slots instead")
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` slots, newest first")
-	cmd.Flags().StringVar(&since, "since", "", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
-	cmd.Flags().StringVar(&outcome, "outcome", "", "only this `state`: done, stopped, failed, missed, ...")
-	cmd.Flags().StringVar(&region, "region", "", "only this `region`")
+	cmd.Flags().Var(config.Count(&next, 1, 0), "next", "show the next `N` slots instead")
+	cmd.Flags().Var(config.Count(&f.Limit, 1, 0), "limit", "at most `N` slots, newest first")
+	cmd.Flags().Var(config.SinceFlag(&since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
+	cmd.Flags().Var(config.Choice(&f.State, ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed),
+		"outcome", "only this `state`: done, stopped, failed, missed, ...")
+	cmd.Flags().Var(config.RegionFlag(&region), "region", "only this `region`")
 	return cmd
-}
-
-// slotFilter reads the flags that select slots.
-func slotFilter(since, outcome, region string, now time.Time) (f store.SlotFilter, err error) {
-	known := []string{}
-	for _, s := range []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed} {
-		known = append(known, string(s))
-	}
-	if outcome != "" && !slices.Contains(known, outcome) {
-		return f, usageError{fmt.Errorf("--outcome %q: use one of %s", outcome, strings.Join(known, ", "))}
-	}
-	r, err := regionFlag(region)
-	if err != nil {
-		return f, err
-	}
-	f.State, f.Key = ingest.State(outcome), string(r)
-	f.Since, err = timeFlag("since", since, now)
-	return f, err
 }
 
 // printNext shows what the schedule has next. Nothing is stored about it yet.

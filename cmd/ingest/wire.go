@@ -201,6 +201,16 @@ func (a *app) readStore(ctx context.Context) (*store.Store, error) {
 	return s, err
 }
 
+// withStore does something with the store, for a command that only reads.
+func (a *app) withStore(ctx context.Context, do func(*store.Store) error) error {
+	s, err := a.readStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	return do(s)
+}
+
 // checkStore refuses a store that cannot be used, and brings one of an older version up to date, for host.
 func (a *app) checkStore(ctx context.Context, host string) error {
 	s, err := a.store(ctx, "")

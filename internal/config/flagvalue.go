@@ -1,0 +1,194 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// FlagValue is a flag whose text is checked while the command line is parsed. It is a pflag.Value.
+type FlagValue struct {
+	text, kind string
+	choices    []string
+	set        func(text string) error
+}
+
+// FlagError is a value that a flag does not take. Its text goes on from the flag's name: ` "best": use views or rise`.
+type FlagError string
+
+func (e FlagError) Error() string { return string(e) }
+
+// Set checks and takes a value. Its errors are FlagErrors.
+func (v *FlagValue) Set(text string) error {
+	err := v.set(text)
+	if err == nil {
+		v.text = text
+	}
+	return err
+}
+
+// String is the value as it was given.
+func (v *FlagValue) String() string { return v.text }
+
+// Type is what help calls the value: "string" for what it shows in quotes.
+func (v *FlagValue) Type() string { return v.kind }
+
+// Choices are the values that it takes, where they are few and known.
+func (v *FlagValue) Choices() []string { return v.choices }
+
+// Choice is a flag that takes one of several words. What into holds is the default.
+func Choice[T ~string](into *T, of ...T) *FlagValue {
+	v := &FlagValue{text: string(*into), kind: "string"}
+	for _, word := range of {
+		v.choices = append(v.choices, string(word))
+	}
+	last := len(of) - 1
+	use := strings.Join(v.choices[:last], ", ") + " or " + v.choices[last]
+	v.set = func(text string) error {
+		if !slices.Contains(of, T(text)) {
+			return FlagError(fmt.Sprintf(" %q: use %s", text, use))
+		}
+		*into = T(text)
+		return nil
+	}
+	return v
+}
+
+// Count is a flag that takes a whole number within bounds; highest 0 is none. What into holds is the default.
+func Count[T int | int64](into *T, lowest, highest T) *FlagValue {
+	return &FlagValue{text: fmt.Sprint(*into), kind: "int", set: func(text string) error {
+		n, err := strconv.ParseInt(text, 10, 64)
+		switch {
+		case err != nil:
+			return FlagError(fmt.Sprintf(" %q: use a whole number", text))
+		case highest > 0 && (n < int64(lowest) || n > int64(highest)):
+			return FlagError(fmt.Sprintf(" %d is outside %d..%d", n, lowest, highest))
+		case n < int64(lowest):
+			return FlagError(fmt.Sprintf(" %d is below %d", n, lowest))
+		}
+		*into = T(n)
+		return nil
+	}}
+}
+
+// RegionFlag is a flag that takes a region; "" is none.
+func RegionFlag(into *ingest.Region) *FlagValue {
+	return &FlagValue{kind: "region", set: func(text string) (err error) {
+		*into = ""
+		if text != "" {
+			*into, err = regions.Parse(text)
+		}
+		return regionError(err)
+	}}
+}
+
+// RegionsFlag is a flag that takes several regions, with commas between them.
+func RegionsFlag(into *[]ingest.Region) *FlagValue {
+	return &FlagValue{kind: "regions", set: func(text string) (err error) {
+		*into = nil
+		if text != "" {
+			*into, err = regions.ParseList(text)
+		}
+		return regionError(err)
+	}}
+}
+
+func regionError(err error) error {
+	if err != nil {
+		return FlagError(": " + err.Error())
+	}
+	return nil
+}
+
+// Since is a time as a flag gives it: how long ago, or an instant. The zero Since was not given.
+type Since struct {
+	text string
+	days int
+	ago  time.Duration
+	at   time.Time
+}
+
+// IsZero reports whether it was not given.
+func (s Since) IsZero() bool { return s.text == "" }
+
+// String is the time as it was given.
+func (s Since) String() string { return s.text }
+
+// At is the time, counted back from now; the zero time where it was not given.
+func (s Since) At(now time.Time) time.Time {
+	if s.days > 0 || s.ago > 0 {
+		return now.AddDate(0, 0, -s.days).Add(-s.ago)
+	}
+	return s.at
+}
+
+// SinceFlag is a flag that takes a time: how long before now, a day in UTC, or RFC 3339.
+func SinceFlag(into *Since) *FlagValue {
+	return &FlagValue{kind: "T", set: func(text string) (err error) {
+		*into = Since{text: text}
+		if text == "" {
+			return nil
+		}
+		if days, ok := strings.CutSuffix(text, "d"); ok {
+			if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
+				into.days = int(n)
+				return nil
+			}
+		}
+		if into.ago, err = time.ParseDuration(text); err == nil && into.ago > 0 {
+			return nil
+		}
+		into.ago = 0
+		if into.at, err = parseInstant(text); err == nil {
+			return nil
+		}
+		return FlagError(fmt.Sprintf(" %q: use a time ago such as 24h or 7d, a day such as 2026-11-01, or an RFC 3339 time such as 2026-11-01T09:00:00Z", text))
+	}}
+}
+
+// InstantFlag is a flag that takes a time which means the same tomorrow, of whole seconds.
+func InstantFlag(into *time.Time) *FlagValue {
+	return &FlagValue{kind: "day", set: func(text string) error {
+		t, err := parseInstant(text)
+		if *into = t.Truncate(time.Second); err != nil {
+			return FlagError(fmt.Sprintf(" %q: use a day such as 2026-11-01, which begins at 00:00 UTC, or an RFC 3339 time such as 2026-11-01T09:00:00Z", text))
+		}
+		return nil
+	}}
+}
+
+// parseInstant reads a day, which begins at 00:00 UTC, or an RFC 3339 time.
+func parseInstant(s string) (time.Time, error) {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		t, err = time.Parse(time.RFC3339, s)
+	}
+	return t.UTC(), err
+}
+
+// SpanFlag is a flag that takes a length of time of whole seconds, in hours, minutes or days; usual is the default.
+func SpanFlag(into *time.Duration, usual string, least time.Duration) *FlagValue {
+	const longest = 30 * 365 * 24 * time.Hour
+	v := &FlagValue{kind: "D", set: func(text string) error {
+		d, err := time.ParseDuration(text)
+		if days, ok := strings.CutSuffix(text, "d"); ok {
+			if d, err = time.ParseDuration(days + "h"); err == nil {
+				d *= 24
+			}
+		}
+		if err != nil || d < least || d > longest || d%time.Second != 0 {
+			return FlagError(fmt.Sprintf(" %q: use a length of time such as 24h or 7d, from %v on", text, least))
+		}
+		*into = d
+		return nil
+	}}
+	if usual != "" {
+		_ = v.Set(usual) // a default is one that it takes
+	}
+	return v
+}
