@@ -259,13 +259,13 @@ func loadOnce(ctx context.Context, o options, stdout io.Writer) error {
 	return json.NewEncoder(stdout).Encode(l)
 }
 
-// opened is where the store names its driver.
+// opened is where the project names its driver. packaging/bench_test.go holds that it stands there once.
 const opened = `sql.Open("sqlite", `
 
-// buildWithMattn builds this program with one word of the store replaced: the name of the driver, which
+// buildWithMattn builds this program with one word of internal/sqlitefile replaced: the name of the driver, which
 // driver_mattn.go brings.
 func buildWithMattn(ctx context.Context, dir, program string) error {
-	file, err := filepath.Abs(filepath.Join("..", "store", "open.go"))
+	file, err := filepath.Abs(filepath.Join("..", "internal", "sqlitefile", "open.go"))
 	if err != nil {
 		return err
 	}
