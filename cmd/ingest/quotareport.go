@@ -28,28 +28,34 @@ func (a *app) withGovernor(ctx context.Context, do func(context.Context, *quota.
 
 // quotaReport prints what is left. It spends nothing.
 func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
+	doc, degraded, err := a.quotaDocument(ctx, g)
+	if err != nil {
+		return err
+	}
+	err = a.show(quotaScreen{doc})
+	if err == nil && degraded != nil {
+		err = codeError{exitUnavailable, degraded}
+	}
+	return err
+}
+
+// quotaDocument is what is left. degraded is why the ledger cannot answer, nil where it can.
+func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.QuotaDocument, degraded, err error) {
 	r, err := g.Report(ctx)
 	if errors.Is(err, quota.ErrUnavailable) {
 		r.Degraded, err = err, nil
 	}
 	if err != nil {
-		return err
+		return doc, nil, err
 	}
 	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
-		return err
+		return doc, nil, err
 	}
 	forecast, err := schedule.Forecast(r, g.Now())
-	if err != nil {
-		return err
-	}
-	doc := web.NewQuotaDocument(r, g.Tariff, web.ForecastDocument(forecast))
+	doc = web.NewQuotaDocument(r, g.Tariff, web.ForecastDocument(forecast))
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
-	err = a.show(quotaScreen{doc})
-	if err == nil && r.Degraded != nil {
-		err = codeError{exitUnavailable, r.Degraded}
-	}
-	return err
+	return doc, r.Degraded, err
 }
 
 func (d quotaScreen) print(w io.Writer) error {

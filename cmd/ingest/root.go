@@ -50,7 +50,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.noColor, "no-color", false, "no bold type on a terminal")
 	root.AddCommand(
 		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
-		a.configCommand(), a.doctorCommand(), a.backupCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
+		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
 	describe(root, helpSections(helpText))
 	return root

@@ -60,7 +60,7 @@ func (s *Service) askLedger(ctx context.Context) {
 		return
 	}
 	before := s.state.read().ledgerErr
-	s.state.update(func(st *state) { st.askedLedger, st.report, st.ledgerErr = time.Now(), report, err })
+	s.state.update(func(st *state) { st.ledgerAnswered(report, err, time.Now()) })
 	switch {
 	case err != nil && before == nil:
 		s.log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones fail closed", slog.Any("error", err))

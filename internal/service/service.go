@@ -32,6 +32,7 @@ const closeWithin = 400 * time.Millisecond
 // Options are what a service runs with.
 type Options struct {
 	Plan       regions.Plan
+	Version    string // of the program
 	Workers    int // passes at once
 	StaleAfter int // intervals until a region counts as stale
 	Now        func() time.Time
@@ -54,6 +55,7 @@ type Runtime struct {
 	Reserve func(context.Context) (func(context.Context) quota.Cost, error)
 	Store   Store
 	Ledger  Ledger
+	Source  *web.Source // what the metrics are read from
 	Close   func()
 }
 

@@ -18,28 +18,35 @@ var (
 // newSite is what the service shows at its address, and judges itself by.
 func (s *Service) newSite() *web.Site {
 	return &web.Site{
-		Now: s.Now, Alive: s.alive, Schedule: s.Plan, Slots: lastSlots{s}, StaleAfter: s.StaleAfter,
+		Now: s.Now, Alive: s.alive, Schedule: s.Plan, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Version: s.Version,
+		Source: s.source, Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 }
 
-// store is the store, once it is open.
-func (s *Service) store() (Store, error) {
-	if r := s.state.read().runtime; r != nil {
-		return r.Store, nil
+// opened is the runtime, once it is open.
+func (s *Service) opened() (*Runtime, error) {
+	st := s.state.read()
+	if st.runtime == nil && st.openErr == nil {
+		return nil, errNotOpen
 	}
-	if err := s.state.read().openErr; err != nil {
+	return st.runtime, st.openErr
+}
+
+func (s *Service) source() (*web.Source, error) {
+	r, err := s.opened()
+	if err != nil {
 		return nil, err
 	}
-	return nil, errNotOpen
+	return r.Source, nil
 }
 
 func (s *Service) checkStore(ctx context.Context) (string, error) {
-	store, err := s.store()
+	r, err := s.opened()
 	if err != nil {
 		return "", err
 	}
-	return store.Check(ctx)
+	return r.Store.Check(ctx)
 }
 
 // checkLedger repeats what the ledger answered last: whoever asks must not make it work.
@@ -73,9 +80,9 @@ func (s *Service) checkKey(context.Context) (string, error) {
 type lastSlots struct{ service *Service }
 
 func (l lastSlots) Last(ctx context.Context, of ingest.Series) (done, ended ingest.Slot, err error) {
-	store, err := l.service.store()
+	r, err := l.service.opened()
 	if err != nil {
 		return done, ended, err
 	}
-	return store.Last(ctx, of)
+	return r.Store.Last(ctx, of)
 }

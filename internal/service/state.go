@@ -27,6 +27,7 @@ type state struct {
 	askedLedger time.Time // when it last answered or failed to; zero: never
 	ledgerErr   error
 	report      quota.Report
+	degraded    time.Duration // in all, as far as it was asked
 
 	keyErr      error // the refusal; nil: none so far
 	keyRefusals int   // in a row
@@ -53,6 +54,20 @@ func (s *state) workersRested(err error, heartbeat time.Duration) {
 	s.news = s.news || (err == nil) != (s.restErr == nil)
 	s.busySince, s.rested, s.restErr = time.Time{}, true, err
 	s.checkRefusal(err, heartbeat)
+}
+
+// ledgerAnswered is the event of a ledger that was asked for a report, at now.
+func (s *state) ledgerAnswered(report quota.Report, err error, now time.Time) {
+	s.degraded = s.degradedFor(now)
+	s.askedLedger, s.report, s.ledgerErr = now, report, err
+}
+
+// degradedFor is how long the ledger could not answer until now. It goes by the monotonic clock.
+func (s state) degradedFor(now time.Time) time.Duration {
+	if s.ledgerErr == nil {
+		return s.degraded
+	}
+	return s.degraded + now.Sub(s.askedLedger)
 }
 
 // checkRefusal remembers that a key was refused, where err says so, and when to try it again.

@@ -47,6 +47,14 @@ type WindowDocument struct {
 	ResetsAt   *time.Time `json:"resets_at,omitempty"` // of a day
 }
 
+// FreesAt is when the window next has more room; nil while it is empty.
+func (w WindowDocument) FreesAt() *time.Time {
+	if at, ok := w.NextFreeAt.(*time.Time); ok {
+		return at
+	}
+	return w.ResetsAt
+}
+
 // PurposeDocument is what a purpose may still spend of a pool.
 type PurposeDocument struct {
 	Purpose   quota.Purpose `json:"purpose"`

@@ -113,6 +113,17 @@ func (f Freshness) Stale() []SeriesState {
 // Name is the series for a person: "chart DE".
 func (s SeriesState) Name() string { return strings.TrimSpace(s.Job + " " + s.Region) }
 
+// succeededAt is when the series was last fetched; zero: never.
+func (s SeriesState) succeededAt() time.Time {
+	switch {
+	case s.FetchedAt != nil:
+		return *s.FetchedAt
+	case s.Slot != nil: // there was nothing to fetch
+		return *s.Slot
+	}
+	return time.Time{}
+}
+
 // String is the series and how old it is: "chart DE (2h0m0s)".
 func (s SeriesState) String() string {
 	age := "never done"

@@ -1,5 +1,5 @@
 // Package web answers over HTTP what machines ask of a running ingest: does it live (/livez), is it
-// ready (/readyz), how fresh is each region (/freshness).
+// ready (/readyz), how fresh is each region (/freshness), what are the figures (/metrics).
 //
 // It only reads, shows no secret and knows no password: whoever reaches the address may look. Host
 // names are not checked, since a page that rebinds a name to this address could read no more than
@@ -28,9 +28,17 @@ type Site struct {
 	Slots      Slots
 	StaleAfter int // intervals
 
+	Version  string                  // of the program
+	Source   func() (*Source, error) // what the metrics are read from; an error where nothing is open; nil: there are none
+	Degraded func() time.Duration    // how long the ledger could not answer since this process began; nil: not known
+
 	mu    sync.Mutex
 	fresh Freshness // what the pages show
 	at    time.Time // since then; zero: nothing yet
+
+	reading sync.Mutex
+	last    overview
+	readAt  time.Time // of last; zero: never
 }
 
 // Check is one thing that must hold for the schedule to be kept.
@@ -64,6 +72,9 @@ func (s *Site) Handler() http.Handler {
 	mux.HandleFunc("GET /livez", s.livez)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.HandleFunc("GET /freshness", s.freshness)
+	if s.Source != nil {
+		mux.HandleFunc("GET /metrics", s.metrics)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")

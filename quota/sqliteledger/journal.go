@@ -80,6 +80,16 @@ func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed
 	return out, err
 }
 
+// Emergencies sums what Spend and Allow have let through at since or later, told to the ledger since then or not.
+// It waits for no writer.
+func (l *Ledger) Emergencies(ctx context.Context, account string, since time.Time) (sums quota.Cost, err error) {
+	err = l.read(ctx, func(t *transaction) error {
+		sums, err = t.emergencies(account, since, 0)
+		return err
+	})
+	return sums, err
+}
+
 // LastUsage implements quota.Reserve.
 func (l *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
 	s, err := l.State(ctx, account)

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+func (a *app) metricsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "metrics",
+		Short: "Print the figures once, in the text format of Prometheus",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.withGovernor(cmd.Context(), a.printMetrics) },
+	}
+}
+
+func (a *app) printMetrics(ctx context.Context, g *quota.Governor) error {
+	plan, err := planOf(a.cfg)
+	if err != nil {
+		return err
+	}
+	s, err := a.readStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	site := web.Site{
+		Now: a.clock.Now, Schedule: plan, Slots: serviceStore{s}, StaleAfter: a.cfg.StaleAfter, Version: version,
+		Source: func() (*web.Source, error) { return a.source(g, s), nil },
+	}
+	return site.WriteMetrics(ctx, a.stdout)
+}

@@ -1,0 +1,61 @@
+package main_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// TestMetricsCountWhatOneShotRunsSpent: figures of processes that have ended, as quota --json and slots --json print
+// them, in what ingest metrics prints and serve answers.
+func TestMetricsCountWhatOneShotRunsSpent(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{Seed: 3})
+	ingestCode(t, exitError, "metrics") // nothing is there yet
+	at(t, "2026-02-14T09:40:00Z")
+	ingestCode(t, exitOK, "quota", "post", "units", "9480") // 20 of the schedule's 9,500 are left, and it wants 32
+	ingestCode(t, exitStopped, "run")
+	printed, _ := ingestCode(t, exitOK, "metrics")
+
+	doc := ingestJSON[quotaDocument](t, exitOK, "quota")
+	if counted := sim.Ledger().Units["units"]; !strings.Contains(printed, fmt.Sprintf("ingest_quota_takes{outcome=\"admitted\"} %d\n", counted)) || counted == 0 {
+		t.Errorf("the stand-in counted %d calls", counted)
+	}
+	var want []string
+	for _, p := range doc.Pools {
+		for _, w := range p.Windows {
+			want = append(want, fmt.Sprintf("ingest_quota_used_units{pool=%q,window=%q} %d", p.Pool, w.Window, w.Used))
+		}
+		for _, of := range p.Purposes {
+			want = append(want, fmt.Sprintf("ingest_quota_remaining_units{pool=%q,purpose=%q} %d", p.Pool, of.Purpose, of.Remaining))
+		}
+	}
+	stopped := 0
+	for _, s := range ingestJSON[struct{ Slots []slotDocument }](t, exitOK, "slots").Slots {
+		late := 0
+		if s.Outcome == ingest.Stopped {
+			stopped++
+			late = 1
+		}
+		want = append(want, fmt.Sprintf("ingest_freshness_stale{job=%q,region=%q} %d", s.Job, s.Region, late))
+	}
+	if stopped == 0 {
+		t.Fatal("nothing was stopped")
+	}
+	want = append(want, fmt.Sprintf("ingest_slots{job=\"chart\",outcome=\"stopped\"} %d", stopped))
+	missing := func(text string) []string {
+		lines := strings.Split(text, "\n")
+		return slices.DeleteFunc(slices.Clone(want), func(line string) bool { return slices.Contains(lines, line) })
+	}
+	if lacks := missing(printed); len(lacks) > 0 {
+		t.Errorf("ingest metrics lacks %q\n%s", lacks, printed)
+	}
+	d := startServe(t)
+	d.until("it answers the same", func() bool { // once it has asked again for what was stopped
+		_, served := d.get("metrics")
+		return len(missing(served)) == 0
+	})
+}

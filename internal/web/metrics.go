@@ -1,0 +1,197 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// nearMiss is the part of a ceiling that is left when a purpose counts as one that was nearly stopped.
+const nearMiss = 0.05
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("ingest_"+name, help, labels, nil)
+}
+
+// What a scrape has. Every figure is read from the ledger and the store at that moment, so that what other processes
+// did counts too. Labels are names of the config and of costs.yaml, purposes and outcomes: there are only so many.
+var (
+	buildInfo = desc("build_info", "1: which program this is.", "version", "goversion")
+	readable  = desc("source_readable", "Whether the ledger and the store could be read for this scrape, 1 or 0.", "source")
+
+	usedUnits      = desc("quota_used_units", "What a window of a pool counts as used, in units of the pool.", "pool", "window")
+	limitUnits     = desc("quota_limit_units", "How much of a pool may be used in a window.", "pool", "window")
+	freesAt        = desc("quota_window_frees_timestamp_seconds", "When a window next has more room: its oldest entry leaves, or the provider's day turns.", "pool", "window")
+	ceilingUnits   = desc("quota_ceiling_units", "How much of a pool a purpose may see used before it must stop.", "pool", "purpose")
+	remainingUnits = desc("quota_remaining_units", "What a purpose may still draw of a pool.", "pool", "purpose")
+	nearMisses     = desc("quota_near_miss", "1 while at most 5 % of the ceiling of a purpose are left.", "pool", "purpose")
+	spentUnits     = desc("quota_spent_units", "Who spent what the longest window counts.", "pool", "purpose", "method")
+	takes          = desc("quota_takes", "Takes that were admitted, as the longest window counts them, and slots of the last 24 hours that a refused take has stopped.", "outcome")
+	emergencyUnits = desc("quota_emergency_units", "What went on within the last 24 hours while the ledger could not answer.", "pool")
+	drained        = desc("quota_drained", "1 while the provider's refusal closes a pool.", "pool")
+	driftUnits     = desc("quota_drift_units", "What the provider counted beyond our knowledge when it last refused.", "pool")
+	degraded       = desc("quota_degraded", "1 while the ledger cannot answer.")
+	degradedTime   = desc("quota_degraded_seconds_total", "How long the ledger could not answer since this process began.")
+	forecastUnits  = desc("quota_forecast_units", "What the schedule wants, at most, before the provider's day ends.", "pool")
+	forecastFits   = desc("quota_forecast_fits", "1 where that is left.")
+
+	slots       = desc("slots", "Slots that were due within the last 24 hours, by what became of them.", "job", "outcome")
+	lastSuccess = desc("job_last_success_timestamp_seconds", "When a job last fetched what it should.", "job")
+	age         = desc("freshness_age_seconds", "How long ago the newest slot that is done was due.", "job", "region")
+	interval    = desc("freshness_interval_seconds", "How long it is from that slot to the next one.", "job", "region")
+	stale       = desc("freshness_stale", "1 for what is older than stale_after intervals, or was never done.", "job", "region")
+)
+
+// outcomes are all that may become of a slot.
+var outcomes = []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed}
+
+// collector shows one overview. It holds nothing that a next scrape could see.
+type collector struct {
+	overview
+	version string
+	serving bool // by a process that lives long enough to count the seconds of an outage
+}
+
+// Describe says nothing: which series there are depends on the config.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	gauge(buildInfo, 1, c.version, runtime.Version())
+	gauge(readable, truth(c.quotaErr == nil && !c.quota.Degraded), "ledger")
+	gauge(readable, truth(c.storeErr == nil), "store")
+	if c.serving {
+		ch <- prometheus.MustNewConstMetric(degradedTime, prometheus.CounterValue, c.degraded.Seconds())
+	}
+	if c.quotaErr == nil {
+		c.collectQuota(gauge)
+	}
+	if c.storeErr == nil {
+		c.collectSlots(gauge)
+	}
+}
+
+func (c collector) collectQuota(gauge func(*prometheus.Desc, float64, ...string)) {
+	gauge(degraded, truth(c.quota.Degraded))
+	gauge(takes, float64(c.admitted), "admitted")
+	for pool, n := range c.emergency {
+		gauge(emergencyUnits, float64(n), pool)
+	}
+	for _, p := range c.quota.Pools {
+		for _, w := range p.Windows {
+			gauge(usedUnits, float64(w.Used), p.Pool, w.Window)
+			gauge(limitUnits, float64(w.Limit), p.Pool, w.Window)
+			if at := w.FreesAt(); at != nil {
+				gauge(freesAt, seconds(*at), p.Pool, w.Window)
+			}
+		}
+		for _, of := range p.Purposes {
+			gauge(ceilingUnits, float64(of.Ceiling), p.Pool, string(of.Purpose))
+			gauge(remainingUnits, float64(of.Remaining), p.Pool, string(of.Purpose))
+			gauge(nearMisses, truth(float64(of.Remaining) <= nearMiss*float64(of.Ceiling)), p.Pool, string(of.Purpose))
+		}
+		gauge(drained, truth(p.DrainedUntil != nil), p.Pool)
+		gauge(driftUnits, float64(p.Drift), p.Pool)
+	}
+	type spender struct{ pool, purpose, method string }
+	spent := map[spender]int64{}
+	for _, s := range c.quota.Spent {
+		spent[spender{s.Pool, string(s.Purpose), s.Method}] += s.Amount
+	}
+	for who, n := range spent {
+		gauge(spentUnits, float64(n), who.pool, who.purpose, who.method)
+	}
+	if !c.quota.Degraded {
+		for pool, n := range c.quota.Forecast.Scheduled {
+			gauge(forecastUnits, float64(n), pool)
+		}
+		gauge(forecastFits, truth(c.quota.Forecast.Fits))
+	}
+}
+
+func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)) {
+	type kind struct{ job, outcome string }
+	count := map[kind]int{}
+	succeeded := map[string]time.Time{}
+	for _, of := range c.fresh.Series {
+		for _, outcome := range outcomes {
+			count[kind{of.Job, string(outcome)}] = 0 // so that a rate begins at 0, and not at its first event
+		}
+		gauge(stale, truth(of.Stale), of.Job, of.Region)
+		gauge(interval, float64(of.IntervalS), of.Job, of.Region)
+		if of.AgeS != nil {
+			gauge(age, float64(*of.AgeS), of.Job, of.Region)
+		}
+		if at := of.succeededAt(); at.After(succeeded[of.Job]) {
+			succeeded[of.Job] = at
+		}
+	}
+	for _, s := range c.slots {
+		count[kind{s.Job, string(s.Outcome)}]++
+	}
+	refused := 0
+	for of, n := range count {
+		gauge(slots, float64(n), of.job, of.outcome)
+		if of.outcome == string(ingest.Stopped) {
+			refused += n
+		}
+	}
+	gauge(takes, float64(refused), "refused")
+	for job, at := range succeeded {
+		gauge(lastSuccess, seconds(at), job)
+	}
+}
+
+// WriteMetrics writes the figures once, in the text format of Prometheus.
+func (s *Site) WriteMetrics(ctx context.Context, w io.Writer) error {
+	return s.encodeMetrics(ctx, w, expfmt.NewFormat(expfmt.TypeTextPlain), false)
+}
+
+func (s *Site) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.Format, serving bool) error {
+	o, err := s.overview(ctx)
+	if err != nil {
+		o.quotaErr, o.storeErr = err, err // which is a figure, too
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector{o, s.Version, serving})
+	families, err := registry.Gather()
+	if err != nil {
+		return err
+	}
+	encoder := expfmt.NewEncoder(w, format)
+	for _, family := range families {
+		if err := encoder.Encode(family); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// metrics is what Prometheus scrapes. A source that cannot be read is a figure, not an error.
+func (s *Site) metrics(w http.ResponseWriter, r *http.Request) {
+	format := expfmt.Negotiate(r.Header)
+	w.Header().Set("Content-Type", string(format))
+	if err := s.encodeMetrics(r.Context(), w, format, true); err != nil {
+		http.Error(w, term.Clean(err.Error()), http.StatusInternalServerError)
+	}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
