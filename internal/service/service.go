@@ -33,8 +33,8 @@ const closeWithin = 400 * time.Millisecond
 type Options struct {
 	Plan       regions.Plan
 	Version    string // of the program
-	Workers    int // passes at once
-	StaleAfter int // intervals until a region counts as stale
+	Workers    int    // passes at once
+	StaleAfter int    // intervals until a region counts as stale
 	Now        func() time.Time
 	Stderr     io.Writer   // of the log
 	Quiet      bool        // only what is wrong
