@@ -17,6 +17,9 @@ type Ledger struct {
 
 	mu       sync.Mutex
 	accounts map[string]*account
+	facts    []quota.PoolFacts // of the decision that is being made, to be used again for the next
+	uses     uint              // of accounts, so far
+	idle     bool              // the last look met an idle account: there may be more
 }
 
 var _ quota.Ledger = (*Ledger)(nil)
@@ -24,10 +27,11 @@ var _ quota.Ledger = (*Ledger)(nil)
 type account struct {
 	horizon time.Duration
 	used    time.Time // of the last charge or peek
-	pools   map[string]*pool
+	pools   []*pool   // few, and so searched in order
 }
 
 type pool struct {
+	name         string
 	log          log
 	drainedUntil time.Time
 	drainedUsed  int64
@@ -37,24 +41,28 @@ type pool struct {
 func (l *Ledger) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, err := l.advance(a)
+	acc := l.accounts[a.Account]
+	now, err := l.advance(a, acc)
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	return l.account(a.Account, a.Horizon, now).take(a, now)
+	return l.take(l.use(acc, a.Account, a.Horizon, now), a, now)
 }
 
 // take decides, and charges what is allowed.
-func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
-	facts := make([]quota.PoolFacts, len(ask.Charges))
+func (l *Ledger) take(a *account, ask quota.Ask, now time.Time) (quota.Decision, error) {
+	for len(l.facts) < len(ask.Charges) {
+		l.facts = append(l.facts, quota.PoolFacts{})
+	}
 	for i, c := range ask.Charges {
 		p := a.pool(c.Pool)
-		facts[i] = quota.PoolFacts{Total: p.log.total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
+		f := quota.PoolFacts{Total: p.log.total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed, Windows: l.facts[i].Windows[:0]}
 		for _, lookup := range ask.Lookups(c, now) {
-			facts[i].Windows = append(facts[i].Windows, p.log.lookUp(lookup))
+			f.Windows = append(f.Windows, p.log.lookUp(lookup))
 		}
+		l.facts[i] = f
 	}
-	d, err := quota.Decide(ask, now, facts)
+	d, err := quota.Decide(ask, now, l.facts[:len(ask.Charges)])
 	if err != nil || !d.Allowed {
 		return d, err
 	}
@@ -69,14 +77,14 @@ func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
 }
 
 // advance is the ledger's clock: never before the newest entry of a pool that is asked for, since a log is in
-// order. A clock that stepped back by more than quota.MaxClockGap is not to be trusted.
-func (l *Ledger) advance(a quota.Ask) (time.Time, error) {
+// order. A clock that stepped back by more than quota.MaxClockGap is not to be trusted. acc may be nil.
+func (l *Ledger) advance(a quota.Ask, acc *account) (time.Time, error) {
 	clock := l.now()
 	now := clock
-	if acc, ok := l.accounts[a.Account]; ok {
+	if acc != nil {
 		for _, c := range a.Charges {
-			p, ok := acc.pools[c.Pool]
-			if !ok || len(p.log.entries) == 0 {
+			p := acc.find(c.Pool)
+			if p == nil || len(p.log.entries) == 0 {
 				continue
 			}
 			newest := quota.FromMicros(p.log.entries[len(p.log.entries)-1].at)
@@ -121,14 +129,15 @@ func (l *Ledger) Refund(_ context.Context, name string, d quota.Decision) error 
 func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, err := l.advance(a)
+	acc := l.accounts[a.Account]
+	now, err := l.advance(a, acc)
 	if err != nil {
 		return err
 	}
 	if at.After(now) {
 		at = now
 	}
-	acc := l.account(a.Account, a.Horizon, now)
+	acc = l.use(acc, a.Account, a.Horizon, now)
 	if now.Sub(at) >= acc.horizon {
 		return nil
 	}
@@ -145,7 +154,7 @@ func (l *Ledger) Drain(_ context.Context, name, poolName string, until time.Time
 	if err := quota.CheckAccount(name); err != nil {
 		return err
 	}
-	p := l.account(name, quota.MinHorizon, l.now()).pool(poolName)
+	p := l.use(l.accounts[name], name, quota.MinHorizon, l.now()).pool(poolName)
 	if until.IsZero() || until.After(p.drainedUntil) {
 		p.drainedUntil, p.drainedUsed = until, used
 	}
@@ -162,9 +171,9 @@ func (l *Ledger) Spent(_ context.Context, name string, since time.Time) ([]quota
 	}
 	sums := map[key]int64{}
 	if acc, ok := l.accounts[name]; ok {
-		for name, p := range acc.pools {
+		for _, p := range acc.pools {
 			for _, e := range p.log.entries[p.log.from(since.UnixMicro()):] {
-				sums[key{name, e.who}] += e.amount
+				sums[key{p.name, e.who}] += e.amount
 			}
 		}
 	}
@@ -189,29 +198,37 @@ func (l *Ledger) now() time.Time {
 	return now().Truncate(time.Microsecond)
 }
 
-// account finds or makes an account, and forgets an idle one or two on the way: the map is walked
-// in random order, so that every idle one is met.
-func (l *Ledger) account(name string, horizon time.Duration, now time.Time) *account {
+// use marks an account as used, and makes the one that is nil.
+func (l *Ledger) use(acc *account, name string, horizon time.Duration, now time.Time) *account {
+	if l.uses++; acc == nil || l.idle || l.uses%8 == 0 {
+		l.forget(name, now)
+	}
+	if acc == nil {
+		if l.accounts == nil {
+			l.accounts = map[string]*account{}
+		}
+		acc = &account{}
+		l.accounts[name] = acc
+	}
+	acc.horizon = max(acc.horizon, horizon)
+	acc.used = now
+	return acc
+}
+
+// forget looks at four accounts, and drops those that are idle: the map is walked in random order, so that
+// every idle one is met.
+func (l *Ledger) forget(but string, now time.Time) {
 	visited := 0
+	l.idle = false
 	for other, acc := range l.accounts {
-		if other != name && now.Sub(acc.used) >= acc.horizon && now.After(acc.lastDrain()) {
+		if other != but && now.Sub(acc.used) >= acc.horizon && now.After(acc.lastDrain()) {
+			l.idle = true
 			delete(l.accounts, other)
 		}
 		if visited++; visited == 4 {
 			break
 		}
 	}
-	acc, ok := l.accounts[name]
-	if !ok {
-		if l.accounts == nil {
-			l.accounts = map[string]*account{}
-		}
-		acc = &account{pools: map[string]*pool{}}
-		l.accounts[name] = acc
-	}
-	acc.horizon = max(acc.horizon, horizon)
-	acc.used = now
-	return acc
 }
 
 func (a *account) lastDrain() time.Time {
@@ -224,11 +241,22 @@ func (a *account) lastDrain() time.Time {
 	return last
 }
 
+// pool finds or makes a pool.
 func (a *account) pool(name string) *pool {
-	p, ok := a.pools[name]
-	if !ok {
-		p = &pool{}
-		a.pools[name] = p
+	p := a.find(name)
+	if p == nil {
+		p = &pool{name: name}
+		a.pools = append(a.pools, p)
 	}
 	return p
+}
+
+// find is nil for a pool that was not used yet.
+func (a *account) find(name string) *pool {
+	for _, p := range a.pools {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
 }
