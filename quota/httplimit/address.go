@@ -1,0 +1,162 @@
+package httplimit
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Forwarding is a header in which proxies say whom they forward for.
+type Forwarding string
+
+// The headers that are understood. A proxy must append to the one that is chosen.
+const (
+	XForwardedFor Forwarding = "X-Forwarded-For"
+	Forwarded     Forwarding = "Forwarded" // RFC 7239
+)
+
+// maxHops bounds how many proxies are walked through.
+const maxHops = 32
+
+// address is the client's, the zero Addr where it has none (a Unix socket). It begins at the peer and goes
+// from right to left through what trusted proxies appended, to the first hop that none of them is. A hop
+// that is no address ends the walk too: the proxy that wrote it then stands for all whom it names so.
+func (l *Limiter) address(r *http.Request) netip.Addr {
+	addr := parseHop(r.RemoteAddr)
+	if len(l.Proxies) == 0 || !contains(l.Proxies, addr) {
+		return addr
+	}
+	hops := 0
+	lines := r.Header[string(l.Forwarding)]
+	for _, line := range slices.Backward(lines) {
+		for rest, more := line, true; more; {
+			var hop string
+			if i := strings.LastIndexByte(rest, ','); i >= 0 {
+				rest, hop = rest[:i], rest[i+1:]
+			} else {
+				hop, more = rest, false
+			}
+			next := l.parseElement(strings.Trim(hop, " \t"))
+			if hops++; !next.IsValid() || hops > maxHops {
+				return addr
+			}
+			if addr = next; !contains(l.Proxies, addr) {
+				return addr
+			}
+		}
+	}
+	return addr
+}
+
+// parseElement reads what one proxy appended.
+func (l *Limiter) parseElement(s string) netip.Addr {
+	if l.Forwarding == XForwardedFor {
+		return parseHop(s)
+	}
+	node, ok := forwardedFor(s)
+	if !ok {
+		return netip.Addr{}
+	}
+	return parseHop(node)
+}
+
+// parseHop reads an address with or without a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1],
+// [2001:db8::1]:80. The zero Addr stands for everything else, and for the unspecified addresses.
+func parseHop(s string) netip.Addr {
+	host := s
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		end := strings.IndexByte(inner, ']')
+		if end < 0 || !isPort(inner[end+1:]) {
+			return netip.Addr{}
+		}
+		if host = inner[:end]; !strings.Contains(host, ":") {
+			return netip.Addr{}
+		}
+	} else if i := strings.IndexByte(s, ':'); i >= 0 && strings.LastIndexByte(s, ':') == i {
+		if !isPort(s[i:]) {
+			return netip.Addr{}
+		}
+		host = s[:i]
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil || addr.IsUnspecified() || addr.Unmap().IsUnspecified() {
+		return netip.Addr{}
+	}
+	return addr.Unmap().WithZone("")
+}
+
+// isPort reports whether s is empty, or a colon and a number of at most five digits.
+func isPort(s string) bool {
+	if s == "" {
+		return true
+	}
+	if len(s) < 2 || len(s) > 6 || s[0] != ':' {
+		return false
+	}
+	for _, c := range s[1:] {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// forwardedFor is the for parameter of an element of Forwarded. The whole element must be well formed: half
+// of a quoted string that held a comma is not, so that no text a proxy quoted can pass for a hop.
+func forwardedFor(element string) (node string, ok bool) {
+	for pair := range strings.SplitSeq(element, ";") {
+		name, value, found := strings.Cut(strings.Trim(pair, " \t"), "=")
+		if !found || !isToken(name) {
+			return "", false
+		}
+		if inner, quoted := strings.CutPrefix(value, `"`); quoted {
+			inner, quoted = strings.CutSuffix(inner, `"`)
+			if !quoted || strings.ContainsAny(inner, `"\`) {
+				return "", false
+			}
+			value = inner
+		} else if !isToken(strings.NewReplacer(":", "", "[", "", "]", "").Replace(value)) {
+			return "", false // proxies write addresses of IPv6 unquoted too
+		}
+		if strings.EqualFold(name, "for") {
+			if ok {
+				return "", false // twice: which of them?
+			}
+			node, ok = value, true
+		}
+	}
+	return node, ok
+}
+
+// isToken reports whether s is a token of HTTP (RFC 9110, section 5.6.2).
+func isToken(s string) bool {
+	for _, c := range []byte(s) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
+
+// plain is prefixes as contains wants them: those of IPv4 mapped into IPv6 are of IPv4.
+func plain(in []netip.Prefix) (out []netip.Prefix) {
+	for _, p := range in {
+		if addr := p.Addr(); addr.Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(addr.Unmap(), p.Bits()-96)
+		}
+		out = append(out, p.Masked())
+	}
+	return out
+}
+
+func contains(in []netip.Prefix, addr netip.Addr) bool {
+	for _, p := range in {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+package httplimit
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"hash/maphash"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Token names the client that sends it as "Authorization: Bearer TOKEN". The token itself is not kept.
+type Token struct {
+	Client string // whose it is: a client may have several, and keeps its account when one is replaced
+	SHA256 [sha256.Size]byte
+	Plan   string // one of Config.Plans; "" is Config.Limits
+}
+
+// HashToken is the Token.SHA256 of a token. The hash has no salt, so that a token must be random: 128 bits or more.
+func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
+
+// client is who sent a request.
+type client struct {
+	account string
+	plan    *plan
+}
+
+// maxClientName leaves room for the prefix in an account of 64 characters.
+const maxClientName = 40
+
+func (l *Limiter) checkTokens() error {
+	for _, t := range l.Tokens {
+		if len(t.Client) > maxClientName || quota.CheckAccount(t.Client) != nil {
+			return fmt.Errorf("httplimit: client %q: use 1 to %d letters, digits, '.', '-' and '_'", t.Client, maxClientName)
+		}
+		if _, ok := l.plans[t.Plan]; !ok && t.Plan != "" {
+			return fmt.Errorf("httplimit: client %s: there is no plan %q", t.Client, t.Plan)
+		}
+	}
+	return nil
+}
+
+// client is who sent r. A token that is not known makes it the address's, and authorized false.
+func (l *Limiter) client(r *http.Request, addr netip.Addr) (c client, authorized bool) {
+	authorized = true
+	if len(l.Tokens) > 0 {
+		if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+			if t := l.token(strings.TrimSpace(token)); t != nil {
+				p := l.anonymous
+				if t.Plan != "" {
+					p = l.plans[t.Plan]
+				}
+				return client{l.Prefix + ".key-" + t.Client, p}, true
+			}
+			authorized = false
+		}
+	}
+	return client{l.account(addr), l.anonymous}, authorized
+}
+
+// token looks at every one: how long it takes says nothing of how much of a hash was right.
+func (l *Limiter) token(given string) (found *Token) {
+	hash := HashToken(given)
+	for i := range l.Tokens {
+		if subtle.ConstantTimeCompare(hash[:], l.Tokens[i].SHA256[:]) == 1 {
+			found = &l.Tokens[i]
+		}
+	}
+	return found
+}
+
+// account is the address's, of IPv6 its /64's: a household or a server has that many. Beyond MaxClients new
+// ones share.
+func (l *Limiter) account(addr netip.Addr) string {
+	if !addr.IsValid() {
+		return l.Prefix + ".ip-none"
+	}
+	all := addr.As16()
+	part := all[:8]
+	if addr.Is4() {
+		part = all[12:]
+	}
+	if share, ok := l.known.shares(part, l.Now()); ok {
+		l.stats.shared.Add(1)
+		return l.Prefix + ".shared-" + strconv.Itoa(share)
+	}
+	var text [32]byte
+	b := append(append(text[:0], l.Prefix...), ".ip-"...)
+	return string(hex.AppendEncode(b, part))
+}
+
+// sharedAccounts is how many accounts the clients beyond MaxClients share.
+const sharedAccounts = 1024
+
+// knownClients remembers, for as long as a window lasts, who has an account.
+type knownClients struct {
+	most    int
+	horizon time.Duration // they are remembered for at least so long
+	seed    maphash.Seed
+
+	mu            sync.Mutex
+	began         time.Time
+	current, last map[uint64]struct{} // seen since began, and seen only in the span before
+}
+
+func newKnownClients(most int, horizon time.Duration) *knownClients {
+	return &knownClients{most: most, horizon: horizon, seed: maphash.MakeSeed(), current: map[uint64]struct{}{}}
+}
+
+// shares reports whether a client must share an account, and which. Nobody outside knows the seed, so that
+// nobody can choose to share with somebody.
+func (k *knownClients) shares(part []byte, now time.Time) (int, bool) {
+	id := maphash.Bytes(k.seed, part)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now.Sub(k.began) >= k.horizon {
+		k.last, k.current = k.current, make(map[uint64]struct{}, len(k.current)/2)
+		if now.Sub(k.began) >= 2*k.horizon {
+			k.last = nil
+		}
+		k.began = now
+	}
+	if _, ok := k.current[id]; ok {
+		return 0, false
+	}
+	if _, ok := k.last[id]; ok {
+		delete(k.last, id)
+	} else if len(k.current)+len(k.last) >= k.most {
+		return int(id % sharedAccounts), true
+	}
+	k.current[id] = struct{}{}
+	return 0, false
+}

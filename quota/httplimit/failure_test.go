@@ -1,0 +1,79 @@
+package httplimit_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/httplimit"
+	"github.com/trendvidstream/ingest/quota/memledger"
+)
+
+// moody answers as a ledger in memory does, or not at all.
+type moody struct {
+	memledger.Ledger
+	take func(context.Context) error // nil: all is well
+}
+
+func (m *moody) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	if m.take != nil {
+		if err := m.take(ctx); err != nil {
+			return quota.Decision{}, err
+		}
+	}
+	return m.Ledger.Take(ctx, a)
+}
+
+func TestWithoutALedgerReadsGoOnAndWritesDoNot(t *testing.T) {
+	var log bytes.Buffer
+	ledger := &moody{take: func(context.Context) error { return fmt.Errorf("%w: connection refused", quota.ErrUnavailable) }}
+	s := newSite(t, httplimit.Config{Ledger: ledger, Limits: perMinute(1), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s.wants(http.StatusOK, 5, ann)
+	resp := s.send(http.MethodPost, "/", ann)
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("a write: %d %v", resp.StatusCode, resp.Header)
+	}
+	if got := s.Stats(); got.FailedOpen != 5 || got.FailedClosed != 1 || got.Allowed != 0 {
+		t.Errorf("%+v", got)
+	}
+	ledger.take = nil
+	s.wants(http.StatusOK, 1, ann)
+	s.wants(http.StatusTooManyRequests, 1, ann)
+	if lines := strings.Split(strings.TrimSpace(log.String()), "\n"); len(lines) != 2 || !strings.Contains(lines[0], "connection refused") || !strings.Contains(lines[1], "again") {
+		t.Errorf("the log:\n%s\nwant one line when it ceased, one when it was back", log.String())
+	}
+}
+
+func TestALedgerThatHangsIsWaitedForUntilTheTimeout(t *testing.T) {
+	s := newSite(t, httplimit.Config{Limits: perMinute(1), Timeout: 20 * time.Millisecond, Ledger: &moody{take: func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}})
+	s.wants(http.StatusOK, 1, ann) // or it hangs for ever
+	if got := s.Stats().FailedOpen; got != 1 {
+		t.Errorf("%d failed open", got)
+	}
+}
+
+// To hang up at once is no way around the count.
+func TestARequestThatIsCancelledCounts(t *testing.T) {
+	s := newSite(t, httplimit.Config{Limits: perMinute(5), Ledger: &moody{take: context.Context.Err}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 5 {
+		r := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx)
+		r.RemoteAddr = ann
+		s.handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	s.wants(http.StatusTooManyRequests, 1, ann)
+	if got := s.Stats().FailedOpen; got != 0 {
+		t.Errorf("%d went uncounted", got)
+	}
+}

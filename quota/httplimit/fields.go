@@ -1,0 +1,143 @@
+package httplimit
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Fields are which header fields say how much is left.
+type Fields string
+
+// The choices. Retry-After is sent with every refusal, whichever is chosen.
+const (
+	Draft11 Fields = "draft-11" // RateLimit-Policy and RateLimit by draft-ietf-httpapi-ratelimit-headers-11
+	Legacy  Fields = "legacy"   // X-RateLimit-Limit, -Remaining, and -Reset in seconds since 1970, of the tightest window
+	Off     Fields = "off"
+)
+
+// policy is a limit as the fields name it: its name needs no escape in a structured field.
+type policy struct {
+	name   string
+	static string // what RateLimit-Policy says, without the partition key
+}
+
+func newPolicy(name string, l Limit) policy {
+	return policy{name, `"` + name + `";q=` + strconv.FormatInt(l.Quota, 10) + `;w=` + strconv.FormatInt(int64(l.Window/time.Second), 10) + `;qu="requests"`}
+}
+
+// setFields says what is left, and returns the policies that refuse. A refusal tells only of those: what
+// another window has left must not end after Retry-After.
+func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decision) (violated []string) {
+	var limits [128]byte
+	b, n := limits[:0], 0
+	var key [32]byte
+	var pk []byte
+	if l.Fields == Draft11 {
+		pk = appendPartitionKey(key[:0], c.account)
+	}
+	var tightest quota.WindowState
+	for i, pool := range d.Pools {
+		for _, w := range pool.Windows {
+			p := q.policies[n]
+			n++
+			refuses := !d.Allowed && w.Used+q.charges[i].Amount > w.Ceiling
+			if refuses {
+				violated = append(violated, p.name)
+			} else if !d.Allowed {
+				continue
+			}
+			if tightest.Ceiling == 0 || w.Ceiling-w.Used < tightest.Ceiling-tightest.Used {
+				tightest = w
+			}
+			if l.Fields == Draft11 {
+				b = appendLimit(b, p, w, d.At, pk)
+			}
+		}
+	}
+	switch l.Fields {
+	case Draft11:
+		values := []string{q.policyField(pk), string(b)}
+		h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:] // canonical already: Set would make sure each time
+	case Legacy:
+		h.Set("X-RateLimit-Limit", strconv.FormatInt(tightest.Ceiling, 10))
+		h.Set("X-RateLimit-Remaining", strconv.FormatInt(max(tightest.Ceiling-tightest.Used, 0), 10))
+		h.Set("X-RateLimit-Reset", strconv.FormatInt(d.At.Unix()+frees(tightest, d.At), 10))
+	}
+	return violated
+}
+
+// appendLimit appends one item of RateLimit.
+func appendLimit(b []byte, p policy, w quota.WindowState, at time.Time, pk []byte) []byte {
+	if len(b) > 0 {
+		b = append(b, ", "...)
+	}
+	b = append(append(append(b, '"'), p.name...), `";r=`...)
+	b = strconv.AppendInt(b, max(w.Ceiling-w.Used, 0), 10)
+	b = strconv.AppendInt(append(b, ";t="...), frees(w, at), 10)
+	return append(b, pk...)
+}
+
+// policyField is RateLimit-Policy.
+func (q *question) policyField(pk []byte) string {
+	var field [256]byte
+	b := field[:0]
+	for i, p := range q.policies {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(append(b, p.static...), pk...)
+	}
+	return string(b)
+}
+
+// frees is in how many seconds the window has more room than now: the whole window while it is empty.
+func frees(w quota.WindowState, at time.Time) int64 {
+	if w.FreesAt.IsZero() {
+		return int64(w.Window.Length / time.Second)
+	}
+	return seconds(w.FreesAt.Sub(at))
+}
+
+// appendPartitionKey appends the parameter pk of an account.
+func appendPartitionKey(b []byte, account string) []byte {
+	sum := sha256.Sum256([]byte(account))
+	return append(base64.StdEncoding.AppendEncode(append(b, ";pk=:"...), sum[:8]), ':')
+}
+
+// Problem types of the draft, section 5.
+const (
+	quotaExceeded   = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+)
+
+// Problem is an answer that is an error, as RFC 9457 has it.
+type Problem struct {
+	Type     string   `json:"type"` // a URI; "" is about:blank
+	Title    string   `json:"title"`
+	Status   int      `json:"status"`
+	Detail   string   `json:"detail,omitempty"`
+	Violated []string `json:"violated-policies,omitempty"` // names of limits that are used up
+}
+
+// Write answers with the problem. Nothing may have been written before.
+func (p Problem) Write(w http.ResponseWriter) {
+	if p.Type == "" {
+		p.Type = "about:blank"
+	}
+	if p.Title == "" {
+		p.Title = http.StatusText(p.Status)
+	}
+	body, _ := json.Marshal(p) // strings and a number
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(body, '\n'))
+}

@@ -1,0 +1,115 @@
+package httplimit_test
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+
+	"github.com/trendvidstream/ingest/quota/httplimit"
+)
+
+// item is an item of a RateLimit field: its name and parameters.
+type item struct {
+	name   string
+	params map[string]any
+}
+
+// parsed reads a field as any client of structured fields would (RFC 9651).
+func parsed(t *testing.T, resp *http.Response, field string) (items []item) {
+	t.Helper()
+	list, err := httpsfv.UnmarshalList(resp.Header.Values(field))
+	if err != nil {
+		t.Fatalf("%s: %q: %v", field, resp.Header.Values(field), err)
+	}
+	for _, member := range list {
+		i, ok := member.(httpsfv.Item)
+		if !ok {
+			t.Fatalf("%s: %#v is no item", field, member)
+		}
+		out := item{params: map[string]any{}}
+		if out.name, ok = i.Value.(string); !ok {
+			t.Fatalf("%s: %#v is no string", field, i.Value)
+		}
+		for _, name := range i.Params.Names() {
+			out.params[name], _ = i.Params.Get(name)
+		}
+		items = append(items, out)
+	}
+	return items
+}
+
+func (i item) is(name string, numbers map[string]int64) bool {
+	for param, want := range numbers {
+		if i.params[param] != want {
+			return false
+		}
+	}
+	return i.name == name
+}
+
+func TestTheFieldsAreThoseOfTheDraft(t *testing.T) {
+	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{httplimit.PerMinute(3), {Quota: 1000, Window: time.Hour, Name: "sustained"}}})
+	sum := sha256.Sum256([]byte("http.ip-c0000201"))
+	for i, want := range []struct {
+		pass             time.Duration
+		minute, hour     map[string]int64
+		onlyTheViolation bool
+	}{
+		{0, map[string]int64{"r": 2, "t": 60}, map[string]int64{"r": 999, "t": 3600}, false},
+		{15 * time.Second, map[string]int64{"r": 1, "t": 45}, map[string]int64{"r": 998, "t": 3585}, false},
+		{500 * time.Millisecond, map[string]int64{"r": 0, "t": 45}, map[string]int64{"r": 997, "t": 3585}, false},
+		{10 * time.Second, map[string]int64{"r": 0, "t": 35}, nil, true},
+		// The requests at 15 s and 15.5 s are one entry, which counts from the later.
+		{34500 * time.Millisecond, map[string]int64{"r": 0, "t": 16}, map[string]int64{"r": 996, "t": 3540}, false},
+	} {
+		s.clock.Advance(want.pass)
+		resp := s.send(http.MethodGet, "/", ann)
+		policy, limit := parsed(t, resp, "RateLimit-Policy"), parsed(t, resp, "RateLimit")
+		if len(policy) != 2 || !policy[0].is("1m", map[string]int64{"q": 3, "w": 60}) || !policy[1].is("sustained", map[string]int64{"q": 1000, "w": 3600}) || policy[0].params["qu"] != "requests" {
+			t.Errorf("RateLimit-Policy %+v", policy)
+		}
+		for _, p := range append(policy, limit...) {
+			if pk, ok := p.params["pk"].([]byte); !ok || !slices.Equal(pk, sum[:8]) {
+				t.Errorf("pk is %v", p.params["pk"])
+			}
+		}
+		if want.onlyTheViolation {
+			if len(limit) != 1 || !limit[0].is("1m", want.minute) || resp.Header.Get("Retry-After") != "35" {
+				t.Errorf("a refusal says RateLimit %+v, Retry-After %s: Retry-After must not come before the end of a window that is told of", limit, resp.Header.Get("Retry-After"))
+			}
+		} else if len(limit) != 2 || !limit[0].is("1m", want.minute) || !limit[1].is("sustained", want.hour) {
+			t.Errorf("request %d: RateLimit %+v, want %+v", i+1, limit, want)
+		}
+	}
+	if a, b := parsed(t, s.send(http.MethodGet, "/", bob), "RateLimit")[0].params["pk"], sum[:8]; slices.Equal(a.([]byte), b) {
+		t.Error("two clients have one partition key")
+	}
+}
+
+func TestFieldsAreChosen(t *testing.T) {
+	all := []string{"Ratelimit", "Ratelimit-Policy", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"}
+	for fields, want := range map[httplimit.Fields][]string{httplimit.Draft11: all[:2], httplimit.Legacy: all[2:], httplimit.Off: nil} {
+		s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{httplimit.PerHour(100), httplimit.PerMinute(2)}, Fields: fields})
+		for i, status := range []int{200, 200, 429} {
+			resp := s.send(http.MethodGet, "/", ann)
+			for _, name := range all {
+				if _, sent := resp.Header[name]; sent != slices.Contains(want, name) {
+					t.Errorf("%s: %s sent: %v", fields, name, sent)
+				}
+			}
+			if resp.StatusCode != status || (resp.Header.Get("Retry-After") != "") != (status == 429) {
+				t.Errorf("%s: %d, Retry-After %q", fields, resp.StatusCode, resp.Header.Get("Retry-After"))
+			}
+			if fields == httplimit.Legacy {
+				remaining := []string{"1", "0", "0"}[i]
+				if h := resp.Header; h.Get("X-RateLimit-Limit") != "2" || h.Get("X-RateLimit-Remaining") != remaining || h.Get("X-RateLimit-Reset") != "1771070460" { // noon and a minute
+					t.Errorf("%v: the tightest window has %s left", h, remaining)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package httplimit
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// limit asks the ledger, and serves or refuses.
+func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr, next http.Handler) {
+	c, authorized := l.client(r, addr)
+	q := l.question(c.plan, r)
+	if q == nil {
+		l.stats.allowed.Add(1)
+		l.serve(w, r, authorized, next, nil)
+		return
+	}
+	if full := l.fullUntil.Load(); full > 0 {
+		if wait := quota.FromMicros(full).Sub(l.Now()); wait > 0 && !l.Observe {
+			l.refuseAll(w, wait)
+			return
+		}
+	}
+	var taken []charged
+	d, err := l.take(r, c.account, q.charges, q)
+	switch {
+	case err != nil:
+		if !l.goOn(w, r) {
+			return
+		}
+	case !d.Allowed:
+		l.stats.refused.Add(1)
+		if !l.Observe {
+			l.refuse(w, c, q, d)
+			return
+		}
+	default:
+		taken = append(taken, charged{c.account, d})
+		if !l.takeOuter(w, r, q.cost(), &taken) {
+			return
+		}
+		l.stats.allowed.Add(1)
+		if !l.Observe {
+			l.setFields(w.Header(), c, q, d)
+		}
+	}
+	l.serve(w, r, authorized, next, taken)
+}
+
+// charged is a decision that may be given back.
+type charged struct {
+	account  string
+	decision quota.Decision
+}
+
+// take asks the ledger. The client's own cancelling does not end it: to hang up at once would be a way to
+// go uncounted.
+func (l *Limiter) take(r *http.Request, account string, charges []quota.Charge, q *question) (quota.Decision, error) {
+	ctx, cancel := l.bounded(r)
+	defer cancel()
+	d, err := l.Ledger.Take(ctx, quota.Ask{
+		Account: account, Who: quota.Who{Purpose: quota.Manual, Method: "http"}, Charges: charges,
+		Horizon: q.horizon, Precision: q.precision, HasFallback: reads(r),
+	})
+	if failed := err != nil; l.failing.Load() != failed && l.failing.CompareAndSwap(!failed, failed) && l.Log != nil {
+		if failed {
+			l.Log.LogAttrs(ctx, slog.LevelWarn, "limits per client are not checked: reads go on, writes get 503", slog.String("error", err.Error()))
+		} else {
+			l.Log.LogAttrs(ctx, slog.LevelInfo, "limits per client are checked again")
+		}
+	}
+	return d, err
+}
+
+func (l *Limiter) bounded(r *http.Request) (context.Context, context.CancelFunc) {
+	if l.Timeout < 0 {
+		return r.Context(), func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(r.Context()), l.Timeout)
+}
+
+// reads reports whether the request changes nothing.
+func reads(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
+}
+
+// goOn decides about a request that the ledger could not be asked for: what only reads is served.
+func (l *Limiter) goOn(w http.ResponseWriter, r *http.Request) bool {
+	if reads(r) || l.Observe {
+		l.stats.failedOpen.Add(1)
+		return true
+	}
+	l.stats.failedClosed.Add(1)
+	Problem{Status: http.StatusServiceUnavailable, Detail: "limits cannot be checked right now: try again soon"}.Write(w)
+	return false
+}
+
+// takeOuter charges the limit of all clients together. What a client was charged for a request that this
+// limit refuses is given back where the ledger can tell it from its other requests.
+func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, taken *[]charged) bool {
+	if l.outer == nil {
+		return true
+	}
+	charges := l.outer.charges
+	if cost != 1 {
+		charges = []quota.Charge{{Pool: charges[0].Pool, Amount: cost, Bounds: charges[0].Bounds}}
+	}
+	account := l.Prefix + ".all"
+	d, err := l.take(r, account, charges, l.outer)
+	switch {
+	case err != nil:
+		return l.goOn(w, r)
+	case d.Allowed:
+		*taken = append(*taken, charged{account, d})
+		return true
+	case l.Observe:
+		l.stats.overloaded.Add(1)
+		return true
+	}
+	l.refund(r, *taken)
+	l.fullUntil.Store(l.Now().Add(d.RetryAfter).UnixMicro())
+	l.refuseAll(w, d.RetryAfter)
+	return false
+}
+
+// refuse is the answer to one request too many.
+func (l *Limiter) refuse(w http.ResponseWriter, c client, q *question, d quota.Decision) {
+	violated := l.setFields(w.Header(), c, q, d)
+	wait := seconds(d.RetryAfter)
+	w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
+	Problem{
+		Status: http.StatusTooManyRequests, Type: quotaExceeded, Title: "Request cannot be satisfied as assigned quota has been exceeded",
+		Detail:   "the limit " + strings.Join(violated, " and ") + " is used up: try again in " + strconv.FormatInt(wait, 10) + " s",
+		Violated: violated,
+	}.Write(w)
+}
+
+// refuseAll is the answer while the limit of all clients together is used up.
+func (l *Limiter) refuseAll(w http.ResponseWriter, after time.Duration) {
+	l.stats.overloaded.Add(1)
+	w.Header().Set("Retry-After", strconv.FormatInt(seconds(after), 10))
+	Problem{
+		Status: http.StatusServiceUnavailable, Type: reducedCapacity, Title: "Request cannot be satisfied due to temporary server capacity constraints",
+		Detail: "all clients together have used up what there is: try again in " + strconv.FormatInt(seconds(after), 10) + " s", Violated: []string{"all"},
+	}.Write(w)
+}
+
+// seconds rounds up, at least 1: waiting so long is never too short.
+func seconds(d time.Duration) int64 {
+	return max(int64(math.Ceil(d.Seconds())), 1)
+}
+
+// serve calls the handler, or says that the token is unknown; the charge stands, so that guesses are limited.
+func (l *Limiter) serve(w http.ResponseWriter, r *http.Request, authorized bool, next http.Handler, taken []charged) {
+	if !authorized {
+		l.stats.unauthorized.Add(1)
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		Problem{Status: http.StatusUnauthorized, Detail: "this token is not known here: it may have been replaced"}.Write(w)
+		return
+	}
+	if !l.SuccessesOnly || len(taken) == 0 {
+		next.ServeHTTP(w, r)
+		return
+	}
+	watched := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // what a panic counts as
+	defer func() {
+		if watched.status >= 500 {
+			l.refund(r, taken)
+		}
+	}()
+	next.ServeHTTP(watched, r)
+	if !watched.wrote {
+		watched.status = http.StatusOK
+	}
+}
+
+// refund gives back what can be told from other charges of the same client.
+func (l *Limiter) refund(r *http.Request, taken []charged) {
+	for _, t := range taken {
+		ctx, cancel := l.bounded(r)
+		if l.Ledger.Refund(ctx, t.account, t.decision) == nil {
+			l.stats.refunded.Add(1)
+		}
+		cancel()
+	}
+}
+
+// statusWriter sees the status of a response.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+	wrote  bool
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if !w.wrote && status >= 200 { // 1xx come before the answer
+		w.status, w.wrote = status, true
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Write(b []byte) (int, error) {
+	if !w.wrote {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach what lies below.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,186 @@
+package httplimit
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// steps is in how many parts the shortest window is counted: what is taken within one part is one entry.
+const steps = 60
+
+// plan is what a client is asked for, by route; "" is every other request.
+type plan struct{ routes map[string]*question }
+
+// question is what the ledger is asked, without the account.
+type question struct {
+	charges   []quota.Charge // shared by all requests, and never written
+	horizon   time.Duration  // the longest window
+	precision time.Duration
+	policies  []policy // one for each bound of each charge, in this order
+}
+
+// compile makes all questions there are, and refuses those that no ledger could answer.
+func (l *Limiter) compile() (err error) {
+	if err = l.addRoutes(); err != nil {
+		return err
+	}
+	if l.anonymous, err = l.newPlan("", l.Limits); err != nil {
+		return err
+	}
+	for name, limits := range l.Plans {
+		if l.plans[name], err = l.newPlan(name, limits); err != nil {
+			return err
+		}
+	}
+	if l.outer, err = l.newQuestion("", l.Outer, Route{Cost: 1}); err != nil {
+		return fmt.Errorf("httplimit: outer: %w", err)
+	}
+	for _, route := range l.Routes {
+		for _, limit := range l.Outer {
+			if route.Cost > limit.Quota {
+				return fmt.Errorf("httplimit: outer: route %s costs %d, above the quota of %d", route.Name, route.Cost, limit.Quota)
+			}
+		}
+	}
+	return l.checkTokens()
+}
+
+// addRoutes readies the table of routes.
+func (l *Limiter) addRoutes() (err error) {
+	l.names = map[string]string{}
+	if len(l.Config.Routes) == 0 {
+		return nil
+	}
+	defer func() { // a ServeMux panics at patterns that are wrong or in conflict
+		if p := recover(); p != nil {
+			err = fmt.Errorf("httplimit: routes: %v", p)
+		}
+	}()
+	l.routes = http.NewServeMux()
+	l.Routes = append([]Route(nil), l.Routes...)
+	seen := map[string]bool{}
+	for i := range l.Routes {
+		route := &l.Routes[i]
+		route.Cost = cmp.Or(route.Cost, 1)
+		switch {
+		case len(route.Name) > 32 || quota.CheckAccount(route.Name) != nil || seen[route.Name]:
+			return fmt.Errorf("httplimit: route name %q: use a name of its own, of up to 32 letters, digits, '.', '-' and '_'", route.Name)
+		case route.Cost < 1:
+			return fmt.Errorf("httplimit: route %s costs %d: use 1 or more", route.Name, route.Cost)
+		}
+		seen[route.Name] = true
+		l.routes.Handle(route.Pattern, http.NotFoundHandler())
+		l.names[route.Pattern] = route.Name
+	}
+	return nil
+}
+
+// newPlan is what clients of a plan are asked for.
+func (l *Limiter) newPlan(name string, limits []Limit) (*plan, error) {
+	p := &plan{routes: map[string]*question{}}
+	for _, route := range append([]Route{{Cost: 1}}, l.Routes...) {
+		q, err := l.newQuestion(name, limits, route)
+		if err != nil {
+			return nil, fmt.Errorf("httplimit: plan %q, route %q: %w", name, route.Name, err)
+		}
+		p.routes[route.Name] = q
+	}
+	return p, nil
+}
+
+// newQuestion is nil where nothing is limited.
+func (l *Limiter) newQuestion(plan string, limits []Limit, route Route) (*question, error) {
+	q := &question{}
+	if err := q.add("requests", "", limits, route.Cost); err != nil {
+		return nil, err
+	}
+	if err := q.add("route-"+route.Name, route.Name+"-", route.Limits, route.Cost); err != nil {
+		return nil, err
+	}
+	if len(q.charges) == 0 {
+		return nil, nil
+	}
+	if l.SuccessesOnly {
+		q.precision = 0 // an entry that holds several requests cannot give one of them back
+	}
+	a := quota.Ask{Account: l.Prefix, Charges: q.charges, Horizon: q.horizon}
+	return q, a.Check(time.Time{})
+}
+
+// add adds a pool with its windows.
+func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
+	if len(limits) == 0 {
+		return nil
+	}
+	c := quota.Charge{Pool: pool, Amount: cost}
+	for _, limit := range limits {
+		w, name := limit.Window, prefix+cmp.Or(limit.Name, shortest(limit.Window))
+		switch {
+		case w < time.Second || w > quota.MaxWindow || w%time.Second != 0:
+			return fmt.Errorf("a window of %v: use whole seconds, 1s..%v", w, quota.MaxWindow)
+		case quota.CheckAccount(name) != nil:
+			return fmt.Errorf("limit %q: use letters, digits, '.', '-' and '_'", name)
+		}
+		for _, p := range q.policies {
+			if p.name == name {
+				return fmt.Errorf("two limits are named %q", name)
+			}
+		}
+		c.Bounds = append(c.Bounds, quota.Bound{Window: quota.Window{Name: name, Length: w, Limit: limit.Quota}, Ceiling: limit.Quota})
+		q.horizon = max(q.horizon, w)
+		if q.precision == 0 || w/steps < q.precision {
+			q.precision = w / steps
+		}
+		q.policies = append(q.policies, newPolicy(name, limit))
+	}
+	q.charges = append(q.charges, c)
+	return nil
+}
+
+// shortest is a length without parts that are zero: 1h, not 1h0m0s.
+func shortest(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
+// question is what r is asked for under a plan; nil: nothing.
+func (l *Limiter) question(p *plan, r *http.Request) *question {
+	name := ""
+	if l.routes != nil {
+		_, pattern := l.routes.Handler(r)
+		name = l.names[pattern]
+	}
+	return p.routes[name]
+}
+
+// cost is how much q charges.
+func (q *question) cost() int64 { return q.charges[0].Amount }
+
+// horizon is the longest window of any client.
+func (l *Limiter) horizon() time.Duration {
+	longest := time.Second
+	for _, p := range l.plans {
+		longest = max(longest, p.longest())
+	}
+	return max(longest, l.anonymous.longest())
+}
+
+func (p *plan) longest() (longest time.Duration) {
+	for _, q := range p.routes {
+		if q != nil {
+			longest = max(longest, q.horizon)
+		}
+	}
+	return longest
+}
