@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"internal/sqlitefile":       {},
 	"internal/strictyaml":       {},
 	"internal/term":             {},
-	"internal/web":              {".", "internal/term", "quota"},
+	"internal/web":              {".", "internal/term", "quota", "quota/httplimit"},
 	"internal/youtubesim":       {},
 	"quota":                     {"internal/strictyaml"},
 	"quota/httplimit":           {"quota"},

@@ -26,7 +26,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(l) }()
+	go func() { ended <- s.Serve(bounded(l, maxConnections)) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("answer at %s: %w", l.Addr(), err)

@@ -32,6 +32,8 @@ type Site struct {
 	Source   func() (*Source, error) // what the metrics are read from; an error where nothing is open; nil: there are none
 	Degraded func() time.Duration    // how long the ledger could not answer since this process began; nil: not known
 
+	API *API // what is served under /v1/; nil: nothing
+
 	mu    sync.Mutex
 	fresh Freshness // what the pages show
 	at    time.Time // since then; zero: nothing yet
@@ -74,6 +76,9 @@ func (s *Site) Handler() http.Handler {
 	mux.HandleFunc("GET /freshness", s.freshness)
 	if s.Source != nil {
 		mux.HandleFunc("GET /metrics", s.metrics)
+	}
+	if s.API != nil {
+		mux.Handle("/v1/", s.API.handler(s.publicQuota))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -1,0 +1,231 @@
+package web
+
+import (
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota/httplimit"
+)
+
+// API is what visitors of a front end ask: /v1/search, /v1/charts/{region}, /v1/videos/{id}, /v1/quota, /v1/slots.
+// Documents are those of the commands' --json. openapi.json is the contract, kept by hand.
+type API struct {
+	Library func() (*Library, error) // an error where nothing is open
+	Limiter *httplimit.Limiter       // nil: no limits
+	Hosts   []string                 // names that the API is reached by, beside localhost and addresses
+	Origins []string                 // whose pages may read the API in a browser, such as https://www.example.com
+
+	cache cache
+}
+
+//go:embed openapi.json
+var openAPI []byte
+
+// How many items one page has.
+const (
+	usualPage = 20
+	maxPage   = 100
+)
+
+// maxQuery bounds the text after the question mark.
+const maxQuery = 2 << 10
+
+// handler serves everything under /v1/. quota is where the report comes from.
+func (a *API) handler(quota func(context.Context) (QuotaDocument, error)) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /v1/search", a.document(a.search))
+	mux.Handle("GET /v1/charts/{region}", a.document(a.chart))
+	mux.Handle("GET /v1/videos/{id}", a.document(a.video))
+	mux.Handle("GET /v1/slots", a.document(a.slots))
+	mux.Handle("GET /v1/quota", a.document(func(ctx context.Context, r *http.Request, _ url.Values) (any, error) {
+		return quota(ctx)
+	}))
+	mux.Handle("GET /v1/openapi.json", a.document(func(context.Context, *http.Request, url.Values) (any, error) {
+		return rawJSON(openAPI), nil
+	}))
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			httplimit.Problem{Status: http.StatusNotFound, Detail: "there is no such path: /v1/openapi.json lists them"}.Write(w)
+			return
+		}
+		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+		httplimit.Problem{Status: http.StatusMethodNotAllowed, Detail: "the API only reads: use GET"}.Write(w)
+	})
+	var h http.Handler = mux
+	if a.Limiter != nil {
+		h = a.Limiter.Handler(h)
+	}
+	return a.guard(h)
+}
+
+// answer makes a document, or an error that is a problem.
+type answer func(ctx context.Context, r *http.Request, params url.Values) (any, error)
+
+// document answers from the cache, or with what make makes.
+func (a *API) document(make answer) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		params, err := parameters(r)
+		if err == nil {
+			var e *entry
+			if e, err = a.cache.get(r.Context(), r.URL.EscapedPath()+"?"+params.Encode(), func(ctx context.Context) (any, error) { return make(ctx, r, params) }); err == nil {
+				e.write(w, r)
+				return
+			}
+		}
+		status := http.StatusServiceUnavailable
+		switch {
+		case errors.Is(err, ErrBadRequest):
+			status = http.StatusBadRequest
+		case errors.Is(err, ErrNotFound):
+			status = http.StatusNotFound
+		}
+		httplimit.Problem{Status: status, Detail: term.Clean(err.Error())}.Write(w)
+	})
+}
+
+// parameters are those of the URL, each at most once.
+func parameters(r *http.Request) (url.Values, error) {
+	if len(r.URL.RawQuery) > maxQuery {
+		return nil, fmt.Errorf("%w: more than %d bytes after the question mark", ErrBadRequest, maxQuery)
+	}
+	params, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("%w: what follows the question mark is not well formed: escape %% as %%25 and ; as %%3B", ErrBadRequest)
+	}
+	for name, values := range params {
+		if len(values) > 1 {
+			return nil, fmt.Errorf("%w: %s is given %d times: give it once", ErrBadRequest, term.Fit(name, 40), len(values))
+		}
+	}
+	return params, nil
+}
+
+// library is what can be read now, for a request whose limit, if it has one, is in bounds.
+func (a *API) library(params url.Values) (l *Library, limit int, err error) {
+	limit = usualPage
+	if given, ok := params["limit"]; ok {
+		if limit, err = strconv.Atoi(given[0]); err != nil || limit < 1 || limit > maxPage {
+			return nil, 0, fmt.Errorf("%w: limit %q: use 1 to %d", ErrBadRequest, term.Fit(given[0], 20), maxPage)
+		}
+	}
+	l, err = a.Library()
+	return l, limit, err
+}
+
+// publicQuota is the report without the path of the data directory, which is nobody's business.
+func (s *Site) publicQuota(ctx context.Context) (QuotaDocument, error) {
+	source, err := s.Source()
+	if err != nil {
+		return QuotaDocument{}, err
+	}
+	doc, err := source.Quota(ctx)
+	doc.Data = ""
+	return doc, err
+}
+
+func (a *API) search(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
+	if strings.TrimSpace(params.Get("q")) == "" {
+		return nil, fmt.Errorf("%w: q is missing: the words to search for", ErrBadRequest)
+	}
+	l, _, err := a.library(params)
+	if err != nil {
+		return nil, err
+	}
+	return l.Search(ctx, params)
+}
+
+func (a *API) chart(ctx context.Context, r *http.Request, params url.Values) (any, error) {
+	l, _, err := a.library(nil)
+	if err != nil {
+		return nil, err
+	}
+	return l.Chart(ctx, r.PathValue("region"), params)
+}
+
+// videoPage is a page of a video's sightings.
+type videoPage struct {
+	HistoryDocument
+	Next *string `json:"next"`
+}
+
+func (a *API) video(ctx context.Context, r *http.Request, params url.Values) (any, error) {
+	l, limit, err := a.library(params)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := l.Video(ctx, r.PathValue("id"), without(params, "limit", "after"))
+	if err != nil {
+		return nil, err
+	}
+	page := videoPage{HistoryDocument: doc}
+	page.Sightings, page.Next, err = pageOf(doc.Sightings, limit, params.Get("after"), func(s SightingDocument) string {
+		return s.Slot.UTC().Format("20060102150405") + " " + s.Job + " " + string(s.Region)
+	})
+	return page, err
+}
+
+// slotsPage is a page of slots.
+type slotsPage struct {
+	Slots []SlotDocument `json:"slots"`
+	Next  *string        `json:"next"`
+}
+
+func (a *API) slots(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
+	l, limit, err := a.library(params)
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.Slots(ctx, without(params, "limit", "after"))
+	if err != nil {
+		return nil, err
+	}
+	var page slotsPage
+	page.Slots, page.Next, err = pageOf(all, limit, params.Get("after"), func(s SlotDocument) string {
+		return s.DueAt.UTC().Format("20060102150405") + " " + s.Job + " " + s.Region
+	})
+	for i := range page.Slots {
+		page.Slots[i].Reason = term.Clean(page.Slots[i].Reason)
+	}
+	return page, err
+}
+
+func without(params url.Values, names ...string) url.Values {
+	out := url.Values{}
+	for name, values := range params {
+		if !slices.Contains(names, name) {
+			out[name] = values
+		}
+	}
+	return out
+}
+
+// pageOf is the page behind the item that a cursor names, or the first one. Items come and go between two
+// pages: a cursor names an item by its own key, so that none is shown twice or left out.
+func pageOf[T any](items []T, limit int, after string, key func(T) string) (page []T, next *string, err error) {
+	if after != "" {
+		last, err := base64.RawURLEncoding.DecodeString(after)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w: after is not a cursor of this list: take next from its last page", ErrBadRequest)
+		}
+		i := slices.IndexFunc(items, func(item T) bool { return key(item) == string(last) })
+		if i < 0 {
+			return nil, nil, fmt.Errorf("%w: what the cursor named is no longer here, or the filters have changed: begin at the first page", ErrBadRequest)
+		}
+		items = items[i+1:]
+	}
+	page = append([]T{}, items[:min(limit, len(items))]...)
+	if len(items) > limit {
+		cursor := base64.RawURLEncoding.EncodeToString([]byte(key(page[limit-1])))
+		next = &cursor
+	}
+	return page, next, nil
+}

@@ -1,0 +1,145 @@
+package web_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/quota/httplimit"
+)
+
+// Every answer that openapi.json promises is given, in the form that it promises, and no other.
+func TestTheAPIKeepsItsContract(t *testing.T) {
+	site, _ := newAPI(t, httplimit.PerMinute(1000))
+	starved, _ := newAPI(t, httplimit.PerHour(1))
+	closed, _ := newAPI(t)
+	closed.API.Library = func() (*web.Library, error) { return nil, errors.New("not open yet") }
+	closed.Source = func() (*web.Source, error) { return nil, errors.New("not open yet") }
+	contract := readContract(t, site.Handler())
+	hungry := starved.Handler()
+	ask(hungry, "GET", "/v1/quota")
+	good := map[string]string{"/v1/search": "/v1/search?q=cup", "/v1/charts/{region}": "/v1/charts/US", "/v1/videos/{id}": "/v1/videos/abc", "/v1/quota": "/v1/quota", "/v1/slots": "/v1/slots?limit=7"}
+	bad := map[string]string{"/v1/search": "/v1/search?q=", "/v1/charts/{region}": "/v1/charts/ZZ", "/v1/videos/{id}": "/v1/videos/a?limit=0", "/v1/quota": "/v1/quota?a=1&a=2", "/v1/slots": "/v1/slots?after=!"}
+	missing := map[string]string{"/v1/charts/{region}": "/v1/charts/FR", "/v1/videos/{id}": "/v1/videos/none"}
+	h := site.Handler()
+	for path, responses := range contract.responses {
+		for status := range responses {
+			var resp *http.Response
+			switch status {
+			case 200:
+				resp = ask(h, "GET", good[path])
+			case 304:
+				resp = ask(h, "GET", good[path], "If-None-Match", `"x", `+ask(h, "GET", good[path]).Header.Get("ETag"))
+			case 400:
+				resp = ask(h, "GET", bad[path])
+			case 401:
+				resp = ask(h, "GET", good[path], "Authorization", "Bearer guess")
+			case 403:
+				resp = ask(h, "GET", good[path], "From", "192.0.2.66:1")
+			case 404:
+				resp = ask(h, "GET", missing[path])
+			case 421:
+				resp = ask(h, "GET", good[path], "Host", "evil.example")
+			case 429:
+				resp = ask(hungry, "GET", good[path])
+			case 503:
+				resp = ask(closed.Handler(), "GET", good[path])
+			default:
+				t.Errorf("%s promises %d, which nothing here gives", path, status)
+				continue
+			}
+			if resp.StatusCode != status {
+				t.Errorf("%s: %d, want %d: %s", path, resp.StatusCode, status, body(t, resp))
+				continue
+			}
+			contract.check(t, path, resp)
+		}
+	}
+}
+
+// contract is openapi.json.
+type contract struct {
+	compiler  *jsonschema.Compiler
+	responses map[string]map[int]string // by path and status, the media type; "" for none
+}
+
+const contractURL = "https://ingest.example/openapi.json"
+
+func readContract(t *testing.T, h http.Handler) contract {
+	t.Helper()
+	resp := ask(h, "GET", "/v1/openapi.json")
+	text := body(t, resp)
+	tree, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatalf("%d: %v", resp.StatusCode, err)
+	}
+	c := contract{jsonschema.NewCompiler(), map[string]map[int]string{}}
+	c.compiler.DefaultDraft(jsonschema.Draft2020)
+	c.compiler.AssertFormat()
+	if err := c.compiler.AddResource(contractURL, tree); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		OpenAPI string
+		Paths   map[string]map[string]struct {
+			Responses map[string]struct{ Content map[string]any }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &doc); err != nil || !strings.HasPrefix(doc.OpenAPI, "3.1.") {
+		t.Fatalf("openapi %q: %v", doc.OpenAPI, err)
+	}
+	for path, item := range doc.Paths {
+		c.responses[path] = map[int]string{}
+		for text, r := range item["get"].Responses {
+			status, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.responses[path][status] = ""
+			for media := range r.Content {
+				c.responses[path][status] = media
+			}
+		}
+	}
+	if len(c.responses) != 5 {
+		t.Fatalf("%d paths", len(c.responses))
+	}
+	return c
+}
+
+// check compares an answer with what is promised of its status.
+func (c contract) check(t *testing.T, path string, resp *http.Response) {
+	t.Helper()
+	media, ok := c.responses[path][resp.StatusCode]
+	text := body(t, resp)
+	if !ok || resp.Header.Get("Content-Type") != media {
+		t.Errorf("%s: %d with %q, and the contract has %q: %v", path, resp.StatusCode, resp.Header.Get("Content-Type"), media, ok)
+	}
+	if resp.StatusCode == http.StatusTooManyRequests && resp.Header.Get("Retry-After") == "" {
+		t.Errorf("%s: no Retry-After", path)
+	}
+	if media == "" {
+		if text != "" {
+			t.Errorf("%s: %d has a body: %s", path, resp.StatusCode, text)
+		}
+		return
+	}
+	pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(path) + "/get/responses/" + strconv.Itoa(resp.StatusCode) + "/content/" + strings.ReplaceAll(media, "/", "~1") + "/schema"
+	schema, err := c.compiler.Compile(contractURL + "#" + pointer)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = schema.Validate(doc)
+	}
+	if err != nil {
+		t.Errorf("%s: %d is not what the contract has: %v\n%s", path, resp.StatusCode, err, text)
+	}
+}

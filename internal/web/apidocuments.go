@@ -1,0 +1,99 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// What the functions of a Library may answer instead of a document; compare with errors.Is. The texts of
+// errors are shown to whoever asked.
+var (
+	ErrBadRequest = errors.New("bad request")
+	ErrNotFound   = errors.New("not found")
+)
+
+// Library reads what the API answers. Its functions must be safe for concurrent use. Parameters are those of the URL,
+// named as the command's flags with '_' for '-': what is not known is refused.
+type Library struct {
+	Search func(ctx context.Context, params url.Values) (SearchDocument, error)
+	Chart  func(ctx context.Context, region string, params url.Values) (ChartDocument, error)
+	Video  func(ctx context.Context, id string, params url.Values) (HistoryDocument, error)
+	Slots  func(ctx context.Context, params url.Values) ([]SlotDocument, error) // all of them, newest first
+}
+
+// SearchDocument is a page of a search.
+type SearchDocument struct {
+	Query  string       `json:"query"`
+	Looked string       `json:"looked_for"` // the query as it was understood
+	Capped bool         `json:"capped"`
+	Next   *string      `json:"next"` // the cursor of the next page
+	Items  []SearchItem `json:"items"`
+}
+
+// SearchItem is a video that was found.
+type SearchItem struct {
+	VideoID     string          `json:"video_id"`
+	Title       string          `json:"title"`
+	Highlight   [][2]int        `json:"highlight"` // [start, end) in characters of title
+	Channel     string          `json:"channel"`
+	ChannelID   string          `json:"channel_id"`
+	Category    string          `json:"category"`
+	PublishedAt string          `json:"published_at"`
+	SeenAt      string          `json:"seen_at"`
+	Views       *int64          `json:"views"`
+	ViewsGained *int64          `json:"views_gained,omitempty"` // in the order of rise
+	Regions     []ingest.Region `json:"regions"`
+	Score       float64         `json:"score"`
+}
+
+// ChartDocument is a region's chart as it was fetched.
+type ChartDocument struct {
+	Region    ingest.Region `json:"region"`
+	Job       string        `json:"job"`
+	Slot      time.Time     `json:"slot"`
+	FetchedAt *time.Time    `json:"fetched_at"`
+	Items     []ChartItem   `json:"items"`
+}
+
+// ChartItem is a place in a chart.
+type ChartItem struct {
+	Rank        int      `json:"rank"`
+	VideoID     string   `json:"video_id"`
+	Title       string   `json:"title"`
+	Channel     string   `json:"channel"`
+	ChannelID   string   `json:"channel_id"`
+	Category    string   `json:"category"`
+	PublishedAt string   `json:"published_at"`
+	DurationS   int64    `json:"duration_s"`
+	Live        bool     `json:"live"`
+	Tags        []string `json:"tags"`
+	Thumbnail   string   `json:"thumbnail"`
+	Views       *int64   `json:"views"`
+	Likes       *int64   `json:"likes"`
+	Comments    *int64   `json:"comments"`
+	Named       string   `json:"category_name"` // "" before the upstream was asked
+}
+
+// HistoryDocument is a video's path through the charts.
+type HistoryDocument struct {
+	VideoID   string             `json:"video_id"`
+	Title     string             `json:"title"`
+	Channel   string             `json:"channel"`
+	Sightings []SightingDocument `json:"sightings"`
+}
+
+// SightingDocument is a video's place in one chart.
+type SightingDocument struct {
+	Region      ingest.Region `json:"region"`
+	Job         string        `json:"job"`
+	Slot        time.Time     `json:"slot"`
+	Rank        int           `json:"rank"`
+	Views       *int64        `json:"views"`
+	Likes       *int64        `json:"likes"`
+	Comments    *int64        `json:"comments"`
+	ViewsGained *int64        `json:"views_gained"`
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/trendvidstream/ingest/quota/httplimit"
+)
+
+// maxBody bounds what a request may bring along: the API reads none of it.
+const maxBody = 4 << 10
+
+// guard refuses what no front end sends, and lets pages of other origins in where they are listed.
+//
+// A page that rebinds its own name to this address is told apart by the Host field, which a page cannot choose:
+// it names localhost, an address, or one of a.Hosts.
+func (a *API) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		w.Header().Del("Cache-Control") // which the answer sets
+		if !a.isOurs(r.Host) {
+			httplimit.Problem{Status: http.StatusMisdirectedRequest, Detail: "this name is not one that the API is reached by: list it in the config, under api: hosts:"}.Write(w)
+			return
+		}
+		if secretInURL(r) {
+			httplimit.Problem{Status: http.StatusBadRequest, Detail: "a token does not belong in a URL, which is logged and remembered in many places: " +
+				"send it as Authorization: Bearer, and take this one for lost"}.Write(w)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if a.crossOrigin(w, r) {
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a *API) isOurs(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" {
+		return true
+	}
+	return slices.ContainsFunc(a.Hosts, func(ours string) bool { return strings.EqualFold(ours, name) })
+}
+
+// secrets are names of parameters that carry a token elsewhere.
+var secrets = []string{"token", "access_token", "api_token", "apikey", "api_key", "key", "auth", "authorization", "bearer", "password", "secret"}
+
+// secretInURL looks at the names only, whether or not the rest is well formed.
+func secretInURL(r *http.Request) bool {
+	for pair := range strings.FieldsFuncSeq(r.URL.RawQuery, func(c rune) bool { return c == '&' || c == ';' }) {
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.Contains(secrets, strings.ReplaceAll(strings.ToLower(name), "-", "_")) {
+			return true
+		}
+	}
+	return r.URL.User != nil
+}
+
+// crossOrigin lets listed origins read, and answers the question that a browser asks before (OPTIONS). It reports
+// whether that was all.
+func (a *API) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	allowed := origin != "" && slices.Contains(a.Origins, origin)
+	if allowed {
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", "ETag, RateLimit, RateLimit-Policy, Retry-After")
+	}
+	if r.Method != http.MethodOptions {
+		return false
+	}
+	h.Set("Allow", "GET, HEAD, OPTIONS")
+	if allowed {
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD")
+		h.Set("Access-Control-Allow-Headers", "Authorization, If-None-Match")
+		h.Set("Access-Control-Max-Age", "600")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
