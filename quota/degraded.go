@@ -78,12 +78,12 @@ func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision 
 	return nil
 }
 
-// budgets are what the charge must have room in: this host's part of the emergency budget, and, for
-// every window, what was left of it when the ledger last answered.
+// budgets are what the charge must have room in: the emergency budget, and, for every window, what was left of it
+// when the ledger last answered.
 func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []Budget {
-	emergency := Budget{Pool: c.Pool, Amount: MaxLimit, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
+	emergency := Budget{Pool: c.Pool, Amount: MaxLimit, Shared: true, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
 	for _, b := range c.Bounds {
-		emergency.Amount = min(emergency.Amount, g.Tariff.emergency(b.Window.Limit)/int64(max(g.Hosts, 1)))
+		emergency.Amount = min(emergency.Amount, g.Tariff.emergency(b.Window.Limit))
 	}
 	all := []Budget{emergency}
 	for _, u := range last {

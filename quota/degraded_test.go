@@ -27,10 +27,15 @@ func degradedDesk(t *testing.T, path string) (*desk, *unreachable) {
 
 func (d *desk) openJournal(path string, remote sharedledger.Remote) *sqliteledger.Ledger {
 	d.t.Helper()
+	return d.openShared(path, remote, 1)
+}
+
+func (d *desk) openShared(path string, remote sharedledger.Remote, hosts int) *sqliteledger.Ledger {
+	d.t.Helper()
 	journal := openFile(d.t, path)
 	journal.Now = d.Now
 	shared := sharedledger.Open(sharedledger.Ledger{
-		Remote: remote, Journal: journal, Account: d.Account, Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(), Now: d.Now,
+		Remote: remote, Journal: journal, Account: d.Account, Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(), Hosts: hosts, Now: d.Now,
 		Pause: func(context.Context, time.Duration) {}, ShortWait: time.Minute,
 	})
 	d.t.Cleanup(func() { _ = shared.Close() })
@@ -66,9 +71,9 @@ func (u *unreachable) State(ctx context.Context, account string, writers []strin
 	return u.Remote.State(ctx, account, writers)
 }
 
-func (u *unreachable) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (u *unreachable) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	if u.err != nil {
-		return u.err
+		return time.Time{}, u.err
 	}
 	return u.Remote.Deliver(ctx, d)
 }
@@ -246,8 +251,9 @@ func TestDrainedPoolStaysClosedWithoutTheLedger(t *testing.T) {
 }
 
 func TestHostsShareTheEmergencyBudget(t *testing.T) {
-	d, _ := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
-	d.Hosts = 3
+	path := filepath.Join(t.TempDir(), "quota.db")
+	d, remote := degradedDesk(t, path)
+	d.openShared(path, remote, 3)
 	if n, _ := d.emergencies(); n != 16 {
 		t.Errorf("%d went on, want a third of 50", n)
 	}

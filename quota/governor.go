@@ -14,7 +14,6 @@ type Governor struct {
 	Account string
 	Now     func() time.Time
 	Reserve Reserve      // nil: every call fails closed while the ledger cannot answer
-	Hosts   int          // data directories that share the ledger, each with its part of the emergency budget; 0 is 1
 	Log     *slog.Logger // nil: nothing is logged
 }
 

@@ -40,5 +40,6 @@ type Emergency struct {
 type Budget struct {
 	Pool   string
 	Amount int64     // at most this much
+	Shared bool      // it is that of all data directories together: each has an equal part
 	Since  time.Time // of the emergencies from here on, whether or not the ledger was told of them since
 }

@@ -119,10 +119,10 @@ func (f *forgetful) State(ctx context.Context, account string, writers []string)
 	return s, nil
 }
 
-func (f *forgetful) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (f *forgetful) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	g, err := f.now(ctx, d.Account, nil)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	d.Generation, d.Snapshots = g, nil
 	return f.Remote.Deliver(ctx, d)

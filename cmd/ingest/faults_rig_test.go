@@ -160,7 +160,7 @@ func (s *site) open() {
 		Remote: s.off.remote(s.remote), Journal: s.off.journal(s.file), Account: "default", Pools: s.tariff.PoolNames(), Horizon: s.tariff.Horizon(),
 		Host: sharedledger.Host{Name: s.dir}, Hosts: s.hosts, Settle: settle, Now: s.now,
 	})
-	s.governor = &quota.Governor{Ledger: s.shared, Reserve: s.shared, Tariff: s.tariff, Account: "default", Now: s.now, Hosts: s.hosts}
+	s.governor = &quota.Governor{Ledger: s.shared, Reserve: s.shared, Tariff: s.tariff, Account: "default", Now: s.now}
 	s.mute = false
 }
 

@@ -48,7 +48,7 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 		return nil, nil, err
 	}
 	local.Now = a.clock.Now
-	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Account: a.cfg.Account, Now: a.clock.Now, Hosts: a.cfg.Hosts, Log: a.log()}
+	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
 	if remote != nil {
 		// A ledger that was silent recently is not asked: an outage costs one time-out, not one per start.
 		if s, err := local.State(ctx, a.cfg.Account); err == nil && !s.Breaker.Until.After(a.clock.Now()) {

@@ -413,9 +413,9 @@ func (f farAway) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	return g, errors.Join(err, f.arrive())
 }
 
-func (f farAway) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (f farAway) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	if err := f.leave(); err != nil {
-		return err
+		return time.Time{}, err
 	}
 	for _, row := range d.Rows {
 		f.p.say("deliver %s %d of %s, state %d", row.Writer[:4], row.Number, row.At.Format("02 15:04:05"), row.State)
@@ -423,7 +423,8 @@ func (f farAway) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 	for _, l := range d.Snapshots {
 		f.p.say("look of %s in generation %d: %v", l.At.Format("02 15:04:05"), l.Generation, l.Windows)
 	}
-	return errors.Join(f.Remote.Deliver(ctx, d), f.arrive())
+	at, err := f.Remote.Deliver(ctx, d)
+	return at, errors.Join(err, f.arrive())
 }
 
 func (f farAway) Refund(ctx context.Context, account string, d quota.Decision) error {

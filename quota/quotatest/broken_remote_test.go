@@ -36,7 +36,7 @@ func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 		{"raises at the delivery's time", "G5 a look raises its pool", func(l *memremote.Remote) sharedledger.Remote { return &late{l} }},
 		{"adds a look instead of raising to it", "G5 a look that saw less", func(l *memremote.Remote) sharedledger.Remote { return &adding{l} }},
 		{"raises to every look again", "G5 a look that is not younger", func(l *memremote.Remote) sharedledger.Remote { return &eager{l} }},
-		{"eats nothing", "G5 a host that comes back", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowDelivered} }},
+		{"eats nothing", "G5 a host that comes back", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowAsked} }},
 		{"lets unseen rows eat", "G5 what no snapshot can have counted", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowCharged} }},
 	} {
 		t.Run(b.name, func(t *testing.T) {
@@ -145,11 +145,11 @@ func (l *restless) Renew(ctx context.Context, r sharedledger.Renewal) (sharedled
 
 type twice struct{ *memremote.Remote }
 
-func (l *twice) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (l *twice) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	for _, r := range d.Rows {
 		r.Writer = rand.Text()
-		if err := l.Remote.Deliver(ctx, sharedledger.Delivery{Account: d.Account, Generation: d.Generation, Horizon: d.Horizon, Rows: []sharedledger.Row{r}}); err != nil {
-			return err
+		if at, err := l.Remote.Deliver(ctx, sharedledger.Delivery{Account: d.Account, Generation: d.Generation, Horizon: d.Horizon, Rows: []sharedledger.Row{r}}); err != nil {
+			return at, err
 		}
 	}
 	return l.Remote.Deliver(ctx, d)
@@ -157,7 +157,7 @@ func (l *twice) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 
 type now struct{ *memremote.Remote }
 
-func (l *now) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (l *now) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	rows := d.Rows
 	d.Rows = nil
 	for _, r := range rows {
@@ -179,7 +179,7 @@ func (l *deaf) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operat
 }
 
 // altered delivers other looks than it was given.
-func altered(ctx context.Context, l *memremote.Remote, d sharedledger.Delivery, look func(sharedledger.UsageSnapshot) sharedledger.UsageSnapshot) error {
+func altered(ctx context.Context, l *memremote.Remote, d sharedledger.Delivery, look func(sharedledger.UsageSnapshot) sharedledger.UsageSnapshot) (time.Time, error) {
 	looks := d.Snapshots
 	d.Snapshots = nil
 	for _, one := range looks {
@@ -190,13 +190,13 @@ func altered(ctx context.Context, l *memremote.Remote, d sharedledger.Delivery, 
 
 type late struct{ *memremote.Remote }
 
-func (l *late) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (l *late) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	return altered(ctx, l.Remote, d, func(o sharedledger.UsageSnapshot) sharedledger.UsageSnapshot { o.At = l.Now(); return o })
 }
 
 type adding struct{ *memremote.Remote }
 
-func (l *adding) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (l *adding) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	return altered(ctx, l.Remote, d, func(o sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
 		var windows []sharedledger.WindowUsage
 		for _, w := range o.Windows {
@@ -210,7 +210,7 @@ func (l *adding) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 
 type eager struct{ *memremote.Remote }
 
-func (l *eager) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (l *eager) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	return altered(ctx, l.Remote, d, func(o sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
 		o.Generation = sharedledger.Generation(time.Now().UnixNano())
 		return o
@@ -223,7 +223,7 @@ type seeing struct {
 	state sharedledger.RowState
 }
 
-func (l *seeing) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (l *seeing) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	rows := d.Rows
 	d.Rows = nil
 	for _, r := range rows {

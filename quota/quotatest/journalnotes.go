@@ -2,8 +2,10 @@ package quotatest
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -60,6 +62,70 @@ var journalNotes = []JournalCase{
 		if got := d.state().Breaker; !got.Until.IsZero() || got.Failures != 0 || got.Why != "" {
 			d.Fatalf("breaker %+v, want it closed", got)
 		}
+	}},
+	{"the hosts stay until others are noted", func(d *desk) {
+		d.notes(sharedledger.Notes{Hosts: []string{"a", "b"}})
+		d.notes(sharedledger.Notes{Generation: 3})
+		d.begins(d.row("a", noon), sharedledger.Notes{})
+		d.reopened()
+		if got := d.state().Hosts; !slices.Equal(got, []string{"a", "b"}) {
+			d.Fatalf("hosts %v", got)
+		}
+		d.notes(sharedledger.Notes{Hosts: []string{"c"}})
+		if got := d.state().Hosts; !slices.Equal(got, []string{"c"}) {
+			d.Fatalf("hosts %v", got)
+		}
+		if s, err := d.journal.State(d.Context(), "other"); err != nil || len(s.Hosts) != 0 {
+			d.Fatalf("another account has the hosts %v (%v)", s.Hosts, err)
+		}
+	}},
+	{"what was told of a row, and when, is kept", func(d *desk) {
+		charged := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, noon)
+		asked := d.begins(d.row("b", noon), sharedledger.Notes{})
+		tell := func(told time.Time, until, now sharedledger.Generation) {
+			d.notes(sharedledger.Notes{Generation: now, Verdicts: []sharedledger.Verdict{
+				{ID: charged.ID, State: sharedledger.RowDelivered, Told: told, Until: until}, {ID: asked.ID, State: sharedledger.RowDelivered, Told: told, Until: until}}})
+		}
+		at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+		tell(at(1), 11, 22)
+		charged.State, asked.State = sharedledger.RowDelivered, sharedledger.RowDelivered
+		charged.Told, asked.Told = []sharedledger.Telling{{Until: 11}, {Since: at(1)}}, []sharedledger.Telling{{Since: at(1)}}
+		d.lists(long, false, charged, asked)
+		if got := d.state().Synced; !sameRow(got, asked) {
+			d.Fatalf("told %+v, want %+v", got, asked)
+		}
+		tell(at(2), 11, 22) // another process of the data directory has noted it before
+		d.lists(long, false, charged, asked)
+		tell(at(3), 22, 33)
+		charged.Told = []sharedledger.Telling{{Until: 11}, {Since: at(1), Until: 22}, {Since: at(3)}}
+		asked.Told = charged.Told[1:]
+		d.reopened()
+		d.lists(long, false, charged, asked)
+		for n := range 40 {
+			tell(at(4+n), sharedledger.Generation(33+n), sharedledger.Generation(34+n))
+		}
+		rows, err := d.journal.Rows(d.Context(), account, long, false)
+		if err != nil || len(rows) != 2 || len(rows[0].Told) < 3 || !rows[0].Told[len(rows[0].Told)-1].Since.Equal(at(43)) {
+			d.Fatalf("%+v %v: want what was told last", rows, err)
+		}
+	}},
+	{"what nobody used is owed until it is void", func(d *desk) {
+		row := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowUnused, time.Time{})
+		d.lists(long, true, row)
+		d.reopened()
+		if s := d.state(); !s.Owed || len(s.Asked) != 0 || s.Synced.ID != 0 {
+			d.Fatalf("%+v", s)
+		}
+		d.becomes(row, sharedledger.RowVoid, time.Time{})
+		d.lists(long, true)
+		d.lists(long, false)
+		if d.state().Owed {
+			d.Fatalf("void, and owed")
+		}
+		row = d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowUnused, time.Time{})
+		d.allows(true, row, quota.Budget{Pool: "units", Amount: 1}) // it is used after all
+		row.State, row.Emergency = sharedledger.RowOwed, true
+		d.lists(long, true, row)
 	}},
 	{"behind an open breaker nothing is begun, but the notes are written", func(d *desk) {
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})

@@ -47,7 +47,9 @@ func Run(t *testing.T, b Backend) {
 }
 
 // RemoteCases are those of a sharedledger.Remote, in order.
-func RemoteCases() []Case { return slices.Concat(numbered, generations, deliveries, unattributed) }
+func RemoteCases() []Case {
+	return slices.Concat(numbered, generations, deliveries, unattributed, tellings)
+}
 
 // RunRemote holds the backend to every case of a sharedledger.Remote, which its Store.Ledger is, each a
 // subtest. It is run beside Run.

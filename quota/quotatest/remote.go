@@ -249,7 +249,7 @@ var generations = []Case{
 		if _, err := r.once(op("a", 1), 1); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("take: %v", err)
 		}
-		if err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon}); !errors.Is(err, sharedledger.ErrLost) {
+		if _, err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon}); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("deliver: %v", err)
 		}
 		if s := r.standing("a"); s.Generation != 0 {
@@ -282,8 +282,9 @@ var generations = []Case{
 			r.over(next, func() error { _, err := r.once(o, 1); return err })
 		}
 		r.over(next, func() error {
-			return r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+			_, err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
 				Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}, Snapshots: []sharedledger.UsageSnapshot{r.look(noon, 9)}, Host: &sharedledger.Host{ID: "h"}})
+			return err
 		})
 		if s := r.standing("c"); s.Written["c"] != 0 || len(s.Hosts) != 0 {
 			r.Fatalf("%+v", s)
@@ -352,7 +353,7 @@ var generations = []Case{
 				r.Fatalf("take: %+v %v", d, err)
 			}
 		}
-		err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+		_, err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
 			Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}})
 		if !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("deliver: %v", err)

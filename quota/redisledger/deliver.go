@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
@@ -15,13 +18,21 @@ import (
 const maxPools = 256
 
 // Deliver implements sharedledger.Remote.
-func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	p, err := pack(d)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
-	_, err = l.run(ctx, l.own(d.Account, d.Generation).deliver, l.keys(d.Account, p.pools...), p.args)
-	return l.classifyNoScript(ctx, d.Account, d.Generation, err)
+	keys := l.keys(d.Account, p.pools...)
+	reply, err := l.run(ctx, l.own(d.Account, d.Generation).deliver, keys, p.args)
+	if err = l.classifyNoScript(ctx, d.Account, d.Generation, err); err != nil {
+		return time.Time{}, err
+	}
+	now, ok := reply.(int64)
+	if !ok {
+		return time.Time{}, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
+	}
+	return quota.FromMicros(now), nil
 }
 
 // parcel is a delivery as deliver.lua takes it.
@@ -37,6 +48,7 @@ type amount struct {
 	number      int64
 	seq         int // place in the delivery
 	kind        byte
+	life        int // place among the lives, from 1; 0: none
 }
 
 // pack sorts a delivery by pool and time.
@@ -48,7 +60,7 @@ func pack(d sharedledger.Delivery) (parcel, error) {
 	if err != nil {
 		return parcel{}, err
 	}
-	p := packer{pools: names{}, spenders: names{}, writers: names{}}
+	p := packer{}
 	for seq, r := range d.Rows {
 		p.add(seq, r)
 	}
@@ -63,10 +75,10 @@ func pack(d sharedledger.Delivery) (parcel, error) {
 
 // packer collects a delivery by pool.
 type packer struct {
-	pools, spenders, writers names
-	byPool                   [][]amount
-	snapshots                []string // packed, by pool
-	highest, nonces          []int64  // the last operation of each writer
+	pools, spenders, writers, lives names
+	byPool                          [][]amount
+	snapshots                       []string // packed, by pool
+	highest, nonces, unused         []int64  // the last operation of each writer, and whether it is to be taken back
 }
 
 // pool is a pool's index.
@@ -82,30 +94,37 @@ func (p *packer) pool(name string) int {
 func (p *packer) add(seq int, r sharedledger.Row) {
 	w := p.writers.place(r.Writer)
 	if w > len(p.highest) {
-		p.highest, p.nonces = append(p.highest, 0), append(p.nonces, 0)
+		p.highest, p.nonces, p.unused = append(p.highest, 0), append(p.nonces, 0), append(p.unused, 0)
 	}
 	if r.Number <= p.highest[w-1] {
 		return
 	}
-	p.highest[w-1], p.nonces[w-1] = r.Number, r.Nonce
+	p.highest[w-1], p.nonces[w-1], p.unused[w-1] = r.Number, r.Nonce, 0
+	if r.State == sharedledger.RowUnused {
+		p.unused[w-1] = 1
+	}
+	life := 0
+	if r.State == sharedledger.RowDelivered {
+		life = p.lives.place(packLife(r))
+	}
 	if r.State == sharedledger.RowVoid {
 		return
 	}
 	who := p.spenders.place(whoField(r.Who))
 	for name, n := range r.Amounts {
 		if i := p.pool(name); n > 0 {
-			p.byPool[i] = append(p.byPool[i], amount{min(max(r.At.UnixMicro(), 0), exact), n, who, w, r.Number, seq, kind(r)})
+			p.byPool[i] = append(p.byPool[i], amount{min(max(r.At.UnixMicro(), 0), exact), n, who, w, r.Number, seq, kinds[r.State], life})
 		}
 	}
 }
 
 // parcel is what was collected, in the order of deliver.lua's arguments.
 func (p *packer) parcel(d sharedledger.Delivery, host any) parcel {
-	last := make([]byte, 0, 2*width*len(p.highest))
+	last := make([]byte, 0, 3*width*len(p.highest))
 	for i := range p.highest {
-		last = put7(last, p.highest[i], p.nonces[i])
+		last = put7(last, p.highest[i], p.nonces[i], p.unused[i])
 	}
-	args := []any{put7(nil, int64(d.Generation), micros(d.Horizon), int64(len(p.spenders.all)), int64(len(p.writers.all))), last, host}
+	args := []any{put7(nil, int64(d.Generation), micros(d.Horizon), int64(len(p.spenders.all)), int64(len(p.writers.all))), last, host, strings.Join(p.lives.all, "")}
 	for _, rows := range p.byPool {
 		slices.SortStableFunc(rows, func(a, b amount) int { return cmp.Compare(a.at, b.at) })
 		args = append(args, packRows(rows))
@@ -113,7 +132,7 @@ func (p *packer) parcel(d sharedledger.Delivery, host any) parcel {
 	for _, k := range p.snapshots {
 		args = append(args, k)
 	}
-	args = append(args, metaField, hostsField)
+	args = append(args, metaField, hostsField, serverField)
 	for _, prefix := range []string{poolField, raisedPrefix} {
 		for _, name := range p.pools.all {
 			args = append(args, prefix+name)
@@ -128,27 +147,37 @@ func (p *packer) parcel(d sharedledger.Delivery, host any) parcel {
 	return parcel{p.pools.all, args}
 }
 
-// kind says which snapshots can have counted a row: one that was charged, in its own time; one that was in
-// doubt, or spent without the ledger, from its delivery on. One that was delivered before is of neither kind.
-func kind(r sharedledger.Row) byte {
-	switch {
-	case r.Visible():
-		return 1
-	case r.State == sharedledger.RowAsked || r.State == sharedledger.RowOwed:
-		return 2
-	default:
-		return 0
+// kinds say what is done with a row, and which snapshots can have counted it: see deliver.lua.
+var kinds = map[sharedledger.RowState]byte{
+	sharedledger.RowCharged: 1, sharedledger.RowAsked: 2, sharedledger.RowOwed: 2, sharedledger.RowDelivered: 3, sharedledger.RowUnused: 4,
+}
+
+// packLife is what was told of a row before. Few rows have one of their own.
+func packLife(r sharedledger.Row) string {
+	told := r.Told
+	if len(told) == 0 {
+		told = []sharedledger.Telling{{}}
 	}
+	told = told[max(0, len(told)-math.MaxUint8):]
+	b := []byte{byte(len(told))}
+	for _, t := range told {
+		since := int64(0)
+		if !t.Since.IsZero() {
+			since = min(max(t.Since.UnixMicro(), 0), exact)
+		}
+		b = put7(b, since, int64(t.Until))
+	}
+	return string(b)
 }
 
 func packRows(rows []amount) []byte {
-	b := make([]byte, 0, 28*len(rows))
+	b := make([]byte, 0, 30*len(rows))
 	for _, r := range rows {
 		b = put7(b, r.at, r.amount)
 		b = binary.BigEndian.AppendUint16(b, uint16(r.who))
 		b = binary.BigEndian.AppendUint16(b, uint16(r.writer))
 		b = binary.BigEndian.AppendUint16(put7(b, r.number), uint16(r.seq))
-		b = append(b, r.kind)
+		b = binary.BigEndian.AppendUint16(append(b, r.kind), uint16(r.life))
 	}
 	return b
 }

@@ -21,6 +21,12 @@ func shared(t testing.TB, l sharedledger.Remote, account string, next sharedledg
 	}
 }
 
+// delivers is whether it delivers.
+func delivers(ctx context.Context, l sharedledger.Remote, d sharedledger.Delivery) error {
+	_, err := l.Deliver(ctx, d)
+	return err
+}
+
 // rows are n of one unit, of writers of ten each, from a time on, a step apart.
 func rows(account, writer string, n int, from time.Time, step time.Duration) []sharedledger.Row {
 	all := make([]sharedledger.Row, n)
@@ -51,7 +57,7 @@ func TestDeliveryOfAFullDayIsShort(t *testing.T) {
 	deliver := func(account string, rows []sharedledger.Row) (server float64, whole time.Duration) {
 		began := time.Now()
 		server = milliseconds(t, s, func() {
-			if err := l.Deliver(t.Context(), sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows}); err != nil {
+			if _, err := l.Deliver(t.Context(), sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -103,7 +109,7 @@ func TestDeliveryOfManyWritersAndPools(t *testing.T) {
 		d.Rows = append(d.Rows, row)
 	}
 	for range 2 {
-		if err := l.Deliver(t.Context(), d); err != nil {
+		if _, err := l.Deliver(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		sums := map[string]int64{}
@@ -165,7 +171,7 @@ func TestRefusesHostileDeliveries(t *testing.T) {
 		d := sharedledger.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", "w", 2, time.Now(), 0),
 			Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 1}}}}}
 		change(&d)
-		if err := l.Deliver(t.Context(), d); err == nil {
+		if _, err := l.Deliver(t.Context(), d); err == nil {
 			t.Errorf("%s: delivered", name)
 		}
 	}
@@ -183,7 +189,7 @@ func TestDeliveryOfALongerHorizonKeepsAllLogs(t *testing.T) {
 		take(t, l, benchAsk(how, 1, 100, "units", "search"))
 		var err error
 		if how == "deliver" {
-			err = l.Deliver(t.Context(), sharedledger.Delivery{Account: how, Generation: 1, Horizon: 100 * time.Hour, Rows: rows(how, "w", 1, time.Now(), 0)})
+			_, err = l.Deliver(t.Context(), sharedledger.Delivery{Account: how, Generation: 1, Horizon: 100 * time.Hour, Rows: rows(how, "w", 1, time.Now(), 0)})
 		} else {
 			_, err = l.Renew(t.Context(), sharedledger.Renewal{Account: how, Was: 1, Next: 2, Horizon: 100 * time.Hour})
 		}

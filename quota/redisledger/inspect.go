@@ -51,7 +51,7 @@ func (f Facts) Evicts() bool {
 
 // needed are the commands of a ledger's user, as ACL rules without their '+'.
 var needed = []string{
-	"evalsha", "script|load", "script|exists", "time", "hmget", "hset", "hdel", "hgetall", "hscan", "del",
+	"evalsha", "script|load", "script|exists", "info", "time", "hmget", "hset", "hdel", "hgetall", "hscan", "del",
 	"llen", "lindex", "lrange", "lset", "ltrim", "rpush", "rpop", "pexpire",
 }
 
@@ -207,7 +207,7 @@ func dryRun(user, command, key string) []any {
 		args = append(args, word)
 	}
 	switch command {
-	case "time":
+	case "time", "info":
 		return args
 	case "script|load", "script|exists":
 		return append(args, "return 1")

@@ -102,7 +102,7 @@ func exerciseRemote(ctx context.Context, l *redisledger.Ledger, c *clock) error 
 			return err
 		}
 		d := sharedledger.Delivery{Account: "shared", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("shared", fmt.Sprint("w", i), 20, c.now.Add(-time.Hour), time.Second)}
-		if err := l.Deliver(ctx, d); err != nil {
+		if _, err := l.Deliver(ctx, d); err != nil {
 			return err
 		}
 		c.set(c.now.Add(27 * time.Hour))

@@ -10,13 +10,14 @@
 // quota.ErrInDoubt. The numbered take of sharedledger.Remote can be asked again.
 //
 // A server that was restarted or promoted may have lost its newest entries. It is recognized by missing scripts:
-// those of TakeOnce and Deliver carry the names of account and generation, and only Renew loads them.
+// those of TakeOnce and Deliver carry the names of account and generation, and only Renew loads them. One that was
+// made a replica, and a master again, in place keeps them: it is recognized by its new replication id.
 //
 // A user of its own needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has
-// users of its own; for Inspect +info, +config|get, +acl|whoami and +acl|dryrun are good to have):
+// users of its own; for Inspect +config|get, +acl|whoami and +acl|dryrun are good to have):
 //
 //	ACL SETUSER ingest on >PASSWORD resetkeys ~ingest:* resetchannels -@all +evalsha +script|load
-//	    +script|exists +time +hmget +hset +hdel +hgetall +hscan +del
+//	    +script|exists +info +time +hmget +hset +hdel +hgetall +hscan +del
 //	    +llen +lindex +lrange +lset +ltrim +rpush +rpop +pexpire
 package redisledger
 

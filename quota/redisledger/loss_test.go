@@ -24,7 +24,7 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 		if _, err := once(l, benchAsk(account, 1, 100, "units"), was, "w", 9); !errors.Is(err, sharedledger.ErrLost) {
 			t.Errorf("take: %v", err)
 		}
-		if err := l.Deliver(t.Context(), sharedledger.Delivery{Account: account, Generation: was}); !errors.Is(err, sharedledger.ErrLost) {
+		if _, err := l.Deliver(t.Context(), sharedledger.Delivery{Account: account, Generation: was}); !errors.Is(err, sharedledger.ErrLost) {
 			t.Errorf("deliver: %v", err)
 		}
 	}
@@ -106,6 +106,43 @@ func TestPromotedReplicaIsALoss(t *testing.T) {
 	wantLost(t, replica, openLedger(t, replica.url(), redisledger.Options{Timeout: patient}), "a", 5)
 }
 
+// K3: a master that was made a replica of an older copy, and a master again, has kept its scripts and its run id.
+// Who wrote nothing since the copy was made notices all the same.
+func TestRollBackInPlaceIsALoss(t *testing.T) {
+	s := redisServer(t, "--repl-diskless-sync-delay", "0")
+	older := redisServer(t, "--repl-diskless-sync-delay", "0", "--replicaof", fmt.Sprintf("127.0.0.1 %d", s.port))
+	await(t, func(ctx context.Context) error { // else attaching the first replica changes the replication id
+		if info := older.client.Info(ctx, "replication").Val(); !strings.Contains(info, "master_link_status:up") {
+			return errors.New(info)
+		}
+		return nil
+	})
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 5)
+	if _, err := once(l, benchAsk("a", 1, 100, "units"), 5, "idle", 1); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func(ctx context.Context) error {
+		if n := older.client.LLen(ctx, "ingest:{a}:units").Val(); n != 1 {
+			return fmt.Errorf("%d entries", n)
+		}
+		return nil
+	})
+	older.client.ReplicaOf(t.Context(), "no", "one")
+	if _, err := once(l, benchAsk("a", 90, 100, "units"), 5, "busy", 1); err != nil {
+		t.Fatal(err)
+	}
+	s.client.ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(older.port))
+	await(t, func(ctx context.Context) error {
+		if info := s.client.Info(ctx, "replication").Val(); !strings.Contains(info, "master_link_status:up") {
+			return errors.New(info)
+		}
+		return nil
+	})
+	s.client.ReplicaOf(t.Context(), "no", "one")
+	wantLost(t, s, l, "a", 5)
+}
+
 // What others do in between does not hide the sign of a loss.
 func TestOnlyARenewalEndsALoss(t *testing.T) {
 	s := redisServer(t)
@@ -161,7 +198,7 @@ func TestLogThatLostEntriesIsALoss(t *testing.T) {
 			},
 			"with precision": func(a quota.Ask) error { a.Precision = time.Hour; _, err := once(l, a, 1, "w", 4); return err },
 			"a delivery": func(quota.Ask) error {
-				return l.Deliver(ctx, sharedledger.Delivery{Account: "a", Generation: 1, Rows: rows("a", "x", 1, time.Now(), 0)})
+				return delivers(ctx, l, sharedledger.Delivery{Account: "a", Generation: 1, Rows: rows("a", "x", 1, time.Now(), 0)})
 			},
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
@@ -186,7 +223,7 @@ func TestLogThatLostEntriesIsALoss(t *testing.T) {
 				if d, err := once(l, benchAsk("a", 1, 99, "units"), 2, "w", 1); err != nil || d.Pools[0].Windows[0].Used != 1 {
 					t.Errorf("after a renewal: %+v, %v", d, err)
 				}
-				if n := s.client.HLen(ctx, state).Val(); n != 5 {
+				if n := s.client.HLen(ctx, state).Val(); n != 6 {
 					t.Errorf("%d fields are left: %v", n, s.client.HKeys(ctx, state).Val())
 				}
 			})

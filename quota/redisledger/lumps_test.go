@@ -25,7 +25,7 @@ func TestRowsEatInTheOrderOfTheirDelivery(t *testing.T) {
 		}
 		for _, d := range []sharedledger.Delivery{{Snapshots: []sharedledger.UsageSnapshot{look(50, 110, 5), look(40, 70, 10)}}, {Rows: order}} {
 			d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
-			if err := l.Deliver(t.Context(), d); err != nil {
+			if _, err := l.Deliver(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -49,7 +49,7 @@ func TestWhatALookCannotHaveSeen(t *testing.T) {
 	deliver := func(d sharedledger.Delivery) {
 		t.Helper()
 		d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
-		if err := l.Deliver(t.Context(), d); err != nil {
+		if _, err := l.Deliver(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}

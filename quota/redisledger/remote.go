@@ -19,6 +19,7 @@ const (
 	writerPrefix = "o"
 	raisedPrefix = "r"
 	hostsField   = "h"
+	serverField  = "s"
 )
 
 // TakeOnce implements sharedledger.Remote.
@@ -64,7 +65,7 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 	if err := quota.CheckAccount(account); err != nil {
 		return sharedledger.RemoteState{}, err
 	}
-	args := []any{metaField, hostsField}
+	args := []any{metaField, hostsField, serverField}
 	for _, w := range writers {
 		if err := checkWriter(w); err != nil {
 			return sharedledger.RemoteState{}, err
@@ -76,12 +77,15 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 	if err != nil {
 		return sharedledger.RemoteState{}, err
 	}
-	s, err := readState(reply, writers)
+	s, here, err := readState(reply, writers)
 	if err != nil {
 		return sharedledger.RemoteState{}, corrupt(keys, err.Error())
 	}
-	if s.Generation == 0 {
+	switch {
+	case s.Generation == 0:
 		return s, nil
+	case !here:
+		return s, errMoved
 	}
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -95,35 +99,40 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 	return s, nil
 }
 
-// readState reads the answer of state.lua, asked about writers.
-func readState(reply any, writers []string) (sharedledger.RemoteState, error) {
+// errMoved is a server that was made a replica of another, and a master again, in place.
+var errMoved = fmt.Errorf("%w: redis: it has taken its data from another server since", sharedledger.ErrLost)
+
+// readState reads the answer of state.lua, asked about writers. here is false where the generation began on another
+// server.
+func readState(reply any, writers []string) (s sharedledger.RemoteState, here bool, err error) {
 	parts, ok := reply.([]any)
 	if !ok || len(parts) != 2 {
-		return sharedledger.RemoteState{}, fmt.Errorf("an answer of another shape: %T", reply)
+		return s, false, fmt.Errorf("an answer of another shape: %T", reply)
 	}
 	r := newReader(parts[0])
-	s := sharedledger.RemoteState{At: quota.FromMicros(r.next()), Generation: sharedledger.Generation(r.next()), Written: map[string]int64{}}
+	s = sharedledger.RemoteState{At: quota.FromMicros(r.next()), Generation: sharedledger.Generation(r.next()), Written: map[string]int64{}}
 	if born := r.next(); born > 0 {
 		s.Born = quota.FromMicros(born)
 	}
+	here = r.next() == 1
 	for _, w := range writers {
 		if number := r.next(); number > 0 {
 			s.Written[w] = number
 		}
 	}
 	if err := r.done(); err != nil {
-		return sharedledger.RemoteState{}, err
+		return sharedledger.RemoteState{}, false, err
 	}
 	hosts, _ := parts[1].(string)
-	var err error
 	s.Hosts, err = readHosts(hosts)
-	return s, err
+	return s, here, err
 }
 
 // named is what is kept of a host beside its id.
 type named struct {
 	Name    string   `json:"name"`
 	Regions []string `json:"regions"`
+	Knows   []string `json:"knows,omitempty"`
 }
 
 const hostHead = width + 2 + 4
@@ -147,7 +156,7 @@ func readHosts(packed string) ([]sharedledger.Host, error) {
 		if err := json.Unmarshal([]byte(packed[id:id+kept]), &n); err != nil {
 			return nil, fmt.Errorf("field %s: %w", hostsField, err)
 		}
-		host.ID, host.Name, host.Regions = packed[:id], n.Name, n.Regions
+		host.ID, host.Name, host.Regions, host.Knows = packed[:id], n.Name, n.Regions, n.Knows
 		hosts, packed = append(hosts, host), packed[id+kept:]
 	}
 	return hosts, nil
@@ -158,7 +167,7 @@ func packHost(h *sharedledger.Host) ([]byte, error) {
 	if h == nil {
 		return make([]byte, hostHead), nil
 	}
-	kept, err := json.Marshal(named{h.Name, h.Regions})
+	kept, err := json.Marshal(named{h.Name, h.Regions, h.Knows})
 	if err != nil || h.ID == "" || len(h.ID) > 64 || len(kept) > math.MaxUint16 {
 		return nil, fmt.Errorf("%w: host %q, %d bytes: %w", quota.ErrUnknown, h.ID, len(kept), err)
 	}
@@ -177,24 +186,23 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	if r.First {
 		first = 1
 	}
-	args := []any{put7(nil, int64(r.Was), int64(r.Next), first, micros(r.Horizon)), metaField, hostsField}
+	args := []any{put7(nil, int64(r.Was), int64(r.Next), first, micros(r.Horizon)), metaField, hostsField, serverField}
 	for _, p := range r.Pools {
 		args = append(args, poolField+p)
 	}
 	keys := l.keys(r.Account, r.Pools...)
+	if err := l.installScripts(ctx, r.Account, r.Next); err != nil {
+		return 0, err
+	}
 	reply, err := l.run(ctx, l.scripts.renew, keys, args)
 	if err != nil {
 		return 0, err
 	}
-	parts, _ := reply.([]any)
-	if len(parts) != 2 {
+	now, ok := reply.(int64)
+	if !ok {
 		return 0, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
 	}
-	now, _ := parts[0].(int64)
-	if parts[1] == int64(1) {
-		err = l.installScripts(ctx, r.Account, r.Next)
-	}
-	return sharedledger.Generation(now), err
+	return sharedledger.Generation(now), nil
 }
 
 func checkRenewal(r sharedledger.Renewal) error {
@@ -213,8 +221,8 @@ func checkRenewal(r sharedledger.Renewal) error {
 	return nil
 }
 
-// installScripts gives the server the scripts that it has to know from now on. That is done only after a renewal,
-// so that everybody who asks between a loss and the next generation sees the loss.
+// installScripts gives the server the scripts that it has to know from the next generation on. It is done before that
+// begins, so that nobody who meets it misses them; who asks before still misses those of the one that is over.
 func (l *Ledger) installScripts(ctx context.Context, account string, g sharedledger.Generation) error {
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()

@@ -93,7 +93,7 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 		args = append(args, poolField+c.Pool)
 	}
 	if op != nil {
-		args = append(args, writerPrefix+op.Writer)
+		args = append(args, writerPrefix+op.Writer, serverField)
 	}
 	for _, c := range a.Charges {
 		b := append(put7(make([]byte, 0, 64), c.Amount), byte(len(c.Bounds)))

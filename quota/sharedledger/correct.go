@@ -126,6 +126,12 @@ func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.B
 		row.Writer, row.Number, row.Nonce = s.writer, s.number, random()
 	}
 	s.notes.Verdicts = slices.DeleteFunc(s.notes.Verdicts, func(v Verdict) bool { return row.ID != 0 && v.ID == row.ID })
+	budgets = slices.Clone(budgets)
+	for i, b := range budgets {
+		if b.Shared {
+			budgets[i].Amount = b.Amount / int64(max(s.Hosts, len(s.state.Hosts)))
+		}
+	}
 	ok, err := s.Journal.Allow(ctx, row, budgets)
 	if !ok || err != nil {
 		return false, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -91,22 +92,39 @@ func (s *Ledger) ensureGeneration(ctx context.Context) (RemoteState, error) {
 // errSettling is a new generation that still waits for other hosts.
 var errSettling = fmt.Errorf("%w: it was lost, and waits for the other hosts to say what they spent", quota.ErrUnavailable)
 
-// awaitHosts waits, by refusing to answer, until all hosts have delivered to the generation.
-func (s *Ledger) awaitHosts(ctx context.Context) error {
-	if s.Hosts <= 1 || s.settled == s.state.Generation {
-		return nil
+// awaitHosts waits, by refusing to answer, until all hosts have delivered to the generation: those that any of them
+// knew before, and as many as the setting says. Who only looks is not among them.
+func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
+	var here, all []string
+	for _, h := range remote.Hosts {
+		here, all = append(here, h.ID), append(append(all, h.ID), h.Knows...)
 	}
-	remote, err := s.Remote.State(ctx, s.Account, nil)
-	if err != nil {
-		return err
-	}
-	if remote.Generation != s.state.Generation {
-		return &GenerationError{remote.Generation}
-	}
-	if !remote.Born.IsZero() && len(remote.Hosts) < s.Hosts && remote.At.Sub(remote.Born) < s.Settle {
-		return fmt.Errorf("%w: %d of %d have, at the latest it goes on at %s", errSettling, len(remote.Hosts), s.Hosts,
+	slices.Sort(here)
+	slices.Sort(all)
+	want := max(s.Hosts, len(slices.Compact(all)))
+	if !remote.Born.IsZero() && len(here) < want && remote.At.Sub(remote.Born) < s.Settle {
+		return fmt.Errorf("%w: %d of %d have, at the latest it goes on at %s", errSettling, len(here), want,
 			remote.Born.Add(s.Settle).Format(time.RFC3339))
 	}
-	s.settled = s.state.Generation
+	if slices.Equal(here, s.state.Hosts) {
+		return nil
+	}
+	if err := s.Journal.Note(ctx, s.Account, Notes{Hosts: here}); err != nil {
+		return fmt.Errorf("write the journal: %w", err)
+	}
+	if s.state.Hosts = here; len(here) > s.Hosts {
+		s.warn(ctx, fmt.Sprintf("%d data directories share the ledger: set hosts: %d in the config of each, or after a loss of the ledger the others may not be waited for",
+			len(here), len(here)), slog.Int("configured", s.Hosts))
+	}
 	return nil
+}
+
+// listed reports whether this data directory is among the hosts of the remote's generation.
+func (s *Ledger) listed(remote RemoteState) bool {
+	return slices.ContainsFunc(remote.Hosts, func(h Host) bool { return h.ID == s.state.HostID })
+}
+
+// spends reports whether this data directory has ever spent, or is about to: who only looks is no host.
+func (s *Ledger) spends(inFlight Row) bool {
+	return inFlight.ID != 0 || s.state.Synced.ID != 0 || s.state.Owed || len(s.state.Asked) > 0 || slices.Contains(s.state.Hosts, s.state.HostID)
 }

@@ -53,17 +53,17 @@ func (h *host) start(name string, r *rand.Rand) *process {
 	if h.without == journals {
 		j = &memremote.Journal{HostID: h.journal.HostID}
 	}
-	hosts := len(h.hosts)
+	settle := h.tariff.Failure.Settle
 	if h.without == settling {
-		hosts = 1
+		settle = 0
 	}
 	p.shared = sharedledger.Open(sharedledger.Ledger{
 		Remote: &link{process: p, server: h.server}, Journal: &desk{process: p, journal: j},
 		Account: "default", Pools: []string{"search", "units"}, Horizon: h.tariff.Horizon(),
-		Host: sharedledger.Host{Name: fmt.Sprintf("host %d", h.id)}, Hosts: hosts, Settle: h.tariff.Failure.Settle, Now: h.now,
+		Host: sharedledger.Host{Name: fmt.Sprintf("host %d", h.id)}, Hosts: len(h.hosts), Settle: settle, Now: h.now,
 		Pause: func(_ context.Context, d time.Duration) { h.rest(d) },
 	})
-	p.governor = &quota.Governor{Ledger: p.shared, Reserve: &reserve{p}, Tariff: h.tariff, Account: "default", Now: h.now, Hosts: len(h.hosts)}
+	p.governor = &quota.Governor{Ledger: p.shared, Reserve: &reserve{p}, Tariff: h.tariff, Account: "default", Now: h.now}
 	h.say("%s starts", name)
 	return p
 }

@@ -172,7 +172,7 @@ func (l *link) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.
 	})
 }
 
-func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) error {
+func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
 	whole := d
 	switch l.without {
 	case raising:
@@ -181,10 +181,10 @@ func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 		d.Rows = nil
 	case nothing, journals, numbers, generation, settling:
 	}
-	return l.on(ctx, "deliver", func() error {
+	return carry(ctx, l, "deliver", func() (time.Time, error) {
 		d := d
 		if err := l.server.noscript(); err != nil {
-			return err
+			return time.Time{}, err
 		}
 		if l.without == generation {
 			if now, _ := l.server.ledger.State(ctx, d.Account, nil); now.Generation != 0 {
@@ -193,19 +193,19 @@ func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) error {
 				d.Generation, _ = l.server.ledger.Renew(ctx, sharedledger.Renewal{Account: d.Account, Next: 1, First: true, Horizon: d.Horizon})
 			}
 		}
-		err := l.server.ledger.Deliver(ctx, d)
+		at, err := l.server.ledger.Deliver(ctx, d)
 		if err == nil {
 			l.judge.delivered(whole)
 			l.say("%s delivers %s", l.name, told(d))
 		}
-		return err
+		return at, err
 	})
 }
 
 func told(d sharedledger.Delivery) string {
 	s := ""
 	for _, r := range d.Rows {
-		s += fmt.Sprintf(" %s/%d:%d%s", r.Writer[:min(len(r.Writer), 4)], r.Number, r.Amounts["units"], []string{"?", "", "!", "d", "v"}[r.State])
+		s += fmt.Sprintf(" %s/%d:%d%s", r.Writer[:min(len(r.Writer), 4)], r.Number, r.Amounts["units"], []string{"?", "", "!", "d", "v", "u"}[r.State])
 	}
 	for _, l := range d.Snapshots {
 		s += fmt.Sprintf(" [%s %s:", l.Pool, l.At.In(pacific).Format("02 15:04:05.000000"))

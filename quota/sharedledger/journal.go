@@ -20,8 +20,8 @@ type Journal interface {
 	Begin(ctx context.Context, row Row, n Notes) (int64, JournalState, error)
 	// Note writes n down.
 	Note(ctx context.Context, account string, n Notes) error
-	// Rows are those at since or later that count as spent, of all writers, in the order in which they
-	// were written down; with owed only those that are RowOwed, of any time.
+	// Rows are those at since or later but for RowVoid, of all writers, in the order in which they
+	// were written down; with owed only those that are RowOwed or RowUnused, of any time.
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]Row, error)
 	// Allow is quota.Reserve's Spend for a row: it becomes RowOwed and an emergency. A row with an ID was asked
 	// already, and is owed from then on whatever has become of it.
@@ -35,10 +35,11 @@ const MaxAsked = 64
 type JournalState struct {
 	HostID     string          // of this data directory, random
 	Generation Generation      // that it has delivered to; 0: none
-	Owed       bool            // there is a row that the remote has to be told
+	Owed       bool            // there is a RowOwed or RowUnused
 	Synced     Row             // the newest, by id, that the remote has: RowCharged or RowDelivered; zero: none
 	Asked      []Row           // of State only: those that are RowAsked, newest first, at most MaxAsked
 	Snapshots  []UsageSnapshot // the newest of each pool
+	Hosts      []string        // ids of those that had delivered when a generation was last seen to decide
 	Breaker    Breaker
 }
 
@@ -47,17 +48,23 @@ type Notes struct {
 	Verdicts   []Verdict
 	Snapshots  []UsageSnapshot // kept where they supersede what is there
 	Generation Generation      // 0: unchanged
+	Hosts      []string        // nil: unchanged
 	Breaker    *Breaker        // nil: unchanged
 	Now        time.Time       // rows older than Forget before it may go; zero: none go
 	Forget     time.Duration
 }
 
 // Verdict is what became of a row. RowCharged changes nothing about one that is owed or delivered: another
-// process has told the remote meanwhile.
+// process has told the remote meanwhile. RowDelivered ends, of a row that was charged or delivered, the open
+// Telling, and begins another; of any other row it is the first.
 type Verdict struct {
 	ID    int64
 	State RowState
 	At    time.Time // zero: unchanged
+	// Told is, of RowDelivered, when it was by the remote's clock, and Until the generation that the journal
+	// knew before: the last one for which an earlier Telling of the row holds.
+	Told  time.Time
+	Until Generation
 }
 
 // Breaker keeps calls from waiting for a remote that did not answer: nobody asks it before Until. All processes
@@ -81,19 +88,53 @@ type Row struct {
 	State   RowState
 	// Emergency marks what went on because the remote could not answer: it counts against budgets.
 	Emergency bool
+	// Told is, of RowDelivered, the row's life in the remote: one for each time that the remote came to know
+	// it, the last one open. Empty: from its own time on.
+	Told []Telling
 }
 
-// Visible reports whether a snapshot can have counted the row: it was charged at its own time.
-func (r Row) Visible() bool { return r.State == RowCharged }
+// Telling is a part of a row's life in the remote. It ends when the remote loses its memory.
+type Telling struct {
+	Since time.Time  // by the remote's clock; zero: the row's own time
+	Until Generation // the last generation of it; 0: open, it has not been lost since
+}
+
+// CountedAt reports whether a snapshot that was taken at a time, in a generation, can have counted the row. Where
+// the generation is not known, 0, only what was not lost since is sure.
+func (r Row) CountedAt(at time.Time, g Generation) bool {
+	switch r.State {
+	case RowCharged:
+		return !r.At.After(at)
+	case RowDelivered:
+		for _, t := range r.tellings() {
+			if !r.At.After(at) && !t.Since.After(at) && (t.Until == 0 || g != 0 && (g == t.Until || g.age() < t.Until.age())) {
+				return true
+			}
+		}
+	case RowAsked, RowOwed, RowVoid, RowUnused:
+	}
+	return false
+}
+
+// FirstTold is when the remote knew of the row at the earliest; zero: at its own time.
+func (r Row) FirstTold() time.Time { return r.tellings()[0].Since }
+
+func (r Row) tellings() []Telling {
+	if len(r.Told) == 0 {
+		return []Telling{{}}
+	}
+	return r.Told
+}
 
 // RowState is what became of an operation.
 type RowState int
 
-// The states of a row. All but RowVoid count as spent.
+// The states of a row. All but RowVoid and RowUnused count as spent.
 const (
 	RowAsked     RowState = iota // an answer is not known
 	RowCharged                   // the remote answered: charged
 	RowOwed                      // spent without the remote, which has to be told
 	RowDelivered                 // the remote was told later
 	RowVoid                      // refused, given back, or surely never asked
+	RowUnused                    // an answer is not known, and nobody acts upon it: the remote has to be told
 )

@@ -30,21 +30,22 @@ type Ledger struct {
 	// ShortWait is how long an ask with a fallback waits for a remote that did not answer recently; 0 is 25 ms.
 	ShortWait time.Duration
 
-	turn     chan struct{} // of capacity 1: one operation in flight; made by Open
-	state    JournalState  // as last seen
-	loaded   bool          // state is there
-	compared bool          // the remote was compared with it, and is up to date
-	lostIn   Generation    // in which the remote has lost something that nothing was done about yet
-	settled  Generation    // that has settled
-	notes    Notes         // not yet written
-	writer   string
-	number   int64      // the last one used
-	written  int64      // the last one that the remote has written
-	asked    time.Time  // when the writer last asked
-	doubt    int64      // the row whose answer is not known, 0 for none
-	probing  chan error // of the probe that runs; nil: none
-	stopping context.CancelFunc
-	probeCtx context.Context //nolint:containedctx // ends with the ledger
+	turn       chan struct{} // of capacity 1: one operation in flight; made by Open
+	state      JournalState  // as last seen
+	loaded     bool          // state is there
+	compared   bool          // the remote was compared with it, and is up to date
+	comparedAt time.Time
+	lostIn     Generation // in which the remote has lost something that nothing was done about yet
+	isListed   bool       // this data directory is one of its hosts
+	notes      Notes      // not yet written
+	writer     string
+	number     int64      // the last one used
+	written    int64      // the last one that the remote has written
+	asked      time.Time  // when the writer last asked
+	doubt      int64      // the row whose answer is not known, 0 for none
+	probing    chan error // of the probe that runs; nil: none
+	stopping   context.CancelFunc
+	probeCtx   context.Context //nolint:containedctx // ends with the ledger
 }
 
 var (
@@ -203,8 +204,12 @@ func (s *Ledger) answered(ctx context.Context, a quota.Ask, row Row, d quota.Dec
 		s.notes.Verdicts = append(s.notes.Verdicts, verdict)
 		return nil
 	}
-	if row.ID != 0 { // whatever became of it, nobody acts upon it, unless it becomes an emergency
-		s.notes.Verdicts = append(s.notes.Verdicts, Verdict{ID: row.ID, State: RowVoid})
+	if row.ID != 0 { // nobody acts upon it, unless it becomes an emergency
+		verdict := Verdict{ID: row.ID, State: RowVoid}
+		if s.doubt == row.ID {
+			verdict.State, s.state.Owed = RowUnused, true
+		}
+		s.notes.Verdicts = append(s.notes.Verdicts, verdict)
 	}
 	if errors.Is(err, ErrClone) {
 		s.writer = "" // the other one keeps the name
@@ -225,7 +230,9 @@ type doubtError struct {
 }
 
 func (e *doubtError) Error() string { return e.err.Error() }
-func (e *doubtError) Unwrap() error { return e.err }
+
+// Unwrap is also quota.ErrInDoubt where it was only the first of several asks that may have been carried out.
+func (e *doubtError) Unwrap() []error { return []error{e.err, quota.ErrInDoubt} }
 
 // observe keeps what the decision saw used, and reports whether that differs from what was known.
 func (s *Ledger) observe(a quota.Ask, d quota.Decision) (changed bool) {

@@ -53,8 +53,9 @@ type Remote interface {
 	Renew(ctx context.Context, r Renewal) (Generation, error)
 	// Deliver records, in one step and whatever is used, the rows whose number is above their writer's
 	// last, each at its own time, raises the writers' numbers to them, then the pools to the snapshots,
-	// drains, and lists the host, all as Delivery says. Errors: *GenerationError, ErrLost as TakeOnce.
-	Deliver(ctx context.Context, d Delivery) error
+	// drains, and lists the host, all as Delivery says. It returns the remote's clock. Errors:
+	// *GenerationError, ErrLost as TakeOnce.
+	Deliver(ctx context.Context, d Delivery) (time.Time, error)
 }
 
 // Operation names one TakeOnce.
@@ -80,7 +81,8 @@ type Host struct {
 	ID      string    `json:"id"`   // random, kept in the journal
 	Name    string    `json:"name"` // for a person: host name and data directory
 	Regions []string  `json:"regions"`
-	At      time.Time `json:"at"` // when it delivered last
+	Knows   []string  `json:"knows"` // ids of the hosts, with its own, of the last generation in which it decided
+	At      time.Time `json:"at"`    // when it delivered last
 }
 
 // Renewal asks for a new generation.
@@ -99,17 +101,18 @@ type Delivery struct {
 	Generation Generation
 	Horizon    time.Duration // entries are kept this long; the remote keeps the largest it has seen
 	// Rows are in the order of their writers' numbers, at most MaxRows. A time after the remote's
-	// clock is moved to it; one before the horizon only raises the writer's number.
+	// clock is moved to it; one before the horizon only raises the writer's number. A RowUnused that is its
+	// writer's last, and was carried out, is taken back; one above it only raises the writer's number.
 	Rows []Row
 	// Snapshots are what the host last saw used, of all its pools. A pool is raised to its snapshot where
 	// that says more: for the window that lacks most, what is lacking is entered as one unattributed
 	// charge at the snapshot's own time, by Unattributed. A row delivered as RowAsked or RowOwed counts
-	// there only for snapshots from its delivery on, since an earlier one has not seen it. A Visible row of a
-	// time within the charge's window and before the charge is netted against it, the earliest such charge
-	// first: the snapshot had counted it. A snapshot that is not younger than one raised before, of the same
-	// generation, says nothing new.
+	// there only for snapshots from its delivery on, since an earlier one has not seen it. A row of a time
+	// within the charge's window that the charge's snapshot had counted, as Row.CountedAt says, is netted
+	// against it, the earliest such charge first. A snapshot that is not younger than one raised before, of
+	// the same generation, says nothing new.
 	Snapshots []UsageSnapshot
-	// Host is listed, or listed again; nil: it has more to deliver.
+	// Host is listed, or listed again; nil: it has more to deliver, or only looks.
 	Host *Host
 }
 

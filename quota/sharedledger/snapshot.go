@@ -56,11 +56,10 @@ func (u UsageSnapshot) refunded(amount int64) UsageSnapshot {
 	return u
 }
 
-// discount takes a row off the windows that had counted it. One whose answer is not known may not have been
-// there.
+// discount takes a row off the windows that had counted it.
 func (u UsageSnapshot) discount(r Row) {
 	for i, w := range u.Windows {
-		if r.State != RowAsked && !r.At.Before(w.Start) && !r.At.After(u.At) {
+		if r.CountedAt(u.At, u.Generation) && !r.At.Before(w.Start) {
 			u.Windows[i].Used = max(w.Used-r.Amounts[u.Pool], 0)
 		}
 	}
@@ -133,12 +132,17 @@ func (s JournalState) trustedNow(now time.Time) time.Time {
 	return seen
 }
 
-// unsynced are copies of the snapshots that a generation was not told of.
+// unsynced are copies of the snapshots that a generation was not told of. What was used the generation itself has
+// said, where it was this one, and it may have been given back since: then there is only a drain to be told of.
 func (s JournalState) unsynced(g Generation) []UsageSnapshot {
 	var out []UsageSnapshot
 	for _, u := range s.Snapshots {
-		if u.Generation != g || u.Owed {
+		switch {
+		case u.Generation != g:
 			out = append(out, u.Clone())
+		case u.Owed:
+			u.Windows = nil
+			out = append(out, u)
 		}
 	}
 	return out

@@ -16,13 +16,17 @@ import (
 // died over: none waits so long for an answer.
 const abandonedAfter = time.Minute
 
+// compareAgain is how long a process goes on without a look at the hosts that share the remote.
+const compareAgain = 30 * time.Second
+
 // ensureUpToDate makes sure that the remote knows what this data directory knows. inFlight is about to be asked,
 // and not delivered. Once this writer has written something, the remote itself notices when it has forgotten
 // that; until then the remote is compared here, and so it is for everybody who only peeks.
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	noticesLoss := s.written > 0 || s.state.Synced.ID == 0
-	if s.compared && inFlight.ID != 0 && s.state.Generation != 0 && !s.state.owes() && noticesLoss {
-		return s.awaitHosts(ctx)
+	recent := s.Now().Sub(s.comparedAt).Abs() < compareAgain
+	if s.compared && recent && s.isListed && inFlight.ID != 0 && s.state.Generation != 0 && !s.state.owes() && noticesLoss {
+		return nil
 	}
 	return s.bringUpToDate(ctx, inFlight)
 }
@@ -40,27 +44,39 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	if err != nil {
 		return err
 	}
-	if err := s.syncTo(ctx, remote, inFlight); err != nil {
+	delivered, err := s.syncTo(ctx, remote, inFlight)
+	if err != nil {
 		return err
 	}
-	s.compared = true
-	return s.awaitHosts(ctx)
+	if delivered {
+		if remote, err = s.Remote.State(ctx, s.Account, nil); err != nil {
+			return err
+		}
+		if remote.Generation != s.state.Generation {
+			return &GenerationError{remote.Generation}
+		}
+	}
+	s.compared = false
+	if err := s.awaitHosts(ctx, remote); err != nil {
+		return err
+	}
+	s.compared, s.comparedAt, s.isListed = true, s.Now(), s.listed(remote)
+	return nil
 }
 
-// syncTo delivers what the remote's generation does not have.
-func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) error {
+// syncTo delivers what the remote's generation does not have, and reports whether there was anything.
+func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (delivered bool, err error) {
 	snapshots := s.state.unsynced(remote.Generation)
 	var verdicts []Verdict
 	var rows []Row
-	var err error
 	if remote.Generation == s.state.Generation {
 		var abandoned []Row
 		verdicts, abandoned = s.orphans(remote)
-		if !s.state.owes() && len(abandoned)+len(verdicts) == 0 {
-			return nil
+		if !s.state.owes() && len(abandoned)+len(verdicts) == 0 && (s.listed(remote) || !s.spends(inFlight)) {
+			return false, nil
 		}
 		if rows, err = s.rows(ctx, time.Time{}, true); err != nil {
-			return err
+			return false, err
 		}
 		rows = append(rows, abandoned...)
 		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
@@ -70,41 +86,46 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) e
 		}
 		s.written = 0
 		if rows, err = s.missingRows(ctx, remote, snapshots); err != nil {
-			return err
+			return false, err
 		}
 	}
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.ID == inFlight.ID })
-	delivered, err := s.deliverAll(ctx, remote.Generation, rows, snapshots)
-	if err != nil {
-		return err
+	d := Delivery{Account: s.Account, Generation: remote.Generation, Horizon: s.Horizon, Rows: rows, Snapshots: snapshots}
+	if s.spends(inFlight) {
+		host := s.Host
+		host.ID, host.Knows, host.At = s.state.HostID, s.state.Hosts, s.Now()
+		d.Host = &host
 	}
-	notes := Notes{Generation: remote.Generation, Verdicts: append(verdicts, delivered...)}
-	for _, u := range snapshots {
+	told, err := s.deliverAll(ctx, d)
+	if err != nil {
+		return false, err
+	}
+	notes := Notes{Generation: remote.Generation, Verdicts: append(verdicts, told...)}
+	for _, u := range s.state.Snapshots {
 		if u.Owed {
 			u.Owed, u.At = false, u.At.Add(time.Microsecond)
 			notes.Snapshots = append(notes.Snapshots, u)
 		}
 	}
 	if err := s.Journal.Note(ctx, s.Account, notes); err != nil {
-		return fmt.Errorf("write the journal: %w", err)
+		return false, fmt.Errorf("write the journal: %w", err)
 	}
-	return s.load(ctx)
+	return true, s.load(ctx)
 }
 
-// deliverAll delivers rows in as many parts as it takes, with the last of them the snapshots and the host, and
+// deliverAll makes as many deliveries of one as it takes, with the last of them the snapshots and the host, and
 // returns the verdicts on the rows.
-func (s *Ledger) deliverAll(ctx context.Context, g Generation, rows []Row, snapshots []UsageSnapshot) (verdicts []Verdict, err error) {
-	for {
-		d := Delivery{Account: s.Account, Generation: g, Horizon: s.Horizon, Rows: rows[:min(len(rows), MaxRows)]}
-		rows = rows[len(d.Rows):]
-		if len(rows) == 0 {
-			host := s.Host
-			host.ID, host.At = s.state.HostID, s.Now()
-			d.Snapshots, d.Host = snapshots, &host
+func (s *Ledger) deliverAll(ctx context.Context, all Delivery) (verdicts []Verdict, err error) {
+	for rows := all.Rows; ; {
+		d := all
+		d.Rows, rows = rows[:min(len(rows), MaxRows)], rows[min(len(rows), MaxRows):]
+		if len(rows) > 0 {
+			d.Snapshots, d.Host = nil, nil
 		}
-		if err := s.Remote.Deliver(ctx, d); err != nil {
+		at, err := s.Remote.Deliver(ctx, d)
+		if err != nil {
 			if errors.Is(err, ErrLost) {
-				s.lostIn, s.compared = g, false
+				s.lostIn, s.compared = d.Generation, false
 			}
 			return nil, err
 		}
@@ -112,9 +133,13 @@ func (s *Ledger) deliverAll(ctx context.Context, g Generation, rows []Row, snaps
 			if r.Writer == s.writer {
 				s.written = max(s.written, r.Number)
 			}
-			verdicts = append(verdicts, Verdict{ID: r.ID, State: RowDelivered})
+			v := Verdict{ID: r.ID, State: RowVoid}
+			if r.State != RowUnused {
+				v = Verdict{ID: r.ID, State: RowDelivered, Told: at, Until: s.state.Generation}
+			}
+			verdicts = append(verdicts, v)
 		}
-		if d.Host != nil {
+		if len(rows) == 0 {
 			return verdicts, nil
 		}
 	}
@@ -158,8 +183,10 @@ func (s *Ledger) missingRows(ctx context.Context, remote RemoteState, snapshots 
 	}
 	return slices.DeleteFunc(rows, func(r Row) bool {
 		switch {
-		case r.State == RowOwed:
+		case r.State == RowOwed || r.State == RowUnused:
 			return false
+		case s.state.Generation == 0 && r.State == RowAsked && s.Now().Sub(r.At) < abandonedAfter:
+			return true // at a first start it is about to be asked: another process's
 		case r.Number <= now.Written[r.Writer]:
 			return true
 		case r.At.Before(oldest):

@@ -57,8 +57,8 @@ func TestRefusesFilesThatAreNotItsOwn(t *testing.T) {
 			if err := open(t, path).Close(); err != nil {
 				t.Fatal(err)
 			}
-			execute(t, path, "PRAGMA user_version = 2")
-		}, quota.ErrNewer, "has version 2, this program knows 1: use the newer program"},
+			execute(t, path, "PRAGMA user_version = 3")
+		}, quota.ErrNewer, "has version 3, this program knows 2: use the newer program"},
 		{"a ledger that is overwritten", func(t *testing.T, path string) {
 			l := open(t, path)
 			take(t, l, ask("default", 1))

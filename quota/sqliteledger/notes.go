@@ -15,9 +15,9 @@ import (
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
 	synced := &s.Synced
 	var until, at int64
-	var snapshots, amounts string
-	err = t.row(t.sql.journal, account).Scan(&s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &s.Owed,
-		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &amounts, &synced.State, &synced.Emergency)
+	var snapshots, hosts, amounts, told string
+	err = t.row(t.sql.journal, account).Scan(&s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed,
+		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &amounts, &synced.State, &synced.Emergency, &told)
 	if err != nil {
 		return s, t.ledger.broken("read", err)
 	}
@@ -26,6 +26,15 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	}
 	if s.Snapshots, err = t.ledger.parseSnapshots(snapshots); err != nil {
 		return s, fmt.Errorf("%w: %s: the snapshots of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
+	}
+	if hosts != "[]" { // most have none: they are alone
+		err = json.Unmarshal([]byte(hosts), &s.Hosts)
+	}
+	if err == nil {
+		synced.Told, err = tellings(told)
+	}
+	if err != nil {
+		return s, fmt.Errorf("%w: %s: the hosts, or the newest operation, of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
 	}
 	if synced.ID != 0 {
 		synced.Account, synced.At = account, quota.FromMicros(at)
@@ -38,7 +47,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 
 // note writes the notes down and returns the state after them.
 func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.JournalState, error) {
-	if err := t.applyVerdicts(n.Verdicts); err != nil {
+	if err := t.applyVerdicts(n.Verdicts, n.Generation); err != nil {
 		return sharedledger.JournalState{}, err
 	}
 	if err := t.forgetOperations(account, n); err != nil {
@@ -48,7 +57,10 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 	if err != nil {
 		return s, err
 	}
-	changed := n.Generation != 0 || n.Breaker != nil
+	changed := n.Generation != 0 || n.Breaker != nil || n.Hosts != nil
+	if n.Hosts != nil {
+		s.Hosts = n.Hosts
+	}
 	for _, u := range n.Snapshots {
 		changed = keepSnapshot(&s.Snapshots, u) || changed
 	}
@@ -65,8 +77,12 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 	if err != nil {
 		return s, fmt.Errorf("encode the snapshots: %w", err)
 	}
+	hosts, err := json.Marshal(append([]string{}, s.Hosts...))
+	if err != nil {
+		return s, fmt.Errorf("encode the hosts: %w", err)
+	}
 	t.ledger.snapshots.Store(&parsedSnapshots{string(snapshots), cloneSnapshots(s.Snapshots)})
-	return s, t.run(t.sql.keepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, string(snapshots))
+	return s, t.run(t.sql.keepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, string(snapshots), string(hosts))
 }
 
 // parsedSnapshots is the text of snapshots and what it says: mostly it is what this process wrote last.

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,15 @@ var schema string
 
 const (
 	applicationID = 0x716c6564 // "qled"
-	version       = 1
+	version       = 2
 )
+
+// steps bring a file from each version to the next.
+var steps = []string{
+	1: `ALTER TABLE operations ADD COLUMN told TEXT NOT NULL DEFAULT '';
+		CREATE INDEX operations_unused ON operations (account) WHERE state = 5;
+		ALTER TABLE journals ADD COLUMN hosts TEXT NOT NULL DEFAULT '[]';`,
+}
 
 // Ledger implements quota.Ledger, and is its own quota.Reserve. It is the sharedledger.Journal of its data directory
 // as well, which is why this package imports that one: for the values that the two exchange.
@@ -127,7 +135,8 @@ func (l *Ledger) identify(ctx context.Context) (int, error) {
 	return l.version(ctx, db)
 }
 
-// migrate makes the tables in a file that is still empty.
+// migrate makes the tables in a file that is still empty, and brings an older one up to date: one transaction. Of
+// several processes one migrates, and the others wait for it.
 func (l *Ledger) migrate(ctx context.Context) error {
 	leave, err := l.queue.enter(ctx)
 	if err != nil {
@@ -151,15 +160,23 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		return l.broken("open", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if have, err := l.version(ctx, tx); err != nil || have == version {
+	have, err := l.version(ctx, tx)
+	if err != nil || have == version {
 		return err // another process was first
 	}
+	tables := schema
+	if have > 0 {
+		tables = strings.Join(steps[have:], "")
+	}
 	head := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, version)
-	if _, err := tx.ExecContext(ctx, head+schema); err != nil {
+	if _, err := tx.ExecContext(ctx, head+tables); err != nil {
 		return l.broken("create the tables of", err)
 	}
 	if err := tx.Commit(); err != nil {
 		return l.broken("create the tables of", err)
+	}
+	if have > 0 {
+		return nil
 	}
 	if err := l.queue.lock.Truncate(0); err != nil { // what an earlier file of that name had
 		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -47,7 +49,7 @@ func (t *transaction) owe(row sharedledger.Row) error {
 
 // applyVerdicts notes what became of operations. Many of the same verdict, all at their own time, as after a
 // delivery, are one statement.
-func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict) error {
+func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict, g sharedledger.Generation) error {
 	for len(verdicts) > 0 {
 		v := verdicts[0]
 		if !v.At.IsZero() {
@@ -58,7 +60,7 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict) error {
 			continue
 		}
 		var ids []int64
-		for len(verdicts) > 0 && verdicts[0].State == v.State && verdicts[0].At.IsZero() {
+		for len(verdicts) > 0 && sameVerdict(verdicts[0], v) {
 			ids = append(ids, verdicts[0].ID)
 			verdicts = verdicts[1:]
 		}
@@ -66,11 +68,47 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict) error {
 		if err != nil {
 			return fmt.Errorf("encode the verdicts: %w", err)
 		}
-		if err := t.run(t.sql.judgeMany, string(text), v.State); err != nil {
+		if v.State == sharedledger.RowDelivered && !v.Told.IsZero() {
+			err = t.run(t.sql.tell, string(text), g, v.Told.UnixMicro(), v.Until)
+		} else {
+			err = t.run(t.sql.judgeMany, string(text), v.State)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sameVerdict reports whether two verdicts say the same of their rows.
+func sameVerdict(a, b sharedledger.Verdict) bool {
+	return a.State == b.State && a.At.IsZero() && b.At.IsZero() && a.Told.Equal(b.Told) && a.Until == b.Until
+}
+
+// tellings reads what tell has written.
+func tellings(text string) (all []sharedledger.Telling, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ";") {
+		since, until, _ := strings.Cut(part, "/")
+		var t sharedledger.Telling
+		for _, n := range []struct {
+			text string
+			put  func(int64)
+		}{{since, func(us int64) { t.Since = quota.FromMicros(us) }}, {until, func(g int64) { t.Until = sharedledger.Generation(g) }}} {
+			if n.text == "" {
+				continue
+			}
+			v, err := strconv.ParseInt(n.text, 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			n.put(v)
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 // operations reads those of an account that a statement selects.
@@ -88,12 +126,15 @@ func (t *transaction) operations(stmt *sql.Stmt, account string, args ...any) (o
 	for rows.Next() {
 		r := sharedledger.Row{Account: account}
 		var at, spender int64
-		var amounts string
-		if err := rows.Scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency); err != nil {
+		var amounts, told string
+		if err := rows.Scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &told); err != nil {
 			return nil, t.ledger.broken("read", err)
 		}
 		var known bool
-		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowVoid {
+		if r.Told, err = tellings(told); err != nil {
+			return nil, fmt.Errorf("%w: %s: what was told of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
+		}
+		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {
 			return nil, fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)
 		}
 		if _, known = costs[amounts]; !known {

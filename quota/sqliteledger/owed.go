@@ -36,5 +36,5 @@ func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWri
 		}
 		verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowDelivered})
 	}
-	return t.applyVerdicts(verdicts)
+	return t.applyVerdicts(verdicts, 0)
 }

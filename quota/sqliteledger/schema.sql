@@ -1,4 +1,4 @@
--- The tables of quota.db, version 1. Times are microseconds since 1970, UTC. Amounts are whole
+-- The tables of quota.db, version 2. Times are microseconds since 1970, UTC. Amounts are whole
 -- numbers of whatever the provider counts.
 --
 -- The file is two things: a ledger (accounts, pools, entries), and a journal of what this data
@@ -66,13 +66,15 @@ CREATE TABLE operations (
     at        INTEGER NOT NULL, -- of the charge by the ledger's clock once that is known
     spender   INTEGER NOT NULL REFERENCES spenders,
     amounts   TEXT NOT NULL,    -- {"pool": amount}
-    state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 delivered, 4 void: see sharedledger.RowState
-    emergency INTEGER NOT NULL  -- 1: it went on because the ledger could not answer
+    state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 delivered, 4 void, 5 unused: see sharedledger.RowState
+    emergency INTEGER NOT NULL, -- 1: it went on because the ledger could not answer
+    told      TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Telling; no since: at
 ) STRICT;
 CREATE INDEX operations_by_time   ON operations (account, at);
 CREATE INDEX operations_told      ON operations (account) WHERE state IN (1, 3) AND writer <> '';
 CREATE INDEX operations_asked     ON operations (account) WHERE state = 0;
 CREATE INDEX operations_owed      ON operations (account, writer) WHERE state = 2;
+CREATE INDEX operations_unused    ON operations (account) WHERE state = 5;
 CREATE INDEX operations_emergency ON operations (account, at, amounts) WHERE emergency AND state <> 4;
 
 -- What else is known of an account whose ledger is elsewhere.
@@ -82,5 +84,6 @@ CREATE TABLE journals (
     breaker_until INTEGER NOT NULL, -- the ledger is not asked before; 0: it is
     failures      INTEGER NOT NULL, -- of the ledger, in a row
     why           TEXT NOT NULL,    -- what it answered last
-    looks         TEXT NOT NULL     -- [sharedledger.UsageSnapshot]: what each pool had used when it was last seen
+    looks         TEXT NOT NULL,    -- [sharedledger.UsageSnapshot]: what each pool had used when it was last seen
+    hosts         TEXT NOT NULL DEFAULT '[]' -- [id]: those that had delivered when a generation was last seen to decide
 ) STRICT, WITHOUT ROWID;

@@ -14,7 +14,7 @@ type statements struct {
 	wrote                                  *sql.Stmt
 
 	journal, keepJournal                              *sql.Stmt
-	begin, judge, judgeMany, owe, forgetOps           *sql.Stmt
+	begin, judge, judgeMany, tell, owe, forgetOps     *sql.Stmt
 	rows, rowsOwed, asked, owedHere, who, emergencies *sql.Stmt
 
 	all []*sql.Stmt // to be closed before their connection: SQLite keeps it, and its log, for their sake
@@ -73,23 +73,25 @@ func (s *statements) ofLedger() map[**sql.Stmt]string {
 }
 
 // operation is what an operation is read as; see transaction.operations.
-const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state, emergency FROM operations`
+const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state, emergency, told FROM operations`
 
 func (s *statements) ofJournal() map[**sql.Stmt]string {
 	return map[**sql.Stmt]string{
 		// What is known of an account, and the newest operation that its ledger elsewhere has.
 		&s.journal: `
 			SELECT f.host, coalesce(j.generation, 0), coalesce(j.breaker_until, 0), coalesce(j.failures, 0), coalesce(j.why, ''),
-			       coalesce(j.looks, '[]'), EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> ''),
+			       coalesce(j.looks, '[]'), coalesce(j.hosts, '[]'),
+			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> '') OR
+			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5),
 			       coalesce(o.id, 0), coalesce(o.writer, ''), coalesce(o.number, 0), coalesce(o.nonce, 0), coalesce(o.at, 0),
-			       coalesce(s.purpose, ''), coalesce(s.region, ''), coalesce(s.method, ''), coalesce(o.amounts, ''), coalesce(o.state, 0), coalesce(o.emergency, 0)
+			       coalesce(s.purpose, ''), coalesce(s.region, ''), coalesce(s.method, ''), coalesce(o.amounts, ''), coalesce(o.state, 0), coalesce(o.emergency, 0), coalesce(o.told, '')
 			FROM file f
 			LEFT JOIN journals j ON j.account = ?1
 			LEFT JOIN operations o ON o.id = (SELECT max(id) FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '')
 			LEFT JOIN spenders s ON s.id = o.spender`,
-		&s.keepJournal: `INSERT INTO journals (account, generation, breaker_until, failures, why, looks) VALUES (?, ?, ?, ?, ?, ?)
+		&s.keepJournal: `INSERT INTO journals (account, generation, breaker_until, failures, why, looks, hosts) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET generation = excluded.generation, breaker_until = excluded.breaker_until,
-				failures = excluded.failures, why = excluded.why, looks = excluded.looks`,
+				failures = excluded.failures, why = excluded.why, looks = excluded.looks, hosts = excluded.hosts`,
 
 		&s.begin: `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -99,6 +101,13 @@ func (s *statements) ofJournal() map[**sql.Stmt]string {
 		// The same of an array of ids. The time is left alone, and with it the index by time.
 		&s.judgeMany: `UPDATE operations SET state = ?2
 			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (?2 = 1 AND state IN (2, 3))`,
+		// Of those that were delivered to generation ?2 at ?3, after ?4: what was told of them is kept with it, of late.
+		// Where another process has noted ?2 before, it has noted them as well.
+		&s.tell: `UPDATE operations SET state = 3, told = CASE WHEN state IN (1, 3)
+				THEN CASE WHEN length(told) > 150 THEN substr(told, instr(told, ';') + 1) ELSE told END || '/' || ?4 || ';' || ?3
+				ELSE ?3 || '' END
+			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (state = 3 AND EXISTS (
+				SELECT 1 FROM journals WHERE account = operations.account AND generation = ?2))`,
 		&s.owe: `UPDATE operations SET state = 2, emergency = 1, at = ?2 WHERE id = ?1 RETURNING id`,
 		&s.forgetOps: `DELETE FROM operations
 			WHERE account = ?1 AND at < ?2 AND state <> 2 AND id < (SELECT max(id) FROM operations)`,
@@ -106,7 +115,7 @@ func (s *statements) ofJournal() map[**sql.Stmt]string {
 		// Nearly all there are: in the order of the table, without a detour over the index by time.
 		&s.rows:     operation + ` NOT INDEXED WHERE account = ?1 AND at >= ?2 AND state <> 4 AND writer <> '' ORDER BY id`,
 		&s.asked:    operation + ` WHERE account = ?1 AND state = 0 AND writer <> '' ORDER BY id DESC LIMIT ?2`,
-		&s.rowsOwed: operation + ` WHERE account = ?1 AND state = 2 AND writer <> '' ORDER BY id`,
+		&s.rowsOwed: operation + ` WHERE account = ?1 AND (state = 2 OR state = 5) AND writer <> '' ORDER BY id`,
 		&s.owedHere: operation + ` WHERE account = ?1 AND writer = '' AND state = 2 ORDER BY id`,
 		&s.who:      `SELECT id, purpose, region, method FROM spenders`,
 		// Most emergencies cost the same: what they cost is read once.

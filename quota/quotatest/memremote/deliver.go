@@ -12,16 +12,16 @@ import (
 )
 
 // Deliver implements sharedledger.Remote.
-func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) error {
+func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) (time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	acc, err := l.current(d.Account, d.Generation)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	for name, p := range acc.pools {
 		if err := p.whole(name); err != nil {
-			return err
+			return time.Time{}, err
 		}
 	}
 	now := l.now()
@@ -32,10 +32,15 @@ func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) error {
 	}
 	acc = l.account(d.Account, d.Horizon, now)
 	for _, row := range d.Rows {
-		if row.Number > acc.writers[row.Writer].number {
+		w := acc.writers[row.Writer]
+		if row.State == sharedledger.RowUnused && row.Number == w.number && row.Nonce == w.nonce && !w.delivered {
+			acc.takeBack(w.answer)
+		} else if row.Number <= w.number {
+			continue
+		} else if row.State != sharedledger.RowUnused {
 			acc.record(row, now)
-			acc.wrote(row.Writer, writer{number: row.Number, nonce: row.Nonce, delivered: true, heard: now})
 		}
+		acc.wrote(row.Writer, writer{number: row.Number, nonce: row.Nonce, delivered: true, heard: now})
 	}
 	for _, look := range d.Snapshots {
 		acc.raise(look, now)
@@ -43,7 +48,18 @@ func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) error {
 	if d.Host != nil {
 		acc.list(*d.Host, now)
 	}
-	return nil
+	return now, nil
+}
+
+// takeBack undoes what was charged, where it was not given back or merged with another since.
+func (a *account) takeBack(d quota.Decision) {
+	for _, s := range d.Pools {
+		if p := a.pool(s.Pool); s.Charged > 0 {
+			if i := p.log.find(d.At, s); i >= 0 {
+				p.log.add(i, -s.Charged)
+			}
+		}
+	}
 }
 
 // record enters a row at its own time, and nets it against an unattributed charge that stood for it.
@@ -61,24 +77,24 @@ func (a *account) record(row sharedledger.Row, now time.Time) {
 			continue
 		}
 		p := a.pool(name)
-		if row.Visible() {
-			p.net(at.UnixMicro(), amount)
-		}
+		p.net(row, at.UnixMicro(), amount)
 		e := entry{at: at.UnixMicro(), amount: amount, who: row.Who}
 		if row.State == sharedledger.RowAsked || row.State == sharedledger.RowOwed {
 			e.told = now.UnixMicro()
+		} else if first := row.FirstTold(); !first.IsZero() {
+			e.told = first.UnixMicro()
 		}
 		p.log.enter(e)
 		p.length++
 	}
 }
 
-// net takes up to amount off the unattributed charges whose snapshots counted an entry of that time, the earliest
-// first. An entry that was too old for a snapshot's window is no part of its charge.
-func (p *pool) net(at, amount int64) {
+// net takes up to amount off the unattributed charges whose snapshots counted the row, the earliest first. A row
+// that was too old for a snapshot's window is no part of its charge.
+func (p *pool) net(row sharedledger.Row, at, amount int64) {
 	for i := p.log.from(at + 1); i < len(p.log.entries) && amount > 0; i++ {
 		e := p.log.entries[i]
-		if e.who != sharedledger.Unattributed || at < e.from {
+		if e.who != sharedledger.Unattributed || at < e.from || !row.CountedAt(quota.FromMicros(e.at), e.generation) {
 			continue
 		}
 		bite := min(e.amount, amount)
@@ -103,7 +119,7 @@ func (a *account) raise(look sharedledger.UsageSnapshot, now time.Time) {
 		return
 	}
 	p.raised = raised{look.Generation, look.At}
-	charge := entry{at: at.UnixMicro(), who: sharedledger.Unattributed}
+	charge := entry{at: at.UnixMicro(), who: sharedledger.Unattributed, generation: look.Generation}
 	for _, w := range look.Windows {
 		start := w.Start.UnixMicro()
 		if lacks := w.Used - p.log.seen(start, charge.at); lacks > charge.amount {
@@ -124,7 +140,7 @@ type raised struct {
 
 // list enters a host that has delivered.
 func (a *account) list(h sharedledger.Host, now time.Time) {
-	h.At, h.Regions = now, slices.Clone(h.Regions)
+	h.At, h.Regions, h.Knows = now, slices.Clone(h.Regions), slices.Clone(h.Knows)
 	a.hosts = slices.DeleteFunc(a.hosts, func(other sharedledger.Host) bool { return other.ID == h.ID })
 	a.hosts = append(a.hosts, h)
 	slices.SortFunc(a.hosts, func(a, b sharedledger.Host) int { return cmp.Compare(a.ID, b.ID) })

@@ -33,7 +33,7 @@ var day = quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 1000}
 func (l *told) deliver(d sharedledger.Delivery) {
 	l.t.Helper()
 	d.Account, d.Generation, d.Horizon = "default", 2, quota.MinHorizon
-	if err := l.Deliver(l.t.Context(), d); err != nil {
+	if _, err := l.Deliver(l.t.Context(), d); err != nil {
 		l.t.Fatal(err)
 	}
 }

@@ -33,6 +33,7 @@ type book struct {
 	generation sharedledger.Generation
 	breaker    sharedledger.Breaker
 	looks      map[string]sharedledger.UsageSnapshot
+	hosts      []string
 	rows       []sharedledger.Row // by id
 }
 
@@ -80,6 +81,10 @@ func (j *Journal) Note(_ context.Context, account string, n sharedledger.Notes) 
 	return nil
 }
 
+func isOwed(r sharedledger.Row) bool {
+	return r.State == sharedledger.RowOwed || r.State == sharedledger.RowUnused
+}
+
 // Rows implements sharedledger.Journal.
 func (j *Journal) Rows(_ context.Context, account string, since time.Time, owed bool) ([]sharedledger.Row, error) {
 	j.mu.Lock()
@@ -90,7 +95,7 @@ func (j *Journal) Rows(_ context.Context, account string, since time.Time, owed 
 	}
 	var out []sharedledger.Row
 	for _, r := range b.rows {
-		if owed && r.State == sharedledger.RowOwed || !owed && r.State != sharedledger.RowVoid && !r.At.Before(since) {
+		if owed && isOwed(r) || !owed && r.State != sharedledger.RowVoid && !r.At.Before(since) {
 			out = append(out, cloneRow(r))
 		}
 	}
@@ -158,9 +163,9 @@ func (j *Journal) state(account string) sharedledger.JournalState {
 	if !ok {
 		return s
 	}
-	s.Generation, s.Breaker = b.generation, b.breaker
+	s.Generation, s.Breaker, s.Hosts = b.generation, b.breaker, slices.Clone(b.hosts)
 	for _, r := range b.rows {
-		s.Owed = s.Owed || r.State == sharedledger.RowOwed
+		s.Owed = s.Owed || isOwed(r)
 		if r.State == sharedledger.RowCharged || r.State == sharedledger.RowDelivered {
 			s.Synced = r
 		}
@@ -200,10 +205,16 @@ func (b *book) note(n sharedledger.Notes) {
 		if r == nil || v.State == sharedledger.RowCharged && (r.State == sharedledger.RowOwed || r.State == sharedledger.RowDelivered) {
 			continue
 		}
+		if v.State == sharedledger.RowDelivered && !v.Told.IsZero() && (r.State != v.State || n.Generation != b.generation) {
+			r.Told = append(told(*r, v.Until), sharedledger.Telling{Since: v.Told})
+		}
 		r.State = v.State
 		if !v.At.IsZero() {
 			r.At = v.At
 		}
+	}
+	if n.Hosts != nil {
+		b.hosts = slices.Clone(n.Hosts)
 	}
 	for _, l := range n.Snapshots {
 		if old, ok := b.looks[l.Pool]; !ok || l.At.After(old.At) || l.At.Equal(old.At) && more(l, old) {
@@ -219,6 +230,19 @@ func (b *book) note(n sharedledger.Notes) {
 	if !n.Now.IsZero() {
 		b.forget(n.Now.Add(-n.Forget))
 	}
+}
+
+// told is the row's life up to now, of which the last part has ended.
+func told(r sharedledger.Row, until sharedledger.Generation) []sharedledger.Telling {
+	if r.State != sharedledger.RowCharged && r.State != sharedledger.RowDelivered {
+		return nil
+	}
+	all := slices.Clone(r.Told)
+	if len(all) == 0 {
+		all = []sharedledger.Telling{{}}
+	}
+	all[len(all)-1].Until = until
+	return all
 }
 
 // more reports whether the look saw more used in any window than another of the same time: it is the
@@ -238,7 +262,7 @@ func (b *book) forget(t time.Time) {
 }
 
 func cloneRow(r sharedledger.Row) sharedledger.Row {
-	r.Amounts = maps.Clone(r.Amounts)
+	r.Amounts, r.Told = maps.Clone(r.Amounts), slices.Clone(r.Told)
 	return r
 }
 

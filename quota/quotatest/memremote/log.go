@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // log is ordered by time, then by entry number.
@@ -23,6 +24,8 @@ type entry struct {
 	who    quota.Who
 	told   int64 // when it was delivered, where looks count it from then on only
 	from   int64 // of an unattributed charge: its snapshot did not count what is older
+
+	generation sharedledger.Generation // of that snapshot
 }
 
 // lookUp finds the facts about one window.

@@ -103,7 +103,7 @@ func (l *Remote) State(_ context.Context, name string, writers []string) (shared
 	}
 	s.Generation, s.Born = acc.generation, acc.born
 	for _, h := range acc.hosts {
-		h.Regions = slices.Clone(h.Regions)
+		h.Regions, h.Knows = slices.Clone(h.Regions), slices.Clone(h.Knows)
 		s.Hosts = append(s.Hosts, h)
 	}
 	for _, name := range writers {

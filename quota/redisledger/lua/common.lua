@@ -9,6 +9,8 @@
 --               delivered no more than 0 and when, see WRITER
 --   r<pool>     generation and time, packed, seven bytes each, of the snapshots that it was raised to
 --   h           the hosts that have delivered in this generation, see HOST
+--   s           the replication id of the server on which the generation began: a server that was made a
+--               replica of another, and a master again, has a new one, and may have an older state
 -- The log of a pool is a list of ENTRY, in order of time, then of arrival. An entry's sum is that of
 -- all entries before it, those dropped since included, so that what a window used is the pool's
 -- total less the sum of the window's first entry. Entries have positions that never change when the
@@ -60,6 +62,17 @@ local function broken(key, reply, what, lost)
 		what = 'it is of another type'
 	end
 	return redis.error_reply('CORRUPT ' .. key .. ': ' .. what)
+end
+
+-- server is the replication id of this server, or an error; '' where it has none.
+local function server()
+	local info = redis.pcall('INFO', 'replication')
+	return type(info) == 'string' and (string.match(info, 'master_replid:(%x+)') or '') or info
+end
+
+-- moved is the error for a state that began where the replication id was another than here.
+local function moved(key, here)
+	return type(here) == 'table' and here or redis.error_reply('LOST ' .. key .. ': this server has taken its data from another since')
 end
 
 -- clocks is the error for a clock too far from another.

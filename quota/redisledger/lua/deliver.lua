@@ -3,33 +3,38 @@
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  the generation, the horizon, how many spenders and writers are named
--- ARGV[2]  of each writer its highest number and the nonce of that, packed, seven bytes each
+-- ARGV[2]  of each writer its highest number, the nonce of that, and 1 where it is to be taken back, else 0, packed,
+--          seven bytes each
 -- ARGV[3]  the host: id (none: it is not listed) and what is kept of it, see HOST
--- ARGV[3 + i]          the rows of the i-th pool in order of time, see ROW
--- ARGV[3 + pools + i]  what the host last saw of it, any number of SNAPSHOT, each with its windows behind it
--- Then the fields: 'm', 'h', those of the pools, those of the snapshots they were raised to, those of the
+-- ARGV[4]  what was told of rows before, see TOLD
+-- ARGV[4 + i]          the rows of the i-th pool in order of time, see ROW
+-- ARGV[4 + pools + i]  what the host last saw of it, any number of SNAPSHOT, each with its windows behind it
+-- Then the fields: 'm', 'h', 's', those of the pools, those of the snapshots they were raised to, those of the
 -- spenders, those of the writers
--- Result   1
+-- Result   the clock
 -- Errors   LOST.  GENERATION now.  CLOCK clock newest: too far apart.  CORRUPT.  NEWER.
 -- A row counts when its number is above its writer's last. All is written or nothing, and what was
 -- delivered before changes nothing.
 
-local ROW = '>I7I7I2I2I7I2B' -- time, amount, spender, writer, number, place in the delivery, kind
-local ROW_SIZE = 28
-local VISIBLE, LATE = 1, 2 -- kinds: snapshots can have counted it in its time; only from now on
+local ROW = '>I7I7I2I2I7I2BI2' -- time, amount, spender, writer, number, place in the delivery, kind, place in ARGV[4]
+local ROW_SIZE = 30
+-- Kinds: snapshots can have counted it in its time; only from now on; as ARGV[4] says; it is to be taken back.
+local VISIBLE, LATE, KNOWN, UNUSED = 1, 2, 3, 4
+local TOLD = '>B' -- how many parts a row's life has had; then of each since when, and until which generation
+local LIFE = '>I7I7'
 local SNAPSHOT = '>I7I7I7I7B' -- generation, time, drained until, used then, windows
 local USAGE = '>I7I7' -- of each window its start and what was used
 local MARK = '>I7I7' -- generation, time
-local MARKS = 8 -- snapshots that a pool remembers, the newest
+local MARKS = 16 -- snapshots that a pool remembers, the newest
 local HOST = '>I7I2I4' -- when, the lengths of its id and of what is kept of it, which follow
 local HOSTS = 256 -- that are listed, the newest
 
 local key, pools = KEYS[1], #KEYS - 1
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
 local wanted, horizon, people, hands = unpack_('>I7I7I7I7', ARGV[1])
-local base = 3 + 2 * pools -- ARGV[base + 1] is the first field
+local base = 4 + 2 * pools -- ARGV[base + 1] is the first field
 local state = fields(key, base + 1, #ARGV)
-local POOLS, RAISED, PEOPLE, WRITERS = 2, 2 + pools, 2 + 2 * pools, 2 + 2 * pools + people
+local POOLS, RAISED, PEOPLE, WRITERS = 3, 3 + pools, 3 + 2 * pools, 3 + 2 * pools + people
 local kept, expires, spenders, generation, born, cursor = meta(key, state[1])
 local set = {} -- fields and values to be written
 
@@ -45,6 +50,10 @@ local function lost(p)
 	elseif generation ~= wanted then
 		return redis.error_reply('LOST ' .. key .. ': it has no generation')
 	end
+	local here = state[3] and server()
+	if here ~= state[3] then
+		return moved(key, here)
+	end
 	for i = 1, pools do
 		local whole, length = intact(KEYS[1 + i], p[i])
 		if not whole then
@@ -53,19 +62,40 @@ local function lost(p)
 	end
 end
 
--- writers is what each has written, and plans the records of those that now have written more.
+-- writers is what each has written, and when it was charged what is to be taken back, and plans the records of
+-- those that now have written more, or whose last is taken back.
 local function writers()
-	local last, fresh = {}, 0
+	local last, fresh, charged = {}, 0, {}
 	for k = 1, hands do
-		local number, nonce = unpack_('>I7I7', ARGV[2], 14 * k - 13)
-		local known
-		last[k], known = written(key, state[WRITERS + k])
-		if number > last[k] then
+		local number, nonce, unused = unpack_('>I7I7I7', ARGV[2], 21 * k - 20)
+		local record, known = state[WRITERS + k], nil
+		last[k], known = written(key, record)
+		if unused == 1 and number == last[k] and #record > WRITER_SIZE then
+			local _, mark, _, at = unpack_(WRITER, record)
+			charged[k] = mark == nonce and at or nil
+		end
+		if number > last[k] or charged[k] then
 			note(WRITERS + k, pack(WRITER, number, nonce, 0, now))
 			fresh = fresh + (known and 0 or 1)
 		end
 	end
-	return last, fresh
+	return last, fresh, charged
+end
+
+-- lives are what was told of rows before: of each the parts of its life.
+local function lives()
+	local all, pos = {}, 1
+	while pos <= #ARGV[4] do
+		local parts, life = nil, {}
+		parts, pos = unpack_(TOLD, ARGV[4], pos)
+		for k = 1, parts do
+			local since, generation
+			since, generation, pos = unpack_(LIFE, ARGV[4], pos)
+			life[k] = { since = since, generation = generation }
+		end
+		all[#all + 1] = life
+	end
+	return all
 end
 
 -- spender is the id of the j-th, which gets one when it has none.
@@ -85,25 +115,45 @@ local function spender(j)
 	return (unpack_('>I2', id))
 end
 
--- rows are those of the i-th pool that are new and within the horizon.
-local function rows(i, last)
-	local new = { at = {}, amount = {}, who = {}, seq = {}, visible = {}, late = {} }
-	local blob, n = ARGV[3 + i], 0
+-- rows are those of the i-th pool that are new and within the horizon, and those that are to be taken back. A row
+-- that snapshots count only from some time on is moved on by less than a STEP, so that its entry says that exactly.
+local function rows(i, last, charged, known)
+	local new = { at = {}, amount = {}, who = {}, seq = {}, life = {}, number = {} }
+	local columns, unused = { new.at, new.amount, new.who, new.seq, new.life, new.number }, {}
+	local blob, n = ARGV[4 + i], 0
 	for pos = 1, #blob, ROW_SIZE do
-		local at, amount, who, writer, number, seq, kind = unpack_(ROW, blob, pos)
+		local at, amount, who, writer, number, seq, kind, life = unpack_(ROW, blob, pos)
 		at = math.min(at, now)
-		if number > last[writer] and now - at < horizon then
+		if kind == UNUSED then
+			if charged[writer] and number == last[writer] then
+				unused[#unused + 1] = { at = charged[writer], amount = amount, who = spender(who) }
+			end
+		elseif number > last[writer] and now - at < horizon then
+			life = kind == KNOWN and known[life] or kind == VISIBLE and EVER
+			local since, entry = kind == LATE and now or life[1].since, 0
+			if since > 0 and since >= at then
+				entry = steps(since - at)
+				if entry < 2 * NUMBERS - 1 then
+					at = since - (entry - NUMBERS) * STEP
+				end
+			end
 			n = n + 1
-			new.at[n], new.amount[n], new.who[n], new.seq[n] = at, amount, spender(who), seq
-			new.visible[n], new.late[n] = kind == VISIBLE, kind == LATE
+			new.at[n], new.amount[n], new.who[n], new.seq[n], new.life[n], new.number[n] = at, amount, spender(who), seq, life or false, entry
+			local k = n
+			while k > 1 and new.at[k - 1] > new.at[k] do
+				for _, c in ipairs(columns) do
+					c[k - 1], c[k] = c[k], c[k - 1]
+				end
+				k = k - 1
+			end
 		end
 	end
-	return new
+	return new, unused
 end
 
 -- snapshots are what the host saw of the i-th pool.
 local function snapshots(i)
-	local all, blob, pos = {}, ARGV[3 + pools + i], 1
+	local all, blob, pos = {}, ARGV[4 + pools + i], 1
 	while pos <= #blob do
 		local l, count = { windows = {} }, nil
 		l.generation, l.asked, l.drained, l.used, count, pos = unpack_(SNAPSHOT, blob, pos)
@@ -119,7 +169,7 @@ local function snapshots(i)
 end
 
 -- younger are those of the snapshots that are within the horizon and younger than any of the same generation that
--- the i-th pool was raised to before. It is now raised to these.
+-- the i-th pool was raised to before, and, youngest first, all that it is raised to now.
 local function younger(i, all)
 	local marks, some, s = {}, {}, state[RAISED + i] or ''
 	for pos = 1, #s - 13, 14 do
@@ -144,12 +194,13 @@ local function younger(i, all)
 		table.sort(marks, function(a, b)
 			return a.at > b.at
 		end)
+		local packed_ = {}
 		for k, m in ipairs(marks) do
-			marks[k] = m.at >= 0 and k <= MARKS and pack(MARK, m.generation, m.at) or ''
+			packed_[k] = m.at >= 0 and k <= MARKS and pack(MARK, m.generation, m.at) or ''
 		end
-		note(RAISED + i, table.concat(marks))
+		note(RAISED + i, table.concat(packed_))
 	end
-	return some
+	return some, marks
 end
 
 -- drain keeps the latest drain of the snapshots that is not over.
@@ -164,25 +215,29 @@ local function drain(q, all)
 end
 
 -- change plans what becomes of the i-th pool's log; nil for nothing.
-local function change(i, q, last, all)
-	local log, fresh, some = KEYS[1 + i], rows(i, last), younger(i, all)
-	if #fresh.at == 0 and #some == 0 then
+local function change(i, q, all, fresh, unused)
+	local log, some, marks = KEYS[1 + i], younger(i, all)
+	if #fresh.at == 0 and #some == 0 and #unused == 0 then
 		return nil
 	end
 	local from = fresh.at[1] and fresh.at[1] + 1 or now
+	for _, u in ipairs(unused) do
+		from = math.min(from, u.at)
+	end
 	for _, l in ipairs(some) do
 		from = math.min(from, l.at + 1)
 		for _, w in ipairs(l.windows) do
 			from = math.min(from, w.start)
 		end
 	end
-	local plan, raised = load(log, q, from), 0
-	net(plan, fresh)
-	merge(plan, fresh, q[NUMBER], now)
+	local plan = load(log, q, from)
+	local changed = take_back(plan, unused) or #fresh.at > 0
+	net(plan, fresh, marks)
+	merge(plan, fresh, q[NUMBER])
 	for _, l in ipairs(some) do
-		raised = raised + (raise(plan, l) and 1 or 0)
+		changed = raise(plan, l) or changed
 	end
-	return #fresh.at + raised > 0 and packed(log, plan) or nil
+	return changed and packed(log, plan) or nil
 end
 
 -- hosts is the list of hosts with the one that delivers.
@@ -221,11 +276,11 @@ if now - clock > GAP then
 end
 local longer = math.max(kept, horizon)
 horizon = longer
-local last, fresh = writers()
-local changes = {}
+local last, fresh, charged = writers()
+local changes, known = {}, lives()
 for i = 1, pools do
 	local all = snapshots(i)
-	changes[i] = change(i, p[i], last, all)
+	changes[i] = change(i, p[i], all, rows(i, last, charged, known))
 	if drain(p[i], all) then
 		drained = math.max(drained, p[i][DRAINED])
 		changes[i] = changes[i] or {}
@@ -233,7 +288,7 @@ for i = 1, pools do
 end
 hosts()
 if #set == 0 and not next(changes) and longer == kept then
-	return 1
+	return now
 end
 
 -- Up to here nothing was written.
@@ -268,4 +323,4 @@ for low = 1, #set, 1000 do
 	redis.call('HSET', key, unpack(set, low, math.min(low + 999, #set)))
 end
 redis.call('PEXPIRE', key, math.ceil((until_ - clock) / 1000))
-return 1
+return now

@@ -25,15 +25,46 @@ local function load(key, q, time)
 	return plan
 end
 
--- steps is a span as an entry says it, rounded down, or with up rounded up. More than fits means
--- indefinitely.
-local function steps(span, up)
-	return NUMBERS + math.min(up and math.ceil(span / STEP) or math.floor(span / STEP), NUMBERS - 1)
+-- steps is a span as an entry says it, rounded down. More than fits means indefinitely.
+local function steps(span)
+	return NUMBERS + math.min(math.floor(span / STEP), NUMBERS - 1)
+end
+
+local EVER = { { since = 0, generation = 0 } } -- the life of a row that was charged at its own time, and not lost since
+
+-- had_counted says whether the snapshot that a charge was raised to had counted a row of this life: sharedledger's
+-- Row.CountedAt. Generations follow each other, so that the snapshot's is that of the first mark from its time on.
+local function had_counted(life, time, marks)
+	local generation, age = 0, 268435456
+	for _, m in ipairs(marks) do
+		generation = m.at >= time and m.generation or generation
+	end
+	for _, part in ipairs(life or {}) do
+		local last = part.generation
+		if part.since <= time and (last == 0 or generation == last or generation > 0 and math.floor(generation / age) < math.floor(last / age)) then
+			return true
+		end
+	end
+	return false
+end
+
+-- take_back takes off the log what was charged and nobody used, and says whether there was anything.
+local function take_back(plan, unused)
+	local found = false
+	for _, u in ipairs(unused) do
+		for k = 1, #plan.at do
+			if plan.at[k] == u.at and plan.amount[k] == u.amount and plan.who[k] == u.who and plan.number[k] < NUMBERS then
+				plan.amount[k], found = 0, true
+				break
+			end
+		end
+	end
+	return found
 end
 
 -- net takes off unattributed charges what rows add that their snapshots had counted: what was spent before the
 -- snapshot and within its window, the earliest charge first. The rows are taken in the order of their delivery.
-local function net(plan, rows)
+local function net(plan, rows, marks)
 	local at, amount, charges, order, seqs = plan.at, plan.amount, {}, {}, {}
 	for k = 1, #at do
 		if plan.who[k] == UNATTRIBUTED and amount[k] > 0 then
@@ -44,7 +75,7 @@ local function net(plan, rows)
 		return
 	end
 	for r = 1, #rows.at do
-		if rows.visible[r] then
+		if rows.life[r] then
 			order[rows.seq[r]] = r
 			seqs[#seqs + 1] = rows.seq[r]
 		end
@@ -59,7 +90,7 @@ local function net(plan, rows)
 			if left <= 0 then
 				break
 			end
-			if amount[k] > 0 and t < at[k] and t >= at[k] - (plan.number[k] - NUMBERS) * STEP then
+			if amount[k] > 0 and t < at[k] and t >= at[k] - (plan.number[k] - NUMBERS) * STEP and had_counted(rows.life[r], at[k], marks) then
 				local part = math.min(left, amount[k])
 				amount[k], left = amount[k] - part, left - part
 			end
@@ -71,8 +102,8 @@ local function net(plan, rows)
 end
 
 -- merge puts rows behind what has the same time, numbered from number on. Rows that snapshots count only from
--- now on say so.
-local function merge(plan, rows, number, now)
+-- some time on say so.
+local function merge(plan, rows, number)
 	local at, amount, numbers, who, k, r = {}, {}, {}, {}, 1, 1
 	for n = 1, #plan.at + #rows.at do
 		if r > #rows.at or k <= #plan.at and plan.at[k] <= rows.at[r] then
@@ -80,7 +111,7 @@ local function merge(plan, rows, number, now)
 			k = k + 1
 		else
 			at[n], amount[n], who[n] = rows.at[r], rows.amount[r], rows.who[r]
-			numbers[n] = rows.late[r] and steps(now - at[n], true) or (number + r) % NUMBERS
+			numbers[n] = rows.number[r] > 0 and rows.number[r] or (number + r) % NUMBERS
 			r = r + 1
 		end
 	end

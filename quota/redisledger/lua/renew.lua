@@ -2,8 +2,8 @@
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool that may be left over
 -- ARGV[1]  the generation that is over (0: none), the next, 1 for a first start else 0, the horizon
--- ARGV[2]  'm', ARGV[3] 'h', ARGV[3 + i] the field of the i-th pool
--- Result   the generation that is now, and 1 when it was begun here, else 0, which changed nothing
+-- ARGV[2]  'm', ARGV[3] 'h', ARGV[4] 's', ARGV[4 + i] the field of the i-th pool
+-- Result   the generation that is now: another than the next one where nothing was changed
 -- Errors   CORRUPT.  NEWER.
 -- Where a log is not as long as its state says, all there is is wiped, up to the horizon, which only
 -- grows. The logs of pools that are not named are found in the state; they have the same hash tag.
@@ -36,7 +36,7 @@ end
 local state, logs = everything()
 local kept, expires, spenders, generation, _, cursor = meta(key, state[ARGV[2]])
 if generation ~= was then
-	return { generation, 0 }
+	return generation
 end
 local whole, drained = true, 0
 for log, q in pairs(logs) do
@@ -44,6 +44,10 @@ for log, q in pairs(logs) do
 	drained = math.max(drained, q[DRAINED])
 end
 
+local here = server()
+if type(here) == 'table' then
+	return here
+end
 local longer = math.max(kept, horizon)
 if not whole then
 	redis.call('DEL', key)
@@ -55,6 +59,7 @@ elseif kept > 0 and longer > kept then
 	prolong(key, state, longer, now)
 end
 local until_ = math.max(expires, now + longer + KEEP, drained > 0 and drained + KEEP or 0)
-redis.call('HSET', key, ARGV[2], pack(META, MAGIC, VERSION, longer, until_, spenders, next_, first == 1 and 0 or now, cursor), ARGV[3], '')
+redis.call('HSET', key, ARGV[2], pack(META, MAGIC, VERSION, longer, until_, spenders, next_, first == 1 and 0 or now, cursor),
+	ARGV[3], '', ARGV[4], here)
 redis.call('PEXPIRE', key, math.ceil((until_ - now) / 1000))
-return { next_, 1 }
+return next_

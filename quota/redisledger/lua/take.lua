@@ -5,7 +5,7 @@
 --          its steps, grace, the number of the operation (0: none), and with one its nonce, generation and
 --          the highest number known to be written; then the provider's midnights
 -- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] the field of the i-th pool; with a number
---          the writer's field behind them
+--          the writer's field and 's' behind them
 -- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the
 --          day) and ceiling
 -- Result   packed, seven bytes each: 1 when charged, or nothing was to be, else 0; the ledger's clock;
@@ -30,13 +30,13 @@ local last, numbered = 3 + pools, operation > 0 -- ARGV[last] is the last field
 local wanted, nonce, written = 0, 0, 0
 if numbered then
 	nonce, wanted, written, days = unpack_('>I7I7I7', head, days)
-	last = last + 1
+	last = last + 2
 end
 local state = pcall('HMGET', state_key, unpack(ARGV, 2, last))
 if state.err then
 	return broken(state_key, state)
 end
-local m, who, writer, replay = state[1], state[2], numbered and state[last - 1], nil
+local m, who, writer, replay = state[1], state[2], numbered and state[last - 2], nil
 local kept, expires, spenders, generation = 0, 0, 0, 0
 if m then
 	local magic, version
@@ -59,6 +59,10 @@ if numbered then
 		end
 		local stray = not m and (who or writer or state[3])
 		return broken(state_key, stray, 'it has no generation', true)
+	end
+	local here = state[last - 1] and server()
+	if here ~= state[last - 1] then
+		return moved(state_key, here)
 	end
 	local number, mark = 0, 0
 	if writer then
@@ -329,7 +333,7 @@ end
 local result = pack(format, unpack(out, 1, size))
 if not failed then
 	if numbered then
-		set[s + 1], set[s + 2] = ARGV[last], string.sub(head, 36, 49) .. result
+		set[s + 1], set[s + 2] = ARGV[last - 1], string.sub(head, 36, 49) .. result
 		s = s + 2
 	end
 	if renew or learned or horizon ~= kept or numbered and not writer then

@@ -1,0 +1,180 @@
+package quotatest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+var losses = []SharedCase{
+	{"K1", "a stranger that only looks does not end the settling of others", func(w *town) {
+		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
+		w.meet(a, b)
+		b.takes(900) // which a has not seen
+		w.empty()
+		stranger := w.directory("stranger", 2).starts()
+		stranger.looks()
+		for range 3 {
+			a.closed(90)
+			stranger.looks()
+		}
+		b.looks()
+		a.takes(96)
+		a.broke()
+		b.broke()
+		w.exactly(0)
+	}},
+	{"K1", "a host that was known is waited for until the time to settle is over", func(w *town) {
+		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
+		third := w.directory("third", 2).starts()
+		w.meet(a, b)
+		for range 2 {
+			a.takes(1)
+			b.takes(1)
+			third.takes(1)
+			w.clock.Advance(time.Minute)
+		}
+		a.takes(1)
+		third.takes(900)
+		w.empty()
+		b.looks()
+		a.closed(1) // two of two are there, and the third was known
+		w.clock.Advance(settle)
+		w.limit = 2000
+		a.takes(1)
+		third.takes(1)
+		w.exactly(0)
+	}},
+	{"K2", "a row that was delivered is netted against an unattributed charge of a later look", func(w *town) {
+		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
+		w.meet(a, b)
+		for range 5 {
+			for range 3 {
+				a.takes(1)
+				b.takes(2)
+			}
+			w.empty()
+			a.looks() // it comes first, and knows what the other had spent
+			b.looks()
+			a.looks()
+			a.takes(1)
+			b.takes(1)
+			w.exactly(0)
+		}
+		a.broke()
+		w.exactly(0)
+	}},
+	{"K2", "a generation that only one host has met is no reason to count the other twice", func(w *town) {
+		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
+		w.meet(a, b)
+		for i := range 6 {
+			for range 2 {
+				a.takes(2)
+				b.takes(3)
+			}
+			first, second := a, b
+			if i%2 == 1 {
+				first, second = b, a
+			}
+			for range 3 {
+				w.empty()
+				first.looks()
+			}
+			second.looks()
+			w.empty()
+			second.looks()
+			first.looks()
+			second.looks()
+			w.exactly(0)
+		}
+	}},
+	{"K2", "what went on without the ledger is counted once, however often it is lost", func(w *town) {
+		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
+		w.meet(a, b)
+		a.takes(5)
+		b.takes(5)
+		post := a.ask(7)
+		if err := a.ledger.Post(w.Context(), post, w.clock.Now().Add(-time.Hour)); err != nil {
+			w.Fatal(err)
+		}
+		w.sent += 7
+		for range 4 {
+			a.takes(1)
+			b.takes(1)
+			w.empty()
+			b.looks()
+			a.looks()
+			b.looks()
+			w.exactly(0)
+		}
+	}},
+	{"K4", "more hosts than the config says are waited for, and it is said", func(w *town) {
+		a, b := w.directory("a", 1).starts(), w.directory("b", 1).starts()
+		a.takes(1)
+		b.takes(1)
+		w.clock.Advance(time.Minute)
+		a.takes(1)
+		if !w.says("hosts: 2") {
+			w.Errorf("two data directories share the ledger, hosts is 1, and nothing is said of it: %s", w.said.String())
+		}
+		b.takes(900)
+		w.empty()
+		a.closed(90)
+		b.looks()
+		w.clock.Advance(second)
+		a.broke()
+		w.exactly(0)
+	}},
+	{"K4", "a new process knows of the hosts that were there before it", func(w *town) {
+		here, there := w.directory("here", 1), w.directory("there", 1)
+		here.starts().takes(1)
+		there.starts().takes(1)
+		here.starts().takes(1)
+		there.starts().takes(900)
+		w.empty()
+		here.starts().closed(90)
+		there.starts().looks()
+		here.starts().broke()
+		w.exactly(0)
+	}},
+}
+
+var strangers = []SharedCase{
+	{"K11", "several first takes of one data directory are each counted once", func(w *town) {
+		const together = 4
+		for range 5 {
+			w.limit, w.sent = 100, 0
+			w.open, w.empty = w.backend.Remote(w, w.clock)
+			d := w.directory("here", 1)
+			var met, all sync.WaitGroup
+			met.Add(together)
+			for range together {
+				p := d.starts(func(r sharedledger.Remote) sharedledger.Remote { return &meeting{Remote: r, met: &met} })
+				all.Go(func() { p.broke() })
+			}
+			all.Wait()
+			if w.sent != w.limit {
+				w.Errorf("%d of %d were admitted to %d first takers", w.sent, w.limit, together)
+			}
+			w.exactly(0)
+		}
+	}},
+}
+
+// meeting lets several processes find the remote empty, all of them before one acts on it.
+type meeting struct {
+	sharedledger.Remote
+
+	met  *sync.WaitGroup
+	once sync.Once
+}
+
+func (m *meeting) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
+	s, err := m.Remote.State(ctx, account, writers)
+	m.once.Do(func() { m.met.Done(); m.met.Wait() })
+	return s, err
+}
+
+var doubts []SharedCase
