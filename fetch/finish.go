@@ -55,7 +55,7 @@ func (p *pass) stop(ctx context.Context, d quota.Decision) (ingest.Slot, error) 
 		reason = p.Explain(ctx, d)
 	}
 	slot := uncountTry(p.slot)
-	slot.RetryAt = d.At.Add(d.RetryAfter)
+	slot.RetryAt = d.RetryAt
 	return p.finish(ctx, slot, ingest.Stopped, reason, nil)
 }
 

@@ -32,7 +32,7 @@ func (a Ask) Check(t time.Time) error {
 				}
 				continue
 			}
-			if i := a.today(t); i < 1 || i+2 >= len(a.Midnights) {
+			if i := a.day(t); i < 1 || i+2 >= len(a.Midnights) {
 				return fmt.Errorf("%w: the ledger's clock says %s, outside the provider's days that the caller sent: are the two clocks apart?",
 					ErrUnavailable, t.UTC().Format(time.RFC3339))
 			}
@@ -60,13 +60,41 @@ func (c Charge) check() error {
 	return nil
 }
 
-// today is the index of the last midnight at or before t, -1 when there is none.
-func (a Ask) today(t time.Time) int {
+// day is the index of the midnight at which the day that holds at t began, -1 when there is none. A day holds
+// until the grace after its end: what is taken by a clock that is ahead of the provider's by that much is still
+// counted in the day in which it arrives.
+func (a Ask) day(t time.Time) int {
 	i := -1
-	for i+1 < len(a.Midnights) && !a.Midnights[i+1].After(t) {
+	for i+1 < len(a.Midnights) && !a.turns(i+1).After(t) {
 		i++
 	}
 	return i
+}
+
+// turns is when the day that begins at a midnight takes over from the one before.
+func (a Ask) turns(midnight int) time.Time { return a.Midnights[midnight].Add(a.Grace) }
+
+// ClockGap is how far two clocks may be apart and still be trusted: the grace, which is what the days allow for,
+// at most MaxClockGap. Without a grace it is MaxClockGap.
+func (a Ask) ClockGap() time.Duration {
+	if a.Grace > 0 {
+		return min(a.Grace, MaxClockGap)
+	}
+	return MaxClockGap
+}
+
+// Advance is the time at which every backend decides: its clock, or the newest entry of the pools that are asked
+// for where that is later, since a log is in order. The zero time is no entry. ErrUnavailable: the clock is further
+// behind that entry than ClockGap.
+func (a Ask) Advance(clock, newest time.Time) (time.Time, error) {
+	if gap := newest.Sub(clock); gap > a.ClockGap() && !newest.IsZero() {
+		return clock, fmt.Errorf("%w: its clock says %s, %v before its newest entry: set the clock, or wait until %s",
+			ErrUnavailable, clock.UTC().Format(time.RFC3339), gap.Round(time.Second), newest.UTC().Format(time.RFC3339))
+	}
+	if newest.After(clock) {
+		return newest, a.Check(newest)
+	}
+	return clock, a.Check(clock)
 }
 
 // CheckAccount refuses a name that is not 1..64 letters, digits, '.', '-' or '_': it becomes part of

@@ -29,7 +29,7 @@ const (
 // that d charged is: the provider counts otherwise than the tariff, and its word is final.
 func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	days := Midnights(d.At, g.Tariff.Zone)
-	today := Ask{Midnights: days}.today(d.At)
+	today := Ask{Midnights: days}.day(d.At)
 	until := days[today+1]
 	if d.At.Sub(days[today]) < nearMidnight {
 		until = g.Now().Add(shortDrain)
@@ -74,7 +74,7 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 		return err
 	}
 	days := Midnights(r.At, g.Tariff.Zone)
-	until := days[Ask{Midnights: days}.today(r.At)+1]
+	until := days[Ask{Midnights: days}.day(r.At)+1]
 	for _, p := range r.Pools {
 		if p.Pool == pool {
 			return g.Ledger.Drain(ctx, g.Account, pool, until, usedToday(p.Windows))

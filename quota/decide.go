@@ -18,7 +18,7 @@ type PoolFacts struct {
 // WindowFacts is what the pool's log has for one Lookup.
 type WindowFacts struct {
 	Before int64 // the sum of all entries older than Lookup.Start
-	First  int64 // the time of the first entry at Lookup.Start or later; 0 when there is none
+	First  int64 // the time of the first entry at Lookup.Start or later that holds something; 0 when there is none
 	// Where the lookup Refuses, one of these.
 	Leaves    int64 // the time of the first entry with which the sum, its own amount included, is at least Lookup.Needs
 	NextStart int64 // the sum of all entries older than Lookup.Next
@@ -34,9 +34,10 @@ type Lookup struct {
 // Lookups are those of a charge at now, in the order of its bounds. a.Check(now) has passed.
 //
 // A sliding window of length W under grace G counts an entry of time t while now < t + W + G. A day
-// starts G before the provider's midnight: what is taken then may arrive on either side of it.
+// starts G before the provider's midnight, since what is taken then may arrive on either side of it, and holds
+// until G after the next one, since the clock may be ahead of the provider's by that much.
 func (a Ask) Lookups(c Charge, now time.Time) []Lookup {
-	today := a.today(now)
+	today := a.day(now)
 	out := make([]Lookup, len(c.Bounds))
 	for i, b := range c.Bounds {
 		l := Lookup{room: b.Ceiling - c.Amount}
@@ -60,10 +61,10 @@ func (l Lookup) Refuses(total, before int64) bool { return total-before > l.room
 // Needs is the sum that the entries which have to leave a sliding window reach.
 func (l Lookup) Needs(total int64) int64 { return total - l.room }
 
-// Decide is the decision of every ledger: what the charges of a may do at now, given the facts about
-// their pools in the same order. It writes nothing; an allowed decision has Charged set, and the
-// ledger appends it. a.Check(now) has passed. ErrCorrupt: facts that no log has.
-func Decide(a Ask, now time.Time, facts []PoolFacts) (Decision, error) {
+// Decide is the decision of every ledger: what the charges of a may do at now, which a.Advance made of the ledger's
+// clock, given the facts about their pools in the same order. It writes nothing; an allowed decision has Charged
+// set, and the ledger appends it. ErrCorrupt: facts that no log has.
+func Decide(a Ask, clock, now time.Time, facts []PoolFacts) (Decision, error) {
 	d := Decision{Allowed: true, At: now, Who: a.Who, Pools: make([]PoolState, len(a.Charges))}
 	var frees time.Time // when the last refusing window has room
 	for i, c := range a.Charges {
@@ -77,14 +78,20 @@ func Decide(a Ask, now time.Time, facts []PoolFacts) (Decision, error) {
 		}
 	}
 	if d.Refusal != nil {
-		d.Allowed = false
-		d.RetryAfter = ceilMillis(frees.Sub(now))
+		d.refuse(clock, frees)
 		return d, nil
 	}
 	for i, c := range a.Charges {
 		d.Pools[i].charge(c.Amount, now, a.Grace)
 	}
 	return d, nil
+}
+
+// refuse makes it a refusal until a time. Whoever waits does so by the clock, which may stand before d.At.
+func (d *Decision) refuse(clock, frees time.Time) {
+	d.Allowed = false
+	d.RetryAfter = ceilMillis(frees.Sub(clock))
+	d.RetryAt = clock.Add(d.RetryAfter)
 }
 
 // charge takes the amount off what remains. In a window that was empty it is the oldest entry.
@@ -159,15 +166,15 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 		}
 		return state, FromMicros(f.Leaves).Add(reach), nil
 	}
-	today := a.today(now)
-	state.FreesAt = a.Midnights[today+1]
+	today := a.day(now)
+	state.FreesAt = a.turns(today + 1)
 	switch {
 	case !refuses:
 		return state, time.Time{}, nil
 	case f.NextStart < 0 || f.NextStart > total:
 		return state, time.Time{}, fmt.Errorf("%w: window %s begins its next day at %d of %d", ErrCorrupt, b.Window.Name, f.NextStart, total)
 	case l.Refuses(total, f.NextStart): // what was taken within the grace counts in both days
-		return state, a.Midnights[today+2], nil
+		return state, a.turns(today + 2), nil
 	}
 	return state, state.FreesAt, nil
 }

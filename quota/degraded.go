@@ -68,11 +68,13 @@ func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision 
 	for _, u := range last {
 		if u.Pool == c.Pool && c.Amount > 0 && u.DrainedUntil.After(now) {
 			b := c.Bounds[0]
-			return &Decision{
-				At: now, Degraded: true, RetryAfter: ceilMillis(u.DrainedUntil.Sub(now)),
+			d := &Decision{
+				At: now, Degraded: true,
 				Pools:   []PoolState{{Pool: u.Pool, DrainedUntil: u.DrainedUntil, DrainedUsed: u.DrainedUsed}},
 				Refusal: &Refusal{Pool: c.Pool, Window: DrainWindow, Used: u.DrainedUsed, Ceiling: b.Ceiling, Limit: b.Window.Limit},
 			}
+			d.refuse(now, u.DrainedUntil)
+			return d
 		}
 	}
 	return nil
@@ -99,7 +101,7 @@ func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []B
 // stillCounts reports whether what a window had used at then may still count in it.
 func (a Ask) stillCounts(w Window, then, now time.Time) bool {
 	if w.Day() {
-		return !then.Before(a.Midnights[a.today(now)].Add(-a.Grace))
+		return !then.Before(a.Midnights[a.day(now)].Add(-a.Grace))
 	}
 	return now.Before(then.Add(w.Length + a.Grace))
 }

@@ -31,7 +31,7 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 			parts = append(parts, fmt.Sprintf("most by %s (%d in 24h)", spent[i].Who, spent[i].Amount))
 		}
 	}
-	frees := d.At.Add(d.RetryAfter + time.Second - 1).Truncate(time.Second) // never too early
+	frees := d.RetryAt.Add(time.Second - 1).Truncate(time.Second) // never too early
 	parts = append(parts, "frees at "+frees.UTC().Format(time.RFC3339))
 	return strings.Join(parts, "; ")
 }

@@ -112,10 +112,10 @@ func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
 	if got.Allowed || *got.Refusal != want {
 		t.Fatalf("%+v", got)
 	}
-	if due := got.At.Add(got.RetryAfter); !due.Equal(instant(t, "2026-06-03T05:00:30Z")) {
+	if due := got.RetryAt; !due.Equal(instant(t, "2026-06-03T05:00:30Z")) {
 		t.Errorf("free at %s, want 24h30s after the first", due.UTC())
 	}
-	d.at("2026-06-02 00:00:01")
+	d.at("2026-06-02 00:00:31") // a day holds for the grace after its end
 	got = d.take("search.list", quota.Scheduled)
 	if got.Allowed || got.Refusal.RoomIn != "day" {
 		t.Fatalf("%+v", got)
@@ -226,7 +226,7 @@ func TestDrainLastsUntilTheFirstMidnightAfterTheTake(t *testing.T) {
 				t.Fatalf("not drained: %+v", next)
 			}
 			d.at(c.open)
-			if at := next.At.Add(next.RetryAfter); !at.Equal(d.now) {
+			if at := next.RetryAt; !at.Equal(d.now) {
 				t.Errorf("open at %s, want %s", at, d.now)
 			}
 			d.now = d.now.Add(-time.Millisecond)
@@ -356,7 +356,7 @@ func TestReportSumsWhoSpentWhatAndChangesNothing(t *testing.T) {
 		}
 	}
 	units := d.pool("units")
-	if units.Limit != 10_000 || units.Windows[1].Used != 1 || !units.Windows[1].FreesAt.Equal(instant(t, "2026-06-03T07:00:00Z")) ||
+	if units.Limit != 10_000 || units.Windows[1].Used != 1 || !units.Windows[1].FreesAt.Equal(instant(t, "2026-06-03T07:00:30Z")) ||
 		!units.Windows[0].FreesAt.Equal(instant(t, "2026-06-02T19:00:30Z")) {
 		t.Errorf("%+v", units)
 	}

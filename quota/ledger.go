@@ -35,7 +35,7 @@ var (
 const (
 	RefundWithin = 2 * time.Minute  // a call leaves within seconds of its take, or never
 	MinHorizon   = 26 * time.Hour   // the longest provider day is 25 h
-	MaxClockGap  = 60 * time.Second // between two clocks that ought to agree
+	MaxClockGap  = 60 * time.Second // between two clocks that ought to agree; see Ask.ClockGap
 )
 
 // Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and
@@ -68,7 +68,7 @@ type Ask struct {
 	Who       Who
 	Charges   []Charge      // at least one, each pool once
 	Midnights []time.Time   // the provider's midnights around now, ascending: at least two before, two after
-	Grace     time.Duration // windows count this much longer, days begin this much earlier
+	Grace     time.Duration // windows count this much longer; days begin this much earlier and end this much later
 	Horizon   time.Duration // entries are kept this long; the ledger keeps the largest it has seen
 	Precision time.Duration // entries within one step of it may be merged into the newest; 0: never
 	Now       time.Time     // the caller's clock, to compare with the ledger's; zero: do not
@@ -99,12 +99,15 @@ type Bound struct {
 
 // Decision is a ledger's answer.
 type Decision struct {
-	Allowed    bool
-	At         time.Time // the ledger's clock; for an admitted take the time of its entries
-	Who        Who
-	Pools      []PoolState // in the order of the charges
-	Refusal    *Refusal    // nil when allowed
+	Allowed bool
+	At      time.Time // the ledger's clock; for an admitted take the time of its entries
+	Who     Who
+	Pools   []PoolState // in the order of the charges
+	Refusal *Refusal    // nil when allowed
+	// RetryAfter is how long to wait, in whole milliseconds, by the clock that the ledger reads: 0 when allowed. The
+	// same ask is then admitted if nobody else spends. RetryAt is when that is by the same clock.
 	RetryAfter time.Duration
+	RetryAt    time.Time
 	// Degraded marks a call let through while the ledger could not answer: it was charged to the
 	// emergency budget, and Pools hold only what was charged.
 	Degraded bool
@@ -133,7 +136,7 @@ type WindowState struct {
 	Used    int64
 	Ceiling int64
 	// FreesAt is when the window next has more room: for a sliding window when its oldest entry
-	// leaves (zero when it is empty), for a day the provider's next midnight.
+	// leaves (zero when it is empty), for a day the grace after the provider's next midnight.
 	FreesAt time.Time
 }
 

@@ -35,8 +35,11 @@ func (g *Governor) refuseReserved(ctx context.Context, a Ask) (Decision, error) 
 	if err != nil {
 		return g.degraded(ctx, a, err)
 	}
-	d.Allowed = false
-	d.RetryAfter = ceilMillis(a.Midnights[a.today(d.At)+1].Sub(d.At))
+	clock := d.At
+	if a.Now.Before(clock) {
+		clock = a.Now // by which the caller waits
+	}
+	d.refuse(clock, a.turns(a.day(d.At)+1))
 	for i, c := range a.Charges {
 		for j, b := range c.Bounds {
 			if c.Amount > b.Ceiling {

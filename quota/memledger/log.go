@@ -61,9 +61,11 @@ func (l *log) from(t int64) int {
 // same spender and step is moved to now and raised instead: it then counts longer, never shorter.
 func (l *log) insert(at time.Time, amount int64, who quota.Who, precision time.Duration) int64 {
 	us := at.UnixMicro()
+	if n := len(l.entries); n > 0 && l.entries[n-1].amount == 0 && l.entries[n-1].at <= us { // see remove
+		l.entries = l.entries[:n-1]
+	}
 	if n := len(l.entries); precision > 0 && n > 0 {
-		// An entry that was given back is not charged again: under its number it could be given back twice.
-		if e := &l.entries[n-1]; e.who == who && e.amount > 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
+		if e := &l.entries[n-1]; e.who == who && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
 			e.at, e.amount = us, e.amount+amount
 			l.total += amount
 			return e.number
@@ -84,6 +86,15 @@ func (l *log) add(i int, amount int64) {
 		l.entries[j].before += amount
 	}
 	l.total += amount
+}
+
+// remove takes entry i out, so that no window waits for it. The newest is only emptied until the next takes its
+// place: the ledger's clock never stands before it.
+func (l *log) remove(i int) {
+	l.add(i, -l.entries[i].amount)
+	if i < len(l.entries)-1 {
+		l.entries = slices.Delete(l.entries, i, i+1)
+	}
 }
 
 // find is the index of what a decision wrote, -1 when it is not, or no longer, as it was written.

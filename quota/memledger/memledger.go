@@ -42,15 +42,15 @@ func (l *Ledger) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	acc := l.accounts[a.Account]
-	now, err := l.advance(a, acc)
+	clock, now, err := l.advance(a, acc)
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	return l.take(l.use(acc, a.Account, a.Horizon, now), a, now)
+	return l.take(l.use(acc, a.Account, a.Horizon, now), a, clock, now)
 }
 
 // take decides, and charges what is allowed.
-func (l *Ledger) take(a *account, ask quota.Ask, now time.Time) (quota.Decision, error) {
+func (l *Ledger) take(a *account, ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
 	for len(l.facts) < len(ask.Charges) {
 		l.facts = append(l.facts, quota.PoolFacts{})
 	}
@@ -62,7 +62,7 @@ func (l *Ledger) take(a *account, ask quota.Ask, now time.Time) (quota.Decision,
 		}
 		l.facts[i] = f
 	}
-	d, err := quota.Decide(ask, now, l.facts[:len(ask.Charges)])
+	d, err := quota.Decide(ask, clock, now, l.facts[:len(ask.Charges)])
 	if err != nil || !d.Allowed {
 		return d, err
 	}
@@ -76,28 +76,21 @@ func (l *Ledger) take(a *account, ask quota.Ask, now time.Time) (quota.Decision,
 	return d, nil
 }
 
-// advance is the ledger's clock: never before the newest entry of a pool that is asked for, since a log is in
-// order. A clock that stepped back by more than quota.MaxClockGap is not to be trusted. acc may be nil.
-func (l *Ledger) advance(a quota.Ask, acc *account) (time.Time, error) {
-	clock := l.now()
-	now := clock
+// advance is the ledger's clock, and the time at which it decides about the ask. acc may be nil.
+func (l *Ledger) advance(a quota.Ask, acc *account) (clock, now time.Time, err error) {
+	clock = l.now()
+	var newest time.Time
 	if acc != nil {
 		for _, c := range a.Charges {
-			p := acc.find(c.Pool)
-			if p == nil || len(p.log.entries) == 0 {
-				continue
-			}
-			newest := quota.FromMicros(p.log.entries[len(p.log.entries)-1].at)
-			if newest.Sub(clock) > quota.MaxClockGap {
-				return now, fmt.Errorf("%w: its clock says %s, the newest entry is of %s", quota.ErrUnavailable,
-					clock.UTC().Format(time.RFC3339), newest.Format(time.RFC3339))
-			}
-			if newest.After(now) {
-				now = newest
+			if p := acc.find(c.Pool); p != nil && len(p.log.entries) > 0 {
+				if at := quota.FromMicros(p.log.entries[len(p.log.entries)-1].at); at.After(newest) {
+					newest = at
+				}
 			}
 		}
 	}
-	return now, a.Check(now)
+	now, err = a.Advance(clock, newest)
+	return clock, now, err
 }
 
 // Refund implements quota.Ledger.
@@ -119,7 +112,7 @@ func (l *Ledger) Refund(_ context.Context, name string, d quota.Decision) error 
 	}
 	for i, p := range d.Pools {
 		if p.Charged > 0 {
-			acc.pool(p.Pool).log.add(at[i], -p.Charged)
+			acc.pool(p.Pool).log.remove(at[i])
 		}
 	}
 	return nil
@@ -130,7 +123,7 @@ func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	acc := l.accounts[a.Account]
-	now, err := l.advance(a, acc)
+	_, now, err := l.advance(a, acc)
 	if err != nil {
 		return err
 	}
@@ -142,7 +135,9 @@ func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
 		return nil
 	}
 	for _, c := range a.Charges {
-		acc.pool(c.Pool).log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
+		if c.Amount > 0 {
+			acc.pool(c.Pool).log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
+		}
 	}
 	return nil
 }

@@ -82,6 +82,7 @@ func (f *FixedWindow) Take(_ context.Context, a quota.Ask) (quota.Decision, erro
 			keys = append(keys, key)
 			if wait := key.begin.Add(length).Sub(now); c.Amount > 0 && used+c.Amount > b.Ceiling && wait > d.RetryAfter {
 				d.Allowed, d.RetryAfter = false, max(wait.Truncate(time.Millisecond), time.Millisecond)
+				d.RetryAt = now.Add(d.RetryAfter)
 				d.Refusal = &quota.Refusal{Pool: c.Pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit}
 			}
 		}

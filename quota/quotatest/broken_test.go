@@ -46,6 +46,9 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"24 hours alone on the day of 25", "I1 the day of 25 hours", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &dayless{quotatest.Model{Now: c.Now}}}
 		}},
+		{"a day that opens by the clock alone", "K5 a clock that is ahead", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &punctual{quotatest.Model{Now: c.Now}}}
+		}},
 		{"a trim before the decision", "A8 a refusal that had entries", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &trimming{tally{Model: quotatest.Model{Now: c.Now}}, map[[2]string]int64{}}}
 		}},
@@ -204,6 +207,7 @@ func (l *tally) decide(a quota.Ask, now time.Time, count func(c quota.Charge, b 
 						break
 					}
 				}
+				d.RetryAt = now.Add(d.RetryAfter)
 			}
 		}
 		d.Pools = append(d.Pools, p)
@@ -362,6 +366,7 @@ func (l *oldestFirst) Take(ctx context.Context, a quota.Ask) (quota.Decision, er
 			for _, w := range p.Windows {
 				if w.Window.Name == d.Refusal.Window && p.Pool == d.Refusal.Pool && w.Used > 0 {
 					d.RetryAfter = max(w.FreesAt.Sub(d.At).Truncate(time.Millisecond), time.Millisecond)
+					d.RetryAt = d.At.Add(d.RetryAfter)
 				}
 			}
 		}

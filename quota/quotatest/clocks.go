@@ -7,6 +7,45 @@ import (
 )
 
 var clocks = []Case{
+	{ID: "K5", Name: "a clock that is ahead opens no day early", check: clockAhead},
+	{ID: "K5", Name: "a clock further back than the grace is not believed", check: func(r *rig) {
+		r.grace = 30 * second
+		r.bounds = []quota.Bound{per(time.Hour, 5), daily(5)}
+		r.admits(3, 2)
+		r.clock.Set(noon.Add(-31 * second))
+		if d, err := r.try(charge("units", 1, r.bounds...)); !isUnavailable(err) {
+			r.Fatalf("31s back with a grace of 30s: %+v, %v", d, err)
+		}
+		r.clock.Set(noon.Add(-30 * second))
+		r.admits(1, 1)
+	}},
+	{ID: "K5", Name: "a clock that leaves its caller's by more than the grace is not believed", Needs: OwnClock, check: func(r *rig) {
+		r.grace = 30 * second
+		r.bounds = []quota.Bound{per(time.Hour, 5), daily(5)}
+		r.admits(3, 2)
+		for _, r.skew = range []time.Duration{31 * second, -31 * second, 61 * second} {
+			if d, err := r.try(charge("units", 1, r.bounds...)); !isUnavailable(err) {
+				r.Fatalf("%v apart with a grace of 30s: %+v, %v", r.skew, d, err)
+			}
+		}
+		for _, r.skew = range []time.Duration{30 * second, -30 * second} {
+			r.admits(0, 2)
+		}
+	}},
+	{ID: "K6", Name: "retry-after is waited for by the clock, also where that was set back", check: func(r *rig) {
+		for _, bounds := range [][]quota.Bound{{per(10*second, 3)}, {daily(3)}, {per(time.Hour, 100), per(time.Minute, 3)}} {
+			for _, back := range []time.Duration{second, 50 * second, 60 * second} {
+				r.fresh(noon, bounds...)
+				r.take(3)
+				r.clock.Set(noon.Add(-back))
+				d := r.take(1)
+				if d.Allowed || !d.RetryAt.Equal(r.clock.Now().Add(d.RetryAfter)) {
+					r.Fatalf("%s: allowed %t, retry after %v, at %s", r.at(), d.Allowed, d.RetryAfter, d.RetryAt)
+				}
+				r.exact(d, charge("units", 1, bounds...))
+			}
+		}
+	}},
 	{ID: "H1", Name: "a clock that was set back is not believed, and harms nothing", check: setBack},
 	{ID: "H1", Name: "a clock that stands a little back goes on from the newest entry", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 3)}
@@ -16,8 +55,8 @@ var clocks = []Case{
 			r.Fatalf("an entry of %s was followed by one of %s", noon, d.At)
 		}
 		d := r.refuses(1, 0)
-		if until := d.At.Add(d.RetryAfter); !until.Equal(noon.Add(10 * second)) {
-			r.Fatalf("free at %s, want %s", until, noon.Add(10*second))
+		if !d.RetryAt.Equal(noon.Add(10*second)) || d.RetryAfter != 40*second {
+			r.Fatalf("free at %s, after %v; want %s, and 40s by the clock", d.RetryAt, d.RetryAfter, noon.Add(10*second))
 		}
 		r.clock.Set(noon.Add(10*second - time.Millisecond))
 		r.refuses(1, 0)
@@ -66,6 +105,44 @@ var clocks = []Case{
 			r.retries(1, 24*time.Hour-4*second, "day")
 		}
 	}},
+}
+
+// clockAhead asks every second around midnights, by a clock that is ahead of the provider's by no more than the
+// grace, and counts as the provider would, with calls that arrive up to the grace later.
+func clockAhead(r *rig) {
+	const limit, grace = 20, 30 * second
+	r.zone, r.grace = pacific, grace
+	for _, midnight := range []time.Time{
+		time.Date(2026, 11, 2, 0, 0, 0, 0, pacific), time.Date(2027, 3, 15, 0, 0, 0, 0, pacific), time.Date(2026, 6, 2, 0, 0, 0, 0, pacific),
+	} {
+		for _, ahead := range []time.Duration{0, second, 29 * second, grace} {
+			r.fresh(midnight.Add(-12*time.Hour), daily(limit))
+			var sent []time.Time // six units each
+			for _, day := range []time.Time{midnight.Add(-12 * time.Hour), midnight, midnight.Add(24 * time.Hour)} {
+				for at := day.Add(-75 * second); at.Before(day.Add(75 * second)); at = at.Add(second) {
+					r.clock.Set(at.Add(ahead))
+					for range limit { // and no further, should a ledger admit everything
+						if !r.take(6).Allowed {
+							break
+						}
+						sent = append(sent, at)
+					}
+				}
+			}
+			for _, late := range []time.Duration{0, second, grace} {
+				arrived := map[string]int{}
+				for _, at := range sent {
+					day := at.Add(late).Format(time.DateOnly)
+					if arrived[day] += 6; arrived[day] > limit {
+						r.Fatalf("a clock %v ahead, calls %v late: %d arrived on %s, limit %d", ahead, late, arrived[day], day, limit)
+					}
+				}
+				if len(arrived) != 3 {
+					r.Fatalf("a clock %v ahead, calls %v late: %v, want something on each of three days", ahead, late, arrived)
+				}
+			}
+		}
+	}
 }
 
 // setBack takes, sends the clock ahead and takes, and brings it back to before that.

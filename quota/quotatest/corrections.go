@@ -81,6 +81,45 @@ var corrections = []Case{
 		r.clock.Set(noon.Add(10 * second))
 		r.retries(6, 4*second, "10s")
 	}},
+	{ID: "K12", Name: "after a refund the window frees with an entry that is there", check: func(r *rig) {
+		r.bounds = []quota.Bound{per(10*second, 10)}
+		frees := func(want time.Time) {
+			r.Helper()
+			if got := r.take(0).Pools[0].Windows[0].FreesAt; !got.Equal(want) {
+				r.Fatalf("%s: frees at %s, want %s", r.at(), got, want)
+			}
+		}
+		undo := func(d quota.Decision) {
+			r.Helper()
+			if err := r.ledger.Refund(r.Context(), r.account, d); err != nil {
+				r.Fatal(err)
+			}
+		}
+		oldest := r.admits(2, 8)
+		r.pass(second)
+		second1 := r.admits(1, 7)
+		r.pass(second)
+		newest := r.admits(3, 4)
+		frees(noon.Add(10 * second))
+		undo(oldest)
+		frees(noon.Add(11 * second))
+		undo(second1)
+		frees(noon.Add(12 * second))
+		undo(newest)
+		frees(time.Time{})
+		r.pass(second)
+		again := r.admits(3, 7)
+		frees(noon.Add(13 * second))
+		undo(again)
+		if err := r.ledger.Post(r.Context(), r.ask(charge("units", 1, r.bounds...)), noon); err != nil {
+			r.Fatal(err)
+		}
+		frees(noon.Add(10 * second))
+		r.pass(7*second + time.Millisecond)
+		frees(time.Time{})
+		r.admits(10, 0)
+		frees(r.clock.Now().Add(10 * second))
+	}},
 	{ID: "J3", Name: "a post above the limit is kept, and everything after is right", check: posts},
 	{ID: "J3", Name: "a post of the past lies at its own time", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 10)}

@@ -164,7 +164,7 @@ func arrivals(r *rig) {
 				r.pass(time.Duration(dice.Int64N(int64(20 * second))))
 				continue
 			}
-			r.clock.Set(d.At.Add(d.RetryAfter)) // as soon as ever possible
+			r.clock.Set(d.RetryAt) // as soon as ever possible
 		}
 		slices.SortFunc(arrived, time.Time.Compare)
 		if n := mostWithin(arrived, 6*time.Hour); n > limit {

@@ -40,7 +40,7 @@ type drain struct {
 func (m *Model) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now, err := m.now(a)
+	clock, now, err := m.now(a)
 	if err != nil {
 		return quota.Decision{}, err
 	}
@@ -53,7 +53,8 @@ func (m *Model) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 			m.record(a, c, now)
 		}
 	} else {
-		d.Refusal, d.RetryAfter = m.refusal(a, now)
+		d.Refusal, d.RetryAt = m.refusal(a, clock, now)
+		d.RetryAfter = d.RetryAt.Sub(clock)
 	}
 	for _, c := range a.Charges {
 		d.Pools = append(d.Pools, m.state(a, c, now, d.Allowed))
@@ -62,7 +63,7 @@ func (m *Model) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 }
 
 // now is the clock, or the newest entry of the pools asked for where that is later.
-func (m *Model) now(a quota.Ask) (time.Time, error) {
+func (m *Model) now(a quota.Ask) (clock, _ time.Time, _ error) {
 	now := m.Now().UTC().Truncate(time.Microsecond)
 	newest := now
 	for _, s := range m.spends {
@@ -70,10 +71,14 @@ func (m *Model) now(a quota.Ask) (time.Time, error) {
 			newest = s.at
 		}
 	}
-	if newest.Sub(now) > quota.MaxClockGap {
-		return now, fmt.Errorf("%w: the clock was set back", quota.ErrUnavailable)
+	trusted := time.Minute
+	if a.Grace > 0 && a.Grace < trusted {
+		trusted = a.Grace
 	}
-	return newest, a.Check(newest)
+	if newest.Sub(now) > trusted {
+		return now, now, fmt.Errorf("%w: the clock was set back", quota.ErrUnavailable)
+	}
+	return now, newest, a.Check(newest)
 }
 
 func charged(a quota.Ask, pool string) bool {
@@ -105,7 +110,7 @@ func counts(a quota.Ask, w quota.Window, at, t time.Time) bool {
 	}
 	var begin time.Time
 	for _, midnight := range a.Midnights {
-		if !midnight.After(t) {
+		if !midnight.Add(a.Grace).After(t) {
 			begin = midnight
 		}
 	}
@@ -151,14 +156,16 @@ func (m *Model) moments(a quota.Ask, now time.Time) []time.Time {
 			}
 		}
 	}
-	out = append(out, a.Midnights...)
+	for _, midnight := range a.Midnights {
+		out = append(out, midnight.Add(a.Grace))
+	}
 	out = slices.DeleteFunc(out, func(t time.Time) bool { return !t.After(now) })
 	slices.SortFunc(out, time.Time.Compare)
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-// refusal finds when everything fits, and which window is the last to.
-func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Duration) {
+// refusal finds when everything fits, in whole milliseconds of the clock, and which window is the last to.
+func (m *Model) refusal(a quota.Ask, clock, now time.Time) (*quota.Refusal, time.Time) {
 	last := now
 	for _, t := range m.moments(a, now) {
 		all := true
@@ -167,11 +174,11 @@ func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Durati
 		}
 		if all {
 			r := m.refusedUntil(a, now, last, t)
-			wait := t.Sub(now)
+			wait := t.Sub(clock)
 			if part := wait % time.Millisecond; part > 0 {
 				wait += time.Millisecond - part
 			}
-			return r, wait
+			return r, clock.Add(wait)
 		}
 		last = t
 	}
@@ -218,8 +225,8 @@ func (m *Model) state(a quota.Ask, c quota.Charge, now time.Time, allowed bool) 
 			}
 		}
 		if b.Window.Day() {
-			i := slices.IndexFunc(a.Midnights, func(t time.Time) bool { return t.After(now) })
-			w.FreesAt = a.Midnights[i]
+			i := slices.IndexFunc(a.Midnights, func(t time.Time) bool { return t.Add(a.Grace).After(now) })
+			w.FreesAt = a.Midnights[i].Add(a.Grace)
 		}
 		p.Windows = append(p.Windows, w)
 		p.Remaining = min(p.Remaining, max(b.Ceiling-w.Used, 0))
@@ -228,24 +235,6 @@ func (m *Model) state(a quota.Ask, c quota.Charge, now time.Time, allowed bool) 
 		p.Remaining, p.DrainedUntil, p.DrainedUsed = 0, d.until, d.used
 	}
 	return p
-}
-
-// excuse lets a ledger still name the moment at which an entry that was given back leaves a window:
-// it writes want's FreesAt over such a one of got.
-func (m *Model) excuse(a quota.Ask, got, want quota.Decision) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i, p := range want.Pools {
-		for j, w := range p.Windows {
-			frees := &got.Pools[i].Windows[j].FreesAt
-			for _, s := range m.spends {
-				if s.account == a.Account && s.pool == p.Pool && s.amount == 0 && w.Used > 0 && !w.Window.Day() &&
-					counts(a, w.Window, s.at, want.At) && frees.Equal(s.at.Add(w.Window.Length).Add(a.Grace)) {
-					*frees = w.FreesAt
-				}
-			}
-		}
-	}
 }
 
 // Refund implements quota.Ledger.
@@ -283,7 +272,7 @@ func (m *Model) Refund(_ context.Context, account string, d quota.Decision) erro
 func (m *Model) Post(_ context.Context, a quota.Ask, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now, err := m.now(a)
+	_, now, err := m.now(a)
 	if err != nil {
 		return err
 	}

@@ -246,15 +246,17 @@ func sound(a quota.Ask, d quota.Decision) error {
 
 // soundRetry is C3.
 func soundRetry(a quota.Ask, d quota.Decision, drained bool) error {
-	most := longest(a.Charges) + a.Grace
+	most := longest(a.Charges) + 2*a.Grace // a day ends its own later
 	switch r := d.RetryAfter; {
-	case d.Allowed && r != 0:
+	case d.Allowed && (r != 0 || !d.RetryAt.IsZero()):
 		return fmt.Errorf("admitted, and to be retried after %v", r)
 	case d.Allowed:
+	case d.RetryAt.Add(-r).After(d.At) || !d.RetryAt.After(d.At):
+		return fmt.Errorf("decided at %s, and to be retried %v before %s", d.At, r, d.RetryAt)
 	case r < time.Millisecond || r%time.Millisecond != 0:
 		return fmt.Errorf("retry after %v: want whole milliseconds, at least one", r)
-	case r > most && !drained:
-		return fmt.Errorf("retry after %v, beyond the longest window of %v", r, most)
+	case d.RetryAt.Sub(d.At) > most && !drained:
+		return fmt.Errorf("retry at %s, beyond the longest window of %v", d.RetryAt, most)
 	}
 	return nil
 }
@@ -266,11 +268,11 @@ func (r *rig) exact(d quota.Decision, charges ...quota.Charge) {
 	if d.Allowed {
 		r.Fatalf("%s: admitted, want a refusal to wait for", r.at())
 	}
-	r.clock.Set(d.At.Add(d.RetryAfter - time.Millisecond))
+	r.clock.Set(d.RetryAt.Add(-time.Millisecond))
 	if early := r.draw(charges...); early.Allowed {
 		r.Fatalf("%s: admitted 1 ms before the retry-after of %v is over", r.at(), d.RetryAfter)
 	}
-	r.clock.Set(d.At.Add(d.RetryAfter))
+	r.clock.Set(d.RetryAt)
 	if due := r.draw(charges...); !due.Allowed {
 		r.Fatalf("%s: refused (%s) after waiting the retry-after of %v", r.at(), due.Refusal, d.RetryAfter)
 	}

@@ -105,7 +105,7 @@ func clockError(rest string) error {
 	if _, err := fmt.Sscan(rest, &ledger, &other); err != nil {
 		return fmt.Errorf("%w: redis: clocks apart: %q", quota.ErrUnavailable, rest)
 	}
-	return fmt.Errorf("%w: redis: its clock says %s, this machine's or the newest entry %s: set them right, more than %v apart is not trusted",
+	return fmt.Errorf("%w: redis: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
 		quota.ErrUnavailable, clock(ledger), clock(other), quota.MaxClockGap)
 }
 

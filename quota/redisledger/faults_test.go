@@ -177,7 +177,7 @@ func TestClockFarFromTheCallersIsUnavailable(t *testing.T) {
 	}
 	for _, gap := range []time.Duration{-55 * time.Second, 55 * time.Second} {
 		a := benchAsk("b", 1, 100, "units")
-		a.Now = time.Now().Add(gap)
+		a.Now, a.Grace = time.Now().Add(gap), 0
 		take(t, l, a)
 	}
 	if n := s.client.Exists(t.Context(), "ingest:{a}", "ingest:{a}:units").Val(); n != 0 {
@@ -191,6 +191,7 @@ func TestClockBehindTheNewestEntryIsUnavailable(t *testing.T) {
 	a := benchAsk("a", 1, 100, "units")
 	a.Now, a.Midnights = time.Time{}, quota.Midnights(c.now, time.UTC)
 	first := take(t, l, a)
+	a.Grace = 0 // 60 s are trusted
 	c.set(c.now.Add(-50 * time.Second))
 	if d := take(t, l, a); !d.At.Equal(first.At) {
 		t.Errorf("a clock that stepped back 50 s gave an entry of %v, before the newest of %v", d.At, first.At)

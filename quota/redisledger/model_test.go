@@ -102,7 +102,7 @@ func answersAsInMemory(t *testing.T, steps int) {
 			if wd.Allowed && we == nil && ge == nil {
 				taken = append(taken, [2]quota.Decision{wd, gd})
 			}
-			instants = append(instants[max(0, len(instants)-10):], wd.At.Add(wd.RetryAfter), a.Midnights[2].Add(-a.Grace), a.Midnights[2])
+			instants = append(instants[max(0, len(instants)-10):], wd.RetryAt, a.Midnights[2].Add(-a.Grace), a.Midnights[2].Add(a.Grace))
 			for _, p := range wd.Pools {
 				for _, w := range p.Windows {
 					instants = append(instants, w.FreesAt)

@@ -47,15 +47,15 @@ func decided(a quota.Ask, keys []string, reply any, err error) (quota.Decision, 
 
 // check refuses what can be refused without the server, whatever its clock says.
 func check(a quota.Ask) error {
+	if a.Grace < 0 || a.Grace > quota.MaxWindow || a.Horizon > maxHorizon {
+		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
+	}
 	t := a.Now
 	if len(a.Midnights) > 1 {
-		t = a.Midnights[1]
+		t = a.Midnights[1].Add(a.Grace)
 	}
 	if err := a.Check(t); err != nil {
 		return err
-	}
-	if a.Grace < 0 || a.Grace > quota.MaxWindow || a.Horizon > maxHorizon {
-		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
 	}
 	for _, c := range a.Charges {
 		for _, b := range c.Bounds {
@@ -176,6 +176,10 @@ func decide(a quota.Ask, reply any) (quota.Decision, error) {
 			f.Windows = append(f.Windows, w)
 		}
 	}
+	clock := now
+	if charged == 0 {
+		clock = r.next()
+	}
 	if err := r.done(); err != nil {
 		return quota.Decision{}, err
 	}
@@ -186,7 +190,7 @@ func decide(a quota.Ask, reply any) (quota.Decision, error) {
 	if err := a.Check(at); err != nil {
 		return quota.Decision{}, err
 	}
-	d, err := quota.Decide(a, at, facts)
+	d, err := quota.Decide(a, quota.FromMicros(clock), at, facts)
 	if err != nil {
 		return quota.Decision{}, err
 	}

@@ -33,16 +33,24 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 			if err != nil {
 				return l.broken("read", err)
 			}
-			at := d.At.UnixMicro()
-			if err := t.exec(t.sql.raise, at, -s.Charged, p.id, at, s.Entry); err != nil {
-				return err
-			}
-			if err := t.exec(t.sql.shift, -s.Charged, p.id, at, s.Entry); err != nil {
+			if err := t.giveBack(p, entry{at: d.At.UnixMicro(), number: s.Entry, amount: amount}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// giveBack takes an entry out, so that no window waits for it. The newest is only emptied until the next takes its
+// place: it holds the sum of them all, and the ledger's clock never stands before it.
+func (t *transaction) giveBack(p *pool, e entry) error {
+	if p.newest.at == e.at && p.newest.number == e.number {
+		return t.exec(t.sql.raise, e.at, -e.amount, p.id, e.at, e.number)
+	}
+	if err := t.exec(t.sql.remove, p.id, e.at, e.number); err != nil {
+		return err
+	}
+	return t.exec(t.sql.shift, -e.amount, p.id, e.at, e.number)
 }
 
 // Post implements quota.Ledger.
@@ -52,7 +60,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		now, err := t.advance(a, acc)
+		_, now, err := t.advance(a, acc)
 		if err != nil {
 			return err
 		}
@@ -72,6 +80,9 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 		return nil
 	}
 	for _, c := range a.Charges {
+		if c.Amount == 0 {
+			continue
+		}
 		if err := t.insert(acc.pool(c.Pool), at, c.Amount, a); err != nil {
 			return err
 		}
@@ -104,6 +115,11 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 	}
 	p.total += amount
 	if us >= p.newest.at {
+		if p.newest.number > 0 && p.newest.amount == 0 {
+			if err := t.exec(t.sql.remove, p.id, p.newest.at, p.newest.number); err != nil {
+				return err
+			}
+		}
 		p.newest = entry{us, number, amount, spender}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 // the readers.
 type statements struct {
 	account, before, reaching, entry, next *sql.Stmt
-	insert, forget, raise, shift           *sql.Stmt
+	insert, forget, raise, shift, remove   *sql.Stmt
 	keepAccount, keepPool, keepWho, drain  *sql.Stmt
 	wrote                                  *sql.Stmt
 
@@ -57,8 +57,9 @@ func (s *statements) ofLedger() map[**sql.Stmt]string {
 		&s.insert: `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`,
 		&s.forget: `DELETE FROM entries WHERE pool = ?1 AND at <= ?2 AND (at, number) < (
 			SELECT at, number FROM entries WHERE pool = ?1 ORDER BY at DESC, number DESC LIMIT 1)`,
-		&s.raise: `UPDATE entries SET at = ?, amount = amount + ? WHERE pool = ? AND at = ? AND number = ?`,
-		&s.shift: `UPDATE entries SET before = before + ?1 WHERE pool = ?2 AND (at, number) > (?3, ?4)`,
+		&s.raise:  `UPDATE entries SET at = ?, amount = amount + ? WHERE pool = ? AND at = ? AND number = ?`,
+		&s.remove: `DELETE FROM entries WHERE pool = ? AND at = ? AND number = ?`,
+		&s.shift:  `UPDATE entries SET before = before + ?1 WHERE pool = ?2 AND (at, number) > (?3, ?4)`,
 
 		&s.keepAccount: `INSERT INTO accounts (name, horizon) VALUES (?, ?)
 			ON CONFLICT (name) DO UPDATE SET horizon = max(horizon, excluded.horizon) RETURNING id, horizon`,

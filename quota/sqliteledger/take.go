@@ -44,7 +44,7 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	now, err := t.advance(a, acc)
+	clock, now, err := t.advance(a, acc)
 	if err != nil {
 		return quota.Decision{}, err
 	}
@@ -57,7 +57,7 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 			return quota.Decision{}, err
 		}
 	}
-	d, err := quota.Decide(a, now, facts)
+	d, err := quota.Decide(a, clock, now, facts)
 	if err != nil || !d.Allowed || !charge {
 		return d, err
 	}
@@ -75,26 +75,19 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 	return d, nil
 }
 
-// advance is the ledger's clock: never before the newest entry of a pool that is asked for, since a
-// log is in order, and not trusted when it stands far before it.
-func (t *transaction) advance(a quota.Ask, acc *account) (time.Time, error) {
-	clock := t.ledger.Now().UTC().Truncate(time.Microsecond)
-	now := clock
+// advance is the ledger's clock, and the time at which it decides about the ask.
+func (t *transaction) advance(a quota.Ask, acc *account) (clock, now time.Time, err error) {
+	clock = t.ledger.Now().UTC().Truncate(time.Microsecond)
+	var newest time.Time
 	for _, c := range a.Charges {
-		p := acc.pool(c.Pool)
-		if p.newest.at == 0 {
-			continue
-		}
-		newest := quota.FromMicros(p.newest.at)
-		if newest.Sub(clock) > quota.MaxClockGap {
-			return now, fmt.Errorf("%w: this machine's clock says %s, but the newest entry in %s is of %s: set the clock, or wait until then",
-				quota.ErrUnavailable, clock.Format(time.RFC3339), t.ledger.path, newest.Format(time.RFC3339))
-		}
-		if newest.After(now) {
-			now = newest
+		if p := acc.pool(c.Pool); p.newest.at != 0 && p.newest.at > newest.UnixMicro() {
+			newest = quota.FromMicros(p.newest.at)
 		}
 	}
-	return now, a.Check(now)
+	if now, err = a.Advance(clock, newest); err != nil {
+		return clock, now, fmt.Errorf("%s: %w", t.ledger.path, err)
+	}
+	return clock, now, nil
 }
 
 // append adds the newest entry of a pool and returns its number. With precision, the newest entry of
@@ -112,6 +105,11 @@ func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64,
 		return newest.number, t.run(t.sql.raise, at, amount, p.id, newest.at, newest.number)
 	}
 	number := newest.number + 1
+	if newest.number > 0 && newest.amount == 0 { // given back
+		if err := t.run(t.sql.remove, p.id, newest.at, newest.number); err != nil {
+			return 0, err
+		}
+	}
 	if number%forgetEvery == 0 {
 		if err := t.run(t.sql.forget, p.id, at-acc.horizon); err != nil {
 			return 0, err

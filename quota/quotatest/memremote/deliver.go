@@ -56,7 +56,8 @@ func (a *account) takeBack(d quota.Decision) {
 	for _, s := range d.Pools {
 		if p := a.pool(s.Pool); s.Charged > 0 {
 			if i := p.log.find(d.At, s); i >= 0 {
-				p.log.add(i, -s.Charged)
+				p.log.remove(i)
+				p.length = len(p.log.entries)
 			}
 		}
 	}
@@ -85,7 +86,7 @@ func (a *account) record(row sharedledger.Row, now time.Time) {
 			e.told = first.UnixMicro()
 		}
 		p.log.enter(e)
-		p.length++
+		p.length = len(p.log.entries)
 	}
 }
 
@@ -98,8 +99,14 @@ func (p *pool) net(row sharedledger.Row, at, amount int64) {
 			continue
 		}
 		bite := min(e.amount, amount)
-		p.log.add(i, -bite)
 		amount -= bite
+		if bite < e.amount {
+			p.log.add(i, -bite)
+			continue
+		}
+		n := len(p.log.entries)
+		p.log.remove(i)
+		i -= n - len(p.log.entries)
 	}
 }
 
@@ -128,7 +135,7 @@ func (a *account) raise(look sharedledger.UsageSnapshot, now time.Time) {
 	}
 	if charge.amount > 0 {
 		p.log.enter(charge)
-		p.length++
+		p.length = len(p.log.entries)
 	}
 }
 

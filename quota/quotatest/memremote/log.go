@@ -67,9 +67,9 @@ func (l *log) from(t int64) int {
 // same spender and step is moved to now and raised instead: it then counts longer, never shorter.
 func (l *log) insert(at time.Time, amount int64, who quota.Who, precision time.Duration) int64 {
 	us := at.UnixMicro()
+	l.dropEmptied(us)
 	if n := len(l.entries); precision > 0 && n > 0 {
-		// An entry that was given back is not charged again: under its number it could be given back twice.
-		if e := &l.entries[n-1]; e.who == who && e.amount > 0 && e.told == 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
+		if e := &l.entries[n-1]; e.who == who && e.told == 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
 			e.at, e.amount = us, e.amount+amount
 			l.total += amount
 			return e.number
@@ -81,6 +81,7 @@ func (l *log) insert(at time.Time, amount int64, who quota.Who, precision time.D
 // enter puts an entry in its place and returns its number.
 func (l *log) enter(e entry) int64 {
 	l.number++
+	l.dropEmptied(e.at)
 	amount, i := e.amount, l.from(e.at+1)
 	e.number, e.amount = l.number, 0
 	e.before, _ = l.before(e.at + 1)
@@ -96,6 +97,22 @@ func (l *log) add(i int, amount int64) {
 		l.entries[j].before += amount
 	}
 	l.total += amount
+}
+
+// dropEmptied takes out the newest entry where something comes after it; see remove.
+func (l *log) dropEmptied(before int64) {
+	if n := len(l.entries); n > 0 && l.entries[n-1].amount == 0 && l.entries[n-1].at <= before {
+		l.entries = l.entries[:n-1]
+	}
+}
+
+// remove takes entry i out, so that no window waits for it. The newest is only emptied until the next takes its
+// place: the ledger's clock never stands before it.
+func (l *log) remove(i int) {
+	l.add(i, -l.entries[i].amount)
+	if i < len(l.entries)-1 {
+		l.entries = slices.Delete(l.entries, i, i+1)
+	}
 }
 
 // find is the index of what a decision wrote, -1 when it is not, or no longer, as it was written.

@@ -43,15 +43,15 @@ type pool struct {
 func (l *Remote) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, err := l.advance(a)
+	clock, now, err := l.advance(a)
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	return l.account(a.Account, a.Horizon, now).take(a, now)
+	return l.account(a.Account, a.Horizon, now).take(a, clock, now)
 }
 
 // take decides, and charges what is allowed.
-func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
+func (a *account) take(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
 	facts := make([]quota.PoolFacts, len(ask.Charges))
 	for i, c := range ask.Charges {
 		p := a.pool(c.Pool)
@@ -63,7 +63,7 @@ func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
 			facts[i].Windows = append(facts[i].Windows, p.log.lookUp(lookup))
 		}
 	}
-	d, err := quota.Decide(ask, now, facts)
+	d, err := quota.Decide(ask, clock, now, facts)
 	if err != nil || !d.Allowed {
 		return d, err
 	}
@@ -78,28 +78,21 @@ func (a *account) take(ask quota.Ask, now time.Time) (quota.Decision, error) {
 	return d, nil
 }
 
-// advance is the ledger's clock: never before the newest entry of a pool that is asked for, since a log is in
-// order. A clock that stepped back by more than quota.MaxClockGap is not to be trusted.
-func (l *Remote) advance(a quota.Ask) (time.Time, error) {
-	clock := l.now()
-	now := clock
+// advance is the ledger's clock, and the time at which it decides about the ask.
+func (l *Remote) advance(a quota.Ask) (clock, now time.Time, err error) {
+	clock = l.now()
+	var newest time.Time
 	if acc, ok := l.accounts[a.Account]; ok {
 		for _, c := range a.Charges {
-			p, ok := acc.pools[c.Pool]
-			if !ok || len(p.log.entries) == 0 {
-				continue
-			}
-			newest := quota.FromMicros(p.log.entries[len(p.log.entries)-1].at)
-			if newest.Sub(clock) > quota.MaxClockGap {
-				return now, fmt.Errorf("%w: its clock says %s, the newest entry is of %s", quota.ErrUnavailable,
-					clock.UTC().Format(time.RFC3339), newest.Format(time.RFC3339))
-			}
-			if newest.After(now) {
-				now = newest
+			if p, ok := acc.pools[c.Pool]; ok && len(p.log.entries) > 0 {
+				if at := quota.FromMicros(p.log.entries[len(p.log.entries)-1].at); at.After(newest) {
+					newest = at
+				}
 			}
 		}
 	}
-	return now, a.Check(now)
+	now, err = a.Advance(clock, newest)
+	return clock, now, err
 }
 
 // Refund implements quota.Ledger.
@@ -121,7 +114,9 @@ func (l *Remote) Refund(_ context.Context, name string, d quota.Decision) error 
 	}
 	for i, p := range d.Pools {
 		if p.Charged > 0 {
-			acc.pool(p.Pool).log.add(at[i], -p.Charged)
+			p := acc.pool(p.Pool)
+			p.log.remove(at[i])
+			p.length = len(p.log.entries)
 		}
 	}
 	return nil
@@ -131,7 +126,7 @@ func (l *Remote) Refund(_ context.Context, name string, d quota.Decision) error 
 func (l *Remote) Post(_ context.Context, a quota.Ask, at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, err := l.advance(a)
+	_, now, err := l.advance(a)
 	if err != nil {
 		return err
 	}
@@ -143,9 +138,13 @@ func (l *Remote) Post(_ context.Context, a quota.Ask, at time.Time) error {
 		return nil
 	}
 	for _, c := range a.Charges {
+		if c.Amount == 0 {
+			continue
+		}
 		p := acc.pool(c.Pool)
+		missing := p.length - len(p.log.entries) // of a log that was lost in part
 		p.log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
-		p.length++
+		p.length = len(p.log.entries) + missing
 	}
 	return nil
 }

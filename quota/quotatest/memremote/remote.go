@@ -25,7 +25,7 @@ type writer struct {
 func (l *Remote) TakeOnce(_ context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, err := l.advance(a)
+	clock, now, err := l.advance(a)
 	if err != nil {
 		return quota.Decision{}, err
 	}
@@ -50,7 +50,7 @@ func (l *Remote) TakeOnce(_ context.Context, a quota.Ask, op sharedledger.Operat
 	if w.number == op.Number {
 		return clone(w.answer), nil
 	}
-	d, err := l.account(a.Account, a.Horizon, now).take(a, now)
+	d, err := l.account(a.Account, a.Horizon, now).take(a, clock, now)
 	if err == nil && d.Allowed && slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
 		acc.wrote(op.Writer, writer{number: op.Number, nonce: op.Nonce, answer: clone(d), heard: now})
 	}

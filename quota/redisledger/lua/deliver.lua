@@ -308,7 +308,7 @@ local renewed = now + longer + KEEP
 for i, c in pairs(changes) do
 	local q, log = p[i], KEYS[1 + i]
 	if c.entries then
-		put(log, q, c.pos, c.entries, c.total)
+		put(log, q, c.pos, c.entries, c.total, c.dropped)
 		q[NEWEST], q[EXPIRES] = math.max(q[NEWEST], c.newest), renewed
 		redis.call('PEXPIRE', log, math.ceil((longer + KEEP) / 1000))
 	end

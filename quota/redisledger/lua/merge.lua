@@ -102,12 +102,18 @@ local function net(plan, rows, marks)
 end
 
 -- merge puts rows behind what has the same time, numbered from number on. Rows that snapshots count only from
--- some time on say so.
+-- some time on say so. What holds nothing any more goes.
 local function merge(plan, rows, number)
-	local at, amount, numbers, who, k, r = {}, {}, {}, {}, 1, 1
-	for n = 1, #plan.at + #rows.at do
+	local at, amount, numbers, who, k, r, n = {}, {}, {}, {}, 1, 1, 0
+	plan.dropped = 0
+	while k <= #plan.at or r <= #rows.at do
+		n = n + 1
 		if r > #rows.at or k <= #plan.at and plan.at[k] <= rows.at[r] then
 			at[n], amount[n], numbers[n], who[n] = plan.at[k], plan.amount[k], plan.number[k], plan.who[k]
+			if amount[n] == 0 then
+				at[n], amount[n], numbers[n], who[n], n = nil, nil, nil, nil, n - 1
+				plan.dropped = plan.dropped + 1
+			end
 			k = k + 1
 		else
 			at[n], amount[n], who[n] = rows.at[r], rows.amount[r], rows.who[r]
@@ -173,11 +179,12 @@ local function packed(key, plan)
 	if sum > EXACT then
 		corrupt(key, 'its sum would not be exact any more')
 	end
-	return { pos = pos, entries = entries, total = sum, newest = plan.at[#plan.at] }
+	return { pos = pos, entries = entries, total = sum, newest = plan.at[#plan.at] or 0, dropped = plan.dropped }
 end
 
--- put writes the entries from position pos on, instead of what is there.
-local function put(key, q, pos, entries, total)
+-- put writes the entries from position pos on, instead of what is there, which was so many more. Positions grow by
+-- these, so that no number is used twice.
+local function put(key, q, pos, entries, total, dropped)
 	if pos == q[FIRST] then
 		redis.call('LTRIM', key, 1, 0)
 	elseif pos < q[NUMBER] then
@@ -186,7 +193,7 @@ local function put(key, q, pos, entries, total)
 	for low = 1, #entries, 1000 do
 		redis.call('RPUSH', key, unpack(entries, low, math.min(low + 999, #entries)))
 	end
-	q[NUMBER], q[TOTAL] = pos + #entries, total
+	q[FIRST], q[NUMBER], q[TOTAL] = q[FIRST] + dropped, pos + #entries + dropped, total
 	for h = HINT, COLUMNS do
 		q[h] = 0
 	end

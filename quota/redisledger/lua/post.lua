@@ -3,7 +3,7 @@
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  the caller's clock (0: do not compare), ARGV[2] the horizon, ARGV[3] when it was spent
 -- ARGV[4]  'm', ARGV[5] the field of who spent, ARGV[5 + i] the field of the i-th pool
--- ARGV[5 + pools + i] what was spent of it
+-- ARGV[5 + pools + i] what was spent of it; 0 writes nothing
 -- Result   1, or 0 for a time beyond the horizon, which changes nothing
 -- Errors   CLOCK clock newest: too far apart.  CORRUPT.  NEWER.
 -- All pools or none are written.
@@ -50,16 +50,18 @@ end
 local renewed = now + horizon + KEEP
 local lives = math.ceil((horizon + KEEP) / 1000)
 for i = 1, pools do
-	local q, key = p[i], KEYS[1 + i]
-	if q[NUMBER] == q[FIRST] then
-		redis.call('LTRIM', key, 1, 0)
+	local q, key, amount = p[i], KEYS[1 + i], tonumber(ARGV[5 + pools + i])
+	if amount > 0 then
+		if q[NUMBER] == q[FIRST] then
+			redis.call('LTRIM', key, 1, 0)
+		end
+		shift(key, q, pos[i], tails[i], 1, amount, extra[i])
+		q[NEWEST] = math.max(q[NEWEST], at)
+		q[EXPIRES] = renewed
+		redis.call('PEXPIRE', key, lives)
+		set[#set + 1] = ARGV[5 + i]
+		set[#set + 1] = pack(POOL, unpack(q, 1, COLUMNS))
 	end
-	shift(key, q, pos[i], tails[i], 1, tonumber(ARGV[5 + pools + i]), extra[i])
-	q[NEWEST] = math.max(q[NEWEST], at)
-	q[EXPIRES] = renewed
-	redis.call('PEXPIRE', key, lives)
-	set[#set + 1] = ARGV[5 + i]
-	set[#set + 1] = pack(POOL, unpack(q, 1, COLUMNS))
 end
 local renew = expires < renewed
 set[#set + 1] = 'm'

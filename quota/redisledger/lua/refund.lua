@@ -6,7 +6,7 @@
 -- ARGV[3 + pools + 2 i - 1] the number of the entry, ARGV[3 + pools + 2 i] what it charged
 -- Result   1
 -- Errors   NOTHING why: not such an entry, not any more, or too late.  CORRUPT.  NEWER.
--- All pools or none are written. The entry stays, with nothing charged.
+-- All pools or none are written. The entry goes, so that no window waits for it: those behind it move up.
 
 local pools, at = #KEYS - 1, tonumber(ARGV[1])
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
@@ -44,7 +44,9 @@ end
 
 local set = {}
 for i = 1, pools do
-	shift(KEYS[1 + i], p[i], after[i], tails[i], behind[i], -tonumber(ARGV[3 + pools + 2 * i]))
+	shift(KEYS[1 + i], p[i], after[i] - 1, tails[i], behind[i], -tonumber(ARGV[3 + pools + 2 * i]))
+	redis.call('RPOP', KEYS[1 + i])
+	p[i][FIRST] = p[i][FIRST] + 1
 	set[#set + 1] = ARGV[3 + i]
 	set[#set + 1] = pack(POOL, unpack(p[i], 1, COLUMNS))
 end

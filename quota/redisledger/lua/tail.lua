@@ -51,7 +51,7 @@ end
 
 -- find is seek, or an error.
 local function find(key, q, x, guess)
-	local pos, at, sum = seek(key, q[FIRST], true, x, q[FIRST], q[NUMBER], guess, 0, 0, 0)
+	local pos, at, sum = seek(key, q[FIRST], true, x, q[FIRST], q[NUMBER], guess, 0, 0, q[TOTAL])
 	if not pos then
 		got(key, at)
 		corrupt(key, 'entry ' .. sum .. ' is missing or not an entry')

@@ -8,11 +8,12 @@
 --          the writer's field and 's' behind them
 -- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the
 --          day) and ceiling
--- Result   packed, seven bytes each: 1 when charged, or nothing was to be, else 0; the ledger's clock;
+-- Result   packed, seven bytes each: 1 when charged, or nothing was to be, else 0; the ledger's clock, or the
+--          newest entry where that is later;
 --          for each pool its total before, until when it is drained (0: not) and what was used then,
 --          the number of the entry written (0: none); for each bound the sum before the window, the
 --          time of its first entry (0: none), and where it refused the time of the entry that has to
---          leave, or for a day the sum at which the next one begins
+--          leave, or for a day the sum at which the next one begins; then, when it refused, the clock itself
 -- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  CORRUPT.  NEWER.
 --          With a number also LOST, GENERATION now, CLONE and DELIVERED, as quota.Remote has them.
 -- Nothing is written unless the first number is 1 and an amount is above 0. What was written under a
@@ -22,7 +23,8 @@ local KEYS, ARGV, pcall = KEYS, ARGV, redis.pcall
 local pools, state_key, head = #KEYS - 1, KEYS[1], ARGV[1]
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
 local asked, horizon, precision, offset, grace, operation, days = unpack_('>I7I7I7I7I7I7', head)
-if asked > 0 and (now - asked > GAP or asked - now > GAP) then
+local gap = grace > 0 and grace < GAP and grace or GAP -- quota.Ask.ClockGap
+if asked > 0 and (now - asked > gap or asked - now > gap) then
 	return clocks(now, asked)
 end
 
@@ -109,7 +111,7 @@ for i = 3, 2 + pools do
 	end
 	p[i] = q
 end
-if now - clock > GAP and not replay then
+if now - clock > gap and not replay then
 	return clocks(clock, now)
 end
 
@@ -138,18 +140,18 @@ for i = 1, replay and 0 or pools do
 			start = now - reach + 1
 		else
 			if not today then
-				local n, d = (#head + 1 - days) / 7, 3
+				local n, d, turned = (#head + 1 - days) / 7, 3, now - grace -- a day holds until the grace after its end
 				if n > 3 then
 					today, tonight = unpack_('>I7I7', head, days + 14) -- most likely
 				end
-				if n < 4 or today > now or tonight <= now then
+				if n < 4 or today > turned or tonight <= turned then
 					d = 0
 					repeat
 						today, tonight = unpack_('>I7I7', head, days + 7 * d)
 						d = d + 1
-					until tonight > now or d + 1 >= n
+					until tonight > turned or d + 1 >= n
 				end
-				if d < 2 or d + 1 >= n or today > now or tonight <= now then
+				if d < 2 or d + 1 >= n or today > turned or tonight <= turned then
 					return redis.error_reply(string.format('DAYS %.0f', now))
 				end
 			end
@@ -163,10 +165,13 @@ for i = 1, replay and 0 or pools do
 			local hinted = b <= HINTS and oldest > 0 and pos >= first
 			if not hinted or start > oldest or (start <= q[h + 1] and pos > first) then
 				local lo, hi, guess, prev = first, number, first, 0
-				if hinted and start > oldest then
-					lo, guess, prev = pos + 1, pos + 1, oldest
-				elseif hinted then
+				if hinted and start <= oldest then
 					hi, guess = pos, pos - 1
+				else
+					if hinted then
+						lo, guess, prev = pos + 1, pos + 1, oldest
+					end
+					oldest, gone = 0, total -- the newest may have been given back
 				end
 				pos, oldest, gone, prev = seek(key, first, true, start, lo, hi, guess, prev, oldest, gone, nil, newest)
 				if not pos then
@@ -195,7 +200,7 @@ for i = 1, replay and 0 or pools do
 			elseif tonight - grace > newest then
 				later = total
 			else
-				local found, reply, sum = seek(key, first, true, tonight - grace, pos, number, number - 1, 0, oldest, gone)
+				local found, reply, sum = seek(key, first, true, tonight - grace, pos, number, number - 1, 0, 0, total)
 				if not found then
 					return broken(key, reply, 'entry ' .. sum .. ' is missing or not an entry', numbered)
 				end
@@ -218,7 +223,7 @@ if replay or not (allowed and charges) then
 			return broken(KEYS[1 + i], length, 'it has not ' .. count .. ' entries', true)
 		end
 	end
-	return replay or pack(format, unpack(out, 1, size))
+	return replay or pack(format, unpack(out, 1, size)) .. (allowed and '' or pack('>I7', clock))
 end
 
 -- Up to here nothing was written. What fails from here on is undone.
