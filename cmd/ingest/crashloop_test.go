@@ -26,8 +26,8 @@ import (
 const crashSeed = "CRASHLOOP_SEED"
 
 // Three processes, a tick a second for four jobs, and at least 22 of kill -9: single processes, the whole
-// fleet for seconds, and one that is suspended past its lease with a call in flight and then goes on. No
-// tick is lost and none is committed twice.
+// fleet for seconds, and one that is suspended with a call in flight and goes on when others have taken its
+// slots over. No tick is lost and none is committed twice.
 func TestCrashLoop(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv(crashSeed); s != "" {
@@ -43,10 +43,10 @@ func TestCrashLoop(t *testing.T) {
 	f := newFleet(t, o)
 
 	end := time.Unix(o.From+int64(o.Ticks)+1, 0)
-	outages := []time.Time{end.Add(-32 * time.Second), end.Add(-14 * time.Second)}
-	suspend := end.Add(-23 * time.Second)
+	outages := []time.Time{end.Add(-36 * time.Second), end.Add(-12 * time.Second)}
+	suspend := end.Add(-29 * time.Second)
 	kills, suspended := 0, 0
-	for time.Now().Before(end) {
+	for time.Now().Before(end) || kills < 22 {
 		switch {
 		case len(outages) > 0 && time.Now().After(outages[0]):
 			outages = outages[1:]
@@ -57,7 +57,7 @@ func TestCrashLoop(t *testing.T) {
 			time.Sleep(3*time.Second + time.Duration(rng.IntN(1000))*time.Millisecond)
 			f.fill(3)
 		case suspended == 0 && time.Now().After(suspend):
-			f.suspend(0, o.arrivals(), 5*time.Second)
+			f.suspend(0, j)
 			suspended++
 		default:
 			f.kill(rng.IntN(len(f.members)))
@@ -67,14 +67,11 @@ func TestCrashLoop(t *testing.T) {
 			time.Sleep(time.Duration(300+rng.IntN(1500)) * time.Millisecond)
 		}
 	}
-	j.waitUntilAllHaveEnded(20 * time.Second)
+	j.waitUntil("every slot has ended", func() bool { return j.count("state IN ('due', 'claimed')") == 0 })
 	f.stop()
 	t.Logf("seed %d (%s=%d repeats it): %d processes, %d of them killed with kill -9, 2 outages of the whole fleet, %d suspended past its lease",
 		seed, crashSeed, seed, f.started, kills, suspended)
 	t.Logf("late writes refused by the fence: %d", f.refused())
-	if kills < 22 {
-		t.Errorf("only %d kills", kills)
-	}
 	j.judge()
 }
 

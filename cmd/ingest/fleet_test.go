@@ -113,23 +113,31 @@ func (f *fleet) fill(n int) {
 	}
 }
 
-// suspend stops the i-th member while it has a call in flight, and lets it go on after d.
-func (f *fleet) suspend(i int, arrivals string, d time.Duration) {
+// suspend stops the i-th member while it has a call in flight, and lets it go on when its leases have run out
+// and others have taken its slots over. One that is stopped in the middle of a write would keep all others from
+// writing, and let their leases run out as well: it goes on at once, and is stopped another time.
+func (f *fleet) suspend(i int, j *judge) {
 	f.t.Helper()
 	p := f.members[i].cmd.Process
-	before := lastLine(f.t, arrivals)
-	for began := time.Now(); time.Since(began) < 5*time.Second; time.Sleep(2 * time.Millisecond) {
-		if last := lastLine(f.t, arrivals); last != before && strings.HasPrefix(last, fmt.Sprint(p.Pid, "-")) {
-			break
+	signal := func(s syscall.Signal) {
+		if err := p.Signal(s); err != nil {
+			f.t.Fatal(err)
 		}
 	}
-	if err := p.Signal(syscall.SIGSTOP); err != nil {
-		f.t.Fatal(err)
+	held := func() int64 { return j.count("state = 'claimed' AND owner = ?", fmt.Sprint(p.Pid)) }
+	for stopped := false; !stopped; {
+		before := lastLine(f.t, j.o.arrivals())
+		j.waitUntil("a call is in flight", func() bool {
+			last := lastLine(f.t, j.o.arrivals())
+			return last != before && strings.HasPrefix(last, fmt.Sprint(p.Pid, "-"))
+		})
+		signal(syscall.SIGSTOP)
+		if stopped = held() > 0 && j.writable(); !stopped {
+			signal(syscall.SIGCONT)
+		}
 	}
-	time.Sleep(d)
-	if err := p.Signal(syscall.SIGCONT); err != nil {
-		f.t.Fatal(err)
-	}
+	j.waitUntil("the slots of a suspended member go to others", func() bool { return held() == 0 })
+	signal(syscall.SIGCONT)
 }
 
 func lastLine(t *testing.T, path string) string {

@@ -49,8 +49,8 @@ type ticks struct {
 }
 
 const (
-	fleetLease = 4 * time.Second
-	fleetPages = 2 // of fleetVideos each
+	fleetLease = 8 * time.Second // of which a page takes a hundredth
+	fleetPages = 2               // of fleetVideos each
 	fleetVideo = 3
 )
 

@@ -33,7 +33,7 @@ func newJudge(t *testing.T, o ticks) *judge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := sql.Open("sqlite", "file:"+filepath.Join(o.Dir, "ingest.db")+"?_busy_timeout=10000")
+	d, err := sql.Open("sqlite", "file:"+filepath.Join(o.Dir, "ingest.db")+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,22 +49,42 @@ func newJudge(t *testing.T, o ticks) *judge {
 	return &judge{t, o, s, d}
 }
 
-// waitUntilAllHaveEnded waits until no slot is due or claimed any more, for so long at most.
-func (j *judge) waitUntilAllHaveEnded(d time.Duration) {
+// waitUntil waits for what is said to become so.
+func (j *judge) waitUntil(what string, is func() bool) {
 	j.t.Helper()
-	for began := time.Now(); time.Since(began) < d; time.Sleep(100 * time.Millisecond) {
-		open := 0
-		for _, state := range []ingest.State{ingest.Due, ingest.Claimed} {
-			slots, err := j.s.ListSlots(j.t.Context(), store.SlotFilter{State: state})
-			if err != nil {
-				j.t.Fatal(err)
-			}
-			open += len(slots)
-		}
-		if open == 0 {
-			return
+	for began := time.Now(); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Since(began) > waitAtMost {
+			j.t.Fatalf("it does not happen that %s", what)
 		}
 	}
+}
+
+// count is how many slots there are of which the condition holds.
+func (j *judge) count(condition string, args ...any) (n int64) {
+	j.t.Helper()
+	if err := j.d.QueryRowContext(j.t.Context(), "SELECT count(*) FROM slots WHERE "+condition, args...).Scan(&n); err != nil {
+		j.t.Fatal(err)
+	}
+	return n
+}
+
+// writable reports whether nobody keeps others from writing for long.
+func (j *judge) writable() bool {
+	j.t.Helper()
+	for _, file := range []string{"ingest.db", ledgerFile} {
+		d, err := sql.Open("sqlite", "file:"+filepath.Join(j.o.Dir, file)+"?_txlock=immediate&_pragma=busy_timeout(1000)")
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		tx, err := d.BeginTx(j.t.Context(), nil)
+		if err == nil {
+			_ = tx.Rollback()
+		}
+		if _ = d.Close(); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // ends is what became of a number of slots. Each is in one of the first four.
@@ -89,6 +109,8 @@ func (j *judge) judge() {
 			of := &every
 			if k.Key == "US" {
 				of = &newest
+			} else if s := slots[k]; s.State != ingest.Done {
+				j.t.Errorf("%s %s %s was never committed: %s %q", s.Job, s.Key, s.DueAt, s.State, s.Reason)
 			}
 			of.count(j.t, slots[k], commits[k])
 			delete(slots, k)
