@@ -14,14 +14,18 @@ CONCURRENT = ./quota/... ./store/... ./fetch/... ./regions/... ./internal/...
 LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKilledAtRandom)
 
 # make test detects races in every package but these: the whole program, whose goroutines live in the others;
-# what works on SQLite, which the detector slows down tenfold (make test-long detects races in the store and the
-# ledger); the stand-ins, which other packages' tests run with the detector; fetch/youtube, whose allocations it
-# changes; and tools.
-UNRACED = /cmd/ingest$$|/fetch/youtube$$|/store$$|/quota/sqliteledger$$|/internal/(youtubesim|dailymotionsim|sqlitefile|doctor)$$|/tools/|/packaging$$
+# what works on SQLite, which the detector slows down tenfold, or walks through years (make test-long detects
+# races there: RACED_LONG); the stand-ins, which other packages' tests run with the detector; fetch/youtube, whose
+# allocations it changes; what has no goroutines; and tools.
+RACED_LONG = ./store ./quota ./quota/sqliteledger ./fetch ./regions
+UNRACED = /ingest$$|/(fetch|regions|store|quota)$$|/fetch/youtube$$|/quota/sqliteledger$$|/internal/(youtubesim|dailymotionsim|sqlitefile|doctor)$$|/internal/(audit|budget|config|strictyaml|term)$$|/store/text$$|/tools/|/packaging$$
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
 # failure; .ci/run does so.
-TESTSUM = .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- -shuffle=on -timeout 30m
+TESTSUM = .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- $(GOTEST)
+
+# go vet is make lint's.
+GOTEST = -vet=off -shuffle=on -timeout 30m
 
 LDFLAGS = -X main.version=$(VERSION)
 EXE     = $(shell go env GOEXE)
@@ -38,20 +42,23 @@ build: ## Build bin/ingest: static, its version from git
 demo: build ## See it work in under a minute: no key, no server, nothing to install
 	bin/ingest$(EXE) demo
 
-# The whole program takes longest and so begins; the other packages run beside it.
+# The whole program takes longest and so begins, and it waits most of the time: the other packages run beside it,
+# and those where races are detected beside these, one by one. Tests that may run side by side only wait.
 test: ## Test every promise in random order, races detected where goroutines share; installs redis-server
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
+	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
-	$(TESTSUM) -skip '^$(LONG)' $(TESTFLAGS) ./cmd/ingest $$(go list ./... | grep -E '$(UNRACED)' | grep -v /cmd/ingest$$) && \
-	CGO_ENABLED=1 $(TESTSUM) -race -skip '^$(LONG)' $(TESTFLAGS) $$(go list ./... | grep -vE '$(UNRACED)')
+	CGO_ENABLED=1 $(TESTSUM) -parallel 4 -skip '^$(LONG)' $(TESTFLAGS) ./cmd/ingest $$(go list ./... | grep -E '$(UNRACED)' | grep -v /cmd/ingest$$) \
+		-- $(GOTEST) -race -p 1 -skip '^$(LONG)' $(TESTFLAGS) $$(go list ./... | grep -vE '$(UNRACED)')
 
 # Processes that are killed at random hold leases of seconds: nothing runs beside them.
 test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what uses SQLite
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
+	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
 	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -v /cmd/ingest$$) && \
 	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) ./cmd/ingest && \
-	CGO_ENABLED=1 $(TESTSUM) -race -skip '^$(LONG)' $(TESTFLAGS) ./store ./quota/sqliteledger
+	CGO_ENABLED=1 $(TESTSUM) -race -skip '^$(LONG)' $(TESTFLAGS) $(RACED_LONG)
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \

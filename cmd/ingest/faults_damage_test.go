@@ -93,6 +93,7 @@ func edit(path string, change func([]byte) []byte) error {
 // TestFaultStoreDamaged damages the store while nobody has it open, and does what a person would: search, look
 // at doctor, repair, search again, fetch.
 func TestFaultStoreDamaged(t *testing.T) {
+	t.Parallel()
 	base := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
 	base.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
 	base.force()

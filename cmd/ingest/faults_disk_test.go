@@ -15,6 +15,7 @@ import (
 
 // TestFaultDisk takes the disk away from the program: what cannot be written down is not asked for.
 func TestFaultDisk(t *testing.T) {
+	t.Parallel()
 	for _, ledger := range []string{"redis", "sqlite"} {
 		t.Run("full, "+ledger, func(t *testing.T) {
 			t.Parallel()

@@ -20,6 +20,7 @@ import (
 // TestFaultDrainedInTheMiddle: the upstream has less left than the ledger believes, for others draw on
 // it. It says no once, everything stops, and nothing that happens to the ledger makes it ask again.
 func TestFaultDrainedInTheMiddle(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, "redis", 250, youtubesim.Options{Limits: map[string]int64{"units": 5}})
 	stopped := func(when string) {
 		code := p.force()
@@ -122,6 +123,7 @@ func (m *midnight) judge(name string, began time.Time) {
 }
 
 func TestFaultDrainedAtMidnight(t *testing.T) {
+	t.Parallel()
 	t.Run("taken, sent and refused at 23:59:59.9", func(t *testing.T) {
 		m, began := newMidnight(t, turn.Add(-100*time.Millisecond), 0, 3), time.Now()
 		for range 3 {
@@ -192,6 +194,7 @@ func TestFaultDrainedAtMidnight(t *testing.T) {
 
 // A status fault is charged by the upstream, and was by the ledger: the two are equal.
 func TestFaultStatusesAreEqual(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"500@2-4", "503:20%", "drop:20%", "reset@3", "truncate:20%", "empty@2", "429min:20%", "502html@3"}[:fewer(8, 3)] {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

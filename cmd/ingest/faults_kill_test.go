@@ -324,6 +324,7 @@ func fewer(n, raced int) int {
 // TestFaultKilledAtEveryStep ends the program without a word at each step of a page, and between the
 // steps of an operation on the ledger.
 func TestFaultKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
 	for _, ledger := range []string{"redis", "sqlite"} {
 		t.Run(ledger, func(t *testing.T) {
 			t.Parallel()

@@ -131,6 +131,7 @@ func (f *forgetful) Deliver(ctx context.Context, d sharedledger.Delivery) (time.
 // TestFaultNeeds switches off one part of the protocol at a time: the faults that it is for must then
 // turn red, and make faults prints the table.
 func TestFaultNeeds(t *testing.T) {
+	t.Parallel()
 	table := map[need][]string{
 		journals:   {"hung, its processes killed, and resumed", "emptied, and nobody looks before it died"},
 		generation: {"emptied (FLUSHALL)", "killed, and back empty in no time", "the log evicted"},

@@ -137,6 +137,7 @@ var storeFaults = []struct {
 
 // TestFaultStoreFile takes the store away from the program in every way that a file can go.
 func TestFaultStoreFile(t *testing.T) {
+	t.Parallel()
 	for _, tt := range storeFaults {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -419,6 +419,7 @@ func TestLongFaultFlapping(t *testing.T) {
 
 // TestFaults lets everything happen that may happen to a ledger. make faults shows its lines.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	runFaults(t, allFaults(), func(t *testing.T, f fault) {
 		r := f.run(t, nothing)
 		t.Log(r.judge(f.name))

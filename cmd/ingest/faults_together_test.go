@@ -70,6 +70,7 @@ func (c *crowd) again(name string, least int, pause time.Duration, args func(n i
 // stand-in that is a process too: nobody hears of the others, no reader waits for the writers, and the ledger
 // counts what the stand-in counts. make soak does so for a minute.
 func TestFaultManyProcessesAtOnce(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, "sqlite", 1_000_000, youtubesim.Options{})
 	p.write("ingest.yaml", manyJobs)
 	sim := startProcess(t, "simulate", "--limit", "units=1000000")

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // event is one line of go test -json; see "go doc test2json".
@@ -30,6 +31,7 @@ type skip struct {
 }
 
 type summary struct {
+	mu             sync.Mutex // held while a line of one go test is taken
 	passed, failed int
 	skips          []skip
 
@@ -50,32 +52,41 @@ func newSummary() *summary {
 	}
 }
 
-// read takes events until the end of r and writes what a reader wants to see at once.
-func (s *summary) read(r io.Reader, w io.Writer) error {
+// read takes events until the end of r and writes what a reader wants to see at once. It reports whether any of
+// them is a failure.
+func (s *summary) read(r io.Reader, w io.Writer) (failed bool, err error) {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
-		if line != "" {
-			s.line(line, w)
+		if line != "" && s.line(line, w) {
+			failed = true
 		}
 		if errors.Is(err, io.EOF) {
-			break
+			return failed, nil
 		}
 		if err != nil {
-			return fmt.Errorf("reading go test -json: %w", err)
+			return failed, fmt.Errorf("reading go test -json: %w", err)
 		}
 	}
-	for path := range s.builds { // of builds that did not fail: a linker's warning
-		s.printBuild(path, w)
-	}
-	return nil
 }
 
-func (s *summary) line(line string, w io.Writer) {
+// printBuilds prints what builds said that did not fail: a linker's warning.
+func (s *summary) printBuilds(w io.Writer) {
+	for path := range s.builds {
+		s.printBuild(path, w)
+	}
+}
+
+// line takes one event, and reports whether it is a failure.
+func (s *summary) line(line string, w io.Writer) (failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.failed
+	defer func() { failed = s.failed > before }()
 	var e event
 	if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
 		fmt.Fprint(w, line) // not of go test's making: pass it on
-		return
+		return false
 	}
 	id := testID{e.Package, e.Test}
 	switch e.Action {
@@ -92,6 +103,7 @@ func (s *summary) line(line string, w io.Writer) {
 			s.testDone(id, e.Action, w)
 		}
 	}
+	return false
 }
 
 func (s *summary) testDone(id testID, action string, w io.Writer) {
