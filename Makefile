@@ -31,7 +31,7 @@ LDFLAGS = -X main.version=$(VERSION)
 EXE     = $(shell go env GOEXE)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-long race lint fmt fuzz bench boundary faults crashloop soak backfill-demo cross check clean
+.PHONY: help build demo test test-long race lint fmt fuzz bench boundary api faults crashloop soak backfill-demo cross check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -85,6 +85,10 @@ bench: ## Run the benchmarks, and measure the ledgers and the store against thei
 
 boundary: ## Show that no burst at the edge of a window gets more than its limit
 	@sh tools/say.sh '^TestBoundary' ./quota/...
+
+api: ## Hold the API to its OpenAPI document, and the limits per client to what they promise; then the tour of docs/api.md
+	@sh tools/say.sh '^Test(TheAPI|Served|Answers|OnlyListed|Pages|SlowClients|NeverMore|RetryAfter|The61st|AFlood|Forged)' ./internal/web ./quota/httplimit
+	go test -count=1 -run '^TestScripts$$/^api$$' ./cmd/ingest
 
 faults: ## Break Redis, the journal and the upstream: a line per fault, judged by the upstream's own count
 	@sh tools/say.sh '^Test(Long)?Fault' ./cmd/ingest

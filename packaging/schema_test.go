@@ -45,6 +45,8 @@ func TestSchemasRefuseMistakes(t *testing.T) {
 		{"neither every nor cron", configSchema, config, ", every: 24h", ""},
 		{"an interval without a unit", configSchema, config, "every: 30m", "every: 30"},
 		{"regions of a refresh", configSchema, config, "kind: refresh", "kind: refresh, regions: [US]"},
+		{"a plan's window misspelt", configSchema, config, "starter: {1m: 3000}", "starter: {1mo: 3000}"},
+		{"a token in clear", configSchema, config, "tokens: []", "tokens: [{client: acme, token: abc}]"},
 		{"an unknown kind", configSchema, config, "kind: chart", "kind: charts"},
 		{"a purpose misspelt", costsSchema, costs, "backfill: 70%", "backfil: 70%"},
 		{"a version to come", costsSchema, costs, "version: 1", "version: 2"},
@@ -76,6 +78,8 @@ func TestSchemasNameTheFieldsOfTheProgram(t *testing.T) {
 	}{
 		{"../internal/config/file.go", "configFile", configSchema, nil},
 		{"../internal/config/file.go", "jobFile", configSchema, []string{"$defs", "job"}},
+		{"../internal/config/api.go", "apiFile", configSchema, []string{"$defs", "api"}},
+		{"../internal/config/api.go", "tokenFile", configSchema, []string{"$defs", "token"}},
 		{"../quota/costs.go", "costsFile", costsSchema, nil},
 		{"../quota/costs.go", "upstreamFile", costsSchema, []string{"$defs", "upstream"}},
 		{"../quota/costs.go", "failureFile", costsSchema, []string{"$defs", "upstream", "properties", "failure"}},

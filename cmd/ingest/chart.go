@@ -14,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -103,32 +104,6 @@ func chartJob(jobs []ingest.Job, region ingest.Region) string {
 	return first
 }
 
-type chartDocument struct {
-	Region    ingest.Region `json:"region"`
-	Job       string        `json:"job"`
-	Slot      time.Time     `json:"slot"`
-	FetchedAt *time.Time    `json:"fetched_at"`
-	Items     []chartItem   `json:"items"`
-}
-
-type chartItem struct {
-	Rank        int      `json:"rank"`
-	VideoID     string   `json:"video_id"`
-	Title       string   `json:"title"`
-	Channel     string   `json:"channel"`
-	ChannelID   string   `json:"channel_id"`
-	Category    string   `json:"category"`
-	PublishedAt string   `json:"published_at"`
-	DurationS   int64    `json:"duration_s"`
-	Live        bool     `json:"live"`
-	Tags        []string `json:"tags"`
-	Thumbnail   string   `json:"thumbnail"`
-	Views       *int64   `json:"views"`
-	Likes       *int64   `json:"likes"`
-	Comments    *int64   `json:"comments"`
-	Named       string   `json:"category_name"` // "" before the upstream was asked
-}
-
 func printChart(out *console, c store.Chart, format string) error {
 	switch format {
 	case formatJSON:
@@ -153,17 +128,17 @@ func chartHead(c store.Chart) string {
 	return head
 }
 
-func newChartDocument(c store.Chart) chartDocument {
-	doc := chartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: term.TimeOrNull(c.FetchedAt), Items: []chartItem{}}
+func newChartDocument(c store.Chart) web.ChartDocument {
+	doc := web.ChartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: term.TimeOrNull(c.FetchedAt), Items: []web.ChartItem{}}
 	for _, p := range c.Items {
 		doc.Items = append(doc.Items, newChartItem(c, p))
 	}
 	return doc
 }
 
-func newChartItem(c store.Chart, p ingest.Placement) chartItem {
+func newChartItem(c store.Chart, p ingest.Placement) web.ChartItem {
 	v := p.Video
-	return chartItem{
+	return web.ChartItem{
 		Rank: p.Rank, VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
 		PublishedAt: term.RFC3339(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: append([]string{}, v.Tags...),
 		Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments, Named: c.Categories[v.Category],

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
 // movesDocument is a chart compared with an older one. Its items say how they have moved.
 type movesDocument struct {
-	chartDocument
+	web.ChartDocument
 
 	ComparedTo time.Time      `json:"compared_to"` // the slot of the older chart
 	Changes    map[string]int `json:"changes"`
@@ -20,7 +21,7 @@ type movesDocument struct {
 }
 
 type moveItem struct {
-	chartItem
+	web.ChartItem
 	Change      store.Change `json:"change"`
 	WasRank     *int         `json:"was_rank"`
 	ViewsGained *int64       `json:"views_gained"`
@@ -40,10 +41,10 @@ func printMoves(out *console, older, newer store.Chart, format string) error {
 
 func newMovesDocument(older, newer store.Chart, moves []store.Move) movesDocument {
 	doc := movesDocument{
-		chartDocument: newChartDocument(newer), ComparedTo: older.Slot.UTC(), Changes: countMoves(moves), Items: []moveItem{}, Gone: []moveItem{},
+		ChartDocument: newChartDocument(newer), ComparedTo: older.Slot.UTC(), Changes: countMoves(moves), Items: []moveItem{}, Gone: []moveItem{},
 	}
 	for _, m := range moves {
-		item := moveItem{chartItem: newChartItem(newer, m.Placement), Change: m.Change, ViewsGained: m.Gained}
+		item := moveItem{ChartItem: newChartItem(newer, m.Placement), Change: m.Change, ViewsGained: m.Gained}
 		if m.Was > 0 {
 			item.WasRank = &m.Was
 		}

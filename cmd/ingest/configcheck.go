@@ -68,6 +68,12 @@ func (a *app) checkConfig() error {
 	if remote != nil {
 		_ = remote.Close()
 	}
+	if _, err := newAPI(a.cfg); err != nil {
+		return err
+	}
+	if a.cfg.ListensBeyond() {
+		a.say(policy, a.cfg.Listen)
+	}
 	now := a.clock.Now()
 	doc := checkDocument{
 		Config: a.cfg.File, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Account: a.cfg.Account,

@@ -24,14 +24,14 @@ var Run = run
 type (
 	BackfillDocument = backfillDocument
 	BackfillEnd      = backfillEnd
-	ChartDocument    = chartDocument
-	ChartItem        = chartItem
+	ChartDocument    = web.ChartDocument
+	ChartItem        = web.ChartItem
 	DoctorDocument   = doctorDocument
 	PoolDocument     = web.PoolDocument
 	Progress         = progress
 	QuotaDocument    = web.QuotaDocument
 	RunDocument      = runDocument
-	SearchDocument   = searchDocument
+	SearchDocument   = web.SearchDocument
 	SlotDocument     = web.SlotDocument
 	SlotEvent        = slotEvent
 )

@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -40,45 +40,35 @@ func (a *app) historyCommand() *cobra.Command {
 			})
 		},
 	}
-	flags := cmd.Flags()
-	flags.Var(config.RegionFlag(&q.Region), "region", "only in the charts of this `region`")
-	flags.StringVar(&q.Job, "job", "", "only in the charts of the job of this `name`")
-	flags.Var(config.SinceFlag(&since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
-	flags.Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
-	flags.BoolVar(&q.Partial, "partial", false, "also charts whose fetch was stopped half-way")
+	cmd.Flags().Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
+	addHistoryFlags(cmd.Flags(), &q, &since)
 	return cmd
 }
 
-type historyDocument struct {
-	VideoID   string             `json:"video_id"`
-	Title     string             `json:"title"`
-	Channel   string             `json:"channel"`
-	Sightings []sightingDocument `json:"sightings"`
+// addHistoryFlags adds the flags that make a query.
+func addHistoryFlags(flags *pflag.FlagSet, q *store.HistoryQuery, since *config.Since) {
+	flags.Var(config.RegionFlag(&q.Region), "region", "only in the charts of this `region`")
+	flags.StringVar(&q.Job, "job", "", "only in the charts of the job of this `name`")
+	flags.Var(config.SinceFlag(since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
+	flags.BoolVar(&q.Partial, "partial", false, "also charts whose fetch was stopped half-way")
 }
 
-type sightingDocument struct {
-	Region      ingest.Region `json:"region"`
-	Job         string        `json:"job"`
-	Slot        time.Time     `json:"slot"`
-	Rank        int           `json:"rank"`
-	Views       *int64        `json:"views"`
-	Likes       *int64        `json:"likes"`
-	Comments    *int64        `json:"comments"`
-	ViewsGained *int64        `json:"views_gained"`
+func newSightingDocument(s store.Sighting) web.SightingDocument {
+	return web.SightingDocument{Region: s.Region, Job: s.Job, Slot: s.Slot, Rank: s.Rank, Views: s.Views, Likes: s.Likes, Comments: s.Comments, ViewsGained: s.Gained}
 }
 
-func newSightingDocument(s store.Sighting) sightingDocument {
-	return sightingDocument{s.Region, s.Job, s.Slot, s.Rank, s.Views, s.Likes, s.Comments, s.Gained}
+func newHistoryDocument(h store.History) web.HistoryDocument {
+	doc := web.HistoryDocument{VideoID: h.Video.ID, Title: h.Video.Title, Channel: h.Video.Channel, Sightings: []web.SightingDocument{}}
+	for _, s := range h.Sightings {
+		doc.Sightings = append(doc.Sightings, newSightingDocument(s))
+	}
+	return doc
 }
 
 func printHistory(out *console, h store.History, format string) error {
 	switch format {
 	case formatJSON:
-		doc := historyDocument{VideoID: h.Video.ID, Title: h.Video.Title, Channel: h.Video.Channel, Sightings: []sightingDocument{}}
-		for _, s := range h.Sightings {
-			doc.Sightings = append(doc.Sightings, newSightingDocument(s))
-		}
-		return out.printJSON(doc)
+		return out.printJSON(newHistoryDocument(h))
 	case formatText:
 		printHistoryText(out, h)
 		return nil

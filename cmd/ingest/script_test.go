@@ -26,6 +26,7 @@ var failpoint = func() func(*fetch.Reconciler) { return nil }
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"ingest": func() { os.Exit(program.Run(os.Args[1:], os.Stdout, os.Stderr, failpoint())) },
+		"curl":   curl,
 	})
 }
 
@@ -39,7 +40,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits, "serve": serveScript},
 	})
 }
 

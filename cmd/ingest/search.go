@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/text"
 )
@@ -38,7 +40,13 @@ func (a *app) searchCommand() *cobra.Command {
 			return a.withStore(cmd.Context(), func(s *store.Store) error { return search(cmd.Context(), a, s, q, f.mark) })
 		},
 	}
-	flags := cmd.Flags()
+	f.add(cmd.Flags(), &q)
+	cmd.Flags().BoolVar(&f.mark, "mark", false, "put what was asked for in [brackets]")
+	return cmd
+}
+
+// add adds the flags that make a query.
+func (f *searchFlags) add(flags *pflag.FlagSet, q *store.Query) {
 	flags.Var(config.RegionFlag(&q.Region), "region", "only videos charted in this `region`")
 	flags.StringVar(&q.Category, "category", "", "only this category `id`, such as 10 for music")
 	flags.Var(config.Count(&q.MinViews, 0, 0), "min-views", "only videos with at least `N` views")
@@ -48,8 +56,6 @@ func (a *app) searchCommand() *cobra.Command {
 	flags.Var(config.Choice(&f.order, "relevance", "views", "freshness", "rise"), "order", "by relevance, views, freshness or rise")
 	flags.Var(config.Count(&q.Limit, 1, 1000), "limit", "at most `N` videos")
 	flags.StringVar(&q.After, "after", "", "the page behind this `cursor`")
-	flags.BoolVar(&f.mark, "mark", false, "put what was asked for in [brackets]")
-	return cmd
 }
 
 // orders are what --order takes.
@@ -206,38 +212,14 @@ func (c *console) marker(brackets bool) term.Marker {
 	return term.Marker{}
 }
 
-// searchDocument is a page of a search in JSON.
-type searchDocument struct {
-	Query  string       `json:"query"`
-	Looked string       `json:"looked_for"` // the query as it was understood
-	Capped bool         `json:"capped"`
-	Next   *string      `json:"next"` // --after of the next page
-	Items  []searchItem `json:"items"`
-}
-
-type searchItem struct {
-	VideoID     string          `json:"video_id"`
-	Title       string          `json:"title"`
-	Highlight   []text.Span     `json:"highlight"` // [start, end) in characters of title
-	Channel     string          `json:"channel"`
-	ChannelID   string          `json:"channel_id"`
-	Category    string          `json:"category"`
-	PublishedAt string          `json:"published_at"`
-	SeenAt      string          `json:"seen_at"`
-	Views       *int64          `json:"views"`
-	ViewsGained *int64          `json:"views_gained,omitempty"` // with --order rise
-	Regions     []ingest.Region `json:"regions"`
-	Score       float64         `json:"score"`
-}
-
-func newSearchDocument(q store.Query, r store.Result) searchDocument {
-	doc := searchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []searchItem{}}
+func newSearchDocument(q store.Query, r store.Result) web.SearchDocument {
+	doc := web.SearchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []web.SearchItem{}}
 	if r.Next != "" {
 		doc.Next = &r.Next
 	}
 	for _, h := range r.Items {
 		v := h.Video
-		doc.Items = append(doc.Items, searchItem{
+		doc.Items = append(doc.Items, web.SearchItem{
 			VideoID: v.ID, Title: v.Title, Highlight: append([]text.Span{}, h.Highlight...), Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
 			PublishedAt: term.RFC3339(v.PublishedAt), SeenAt: term.RFC3339(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
 			Regions: append([]ingest.Region{}, h.Regions...), Score: h.Score,

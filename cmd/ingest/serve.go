@@ -32,7 +32,7 @@ func (a *app) serveCommand() *cobra.Command {
 			return a.serve(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "`address` that answers /readyz and /metrics (INGEST_LISTEN)")
+	cmd.Flags().StringVar(&listen, "listen", "", "`address` that answers /v1/, /readyz and /metrics (INGEST_LISTEN)")
 	return cmd
 }
 
@@ -66,12 +66,16 @@ func (a *app) newService() (*service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	api, err := newAPI(a.cfg)
+	if err != nil {
+		return nil, err
+	}
 	var jobs []string
 	for _, job := range a.cfg.Jobs {
 		jobs = append(jobs, job.Name)
 	}
 	o := service.Options{
-		Plan: schedule.Plan, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, Pinger: p,
+		Plan: schedule.Plan, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, Pinger: p, API: api,
 		About: []slog.Attr{slog.String("data", a.cfg.Data), slog.String("ledger", ledgerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Open:  a.openService,
 		// Another start would not help against a ledger that is down or lost: the service waits for it.
@@ -96,7 +100,7 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 			reserver := w.reserver(a)
 			return reserver.Reserved, reserver.Update(ctx)
 		},
-		Store: serviceStore{w.store}, Ledger: w.governor, Source: a.source(w.governor, w.store), Close: w.close,
+		Store: serviceStore{w.store}, Ledger: w.governor, Source: a.source(w.governor, w.store), Library: a.library(w.store), Close: w.close,
 	}, nil
 }
 

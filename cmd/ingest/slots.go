@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
@@ -44,11 +45,16 @@ func (a *app) slotsCommand() *cobra.Command {
 	}
 	cmd.Flags().Var(config.Count(&next, 1, 0), "next", "show the next `N` slots instead")
 	cmd.Flags().Var(config.Count(&f.Limit, 1, 0), "limit", "at most `N` slots, newest first")
-	cmd.Flags().Var(config.SinceFlag(&since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
-	cmd.Flags().Var(config.Choice(&f.State, ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed),
-		"outcome", "only this `state`: done, stopped, failed, missed, ...")
-	cmd.Flags().Var(config.RegionFlag(&region), "region", "only this `region`")
+	addSlotFlags(cmd.Flags(), &f.State, &region, &since)
 	return cmd
+}
+
+// addSlotFlags adds the flags that choose slots.
+func addSlotFlags(flags *pflag.FlagSet, state *ingest.State, region *ingest.Region, since *config.Since) {
+	flags.Var(config.SinceFlag(since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
+	flags.Var(config.Choice(state, ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed),
+		"outcome", "only this `state`: done, stopped, failed, missed, ...")
+	flags.Var(config.RegionFlag(region), "region", "only this `region`")
 }
 
 // printNext shows what the schedule has next. Nothing is stored about it yet.

@@ -33,8 +33,9 @@ type Config struct {
 	KeyFile     string // from the config file only: the last place a key is looked for
 	PingFile    string // from the config file only: the last place a dead man's switch is looked for
 	Listen      string // "" is nowhere
-	Concurrency int    // passes at once under serve
-	StaleAfter  int    // intervals until a region is stale
+	API         API
+	Concurrency int // passes at once under serve
+	StaleAfter  int // intervals until a region is stale
 	Jobs        []ingest.Job
 
 	flags Flags
@@ -161,6 +162,9 @@ func (c *Config) read(upstreams map[string]JobLimits) (configFile, error) {
 	y, err := strictyaml.Decode(c.File, data, &file)
 	if err == nil {
 		err = c.choose(file.Upstream, upstreams)
+	}
+	if err == nil {
+		c.API, err = file.API.api(y)
 	}
 	if err != nil || file.Jobs == nil {
 		return file, err

@@ -25,6 +25,7 @@ type configFile struct {
 	KeyFile     string    `yaml:"key_file"`
 	Concurrency *int      `yaml:"concurrency"`
 	Listen      string    `yaml:"listen"`
+	API         apiFile   `yaml:"api"`
 	StaleAfter  *int      `yaml:"stale_after"`
 	PingFile    string    `yaml:"ping_file"`
 	Jobs        []jobFile `yaml:"jobs"`

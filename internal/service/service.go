@@ -40,6 +40,7 @@ type Options struct {
 	Quiet      bool        // only what is wrong
 	About      []slog.Attr // what the first line of the log says of the configuration
 	Pinger     *Pinger     // tells the dead man's switch; nil: there is none
+	API        *web.API    // what is served under /v1/, from Runtime.Library; nil: nothing
 
 	// Open opens everything. Where it fails with an error that is Temporary, the service runs without and tries
 	// again at every heartbeat.
@@ -55,7 +56,8 @@ type Runtime struct {
 	Reserve func(context.Context) (func(context.Context) quota.Cost, error)
 	Store   Store
 	Ledger  Ledger
-	Source  *web.Source // what the metrics are read from
+	Source  *web.Source  // what the metrics are read from
+	Library *web.Library // what the API answers from
 	Close   func()
 }
 

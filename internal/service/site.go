@@ -17,7 +17,11 @@ var (
 
 // newSite is what the service shows at its address, and judges itself by.
 func (s *Service) newSite() *web.Site {
+	if s.API != nil {
+		s.API.Library = s.library
+	}
 	return &web.Site{
+		API: s.API,
 		Now: s.Now, Alive: s.alive, Schedule: s.Plan, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Version: s.Version,
 		Source: s.source, Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
@@ -39,6 +43,14 @@ func (s *Service) source() (*web.Source, error) {
 		return nil, err
 	}
 	return r.Source, nil
+}
+
+func (s *Service) library() (*web.Library, error) {
+	r, err := s.opened()
+	if err != nil {
+		return nil, err
+	}
+	return r.Library, nil
 }
 
 func (s *Service) checkStore(ctx context.Context) (string, error) {

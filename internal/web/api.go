@@ -81,15 +81,18 @@ func (a *API) document(make answer) http.Handler {
 				return
 			}
 		}
-		status := http.StatusServiceUnavailable
-		switch {
-		case errors.Is(err, ErrBadRequest):
-			status = http.StatusBadRequest
-		case errors.Is(err, ErrNotFound):
-			status = http.StatusNotFound
-		}
-		httplimit.Problem{Status: status, Detail: term.Clean(err.Error())}.Write(w)
+		problemOf(err).Write(w)
 	})
+}
+
+// problemOf is an error as a visitor may see it. What is wrong inside is told by /readyz.
+func problemOf(err error) httplimit.Problem {
+	for status, known := range map[int]error{http.StatusBadRequest: ErrBadRequest, http.StatusNotFound: ErrNotFound} {
+		if errors.Is(err, known) {
+			return httplimit.Problem{Status: status, Detail: term.Clean(strings.TrimPrefix(err.Error(), known.Error()+": "))}
+		}
+	}
+	return httplimit.Problem{Status: http.StatusServiceUnavailable, Detail: "this cannot be read right now: try again soon"}
 }
 
 // parameters are those of the URL, each at most once.

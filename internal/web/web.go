@@ -1,9 +1,10 @@
 // Package web answers over HTTP what machines ask of a running ingest: does it live (/livez), is it
-// ready (/readyz), how fresh is each region (/freshness), what are the figures (/metrics).
+// ready (/readyz), how fresh is each region (/freshness), what are the figures (/metrics); and what visitors ask of
+// what was fetched (/v1/).
 //
 // It only reads, shows no secret and knows no password: whoever reaches the address may look. Host
-// names are not checked, since a page that rebinds a name to this address could read no more than
-// that either.
+// names are checked under /v1/ only; elsewhere a page that rebinds a name to this address could read no
+// more than that either.
 package web
 
 import (

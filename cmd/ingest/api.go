@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/quota/httplimit"
+	"github.com/trendvidstream/ingest/quota/memledger"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// policy is what the provider's terms make of an API that others can reach.
+const policy = "others can reach %s: what comes from YouTube may be shown there in your own front end, with attribution, for 30 days; access to it may not be sold"
+
+// newAPI is what serve answers under /v1/, with the limits of the config; they are counted in memory.
+func newAPI(c *config.Config) (*web.API, error) {
+	of, limits := c.API, c.ClientLimits()
+	api := &web.API{Hosts: of.Hosts, Origins: of.Origins}
+	if len(limits)+len(of.Outer)+len(of.Tokens)+len(of.Deny) == 0 {
+		return api, nil
+	}
+	l := httplimit.Config{
+		Ledger: &memledger.Ledger{}, Timeout: -1, Limits: limitsOf(limits), Outer: limitsOf(of.Outer), Plans: map[string][]httplimit.Limit{},
+		Proxies: of.Proxies, Forwarding: httplimit.Forwarding(of.Forwarding), Allow: of.Allow, Deny: of.Deny,
+		Fields: httplimit.Fields(of.Fields), Observe: of.Observe, SuccessesOnly: of.SuccessesOnly,
+	}
+	for name, limits := range of.Plans {
+		l.Plans[name] = limitsOf(limits)
+	}
+	for _, t := range of.Tokens {
+		l.Tokens = append(l.Tokens, httplimit.Token{Client: t.Client, Plan: t.Plan, SHA256: t.SHA256})
+	}
+	limiter, err := httplimit.New(l)
+	if err != nil {
+		return nil, config.Invalid(fmt.Errorf("%s: api: %w", c.File, err))
+	}
+	api.Limiter = limiter
+	return api, nil
+}
+
+func limitsOf(in []config.Limit) (out []httplimit.Limit) {
+	for _, l := range in {
+		out = append(out, httplimit.Limit{Quota: l.Quota, Window: l.Window})
+	}
+	return out
+}
+
+// library is what the API answers from: the store, as the commands show it.
+func (a *app) library(s *store.Store) *web.Library {
+	l := library{a, s}
+	return &web.Library{Search: l.search, Chart: l.chart, Video: l.video, Slots: l.slots}
+}
+
+type library struct {
+	app   *app
+	store *store.Store
+}
+
+func (l library) search(ctx context.Context, params url.Values) (web.SearchDocument, error) {
+	f, q := searchFlags{order: "relevance"}, store.Query{Limit: store.DefaultLimit, Text: params.Get("q")}
+	err := setFlags(params, "q", func(flags *pflag.FlagSet) { f.add(flags, &q) })
+	if err == nil {
+		err = f.complete(&q, l.app.clock.Now())
+	}
+	if err != nil {
+		return web.SearchDocument{}, badRequest(err)
+	}
+	r, err := l.store.Search(ctx, q)
+	return newSearchDocument(q, r), answered(err)
+}
+
+func (l library) chart(ctx context.Context, region string, params url.Values) (web.ChartDocument, error) {
+	var at config.Since
+	var q store.ChartQuery
+	code, err := regions.Parse(region)
+	if err == nil {
+		err = setFlags(params, "", func(flags *pflag.FlagSet) {
+			flags.Var(config.SinceFlag(&at), "at", "")
+			flags.StringVar(&q.Job, "job", "", "")
+			flags.BoolVar(&q.Partial, "partial", false, "")
+		})
+	}
+	if err != nil {
+		return web.ChartDocument{}, badRequest(err)
+	}
+	q.Region, q.At = code, at.At(l.app.clock.Now())
+	c, err := findChart(ctx, l.store, l.app.cfg.Jobs, q)
+	return newChartDocument(c), answered(err)
+}
+
+func (l library) video(ctx context.Context, id string, params url.Values) (web.HistoryDocument, error) {
+	var since config.Since
+	q := store.HistoryQuery{VideoID: id}
+	if err := setFlags(params, "", func(flags *pflag.FlagSet) { addHistoryFlags(flags, &q, &since) }); err != nil {
+		return web.HistoryDocument{}, badRequest(err)
+	}
+	q.Since = since.At(l.app.clock.Now())
+	h, err := l.store.History(ctx, q)
+	return newHistoryDocument(h), answered(err)
+}
+
+func (l library) slots(ctx context.Context, params url.Values) (docs []web.SlotDocument, err error) {
+	var f store.SlotFilter
+	var region ingest.Region
+	var since config.Since
+	if err := setFlags(params, "", func(flags *pflag.FlagSet) { addSlotFlags(flags, &f.State, &region, &since) }); err != nil {
+		return nil, badRequest(err)
+	}
+	now := l.app.clock.Now()
+	if f.Key, f.Since = string(region), now.Add(-24*time.Hour); !since.IsZero() {
+		f.Since = since.At(now)
+	}
+	slots, err := l.store.ListSlots(ctx, f)
+	for _, slot := range slots {
+		docs = append(docs, web.NewSlotDocument(slot))
+	}
+	return docs, answered(err)
+}
+
+// setFlags sets the flags that add adds by the parameters of a URL, which have '_' where flags have '-'.
+func setFlags(params url.Values, but string, add func(*pflag.FlagSet)) error {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	add(flags)
+	for name, values := range params {
+		if name == but {
+			continue
+		}
+		f := flags.Lookup(strings.ReplaceAll(name, "_", "-"))
+		if f == nil || strings.Contains(name, "-") {
+			return fmt.Errorf("there is no parameter %q: /v1/openapi.json lists them", name)
+		}
+		if err := f.Value.Set(values[0]); err != nil {
+			if _, ok := errors.AsType[config.FlagError](err); !ok {
+				err = fmt.Errorf(" %q: use true or false", values[0])
+			}
+			return fmt.Errorf("%s%w", name, err)
+		}
+	}
+	return nil
+}
+
+func badRequest(err error) error { return fmt.Errorf("%w: %w", web.ErrBadRequest, err) }
+
+// answered says which errors of the store are the asker's.
+func answered(err error) error {
+	switch {
+	case errors.Is(err, store.ErrCursor):
+		return badRequest(store.ErrCursor)
+	case errors.Is(err, store.ErrNoChart), errors.Is(err, store.ErrNoVideo):
+		return fmt.Errorf("%w: %w", web.ErrNotFound, err)
+	}
+	return err
+}

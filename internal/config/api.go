@@ -1,0 +1,159 @@
+package config
+
+import (
+	"encoding/hex"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// API is what serve lets visitors ask under /v1/, and how often. Of each client, a nil Limits stands for the default.
+type API struct {
+	Hosts, Origins         []string
+	Limits, Outer          []Limit
+	Plans                  map[string][]Limit
+	Tokens                 []Token
+	Proxies, Allow, Deny   []netip.Prefix
+	Forwarding, Fields     string // "" is the default of quota/httplimit
+	Observe, SuccessesOnly bool
+}
+
+// Limit is how many requests a window admits.
+type Limit struct {
+	Window time.Duration
+	Quota  int64
+}
+
+// Token is what is known of a client's token.
+type Token struct {
+	Client, Plan string
+	SHA256       [32]byte
+}
+
+// apiFile mirrors api: in the config file.
+type apiFile struct {
+	Hosts         []string                    `yaml:"hosts"`
+	Origins       []string                    `yaml:"origins"`
+	Limits        map[string]int64            `yaml:"limits"`
+	Outer         map[string]int64            `yaml:"outer"`
+	Plans         map[string]map[string]int64 `yaml:"plans"`
+	Tokens        []tokenFile                 `yaml:"tokens"`
+	Proxies       []string                    `yaml:"proxies"`
+	Forwarding    string                      `yaml:"forwarding"`
+	Allow         []string                    `yaml:"allow"`
+	Deny          []string                    `yaml:"deny"`
+	Headers       string                      `yaml:"headers"`
+	Observe       bool                        `yaml:"observe"`
+	SuccessesOnly bool                        `yaml:"successes_only"`
+}
+
+type tokenFile struct {
+	Client string `yaml:"client"`
+	Plan   string `yaml:"plan"`
+	SHA256 string `yaml:"sha256"`
+}
+
+// api checks what only this file can say wrong; what does not hold together is refused by quota/httplimit.
+func (f apiFile) api(y *strictyaml.Document) (a API, err error) {
+	a = API{Hosts: f.Hosts, Origins: f.Origins, Plans: map[string][]Limit{}, Forwarding: f.Forwarding, Fields: f.Headers, Observe: f.Observe, SuccessesOnly: f.SuccessesOnly}
+	at := func(path ...string) []string { return append([]string{"api"}, path...) }
+	for i, origin := range f.Origins {
+		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin || u.Scheme != "https" && u.Scheme != "http" {
+			return a, y.Errorf(at("origins", strconv.Itoa(i)), "origin %q: use one such as https://www.example.com", origin)
+		}
+	}
+	for i, host := range f.Hosts {
+		if host == "" || strings.ContainsAny(host, "/:* ") {
+			return a, y.Errorf(at("hosts", strconv.Itoa(i)), "host %q: use a name such as api.example.com", host)
+		}
+	}
+	if a.Limits, err = limits(y, f.Limits, at("limits")); err != nil {
+		return a, err
+	}
+	if a.Outer, err = limits(y, f.Outer, at("outer")); err != nil {
+		return a, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Plans)) {
+		if a.Plans[name], err = limits(y, f.Plans[name], at("plans", name)); err != nil {
+			return a, err
+		}
+	}
+	for _, p := range []struct {
+		field string
+		given []string
+		into  *[]netip.Prefix
+	}{{"proxies", f.Proxies, &a.Proxies}, {"allow", f.Allow, &a.Allow}, {"deny", f.Deny, &a.Deny}} {
+		for i, text := range p.given {
+			prefix, err := parsePrefix(text)
+			if err != nil {
+				return a, y.Errorf(at(p.field, strconv.Itoa(i)), "%q is not an address such as 192.0.2.1, or a range such as 10.0.0.0/8", text)
+			}
+			*p.into = append(*p.into, prefix)
+		}
+	}
+	for i, t := range f.Tokens {
+		sum, err := hex.DecodeString(t.SHA256)
+		if err != nil || len(sum) != 32 {
+			return a, y.Errorf(at("tokens", strconv.Itoa(i), "sha256"), "sha256 of a token is 64 hex digits: printf %%s \"$TOKEN\" | sha256sum")
+		}
+		a.Tokens = append(a.Tokens, Token{t.Client, t.Plan, [32]byte(sum)})
+	}
+	return a, nil
+}
+
+// limits are in the order of their windows; nil where the file says nothing.
+func limits(y *strictyaml.Document, given map[string]int64, at []string) ([]Limit, error) {
+	if given == nil {
+		return nil, nil
+	}
+	out := []Limit{}
+	for _, window := range slices.Sorted(maps.Keys(given)) {
+		w, err := quota.ParseWindow(window)
+		if err != nil || w.Day() || w.Length%time.Second != 0 {
+			return nil, y.Errorf(append(at, window), "window %q: use whole seconds, such as 60s, 1m or 1h", window)
+		}
+		if n := given[window]; n < 1 || n > quota.MaxLimit {
+			return nil, y.Errorf(append(at, window), "%d requests within %s: use 1..%d", n, window, int64(quota.MaxLimit))
+		}
+		out = append(out, Limit{w.Length, given[window]})
+	}
+	slices.SortFunc(out, func(a, b Limit) int { return int(a.Window - b.Window) })
+	return out, nil
+}
+
+func parsePrefix(s string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	return netip.ParsePrefix(s)
+}
+
+// usualLimit is what each client gets where serve listens beyond this machine and the file does not say: far above
+// what a person types, and below what hurts.
+var usualLimit = []Limit{{time.Minute, 600}}
+
+// ClientLimits are those of each client without a token.
+func (c *Config) ClientLimits() []Limit {
+	if c.API.Limits == nil && c.ListensBeyond() {
+		return usualLimit
+	}
+	return c.API.Limits
+}
+
+// ListensBeyond reports whether others than this machine can reach the address that serve listens at.
+func (c *Config) ListensBeyond() bool {
+	if c.Listen == "" {
+		return false
+	}
+	host, _, err := net.SplitHostPort(c.Listen)
+	return err != nil || !wire.IsLoopback(host)
+}
