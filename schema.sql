@@ -200,14 +200,17 @@ CREATE TABLE absent_charts (
 -- The index. It keeps no text; its text is that of videos and channels after text.Normalize, which
 -- has folded it and cut it into tokens, so that the tokenizer only parts them at the spaces. The
 -- categories keep the vowel signs of Hindi and Tamil (Mn, Mc) and emoji (So) inside their tokens.
--- Beginnings of one character, as a search for one Chinese character is, have lists of their own (half
--- as much again of the index): else the lists of all words with that beginning are merged first.
+-- Beginnings of one to three characters, as somebody types them, or one Chinese character, have lists of their own: else
+-- the lists of all words with that beginning are merged first.
 CREATE VIRTUAL TABLE video_text USING fts5 (
     title, channel, tags,
     content = '', contentless_delete = 1,
-    prefix = '1',
+    prefix = '1 2 3',
     tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc So'"
 );
+
+-- The words of the index, and how many videos have each: a view of it.
+CREATE VIRTUAL TABLE video_words USING fts5vocab (video_text, row);
 
 -- Eight segments of a size are merged, not four, into one of the next: a page with a new title costs a sixth
 -- less, and a search no more.

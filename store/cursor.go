@@ -1,13 +1,14 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"hash/fnv"
-	"math"
 	"strings"
 	"time"
 )
@@ -15,57 +16,51 @@ import (
 // ErrCursor is returned for a Query.After that no search with this query has given.
 var ErrCursor = errors.New("it is not a cursor of this search: take next from its last page, and leave the query, the filters and the order as they were")
 
-// cursor is where a page ended, and what its search looked at. Later pages look at the same: videos and
-// charts that come in between do not count. What changes of a known video does, so one whose views grow
-// past the cursor's is not found twice, but may be missed.
+// cursor is where a page ended, and what its search looked at. Later pages look at the same: videos, charts and
+// counts that come in between do not count. Only what is counted without a chart, as by a backfill, counts at once.
 type cursor struct {
-	of    uint32 // the query
-	at    int64  // Query.At, in seconds; 0 for none
-	video int64  // the newest videos.id, and
-	slot  int64  // the newest slots.id, that count
+	Of    uint32 // the query
+	At    int64  // Query.At, in seconds; 0 for none
+	Seen  int64  // videos seen later, in milliseconds, count as they were then
+	Video int64  // the newest videos.id, and
+	Slot  int64  // the newest slots.id, that count
 
-	key [2]float64 // of the last hit; the second number is whole
-	id  string     // its video id
+	Last position // of the last hit
+}
+
+// position is where a candidate stands in a result: the greater key comes first, and of equal ones the earlier id.
+type position struct {
+	Key [3]float64
+	ID  int64 // videos.id
+}
+
+// compare puts what comes first before the other.
+func (p position) compare(o position) int {
+	return cmp.Or(cmp.Compare(o.Key[0], p.Key[0]), cmp.Compare(o.Key[1], p.Key[1]), cmp.Compare(o.Key[2], p.Key[2]), cmp.Compare(p.ID, o.ID))
 }
 
 // cursorForm is the first byte of a cursor; another form gets another.
-const cursorForm = 1
+const cursorForm = 2
 
 // text is the cursor as a user carries it: its fields and a checksum, in base64url.
 func (c cursor) text() string {
-	b := binary.BigEndian.AppendUint32([]byte{cursorForm}, c.of)
-	b = binary.BigEndian.AppendUint64(b, math.Float64bits(c.key[0]))
-	for _, n := range []int64{int64(c.key[1]), c.at, c.video, c.slot} {
-		b = binary.AppendVarint(b, n)
-	}
-	b = append(b, c.id...)
-	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
-	return base64.RawURLEncoding.EncodeToString(b)
+	var b bytes.Buffer
+	b.WriteByte(cursorForm)
+	_ = binary.Write(&b, binary.BigEndian, c) // a buffer takes it, and its fields have sizes
+	_ = binary.Write(&b, binary.BigEndian, crc32.ChecksumIEEE(b.Bytes()))
+	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
 // readCursor reads what text wrote.
-func readCursor(text string) (cursor, error) {
-	const head, foot = 1 + 4 + 8, 4
+func readCursor(text string) (c cursor, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) <= head+foot || b[0] != cursorForm {
+	if err != nil || len(b) != 1+binary.Size(c)+4 || b[0] != cursorForm {
 		return cursor{}, ErrCursor
 	}
-	body := b[:len(b)-foot]
-	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(b[len(body):]) {
+	body := b[:len(b)-4]
+	if _, err := binary.Decode(body[1:], binary.BigEndian, &c); err != nil || crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(b[len(body):]) {
 		return cursor{}, ErrCursor
 	}
-	c := cursor{of: binary.BigEndian.Uint32(body[1:])}
-	c.key[0] = math.Float64frombits(binary.BigEndian.Uint64(body[5:]))
-	var second int64
-	rest := body[head:]
-	for _, n := range []*int64{&second, &c.at, &c.video, &c.slot} {
-		value, size := binary.Varint(rest)
-		if size <= 0 {
-			return cursor{}, ErrCursor
-		}
-		*n, rest = value, rest[size:]
-	}
-	c.key[1], c.id = float64(second), string(rest)
 	return c, nil
 }
 
@@ -73,10 +68,10 @@ func readCursor(text string) (cursor, error) {
 // "since yesterday" from then, not from now.
 func CursorAt(after string) (time.Time, error) {
 	c, err := readCursor(after)
-	if err != nil || c.at == 0 {
+	if err != nil || c.At == 0 {
 		return time.Time{}, err
 	}
-	return time.Unix(c.at, 0).UTC(), nil
+	return time.Unix(c.At, 0).UTC(), nil
 }
 
 // hash tells queries apart; the limit and the cursor are not part of one. The words
@@ -88,9 +83,4 @@ func (q Query) hash() uint32 {
 		_, _ = fmt.Fprintf(h, " %d", millis(t).Int64)
 	}
 	return h.Sum32()
-}
-
-// covers reports whether a hit stood on an earlier page.
-func (c cursor) covers(key [2]float64, id string) bool {
-	return compareKeys(key, id, c.key, c.id) <= 0
 }

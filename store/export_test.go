@@ -29,20 +29,6 @@ func (s *Store) LimitPages(t testing.TB, n int) {
 	}
 }
 
-// SetMaxCandidates sets how many matches are scored.
-func SetMaxCandidates(t testing.TB, n int) {
-	before := maxCandidates
-	maxCandidates = n
-	t.Cleanup(func() { maxCandidates = before })
-}
-
-// SetMaxMatches sets how many matches the filters are tried on.
-func SetMaxMatches(t testing.TB, n int) {
-	before := maxMatches
-	maxMatches = n
-	t.Cleanup(func() { maxMatches = before })
-}
-
 // SetSteps appends a step to the migrations, and makes a version of it.
 func SetSteps(t testing.TB, more ...string) {
 	before, was := steps, version

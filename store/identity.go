@@ -18,13 +18,16 @@ var toVersion2 string
 //go:embed migrations/3.sql
 var toVersion3 string
 
+//go:embed migrations/4.sql
+var toVersion4 string
+
 // steps bring an older store up to date: steps[0] makes version 2 of version 1, and so on. A new
 // store is made by ingest.Schema alone, which is always the newest version. Foreign keys are enforced
 // while a step runs.
-var steps = []string{toVersion2, toVersion3}
+var steps = []string{toVersion2, toVersion3, toVersion4}
 
 // normalized is the version since which the index holds what Normalize makes of a text today.
-const normalized = 2
+const normalized = 4
 
 // version is the version of ingest.Schema.
 var version = 1 + len(steps)

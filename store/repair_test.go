@@ -119,7 +119,7 @@ func sound(t *testing.T, s *store.Store) {
 	if got := ranks(t, s, "CA"); got != "1 v0001, 2 never-seen" {
 		t.Errorf("the next chart is %q", got)
 	}
-	if got := search(t, s, store.Query{Text: "0001 neu"}); !slices.Equal(got, []string{"v0001"}) {
+	if got := search(t, s, store.Query{Text: `"0001 neu"`}); !slices.Equal(got, []string{"v0001"}) {
 		t.Errorf("the next chart is found as %v", got)
 	}
 }

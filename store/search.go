@@ -1,11 +1,10 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,7 @@ import (
 // Order is what comes first in a result.
 type Order string
 
-// The orders. Ties go by video id.
+// The orders. Each is true over all that matches, and ties go by what is watched most: see popularity.
 const (
 	ByRelevance Order = ""          // the best score
 	ByViews     Order = "views"     // the most views
@@ -52,12 +51,14 @@ type Result struct {
 	Items []Hit
 	// Next is Query.After of the next page; "" when this is the last.
 	Next string
-	// Capped says that more videos match than are looked at: Items are the best of the newest.
+	// Capped says that more videos match than the newest maxMatches, which are all that is looked at.
 	Capped bool
-	// Looked says in words what was looked for, after parsing; "" when nothing was.
+	// Looked says in words what was looked for, after parsing, and how the query was forgiven where it found
+	// little; "" when nothing was.
 	Looked string
-	// Hint is why nothing was searched for, "" when something was: a query without any word, or
-	// with nothing but exclusions, finds nothing.
+	// Forgiven says that the query found little as it is, and that Looked is another.
+	Forgiven bool
+	// Hint is why nothing was searched for, "" when something was: a query without any word finds nothing.
 	Hint string
 }
 
@@ -71,33 +72,45 @@ type Hit struct {
 	Highlight []text.Span     // what of the title was asked for
 }
 
-// Search finds videos by their titles, channels and tags. No text is a wrong query; the only wrong input
-// is a cursor, ErrCursor.
+// Search finds videos by their titles, channels and tags, or a video by its id or URL. No text is a wrong query; the
+// only wrong input is a cursor, ErrCursor.
 //
-// The work is bounded, however many videos match: see candidates.
+// The work is bounded, however many videos match: of the newest maxMatches those most watched are scored by their text,
+// and the others follow them.
 func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	q.Text = q.Text[:min(len(q.Text), text.MaxBytes)]
 	query := text.Parse(q.Text)
-	if _, ok := query.Match("", false); !ok {
+	if len(query) == 0 {
 		return Result{Hint: "the query has no word to search for"}, nil
 	}
-	after, err := q.start()
+	after, err := q.start(s.now())
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Looked: query.Explain()}
+	if q.Limit <= 0 {
+		q.Limit = DefaultLimit
+	}
+	var r Result
 	err = s.view(ctx, "search", func(tx *txn) error {
-		c := finder{q: q, query: query, tx: tx, after: after, began: time.Now()}
-		if err := c.pin(ctx); err != nil {
+		f := finder{q: q, query: query, tx: tx, after: after}
+		if err := f.pin(ctx); err != nil {
 			return err
 		}
-		found, capped, err := c.find(ctx)
+		found, err := f.find(ctx)
 		if err != nil {
 			return err
 		}
-		r.Capped = capped
-		shown := c.page(&r, found)
-		return c.details(ctx, r.Items, shown)
+		if r.Capped, err = f.capped(ctx); err != nil {
+			return err
+		}
+		r.Looked, r.Forgiven = f.looked, f.forgiven
+		if len(found) > q.Limit {
+			found = found[:q.Limit]
+			f.after.Last = found[q.Limit-1].position
+			r.Next = f.after.text()
+		}
+		r.Items, err = f.hits(ctx, found)
+		return err
 	})
 	if err != nil {
 		return Result{}, fmt.Errorf("search for %q: %w", q.Text, err)
@@ -105,17 +118,17 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	return r, nil
 }
 
-// start is the cursor to go on from; for a first page, one with nothing but the query in it.
-func (q Query) start() (cursor, error) {
+// start is the cursor to go on from; for a first page, one with nothing but the query and the time in it.
+func (q Query) start(now time.Time) (cursor, error) {
 	if q.After == "" {
-		c := cursor{of: q.hash()}
+		c := cursor{Of: q.hash(), Seen: now.UnixMilli()}
 		if !q.At.IsZero() {
-			c.at = q.At.Unix()
+			c.At = q.At.Unix()
 		}
 		return c, nil
 	}
 	c, err := readCursor(q.After)
-	if err == nil && c.of != q.hash() {
+	if err == nil && c.Of != q.hash() {
 		err = ErrCursor
 	}
 	return c, err
@@ -123,91 +136,145 @@ func (q Query) start() (cursor, error) {
 
 // finder is one search within one transaction.
 type finder struct {
-	q      Query
-	query  text.Query // of q.Text
-	tx     *txn
-	after  cursor
-	oldest int64 // every video's id is greater
-	began  time.Time
+	q        Query
+	query    text.Query // of q.Text, as far as it was forgiven
+	among    matches    // what the query finds
+	looked   string     // says so
+	forgiven bool
+	tx       *txn
+	after    cursor
 }
 
 // pin makes a first page the one that says what its search looks at.
 func (f *finder) pin(ctx context.Context) error {
-	var video, slot int64
-	err := f.tx.QueryRowContext(ctx, `
-		SELECT (SELECT coalesce(min(id), 1) - 1 FROM videos), (SELECT coalesce(max(id), 0) FROM videos), (SELECT coalesce(max(id), 0) FROM slots)`).
-		Scan(&f.oldest, &video, &slot)
-	if f.q.After == "" {
-		f.after.video, f.after.slot = video, slot
+	if f.q.After != "" {
+		return nil
 	}
-	return err
+	return f.tx.QueryRowContext(ctx, `SELECT (SELECT coalesce(max(id), 0) FROM video_facts), (SELECT coalesce(max(id), 0) FROM slots)`).
+		Scan(&f.after.Video, &f.after.Slot)
 }
 
-// find returns all candidates in the order of the query.
-func (f *finder) find(ctx context.Context) ([]candidate, bool, error) {
-	found, capped, err := f.candidates(ctx)
+// candidate is a video that matches, with its place in the result.
+type candidate struct {
+	position
+
+	title []string // its tokens
+	score float64  // by its text; in the pool also by its views
+	named float64  // how much of what was asked for is in its title
+}
+
+// find returns the page's candidates and, where there is a next page, the first of that.
+func (f *finder) find(ctx context.Context) ([]candidate, error) {
+	pool, err := f.widen(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if err := f.readChannels(ctx, found, func(c candidate) bool { return !f.query.InTitle(c.TitleTokens) }); err != nil {
-		return nil, false, err
+	paged := ranking{order: f.q.Order, limit: f.q.Limit + 1}
+	if f.q.After != "" {
+		paged.after = &f.after.Last
 	}
-	lead, err := f.leading(ctx)
-	if err != nil {
-		return nil, false, err
+	if f.q.Order != ByRelevance {
+		found, err := f.rank(ctx, f.among, paged)
+		if err != nil {
+			return nil, err
+		}
+		return found, f.score(ctx, found)
 	}
-	if f.q.Order == ByRise {
-		if err := f.rises(ctx, found); err != nil {
-			return nil, false, err
+	for _, c := range pool {
+		paged.except = append(paged.except, c.ID)
+	}
+	if err := f.score(ctx, pool); err != nil {
+		return nil, err
+	}
+	settle(pool)
+	if f.q.After != "" {
+		pool = slices.DeleteFunc(pool, func(c candidate) bool { return c.compare(f.after.Last) <= 0 })
+	}
+	// Behind those that were scored come the others, by popularity alone.
+	if paged.limit -= len(pool); paged.limit <= 0 {
+		return pool, nil
+	}
+	if paged.after != nil {
+		if paged.after = nil; f.after.Last.Key[0] == 0 {
+			paged.after = &position{[3]float64{f.after.Last.Key[1], f.after.Last.Key[2]}, f.after.Last.ID}
 		}
 	}
-	for i := range found {
-		c := &found[i]
-		c.score = f.query.Score(c.Document, lead[c.id])
-		c.key[0] = c.score
+	rest, err := f.rank(ctx, f.among, paged)
+	for i := range rest {
+		k := &rest[i].Key
+		k[0], k[1], k[2] = 0, k[0], k[1]
 	}
-	slices.SortFunc(found, byKey)
-	spread(found)
-	for i := range found {
-		found[i].key = found[i].keyFor(f.q.Order)
-	}
-	slices.SortFunc(found, byKey)
-	return found, capped, nil
+	return append(pool, rest...), err
 }
 
-func byKey(a, b candidate) int { return compareKeys(a.key, a.videoID, b.key, b.videoID) }
-
-// compareKeys puts the greater key first, and of equal ones the smaller id.
-func compareKeys(a [2]float64, aID string, b [2]float64, bID string) int {
-	return cmp.Or(cmp.Compare(b[0], a[0]), cmp.Compare(b[1], a[1]), strings.Compare(aID, bID))
+// score reads the candidates' texts and scores them.
+func (f *finder) score(ctx context.Context, of []candidate) error {
+	at, channels := map[int64]int{}, map[string][]string{}
+	for i, c := range of {
+		at[c.ID] = i
+	}
+	return each(ctx, f.tx, func(rows *sql.Rows) error {
+		var id int64
+		var title, channel string
+		if err := rows.Scan(&id, &title, &channel); err != nil {
+			return err
+		}
+		if _, known := channels[channel]; !known {
+			channels[channel] = strings.Fields(text.Normalize(channel))
+		}
+		c := &of[at[id]]
+		c.title = strings.Fields(text.Normalize(title))
+		c.score, c.named = f.query.Score(text.Document{Title: title, TitleTokens: c.title, Channel: channels[channel]})
+		return nil
+	}, `
+		SELECT facts.id, facts.title, coalesce(channels.title, '')
+		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = given.value LEFT JOIN channels ON channels.id = channel`, idsOf(of))
 }
 
-// page fills the result with what comes after the cursor, and returns the candidates it took.
-func (f *finder) page(r *Result, found []candidate) []candidate {
-	limit := f.q.Limit
-	if limit <= 0 {
-		limit = DefaultLimit
+// settle gives those of the pool, which were scored, their places. Views count the more, the more of them have what was
+// asked for in their titles: of two videos that is said to mean one, of two hundred those that everybody watches. Copies
+// of a title stand back, the third far behind, so that they do not fill the first page.
+func settle(pool []candidate) {
+	named := 0
+	for _, c := range pool {
+		if c.named > 0.85 {
+			named++
+		}
 	}
-	if f.q.After != "" {
-		found = slices.DeleteFunc(found, func(c candidate) bool { return f.after.covers(c.key, c.videoID) })
+	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(named, 1)))/math.Log(300), 1), 3)
+	for i := range pool {
+		c := &pool[i]
+		c.score *= math.Pow(0.4+math.Log10(1+max(c.Key[1], 0))/8, weight)
+		c.Key = [3]float64{1, c.score, c.Key[0]}
 	}
-	if len(found) > limit {
-		found = found[:limit]
-		next, last := f.after, found[limit-1]
-		next.key, next.id = last.key, last.videoID
-		r.Next = next.text()
+	byPosition(pool)
+	met := map[string]float64{}
+	for i := range pool {
+		c := &pool[i]
+		title := strings.Join(c.title, " ")
+		met[title]++
+		c.score /= math.Pow(met[title], 3)
+		c.Key[1] = c.score
 	}
-	r.Items = make([]Hit, len(found))
-	for i, c := range found {
-		r.Items[i] = Hit{Score: c.score, Gained: c.gained, SeenAt: time.UnixMilli(c.seenAt).UTC()}
+	byPosition(pool)
+}
+
+func byPosition(of []candidate) {
+	slices.SortFunc(of, func(a, b candidate) int { return a.compare(b.position) })
+}
+
+func idsOf(of []candidate) asJSON {
+	ids := make([]int64, len(of))
+	for i, c := range of {
+		ids[i] = c.ID
 	}
-	return found
+	return asJSON{ids}
 }
 
 // readHits is what is shown of the videos in ?1, a JSON array of ids; with the regions whose charts hold
 // each.
 const readHits = `
-SELECT ` + videoColumns + `, given.key, (
+SELECT ` + videoColumns + `, given.key, videos.seen_at, (
 	SELECT group_concat(key, ' ') FROM (
 		SELECT DISTINCT key FROM series
 		WHERE backfill IS NULL AND key <> '' AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
@@ -216,32 +283,25 @@ SELECT ` + videoColumns + `, given.key, (
 )
 FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = given.value LEFT JOIN channels ON channels.id = videos.channel`
 
-// details reads what is shown of the page's videos.
-func (f *finder) details(ctx context.Context, hits []Hit, of []candidate) error {
-	list, err := json.Marshal(ids(of))
-	if err != nil {
-		return err
-	}
-	return each(ctx, f.tx, func(rows *sql.Rows) error {
+// hits reads what is shown of the page's videos.
+func (f *finder) hits(ctx context.Context, of []candidate) ([]Hit, error) {
+	hits := make([]Hit, len(of))
+	return hits, each(ctx, f.tx, func(rows *sql.Rows) error {
 		var at int
+		var seen time.Time
 		var regions sql.NullString
-		v, err := scanVideo(rows, &at, &regions)
+		v, err := scanVideo(rows, &at, inMillis(&seen), &regions)
 		if err != nil {
 			return err
 		}
-		h := &hits[at]
-		h.Video, h.Highlight = v, f.query.Highlight(v.Title)
+		hits[at] = Hit{Video: v, Score: of[at].score, SeenAt: seen, Highlight: f.query.Highlight(v.Title)}
+		if gained := of[at].Key[0]; f.q.Order == ByRise && gained > notGained {
+			hits[at].Gained = new(int64)
+			*hits[at].Gained = int64(gained)
+		}
 		for key := range strings.FieldsSeq(regions.String) {
-			h.Regions = append(h.Regions, ingest.Region(key))
+			hits[at].Regions = append(hits[at].Regions, ingest.Region(key))
 		}
 		return nil
-	}, readHits, string(list))
-}
-
-func ids(of []candidate) []int64 {
-	out := make([]int64, len(of))
-	for i, c := range of {
-		out[i] = c.id
-	}
-	return out
+	}, readHits, idsOf(of))
 }

@@ -15,7 +15,7 @@ func TestTranscriptOfSearchesInManyLanguages(t *testing.T) {
 	if raced {
 		days = 3 // enough for what the detector can find, at a tenth of the time
 	}
-	r := record(t, window{"2026-02-14", days})
+	r := record(t, "2026-02-14", days)
 	for _, of := range []struct {
 		language string
 		same     []string // ways to type one thing

@@ -166,6 +166,9 @@ func printSearch(out *console, q store.Query, r store.Result, brackets bool) err
 			return err
 		}
 	}
+	if r.Forgiven {
+		out.say("little is found for that as it is written: looked for %s", term.Clean(r.Looked))
+	}
 	if r.Capped {
 		out.say("many videos match: these are the best of the newest ones; add a word to narrow it down")
 	}

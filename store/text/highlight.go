@@ -21,34 +21,23 @@ type placed struct {
 
 // Highlight finds what of a title the query matches, in order and without overlap.
 func (q Query) Highlight(title string) []Span {
-	tokens := locate(title)
+	placed := locate(title)
+	tokens := make([]string, len(placed))
+	for i, p := range placed {
+		tokens[i] = p.token
+	}
 	var spans []Span
 	for _, c := range q {
 		if c.not || c.column != "" {
 			continue
 		}
 		for i := range tokens {
-			if n := len(c.tokens); i+n <= len(tokens) && c.at(tokens[i:i+n]) {
-				spans = append(spans, Span{tokens[i].from[0], c.end(tokens[i+n-1])})
+			if n, _ := c.leads(tokens[i:]); n > 0 {
+				spans = append(spans, Span{placed[i].from[0], c.end(placed[i+n-1])})
 			}
 		}
 	}
 	return join(spans)
-}
-
-// at reports whether the clause's tokens are these, which are as many.
-func (c clause) at(tokens []placed) bool {
-	for i, want := range c.tokens {
-		if !c.meets(i, tokens[i].token, want) {
-			return false
-		}
-	}
-	return true
-}
-
-// meets reports whether a token of a text is the clause's token i.
-func (c clause) meets(i int, have, want string) bool {
-	return have == want || c.prefix && i == len(c.tokens)-1 && strings.HasPrefix(have, want)
 }
 
 // end is where the match ends whose last token is t: behind the whole word, also when only its

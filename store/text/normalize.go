@@ -147,10 +147,14 @@ func unaccent(r rune) rune {
 		r >= 0x591 && r <= 0x5C7 && unicode.Is(unicode.Mn, r),
 		r >= 0x64B && r <= 0x65F, r == 0x670, r == 0x640: // the last only stretches a word
 		return -1
+	case r >= 'ァ' && r <= 'ヶ': // both kana are typed for one another
+		return r - ('ァ' - 'ぁ')
 	}
 	return r
 }
 
-// letters are Latin letters that decompose into nothing, as they are typed without them.
+// letters are letters that decompose into nothing, as they are typed: Latin ones without their strokes, and the
+// endings ta marbuta and alef maqsura.
 var letters = strings.NewReplacer("ø", "o", "đ", "d", "ł", "l", "ħ", "h", "ŧ", "t", "ı", "i", "ð", "d", "þ", "th",
-	"æ", "ae", "œ", "oe", "ŋ", "n", "ĸ", "k", "ſ", "s")
+	"æ", "ae", "œ", "oe", "ŋ", "n", "ĸ", "k", "ſ", "s",
+	"ة", "ه", "ى", "ي")

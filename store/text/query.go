@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,22 +25,19 @@ type Query []clause
 type clause struct {
 	column string // "" is any
 	tokens []string
-	prefix bool // the last token may go on
+	others [][]string // what counts as well, where little else is found: see Forgive
+	prefix bool       // the last token may go on
 	not    bool
+	exact  bool   // it is in quotes, or ends with an asterisk: taken as it is
 	typed  string // what the tokens were cut from
-
-	// words are those with the prefix, where the index cannot be asked for it; all says that no more have it.
-	// See Expand.
-	words []string
-	all   bool
 }
 
 // Parse reads a query. White space separates its clauses:
 //
 //	word  "a phrase"  begin*  -not  channel:word  tag:"a phrase"
 //
-// No query is wrong: what has no meaning is taken as text, and so is a quote that is never closed. Text
-// without a letter, digit or emoji asks for nothing.
+// No query is wrong: what has no meaning is taken as text, and so is a quote that is never closed, or a minus
+// where nothing would be left to look for. Text without a letter, digit or emoji asks for nothing.
 func Parse(query string) Query {
 	var out Query
 	tokens := 0
@@ -51,8 +47,10 @@ func Parse(query string) Query {
 			rest = rest[1:]
 		}
 		c.column, rest = cutColumn(rest)
+		quoted := rest[0] == '"'
 		var text string
 		text, c.prefix, rest = cutText(rest)
+		c.exact = quoted || c.prefix
 		c.typed = norm.NFC.String(text)
 		c.setTokens(text)
 		if room := maxTokens - tokens; len(c.tokens) > room {
@@ -62,6 +60,11 @@ func Parse(query string) Query {
 			out = append(out, c)
 		}
 		tokens += len(c.tokens)
+	}
+	if !slices.ContainsFunc(out, func(c clause) bool { return !c.not }) {
+		for i := range out {
+			out[i].not = false
+		}
 	}
 	return out
 }
@@ -107,68 +110,81 @@ func (c *clause) setTokens(text string) {
 	}
 }
 
-// Match writes the query for FTS5; column is where those clauses look that name none themselves, "" for
-// anywhere. For a prefix that more words have than Expand has looked up, it asks for those that were, or,
-// loosely, for a shorter prefix that the index has: then Meets must check what is found. ok is false when
-// nothing positive is asked for, which FTS5 cannot express.
+// Open is the query with its last word as the beginning of one, as in a search box; ok is false where there is no
+// such word.
+func (q Query) Open() (opened Query, ok bool) {
+	last := len(q) - 1
+	if c := q[last]; c.not || c.exact || c.prefix {
+		return q, false
+	}
+	opened = slices.Clone(q)
+	opened[last].prefix = true
+	return opened, true
+}
+
+// Match writes the query for FTS5: what meets all clauses, in its title with inTitle, or all but one with butOne: then "" where
+// that would be none.
 // https://www.sqlite.org/fts5.html#full_text_query_syntax
-func (q Query) Match(column string, loosely bool) (expr string, ok bool) {
-	var want, not []string
+func (q Query) Match(inTitle, butOne bool) string {
+	var want, not, without []string
 	for _, c := range q {
-		switch {
-		case c.not && c.loose(): // Meets excludes these
-		case c.not:
-			not = append(not, c.match(c.column))
-		case c.loose() && (loosely || len(c.words) == 0):
-			want = append(want, c.loosened().match(cmp.Or(c.column, column)))
-		default:
-			want = append(want, c.match(cmp.Or(c.column, column)))
+		if c.not {
+			not = append(not, c.match())
+		} else {
+			want = append(want, c.match())
 		}
 	}
-	if len(want) == 0 {
-		return "", false
+	expr := strings.Join(want, " AND ")
+	if butOne {
+		if len(want) == 1 {
+			return ""
+		}
+		for i := range want {
+			without = append(without, "("+strings.Join(slices.Delete(slices.Clone(want), i, i+1), " AND ")+")")
+		}
+		expr = strings.Join(without, " OR ")
 	}
-	expr = strings.Join(want, " AND ")
+	if inTitle {
+		expr = "title : (" + expr + ")"
+	}
 	if len(not) > 0 {
 		expr = "(" + expr + ") NOT (" + strings.Join(not, " OR ") + ")"
 	}
-	return expr, true
+	return expr
 }
 
 // match quotes the tokens; none holds a quote, since quotes part words.
-func (c clause) match(column string) string {
-	head := `"` + strings.Join(c.tokens, " ") + `"`
+func (c clause) match() string {
+	expr := phrase(c.tokens)
 	if c.prefix {
-		head += " *"
+		expr += " *"
 	}
-	if len(c.words) > 0 {
-		all := make([]string, len(c.words))
-		for i, w := range c.words {
-			all[i] = `"` + strings.Join(append(slices.Clone(c.tokens[:len(c.tokens)-1]), w), " ") + `"`
-		}
-		head = "(" + strings.Join(all, " OR ") + ")"
+	for _, o := range c.others {
+		expr += " OR " + phrase(o)
 	}
-	if column != "" {
-		head = column + " : " + head
+	if c.column != "" {
+		return c.column + " : (" + expr + ")"
 	}
-	return head
+	return "(" + expr + ")"
 }
 
+func phrase(tokens []string) string { return `"` + strings.Join(tokens, " ") + `"` }
+
 // Explain says in words what the query looks for, folded as it is looked for.
-func (q Query) Explain() string {
-	var want, not []string
+func (q Query) Explain(butOne bool) string {
+	var want, not string
 	for _, c := range q {
 		if c.not {
-			not = append(not, c.explain())
+			not += ", not " + c.explain()
 		} else {
-			want = append(want, c.explain())
+			want += " and " + c.explain()
 		}
 	}
-	text := strings.Join(want, " and ")
-	if len(not) > 0 {
-		text += ", not " + strings.Join(not, ", not ")
+	want = strings.TrimPrefix(want, " and ")
+	if butOne {
+		want = "all but one of " + want
 	}
-	return text
+	return want + not
 }
 
 func (c clause) explain() string {
@@ -189,6 +205,9 @@ func (c clause) explain() string {
 	s := `"` + text.String() + `"`
 	if c.prefix && kindOf([]rune(c.tokens[0])[0]) != ideo {
 		s += "..."
+	}
+	for _, o := range c.others {
+		s += " or " + phrase(o)
 	}
 	switch c.column {
 	case "tags":

@@ -7,188 +7,133 @@ import (
 	"unicode/utf8"
 )
 
-// What a word weighs by where it was found: a video is what it is named, then whose it is, then what it
-// is tagged with.
+// What a letter that was asked for is worth by where it was found: a video is what it is named, then whose it
+// is, then what it is tagged with.
 const (
-	titleWeight   = 10
-	channelWeight = 4
-	tagWeight     = 1
+	inTitle   = 1.0
+	inChannel = 0.6
+	inTags    = 0.2
+)
+
+// What is not quite what was asked for counts for less.
+const (
+	asBeginning = 0.9 // a word that goes on, where it was not asked for with an asterisk
+	asOther     = 0.7 // another spelling: see Forgive
 )
 
 // The rest is worth so much more: a score is multiplied by one and each of these, in full or in part.
-//
-// A title that is little else than what was asked for is likelier meant than a long one, and so is one in
-// which it stands as it was typed: "Polish" is not "polish", "schön" not "schon", and "(Official" was
-// copied from somewhere; only who types small letters may mean capitals. And of a title its longest words
-// are remembered: one with longer words than those that were asked for is likelier another one, and one
-// letter more is already another word, hence the fourth power.
-//
-// What everybody watches now is the likelier meaning of a common word: without the lift "official" finds
-// anything but the chart's first. Who types more words says more of what is meant by them, and gets less of
-// it. Views lift nothing: they change, and a second page must go on where the first one ended.
 const (
-	coverage = 0.5 // for a title that is nothing but what was asked for, by its letters
-	asTyped  = 0.5 // for a title that has all words as they were typed
-	alone    = 0.1 // for a title that has them so between spaces
-	inOrder  = 0.1 // for a title that has them one behind the other
-	longest  = 1.0 // for a title that has no longer words than what was asked for, by letters
-	topLift  = 2.0 // for rank 1 of a newest chart, a rank'th of it for the others; for n words an n²th of that
+	coverTitle   = 1.0  // for a title that is nothing but what was asked for; a long word says more of it than a short one
+	coverChannel = 0.25 // for a channel's name that is nothing else
+	asTyped      = 0.5  // for a title that has all words as they were typed: "Polish" is not "polish", "schön" not "schon"
+	inOrder      = 0.5  // for a title that has them one behind the other
+	atAnEnd      = 0.5  // for one that begins or ends with them
 )
-
-// TopRanks is how many of a chart are lifted.
-const TopRanks = 20
 
 // Document is what of a video its score depends on. All tokens are those of Normalize.
 type Document struct {
 	Title       string
 	TitleTokens []string
 	Channel     []string // the tokens of the channel's name
-	Tags        []string // likewise; only Meets needs them
 }
 
-// Score says how well a document that matches answers: a word that is neither in its title nor in its channel
-// is in its tags. rank is its place in a newest chart, 0 for none.
-func (q Query) Score(d Document, rank int) float64 {
-	f := q.find(d)
-	s := f.got / f.asked * (1 + (asTyped*f.typed+alone*f.alone)/f.clauses)
-	if f.clauses > 1 {
-		s *= 1 + inOrder*f.inOrder/(f.clauses-1)
-	}
-	if f.covered > 0 {
-		s *= 1 + coverage*min(f.covered/runes(d.TitleTokens), 1)
-		share := min(f.covered/longestOf(d.TitleTokens, f.tokens), 1)
-		s *= 1 + longest*share*share*share*share
-	}
-	if rank > 0 {
-		s *= 1 + topLift/float64(rank)/(f.clauses*f.clauses)
-	}
-	return s
-}
-
-// finding is what of a query's clauses a document has, and where.
-type finding struct {
-	asked, got float64 // the letters asked for, by what they weigh in a title and where they were found
-	clauses    float64 // how many are asked for; those with a minus are not
-	covered    float64 // the letters of those in the title
-	tokens     int     // and the tokens
-	typed      float64 // how many stand in the title as they were typed
-	alone      float64 // and between spaces
-	inOrder    float64 // how many stand in the title right behind the one before
-	small      string  // the title in small letters, when it was needed
-}
-
-func (q Query) find(d Document) (f finding) {
-	before := -1 // the clause before, if it stands in the title
-	for i, c := range q {
+// Score says how well a document that matches answers, by its text alone, and what part of the letters asked for is in its
+// title. A word that is neither in its title nor in its channel is in its tags.
+func (q Query) Score(d Document) (score, named float64) {
+	var clauses, asked, got, title, channel, typed, ordered, cover float64
+	start, end := -1, -1 // of the clauses before, in the title
+	for _, c := range q {
 		if c.not {
 			continue
 		}
 		weight := runes(c.tokens)
-		f.asked += weight * titleWeight
-		f.clauses++
-		switch {
-		case c.column == "" && c.in(d.TitleTokens):
-			f.got += weight * titleWeight
-			f.covered += weight
-			f.tokens += len(c.tokens)
-			f.look(c.typed, d.Title)
-			if before >= 0 && q[before].followedBy(c, d.TitleTokens) {
-				f.inOrder++
-			}
-			before = i
+		clauses++
+		asked += weight
+		at, n, t := c.find(d.TitleTokens, end)
+		_, _, own := c.find(d.Channel, -1)
+		switch c.column {
+		case "channel":
+			t = 0
+		case "tags":
+			t, own, got = 0, 0, got+weight
 			continue
-		case c.column == "channel", c.column == "" && c.in(d.Channel):
-			f.got += weight * channelWeight
+		}
+		got += weight * max(inTitle*t, inChannel*own, inTags)
+		title += weight * t
+		channel += weight * own
+		if t > 0 {
+			cover += squares(d.TitleTokens[at : at+n])
+		}
+		if t > 0 && hasTyped(d.Title, c.typed) {
+			typed++
+		}
+		switch {
+		case t == 0:
+			start, end = -1, -1
+		case at == end:
+			ordered, end = ordered+1, at+n
 		default:
-			f.got += weight * tagWeight
+			start, end = at, at+n
 		}
-		before = -1
 	}
-	return f
+	if asked == 0 {
+		return 0, 0
+	}
+	score = got / asked * (1 + asTyped*typed/clauses)
+	score *= (1 + coverTitle*min(cover/max(squares(d.TitleTokens), 1), 1)) * (1 + coverChannel*min(channel/max(runes(d.Channel), 1), 1))
+	if clauses > 1 {
+		score *= 1 + inOrder*ordered/(clauses-1)
+		if ordered == clauses-1 && (start == 0 || end == len(d.TitleTokens)) {
+			score *= 1 + atAnEnd
+		}
+	}
+	return score, title / asked
 }
 
-// look counts what was typed, if the title has it.
-func (f *finding) look(typed, title string) {
-	some, free := has(title, typed)
-	if !free && strings.IndexFunc(typed, unicode.IsUpper) < 0 {
-		if f.small == "" {
-			f.small = strings.ToLower(title)
-		}
-		someSmall, freeSmall := has(f.small, typed)
-		some, free = some || someSmall, freeSmall
-	}
-	if some {
-		f.typed++
-	}
-	if free {
-		f.alone++
-	}
+// hasTyped reports whether the title has what was typed; who types small letters may mean capitals.
+func hasTyped(title, typed string) bool {
+	return strings.Contains(title, typed) ||
+		strings.IndexFunc(typed, unicode.IsUpper) < 0 && strings.Contains(strings.ToLower(title), typed)
 }
 
-// has reports whether the text has what was typed, and whether between spaces.
-func has(text, typed string) (some, free bool) {
-	for at := 0; !free; {
-		i := strings.Index(text[at:], typed)
-		if i < 0 {
-			return some, false
-		}
-		some = true
-		before, behind := text[:at+i], text[at+i+len(typed):]
-		last, _ := utf8.DecodeLastRuneInString(before)
-		next, _ := utf8.DecodeRuneInString(behind)
-		free = (before == "" || unicode.IsSpace(last)) && (behind == "" || unicode.IsSpace(next))
-		at += i + len(typed)
-	}
-	return some, free
-}
-
-// in reports whether the clause's tokens stand in these, one behind the other.
-func (c clause) in(tokens []string) bool {
+// find is where the clause stands in these tokens, how many it takes there, and how close it is to what was asked
+// for, 0 for not at all. Of places that are equally close it is the one wanted, else the first.
+func (c clause) find(tokens []string, wanted int) (at, n int, closeness float64) {
 	for i := range tokens {
-		if c.leads(tokens[i:]) {
-			return true
+		if m, how := c.leads(tokens[i:]); how > closeness || how == closeness && how > 0 && i == wanted {
+			at, n, closeness = i, m, how
 		}
 	}
-	return false
+	return at, n, closeness
 }
 
-// followedBy reports whether the next clause stands in these right behind this one.
-func (c clause) followedBy(next clause, tokens []string) bool {
-	for i := range tokens {
-		if c.leads(tokens[i:]) && next.leads(tokens[i+len(c.tokens):]) {
-			return true
+// leads is how many of these tokens the clause is that they begin with, and how close it is; 0 for none.
+func (c clause) leads(tokens []string) (n int, closeness float64) {
+	n = len(c.tokens)
+	last := n - 1
+	if n <= len(tokens) && slices.Equal(c.tokens[:last], tokens[:last]) {
+		switch {
+		case tokens[last] == c.tokens[last], c.prefix && c.exact && strings.HasPrefix(tokens[last], c.tokens[last]):
+			return n, 1
+		case c.prefix && strings.HasPrefix(tokens[last], c.tokens[last]):
+			return n, asBeginning
 		}
 	}
-	return false
+	for _, o := range c.others {
+		if len(o) <= len(tokens) && slices.Equal(o, tokens[:len(o)]) {
+			return len(o), asOther
+		}
+	}
+	return 0, 0
 }
 
-// leads reports whether these begin with the clause's tokens.
-func (c clause) leads(tokens []string) bool {
-	if len(tokens) < len(c.tokens) {
-		return false
+// squares is the sum of the squares of the tokens' letters.
+func squares(tokens []string) (sum float64) {
+	for _, t := range tokens {
+		n := utf8.RuneCountInString(t)
+		sum += float64(n * n)
 	}
-	for i, want := range c.tokens {
-		if !c.meets(i, tokens[i], want) {
-			return false
-		}
-	}
-	return true
-}
-
-// longestOf counts the letters of the n longest different tokens.
-func longestOf(tokens []string, n int) float64 {
-	lengths := make([]int, 0, len(tokens))
-	for i, t := range tokens {
-		if !slices.Contains(tokens[:i], t) {
-			lengths = append(lengths, utf8.RuneCountInString(t))
-		}
-	}
-	slices.Sort(lengths)
-	sum := 0
-	for _, l := range lengths[max(0, len(lengths)-n):] {
-		sum += l
-	}
-	return float64(sum)
+	return sum
 }
 
 func runes(tokens []string) float64 {

@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/text"
+)
+
+// natural is what people look for in a region, without a video in mind: artists, games, clubs, kinds of video.
+var natural = map[string][]string{
+	"US": {"minecraft", "fortnite", "official trailer", "nfl highlights", "nba", "taylor swift", "news", "gta"},
+	"GB": {"official video", "premier league", "arsenal", "liverpool", "highlights", "roblox", "mrbeast"},
+	"DE": {"bayern", "minecraft", "offizielles video", "bundesliga", "trailer deutsch", "rap", "nachrichten"},
+	"FR": {"psg", "clip officiel", "bande annonce", "minecraft", "france", "rap"},
+	"IN": {"official trailer", "full video song", "punjabi", "telugu", "bhojpuri", "cricket highlights", "live"},
+	"BR": {"flamengo", "ao vivo", "clipe oficial", "gols", "minecraft", "funk", "sertanejo"},
+	"AU": {"cricket", "official trailer", "afl", "big bash", "roblox", "music video"},
+	"CA": {"nhl", "hockey highlights", "official trailer", "raptors", "minecraft", "drake"},
+}
+
+// among are the videos of which a word of title, channel or tags begins with each word, the most watched first.
+func among(videos []ingest.Video, query string, meets func(have, want string) bool) []ingest.Video {
+	var found []ingest.Video
+	for _, v := range videos {
+		have := strings.Fields(text.Normalize(v.Title + "\n" + v.Channel + "\n" + strings.Join(v.Tags, "\n")))
+		lacks := func(want string) bool {
+			return !slices.ContainsFunc(have, func(h string) bool { return meets(h, want) })
+		}
+		if !slices.ContainsFunc(strings.Fields(text.Normalize(query)), lacks) {
+			found = append(found, v)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b ingest.Video) int { return int(min(max(viewsOf(b)-viewsOf(a), -1), 1)) })
+	return found
+}
+
+func viewsOf(v ingest.Video) int64 {
+	if v.Views == nil {
+		return -1
+	}
+	return *v.Views
+}
+
+func same(have, want string) bool { return have == want }
+
+// A share of the first ten's views among all that match: 0.5 is as random.
+func TestNaturalQueriesFindWhatIsWatched(t *testing.T) {
+	if raced {
+		t.Skip("the race detector: SQLite is tenfold slower, and nothing here runs beside anything")
+	}
+	r := record(t, "2026-02-28", 81)
+	var shares, overlaps, queries float64
+	for _, region := range realRegions {
+		for _, query := range natural[region] {
+			all := among(r.byRegion[region], query, same)
+			if len(all) < 20 {
+				t.Logf("%s %-20s only %d match: not counted", region, query, len(all))
+				continue
+			}
+			got, err := r.store.Search(t.Context(), store.Query{Text: query, Region: ingest.Region(region), Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var share, overlap float64
+			titles := map[string]int{}
+			for _, h := range got.Items {
+				less := slices.IndexFunc(all, func(v ingest.Video) bool { return viewsOf(v) <= viewsOf(h.Video) })
+				if less >= 0 {
+					share += 1 - float64(less)/float64(len(all)-1)
+				}
+				if slices.ContainsFunc(all[:10], func(v ingest.Video) bool { return v.ID == h.Video.ID }) {
+					overlap++
+				}
+				if titles[text.Normalize(h.Video.Title)]++; titles[text.Normalize(h.Video.Title)] == 3 {
+					t.Errorf("%s %s: %q three times", region, query, h.Video.Title)
+				}
+			}
+			share /= float64(max(len(got.Items), 1))
+			t.Logf("%s %-20s %4d match, views percentile of the first ten %.2f, of the ten most viewed %2.0f", region, query, len(all), share, overlap)
+			shares, overlaps, queries = shares+share, overlaps+overlap, queries+1
+		}
+	}
+	t.Logf("%.0f queries: mean views percentile %.3f (want 0.75), of the ten most viewed %.2f (want 4)", queries, shares/queries, overlaps/queries)
+	if shares/queries < 0.75 || overlaps/queries < 4 {
+		t.Errorf("below what is wanted")
+	}
+}

@@ -1,0 +1,141 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The bounds of Forgive: a query of more clauses is taken as it is, and of a word no more spellings are tried.
+const (
+	maxForgiven = 8
+	maxOthers   = 8
+)
+
+// Vocabulary is what of its words an index can say.
+type Vocabulary struct {
+	// Like hands over the words that begin with prefix, each with how many documents have it.
+	Like func(prefix string, word func(text string, documents int)) error
+	// Has reports whether any document matches.
+	Has func(match string) (bool, error)
+}
+
+// Forgive is the query with other spellings of its words that the vocabulary has: one letter off, or two in words of
+// eight letters and more, joined with the next word, or split in two. A phrase in quotes, a beginning with an asterisk
+// and what is excluded stay as they are.
+func (q Query) Forgive(v Vocabulary) (Query, error) {
+	if len(q) > maxForgiven {
+		return q, nil
+	}
+	out := slices.Clone(q)
+	for i := range out {
+		c := &out[i]
+		if c.not || c.exact {
+			continue
+		}
+		c.others = nil
+		if err := c.misspelled(v); err != nil {
+			return q, err
+		}
+		tries := c.split()
+		if i > 0 && !q[i-1].not && !q[i-1].exact {
+			tries = append(tries, joined(q[i-1], q[i]))
+		}
+		if i < len(q)-1 && !q[i+1].not && !q[i+1].exact {
+			tries = append(tries, joined(q[i], q[i+1]))
+		}
+		for _, tokens := range tries {
+			has, err := v.Has(phrase(tokens))
+			if err != nil {
+				return q, err
+			}
+			if has {
+				c.others = append(c.others, tokens)
+			}
+		}
+	}
+	return out, nil
+}
+
+// joined is two clauses written as one word.
+func joined(a, b clause) []string {
+	return []string{strings.Join(a.tokens, "") + strings.Join(b.tokens, "")}
+}
+
+// split are a word's ways to be two, and those of several tokens to be one: spiderman, don't.
+func (c clause) split() (all [][]string) {
+	if len(c.tokens) > 1 {
+		return [][]string{joined(c, clause{})}
+	}
+	word := c.tokens[0]
+	for i := range word {
+		if i > 0 {
+			all = append(all, []string{word[:i], word[i:]})
+		}
+	}
+	return all
+}
+
+// misspelled adds the words of the vocabulary that are a mistake or two away, the closest and most frequent first.
+// A mistake in the first letter is found only where it is one too many, or stands behind the second.
+func (c *clause) misspelled(v Vocabulary) error {
+	word := []rune(c.tokens[0])
+	if len(c.tokens) > 1 || len(word) < 4 || kindOf(word[0]) == ideo {
+		return nil
+	}
+	limit := 1
+	if len(word) >= 8 {
+		limit = 2
+	}
+	type spelling struct {
+		text         string
+		off, unusual int
+	}
+	var found []spelling
+	for _, prefix := range []string{string(word[:1]), string(word[1:3]), string([]rune{word[1], word[0]})} {
+		err := v.Like(prefix, func(text string, documents int) {
+			if n := utf8.RuneCountInString(text); n < len(word)-limit || n > len(word)+limit || text == c.tokens[0] {
+				return
+			}
+			if off := distance(word, []rune(text)); off <= limit {
+				found = append(found, spelling{text, off, -documents})
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(found, func(a, b spelling) int {
+		return cmp.Or(a.off-b.off, a.unusual-b.unusual, strings.Compare(a.text, b.text))
+	})
+	found = slices.Compact(found)
+	for _, s := range found[:min(len(found), maxOthers)] {
+		c.others = append(c.others, []string{s.text})
+	}
+	return nil
+}
+
+// distance counts the letters that were left out, put in, changed, or put after the next.
+// https://en.wikipedia.org/wiki/Damerau–Levenshtein_distance#Optimal_string_alignment_distance
+func distance(a, b []rune) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range a {
+		row[0] = i + 1
+		for j := range b {
+			change := 1
+			if a[i] == b[j] {
+				change = 0
+			}
+			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+change)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
