@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -128,4 +129,14 @@ func sweepBackfills(ctx context.Context, tx *txn, cutoff time.Time) (swept, erro
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM backfills WHERE created_at < ? AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id)`, cutoff.UnixMilli()))
 	return swept{slots: n}, err
+}
+
+// Oldest is the day on which the oldest video that is kept was fetched: not later than that. Zero: none is kept.
+func (s *Store) Oldest(ctx context.Context) (oldest time.Time, err error) {
+	var days sql.NullInt64
+	err = s.read.QueryRowContext(ctx, `SELECT min(fetched_day) FROM video_facts`).Scan(&days)
+	if days.Valid {
+		oldest = time.Unix(days.Int64*24*60*60, 0).UTC()
+	}
+	return oldest, s.explain(ctx, "look for the oldest video", err)
 }

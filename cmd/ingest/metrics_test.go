@@ -1,12 +1,14 @@
 package main_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
@@ -58,4 +60,25 @@ func TestMetricsCountWhatOneShotRunsSpent(t *testing.T) {
 		_, served := d.get("metrics")
 		return len(missing(served)) == 0
 	})
+	// The page is of the same documents.
+	_, body := d.get("?format=json")
+	var page struct{ Quota quotaDocument }
+	if err := json.Unmarshal([]byte(body), &page); err != nil {
+		t.Fatal(err)
+	}
+	answered, _ := json.Marshal([]any{page.Quota.Pools, page.Quota.Spent})
+	if printed, _ := json.Marshal([]any{doc.Pools, doc.Spent}); string(answered) != string(printed) {
+		t.Errorf("the page has\n%s\nand quota --json\n%s", answered, printed)
+	}
+	_, body = d.get("")
+	for _, p := range doc.Pools {
+		for _, w := range p.Windows {
+			if figure := fmt.Sprintf("%s of %s used", term.Thousands(w.Used), term.Thousands(w.Limit)); !strings.Contains(body, figure) {
+				t.Errorf("the page lacks %q", figure)
+			}
+		}
+	}
+	if !strings.Contains(body, "INGEST_NOW has moved the clock") {
+		t.Error("the page does not say that its clock was moved")
+	}
 }

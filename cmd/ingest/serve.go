@@ -32,7 +32,7 @@ func (a *app) serveCommand() *cobra.Command {
 			return a.serve(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "`address` that answers /v1/, /readyz and /metrics (INGEST_LISTEN)")
+	cmd.Flags().StringVar(&listen, "listen", "", "`address` of the status page, /v1/, /readyz, /metrics (INGEST_LISTEN)")
 	return cmd
 }
 
@@ -80,6 +80,9 @@ func (a *app) newService() (*service.Service, error) {
 		Open:  a.openService,
 		// Another start would not help against a ledger that is down or lost: the service waits for it.
 		Temporary: func(err error) bool { return exitCode(err) == exitUnavailable },
+	}
+	if a.clock.Moved {
+		o.Moved = "INGEST_NOW has moved the clock."
 	}
 	if a.json {
 		o.OnSlot = a.printSlotEvent

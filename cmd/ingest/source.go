@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/audit"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
@@ -26,11 +31,90 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 			}
 			return docs, err
 		},
-		Cost: g.Tariff.Cost,
+		Spent: func(ctx context.Context, since time.Time) ([]web.SpentDocument, error) {
+			spent, err := g.Ledger.Spent(ctx, g.Account, since)
+			return web.NewSpentDocuments(spent), err
+		},
+		Next: a.nextSlots, DayPrice: a.dayPrice, Cost: g.Tariff.Cost,
+		Ledger: func(ctx context.Context) (web.LedgerDocument, error) { return a.ledgerDocument(ctx, g, s) },
+		Oldest: s.Oldest,
+		Backfills: func(ctx context.Context) (docs []web.BackfillDocument, err error) {
+			list, err := s.Backfills(ctx)
+			for _, b := range list {
+				l := newBackfillLine(b)
+				total := l.Pieces["total"]
+				docs = append(docs, web.BackfillDocument{ID: l.ID, What: l.What, Outcome: l.Outcome, Ended: total - b.Open(), Pieces: total, Units: l.Units})
+			}
+			return docs, err
+		},
+		Search: func(ctx context.Context, query string) (web.FoundDocument, error) {
+			r, err := s.Search(ctx, store.Query{Text: query})
+			doc := web.FoundDocument{Looked: r.Looked, Hint: r.Hint}
+			for _, h := range r.Items {
+				doc.Items = append(doc.Items, web.FoundVideo{VideoID: h.Video.ID, Title: h.Video.Title, Highlight: h.Highlight, Channel: h.Video.Channel, Regions: h.Regions})
+			}
+			return doc, err
+		},
 		Emergency: func(ctx context.Context, since time.Time) (quota.Cost, error) {
 			return journalOf(g).Emergencies(ctx, g.Account, since)
 		},
 	}
+}
+
+// nextSlots are the slots until then with what they cost.
+func (a *app) nextSlots(until time.Time) ([]web.NextDocument, error) {
+	schedule, err := scheduleOf(a.cfg)
+	if err != nil {
+		return nil, err
+	}
+	slots, err := schedule.Next(a.clock.Now(), until)
+	docs := make([]web.NextDocument, 0, len(slots))
+	for _, n := range slots {
+		docs = append(docs, web.NextDocument{Job: n.Job, Region: n.Key, DueAt: n.DueAt.UTC(), Cost: n.Cost})
+	}
+	return docs, err
+}
+
+// dayPrice is what a day of the schedule costs; with every, if each chart were fetched so often.
+func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
+	c := *a.cfg
+	if every > 0 {
+		c.Jobs = slices.Clone(c.Jobs)
+		for i := range c.Jobs {
+			if c.Jobs[i].Kind == ingest.KindChart {
+				c.Jobs[i].Every, c.Jobs[i].Cron = every, ""
+			}
+		}
+	}
+	schedule, err := scheduleOf(&c)
+	if err != nil {
+		return nil, err
+	}
+	price, err := schedule.DayPrice(a.clock.Now())
+	return price.Total, err
+}
+
+// ledgerDocument is how the ledger stands, and whether it holds all that the store's slots spent.
+func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.Store) (web.LedgerDocument, error) {
+	doc := web.LedgerDocument{ProvenAt: a.clock.Now().UTC()}
+	state, err := journalOf(g).State(ctx, g.Account)
+	if err != nil {
+		return doc, err
+	}
+	if state.Generation != 0 {
+		doc.Generation = fmt.Sprintf("%x", uint64(state.Generation))
+	}
+	if b := state.Breaker; b.Until.After(doc.ProvenAt) {
+		doc.AskedAgain, doc.Why = term.TimeOrNull(b.Until), b.Why
+	}
+	account := auditOf(g)
+	slots, err := s.SpentSlots(ctx, account.MissingSince())
+	if err != nil {
+		return doc, err
+	}
+	missing, err := account.Missing(ctx, slots)
+	doc.Missing = audit.Units(missing)
+	return doc, err
 }
 
 // journalOf is the file of this data directory: the ledger itself or, beside a Redis, the journal.

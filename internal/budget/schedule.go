@@ -5,6 +5,7 @@ package budget
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -52,6 +53,28 @@ func (s Schedule) Price(from, to time.Time) (Price, error) {
 		p.Jobs = append(p.Jobs, JobPrice{Job: of.Job, Slots: slots, Cost: cost})
 	}
 	return p, nil
+}
+
+// PricedSlot is a slot to come and what it costs at most; its Cost is empty where that depends on what is stored.
+type PricedSlot struct {
+	ingest.SlotKey
+	Cost quota.Cost
+}
+
+// Next is every slot that is due after from and not after to, in the order in which they are due.
+func (s Schedule) Next(from, to time.Time) ([]PricedSlot, error) {
+	var next []PricedSlot
+	for _, of := range s.Plan {
+		cost, err := s.slotPrice(of.Job)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range of.Between(from, to) {
+			next = append(next, PricedSlot{key, cost})
+		}
+	}
+	slices.SortStableFunc(next, func(a, b PricedSlot) int { return a.DueAt.Compare(b.DueAt) })
+	return next, nil
 }
 
 // slotPrice is what one slot of a job costs at most, empty where that depends on what is stored.

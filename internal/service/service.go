@@ -33,6 +33,7 @@ const closeWithin = 400 * time.Millisecond
 type Options struct {
 	Plan       regions.Plan
 	Version    string // of the program
+	Moved      string // says that the clock was moved; "": it was not
 	Workers    int    // passes at once
 	StaleAfter int    // intervals until a region counts as stale
 	Now        func() time.Time

@@ -20,12 +20,16 @@ func (s *Service) newSite() *web.Site {
 	if s.API != nil {
 		s.API.Library = s.library
 	}
-	return &web.Site{
+	site := &web.Site{
 		API: s.API,
-		Now: s.Now, Alive: s.alive, Schedule: s.Plan, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Version: s.Version,
-		Source: s.source, Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
+		Now: s.Now, Alive: s.alive, Schedule: s.Plan, Slots: lastSlots{s}, StaleAfter: s.StaleAfter,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
+	site.Status = &web.Status{
+		Now: s.Now, Version: s.Version, Moved: s.Moved, Source: s.source, Freshness: site.Freshness,
+		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
+	}
+	return site
 }
 
 // opened is the runtime, once it is open.

@@ -126,7 +126,7 @@ func (a *API) library(params url.Values) (l *Library, limit int, err error) {
 
 // publicQuota is the report without the path of the data directory, which is nobody's business.
 func (s *Site) publicQuota(ctx context.Context) (QuotaDocument, error) {
-	source, err := s.Source()
+	source, err := s.Status.Source()
 	if err != nil {
 		return QuotaDocument{}, err
 	}

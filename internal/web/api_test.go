@@ -82,7 +82,7 @@ func newAPI(t *testing.T, limits ...httplimit.Limit) (*web.Site, *shelf) {
 	site, _ := fresh()
 	books := &shelf{}
 	site.API = &web.API{Library: books.library, Hosts: []string{"api.example.com"}, Origins: []string{"https://www.example.com"}}
-	site.Source = func() (*web.Source, error) {
+	site.Status = &web.Status{Source: func() (*web.Source, error) {
 		return &web.Source{Quota: func(context.Context) (web.QuotaDocument, error) {
 			tariff := &quota.Tariff{Zone: time.UTC, Table: "classic"}
 			day := quota.WindowState{Window: quota.Window{Name: "day", Limit: 100}, FreesAt: noon}
@@ -92,7 +92,7 @@ func newAPI(t *testing.T, limits ...httplimit.Limit) (*web.Site, *shelf) {
 			d.Data = "/home/ann/secret-place"
 			return d, nil
 		}}, nil
-	}
+	}}
 	if limits != nil {
 		var err error
 		site.API.Limiter, err = httplimit.New(httplimit.Config{

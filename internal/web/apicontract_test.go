@@ -20,7 +20,7 @@ func TestTheAPIKeepsItsContract(t *testing.T) {
 	starved, _ := newAPI(t, httplimit.PerHour(1))
 	closed, _ := newAPI(t)
 	closed.API.Library = func() (*web.Library, error) { return nil, errors.New("not open yet") }
-	closed.Source = func() (*web.Source, error) { return nil, errors.New("not open yet") }
+	closed.Status = &web.Status{Source: func() (*web.Source, error) { return nil, errors.New("not open yet") }}
 	contract := readContract(t, site.Handler())
 	hungry := starved.Handler()
 	ask(hungry, "GET", "/v1/quota")

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -83,7 +84,7 @@ type ForecastDocument struct {
 func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) QuotaDocument {
 	d := QuotaDocument{
 		At: r.At.UTC(), Account: r.Account, Table: tariff.Table,
-		Degraded: r.Degraded != nil, Pools: []PoolDocument{}, Spent: []SpentDocument{}, Forecast: f,
+		Degraded: r.Degraded != nil, Pools: []PoolDocument{}, Forecast: f,
 	}
 	for _, p := range r.Pools {
 		pool := PoolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.TimeOrNull(p.DrainedUntil), Drift: p.Drift, StoppedAt: p.StoppedAt}
@@ -101,10 +102,17 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 		}
 		d.Pools = append(d.Pools, pool)
 	}
-	for _, s := range r.Spent {
-		d.Spent = append(d.Spent, SpentDocument{s.Who.Purpose, s.Who.Region, s.Who.Method, s.Pool, s.Amount})
-	}
+	d.Spent = NewSpentDocuments(r.Spent)
 	return d
+}
+
+// NewSpentDocuments shows who spent what.
+func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
+	docs := []SpentDocument{}
+	for _, s := range spent {
+		docs = append(docs, SpentDocument{s.Who.Purpose, s.Who.Region, s.Who.Method, s.Pool, s.Amount})
+	}
+	return docs
 }
 
 // SlotDocument is a slot.
@@ -133,4 +141,101 @@ func NewSlotDocument(s ingest.Slot) SlotDocument {
 		d.RetryAt = term.TimeOrNull(s.RetryAt)
 	}
 	return d
+}
+
+// NextDocument is a slot to come.
+type NextDocument struct {
+	Job    string           `json:"job"`
+	Region string           `json:"region,omitempty"`
+	DueAt  time.Time        `json:"due_at"`
+	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty where it depends on what is stored
+}
+
+// LedgerDocument is how the ledger stands.
+type LedgerDocument struct {
+	Generation string     `json:"generation,omitempty"` // of a remote ledger that this data directory has synced with
+	AskedAgain *time.Time `json:"asked_again"`          // when a ledger that was silent is asked again; null: now
+	Why        string     `json:"why,omitempty"`        // it was silent
+	Missing    int64      `json:"missing"`              // units that the store's slots spent and the ledger lacks
+	ProvenAt   time.Time  `json:"proven_at"`            // when the two were compared
+}
+
+// BackfillDocument is how far a backfill has come.
+type BackfillDocument struct {
+	ID      string       `json:"id"`
+	What    string       `json:"what"`
+	Outcome ingest.State `json:"outcome"`
+	Ended   int          `json:"ended"` // of Pieces
+	Pieces  int          `json:"pieces"`
+	Units   int64        `json:"units"`
+}
+
+// FoundDocument is what a search in the store found.
+type FoundDocument struct {
+	Looked string       `json:"looked_for"`
+	Hint   string       `json:"hint,omitempty"`
+	Items  []FoundVideo `json:"items"`
+}
+
+// FoundVideo is a video that was found. All of it is text of the upstream.
+type FoundVideo struct {
+	VideoID   string          `json:"video_id"`
+	Title     string          `json:"title"`
+	Highlight [][2]int        `json:"highlight"` // [start, end) in characters of title
+	Channel   string          `json:"channel"`
+	Regions   []ingest.Region `json:"regions"`
+}
+
+// Freshness is how old everything is that the schedule wants.
+type Freshness struct {
+	At         time.Time     `json:"at"`
+	StaleAfter int           `json:"stale_after"` // intervals
+	Series     []SeriesState `json:"series"`
+}
+
+// SeriesState is one region of one job.
+type SeriesState struct {
+	Job       string       `json:"job"`
+	Region    string       `json:"region,omitempty"` // "" for a job without regions
+	Slot      *time.Time   `json:"slot"`             // the newest that is done; null: none ever was
+	FetchedAt *time.Time   `json:"fetched_at"`
+	AgeS      *int64       `json:"age_s"`      // since Slot was due
+	IntervalS int64        `json:"interval_s"` // from Slot to the next one
+	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
+	Outcome   ingest.State `json:"outcome"`    // of the newest slot that has one; "": none has
+	Reason    string       `json:"reason"`     // of that outcome
+}
+
+// Stale is the series that are.
+func (f Freshness) Stale() []SeriesState {
+	var stale []SeriesState
+	for _, state := range f.Series {
+		if state.Stale {
+			stale = append(stale, state)
+		}
+	}
+	return stale
+}
+
+// Name is the series for a person: "chart DE".
+func (s SeriesState) Name() string { return strings.TrimSpace(s.Job + " " + s.Region) }
+
+// succeededAt is when the series was last fetched; zero: never.
+func (s SeriesState) succeededAt() time.Time {
+	switch {
+	case s.FetchedAt != nil:
+		return *s.FetchedAt
+	case s.Slot != nil: // there was nothing to fetch
+		return *s.Slot
+	}
+	return time.Time{}
+}
+
+// String is the series and how old it is: "chart DE (2h0m0s)".
+func (s SeriesState) String() string {
+	age := "never done"
+	if s.AgeS != nil {
+		age = (time.Duration(*s.AgeS) * time.Second).String()
+	}
+	return s.Name() + " (" + age + ")"
 }

@@ -14,26 +14,6 @@ import (
 // rereadAfter bounds how often the slots are read for the pages, however many ask.
 const rereadAfter = time.Second
 
-// Freshness is how old everything is that the schedule wants.
-type Freshness struct {
-	At         time.Time     `json:"at"`
-	StaleAfter int           `json:"stale_after"` // intervals
-	Series     []SeriesState `json:"series"`
-}
-
-// SeriesState is one region of one job.
-type SeriesState struct {
-	Job       string       `json:"job"`
-	Region    string       `json:"region,omitempty"` // "" for a job without regions
-	Slot      *time.Time   `json:"slot"`             // the newest that is done; null: none ever was
-	FetchedAt *time.Time   `json:"fetched_at"`
-	AgeS      *int64       `json:"age_s"`      // since Slot was due
-	IntervalS int64        `json:"interval_s"` // from Slot to the next one
-	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
-	Outcome   ingest.State `json:"outcome"`    // of the newest slot that has one; "": none has
-	Reason    string       `json:"reason"`     // of that outcome
-}
-
 // Freshness reads how fresh everything is.
 func (s *Site) Freshness(ctx context.Context) (Freshness, error) {
 	f := Freshness{At: s.Now().UTC(), StaleAfter: s.StaleAfter, Series: []SeriesState{}}
@@ -97,40 +77,6 @@ func (s *Site) lookFresh(ctx context.Context) (string, error) {
 		names = append(names, state.String())
 	}
 	return "", fmt.Errorf("%d of %d are stale: %s%s", len(stale), len(f.Series), strings.Join(names, ", "), more)
-}
-
-// Stale is the series that are.
-func (f Freshness) Stale() []SeriesState {
-	var stale []SeriesState
-	for _, state := range f.Series {
-		if state.Stale {
-			stale = append(stale, state)
-		}
-	}
-	return stale
-}
-
-// Name is the series for a person: "chart DE".
-func (s SeriesState) Name() string { return strings.TrimSpace(s.Job + " " + s.Region) }
-
-// succeededAt is when the series was last fetched; zero: never.
-func (s SeriesState) succeededAt() time.Time {
-	switch {
-	case s.FetchedAt != nil:
-		return *s.FetchedAt
-	case s.Slot != nil: // there was nothing to fetch
-		return *s.Slot
-	}
-	return time.Time{}
-}
-
-// String is the series and how old it is: "chart DE (2h0m0s)".
-func (s SeriesState) String() string {
-	age := "never done"
-	if s.AgeS != nil {
-		age = (time.Duration(*s.AgeS) * time.Second).String()
-	}
-	return s.Name() + " (" + age + ")"
 }
 
 // freshness is always JSON.

@@ -154,11 +154,11 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 }
 
 // WriteMetrics writes the figures once, in the text format of Prometheus.
-func (s *Site) WriteMetrics(ctx context.Context, w io.Writer) error {
+func (s *Status) WriteMetrics(ctx context.Context, w io.Writer) error {
 	return s.encodeMetrics(ctx, w, expfmt.NewFormat(expfmt.TypeTextPlain), false)
 }
 
-func (s *Site) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.Format, serving bool) error {
+func (s *Status) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.Format, serving bool) error {
 	o, err := s.overview(ctx)
 	if err != nil {
 		o.quotaErr, o.storeErr = err, err // which is a figure, too
@@ -179,7 +179,7 @@ func (s *Site) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.For
 }
 
 // metrics is what Prometheus scrapes. A source that cannot be read is a figure, not an error.
-func (s *Site) metrics(w http.ResponseWriter, r *http.Request) {
+func (s *Status) metrics(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.Negotiate(r.Header)
 	w.Header().Set("Content-Type", string(format))
 	if err := s.encodeMetrics(r.Context(), w, format, true); err != nil {

@@ -71,14 +71,17 @@ func sourced() (*web.Site, *web.Source) {
 		},
 		Emergency: func(context.Context, time.Time) (quota.Cost, error) { return quota.Cost{"units": 3}, nil },
 	}
-	site.Version, site.Source = "v1.2.3", func() (*web.Source, error) { return source, nil }
+	site.Status = &web.Status{
+		Now: site.Now, Version: "v1.2.3", Freshness: site.Freshness,
+		Source: func() (*web.Source, error) { return source, nil },
+	}
 	return site, source
 }
 
 // TestTheMetricsAreTheDocuments: every figure of a document is in the exposition, under its labels.
 func TestTheMetricsAreTheDocuments(t *testing.T) {
 	site, _ := sourced()
-	site.Degraded = func() time.Duration { return 90 * time.Second }
+	site.Status.Degraded = func() time.Duration { return 90 * time.Second }
 	resp, body := get(t, site, "/metrics")
 	if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain; version=0.0.4") {
 		t.Fatalf("%d %s\n%s", resp.StatusCode, resp.Header.Get("Content-Type"), body)
@@ -161,7 +164,7 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 			s.Slots = func(context.Context, time.Time) ([]web.SlotDocument, error) { return nil, down }
 		}, []string{`readable{source="store"} 0`, `quota_used_units{`}, []string{"ingest_slots{", `outcome="refused"`}},
 		{"all", func(site *web.Site, _ *web.Source) {
-			site.Source = func() (*web.Source, error) { return nil, down }
+			site.Status.Source = func() (*web.Source, error) { return nil, down }
 		}, []string{`readable{source="store"} 0`, `readable{source="ledger"} 0`, "build_info"}, []string{"quota_used_units{", "ingest_slots{"}},
 	}
 	for _, tt := range tests {
@@ -195,7 +198,7 @@ func TestManyScrapesReadOnce(t *testing.T) {
 		get(t, site, "/metrics")
 	}
 	var out bytes.Buffer
-	if err := site.WriteMetrics(t.Context(), &out); err != nil {
+	if err := site.Status.WriteMetrics(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
 	if reads > 2 { // 50 of them may last a second somewhere
@@ -210,7 +213,7 @@ func TestManyScrapesReadOnce(t *testing.T) {
 func BenchmarkScrape(b *testing.B) {
 	site, _ := sourced()
 	for b.Loop() {
-		if err := site.WriteMetrics(b.Context(), io.Discard); err != nil {
+		if err := site.Status.WriteMetrics(b.Context(), io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -13,6 +15,16 @@ type Source struct {
 	Quota func(ctx context.Context) (QuotaDocument, error) // what ingest quota --json prints
 	// Slots are what ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]SlotDocument, error)
+	// Spent is what quota --json prints as spent, since then.
+	Spent func(ctx context.Context, since time.Time) ([]SpentDocument, error)
+	// Next are the slots until then, in the order in which they are due.
+	Next func(until time.Time) ([]NextDocument, error)
+	// DayPrice is what a day of the schedule costs, at most; with every, if each chart were fetched so often.
+	DayPrice  func(every time.Duration) (map[string]int64, error)
+	Ledger    func(ctx context.Context) (LedgerDocument, error)
+	Oldest    func(ctx context.Context) (time.Time, error) // of what is stored, by day; zero: nothing is
+	Backfills func(ctx context.Context) ([]BackfillDocument, error)
+	Search    func(ctx context.Context, query string) (FoundDocument, error)
 	// Cost is what a call of a method draws; an error where that is not known.
 	Cost func(method string) (quota.Cost, error)
 	// Emergency is what went on, since then, while the ledger could not answer.
@@ -36,13 +48,32 @@ type overview struct {
 const (
 	day        = 24 * time.Hour  // how far back the metrics and the page look
 	readWithin = 5 * time.Second // one overview
+	readFor    = time.Second     // how long it is shown
 )
 
-// overview asks the source, at most once in rereadAfter however many look.
-func (s *Site) overview(ctx context.Context) (overview, error) {
+// Status is what the page and the metrics show, read from a source when somebody asks.
+type Status struct {
+	Now       func() time.Time
+	Version   string                                   // of the program
+	Moved     string                                   // says that the clock was moved; "": it was not
+	Source    func() (*Source, error)                  // an error where nothing is open
+	Freshness func(context.Context) (Freshness, error) // how old everything is
+	Degraded  func() time.Duration                     // how long the ledger could not answer since this process began; nil: not known
+
+	reading     sync.Mutex
+	last        overview
+	readAt      time.Time // of last; zero: never
+	lastDetails details
+	detailsAt   time.Time
+
+	streams atomic.Int32 // of events, open
+}
+
+// overview asks the source, at most once in readFor however many look.
+func (s *Status) overview(ctx context.Context) (overview, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	if !s.readAt.IsZero() && time.Since(s.readAt) < rereadAfter {
+	if !s.readAt.IsZero() && time.Since(s.readAt) < readFor {
 		return s.last, nil
 	}
 	source, err := s.Source()
@@ -54,6 +85,7 @@ func (s *Site) overview(ctx context.Context) (overview, error) {
 	defer cancel()
 	o := overview{at: s.Now().UTC()}
 	if o.quota, o.quotaErr = source.Quota(ctx); o.quotaErr == nil {
+		o.quota.Data = "" // a path of this machine is nobody's business
 		o.emergency, o.quotaErr = source.Emergency(ctx, o.at.Add(-day))
 	}
 	if o.slots, o.storeErr = source.Slots(ctx, o.at.Add(-day)); o.storeErr == nil {

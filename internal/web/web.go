@@ -1,6 +1,6 @@
-// Package web answers over HTTP what machines ask of a running ingest: does it live (/livez), is it
-// ready (/readyz), how fresh is each region (/freshness), what are the figures (/metrics); and what visitors ask of
-// what was fetched (/v1/).
+// Package web answers over HTTP what people and machines ask of a running ingest: a page that shows all of it (/),
+// live by /events; does it live (/livez), is it ready (/readyz), how fresh is each region (/freshness), what are the
+// figures (/metrics); and what visitors ask of what was fetched (/v1/).
 //
 // It only reads, shows no secret and knows no password: whoever reaches the address may look. Host
 // names are checked under /v1/ only; elsewhere a page that rebinds a name to this address could read no
@@ -9,9 +9,7 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,19 +27,13 @@ type Site struct {
 	Slots      Slots
 	StaleAfter int // intervals
 
-	Version  string                  // of the program
-	Source   func() (*Source, error) // what the metrics are read from; an error where nothing is open; nil: there are none
-	Degraded func() time.Duration    // how long the ledger could not answer since this process began; nil: not known
+	Status *Status // what the page and the metrics show; nil: there are none
 
 	API *API // what is served under /v1/; nil: nothing
 
 	mu    sync.Mutex
 	fresh Freshness // what the pages show
 	at    time.Time // since then; zero: nothing yet
-
-	reading sync.Mutex
-	last    overview
-	readAt  time.Time // of last; zero: never
 }
 
 // Check is one thing that must hold for the schedule to be kept.
@@ -75,8 +67,10 @@ func (s *Site) Handler() http.Handler {
 	mux.HandleFunc("GET /livez", s.livez)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.HandleFunc("GET /freshness", s.freshness)
-	if s.Source != nil {
-		mux.HandleFunc("GET /metrics", s.metrics)
+	if s.Status != nil {
+		mux.HandleFunc("GET /metrics", s.Status.metrics)
+		mux.HandleFunc("GET /{$}", s.Status.page)
+		mux.HandleFunc("GET /events", s.Status.events)
 	}
 	if s.API != nil {
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))
@@ -88,21 +82,4 @@ func (s *Site) Handler() http.Handler {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		mux.ServeHTTP(w, r)
 	})
-}
-
-// wantsJSON reports whether the client asked for JSON, by ?format=json or by Accept.
-func wantsJSON(r *http.Request) bool {
-	return r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json")
-}
-
-func writeJSON(w http.ResponseWriter, code int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // the client may be gone
-}
-
-func writeText(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(code)
-	_, _ = w.Write([]byte(text))
 }

@@ -227,9 +227,13 @@ func TestTextIsHarmless(t *testing.T) {
 }
 
 // serve answers at a port of its own until the test ends it.
-func serve(t *testing.T) (url string, end func() error) {
-	t.Helper()
+func serve(t *testing.T) (addr string, end func() error) {
 	s, _ := fresh()
+	return serveSite(t, s)
+}
+
+func serveSite(t *testing.T, s *web.Site) (addr string, end func() error) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

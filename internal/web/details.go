@@ -1,0 +1,85 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// details is what only the page shows, beside an overview. Each part may be missing: its error says why.
+type details struct {
+	hours     []map[quota.Purpose]int64 // of pool: spent within each of the last 24 hours, oldest first
+	pool      string                    // that the hours are of: the one of which the schedule wants most
+	next      []NextDocument            // until the provider's day ends
+	price     map[string]int64          // of a day as configured
+	ledger    LedgerDocument
+	oldest    time.Time
+	backfills []BackfillDocument
+	errs      map[string]error // by part
+}
+
+// detailsFor bounds how often details are read, however many look.
+const detailsFor = 5 * time.Second
+
+// details asks the source for what the page shows beside o.
+func (s *Status) details(ctx context.Context, o overview) details {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if !s.detailsAt.IsZero() && time.Since(s.detailsAt) < detailsFor {
+		return s.lastDetails
+	}
+	d := details{pool: mostWanted(o.quota), errs: map[string]error{}}
+	source, err := s.Source()
+	if err != nil {
+		return d // the overview says so
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+	defer cancel()
+	d.next, d.errs["next"] = source.Next(o.quota.Forecast.Until)
+	d.price, d.errs["price"] = source.DayPrice(0)
+	d.ledger, d.errs["ledger"] = source.Ledger(ctx)
+	d.oldest, d.errs["oldest"] = source.Oldest(ctx)
+	d.backfills, d.errs["backfills"] = source.Backfills(ctx)
+	if o.quotaErr == nil && !o.quota.Degraded {
+		d.hours, d.errs["hours"] = spentByHour(ctx, source, o.at, d.pool)
+	}
+	s.lastDetails, s.detailsAt = d, time.Now()
+	return d
+}
+
+// mostWanted is the pool of which the schedule wants most; the last one where it wants none.
+func mostWanted(d QuotaDocument) (pool string) {
+	most := int64(-1)
+	for _, p := range d.Pools {
+		if n := d.Forecast.Scheduled[p.Pool]; n >= most {
+			pool, most = p.Pool, n
+		}
+	}
+	return pool
+}
+
+// spentByHour is what was spent of a pool within each of the last 24 hours, oldest first.
+func spentByHour(ctx context.Context, source *Source, now time.Time, pool string) ([]map[quota.Purpose]int64, error) {
+	const hours = 24
+	out := make([]map[quota.Purpose]int64, hours)
+	later := map[quota.Purpose]int64{}
+	for i := hours - 1; i >= 0; i-- {
+		spent, err := source.Spent(ctx, now.Add(time.Duration(i-hours)*time.Hour))
+		if err != nil {
+			return nil, err
+		}
+		since := map[quota.Purpose]int64{}
+		for _, s := range spent {
+			if s.Pool == pool {
+				since[s.Purpose] += s.Amount
+			}
+		}
+		out[i] = map[quota.Purpose]int64{}
+		for purpose, n := range since {
+			out[i][purpose] = n - later[purpose]
+		}
+		later = since
+	}
+	return out, nil
+}

@@ -1,0 +1,138 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// burnView is the last day's spending of one pool, summed up, with what the schedule wants behind it.
+type burnView struct {
+	Label, Forecast, ForecastText, Until string
+	Ceiling, NowAt                       int
+	Areas                                []areaView
+}
+
+type areaView struct {
+	Purpose, Amount, Points string
+	Class                   int
+}
+
+// The drawing: 720 wide, its ground at 150, 140 high.
+const (
+	burnWidth  = 720
+	burnGround = 150
+	burnHeight = 140
+)
+
+// newBurn draws; nil where nothing is known.
+func newBurn(o overview, d details) *burnView {
+	at := slices.IndexFunc(o.quota.Pools, func(p PoolDocument) bool { return p.Pool == d.pool })
+	if at < 0 || len(d.hours) == 0 {
+		return nil
+	}
+	pool, until := o.quota.Pools[at], o.quota.Forecast.Until
+	wants := o.quota.Forecast.Scheduled[d.pool]
+	ahead := max(until.Sub(o.at), time.Hour)
+	nowAt := int(burnWidth * int64(day) / int64(day+ahead))
+	x := func(hour int) int { return nowAt * hour / len(d.hours) }
+	total := int64(0)
+	for _, hour := range d.hours {
+		for _, n := range hour {
+			total += n
+		}
+	}
+	top := max(pool.Limit, total+wants, 1)
+	y := func(n int64) int { return burnGround - int(burnHeight*n/top) }
+
+	b := &burnView{NowAt: nowAt, Ceiling: y(pool.Limit), Until: until.UTC().Format("15:04Z"), ForecastText: "the schedule wants " + term.Amount(wants, d.pool) + " more"}
+	below := make([]int64, len(d.hours)+1) // what the areas beneath have, at each hour
+	var sums []string
+	for i, purpose := range quota.Purposes() {
+		above, sum := slices.Clone(below), int64(0)
+		for hour, spent := range d.hours {
+			sum += spent[purpose]
+			above[hour+1] += sum
+		}
+		if sum > 0 {
+			amount := term.Amount(sum, d.pool)
+			sums = append(sums, fmt.Sprintf("%s %s", purpose, amount))
+			b.Areas = append(b.Areas, areaView{string(purpose), amount, area(above, below, x, y), i})
+		}
+		below = above
+	}
+	b.Forecast = fmt.Sprintf("%d,%d %d,%d", nowAt, y(total), burnWidth, y(total+wants))
+	b.Label = fmt.Sprintf("Spent of %s in the last 24 hours: %s; %s until %s", d.pool, orNothing(strings.Join(sums, ", ")), b.ForecastText, b.Until)
+	return b
+}
+
+// area is the polygon between two lines.
+func area(above, below []int64, x func(int) int, y func(int64) int) string {
+	var points []string
+	for hour, n := range above {
+		points = append(points, fmt.Sprintf("%d,%d", x(hour), y(n)))
+	}
+	for hour := len(below) - 1; hour >= 0; hour-- {
+		points = append(points, fmt.Sprintf("%d,%d", x(hour), y(below[hour])))
+	}
+	return strings.Join(points, " ")
+}
+
+// stripView is the slots of a series, oldest first, and why some of them are not done.
+type stripView struct {
+	Name, Text string
+	Wide       int
+	Cells      []cellView
+	Reasons    []string
+}
+
+// cellView is all slots of a strip that came out alike.
+type cellView struct {
+	Class ingest.State
+	Path  string
+}
+
+// newStrip draws the newest slots of a series.
+func newStrip(of SeriesState, slots []SlotDocument) stripView {
+	const most, mostReasons, columns = 48, 3, 160
+	s := stripView{Name: of.Name()}
+	count := map[ingest.State]int{}
+	var newest []SlotDocument
+	for _, slot := range slots {
+		if slot.Job == of.Job && slot.Region == of.Region {
+			newest = append(newest, slot)
+			count[slot.Outcome]++
+		}
+	}
+	for _, slot := range newest {
+		if slot.Reason != "" && len(s.Reasons) < mostReasons {
+			s.Reasons = append(s.Reasons, fmt.Sprintf("%s %s: %s", term.Stamp(slot.DueAt), slot.Outcome, term.Fit(slot.Reason, columns)))
+		}
+	}
+	newest = newest[:min(most, len(newest))]
+	slices.Reverse(newest)
+	paths := map[ingest.State]string{}
+	for _, slot := range newest {
+		paths[slot.Outcome] += fmt.Sprintf("M%d 0h3v10h-3z", s.Wide)
+		s.Wide += 4
+	}
+	var parts []string
+	for _, outcome := range outcomes {
+		if n := count[outcome]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
+		}
+		if paths[outcome] != "" {
+			s.Cells = append(s.Cells, cellView{outcome, paths[outcome]})
+		}
+	}
+	s.Text = strings.Join(parts, ", ")
+	if s.Text == "" {
+		s.Text = "none yet"
+	}
+	return s
+}

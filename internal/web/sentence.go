@@ -1,0 +1,125 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Outlook says in one sentence whether the quota lasts. next are the slots until the provider's day ends.
+//
+// It counts on nothing that a sliding window may free until then, as the forecast does.
+func Outlook(d QuotaDocument, next []NextDocument) string {
+	midnight := "midnight" + d.in()
+	switch {
+	case d.Degraded:
+		return "The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait."
+	case d.Forecast.Fits:
+		return fitting(d, midnight)
+	}
+	for _, p := range d.Pools {
+		if p.DrainedUntil != nil && d.Forecast.Scheduled[p.Pool] > 0 {
+			return fmt.Sprintf("Closed until %s: the provider's word is that %s are spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
+		}
+	}
+	fits := Fitting(d, next)
+	var without []string
+	var out time.Time
+	for i, slot := range next {
+		if fits[i] {
+			continue
+		}
+		if out.IsZero() {
+			out = slot.DueAt
+		}
+		if name := slot.Name(); !slices.Contains(without, name) {
+			without = append(without, name)
+		}
+	}
+	if out.IsZero() {
+		return "Does not fit: the schedule wants more before " + midnight + " than is left."
+	}
+	return fmt.Sprintf("Runs out at %s: %s go without until %s.", out.UTC().Format("15:04Z"), enumerate(without, 3), midnight)
+}
+
+// fitting is the sentence of a day that fits, by the pool of which least is to spare.
+func fitting(d QuotaDocument, midnight string) string {
+	pool, least, part := "", int64(0), 2.0
+	for _, p := range d.Pools {
+		for _, of := range p.Purposes {
+			wants, ok := d.Forecast.Scheduled[p.Pool]
+			if !ok || of.Purpose != quota.Scheduled {
+				continue
+			}
+			spare := of.Remaining - wants
+			if share := float64(spare) / float64(max(of.Ceiling, 1)); share < part {
+				pool, least, part = p.Pool, spare, share
+			}
+		}
+	}
+	if pool == "" {
+		return "Fine until " + midnight + ": the schedule wants nothing that is counted."
+	}
+	return fmt.Sprintf("Fine until %s: %s to spare.", midnight, term.Amount(least, pool))
+}
+
+// Fitting is which of the next slots find quota, if nobody else spends and no window frees before them: each slot that
+// fits draws what it costs at most.
+func Fitting(d QuotaDocument, next []NextDocument) []bool {
+	left := map[string]int64{}
+	for _, p := range d.Pools {
+		for _, of := range p.Purposes {
+			if of.Purpose == quota.Scheduled {
+				left[p.Pool] = of.Remaining
+			}
+		}
+	}
+	fits := make([]bool, len(next))
+	for i, slot := range next {
+		fits[i] = !d.Degraded
+		for pool, n := range slot.Cost {
+			fits[i] = fits[i] && n <= left[pool]
+		}
+		if fits[i] {
+			for pool, n := range slot.Cost {
+				left[pool] -= n
+			}
+		}
+	}
+	return fits
+}
+
+// Name is the slot for a person: its region, or its job where that has none.
+func (n NextDocument) Name() string {
+	if n.Region != "" {
+		return n.Region
+	}
+	return n.Job
+}
+
+// in is where the provider's day turns: " in Los Angeles".
+func (d QuotaDocument) in() string {
+	for _, p := range d.Pools {
+		for _, w := range p.Windows {
+			if w.Zone != "" {
+				return " in " + strings.ReplaceAll(w.Zone[strings.LastIndex(w.Zone, "/")+1:], "_", " ")
+			}
+		}
+	}
+	return ""
+}
+
+// enumerate names the first of several things, and counts the others: "FR, IN and 2 more".
+func enumerate(names []string, most int) string {
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}

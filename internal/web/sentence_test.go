@@ -1,0 +1,62 @@
+package web_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
+	doc := func(remaining, scheduled int64) web.QuotaDocument {
+		return web.QuotaDocument{
+			Pools: []web.PoolDocument{{
+				Pool: "units", Windows: []web.WindowDocument{{Window: "day", Zone: "America/Los_Angeles"}},
+				Purposes: []web.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 9500, Remaining: remaining}, {Purpose: quota.Manual, Ceiling: 9950, Remaining: remaining + 450}},
+			}},
+			Forecast: web.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": scheduled}, Fits: scheduled <= remaining},
+		}
+	}
+	var next []web.NextDocument
+	for i, region := range []string{"US", "GB", "FR", "IN", "BR", "AU", "US"} {
+		next = append(next, web.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(time.Duration(i) * 10 * time.Minute), Cost: map[string]int64{"units": 4}})
+	}
+	drained, degraded, idle := doc(0, 28), doc(0, 28), doc(100, 0)
+	drained.Pools[0].DrainedUntil = pointer(noon.Add(20 * time.Hour))
+	degraded.Degraded = true
+	idle.Forecast.Scheduled = nil
+	tests := []struct {
+		name string
+		doc  web.QuotaDocument
+		next []web.NextDocument
+		want string
+	}{
+		{"to spare", doc(1488, 28), next, "Fine until midnight in Los Angeles: 1,460 units to spare."},
+		{"exactly enough", doc(28, 28), next, "Fine until midnight in Los Angeles: 0 units to spare."},
+		{"one is left", doc(29, 28), next, "Fine until midnight in Los Angeles: 1 unit to spare."},
+		{"the last two go without", doc(23, 28), next, "Runs out at 12:50Z: AU and US go without until midnight in Los Angeles."},
+		{"nothing is left", doc(3, 28), next, "Runs out at 12:00Z: US, GB, FR and 3 more go without until midnight in Los Angeles."},
+		{"the price of the slots is not known", doc(3, 28), nil, "Does not fit: the schedule wants more before midnight in Los Angeles than is left."},
+		{"the provider refused", drained, next, "Closed until 2026-02-15 08:00:00Z: the provider's word is that units are spent."},
+		{"the ledger is down", degraded, next, "The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait."},
+		{"nothing is scheduled", idle, nil, "Fine until midnight in Los Angeles: the schedule wants nothing that is counted."},
+	}
+	for _, tt := range tests {
+		if got := web.Outlook(tt.doc, tt.next); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestASlotThatFitsDrawsItsPrice: what is refused leaves its part to a cheaper one behind it.
+func TestASlotThatFitsDrawsItsPrice(t *testing.T) {
+	slot := func(n int64) web.NextDocument { return web.NextDocument{Cost: map[string]int64{"units": n}} }
+	d := web.QuotaDocument{Pools: []web.PoolDocument{{Pool: "units", Purposes: []web.PurposeDocument{{Purpose: quota.Scheduled, Remaining: 10}}}}}
+	got := web.Fitting(d, []web.NextDocument{slot(4), slot(7), slot(4), slot(3), slot(2), {}})
+	for i, want := range []bool{true, false, true, false, true, true} {
+		if got[i] != want {
+			t.Errorf("slot %d: fits %v, want %v", i, got[i], want)
+		}
+	}
+}
