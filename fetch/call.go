@@ -15,7 +15,7 @@ import (
 const (
 	passRetries = 8                // of all calls of a pass, and one more for every answer that it saved
 	longestWait = 10 * time.Second // before a retry
-	sendWithin  = 30 * time.Second // from a take to its call; later it is refunded and taken again
+	sendWithin  = quota.SendWithin // from a take to its call; later it is refunded and taken again
 )
 
 // call does one step's call. Every retry is a take: an upstream may charge for what it fails. It returns

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 )
@@ -27,10 +28,29 @@ type Request struct {
 	Reserved Cost
 }
 
+// SendWithin is how long after its take a call may leave.
+const SendWithin = 30 * time.Second
+
 // Take draws the cost of one call. A refusal is a value. Errors: ErrUnknown for a method without a
 // price or a purpose that does not exist, ErrNeverFits, ErrClosed when the ledger cannot answer and
-// the call may not go on without it, otherwise what the ledger found wrong.
+// the call may not go on without it, otherwise what the ledger found wrong. A take that is older than SendWithin
+// when it is answered, as that of a process which was stopped meanwhile, is given back and drawn again.
 func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
+	for range 3 {
+		asked := g.Now()
+		d, err := g.take(ctx, r)
+		if err != nil || !d.Allowed || g.Now().Sub(asked) <= SendWithin {
+			return d, err
+		}
+		if err := g.Refund(ctx, d); err != nil && g.Log != nil {
+			g.Log.WarnContext(ctx, "a take that came too late is not given back", slog.String("method", r.Method), slog.Any("error", err))
+		}
+	}
+	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after it was asked for: is this machine stopped again and again?", ErrClosed, r.Method, SendWithin)
+}
+
+// take draws it once.
+func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	a, fits, err := g.ask(r)
 	if err != nil {
 		return Decision{}, err

@@ -1,6 +1,7 @@
 package quota_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -362,5 +363,51 @@ func TestReportSumsWhoSpentWhatAndChangesNothing(t *testing.T) {
 	}
 	if again, err := d.Report(t.Context()); err != nil || fmt.Sprint(again) != fmt.Sprint(r) {
 		t.Errorf("a second report differs: %+v", again)
+	}
+}
+
+// stopping is a ledger whose process is stopped while it waits for an answer.
+type stopping struct {
+	quota.Ledger
+
+	d    *desk
+	stop []time.Duration
+}
+
+func (l *stopping) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	d, err := l.Ledger.Take(ctx, a)
+	if len(l.stop) > 0 {
+		l.d.now, l.stop = l.d.now.Add(l.stop[0]), l.stop[1:]
+	}
+	return d, err
+}
+
+// K10: a take whose process was stopped before it saw the answer is given back, and another is drawn.
+func TestTakeThatIsAnsweredTooLateIsVoid(t *testing.T) {
+	for _, c := range []struct {
+		stop  []time.Duration
+		count int64
+		err   error
+	}{
+		{[]time.Duration{30 * time.Second}, 1, nil},
+		{[]time.Duration{90 * time.Second}, 1, nil},
+		{[]time.Duration{90 * time.Second, time.Minute}, 1, nil},
+		{[]time.Duration{5 * time.Minute}, 2, nil}, // too late to give it back
+		{[]time.Duration{time.Minute, time.Minute, time.Minute, time.Minute}, 0, quota.ErrClosed},
+	} {
+		d := newDesk(t, "2026-06-01 12:00:00")
+		d.Ledger = &stopping{d.Ledger, d, c.stop}
+		got, err := d.try("videos.list", quota.Scheduled)
+		if !errors.Is(err, c.err) || err == nil && (!got.Allowed || d.now.Sub(got.At) > quota.SendWithin) {
+			t.Errorf("stopped for %v: %+v %v at %s", c.stop, got, err, d.now)
+		}
+		spent, err := d.Ledger.Spent(t.Context(), d.Account, d.now.Add(-time.Hour))
+		sum := int64(0)
+		for _, s := range spent {
+			sum += s.Amount
+		}
+		if err != nil || sum != c.count {
+			t.Errorf("stopped for %v: %d counted, want %d (%v)", c.stop, sum, c.count, err)
+		}
 	}
 }

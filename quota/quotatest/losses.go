@@ -176,5 +176,3 @@ func (m *meeting) State(ctx context.Context, account string, writers []string) (
 	m.once.Do(func() { m.met.Done(); m.met.Wait() })
 	return s, err
 }
-
-var doubts []SharedCase

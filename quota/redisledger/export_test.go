@@ -29,12 +29,15 @@ func Sources() map[string]string {
 	own := s.of("an account")
 	return map[string]string{
 		"take": s.take.source, "refund": s.refund.source, "post": s.post.source, "drain": s.drain.source, "spent": s.spent.source,
-		"state": s.state.source, "renew": s.renew.source, "once": own.once.source, "deliver": own.deliver.source,
+		"state": s.state.source, "renew": s.renew.source, "rebase": s.rebase.source, "once": own.once.source, "deliver": own.deliver.source,
 	}
 }
 
 // DecodeTake and DecodeSpent read answers of the server.
-func DecodeTake(a quota.Ask, reply any) (quota.Decision, error) { return decide(a, reply) }
+func DecodeTake(a quota.Ask, reply any) (quota.Decision, error) {
+	d, _, err := decide(a, reply)
+	return d, err
+}
 
 func DecodeSpent(reply any, pools []string) ([]quota.Spent, error) {
 	s, err := readSpent(reply, pools)

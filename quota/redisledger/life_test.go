@@ -3,6 +3,7 @@ package redisledger_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
 
@@ -275,5 +277,54 @@ func TestPrecisionBoundsTheLog(t *testing.T) {
 	}
 	if n := s.client.LLen(t.Context(), "ingest:{a}:units").Val(); n > 11 {
 		t.Errorf("%d entries of ten minutes", n)
+	}
+}
+
+// K8: a pool of 10^12 a second reaches 2^53 within hours. Its totals are made small again, and no decision can tell.
+func TestTotalsStaySmall(t *testing.T) {
+	s := redisServer(t)
+	l, c := moved(t, s)
+	m := &memledger.Ledger{Now: func() time.Time { return c.now }}
+	ask := func(amount int64) quota.Ask {
+		bounds := []quota.Bound{
+			{Window: quota.Window{Name: "1s", Length: time.Second, Limit: quota.MaxLimit}, Ceiling: quota.MaxLimit},
+			{Window: quota.Window{Name: "day", Limit: quota.MaxLimit}, Ceiling: quota.MaxLimit}}
+		return quota.Ask{Account: "a", Who: quota.Who{Purpose: quota.Manual, Method: "m"}, Horizon: quota.MinHorizon, Midnights: quota.Midnights(c.now, time.UTC),
+			Charges: []quota.Charge{{Pool: "units", Amount: amount, Bounds: bounds[:1]}, {Pool: "few", Amount: amount % 2, Bounds: bounds}}}
+	}
+	highest := 0.0
+	for i := range 10_000 {
+		c.set(c.now.Add(time.Second))
+		amount := []int64{quota.MaxLimit, quota.MaxLimit - 1}[i%2]
+		got, err := l.Take(t.Context(), ask(amount))
+		if err != nil || !got.Allowed {
+			t.Fatalf("%d: %+v %v", i, got, err)
+		}
+		if i < 7_000 {
+			continue
+		}
+		want, err := m.Take(t.Context(), ask(amount))
+		if err != nil || !want.Allowed {
+			t.Fatalf("%d: %+v %v", i, want, err)
+		}
+		c.set(c.now.Add(time.Duration(i%3) * time.Microsecond))
+		wd, we := m.Take(t.Context(), ask(2))
+		gd, ge := l.Take(t.Context(), ask(2))
+		gd.Pools, wd.Pools = gd.Pools[:1], wd.Pools[:1] // the other is younger in memory
+		if want, got := outcome(wd, we), outcome(gd, ge); !reflect.DeepEqual(want, got) {
+			t.Fatalf("%d:\nwant %+v\ngot  %+v", i, want, got)
+		}
+		if i%100 == 0 {
+			highest = max(highest, float64(seven(s.client.HGet(t.Context(), "ingest:{a}", "punits").Val())))
+		}
+	}
+	if highest >= 1<<53 {
+		t.Errorf("a total of %g", highest)
+	}
+	if n := s.client.LLen(t.Context(), "ingest:{a}:few").Val(); n != 5_000 {
+		t.Errorf("%d entries of a pool that was not too large", n)
+	}
+	if ttl := s.client.PTTL(t.Context(), "ingest:{a}:units").Val(); ttl < 27*time.Hour {
+		t.Errorf("its log lives for %v", ttl)
 	}
 }

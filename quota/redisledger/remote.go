@@ -33,7 +33,7 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Oper
 	keys := l.keys(a.Account, pools(a)...)
 	reply, err := l.run(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op))
 	err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
-	return decided(a, keys, reply, err)
+	return l.decided(ctx, a, keys, reply, err)
 }
 
 func checkOperation(op sharedledger.Operation) error {
@@ -42,7 +42,7 @@ func checkOperation(op sharedledger.Operation) error {
 	}
 	switch highest := int64(sharedledger.MaxGeneration); {
 	case op.Generation < 0 || op.Generation > sharedledger.MaxGeneration,
-		op.Number < 1 || op.Number > highest, op.Nonce < 1 || op.Nonce > highest, op.Written < 0 || op.Written > highest:
+		op.Number < 1 || op.Number > highest, op.Nonce < 0 || op.Nonce > highest, op.Written < 0 || op.Written > highest:
 		return fmt.Errorf("%w: operation %+v", quota.ErrUnknown, op)
 	}
 	return nil

@@ -24,7 +24,7 @@ type script struct {
 }
 
 type scripts struct {
-	take, refund, post, drain, spent, state, renew, probe script
+	take, refund, post, drain, spent, state, renew, rebase, probe script
 
 	// The scripts of a generation begin with its name and so have their own hashes: a server that knows them
 	// is the one on which the generation began, and was not restarted since.
@@ -45,6 +45,7 @@ func newScripts(change func(string) string) *scripts {
 	s.spent = s.join("", "common", "tail", "spent")
 	s.state = s.join("", "common", "tail", "account", "state")
 	s.renew = s.join("", "common", "tail", "account", "renew")
+	s.rebase = s.join("", "common", "tail", "rebase")
 	s.probe = s.join("", "probe")
 	return s
 }

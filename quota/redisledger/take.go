@@ -22,11 +22,11 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 	}
 	keys := l.keys(a.Account, pools(a)...)
 	reply, err := l.run(ctx, l.scripts.take, keys, takeArgs(a, nil))
-	return decided(a, keys, reply, err)
+	return l.decided(ctx, a, keys, reply, err)
 }
 
 // decided is the decision that a reply of take.lua, or its error, amounts to.
-func decided(a quota.Ask, keys []string, reply any, err error) (quota.Decision, error) {
+func (l *Ledger) decided(ctx context.Context, a quota.Ask, keys []string, reply any, err error) (quota.Decision, error) {
 	if err != nil {
 		if us, ok := outsideDays(err); ok {
 			if err := a.Check(quota.FromMicros(us)); err != nil {
@@ -35,7 +35,10 @@ func decided(a quota.Ask, keys []string, reply any, err error) (quota.Decision, 
 		}
 		return quota.Decision{}, err
 	}
-	d, err := decide(a, reply)
+	d, total, err := decide(a, reply)
+	if total > rebaseAbove {
+		l.rebase(ctx, a, keys)
+	}
 	if errors.Is(err, quota.ErrUnavailable) { // an answer kept for longer than the caller's midnights reach back
 		return quota.Decision{}, fmt.Errorf("%w: %w", err, quota.ErrInDoubt)
 	}
@@ -43,6 +46,18 @@ func decided(a quota.Ask, keys []string, reply any, err error) (quota.Decision, 
 		return quota.Decision{}, corrupt(keys, err.Error())
 	}
 	return d, nil
+}
+
+// rebaseAbove is half of what is exact: thousands of the largest takes before a total is not.
+const rebaseAbove = exact / 2
+
+// rebase makes the totals of the pools small again. Where it fails, the next take tries.
+func (l *Ledger) rebase(ctx context.Context, a quota.Ask, keys []string) {
+	args := []any{metaField}
+	for _, c := range a.Charges {
+		args = append(args, poolField+c.Pool)
+	}
+	_, _ = l.run(ctx, l.scripts.rebase, keys, append(args, int64(rebaseAbove)))
 }
 
 // check refuses what can be refused without the server, whatever its clock says.
@@ -153,8 +168,8 @@ func put7(b []byte, values ...int64) []byte {
 	return b
 }
 
-// decide makes the decision from the facts that take.lua answered with.
-func decide(a quota.Ask, reply any) (quota.Decision, error) {
+// decide makes the decision from the facts that take.lua answered with, and says what the largest total was.
+func decide(a quota.Ask, reply any) (d quota.Decision, total int64, err error) {
 	r := newReader(reply)
 	charged, now := r.next(), r.next()
 	facts := make([]quota.PoolFacts, len(a.Charges))
@@ -162,6 +177,7 @@ func decide(a quota.Ask, reply any) (quota.Decision, error) {
 	for i, c := range a.Charges {
 		f := &facts[i]
 		f.Total = r.next()
+		total = max(total, f.Total)
 		if until := r.next(); until > 0 {
 			f.DrainedUntil = quota.FromMicros(until)
 		}
@@ -181,28 +197,27 @@ func decide(a quota.Ask, reply any) (quota.Decision, error) {
 		clock = r.next()
 	}
 	if err := r.done(); err != nil {
-		return quota.Decision{}, err
+		return quota.Decision{}, total, err
 	}
 	if now <= 0 {
-		return quota.Decision{}, fmt.Errorf("its clock says %d", now)
+		return quota.Decision{}, total, fmt.Errorf("its clock says %d", now)
 	}
 	at := quota.FromMicros(now)
 	if err := a.Check(at); err != nil {
-		return quota.Decision{}, err
+		return quota.Decision{}, total, err
 	}
-	d, err := quota.Decide(a, quota.FromMicros(clock), at, facts)
-	if err != nil {
-		return quota.Decision{}, err
+	if d, err = quota.Decide(a, quota.FromMicros(clock), at, facts); err != nil {
+		return quota.Decision{}, total, err
 	}
 	if d.Allowed != (charged == 1) {
-		return quota.Decision{}, fmt.Errorf("the script answered %d where the sums say allowed is %t", charged, d.Allowed)
+		return quota.Decision{}, total, fmt.Errorf("the script answered %d where the sums say allowed is %t", charged, d.Allowed)
 	}
 	for i := range d.Pools {
 		if d.Pools[i].Charged > 0 {
 			d.Pools[i].Entry = entries[i]
 		}
 	}
-	return d, nil
+	return d, total, nil
 }
 
 // outsideDays is the clock of an answer that no midnight surrounds.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -100,6 +101,12 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		return quota.Decision{}, err
 	}
 	s.ensureWriter()
+	if s.seemsFull(a) { // a refusal that was to be expected costs no row
+		d, err := s.ask(ctx, a, Row{})
+		if err = s.answered(ctx, a, Row{}, d, err); err != nil || !d.Allowed {
+			return d, err
+		}
+	}
 	row := Row{Account: a.Account, Who: a.Who, Amounts: quota.Cost{}}
 	for _, c := range a.Charges {
 		if c.Amount > 0 {
@@ -120,6 +127,17 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		return d, s.answered(ctx, a, row, d, err)
 	}
 	return quota.Decision{}, fmt.Errorf("%w: %w again and again", quota.ErrUnavailable, ErrDelivered)
+}
+
+// seemsFull reports whether the ask did not fit when the remote was last seen.
+func (s *Ledger) seemsFull(a quota.Ask) bool {
+	return slices.ContainsFunc(a.Charges, func(c quota.Charge) bool {
+		i := slices.IndexFunc(s.state.Snapshots, func(u UsageSnapshot) bool { return u.Pool == c.Pool })
+		return i >= 0 && c.Amount > 0 && (s.state.Snapshots[i].DrainedUntil.After(s.Now()) ||
+			slices.ContainsFunc(s.state.Snapshots[i].Windows, func(w WindowUsage) bool {
+				return slices.ContainsFunc(c.Bounds, func(b quota.Bound) bool { return b.Window == w.Window && w.Used+c.Amount > b.Ceiling })
+			}))
+	})
 }
 
 // begin writes down an operation, of the time at, under the next number.
@@ -174,8 +192,8 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row) (quota.Decis
 		return quota.Decision{}, err
 	}
 	op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number, Nonce: row.Nonce, Written: s.written}
-	if row.ID == 0 { // a peek
-		op.Number, op.Nonce = s.number+1, 1
+	if row.ID == 0 { // nothing is to be charged
+		op.Number, op.Nonce = s.number+1, 0
 	}
 	d, err := s.Remote.TakeOnce(ctx, a, op)
 	switch {

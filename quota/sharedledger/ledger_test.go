@@ -290,3 +290,39 @@ func TestUnknownAnswerCountsAsSpentAfterALoss(t *testing.T) {
 	r.open(journal, 1).take("videos.list", quota.Manual)
 	r.wants(102)
 }
+
+// writes counts what is written into a journal.
+type writes struct {
+	*memremote.Journal
+
+	begun int
+}
+
+func (j *writes) Begin(ctx context.Context, row sharedledger.Row, n sharedledger.Notes) (int64, sharedledger.JournalState, error) {
+	j.begun++
+	return j.Journal.Begin(ctx, row, n)
+}
+
+// K9: a refusal that was to be expected leaves no row, and what has room again is admitted at once.
+func TestRefusalsWriteNoRow(t *testing.T) {
+	r := newRoom(t)
+	j := &writes{Journal: &memremote.Journal{}}
+	d := r.open(j, 1)
+	d.spend("units", 9949)
+	d.take("videos.list", quota.Manual)
+	begun := j.begun
+	for range 20 {
+		for _, process := range []*gate{d, r.open(j, 1)} {
+			if got := process.take("videos.list", quota.Manual); got.Allowed || got.Degraded || got.RetryAfter < 24*time.Hour {
+				t.Fatalf("%+v", got)
+			}
+		}
+	}
+	if j.begun != begun {
+		t.Errorf("%d rows of refusals", j.begun-begun)
+	}
+	r.now = r.now.Add(24*time.Hour + grace + time.Second)
+	if got := d.take("videos.list", quota.Manual); !got.Allowed || j.begun != begun+1 {
+		t.Errorf("%+v, %d rows", got, j.begun-begun)
+	}
+}

@@ -41,7 +41,7 @@ type Remote interface {
 	// no state: ErrLost; another generation: *GenerationError; the writer's last number below
 	// op.Written: ErrLost; above op.Number, or equal under another nonce: ErrClone; equal, and
 	// delivered: ErrDelivered; a log that is not as long as its state says: ErrLost. An ask that only
-	// peeks is checked in the same way and writes nothing: its number stays free.
+	// peeks, or is only decided, is checked in the same way and writes nothing: its number stays free.
 	TakeOnce(ctx context.Context, a quota.Ask, op Operation) (quota.Decision, error)
 	// State is what the remote knows, without changing it. An account without state has Generation 0. A
 	// server that was restarted since the last generation began returns ErrLost together with the state,
@@ -63,7 +63,7 @@ type Operation struct {
 	Generation Generation // that the writer knows
 	Writer     string     // 1..32 letters and digits
 	Number     int64      // 1, 2, 3 ... of this writer
-	Nonce      int64      // random, 1..1<<52-1
+	Nonce      int64      // random, 1..1<<52-1; 0: the ask is decided, and nothing is charged
 	Written    int64      // the highest number that the remote is known to have written; 0: none
 }
 

@@ -255,3 +255,29 @@ func TestCancelledCallChangesNothing(t *testing.T) {
 		t.Errorf("%d used, want 1", used)
 	}
 }
+
+// K8: sums that would overflow some day are made small again.
+func TestSumsStaySmall(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	l := open(t, path)
+	l.Now = func() time.Time { return noon }
+	take := func(want int64) {
+		t.Helper()
+		a := quota.Ask{Account: "default", Who: quota.Who{Purpose: quota.Manual, Method: "m"}, Midnights: quota.Midnights(noon, time.UTC), Horizon: quota.MinHorizon,
+			Charges: []quota.Charge{{Pool: "units", Amount: 1, Bounds: []quota.Bound{{Window: quota.Window{Name: "1h", Length: time.Hour, Limit: 1000}, Ceiling: 1000}}}}}
+		if d, err := l.Take(t.Context(), a); err != nil || !d.Allowed || d.Pools[0].Windows[0].Used != want {
+			t.Fatalf("%+v %v, want %d used", d, err, want)
+		}
+	}
+	take(1)
+	execute(t, path, "UPDATE entries SET before = before + 2000000000000000000")
+	for i := range int64(130) {
+		take(i + 2)
+	}
+	db := database(t, path)
+	defer func() { _ = db.Close() }()
+	var most int64
+	if err := db.QueryRowContext(t.Context(), "SELECT max(before) FROM entries").Scan(&most); err != nil || most > 200 {
+		t.Errorf("a sum of %d (%v)", most, err)
+	}
+}

@@ -63,3 +63,22 @@ func (t *transaction) reaching(p *pool, c, from int64) (at int64, err error) {
 	}
 	return at, nil
 }
+
+// rebaseAbove is a total that is made smaller, long before it overflows.
+const rebaseAbove = 1 << 60
+
+// rebase takes what is before a pool's oldest entry off all its sums.
+func (t *transaction) rebase(p *pool) error {
+	if p.total <= rebaseAbove {
+		return nil
+	}
+	var base int64
+	if err := t.conn.QueryRowContext(t.ctx, `SELECT before FROM entries WHERE pool = ? ORDER BY at, number LIMIT 1`, p.id).Scan(&base); err != nil {
+		return t.ledger.broken("read", err)
+	}
+	if _, err := t.conn.ExecContext(t.ctx, `UPDATE entries SET before = before - ? WHERE pool = ?`, base, p.id); err != nil {
+		return t.ledger.broken("write", err)
+	}
+	p.total -= base
+	return nil
+}

@@ -114,6 +114,9 @@ func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64,
 		if err := t.run(t.sql.forget, p.id, at-acc.horizon); err != nil {
 			return 0, err
 		}
+		if err := t.rebase(p); err != nil {
+			return 0, err
+		}
 	}
 	t.marker.pool, t.marker.entry, t.marker.number = p.id, at, number
 	return number, t.run(t.sql.insert, p.id, at, number, p.total, amount, spender)

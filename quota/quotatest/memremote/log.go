@@ -142,4 +142,12 @@ func (l *log) seen(begin, at int64) (sum int64) {
 // forget drops the entries older than t.
 func (l *log) forget(t int64) {
 	l.entries = l.entries[l.from(t):] // append moves what is left once the array is used up
+	if l.total < 1<<60 {
+		return
+	}
+	base, _ := l.before(0) // the sums would overflow some day
+	for i := range l.entries {
+		l.entries[i].before -= base
+	}
+	l.total -= base
 }

@@ -50,8 +50,8 @@ func (l *Remote) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	return l.account(a.Account, a.Horizon, now).take(a, clock, now)
 }
 
-// take decides, and charges what is allowed.
-func (a *account) take(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
+// decide changes nothing.
+func (a *account) decide(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
 	facts := make([]quota.PoolFacts, len(ask.Charges))
 	for i, c := range ask.Charges {
 		p := a.pool(c.Pool)
@@ -63,7 +63,12 @@ func (a *account) take(ask quota.Ask, clock, now time.Time) (quota.Decision, err
 			facts[i].Windows = append(facts[i].Windows, p.log.lookUp(lookup))
 		}
 	}
-	d, err := quota.Decide(ask, clock, now, facts)
+	return quota.Decide(ask, clock, now, facts)
+}
+
+// take decides, and charges what is allowed.
+func (a *account) take(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
+	d, err := a.decide(ask, clock, now)
 	if err != nil || !d.Allowed {
 		return d, err
 	}

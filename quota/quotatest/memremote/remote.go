@@ -50,6 +50,9 @@ func (l *Remote) TakeOnce(_ context.Context, a quota.Ask, op sharedledger.Operat
 	if w.number == op.Number {
 		return clone(w.answer), nil
 	}
+	if op.Nonce == 0 {
+		return acc.decide(a, clock, now)
+	}
 	d, err := l.account(a.Account, a.Horizon, now).take(a, clock, now)
 	if err == nil && d.Allowed && slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
 		acc.wrote(op.Writer, writer{number: op.Number, nonce: op.Nonce, answer: clone(d), heard: now})

@@ -2,13 +2,13 @@
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  the caller's clock (0: do not compare), horizon, precision (0: never merge), the offset of
---          its steps, grace, the number of the operation (0: none), and with one its nonce, generation and
---          the highest number known to be written; then the provider's midnights
+--          its steps, grace, the number of the operation (0: none), and with one its nonce (0: it is only
+--          decided), generation and the highest number known to be written; then the provider's midnights
 -- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] the field of the i-th pool; with a number
 --          the writer's field and 's' behind them
 -- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the
 --          day) and ceiling
--- Result   packed, seven bytes each: 1 when charged, or nothing was to be, else 0; the ledger's clock, or the
+-- Result   packed, seven bytes each: 1 when admitted, else 0; the ledger's clock, or the
 --          newest entry where that is later;
 --          for each pool its total before, until when it is drained (0: not) and what was used then,
 --          the number of the entry written (0: none); for each bound the sum before the window, the
@@ -16,7 +16,7 @@
 --          leave, or for a day the sum at which the next one begins; then, when it refused, the clock itself
 -- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  CORRUPT.  NEWER.
 --          With a number also LOST, GENERATION now, CLONE and DELIVERED, as quota.Remote has them.
--- Nothing is written unless the first number is 1 and an amount is above 0. What was written under a
+-- Nothing is written unless the first number is 1, an amount is above 0, and so is the nonce. What was written under a
 -- number is kept with its result, which is all that asking again under that number gives.
 
 local KEYS, ARGV, pcall = KEYS, ARGV, redis.pcall
@@ -215,7 +215,7 @@ local size, format = o, o == 12 and '>I7I7I7I7I7I7I7I7I7I7I7I7' or '>' .. string
 if not allowed then
 	out[1] = 0
 end
-if replay or not (allowed and charges) then
+if replay or not (allowed and charges) or numbered and nonce == 0 then
 	for i = 1, numbered and pools or 0 do
 		local q, length = p[2 + i], pcall('LLEN', KEYS[1 + i])
 		local count = q[NUMBER] - q[FIRST]

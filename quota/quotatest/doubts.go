@@ -1,0 +1,111 @@
+package quotatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+var doubts = []SharedCase{
+	{"K9", "a post, a take right after it and a drain count the post once", func(w *town) {
+		p := w.directory("a", 1).starts()
+		p.takes(1)
+		for range 3 {
+			if err := p.ledger.Post(w.Context(), p.ask(7), w.clock.Now().Add(-time.Hour)); err != nil {
+				w.Fatal(err)
+			}
+			w.sent += 7
+			w.clock.Advance(300 * time.Microsecond)
+			p.takes(1)
+			if err := p.ledger.Drain(w.Context(), account, "units", w.clock.Now().Add(time.Minute), w.sent); err != nil {
+				w.Fatal(err)
+			}
+			w.exactly(0)
+			w.clock.Advance(2 * time.Minute)
+		}
+	}},
+	{"K9", "what is given back between a look and a drain stays given back", func(w *town) {
+		d := w.directory("a", 1)
+		p, other := d.starts(), d.starts()
+		other.takes(1)
+		back := p.takes(5)
+		other.looks()
+		if err := p.ledger.Refund(w.Context(), account, back); err != nil {
+			w.Fatal(err)
+		}
+		w.sent -= 5
+		if err := other.ledger.Drain(w.Context(), account, "units", w.clock.Now().Add(time.Hour), 6); err != nil {
+			w.Fatal(err)
+		}
+		w.exactly(0)
+	}},
+	{"K9", "what was charged, and answered too late for anybody to use it, is taken back", func(w *town) {
+		for _, c := range []struct {
+			name            string
+			executed, other bool // carried out at once; it is another process that comes back
+		}{{"by itself", true, false}, {"by another process", true, true}, {"not carried out", false, false}, {"not carried out, another process", false, true}} {
+			w.open, w.empty = w.backend.Remote(w, w.clock)
+			w.sent = 0
+			d := w.directory(c.name, 1)
+			line := &unreliable{}
+			p := d.starts(func(r sharedledger.Remote) sharedledger.Remote { line.Remote = r; return line })
+			p.takes(1)
+			line.silent, line.executes = true, c.executed
+			if _, err := p.tries(300); !errors.Is(err, quota.ErrInDoubt) {
+				w.Fatalf("%s: %v, want an answer that may come too late", c.name, err)
+			}
+			line.silent = false
+			w.clock.Advance(time.Minute)
+			if back := p; c.other {
+				back = d.starts()
+				back.looks()
+			} else {
+				back.looks()
+			}
+			w.exactly(0)
+			for _, late := range line.late {
+				late()
+			}
+			w.exactly(0)
+			p.takes(2)
+			w.exactly(0)
+		}
+	}},
+	{"K9", "an operation of which only the first ask may have been carried out is in doubt", func(w *town) {
+		line := &unreliable{}
+		p := w.directory("a", 1).starts(func(r sharedledger.Remote) sharedledger.Remote { line.Remote = r; return line })
+		p.takes(1)
+		line.silent, line.executes, line.then = true, true, fmt.Errorf("%w: connection refused", quota.ErrUnavailable)
+		if _, err := p.tries(300); !errors.Is(err, quota.ErrInDoubt) {
+			w.Errorf("%v, and it was charged", err)
+		}
+	}},
+}
+
+// unreliable is a way to the remote on which answers get lost.
+type unreliable struct {
+	sharedledger.Remote
+
+	silent   bool  // no answer to a take comes
+	executes bool  // and yet it is carried out
+	then     error // of all takes after the first
+	late     []func()
+}
+
+func (u *unreliable) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
+	switch {
+	case !u.silent:
+		return u.Remote.TakeOnce(ctx, a, op)
+	case u.then != nil && u.late != nil:
+		return quota.Decision{}, u.then
+	}
+	ask := func() { _, _ = u.Remote.TakeOnce(context.WithoutCancel(ctx), a, op) }
+	if u.late = append(u.late, ask); u.executes {
+		ask()
+	}
+	return quota.Decision{}, fmt.Errorf("%w: %w: no answer", quota.ErrUnavailable, quota.ErrInDoubt)
+}
