@@ -70,13 +70,13 @@ func (a *API) handler(quota func(context.Context) (QuotaDocument, error)) http.H
 // answer makes a document, or an error that is a problem.
 type answer func(ctx context.Context, r *http.Request, params url.Values) (any, error)
 
-// document answers from the cache, or with what make makes.
-func (a *API) document(make answer) http.Handler {
+// document answers from the cache, or with what answers.
+func (a *API) document(answers answer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		params, err := parameters(r)
 		if err == nil {
 			var e *entry
-			if e, err = a.cache.get(r.Context(), r.URL.EscapedPath()+"?"+params.Encode(), func(ctx context.Context) (any, error) { return make(ctx, r, params) }); err == nil {
+			if e, err = a.cache.get(r.Context(), r.URL.EscapedPath()+"?"+params.Encode(), func(ctx context.Context) (any, error) { return answers(ctx, r, params) }); err == nil {
 				e.write(w, r)
 				return
 			}

@@ -180,7 +180,7 @@ func (s *Status) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.F
 
 // metrics is what Prometheus scrapes. A source that cannot be read is a figure, not an error.
 func (s *Status) metrics(w http.ResponseWriter, r *http.Request) {
-	format := expfmt.Negotiate(r.Header)
+	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 	w.Header().Set("Content-Type", string(format))
 	if err := s.encodeMetrics(r.Context(), w, format, true); err != nil {
 		http.Error(w, term.Clean(err.Error()), http.StatusInternalServerError)

@@ -68,6 +68,7 @@ func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decisi
 		h.Set("X-RateLimit-Limit", strconv.FormatInt(tightest.Ceiling, 10))
 		h.Set("X-RateLimit-Remaining", strconv.FormatInt(max(tightest.Ceiling-tightest.Used, 0), 10))
 		h.Set("X-RateLimit-Reset", strconv.FormatInt(d.At.Unix()+frees(tightest, d.At), 10))
+	case Off:
 	}
 	return violated
 }

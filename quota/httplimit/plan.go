@@ -37,7 +37,7 @@ func (l *Limiter) compile() (err error) {
 			return err
 		}
 	}
-	if l.outer, err = l.newQuestion("", l.Outer, Route{Cost: 1}); err != nil {
+	if l.outer, err = l.newQuestion(l.Outer, Route{Cost: 1}); err != nil {
 		return fmt.Errorf("httplimit: outer: %w", err)
 	}
 	for _, route := range l.Routes {
@@ -53,7 +53,7 @@ func (l *Limiter) compile() (err error) {
 // addRoutes readies the table of routes.
 func (l *Limiter) addRoutes() (err error) {
 	l.names = map[string]string{}
-	if len(l.Config.Routes) == 0 {
+	if len(l.Routes) == 0 {
 		return nil
 	}
 	defer func() { // a ServeMux panics at patterns that are wrong or in conflict
@@ -84,7 +84,7 @@ func (l *Limiter) addRoutes() (err error) {
 func (l *Limiter) newPlan(name string, limits []Limit) (*plan, error) {
 	p := &plan{routes: map[string]*question{}}
 	for _, route := range append([]Route{{Cost: 1}}, l.Routes...) {
-		q, err := l.newQuestion(name, limits, route)
+		q, err := l.newQuestion(limits, route)
 		if err != nil {
 			return nil, fmt.Errorf("httplimit: plan %q, route %q: %w", name, route.Name, err)
 		}
@@ -94,7 +94,7 @@ func (l *Limiter) newPlan(name string, limits []Limit) (*plan, error) {
 }
 
 // newQuestion is nil where nothing is limited.
-func (l *Limiter) newQuestion(plan string, limits []Limit, route Route) (*question, error) {
+func (l *Limiter) newQuestion(limits []Limit, route Route) (*question, error) {
 	q := &question{}
 	if err := q.add("requests", "", limits, route.Cost); err != nil {
 		return nil, err
