@@ -39,14 +39,16 @@ func (t *transaction) forgetIdle(except int64) error {
 	return nil
 }
 
-// drop deletes an account with all it has.
+// drop deletes an account with all it has; of one with many entries the oldest, and the rest another time.
 func (t *transaction) drop(id int64) error {
 	for _, text := range []string{
-		`DELETE FROM entries WHERE pool IN (SELECT id FROM pools WHERE account = ?)`,
-		`DELETE FROM pools WHERE account = ?`,
-		`DELETE FROM accounts WHERE id = ?`,
+		`DELETE FROM entries WHERE (pool, at, number) IN (
+			SELECT e.pool, e.at, e.number FROM pools p JOIN entries e ON e.pool = p.id WHERE p.account = ?1
+			ORDER BY e.pool, e.at, e.number LIMIT ?2)`,
+		`DELETE FROM pools WHERE account = ?1 AND NOT EXISTS (SELECT 1 FROM entries WHERE pool = pools.id) AND ?2`,
+		`DELETE FROM accounts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM pools WHERE account = ?1) AND ?2`,
 	} {
-		if err := t.execText(text, id); err != nil {
+		if err := t.execText(text, id, forgetAtMost); err != nil {
 			return err
 		}
 	}

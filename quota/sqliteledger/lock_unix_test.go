@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
 // hold takes the writers' lock as another process would.
@@ -53,8 +54,69 @@ func TestHeldLockEndsInUnavailable(t *testing.T) {
 		t.Errorf("the journal's rows while the lock is held: %v", err)
 	}
 	release()
-	if d := take(t, l, ask("default", 1)); d.Pools[0].Windows[0].Used != 2 {
+	if d := takeOnceFree(t, l); d.Pools[0].Windows[0].Used != 2 {
 		t.Errorf("once the lock is free: %d used, want 2", d.Pools[0].Windows[0].Used)
+	}
+}
+
+// takeOnceFree takes as soon as the file is no longer thought to be hung.
+func takeOnceFree(t *testing.T, l *sqliteledger.Ledger) quota.Decision {
+	t.Helper()
+	for began := time.Now(); ; {
+		d, err := l.Take(t.Context(), ask("default", 1))
+		if err == nil {
+			return d
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A process that is stopped while it holds the file costs the others one time-out, in which the emergency is
+// included, and after that next to nothing until it goes on.
+func TestFrozenProcessCostsOneTimeOut(t *testing.T) {
+	for name, freeze := range map[string]func(t *testing.T, path string) (thaw func()){
+		"in the queue": hold,
+		"in a transaction of its own": func(t *testing.T, path string) func() {
+			t.Helper()
+			conn, err := database(t, path).Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+				t.Fatal(err)
+			}
+			return func() { _, _ = conn.ExecContext(t.Context(), "ROLLBACK") }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for five seconds
+			path := filepath.Join(t.TempDir(), "quota.db")
+			l := open(t, path)
+			take(t, l, ask("default", 1))
+			day := quota.Pool{Name: "units", Windows: []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 10_000}}}
+			g := &quota.Governor{Ledger: l, Reserve: l, Account: "default", Now: time.Now, Tariff: &quota.Tariff{
+				Zone: time.UTC, Pools: []quota.Pool{day}, Methods: map[string]quota.Cost{"list": {"units": 1}},
+				Ceilings: map[quota.Purpose]quota.Share{quota.Manual: 950_000}, Failure: quota.Failure{OpenAtMost: 1000, Emergency: 5000}}}
+			thaw := freeze(t, path)
+			began := time.Now()
+			for i := range 20 {
+				if _, err := g.Take(t.Context(), quota.Request{Method: "list", Purpose: quota.Manual}); !errors.Is(err, quota.ErrClosed) {
+					t.Fatalf("take %d: %v, want %v", i, err, quota.ErrClosed)
+				}
+				if took := time.Since(began); i == 0 && (took < 4*time.Second || took > 8*time.Second) {
+					t.Errorf("the first take, and its emergency, took %v, want one time-out of 5s", took)
+				}
+			}
+			if took := time.Since(began); took > 30*time.Second {
+				t.Errorf("twenty takes took %v, want one time-out of 5s and little more", took)
+			}
+			thaw()
+			if d := takeOnceFree(t, l); d.Pools[0].Windows[0].Used != 2 {
+				t.Errorf("once the process goes on: %d used, want 2", d.Pools[0].Windows[0].Used)
+			}
+		})
 	}
 }
 

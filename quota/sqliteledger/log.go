@@ -3,7 +3,6 @@ package sqliteledger
 import (
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -26,7 +25,7 @@ func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, e
 		if l.Next > 0 {
 			w.NextStart, _, err = t.before(p, l.Next)
 		} else {
-			w.Leaves, err = t.reaching(p, l.Needs(p.total), l.Start)
+			w.Leaves, err = t.reaching(p, l.Needs(p.total), l.Start-1, w.Before)
 		}
 		if err != nil {
 			return f, err
@@ -51,17 +50,31 @@ func (t *transaction) before(p *pool, at int64) (sum, first int64, err error) {
 	return sum, first, nil
 }
 
-// reaching is the time of the first entry, from a time on, with which the sum is at least c. It reads as many
-// entries as the amount asked for has to wait for.
-func (t *transaction) reaching(p *pool, c, from int64) (at int64, err error) {
-	err = t.row(t.sql.reaching, p.id, from, c).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("%w: %s: pool %s sums to %d, but no entry reaches %d", quota.ErrCorrupt, t.ledger.path, p.name, p.total, c)
+// reaching is the time of the first entry with which the sum is at least c: what is not later than lo sums to below,
+// which is less. It looks where a straight line between two known sums has c, then in the middle, then at the very next
+// entry, so that the number of entries hardly matters.
+func (t *transaction) reaching(p *pool, c, lo, below int64) (int64, error) {
+	hi, above := p.newest.at, p.total // what is not later than hi is enough
+	for step := 0; lo+1 < hi; step++ {
+		at := lo + 1
+		switch step % 3 {
+		case 0:
+			at = lo + int64(float64(hi-lo)*float64(c-below)/float64(above-below))
+		case 1:
+			at = lo + (hi-lo)/2
+		}
+		at = min(max(at, lo+1), hi-1)
+		sum, next, err := t.before(p, at+1)
+		if err != nil {
+			return 0, err
+		}
+		if sum >= c {
+			hi, above = at, sum
+		} else {
+			lo, below = max(at, next-1), sum
+		}
 	}
-	if err != nil {
-		return 0, t.ledger.broken("read", err)
-	}
-	return at, nil
+	return hi, nil
 }
 
 // rebaseAbove is a total that is made smaller, long before it overflows.

@@ -132,7 +132,7 @@ func (t *transaction) forgetOperations(account string, n sharedledger.Notes) err
 	if t.ledger.notes%forgetNotesEvery != 1 {
 		return nil
 	}
-	return t.run(t.sql.forgetOps, account, n.Now.Add(-n.Forget).UnixMicro())
+	return t.run(t.sql.forgetOps, account, n.Now.Add(-n.Forget).UnixMicro(), forgetAtMost)
 }
 
 // microsOrZero is 0 for the zero time.

@@ -89,6 +89,10 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	if err != nil {
 		return nil, l.broken("open", err)
 	}
+	// From here on who writes waits in the queue, and in its begin.
+	if _, err := l.writer.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
+		return nil, l.broken("open", err)
+	}
 	if err := l.checkNotRolledBack(ctx); err != nil {
 		return nil, err
 	}
@@ -138,7 +142,9 @@ func (l *Ledger) identify(ctx context.Context) (int, error) {
 // migrate makes the tables in a file that is still empty, and brings an older one up to date: one transaction. Of
 // several processes one migrates, and the others wait for it.
 func (l *Ledger) migrate(ctx context.Context) error {
-	leave, err := l.queue.enter(ctx)
+	waiting, cancel := l.queue.patience(ctx)
+	defer cancel()
+	leave, err := l.queue.enter(waiting)
 	if err != nil {
 		return l.broken("wait for", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
@@ -23,12 +25,18 @@ type queue struct {
 	waiting *os.File
 	left    time.Time // when this process last gave the lock back
 	closed  atomic.Bool
+	// hung says that somebody waited for busyTimeout for nothing, and nobody has got in since: a process that holds
+	// the file is stopped. Until it goes on nobody waits for long, so that it costs one time-out and not one per call.
+	hung atomic.Bool
 }
 
 const (
 	busyTimeout = 5 * time.Second        // longer than a queue of writers ever needs: then the ledger is hung
 	reacquire   = time.Millisecond       // who wants the lock again within this lets others go first
 	yieldDelay  = 100 * time.Microsecond // long enough for a process that was woken to run
+	hungWait    = 50 * time.Millisecond  // instead of busyTimeout while the file is hung
+	firstRetry  = 200 * time.Microsecond // of a lock that SQLite keeps itself, then twice as long each time
+	longestWait = 10 * time.Millisecond
 )
 
 // openQueue opens the two lock files beside path.
@@ -64,17 +72,58 @@ func (q *queue) endTurn() {
 	}
 }
 
-// enter waits for its turn, at most busyTimeout.
+// patience bounds how long one write waits for the file, in the queue and at its end: for all of it together.
+func (q *queue) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	wait := busyTimeout
+	if q.hung.Load() {
+		wait = hungWait
+	}
+	return context.WithTimeoutCause(ctx, wait, &hungError{q.lock.Name()})
+}
+
+// hungError is why a wait has ended.
+type hungError struct{ lock string }
+
+func (e *hungError) Error() string {
+	return fmt.Sprintf("another process has held %s for %v: is one stopped? fuser names it", e.lock, busyTimeout)
+}
+
+// gaveUp notes the end of a wait, and returns why it ended.
+func (q *queue) gaveUp(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if _, ok := errors.AsType[*hungError](err); ok {
+		q.hung.Store(true)
+	}
+	return err
+}
+
+// begin begins a transaction, once nobody else writes: a program that does not know the queue may hold the file.
+func (q *queue) begin(ctx context.Context, begin func(context.Context) error) error {
+	for wait := firstRetry; ; wait = min(2*wait, longestWait) {
+		err := begin(context.WithoutCancel(ctx))
+		if code := sqlitefile.Code(err); code != sqlite3.SQLITE_BUSY {
+			if err == nil {
+				q.hung.Store(false)
+			}
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", q.gaveUp(ctx), err)
+		}
+	}
+}
+
+// enter waits for its turn.
 func (q *queue) enter(ctx context.Context) (leave func(), err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, fmt.Errorf("another process has held %s for %v", q.lock.Name(), busyTimeout))
-	defer cancel()
 	if q.closed.Load() {
 		return nil, os.ErrClosed
 	}
 	select {
 	case q.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, q.gaveUp(ctx)
 	}
 	if time.Since(q.left) < reacquire && q.othersWait() {
 		time.Sleep(yieldDelay)
@@ -98,12 +147,13 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	case <-ctx.Done():
 		go func() { // the lock may still come: hand it on
 			if <-got == nil {
+				q.hung.Store(false)
 				q.leave()
 			} else {
 				q.endTurn()
 			}
 		}()
-		return nil, context.Cause(ctx)
+		return nil, q.gaveUp(ctx)
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 // statements are the SQL of everything that is done often, prepared once for the writer and once for
 // the readers.
 type statements struct {
-	account, before, reaching, entry, next *sql.Stmt
-	insert, forget, raise, shift, remove   *sql.Stmt
-	keepAccount, keepPool, keepWho, drain  *sql.Stmt
-	wrote                                  *sql.Stmt
+	account, before, entry, next          *sql.Stmt
+	insert, forget, raise, shift, remove  *sql.Stmt
+	keepAccount, keepPool, keepWho, drain *sql.Stmt
+	wrote                                 *sql.Stmt
 
 	journal, keepJournal                              *sql.Stmt
 	begin, judge, judgeMany, tell, owe, forgetOps     *sql.Stmt
@@ -48,15 +48,17 @@ func (s *statements) ofLedger() map[**sql.Stmt]string {
 				SELECT at, number FROM entries WHERE pool = p.id ORDER BY at DESC, number DESC LIMIT 1)
 			WHERE a.name = ?1`,
 		// The sum before time ?2 stands in the first entry at or after it.
-		&s.before:   `SELECT before, at FROM entries WHERE pool = ? AND at >= ? ORDER BY at, number LIMIT 1`,
-		&s.reaching: `SELECT at FROM entries WHERE pool = ? AND at >= ? AND before + amount >= ? ORDER BY at, number LIMIT 1`,
+		&s.before: `SELECT before, at FROM entries WHERE pool = ? AND at >= ? ORDER BY at, number LIMIT 1`,
 		// The next number within a microsecond.
 		&s.next:  `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ? AND at = ?`,
 		&s.entry: `SELECT amount FROM entries WHERE pool = ? AND at = ? AND number = ?`,
 
 		&s.insert: `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`,
-		&s.forget: `DELETE FROM entries WHERE pool = ?1 AND at <= ?2 AND (at, number) < (
-			SELECT at, number FROM entries WHERE pool = ?1 ORDER BY at DESC, number DESC LIMIT 1)`,
+		// So many of the oldest, of those up to a time: never the newest.
+		&s.forget: `DELETE FROM entries WHERE (pool, at, number) IN (
+			SELECT pool, at, number FROM entries WHERE pool = ?1 AND at <= ?2 AND (at, number) < (
+				SELECT at, number FROM entries WHERE pool = ?1 ORDER BY at DESC, number DESC LIMIT 1)
+			ORDER BY at, number LIMIT ?3)`,
 		&s.raise:  `UPDATE entries SET at = ?, amount = amount + ? WHERE pool = ? AND at = ? AND number = ?`,
 		&s.remove: `DELETE FROM entries WHERE pool = ? AND at = ? AND number = ?`,
 		&s.shift:  `UPDATE entries SET before = before + ?1 WHERE pool = ?2 AND (at, number) > (?3, ?4)`,
@@ -110,8 +112,10 @@ func (s *statements) ofJournal() map[**sql.Stmt]string {
 			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (state = 3 AND EXISTS (
 				SELECT 1 FROM journals WHERE account = operations.account AND generation = ?2))`,
 		&s.owe: `UPDATE operations SET state = 2, emergency = 1, at = ?2 WHERE id = ?1 RETURNING id`,
-		&s.forgetOps: `DELETE FROM operations
-			WHERE account = ?1 AND at < ?2 AND state <> 2 AND id < (SELECT max(id) FROM operations)`,
+		&s.forgetOps: `DELETE FROM operations WHERE id IN (
+			SELECT id FROM operations
+			WHERE account = ?1 AND at < ?2 AND state <> 2 AND id < (SELECT max(id) FROM operations)
+			ORDER BY at LIMIT ?3)`,
 
 		// Nearly all there are: in the order of the table, without a detour over the index by time.
 		&s.rows:     operation + ` NOT INDEXED WHERE account = ?1 AND at >= ?2 AND state <> 4 AND writer <> '' ORDER BY id`,

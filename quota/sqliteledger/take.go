@@ -10,8 +10,12 @@ import (
 )
 
 // forgetEvery is how many charges of a pool pass between two rounds of deleting what is older than
-// the horizon; a round costs less than the charges do, and entries that wait for it change no decision.
-const forgetEvery = 64
+// the horizon, and forgetAtMost how much one round deletes: it costs less than the charges do, holds nobody up, and
+// catches up with what has piled up. Entries that wait for it change no decision.
+const (
+	forgetEvery  = 64
+	forgetAtMost = 256
+)
 
 // Take implements quota.Ledger. A peek writes nothing and waits for nobody, unless something is owed.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
@@ -111,7 +115,7 @@ func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64,
 		}
 	}
 	if number%forgetEvery == 0 {
-		if err := t.run(t.sql.forget, p.id, at-acc.horizon); err != nil {
+		if err := t.run(t.sql.forget, p.id, at-acc.horizon, forgetAtMost); err != nil {
 			return 0, err
 		}
 		if err := t.rebase(p); err != nil {

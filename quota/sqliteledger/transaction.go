@@ -65,7 +65,9 @@ type transaction struct {
 }
 
 func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
-	leave, err := l.queue.enter(ctx)
+	waiting, cancel := l.queue.patience(ctx)
+	defer cancel()
+	leave, err := l.queue.enter(waiting)
 	if err != nil {
 		return l.broken("wait for", err)
 	}
@@ -74,7 +76,7 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 		return err
 	}
 	var m commitMarker
-	err = l.in(ctx, &l.writer, func(t *transaction) error {
+	err = l.in(waiting, &l.writer, func(t *transaction) error {
 		if err := do(t); err != nil {
 			return err
 		}
@@ -100,12 +102,18 @@ func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 
 // in runs one transaction. Once begun it is not cancelled: it takes microseconds, and an outcome that
 // is not known helps nobody.
-func (l *Ledger) in(ctx context.Context, s *preparedConn, do func(*transaction) error) error {
+func (l *Ledger) in(ctx context.Context, s *preparedConn, do func(*transaction) error) (err error) {
 	if ctx.Err() != nil {
 		return l.broken("begin in", context.Cause(ctx))
 	}
-	ctx = context.WithoutCancel(ctx)
-	if _, err := s.begin.ExecContext(ctx); err != nil {
+	waiting, ctx := ctx, context.WithoutCancel(ctx)
+	begin := func(ctx context.Context) error { _, err := s.begin.ExecContext(ctx); return err }
+	if s == &l.reader {
+		err = begin(ctx)
+	} else {
+		err = l.queue.begin(waiting, begin)
+	}
+	if err != nil {
 		return l.broken("begin in", err)
 	}
 	committed := false
