@@ -82,6 +82,7 @@ bench: ## Run the benchmarks, and measure the ledgers and the store against thei
 	go test -run '^$$' -bench . -benchmem ./...
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && cd bench && go run ./ledgers -write
 	cd bench && go run ./store -write
+	cd bench && go run ./httplimit -write
 
 boundary: ## Show that no burst at the edge of a window gets more than its limit
 	@sh tools/say.sh '^TestBoundary' ./quota/...

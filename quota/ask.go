@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 )
@@ -16,12 +17,10 @@ func (a Ask) Check(t time.Time) error {
 	if n := len(a.Charges); n < 1 || n > MaxPools {
 		return fmt.Errorf("%w: %d charges in one ask: use 1 to %d", ErrUnknown, n, MaxPools)
 	}
-	seen := make(map[string]bool, len(a.Charges))
-	for _, c := range a.Charges {
-		if c.Pool == "" || seen[c.Pool] {
+	for i, c := range a.Charges {
+		if c.Pool == "" || slices.ContainsFunc(a.Charges[:i], func(other Charge) bool { return other.Pool == c.Pool }) {
 			return fmt.Errorf("%w: pool %q is empty or charged twice in one ask", ErrUnknown, c.Pool)
 		}
-		seen[c.Pool] = true
 		if err := c.check(); err != nil {
 			return err
 		}

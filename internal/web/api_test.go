@@ -77,7 +77,7 @@ func (s *shelf) library() (*web.Library, error) {
 }
 
 // newAPI is a site with an API, over a shelf.
-func newAPI(t *testing.T, limits ...httplimit.Limit) (*web.Site, *shelf) {
+func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *shelf) {
 	t.Helper()
 	site, _ := fresh()
 	books := &shelf{}

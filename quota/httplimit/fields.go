@@ -1,8 +1,8 @@
 package httplimit
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -107,8 +107,13 @@ func frees(w quota.WindowState, at time.Time) int64 {
 
 // appendPartitionKey appends the parameter pk of an account.
 func appendPartitionKey(b []byte, account string) []byte {
-	sum := sha256.Sum256([]byte(account))
-	return append(base64.StdEncoding.AppendEncode(append(b, ";pk=:"...), sum[:8]), ':')
+	sum := uint64(14695981039346656037) // FNV-1a: package hash/fnv would take memory each time
+	for _, c := range []byte(account) {
+		sum = (sum ^ uint64(c)) * 1099511628211
+	}
+	var bytes [8]byte
+	binary.BigEndian.PutUint64(bytes[:], sum)
+	return append(base64.StdEncoding.AppendEncode(append(b, ";pk=:"...), bytes[:]), ':')
 }
 
 // Problem types of the draft, section 5.

@@ -10,8 +10,8 @@
 // from listed proxies only, from the right, up to the first hop that is not listed; see Config.Proxies.
 //
 // Responses carry RateLimit-Policy and RateLimit by draft-ietf-httpapi-ratelimit-headers-11, refusals
-// Retry-After and a problem document (RFC 9457). The partition key pk is the first 8 bytes of the SHA-256
-// of the client's account in the ledger.
+// Retry-After and a problem document (RFC 9457). The partition key pk is the FNV-1a hash (64 bits)
+// of the client's account in the ledger: it tells a client's partitions apart, and keeps no secret.
 //
 // Memory: an idle client costs nothing once its longest window has passed, a busy one at most an entry per
 // step (a sixtieth of its shortest window), and of new clients beyond Config.MaxClients many share one
