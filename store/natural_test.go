@@ -1,9 +1,13 @@
 package store_test
 
 import (
+	"cmp"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
@@ -46,6 +50,66 @@ func viewsOf(v ingest.Video) int64 {
 }
 
 func same(have, want string) bool { return have == want }
+
+// TestOrderByViewsIsTrueOverAllThatMatches compares with a look at every video.
+func TestOrderByViewsIsTrueOverAllThatMatches(t *testing.T) {
+	days := 81
+	if raced {
+		days = 2
+	}
+	r := record(t, "2026-02-28", days)
+	byWord, views := map[string]map[string]bool{}, map[string]int64{}
+	for _, region := range realRegions {
+		for _, v := range r.byRegion[region] {
+			views[v.ID] = viewsOf(v)
+			for word := range strings.FieldsSeq(text.Normalize(v.Title + "\n" + v.Channel + "\n" + strings.Join(v.Tags, "\n"))) {
+				if byWord[word] == nil {
+					byWord[word] = map[string]bool{}
+				}
+				byWord[word][v.ID] = true
+			}
+		}
+	}
+	words := slices.DeleteFunc(slices.Sorted(maps.Keys(byWord)), func(w string) bool {
+		return len(w) < 3 || strings.ContainsFunc(w, func(r rune) bool { return r > unicode.MaxASCII })
+	})
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range 200 {
+		word := words[rng.IntN(len(words))]
+		query, want := word, maps.Clone(byWord[word])
+		switch i % 3 {
+		case 1:
+			query = word[:1+rng.IntN(3)]
+			for w, ids := range byWord {
+				if strings.HasPrefix(w, query) {
+					maps.Copy(want, ids)
+				}
+			}
+			query += "*"
+		case 2:
+			other := []string{"official", "the", "2026", "video"}[rng.IntN(4)]
+			query += " " + other
+			maps.DeleteFunc(want, func(id string, _ bool) bool { return !byWord[other][id] })
+		}
+		var top []int64
+		for id := range want {
+			top = append(top, views[id])
+		}
+		slices.SortFunc(top, func(a, b int64) int { return cmp.Compare(b, a) })
+		got, err := r.store.Search(t.Context(), store.Query{Text: query, Order: store.ByViews})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown []int64
+		for _, h := range got.Items {
+			shown = append(shown, viewsOf(h.Video))
+		}
+		if top = top[:min(20, len(top))]; len(top) > 0 && !slices.Equal(shown, top) {
+			t.Errorf("seed %d, %q: views %v\nwant %v", seed, query, shown, top)
+		}
+	}
+}
 
 // A share of the first ten's views among all that match: 0.5 is as random.
 func TestNaturalQueriesFindWhatIsWatched(t *testing.T) {
