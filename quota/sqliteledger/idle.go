@@ -1,5 +1,9 @@
 package sqliteledger
 
+// forgetAtMost is how many entries one round deletes: it costs less than the charges between two rounds do, holds
+// nobody up, and catches up with what has piled up.
+const forgetAtMost = 256
+
 // idleAccounts are those of the two oldest accounts, and of two from a random one on, that are
 // neither drained nor have an entry within their horizon.
 const idleAccounts = `

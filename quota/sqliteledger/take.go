@@ -10,12 +10,8 @@ import (
 )
 
 // forgetEvery is how many charges of a pool pass between two rounds of deleting what is older than
-// the horizon, and forgetAtMost how much one round deletes: it costs less than the charges do, holds nobody up, and
-// catches up with what has piled up. Entries that wait for it change no decision.
-const (
-	forgetEvery  = 64
-	forgetAtMost = 256
-)
+// the horizon. Entries that wait for it change no decision.
+const forgetEvery = 64
 
 // Take implements quota.Ledger. A peek writes nothing and waits for nobody, unless something is owed.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
