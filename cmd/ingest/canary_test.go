@@ -39,6 +39,7 @@ var canaryRows = map[string]row{
 		{"history", "v"}, {"history", "--json", "dQw4w9WgXcQ"},
 	}},
 	"ingest slots":                 {args: [][]string{{"slots"}, {"slots", "--json"}, {"slots", "--region", "US"}, {"slots", "--next", "2"}}},
+	"ingest metrics":               {args: [][]string{{"metrics"}}},
 	"ingest config":                {args: [][]string{{"config"}}},
 	"ingest config check":          {args: [][]string{{"config", "check"}, {"config", "check", "--json"}}},
 	"ingest doctor":                {args: [][]string{{"doctor"}, {"doctor", "--json"}, {"doctor", "--online"}}},
