@@ -17,8 +17,8 @@ LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKille
 # what works on SQLite, which the detector slows down tenfold, or walks through years (make test-long detects
 # races there: RACED_LONG); the stand-ins, which other packages' tests run with the detector; fetch/youtube, whose
 # allocations it changes; what has no goroutines; and tools.
-RACED_LONG = ./store ./quota ./quota/sqliteledger ./fetch ./regions
-UNRACED = /ingest$$|/(fetch|regions|store|quota)$$|/fetch/youtube$$|/quota/sqliteledger$$|/internal/(youtubesim|dailymotionsim|sqlitefile|doctor)$$|/internal/(audit|budget|config|strictyaml|term)$$|/store/text$$|/tools/|/packaging$$
+RACED_LONG = ./store ./quota ./quota/sqliteledger ./quota/httplimit ./fetch ./regions
+UNRACED = /ingest$$|/(fetch|regions|store|quota)$$|/fetch/youtube$$|/quota/(sqliteledger|httplimit)$$|/internal/(youtubesim|dailymotionsim|sqlitefile|doctor)$$|/internal/(audit|budget|config|strictyaml|term)$$|/store/text$$|/tools/|/packaging$$
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
 # failure; .ci/run does so.
@@ -98,8 +98,8 @@ crashloop: ## Kill three processes at random: every slot is committed once
 	@sh tools/say.sh '^TestCrashLoop' ./cmd/ingest
 
 soak: ## Random faults and simulated years for SOAK (10m), the store killed 200 times and damaged; the seed of a failure is printed
-	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' ./quota/... ./cmd/ingest
-	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Fault(Store|Backup|Many)|AFlippedByte|ADamagedPage)' ./store ./cmd/ingest
+	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' . ./quota/... ./cmd/ingest
+	@SOAK="$(SOAK)" sh tools/say.sh '^Test((Long)?Fault(Store|Backup|Many)|AFlippedByte|ADamagedPage)' ./store ./cmd/ingest
 
 backfill-demo: ## A backfill of three days' quota, killed and resumed over a week: items, units planned, spent, wasted
 	@sh tools/say.sh '^TestBackfillThroughAWeek$$' ./cmd/ingest

@@ -10,7 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -169,29 +168,6 @@ func sameElements(a, b []string) bool {
 	slices.Sort(a)
 	slices.Sort(b)
 	return slices.Equal(a, b)
-}
-
-// With a unit less than one round costs, every round cuts somebody: not always the same region, since a
-// chart that was cut short makes nobody fresh.
-func TestScarcityIsShared(t *testing.T) {
-	standIn(t, youtubesim.Options{Seed: 7})
-	t.Setenv("INGEST_COSTS", limits(t, "33")) // 31 for the schedule, where a round costs 32
-	done := map[string]int{}
-	const days = 6
-	for day := range days {
-		when := at(t, "2026-02-14T09:40:00Z").Add(time.Duration(day) * (24*time.Hour + 2*time.Minute))
-		at(t, when.Format(time.RFC3339))
-		for _, r := range ingestJSON[runDocument](t, exitStopped, "run").Regions {
-			if r.Outcome == ingest.Done {
-				done[r.Region]++
-			}
-		}
-	}
-	for _, region := range regions.Default() {
-		if n := done[string(region)]; n < days-1 {
-			t.Errorf("%s was done on %d of %d days: %v", region, n, days, done)
-		}
-	}
 }
 
 // The upstream says no at 20 although the ledger believes in 10,000: its word closes the pool.

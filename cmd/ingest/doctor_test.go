@@ -165,9 +165,10 @@ var brokenWorlds = []struct {
 
 // Every line is seen red once; what is not broken is still looked at, and nothing is changed.
 func TestTheDoctorSeesWhatIsBroken(t *testing.T) {
+	well := newWard(t)
 	for _, tt := range brokenWorlds {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWard(t)
+			w := well.another(t)
 			args := tt.broken(w)
 			before := listing(t, w.data, filepath.Dir(w.data))
 			doc := ingestJSON[doctorDocument](t, tt.exit, append([]string{"doctor"}, args...)...)

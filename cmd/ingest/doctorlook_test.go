@@ -121,6 +121,7 @@ func TestTheDoctorsExitCode(t *testing.T) {
 
 // One call, taken from the ledger first, said before and after.
 func TestTheDoctorAsksOnce(t *testing.T) {
+	well := newWard(t)
 	for _, tt := range []struct {
 		name, fault string
 		closed      bool // the upstream is not there
@@ -140,7 +141,7 @@ func TestTheDoctorAsksOnce(t *testing.T) {
 		{"no quota", "", false, true, doctor.Warn, exitOK, "not asked, nothing was spent", 10000, "asking"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWard(t)
+			w := well.another(t)
 			if tt.fault != "" {
 				fault, err := youtubesim.ParseFault(tt.fault)
 				if err != nil {

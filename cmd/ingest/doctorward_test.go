@@ -21,14 +21,13 @@ type ward struct {
 	*testing.T
 
 	data string
-	sim  *youtubesim.Server
 }
 
 // newWard has fetched every region once.
 func newWard(t *testing.T) *ward {
 	t.Helper()
-	w := &ward{T: t, sim: standIn(t, youtubesim.Options{})}
-	w.data = os.Getenv("INGEST_DATA")
+	standIn(t, youtubesim.Options{})
+	w := &ward{T: t, data: os.Getenv("INGEST_DATA")}
 	for _, name := range []string{"INGEST_KEY", "INGEST_KEY_FILE", "CREDENTIALS_DIRECTORY", "STATE_DIRECTORY"} {
 		t.Setenv(name, "")
 	}
@@ -36,6 +35,21 @@ func newWard(t *testing.T) *ward {
 	t.Setenv("HOME", t.TempDir())
 	ingestCode(t, exitOK, "run", "--pages", "1")
 	return w
+}
+
+// another is the same world again, for a test to break.
+func (w *ward) another(t *testing.T) *ward {
+	t.Helper()
+	c := &ward{T: t, data: filepath.Join(t.TempDir(), "data")}
+	if err := os.CopyFS(c.data, os.DirFS(w.data)); err != nil {
+		t.Fatal(err)
+	}
+	_ = filepath.Walk(c.data, func(path string, info os.FileInfo, _ error) error {
+		return os.Chmod(path, map[bool]os.FileMode{true: 0o700, false: 0o600}[info.IsDir()])
+	})
+	t.Setenv("INGEST_DATA", c.data)
+	t.Setenv("XDG_STATE_HOME", filepath.Join(t.TempDir(), "state"))
+	return c
 }
 
 // write makes a file and returns its path.

@@ -17,9 +17,9 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// TestFaultStoreKilled kills the program whenever, 200 times where SOAK is set: every time the store is whole, and
-// what a run has said to be done stays done.
-func TestFaultStoreKilled(t *testing.T) {
+// TestLongFaultStoreKilled kills the program whenever, 200 times where SOAK is set: every time the store is whole,
+// and what a run has said to be done stays done.
+func TestLongFaultStoreKilled(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 3))

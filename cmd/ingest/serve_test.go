@@ -90,11 +90,12 @@ func TestTwoServesFetchEachSlotOnce(t *testing.T) {
 
 func TestASignalEndsServeInTheMiddleOfAPass(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
-		sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 60 * time.Millisecond})
+		sim, slow := slowStandIn(t)
 		at(t, "2026-02-14T09:40:00Z")
 		d := startServe(t)
 		d.until("some pages came", func() bool { return len(sim.Log()) >= 6 })
 		d.end(sig)
+		slow.Store(0)
 		ingestJSON[runDocument](t, exitOK, "run")
 		sameCount(t, sim)
 		if n := sim.Ledger().Units["units"]; n != 32 {

@@ -20,19 +20,7 @@ import (
 // loses and doubles nothing.
 func TestASignalEndsARunCleanly(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
-		sim := standIn(t, youtubesim.Options{Seed: 5})
-		var slow atomic.Int64
-		slow.Store(int64(300 * time.Millisecond))
-		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			answer := httptest.NewRecorder()
-			sim.ServeHTTP(answer, r)
-			time.Sleep(time.Duration(slow.Load())) // so that the signal comes in the middle
-			maps.Copy(w.Header(), answer.Header())
-			w.WriteHeader(answer.Code)
-			_, _ = w.Write(answer.Body.Bytes()) // the caller may have gone
-		}))
-		t.Cleanup(front.Close)
-		t.Setenv("INGEST_UPSTREAM_URL", front.URL+"/")
+		sim, slow := slowStandIn(t)
 		at(t, "2026-02-14T09:40:00Z")
 		var stderr bytes.Buffer
 		cmd := exec.Command(self(t), "run", "--quiet")
@@ -58,6 +46,25 @@ func TestASignalEndsARunCleanly(t *testing.T) {
 			t.Errorf("%v: %d pages were fetched in all, want 32", signal, n)
 		}
 	}
+}
+
+// slowStandIn takes a while over each answer, so that a signal comes in the middle of a pass, until slow is set
+// to 0.
+func slowStandIn(t *testing.T) (sim *youtubesim.Server, slow *atomic.Int64) {
+	t.Helper()
+	sim, slow = standIn(t, youtubesim.Options{Seed: 5}), new(atomic.Int64)
+	slow.Store(int64(100 * time.Millisecond))
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		sim.ServeHTTP(answer, r)
+		time.Sleep(time.Duration(slow.Load()))
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes()) // the caller may have gone
+	}))
+	t.Cleanup(front.Close)
+	t.Setenv("INGEST_UPSTREAM_URL", front.URL+"/")
+	return sim, slow
 }
 
 // self is this test's program, as testscript puts it on the path of its scripts.

@@ -1,4 +1,4 @@
-package main_test
+package ingest_test
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package main_test
+package ingest_test
 
 import (
 	"cmp"
@@ -254,7 +254,7 @@ func threeDays(t *testing.T, seed uint64, b backend) simulated {
 		p.run(job)
 		p.judge()
 		if t.Failed() {
-			t.Errorf("seed %d: go test ./cmd/ingest -run %s -simulation-seed %d -v", seed, t.Name(), seed)
+			t.Errorf("seed %d: go test . -run %s -simulation-seed %d -v", seed, t.Name(), seed)
 			return p.simulated
 		}
 	}

@@ -1,4 +1,4 @@
-package main_test
+package ingest_test
 
 import (
 	"context"
@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/config"
-
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/regions"
@@ -135,4 +134,72 @@ func (prompt) Limits() fetch.Limits { return fetch.Limits{IDsPerCall: 50} }
 
 func (prompt) Videos([]string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) { return ingest.Page{}, nil }}
+}
+
+// A clock that is set an hour forward and back, with a run that died at each step: every slot that was
+// due by then has one row, with one chart or one reason.
+func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
+	now := time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
+	from := now
+	s, err := store.Open(t.Context(), t.TempDir(), store.Options{Upstream: "localhost", Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	job := ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 1}
+	plan, err := regions.NewPlan([]ingest.Job{job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newStarved(t, s, plan, job, []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 1_000_000}}, func() time.Time { return now })
+	done, last := 0, now
+	for i, step := range []time.Duration{0, time.Hour, -time.Hour, 10 * time.Minute, time.Hour, time.Hour, -time.Hour, 2 * time.Hour, 4 * time.Hour} {
+		now = now.Add(step)
+		due := plan.Due(mustNewest(t, s), now)
+		if err := s.AddDue(t.Context(), due); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Claim(t.Context(), ingest.Claim{Owner: fmt.Sprint("dies ", i), Now: now, Lease: fetch.DefaultLease}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second run comes when the lease of the dead one is over
+			worked, err := r.Run(t.Context(), fetch.RunOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			done += len(worked)
+			last = now
+			now = now.Add(fetch.DefaultLease)
+		}
+	}
+	slots, err := s.ListSlots(t.Context(), store.SlotFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[ingest.SlotKey]int{}
+	for _, slot := range slots {
+		have[slot.SlotKey]++
+		if slot.State == ingest.Done {
+			done--
+		} else if slot.Reason == "" || slot.State == ingest.Due || slot.State == ingest.Claimed {
+			t.Errorf("%s %s is %s %q", slot.Key, slot.DueAt, slot.State, slot.Reason)
+		}
+	}
+	if done != 0 {
+		t.Errorf("%d passes more than slots that are done", done)
+	}
+	for _, k := range plan[0].Between(from, last) {
+		if have[k] != 1 {
+			t.Errorf("%s %s has %d rows", k.Key, k.DueAt, have[k])
+		}
+	}
+}
+
+func mustNewest(t *testing.T, s *store.Store) map[ingest.Series]time.Time {
+	t.Helper()
+	newest, err := s.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newest
 }
