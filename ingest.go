@@ -92,10 +92,11 @@ const (
 )
 
 // RefreshAfter and KeepFor bound the age of stored upstream data: the YouTube API Services
-// Developer Policies, III.E.4.d, want it refreshed or deleted within 30 calendar days.
+// Developer Policies, III.E.4.d, want it refreshed or deleted within 30 calendar days. A day is left for a
+// machine that was off when it should have deleted.
 const (
 	RefreshAfter = 25 * 24 * time.Hour
-	KeepFor      = 30 * 24 * time.Hour
+	KeepFor      = 29 * 24 * time.Hour
 )
 
 // Job is one line of the schedule: what to do, for which regions, how often.

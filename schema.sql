@@ -123,7 +123,7 @@ CREATE TABLE channels (
 --
 -- fetched_at and seen_at: a video is fetched whenever the upstream gives all of it, and seen when it is found
 -- then, in a chart, by a search or by a backfill. To ask again for a video that the store has, as a refresh does,
--- fetches it and is no sighting; to ask for its counts alone is neither. What was not seen within 30 days is not
+-- fetches it and is no sighting; to ask for its counts alone is neither. What was not seen within 29 days is not
 -- refreshed any more; --seen-since and the order by freshness go by seen_at.
 CREATE TABLE video_facts (
     id           INTEGER PRIMARY KEY,           -- also the rowid in video_text
@@ -147,7 +147,7 @@ CREATE INDEX videos_fetched ON video_facts (fetched_day);                       
 
 CREATE TABLE video_latest (
     id         INTEGER PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
-    fetched_at INTEGER NOT NULL,                -- what is older than 30 days must go
+    fetched_at INTEGER NOT NULL,                -- what is older than 29 days must go
     seen_at    INTEGER NOT NULL,                -- when it was last found: see above
     views      INTEGER,
     likes      INTEGER,

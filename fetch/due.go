@@ -32,8 +32,24 @@ func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[inge
 		if err := r.Slots.AddDue(ctx, due); err != nil {
 			return fmt.Errorf("add the slots that are due: %w", err)
 		}
+		if err := r.sweepUnscheduled(ctx, now); err != nil {
+			return err
+		}
 	}
 	return r.retire(ctx, known)
+}
+
+// sweepUnscheduled deletes what is too old where no job of the schedule does.
+func (r *Reconciler) sweepUnscheduled(ctx context.Context, now time.Time) error {
+	for _, job := range r.Jobs {
+		if job.Kind == ingest.KindRefresh {
+			return nil
+		}
+	}
+	if _, _, err := r.Sink.Sweep(ctx, now); err != nil {
+		return fmt.Errorf("delete what is older than %v: %w", ingest.KeepFor, err)
+	}
+	return nil
 }
 
 // retire ends what waits for jobs and regions that the config no longer has: nothing else ever would.

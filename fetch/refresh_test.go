@@ -172,9 +172,9 @@ func (b broom) Sweep(context.Context, time.Time) (placements, videos int, err er
 func TestARefreshSaysWhatItDeletedAndElseNothing(t *testing.T) {
 	for want, swept := range map[string]broom{
 		"":                                   {},
-		"deleted 1 video older than 30 days": {videos: 1},
-		"deleted 200 placements older than 30 days":              {placements: 200},
-		"deleted 1 placement and 2000 videos older than 30 days": {placements: 1, videos: 2000},
+		"deleted 1 video older than 29 days": {videos: 1},
+		"deleted 200 placements older than 29 days":              {placements: 200},
+		"deleted 1 placement and 2000 videos older than 29 days": {placements: 1, videos: 2000},
 	} {
 		b := newBench(t, 100)
 		swept.Sink = b.run.Sink

@@ -51,7 +51,8 @@ func connect(path string, n int, params ...string) (*sql.DB, error) {
 
 // connectToWrite opens the connection for writing.
 func (d *database) connectToWrite(params ...string) (err error) {
-	params = append(params, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL")
+	// secure_delete: what is deleted because it may not be kept is overwritten, not only forgotten.
+	params = append(params, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL", "_pragma=secure_delete(1)")
 	if d.write, err = connect(d.path, 1, params...); err == nil {
 		d.writes = newStatements(d.write)
 	}

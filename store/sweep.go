@@ -3,9 +3,15 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
 // A transaction of Sweep deletes at most so much, so that other writers wait for milliseconds.
@@ -17,7 +23,7 @@ const (
 
 // Sweep implements fetch.Sink. A placement and a slot are as old as the slot's due time, a video as
 // its last fetch. The newest slot of every series stays, and so does what is yet to be
-// claimed: the schedule continues from them. Tidy follows.
+// claimed: the schedule continues from them. Copies that migrations and repairs have left go as well. Tidy follows.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
 	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills} {
@@ -33,7 +39,35 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 	if err := s.sweepChannels(ctx); err != nil {
 		return placements, videos, err
 	}
+	if err := s.sweepCopies(cutoff); err != nil {
+		return placements, videos, err
+	}
 	return placements, videos, s.Tidy(ctx)
+}
+
+// leftCopy is the end of the name of a file that a migration or a repair has left beside the store, or that was found
+// there: what it holds is at least as old as its name says.
+var leftCopy = regexp.MustCompile(`^(?:\.v[0-9]+-backup|\.broken|-wal\.left|-shm\.left)-([0-9]{8}T[0-9]{6}\.[0-9]{3}Z)(?:-[0-9]+)?$`)
+
+// sweepCopies deletes such files: they hold what may not be kept either.
+func (s *Store) sweepCopies(cutoff time.Time) error {
+	entries, err := os.ReadDir(filepath.Dir(s.path))
+	if err != nil {
+		return fmt.Errorf("look for copies of the store that are too old: %w", err)
+	}
+	for _, e := range entries {
+		name := leftCopy.FindStringSubmatch(strings.TrimPrefix(e.Name(), FileName))
+		if name == nil {
+			continue
+		}
+		if at, err := time.Parse("20060102T150405.000Z", name[1]); err != nil || !at.Before(cutoff) {
+			continue
+		}
+		if err := sqlitefile.Remove(filepath.Join(filepath.Dir(s.path), e.Name())); err != nil {
+			return fmt.Errorf("delete a copy of the store that is too old: %w", err)
+		}
+	}
+	return nil
 }
 
 // swept is how much one transaction has deleted.

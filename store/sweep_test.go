@@ -2,7 +2,10 @@ package store_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,5 +193,50 @@ func TestSweepKeepsTheChannelOfAVideoThatLostItsCounts(t *testing.T) {
 	}
 	if n := scalar[int](t, db, `SELECT count(*) FROM channels`); n != 1 {
 		t.Errorf("%d channels, want the video's", n)
+	}
+}
+
+func TestCopiesOfTheStoreGoWithWhatTheyHold(t *testing.T) {
+	s, _ := newStore(t)
+	dir := filepath.Dir(s.Path())
+	kept := []string{"ingest.db.v3-backup-20260214T120000.000Z", "ingest.db.broken-20260301T120000.000Z", "ingest.db.mine", "ingest.db.v3-backup-mine",
+		"other.broken-20250101T120000.000Z"}
+	gone := []string{"ingest.db.v3-backup-20260213T120000.000Z", "ingest.db.v2-backup-20260101T120000.000Z-2", "ingest.db.broken-20260101T120000.000Z",
+		"ingest.db.broken-20260101T120000.000Z-wal", "ingest.db-wal.left-20260101T120000.000Z"}
+	for _, name := range slices.Concat(kept, gone) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := s.Sweep(t.Context(), noon.Add(ingest.KeepFor)); err != nil {
+		t.Fatal(err)
+	}
+	if got := backupsOf(t, dir); !slices.Equal(got, slices.Sorted(slices.Values(kept))) {
+		t.Errorf("there are still %v, want %v", got, kept)
+	}
+}
+
+func TestDeletedTextLeavesTheFile(t *testing.T) {
+	clock := &handClock{t: noon}
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream, Now: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var videos []ingest.Video
+	for i := range 200 {
+		videos = append(videos, titled(fmt.Sprintf("v%03d", i), fmt.Sprintf("VERY Secret Title %03d", i)))
+	}
+	chart(t, s, "US", noon, page(videos...))
+	chart(t, s, "DE", noon.Add(20*day), page(titled("kept", "VERY Public Title")))
+	if _, _, err := s.Sweep(t.Context(), noon.Add(ingest.KeepFor+time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bytes, err := os.ReadFile(filepath.Join(dir, "ingest.db"))
+	if err != nil || !strings.Contains(string(bytes), "VERY Public Title") || strings.Contains(string(bytes), "VERY Secret Title") {
+		t.Errorf("%d times in the file: what was deleted (%v)", strings.Count(string(bytes), "VERY Secret Title"), err)
 	}
 }
