@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -52,14 +51,10 @@ func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits in
 
 // line is the progress in 79 columns. Before anything is spent there is no rate to speak of.
 func (p progress) line(bar bool) string {
-	const width = 20
+	const width = 22
 	drawn := ""
 	if bar {
-		full := width
-		if p.Total > 0 {
-			full = width * p.Pieces / p.Total
-		}
-		drawn = "[" + strings.Repeat("#", full) + strings.Repeat("-", width-full) + "] "
+		drawn = term.Bar(int64(p.Pieces), int64(p.Total), width) + " "
 	}
 	left := ""
 	if p.SecondsTo > 0 {

@@ -13,8 +13,12 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// quotaScreen is a quota document that a terminal can show.
-type quotaScreen struct{ web.QuotaDocument }
+// quotaScreen is a quota document for a person, with the slots until the provider's day ends.
+type quotaScreen struct {
+	web.QuotaDocument
+	next []web.NextDocument
+	bars bool // it is a terminal
+}
 
 // withGovernor opens the ledger for a command that fetches nothing.
 func (a *app) withGovernor(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
@@ -32,7 +36,11 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 	if err != nil {
 		return err
 	}
-	err = a.show(quotaScreen{doc})
+	screen := quotaScreen{QuotaDocument: doc, bars: a.marker(false) == term.Bold}
+	if screen.next, err = a.nextSlots(doc.Forecast.Until); err != nil {
+		return err
+	}
+	err = a.show(screen)
 	if err == nil && degraded != nil {
 		err = codeError{exitUnavailable, degraded}
 	}
@@ -59,17 +67,23 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.Quo
 }
 
 func (d quotaScreen) print(w io.Writer) error {
+	if !d.Degraded {
+		fmt.Fprintf(w, "%s\n\n", term.Wrap(web.Outlook(d.QuotaDocument, d.next), term.Screen, ""))
+	}
 	fmt.Fprintf(w, "account %s, ledger %s, costs %s\ndata %s\n", d.Account, d.Ledger, d.Table, d.Data)
 	if d.Degraded {
 		_, err := fmt.Fprintln(w, "DEGRADED: the ledger cannot answer; cheap calls go on from the emergency\nbudget, expensive ones fail closed")
 		return err
 	}
 	for _, p := range d.Pools {
-		if err := printPool(w, p); err != nil {
+		if err := printPool(w, p, d.bars); err != nil {
 			return err
 		}
 	}
-	if err := d.printSpent(w); err != nil || len(d.Forecast.Scheduled) == 0 {
+	if err := d.printSpent(w); err != nil {
+		return err
+	}
+	if err := d.printNext(w); err != nil || len(d.Forecast.Scheduled) == 0 {
 		return err
 	}
 	fits := "which fits"
@@ -81,7 +95,7 @@ func (d quotaScreen) print(w io.Writer) error {
 	return err
 }
 
-func printPool(w io.Writer, p web.PoolDocument) error {
+func printPool(w io.Writer, p web.PoolDocument, bars bool) error {
 	fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
 	if p.DrainedUntil != nil {
 		fmt.Fprintf(w, "  spent by the provider's word until %s\n", term.StampFrom(*p.DrainedUntil))
@@ -93,6 +107,9 @@ func printPool(w io.Writer, p web.PoolDocument) error {
 	err := term.Table(w, func(w io.Writer) {
 		for _, win := range p.Windows {
 			line := fmt.Sprintf("  window %s\t%s used", win.Window, term.Thousands(win.Used))
+			if bars {
+				line += "\t" + term.Bar(win.Used, win.Limit, 12)
+			}
 			if win.ResetsAt != nil {
 				line += fmt.Sprintf("\tturns at %s (%s)", term.Stamp(*win.ResetsAt), win.Zone)
 			} else if t, ok := win.NextFreeAt.(*time.Time); ok && t != nil {
@@ -129,4 +146,23 @@ func (d quotaScreen) printSpent(w io.Writer) error {
 		fmt.Fprintf(w, "  and %d more: --json has them all\n", len(d.Spent)-most)
 	}
 	return err
+}
+
+// printNext shows the first of the slots to come, and whether what is left pays for them.
+func (d quotaScreen) printNext(w io.Writer) error {
+	if len(d.next) == 0 {
+		return nil
+	}
+	const most = 4
+	fmt.Fprintln(w, "\nnext:")
+	fits := web.Fitting(d.QuotaDocument, d.next)
+	return term.Table(w, func(w io.Writer) {
+		for i, slot := range d.next[:min(most, len(d.next))] {
+			verdict := "fits"
+			if !fits[i] {
+				verdict = "does not fit"
+			}
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), strings.TrimSpace(slot.Job+" "+slot.Region), term.Amounts(slot.Cost), verdict)
+		}
+	})
 }
