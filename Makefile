@@ -44,11 +44,12 @@ demo: build ## See it work in under a minute: no key, no server, nothing to inst
 
 # The whole program takes longest and so begins, and it waits most of the time: the other packages run beside it,
 # and those where races are detected beside these, one by one. Tests that may run side by side only wait.
+SLOW = ./cmd/ingest ./store ./quota/sqliteledger
 test: ## Test every promise in random order, races detected where goroutines share; installs redis-server
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
-	CGO_ENABLED=1 $(TESTSUM) -parallel 4 -skip '^$(LONG)' $(TESTFLAGS) ./cmd/ingest $$(go list ./... | grep -E '$(UNRACED)' | grep -v /cmd/ingest$$) \
+	CGO_ENABLED=1 $(TESTSUM) -parallel 4 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) $$(go list ./... | grep -E '$(UNRACED)' | grep -vE '/(cmd/ingest|store|quota/sqliteledger)$$') \
 		-- $(GOTEST) -race -p 1 -skip '^$(LONG)' $(TESTFLAGS) $$(go list ./... | grep -vE '$(UNRACED)')
 
 # Processes that are killed at random hold leases of seconds: nothing runs beside them.
