@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest/store/text"
 )
@@ -22,6 +24,8 @@ var (
 const (
 	// fewMatches is how many matches a query needs not to be forgiven.
 	fewMatches = 3
+	// forgiveFor is how long other spellings are looked for.
+	forgiveFor = 200 * time.Millisecond
 	// notGained is less than a video can gain.
 	notGained = -1e15
 )
@@ -47,16 +51,17 @@ func byID(query string) (matches, bool) {
 
 const idLetters = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// capped reports whether more match than are ranked.
-func (f *finder) capped(ctx context.Context) (bool, error) {
-	var n int
-	err := f.tx.QueryRowContext(ctx, `SELECT count(*) FROM (`+f.among.query+`)`, f.among.of, f.after.Video, maxMatches+1).Scan(&n)
-	return n > maxMatches, err
+// moreThan reports whether more than n videos match, whatever the filters say of them.
+func (f *finder) moreThan(ctx context.Context, n int) (bool, error) {
+	var have int
+	err := f.tx.QueryRowContext(ctx, `SELECT count(*) FROM (`+f.among.query+`)`, f.among.of, f.after.Video, n+1).Scan(&have)
+	return have > n, err
 }
 
 // widen chooses what the query is to find, and returns those of it that are worth scoring. A query is taken as it
 // is; its last word as the beginning of one too, unless the pool is full; and where it finds few, it is forgiven: other
-// spellings of its words, and then one word less. In an order of its own nothing is mixed with what was asked for.
+// spellings of its words, and then one word less. That a filter passes few is no reason to. In an order of its own
+// nothing is mixed with what was asked for.
 func (f *finder) widen(ctx context.Context) (pool []candidate, err error) {
 	few, enough := fewMatches, poolSize
 	if f.q.Order != ByRelevance {
@@ -68,16 +73,7 @@ func (f *finder) widen(ctx context.Context) (pool []candidate, err error) {
 			return pool, err
 		}
 	}
-	query, known := f.query, map[int64]bool{}
-	try := func(expr string) (found []candidate, err error) {
-		found, err = f.rank(ctx, byText(expr), ranking{limit: poolSize})
-		fresh := slices.DeleteFunc(found, func(c candidate) bool { return known[c.ID] })
-		for _, c := range fresh {
-			known[c.ID] = true
-		}
-		pool = append(pool, fresh...)
-		return fresh, err
-	}
+	query := f.query
 	for forgive, step := range []struct {
 		below  int
 		widen  func() (err error)
@@ -91,6 +87,11 @@ func (f *finder) widen(ctx context.Context) (pool []candidate, err error) {
 		if len(pool) >= step.below {
 			break
 		}
+		if forgive > 1 {
+			if many, err := f.moreThan(ctx, few-1); err != nil || many {
+				return pool, err
+			}
+		}
 		if err := step.widen(); err != nil {
 			return nil, err
 		}
@@ -98,31 +99,51 @@ func (f *finder) widen(ctx context.Context) (pool []candidate, err error) {
 		if expr == "" {
 			break
 		}
-		fresh, err := try(expr)
+		fresh, err := f.unknown(ctx, expr, pool)
 		if err != nil {
 			return nil, err
 		}
 		if len(fresh) > 0 || f.looked == "" {
 			f.query, f.among, f.looked, f.forgiven = query, byText(expr), query.Explain(step.butOne), forgive > 1 && len(fresh) > 0
 		}
+		pool = append(pool, fresh...)
 	}
-	if len(pool) >= poolSize {
-		_, err = try(f.query.Match(true, false))
-	}
-	return pool, err
+	return pool, nil
 }
 
-// vocabulary is that of the index.
+// unknown is what of the most watched matches is not in the pool.
+func (f *finder) unknown(ctx context.Context, expr string, pool []candidate) ([]candidate, error) {
+	found, err := f.rank(ctx, byText(expr), ranking{limit: poolSize})
+	known := map[int64]bool{}
+	for _, c := range pool {
+		known[c.ID] = true
+	}
+	return slices.DeleteFunc(found, func(c candidate) bool { return known[c.ID] }), err
+}
+
+// errEnough ends a look through the vocabulary.
+var errEnough = errors.New("enough words")
+
+// vocabulary is that of the index, as far as it can be read in time: to count what has a word takes the longer, the more
+// have it.
 func (f *finder) vocabulary(ctx context.Context) text.Vocabulary {
+	began := time.Now()
 	return text.Vocabulary{
 		Like: func(prefix string, word func(string, int)) error {
-			return each(ctx, f.tx, func(rows *sql.Rows) error {
+			err := each(ctx, f.tx, func(rows *sql.Rows) error {
 				var term string
 				var videos int
 				err := rows.Scan(&term, &videos)
 				word(term, videos)
+				if err == nil && time.Since(began) > forgiveFor {
+					err = errEnough
+				}
 				return err
 			}, `SELECT term, doc FROM video_words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF)`, prefix)
+			if errors.Is(err, errEnough) {
+				err = nil
+			}
+			return err
 		},
 		Has: func(expr string) (has bool, err error) {
 			err = f.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM video_text WHERE video_text MATCH ?1)`, expr).Scan(&has)

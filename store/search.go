@@ -100,7 +100,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 		if err != nil {
 			return err
 		}
-		if r.Capped, err = f.capped(ctx); err != nil {
+		if r.Capped, err = f.moreThan(ctx, maxMatches); err != nil {
 			return err
 		}
 		r.Looked, r.Forgiven = f.looked, f.forgiven
@@ -180,13 +180,12 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 		}
 		return found, f.score(ctx, found)
 	}
+	if pool, err = f.settle(ctx, pool); err != nil {
+		return nil, err
+	}
 	for _, c := range pool {
 		paged.except = append(paged.except, c.ID)
 	}
-	if err := f.score(ctx, pool); err != nil {
-		return nil, err
-	}
-	settle(pool)
 	if f.q.After != "" {
 		pool = slices.DeleteFunc(pool, func(c candidate) bool { return c.compare(f.after.Last) <= 0 })
 	}
@@ -231,17 +230,35 @@ func (f *finder) score(ctx context.Context, of []candidate) error {
 		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = given.value LEFT JOIN channels ON channels.id = channel`, idsOf(of))
 }
 
-// settle gives those of the pool, which were scored, their places. Views count the more, the more of them have what was
-// asked for in their titles: of two videos that is said to mean one, of two hundred those that everybody watches. Copies
-// of a title stand back, the third far behind, so that they do not fill the first page.
-func settle(pool []candidate) {
-	named := 0
+// named counts those that have what was asked for in their titles.
+func named(pool []candidate) (n int) {
 	for _, c := range pool {
 		if c.named > 0.85 {
-			named++
+			n++
 		}
 	}
-	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(named, 1)))/math.Log(300), 1), 3)
+	return n
+}
+
+// settle scores the pool and gives it its places. Where it is full of videos that are only tagged with what was asked
+// for, those that are named so are added. Views count the more, the more are named so: of two videos one is meant, of two
+// hundred those that everybody watches. Copies of a title stand back, the third far behind, so that they do not fill the
+// first page.
+func (f *finder) settle(ctx context.Context, pool []candidate) ([]candidate, error) {
+	if err := f.score(ctx, pool); err != nil {
+		return nil, err
+	}
+	if len(pool) >= poolSize && named(pool) < poolSize/2 {
+		more, err := f.unknown(ctx, f.query.Match(true, false), pool)
+		if err == nil {
+			err = f.score(ctx, more)
+		}
+		if err != nil {
+			return nil, err
+		}
+		pool = append(pool, more...)
+	}
+	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(named(pool), 1)))/math.Log(300), 1), 3)
 	for i := range pool {
 		c := &pool[i]
 		c.score *= math.Pow(0.4+math.Log10(1+max(c.Key[1], 0))/8, weight)
@@ -257,6 +274,7 @@ func settle(pool []candidate) {
 		c.Key[1] = c.score
 	}
 	byPosition(pool)
+	return pool, nil
 }
 
 func byPosition(of []candidate) {

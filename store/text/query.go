@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -188,21 +187,11 @@ func (q Query) Explain(butOne bool) string {
 }
 
 func (c clause) explain() string {
-	// Of bigrams the first characters make the text again.
-	var text strings.Builder
-	for i, t := range c.tokens {
-		r, size := utf8.DecodeRuneInString(t)
-		cjk := kindOf(r) == ideo
-		last := i == len(c.tokens)-1
-		if cjk && !last {
-			t = t[:size]
-		}
-		text.WriteString(t)
-		if !last && !cjk {
-			text.WriteByte(' ')
-		}
+	var text []string
+	for _, w := range words(fold(c.typed)) {
+		text = append(text, w.text)
 	}
-	s := `"` + text.String() + `"`
+	s := phrase(text)
 	if c.prefix && kindOf([]rune(c.tokens[0])[0]) != ideo {
 		s += "..."
 	}

@@ -1,0 +1,59 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest/store"
+)
+
+func TestAQueryThatFindsLittleIsForgivenAndSaysSo(t *testing.T) {
+	s := titles(t, "Minecraft survival island", "Spiderman returns", "GTA 6 trailer", "Don't stop believing", "Für Köln", "Trailers of Mädchen",
+		"Football highlights tonight", "مدرسة", "Волшебный лес")
+	for _, tt := range []struct{ query, finds, looked string }{
+		{"minecarft survival", "a", `"minecarft" or "minecraft" and "survival"...`},
+		{"mincraft", "a", `"mincraft"... or "minecraft"`},
+		{"imnecraft island", "a", `"imnecraft" or "minecraft" and "island"...`},
+		{"fotball highlihgts", "g", ""},
+		{"spider man", "b", `"spider" or "spiderman" and "man"... or "spiderman"`},
+		{"gta6", "c", `"gta6"... or "gta" or "gta 6"`},
+		{"dont stop", "d", ""},
+		{"fuer koeln", "e", ""},
+		{"trailer maedchen", "f", ""},
+		{"minecraft survival castle", "a", `all but one of "minecraft" and "survival" and "castle"...`},
+		{"مدرسه", "h", `"مدرسه"`},
+		{"волшебни", "i", ""},
+		{"-spiderman", "b", `"spiderman"`},
+		{`"minecarft"`, "", `"minecarft"`}, // as it is written
+		{"minecarft*", "", `"minecarft"...`},
+		{"survival isl", "a", `"survival" and "isl"...`},
+	} {
+		r, err := s.Search(t.Context(), store.Query{Text: tt.query, Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := ""
+		for _, h := range r.Items {
+			found += h.Video.ID
+		}
+		if found != tt.finds || tt.looked != "" && r.Looked != tt.looked || r.Forgiven && (len(r.Items) == 0 || !strings.Contains(r.Looked, " o")) {
+			t.Errorf("%s finds %q, looked for %s (forgiven: %v); want %q, %s", tt.query, found, r.Looked, r.Forgiven, tt.finds, tt.looked)
+		}
+	}
+	if r, err := s.Search(t.Context(), store.Query{Text: "minecraft", MinViews: 1e9}); err != nil || r.Forgiven || len(r.Items) != 0 {
+		t.Errorf("what a filter leaves out is no reason: %+v, %v", r, err)
+	}
+}
+
+func TestAVideoIsFoundByItsIDAndURL(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("-Ab_c0123xy", "One"), titled("x8abcde", "Two"), titled("zzzzzzzzzzz", "watch youtube x8abcde")))
+	for query, want := range map[string]string{
+		"-Ab_c0123xy": "-Ab_c0123xy", "https://www.youtube.com/watch?v=-Ab_c0123xy&t=3s": "-Ab_c0123xy", "youtu.be/-Ab_c0123xy": "-Ab_c0123xy",
+		"https://www.dailymotion.com/video/x8abcde": "x8abcde", " x8abcde ": "x8abcde", "-AB_c0123xy": "", "x8abcde watch": "zzzzzzzzzzz",
+	} {
+		if got := search(t, s, store.Query{Text: query}); strings.Join(got, " ") != want {
+			t.Errorf("%s finds %v, want %s", query, got, want)
+		}
+	}
+}
