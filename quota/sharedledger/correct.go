@@ -33,7 +33,7 @@ func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 			}
 		}
 	}
-	return nil
+	return s.flush(context.WithoutCancel(ctx)) // else another process might deliver it as spent
 }
 
 // Post implements quota.Ledger. Once the spend is in the journal the remote will be told of it, now or later.

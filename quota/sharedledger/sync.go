@@ -96,9 +96,11 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		host.ID, host.Knows, host.At = s.state.HostID, s.state.Hosts, s.Now()
 		d.Host = &host
 	}
-	told, err := s.deliverAll(ctx, d)
-	if err != nil {
-		return false, err
+	var told []Verdict
+	if delivered = remote.Generation != s.state.Generation || len(rows)+len(snapshots) > 0 || !s.listed(remote); delivered {
+		if told, err = s.deliverAll(ctx, d); err != nil {
+			return false, err
+		}
 	}
 	notes := Notes{Generation: remote.Generation, Verdicts: append(verdicts, told...)}
 	for _, u := range s.state.Snapshots {
@@ -108,9 +110,9 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		}
 	}
 	if err := s.Journal.Note(ctx, s.Account, notes); err != nil {
-		return false, fmt.Errorf("write the journal: %w", err)
+		return delivered, fmt.Errorf("write the journal: %w", err)
 	}
-	return true, s.load(ctx)
+	return delivered, s.load(ctx)
 }
 
 // deliverAll makes as many deliveries of one as it takes, with the last of them the snapshots and the host, and

@@ -122,10 +122,13 @@ func (a *account) raise(look sharedledger.UsageSnapshot, now time.Time) {
 	if at.After(now) {
 		at = now
 	}
-	if look.Generation == p.raised.Generation && !look.At.After(p.raised.At) || now.Sub(at) >= a.horizon {
+	if !look.At.After(p.raised[look.Generation]) || now.Sub(at) >= a.horizon {
 		return
 	}
-	p.raised = raised{look.Generation, look.At}
+	if p.raised == nil {
+		p.raised = map[sharedledger.Generation]time.Time{}
+	}
+	p.raised[look.Generation] = look.At
 	charge := entry{at: at.UnixMicro(), who: sharedledger.Unattributed, generation: look.Generation}
 	for _, w := range look.Windows {
 		start := w.Start.UnixMicro()
@@ -137,12 +140,6 @@ func (a *account) raise(look sharedledger.UsageSnapshot, now time.Time) {
 		p.log.enter(charge)
 		p.length = len(p.log.entries)
 	}
-}
-
-// raised is the look that a pool was raised to last.
-type raised struct {
-	Generation sharedledger.Generation
-	At         time.Time
 }
 
 // list enters a host that has delivered.

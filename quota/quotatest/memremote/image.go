@@ -47,6 +47,7 @@ func cloneAccounts(accounts map[string]*account) map[string]*account {
 		for name, p := range a.pools {
 			q := *p
 			q.log.entries = slices.Clone(p.log.entries)
+			q.raised = maps.Clone(p.raised)
 			c.pools[name] = &q
 		}
 		c.writers = maps.Clone(a.writers) // an answer is never written into

@@ -33,8 +33,8 @@ type account struct {
 
 type pool struct {
 	log          log
-	length       int // of the log, as the state says
-	raised       raised
+	length       int                                   // of the log, as the state says
+	raised       map[sharedledger.Generation]time.Time // the youngest snapshot of each that it was raised to
 	drainedUntil time.Time
 	drainedUsed  int64
 }

@@ -1,0 +1,172 @@
+package quotatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+// Loss is a way in which a remote loses its memory. Prepare keeps what it knows then, where that comes back; strike
+// makes it forget all that came after.
+type Loss struct {
+	Name    string
+	Prepare func() (strike func())
+}
+
+// StormBackend is a SharedBackend whose remote is lost in every way that there is.
+type StormBackend struct {
+	Remote  func(t testing.TB, clock *Clock) (open func() sharedledger.Remote, losses []Loss)
+	Journal func(t testing.TB) (open func() sharedledger.Journal)
+}
+
+// Storm lets two processes on each of two data directories spend while the remote is lost four times and strangers
+// look at it: never more is sent than the limit, and in the end no less is counted than was sent, and no more than
+// that and what was in doubt. In doubt is a call whose answer no journal had when it was delivered: those that were
+// given up, and of each process that was not asked since, the last. The same seed is the same storm.
+func Storm(t testing.TB, b StormBackend, seed uint64) {
+	t.Helper()
+	clock := NewClock(noon)
+	open, losses := b.Remote(t, clock)
+	w := &town{TB: t, backend: SharedBackend{Journal: b.Journal}, clock: clock, open: open, limit: 1000}
+	s := &storm{town: w, r: rand.New(rand.NewPCG(seed, 15))}
+	for _, name := range []string{"a", "b"} {
+		d := w.directory(name, 2)
+		for range 2 {
+			s.all = append(s.all, d.starts(s.witnessed))
+		}
+	}
+	w.meet(s.all...)
+	for range 4 {
+		s.spend(s.r.IntN(30))
+		loss := losses[s.r.IntN(len(losses))]
+		strike := loss.Prepare()
+		s.spend(1 + s.r.IntN(30))
+		s.say("%s", loss.Name)
+		strike()
+		w.clock.Advance(second)
+		stranger := w.directory("stranger", 2).starts()
+		if s.r.IntN(2) == 0 {
+			s.spend(s.r.IntN(4))
+		}
+		stranger.looks()
+		s.spend(s.r.IntN(20))
+	}
+	s.peace()
+	if got := w.counted(); got < w.sent || got > w.sent+s.doubt {
+		t.Errorf("seed %d: the ledger counts %d, sent were %d, %d in doubt", seed, got, w.sent, s.doubt)
+	}
+	s.all[s.r.IntN(len(s.all))].broke()
+	if t.Failed() {
+		t.Logf("seed %d:\n%s", seed, w.said.String())
+	}
+}
+
+// storm is a town in which everything is lost again and again.
+type storm struct {
+	*town
+
+	r     *rand.Rand
+	all   []*program
+	doubt int64
+}
+
+func (s *storm) say(format string, args ...any) {
+	fmt.Fprintf(&locked{w: s.town}, "%s "+format+"\n", append([]any{s.clock.Now().Format("15:04:05.000")}, args...)...)
+}
+
+// spend lets the programs do so many things.
+func (s *storm) spend(steps int) {
+	for range steps {
+		s.clock.Advance(time.Duration(s.r.Int64N(int64([]time.Duration{second / 10, 3 * second, 40 * second}[s.r.IntN(3)]))))
+		i := s.r.IntN(len(s.all))
+		p := s.all[i]
+		switch n := s.r.IntN(20); {
+		case n == 0: // a process ends, and another begins
+			if err := p.ledger.Close(); err != nil {
+				s.Fatal(err)
+			}
+			s.all[i] = p.directory.starts(s.witnessed)
+			s.say("%s%d starts again", p.name, i)
+		case n < 4:
+			_, err := p.tries(0)
+			s.say("%s%d looks: %v", p.name, i, err)
+		case n == 4:
+			s.post(p, i, s.r.Int64N(5)+1)
+		default:
+			amount := []int64{1, 1, 2, 5, 30}[s.r.IntN(5)]
+			d, err := p.tries(amount)
+			s.say("%s%d takes %d: %t %v", p.name, i, amount, d.Allowed, err)
+			switch {
+			case errors.Is(err, quota.ErrInDoubt):
+				s.doubt += amount
+			case err == nil && d.Allowed && n > 17:
+				s.giveBack(p, i, d, amount)
+			}
+		}
+	}
+}
+
+// post spends without asking, where there is room.
+func (s *storm) post(p *program, i int, amount int64) {
+	if s.sent+amount > s.limit {
+		return
+	}
+	err := p.ledger.Post(s.Context(), p.ask(amount), s.clock.Now().Add(-time.Duration(s.r.IntN(60))*second))
+	if s.say("%s%d posts %d: %v", p.name, i, amount, err); err != nil {
+		s.Fatal(err)
+	}
+	s.sent += amount
+}
+
+func (s *storm) giveBack(p *program, i int, d quota.Decision, amount int64) {
+	err := p.ledger.Refund(s.Context(), account, d)
+	s.say("%s%d gives it back: %v", p.name, i, err)
+	if s.sent -= amount; err != nil {
+		s.doubt += amount
+	}
+}
+
+// peace lets everybody look until all are answered.
+func (s *storm) peace() {
+	for range 2 {
+		for range 3 {
+			for _, p := range s.all {
+				p.looks()
+			}
+		}
+		s.clock.Advance(settle)
+	}
+}
+
+func (s *storm) witnessed(r sharedledger.Remote) sharedledger.Remote { return &witness{r, s} }
+
+// witness sees what is delivered in doubt.
+type witness struct {
+	sharedledger.Remote
+
+	s *storm
+}
+
+func (w *witness) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+	at, err := w.Remote.Deliver(ctx, d)
+	rows := ""
+	for _, r := range d.Rows {
+		if r.State == sharedledger.RowAsked && err == nil {
+			w.s.doubt += r.Amounts["units"]
+		}
+		rows += fmt.Sprintf(" %s/%d:%d%s", r.Writer[:3], r.Number, r.Amounts["units"], []string{"?", "", "!", "d", "v", "u"}[r.State])
+	}
+	for _, u := range d.Snapshots {
+		for _, used := range u.Windows {
+			rows += fmt.Sprintf(" [%d at %s of %d]", used.Used, u.At.Format("15:04:05.000"), u.Generation)
+		}
+	}
+	w.s.say("delivered to %d:%s: %v", d.Generation, rows, err)
+	return at, err
+}

@@ -1,0 +1,81 @@
+package sharedledger_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+// Storms of losses over a remote in memory; TestSoakStorms of package redisledger has real ones.
+func TestStorms(t *testing.T) { storms(t, 200) }
+
+func TestLongStorms(t *testing.T) { storms(t, 5000) }
+
+func storms(t *testing.T, n uint64) {
+	t.Helper()
+	for seed := range n {
+		quotatest.Storm(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting}, seed)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// forgetting is a remote in memory that is lost in every way.
+func forgetting(_ testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {
+	r := &replaced{Remote: &memremote.Remote{Now: clock.Now}}
+	older := func(name string) quotatest.Loss {
+		return quotatest.Loss{Name: name, Prepare: func() func() {
+			image := r.Image()
+			return func() { r.Load(image); r.unknown = true }
+		}}
+	}
+	return func() sharedledger.Remote { return r }, []quotatest.Loss{
+		{Name: "EMPTIED", Prepare: func() func() { return func() { r.Load(memremote.Image{}) } }},
+		older("AN OLDER COPY IS BACK"), older("ROLLED BACK IN PLACE"), older("A REPLICA THAT LAGS IS PROMOTED"),
+		{Name: "RESTARTED", Prepare: func() func() { return func() { r.unknown = true } }},
+	}
+}
+
+// replaced is a remote that says, until the next generation, when it is another server than it was.
+type replaced struct {
+	*memremote.Remote
+
+	unknown bool
+}
+
+var errReplaced = fmt.Errorf("%w: another server", sharedledger.ErrLost)
+
+func (r *replaced) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
+	if r.unknown {
+		return quota.Decision{}, errReplaced
+	}
+	return r.Remote.TakeOnce(ctx, a, op)
+}
+
+func (r *replaced) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
+	s, err := r.Remote.State(ctx, account, writers)
+	if r.unknown && err == nil && s.Generation != 0 {
+		err = errReplaced
+	}
+	return s, err
+}
+
+func (r *replaced) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+	if r.unknown {
+		return time.Time{}, errReplaced
+	}
+	return r.Remote.Deliver(ctx, d)
+}
+
+func (r *replaced) Renew(ctx context.Context, n sharedledger.Renewal) (sharedledger.Generation, error) {
+	g, err := r.Remote.Renew(ctx, n)
+	r.unknown = r.unknown && g != n.Next
+	return g, err
+}
