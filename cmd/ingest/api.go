@@ -19,9 +19,6 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// policy is what the provider's terms make of an API that others can reach.
-const policy = "others can reach %s: what comes from YouTube may be shown there in your own front end, with attribution, for 30 days; access to it may not be sold"
-
 // newAPI is what serve answers under /v1/, with the limits of the config; they are counted in memory.
 func newAPI(c *config.Config) (*web.API, error) {
 	of, limits := c.API, c.ClientLimits()

@@ -72,7 +72,7 @@ func (a *app) checkConfig() error {
 		return err
 	}
 	if a.cfg.ListensBeyond() {
-		a.say(policy, a.cfg.Listen)
+		a.say("others can reach %s: %s", a.cfg.Listen, config.AccessPolicy)
 	}
 	now := a.clock.Now()
 	doc := checkDocument{

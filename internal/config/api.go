@@ -149,6 +149,9 @@ func (c *Config) ClientLimits() []Limit {
 	return c.API.Limits
 }
 
+// AccessPolicy is what the provider's terms make of an API that others can reach.
+const AccessPolicy = "what comes from YouTube may be shown there in your own front end, with attribution, for 30 days; access to it may not be sold"
+
 // ListensBeyond reports whether others than this machine can reach the address that serve listens at.
 func (c *Config) ListensBeyond() bool {
 	if c.Listen == "" {

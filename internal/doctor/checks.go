@@ -22,6 +22,7 @@ var checks = []check{
 	{name: "environment", look: lookEnvironment},
 	{name: "clock", look: lookClock},
 	{name: "config", look: lookConfig},
+	{name: "listen", look: lookListen},
 	{name: "costs", look: lookCosts},
 	{name: "schedule", look: lookSchedule},
 	{name: "key", look: lookKey},

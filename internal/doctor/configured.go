@@ -30,6 +30,18 @@ func lookConfig(ctx context.Context, d *Doctor) Finding {
 		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(regions), "region"), term.Plural(d.Config.Hosts, "host"))
 }
 
+// lookListen says what holds once others can reach serve.
+func lookListen(_ context.Context, d *Doctor) Finding {
+	if !d.Config.ListensBeyond() {
+		return nothing
+	}
+	text := "others can reach " + d.Config.Listen + ": " + config.AccessPolicy
+	if len(d.Config.ClientLimits()) == 0 {
+		return warn(text, "give each client a limit, under api: limits:, or one can keep all others waiting")
+	}
+	return fine("%s", text)
+}
+
 // configError is what Load refuses, or else the parts that the program is made of.
 func configError(ctx context.Context, d *Doctor) error {
 	if d.ConfigErr != nil {

@@ -40,6 +40,9 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 	on := func(root string, uid int) doctor.Finding {
 		return doctor.LookEnvironment(t.Context(), &doctor.Doctor{Root: root, UID: uid})
 	}
+	listening := func(address string, limits []config.Limit) doctor.Finding {
+		return doctor.LookListen(t.Context(), &doctor.Doctor{Config: &config.Config{Listen: address, API: config.API{Limits: limits}}})
+	}
 	for _, tt := range []struct {
 		name   string
 		got    doctor.Finding
@@ -55,6 +58,9 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		{"root", on(t.TempDir(), 0), doctor.Warn, "running as root"},
 		{"somebody", on(t.TempDir(), 4711), doctor.OK, "user 4711"},
 		{"started twice", on(root, 4711), doctor.Warn, "started twice: by systemd's ingest.timer and by crontab"},
+		{"nobody else can reach it", listening("127.0.0.1:8080", nil), "", ""},
+		{"others can", listening("0.0.0.0:8080", nil), doctor.OK, "others can reach 0.0.0.0:8080: what comes from YouTube may be shown there"},
+		{"others can, without limits", listening(":8080", []config.Limit{}), doctor.Warn, "others can reach :8080"},
 		{"clocks agree", doctor.JudgeClockGap(time.Second, "redis"), doctor.OK, "1s ahead of this one"},
 		{"clocks differ", doctor.JudgeClockGap(-6*time.Second, "redis"), doctor.Warn, "6s behind this one"},
 		{"clocks apart", doctor.JudgeClockGap(61*time.Second, "redis"), doctor.Fail, "1m1s ahead of this one: it is not trusted"},

@@ -10,6 +10,7 @@ var (
 	LookData           = lookData
 	LookFreshness      = lookFreshness
 	LookEnvironment    = lookEnvironment
+	LookListen         = lookListen
 	JudgeHosts         = judgeHosts
 	JudgeClockGap      = judgeClockGap
 	JudgeUpstreamClock = judgeUpstreamClock
