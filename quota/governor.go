@@ -16,6 +16,9 @@ type Governor struct {
 	Now     func() time.Time
 	Reserve Reserve      // nil: every call fails closed while the ledger cannot answer
 	Log     *slog.Logger // nil: nothing is logged
+	// Observe refuses nothing, to try limits out: what would have been refused is counted anyway, and its
+	// decision is allowed, has the Refusal, and cannot be refunded.
+	Observe bool
 }
 
 // Request is one call that wants to be made.
@@ -63,6 +66,10 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	if err != nil {
 		return g.degraded(ctx, a, err)
 	}
+	if g.Observe && !d.Allowed {
+		d.Allowed, d.RetryAfter, d.RetryAt = true, 0, time.Time{}
+		return d, g.Ledger.Post(ctx, a, d.At)
+	}
 	return d, nil
 }
 
@@ -83,6 +90,13 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 			c := p.charge(amount, g.Tariff.Ceilings[r.Purpose])
 			fits = g.Tariff.keepFree(&c, r.Reserved[p.Name]) && fits
 			a.Charges = append(a.Charges, c)
+		}
+	}
+	if len(a.Charges) < len(cost) { // a tariff that ParseCosts did not make
+		for pool := range cost {
+			if err := g.Tariff.CheckPool(pool); err != nil {
+				return Ask{}, false, fmt.Errorf("method %s costs something of a pool that is not counted: %w", r.Method, err)
+			}
 		}
 	}
 	return a, fits, nil

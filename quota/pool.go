@@ -20,7 +20,7 @@ import (
 // Lua script up to 2^53; a limit of 10^12 leaves thousands of windows of room.
 const (
 	MaxLimit   = 1_000_000_000_000
-	MinWindow  = time.Second
+	MinWindow  = 100 * time.Millisecond
 	MaxWindow  = 32 * 24 * time.Hour
 	MaxWindows = 255 // of one pool
 	MaxPools   = 64  // of one table, and of one ask

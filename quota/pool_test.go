@@ -45,13 +45,13 @@ func TestShareOfALimitIsRoundedDownAndNeverOverflows(t *testing.T) {
 }
 
 func TestWindowIsADayOrAWholeDuration(t *testing.T) {
-	for s, want := range map[string]time.Duration{"day": 0, "24h": 24 * time.Hour, "1s": time.Second, "60s": time.Minute, "1h30m": 90 * time.Minute, "768h": quota.MaxWindow, "1500ms": 1500 * time.Millisecond} {
+	for s, want := range map[string]time.Duration{"day": 0, "24h": 24 * time.Hour, "100ms": 100 * time.Millisecond, "1s": time.Second, "60s": time.Minute, "1h30m": 90 * time.Minute, "768h": quota.MaxWindow, "1500ms": 1500 * time.Millisecond} {
 		w, err := quota.ParseWindow(s)
 		if err != nil || w.Length != want || w.Name != s || w.Day() != (s == "day") || w.Limit != 0 {
 			t.Errorf("%q is %+v (%v), want %v", s, w, err, want)
 		}
 	}
-	for _, s := range []string{"", "Day", "days", "24", "0s", "-24h", "999ms", "768h0m0.001s", "1.0000001s", "1000000h", "9999999999h", "1h ", "٣h"} {
+	for _, s := range []string{"", "Day", "days", "24", "0s", "-24h", "99ms", "768h0m0.001s", "1.0000001s", "1000000h", "9999999999h", "1h ", "٣h"} {
 		if w, err := quota.ParseWindow(s); err == nil {
 			t.Errorf("%q is read as %+v", s, w)
 		}

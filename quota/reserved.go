@@ -1,9 +1,6 @@
 package quota
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // keepFree lowers the ceilings of a charge so that the scheduled purpose finds need of the pool free below its
 // own. It reports whether the amount would still fit into an unused pool.
@@ -26,12 +23,7 @@ func (t *Tariff) keepFree(c *Charge, need int64) (fits bool) {
 // refuseReserved refuses an ask that does not fit because everything is reserved for the schedule. That holds
 // until the provider's next day begins. It peeks, and changes nothing.
 func (g *Governor) refuseReserved(ctx context.Context, a Ask) (Decision, error) {
-	peek := a
-	peek.Charges = slices.Clone(a.Charges)
-	for i := range peek.Charges {
-		peek.Charges[i].Amount = 0
-	}
-	d, err := g.Ledger.Take(ctx, peek)
+	d, err := g.Ledger.Take(ctx, a.times(0))
 	if err != nil {
 		return g.degraded(ctx, a, err)
 	}

@@ -25,7 +25,7 @@ func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, e
 		if l.Next > 0 {
 			w.NextStart, _, err = t.before(p, l.Next)
 		} else {
-			w.Leaves, err = t.reaching(p, l.Needs(p.total), l.Start-1, w.Before)
+			w.Leaves, err = t.reaching(p, l.Needs(p.total), w.First-1, w.Before)
 		}
 		if err != nil {
 			return f, err
@@ -51,16 +51,16 @@ func (t *transaction) before(p *pool, at int64) (sum, first int64, err error) {
 }
 
 // reaching is the time of the first entry with which the sum is at least c: what is not later than lo sums to below,
-// which is less. It looks where a straight line between two known sums has c, then in the middle, then at the very next
-// entry, so that the number of entries hardly matters.
+// which is less. It looks where a straight line between two known sums has c, then right beside that, then in the
+// middle, so that the number of entries hardly matters.
 func (t *transaction) reaching(p *pool, c, lo, below int64) (int64, error) {
 	hi, above := p.newest.at, p.total // what is not later than hi is enough
-	for step := 0; lo+1 < hi; step++ {
-		at := lo + 1
+	for step, beside := 0, lo+1; lo+1 < hi; step++ {
+		at := beside
 		switch step % 3 {
 		case 0:
 			at = lo + int64(float64(hi-lo)*float64(c-below)/float64(above-below))
-		case 1:
+		case 2:
 			at = lo + (hi-lo)/2
 		}
 		at = min(max(at, lo+1), hi-1)
@@ -69,9 +69,10 @@ func (t *transaction) reaching(p *pool, c, lo, below int64) (int64, error) {
 			return 0, err
 		}
 		if sum >= c {
-			hi, above = at, sum
+			hi, above, beside = at, sum, at-1
 		} else {
 			lo, below = max(at, next-1), sum
+			beside = lo + 1
 		}
 	}
 	return hi, nil

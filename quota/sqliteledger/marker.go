@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -32,14 +33,26 @@ const (
 // remember keeps the marker for the next Open. Where that fails, a rollback may go unnoticed.
 func (q *queue) remember(m commitMarker) {
 	if m.writes > 0 {
-		_, _ = q.lock.WriteAt(fmt.Appendf(nil, "%19d\n", m.writes), writesAt)
+		q.keep(writesAt, m.writes)
 	}
 	if m.operation > 0 {
-		_, _ = q.lock.WriteAt(fmt.Appendf(nil, "%19d\n", m.operation), operationAt)
+		q.keep(operationAt, m.operation)
 	}
 	if m.pool > 0 {
-		_, _ = q.lock.WriteAt(fmt.Appendf(nil, "%19d\n%19d\n%19d\n", m.pool, m.entry, m.number), entryAt)
+		q.keep(entryAt, m.pool, m.entry, m.number)
 	}
+}
+
+// keep writes numbers into the lock file, 19 digits and a new line each.
+func (q *queue) keep(at int64, numbers ...int64) {
+	q.line = q.line[:0]
+	for _, n := range numbers {
+		for width := int64(1_000_000_000_000_000_000); width > max(n, 1); width /= 10 {
+			q.line = append(q.line, ' ')
+		}
+		q.line = append(strconv.AppendInt(q.line, n, 10), '\n')
+	}
+	_, _ = q.lock.WriteAt(q.line, at)
 }
 
 // remembered is 0 where nothing is known.

@@ -142,13 +142,10 @@ func (l *Ledger) identify(ctx context.Context) (int, error) {
 // migrate makes the tables in a file that is still empty, and brings an older one up to date: one transaction. Of
 // several processes one migrates, and the others wait for it.
 func (l *Ledger) migrate(ctx context.Context) error {
-	waiting, cancel := l.queue.patience(ctx)
-	defer cancel()
-	leave, err := l.queue.enter(waiting)
-	if err != nil {
+	if err := l.queue.enter(ctx, l.queue.patience()); err != nil {
 		return l.broken("wait for", err)
 	}
-	defer leave()
+	defer l.queue.leave()
 	if err := touch(l.path); err != nil {
 		return fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
 	}

@@ -23,6 +23,7 @@ type queue struct {
 	turn    chan struct{} // of capacity 1: who put in a token may go for the lock
 	lock    *os.File
 	waiting *os.File
+	line    []byte    // of the lock file, only while it is this writer's turn
 	left    time.Time // when this process last gave the lock back
 	closed  atomic.Bool
 	// hung says that somebody waited for busyTimeout for nothing, and nobody has got in since: a process that holds
@@ -72,13 +73,17 @@ func (q *queue) endTurn() {
 	}
 }
 
-// patience bounds how long one write waits for the file, in the queue and at its end: for all of it together.
-func (q *queue) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	wait := busyTimeout
+// patience is until when one write waits for the file, in the queue and at its end together.
+func (q *queue) patience() time.Time {
 	if q.hung.Load() {
-		wait = hungWait
+		return time.Now().Add(hungWait)
 	}
-	return context.WithTimeoutCause(ctx, wait, &hungError{q.lock.Name()})
+	return time.Now().Add(busyTimeout)
+}
+
+// within ends a wait at its time.
+func (q *queue) within(ctx context.Context, until time.Time) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, until, &hungError{q.lock.Name()})
 }
 
 // hungError is why a wait has ended.
@@ -97,54 +102,65 @@ func (q *queue) gaveUp(ctx context.Context) error {
 	return err
 }
 
-// begin begins a transaction, once nobody else writes: a program that does not know the queue may hold the file.
-func (q *queue) begin(ctx context.Context, begin func(context.Context) error) error {
-	for wait := firstRetry; ; wait = min(2*wait, longestWait) {
-		err := begin(context.WithoutCancel(ctx))
-		if code := sqlitefile.Code(err); code != sqlite3.SQLITE_BUSY {
-			if err == nil {
-				q.hung.Store(false)
-			}
-			return err
-		}
+// begin begins a transaction, once nobody else writes.
+func (q *queue) begin(ctx context.Context, until time.Time, begin func() error) error {
+	err := begin()
+	if err == nil {
+		q.hung.Store(false)
+		return nil
+	}
+	// Somebody who does not know the queue has the file, or it is broken.
+	ctx, cancel := q.within(ctx, until)
+	defer cancel()
+	for wait := firstRetry; sqlitefile.Code(err) == sqlite3.SQLITE_BUSY; wait = min(2*wait, longestWait) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", q.gaveUp(ctx), err)
 		}
+		if err = begin(); err == nil {
+			q.hung.Store(false)
+		}
 	}
+	return err
 }
 
-// enter waits for its turn.
-func (q *queue) enter(ctx context.Context) (leave func(), err error) {
+// enter waits for its turn; leave ends it.
+func (q *queue) enter(ctx context.Context, until time.Time) (err error) {
 	if q.closed.Load() {
-		return nil, os.ErrClosed
+		return os.ErrClosed
 	}
 	select {
 	case q.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, q.gaveUp(ctx)
+	default:
+		waiting, cancel := q.within(ctx, until)
+		defer cancel()
+		select {
+		case q.turn <- struct{}{}:
+		case <-waiting.Done():
+			return q.gaveUp(waiting)
+		}
 	}
 	if time.Since(q.left) < reacquire && q.othersWait() {
 		time.Sleep(yieldDelay)
 	}
-	if ok, err := sqlitefile.TryLock(q.lock); err != nil || ok {
-		if err != nil {
-			q.endTurn()
-			return nil, err
-		}
-		return q.leave, nil
+	if ok, err := sqlitefile.TryLock(q.lock); err != nil {
+		q.endTurn()
+		return err
+	} else if ok {
+		return nil
 	}
 	got := make(chan error, 1)
 	go func() { got <- q.waitForLock() }()
+	waiting, cancel := q.within(ctx, until)
+	defer cancel()
 	select {
 	case err := <-got:
 		if err != nil {
 			q.endTurn()
-			return nil, err
 		}
-		return q.leave, nil
-	case <-ctx.Done():
+		return err
+	case <-waiting.Done():
 		go func() { // the lock may still come: hand it on
 			if <-got == nil {
 				q.hung.Store(false)
@@ -153,7 +169,7 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 				q.endTurn()
 			}
 		}()
-		return nil, q.gaveUp(ctx)
+		return q.gaveUp(waiting)
 	}
 }
 

@@ -36,19 +36,21 @@ func (s *statements) prepare(ctx context.Context, conn *sql.Conn) error {
 
 func (s *statements) ofLedger() map[**sql.Stmt]string {
 	return map[**sql.Stmt]string{
-		// An account, its pools, and the newest entry of each.
+		// An account, its pools, and the newest entry of each. The driver makes strings of the name and the type of
+		// every column, each time: an expression has no type, and "" costs nothing.
 		&s.account: `
-			SELECT a.id, a.horizon,
-			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND writer = '' AND state = 2),
-			       p.id, p.name, p.drained_until, p.drained_used,
-			       coalesce(e.at, 0), coalesce(e.number, 0), coalesce(e.before + e.amount, 0), coalesce(e.amount, 0), coalesce(e.spender, 0)
+			SELECT +a.id AS "", +a.horizon AS "",
+			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND writer = '' AND state = 2) AS "",
+			       +p.id AS "", +p.name AS "", +p.drained_until AS "", +p.drained_used AS "",
+			       coalesce(e.at, 0) AS "", coalesce(e.number, 0) AS "", coalesce(e.before + e.amount, 0) AS "",
+			       coalesce(e.amount, 0) AS "", coalesce(e.spender, 0) AS ""
 			FROM accounts a
 			JOIN pools p ON p.account = a.id
 			LEFT JOIN entries e ON e.pool = p.id AND (e.at, e.number) = (
 				SELECT at, number FROM entries WHERE pool = p.id ORDER BY at DESC, number DESC LIMIT 1)
 			WHERE a.name = ?1`,
 		// The sum before time ?2 stands in the first entry at or after it.
-		&s.before: `SELECT before, at FROM entries WHERE pool = ? AND at >= ? ORDER BY at, number LIMIT 1`,
+		&s.before: `SELECT +before AS "", +at AS "" FROM entries WHERE pool = ? AND at >= ? ORDER BY at, number LIMIT 1`,
 		// The next number within a microsecond.
 		&s.next:  `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ? AND at = ?`,
 		&s.entry: `SELECT amount FROM entries WHERE pool = ? AND at = ? AND number = ?`,

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -65,18 +66,16 @@ type transaction struct {
 }
 
 func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
-	waiting, cancel := l.queue.patience(ctx)
-	defer cancel()
-	leave, err := l.queue.enter(waiting)
-	if err != nil {
+	until := l.queue.patience()
+	if err := l.queue.enter(ctx, until); err != nil {
 		return l.broken("wait for", err)
 	}
-	defer leave()
+	defer l.queue.leave()
 	if err := l.checkSameFile(); err != nil {
 		return err
 	}
 	var m commitMarker
-	err = l.in(waiting, &l.writer, func(t *transaction) error {
+	err := l.in(ctx, &l.writer, until, func(t *transaction) error {
 		if err := do(t); err != nil {
 			return err
 		}
@@ -97,21 +96,21 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
-	return l.in(ctx, &l.reader, do)
+	return l.in(ctx, &l.reader, time.Time{}, do)
 }
 
 // in runs one transaction. Once begun it is not cancelled: it takes microseconds, and an outcome that
 // is not known helps nobody.
-func (l *Ledger) in(ctx context.Context, s *preparedConn, do func(*transaction) error) (err error) {
+func (l *Ledger) in(ctx context.Context, s *preparedConn, until time.Time, do func(*transaction) error) (err error) {
 	if ctx.Err() != nil {
 		return l.broken("begin in", context.Cause(ctx))
 	}
 	waiting, ctx := ctx, context.WithoutCancel(ctx)
-	begin := func(ctx context.Context) error { _, err := s.begin.ExecContext(ctx); return err }
+	begin := func() error { _, err := s.begin.ExecContext(ctx); return err }
 	if s == &l.reader {
-		err = begin(ctx)
+		err = begin()
 	} else {
-		err = l.queue.begin(waiting, begin)
+		err = l.queue.begin(waiting, until, begin)
 	}
 	if err != nil {
 		return l.broken("begin in", err)

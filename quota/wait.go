@@ -1,0 +1,90 @@
+package quota
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Fits reports whether Take would admit the request now. It charges nothing, and promises nothing: somebody else may
+// spend in between. Errors as Take, except that a ledger that cannot answer is always an error.
+func (g *Governor) Fits(ctx context.Context, r Request) (bool, error) {
+	a, fits, err := g.ask(r)
+	if err != nil || !fits {
+		return false, err
+	}
+	n, err := g.room(ctx, a)
+	return n > 0, err
+}
+
+// TakeUpTo draws the cost of at most n calls, as many as fit, in one step, and says how many: 0 with a refusal where
+// not even one does. The decision is that of all of them together, and so is its refund. While the ledger cannot
+// answer it is a Take of one. Errors as Take.
+func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int64, d Decision, err error) {
+	a, fits, err := g.ask(r)
+	if err != nil {
+		return 0, Decision{}, err
+	}
+	for room := n; fits && n > 1; n = room - 1 { // less than there was room for: somebody else has spent in between
+		if room, err = g.room(ctx, a); err != nil {
+			break
+		}
+		if room = min(room, n); room < 2 {
+			break
+		}
+		if d, err = g.Ledger.Take(ctx, a.times(room)); err != nil || d.Allowed {
+			return room, d, err
+		}
+	}
+	if n < 1 {
+		return 0, Decision{}, nil
+	}
+	if d, err = g.Take(ctx, r); err == nil && d.Allowed {
+		calls = 1
+	}
+	return calls, d, err
+}
+
+// Wait is a Take that waits until the request fits. Where ctx ends before that, it returns the last refusal and
+// ctx's error; a deadline that is too early for the refusal's RetryAfter ends it at once. Others may be first: it then
+// waits again.
+func (g *Governor) Wait(ctx context.Context, r Request) (Decision, error) {
+	for {
+		d, err := g.Take(ctx, r)
+		if err != nil || d.Allowed {
+			return d, err
+		}
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < d.RetryAfter {
+			return d, context.DeadlineExceeded
+		}
+		timer := time.NewTimer(d.RetryAfter)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return d, context.Cause(ctx)
+		}
+	}
+}
+
+// room is how many times the charges of an ask fit now.
+func (g *Governor) room(ctx context.Context, a Ask) (int64, error) {
+	d, err := g.Ledger.Take(ctx, a.times(0))
+	if err != nil {
+		return 0, err
+	}
+	room := int64(MaxLimit)
+	for i, c := range a.Charges {
+		room = min(room, d.Pools[i].Remaining/c.Amount)
+	}
+	return room, nil
+}
+
+// times is the ask for so many calls; 0 peeks.
+func (a Ask) times(calls int64) Ask {
+	a.Charges = slices.Clone(a.Charges)
+	for i := range a.Charges {
+		a.Charges[i].Amount *= calls
+	}
+	return a
+}

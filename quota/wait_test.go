@@ -1,0 +1,101 @@
+package quota_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+)
+
+var search = quota.Request{Method: "search.list", Purpose: quota.Scheduled} // 1 of the 95 searches that may be used
+
+func TestFitsChargesNothingAndSaysWhatTakeWould(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	for taken := range 96 {
+		fits, err := d.Fits(t.Context(), search)
+		if err != nil || fits != (taken < 95) {
+			t.Fatalf("after %d of 95: %t, %v", taken, fits, err)
+		}
+		if got, err := d.Take(t.Context(), search); err != nil || got.Allowed != fits {
+			t.Fatalf("fits %t, and then %+v, %v", fits, got, err)
+		}
+	}
+	if _, err := d.Fits(t.Context(), quota.Request{Method: "none", Purpose: quota.Manual}); !errors.Is(err, quota.ErrUnknown) {
+		t.Errorf("a method without a price: %v", err)
+	}
+}
+
+func TestTakeUpToTakesWhatFits(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	for _, c := range []struct{ most, want int64 }{{0, 0}, {1, 1}, {40, 40}, {60, 54}, {3, 0}} {
+		calls, got, err := d.TakeUpTo(t.Context(), search, c.most)
+		if err != nil || calls != c.want || got.Allowed != (c.want > 0) {
+			t.Fatalf("at most %d: %d (%+v, %v), want %d", c.most, calls, got, err, c.want)
+		}
+		if c.want > 0 && (got.Pools[0].Charged != c.want || got.Pools[1].Charged != 100*c.want) {
+			t.Errorf("%d calls charged %+v", calls, got.Pools)
+		}
+	}
+	if used := d.pool("search").Windows[0].Used; used != 95 {
+		t.Errorf("%d used, want 95", used)
+	}
+}
+
+func TestObserveRefusesNothingAndCountsEverything(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	d.Observe = true
+	for taken := range 100 {
+		got := d.take("search.list", quota.Scheduled)
+		if !got.Allowed || (got.Refusal != nil) != (taken >= 95) {
+			t.Fatalf("take %d: %+v", taken, got)
+		}
+	}
+	if used := d.pool("search").Windows[0].Used; used != 100 {
+		t.Errorf("%d used, want 100", used)
+	}
+}
+
+func TestWaitTakesAsSoonAsItFits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		window := quota.Window{Name: "100ms", Length: 100 * time.Millisecond, Limit: 1}
+		g := &quota.Governor{Account: "default", Now: time.Now, Ledger: &memledger.Ledger{Now: time.Now}, Tariff: &quota.Tariff{
+			Zone: time.UTC, Pools: []quota.Pool{{Name: "calls", Windows: []quota.Window{window}}},
+			Methods: map[string]quota.Cost{"get": {"calls": 1}}, Ceilings: map[quota.Purpose]quota.Share{quota.Manual: 1_000_000}}}
+		r := quota.Request{Method: "get", Purpose: quota.Manual}
+		began := time.Now()
+		for range 11 {
+			if d, err := g.Wait(t.Context(), r); err != nil || !d.Allowed {
+				t.Fatalf("%+v, %v", d, err)
+			}
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("eleven calls of one per 100 ms took %v, want 1s", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 99*time.Millisecond)
+		defer cancel()
+		if d, err := g.Wait(ctx, r); !errors.Is(err, context.DeadlineExceeded) || d.Refusal == nil || time.Since(began) != time.Second {
+			t.Errorf("a deadline that is too early: %+v, %v, after %v", d, err, time.Since(began))
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Millisecond, stop)
+		if d, err := g.Wait(ctx, r); !errors.Is(err, context.Canceled) || d.Refusal == nil {
+			t.Errorf("cancelled: %+v, %v", d, err)
+		}
+	})
+}
+
+// A cost of which a part would go uncounted must not be taken for a smaller one.
+func TestCostOfAPoolThatIsNotCountedIsAnError(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	d.Tariff.Methods["search.list"] = quota.Cost{"units": 100, "serach": 1}
+	if got, err := d.Take(t.Context(), search); !errors.Is(err, quota.ErrUnknown) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if used := d.pool("units").Windows[0].Used; used != 0 {
+		t.Errorf("%d used, want 0", used)
+	}
+}
