@@ -27,17 +27,29 @@ TESTSUM = .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- $(G
 # go vet is make lint's.
 GOTEST = -vet=off -shuffle=on -timeout 30m
 
-LDFLAGS = -X main.version=$(VERSION)
+LDFLAGS = -s -w -X main.version=$(VERSION)
+PREFIX ?= /usr/local
 EXE     = $(shell go env GOEXE)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-long race lint fmt fuzz bench boundary api faults crashloop soak backfill-demo cross check clean
+.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench boundary api faults crashloop soak backfill-demo cross check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## Build bin/ingest: static, its version from git
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/ingest$(EXE) ./cmd/ingest
+
+install: build ## Install it to PREFIX/bin (/usr/local), and its units where systemd finds them; DESTDIR goes before
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -m 755 bin/ingest$(EXE) $(DESTDIR)$(PREFIX)/bin/ingest$(EXE)
+	install -m 644 packaging/systemd/* $(DESTDIR)$(PREFIX)/lib/systemd/system
+
+uninstall: ## Remove what install has put there; the data stays
+	rm -f $(DESTDIR)$(PREFIX)/bin/ingest$(EXE) $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,$(notdir $(wildcard packaging/systemd/*)))
+
+transcript: build ## Print the main screens into docs/screens.md
+	sh tools/transcript.sh bin/ingest$(EXE) > docs/screens.md.new && mv docs/screens.md.new docs/screens.md
 
 demo: build ## See it work in under a minute: no key, no server, nothing to install
 	bin/ingest$(EXE) demo

@@ -75,12 +75,25 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 	}
 	days := Midnights(r.At, g.Tariff.Zone)
 	until := days[Ask{Midnights: days}.day(r.At)+1]
-	for _, p := range r.Pools {
-		if p.Pool == pool {
-			return g.Ledger.Drain(ctx, g.Account, pool, until, usedToday(p.Windows))
-		}
+	return g.Ledger.Drain(ctx, g.Account, pool, until, MaxLimit+r.At.Unix())
+}
+
+// byHand is when a person drained a pool; the zero time where the provider did. Ledgers keep of a drain what was used
+// then: no more than MaxLimit. Of one by hand they keep instead when it was made, in seconds since 1970, above that.
+func byHand(used int64) time.Time {
+	if used <= MaxLimit {
+		return time.Time{}
 	}
-	return nil
+	return time.Unix(used-MaxLimit, 0).UTC()
+}
+
+// drainRefusal is the refusal of a pool that is drained.
+func drainRefusal(pool string, b Bound, used int64) *Refusal {
+	r := &Refusal{Pool: pool, Window: DrainWindow, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit, ByHand: byHand(used)}
+	if !r.ByHand.IsZero() {
+		r.Used = 0
+	}
+	return r
 }
 
 // posted is a charge that no limit holds back.

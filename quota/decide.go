@@ -82,7 +82,9 @@ func Decide(a Ask, clock, now time.Time, facts []PoolFacts) (Decision, error) {
 		return d, nil
 	}
 	for i, c := range a.Charges {
-		d.Pools[i].charge(c.Amount, now, a.Grace)
+		if !a.Peek {
+			d.Pools[i].charge(c.Amount, now, a.Grace)
+		}
 	}
 	return d, nil
 }
@@ -139,7 +141,7 @@ func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Re
 		state.Remaining, state.DrainedUntil, state.DrainedUsed = 0, facts.DrainedUntil, facts.DrainedUsed
 		if c.Amount > 0 && !frees.After(facts.DrainedUntil) {
 			b := c.Bounds[0]
-			refusal = &Refusal{Pool: c.Pool, Window: DrainWindow, Used: facts.DrainedUsed, Ceiling: b.Ceiling, Limit: b.Window.Limit}
+			refusal = drainRefusal(c.Pool, b, facts.DrainedUsed)
 			frees = facts.DrainedUntil
 		}
 	}

@@ -71,7 +71,7 @@ func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision 
 			d := &Decision{
 				At: now, Degraded: true,
 				Pools:   []PoolState{{Pool: u.Pool, DrainedUntil: u.DrainedUntil, DrainedUsed: u.DrainedUsed}},
-				Refusal: &Refusal{Pool: c.Pool, Window: DrainWindow, Used: u.DrainedUsed, Ceiling: b.Ceiling, Limit: b.Window.Limit},
+				Refusal: drainRefusal(c.Pool, b, u.DrainedUsed),
 			}
 			d.refuse(now, u.DrainedUntil)
 			return d

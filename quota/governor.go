@@ -12,6 +12,7 @@ import (
 type Governor struct {
 	Ledger  Ledger
 	Tariff  *Tariff
+	Usual   string // the method that is called most, for Report.ResumesAt; "": the cheapest of each pool
 	Account string
 	Now     func() time.Time
 	Reserve Reserve      // nil: every call fails closed while the ledger cannot answer

@@ -72,6 +72,8 @@ type Ask struct {
 	Horizon   time.Duration // entries are kept this long; the ledger keeps the largest it has seen
 	Precision time.Duration // entries within one step of it may be merged into the newest; 0: never
 	Now       time.Time     // the caller's clock, to compare with the ledger's; zero: do not
+	// Peek decides in the same way, with the exact RetryAfter of a refusal, and charges nothing.
+	Peek bool
 	// HasFallback says that the caller can go on without the ledger, and would rather do so than wait for one
 	// that did not answer recently.
 	HasFallback bool
@@ -140,7 +142,7 @@ type WindowState struct {
 	FreesAt time.Time
 }
 
-// DrainWindow is the window that a refusal names when the provider itself said no.
+// DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
 const DrainWindow = "drained"
 
 // Refusal says which window had no room: the one that frees latest.
@@ -150,12 +152,16 @@ type Refusal struct {
 	Used    int64
 	Ceiling int64
 	Limit   int64
+	ByHand  time.Time // with DrainWindow: when a person closed the pool; zero where the provider said no
 	// RoomIn names a window of the same pool that would have admitted the cost, "" when none would.
 	RoomIn string
 }
 
 func (r Refusal) String() string {
-	if r.Window == DrainWindow {
+	switch {
+	case !r.ByHand.IsZero():
+		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool, r.ByHand.Format(time.RFC3339))
+	case r.Window == DrainWindow:
 		return fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
 	}
 	return fmt.Sprintf("%s: %d of %d used in window %s (limit %d)", r.Pool, r.Used, r.Ceiling, r.Window, r.Limit)

@@ -3,6 +3,8 @@ package quota
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 )
 
@@ -12,7 +14,7 @@ type Report struct {
 	Account  string
 	Degraded error // why the ledger cannot answer; nil when it can, and then Pools and Spent are there
 	Pools    []PoolReport
-	Spent    []Spent // over the pool's longest window
+	Spent    []Spent // what each pool's widest window counts, by pool, largest first
 }
 
 // PoolReport is one pool.
@@ -24,9 +26,15 @@ type PoolReport struct {
 	// believed used then, StoppedAt; 0 where it never did.
 	Drift     int64
 	StoppedAt int64
-	Windows   []WindowState
-	Remaining map[Purpose]int64
-	Ceilings  map[Purpose]int64
+	// DrainedByHand is when a person closed the pool until DrainedUntil; zero where the provider said no.
+	DrainedByHand time.Time
+	Windows       []WindowState
+	Widest        string // the window that reaches back furthest: Report.Spent is what it counts
+	Remaining     map[Purpose]int64
+	Ceilings      map[Purpose]int64
+	// ResumesAt is when the ledger will admit a purpose's next call, where it would refuse it now: exact, if nobody
+	// else spends. The call is Governor.Usual, or the cheapest that draws from the pool.
+	ResumesAt map[Purpose]time.Time
 }
 
 // Report peeks at every pool of the tariff; it changes nothing.
@@ -35,32 +43,73 @@ func (g *Governor) Report(ctx context.Context) (Report, error) {
 	r := Report{At: now, Account: g.Account}
 	a := g.Tariff.ask(g.Account, now)
 	a.Who = Who{Purpose: Manual}
-	longest := time.Duration(0)
 	for _, p := range g.Tariff.Pools {
 		a.Charges = append(a.Charges, p.charge(0, whole))
-		longest = max(longest, p.longest())
 	}
 	d, err := g.Ledger.Take(ctx, a)
-	if err == nil {
-		r.Spent, err = g.Ledger.Spent(ctx, g.Account, now.Add(-longest))
-	}
 	if err != nil {
 		return r, fmt.Errorf("read the ledger: %w", err)
 	}
 	r.At = d.At
 	for i, p := range g.Tariff.Pools {
-		r.Pools = append(r.Pools, g.Tariff.poolReport(p, d.Pools[i]))
+		pool := g.Tariff.poolReport(p, d.Pools[i])
+		spent, err := g.spent(ctx, a, i, &pool, d.At)
+		if err == nil {
+			err = g.resume(ctx, a, p, &pool)
+		}
+		if err != nil {
+			return Report{At: now, Account: g.Account}, fmt.Errorf("read the ledger: %w", err)
+		}
+		r.Spent, r.Pools = append(r.Spent, spent...), append(r.Pools, pool)
 	}
 	return r, nil
 }
 
+// spent is what the widest window of the i-th pool counts.
+func (g *Governor) spent(ctx context.Context, a Ask, i int, pool *PoolReport, at time.Time) ([]Spent, error) {
+	start := int64(math.MaxInt64)
+	for j, l := range a.Lookups(a.Charges[i], at) {
+		if l.Start < start {
+			start, pool.Widest = l.Start, pool.Windows[j].Window.Name
+		}
+	}
+	all, err := g.Ledger.Spent(ctx, g.Account, FromMicros(start))
+	return slices.DeleteFunc(all, func(s Spent) bool { return s.Pool != pool.Pool }), err
+}
+
+// resume asks the ledger when each purpose that has too little left of a pool for a call has enough.
+func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport) error {
+	amount := g.Tariff.Methods[g.Usual][p.Name]
+	for _, cost := range g.Tariff.Methods {
+		if n := cost[p.Name]; n > 0 && (amount == 0 || n < amount && g.Tariff.Methods[g.Usual][p.Name] == 0) {
+			amount = n
+		}
+	}
+	a.Peek = true
+	for _, purpose := range Purposes() {
+		if pool.Remaining[purpose] >= amount || pool.Ceilings[purpose] < amount {
+			continue
+		}
+		a.Who, a.Charges = Who{Purpose: purpose}, []Charge{p.charge(amount, g.Tariff.Ceilings[purpose])}
+		d, err := g.Ledger.Take(ctx, a)
+		if err != nil {
+			return err
+		}
+		if !d.Allowed { // else it has come meanwhile
+			pool.ResumesAt[purpose] = d.RetryAt
+		}
+	}
+	return nil
+}
+
 func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
 	r := PoolReport{Pool: p.Name, Limit: MaxLimit, DrainedUntil: s.DrainedUntil, Windows: s.Windows,
-		Remaining: map[Purpose]int64{}, Ceilings: map[Purpose]int64{}}
+		Remaining: map[Purpose]int64{}, Ceilings: map[Purpose]int64{}, ResumesAt: map[Purpose]time.Time{}}
 	for _, w := range p.Windows {
 		r.Limit = min(r.Limit, w.Limit)
 	}
-	if !s.LastDrain.IsZero() {
+	r.DrainedByHand = byHand(s.DrainedUsed)
+	if !s.LastDrain.IsZero() && byHand(s.LastUsed).IsZero() {
 		r.Drift, r.StoppedAt = max(r.Limit-s.LastUsed, 0), s.LastUsed
 	}
 	for _, purpose := range Purposes() {

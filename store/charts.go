@@ -104,6 +104,13 @@ WHERE backfill IS NULL AND key = ?1
   )
 ORDER BY job`
 
+// oldestChart is when the oldest chart of region ?1 was due, of job ?2 or any; NULL where there is none. With ?3 it
+// may have been cut short.
+const oldestChart = `
+SELECT min(due_at) FROM series JOIN slots ON slots.series = series.id
+WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (state = 'done' OR ?3)
+  AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)`
+
 // none explains that the query admits no chart.
 func (q ChartQuery) none(ctx context.Context, tx *txn) error {
 	kind, when, job := "complete chart", "", ""
@@ -112,6 +119,13 @@ func (q ChartQuery) none(ctx context.Context, tx *txn) error {
 	}
 	if !q.At.IsZero() {
 		when = " at or before " + q.At.UTC().Format(time.RFC3339)
+		var oldest sql.NullInt64
+		if err := tx.QueryRowContext(ctx, oldestChart, q.Region, q.Job, q.Partial).Scan(&oldest); err != nil {
+			return err
+		}
+		if oldest.Valid {
+			when += ", the oldest is of " + time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
+		}
 	}
 	jobs, err := column[string](ctx, tx, chartJobs, q.Region)
 	if err != nil {

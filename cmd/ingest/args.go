@@ -1,14 +1,17 @@
 package main
 
 import (
-	_ "embed"
+	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 // orAsk wants so many arguments, at least or exactly, and asks for them where they are not given.
@@ -21,42 +24,43 @@ func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
 	}
 }
 
-// helpText has a section of text per command, and one of its examples.
-//
-//go:embed help.txt
-var helpText string
-
-// describe gives a command and all below it their sections, and completes the values of their flags.
-func describe(cmd *cobra.Command, sections map[string]string) {
-	cmd.Long = strings.TrimSpace(sections[cmd.CommandPath()] + "\n" + cmd.Long)
-	if examples, ok := sections[cmd.CommandPath()+": examples"]; ok {
-		cmd.Example = strings.TrimRight(examples, "\n")
+// noArgs refuses arguments, and says what may have been meant.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if v, ok := f.Value.(*config.FlagValue); ok && v.Choices() != nil {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(v.Choices(), cobra.ShellCompDirectiveNoFileComp)) // of a flag that is there
-		}
-	})
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	var near []string
 	for _, sub := range cmd.Commands() {
-		describe(sub, sections)
+		near = append(near, sub.Name())
 	}
+	if r, err := regions.ParseList(args[0]); err == nil && cmd.Flags().Lookup("region") != nil {
+		var codes []string
+		for _, code := range r {
+			codes = append(codes, string(code))
+		}
+		text = fmt.Sprintf("%s takes no arguments: did you mean --region %s?", cmd.Name(), strings.Join(codes, ","))
+	} else if hint := strictyaml.Suggest(args[0], near); strings.HasPrefix(hint, "did you") {
+		text += ": " + hint
+	}
+	return usageError{errors.New(text)}
 }
 
-// helpSections are the sections of a help text, by the line above them: -- NAME --.
-func helpSections(text string) map[string]string {
-	sections := map[string]string{}
-	for part := range strings.SplitSeq("\n"+text, "\n-- ") {
-		name, body, _ := strings.Cut(part, " --\n")
-		sections[name] = body + "\n"
+// flagError says which flag a value is wrong for, and which flag may have been meant.
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if hint := strictyaml.Suggest(unknown.GetSpecifiedName(), known); strings.HasPrefix(hint, "did you") {
+			err = fmt.Errorf("%w: %s", err, strings.Replace(strings.ReplaceAll(hint, `"`, ""), "mean ", "mean --", 1))
+		}
 	}
-	return sections
-}
-
-// flagError says which flag a value is wrong for.
-func flagError(_ *cobra.Command, err error) error {
 	if text, ok := errors.AsType[config.FlagError](err); ok {
 		wrong, _ := errors.AsType[*pflag.InvalidValueError](err)
 		err = errors.New("--" + wrong.GetFlag().Name + string(text))
+	} else if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		use := map[string]string{"duration": "a length of time such as 500ms", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+		err = fmt.Errorf("--%s %q: use %s", wrong.GetFlag().Name, wrong.GetValue(), cmp.Or(use, "a whole number"))
 	}
 	return usageError{err}
 }

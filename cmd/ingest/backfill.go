@@ -14,7 +14,7 @@ func (a *app) backfillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backfill",
 		Short: "Fetch much once: priced first, resumable, beside the schedule",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.backfillPlanCommand(), a.backfillRunCommand(), a.backfillStatusCommand(), a.backfillCancelCommand(), a.backfillRetryCommand())

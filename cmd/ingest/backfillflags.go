@@ -64,7 +64,7 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 			Example: "  ingest backfill " + verb + " videos ids.txt",
 		},
 		{
-			Use: "refresh", Short: "Every kept video last fetched longer ago than --older-than", Args: cobra.NoArgs,
+			Use: "refresh", Short: "Every kept video last fetched longer ago than --older-than", Args: noArgs,
 			Example: "  ingest backfill " + verb + " refresh --older-than 7d",
 		},
 	}

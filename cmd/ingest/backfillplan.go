@@ -16,7 +16,7 @@ func (a *app) backfillPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Price a backfill, and keep it as a plan; free but with --ask",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}
 		},

@@ -16,18 +16,7 @@ const (
 	tellEvery = 5 * time.Second
 )
 
-// progress is how far a run is, and how fast. All processes at work on the backfill count, since the table
-// of slots is where it is read.
-type progress struct {
-	Event     string  `json:"event"` // progress
-	ID        string  `json:"id"`
-	Pieces    int     `json:"pieces"` // that are over
-	Total     int     `json:"total"`
-	Units     int64   `json:"units"`
-	Videos    int     `json:"videos"`
-	PerMinute float64 `json:"units_per_minute"`
-	SecondsTo float64 `json:"seconds_to_go,omitempty"` // at this rate; 0: not known yet
-}
+type progress = term.Progress
 
 // progressOf compares a backfill with what it was when the run began.
 func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits int64) progress {
@@ -47,25 +36,6 @@ func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits in
 		}
 	}
 	return p
-}
-
-// line is the progress in 79 columns. Before anything is spent there is no rate to speak of.
-func (p progress) line(bar bool) string {
-	const width = 22
-	drawn := ""
-	if bar {
-		drawn = term.Bar(int64(p.Pieces), int64(p.Total), width) + " "
-	}
-	left := ""
-	if p.SecondsTo > 0 {
-		left = ", " + (time.Duration(p.SecondsTo+0.5) * time.Second).String() + " to go"
-	}
-	rate := ""
-	if p.PerMinute > 0 {
-		rate = fmt.Sprintf(", %.0f a minute", p.PerMinute)
-	}
-	return fmt.Sprintf("%s%s of %s, %s%s%s",
-		drawn, term.Thousands(int64(p.Pieces)), term.Plural(p.Total, "piece"), term.Amount(p.Units, "units"), rate, left)
 }
 
 // showProgress shows it until the returned function is called: a bar on a terminal, else a line now and
@@ -103,9 +73,9 @@ func (a *app) showProgress(ctx context.Context, s *store.Store, p *pricedBackfil
 				_ = a.printJSON(at) // whoever reads no more will be noticed at the end
 			case bar:
 				drawn = true
-				fmt.Fprintf(a.stderr, "\r\x1b[K%s", term.Fit(at.line(true), 79))
+				fmt.Fprintf(a.stderr, "\r\x1b[K%s", term.Fit(at.Line(true), 79))
 			default:
-				fmt.Fprintf(a.stderr, "ingest: %s: %s\n", p.ID, at.line(false))
+				fmt.Fprintf(a.stderr, "ingest: %s: %s\n", p.ID, at.Line(false))
 			}
 		}
 	})

@@ -55,6 +55,11 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 		return err
 	}
 	now := a.clock.Now()
+	for _, t := range []config.Since{f.at, f.compare} {
+		if t.At(now).After(now) {
+			return usageError{fmt.Errorf("%s is in the future: it is %s now", t, term.Stamp(now))}
+		}
+	}
 	return a.withStore(ctx, func(s *store.Store) error {
 		c, err := findChart(ctx, s, a.cfg.Jobs, store.ChartQuery{Region: region, Job: f.job, At: f.at.At(now), Partial: f.partial})
 		if err != nil {

@@ -16,12 +16,12 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Look at the configuration", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "config", Short: "Look at the configuration", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Check the config and the costs, and price the schedule",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.checkConfig() },
 	})
 	return cmd

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/itchyny/gojq"
 
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -13,14 +14,16 @@ import (
 type console struct {
 	stdout, stderr       io.Writer
 	json, quiet, noColor bool
-	narrow               bool // standard error is a terminal, and not a log or the mail of cron
+	query                *gojq.Code // of --jq; nil: the whole document
+	narrow               bool       // standard error is a terminal, and not a log or the mail of cron
 }
 
 // printJSON prints one document.
 func (c *console) printJSON(v any) error {
-	e := json.NewEncoder(term.JSONEscaper{Writer: c.stdout})
-	e.SetEscapeHTML(false)
-	return e.Encode(v) // a checkedWriter says what failed
+	if c.query != nil {
+		return term.PrintQuery(c.stdout, c.query, v)
+	}
+	return term.PrintJSON(c.stdout, v) // a checkedWriter says what failed
 }
 
 // show prints an answer, as JSON or for a person.

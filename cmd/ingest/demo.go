@@ -26,7 +26,7 @@ func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no server, under a minute",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.json {
 				return usageError{errors.New("--json: demo tells a story, and has no document; ingest run --json has one")}

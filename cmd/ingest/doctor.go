@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -26,7 +24,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check all that a person would check by hand",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		// In place of the root's, because a config or a variable that is wrong is one of the findings.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
@@ -53,10 +51,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-type doctorDocument struct {
-	Checks []doctor.Finding `json:"checks"`
-	Worst  doctor.Status    `json:"worst"`
-}
+type doctorDocument = doctor.Document
 
 // printFindings prints what was found, and returns the failure that the exit code tells of: of several the one that
 // keeps the others from being judged.
@@ -75,42 +70,11 @@ func printFindings(c *console, ledger string, found []doctor.Finding) error {
 	if c.json {
 		err = c.printJSON(doc)
 	} else {
-		err = doc.print(c.stdout, c.quiet)
+		err = doc.Print(c.stdout, c.quiet)
 	}
 	if err == nil && class != doctor.NoFailure {
 		err = codeError{exitOf[class], nil} // it was said above
 	}
-	return err
-}
-
-const margin = 6 + 13 // status and check
-
-// print shows a line a check, with quiet only those that are not well.
-func (d doctorDocument) print(w io.Writer, quiet bool) error {
-	tally := map[doctor.Status]int{}
-	for _, c := range d.Checks {
-		tally[c.Status]++
-		if quiet && c.Status == doctor.OK {
-			continue
-		}
-		head := term.Pad(string(c.Status), 6) + term.Pad(c.Check, 13)
-		put := func(text, indent string) {
-			for line := range strings.SplitSeq(term.Wrap(text, term.Screen-margin, indent), "\n") {
-				fmt.Fprintf(w, "%s%s\n", head, line)
-				head = strings.Repeat(" ", margin)
-			}
-		}
-		for part := range strings.SplitSeq(c.Detail, "; ") {
-			put(part, "  ")
-		}
-		if c.Advice != "" {
-			put("-> "+c.Advice, "   ")
-		}
-	}
-	if quiet && d.Worst == doctor.OK {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "%d ok, %d warn, %d fail\n", tally[doctor.OK], tally[doctor.Warn], tally[doctor.Fail])
 	return err
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/trendvidstream/ingest/fetch"
@@ -93,14 +95,45 @@ func exitCode(err error) int {
 	}
 }
 
+// errorDocument is an error in JSON.
+type errorDocument struct {
+	Error    string `json:"error"`
+	Code     string `json:"code"` // usage, config, key, unavailable, partial or error
+	ExitCode int    `json:"exit_code"`
+	Hint     string `json:"hint"` // what to try next
+}
+
 // report says an error once and returns its exit code.
 func (a *app) report(command string, err error) int {
 	if silent(err) {
 		return exitCode(err)
 	}
-	message := "ingest: " + config.RedactKeys(term.Clean(err.Error()))
-	if errors.As(err, &usageError{}) {
+	message, code := config.RedactKeys(term.Clean(err.Error())), exitCode(err)
+	if a.json {
+		e := errorDocument{message, "error", code, "ingest doctor"}
+		switch code {
+		case exitUsage:
+			e.Code, e.Hint = "usage", command+" --help"
+		case exitUnavailable:
+			e.Code = "unavailable"
+		case exitKey:
+			e.Code, e.Hint = "key", "ingest doctor --online"
+		case exitConfig:
+			e.Code, e.Hint = "config", "ingest config check"
+		case exitPartial, exitStopped:
+			e.Code, e.Hint = "partial", "ingest slots"
+		}
+		_ = term.PrintJSON(a.stderr, e) // there is nobody else to tell
+		return code
+	}
+	message = "ingest: " + message
+	if code == exitUsage {
 		message += fmt.Sprintf(" (see %s --help)", command)
+	}
+	if a.cfg != nil && errors.Is(err, quota.ErrCorrupt) {
+		if path := filepath.Join(a.cfg.Data, ledgerFile); strings.Contains(message, path) {
+			message += fmt.Sprintf("; to go on with what the store knows was spent: mv %s %s.broken && ingest quota rebuild, or ingest quota rebuild --replace", path, path)
+		}
 	}
 	a.tell(message)
 	return exitCode(err)

@@ -69,7 +69,7 @@ func PrintBackfillEnd(w io.Writer, worked []fetch.SlotResult, doc BackfillDocume
 
 // ProgressLine is how far a backfill has come, on a terminal.
 func ProgressLine(began, now store.BackfillStatus, took time.Duration, maxUnits int64) string {
-	return progressOf(began, now, took, maxUnits).line(true)
+	return progressOf(began, now, took, maxUnits).Line(true)
 }
 
 // HeldText says who holds a claimed slot.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -48,7 +49,8 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 		return nil, nil, err
 	}
 	local.Now = a.clock.Now
-	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
+	chart, _ := fetch.JobCalls(a.provider().calls, ingest.Job{Kind: ingest.KindChart}) // every upstream has charts
+	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Usual: chart.Page, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
 	if remote != nil {
 		// A ledger that was silent recently is not asked: an outage costs one time-out, not one per start.
 		if s, err := local.State(ctx, a.cfg.Account); err == nil && !s.Breaker.Until.After(a.clock.Now()) {

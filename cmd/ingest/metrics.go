@@ -13,7 +13,7 @@ func (a *app) metricsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "metrics",
 		Short: "Print the figures once, in the text format of Prometheus",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.withGovernor(cmd.Context(), a.printMetrics) },
 	}
 }

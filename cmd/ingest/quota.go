@@ -18,9 +18,9 @@ func (a *app) quotaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quota",
 		Short: "What is left of the quota, and who spent it",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withGovernor(cmd.Context(), a.quotaReport)
+			return a.withLook(cmd.Context(), a.quotaReport)
 		},
 	}
 	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand())
@@ -64,6 +64,7 @@ type takeDocument struct {
 	Charges      map[string]int64 `json:"charges"`   // what the call costs
 	Remaining    map[string]int64 `json:"remaining"` // for this purpose
 	RetryAfterMS int64            `json:"retry_after_ms"`
+	RetryAt      *time.Time       `json:"retry_at"` // of a refusal: the same call will be admitted then
 	RefusedBy    *refusedBy       `json:"refused_by"`
 	Degraded     bool             `json:"degraded"`
 }
@@ -91,11 +92,13 @@ func (a *app) printTake(ctx context.Context, g *quota.Governor, d quota.Decision
 		}
 	}
 	if r := d.Refusal; r != nil {
+		doc.RetryAt = term.TimeOrNull(d.RetryAt)
 		doc.RefusedBy = &refusedBy{r.Pool, r.Window, r.Used, r.Ceiling, r.Limit}
 	}
 	switch {
 	case a.json:
 		err = a.printJSON(doc)
+	case a.quiet:
 	case d.Degraded:
 		_, err = fmt.Fprintf(a.stdout, "%s goes on, from the emergency budget: the ledger cannot answer\n", d.Who.Method)
 	case d.Allowed:

@@ -2,21 +2,32 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
 )
 
 func (a *app) quotaRebuildCommand() *cobra.Command {
-	return &cobra.Command{
+	replace := false
+	cmd := &cobra.Command{
 		Use:   "rebuild",
 		Short: "Rebuild a lost quota.db from what the store says was spent",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if replace {
+				if err := a.setAside(cmd.Context()); err != nil {
+					return err
+				}
+			}
 			n, err := a.rebuild(cmd.Context())
 			if err != nil {
 				return err
@@ -25,6 +36,32 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 			return a.withGovernor(cmd.Context(), a.quotaReport)
 		},
 	}
+	cmd.Flags().BoolVar(&replace, "replace", false, "move a damaged quota.db out of the way first")
+	return cmd
+}
+
+// setAside gives a quota.db that is damaged another name, with what SQLite has put beside it.
+func (a *app) setAside(ctx context.Context) error {
+	path := filepath.Join(a.cfg.Data, ledgerFile)
+	g, closeAll, err := a.openLedger(ctx)
+	if err == nil {
+		_, err = g.Report(ctx)
+		closeAll()
+	}
+	if err == nil {
+		return usageError{fmt.Errorf("%s can be read: it is not replaced; ingest quota post corrects it", path)}
+	}
+	if !errors.Is(err, quota.ErrCorrupt) {
+		return err
+	}
+	to := path + ".broken-" + a.clock.Now().UTC().Format("20060102T150405Z")
+	for _, beside := range []string{"-wal", "-shm", ""} {
+		if err := os.Rename(path+beside, to+beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("move %s away: %w", path, err)
+		}
+	}
+	a.say("ingest: %s was damaged and is moved to %s", path, to)
+	return nil
 }
 
 // rebuild posts what the ledger lacks of what the store's slots spent. Cut short, it goes on when called

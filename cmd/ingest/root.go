@@ -13,20 +13,14 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "ingest",
 		Short:         "Fetch what metered APIs show, under one exact quota, into a searchable file",
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			a.started = true
-			a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
-			if a.clock, err = config.NewClock(); err != nil {
-				return err
-			}
-			if !needsConfig(cmd) {
-				return nil
-			}
-			if a.cfg, err = config.Load(a.flags, upstreamLimits()); err != nil {
+			a.json = a.json || a.query != nil
+			if err = a.load(cmd); err != nil || !needsConfig(cmd) {
 				return err
 			}
 			if cmd.Name() == "check" || cmd.Name() == "backup" {
@@ -37,14 +31,17 @@ func newRoot(a *app) *cobra.Command {
 	}
 	root.SetUsageTemplate(usageTemplate(root))
 	root.SetFlagErrorFunc(flagError)
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.Config, "config", "", "config `file` (INGEST_CONFIG)")
-	f.StringVar(&a.flags.Data, "data", "", "`directory` of the store and the ledger (INGEST_DATA)")
+	f.Var(config.DirectoryFlag(&a.flags.Data), "data", "`directory` of the store and the ledger (INGEST_DATA)")
 	f.StringVar(&a.flags.Costs, "costs", "", "`file` of limits and costs (INGEST_COSTS)")
 	f.StringVar(&a.flags.CostTable, "cost-table", "", "classic or split-2026-06 (INGEST_COST_TABLE)")
 	f.StringVar(&a.flags.Ledger, "ledger", "", "sqlite, or the `URL` of a Redis (INGEST_LEDGER)")
 	f.StringVar(&a.flags.UpstreamURL, "upstream-url", "", "base `URL`: https, or loopback (INGEST_UPSTREAM_URL)")
 	f.StringVar(&a.flags.KeyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
+	f.Var(config.QueryFlag(&a.query), "jq", "print what this jq `filter` makes of the JSON document")
 	f.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	f.BoolVar(&a.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
 	f.BoolVar(&a.noColor, "no-color", false, "no bold type on a terminal")
@@ -52,7 +49,8 @@ func newRoot(a *app) *cobra.Command {
 		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
 		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
-	describe(root, helpSections(helpText))
+	a.complete(root)
+	a.describe(root, helpSections(helpText))
 	return root
 }
 

@@ -16,6 +16,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -24,7 +26,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Fetch what is due now, and exit: for cron and timers",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most := a.provider().calls.Limits().ChartPages; w.Pages > most {
 				return usageError{fmt.Errorf("--pages %d is outside 1..%d", w.Pages, most)}
@@ -85,10 +87,25 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	}
 	worked, err := w.reconciler(a).Run(ctx, options)
 	sum := summarise(worked, err)
+	if len(worked) == 0 && err == nil {
+		if err := a.checkNewest(ctx, w.store); err != nil {
+			return end("", err)
+		}
+	}
 	sum.next = w.schedule.Plan.Next(a.clock.Now())
 	var text strings.Builder
 	sum.print(&text)
 	return end(text.String(), a.reportRun(sum, err))
+}
+
+// checkNewest says why nothing is due where the clock stands before the newest slot.
+func (a *app) checkNewest(ctx context.Context, s *store.Store) error {
+	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
+	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(quota.MaxClockGap)) {
+		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: nothing is fetched until then, unless the clock is set right",
+			term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt))
+	}
+	return err
 }
 
 // summary is how a run ended.
@@ -97,13 +114,14 @@ type summary struct {
 	slots   []fetch.SlotResult
 	retryAt time.Time // the earliest of the stopped slots; zero when none was
 	units   int64     // of this run
+	err     error     // that cut it short
 	next    time.Time // when anything is next due
 }
 
 // summarise finds the outcome of a run in the slots it worked on: failed when anything failed, else
 // stopped when quota was refused, else done.
 func summarise(worked []fetch.SlotResult, err error) summary {
-	s := summary{outcome: ingest.Done, slots: worked}
+	s := summary{outcome: ingest.Done, slots: worked, err: err}
 	for _, slot := range worked {
 		s.units += slot.Spent
 		switch {
@@ -206,8 +224,8 @@ func (s summary) reasons() []string {
 	var order []end
 	names := map[end][]string{}
 	for _, slot := range s.slots {
-		if slot.Reason == "" || slot.State == ingest.Done {
-			continue
+		if slot.Reason == "" || slot.State == ingest.Done || s.err != nil && strings.Contains(s.err.Error(), slot.Reason) {
+			continue // the error says it
 		}
 		name := slot.Key
 		if slot.Kind != ingest.KindChart {

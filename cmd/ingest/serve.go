@@ -24,7 +24,7 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Fetch what is due, all day: for systemd and containers",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("listen") {
 				a.cfg.Listen = listen
@@ -150,8 +150,8 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // none is wanted
 	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, config.Invalid(fmt.Errorf("listen %q is not an address such as 127.0.0.1:8080", address))
+	if err := config.CheckListen(address); err != nil {
+		return nil, err
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -32,7 +32,7 @@ func (a *app) simulateCommand() *cobra.Command {
 		Use:   "simulate",
 		Short: "A stand-in for the upstream that counts for itself",
 		Long:  "A --fault is " + youtubesim.FaultHelp,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if o.Limits, err = parseLimits(o.limits); err != nil {
@@ -67,7 +67,7 @@ func (o standInOptions) server() (_ http.Handler, err error) {
 			return nil, err
 		}
 		s, err := youtubesim.New(o.Options)
-		return s, config.Invalid(err)
+		return s, asUsage(err)
 	}
 	other := dailymotionsim.Options{Seed: o.Seed, Limits: o.Limits, Latency: o.Latency, Now: o.Now}
 	if o.ChartsDir+o.Day+o.RequireKey != "" || o.PerMinute != 0 {
@@ -77,7 +77,15 @@ func (o standInOptions) server() (_ http.Handler, err error) {
 		return nil, err
 	}
 	s, err := dailymotionsim.New(other)
-	return s, config.Invalid(err)
+	return s, asUsage(err)
+}
+
+// asUsage marks an error as one of the arguments; nil stays nil.
+func asUsage(err error) error {
+	if err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
 func parseFaults[T any](list []string, parse func(string) (T, error)) (faults []T, err error) {

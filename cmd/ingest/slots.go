@@ -24,7 +24,7 @@ func (a *app) slotsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "slots",
 		Short: "What ran, what did not and why, and what is next",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.Key = string(region); next > 0 {
 				return printNext(a, next, f.Key)
@@ -80,12 +80,16 @@ func printNext(a *app, n int, region string) error {
 }
 
 // seriesOf is what is known of every series of the plan, or of those of one key.
-func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]seriesDocument, error) {
+func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.SeriesDocument, error) {
 	plan, err := planOf(a.cfg)
 	if err != nil {
 		return nil, err
 	}
-	var out []seriesDocument
+	due, err := s.ListSlots(ctx, store.SlotFilter{State: ingest.Due})
+	if err != nil {
+		return nil, err
+	}
+	var out []web.SeriesDocument
 	for _, schedule := range plan {
 		now, next := a.clock.Now(), map[string]time.Time{}
 		for _, k := range schedule.Between(now, schedule.Next(now).Add(schedule.Job.Every)) {
@@ -101,45 +105,27 @@ func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]series
 			if err != nil {
 				return nil, err
 			}
-			d := seriesDocument{Job: schedule.Job.Name, Region: k, NextAt: term.TimeOrNull(next[k])}
+			d := web.SeriesDocument{Job: schedule.Job.Name, Region: k, NextAt: term.TimeOrNull(next[k])}
 			if len(done) > 0 {
 				d.DoneAt = term.TimeOrNull(done[0].DueAt)
 			}
+			newest, err := s.ListSlots(ctx, store.SlotFilter{Job: schedule.Job.Name, Key: k, Limit: 1})
+			if err != nil {
+				return nil, err
+			}
+			d.Wait(newest, due, now)
 			out = append(out, d)
 		}
 	}
 	return out, nil
 }
 
-// seriesDocument is how fresh one series is, and when it is next due.
-type seriesDocument struct {
-	Job    string     `json:"job"`
-	Region string     `json:"region,omitempty"`
-	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot
-	NextAt *time.Time `json:"next_at"`
-}
-
-func (d seriesDocument) line(now time.Time) string {
-	name := d.Job
-	if d.Region != "" {
-		name = d.Region + " " + name
-	}
-	done, next := "never done", ""
-	if d.DoneAt != nil {
-		done = fmt.Sprintf("last done %s, %s ago", term.Stamp(*d.DoneAt), term.Ago(now.Sub(*d.DoneAt)))
-	}
-	if d.NextAt != nil {
-		next = "; next due " + term.Stamp(*d.NextAt)
-	}
-	return fmt.Sprintf("%s: %s%s", term.Fit(name, 20), done, next)
-}
-
 // printSlots prints slots, which may be filtered, and how fresh a series is where only that one was asked for.
-func printSlots(out *console, slots []ingest.Slot, series []seriesDocument, now time.Time, filtered bool) error {
+func printSlots(out *console, slots []ingest.Slot, series []web.SeriesDocument, now time.Time, filtered bool) error {
 	if out.json {
 		doc := struct {
-			Slots  []web.SlotDocument `json:"slots"`
-			Series []seriesDocument   `json:"series,omitempty"`
+			Slots  []web.SlotDocument   `json:"slots"`
+			Series []web.SeriesDocument `json:"series,omitempty"`
 		}{Slots: []web.SlotDocument{}, Series: series}
 		for _, s := range slots {
 			doc.Slots = append(doc.Slots, web.NewSlotDocument(s))
@@ -154,7 +140,7 @@ func printSlots(out *console, slots []ingest.Slot, series []seriesDocument, now 
 		out.say("no slots: has ingest run been here yet?")
 		return nil
 	case len(series) == 1:
-		fmt.Fprintf(out.stdout, "%s\n\n", term.Wrap(series[0].line(now), term.Screen, "  "))
+		fmt.Fprintf(out.stdout, "%s\n\n", term.Wrap(series[0].Line(now), term.Screen, "  "))
 	}
 	fmt.Fprintf(out.stdout, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {

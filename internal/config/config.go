@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -69,11 +71,11 @@ func DefaultJobs(p JobLimits) []ingest.Job {
 
 // Load resolves the configuration. An error is an Error: exit 78.
 func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
-	c := &Config{flags: f, File: f.Pick("config", "INGEST_CONFIG", f.Config)}
+	c := &Config{flags: f, File: f.configFile()}
 	file, err := c.read(upstreams)
 	if err == nil {
 		c.setTexts(file)
-		err = cmp.Or(c.setNumbers(file), quota.CheckAccount(c.Account))
+		err = cmp.Or(c.setNumbers(file), quota.CheckAccount(c.Account), CheckListen(c.Listen))
 	}
 	if err == nil && c.Data == "" {
 		c.Data, err = defaultData()
@@ -84,11 +86,23 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	return c, nil
 }
 
+// CheckListen refuses what is no address to listen at; "" is nowhere.
+func CheckListen(address string) error {
+	if _, _, err := net.SplitHostPort(address); address == "" || err == nil {
+		return nil
+	}
+	hint := ""
+	if port, err := strconv.ParseUint(address, 10, 16); err == nil {
+		hint = fmt.Sprintf(": did you mean 127.0.0.1:%d?", port)
+	}
+	return Invalid(fmt.Errorf("listen %q is not an address such as 127.0.0.1:8080%s", address, hint))
+}
+
 // Salvage makes the best of a configuration that Load refuses, so that doctor can examine the machine anyway: it
 // uses flags, variables, as much of the file as can be read, and defaults.
 func Salvage(f Flags, upstreams map[string]JobLimits) *Config {
 	var file configFile
-	data, err := os.ReadFile(f.Pick("config", "INGEST_CONFIG", f.Config))
+	data, err := os.ReadFile(f.configFile())
 	if err != nil || !strictyaml.Salvage(data, &file) {
 		file = configFile{}
 	}
@@ -204,6 +218,20 @@ func (c *Config) choose(named string, upstreams map[string]JobLimits) error {
 type Flags struct {
 	Config, Data, Costs, CostTable, Ledger, UpstreamURL, KeyFile string
 	Set                                                          func(name string) bool // was it given
+}
+
+// configFile is the file that was named, else the user's or the machine's where there is one; "" for none.
+func (f Flags) configFile() string {
+	if file := f.Pick("config", "INGEST_CONFIG", f.Config); file != "" || f.Set != nil && f.Set("config") {
+		return file
+	}
+	dir, err := os.UserConfigDir()
+	for _, dir := range []string{dir, "/etc"} {
+		if file := filepath.Join(dir, "ingest", "ingest.yaml"); FileExists(file) && (dir == "/etc" || err == nil) {
+			return file
+		}
+	}
+	return ""
 }
 
 // Pick is the flag's value where it was given, else that of the environment variable.

@@ -31,6 +31,14 @@ type configFile struct {
 	Jobs        []jobFile `yaml:"jobs"`
 }
 
+// Hint says what to do about a field that is not one.
+func (*configFile) Hint(field string) string {
+	if field == "key" {
+		return "a key is a secret and not for this file: put it into one of mode 600, and name that with key_file:"
+	}
+	return ""
+}
+
 type jobFile struct {
 	Name     string   `yaml:"name"`
 	Kind     string   `yaml:"kind"`

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/itchyny/gojq"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -72,6 +74,30 @@ func Count[T int | int64](into *T, lowest, highest T) *FlagValue {
 			return FlagError(fmt.Sprintf(" %d is below %d", n, lowest))
 		}
 		*into = T(n)
+		return nil
+	}}
+}
+
+// DirectoryFlag is a flag that names a directory, and not nothing: that would be the default.
+func DirectoryFlag(into *string) *FlagValue {
+	return &FlagValue{kind: "string", set: func(text string) error {
+		if *into = text; text == "" {
+			return FlagError(` "": name a directory`)
+		}
+		return nil
+	}}
+}
+
+// QueryFlag is a flag that takes a jq filter.
+func QueryFlag(into **gojq.Code) *FlagValue {
+	return &FlagValue{kind: "filter", set: func(text string) error {
+		query, err := gojq.Parse(text)
+		if err == nil {
+			*into, err = gojq.Compile(query)
+		}
+		if err != nil {
+			return FlagError(fmt.Sprintf(" %q: %v", text, err))
+		}
 		return nil
 	}}
 }

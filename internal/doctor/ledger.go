@@ -67,6 +67,9 @@ func lookPools(ctx context.Context, d *Doctor) Finding {
 		}
 		if p.DrainedUntil.IsZero() {
 			lines = append(lines, fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(used), term.Thousands(p.Limit)))
+			if used > p.Limit {
+				advice = append(advice, "more "+p.Pool+" were posted than there are: ingest quota says until when nothing is fetched")
+			}
 			continue
 		}
 		line, what := drained(p)
@@ -80,6 +83,10 @@ func lookPools(ctx context.Context, d *Doctor) Finding {
 
 // drained says where the upstream stopped short of the limit, and which limit it seems to keep.
 func drained(p quota.PoolReport) (line, advice string) {
+	if !p.DrainedByHand.IsZero() {
+		return fmt.Sprintf("%s: closed by hand at %s, until %s", p.Pool, term.Stamp(p.DrainedByHand), term.Stamp(p.DrainedUntil)),
+			"ingest quota drain " + p.Pool + " --lift opens it"
+	}
 	stopped := p.Limit - p.Drift
 	line = fmt.Sprintf("%s: upstream stopped at %s of %s, closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil))
 	if p.Drift == 0 {

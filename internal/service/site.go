@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 )
 
@@ -22,7 +23,7 @@ func (s *Service) newSite() *web.Site {
 	}
 	site := &web.Site{
 		API: s.API,
-		Now: s.Now, Alive: s.alive, Schedule: s.Plan, Slots: lastSlots{s}, StaleAfter: s.StaleAfter,
+		Now: s.Now, Alive: s.alive, Schedule: s.Plan, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Resting: s.resting,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 	site.Status = &web.Status{
@@ -30,6 +31,16 @@ func (s *Service) newSite() *web.Site {
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
 	return site
+}
+
+// resting says why the workers could not go on, and when they try again; "" where nothing keeps them.
+func (s *Service) resting() string {
+	st := s.state.read()
+	if st.restErr == nil {
+		return ""
+	}
+	pause := max(time.Until(st.keyNext), s.heartbeat)
+	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(pause)), term.Clean(st.restErr.Error()))
 }
 
 // opened is the runtime, once it is open.

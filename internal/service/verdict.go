@@ -59,7 +59,7 @@ func (s *Service) verdict(ctx context.Context, st state) (lines []string, failin
 		}
 	}
 	if st.restErr != nil {
-		lines = append(lines, "the workers rest: "+term.Clean(st.restErr.Error()))
+		lines = append(lines, s.resting())
 		// An upstream that cannot be reached for a moment is no failure yet: if it lasts, something becomes stale.
 		failing = failing || !errors.As(st.restErr, new(*fetch.Error))
 	}

@@ -40,7 +40,7 @@ type Document struct {
 
 // Decode decodes one YAML document into the struct that into points at. Unknown and repeated keys, wrong types,
 // a second document, and what is too large or nested too deeply are refused with a *PositionError that names the
-// file as name.
+// file as name. Where into has a method Hint(field string) string, what it says of an unknown field goes first.
 func Decode(name string, data []byte, into any) (*Document, error) {
 	text, tokens, err := scan(name, data)
 	if err != nil {
@@ -82,6 +82,13 @@ func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 		return nil, nil, &PositionError{name, 0, fmt.Sprintf("it has %d bytes: at most %d are read", len(data), maxSize)}
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		if indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]; bytes.ContainsRune(indent, '\t') && len(bytes.TrimSpace(line)) > 0 {
+			return nil, nil, &PositionError{name, number, "a tab before the text: YAML is indented with spaces only"}
+		}
+	}
 	tokens := lexer.Tokenize(string(data))
 	brackets, dashes, line := 0, 0, 0
 	for _, t := range tokens {
@@ -157,8 +164,11 @@ func positioned(name string, err error, into any) error {
 	what := y.GetMessage()
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
-		field := y.GetToken().Value
-		what = fmt.Sprintf("unknown field %q: %s", field, Suggest(field, fieldNames(reflect.TypeOf(into))))
+		field, hint := y.GetToken().Value, ""
+		if h, ok := into.(interface{ Hint(field string) string }); ok {
+			hint = h.Hint(field)
+		}
+		what = fmt.Sprintf("unknown field %q: %s", field, cmp.Or(hint, Suggest(field, fieldNames(reflect.TypeOf(into)))))
 	}
 	return &PositionError{File: name, Line: y.GetToken().Position.Line, What: what}
 }

@@ -21,7 +21,7 @@ type QuotaDocument struct {
 	Table    string           `json:"cost_table"`
 	Degraded bool             `json:"degraded"`
 	Pools    []PoolDocument   `json:"pools"`
-	Spent    []SpentDocument  `json:"spent"` // over the longest window
+	Spent    []SpentDocument  `json:"spent"` // what the widest window of each pool counts
 	Forecast ForecastDocument `json:"forecast"`
 }
 
@@ -32,6 +32,8 @@ type PoolDocument struct {
 	DrainedUntil *time.Time        `json:"drained_until"`
 	Drift        int64             `json:"drift"`
 	StoppedAt    int64             `json:"stopped_at,omitempty"`
+	DrainedBy    string            `json:"drained_by,omitempty"` // provider or hand, while it is drained
+	DrainedAt    *time.Time        `json:"drained_at,omitempty"` // by hand
 	Windows      []WindowDocument  `json:"windows"`
 	Purposes     []PurposeDocument `json:"purposes"`
 }
@@ -61,6 +63,7 @@ type PurposeDocument struct {
 	Purpose   quota.Purpose `json:"purpose"`
 	Ceiling   int64         `json:"ceiling"`
 	Remaining int64         `json:"remaining"`
+	ResumesAt *time.Time    `json:"resumes_at"` // when its next call will be admitted; null: it would be now
 }
 
 // SpentDocument is what one spender has drawn of a pool.
@@ -70,6 +73,7 @@ type SpentDocument struct {
 	Method  string        `json:"method"`
 	Pool    string        `json:"pool"`
 	Amount  int64         `json:"amount"`
+	Window  string        `json:"window,omitempty"` // that counts it
 }
 
 // ForecastDocument is what the schedule may still spend before the provider's day ends, and whether it is
@@ -86,8 +90,15 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 		At: r.At.UTC(), Account: r.Account, Table: tariff.Table,
 		Degraded: r.Degraded != nil, Pools: []PoolDocument{}, Forecast: f,
 	}
+	widest := map[string]string{}
 	for _, p := range r.Pools {
 		pool := PoolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.TimeOrNull(p.DrainedUntil), Drift: p.Drift, StoppedAt: p.StoppedAt}
+		if pool.DrainedAt = term.TimeOrNull(p.DrainedByHand); pool.DrainedAt != nil {
+			pool.DrainedBy = "hand"
+		} else if pool.DrainedUntil != nil {
+			pool.DrainedBy = "provider"
+		}
+		widest[p.Pool] = p.Widest
 		for _, w := range p.Windows {
 			wd := WindowDocument{Window: w.Window.Name, Limit: w.Window.Limit, Used: w.Used}
 			if w.Window.Day() {
@@ -98,11 +109,14 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 			pool.Windows = append(pool.Windows, wd)
 		}
 		for _, purpose := range quota.Purposes() {
-			pool.Purposes = append(pool.Purposes, PurposeDocument{purpose, p.Ceilings[purpose], p.Remaining[purpose]})
+			pool.Purposes = append(pool.Purposes, PurposeDocument{purpose, p.Ceilings[purpose], p.Remaining[purpose], term.TimeOrNull(p.ResumesAt[purpose])})
 		}
 		d.Pools = append(d.Pools, pool)
 	}
 	d.Spent = NewSpentDocuments(r.Spent)
+	for i, s := range d.Spent {
+		d.Spent[i].Window = widest[s.Pool]
+	}
 	return d
 }
 
@@ -110,7 +124,7 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 	docs := []SpentDocument{}
 	for _, s := range spent {
-		docs = append(docs, SpentDocument{s.Who.Purpose, s.Who.Region, s.Who.Method, s.Pool, s.Amount})
+		docs = append(docs, SpentDocument{Purpose: s.Who.Purpose, Region: s.Who.Region, Method: s.Who.Method, Pool: s.Pool, Amount: s.Amount})
 	}
 	return docs
 }

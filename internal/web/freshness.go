@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -76,7 +77,11 @@ func (s *Site) lookFresh(ctx context.Context) (string, error) {
 	for _, state := range stale[:min(most, len(stale))] {
 		names = append(names, state.String())
 	}
-	return "", fmt.Errorf("%d of %d are stale: %s%s", len(stale), len(f.Series), strings.Join(names, ", "), more)
+	text := fmt.Sprintf("%d of %d are stale: %s%s", len(stale), len(f.Series), strings.Join(names, ", "), more)
+	if s.Resting != nil && s.Resting() != "" {
+		text += "; " + s.Resting()
+	}
+	return "", errors.New(text)
 }
 
 // freshness is always JSON.

@@ -23,6 +23,9 @@ func Outlook(d QuotaDocument, next []NextDocument) string {
 	}
 	for _, p := range d.Pools {
 		if p.DrainedUntil != nil && d.Forecast.Scheduled[p.Pool] > 0 {
+			if p.DrainedBy == "hand" {
+				return fmt.Sprintf("Closed until %s, by hand: no %s may be spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
+			}
 			return fmt.Sprintf("Closed until %s: the provider's word is that %s are spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
 		}
 	}

@@ -25,7 +25,8 @@ type Site struct {
 	Checks     []Check // what /readyz looks at before freshness, in this order
 	Schedule   Schedule
 	Slots      Slots
-	StaleAfter int // intervals
+	StaleAfter int           // intervals
+	Resting    func() string // why nothing is fetched now, and when it is tried again; "": nothing keeps it; nil: not known
 
 	Status *Status // what the page and the metrics show; nil: there are none
 

@@ -63,7 +63,7 @@ func (l *Ledger) take(a *account, ask quota.Ask, clock, now time.Time) (quota.De
 		l.facts[i] = f
 	}
 	d, err := quota.Decide(ask, clock, now, l.facts[:len(ask.Charges)])
-	if err != nil || !d.Allowed {
+	if err != nil || !d.Allowed || ask.Peek {
 		return d, err
 	}
 	for i, c := range ask.Charges {

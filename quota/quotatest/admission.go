@@ -1,6 +1,7 @@
 package quotatest
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -74,6 +75,32 @@ var admission = []Case{
 		r.admits(4, 1)
 		at(10*second + 6*second/10)
 		r.refuses(3, 1)
+	}},
+	{ID: "A9", Name: "a peek at an amount is answered as a take of it, and charges nothing", check: func(r *rig) {
+		r.fresh(noon, per(10*second, 10), daily(20))
+		r.admits(3, 7)
+		r.pass(second)
+		r.admits(4, 3)
+		r.pass(second)
+		for amount := int64(1); amount <= 10; amount++ {
+			a := r.ask(charge("units", amount, r.bounds...))
+			a.Peek = true
+			peek, err := r.ledger.Take(r.Context(), a)
+			if err != nil {
+				r.Fatal(err)
+			}
+			r.sound(a, peek)
+			r.used(7, 7)
+			take := r.take(amount)
+			if peek.Allowed != take.Allowed || peek.RetryAfter != take.RetryAfter || !reflect.DeepEqual(peek.Refusal, take.Refusal) {
+				r.Fatalf("a peek at %d: %+v, a take: %+v", amount, peek, take)
+			}
+			if take.Allowed {
+				if err := r.ledger.Refund(r.Context(), a.Account, take); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
 	}},
 }
 

@@ -48,16 +48,18 @@ func (m *Model) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	for _, c := range a.Charges {
 		d.Allowed = d.Allowed && m.fits(a, c, now)
 	}
-	if d.Allowed {
-		for _, c := range a.Charges {
-			m.record(a, c, now)
-		}
-	} else {
+	if !d.Allowed {
 		d.Refusal, d.RetryAt = m.refusal(a, clock, now)
 		d.RetryAfter = d.RetryAt.Sub(clock)
 	}
+	charge := d.Allowed && !a.Peek
 	for _, c := range a.Charges {
-		d.Pools = append(d.Pools, m.state(a, c, now, d.Allowed))
+		if charge {
+			m.record(a, c, now)
+		}
+	}
+	for _, c := range a.Charges {
+		d.Pools = append(d.Pools, m.state(a, c, now, charge))
 	}
 	return d, nil
 }

@@ -218,7 +218,7 @@ func sound(a quota.Ask, d quota.Decision) error {
 		p := d.Pools[i]
 		drained = drained || !p.DrainedUntil.IsZero()
 		want := int64(0)
-		if d.Allowed {
+		if d.Allowed && !a.Peek {
 			want = c.Amount
 		}
 		if p.Pool != c.Pool || p.Charged != want || len(p.Windows) != len(c.Bounds) {

@@ -93,7 +93,11 @@ func pools(a quota.Ask) []string {
 // takeArgs are the ARGV of take.lua, for a numbered operation or none.
 func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 	head := make([]byte, 0, 128)
-	head = put7(head, asked(a), horizon(a), max(a.Precision.Microseconds(), 0), offset(a.Precision), micros(a.Grace))
+	precision, begin := max(a.Precision.Microseconds(), 0), offset(a.Precision)
+	if a.Peek {
+		precision, begin = 0, 1
+	}
+	head = put7(head, asked(a), horizon(a), precision, begin, micros(a.Grace))
 	if op == nil {
 		head = put7(head, 0)
 	} else {

@@ -109,7 +109,7 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 	}
 	row := Row{Account: a.Account, Who: a.Who, Amounts: quota.Cost{}}
 	for _, c := range a.Charges {
-		if c.Amount > 0 {
+		if c.Amount > 0 && !a.Peek {
 			row.Amounts[c.Pool] = c.Amount
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -15,11 +16,7 @@ const forgetEvery = 64
 
 // Take implements quota.Ledger. A peek writes nothing and waits for nobody, unless something is owed.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
-	peek := true
-	for _, c := range a.Charges {
-		peek = peek && c.Amount == 0
-	}
-	if peek {
+	if a.Peek || !slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
 		err = l.read(ctx, func(t *transaction) error { d, err = t.decide(a, false, false); return err })
 		if errors.Is(err, errOwed) {
 			err = l.write(ctx, func(t *transaction) error { d, err = t.decide(a, false, true); return err })

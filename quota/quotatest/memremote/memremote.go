@@ -69,7 +69,7 @@ func (a *account) decide(ask quota.Ask, clock, now time.Time) (quota.Decision, e
 // take decides, and charges what is allowed.
 func (a *account) take(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
 	d, err := a.decide(ask, clock, now)
-	if err != nil || !d.Allowed {
+	if err != nil || !d.Allowed || ask.Peek {
 		return d, err
 	}
 	for i, c := range ask.Charges {

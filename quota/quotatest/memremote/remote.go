@@ -54,7 +54,7 @@ func (l *Remote) TakeOnce(_ context.Context, a quota.Ask, op sharedledger.Operat
 		return acc.decide(a, clock, now)
 	}
 	d, err := l.account(a.Account, a.Horizon, now).take(a, clock, now)
-	if err == nil && d.Allowed && slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
+	if err == nil && d.Allowed && !a.Peek && slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
 		acc.wrote(op.Writer, writer{number: op.Number, nonce: op.Nonce, answer: clone(d), heard: now})
 	}
 	return d, err

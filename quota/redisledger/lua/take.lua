@@ -2,8 +2,9 @@
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  the caller's clock (0: do not compare), horizon, precision (0: never merge), the offset of
---          its steps, grace, the number of the operation (0: none), and with one its nonce (0: it is only
---          decided), generation and the highest number known to be written; then the provider's midnights
+--          its steps (1 with precision 0: a peek, which charges nothing), grace, the number of the
+--          operation (0: none), and with one its nonce (0: it is only decided), generation and the highest
+--          number known to be written; then the provider's midnights
 -- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] the field of the i-th pool; with a number
 --          the writer's field and 's' behind them
 -- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the
@@ -125,7 +126,7 @@ for i = 1, replay and 0 or pools do
 	local amount, bounds, at = unpack_('>I7B', c)
 	q[AMOUNT] = amount
 	if amount > 0 then
-		charges = true
+		charges = precision > 0 or offset == 0
 		if q[DRAINED] > now then
 			allowed = false
 		end

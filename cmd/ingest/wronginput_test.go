@@ -1,0 +1,169 @@
+package main_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+)
+
+// wrongInputs are what people get wrong, with the exit code that README gives and a part of the one line that is said.
+// A word KEY=VALUE before the command sets a variable. Files are those of wrongFiles.
+var wrongInputs = []struct {
+	command string
+	code    int
+	says    string
+}{
+	// Words that are mistyped.
+	{"serach cats", exitUsage, `did you mean "search"?`},
+	{"frobnicate", exitUsage, `unknown command "frobnicate"`},
+	{"quota tkae videos.list", exitUsage, `did you mean "take"?`},
+	{"config chek", exitUsage, `did you mean "check"?`},
+	{"run US", exitUsage, "did you mean --region US?"},
+	{"run us,gb", exitUsage, "did you mean --region US,GB?"},
+	{"slots DE", exitUsage, "did you mean --region DE?"},
+	{"run extra", exitUsage, `unknown command "extra"`},
+	{"run --regoin US", exitUsage, "did you mean --region?"},
+	{"chart US --pratial", exitUsage, "did you mean --partial?"},
+	{"serve --port 80", exitUsage, "unknown flag: --port"},
+	{"run -x", exitUsage, "unknown shorthand flag"},
+	{"run --region", exitUsage, "flag needs an argument"},
+	// Arguments that are missing.
+	{"chart", exitUsage, "which chart?"},
+	{"history", exitUsage, "which video?"},
+	{"search", exitUsage, "search for what?"},
+	{"backup", exitUsage, "back up into what?"},
+	{"quota take", exitUsage, "draw for which call?"},
+	{"quota post units", exitUsage, "how much of which pool?"},
+	{"quota drain", exitUsage, "which pool?"},
+	{"backfill cancel", exitUsage, "which backfill?"},
+	{"backfill plan", exitUsage, "plan what?"},
+	{"backfill plan uploads", exitUsage, "which channels?"},
+	{"backfill plan refresh", exitUsage, "how old is old"},
+	// Values.
+	{"run --region XX", exitUsage, `unknown region "XX"`},
+	{"run --region UK", exitUsage, "did you mean GB"},
+	{"run --region US,US", exitUsage, "named twice"},
+	{"run --region JP", exitUsage, "no job fetches JP"},
+	{"run --pages 9", exitUsage, "--pages 9 is outside 1..4"},
+	{"run --pages many", exitUsage, `--pages "many": use a whole number`},
+	{"chart Atlantis", exitUsage, "ISO 3166"},
+	{"chart US --at noon", exitUsage, `--at "noon": use a time ago`},
+	{"chart US --at 2126-01-01", exitUsage, "is in the future"},
+	{"chart US --format xml", exitUsage, "use text, json, csv or jsonl"},
+	{"chart US --json --format csv", exitUsage, "give one of them"},
+	{"search x --order best", exitUsage, "use relevance, views, freshness or rise"},
+	{"search x --limit 0", exitUsage, "--limit 0 is outside 1..1000"},
+	{"search x --min-views -1", exitUsage, "--min-views -1 is below 0"},
+	{"search x --after nonsense", exitUsage, "--after:"},
+	{"slots --outcome fine", exitUsage, "use due, claimed, done"},
+	{"slots --next 0", exitUsage, "--next 0 is below 1"},
+	{"slots --since yesterday", exitUsage, "use a time ago"},
+	{"quota take videos.list --purpose fun", exitUsage, "use scheduled, refresh, backfill or manual"},
+	{"quota take video.list", exitUsage, `did you mean "videos.list"`},
+	{"quota post unit 5", exitUsage, `did you mean "units"`},
+	{"quota post units none", exitUsage, "whole number"},
+	{"quota --jq .pools[", exitUsage, "--jq"},
+	{"quota --data=", exitUsage, "name a directory"},
+	{"simulate --latency soon", exitUsage, "a length of time such as 500ms"},
+	{"simulate --listen 0.0.0.0:8099", exitUsage, "loopback"},
+	{"simulate --upstream vimeo", exitUsage, "use youtube or dailymotion"},
+	{"simulate --limit units", exitUsage, "units=40"},
+	{"simulate --fault nonsense", exitUsage, "--fault"},
+	{"demo --json", exitUsage, "demo tells a story"},
+	{"backfill plan search x --from 2026-03-01 --to 2026-02-01", exitUsage, "are they reversed"},
+	{"backfill plan videos absent.txt", exitUsage, "read the ids"},
+	// The configuration.
+	{"config check --config absent.yaml", exitConfig, "absent.yaml"},
+	{"config check --config key.yaml", exitConfig, "key_file:"},
+	{"config check --config tabs.yaml", exitConfig, "tabs.yaml:2: a tab"},
+	{"config check --config port.yaml", exitConfig, "did you mean 127.0.0.1:8080?"},
+	{"config check --config typo.yaml", exitConfig, `did you mean "every"?`},
+	{"config check --costs absent.yaml", exitConfig, "read the costs"},
+	{"config check --cost-table modern", exitConfig, "use one of classic"},
+	{"quota --ledger memcached", exitConfig, "use sqlite or redis://"},
+	{"INGEST_NOW=yesterday quota", exitConfig, "not an RFC 3339 time"},
+	{"INGEST_UPSTREAM=vimeo run", exitConfig, "use dailymotion or youtube"},
+	{"INGEST_UPSTREAM_URL=http://example.com/ run --key-file good.key", exitConfig, "https"},
+	{"serve --listen here --key-file good.key", exitConfig, "127.0.0.1:8080"},
+	// The key.
+	{"INGEST_UPSTREAM_URL= run", exitKey, "no API key"},
+	{"INGEST_UPSTREAM_URL= run --key-file absent.key", exitKey, "absent.key"},
+	{"INGEST_UPSTREAM_URL= run --key-file empty.key", exitKey, "is empty"},
+	{"INGEST_UPSTREAM_URL= run --key-file open.key", exitKey, "chmod 600"},
+	{"INGEST_UPSTREAM_URL= run --key-file two.key", exitKey, "more than one word"},
+	{"LANG=C LC_ALL=C INGEST_UPSTREAM_URL= run", exitKey, "no API key"},
+	// The directory.
+	{"INGEST_DATA= HOME= XDG_CONFIG_HOME= config check", exitConfig, "give --data"},
+	{"chart US", exitError, "nothing was fetched into"},
+	{"backup copy.db", exitError, "nothing was fetched into"},
+	{"run --data good.key/data", exitConfig, "data"},
+}
+
+var wrongFiles = map[string]string{
+	"key.yaml":   "account: default\nkey: AIzaSyA-1234567890-abcdefghijklmnopqrst\n",
+	"tabs.yaml":  "jobs:\n\t- name: chart\n",
+	"port.yaml":  "listen: 8080\n",
+	"typo.yaml":  "jobs:\n  - {name: chart, kind: chart, evry: 30m}\n",
+	"good.key":   "a-key-that-is-never-sent\n",
+	"empty.key":  "\n",
+	"open.key":   "open-secret\n",
+	"two.key":    "first-secret second-secret\n",
+	"absent.dir": "",
+}
+
+// TestWrongInputs: each mistake is one clear line and the documented exit code; nothing is on standard output, no key is
+// shown, and nothing is made.
+func TestWrongInputs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range wrongFiles {
+		mode := os.FileMode(0o600)
+		if name == "open.key" {
+			mode = 0o644
+		}
+		if err := os.WriteFile(name, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := namesHere(t)
+	for _, tt := range wrongInputs {
+		t.Run(tt.command, func(t *testing.T) {
+			for name, value := range map[string]string{
+				"INGEST_UPSTREAM_URL": "http://127.0.0.1:1/", "INGEST_DATA": "data", "HOME": t.TempDir(), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "",
+				"STATE_DIRECTORY": "", "CREDENTIALS_DIRECTORY": "",
+			} {
+				t.Setenv(name, value)
+			}
+			args := strings.Fields(tt.command)
+			for name, value, ok := strings.Cut(args[0], "="); ok; name, value, ok = strings.Cut(args[0], "=") {
+				t.Setenv(name, value)
+				args = args[1:]
+			}
+			var out, errs bytes.Buffer
+			code := program.Run(args, &out, &errs, nil)
+			said := errs.String()
+			if code != tt.code || !strings.Contains(said, tt.says) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "ingest: ") && !strings.HasPrefix(said, `{"error":`) {
+				t.Errorf("exit %d, want %d and a line with %q:\n%s", code, tt.code, tt.says, said)
+			}
+			if out.Len() > 0 || strings.Contains(said, "-secret") || strings.Contains(said, "AIza") {
+				t.Errorf("standard output %q, standard error %q", out.String(), said)
+			}
+			if now := namesHere(t); now != before {
+				t.Errorf("there are now %s, and were %s", now, before)
+			}
+		})
+	}
+}
+
+// namesHere is what lies in the working directory.
+func namesHere(t *testing.T) string {
+	t.Helper()
+	names, err := filepath.Glob("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " ")
+}

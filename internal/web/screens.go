@@ -1,0 +1,179 @@
+package web
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// The documents as a terminal shows them.
+
+// Print shows the document in 80 columns, with the slots that come next, and on a terminal bars.
+func (d QuotaDocument) Print(w io.Writer, next []NextDocument, bars bool) error {
+	if !d.Degraded {
+		fmt.Fprintf(w, "%s\n\n", term.Wrap(Outlook(d, next), term.Screen, ""))
+	}
+	fmt.Fprintf(w, "account %s, ledger %s, costs %s\ndata %s\n", d.Account, d.Ledger, d.Table, d.Data)
+	if d.Degraded {
+		_, err := fmt.Fprintln(w, "DEGRADED: the ledger cannot answer; cheap calls go on from the emergency\nbudget, expensive ones fail closed")
+		return err
+	}
+	for _, p := range d.Pools {
+		if err := p.print(w, d.At, bars); err != nil {
+			return err
+		}
+	}
+	if err := d.printSpent(w); err != nil {
+		return err
+	}
+	if err := d.printNext(w, next); err != nil || len(d.Forecast.Scheduled) == 0 {
+		return err
+	}
+	fits := "which fits"
+	if !d.Forecast.Fits {
+		fits = "which is more than is left: it will be stopped"
+	}
+	needs := term.Wrap(term.Amounts(d.Forecast.Scheduled)+", "+fits, term.Screen-2, "  ")
+	_, err := fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to\n  %s\n", term.Stamp(d.Forecast.Until), needs)
+	return err
+}
+
+// print shows the pool at a time.
+func (p PoolDocument) print(w io.Writer, at time.Time, bars bool) error {
+	fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
+	if p.DrainedUntil != nil {
+		text := "the provider said no: closed"
+		if p.DrainedAt != nil {
+			text = "closed by hand at " + term.Stamp(*p.DrainedAt) + ","
+		}
+		text = fmt.Sprintf("%s until %s; to open it: ingest quota drain %s --lift", text, term.StampFrom(*p.DrainedUntil), p.Pool)
+		fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  "))
+	}
+	if p.Drift > 0 {
+		fmt.Fprintf(w, "  upstream stopped at %s of %s: somebody else spends of it, or set the\n  limit to %s in the costs\n",
+			term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/100*100))
+	}
+	err := term.Table(w, func(w io.Writer) {
+		for _, win := range p.Windows {
+			line := fmt.Sprintf("  window %s\t%s used", win.Window, term.Thousands(win.Used))
+			if bars {
+				line += "\t" + term.Bar(win.Used, win.Limit, 12)
+			}
+			if win.ResetsAt != nil {
+				line += fmt.Sprintf("\tturns at %s (%s)", term.Stamp(*win.ResetsAt), win.Zone)
+			} else if t, ok := win.NextFreeAt.(*time.Time); ok && t != nil {
+				line += "\tits oldest leaves at " + term.StampFrom(*t)
+			}
+			fmt.Fprintln(w, line)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return term.Table(w, func(w io.Writer) {
+		for _, left := range p.Purposes {
+			line := fmt.Sprintf("  %s\t%s left of %s", left.Purpose, term.Thousands(left.Remaining), term.Thousands(left.Ceiling))
+			if t := left.ResumesAt; t != nil {
+				line += fmt.Sprintf(", resumes %s (in %s)", term.StampFrom(*t), term.Ago(t.Sub(at)))
+			}
+			fmt.Fprintln(w, line)
+		}
+	})
+}
+
+// printSpent shows who spent most; the rest is in --json.
+func (d QuotaDocument) printSpent(w io.Writer) error {
+	if len(d.Spent) == 0 {
+		_, err := fmt.Fprintln(w, "\nno window counts anything spent")
+		return err
+	}
+	fmt.Fprintln(w, "\nspent, as far as a window still counts it:")
+	const most = 12
+	err := term.Table(w, func(w io.Writer) {
+		for _, s := range d.Spent[:min(most, len(d.Spent))] {
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t(%s)\n", s.Purpose, s.Region, s.Method, term.Amount(s.Amount, s.Pool), s.Window)
+		}
+	})
+	if len(d.Spent) > most {
+		fmt.Fprintf(w, "  and %d more: --json has them all\n", len(d.Spent)-most)
+	}
+	return err
+}
+
+// printNext shows the first of the slots to come, and whether what is left pays for them.
+func (d QuotaDocument) printNext(w io.Writer, next []NextDocument) error {
+	if len(next) == 0 {
+		return nil
+	}
+	const most = 4
+	fmt.Fprintln(w, "\nnext:")
+	fits := Fitting(d, next)
+	return term.Table(w, func(w io.Writer) {
+		for i, slot := range next[:min(most, len(next))] {
+			verdict := "fits"
+			if !fits[i] {
+				verdict = "does not fit"
+			}
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), strings.TrimSpace(slot.Job+" "+slot.Region), term.Amounts(slot.Cost), verdict)
+		}
+	})
+}
+
+// SeriesDocument is how fresh one series is, and when it is next due.
+type SeriesDocument struct {
+	Job    string     `json:"job"`
+	Region string     `json:"region,omitempty"`
+	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot
+	NextAt *time.Time `json:"next_at"`
+
+	DueSince  *time.Time `json:"due_since,omitempty"`  // of a slot that waits for the next run
+	ResumesAt *time.Time `json:"resumes_at,omitempty"` // when quota lets a stopped slot go on
+	Reason    string     `json:"reason,omitempty"`     // why it waits
+}
+
+// Wait sets what the newest slot of the series waits for. One that the last run did not come to waits for what has ended
+// that run, which is the reason of another slot that is due.
+func (d *SeriesDocument) Wait(newest, due []ingest.Slot, now time.Time) {
+	if len(newest) == 0 {
+		return
+	}
+	switch n := newest[0]; {
+	case n.State == ingest.Stopped && n.RetryAt.After(now):
+		d.ResumesAt, d.Reason = term.TimeOrNull(n.RetryAt), n.Reason
+	case n.State == ingest.Due && !n.DueAt.After(now):
+		d.DueSince, d.Reason = term.TimeOrNull(n.DueAt), n.Reason
+		for _, other := range due {
+			if d.Reason == "" && other.Reason != "" && !other.DueAt.After(now) {
+				d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", strings.TrimSpace(other.Job+" "+other.Key), other.Reason)
+			}
+		}
+	}
+}
+
+// Line is the document for a person.
+func (d SeriesDocument) Line(now time.Time) string {
+	name := d.Job
+	if d.Region != "" {
+		name = d.Region + " " + name
+	}
+	done, next := "never done", ""
+	if d.DoneAt != nil {
+		done = fmt.Sprintf("last done %s, %s ago", term.Stamp(*d.DoneAt), term.Ago(now.Sub(*d.DoneAt)))
+	}
+	switch {
+	case d.ResumesAt != nil:
+		next = "; stopped by quota until " + term.StampFrom(*d.ResumesAt)
+	case d.DueSince != nil:
+		next = "; due since " + term.Stamp(*d.DueSince) + ", the next run tries it"
+		if d.Reason != "" {
+			next += "; " + d.Reason
+		}
+	case d.NextAt != nil:
+		next = "; next due " + term.Stamp(*d.NextAt)
+	}
+	return fmt.Sprintf("%s: %s%s", term.Fit(name, 20), done, next)
+}

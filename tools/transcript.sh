@@ -1,0 +1,34 @@
+#!/bin/sh
+# Prints the main screens of the program given as $1, as Markdown, against the stand-in and at a fixed time.
+set -eu
+ingest=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+dir=$(mktemp -d)
+cd "$dir"
+export HOME="$dir" INGEST_NOW=2026-02-14T09:40:00Z INGEST_DATA=data
+"$ingest" simulate --quiet >url &
+simulator=$!
+trap 'kill $simulator; rm -rf "$dir"' EXIT
+until [ -s url ]; do sleep 0.1; done
+INGEST_UPSTREAM_URL=$(sed 's/.*"url":"\([^"]*\)".*/\1/' url)
+export INGEST_UPSTREAM_URL
+echo "# Screens"
+echo
+echo "What the main commands print, in 80 columns. Made by \`make transcript\`."
+screen() {
+	printf '\n## ingest %s\n\n```\n' "$*"
+	"$ingest" "$@" 2>&1 | grep -v 'INGEST_NOW has moved' | sed "s|$INGEST_UPSTREAM_URL|http://127.0.0.1:8099/|" | head -40
+	echo '```'
+}
+screen config check
+screen run
+screen chart US
+screen search trailer --limit 5
+INGEST_NOW=2026-02-14T10:40:00Z; "$ingest" run --quiet
+screen chart US --compare 1h
+screen slots --region DE
+screen slots --next 8
+screen quota
+screen quota take search.list
+screen backfill plan uploads UC_x5XG1OV2P6uZZ5FSM9Ttw
+screen backfill status
+screen doctor
