@@ -68,7 +68,7 @@ func losing(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, [
 	return open, []quotatest.Loss{
 		{Name: "EMPTIED", Prepare: func() func() { return func() { master.Must("FLUSHALL") } }},
 		{Name: "AN OLDER COPY IS BACK", Prepare: func() func() {
-			master.Save()
+			master.Await("OK", "SAVE") // a copy for a replica may be under way
 			return func() { master.Kill(); master.Restart() }
 		}},
 		{Name: "ROLLED BACK IN PLACE", Prepare: func() func() {
