@@ -107,6 +107,11 @@ func (s *slotTable) SavePage(ctx context.Context, slot ingest.Slot, page ingest.
 	return slot, nil
 }
 
+// Sweep has nothing to delete: no video is kept here.
+func (*slotTable) Sweep(context.Context, time.Time) (placements, videos int, err error) {
+	return 0, 0, nil
+}
+
 func (s *slotTable) NoChartUntil(context.Context, ingest.Region, string) (time.Time, error) {
 	return time.Time{}, nil
 }
