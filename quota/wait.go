@@ -25,16 +25,15 @@ func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int6
 	if err != nil {
 		return 0, Decision{}, err
 	}
-	for room := n; fits && n > 1; n = room - 1 { // less than there was room for: somebody else has spent in between
-		if room, err = g.room(ctx, a); err != nil {
-			break
-		}
-		if room = min(room, n); room < 2 {
+	for fits && n > 1 {
+		room, err := g.room(ctx, a)
+		if room = min(room, n); err != nil || room < 2 {
 			break
 		}
 		if d, err = g.Ledger.Take(ctx, a.times(room)); err != nil || d.Allowed {
 			return room, d, err
 		}
+		n = room - 1 // less than there was room for: somebody else has spent in between
 	}
 	if n < 1 {
 		return 0, Decision{}, nil

@@ -270,7 +270,7 @@ func (f *finder) settle(ctx context.Context, pool []candidate) ([]candidate, err
 		c := &pool[i]
 		title := strings.Join(c.title, " ")
 		met[title]++
-		c.score /= math.Pow(met[title], 3)
+		c.score /= met[title] * met[title] * met[title]
 		c.Key[1] = c.score
 	}
 	byPosition(pool)

@@ -20,7 +20,7 @@ var wrongInputs = []struct {
 	// Words that are mistyped.
 	{"serach cats", exitUsage, `did you mean "search"?`},
 	{"frobnicate", exitUsage, `unknown command "frobnicate"`},
-	{"quota tkae videos.list", exitUsage, `did you mean "take"?`},
+	{"quota taek videos.list", exitUsage, `did you mean "take"?`},
 	{"config chek", exitUsage, `did you mean "check"?`},
 	{"run US", exitUsage, "did you mean --region US?"},
 	{"run us,gb", exitUsage, "did you mean --region US,GB?"},

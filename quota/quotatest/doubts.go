@@ -24,7 +24,7 @@ var doubts = []SharedCase{
 			if err := p.ledger.Drain(w.Context(), account, "units", w.clock.Now().Add(time.Minute), w.sent); err != nil {
 				w.Fatal(err)
 			}
-			w.exactly(0)
+			w.exactly()
 			w.clock.Advance(2 * time.Minute)
 		}
 	}},
@@ -41,7 +41,7 @@ var doubts = []SharedCase{
 		if err := other.ledger.Drain(w.Context(), account, "units", w.clock.Now().Add(time.Hour), 6); err != nil {
 			w.Fatal(err)
 		}
-		w.exactly(0)
+		w.exactly()
 	}},
 	{"K9", "what was charged, and answered too late for anybody to use it, is taken back", func(w *town) {
 		for _, c := range []struct {
@@ -66,13 +66,13 @@ var doubts = []SharedCase{
 			} else {
 				back.looks()
 			}
-			w.exactly(0)
+			w.exactly()
 			for _, late := range line.late {
 				late()
 			}
-			w.exactly(0)
+			w.exactly()
 			p.takes(2)
-			w.exactly(0)
+			w.exactly()
 		}
 	}},
 	{"K9", "an operation of which only the first ask may have been carried out is in doubt", func(w *town) {

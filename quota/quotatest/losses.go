@@ -24,7 +24,7 @@ var losses = []SharedCase{
 		a.takes(96)
 		a.broke()
 		b.broke()
-		w.exactly(0)
+		w.exactly()
 	}},
 	{"K1", "a host that was known is waited for until the time to settle is over", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
@@ -45,7 +45,7 @@ var losses = []SharedCase{
 		w.limit = 2000
 		a.takes(1)
 		third.takes(1)
-		w.exactly(0)
+		w.exactly()
 	}},
 	{"K2", "a row that was delivered is netted against an unattributed charge of a later look", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
@@ -61,10 +61,10 @@ var losses = []SharedCase{
 			a.looks()
 			a.takes(1)
 			b.takes(1)
-			w.exactly(0)
+			w.exactly()
 		}
 		a.broke()
-		w.exactly(0)
+		w.exactly()
 	}},
 	{"K2", "a generation that only one host has met is no reason to count the other twice", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
@@ -87,7 +87,7 @@ var losses = []SharedCase{
 			second.looks()
 			first.looks()
 			second.looks()
-			w.exactly(0)
+			w.exactly()
 		}
 	}},
 	{"K2", "what went on without the ledger is counted once, however often it is lost", func(w *town) {
@@ -107,7 +107,7 @@ var losses = []SharedCase{
 			b.looks()
 			a.looks()
 			b.looks()
-			w.exactly(0)
+			w.exactly()
 		}
 	}},
 	{"K4", "more hosts than the config says are waited for, and it is said", func(w *town) {
@@ -125,7 +125,7 @@ var losses = []SharedCase{
 		b.looks()
 		w.clock.Advance(second)
 		a.broke()
-		w.exactly(0)
+		w.exactly()
 	}},
 	{"K4", "a new process knows of the hosts that were there before it", func(w *town) {
 		here, there := w.directory("here", 1), w.directory("there", 1)
@@ -137,7 +137,7 @@ var losses = []SharedCase{
 		here.starts().closed(90)
 		there.starts().looks()
 		here.starts().broke()
-		w.exactly(0)
+		w.exactly()
 	}},
 }
 
@@ -158,7 +158,7 @@ var strangers = []SharedCase{
 			if w.sent != w.limit {
 				w.Errorf("%d of %d were admitted to %d first takers", w.sent, w.limit, together)
 			}
-			w.exactly(0)
+			w.exactly()
 		}
 	}},
 }

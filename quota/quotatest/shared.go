@@ -194,11 +194,11 @@ func (w *town) counted() (sum int64) {
 	return sum
 }
 
-// exactly wants the remote to count just what was sent, and so much in doubt at most.
-func (w *town) exactly(doubt int64) {
+// exactly wants the remote to count just what was sent.
+func (w *town) exactly() {
 	w.Helper()
-	if got := w.counted(); got < w.sent || got > w.sent+doubt {
-		w.Fatalf("%s: the ledger counts %d, sent were %d, at most %d in doubt", w.clock.Now().Format(time.TimeOnly), got, w.sent, doubt)
+	if got := w.counted(); got != w.sent {
+		w.Fatalf("%s: the ledger counts %d, sent were %d", w.clock.Now().Format(time.TimeOnly), got, w.sent)
 	}
 }
 

@@ -91,7 +91,7 @@ func (s *storm) spend(steps int) {
 			if err := p.ledger.Close(); err != nil {
 				s.Fatal(err)
 			}
-			s.all[i] = p.directory.starts(s.witnessed)
+			s.all[i] = p.starts(s.witnessed)
 			s.say("%s%d starts again", p.name, i)
 		case n < 4:
 			_, err := p.tries(0)

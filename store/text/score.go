@@ -55,7 +55,7 @@ func (q Query) Score(d Document) (score, named float64) {
 		case "channel":
 			t = 0
 		case "tags":
-			t, own, got = 0, 0, got+weight
+			got += weight
 			continue
 		}
 		got += weight * max(inTitle*t, inChannel*own, inTags)
