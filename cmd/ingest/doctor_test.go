@@ -129,9 +129,15 @@ var brokenWorlds = []struct {
 	}, "ledger", doctor.Fail, exitUnavailable, "an older copy", "restore a backup"},
 	{"a pool that the upstream closed", func(w *ward) []string {
 		ingestCode(w.T, exitOK, "quota", "post", "units", "6804")
-		ingestCode(w.T, exitOK, "quota", "drain", "units")
+		w.journal(func(ctx context.Context, l *sqliteledger.Ledger) error {
+			return l.Drain(ctx, "default", "units", time.Now().Add(time.Hour), 6812)
+		})
 		return nil
 	}, "pools", doctor.Warn, exitOK, "units: upstream stopped at 6,812 of 10,000, closed until ", "set the limit to 6,800"},
+	{"a pool that a person closed", func(w *ward) []string {
+		ingestCode(w.T, exitOK, "quota", "drain", "units")
+		return nil
+	}, "pools", doctor.Warn, exitOK, "units: closed by hand at ", "ingest quota drain units --lift"},
 	{"a ledger that is lost", func(w *ward) []string { w.remove("quota.db", "quota.db-wal", "quota.db-shm"); return nil },
 		"lost", doctor.Fail, exitUnavailable, "recently spent 8 units that the ledger does not know", "ingest quota rebuild"},
 	{"a ledger that did not answer", func(w *ward) []string {
