@@ -92,8 +92,7 @@ func Decide(a Ask, clock, now time.Time, facts []PoolFacts) (Decision, error) {
 // refuse makes it a refusal until a time. Whoever waits does so by the clock, which may stand before d.At.
 func (d *Decision) refuse(clock, frees time.Time) {
 	d.Allowed = false
-	d.RetryAfter = ceilMillis(frees.Sub(clock))
-	d.RetryAt = clock.Add(d.RetryAfter)
+	d.RetryAfter, d.RetryAt = ceilMillis(frees.Sub(clock)), frees
 }
 
 // charge takes the amount off what remains. In a window that was empty it is the oldest entry.

@@ -107,7 +107,8 @@ type Decision struct {
 	Pools   []PoolState // in the order of the charges
 	Refusal *Refusal    // nil when allowed
 	// RetryAfter is how long to wait, in whole milliseconds, by the clock that the ledger reads: 0 when allowed. The
-	// same ask is then admitted if nobody else spends. RetryAt is when that is by the same clock.
+	// same ask is then admitted if nobody else spends. RetryAt is the very moment by the same clock, up to a
+	// millisecond earlier: it stays the same however often one asks.
 	RetryAfter time.Duration
 	RetryAt    time.Time
 	// Degraded marks a call let through while the ledger could not answer: it was charged to the

@@ -49,8 +49,8 @@ func (m *Model) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 		d.Allowed = d.Allowed && m.fits(a, c, now)
 	}
 	if !d.Allowed {
-		d.Refusal, d.RetryAt = m.refusal(a, clock, now)
-		d.RetryAfter = d.RetryAt.Sub(clock)
+		d.Refusal, d.RetryAt = m.refusal(a, now)
+		d.RetryAfter = (d.RetryAt.Sub(clock) + time.Millisecond - 1).Truncate(time.Millisecond)
 	}
 	charge := d.Allowed && !a.Peek
 	for _, c := range a.Charges {
@@ -167,7 +167,7 @@ func (m *Model) moments(a quota.Ask, now time.Time) []time.Time {
 }
 
 // refusal finds when everything fits, in whole milliseconds of the clock, and which window is the last to.
-func (m *Model) refusal(a quota.Ask, clock, now time.Time) (*quota.Refusal, time.Time) {
+func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Time) {
 	last := now
 	for _, t := range m.moments(a, now) {
 		all := true
@@ -175,12 +175,7 @@ func (m *Model) refusal(a quota.Ask, clock, now time.Time) (*quota.Refusal, time
 			all = all && m.fits(a, c, t)
 		}
 		if all {
-			r := m.refusedUntil(a, now, last, t)
-			wait := t.Sub(clock)
-			if part := wait % time.Millisecond; part > 0 {
-				wait += time.Millisecond - part
-			}
-			return r, clock.Add(wait)
+			return m.refusedUntil(a, now, last, t), t
 		}
 		last = t
 	}
