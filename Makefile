@@ -32,7 +32,7 @@ PREFIX ?= /usr/local
 EXE     = $(shell go env GOEXE)
 
 .DEFAULT_GOAL := help
-.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench boundary api faults crashloop soak backfill-demo cross check clean
+.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api faults crashloop soak backfill-demo cross check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -96,6 +96,9 @@ bench: ## Run the benchmarks, and measure the ledgers and the store against thei
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && cd bench && go run ./ledgers -write
 	cd bench && go run ./store -write
 	cd bench && go run ./httplimit -write
+
+economy: ## Simulate weeks of this program and of naive cron scripts under quotas of all sizes, into bench/ECONOMY.md
+	cd bench && go run ./economy -write
 
 boundary: ## Show that no burst at the edge of a window gets more than its limit
 	@sh tools/say.sh '^TestBoundary' ./quota/...

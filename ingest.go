@@ -99,6 +99,10 @@ const (
 	KeepFor      = 29 * 24 * time.Hour
 )
 
+// ClockAhead is how far this machine's clock may be ahead of what it can be held against, and a slot ahead of it,
+// before neither is believed.
+const ClockAhead = 10 * time.Minute
+
 // Job is one line of the schedule: what to do, for which regions, how often.
 type Job struct {
 	Name     string

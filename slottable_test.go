@@ -56,7 +56,7 @@ func (s *slotTable) AddDue(_ context.Context, slots []ingest.Slot) error {
 	return nil
 }
 
-func (s *slotTable) Newest(context.Context) (map[ingest.Series]time.Time, error) {
+func (s *slotTable) Newest(context.Context, time.Time) (map[ingest.Series]time.Time, error) {
 	return maps.Clone(s.newest), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -35,6 +36,7 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 			return &d, nil
 		}
 		if err = p.send(ctx, s); err == nil {
+			p.answered(ctx, d)
 			return nil, nil
 		}
 		e := asError(s, err)
@@ -94,6 +96,9 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.Reserved != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
 		r.Reserved = p.Reserved(ctx)
 	}
+	if c, ok := p.work.(*chart); ok && p.Pacer != nil {
+		r.Calls = c.pages - p.slot.Pages // a chart is begun only if it can be finished
+	}
 	d, err := p.Quota.Take(ctx, r)
 	if err != nil || !d.Allowed {
 		return d, err
@@ -139,6 +144,21 @@ func (p *pass) drain(ctx context.Context, d quota.Decision, e *Error) error {
 		return fmt.Errorf("note that the pool is spent: %w", err)
 	}
 	return nil
+}
+
+// answered tells the ledger of a probe that was answered.
+func (p *pass) answered(ctx context.Context, d quota.Decision) {
+	q, ok := p.Quota.(interface {
+		Answered(ctx context.Context, d quota.Decision) error
+	})
+	if !ok || !d.Probe {
+		return
+	}
+	ctx, cancel := withGrace(ctx, writeWithin)
+	defer cancel()
+	if err := q.Answered(ctx, d); err != nil {
+		p.Log.WarnContext(ctx, "the pool stays closed until another call asks", slog.Any("error", err))
+	}
 }
 
 func (p *pass) pause(ctx context.Context, d time.Duration) error {

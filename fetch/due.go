@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,14 +12,19 @@ import (
 )
 
 // addDue adds the slots that the schedule, or a forcing person, wants, and ends those that nobody wants.
-// purposes is set for slots that are not of the usual one.
-func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[ingest.SlotKey]quota.Purpose) error {
-	known, err := r.Slots.Newest(ctx)
-	if err != nil {
-		return fmt.Errorf("read the slots: %w", err)
-	}
+// purposes is set for slots that are not of the usual one. pages are those of charts that are paced.
+func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[ingest.SlotKey]quota.Purpose) (pages map[string]int, _ error) {
 	now := r.Now()
-	due := slices.DeleteFunc(r.Schedule.Due(known, now), func(s ingest.Slot) bool {
+	known, err := r.Slots.Newest(ctx, now)
+	if err != nil {
+		return nil, fmt.Errorf("read the slots: %w", err)
+	}
+	schedule := r.Schedule
+	if r.Pacer != nil {
+		paced := r.Pacer.Pace(ctx, known, now)
+		schedule, pages = paced.Schedule, paced.Pages
+	}
+	due := slices.DeleteFunc(schedule.Due(known, now), func(s ingest.Slot) bool {
 		return o.Series != nil && !slices.Contains(o.Series, s.Series())
 	})
 	if o.Force {
@@ -29,14 +35,23 @@ func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[inge
 		}
 	}
 	if len(due) > 0 {
-		if err := r.Slots.AddDue(ctx, due); err != nil {
-			return fmt.Errorf("add the slots that are due: %w", err)
+		unsure := r.checkClock(ctx, newestOf(known), now)
+		if errors.Is(unsure, ErrClock) {
+			return nil, unsure
 		}
-		if err := r.sweepUnscheduled(ctx, now); err != nil {
-			return err
+		if unsure != nil { // the upstream was not reached: the calls will say so, and nothing is deleted
+			due = slices.DeleteFunc(due, func(s ingest.Slot) bool { return s.Kind == ingest.KindRefresh })
+		}
+		if err := r.Slots.AddDue(ctx, due); err != nil {
+			return nil, fmt.Errorf("add the slots that are due: %w", err)
+		}
+		if unsure == nil {
+			if err := r.sweepUnscheduled(ctx, now); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return r.retire(ctx, known)
+	return pages, r.retire(ctx, known)
 }
 
 // sweepUnscheduled deletes what is too old where no job of the schedule does.

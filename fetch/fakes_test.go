@@ -46,7 +46,7 @@ func (t *table) AddDue(_ context.Context, slots []ingest.Slot) error {
 	return nil
 }
 
-func (t *table) Newest(context.Context) (map[ingest.Series]time.Time, error) {
+func (t *table) Newest(context.Context, time.Time) (map[ingest.Series]time.Time, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := map[ingest.Series]time.Time{}

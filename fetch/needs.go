@@ -13,6 +13,18 @@ type Schedule interface {
 	Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot
 }
 
+// Pacer stretches the schedule where what is left of the quota does not pay for it.
+type Pacer interface {
+	// Pace is the schedule as it is stretched at now, known being what Schedule.Due is asked with.
+	Pace(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Paced
+}
+
+// Paced is a stretched schedule.
+type Paced struct {
+	Schedule
+	Pages map[string]int // that the charts of a job have then, by its name; a job that is not here has its own
+}
+
 // Slots keeps the rows of everything that must happen once.
 type Slots interface {
 	// AddDue adds rows that are not there yet and leaves those that are. Slots come with their
@@ -21,8 +33,9 @@ type Slots interface {
 	// "superseded by ...". A claim that still runs is left alone, and a stopped slot keeps its
 	// outcome and its reason: Claim no longer hands it out.
 	AddDue(ctx context.Context, slots []ingest.Slot) error
-	// Newest is the latest due time known for every job and key of the schedule, in whatever state.
-	Newest(ctx context.Context) (map[ingest.Series]time.Time, error)
+	// Newest is the latest due time known for every job and key of the schedule, in whatever state, that is not
+	// after now by more than ingest.ClockAhead: such a slot was added while a clock was ahead, and counts for nothing.
+	Newest(ctx context.Context, now time.Time) (map[ingest.Series]time.Time, error)
 	// Claim gives one open slot that c wants to its owner until the lease is over. A slot is open when it
 	// is due, stopped with no newer slot of its series, or claimed with its lease over at c.Now; but not
 	// while another slot of its series is claimed under a lease that still runs. c says whether it wants

@@ -134,6 +134,9 @@ func TestVerdicts(t *testing.T) {
 
 func TestASpentPoolStaysClosedUntilTheProvidersMidnight(t *testing.T) {
 	b := newBench(t, 1000, "US")
+	if err := b.governor.Post(t.Context(), quota.Who{Purpose: quota.Manual}, quota.Cost{"units": 900}, b.now); err != nil { // a no below is doubted
+		t.Fatal(err)
+	}
 	b.upstream.answer = on(fetch.Spent, 1)
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	midnight := time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC) // in Los Angeles
@@ -147,6 +150,20 @@ func TestASpentPoolStaysClosedUntilTheProvidersMidnight(t *testing.T) {
 	b.now = midnight
 	if worked, _ = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); states(worked) != "US done 4; " {
 		t.Fatalf("at midnight: %s", states(worked))
+	}
+}
+
+// A false no costs minutes: the pool is asked again by one call, and the chart goes on.
+func TestADoubtedNoIsAskedAgain(t *testing.T) {
+	b := newBench(t, 1000, "US", "GB")
+	b.upstream.answer = on(fetch.Spent, 1)
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
+	if err != nil || states(worked) != "US stopped 0; GB stopped 0; " || worked[0].RetryAt.Sub(b.now) > 7*time.Minute || !strings.Contains(worked[0].Reason, "doubted") {
+		t.Fatalf("%s %q, retry at %s, %v", states(worked), worked[0].Reason, worked[0].RetryAt, err)
+	}
+	b.now = b.now.Add(7 * time.Minute)
+	if worked, _ = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); states(worked) != "US done 4; GB done 4; " || len(b.upstream.calls) != 9 {
+		t.Fatalf("then: %s %d calls", states(worked), len(b.upstream.calls))
 	}
 }
 
@@ -315,4 +332,22 @@ func TestThePassEndsThatRetriesTooOften(t *testing.T) {
 	if !strings.Contains(slot.Reason, "retries in this pass") {
 		t.Errorf("reason %q", slot.Reason)
 	}
+}
+
+// Where the schedule is paced, a chart is begun only if what is left pays for all of it: no page is bought that no
+// whole chart has.
+func TestAChartIsBegunOnlyIfItCanBeFinished(t *testing.T) {
+	b := newBench(t, 6, "US", "GB")
+	b.run.Pacer = unpaced{b.run.Schedule}
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
+	if err != nil || states(worked) != "US done 4; GB stopped 0; " || b.used(t) != 4 {
+		t.Errorf("%s with %d of 6 units used, %v", states(worked), b.used(t), err)
+	}
+}
+
+// unpaced is a pacer under which everything is due as ever.
+type unpaced struct{ fetch.Schedule }
+
+func (u unpaced) Pace(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Paced {
+	return fetch.Paced{Schedule: u.Schedule}
 }

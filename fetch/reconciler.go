@@ -17,6 +17,7 @@ import (
 type Reconciler struct {
 	Jobs     map[string]ingest.Job // by name: what a slot's pass needs to know, and all that is wanted
 	Schedule Schedule
+	Pacer    Pacer // nil: the schedule is never stretched, and a chart is begun with a unit
 	Slots    Slots
 	Sink     Sink
 	Library  Library
@@ -30,8 +31,11 @@ type Reconciler struct {
 	Workers  int                                          // passes at once, at most; 0: one
 	Lease    time.Duration                                // how long a claim holds, from the last page saved; 0: DefaultLease
 	Now      func() time.Time
-	Log      *slog.Logger
-	Pause    func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
+	// Date asks the upstream for its clock, by a request that is no call and costs nothing; zero where it does not say, and nil
+	// where it has none. An error is that it was not reached.
+	Date  func(context.Context) (time.Time, error)
+	Log   *slog.Logger
+	Pause func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
 
 	// OnSlot is told how every slot that was worked on ended. OnRest is told by Serve that nothing is left to
 	// claim and nothing runs: err is what kept the workers from going on, nil when all is well. Neither is

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,9 @@ type runner struct {
 	wanted   map[ingest.Series]bool
 	claimed  map[ingest.SlotKey]bool // since the last trigger
 	purposes map[ingest.SlotKey]quota.Purpose
-	keep     bool         // results are wanted
-	results  []SlotResult // so far
+	pages    map[string]int // of charts that are paced, by job
+	keep     bool           // results are wanted
+	results  []SlotResult   // so far
 	running  int
 	ended    chan result
 
@@ -61,7 +63,9 @@ func (c *runner) begin(ctx context.Context) error {
 	if c.options.Backfill != nil {
 		return nil
 	}
-	return c.addDue(ctx, c.options, c.purposes)
+	pages, err := c.addDue(ctx, c.options, c.purposes)
+	c.pages = pages
+	return err
 }
 
 // round claims and passes until nothing is left to claim and nothing runs. A wake in between begins again.
@@ -137,7 +141,9 @@ func (c *runner) claim(ctx context.Context) (ok bool, err error) {
 	c.claimed[slot.SlotKey] = true
 	purpose := c.purposes[slot.SlotKey]
 	c.running++
-	go func() { c.ended <- c.attempt(ctx, slot, c.options, purpose, c.share) }()
+	options := c.options
+	options.Pages = cmp.Or(options.Pages, c.pages[slot.Job])
+	go func() { c.ended <- c.attempt(ctx, slot, options, purpose, c.share) }()
 	return true, nil
 }
 

@@ -25,14 +25,15 @@ const (
 )
 
 // Drain records that the provider refused the call of d for quota: the pool is spent until the first
-// midnight of the provider after the take. Where d did not charge that pool, or it is "", every pool
+// midnight of the provider after the take, or for minutes where that is doubted (doubt.go). Where d did not charge that pool, or it is "", every pool
 // that d charged is: the provider counts otherwise than the tariff, and its word is final.
 func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	days := Midnights(d.At, g.Tariff.Zone)
 	today := Ask{Midnights: days}.day(d.At)
+	early := d.At.Sub(days[today]) < nearMidnight
 	until := days[today+1]
-	if d.At.Sub(days[today]) < nearMidnight {
-		until = g.Now().Add(shortDrain)
+	if early {
+		until = g.Now().Add(shortDrain).Truncate(time.Second)
 	}
 	if !until.After(g.Now()) {
 		return nil // the day that was spent is over
@@ -43,7 +44,11 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 		if charged && p.Pool != pool {
 			continue
 		}
-		errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, until, usedToday(p.Windows)))
+		closed := until
+		if !early {
+			closed = doubt(p, days[today], g.Now(), until)
+		}
+		errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, closed, usedToday(p.Windows)))
 	}
 	return errors.Join(errs...)
 }

@@ -229,6 +229,7 @@ func TestDrainedPoolStaysClosedWithoutTheLedger(t *testing.T) {
 	for _, heard := range []string{"before", "while the ledger is away"} {
 		d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
 		remote.err = nil
+		d.spend("units", 9_000) // near the limit: no doubt
 		got := d.take("videos.list", quota.Scheduled)
 		if heard != "before" {
 			remote.err = errDown

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -30,6 +31,9 @@ type Request struct {
 	// Reserved is what the schedule still needs of each pool: this call's ceilings are lowered so that it
 	// stays free for the scheduled purpose. Nil keeps nothing free beyond what the ceilings do.
 	Reserved Cost
+	// Calls is how many such calls have to fit for the first of them to be admitted, and only that one is charged:
+	// work that is worth nothing in part. Where so many can never fit, or 0, it is one.
+	Calls int
 }
 
 // SendWithin is how long after its take a call may leave.
@@ -67,9 +71,19 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	if err != nil {
 		return g.degraded(ctx, a, err)
 	}
-	if g.Observe && !d.Allowed {
+	if r.Calls > 1 {
+		g.restore(&d, r.Purpose, int64(r.Calls))
+	}
+	if d.Refusal != nil && d.Refusal.Window == DrainWindow {
+		i := slices.IndexFunc(d.Pools, func(p PoolState) bool { return p.Pool == d.Refusal.Pool })
+		d.Refusal.Probe = probeOf(d.Pools[i].DrainedUntil)
+	}
+	switch {
+	case g.Observe && !d.Allowed:
 		d.Allowed, d.RetryAfter, d.RetryAt = true, 0, time.Time{}
 		return d, g.Ledger.Post(ctx, a, d.At)
+	case d.Allowed && !g.Observe:
+		return g.probe(ctx, d)
 	}
 	return d, nil
 }
@@ -89,6 +103,7 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	for _, p := range g.Tariff.Pools {
 		if amount, ok := cost[p.Name]; ok {
 			c := p.charge(amount, g.Tariff.Ceilings[r.Purpose])
+			c.lower(amount * int64(max(r.Calls-1, 0)))
 			fits = g.Tariff.keepFree(&c, r.Reserved[p.Name]) && fits
 			a.Charges = append(a.Charges, c)
 		}

@@ -114,6 +114,8 @@ type Decision struct {
 	// Degraded marks a call let through while the ledger could not answer: it was charged to the
 	// emergency budget, and Pools hold only what was charged.
 	Degraded bool
+	// Probe marks the call that asks whether a doubted no still holds: tell the governor when it was Answered.
+	Probe bool
 	// Row is the take in the journal of a data directory, for Refund; 0 where there is none.
 	Row int64
 }
@@ -143,6 +145,9 @@ type WindowState struct {
 	FreesAt time.Time
 }
 
+// Probes is how many times a no of the provider may be doubted.
+const Probes = 3
+
 // DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
 const DrainWindow = "drained"
 
@@ -156,6 +161,11 @@ type Refusal struct {
 	ByHand  time.Time // with DrainWindow: when a person closed the pool; zero where the provider said no
 	// RoomIn names a window of the same pool that would have admitted the cost, "" when none would.
 	RoomIn string
+	// AtOnce is how much had to fit at once, where that is more than the call's own cost; 0 otherwise.
+	AtOnce int64
+	// Probe is which of Probes calls will ask whether the provider's no still holds, where that is doubted; 0 where it
+	// stands.
+	Probe int
 }
 
 func (r Refusal) String() string {
@@ -163,9 +173,17 @@ func (r Refusal) String() string {
 	case !r.ByHand.IsZero():
 		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool, r.ByHand.Format(time.RFC3339))
 	case r.Window == DrainWindow:
-		return fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
+		s := fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
+		if r.Probe > 0 {
+			s += fmt.Sprintf(" of %d, which is doubted: one call asks again (%d of %d)", r.Limit, r.Probe, Probes)
+		}
+		return s
 	}
-	return fmt.Sprintf("%s: %d of %d used in window %s (limit %d)", r.Pool, r.Used, r.Ceiling, r.Window, r.Limit)
+	s := fmt.Sprintf("%s: %d of %d used in window %s (limit %d)", r.Pool, r.Used, r.Ceiling, r.Window, r.Limit)
+	if r.AtOnce > 0 {
+		s += fmt.Sprintf(", and %d are needed at once", r.AtOnce)
+	}
+	return s
 }
 
 // Spent is a sum of charges.

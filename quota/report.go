@@ -22,6 +22,7 @@ type PoolReport struct {
 	Pool         string
 	Limit        int64 // the smallest of its windows' limits
 	DrainedUntil time.Time
+	Probe        int // of Probes: asks then whether the provider's no still holds, which is doubted; 0: it stands
 	// Drift is what the provider counted beyond our knowledge when it last said no: limit less what was
 	// believed used then, StoppedAt; 0 where it never did.
 	Drift     int64
@@ -108,6 +109,7 @@ func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
 	for _, w := range p.Windows {
 		r.Limit = min(r.Limit, w.Limit)
 	}
+	r.Probe = probeOf(s.DrainedUntil)
 	r.DrainedByHand = byHand(s.DrainedUsed)
 	if !s.LastDrain.IsZero() && byHand(s.LastUsed).IsZero() {
 		r.Drift, r.StoppedAt = max(r.Limit-s.LastUsed, 0), s.LastUsed

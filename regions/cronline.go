@@ -105,7 +105,8 @@ func (l *cronLine) parse(plain string) error {
 	}
 	const star = 1 << 63 // robfig's mark of a field with a star
 	l.minute, l.hour, l.dom, l.month, l.dow = spec.Minute&^star, spec.Hour&^star, spec.Dom&^star, spec.Month&^star, spec.Dow&^star
-	l.anyDay = spec.Dom&star == 0 && spec.Dow&star == 0
+	starred := func(field string) bool { return field[0] == '*' || field[0] == '?' } // */2 too, as crontab(5) has it
+	l.anyDay = !starred(l.fields[2]) && !starred(l.fields[4])
 	l.everyHour = l.hour == 1<<24-1
 	if _, ok := l.after(0); !ok {
 		return fmt.Errorf("cron: %q never fires: there is no such day in any year: try %q for the last day that every month has", plain, "0 6 28 * *")

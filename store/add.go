@@ -36,7 +36,7 @@ const scanAbove = 1000
 
 // newAddition finds which of the slots is the one to claim in each series: the newest that is due, if
 // it is newer than what is there.
-func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot) (*addition, error) {
+func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot, now time.Time) (*addition, error) {
 	a := &addition{slots, map[ingest.Series]*series{}}
 	for _, slot := range slots {
 		of := slot.Series()
@@ -44,7 +44,7 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot) (*addition, 
 			a.series[of] = &series{Series: of, newest: never, last: never, next: never}
 		}
 	}
-	if err := a.find(ctx, tx); err != nil {
+	if err := a.find(ctx, tx, now); err != nil {
 		return nil, err
 	}
 	for _, slot := range slots {
@@ -58,28 +58,32 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot) (*addition, 
 }
 
 // find reads the series that are there.
-func (a *addition) find(ctx context.Context, tx *txn) error {
+func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	names := [][2]string{}
-	query := `SELECT job, key, id, newest, open FROM series NOT INDEXED WHERE backfill IS NULL`
+	query := `SELECT job, key, id, ` + newestAt + `, open FROM series NOT INDEXED WHERE backfill IS NULL`
 	if len(a.series) < scanAbove {
 		query = `
-			SELECT job, series.key, series.id, newest, open
-			FROM json_each(?1) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`
+			SELECT job, series.key, series.id, ` + newestAt + `, open
+			FROM json_each(?2) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`
 		for of := range a.series {
 			names = append(names, [2]string{of.Job, of.Key})
 		}
 	}
 	return each(ctx, tx, func(rows *sql.Rows) error {
-		row := series{next: never}
-		if err := rows.Scan(&row.Job, &row.Key, &row.id, &row.newest, &row.open); err != nil {
+		row := series{newest: never, next: never}
+		var newest *int64
+		if err := rows.Scan(&row.Job, &row.Key, &row.id, &newest, &row.open); err != nil {
 			return err
+		}
+		if newest != nil {
+			row.newest = *newest
 		}
 		row.last = row.newest
 		if of := a.series[row.Series]; of != nil {
 			*of = row
 		}
 		return nil
-	}, query, listJSON(names))
+	}, query, future(now), listJSON(names))
 }
 
 // lacks reports whether one of the slots is not there yet.
@@ -182,10 +186,10 @@ func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 		SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer, 'unixepoch')
 		FROM (
 			SELECT id AS old, (
-				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' ORDER BY due_at DESC LIMIT 1
+				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' AND due_at <= ?2 ORDER BY due_at DESC LIMIT 1
 			) AS newer
-			FROM slots WHERE state = 'claimed' AND lease <= ?
+			FROM slots WHERE state = 'claimed' AND lease <= ?1
 		)
-		WHERE id = old AND due_at < newer`, now.UnixMilli())
+		WHERE id = old AND due_at < newer`, now.UnixMilli(), future(now))
 	return err
 }

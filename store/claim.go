@@ -9,13 +9,16 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
+// newestOpen is newestAt, ?1 being the time in milliseconds: ingest.ClockAhead are 600 seconds.
+const newestOpen = `iif(newest <= ?1 / 1000 + 600, newest, (SELECT max(due_at) FROM slots AS past WHERE past.series = series.id AND past.due_at <= ?1 / 1000 + 600))`
+
 // claimable walks the slots that may be claimed at ?1, in the order of Claim: the open slot of each
 // series, unless a run is at work on the series. A stopped slot counts only as the newest.
 const claimable = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_open CROSS JOIN slots ON slots.series = series.id AND due_at = open
-WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = newest)
-  AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?1)
+WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = ` + newestOpen + `)
+  AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?1 AND other.due_at <= ?1 / 1000 + 600)
 ORDER BY fresh_at, open, job, key`
 
 // claimablePieces walks the pieces of backfill ?2 that may be claimed at ?1: in order, or, with DESC appended,

@@ -162,7 +162,7 @@ func BenchmarkAddDue10000(b *testing.B) {
 			b.StopTimer()
 			slots := crowd(clock.move(time.Second))
 			b.StartTimer()
-			if _, err := s.Newest(b.Context()); err != nil {
+			if _, err := s.Newest(b.Context(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil {
 				b.Fatal(err)
 			}
 			addDue(b, s, slots...)

@@ -50,11 +50,11 @@ func Inspect(ctx context.Context, dir string) (Summary, error) {
 }
 
 // InspectSlots is Inspect of the slots: Failed are those that were due after since, and Spent those of
-// SpentSlots.
-func InspectSlots(ctx context.Context, dir string, since time.Time) (SlotSummary, error) {
+// SpentSlots. Series leave out what is due after now by more than ingest.ClockAhead.
+func InspectSlots(ctx context.Context, dir string, since, now time.Time) (SlotSummary, error) {
 	var s SlotSummary
 	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, id identity) (err error) {
-		if s.Series, err = inspectSeries(ctx, db); err != nil {
+		if s.Series, err = inspectSeries(ctx, db, now); err != nil {
 			return err
 		}
 		if s.Claimed, err = selectReports(ctx, db, id.version, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
@@ -101,7 +101,7 @@ func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity
 	})
 }
 
-func inspectSeries(ctx context.Context, q querier) (map[ingest.Series]SeriesSummary, error) {
+func inspectSeries(ctx context.Context, q querier, now time.Time) (map[ingest.Series]SeriesSummary, error) {
 	known := map[ingest.Series]SeriesSummary{}
 	return known, each(ctx, q, func(rows *sql.Rows) error {
 		var of ingest.Series
@@ -110,9 +110,9 @@ func inspectSeries(ctx context.Context, q querier) (map[ingest.Series]SeriesSumm
 		known[of] = s
 		return err
 	}, `
-		SELECT job, key, (SELECT max(due_at) FROM slots AS d WHERE d.series = series.id AND d.state = 'done'), state, reason
+		SELECT job, key, (SELECT max(due_at) FROM slots AS d WHERE d.series = series.id AND d.state = 'done' AND d.due_at <= ?1), state, reason
 		FROM series JOIN slots ON slots.series = series.id
-		WHERE kind <> 'backfill' AND due_at = (SELECT max(due_at) FROM slots AS n WHERE n.series = series.id AND n.state <> 'due')`)
+		WHERE kind <> 'backfill' AND due_at = (SELECT max(due_at) FROM slots AS n WHERE n.series = series.id AND n.state <> 'due' AND n.due_at <= ?1)`, future(now))
 }
 
 // SpentSlots are the slots that spent quota, as far as the store knows: those of the schedule that were due

@@ -26,7 +26,7 @@ func TestInspectReadsAStoreOfAnyVersionAndLeavesItAlone(t *testing.T) {
 		if err != nil || s != want || s.DoneAt.Before(noon.Add(-72*time.Hour)) {
 			t.Errorf("%s: %+v, %v, want %+v", fixture, s, err, want)
 		}
-		slots, err := store.InspectSlots(t.Context(), dir, time.Unix(0, 0))
+		slots, err := store.InspectSlots(t.Context(), dir, time.Unix(0, 0), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 		return nil
 	}
 	return s.tx(ctx, "add slots", func(tx *txn) error {
-		a, err := newAddition(ctx, tx, slots)
+		a, err := newAddition(ctx, tx, slots, s.now())
 		if err != nil {
 			return err
 		}
@@ -25,8 +25,15 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 	})
 }
 
+// newestAt is when the newest slot of a series was due that is not in the future, ?1 being the last second that is
+// not. NULL where there is none.
+const newestAt = `iif(newest <= ?1, newest, (SELECT max(due_at) FROM slots AS past WHERE past.series = series.id AND past.due_at <= ?1))`
+
+// future is the last second that is not in the future.
+func future(now time.Time) int64 { return now.Add(ingest.ClockAhead).Unix() }
+
 // Newest implements fetch.Slots.
-func (s *Store) Newest(ctx context.Context) (map[ingest.Series]time.Time, error) {
+func (s *Store) Newest(ctx context.Context, now time.Time) (map[ingest.Series]time.Time, error) {
 	newest := map[ingest.Series]time.Time{}
 	return newest, s.view(ctx, "read the slots", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
@@ -35,7 +42,7 @@ func (s *Store) Newest(ctx context.Context) (map[ingest.Series]time.Time, error)
 			err := rows.Scan(&of.Job, &of.Key, inSeconds(&due))
 			newest[of] = due
 			return err
-		}, `SELECT job, key, newest FROM series WHERE backfill IS NULL`)
+		}, `SELECT job, key, at FROM (SELECT job, key, `+newestAt+` AS at FROM series WHERE backfill IS NULL) WHERE at IS NOT NULL`, future(now))
 	})
 }
 

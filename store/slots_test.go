@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -253,7 +254,7 @@ func TestNewestIsTheLatestDueTimeInAnyState(t *testing.T) {
 	s, _ := newStore(t)
 	addDue(t, s, due("US", noon), due("GB", noon))
 	addDue(t, s, due("US", noon.Add(time.Hour)))
-	got, err := s.Newest(t.Context())
+	got, err := s.Newest(t.Context(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,5 +430,41 @@ func TestListSlotsFilters(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// What was added while a clock was ahead counts for nothing once the clock is right: it neither keeps a slot of the
+// present from being added and claimed, nor makes its series the freshest.
+func TestSlotsInTheFutureAreIgnored(t *testing.T) {
+	s, clock := newStore(t)
+	addDue(t, s, due("US", noon), due("GB", noon))
+	for range 2 {
+		finish(t, s, claim(t, s, by("a", noon)), ingest.Done, "")
+	}
+	later := clock.move(365 * 24 * time.Hour)
+	addDue(t, s, due("US", later))
+	if _, err := s.SavePage(t.Context(), claim(t, s, by("b", later)), ingest.Page{}); err != nil {
+		t.Fatal(err)
+	}
+	clock.move(-365*24*time.Hour + time.Hour)
+	now := noon.Add(time.Hour)
+	known, err := s.Newest(t.Context(), now)
+	if err != nil || !known[ingest.Series{Job: "chart", Key: "US"}].Equal(noon) {
+		t.Errorf("known at %v: %v, %v", now, known, err)
+	}
+	addDue(t, s, due("US", now))
+	if slot := claim(t, s, by("c", now)); !slot.DueAt.Equal(now) {
+		t.Errorf("claimed %+v", slot.SlotKey)
+	}
+	ahead, err := store.InspectFuture(t.Context(), filepath.Dir(s.Path()), now)
+	if err != nil || len(ahead) != 1 || !ahead[0].DueAt.Equal(later) {
+		t.Errorf("in the future: %+v, %v", ahead, err)
+	}
+	if n, err := s.RemoveFuture(t.Context(), now); err != nil || n != 1 {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	wantStates(t, s, "US 13:00 claimed", "GB 12:00 done", "US 12:00 done")
+	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("then the tables disagree: %v, %v", found, err)
 	}
 }

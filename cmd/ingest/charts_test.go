@@ -126,6 +126,7 @@ func loseAndDoubleNothing(t *testing.T, days ...string) {
 func TestACutRunGoesOnWithTheRegionsThatWereCut(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 7})
 	at(t, "2026-02-14T09:40:00Z")
+	t.Setenv("INGEST_PACING", "off") // it would begin no chart that it cannot finish
 	t.Setenv("INGEST_COSTS", limits(t, "20"))
 	first := ingestJSON[runDocument](t, exitStopped, "run")
 	if first.RetryAt == nil || first.Units != 19 { // 95 % of 20
@@ -170,21 +171,32 @@ func sameElements(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// The upstream says no at 20 although the ledger believes in 10,000: its word closes the pool.
+// The upstream says no at 20 although the ledger believes in 10,000: that is doubted, and asked again three times, by
+// one call each. Then its word closes the pool.
 func TestTheUpstreamsOwnLimitIsFinal(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 7, Limits: map[string]int64{"units": 20}})
-	at(t, "2026-02-14T20:00:00Z") // far from the provider's midnight
+	now := at(t, "2026-02-14T20:00:00Z") // far from the provider's midnight
 	run := ingestJSON[runDocument](t, exitStopped, "run")
 	counted := sim.Ledger()
 	if counted.Units["units"] != 20 || counted.Refused["units"] != 1 {
 		t.Errorf("%d units and %d refusals: want 20, and one call to learn it", counted.Units["units"], counted.Refused["units"])
 	}
+	for probe, closed := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
+		if run.RetryAt == nil || run.RetryAt.Before(now.Add(closed*7/10)) || run.RetryAt.After(now.Add(closed*13/10)) {
+			t.Fatalf("retry at %v, want one in about %v from %v", run.RetryAt, closed, now)
+		}
+		ingestJSON[runDocument](t, exitStopped, "run")
+		if again := sim.Ledger(); again.Refused["units"] != int64(probe)+1 {
+			t.Errorf("a run before that asked a spent upstream: %d refusals", again.Refused["units"])
+		}
+		now = at(t, run.RetryAt.Add(2*time.Second).Format(time.RFC3339))
+		run = ingestJSON[runDocument](t, exitStopped, "run")
+		if again := sim.Ledger(); again.Refused["units"] != int64(probe)+2 {
+			t.Errorf("probe %d: %d refusals, want %d", probe+1, again.Refused["units"], probe+2)
+		}
+	}
 	if run.RetryAt == nil || run.RetryAt.In(pacific(t)).Hour() != 0 {
 		t.Errorf("retry at %v, want the provider's midnight", run.RetryAt)
-	}
-	ingestJSON[runDocument](t, exitStopped, "run")
-	if again := sim.Ledger(); again.Refused["units"] != 1 {
-		t.Errorf("a second run asked a spent upstream again: %d refusals", again.Refused["units"])
 	}
 	if q := ingestJSON[quotaDocument](t, exitOK, "quota"); q.Pools[1].DrainedUntil == nil || q.Pools[1].Drift == 0 {
 		t.Errorf("the report does not name the drain: %+v", q.Pools[1])

@@ -88,7 +88,7 @@ func exitCode(err error) int {
 			return exitKey
 		}
 		return exitUnavailable
-	case errors.Is(err, quota.ErrClosed), errors.Is(err, quota.ErrUnavailable), errors.Is(err, quota.ErrCorrupt):
+	case errors.Is(err, fetch.ErrClock), errors.Is(err, quota.ErrClosed), errors.Is(err, quota.ErrUnavailable), errors.Is(err, quota.ErrCorrupt):
 		return exitUnavailable
 	default:
 		return exitError

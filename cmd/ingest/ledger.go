@@ -43,6 +43,10 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 		closeAll()
 		return nil, nil, config.Invalid(fmt.Errorf("make the data directory: %w: give another --data", err))
 	}
+	if err := config.CheckData(a.cfg.Data, ledgerFile); err != nil {
+		closeAll()
+		return nil, nil, config.Invalid(err)
+	}
 	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
 	if err != nil {
 		closeAll()

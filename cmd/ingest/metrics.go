@@ -28,7 +28,7 @@ func (a *app) printMetrics(ctx context.Context, g *quota.Governor) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	site := web.Site{Now: a.clock.Now, Schedule: plan, Slots: serviceStore{s}, StaleAfter: a.cfg.StaleAfter}
+	site := web.Site{Now: a.clock.Now, Schedule: plan, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter}
 	status := web.Status{
 		Now: a.clock.Now, Version: version, Freshness: site.Freshness,
 		Source: func() (*web.Source, error) { return a.source(g, s), nil },

@@ -18,6 +18,7 @@ func TestMetricsCountWhatOneShotRunsSpent(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 3})
 	ingestCode(t, exitError, "metrics") // nothing is there yet
 	at(t, "2026-02-14T09:40:00Z")
+	t.Setenv("INGEST_PACING", "off")
 	ingestCode(t, exitOK, "quota", "post", "units", "9480") // 20 of the schedule's 9,500 are left, and it wants 32
 	ingestCode(t, exitStopped, "run")
 	printed, _ := ingestCode(t, exitOK, "metrics")

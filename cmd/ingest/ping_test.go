@@ -111,6 +111,7 @@ func TestPingTellsOfARunFromStartToEnd(t *testing.T) {
 func TestPingTakesADayStoppedByQuotaForAGoodOne(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")
+	t.Setenv("INGEST_PACING", "off")
 	t.Setenv("INGEST_COSTS", limits(t, "20"))
 	d := &deadman{}
 	startDeadman(t, d)

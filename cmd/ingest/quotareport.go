@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -96,7 +97,16 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.Quo
 		return doc, nil, err
 	}
 	forecast, err := schedule.Forecast(r, g.Now())
-	doc = web.NewQuotaDocument(r, g.Tariff, web.ForecastDocument(forecast))
+	if err != nil {
+		return doc, nil, err
+	}
+	doc = web.NewQuotaDocument(r, g.Tariff, web.ForecastDocument{Until: forecast.Until, Scheduled: forecast.Scheduled, Fits: forecast.Fits})
+	if s, err := a.store(ctx, ""); err == nil && a.cfg.Pacing {
+		defer func() { _ = s.Close() }()
+		known, _ := s.Newest(ctx, g.Now())
+		report := func(context.Context) (quota.Report, error) { return r, nil }
+		doc.Forecast.Pacing = budget.Pacer{Schedule: schedule, Report: report}.Now(ctx, known, g.Now()).String()
+	}
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
 	return doc, r.Degraded, err
 }

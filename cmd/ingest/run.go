@@ -92,7 +92,8 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 			return end("", err)
 		}
 	}
-	sum.next = w.schedule.Plan.Next(a.clock.Now())
+	pace := w.pacing(context.WithoutCancel(ctx), a)
+	sum.next, sum.pacing = pace.Next(a.clock.Now()), pace.String()
 	var text strings.Builder
 	sum.print(&text)
 	return end(text.String(), a.reportRun(sum, err))
@@ -116,6 +117,7 @@ type summary struct {
 	units   int64     // of this run
 	err     error     // that cut it short
 	next    time.Time // when anything is next due
+	pacing  string    // how the schedule is stretched, and why; "" where it is not
 }
 
 // summarise finds the outcome of a run in the slots it worked on: failed when anything failed, else
@@ -179,11 +181,12 @@ type runDocument struct {
 	Units   int64              `json:"units"`
 	Regions []web.SlotDocument `json:"regions"`
 	Jobs    []web.SlotDocument `json:"jobs"` // slots of other jobs
+	Pacing  string             `json:"pacing,omitempty"`
 }
 
 func (s summary) document() runDocument {
 	d := runDocument{Outcome: s.outcome, RetryAt: term.TimeOrNull(s.retryAt), NextAt: term.TimeOrNull(s.next), Units: s.units,
-		Regions: []web.SlotDocument{}, Jobs: []web.SlotDocument{}}
+		Regions: []web.SlotDocument{}, Jobs: []web.SlotDocument{}, Pacing: s.pacing}
 	for _, slot := range s.slots {
 		doc := web.NewSlotDocument(slot.Slot)
 		doc.Units = slot.Spent
@@ -199,6 +202,9 @@ func (s summary) document() runDocument {
 func (s summary) print(w io.Writer) {
 	if len(s.slots) == 0 {
 		fmt.Fprintf(w, "nothing is due; next at %s\n", term.Stamp(s.next))
+		if s.pacing != "" {
+			fmt.Fprintln(w, term.Wrap(s.pacing, term.Screen, "  "))
+		}
 		return
 	}
 	rows := make([][]string, 0, len(s.slots))

@@ -63,3 +63,27 @@ func (s jobSlots) NewestDone(ctx context.Context, job string, n int) ([]ingest.S
 func (s jobSlots) DueSince(ctx context.Context, job string, since time.Time) ([]ingest.Slot, error) {
 	return s.store.ListSlots(ctx, store.SlotFilter{Job: job, Since: since})
 }
+
+// pacing is the plan at the pace of the present, and when the newest slot of each series was due. Where the store or
+// the ledger cannot be read nothing is paced.
+func (a *app) pacing(ctx context.Context) (p budget.Pacing, known map[ingest.Series]time.Time, err error) {
+	schedule, err := scheduleOf(a.cfg)
+	if err != nil {
+		return p, nil, err
+	}
+	pacer := budget.Pacer{Schedule: schedule, Off: true}
+	if s, err := a.store(ctx, ""); err == nil && a.cfg.Pacing {
+		defer func() { _ = s.Close() }()
+		if known, err = s.Newest(ctx, a.clock.Now()); err == nil {
+			_ = a.withLook(ctx, func(ctx context.Context, g *quota.Governor) error {
+				pacer.Report, pacer.Off = g.Report, false
+				p = pacer.Now(ctx, known, a.clock.Now())
+				return nil
+			})
+		}
+	}
+	if pacer.Off {
+		p = pacer.Now(ctx, known, a.clock.Now())
+	}
+	return p, known, nil
+}

@@ -7,15 +7,18 @@ import (
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -103,12 +106,24 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 			reserver := w.reserver(a)
 			return reserver.Reserved, reserver.Update(ctx)
 		},
-		Store: serviceStore{w.store}, Ledger: w.governor, Source: a.source(w.governor, w.store), Library: a.library(w.store), Close: w.close,
+		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.governor, Source: a.source(w.governor, w.store), Library: a.library(w.store), Close: w.close,
+		Pacing: func(ctx context.Context, r quota.Report) (regions.Paced, string) {
+			known, err := w.store.Newest(ctx, a.clock.Now())
+			report := func(context.Context) (quota.Report, error) { return r, err }
+			p := budget.Pacer{Schedule: w.schedule, Report: report, Off: !a.cfg.Pacing}.Now(ctx, known, a.clock.Now())
+			return p.Paced, p.String()
+		},
 	}, nil
 }
 
 // serviceStore is the store as the service reads it.
-type serviceStore struct{ *store.Store }
+type serviceStore struct {
+	*store.Store
+	now func() time.Time
+}
+
+// until leaves out slots in the future, which were added while a clock was ahead.
+func (s serviceStore) until() time.Time { return s.now().Add(ingest.ClockAhead) }
 
 func (s serviceStore) Check(ctx context.Context) (path string, err error) {
 	_, err = s.ListSlots(ctx, store.SlotFilter{Limit: 1})
@@ -116,7 +131,7 @@ func (s serviceStore) Check(ctx context.Context) (path string, err error) {
 }
 
 func (s serviceStore) Last(ctx context.Context, of ingest.Series) (done, ended ingest.Slot, err error) {
-	list, err := s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, State: ingest.Done, Limit: 1})
+	list, err := s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, State: ingest.Done, Until: s.until(), Limit: 1})
 	if err != nil {
 		return done, ended, err
 	}
@@ -124,7 +139,7 @@ func (s serviceStore) Last(ctx context.Context, of ingest.Series) (done, ended i
 		done = list[0]
 	}
 	const open = 3 // slots of a series, at most, that are newer than its last outcome
-	list, err = s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, Limit: open})
+	list, err = s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, Until: s.until(), Limit: open})
 	for _, slot := range list {
 		if slot.State != ingest.Due && slot.State != ingest.Claimed {
 			return done, slot, err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -27,7 +27,7 @@ func (a *app) slotsCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.Key = string(region); next > 0 {
-				return printNext(a, next, f.Key)
+				return printNext(cmd.Context(), a, next, f.Key)
 			}
 			f.Since = since.At(a.clock.Now())
 			return a.withStore(cmd.Context(), func(s *store.Store) error {
@@ -58,58 +58,49 @@ func addSlotFlags(flags *pflag.FlagSet, state *ingest.State, region *ingest.Regi
 }
 
 // printNext shows what the schedule has next. Nothing is stored about it yet.
-func printNext(a *app, n int, region string) error {
-	plan, err := planOf(a.cfg)
+func printNext(ctx context.Context, a *app, n int, region string) error {
+	p, known, err := a.pacing(ctx)
 	if err != nil {
 		return err
 	}
-	var slots []ingest.Slot
-	from := a.clock.Now()
-	for span := time.Hour; len(slots) < n && span < 64*24*time.Hour; span *= 2 {
-		slots = slots[:0]
-		for _, s := range plan {
-			for _, k := range s.Between(from, from.Add(span)) {
-				if region == "" || k.Key == region {
-					slots = append(slots, ingest.Slot{SlotKey: k, Kind: s.Job.Kind, State: ingest.Due})
-				}
-			}
-		}
+	if p.Jobs != nil && !a.json {
+		fmt.Fprintln(a.stdout, term.Wrap(p.String(), term.Screen, "  "))
 	}
-	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
-	return printSlots(&a.console, slots[:min(n, len(slots))], nil, from, region != "")
+	now := a.clock.Now()
+	return printSlots(&a.console, p.Upcoming(known, now, n, region), nil, now, region != "")
 }
 
 // seriesOf is what is known of every series of the plan, or of those of one key.
 func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.SeriesDocument, error) {
-	plan, err := planOf(a.cfg)
+	p, known, err := a.pacing(ctx)
 	if err != nil {
 		return nil, err
 	}
-	due, err := s.ListSlots(ctx, store.SlotFilter{State: ingest.Due})
+	now, next := a.clock.Now(), map[ingest.Series]time.Time{}
+	due, err := s.ListSlots(ctx, store.SlotFilter{State: ingest.Due, Until: now.Add(ingest.ClockAhead)})
 	if err != nil {
 		return nil, err
 	}
 	var out []web.SeriesDocument
-	for _, schedule := range plan {
-		now, next := a.clock.Now(), map[string]time.Time{}
-		for _, k := range schedule.Between(now, schedule.Next(now).Add(schedule.Job.Every)) {
-			if next[k.Key].IsZero() {
-				next[k.Key] = k.DueAt
+	for _, schedule := range p.Plan {
+		for _, k := range schedule.Keys() {
+			for _, slot := range (regions.Paced{Plan: regions.Plan{schedule}, Paces: p.Paces}).Upcoming(known, now, 1, k) {
+				next[slot.Series()] = slot.DueAt
 			}
 		}
 		for _, k := range schedule.Keys() {
 			if key != "" && k != key {
 				continue
 			}
-			done, err := s.ListSlots(ctx, store.SlotFilter{Job: schedule.Job.Name, Key: k, State: ingest.Done, Limit: 1})
+			done, err := s.ListSlots(ctx, store.SlotFilter{Job: schedule.Job.Name, Key: k, State: ingest.Done, Until: now.Add(ingest.ClockAhead), Limit: 1})
 			if err != nil {
 				return nil, err
 			}
-			d := web.SeriesDocument{Job: schedule.Job.Name, Region: k, NextAt: term.TimeOrNull(next[k])}
+			d := web.SeriesDocument{Job: schedule.Job.Name, Region: k, NextAt: term.TimeOrNull(next[ingest.Series{Job: schedule.Job.Name, Key: k}])}
 			if len(done) > 0 {
 				d.DoneAt = term.TimeOrNull(done[0].DueAt)
 			}
-			newest, err := s.ListSlots(ctx, store.SlotFilter{Job: schedule.Job.Name, Key: k, Limit: 1})
+			newest, err := s.ListSlots(ctx, store.SlotFilter{Job: schedule.Job.Name, Key: k, Until: now.Add(ingest.ClockAhead), Limit: 1})
 			if err != nil {
 				return nil, err
 			}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -120,13 +121,34 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	for _, job := range a.cfg.Jobs {
 		r.Jobs[job.Name] = job
 	}
+	if d, ok := w.upstream.(interface {
+		AskDate(context.Context) (time.Time, error)
+	}); ok && !a.clock.Moved { // who moves the clock means it
+		r.Date = d.AskDate
+	}
 	r.Namer, _ = w.upstream.(fetch.Namer)
 	r.Counter = w.counter()
 	r.Reserved = w.reserver(a).Reserved
+	if a.cfg.Pacing {
+		r.Pacer = w.pacer(a)
+	}
 	if a.wrapPass != nil {
 		a.wrapPass(r)
 	}
 	return r
+}
+
+// pacer stretches the schedule to what is left.
+func (w *fetchRuntime) pacer(a *app) budget.Pacer {
+	return budget.Pacer{Schedule: w.schedule, Report: w.governor.Report, Off: !a.cfg.Pacing}
+}
+
+// pacing is the plan at the pace of the present.
+func (w *fetchRuntime) pacing(ctx context.Context, a *app) budget.Pacing {
+	known, err := w.store.Newest(ctx, a.clock.Now())
+	p := w.pacer(a)
+	p.Off = p.Off || err != nil
+	return p.Now(ctx, known, a.clock.Now())
 }
 
 // reserver is what backfills and a refresh leave for the schedule.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 )
 
 // maxBody is the most that is read of an answer, after gzip: a page of 100 videos with every field
@@ -99,6 +101,32 @@ func (t *Transport) Date() (upstream, here time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.dateOf, t.dateAt
+}
+
+// AskDate asks the host what time it is there: by a request for nothing, without the key, that is no call of the API
+// and costs no quota. It is the zero time where the answer does not say. An error is a *fetch.Error with Unsent: the
+// host was not reached.
+func (t *Transport) AskDate(ctx context.Context) (time.Time, error) {
+	const within = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	u := url.URL{Scheme: t.scheme, Host: t.host, Path: "/"}
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, u.String(), http.NoBody)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("making the request: %w", err)
+	}
+	req.Header.Set("User-Agent", t.headers.Agent)
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		return time.Time{}, &fetch.Error{Verdict: fetch.Unsent, Method: "HEAD /", Err: fmt.Errorf("ask %s for its clock: %w", t.host, err)}
+	}
+	_ = resp.Body.Close()
+	t.keepDate(resp)
+	date, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return time.Time{}, nil //nolint:nilerr // it does not say
+	}
+	return date, nil
 }
 
 // RoundTrip implements http.RoundTripper for requests whose context is of Ask.

@@ -356,3 +356,23 @@ func TestOnlyLoopbackIsConnectedToInClear(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// To ask for the clock costs nothing, and shows the key to nobody.
+func TestAskingForTheDateIsNoCall(t *testing.T) {
+	theirs := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
+	tr, srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodHead || r.URL.Path != "/" || strings.Contains(strings.Join(r.Header["X-Key"], ""), canary) {
+			t.Errorf("%s %s with %v", r.Method, r.URL, r.Header)
+		}
+		w.Header().Set("Date", theirs.Format(http.TimeFormat))
+		w.WriteHeader(http.StatusNotFound)
+	})
+	if got, err := tr.AskDate(t.Context()); err != nil || !got.Equal(theirs) {
+		t.Errorf("%v, %v", got, err)
+	}
+	srv.Close()
+	var call *fetch.Error
+	if _, err := tr.AskDate(t.Context()); !errors.As(err, &call) || call.Verdict != fetch.Unsent {
+		t.Errorf("%v of a host that is gone", err)
+	}
+}

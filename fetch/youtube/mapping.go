@@ -69,7 +69,7 @@ func mapVideo(it *videoItem) (ingest.Video, error) {
 	s := &it.Snippet
 	v := ingest.Video{
 		ID:        it.ID,
-		Title:     s.Title,
+		Title:     cut(s.Title, maxTitle),
 		Channel:   s.ChannelTitle,
 		ChannelID: s.ChannelID,
 		Category:  s.CategoryID,
@@ -93,6 +93,21 @@ func mapVideo(it *videoItem) (ingest.Video, error) {
 	}
 	v.Views, v.Likes, v.Comments, err = it.Statistics.counts()
 	return v, err
+}
+
+// maxTitle bounds a title, in characters. YouTube's own limit is 100
+// (developers.google.com/youtube/v3/docs/videos#snippet.title).
+const maxTitle = 1000
+
+// cut is the first n characters of a text.
+func cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
 }
 
 // mapDuration sets what ingest.Video says of a live broadcast: no duration, even where an upcoming

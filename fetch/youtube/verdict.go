@@ -54,6 +54,9 @@ var reasons = map[string]meaning{
 	"userRateLimitExceeded": tooFast,
 	"RATE_LIMIT_EXCEEDED":   tooFast,
 
+	"servingLimitExceeded":    tooFast,
+	"concurrentLimitExceeded": tooFast,
+
 	"keyInvalid":              refusesKey,
 	"keyExpired":              refusesKey,
 	"ipRefererBlocked":        refusesKey,
@@ -163,7 +166,12 @@ func (b errorBody) meaning(q question, status int) (string, meaning) {
 }
 
 func meaningOfStatus(q question, status int, b errorBody, reason string) meaning {
+	said := strings.ToLower(b.message)
 	switch {
+	case status == http.StatusForbidden && strings.Contains(said, "unregistered callers"): // no key reached YouTube
+		return refusesKey
+	case status == http.StatusForbidden && strings.Contains(said, "suspended"):
+		return suspended
 	case reason == "videoChartNotFound":
 		return noChart
 	case q.chart && status == http.StatusNotFound && b.envelope && (reason == "notFound" || reason == ""):
@@ -196,6 +204,8 @@ func (b errorBody) settle(m meaning) (meaning, string) {
 		m = daySpent
 	case strings.Contains(limit, "PerMinute"):
 		m = tooFast
+	case limit == "" && strings.Contains(strings.ToLower(b.message), "per day"): // without details
+		m = daySpent
 	}
 	if m.verdict == fetch.Burst {
 		return m, ""

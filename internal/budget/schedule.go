@@ -6,6 +6,7 @@ package budget
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -106,12 +107,46 @@ func (p Price) Fits(t *quota.Tariff) error {
 			scheduled, backfill := t.Ceilings[quota.Scheduled].Of(w.Limit), t.Ceilings[quota.Backfill].Of(w.Limit)
 			if need+backfill > scheduled {
 				return fmt.Errorf("the schedule does not fit: a day of it costs %d %s, a backfill may use %d, and the schedule has to stop at %d of %d in window %s: "+
-					"fetch less often (every:), fewer pages or regions, or lower ceilings.backfill in the costs",
-					need, pool.Name, backfill, scheduled, w.Limit, w.Name)
+					"fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs",
+					need, pool.Name, backfill, scheduled, w.Limit, w.Name, p.longer(need, scheduled-backfill, scheduled))
 			}
 		}
 	}
 	return nil
+}
+
+// longer says by how much longer intervals a day that needs so much would fit into the room beside a backfill at its
+// ceiling, and into the whole ceiling without one.
+func (p Price) longer(need, beside, alone int64) string {
+	var every time.Duration
+	for _, j := range p.Jobs {
+		if j.Job.Every > 0 && j.Cost.MaxCharge() > 0 {
+			if every > 0 && every != j.Job.Every {
+				return "every:" // there is no one interval to name
+			}
+			every = j.Job.Every
+		}
+	}
+	if every == 0 || alone <= 0 {
+		return "every:"
+	}
+	fits := func(room int64) string {
+		const step = 5 * time.Minute
+		d := time.Duration(float64(every) * float64(need) / float64(room))
+		text := strings.TrimSuffix(((d + step - 1) / step * step).String(), "0s")
+		if hours, ok := strings.CutSuffix(text, "h0m"); ok {
+			text = hours + "h"
+		}
+		return "every: " + text
+	}
+	if beside <= 0 {
+		return fits(alone) + " fits where no backfill runs"
+	}
+	text := fits(beside) + " fits"
+	if need > alone {
+		text += ", or " + fits(alone) + " where no backfill runs"
+	}
+	return text
 }
 
 // Ceilings is how much of each pool the schedule may see used, in whichever window allows least.

@@ -93,3 +93,16 @@ func TestTheForecastIsThePriceOfTheRestOfTheProvidersDay(t *testing.T) {
 		t.Errorf("without a ledger: %+v, %v", f, err)
 	}
 }
+
+// A schedule that does not fit is told the interval that would.
+func TestTheIntervalThatFitsIsNamed(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	price, err := s.DayPrice(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "fetch less often (every: 10h15m fits, or every: 2h45m where no backfill runs)"
+	if err := price.Fits(s.Tariff); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}

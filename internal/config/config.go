@@ -36,8 +36,9 @@ type Config struct {
 	PingFile    string // from the config file only: the last place a dead man's switch is looked for
 	Listen      string // "" is nowhere
 	API         API
-	Concurrency int // passes at once under serve
-	StaleAfter  int // intervals until a region is stale
+	Concurrency int  // passes at once under serve
+	StaleAfter  int  // intervals until a region is stale
+	Pacing      bool // slots are spread where the budget does not pay for their interval
 	Jobs        []ingest.Job
 
 	flags Flags
@@ -75,7 +76,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	file, err := c.read(upstreams)
 	if err == nil {
 		c.setTexts(file)
-		err = cmp.Or(c.setNumbers(file), quota.CheckAccount(c.Account), CheckListen(c.Listen))
+		err = cmp.Or(c.setNumbers(file), c.setPacing(file), quota.CheckAccount(c.Account), CheckListen(c.Listen))
 	}
 	if err == nil && c.Data == "" {
 		c.Data, err = defaultData()
@@ -112,6 +113,7 @@ func Salvage(f Flags, upstreams map[string]JobLimits) *Config {
 	}
 	c.setTexts(file)
 	_ = c.setNumbers(configFile{}) // the defaults
+	_ = c.setPacing(configFile{})
 	if quota.CheckAccount(c.Account) != nil {
 		c.Account = "default"
 	}
@@ -159,6 +161,16 @@ func (c *Config) setNumbers(file configFile) error {
 		if *n.into < 1 || *n.into > n.max {
 			return fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, *n.into, n.max, n.what)
 		}
+	}
+	return nil
+}
+
+// setPacing reads auto or off: INGEST_PACING before the file's, before auto.
+func (c *Config) setPacing(file configFile) error {
+	how := cmp.Or(os.Getenv("INGEST_PACING"), file.Pacing, "auto")
+	c.Pacing = how != "off"
+	if how != "auto" && how != "off" {
+		return fmt.Errorf("pacing: %q is not known: use auto or off", how)
 	}
 	return nil
 }

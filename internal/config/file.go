@@ -27,6 +27,7 @@ type configFile struct {
 	Listen      string    `yaml:"listen"`
 	API         apiFile   `yaml:"api"`
 	StaleAfter  *int      `yaml:"stale_after"`
+	Pacing      string    `yaml:"pacing"`
 	PingFile    string    `yaml:"ping_file"`
 	Jobs        []jobFile `yaml:"jobs"`
 }

@@ -71,6 +71,7 @@ func New(o Options) (*Server, error) {
 
 // ServeHTTP answers the API at /videos and the count at /sim/ledger.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", s.opt.Now().UTC().Format(http.TimeFormat)) // of all answers, as of one host
 	switch {
 	case r.Method != http.MethodGet:
 		http.Error(w, "this stand-in is only read: use GET", http.StatusMethodNotAllowed)

@@ -107,7 +107,7 @@ func lookLost(ctx context.Context, d *Doctor) Finding {
 	}
 	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
 	// The ledger is opened after: a copy from before lacks what a run has spent since, and the slots show it.
-	slots, err := store.InspectSlots(ctx, d.Config.Data, account.MissingSince())
+	slots, err := store.InspectSlots(ctx, d.Config.Data, account.MissingSince(), d.now())
 	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {
 		return nothing // store reports it, or the journal fills the gap
 	}

@@ -130,6 +130,14 @@ func repair(ctx context.Context, d *Doctor) Finding {
 			text = strings.Join(r.Found, "; ") + ": " + text
 		}
 		return failed(err, text, advice)
+	}
+	removed, err := removeFuture(ctx, d)
+	switch {
+	case err != nil:
+		return broken(err, "the store is whole; try again to remove its slots in the future")
+	case removed > 0:
+		r.Found = append(r.Found, fmt.Sprintf("%d slots that were due in the future", removed))
+		r.Done = append(r.Done, "removed them")
 	case len(r.Found) == 0:
 		return fine("nothing to repair in %s", path)
 	}
@@ -143,4 +151,21 @@ func repair(ctx context.Context, d *Doctor) Finding {
 		return fine("%s", text)
 	}
 	return warn(text, "the next runs fetch again what the upstream still has; the damaged file is "+r.Broken+": remove it when all is well")
+}
+
+// removeFuture deletes the slots that were added while the clock was ahead.
+func removeFuture(ctx context.Context, d *Doctor) (slots int, err error) {
+	if ahead, err := store.InspectFuture(ctx, d.Config.Data, d.now()); err != nil || len(ahead) == 0 {
+		return 0, err
+	}
+	about, err := store.Inspect(ctx, d.Config.Data)
+	if err != nil {
+		return 0, err
+	}
+	s, err := store.Open(ctx, d.Config.Data, store.Options{Upstream: about.Upstream, Now: d.now})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = s.Close() }()
+	return s.RemoveFuture(ctx, d.now())
 }

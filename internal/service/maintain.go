@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 // askWithin is how long the ledger may take to answer.
@@ -59,20 +61,35 @@ func (s *Service) askLedger(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	before := s.state.read().ledgerErr
-	s.state.update(func(st *state) { st.ledgerAnswered(report, err, time.Now()) })
+	var paced *regions.Paced
+	pacing := ""
+	if r.Pacing != nil && err == nil {
+		plan, text := r.Pacing(within, report)
+		paced, pacing = &plan, text
+	}
+	before := s.state.read()
+	s.state.update(func(st *state) {
+		st.ledgerAnswered(report, err, time.Now())
+		st.paced, st.pacing = paced, pacing
+	})
+	if (pacing == "") != (before.pacing == "") {
+		s.log.InfoContext(ctx, "the schedule is "+cmp.Or(pacing, "as configured again"))
+	}
 	switch {
-	case err != nil && before == nil:
+	case err != nil && before.ledgerErr == nil:
 		s.log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones fail closed", slog.Any("error", err))
-	case err == nil && before != nil:
+	case err == nil && before.ledgerErr != nil:
 		s.log.WarnContext(ctx, "the ledger answers again")
 	}
 }
 
 // status is the service in one line, for systemctl status.
 func (s *Service) status() string {
-	parts := []string{"next slot " + term.Stamp(s.Plan.Next(s.Now()))}
+	parts := []string{"next slot " + term.Stamp(s.paced().Next(s.Now()))}
 	st := s.state.read()
+	if st.pacing != "" {
+		parts = append(parts, st.pacing)
+	}
 	switch {
 	case st.openErr != nil:
 		parts = append(parts, "not open: "+st.openErr.Error())

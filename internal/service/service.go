@@ -59,7 +59,9 @@ type Runtime struct {
 	Ledger  Ledger
 	Source  *web.Source  // what the metrics are read from
 	Library *web.Library // what the API answers from
-	Close   func()
+	// Pacing is the schedule as what a report says is left stretches it, and why; nil: it never is.
+	Pacing func(context.Context, quota.Report) (regions.Paced, string)
+	Close  func()
 }
 
 // Store is what the service reads of the store.

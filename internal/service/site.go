@@ -9,6 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 var (
@@ -23,7 +24,7 @@ func (s *Service) newSite() *web.Site {
 	}
 	site := &web.Site{
 		API: s.API,
-		Now: s.Now, Alive: s.alive, Schedule: s.Plan, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Resting: s.resting,
+		Now: s.Now, Alive: s.alive, Schedule: livePlan{s}, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Resting: s.resting,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 	site.Status = &web.Status{
@@ -112,4 +113,25 @@ func (l lastSlots) Last(ctx context.Context, of ingest.Series) (done, ended inge
 		return done, ended, err
 	}
 	return r.Store.Last(ctx, of)
+}
+
+// paced is the schedule as the newest report of the ledger stretches it.
+func (s *Service) paced() regions.Paced {
+	if paced := s.state.read().paced; paced != nil {
+		return *paced
+	}
+	return regions.Paced{Plan: s.Plan}
+}
+
+// livePlan is the schedule at the pace of the present, for the site.
+type livePlan struct{ service *Service }
+
+func (p livePlan) Series() []ingest.Series { return p.service.Plan.Series() }
+
+func (p livePlan) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
+	return p.service.paced().Ahead(of, t, slots)
+}
+
+func (p livePlan) Stale(of ingest.Series, done, now time.Time, after int) bool {
+	return p.service.paced().Stale(of, done, now, after)
 }

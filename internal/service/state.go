@@ -8,6 +8,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 // maxKeyPause is the longest pause until a refused key is tried again: the first one is a heartbeat, each next one
@@ -27,7 +28,9 @@ type state struct {
 	askedLedger time.Time // when it last answered or failed to; zero: never
 	ledgerErr   error
 	report      quota.Report
-	degraded    time.Duration // in all, as far as it was asked
+	degraded    time.Duration  // in all, as far as it was asked
+	paced       *regions.Paced // the schedule at the pace of that report; nil: as configured
+	pacing      string         // in words; "" where nothing is paced
 
 	keyErr      error // the refusal; nil: none so far
 	keyRefusals int   // in a row

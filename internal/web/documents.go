@@ -30,6 +30,7 @@ type PoolDocument struct {
 	Pool         string            `json:"pool"`
 	Limit        int64             `json:"limit"`
 	DrainedUntil *time.Time        `json:"drained_until"`
+	Probe        int               `json:"probe,omitempty"` // asks then whether the provider's no, which is doubted, still holds
 	Drift        int64             `json:"drift"`
 	StoppedAt    int64             `json:"stopped_at,omitempty"`
 	DrainedBy    string            `json:"drained_by,omitempty"` // provider or hand, while it is drained
@@ -82,6 +83,7 @@ type ForecastDocument struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
 	Fits      bool             `json:"fits"`
+	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "" where it is not
 }
 
 // NewQuotaDocument shows a report of an account that is priced by tariff. Data and Ledger are the caller's to set.
@@ -92,7 +94,7 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 	}
 	widest := map[string]string{}
 	for _, p := range r.Pools {
-		pool := PoolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.TimeOrNull(p.DrainedUntil), Drift: p.Drift, StoppedAt: p.StoppedAt}
+		pool := PoolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.TimeOrNull(p.DrainedUntil), Probe: p.Probe, Drift: p.Drift, StoppedAt: p.StoppedAt}
 		if pool.DrainedAt = term.TimeOrNull(p.DrainedByHand); pool.DrainedAt != nil {
 			pool.DrainedBy = "hand"
 		} else if pool.DrainedUntil != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // The documents as a terminal shows them.
@@ -38,6 +39,9 @@ func (d QuotaDocument) Print(w io.Writer, next []NextDocument, bars bool) error 
 		fits = "which is more than is left: it will be stopped"
 	}
 	needs := term.Wrap(term.Amounts(d.Forecast.Scheduled)+", "+fits, term.Screen-2, "  ")
+	if d.Forecast.Pacing != "" {
+		needs += "\n  " + term.Wrap(d.Forecast.Pacing, term.Screen-2, "  ")
+	}
 	_, err := fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to\n  %s\n", term.Stamp(d.Forecast.Until), needs)
 	return err
 }
@@ -45,7 +49,12 @@ func (d QuotaDocument) Print(w io.Writer, next []NextDocument, bars bool) error 
 // print shows the pool at a time.
 func (p PoolDocument) print(w io.Writer, at time.Time, bars bool) error {
 	fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
-	if p.DrainedUntil != nil {
+	switch {
+	case p.Probe > 0:
+		text := fmt.Sprintf("closed until %s: the provider said no at %s, which is doubted: one call asks again then (%d of %d); to open it: ingest quota drain %s --lift",
+			term.StampFrom(*p.DrainedUntil), term.Thousands(p.StoppedAt), p.Probe, quota.Probes, p.Pool)
+		fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  "))
+	case p.DrainedUntil != nil:
 		text := "the provider said no: closed"
 		if p.DrainedAt != nil {
 			text = "closed by hand at " + term.Stamp(*p.DrainedAt) + ","
@@ -53,7 +62,7 @@ func (p PoolDocument) print(w io.Writer, at time.Time, bars bool) error {
 		text = fmt.Sprintf("%s until %s; to open it: ingest quota drain %s --lift", text, term.StampFrom(*p.DrainedUntil), p.Pool)
 		fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  "))
 	}
-	if p.Drift > 0 {
+	if p.Drift > 0 && p.Probe == 0 {
 		fmt.Fprintf(w, "  upstream stopped at %s of %s: somebody else spends of it, or set the\n  limit to %s in the costs\n",
 			term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/100*100))
 	}

@@ -91,3 +91,20 @@ func (v *video) index() {
 	rest := strings.Join(v.tags, " ") + " " + v.channel.title + " " + v.description
 	v.foundBy = searchable{strings.ToLower(v.title), strings.ToLower(rest)}
 }
+
+// sparse is a catalogue whose charts withhold all but the first few places of every fifty.
+type sparse struct {
+	catalogue
+	perPage int
+}
+
+func (s sparse) chart(region string, at time.Time) (places []*video, ok bool) {
+	const page = 50
+	full, ok := s.catalogue.chart(region, at)
+	places = make([]*video, len(full))
+	for from := 0; from < len(full); from += page {
+		to := min(from+s.perPage, from+page, len(full))
+		copy(places[from:to], full[from:to])
+	}
+	return places, ok
+}

@@ -65,6 +65,10 @@ type Options struct {
 	Faults     []Fault
 	FreeFaults bool
 
+	// PageVideos is how many videos a page of a chart holds at most; 0: as many as were asked for. The other
+	// places count for its offset, as withheld ones do. Simulated weeks are cheap with few.
+	PageVideos int
+
 	// Latency is waited before every answer, in real time, until the caller goes away.
 	Latency time.Duration
 
@@ -112,6 +116,9 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("youtubesim: %w", err)
 	}
+	if o.PageVideos > 0 {
+		s.cat = sparse{s.cat, o.PageVideos}
+	}
 	return s, nil
 }
 
@@ -134,6 +141,7 @@ const apiPrefix = "/youtube/v3/"
 
 // ServeHTTP answers the API under /youtube/v3/ and the count at /sim/ledger.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", s.opt.Now().UTC().Format(http.TimeFormat)) // of all answers, as of one host
 	switch {
 	case strings.HasPrefix(r.URL.Path, apiPrefix):
 		s.serveAPI(w, r)

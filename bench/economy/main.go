@@ -1,0 +1,134 @@
+// Command economy measures what workers make of a quota: the parts of this program and naive cron scripts, in
+// worlds of different size and trouble, over simulated weeks across a change of clocks. The stand-in counts and is
+// the judge; its clock is the world's.
+//
+//	go run ./economy [-write] [-days 14] [-seed 1] [-only REGEXP]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+const (
+	table = "classic"
+	every = 30 * time.Minute
+	pages = 4
+)
+
+// start is a midnight of the provider a week before its day of 25 hours.
+var start = time.Date(2026, 10, 25, 7, 0, 0, 0, time.UTC)
+
+var jobs = []ingest.Job{
+	{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: every, Pages: pages},
+	{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour},
+}
+
+var regionNames = func() (names []string) {
+	for _, r := range regions.Default() {
+		names = append(names, string(r))
+	}
+	return names
+}()
+
+// worker fetches charts in a world from one time to another.
+type worker func(ctx context.Context, w world, seed uint64, from, to time.Time) (result, error)
+
+type contender struct {
+	name string
+	work worker
+	in   func(trouble) bool // the troubles in which it is worth a line
+}
+
+func always(trouble) bool { return true }
+
+func standing(t trouble) bool { return t.ahead == 0 }
+
+var contenders = []contender{
+	{"ours", ours(options{}), always},
+	{"ours without pacing", ours(options{noPacing: true}), func(t trouble) bool { return t.name == clean.name }},
+	{"ours without doubt", ours(options{noDoubt: true}), func(t trouble) bool { return t.name == lying.name }},
+	{"naive cron", naive(0), standing},
+	{"naive cron, 3 retries", naive(3), standing},
+}
+
+func worlds() (all []world) {
+	for _, units := range []int64{10_000, 2_200, 300, 40} {
+		for _, t := range []trouble{clean, faulty, lying} {
+			all = append(all, world{units, units == 2_200, t})
+		}
+	}
+	return append(all, world{units: 300, trouble: yearAhead}, world{units: 300, trouble: hoursAhead})
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	f := flag.NewFlagSet("economy", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	days := f.Int("days", 14, "how many `DAYS` to simulate")
+	seed := f.Uint64("seed", 1, "`SEED` of the worlds")
+	write := f.Bool("write", false, "write "+file+" and "+picture)
+	only := f.String("only", "", "`REGEXP` of the world, its trouble and the worker, as in '300 units/clean/ours$'")
+	if f.Parse(args) != nil {
+		return 2
+	}
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		fmt.Fprintln(stderr, "economy:", err)
+		return 2
+	}
+	var runs []simulated
+	for _, w := range worlds() {
+		for _, c := range contenders {
+			s := simulated{world: w, name: c.name}
+			if !c.in(w.trouble) || !pattern.MatchString(s.String()) {
+				continue
+			}
+			if s.result, err = c.work(ctx, w, *seed, start, start.AddDate(0, 0, *days)); err != nil {
+				fmt.Fprintf(stderr, "economy: %s: %v\n", s, err)
+				return 1
+			}
+			fmt.Fprintf(stdout, "%s: %s\n", s, strings.Join(s.cells(*days), " | "))
+			runs = append(runs, s)
+		}
+	}
+	if *write {
+		if err := publish(runs, *days, *seed); err != nil {
+			fmt.Fprintln(stderr, "economy:", err)
+			return 1
+		}
+	}
+	return 0
+}
+
+// tariffOf is the shipped price list with so many units a day.
+func tariffOf(units int64) (*quota.Tariff, error) {
+	t, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", table)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range t.Pools {
+		for j := range p.Windows {
+			if p.Name == "units" {
+				t.Pools[i].Windows[j].Limit = units
+			}
+		}
+	}
+	return t, nil
+}

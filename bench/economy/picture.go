@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+)
+
+// drawn are the workers of the picture, and their lines.
+var drawn = []struct {
+	name  string
+	color color.RGBA
+}{
+	{"naive cron", color.RGBA{0xb2, 0x6a, 0x00, 0xff}},
+	{"ours without pacing", color.RGBA{0x90, 0x90, 0x90, 0xff}},
+	{"ours", color.RGBA{0x1f, 0x5f, 0xbf, 0xff}},
+}
+
+// draw plots the mean age of the charts over the first days of the clean world of 300 units.
+func draw(runs []simulated, file string) error {
+	const days = 4
+	p := plot.New()
+	p.Title.Text = "Mean age of eight charts, 300 units a day"
+	p.X.Label.Text, p.Y.Label.Text = "days", "hours"
+	p.Y.Min, p.Legend.Top, p.Legend.Left = 0, true, true
+	p.Add(plotter.NewGrid())
+	for _, d := range drawn {
+		for _, s := range runs {
+			if s.name != d.name || s.world.units != 300 || s.trouble.name != clean.name {
+				continue
+			}
+			var points plotter.XYs
+			for _, a := range s.ages {
+				if x := a.at.Sub(start).Hours() / 24; x <= days {
+					points = append(points, plotter.XY{X: x, Y: a.age.Hours()})
+				}
+			}
+			line, err := plotter.NewLine(points)
+			if err != nil {
+				return fmt.Errorf("draw %s: %w", s, err)
+			}
+			line.Color, line.Width = d.color, vg.Points(1.5)
+			p.Add(line)
+			p.Legend.Add(d.name, line)
+		}
+	}
+	if err := p.Save(18*vg.Centimeter, 8*vg.Centimeter, file); err != nil {
+		return fmt.Errorf("write the picture: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package budget
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// rareChart is how far apart the charts of a region may be before they become shallower: half a day. Two charts a
+// day of half the pages say more of what comes and goes than one whole one.
+const rareChart = 12 * time.Hour
+
+// Pace is a job whose budget does not pay for its interval: spread over what is left.
+type Pace struct {
+	regions.Pace
+	Job    ingest.Job
+	Pages  int           // of a chart: fewer than the job's where whole ones would be too rare
+	Every  time.Duration // from one slot of a series to its next
+	Pool   string        // which holds it back
+	Budget int64         // what of that pool the schedule may use in the window that holds it back
+	Window string
+}
+
+// String is the pace for a person: "chart paced to every 2 h 45 m: 285 units today".
+func (p Pace) String() string {
+	s := fmt.Sprintf("%s paced to every %s: %d %s", p.Job.Name, interval(p.Every), p.Budget, p.Pool)
+	if p.Window == "day" {
+		s += " today"
+	} else {
+		s += " in " + p.Window
+	}
+	if p.Pages < p.Job.Pages {
+		s += fmt.Sprintf(", %d of %d pages", p.Pages, p.Job.Pages)
+	}
+	return s
+}
+
+// interval is a duration for a person, in hours and minutes.
+func interval(d time.Duration) string {
+	minutes := int64((d + 30*time.Second) / time.Minute)
+	switch h, m := minutes/60, minutes%60; {
+	case h == 0:
+		return fmt.Sprintf("%d m", m)
+	case m == 0:
+		return fmt.Sprintf("%d h", h)
+	default:
+		return fmt.Sprintf("%d h %d m", h, m)
+	}
+}
+
+// Paces finds the jobs that what a report says is left does not pay for at their interval, and spreads them: over
+// what is left of the provider's day, and over any length of the sliding windows. known is when the newest slot of
+// each series was due. Equal reports, slots and times have equal paces, on every host.
+//
+// Jobs of one pool are stretched alike. A job with a cron line is not: who writes 06:00 means 06:00, so its price is
+// set aside. A refresh is not either: what it costs depends on what is stored, and it leaves to the others what they
+// need.
+func (s Schedule) Paces(r quota.Report, known map[ingest.Series]time.Time, now time.Time) ([]Pace, error) {
+	var out []Pace
+	for _, of := range s.Plan {
+		if of.Job.Every == 0 || of.Job.Kind == ingest.KindRefresh {
+			continue
+		}
+		pace := Pace{Job: of.Job, Pages: of.Job.Pages}
+		for _, k := range of.Keys() {
+			if t := known[ingest.Series{Job: of.Job.Name, Key: k}]; t.After(pace.Last) {
+				pace.Last = t
+			}
+		}
+		for ; ; pace.Pages-- {
+			if err := s.stretch(&pace, r, now); err != nil {
+				return nil, err
+			}
+			if pace.Every <= rareChart || pace.Pages == 1 || of.Job.Kind != ingest.KindChart {
+				break
+			}
+		}
+		if pace.Gap > 0 {
+			out = append(out, pace)
+		}
+	}
+	return out, nil
+}
+
+// stretch sets the gap of a job that has so many pages, 0 where its interval can be paid for.
+func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
+	job := p.Job
+	job.Pages = p.Pages
+	price, err := s.slotPrice(job)
+	if err != nil {
+		return err
+	}
+	keys := max(1, len(job.Regions))
+	p.Gap, p.Hold, p.Most, p.Every = 0, time.Time{}, keys, job.Every
+	for i, pool := range s.Tariff.Pools {
+		if price[pool.Name] == 0 || i >= len(r.Pools) {
+			continue
+		}
+		others, share, err := s.demand(job, pool.Name, now)
+		if err != nil {
+			return err
+		}
+		for _, w := range r.Pools[i].Windows {
+			b := s.supply(r.Pools[i], w, r.Spent, p.Last, now)
+			b.left -= others(b.span)
+			gap := b.gap(price[pool.Name], share)
+			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
+				p.Gap, p.Every, p.Pool, p.Budget, p.Window = gap, gap*time.Duration(keys), pool.Name, b.budget, w.Window.Name
+			}
+			fits := int(max(0, b.now/price[pool.Name]))
+			p.Most = min(p.Most, fits)
+			if fits == 0 && b.renews.After(p.Hold) {
+				p.Hold = b.renews
+			}
+		}
+	}
+	return nil
+}
+
+// supply is what one window leaves to the schedule.
+type supply struct {
+	span   time.Duration // over which left is spread
+	left   int64         // of it the schedule may use in span
+	now    int64         // it may use at once
+	budget int64         // it may use in the whole window, what is used included
+	renews time.Time     // when the window next has more
+	spent  bool          // span began with the job's last slot, which is paid
+}
+
+// supply looks at a window. What is left of a day is spread from the job's last slot to the day's end. A sliding
+// window has no end: its whole length is spread over what others leave of it, so that what leaves it is what comes.
+func (s Schedule) supply(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
+	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
+	own := int64(0)
+	for _, of := range spent {
+		if of.Pool == pool.Pool && of.Who.Purpose == quota.Scheduled {
+			own += of.Amount
+		}
+	}
+	b := supply{now: max(0, ceiling-w.Used), renews: w.FreesAt}
+	if pool.DrainedUntil.After(now) {
+		b.now, b.renews = 0, pool.DrainedUntil
+	}
+	others := max(0, w.Used-own)
+	b.budget = max(0, ceiling-others)
+	if !w.Window.Day() {
+		b.span, b.left = w.Window.Length+s.Tariff.Grace, b.budget
+		return b
+	}
+	end := midnight(now, s.Tariff.Zone)
+	b.span, b.left, b.spent = end.Sub(now), max(0, ceiling-w.Used), true // a drain only holds: it may be lifted
+	if !last.IsZero() && last.Before(now) && now.Sub(last) < day {
+		b.span = end.Sub(last)
+	}
+	return b
+}
+
+// gap is how far apart slots at so much are if a job has such a share of what is left; the time to the end where
+// nothing is.
+func (b supply) gap(price int64, share float64) time.Duration {
+	slots := int64(float64(max(0, b.left)) * share / float64(price))
+	if b.spent {
+		slots++ // as many gaps as slots, and the one before the end
+	}
+	if slots == 0 {
+		return b.span
+	}
+	return b.span / time.Duration(slots)
+}
+
+// demand is what the other jobs draw of a pool: those with a cron line over a span from now, and the job's share of
+// what those with an interval draw.
+func (s Schedule) demand(job ingest.Job, pool string, now time.Time) (others func(time.Duration) int64, share float64, err error) {
+	rate := func(of ingest.Job, price int64) float64 {
+		return float64(price) * float64(max(1, len(of.Regions))) / of.Every.Hours()
+	}
+	own, all := 0.0, 0.0
+	prices := map[string]int64{} // of jobs with a cron line
+	for _, of := range s.Plan {
+		j := of.Job
+		if j.Name == job.Name {
+			j = job
+		}
+		price, err := s.slotPrice(j)
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case price[pool] == 0:
+		case j.Every == 0:
+			prices[j.Name] = price[pool]
+		default:
+			all += rate(j, price[pool])
+			if j.Name == job.Name {
+				own = rate(j, price[pool])
+			}
+		}
+	}
+	return func(span time.Duration) int64 {
+		sum := int64(0)
+		for _, of := range s.Plan {
+			if price := prices[of.Job.Name]; price > 0 {
+				sum += price * int64(len(of.Between(now, now.Add(span))))
+			}
+		}
+		return sum
+	}, own / max(all, 1e-9), nil
+}

@@ -1,0 +1,102 @@
+package budget_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// limited is the schedule under so many units a day.
+func limited(t *testing.T, units int64, jobs ...ingest.Job) budget.Schedule {
+	t.Helper()
+	s := schedule(t, jobs...)
+	for i, p := range s.Tariff.Pools {
+		for j := range p.Windows {
+			if p.Name == "units" {
+				s.Tariff.Pools[i].Windows[j].Limit = units
+			}
+		}
+	}
+	return s
+}
+
+// reported is a report in which the schedule and others have used so much of the units, in the day and in 24 h.
+func reported(s budget.Schedule, now time.Time, own, others int64) quota.Report {
+	r := quota.Report{At: now, Spent: []quota.Spent{
+		{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled}, Amount: own},
+		{Pool: "units", Who: quota.Who{Purpose: quota.Manual}, Amount: others},
+	}}
+	for _, p := range s.Tariff.Pools {
+		report := quota.PoolReport{Pool: p.Name, Remaining: map[quota.Purpose]int64{}}
+		for _, w := range p.Windows {
+			state := quota.WindowState{Window: w, FreesAt: now.Add(time.Hour)}
+			if p.Name == "units" {
+				state.Used = own + others
+			}
+			report.Windows = append(report.Windows, state)
+		}
+		r.Pools = append(r.Pools, report)
+	}
+	return r
+}
+
+// The provider's day begins at 08:00 UTC.
+func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
+	dawn := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+	usual := chart(30*time.Minute, 4, regions.Default()...)
+	for _, tt := range []struct {
+		name        string
+		units       int64
+		jobs        []ingest.Job
+		own, others int64
+		now         time.Time
+		want        string // "" where nothing is paced
+		pages       int
+	}{
+		{"it fits", 10_000, []ingest.Job{usual}, 0, 0, dawn, "", 0},
+		{"it fits beside what others use", 10_000, []ingest.Job{usual}, 1_500, 6_400, dawn.Add(23 * time.Hour), "", 0},
+		{"300 units", 300, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 2 h 42 m: 285 units in 24h", 4},
+		{"300 units of which others use half", 300, []ingest.Job{usual}, 0, 150, dawn, "chart paced to every 5 h 49 m: 135 units in 24h", 4},
+		{"40 units: whole charts would come every 21 h", 40, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 10 h 7 m: 38 units in 24h, 2 of 4 pages", 2},
+		{"4 units: a page a region in two days and more", 4, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 64 h 1 m: 3 units in 24h, 1 of 4 pages", 1},
+		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart paced to every 2 h 25 m: 2850 units today", 4},
+		{"the cron line's price is set aside", 300, []ingest.Job{usual, {Name: "six", Kind: ingest.KindChart, Regions: regions.Default(), Cron: "0 6 * * *", Pages: 4}}, 0, 0, dawn,
+			"chart paced to every 3 h 3 m: 285 units in 24h", 4},
+		{"two jobs share alike", 300, []ingest.Job{usual, {Name: "music", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 4}}, 0, 0, dawn,
+			"chart paced to every 5 h 29 m: 285 units in 24h; music paced to every 5 h 29 m: 285 units in 24h", 4},
+	} {
+		s := limited(t, tt.units, tt.jobs...)
+		known := map[ingest.Series]time.Time{}
+		for _, of := range s.Plan.Series() {
+			known[of] = tt.now
+		}
+		got := budget.Pacing{}
+		var err error
+		if got.Jobs, err = s.Paces(reported(s, tt.now, tt.own, tt.others), known, tt.now); err != nil || got.String() != tt.want {
+			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)
+		}
+		if tt.want != "" && len(got.Jobs) > 0 && got.Jobs[0].Pages != tt.pages {
+			t.Errorf("%s: %d pages, want %d", tt.name, got.Jobs[0].Pages, tt.pages)
+		}
+	}
+}
+
+// While the pool is spent, by the provider's word, nothing is due before it opens.
+func TestADrainedPoolHoldsThePace(t *testing.T) {
+	now := time.Date(2026, 2, 14, 20, 0, 0, 0, time.UTC)
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	r, until := reported(s, now, 100, 0), now.Add(12*time.Hour)
+	for i := range r.Pools {
+		if r.Pools[i].Pool == "units" {
+			r.Pools[i].DrainedUntil = until
+		}
+	}
+	paces, err := s.Paces(r, nil, now)
+	if err != nil || len(paces) != 1 || !paces[0].Hold.Equal(until) || paces[0].Most != 0 {
+		t.Errorf("%+v, %v, want none before %v", paces, err, until)
+	}
+}

@@ -1,0 +1,65 @@
+package budget
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// Pacing is the plan as it is paced at present, and the jobs that are.
+type Pacing struct {
+	regions.Paced
+	Jobs []Pace
+}
+
+// String says how each job is paced and why; "" where none is.
+func (p Pacing) String() string {
+	var all []string
+	for _, job := range p.Jobs {
+		all = append(all, job.String())
+	}
+	return strings.Join(all, "; ")
+}
+
+// Pacer finds the pace of the present.
+type Pacer struct {
+	Schedule Schedule
+	Report   func(context.Context) (quota.Report, error) // of the ledger
+	Off      bool                                        // nothing is paced
+}
+
+// Now is the pace at now, known being when the newest slot of each series was due. While the ledger cannot answer
+// nothing is paced: what then goes out is bounded in another way.
+func (p Pacer) Now(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Pacing {
+	out := Pacing{Paced: regions.Paced{Plan: p.Schedule.Plan}}
+	if p.Off {
+		return out
+	}
+	r, err := p.Report(ctx)
+	if err != nil || r.Degraded != nil {
+		return out
+	}
+	if out.Jobs, err = p.Schedule.Paces(r, known, now); err != nil {
+		return out // a method without a price: its first call says so
+	}
+	out.Paces = map[string]regions.Pace{}
+	for _, job := range out.Jobs {
+		out.Paces[job.Job.Name] = job.Pace
+	}
+	return out
+}
+
+// Pace implements fetch.Pacer.
+func (p Pacer) Pace(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) fetch.Paced {
+	at := p.Now(ctx, known, now)
+	out := fetch.Paced{Schedule: at.Paced, Pages: map[string]int{}}
+	for _, job := range at.Jobs {
+		out.Pages[job.Job.Name] = job.Pages
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package quota_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// A no far below our own count closes the pool for minutes, and one cheap call asks again.
+func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
+	d := newDesk(t, "2026-02-14 09:00:00")
+	d.spend("units", 100)
+	no := func(at quota.Decision) time.Duration {
+		t.Helper()
+		if err := d.Drain(t.Context(), at, "units"); err != nil {
+			t.Fatal(err)
+		}
+		return d.pool("units").DrainedUntil.Sub(d.now)
+	}
+	within := func(got, about time.Duration) {
+		t.Helper()
+		if got < about*8/10 || got > about*12/10+time.Second {
+			t.Errorf("closed for %v, want about %v", got, about)
+		}
+	}
+	wait := no(d.take("videos.list", quota.Scheduled))
+	within(wait, 5*time.Minute)
+	if p := d.pool("units"); p.Probe != 1 {
+		t.Errorf("probe %d", p.Probe)
+	}
+	refused := d.take("videos.list", quota.Scheduled)
+	const want = "units: the provider said no at 101 used of 10000, which is doubted: one call asks again (1 of 3)"
+	if refused.Allowed || refused.Refusal.String() != want {
+		t.Errorf("while it is closed: %v, want %q", refused.Refusal, want)
+	}
+
+	d.now = d.now.Add(wait + time.Second)
+	if got := d.take("search.list", quota.Scheduled); got.Allowed || d.pool("units").Windows[0].Used != 101 {
+		t.Errorf("100 units asked whether one is there: %+v, %d used", got.Refusal, d.pool("units").Windows[0].Used)
+	}
+	probe := d.take("videos.list", quota.Scheduled)
+	if !probe.Allowed || !probe.Probe {
+		t.Fatalf("no probe: %+v", probe)
+	}
+	if got := d.take("videos.list", quota.Scheduled); got.Allowed {
+		t.Error("a second call went while the probe was under way")
+	}
+	if err := d.Answered(t.Context(), probe); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.take("search.list", quota.Scheduled); !got.Allowed || got.Probe || d.pool("units").Drift != 0 {
+		t.Errorf("after the probe was answered: %+v", got.Refusal)
+	}
+
+	// Three probes that are refused settle it, until the day turns.
+	within(no(d.take("videos.list", quota.Scheduled)), 5*time.Minute)
+	for _, about := range []time.Duration{15 * time.Minute, time.Hour, 0} {
+		d.now = d.pool("units").DrainedUntil.Add(time.Second)
+		probe := d.take("videos.list", quota.Scheduled)
+		if !probe.Probe {
+			t.Fatalf("no probe: %+v", probe.Refusal)
+		}
+		closed := no(probe)
+		if about > 0 {
+			within(closed, about)
+		} else if p := d.pool("units"); p.Probe != 0 || !p.DrainedUntil.Equal(time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC)) {
+			t.Errorf("after the last probe it is closed until %v, probe %d", p.DrainedUntil, p.Probe)
+		}
+	}
+	// The next day begins with nothing of that.
+	d.at("2026-02-15 09:00:00")
+	if got := d.take("videos.list", quota.Scheduled); !got.Allowed || got.Probe {
+		t.Errorf("on the next day: %+v", got)
+	}
+	within(no(d.take("videos.list", quota.Scheduled)), 5*time.Minute)
+}
+
+func TestANoNearOurOwnCountStands(t *testing.T) {
+	d := newDesk(t, "2026-02-14 09:00:00")
+	d.spend("units", 9_000)
+	if err := d.Drain(t.Context(), d.take("videos.list", quota.Scheduled), "units"); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.pool("units"); p.Probe != 0 || !p.DrainedUntil.Equal(time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC)) {
+		t.Errorf("closed until %v, probe %d", p.DrainedUntil, p.Probe)
+	}
+}
+
+// However many ask at once, in however many processes, one call goes.
+func TestOneProbeForAll(t *testing.T) {
+	d := newDesk(t, "2026-02-14 09:00:00")
+	if err := d.Drain(t.Context(), d.take("videos.list", quota.Scheduled), "units"); err != nil {
+		t.Fatal(err)
+	}
+	d.now = d.now.Add(10 * time.Minute)
+	var all sync.WaitGroup
+	got := make([]quota.Decision, 16)
+	for i := range got {
+		all.Go(func() { got[i] = d.take("videos.list", quota.Scheduled) })
+	}
+	all.Wait()
+	probes := 0
+	for _, g := range got {
+		if g.Allowed != g.Probe {
+			t.Errorf("allowed %v, probe %v: %v", g.Allowed, g.Probe, g.Refusal)
+		}
+		if g.Probe {
+			probes++
+		} else if !strings.Contains(g.Refusal.String(), "doubted") {
+			t.Errorf("refused: %v", g.Refusal)
+		}
+	}
+	if used := d.pool("units").Windows[0].Used; probes != 1 || used != 2 {
+		t.Errorf("%d probes, %d units used: want 1 and 2", probes, used)
+	}
+}

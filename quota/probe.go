@@ -1,0 +1,86 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// probeTime is how long one probe keeps others from asking. Should it never come back, another asks then.
+const probeTime = 2 * time.Minute
+
+// probe makes an admitted call the one that asks whether a doubted no still holds, where one waits for that: others
+// are refused until it has come back. One that is dearer than it need be, or comes second, is refunded and refused.
+func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
+	for _, p := range d.Pools {
+		if p.Charged == 0 || probeOf(p.LastDrain) == 0 || p.LastDrain.Before(g.dayOf(d.At)) {
+			continue
+		}
+		// No two leases are equal, so that of two calls at once the one whose lease holds is the probe.
+		lease := doubted(d.At.Add(probeTime+rand.N(time.Second)), probeOf(p.LastDrain)) //nolint:gosec // only to be different
+		mine := p.Charged <= g.Tariff.cheapest(p.Pool)
+		if mine {
+			var err error
+			if mine, err = g.lease(ctx, d, p, lease); err != nil {
+				return d, errors.Join(err, g.Refund(ctx, d))
+			}
+		}
+		if !mine {
+			err := g.Refund(ctx, d)
+			return g.refuseDoubted(d, p, lease), err
+		}
+		d.Probe = true
+	}
+	return d, nil
+}
+
+// lease closes the pool while a probe is under way, and reports whether it is this one.
+func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, until time.Time) (bool, error) {
+	if err := g.Ledger.Drain(ctx, g.Account, p.Pool, until, p.LastUsed); err != nil {
+		return false, err
+	}
+	peek := g.Tariff.ask(g.Account, g.Now())
+	peek.Who, peek.Charges = d.Who, []Charge{g.Tariff.pool(p.Pool).charge(0, whole)}
+	now, err := g.Ledger.Take(ctx, peek)
+	return err == nil && now.Pools[0].DrainedUntil.Equal(until), err
+}
+
+// refuseDoubted is the refusal of a call that is too dear for a probe.
+func (g *Governor) refuseDoubted(d Decision, p PoolState, until time.Time) Decision {
+	w := p.Windows[0]
+	d.Allowed, d.RetryAfter, d.RetryAt = false, ceilMillis(until.Sub(d.At)), until
+	d.Refusal = &Refusal{Pool: p.Pool, Window: DrainWindow, Used: p.LastUsed, Ceiling: w.Ceiling, Limit: w.Window.Limit, Probe: probeOf(until)}
+	for i := range d.Pools {
+		d.Pools[i].Charged = 0
+	}
+	return d
+}
+
+// Answered is told that the call of a probe was answered: the pool is open again.
+func (g *Governor) Answered(ctx context.Context, d Decision) error {
+	var errs []error
+	for _, p := range d.Pools {
+		if d.Probe && probeOf(p.LastDrain) > 0 {
+			errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, time.Time{}, 0))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// dayOf is when the provider's day of t began.
+func (g *Governor) dayOf(t time.Time) time.Time {
+	days := Midnights(t, g.Tariff.Zone)
+	return days[Ask{Midnights: days}.day(t)]
+}
+
+// cheapest is what the cheapest call draws of a pool.
+func (t *Tariff) cheapest(pool string) int64 {
+	least := int64(MaxLimit)
+	for _, cost := range t.Methods {
+		if amount, ok := cost[pool]; ok {
+			least = min(least, amount)
+		}
+	}
+	return least
+}

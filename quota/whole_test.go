@@ -1,0 +1,40 @@
+package quota_test
+
+import (
+	"testing"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// A call may ask whether others of its kind fit behind it: it is refused where they do not, and charged alone where
+// they do.
+func TestAWholeFitsOrNothingOfIt(t *testing.T) {
+	d := newDesk(t, "2026-02-14 09:00:00")
+	take := func(calls int) quota.Decision {
+		t.Helper()
+		got, err := d.Take(t.Context(), quota.Request{Method: "videos.list", Region: "US", Purpose: quota.Scheduled, Calls: calls})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	d.spend("units", 9_496)
+	if got := take(4); !got.Allowed || got.Pools[0].Charged != 1 || got.Pools[0].Remaining != 3 {
+		t.Errorf("four with four left: %+v", got.Pools)
+	}
+	got := take(4)
+	if got.Allowed || got.Refusal.Used != 9_497 || got.Refusal.Ceiling != 9_500 || got.Refusal.AtOnce != 4 || got.Pools[0].Remaining != 3 {
+		t.Errorf("four with three left: %+v, %+v", got.Refusal, got.Pools)
+	}
+	const want = "units: 9497 of 9500 used in window 24h (limit 10000), and 4 are needed at once"
+	if got.Refusal != nil && got.Refusal.String() != want {
+		t.Errorf("%q, want %q", got.Refusal, want)
+	}
+	if got := take(3); !got.Allowed {
+		t.Errorf("three with three left: %+v", got.Refusal)
+	}
+	// So many never fit: then one is better than none.
+	if got := take(20_000); !got.Allowed {
+		t.Errorf("more than the ceiling, with two left: %+v", got.Refusal)
+	}
+}

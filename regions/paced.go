@@ -1,0 +1,157 @@
+package regions
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Pace is how a job's slots are spread where its budget does not pay for its interval.
+type Pace struct {
+	// Gap is from one slot of the job to the next, of whichever key: its keys take turns, the one whose newest
+	// slot is oldest first.
+	Gap time.Duration
+	// Last is when its newest slot was due, of whichever key; zero where it has none.
+	Last time.Time
+	// Hold is until when the budget pays for no slot at all; zero where it pays for the next one.
+	Hold time.Time
+	// Most is how many slots the budget pays for at present.
+	Most int
+}
+
+// Every is from one slot of a series to its next, where a job has so many keys.
+func (p Pace) Every(keys int) time.Duration { return p.Gap * time.Duration(keys) }
+
+// Paced is a plan of which some jobs are paced, by name.
+type Paced struct {
+	Plan
+	Paces map[string]Pace
+}
+
+// Due is Plan.Due, but for jobs that are paced. Of these a key is due that has never been, or whose newest slot is
+// older than two rounds, as after a time in which nothing ran; of the others one after each Gap. What a paced job
+// would have had between is no slot: nobody has missed it.
+func (p Paced) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
+	var out []ingest.Slot
+	for _, s := range p.Plan {
+		pace, ok := p.Paces[s.Job.Name]
+		if !ok {
+			out = append(out, Plan{s}.Due(known, now)...)
+			continue
+		}
+		out = append(out, s.duePaced(pace, known, now)...)
+	}
+	return out
+}
+
+func (s Schedule) duePaced(pace Pace, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
+	var out []ingest.Slot
+	var turns []ingest.Series // of keys that are not overdue
+	for i, key := range s.keys {
+		of := ingest.Series{Job: s.Job.Name, Key: key}
+		newest, seen := known[of]
+		latest, ok := s.latest(i, now)
+		switch {
+		case ok && (!seen || latest.Sub(newest) > 2*pace.Every(len(s.keys))):
+			out = append(out, s.slot(i, latest, ingest.Due, ""))
+		case seen:
+			turns = append(turns, of)
+		}
+	}
+	if len(out) > 0 || now.Before(pace.Hold) {
+		return out
+	}
+	slices.SortStableFunc(turns, func(a, b ingest.Series) int { return known[a].Compare(known[b]) })
+	reached := int64(now.Sub(pace.Last) / max(pace.Gap, time.Second))
+	turns = turns[:max(0, min(int64(len(turns)), int64(pace.Most), reached))]
+	for i, of := range turns {
+		due := pace.Last.Add(time.Duration(reached-int64(len(turns)-1-i)) * pace.Gap).Truncate(time.Second)
+		out = append(out, s.slot(slices.Index(s.keys, of.Key), due, ingest.Due, ""))
+	}
+	return out
+}
+
+// Next is when anything is next due, after now.
+func (p Paced) Next(now time.Time) time.Time {
+	var next time.Time
+	for _, s := range p.Plan {
+		t := s.Next(now)
+		if pace, ok := p.Paces[s.Job.Name]; ok {
+			t = pace.next(now)
+		}
+		if next.IsZero() || !t.IsZero() && t.Before(next) {
+			next = t
+		}
+	}
+	return next
+}
+
+// next is when the job's next slot is due, after now.
+func (p Pace) next(now time.Time) time.Time {
+	next := p.Last.Add(p.Gap)
+	if next.Before(p.Hold) {
+		next = p.Hold
+	}
+	if !next.After(now) { // due, and nobody has added it yet
+		next = now.Add(time.Second)
+	}
+	return next.Truncate(time.Second).UTC()
+}
+
+// Ahead is Plan.Ahead at the pace of the present.
+func (p Paced) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
+	ahead := p.Plan.Ahead(of, t, slots)
+	if pace, ok := p.Paces[of.Job]; ok {
+		for _, s := range p.Plan {
+			if s.Job.Name == of.Job {
+				ahead = max(ahead, time.Duration(slots)*pace.Every(len(s.keys)))
+			}
+		}
+	}
+	return ahead
+}
+
+// Stale is Plan.Stale at the pace of the present.
+func (p Paced) Stale(of ingest.Series, done, now time.Time, after int) bool {
+	return p.Plan.Stale(of, done, now, after) && (done.IsZero() || now.Sub(done) > p.Ahead(of, done, after))
+}
+
+// Upcoming is the next n slots after now, of one key where it is not "", soonest first. Those of a paced job are where
+// they are if what is left of its budget stays what it is.
+func (p Paced) Upcoming(known map[ingest.Series]time.Time, now time.Time, n int, key string) []ingest.Slot {
+	var slots []ingest.Slot
+	for _, s := range p.Plan {
+		slots = append(slots, s.upcoming(p.Paces, known, now, n, key)...)
+	}
+	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
+	return slots[:min(n, len(slots))]
+}
+
+func (s Schedule) upcoming(paces map[string]Pace, known map[ingest.Series]time.Time, now time.Time, n int, key string) (out []ingest.Slot) {
+	if pace, ok := paces[s.Job.Name]; ok {
+		turns := slices.Clone(s.keys)
+		slices.SortStableFunc(turns, func(a, b string) int {
+			return known[ingest.Series{Job: s.Job.Name, Key: a}].Compare(known[ingest.Series{Job: s.Job.Name, Key: b}])
+		})
+		due := pace.next(now)
+		for i := 0; len(out) < n; i++ {
+			if k := turns[i%len(turns)]; key == "" || k == key {
+				out = append(out, s.slot(slices.Index(s.keys, k), due.Truncate(time.Second), ingest.Due, ""))
+			}
+			if due = due.Add(pace.Gap); i >= len(turns)-1 && len(out) == 0 {
+				return nil // no such key
+			}
+		}
+		return out
+	}
+	for span := time.Hour; len(out) < n && span < 64*24*time.Hour; span *= 2 {
+		out = out[:0]
+		for _, k := range s.Between(now, now.Add(span)) {
+			if key == "" || k.Key == key {
+				out = append(out, ingest.Slot{SlotKey: k, Kind: s.Job.Kind, State: ingest.Due})
+			}
+		}
+	}
+	return out
+}

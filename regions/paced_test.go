@@ -1,0 +1,60 @@
+package regions_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+func TestAPacedJobsKeysTakeTurns(t *testing.T) {
+	at := func(hour, minute int) time.Time { return time.Date(2026, 2, 14, hour, minute, 0, 0, time.UTC) }
+	plan, err := regions.NewPlan([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US", "GB", "DE"}, Every: 30 * time.Minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := func(us, gb, de time.Time) map[ingest.Series]time.Time {
+		return map[ingest.Series]time.Time{{Job: "chart", Key: "US"}: us, {Job: "chart", Key: "GB"}: gb, {Job: "chart", Key: "DE"}: de}
+	}
+	turn := known(at(10, 0), at(9, 0), at(9, 30))
+	for _, tt := range []struct {
+		name  string
+		known map[ingest.Series]time.Time
+		now   time.Time
+		pace  regions.Pace
+		want  []string
+	}{
+		{"its gap has not passed", turn, at(10, 29), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, nil},
+		{"its gap has passed: the one whose newest slot is oldest", turn, at(10, 34), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 10:30"}},
+		{"two gaps have passed", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 10:30", "DE 11:00"}},
+		{"two have, and one can be paid for", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 1}, []string{"GB 11:00"}},
+		{"nothing can be paid for", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Hold: at(12, 0)}, nil},
+		{"nothing ran for more than two rounds of GB and DE", turn, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 12:10"}},
+		{"an empty table: each is due at once", nil, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Most: 3}, []string{"US 12:00", "GB 12:10", "DE 12:20"}},
+	} {
+		paced := regions.Paced{Plan: plan, Paces: map[string]regions.Pace{"chart": tt.pace}}
+		var got []string
+		for _, slot := range paced.Due(tt.known, tt.now) {
+			if slot.State != ingest.Due {
+				t.Errorf("%s: %+v is %s", tt.name, slot.SlotKey, slot.State)
+			}
+			got = append(got, slot.Key+slot.DueAt.Format(" 15:04"))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	paced := regions.Paced{Plan: plan, Paces: map[string]regions.Pace{"chart": {Gap: 40 * time.Minute, Last: at(10, 0), Most: 3}}}
+	if next := paced.Next(at(10, 5)); !next.Equal(at(10, 40)) {
+		t.Errorf("next at %v", next)
+	}
+	us := ingest.Series{Job: "chart", Key: "US"}
+	if paced.Stale(us, at(10, 0), at(15, 59), 3) || !paced.Stale(us, at(10, 0), at(16, 1), 3) || paced.Ahead(us, at(10, 0), 1) != 2*time.Hour {
+		t.Error("a series is stale after three of the intervals that it has at present")
+	}
+	if free := (regions.Paced{Plan: plan}); len(free.Due(turn, at(10, 5))) != 3 || free.Next(at(10, 5)) != plan.Next(at(10, 5)) {
+		t.Error("a job that is not paced is due as ever")
+	}
+}
