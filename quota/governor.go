@@ -50,11 +50,16 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 		if err != nil || !d.Allowed || g.Now().Sub(asked) <= SendWithin {
 			return d, err
 		}
-		if err := g.Refund(ctx, d); err != nil && g.Log != nil {
-			g.Log.WarnContext(ctx, "a take that came too late is not given back", slog.String("method", r.Method), slog.Any("error", err))
-		}
+		g.giveBack(ctx, d)
 	}
 	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after it was asked for: is this machine stopped again and again?", ErrClosed, r.Method, SendWithin)
+}
+
+// giveBack refunds a take that was never used. What cannot be given back stays charged, which is the safe side.
+func (g *Governor) giveBack(ctx context.Context, d Decision) {
+	if err := g.Refund(ctx, d); err != nil && g.Log != nil {
+		g.Log.WarnContext(ctx, "a take that was not used is not given back", slog.String("method", d.Who.Method), slog.Any("error", err))
+	}
 }
 
 // take draws it once.
@@ -116,4 +121,40 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 		}
 	}
 	return a, fits, nil
+}
+
+// lower lowers the ceilings of a charge by so much, unless it would then never fit.
+func (c *Charge) lower(by int64) {
+	for _, b := range c.Bounds {
+		if b.Ceiling-by < c.Amount {
+			return
+		}
+	}
+	for i := range c.Bounds {
+		c.Bounds[i].Ceiling -= by
+	}
+}
+
+// restore says a decision in the purpose's own ceilings, after so many calls had to fit at once.
+func (g *Governor) restore(d *Decision, purpose Purpose, calls int64) {
+	share := g.Tariff.Ceilings[purpose]
+	cost := g.Tariff.Methods[d.Who.Method]
+	for i := range d.Pools {
+		p := &d.Pools[i]
+		remaining := int64(MaxLimit)
+		for j := range p.Windows {
+			w := &p.Windows[j]
+			w.Ceiling = share.Of(w.Window.Limit)
+			remaining = min(remaining, max(w.Ceiling-w.Used, 0))
+		}
+		if p.DrainedUntil.IsZero() && len(p.Windows) > 0 {
+			p.Remaining = remaining
+		}
+	}
+	if r := d.Refusal; r != nil && r.Window != DrainWindow {
+		if r.Ceiling != share.Of(r.Limit) {
+			r.AtOnce = cost[r.Pool] * calls
+		}
+		r.Ceiling = share.Of(r.Limit)
+	}
 }

@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -23,12 +24,13 @@ func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 		if mine {
 			var err error
 			if mine, err = g.lease(ctx, d, p, lease); err != nil {
-				return d, errors.Join(err, g.Refund(ctx, d))
+				g.giveBack(ctx, d)
+				return Decision{}, fmt.Errorf("%w: %s: one call is to ask whether %s is spent, and no ledger keeps others from asking: %w", ErrClosed, d.Who.Method, p.Pool, err)
 			}
 		}
 		if !mine {
-			err := g.Refund(ctx, d)
-			return g.refuseDoubted(d, p, lease), err
+			g.giveBack(ctx, d)
+			return g.refuseDoubted(d, p, lease), nil
 		}
 		d.Probe = true
 	}

@@ -73,7 +73,7 @@ func ProgressLine(began, now store.BackfillStatus, took time.Duration, maxUnits 
 }
 
 // HeldText says who holds a claimed slot.
-var HeldText = heldText
+var HeldText = web.Held
 
 // Export writes titles, each with tags, as --csv or --jsonl does.
 func Export(w io.Writer, format, tag string, titles ...string) error {

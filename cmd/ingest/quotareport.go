@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -104,8 +103,7 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.Quo
 	if s, err := a.store(ctx, ""); err == nil && a.cfg.Pacing {
 		defer func() { _ = s.Close() }()
 		known, _ := s.Newest(ctx, g.Now())
-		report := func(context.Context) (quota.Report, error) { return r, nil }
-		doc.Forecast.Pacing = budget.Pacer{Schedule: schedule, Report: report}.Now(ctx, known, g.Now()).String()
+		doc.Forecast.Pacing = schedule.Pacing(r, known, g.Now()).String()
 	}
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
 	return doc, r.Degraded, err

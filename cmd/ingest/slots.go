@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,25 +132,6 @@ func printSlots(out *console, slots []ingest.Slot, series []web.SeriesDocument, 
 	case len(series) == 1:
 		fmt.Fprintf(out.stdout, "%s\n\n", term.Wrap(series[0].Line(now), term.Screen, "  "))
 	}
-	fmt.Fprintf(out.stdout, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
-	for _, s := range slots {
-		fmt.Fprintf(out.stdout, "%-20s  %-10s %-6s  %-8s %5d %6d\n", term.Stamp(s.DueAt), term.Fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
-		if s.State == ingest.Claimed {
-			fmt.Fprintf(out.stdout, "    %s\n", term.Wrap(heldText(s, now), 76, "      "))
-		}
-		for _, part := range strings.Split(term.Clean(s.Reason), "; ") {
-			if part != "" {
-				fmt.Fprintf(out.stdout, "    %s\n", term.Wrap(part, 76, "      "))
-			}
-		}
-	}
+	web.PrintSlots(out.stdout, slots, now)
 	return nil
-}
-
-// heldText says which run holds a claimed slot, and when another run may claim it.
-func heldText(s ingest.Slot, now time.Time) string {
-	if s.Lease.After(now) {
-		return fmt.Sprintf("by %s; should it have died, free again at %s", s.Owner, term.StampFrom(s.Lease))
-	}
-	return fmt.Sprintf("by %s, which has died: free since %s", s.Owner, term.Stamp(s.Lease))
 }

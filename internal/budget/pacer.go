@@ -40,11 +40,20 @@ func (p Pacer) Now(ctx context.Context, known map[ingest.Series]time.Time, now t
 	if p.Off {
 		return out
 	}
-	r, err := p.Report(ctx)
-	if err != nil || r.Degraded != nil {
+	if r, err := p.Report(ctx); err == nil {
+		out = p.Schedule.Pacing(r, known, now)
+	}
+	return out
+}
+
+// Pacing is the pace of the present where a ledger reports r; see Pacer.Now.
+func (s Schedule) Pacing(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pacing {
+	out := Pacing{Paced: regions.Paced{Plan: s.Plan}}
+	if r.Degraded != nil {
 		return out
 	}
-	if out.Jobs, err = p.Schedule.Paces(r, known, now); err != nil {
+	var err error
+	if out.Jobs, err = s.Paces(r, known, now); err != nil {
 		return out // a method without a price: its first call says so
 	}
 	out.Paces = map[string]regions.Pace{}

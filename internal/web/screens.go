@@ -186,3 +186,27 @@ func (d SeriesDocument) Line(now time.Time) string {
 	}
 	return fmt.Sprintf("%s: %s%s", term.Fit(name, 20), done, next)
 }
+
+// PrintSlots shows slots in 80 columns, each with why it is not done.
+func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
+	fmt.Fprintf(w, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
+	for _, s := range slots {
+		fmt.Fprintf(w, "%-20s  %-10s %-6s  %-8s %5d %6d\n", term.Stamp(s.DueAt), term.Fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
+		if s.State == ingest.Claimed {
+			fmt.Fprintf(w, "    %s\n", term.Wrap(Held(s, now), 76, "      "))
+		}
+		for _, part := range strings.Split(term.Clean(s.Reason), "; ") {
+			if part != "" {
+				fmt.Fprintf(w, "    %s\n", term.Wrap(part, 76, "      "))
+			}
+		}
+	}
+}
+
+// Held says which run holds a claimed slot, and when another run may claim it.
+func Held(s ingest.Slot, now time.Time) string {
+	if s.Lease.After(now) {
+		return fmt.Sprintf("by %s; should it have died, free again at %s", s.Owner, term.StampFrom(s.Lease))
+	}
+	return fmt.Sprintf("by %s, which has died: free since %s", s.Owner, term.Stamp(s.Lease))
+}
