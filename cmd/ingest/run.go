@@ -16,7 +16,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
-	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -87,7 +86,7 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	}
 	worked, err := w.reconciler(a).Run(ctx, options)
 	sum := summarise(worked, err)
-	if len(worked) == 0 && err == nil {
+	if err == nil {
 		if err := a.checkNewest(ctx, w.store); err != nil {
 			return end("", err)
 		}
@@ -99,11 +98,11 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	return end(text.String(), a.reportRun(sum, err))
 }
 
-// checkNewest says why nothing is due where the clock stands before the newest slot.
+// checkNewest says so where the clock stands before the newest slot.
 func (a *app) checkNewest(ctx context.Context, s *store.Store) error {
 	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
-	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(quota.MaxClockGap)) {
-		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: nothing is fetched until then, unless the clock is set right",
+	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
+		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: slots in the future count for nothing; if the clock is right, ingest doctor --repair removes them",
 			term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt))
 	}
 	return err
