@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -26,11 +27,13 @@ func lookFreshness(ctx context.Context, d *Doctor) Finding {
 		return nothing // store reports it
 	}
 	var stale []string
+	paced := sync.OnceValue(func() regions.Paced { return d.paced(ctx, plan, slots.Series) })
+	after := cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter)
 	said := map[string]bool{}
 	all, oldest, of := plan.Series(), time.Duration(0), ""
 	for _, series := range all {
 		known := slots.Series[series]
-		if !plan.Stale(series, known.DoneDue, now, cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter)) {
+		if !plan.Stale(series, known.DoneDue, now, after) || !paced().Stale(series, known.DoneDue, now, after) {
 			if age := now.Sub(known.DoneDue); age > oldest {
 				oldest, of = age, seriesName(series)
 			}
@@ -53,6 +56,22 @@ func lookFreshness(ctx context.Context, d *Doctor) Finding {
 			"ingest slots --region R says why; is a timer, cron or serve running?")
 	}
 	return fine("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))
+}
+
+// paced is the plan at the pace of the present, and as configured where the ledger cannot say what that is.
+func (d *Doctor) paced(ctx context.Context, plan regions.Plan, series map[ingest.Series]store.SeriesSummary) regions.Paced {
+	if d.Config.Pacing {
+		schedule, err := d.Schedule()
+		report, reportErr := ledgerReport(ctx, d)
+		if err == nil && reportErr == nil {
+			done := map[ingest.Series]time.Time{}
+			for of, s := range series {
+				done[of] = s.DoneDue
+			}
+			return schedule.Pacing(report, done, d.now()).Paced
+		}
+	}
+	return regions.Paced{Plan: plan}
 }
 
 // atMost cuts a list that is longer than n, and counts what is left out.
