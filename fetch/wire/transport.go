@@ -124,7 +124,7 @@ func (t *Transport) AskDate(ctx context.Context) (time.Time, error) {
 	t.keepDate(resp)
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
-		return time.Time{}, nil //nolint:nilerr // it does not say
+		return time.Time{}, nil // it does not say
 	}
 	return date, nil
 }

@@ -21,13 +21,13 @@ func TestADataDirectoryThatOthersCanWriteIsRefused(t *testing.T) {
 	if err := config.CheckData(dir, "quota.db"); err != nil {
 		t.Error(err)
 	}
-	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // that is what is tested
+	if err := os.Chmod(dir, 0o777); err != nil { // which is what is tested
 		t.Fatal(err)
 	}
 	if err := config.CheckData(dir, "quota.db"); err == nil || !strings.Contains(err.Error(), "chmod o-w") {
 		t.Error(err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(t.TempDir(), "other.db"), filepath.Join(dir, "quota.db")); err != nil {
