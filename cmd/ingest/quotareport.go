@@ -72,7 +72,11 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 		return err
 	}
 	screen := quotaScreen{QuotaDocument: doc, bars: a.marker(false) == term.Bold}
-	if screen.next, err = a.nextSlots(doc.Forecast.Until); err != nil {
+	s, err := a.store(ctx, "")
+	if err == nil { // else nothing was fetched yet
+		defer func() { _ = s.Close() }()
+	}
+	if screen.next, err = a.nextSlots(ctx, g, s, doc.Forecast.Until); err != nil {
 		return err
 	}
 	err = a.show(screen)

@@ -320,6 +320,7 @@ func TestATakenPortIsSaidBeforeAnythingStarts(t *testing.T) {
 func TestAStoppedSlotIsToldOnce(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")
+	t.Setenv("INGEST_PACING", "off")                        // paced, charts of one page fit
 	ingestCode(t, exitOK, "quota", "post", "units", "9480") // of 9,500: what is left is not enough for eight regions
 	quickHeart(t)
 	d := startServe(t)

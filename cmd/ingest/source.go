@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/audit"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
@@ -35,15 +35,17 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 			spent, err := g.Ledger.Spent(ctx, g.Account, since)
 			return web.NewSpentDocuments(spent), err
 		},
-		Next: a.nextSlots, DayPrice: a.dayPrice, Cost: g.Tariff.Cost,
+		Next: func(ctx context.Context, until time.Time) ([]web.NextDocument, error) {
+			return a.nextSlots(ctx, g, s, until)
+		},
+		DayPrice: a.dayPrice, Cost: g.Tariff.Cost,
 		Ledger: func(ctx context.Context) (web.LedgerDocument, error) { return a.ledgerDocument(ctx, g, s) },
 		Oldest: s.Oldest,
 		Backfills: func(ctx context.Context) (docs []web.BackfillDocument, err error) {
 			list, err := s.Backfills(ctx)
 			for _, b := range list {
 				l := newBackfillLine(b)
-				total := l.Pieces["total"]
-				docs = append(docs, web.BackfillDocument{ID: l.ID, What: l.What, Outcome: l.Outcome, Ended: total - b.Open(), Pieces: total, Units: l.Units})
+				docs = append(docs, web.BackfillDocument{ID: l.ID, What: l.What, Outcome: l.Outcome, Ended: l.Pieces["total"] - b.Open(), Pieces: l.Pieces["total"], Units: l.Units})
 			}
 			return docs, err
 		},
@@ -61,13 +63,20 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 	}
 }
 
-// nextSlots are the slots until then with what they cost.
-func (a *app) nextSlots(until time.Time) ([]web.NextDocument, error) {
+// nextSlots are the slots until then, at the pace of the present, with what they cost. Nothing is paced without a store.
+func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, until time.Time) ([]web.NextDocument, error) {
 	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
 		return nil, err
 	}
-	slots, err := schedule.Next(a.clock.Now(), until)
+	pacer, now := budget.Pacer{Schedule: schedule, Report: g.Report, Off: s == nil || !a.cfg.Pacing}, a.clock.Now()
+	var known map[ingest.Series]time.Time
+	if !pacer.Off {
+		if known, err = s.Newest(ctx, now); err != nil {
+			return nil, err
+		}
+	}
+	slots, err := pacer.Next(ctx, known, now, until)
 	docs := make([]web.NextDocument, 0, len(slots))
 	for _, n := range slots {
 		docs = append(docs, web.NextDocument{Job: n.Job, Region: n.Key, DueAt: n.DueAt.UTC(), Cost: n.Cost})
@@ -78,14 +87,7 @@ func (a *app) nextSlots(until time.Time) ([]web.NextDocument, error) {
 // dayPrice is what a day of the schedule costs; with every, if each chart were fetched so often.
 func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
 	c := *a.cfg
-	if every > 0 {
-		c.Jobs = slices.Clone(c.Jobs)
-		for i := range c.Jobs {
-			if c.Jobs[i].Kind == ingest.KindChart {
-				c.Jobs[i].Every, c.Jobs[i].Cron = every, ""
-			}
-		}
-	}
+	c.Jobs = budget.ChartsEvery(c.Jobs, every)
 	schedule, err := scheduleOf(&c)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,32 @@ func (p Pacer) Now(ctx context.Context, known map[ingest.Series]time.Time, now t
 		out = p.Schedule.Pacing(r, known, now)
 	}
 	return out
+}
+
+// Next is Schedule.Next, with the slots of jobs that are paced where they are if what is left of the budget stays what
+// it is.
+func (p Pacer) Next(ctx context.Context, known map[ingest.Series]time.Time, now, to time.Time) ([]PricedSlot, error) {
+	next, err := p.Schedule.Next(now, to)
+	pacing := p.Now(ctx, known, now)
+	if err != nil || len(pacing.Jobs) == 0 {
+		return next, err
+	}
+	next = slices.DeleteFunc(next, func(s PricedSlot) bool { _, paced := pacing.Paces[s.Job]; return paced })
+	for _, of := range pacing.Jobs {
+		job := of.Job
+		job.Pages = of.Pages
+		cost, err := p.Schedule.slotPrice(job)
+		if err != nil {
+			return nil, err
+		}
+		for _, slot := range pacing.Upcoming(known, now, int(to.Sub(now)/of.Gap)+1+len(next), "") {
+			if slot.Job == job.Name && slot.DueAt.Before(to.Add(-of.Gap/2)) { // the one at the very end is the next day's
+				next = append(next, PricedSlot{slot.SlotKey, cost})
+			}
+		}
+	}
+	slices.SortStableFunc(next, func(a, b PricedSlot) int { return a.DueAt.Compare(b.DueAt) })
+	return next, nil
 }
 
 // Pacing is the pace of the present where a ledger reports r; see Pacer.Now.

@@ -78,6 +78,17 @@ func (s Schedule) Next(from, to time.Time) ([]PricedSlot, error) {
 	return next, nil
 }
 
+// ChartsEvery are the jobs with their charts fetched so often instead; 0: as they are.
+func ChartsEvery(jobs []ingest.Job, every time.Duration) []ingest.Job {
+	jobs = slices.Clone(jobs)
+	for i := range jobs {
+		if jobs[i].Kind == ingest.KindChart && every > 0 {
+			jobs[i].Every, jobs[i].Cron = every, ""
+		}
+	}
+	return jobs
+}
+
 // slotPrice is what one slot of a job costs at most, empty where that depends on what is stored.
 func (s Schedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 	calls, err := fetch.JobCalls(s.Upstream, job)

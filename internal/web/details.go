@@ -36,7 +36,7 @@ func (s *Status) details(ctx context.Context, o overview) details {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
-	d.next, d.errs["next"] = source.Next(o.quota.Forecast.Until)
+	d.next, d.errs["next"] = source.Next(ctx, o.quota.Forecast.Until)
 	d.price, d.errs["price"] = source.DayPrice(0)
 	d.ledger, d.errs["ledger"] = source.Ledger(ctx)
 	d.oldest, d.errs["oldest"] = source.Oldest(ctx)

@@ -32,7 +32,7 @@ func paged() (*web.Site, *web.Source) {
 		}
 		return nil, nil
 	}
-	source.Next = func(time.Time) (next []web.NextDocument, err error) {
+	source.Next = func(context.Context, time.Time) (next []web.NextDocument, err error) {
 		for i, region := range []string{"US", "DE", "GB", "FR", "IN", "BR", "AU", "CA", "JP"} {
 			next = append(next, web.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(time.Duration(i) * time.Minute), Cost: map[string]int64{"units": 118}})
 		}

@@ -35,7 +35,11 @@ func (d QuotaDocument) Print(w io.Writer, next []NextDocument, bars bool) error 
 		return err
 	}
 	fits := "which fits"
-	if !d.Forecast.Fits {
+	switch {
+	case d.Forecast.Fits:
+	case d.Forecast.Pacing != "":
+		fits = "which is more than is left"
+	default:
 		fits = "which is more than is left: it will be stopped"
 	}
 	needs := term.Wrap(term.Amounts(d.Forecast.Scheduled)+", "+fits, term.Screen-2, "  ")

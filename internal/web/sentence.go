@@ -43,7 +43,10 @@ func Outlook(d QuotaDocument, next []NextDocument) string {
 			without = append(without, name)
 		}
 	}
-	if out.IsZero() {
+	switch {
+	case out.IsZero() && d.Forecast.Pacing != "":
+		return fmt.Sprintf("Lasts until %s at a slower pace: %s.", midnight, d.Forecast.Pacing)
+	case out.IsZero():
 		return "Does not fit: the schedule wants more before " + midnight + " than is left."
 	}
 	return fmt.Sprintf("Runs out at %s: %s go without until %s.", out.UTC().Format("15:04Z"), enumerate(without, 3), midnight)

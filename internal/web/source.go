@@ -18,7 +18,7 @@ type Source struct {
 	// Spent is what quota --json prints as spent, since then.
 	Spent func(ctx context.Context, since time.Time) ([]SpentDocument, error)
 	// Next are the slots until then, in the order in which they are due.
-	Next func(until time.Time) ([]NextDocument, error)
+	Next func(ctx context.Context, until time.Time) ([]NextDocument, error)
 	// DayPrice is what a day of the schedule costs, at most; with every, if each chart were fetched so often.
 	DayPrice  func(every time.Duration) (map[string]int64, error)
 	Ledger    func(ctx context.Context) (LedgerDocument, error)
