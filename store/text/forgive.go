@@ -7,9 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of Forgive: a query of more clauses is taken as it is, and of a word no more spellings are tried.
+// The bounds of Forgive: a query of more clauses is taken as it is, and so is a longer word; of a word no more
+// spellings are tried.
 const (
 	maxForgiven = 8
+	maxLetters  = 40
 	maxOthers   = 8
 )
 
@@ -31,7 +33,7 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 	out := slices.Clone(q)
 	for i := range out {
 		c := &out[i]
-		if c.not || c.exact {
+		if c.not || c.exact || utf8.RuneCountInString(c.tokens[0]) > maxLetters {
 			continue
 		}
 		c.others = nil
