@@ -144,11 +144,15 @@ func echoes(t *testing.T) []hazard {
 		"echo as a length":            "HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n",
 		"echo as a transfer encoding": "HTTP/1.1 200 OK\r\nTransfer-Encoding: %s\r\n\r\n",
 		"echo as a chunk":             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n",
+		"echo behind an answer":       behindAnAnswer,
 	} {
 		all = append(all, spoken(t, name, answer))
 	}
 	return all
 }
+
+// behindAnAnswer is a whole answer, and then what nobody asked for: net/http tells it to the standard library's logger.
+const behindAnAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}%[1]s \xff\"%.20[1]s"
 
 // spoken is an upstream that answers with a text into which it puts the key.
 func spoken(t *testing.T, name, answer string) hazard {

@@ -232,3 +232,16 @@ func TestACrashDoesNotShowTheKey(t *testing.T) {
 		c.watchFiles(t, w.name, h.dir)
 	}
 }
+
+// The standard library has a logger of its own, which repeats what a server sends behind a whole answer.
+func TestWhatIsSentUnaskedIsNotRepeated(t *testing.T) {
+	c := newCanary(unlike)
+	hazard := spoken(t, "unasked", behindAnAnswer)
+	h := newHome(t, c.key, hazard.base)
+	p := h.start(c, canaryWays()[0], hazard, []string{"run", "--region", "US"})
+	h.waits(p)
+	if said := p.stderr.String(); !strings.Contains(said, "Unsolicited response") {
+		t.Errorf("the logger that is tested said nothing:\n%s", said)
+	}
+	p.end()
+}

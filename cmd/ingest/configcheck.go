@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -81,10 +82,7 @@ func (a *app) checkConfig() error {
 	}
 	ceilings := budget.Ceilings(schedule.Tariff)
 	for i, j := range price.Jobs {
-		text := term.DayShares(j.Cost, ceilings)
-		if text == "" {
-			text = "1 unit per 50 videos unseen for 25 days"
-		}
+		text := cmp.Or(term.DayShares(j.Cost, ceilings), "1 unit per 50 videos unseen for 25 days")
 		doc.Jobs = append(doc.Jobs, checkJob{j.Job.Name, string(j.Job.Kind), j.Slots, j.Cost, schedule.Plan[i].Next(now), text})
 		for _, w := range schedule.Plan[i].Warnings(now) {
 			doc.Warnings = append(doc.Warnings, checkWarning{j.Job.Name, w, schedule.Plan[i].NextTimes(now, 5)})
@@ -104,10 +102,7 @@ func (a *app) checkConfig() error {
 }
 
 func (d checkDocument) print(w io.Writer, total string) error {
-	file := d.Config
-	if file == "" {
-		file = "none: built-in defaults"
-	}
+	file := cmp.Or(d.Config, "none: built-in defaults")
 	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\nupstream %s, costs %s\n\n", file, d.Data, d.Ledger, d.Account, d.Upstream, d.CostTable)
 	d.printJobs(w)
 	fmt.Fprintf(w, "%s\n", term.Wrap("in all: "+total, term.Screen, "  "))

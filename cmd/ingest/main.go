@@ -4,11 +4,13 @@ package main
 import (
 	"context"
 	"io"
+	"log"
 	"os"
 	"syscall"
 	_ "time/tzdata" // the provider's day turns by a zone that a bare container does not have
 
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -18,6 +20,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, nil)) }
 func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconciler)) int {
 	ctx, stop := notify(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	log.SetOutput(wire.StandardLog{To: os.Stderr})
 	out := &term.CheckedWriter{To: stdout}
 	a := &app{console: console{stdout: out, stderr: stderr, narrow: term.IsTerminal(stderr)}, wrapPass: wrapPass}
 	root := newRoot(a)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"html"
+	"io"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -34,9 +35,9 @@ func NewCleaner(key ingest.Secret) Cleaner {
 	if k == "" {
 		return Cleaner{}
 	}
-	quoted := strings.Trim(strconv.Quote(k), `"`)
+	literal := strings.Trim(strconv.Quote(k), `"`)
 	// A host name is said in lower case.
-	return Cleaner{strings.NewReplacer(quoted, "***", url.QueryEscape(k), "***", html.EscapeString(k), "***", k, "***", strings.ToLower(k), "***")}
+	return Cleaner{strings.NewReplacer(literal, "***", url.QueryEscape(k), "***", html.EscapeString(k), "***", k, "***", strings.ToLower(k), "***")}
 }
 
 // Text cleans s and cuts it at n characters. The key is taken out before anything is cut, which
@@ -71,6 +72,17 @@ func (c Cleaner) hide(s string) string {
 		return s
 	}
 	return c.key.Replace(s)
+}
+
+// StandardLog is for the standard library's own logger, which tells what a server sends unasked, quoted and as it came:
+// the key may be in it, or the half of it that came first. What is quoted is left out, whatever it is.
+type StandardLog struct{ To io.Writer }
+
+var quoted = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*(?:"|$)`)
+
+func (l StandardLog) Write(line []byte) (int, error) {
+	_, err := l.To.Write(quoted.ReplaceAll(line, []byte(`"***"`)))
+	return len(line), err
 }
 
 var (

@@ -48,6 +48,20 @@ func TestAWrappedErrorIsStillAskedForItsKind(t *testing.T) {
 	holdsNoKey(t, held)
 }
 
+func TestTheStandardLogRepeatsNothingOfAServer(t *testing.T) {
+	for said, want := range map[string]string{
+		fmt.Sprintf("starting with %q; err=%v", canary, context.Canceled): `starting with "***"; err=context canceled`,
+		fmt.Sprintf("%q and %q", `a"b\`, canary[:9]):                      `"***" and "***"`,
+		`"` + canary: `"***"`,
+		"as it is":   "as it is",
+	} {
+		var out strings.Builder
+		if n, err := (wire.StandardLog{To: &out}).Write([]byte(said)); n != len(said) || err != nil || out.String() != want {
+			t.Errorf("%s becomes %s, %d, %v, want %s", said, out.String(), n, err, want)
+		}
+	}
+}
+
 func FuzzText(f *testing.F) {
 	f.Add("<script>" + canary + "</script>")
 	f.Add("&lt;b&gt;\x1b[31m\u202e")
