@@ -13,12 +13,10 @@ CONCURRENT = ./quota/... ./store/... ./fetch/... ./regions/... ./internal/...
 # test-long runs them; go test ./... by hand runs everything.
 LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKilledAtRandom)
 
-# make test detects races in every package but these: the whole program, whose goroutines live in the others;
-# what works on SQLite, which the detector slows down tenfold, or walks through years (make test-long detects
-# races there: RACED_LONG); the stand-ins, which other packages' tests run with the detector; fetch/youtube, whose
-# allocations it changes; what has no goroutines; and tools.
-RACED_LONG = ./store ./quota ./quota/sqliteledger ./quota/httplimit ./fetch ./regions
-UNRACED = /ingest$$|/(fetch|regions|store|quota)$$|/fetch/youtube$$|/quota/(sqliteledger|httplimit)$$|/internal/(youtubesim|dailymotionsim|sqlitefile|doctor)$$|/internal/(audit|budget|config|strictyaml|term)$$|/store/text$$|/tools/|/packaging$$
+# The detector makes SQLite ten times slower, and all that stands on it is compiled a second time: make test goes
+# without and make test-long detects races, in what goroutines share. The stand-ins and the whole program are run by
+# other packages' tests; the detector changes what fetch/youtube allocates.
+RACED = ./quota/... ./store ./fetch ./fetch/wire ./fetch/dailymotion ./regions ./internal/faulty ./internal/service ./internal/web
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
 # failure; .ci/run does so.
@@ -54,24 +52,22 @@ transcript: build ## Print the main screens into docs/screens.md
 demo: build ## See it work in under a minute: no key, no server, nothing to install
 	bin/ingest$(EXE) demo
 
-# The whole program takes longest and so begins, and it waits most of the time: the other packages run beside it,
-# and those where races are detected beside these, one by one. Tests that may run side by side only wait.
-SLOW = ./cmd/ingest ./store ./quota/sqliteledger
-test: ## Test every promise in random order, races detected where goroutines share; installs redis-server
+# What takes longest begins, and waits most of the time: two other packages run beside it.
+SLOW = ./cmd/ingest ./store ./quota/redisledger ./quota/sharedledger
+test: ## Test every promise in random order; installs redis-server
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
-	CGO_ENABLED=1 $(TESTSUM) -parallel 4 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) $$(go list ./... | grep -E '$(UNRACED)' | grep -vE '/(cmd/ingest|store|quota/sqliteledger)$$') \
-		-- $(GOTEST) -race -p 1 -skip '^$(LONG)' $(TESTFLAGS) $$(go list ./... | grep -vE '$(UNRACED)')
+	$(TESTSUM) -p 3 -parallel 4 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) ./...
 
 # Processes that are killed at random hold leases of seconds: nothing runs beside them.
-test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what uses SQLite
+test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what goroutines share
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
 	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -v /cmd/ingest$$) && \
 	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) ./cmd/ingest && \
-	CGO_ENABLED=1 $(TESTSUM) -race -skip '^$(LONG)' $(TESTFLAGS) $(RACED_LONG)
+	CGO_ENABLED=1 $(TESTSUM) -race -skip '^$(LONG)' $(TESTFLAGS) $(RACED)
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \

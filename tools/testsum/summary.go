@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // event is one line of go test -json; see "go doc test2json".
@@ -31,7 +30,6 @@ type skip struct {
 }
 
 type summary struct {
-	mu             sync.Mutex // held while a line of one go test is taken
 	passed, failed int
 	skips          []skip
 
@@ -52,41 +50,32 @@ func newSummary() *summary {
 	}
 }
 
-// read takes events until the end of r and writes what a reader wants to see at once. It reports whether any of
-// them is a failure.
-func (s *summary) read(r io.Reader, w io.Writer) (failed bool, err error) {
+// read takes events until the end of r and writes what a reader wants to see at once.
+func (s *summary) read(r io.Reader, w io.Writer) error {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
-		if line != "" && s.line(line, w) {
-			failed = true
+		if line != "" {
+			s.line(line, w)
 		}
 		if errors.Is(err, io.EOF) {
-			return failed, nil
+			break
 		}
 		if err != nil {
-			return failed, fmt.Errorf("reading go test -json: %w", err)
+			return fmt.Errorf("reading go test -json: %w", err)
 		}
 	}
-}
-
-// printBuilds prints what builds said that did not fail: a linker's warning.
-func (s *summary) printBuilds(w io.Writer) {
-	for path := range s.builds {
+	for path := range s.builds { // of builds that did not fail: a linker's warning
 		s.printBuild(path, w)
 	}
+	return nil
 }
 
-// line takes one event, and reports whether it is a failure.
-func (s *summary) line(line string, w io.Writer) (failed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := s.failed
-	defer func() { failed = s.failed > before }()
+func (s *summary) line(line string, w io.Writer) {
 	var e event
 	if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
 		fmt.Fprint(w, line) // not of go test's making: pass it on
-		return false
+		return
 	}
 	id := testID{e.Package, e.Test}
 	switch e.Action {
@@ -103,7 +92,6 @@ func (s *summary) line(line string, w io.Writer) (failed bool) {
 			s.testDone(id, e.Action, w)
 		}
 	}
-	return false
 }
 
 func (s *summary) testDone(id testID, action string, w io.Writer) {
