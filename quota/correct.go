@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -81,6 +82,25 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 	days := Midnights(r.At, g.Tariff.Zone)
 	until := days[Ask{Midnights: days}.day(r.At)+1]
 	return g.Ledger.Drain(ctx, g.Account, pool, until, MaxLimit+r.At.Unix())
+}
+
+// Reset forgets what the account has spent and who closed its pools, for good: the provider, which has not forgotten
+// it, may refuse before our limit is reached. by is who orders it, for the log; the report says when it was.
+// ErrShared: a ledger that several hosts share is not reset.
+func (g *Governor) Reset(ctx context.Context, by string) error {
+	if err := g.Ledger.Reset(ctx, g.Account); err != nil {
+		return fmt.Errorf("reset account %s: %w", g.Account, err)
+	}
+	at := g.Now().Truncate(time.Second)
+	if g.Log != nil {
+		g.Log.WarnContext(ctx, "the account was reset by hand", slog.String("account", g.Account), slog.String("by", by), slog.Time("at", at))
+	}
+	for _, pool := range g.Tariff.PoolNames() { // closed, and at once open again: what is left is when
+		if err := g.Ledger.Drain(ctx, g.Account, pool, at, MaxLimit+at.Unix()); err != nil {
+			return fmt.Errorf("note when account %s was reset: %w", g.Account, err)
+		}
+	}
+	return nil
 }
 
 // byHand is when a person drained a pool; the zero time where the provider did. Ledgers keep of a drain what was used

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -305,6 +306,32 @@ func TestDrainByHandLastsUntilTheNextMidnight(t *testing.T) {
 	}
 	if !d.take("videos.list", quota.Scheduled).Allowed {
 		t.Error("units were drained as well")
+	}
+}
+
+func TestResetIsNotedWithWhoAndWhen(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	var log strings.Builder
+	d.Log = slog.New(slog.NewTextHandler(&log, nil))
+	got := d.take("search.list", quota.Manual)
+	if err := errors.Join(d.Drain(t.Context(), got, "search"), d.Reset(t.Context(), "ann")); err != nil {
+		t.Fatal(err)
+	}
+	for _, pool := range []string{"units", "search"} {
+		p := d.pool(pool)
+		if !p.ResetAt.Equal(d.now) || !p.DrainedUntil.IsZero() || p.Drift != 0 || p.Windows[0].Used != 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+	if !strings.Contains(log.String(), "reset by hand") || !strings.Contains(log.String(), "by=ann") {
+		t.Errorf("the log says %q", log.String())
+	}
+	d.now = d.now.Add(time.Second)
+	if err := d.DrainByHand(t.Context(), "units", false); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.pool("units"); !p.ResetAt.IsZero() || !p.DrainedByHand.Equal(d.now) {
+		t.Errorf("closed by hand since: %+v", p)
 	}
 }
 

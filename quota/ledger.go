@@ -27,6 +27,8 @@ var (
 	// ErrNotRefundable is a refund that is not, or no longer, possible: given back before, or older
 	// than RefundWithin. Nothing was changed.
 	ErrNotRefundable = errors.New("nothing to refund")
+	// ErrShared is a reset of a ledger that several data directories share. Nothing was changed.
+	ErrShared = errors.New("the ledger is shared")
 	// ErrClosed is a call that is not made because the ledger cannot answer: the gate fails closed.
 	ErrClosed = errors.New("failed closed")
 )
@@ -56,6 +58,9 @@ type Ledger interface {
 	// the one that holds already changes nothing. used is what the caller believed used when the provider said
 	// no, and is kept for reports.
 	Drain(ctx context.Context, account, pool string, until time.Time, used int64) error
+	// Reset forgets what was charged to the account and drained of it, as if it had never been: its pools are
+	// empty, also for refunds of what was taken before. ErrShared: other memories would bring it back.
+	Reset(ctx context.Context, account string) error
 	// Spent sums what was charged since, by pool and who, largest first.
 	Spent(ctx context.Context, account string, since time.Time) ([]Spent, error)
 	// Close releases what the ledger holds open.

@@ -29,10 +29,12 @@ type PoolReport struct {
 	StoppedAt int64
 	// DrainedByHand is when a person closed the pool until DrainedUntil; zero where the provider said no.
 	DrainedByHand time.Time
-	Windows       []WindowState
-	Widest        string // the window that reaches back furthest: Report.Spent is what it counts
-	Remaining     map[Purpose]int64
-	Ceilings      map[Purpose]int64
+	// ResetAt is when a person reset the account, until the pool is closed again; zero where nobody did.
+	ResetAt   time.Time
+	Windows   []WindowState
+	Widest    string // the window that reaches back furthest: Report.Spent is what it counts
+	Remaining map[Purpose]int64
+	Ceilings  map[Purpose]int64
 	// ResumesAt is when the ledger will admit a purpose's next call, where it would refuse it now: exact, if nobody
 	// else spends. The call is Governor.Usual, or the cheapest that draws from the pool.
 	ResumesAt map[Purpose]time.Time
@@ -111,6 +113,9 @@ func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
 	}
 	r.Probe = probeOf(s.DrainedUntil)
 	r.DrainedByHand = byHand(s.DrainedUsed)
+	if at := byHand(s.LastUsed); at.Equal(s.LastDrain) {
+		r.ResetAt = at
+	}
 	if !s.LastDrain.IsZero() && byHand(s.LastUsed).IsZero() {
 		r.Drift, r.StoppedAt = max(r.Limit-s.LastUsed, 0), s.LastUsed
 	}

@@ -156,6 +156,18 @@ func (l *Ledger) Drain(_ context.Context, name, poolName string, until time.Time
 	return nil
 }
 
+// Reset implements quota.Ledger.
+func (l *Ledger) Reset(_ context.Context, name string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if acc, ok := l.accounts[name]; ok {
+		for _, p := range acc.pools {
+			p.log.entries, p.drainedUntil, p.drainedUsed = nil, time.Time{}, 0
+		}
+	}
+	return quota.CheckAccount(name)
+}
+
 // Spent implements quota.Ledger.
 func (l *Ledger) Spent(_ context.Context, name string, since time.Time) ([]quota.Spent, error) {
 	l.mu.Lock()

@@ -120,6 +120,7 @@ var corrections = []Case{
 		r.admits(10, 0)
 		frees(r.clock.Now().Add(10 * second))
 	}},
+	{ID: "J4", Name: "a reset forgets all of one account, for good", check: resets},
 	{ID: "J3", Name: "a post above the limit is kept, and everything after is right", check: posts},
 	{ID: "J3", Name: "a post of the past lies at its own time", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 10)}
@@ -212,4 +213,49 @@ func posts(r *rig) {
 	r.used(110, 141)
 	r.retries(1, time.Hour, "1h0m0s") // 41 of the 42 too many would go sooner
 	r.exact(r.take(1), charge("units", 1, r.bounds...))
+}
+
+// resets wants nothing left, or, of a ledger that other memories would tell again, a refusal that changes nothing.
+func resets(r *rig) {
+	b, other := per(10*second, 10), daily(100)
+	r.fresh(noon, b, other)
+	r.admits(9, 1)
+	kept := r.account
+	r.fresh(noon, b, other)
+	if err := r.ledger.Reset(r.Context(), r.account); err != nil && !errors.Is(err, quota.ErrShared) {
+		r.Fatalf("reset of an account that was never used: %v", err)
+	}
+	r.admits(3, 7)
+	r.pass(second)
+	taken := r.draw(charge("units", 2, b, other), charge("search", 1, b))
+	if err := errors.Join(r.ledger.Post(r.Context(), r.ask(charge("units", 6, b, other)), noon), r.ledger.Drain(r.Context(), r.account, "search", noon.Add(time.Hour), 1)); err != nil {
+		r.Fatal(err)
+	}
+	switch err := r.ledger.Reset(r.Context(), r.account); {
+	case errors.Is(err, quota.ErrShared):
+		r.used(11, 11)
+		if d := r.draw(charge("search", 1, b)); d.Allowed {
+			r.Fatal("the reset was refused, and has opened a pool")
+		}
+		return
+	case err != nil:
+		r.Fatalf("reset: %v", err)
+	}
+	r.used(0, 0)
+	if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour)); err != nil || len(got) > 0 {
+		r.Fatalf("after the reset %v are spent (%v)", got, err)
+	}
+	d := r.draw(charge("units", 2, b, other), charge("search", 1, b)) // the same as before, at the same instant
+	if !d.Allowed || d.Pools[0].Remaining != 8 || d.Pools[1].Remaining != 9 || !d.Pools[0].Windows[0].FreesAt.Equal(noon.Add(11*second)) {
+		r.Fatalf("after the reset: %+v", d)
+	}
+	r.fails(quota.ErrNotRefundable, func() error { return r.ledger.Refund(r.Context(), r.account, taken) })
+	r.pass(second)
+	r.admits(8, 0)
+	r.retries(1, 9*second, "10s")
+	r.exact(r.take(3), charge("units", 3, r.bounds...))
+	r.account = kept
+	r.clock.Set(noon.Add(20 * second))
+	r.used(0, 9)
+	r.fails(quota.ErrUnknown, func() error { return r.ledger.Reset(r.Context(), "not an account") })
 }

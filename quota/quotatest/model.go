@@ -297,6 +297,23 @@ func (m *Model) Drain(_ context.Context, account, pool string, until time.Time, 
 	return quota.CheckAccount(account)
 }
 
+// Reset implements quota.Ledger.
+func (m *Model) Reset(_ context.Context, account string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.spends { // their numbers are not given again
+		if m.spends[i].account == account {
+			m.spends[i].amount = 0
+		}
+	}
+	for key := range m.drains {
+		if key[0] == account {
+			delete(m.drains, key)
+		}
+	}
+	return quota.CheckAccount(account)
+}
+
 // Spent implements quota.Ledger.
 func (m *Model) Spent(_ context.Context, account string, since time.Time) ([]quota.Spent, error) {
 	m.mu.Lock()

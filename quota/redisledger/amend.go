@@ -74,6 +74,15 @@ func (l *Ledger) Drain(ctx context.Context, account, pool string, until time.Tim
 	return err
 }
 
+// Reset implements quota.Ledger.
+func (l *Ledger) Reset(ctx context.Context, account string) error {
+	if err := quota.CheckAccount(account); err != nil {
+		return err
+	}
+	_, err := l.run(ctx, l.scripts.reset, l.keys(account), []any{metaField})
+	return err
+}
+
 // Spent implements quota.Ledger.
 func (l *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
 	if err := quota.CheckAccount(account); err != nil {

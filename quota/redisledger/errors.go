@@ -33,6 +33,8 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 		return fmt.Errorf("%w: redis: %s: this program knows version 1: update it", quota.ErrNewer, rest)
 	case "NOTHING":
 		return fmt.Errorf("%w: redis: %s", quota.ErrNotRefundable, rest)
+	case "SHARED":
+		return fmt.Errorf("%w: redis: %s is of several data directories, whose journals would bring back what was spent", quota.ErrShared, rest)
 	case "CLOCK":
 		return clockError(rest)
 	case "LOST":

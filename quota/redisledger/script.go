@@ -24,7 +24,7 @@ type script struct {
 }
 
 type scripts struct {
-	take, refund, post, drain, spent, state, renew, rebase, probe script
+	take, refund, post, drain, reset, spent, state, renew, rebase, probe script
 
 	// The scripts of a generation begin with its name and so have their own hashes: a server that knows them
 	// is the one on which the generation began, and was not restarted since.
@@ -42,6 +42,7 @@ func newScripts(change func(string) string) *scripts {
 	s.refund = s.join("", "common", "tail", "refund")
 	s.post = s.join("", "common", "tail", "post")
 	s.drain = s.join("", "common", "tail", "drain")
+	s.reset = s.join("", "common", "tail", "reset")
 	s.spent = s.join("", "common", "tail", "spent")
 	s.state = s.join("", "common", "tail", "account", "state")
 	s.renew = s.join("", "common", "tail", "account", "renew")

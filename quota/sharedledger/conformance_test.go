@@ -121,6 +121,10 @@ func (l *everyAccount) Drain(ctx context.Context, account, pool string, until ti
 	return l.of(account).Drain(ctx, account, pool, until, used)
 }
 
+func (l *everyAccount) Reset(ctx context.Context, account string) error {
+	return l.of(account).Reset(ctx, account)
+}
+
 func (l *everyAccount) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
 	return l.of(account).Spent(ctx, account, since)
 }

@@ -92,6 +92,13 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, until time.Tim
 	return s.syncOwed(ctx)
 }
 
+// Reset implements quota.Ledger: it refuses. The journal of each data directory has what was spent, and would tell
+// the remote of it after the next loss.
+func (s *Ledger) Reset(_ context.Context, account string) error {
+	return fmt.Errorf("%w: account %s is not reset: the journals of its hosts would bring back what was spent when the ledger is lost next. "+
+		"Set another account: in the config of each host, which begins at 0", quota.ErrShared, account)
+}
+
 // Spent implements quota.Ledger.
 func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
 	leave, err := s.enter(ctx, account)

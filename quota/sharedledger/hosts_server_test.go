@@ -235,6 +235,10 @@ func (l *link) Drain(ctx context.Context, account, pool string, until time.Time,
 	return l.on(ctx, "drain", func() error { return l.server.ledger.Drain(ctx, account, pool, until, used) })
 }
 
+func (l *link) Reset(ctx context.Context, account string) error {
+	return l.on(ctx, "reset", func() error { return l.server.ledger.Reset(ctx, account) })
+}
+
 func (l *link) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
 	return carry(ctx, l, "spent", func() ([]quota.Spent, error) { return l.server.ledger.Spent(ctx, account, since) })
 }

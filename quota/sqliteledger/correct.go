@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // Refund implements quota.Ledger.
@@ -143,6 +145,42 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Ti
 			us = until.UnixMicro()
 		}
 		return t.exec(t.sql.drain, us, used, acc.pool(poolName).id)
+	})
+}
+
+// Reset implements quota.Ledger. Of each pool the newest entry stays, emptied, so that numbers go on. What went on
+// without this ledger still counts against the emergency budget.
+func (l *Ledger) Reset(ctx context.Context, name string) error {
+	if err := quota.CheckAccount(name); err != nil {
+		return err
+	}
+	return l.write(ctx, func(t *transaction) error {
+		acc, err := t.account(name)
+		if err != nil {
+			return err
+		}
+		for _, p := range acc.pools {
+			err := t.run(t.sql.forget, p.id, p.newest.at, math.MaxInt64)
+			if err == nil && p.newest.number > 0 {
+				err = t.exec(t.sql.raise, p.newest.at, -p.newest.amount, p.id, p.newest.at, p.newest.number)
+			}
+			if err == nil {
+				err = t.exec(t.sql.drain, 0, 0, p.id)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		owed, err := t.operations(t.sql.owedHere, name)
+		if err != nil {
+			return err
+		}
+		var verdicts []sharedledger.Verdict
+		for _, row := range owed {
+			verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowDelivered})
+		}
+		t.changed = t.changed || len(owed) > 0
+		return t.applyVerdicts(verdicts, 0)
 	})
 }
 

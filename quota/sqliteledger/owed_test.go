@@ -229,3 +229,23 @@ func TestManyWhoSettleAtOnceCountOnce(t *testing.T) {
 		}
 	}
 }
+
+// A reset forgets what this ledger was still to be told of, and no emergency budget opens again.
+func TestResetForgetsWhatIsOwed(t *testing.T) {
+	now := noon
+	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
+	owe(t, l, noon, quota.Cost{"units": 5})
+	if got := used(t, l, now); got != 5 {
+		t.Fatalf("%d used, want 5", got)
+	}
+	owe(t, l, noon, quota.Cost{"units": 7})
+	if err := l.Reset(t.Context(), "default"); err != nil {
+		t.Fatal(err)
+	}
+	if got, spent := used(t, l, now), owedHere(t, l); got != 0 || len(spent) > 0 {
+		t.Errorf("%d used, and %v is owed", got, spent)
+	}
+	if sums, err := l.Emergencies(t.Context(), "default", noon); err != nil || sums["units"] != 12 {
+		t.Errorf("emergencies of %v (%v), want 12", sums, err)
+	}
+}

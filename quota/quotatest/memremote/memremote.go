@@ -168,6 +168,22 @@ func (l *Remote) Drain(_ context.Context, name, poolName string, until time.Time
 	return nil
 }
 
+// Reset implements quota.Ledger.
+func (l *Remote) Reset(_ context.Context, name string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	acc, ok := l.accounts[name]
+	switch {
+	case ok && acc.generation != 0:
+		return fmt.Errorf("%w: account %s is in generation %d", quota.ErrShared, name, acc.generation)
+	case ok:
+		for _, p := range acc.pools {
+			p.log.entries, p.length, p.drainedUntil, p.drainedUsed = nil, 0, time.Time{}, 0
+		}
+	}
+	return quota.CheckAccount(name)
+}
+
 // Spent implements quota.Ledger.
 func (l *Remote) Spent(_ context.Context, name string, since time.Time) ([]quota.Spent, error) {
 	l.mu.Lock()
