@@ -41,7 +41,7 @@ func (a *app) chartCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(config.SinceFlag(&f.at), "at", "the chart that stood at `T`, up to 30 days ago")
+	flags.Var(config.SinceFlag(&f.at), "at", "the chart that stood at `T`, up to 29 days ago")
 	flags.Var(config.SinceFlag(&f.compare), "compare", "what has changed since the chart that stood at `T`")
 	flags.StringVar(&f.job, "job", "", "of the chart job of this `name`")
 	flags.Var(formatFlag(&f.format), "format", "text, json, csv or jsonl (JSON lines)")

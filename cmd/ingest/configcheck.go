@@ -112,7 +112,7 @@ func (d checkDocument) print(w io.Writer, total string) error {
 			fmt.Fprintf(w, "  %s\n", term.Stamp(t))
 		}
 	}
-	_, err := fmt.Fprintln(w, "history: 30 days, which is as long as the provider lets data be kept")
+	_, err := fmt.Fprintln(w, "history: 29 days, since the provider wants data refreshed or deleted within 30")
 	return err
 }
 

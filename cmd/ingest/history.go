@@ -31,7 +31,7 @@ func (a *app) historyCommand() *cobra.Command {
 			return a.withStore(cmd.Context(), func(s *store.Store) error {
 				h, err := s.History(cmd.Context(), q)
 				if errors.Is(err, store.ErrNoVideo) {
-					return fmt.Errorf("%w: charted videos are kept for 30 days; ingest search finds ids", err)
+					return fmt.Errorf("%w: charts are kept for 29 days; ingest search finds ids", err)
 				}
 				if err != nil {
 					return err

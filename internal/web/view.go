@@ -250,7 +250,7 @@ func (v *view) setFacts(o overview, d details) {
 	if !d.oldest.IsZero() {
 		oldest = d.oldest.UTC().Format(time.DateOnly) + ", " + term.Ago(o.at.Sub(d.oldest)) + " old"
 	}
-	v.Policy = []fact{{"Oldest data", oldest}, {"Kept at most", "30 days: older data is refreshed or deleted"}, {"Backups", "none is recorded here: ingest backup FILE makes one"}}
+	v.Policy = []fact{{"Oldest data", oldest}, {"Kept at most", "29 days: older data is refreshed or deleted"}, {"Backups", "none is recorded here: ingest backup FILE makes one"}}
 	for _, b := range d.backfills {
 		b.What = term.Clean(b.What)
 		v.Backfills = append(v.Backfills, b)
