@@ -7,7 +7,10 @@ package ingest
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -37,6 +40,50 @@ type Video struct {
 type Page struct {
 	Videos []Video
 	Next   string
+	Odd    Odd
+}
+
+// Odd is what of an answer made no sense and was left out of it: how many videos had such a field, by the upstream's
+// name for it; "id" counts those that were left out themselves. Nil: nothing.
+type Odd map[string]int
+
+// Count counts a field of one more video.
+func (o *Odd) Count(field string) { o.Add(Odd{field: 1}) }
+
+// Add counts what others have counted.
+func (o *Odd) Add(others Odd) {
+	for field, n := range others {
+		if *o == nil {
+			*o = Odd{}
+		}
+		(*o)[field] += n
+	}
+}
+
+// LeftOut sets how many videos were left out.
+func (o *Odd) LeftOut(n int) {
+	delete(*o, "id")
+	if n > 0 {
+		o.Add(Odd{"id": n})
+	}
+}
+
+// String says it in one line for a person; "" where nothing was odd.
+func (o Odd) String() string {
+	var parts []string
+	for _, field := range slices.Sorted(maps.Keys(o)) {
+		if field != "id" {
+			parts = append(parts, fmt.Sprintf("%s of %d", field, o[field]))
+		}
+	}
+	said := ""
+	if n := o["id"]; n > 0 {
+		said = fmt.Sprintf("left out for want of a usable id: %d; ", n)
+	}
+	if len(parts) > 0 {
+		said += "left out as it made no sense: " + strings.Join(parts, ", ")
+	}
+	return strings.TrimSuffix(said, "; ")
 }
 
 // Query is a search that an upstream makes, as a value.
@@ -56,6 +103,7 @@ type Query struct {
 type Found struct {
 	IDs  []string
 	Next string // the token of the next page, "" on the last
+	Odd  Odd
 }
 
 // Channel is what an upstream says about a channel.
@@ -73,6 +121,7 @@ type Category struct{ ID, Name string }
 type Counts struct {
 	ID                     string
 	Views, Likes, Comments *int64 // nil where the upstream withholds them
+	Odd                    Odd    // of all in one answer: the first carries it
 }
 
 // Placement is one video's place in one region's chart at one slot.

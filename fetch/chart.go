@@ -39,7 +39,7 @@ func (c *chart) next(_ context.Context, slot ingest.Slot) (step, bool, error) {
 func (c *chart) save(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 	slot.Token = page.Next
 	if page.Next == "" || slot.Pages >= c.pages {
-		slot.State, slot.Token, slot.Reason = ingest.Done, "", ""
+		slot.State, slot.Token = ingest.Done, ""
 	}
 	return c.sink.SavePage(ctx, slot, page)
 }

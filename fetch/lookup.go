@@ -86,7 +86,7 @@ func (l *lookup) ask(ids []string, last bool) step {
 	s := stepOf(l.upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 		slot.Pages--
 		if last {
-			slot.State, slot.Reason = ingest.Done, l.end()
+			slot.State, slot.Reason = ingest.Done, strings.Trim(l.end()+"; "+slot.Reason, "; ")
 		}
 		slot, err := l.sink.SaveFound(ctx, slot, ids, page)
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/trendvidstream/ingest"
@@ -21,6 +22,7 @@ type pass struct {
 	restarted bool  // at page 1, because the upstream refused the token
 	retried   int   // calls
 	saved     int   // answers
+	odd       ingest.Odd
 
 	progress atomic.Pointer[ingest.Slot] // slot, for whoever gives the pass up
 	held     func()                      // is told that the claim holds for another lease
@@ -48,6 +50,7 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 		case refused != nil:
 			return p.stop(ctx, *refused)
 		case failed == nil:
+			p.odd.Add(s.odd())
 			err = p.save(ctx, s)
 		default:
 			var goesOn bool
@@ -65,6 +68,19 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 	return p.release(ctx, context.Cause(ctx))
 }
 
+// finish records how the slot ended, and what of the answers made no sense.
+func (p *pass) finish(ctx context.Context, slot ingest.Slot, state ingest.State, reason string, cause error) (ingest.Slot, error) {
+	return p.Reconciler.finish(ctx, slot, state, withOdd(reason, p.odd), cause)
+}
+
+// withOdd adds to a reason what of the answers made no sense.
+func withOdd(reason string, odd ingest.Odd) string {
+	if len(odd) == 0 {
+		return reason
+	}
+	return strings.TrimPrefix(reason+"; "+oneLine(odd.String()), "; ")
+}
+
 // save keeps an answer, whatever has become of ctx: it is paid for. One that cannot be kept leaves the
 // slot where it was, so that the next run asks for it again.
 func (p *pass) save(ctx context.Context, s step) error {
@@ -73,6 +89,7 @@ func (p *pass) save(ctx context.Context, s step) error {
 	next := p.slot
 	next.Pages++
 	next.Tries = 0
+	next.Reason = withOdd("", p.odd)
 	next.TokenAt, next.FetchedAt, next.Lease = p.Now(), p.Now(), p.Now().Add(p.lease())
 	slot, err := s.save(ctx, next)
 	if err != nil {

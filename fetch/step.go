@@ -25,6 +25,7 @@ type step struct {
 	region  ingest.Region
 	retries int                             // at most
 	do      func(ctx context.Context) error // sends the call and keeps the answer for save
+	odd     func() ingest.Odd               // what of the answer made no sense
 	// save writes the answer with the slot's progress: its next token, and the state Done when it was the
 	// last.
 	save func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error)
@@ -47,6 +48,21 @@ func stepOf[T any](c Call[T], save func(ctx context.Context, slot ingest.Slot, a
 			answer, err = c.Do(ctx)
 			return err
 		},
+		odd:  func() ingest.Odd { return oddOf(answer) },
 		save: func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error) { return save(ctx, slot, answer) },
 	}
+}
+
+func oddOf(answer any) ingest.Odd {
+	switch a := answer.(type) {
+	case ingest.Page:
+		return a.Odd
+	case ingest.Found:
+		return a.Odd
+	case []ingest.Counts:
+		if len(a) > 0 {
+			return a[0].Odd
+		}
+	}
+	return nil
 }

@@ -39,12 +39,12 @@ type videoItem struct {
 	Language    string      `json:"language"`
 	Thumbnail   string      `json:"thumbnail_720_url"`
 	Smaller     string      `json:"thumbnail_360_url"`
-	CreatedTime json.Number `json:"created_time"`
-	Duration    json.Number `json:"duration"`
+	CreatedTime wire.Number `json:"created_time"`
+	Duration    wire.Number `json:"duration"`
 	Mode        string      `json:"mode"`
 	Tags        texts       `json:"tags"`
-	ViewsTotal  json.Number `json:"views_total"`
-	LikesTotal  json.Number `json:"likes_total"`
+	ViewsTotal  wire.Number `json:"views_total"`
+	LikesTotal  wire.Number `json:"likes_total"`
 }
 
 type idItem struct {
@@ -53,108 +53,105 @@ type idItem struct {
 
 var (
 	errNotAList = errors.New("it is not a list of videos")
-	errTexts    = fmt.Errorf("a list of texts is longer than %d KiB", maxTexts>>10)
+	errNoIDs    = errors.New("nothing that it lists has an id")
 	errTooMany  = fmt.Errorf("it lists more than %d videos", pageSize)
 )
 
 // mapVideos reads a whole answer to a question for a page, by its number. An empty list is a page;
-// anything without a list, of another page, with more than was asked for, or with a field that is not
-// what the API documents is an error for all of it, so that nothing half-understood is stored. An item
-// without an id is left out. What is given twice stays twice.
+// anything without a list, of another page, or with more than was asked for is an error for all of it. A field
+// that is not what the API documents is left out, and so is an item without an id. What is given twice stays twice.
 func mapVideos(body []byte, number int) (ingest.Page, error) {
-	l, next, err := readList[videoItem](body, number)
+	l, next, odd, err := readList[videoItem](body, number)
 	if err != nil {
 		return ingest.Page{}, err
 	}
-	page := ingest.Page{Videos: make([]ingest.Video, 0, pageSize), Next: next}
+	page := ingest.Page{Videos: make([]ingest.Video, 0, pageSize), Next: next, Odd: odd}
 	for _, item := range l {
-		if item == nil || item.ID == "" {
-			continue
+		if isID(item.ID) {
+			page.Videos = append(page.Videos, mapVideo(item, &page.Odd))
 		}
-		v, err := mapVideo(item)
-		if err != nil {
-			return ingest.Page{}, fmt.Errorf("video %.40q: %w", item.ID, err)
-		}
-		page.Videos = append(page.Videos, v)
 	}
+	if len(l) > 0 && len(page.Videos) == 0 {
+		return ingest.Page{}, errNoIDs
+	}
+	page.Odd.LeftOut(len(l) - len(page.Videos))
 	return page, nil
 }
 
 // mapFound reads an answer that holds ids only, by the same rules.
 func mapFound(body []byte, number int) (ingest.Found, error) {
-	l, next, err := readList[idItem](body, number)
+	l, next, odd, err := readList[idItem](body, number)
 	if err != nil {
 		return ingest.Found{}, err
 	}
-	found := ingest.Found{Next: next}
+	found := ingest.Found{Next: next, Odd: odd}
 	for _, item := range l {
-		if item == nil || item.ID == "" {
-			continue
+		if isID(item.ID) {
+			found.IDs = append(found.IDs, item.ID)
 		}
-		if !isID(item.ID) {
-			return ingest.Found{}, fmt.Errorf("%.40q is not an id", item.ID)
-		}
-		found.IDs = append(found.IDs, item.ID)
 	}
+	if len(l) > 0 && len(found.IDs) == 0 {
+		return ingest.Found{}, errNoIDs
+	}
+	found.Odd.LeftOut(len(l) - len(found.IDs))
 	return found, nil
 }
 
-// readList reads the list of an answer, and the token of the page behind it: there is one while
+// readList reads the list of an answer without its nulls, the token of the page behind it, and what of the items is
+// odd and was left out. There is a token while
 // Dailymotion says so, this page brought anything, and the next lies within the 1,000 results.
-func readList[T any](body []byte, number int) (items []*T, next string, err error) {
+func readList[T any](body []byte, number int) (items []*T, next string, odd ingest.Odd, err error) {
 	var l list[T]
 	if err := wire.Decode(body, &l); err != nil {
-		return nil, "", fmt.Errorf("%w: %w", errNotAList, err)
+		var raw list[json.RawMessage]
+		if json.Unmarshal(body, &raw) != nil || raw.List == nil {
+			return nil, "", nil, fmt.Errorf("%w: %w", errNotAList, err)
+		}
+		l = list[T]{Page: raw.Page, HasMore: raw.HasMore, List: new([pageSize + 1]*T)}
+		odd = wire.Items(raw.List[:], l.List[:])
 	}
 	switch {
 	case l.List == nil:
-		return nil, "", errNotAList
+		return nil, "", nil, errNotAList
 	case l.List[pageSize] != nil:
-		return nil, "", errTooMany
+		return nil, "", nil, errTooMany
 	case l.Page != nil && *l.Page != number:
-		return nil, "", fmt.Errorf("it is page %d, not page %d", *l.Page, number)
+		return nil, "", nil, fmt.Errorf("it is page %d, not page %d", *l.Page, number)
 	}
-	if l.HasMore && l.List[0] != nil && number < lastPage {
+	items = slices.DeleteFunc(l.List[:pageSize], func(item *T) bool { return item == nil })
+	if l.HasMore && len(items) > 0 && number < lastPage {
 		next = strconv.Itoa(number + 1)
 	}
-	return l.List[:pageSize], next, nil
+	return items, next, odd, nil
 }
 
 // maxTexts bounds the JSON of one list of texts, in bytes: a list of nothing but commas would make us
 // allocate many times its size. The provider names no limit for tags; a page of 100 is far below.
 const maxTexts = 64 << 10
 
-func mapVideo(it *videoItem) (ingest.Video, error) {
+func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 	v := ingest.Video{
 		ID:        it.ID,
-		Title:     it.Title,
+		Title:     wire.Title(it.Title),
 		Channel:   it.ScreenName,
 		ChannelID: it.OwnerID,
 		Category:  it.Channel,
 		Language:  it.Language,
 		Thumbnail: wire.FirstHTTPS(it.Thumbnail, it.Smaller),
 		Live:      it.Mode == "live",
-		Tags:      it.Tags,
+		Tags:      it.Tags.list,
+
+		PublishedAt: date(it.CreatedTime, odd),
+		Views:       wire.Count("views_total", it.ViewsTotal, odd),
+		Likes:       wire.Count("likes_total", it.LikesTotal, odd),
 	}
-	if !isID(v.ID) {
-		return v, errors.New("that is not an id")
+	if it.Tags.odd {
+		odd.Count("tags")
 	}
-	var err error
-	if v.PublishedAt, err = date(it.CreatedTime); err != nil {
-		return v, err
-	}
-	d, err := duration(it.Duration)
-	if err != nil {
-		return v, err
-	}
-	if !v.Live {
+	if d := duration(it.Duration, odd); !v.Live {
 		v.Duration = d
 	}
-	if v.Views, err = wire.Count("views_total", it.ViewsTotal); err != nil {
-		return v, err
-	}
-	v.Likes, err = wire.Count("likes_total", it.LikesTotal)
-	return v, err
+	return v
 }
 
 // isID reports whether s can be an id: anything else would be read differently in a list of ids. The
@@ -164,51 +161,55 @@ func isID(s string) bool {
 }
 
 // date reads a number of seconds since 1970, up to the year 9999; null is no date.
-func date(n json.Number) (time.Time, error) {
+func date(n wire.Number, odd *ingest.Odd) time.Time {
 	if n == "" {
-		return time.Time{}, nil
+		return time.Time{}
 	}
-	s, err := strconv.ParseInt(n.String(), 10, 64)
+	s, err := strconv.ParseInt(string(n), 10, 64)
 	if err != nil || s < 0 || s >= 253402300800 {
-		return time.Time{}, fmt.Errorf("created_time %.40q is not a date", n.String())
+		odd.Count("created_time")
+		return time.Time{}
 	}
-	return time.Unix(s, 0).UTC(), nil
+	return time.Unix(s, 0).UTC()
 }
 
 // duration reads seconds, of which a fraction is dropped; null is none.
-func duration(n json.Number) (time.Duration, error) {
+func duration(n wire.Number, odd *ingest.Odd) time.Duration {
 	if n == "" {
-		return 0, nil
+		return 0
 	}
-	s, err := n.Float64()
-	if err != nil || s < 0 || s > math.MaxInt32 {
-		return 0, fmt.Errorf("duration %.40q is not a number of seconds", n.String())
+	s, err := strconv.ParseFloat(string(n), 64)
+	if err != nil || !(s >= 0 && s <= math.MaxInt32) {
+		odd.Count("duration")
+		return 0
 	}
-	return time.Duration(s) * time.Second, nil
+	return time.Duration(s) * time.Second
 }
 
 // texts is an array that may hold numbers among its strings: they are kept as they were written. A
 // null or an empty string in it is nothing.
-type texts []string
+type texts struct {
+	list []string
+	odd  bool // there were some, and they are left out
+}
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. It never fails: encoding/json would not read the rest of the video.
 func (t *texts) UnmarshalJSON(b []byte) error {
 	if len(b) > maxTexts {
-		return errTexts
+		t.odd = true
+		return nil
 	}
-	if err := json.Unmarshal(b, (*[]string)(t)); err != nil {
+	if json.Unmarshal(b, &t.list) != nil {
 		var numbered []text
-		if err := json.Unmarshal(b, &numbered); err != nil {
-			return err
-		}
-		*t = (*t)[:0]
+		t.odd = json.Unmarshal(b, &numbered) != nil
+		t.list = nil
 		for _, s := range numbered {
-			*t = append(*t, string(s))
+			t.list = append(t.list, string(s))
 		}
 	}
-	*t = slices.DeleteFunc(*t, func(s string) bool { return s == "" })
-	if len(*t) == 0 {
-		*t = nil
+	t.list = slices.DeleteFunc(t.list, func(s string) bool { return s == "" })
+	if len(t.list) == 0 || t.odd {
+		t.list = nil
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func decoded(t *testing.T, v map[string]any) description {
 		t.Fatal(err)
 	}
 	want := ingest.Video{
-		ID: text("id"), Title: text("title"), Channel: text("owner.screenname"), ChannelID: text("owner.id"), Category: text("channel"),
+		ID: text("id"), Title: string([]rune(text("title"))[:min(1000, len([]rune(text("title"))))]), Channel: text("owner.screenname"), ChannelID: text("owner.id"), Category: text("channel"),
 		Language: text("language"), PublishedAt: time.Unix(seconds, 0).UTC(), Live: text("mode") == "live", Thumbnail: text("thumbnail_720_url"),
 	}
 	if want.Thumbnail == "" {
@@ -233,24 +233,6 @@ func TestNothingIsHalfUnderstood(t *testing.T) {
 		"an id of spaces":     `{"list":[{"id":"x y"}]}`,
 		"a nul in an id":      `{"list":[{"id":"x\u0000"}]}`,
 		"an endless id":       `{"list":[{"id":"` + strings.Repeat("x", 100) + `"}]}`,
-		"a number for text":   `{"list":[{"id":"x","title":5}]}`,
-		"negative views":      `{"list":[{"id":"x","views_total":-1}]}`,
-		"views beyond int64":  `{"list":[{"id":"x","views_total":9223372036854775808}]}`,
-		"views in parts":      `{"list":[{"id":"x","views_total":1.5}]}`,
-		"views of text":       `{"list":[{"id":"x","views_total":"many"}]}`,
-		"views of nobody":     `{"list":[{"id":"x","views_total":{}}]}`,
-		"likes of text":       `{"list":[{"id":"x","likes_total":"many"}]}`,
-		"negative duration":   `{"list":[{"id":"x","duration":-1}]}`,
-		"endless duration":    `{"list":[{"id":"x","duration":1e300}]}`,
-		"a date of text":      `{"list":[{"id":"x","created_time":"2026-01-01"}]}`,
-		"a date before 1970":  `{"list":[{"id":"x","created_time":-1}]}`,
-		"a date beyond years": `{"list":[{"id":"x","created_time":253402300800}]}`,
-		"tags of text":        `{"list":[{"id":"x","tags":"a,b"}]}`,
-		"an object for a tag": `{"list":[{"id":"x","tags":[{}]}]}`,
-		"a list for a tag":    `{"list":[{"id":"x","tags":["a",1,["b"]]}]}`,
-		"views of nothing":    `{"list":[{"id":"x","views_total":""}]}`,
-		"bytes for a title":   "{\"list\":[{\"id\":\"x\",\"title\":\"\xff\"}]}",
-		"endless tags":        `{"list":[{"id":"x","tags":[` + strings.Repeat(`1,`, 1<<20) + `1]}]}`,
 	} {
 		c, _ := serve(t, respond(http.StatusOK, body))
 		fe := fails(t.Context(), t, c.Chart("US", "", ""))
@@ -260,6 +242,57 @@ func TestNothingIsHalfUnderstood(t *testing.T) {
 		if len([]rune(fe.Error())) > 600 || strings.ContainsAny(fe.Error(), ">\x00\n") {
 			t.Errorf("%s: %q", name, fe.Error())
 		}
+	}
+}
+
+// What is odd is left out and counted; all else of the page is kept.
+func TestOneBadItemIsOneBadItem(t *testing.T) {
+	x, titled := ingest.Video{ID: "x"}, ingest.Video{ID: "x", Title: "t"}
+	for name, tt := range map[string]struct {
+		item, odd string
+		want      ingest.Video // without an id: none
+	}{
+		"no id":               {`{"title":"t"}`, "id", ingest.Video{}},
+		"a number for an id":  {`{"id":5,"title":"t"}`, "id", ingest.Video{}},
+		"a comma in an id":    {`{"id":"x,y"}`, "id", ingest.Video{}},
+		"an endless id":       {`{"id":"` + strings.Repeat("x", 100) + `"}`, "id", ingest.Video{}},
+		"text for a video":    {`"x"`, "id", ingest.Video{}},
+		"a number for text":   {`{"id":"x","title":5}`, "title", x},
+		"bytes for a title":   {"{\"id\":\"x\",\"title\":\"\xff\"}", "text that is not UTF-8", x},
+		"negative views":      {`{"id":"x","views_total":-1}`, "views_total", x},
+		"views beyond int64":  {`{"id":"x","views_total":9223372036854775808}`, "views_total", x},
+		"views in parts":      {`{"id":"x","views_total":1.5}`, "views_total", x},
+		"views of text":       {`{"id":"x","views_total":"many","title":"t"}`, "views_total", titled},
+		"views of nobody":     {`{"id":"x","views_total":{},"title":"t"}`, "views_total", titled},
+		"views of nothing":    {`{"id":"x","views_total":""}`, "views_total", x},
+		"likes of text":       {`{"id":"x","likes_total":"many"}`, "likes_total", x},
+		"negative duration":   {`{"id":"x","duration":-1}`, "duration", x},
+		"endless duration":    {`{"id":"x","duration":1e300}`, "duration", x},
+		"no number":           {`{"id":"x","duration":"NaN"}`, "duration", x},
+		"a date of text":      {`{"id":"x","created_time":"2026-01-01"}`, "created_time", x},
+		"a date before 1970":  {`{"id":"x","created_time":-1}`, "created_time", x},
+		"a date beyond years": {`{"id":"x","created_time":253402300800}`, "created_time", x},
+		"tags of text":        {`{"id":"x","tags":"a,b","title":"t"}`, "tags", titled},
+		"an object for a tag": {`{"id":"x","tags":[{}],"title":"t"}`, "tags", titled},
+		"a list for a tag":    {`{"id":"x","tags":["a",1,["b"]],"title":"t"}`, "tags", titled},
+		"endless tags":        {`{"id":"x","tags":[` + strings.Repeat(`1,`, 1<<20) + `1],"title":"t"}`, "tags", titled},
+		"null for all":        {`{"id":"x","title":null,"tags":null,"views_total":null}`, "", x},
+	} {
+		page, err := dailymotion.MapVideos([]byte(`{"page":1,"has_more":true,"list":[`+tt.item+`,{"id":"good"}]}`), 1)
+		want, odd := []ingest.Video{tt.want, {ID: "good"}}, ingest.Odd{tt.odd: 1}
+		if tt.want.ID == "" {
+			want = want[1:]
+		}
+		if tt.odd == "" {
+			odd = nil
+		}
+		if err != nil || page.Next != "2" || !reflect.DeepEqual(page.Videos, want) || !reflect.DeepEqual(page.Odd, odd) {
+			t.Errorf("%s: %v\n got %+v, odd %v\nwant %+v, odd %v", name, err, page.Videos, page.Odd, want, odd)
+		}
+	}
+	title := strings.Repeat("ü", 2000)
+	if page, err := dailymotion.MapVideos([]byte(`{"list":[{"id":"x","title":"`+title+`"}]}`), 1); err != nil || page.Videos[0].Title != title[:2000] {
+		t.Errorf("a title of 2,000 characters: %d bytes, %v", len(page.Videos[0].Title), err)
 	}
 }
 

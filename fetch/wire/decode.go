@@ -1,12 +1,15 @@
 package wire
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/trendvidstream/ingest"
 )
 
 var errNotText = errors.New("it is not UTF-8")
@@ -20,16 +23,104 @@ func Decode(body []byte, v any) error {
 	return json.Unmarshal(body, v)
 }
 
-// Count is nil for a count that is withheld: absent or null. One beyond int64 is refused.
-func Count(field string, n json.Number) (*int64, error) {
+// Items reads the items of a list one by one, after all of it could not be decoded at once: a field of another type
+// than it should have, and a text that is not UTF-8, is as if it were absent. Of an item with several, the first that
+// encoding/json meets is counted; one that is no object counts as "id", since it has none.
+func Items[T any](from []*json.RawMessage, to []*T) (odd ingest.Odd) {
+	for i, raw := range from {
+		if raw == nil {
+			continue
+		}
+		clean, field := withoutBytes(*raw)
+		to[i] = new(T)
+		wrong, _ := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(clean, to[i]))
+		if wrong != nil {
+			field = cmp.Or(wrong.Field, "id")
+		}
+		if field != "" {
+			odd.Count(field)
+		}
+	}
+	return odd
+}
+
+// withoutBytes puts null in place of each string of a JSON text that is not UTF-8, and "" where it is a name. what is
+// "" where there was none.
+func withoutBytes(raw []byte) (clean []byte, what string) {
+	if utf8.Valid(raw) {
+		return raw, ""
+	}
+	for rest := raw; len(rest) > 0; {
+		begin := bytes.IndexByte(rest, '"')
+		if begin < 0 {
+			return append(clean, rest...), "text that is not UTF-8"
+		}
+		end := begin + 1
+		for end < len(rest)-1 && rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		clean = append(clean, rest[:begin]...)
+		text, after := rest[begin:end+1], bytes.TrimLeft(rest[end+1:], " \t\r\n")
+		switch {
+		case utf8.Valid(text):
+			clean = append(clean, text...)
+		case bytes.HasPrefix(after, []byte(":")):
+			clean = append(clean, `""`...)
+		default:
+			clean = append(clean, "null"...)
+		}
+		rest = rest[end+1:]
+	}
+	return clean, "text that is not UTF-8"
+}
+
+// Number is a number as JSON has it, or a string of one: as it was written. It is "" where it is absent or null, and
+// what is neither is found when it is read as something.
+type Number string
+
+// UnmarshalJSON implements json.Unmarshaler. It never fails: one odd number is no reason to lose a page.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	text := string(b)
+	if text == "null" {
+		return nil
+	}
+	if inner := strings.Trim(text, `"`); inner != "" && len(inner) == len(text)-2 {
+		text = inner
+	}
+	*n = Number(text)
+	return nil
+}
+
+// Count is nil for a count that is withheld: absent or null. What is not one, or is beyond int64, is odd, and nil too.
+func Count(field string, n Number, odd *ingest.Odd) *int64 {
 	if n == "" {
-		return nil, nil
+		return nil
 	}
-	i, err := strconv.ParseInt(n.String(), 10, 64)
+	i, err := strconv.ParseInt(string(n), 10, 64)
 	if err != nil || i < 0 {
-		return nil, fmt.Errorf("%s %.40q is not a count", field, n.String())
+		odd.Count(field)
+		return nil
 	}
-	return &i, nil
+	return &i
+}
+
+// maxTitle bounds a title, in characters. YouTube's own limit is 100
+// (developers.google.com/youtube/v3/docs/videos#snippet.title).
+const maxTitle = 1000
+
+// Title is a title, cut where it is longer than any that is one.
+func Title(s string) string {
+	n := 0
+	for i := range s {
+		if n == maxTitle {
+			return s[:i]
+		}
+		n++
+	}
+	return s
 }
 
 // FirstHTTPS is the first of the URLs that is served over https; "" where none is.

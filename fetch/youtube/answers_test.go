@@ -27,7 +27,7 @@ func TestAnAnswerIsMappedAsItIsSaid(t *testing.T) {
 		"counts, some withheld": {
 			counts, `{"items":[{"id":"a","statistics":{"viewCount":"0","likeCount":"2","commentCount":"9223372036854775807"}},{"id":"b"},null,
 			{"statistics":{"viewCount":"1"}},{"id":"a","statistics":{"viewCount":null}}]}`,
-			[]ingest.Counts{{ID: "a", Views: n(0), Likes: n(2), Comments: n(9223372036854775807)}, {ID: "b"}, {ID: "a"}},
+			[]ingest.Counts{{ID: "a", Views: n(0), Likes: n(2), Comments: n(9223372036854775807), Odd: ingest.Odd{"id": 1}}, {ID: "b"}, {ID: "a"}},
 		},
 		"counts of none":           {counts, `{"items":[]}`, []ingest.Counts(nil)},
 		"counts without a list":    {counts, `{"kind":"youtube#batchGetStatsResponse"}`, []ingest.Counts(nil)},

@@ -3,7 +3,6 @@ package youtube
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -99,14 +98,17 @@ type channelItem struct {
 		} `json:"relatedPlaylists"`
 	} `json:"contentDetails"`
 	Statistics struct {
-		VideoCount json.Number `json:"videoCount"`
+		VideoCount wire.Number `json:"videoCount"`
 	} `json:"statistics"`
 }
 
 // mapChannel finds the channel that was asked for in a whole answer of channels.list; errAbsent where the
 // answer lists none.
 func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
-	items, _, err := readList[channelItem](body, pageSize, "youtube#channelListResponse")
+	items, _, odd, err := readList[channelItem](body, pageSize, "youtube#channelListResponse")
+	if err == nil && len(odd) > 0 { // one channel is not a list of which the rest is worth having
+		err = fmt.Errorf("%w: %v", errNotAList, odd)
+	}
 	if err != nil {
 		return ingest.Channel{}, err
 	}
@@ -130,8 +132,6 @@ func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
 		return ingest.Channel{}, fmt.Errorf("%w: channel %.60q", errAbsent, idOrHandle)
 	}
 	ch := ingest.Channel{ID: found.ID, Title: found.Snippet.Title, Uploads: found.ContentDetails.RelatedPlaylists.Uploads}
-	if ch.Videos, err = wire.Count("videoCount", found.Statistics.VideoCount); err != nil {
-		return ingest.Channel{}, err
-	}
+	ch.Videos = wire.Count("statistics.videoCount", found.Statistics.VideoCount, &odd) // nil too where it is odd
 	return ch, nil
 }

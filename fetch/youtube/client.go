@@ -3,8 +3,9 @@
 //
 // Google's client builds the requests and reads the error envelope; package wire carries the key and keeps the
 // body, which is decoded here once, into what ingest.Video stores: the client's structs cannot tell a count that
-// YouTube withholds from a count of zero. An answer is understood whole or not at all: a list with one field
-// that is not as the API documents it brings nothing.
+// YouTube withholds from a count of zero. One bad item is one bad item: a field
+// that is not as the API documents it is left out of its video, a video without an id out of its list, and
+// ingest.Odd counts them.
 package youtube
 
 import (

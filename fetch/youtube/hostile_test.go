@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// hostileRows are answers that no API should give, and what must become of them: nothing, by name.
+// hostileRows are answers that no API should give, and what must become of them: nothing, by name, or all but what is odd.
 func hostileRows(t *testing.T) []row {
 	const whole = `{"nextPageToken":"T","items":[{"id":"v","snippet":{"title":"t"}}]}`
 	rows := []row{
@@ -56,15 +56,15 @@ func hostileRows(t *testing.T) []row {
 		{"a list of numbers", `{"items":[1,2]}`, fetch.Broken},
 		{"a list of lists", `{"items":[[]]}`, fetch.Broken},
 		{"ids of the wrong type", `{"items":[{"id":7}]}`, fetch.Broken},
-		{"a title of the wrong type", `{"items":[{"id":"v","snippet":{"title":["t"]}}]}`, fetch.Broken},
+		{"a title of the wrong type", `{"items":[{"id":"v","snippet":{"title":["t"]}}]}`, ""},
 		{"a token of the wrong type", `{"nextPageToken":7,"items":[]}`, fetch.Broken},
 		{"a token of 1 MiB", `{"nextPageToken":"` + strings.Repeat("T", 1<<20) + `","items":[]}`, fetch.Broken},
-		{"a huge count", `{"items":[{"id":"v","statistics":{"viewCount":"99999999999999999999"}}]}`, fetch.Broken},
-		{"a huge number", `{"items":[{"id":"v","statistics":{"viewCount":1e999}}]}`, fetch.Broken},
-		{"a negative count", `{"items":[{"id":"v","statistics":{"viewCount":"-1"}}]}`, fetch.Broken},
-		{"a long duration", `{"items":[{"id":"v","contentDetails":{"duration":"P999999999999D"}}]}`, fetch.Broken},
-		{"tags of 100 KiB", `{"items":[{"id":"v","snippet":{"tags":[""` + strings.Repeat(`,""`, 40_000) + `]}}]}`, fetch.Broken},
-		{"not UTF-8", "{\"items\":[{\"id\":\"v\",\"snippet\":{\"title\":\"\xff\xc0\x80\"}}]}", fetch.Broken},
+		{"a huge count", `{"items":[{"id":"v","statistics":{"viewCount":"99999999999999999999"}}]}`, ""},
+		{"a huge number", `{"items":[{"id":"v","statistics":{"viewCount":1e999}}]}`, ""},
+		{"a negative count", `{"items":[{"id":"v","statistics":{"viewCount":"-1"}}]}`, ""},
+		{"a long duration", `{"items":[{"id":"v","contentDetails":{"duration":"P999999999999D"}}]}`, ""},
+		{"tags of 100 KiB", `{"items":[{"id":"v","snippet":{"tags":[""` + strings.Repeat(`,""`, 40_000) + `]}}]}`, ""},
+		{"not UTF-8", "{\"items\":[{\"id\":\"v\",\"snippet\":{\"title\":\"\xff\xc0\x80\"}}]}", ""},
 		{"UTF-16", "\xff\xfe{\x00}\x00", fetch.Broken},
 		{"a byte order mark", "\ufeff" + whole, fetch.Broken},
 		{"NUL outside a string", whole + "\x00", fetch.Broken},
@@ -82,8 +82,9 @@ func hostileRows(t *testing.T) []row {
 		}
 	}
 	return append(rows,
-		row{"200 a negative count", "counts", respond(200, `{"items":[{"id":"v","statistics":{"likeCount":"-1"}}]}`), fetch.Broken, ""},
-		row{"200 a negative count", "channel", respond(200, `{"items":[{"id":"UC1","statistics":{"videoCount":"-1"}}]}`), fetch.Broken, ""},
+		row{"200 a negative count", "counts", respond(200, `{"items":[{"id":"v","statistics":{"likeCount":"-1"}}]}`), "", ""},
+		row{"200 a negative count", "channel", respond(200, `{"items":[{"id":"UC1","statistics":{"videoCount":"-1"}}]}`), "", ""},
+		row{"200 a title of the wrong type", "channel", respond(200, `{"items":[{"id":"UC1","snippet":{"title":7}}]}`), fetch.Broken, ""},
 		row{"200 two channels", "handle", respond(200, `{"items":[{"id":"UC1"},{"id":"UC2"}]}`), fetch.Broken, ""},
 		row{"200 another channel", "channel", respond(200, `{"items":[{"id":"UC2"}]}`), fetch.Broken, ""},
 		row{"200 no channel", "channel", respond(200, `{"kind":"youtube#channelListResponse"}`), fetch.Rejected, ""},

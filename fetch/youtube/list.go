@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
@@ -22,6 +23,7 @@ const (
 var (
 	errNotAList  = errors.New("it is not the list that was asked for")
 	errTooMany   = errors.New("it lists more than was asked for")
+	errNoIDs     = errors.New("nothing that it lists has an id")
 	errToken     = fmt.Errorf("its next page token is longer than %d bytes", maxToken)
 	errSameToken = errors.New("its next page is the page itself")
 
@@ -38,27 +40,32 @@ type list[T any] struct {
 	NextPageToken string             `json:"nextPageToken"`
 }
 
-// readList is the items of a whole answer, at most so many, and the next page's token. Items that
-// are null are left out. A list with no items is a list; anything without one, with more than was asked for, or with a
-// field of another type is an error for the whole answer, so that nothing half-understood is kept. Where
+// readList is the items of a whole answer, at most so many, the next page's token, and what of the items is odd and was
+// left out. Items that are null are left out. A list with no items is a list; anything without one, or with more than
+// was asked for, is an error for the whole answer, so that nothing half-understood is kept. Where
 // kind is not "", an answer of that kind without a list has no items: some methods leave an empty list
 // out [seen, channels.list].
-func readList[T any](body []byte, most int, kind string) (items []*T, next string, err error) {
+func readList[T any](body []byte, most int, kind string) (items []*T, next string, odd ingest.Odd, err error) {
 	var l list[T]
 	if err := wire.Decode(body, &l); err != nil {
-		return nil, "", fmt.Errorf("%w: %w", errNotAList, err)
+		var raw list[json.RawMessage]
+		if json.Unmarshal(body, &raw) != nil || raw.Items == nil {
+			return nil, "", nil, fmt.Errorf("%w: %w", errNotAList, err)
+		}
+		l = list[T]{Kind: raw.Kind, Items: new([tableSize + 1]*T), NextPageToken: raw.NextPageToken}
+		odd = wire.Items(raw.Items[:], l.Items[:])
 	}
 	switch {
 	case l.Items == nil && (kind == "" || l.Kind != kind):
-		return nil, "", errNotAList
+		return nil, "", nil, errNotAList
 	case l.Items == nil:
-		return nil, "", nil
+		return nil, "", nil, nil
 	case len(slices.DeleteFunc(l.Items[most:], isNil)) > 0:
-		return nil, "", errTooMany
+		return nil, "", nil, errTooMany
 	case len(l.NextPageToken) > maxToken:
-		return nil, "", errToken
+		return nil, "", nil, errToken
 	}
-	return slices.DeleteFunc(l.Items[:most], isNil), l.NextPageToken, nil
+	return slices.DeleteFunc(l.Items[:most], isNil), l.NextPageToken, odd, nil
 }
 
 func isNil[T any](item *T) bool { return item == nil }
@@ -74,19 +81,14 @@ func onward(token, next string) error {
 
 // statistics are JSON strings of digits; one that is "" was not in the answer.
 type statistics struct {
-	ViewCount    json.Number `json:"viewCount"`
-	LikeCount    json.Number `json:"likeCount"`
-	CommentCount json.Number `json:"commentCount"`
+	ViewCount    wire.Number `json:"viewCount"`
+	LikeCount    wire.Number `json:"likeCount"`
+	CommentCount wire.Number `json:"commentCount"`
 }
 
-// counts are nil where they are withheld.
-func (s *statistics) counts() (views, likes, comments *int64, err error) {
-	views, err = wire.Count("viewCount", s.ViewCount)
-	if err == nil {
-		likes, err = wire.Count("likeCount", s.LikeCount)
-	}
-	if err == nil {
-		comments, err = wire.Count("commentCount", s.CommentCount)
-	}
-	return views, likes, comments, err
+// counts are nil where they are withheld, or odd.
+func (s *statistics) counts(odd *ingest.Odd) (views, likes, comments *int64) {
+	return wire.Count("statistics.viewCount", s.ViewCount, odd),
+		wire.Count("statistics.likeCount", s.LikeCount, odd),
+		wire.Count("statistics.commentCount", s.CommentCount, odd)
 }

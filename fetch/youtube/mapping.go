@@ -2,7 +2,6 @@ package youtube
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -16,8 +15,6 @@ const videoFields = "nextPageToken,items(id," +
 	"defaultLanguage,defaultAudioLanguage," +
 	"thumbnails(uhd/url,qhd/url,fhd/url,maxres/url,standard/url,high/url,medium/url,default/url))," +
 	"contentDetails/duration,statistics(viewCount,likeCount,commentCount))"
-
-var errTags = fmt.Errorf("the tags of a video are longer than %d KiB", maxTags>>10)
 
 // videoItem is the part of a video that we store.
 type videoItem struct {
@@ -47,78 +44,64 @@ type videoItem struct {
 // mapPage reads a whole answer of videos.list. An item without an id is left out; one without a snippet
 // is kept, with empty fields. What is given twice stays twice.
 func mapPage(body []byte) (ingest.Page, error) {
-	items, next, err := readList[videoItem](body, pageSize, "")
+	items, next, odd, err := readList[videoItem](body, pageSize, "")
 	if err != nil {
 		return ingest.Page{}, err
 	}
-	page := ingest.Page{Videos: make([]ingest.Video, 0, len(items)), Next: next}
+	page := ingest.Page{Videos: make([]ingest.Video, 0, len(items)), Next: next, Odd: odd}
 	for _, item := range items {
-		if item.ID == "" {
-			continue
+		if item.ID != "" {
+			page.Videos = append(page.Videos, mapVideo(item, &page.Odd))
 		}
-		v, err := mapVideo(item)
-		if err != nil {
-			return ingest.Page{}, fmt.Errorf("video %.40q: %w", item.ID, err)
-		}
-		page.Videos = append(page.Videos, v)
 	}
+	if len(items) > 0 && len(page.Videos) == 0 {
+		return ingest.Page{}, errNoIDs
+	}
+	page.Odd.LeftOut(len(items) - len(page.Videos))
 	return page, nil
 }
 
-func mapVideo(it *videoItem) (ingest.Video, error) {
+func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 	s := &it.Snippet
 	v := ingest.Video{
 		ID:        it.ID,
-		Title:     cut(s.Title, maxTitle),
+		Title:     wire.Title(s.Title),
 		Channel:   s.ChannelTitle,
 		ChannelID: s.ChannelID,
 		Category:  s.CategoryID,
 		Language:  s.DefaultLanguage, // of title and description
 		Thumbnail: thumbnail(it),
 		Live:      s.LiveBroadcastContent == "live" || s.LiveBroadcastContent == "upcoming",
-		Tags:      s.Tags,
+		Tags:      s.Tags.list,
+	}
+	if s.Tags.odd {
+		odd.Count("snippet.tags")
 	}
 	if v.Language == "" {
 		v.Language = s.DefaultAudioLanguage
 	}
-	var err error
 	if s.PublishedAt != "" {
-		if v.PublishedAt, err = time.Parse(time.RFC3339, s.PublishedAt); err != nil {
-			return v, fmt.Errorf("publishedAt %.40q is not RFC 3339", s.PublishedAt)
+		if at, err := time.Parse(time.RFC3339, s.PublishedAt); err == nil {
+			v.PublishedAt = at.UTC()
+		} else {
+			odd.Count("snippet.publishedAt")
 		}
-		v.PublishedAt = v.PublishedAt.UTC()
 	}
-	if err := mapDuration(&v, it.ContentDetails.Duration); err != nil {
-		return v, err
-	}
-	v.Views, v.Likes, v.Comments, err = it.Statistics.counts()
-	return v, err
-}
-
-// maxTitle bounds a title, in characters. YouTube's own limit is 100
-// (developers.google.com/youtube/v3/docs/videos#snippet.title).
-const maxTitle = 1000
-
-// cut is the first n characters of a text.
-func cut(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
+	mapDuration(&v, it.ContentDetails.Duration, odd)
+	v.Views, v.Likes, v.Comments = it.Statistics.counts(odd)
+	return v
 }
 
 // mapDuration sets what ingest.Video says of a live broadcast: no duration, even where an upcoming
 // premiere is given one. "P0D" is how YouTube writes the duration of what is still running.
-func mapDuration(v *ingest.Video, text string) error {
+func mapDuration(v *ingest.Video, text string, odd *ingest.Odd) {
 	if text == "" {
-		return nil
+		return
 	}
 	d, err := parseDuration(text)
 	if err != nil {
-		return err
+		odd.Count("contentDetails.duration")
+		return
 	}
 	if text == "P0D" {
 		v.Live = true
@@ -126,7 +109,6 @@ func mapDuration(v *ingest.Video, text string) error {
 	if !v.Live {
 		v.Duration = d
 	}
-	return nil
 }
 
 // thumbnail is the largest that is served over https. The sizes of 1080 lines and more came with the
@@ -141,12 +123,15 @@ func thumbnail(it *videoItem) string {
 // allocate many times its size.
 const maxTags = 64 << 10
 
-type tags []string
+type tags struct {
+	list []string
+	odd  bool // there were some, and they are left out
+}
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. It never fails: encoding/json would not read the rest of the video.
 func (t *tags) UnmarshalJSON(b []byte) error {
-	if len(b) > maxTags {
-		return errTags
+	if len(b) > maxTags || json.Unmarshal(b, &t.list) != nil {
+		*t = tags{odd: true}
 	}
-	return json.Unmarshal(b, (*[]string)(t))
+	return nil
 }

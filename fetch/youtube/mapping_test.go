@@ -74,41 +74,82 @@ func TestAPageKeepsItsOrderAndItsTwins(t *testing.T) {
 func TestWhatIsNotAListOfVideosIsBroken(t *testing.T) {
 	whole := `{"items":[{"id":"v"}]}`
 	for name, body := range map[string]string{
-		"empty":               "",
-		"space":               " \n",
-		"no items":            "{}",
-		"items null":          `{"items":null}`,
-		"items an object":     `{"items":{}}`,
-		"array":               "[]",
-		"null":                "null",
-		"text":                `"ok"`,
-		"HTML":                "<!doctype html><title>Sign in</title>",
-		"cut":                 whole[:len(whole)-1],
-		"two documents":       whole + whole,
-		"an error with 200":   `{"error":{"code":403,"message":"` + canary + `"}}`,
-		"a search list":       `{"items":[{"id":{"videoId":"v"}}]}`,
-		"title a number":      `{"items":[{"id":"v","snippet":{"title":1}}]}`,
-		"count beyond int64":  `{"items":[{"id":"v","statistics":{"viewCount":"9223372036854775808"}}]}`,
-		"count negative":      `{"items":[{"id":"v","statistics":{"viewCount":"-1"}}]}`,
-		"count broken":        `{"items":[{"id":"v","statistics":{"likeCount":"1.5"}}]}`,
-		"count exponent":      `{"items":[{"id":"v","statistics":{"likeCount":1e3}}]}`,
-		"count empty":         `{"items":[{"id":"v","statistics":{"commentCount":""}}]}`,
-		"count the key":       `{"items":[{"id":"v","statistics":{"viewCount":"` + canary + `"}}]}`,
-		"count true":          `{"items":[{"id":"v","statistics":{"viewCount":true}}]}`,
-		"duration":            `{"items":[{"id":"v","contentDetails":{"duration":"15:51"}}]}`,
-		"duration the key":    `{"items":[{"id":"` + canary + `","contentDetails":{"duration":"` + canary + `"}}]}`,
-		"published":           `{"items":[{"id":"v","snippet":{"publishedAt":"yesterday"}}]}`,
-		"published the key":   `{"items":[{"id":"v","snippet":{"publishedAt":"` + canary + `"}}]}`,
-		"nested without end":  strings.Repeat("[", 100_000),
-		"controls in an id":   `{"items":[{"id":"\u001b[31m","statistics":{"viewCount":"x"}}]}`,
-		"51 videos":           string(pageOf(51)),
-		"endless items":       `{"items":[{}` + strings.Repeat(",{}", 200_000) + `]}`,
-		"one bad item of two": `{"items":[{"id":"a"},{"id":"b","statistics":{"viewCount":"x"}}]}`,
+		"empty":              "",
+		"space":              " \n",
+		"no items":           "{}",
+		"items null":         `{"items":null}`,
+		"items an object":    `{"items":{}}`,
+		"array":              "[]",
+		"null":               "null",
+		"text":               `"ok"`,
+		"HTML":               "<!doctype html><title>Sign in</title>",
+		"cut":                whole[:len(whole)-1],
+		"two documents":      whole + whole,
+		"an error with 200":  `{"error":{"code":403,"message":"` + canary + `"}}`,
+		"a search list":      `{"items":[{"id":{"videoId":"v"}}]}`,
+		"nested without end": strings.Repeat("[", 100_000),
+		"51 videos":          string(pageOf(51)),
+		"endless items":      `{"items":[{}` + strings.Repeat(",{}", 200_000) + `]}`,
 	} {
 		c, _ := serve(t, respond(http.StatusOK, body))
 		fe := fails(t.Context(), t, c.Videos([]string{"v"}))
 		if fe.Verdict != fetch.Broken || fe.Method != "videos.list" || strings.ContainsRune(fe.Error(), 0x1b) {
 			t.Errorf("%s: %s, %q", name, fe.Verdict, fe)
+		}
+	}
+}
+
+// What is odd is left out and counted; all else of the page is kept.
+func TestOneBadItemIsOneBadItem(t *testing.T) {
+	const good = `{"id":"good","snippet":{"title":"t"},"statistics":{"viewCount":"1"}}`
+	of := func(field string) ingest.Odd { return ingest.Odd{field: 1} }
+	v, titled := ingest.Video{ID: "v"}, ingest.Video{ID: "v", Title: "t"}
+	for name, tt := range map[string]struct {
+		item string
+		want ingest.Video // without an id: none
+		odd  ingest.Odd
+	}{
+		"no id":                {`{"snippet":{"title":"t"}}`, ingest.Video{}, of("id")},
+		"an id of null":        {`{"id":null}`, ingest.Video{}, of("id")},
+		"a number for an id":   {`{"id":7,"snippet":{"title":"t"}}`, ingest.Video{}, of("id")},
+		"an object for an id":  {`{"id":{"videoId":"v"}}`, ingest.Video{}, of("id")},
+		"bytes for an id":      {"{\"id\":\"v\xff\"}", ingest.Video{}, ingest.Odd{"id": 1, "text that is not UTF-8": 1}},
+		"a number":             {`7`, ingest.Video{}, of("id")},
+		"a list":               {`[]`, ingest.Video{}, of("id")},
+		"nothing":              {`{}`, ingest.Video{}, of("id")},
+		"null for objects":     {`{"id":"v","snippet":null,"contentDetails":null,"statistics":null}`, v, nil},
+		"numbers for objects":  {`{"id":"v","snippet":7}`, v, of("snippet")},
+		"lists for objects":    {`{"id":"v","statistics":[1],"snippet":{"title":"t"}}`, titled, of("statistics")},
+		"a number for a title": {`{"id":"v","snippet":{"title":1,"channelTitle":"c"}}`, ingest.Video{ID: "v", Channel: "c"}, of("snippet.title")},
+		"bytes for a title":    {"{\"id\":\"v\",\"snippet\":{\"title\":\"\xff\xc0\\\"\x80\",\"categoryId\":\"1\"}}", ingest.Video{ID: "v", Category: "1"}, of("text that is not UTF-8")},
+		"bytes for a name":     {"{\"id\":\"v\",\"\xff\":\"x\",\"snippet\":{\"title\":\"t\"}}", titled, of("text that is not UTF-8")},
+		"tags of text":         {`{"id":"v","snippet":{"tags":"a","title":"t"}}`, titled, of("snippet.tags")},
+		"tags of numbers":      {`{"id":"v","snippet":{"tags":[1],"title":"t"}}`, titled, of("snippet.tags")},
+		"endless tags":         {`{"id":"v","snippet":{"tags":[""` + strings.Repeat(`,""`, 40_000) + `],"title":"t"}}`, titled, of("snippet.tags")},
+		"a bad date":           {`{"id":"v","snippet":{"publishedAt":"yesterday"}}`, v, of("snippet.publishedAt")},
+		"the key for a date":   {`{"id":"v","snippet":{"publishedAt":"` + canary + `"}}`, v, of("snippet.publishedAt")},
+		"a bad duration":       {`{"id":"v","contentDetails":{"duration":"15:51"}}`, v, of("contentDetails.duration")},
+		"a long duration":      {`{"id":"v","contentDetails":{"duration":"P999999999999D"}}`, v, of("contentDetails.duration")},
+		"beyond int64":         {`{"id":"v","statistics":{"viewCount":"9223372036854775808","likeCount":"2"}}`, ingest.Video{ID: "v", Likes: n(2)}, of("statistics.viewCount")},
+		"a huge number":        {`{"id":"v","statistics":{"viewCount":1e999}}`, v, of("statistics.viewCount")},
+		"a negative count":     {`{"id":"v","statistics":{"viewCount":"-1"}}`, v, of("statistics.viewCount")},
+		"a count in parts":     {`{"id":"v","statistics":{"likeCount":"1.5"}}`, v, of("statistics.likeCount")},
+		"a count of an object": {`{"id":"v","statistics":{"likeCount":{"x":[1]}}}`, v, of("statistics.likeCount")},
+		"an empty count":       {`{"id":"v","statistics":{"commentCount":""}}`, v, of("statistics.commentCount")},
+		"a true count":         {`{"id":"v","statistics":{"viewCount":true}}`, v, of("statistics.viewCount")},
+		"two of them": {`{"id":"v","snippet":{"publishedAt":"x"},"statistics":{"viewCount":"x"}}`, v,
+			ingest.Odd{"snippet.publishedAt": 1, "statistics.viewCount": 1}},
+	} {
+		page, err := youtube.MapPage([]byte(`{"nextPageToken":"T","items":[` + tt.item + `,` + good + `]}`))
+		want := []ingest.Video{tt.want, {ID: "good", Title: "t", Views: n(1)}}
+		if tt.want.ID == "" {
+			want = want[1:]
+		}
+		if err != nil || page.Next != "T" || !reflect.DeepEqual(page.Videos, want) || !reflect.DeepEqual(page.Odd, tt.odd) {
+			t.Errorf("%s: %v\n got %+v, odd %v\nwant %+v, odd %v", name, err, page.Videos, page.Odd, want, tt.odd)
+		}
+		if said := page.Odd.String(); strings.Contains(said, canary) || (said == "") != (tt.odd == nil) {
+			t.Errorf("%s: says %q", name, said)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (c *Client) Categories(region ingest.Region) fetch.Call[[]ingest.Category] 
 
 // mapCategories reads a whole answer of videoCategories.list. An item without an id or a name is left out.
 func mapCategories(body []byte) ([]ingest.Category, error) {
-	items, _, err := readList[struct {
+	items, _, odd, err := readList[struct {
 		ID      string `json:"id"`
 		Snippet struct {
 			Title string `json:"title"`
@@ -38,6 +38,9 @@ func mapCategories(body []byte) ([]ingest.Category, error) {
 		if item.ID != "" && item.Snippet.Title != "" {
 			all = append(all, ingest.Category{ID: item.ID, Name: item.Snippet.Title})
 		}
+	}
+	if len(odd) > 0 && len(all) == 0 {
+		return nil, errNoIDs
 	}
 	return all, nil
 }

@@ -85,15 +85,18 @@ type searchHit struct {
 // mapFound reads a whole answer that lists videos by their ids. An item without one is left out, and what
 // is given twice stays twice.
 func mapFound[T any](body []byte, id func(*T) string) (ingest.Found, error) {
-	items, next, err := readList[T](body, pageSize, "")
+	items, next, odd, err := readList[T](body, pageSize, "")
 	if err != nil {
 		return ingest.Found{}, err
 	}
-	found := ingest.Found{Next: next}
+	found := ingest.Found{Next: next, Odd: odd}
 	for _, item := range items {
 		if id := id(item); id != "" {
 			found.IDs = append(found.IDs, id)
 		}
+	}
+	if len(odd) > 0 && len(found.IDs) == 0 {
+		return ingest.Found{}, errNoIDs
 	}
 	return found, nil
 }

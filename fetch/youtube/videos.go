@@ -80,7 +80,7 @@ func named(category string) bool { return category != "" && category != "0" }
 // mapCounts reads a whole answer of videos.batchGetStats. An item without an id is left out. An answer
 // about nothing but videos that are gone may have no list.
 func mapCounts(body []byte) ([]ingest.Counts, error) {
-	items, _, err := readList[struct {
+	items, _, odd, err := readList[struct {
 		ID         string     `json:"id"`
 		Statistics statistics `json:"statistics"`
 	}](body, maxIDsPerCall, "youtube#batchGetStatsResponse")
@@ -89,14 +89,17 @@ func mapCounts(body []byte) ([]ingest.Counts, error) {
 	}
 	var all []ingest.Counts
 	for _, item := range items {
-		if item.ID == "" {
-			continue
+		if item.ID != "" {
+			c := ingest.Counts{ID: item.ID}
+			c.Views, c.Likes, c.Comments = item.Statistics.counts(&odd)
+			all = append(all, c)
 		}
-		c := ingest.Counts{ID: item.ID}
-		if c.Views, c.Likes, c.Comments, err = item.Statistics.counts(); err != nil {
-			return nil, fmt.Errorf("video %.40q: %w", item.ID, err)
-		}
-		all = append(all, c)
+	}
+	if len(items) > 0 && len(all) == 0 {
+		return nil, errNoIDs
+	}
+	if odd.LeftOut(len(items) - len(all)); len(all) > 0 {
+		all[0].Odd = odd
 	}
 	return all, nil
 }
