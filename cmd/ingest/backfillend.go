@@ -11,6 +11,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 )
 
 // errUntil ends a run at its --until.
@@ -23,7 +24,7 @@ type backfillEnd struct {
 	Reason  string       `json:"reason"`
 	RetryAt *time.Time   `json:"retry_at"`
 	Spent   int64        `json:"spent"` // units, in this run
-	backfillDocument
+	web.PlanDocument
 }
 
 // reportBackfill says how a run ended, and turns that into an exit code.
@@ -45,7 +46,7 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 			}
 		}
 	default:
-		err = end.print(a.stdout)
+		err = end.Print(a.stdout)
 	}
 	if err != nil {
 		return errors.Join(ended, err)
@@ -57,12 +58,12 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 }
 
 // endOf finds the outcome of a run in the pieces it worked on: as that of a run of the schedule.
-func endOf(worked []fetch.SlotResult, ended error, doc backfillDocument) backfillEnd {
+func endOf(worked []fetch.SlotResult, ended error, doc web.PlanDocument) backfillEnd {
 	sum := summarise(worked, nil)
 	if !sum.retryAt.IsZero() {
 		doc.RetryAt = term.TimeOrNull(sum.retryAt) // the store's, which keeps milliseconds, may be read as a second earlier
 	}
-	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: term.TimeOrNull(sum.retryAt), Spent: sum.units, backfillDocument: doc}
+	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: term.TimeOrNull(sum.retryAt), Spent: sum.units, PlanDocument: doc}
 	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
 	for _, s := range worked {
 		if s.State == ingest.Stopped {
@@ -121,8 +122,8 @@ func broughtNothing(worked []fetch.SlotResult) (n int, why string) {
 	return len(open), why
 }
 
-// print is the end of a run for a person.
-func (e backfillEnd) print(w io.Writer) error {
+// Print is the end of a run for a person.
+func (e backfillEnd) Print(w io.Writer) error {
 	text := fmt.Sprintf("%s is done: %s in this run", e.ID, term.Amount(e.Spent, "units"))
 	switch e.Outcome {
 	case ingest.Done:
@@ -143,5 +144,5 @@ func (e backfillEnd) print(w io.Writer) error {
 	if _, err := fmt.Fprintln(w, term.Wrap(strings.TrimSuffix(text, ": "), 80, "  ")); err != nil {
 		return err
 	}
-	return e.backfillDocument.print(w)
+	return e.PlanDocument.Print(w)
 }

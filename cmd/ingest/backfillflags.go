@@ -31,15 +31,15 @@ func (f kindFlags) between(now time.Time) error {
 	}
 	for i, t := range []time.Time{f.from, f.to} {
 		if t.After(now) {
-			return usageError{fmt.Errorf("--%s %s is in the future: it is %s now", []string{"from", "to"}[i], day(t), term.Stamp(now))}
+			return usageError{fmt.Errorf("--%s %s is in the future: it is %s now", []string{"from", "to"}[i], term.Day(t), term.Stamp(now))}
 		}
 	}
 	switch {
 	case f.from.IsZero():
 	case !f.from.Before(f.to):
-		return usageError{fmt.Errorf("--from %s is not before --to %s: are they reversed?", day(f.from), day(f.to))}
+		return usageError{fmt.Errorf("--from %s is not before --to %s: are they reversed?", term.Day(f.from), term.Day(f.to))}
 	case f.from.Before(youtube.FirstVideo):
-		return usageError{fmt.Errorf("--from %s is before the first video, of %s", day(f.from), day(youtube.FirstVideo))}
+		return usageError{fmt.Errorf("--from %s is before the first video, of %s", term.Day(f.from), term.Day(youtube.FirstVideo))}
 	}
 	return nil
 }

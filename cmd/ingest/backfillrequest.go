@@ -16,6 +16,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -131,17 +132,11 @@ func (a *app) sayRejected(l *youtube.IDList) {
 	}
 }
 
-// rejectedLine is a line of a list of ids that was left out, safe for a terminal.
-type rejectedLine struct {
-	Line int    `json:"line"`
-	Text string `json:"text"`
-}
-
 // shownLines is the lines that were left out, as a person may see them.
-func shownLines(lines []youtube.RejectedLine) []rejectedLine {
-	var out []rejectedLine
+func shownLines(lines []youtube.RejectedLine) []web.RejectedLine {
+	var out []web.RejectedLine
 	for _, l := range lines {
-		out = append(out, rejectedLine{l.Line, term.Fit(l.Text, 40)})
+		out = append(out, web.RejectedLine{Line: l.Line, Text: term.Fit(l.Text, 40)})
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -56,7 +57,7 @@ func (a *app) printBackfill(ctx context.Context, s *store.Store, id string) erro
 }
 
 func (a *app) printBackfills(list []store.BackfillStatus) error {
-	lines := []backfillLine{}
+	lines := []web.PlanLine{}
 	rows := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS", "WHAT"}}
 	for _, b := range list {
 		l := newBackfillLine(b)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +67,8 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 			return err
 		}
 		if f.compare.IsZero() {
-			return printChart(&a.console, c, format)
+			return printAs(&a.console, format, newChartDocument(c), func() { printChart(a.stdout, c) }, c.Items,
+				func(p ingest.Placement) []term.Cell { return chartCells(c, p) })
 		}
 		older, err := s.FindChart(ctx, store.ChartQuery{Region: region, Job: c.Job, At: f.compare.At(now), Partial: f.partial})
 		if err != nil {
@@ -75,7 +77,9 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 		if older.Slot.Equal(c.Slot) {
 			return usageError{fmt.Errorf("at both times the chart of slot %s stood: give --compare an earlier time", term.Stamp(c.Slot))}
 		}
-		return printMoves(&a.console, older, c, format)
+		moves := store.Compare(older, c)
+		return printAs(&a.console, format, newMovesDocument(older, c, moves), func() { printMoves(a.stdout, older, c, moves) }, moves,
+			func(m store.Move) []term.Cell { return moveCells(older, c, m) })
 	})
 }
 
@@ -109,19 +113,12 @@ func chartJob(jobs []ingest.Job, region ingest.Region) string {
 	return first
 }
 
-func printChart(out *console, c store.Chart, format string) error {
-	switch format {
-	case formatJSON:
-		return out.printJSON(newChartDocument(c))
-	case formatText:
-		fmt.Fprintln(out.stdout, chartHead(c))
-		for _, p := range c.Items {
-			line := fmt.Sprintf("%3d %s%s %s %13s", p.Rank, term.Pad(p.Video.ID, 12), term.Pad(p.Video.Title, 34), term.Pad(p.Video.Channel, 14), term.Count(p.Video.Views))
-			fmt.Fprintln(out.stdout, strings.TrimRight(line, " "))
-		}
-		return nil
+func printChart(w io.Writer, c store.Chart) {
+	fmt.Fprintln(w, chartHead(c))
+	for _, p := range c.Items {
+		line := fmt.Sprintf("%3d %s%s %s %13s", p.Rank, term.Pad(p.Video.ID, 12), term.Pad(p.Video.Title, 34), term.Pad(p.Video.Channel, 14), term.Count(p.Video.Views))
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
-	return export(out.stdout, format, c.Items, func(p ingest.Placement) []term.Cell { return chartCells(c, p) })
 }
 
 // chartHead names a chart in a line.

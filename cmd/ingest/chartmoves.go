@@ -27,18 +27,6 @@ type moveItem struct {
 	ViewsGained *int64       `json:"views_gained"`
 }
 
-func printMoves(out *console, older, newer store.Chart, format string) error {
-	moves := store.Compare(older, newer)
-	switch format {
-	case formatJSON:
-		return out.printJSON(newMovesDocument(older, newer, moves))
-	case formatText:
-		printMovesText(out.stdout, older, newer, moves)
-		return nil
-	}
-	return export(out.stdout, format, moves, func(m store.Move) []term.Cell { return moveCells(older, newer, m) })
-}
-
 func newMovesDocument(older, newer store.Chart, moves []store.Move) movesDocument {
 	doc := movesDocument{
 		ChartDocument: newChartDocument(newer), ComparedTo: older.Slot.UTC(), Changes: countMoves(moves), Items: []moveItem{}, Gone: []moveItem{},
@@ -71,8 +59,8 @@ func countMoves(moves []store.Move) map[string]int {
 	return n
 }
 
-// printMovesText prints the newer chart, how far each video has moved, and what is gone, in 80 columns.
-func printMovesText(w io.Writer, older, newer store.Chart, moves []store.Move) {
+// printMoves prints the newer chart, how far each video has moved, and what is gone, in 80 columns.
+func printMoves(w io.Writer, older, newer store.Chart, moves []store.Move) {
 	fmt.Fprintln(w, chartHead(newer))
 	fmt.Fprintf(w, "against slot %s:", term.Stamp(older.Slot))
 	n := countMoves(moves)

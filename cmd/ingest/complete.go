@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -98,7 +99,7 @@ func backfillsOf(ctx context.Context, a *app) (ids []string, err error) {
 	return ids, a.withStore(ctx, func(s *store.Store) error {
 		list, err := s.Backfills(ctx)
 		for _, b := range list {
-			ids = append(ids, b.ID+"\t"+whatOf(b.Backfill))
+			ids = append(ids, b.ID+"\t"+web.BackfillText(b.Backfill))
 		}
 		return err
 	})

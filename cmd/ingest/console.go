@@ -27,11 +27,11 @@ func (c *console) printJSON(v any) error {
 }
 
 // show prints an answer, as JSON or for a person.
-func (c *console) show(answer interface{ print(w io.Writer) error }) error {
+func (c *console) show(answer interface{ Print(w io.Writer) error }) error {
 	if c.json {
 		return c.printJSON(answer)
 	}
-	return answer.print(c.stdout)
+	return answer.Print(c.stdout)
 }
 
 // say tells a person something, unless the program is quiet.

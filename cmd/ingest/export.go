@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -34,10 +33,16 @@ func formatFlag(into *string) *config.FlagValue {
 	return config.Choice(into, formatText, formatJSON, formatCSV, formatJSONL)
 }
 
-// export writes items as CSV or as JSON lines, by the fields that cells gives of each.
-func export[T any](w io.Writer, format string, items []T, cells func(T) []term.Cell) error {
-	if format == formatCSV {
-		return term.ExportCSV(w, items, cells)
+// printAs prints an answer in a format: as one document, as text, or item by item, by the fields that cells gives of each.
+func printAs[T any](c *console, format string, document any, text func(), items []T, cells func(T) []term.Cell) error {
+	switch format {
+	case formatJSON:
+		return c.printJSON(document)
+	case formatCSV:
+		return term.ExportCSV(c.stdout, items, cells)
+	case formatJSONL:
+		return term.ExportJSONL(c.stdout, items, cells)
 	}
-	return term.ExportJSONL(w, items, cells)
+	text()
+	return nil
 }

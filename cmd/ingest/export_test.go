@@ -22,7 +22,7 @@ var Run = run
 
 // The documents of --json.
 type (
-	BackfillDocument = backfillDocument
+	BackfillDocument = web.PlanDocument
 	BackfillEnd      = backfillEnd
 	ChartDocument    = web.ChartDocument
 	ChartItem        = web.ChartItem
@@ -64,7 +64,7 @@ func PrintRun(w io.Writer, worked []fetch.SlotResult) { summarise(worked, nil).p
 
 // PrintBackfillEnd prints how a run of a backfill ended.
 func PrintBackfillEnd(w io.Writer, worked []fetch.SlotResult, doc BackfillDocument) error {
-	return endOf(worked, nil, doc).print(w)
+	return endOf(worked, nil, doc).Print(w)
 }
 
 // ProgressLine is how far a backfill has come, on a terminal.
@@ -77,7 +77,7 @@ var HeldText = web.Held
 
 // Export writes titles, each with tags, as --csv or --jsonl does.
 func Export(w io.Writer, format, tag string, titles ...string) error {
-	return export(w, format, titles, func(title string) []term.Cell {
+	return printAs(&console{stdout: w}, format, nil, nil, titles, func(title string) []term.Cell {
 		return []term.Cell{{Name: "title", Value: title}, {Name: "tags", Value: []string{tag, title}}, {Name: "views", Value: (*int64)(nil)}}
 	})
 }

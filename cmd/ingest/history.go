@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -36,7 +37,8 @@ func (a *app) historyCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printHistory(&a.console, h, format)
+				return printAs(&a.console, format, newHistoryDocument(h), func() { printHistory(&a.console, h) }, h.Sightings,
+					func(s store.Sighting) []term.Cell { return sightingCells(h.Video, s) })
 			})
 		},
 	}
@@ -65,20 +67,12 @@ func newHistoryDocument(h store.History) web.HistoryDocument {
 	return doc
 }
 
-func printHistory(out *console, h store.History, format string) error {
-	switch format {
-	case formatJSON:
-		return out.printJSON(newHistoryDocument(h))
-	case formatText:
-		printHistoryText(out, h)
-		return nil
-	}
-	return export(out.stdout, format, h.Sightings, func(s store.Sighting) []term.Cell {
-		return append([]term.Cell{{Name: "video_id", Value: h.Video.ID}, {Name: "title", Value: h.Video.Title}}, term.CellsOf(newSightingDocument(s))...)
-	})
+// sightingCells is a row of an exported history.
+func sightingCells(v ingest.Video, s store.Sighting) []term.Cell {
+	return append([]term.Cell{{Name: "video_id", Value: v.ID}, {Name: "title", Value: v.Title}}, term.CellsOf(newSightingDocument(s))...)
 }
 
-func printHistoryText(out *console, h store.History) {
+func printHistory(out *console, h store.History) {
 	fmt.Fprintf(out.stdout, "%s\nby %s, published %s\n\n", term.Fit(h.Video.Title, 80), term.Fit(h.Video.Channel, 40), term.Stamp(h.Video.PublishedAt))
 	if len(h.Sightings) == 0 {
 		out.say("in none of the charts that are kept and asked for")

@@ -113,4 +113,5 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.Quo
 	return doc, r.Degraded, err
 }
 
-func (d quotaScreen) print(w io.Writer) error { return d.Print(w, d.next, d.bars) }
+// Print shows the document with its slots.
+func (d quotaScreen) Print(w io.Writer) error { return d.QuotaDocument.Print(w, d.next, d.bars) }

@@ -31,3 +31,11 @@ func Ago(d time.Duration) string {
 	}
 	return Plural(int(d/(24*time.Hour)), "day")
 }
+
+// Day is a time as short as it can be said: without its hours at midnight.
+func Day(t time.Time) string {
+	if t.Equal(t.Truncate(24 * time.Hour)) {
+		return t.UTC().Format(time.DateOnly)
+	}
+	return Stamp(t)
+}

@@ -1,4 +1,4 @@
-package main
+package web
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// print is the backfill as a screen.
-func (d backfillDocument) print(w io.Writer) error {
+// Print shows the plan in 80 columns.
+func (d PlanDocument) Print(w io.Writer) error {
 	title := d.ID
 	switch {
 	case d.Cancelled != nil:
@@ -58,12 +58,12 @@ func (d backfillDocument) print(w io.Writer) error {
 }
 
 // begun reports whether any of it was paid for, or done.
-func (d backfillDocument) begun() bool {
+func (d PlanDocument) begun() bool {
 	return d.Units > 0 || d.Pieces[string(ingest.Done)] > 0
 }
 
 // nextText says what carries it on.
-func (d backfillDocument) nextText() string {
+func (d PlanDocument) nextText() string {
 	text := "ingest backfill run " + d.ID
 	if d.Wait {
 		text = "ingest serve carries it on, or " + text
@@ -75,7 +75,7 @@ func (d backfillDocument) nextText() string {
 }
 
 // idsText is what was read just now.
-func (d backfillDocument) idsText() string {
+func (d PlanDocument) idsText() string {
 	text := term.Thousands(int64(d.IDs))
 	if d.Repeated > 0 {
 		text += ", " + term.Thousands(int64(d.Repeated)) + " repeated"
@@ -87,14 +87,14 @@ func (d backfillDocument) idsText() string {
 }
 
 // line prints a name and a text of as many lines as it needs.
-func (d backfillDocument) line(w io.Writer, name, text string) {
+func (d PlanDocument) line(w io.Writer, name, text string) {
 	const column = 12
 	lines := term.Wrap(text, term.Screen-column, "")
 	fmt.Fprintf(w, "  %s%s\n", term.Pad(name, column-2), strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", column)))
 }
 
 // piecesText says how many pieces there are, and in which states.
-func (d backfillDocument) piecesText() string {
+func (d PlanDocument) piecesText() string {
 	total := d.Pieces["total"]
 	if total == 0 {
 		return "none: there is nothing to fetch"
@@ -121,7 +121,7 @@ func all(n int) string {
 
 // priceText is what is still to be paid. Once some of it is done, that says more of the rest than what a plan
 // has to assume.
-func (d backfillDocument) priceText() string {
+func (d PlanDocument) priceText() string {
 	var pools []string
 	for _, pool := range slices.Sorted(maps.Keys(d.Price)) {
 		text := rangeText(d.Price[pool]) + " " + pool
@@ -149,7 +149,7 @@ func (d backfillDocument) priceText() string {
 	return text
 }
 
-func (d backfillDocument) todayText() string {
+func (d PlanDocument) todayText() string {
 	if len(d.Today.Left) == 0 {
 		return "what is left is not known: the ledger cannot answer"
 	}
@@ -166,7 +166,7 @@ func (d backfillDocument) todayText() string {
 	return text
 }
 
-func (d backfillDocument) daysText() string {
+func (d PlanDocument) daysText() string {
 	switch {
 	case len(d.Today.Left) == 0:
 		return "not known"
@@ -179,7 +179,7 @@ func (d backfillDocument) daysText() string {
 	return fmt.Sprintf("%s days, until %s at the latest", rangeText(*d.Days), term.Stamp(*d.EndsAt))
 }
 
-func rangeText(r rangeJSON) string {
+func rangeText(r Range) string {
 	if r.Low == r.High {
 		return term.Thousands(r.Low)
 	}
@@ -187,7 +187,7 @@ func rangeText(r rangeJSON) string {
 }
 
 // printSpent says what came in, where anything did.
-func (d backfillDocument) printSpent(w io.Writer) {
+func (d PlanDocument) printSpent(w io.Writer) {
 	if d.Units == 0 && d.Videos == 0 && d.Vanished == 0 && d.GivenUp == 0 && d.Known == 0 {
 		return
 	}
@@ -211,7 +211,7 @@ func (d backfillDocument) printSpent(w io.Writer) {
 	d.line(w, "spent", text)
 }
 
-func (d backfillDocument) printFailures(w io.Writer) error {
+func (d PlanDocument) printFailures(w io.Writer) error {
 	if len(d.Failures) == 0 {
 		return nil
 	}

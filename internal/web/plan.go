@@ -1,0 +1,122 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// PlanDocument is the plan of a backfill: what was asked for, how far it has come, what is to be paid.
+type PlanDocument struct {
+	PlanLine
+
+	Order     ingest.Order `json:"order,omitempty"`
+	CreatedAt time.Time    `json:"created_at"`
+	Cancelled *time.Time   `json:"cancelled_at"`
+	Table     string       `json:"cost_table"` // that the price is under
+	Under     string       `json:"planned_under"`
+
+	Known    int              `json:"known"`    // left out, since they had just been fetched
+	GivenUp  int              `json:"given_up"` // ids that cannot be looked up
+	Waiting  int              `json:"waiting"`  // ids that are found and not yet looked up
+	Again    int              `json:"again"`    // pages paid for once more, since the upstream refused their token
+	RetryAt  *time.Time       `json:"retry_at"`
+	LastAt   *time.Time       `json:"last_at"`
+	Held     *time.Time       `json:"claimed_until,omitempty"` // when what is claimed is due again, should its run have died
+	Failures []PlanFailure    `json:"failures,omitempty"`
+	Price    map[string]Range `json:"price"` // of what is still to do, per pool
+	Assuming string           `json:"assuming,omitempty"`
+	Likely   int64            `json:"likely_units,omitempty"` // of what is still to do, if it costs what was done; 0: not known
+	Asked    quota.Cost       `json:"asked,omitempty"`        // spent to ask how large channels are
+	Today    PlanToday        `json:"today"`
+	Days     *Range           `json:"days"` // of the provider's; null: the schedule leaves too little
+	EndsAt   *time.Time       `json:"ends_at"`
+
+	Found    bool           `json:"planned_before,omitempty"`
+	IDs      int            `json:"ids,omitempty"` // read just now, each once
+	Repeated int            `json:"repeated,omitempty"`
+	Wrong    int            `json:"wrong_lines,omitempty"`
+	Rejected []RejectedLine `json:"rejected,omitempty"` // the first of those lines
+}
+
+// PlanLine is what the list of all backfills says of one.
+type PlanLine struct {
+	ID       string              `json:"id"`
+	Kind     ingest.BackfillKind `json:"kind"`
+	What     string              `json:"what"` // in words
+	Outcome  ingest.State        `json:"outcome"`
+	Wait     bool                `json:"wait"`   // ingest serve may carry it on
+	Pieces   map[string]int      `json:"pieces"` // by state, and their total
+	Units    int64               `json:"units"`  // spent so far
+	Videos   int                 `json:"videos"` // fetched and kept
+	Vanished int                 `json:"vanished"`
+}
+
+// Range is what something costs or takes at least and at most.
+type Range struct {
+	Low  int64 `json:"low"`
+	High int64 `json:"high"`
+}
+
+// PlanToday is what there is to spend before the provider's day ends.
+type PlanToday struct {
+	Until time.Time        `json:"until"`
+	Left  map[string]int64 `json:"left"` // for backfills
+	Kept  map[string]int64 `json:"kept"` // for the schedule
+}
+
+// PlanFailure is a piece that failed, and why.
+type PlanFailure struct {
+	Piece  string `json:"piece"`
+	ID     string `json:"id,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// RejectedLine is a line of a list of ids that was left out, safe for a terminal.
+type RejectedLine struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// BackfillText is what a backfill fetches, in words.
+func BackfillText(b ingest.Backfill) string {
+	switch b.Kind {
+	case ingest.BackfillUploads:
+		const most = 3
+		names := b.Spec.Channels
+		if len(names) > most {
+			return fmt.Sprintf("uploads of %s and %s", strings.Join(names[:most], ", "), term.Plural(len(names)-most, "more channel"))
+		}
+		return "uploads of " + strings.Join(names, ", ")
+	case ingest.BackfillSearch:
+		q := b.Spec.Query
+		what := fmt.Sprintf("search for %q", term.Clean(q.Text))
+		if q.Region != "" {
+			what += " in " + string(q.Region)
+		}
+		if !q.After.IsZero() {
+			what += fmt.Sprintf(", published from %s until %s", term.Day(q.After), term.Day(q.Before))
+		}
+		return what
+	case ingest.BackfillVideos:
+		return "videos by their ids"
+	default:
+		return "videos last fetched more than " + spanText(b.Spec.OlderThan) + " before"
+	}
+}
+
+// spanText is a length of time in its largest unit: "7 days", "36 hours", "90m0s".
+func spanText(d time.Duration) string {
+	switch {
+	case d%(24*time.Hour) == 0:
+		return term.Plural(int(d/(24*time.Hour)), "day")
+	case d%time.Hour == 0:
+		return term.Plural(int(d/time.Hour), "hour")
+	default:
+		return d.String()
+	}
+}
