@@ -49,7 +49,11 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 			continue // the drained pool refuses the next take, with the reason and the time
 		case Unsent:
 			p.refund(ctx, d)
-		case Burst, Broken:
+		case Burst:
+			if e.Sure && p.FreeBursts {
+				p.refund(ctx, d)
+			}
+		case Broken:
 		default:
 			return nil, e
 		}
@@ -96,8 +100,11 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.Reserved != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
 		r.Reserved = p.Reserved(ctx)
 	}
-	if c, ok := p.work.(*chart); ok && p.Pacer != nil {
-		r.Calls = c.pages - p.slot.Pages // a chart is begun only if it can be finished
+	if c, ok := p.work.(*chart); ok && c.whole {
+		r.Calls = c.pages - p.slot.Pages
+		if p.slot.Pages == 0 && p.retried == 0 {
+			r.Calls += Spare(c.pages)
+		}
 	}
 	d, err := p.Quota.Take(ctx, r)
 	if err != nil || !d.Allowed {

@@ -15,12 +15,17 @@ const (
 	resumeWithin = 10 * time.Minute
 )
 
+// Spare is for how many calls beyond its pages a paced chart of so many is to have room when it begins: a retry costs
+// what a page does, and one that comes at the end of a budget would leave a chart that is paid for in part.
+func Spare(pages int) int { return pages / 2 }
+
 // chart is the work of a chart slot: a region's pages, in order.
 type chart struct {
 	upstream Upstream
 	sink     Sink
 	category string
-	pages    int // at most
+	pages    int  // at most
+	whole    bool // begun only if it can be finished
 }
 
 func (*chart) purpose() quota.Purpose { return quota.Scheduled }

@@ -20,7 +20,7 @@ func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[inge
 		return nil, fmt.Errorf("read the slots: %w", err)
 	}
 	schedule := r.Schedule
-	if r.Pacer != nil {
+	if r.Pacer != nil && (o.paced || o.Force) { // what is forced is added beside what is due
 		paced := r.Pacer.Pace(ctx, known, now)
 		schedule, pages = paced.Schedule, paced.Pages
 	}

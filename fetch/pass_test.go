@@ -345,6 +345,80 @@ func TestAChartIsBegunOnlyIfItCanBeFinished(t *testing.T) {
 	}
 }
 
+// A call that the upstream surely refused for its rate, and does not charge for, is given back; one of which that is not
+// sure stays charged.
+func TestBurstsThatAreNotChargedAreGivenBack(t *testing.T) {
+	for _, tt := range []struct {
+		free, sure bool
+		used       int64
+	}{{true, true, 4}, {true, false, 6}, {false, true, 6}} {
+		b := newBench(t, 1000, "US")
+		b.run.FreeBursts = tt.free
+		b.upstream.answer = func(_ context.Context, n int) error {
+			if n == 1 || n == 4 {
+				return &fetch.Error{Verdict: fetch.Burst, Sure: tt.sure, Method: "videos.list", Err: errors.New("HTTP 429")}
+			}
+			return nil
+		}
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
+		if err != nil || states(worked) != "US done 4; " || b.used(t) != tt.used || worked[0].Units != tt.used {
+			t.Errorf("free %v, sure %v: %s, %d units used, %d in the slot, %v, want %d", tt.free, tt.sure, states(worked), b.used(t), worked[0].Units, err, tt.used)
+		}
+	}
+}
+
+// A retry is paid for like a page: a chart that is begun has room for some.
+func TestARetryLeavesNoChartInPart(t *testing.T) {
+	for _, tt := range []struct {
+		fails int // which call
+		units int64
+		want  string
+		used  int64
+	}{
+		{6, 8, "US done 4; GB stopped 0; ", 4},
+		{1, 7, "US done 4; GB stopped 0; ", 5},
+		{3, 11, "US done 4; GB done 4; ", 9},
+	} {
+		b := newBench(t, tt.units, "US", "GB")
+		b.run.Pacer = unpaced{b.run.Schedule}
+		b.upstream.answer = func(_ context.Context, n int) error {
+			if n == tt.fails {
+				return fails(fetch.Broken)
+			}
+			return nil
+		}
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
+		if err != nil || states(worked) != tt.want || b.used(t) != tt.used {
+			t.Errorf("call %d of %d units fails: %s with %d used, %v, want %s with %d", tt.fails, tt.units, states(worked), b.used(t), err, tt.want, tt.used)
+		}
+	}
+}
+
+// Who asks for charts now, or for so many pages, gets them: at whatever pace the schedule is, and until quota is refused.
+func TestAPersonsWishIsNotPaced(t *testing.T) {
+	for want, o := range map[string]fetch.RunOptions{ // a person's ceiling is 5 of 6 units, the schedule's here 6
+		"US done 4; GB stopped 1; ": {Force: true},
+		"US done 4; GB stopped 2; ": {Pages: 4},
+	} {
+		b := newBench(t, 6, "US", "GB")
+		b.run.Pacer = held{}
+		o.Series = b.series
+		worked, err := b.run.Run(t.Context(), o)
+		if err != nil || states(worked) != want {
+			t.Errorf("%+v: %s, %v, want %s", o, states(worked), err, want)
+		}
+	}
+}
+
+// held is a pacer under which nothing is due, and whose charts have one page.
+type held struct{}
+
+func (held) Pace(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Paced {
+	return fetch.Paced{Schedule: held{}, Pages: map[string]int{"chart": 1}}
+}
+
+func (held) Due(map[ingest.Series]time.Time, time.Time) []ingest.Slot { return nil }
+
 // unpaced is a pacer under which everything is due as ever.
 type unpaced struct{ fetch.Schedule }
 

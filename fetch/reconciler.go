@@ -27,10 +27,12 @@ type Reconciler struct {
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
 	Reserved func(context.Context) quota.Cost             // what a backfill's calls leave for the schedule; nil: what the ceilings leave
-	Owner    string                                       // names this run among all that share the table
-	Workers  int                                          // passes at once, at most; 0: one
-	Lease    time.Duration                                // how long a claim holds, from the last page saved; 0: DefaultLease
-	Now      func() time.Time
+	// FreeBursts says that the upstream charges nothing for a call that it surely refused for its rate: it is given back.
+	FreeBursts bool
+	Owner      string        // names this run among all that share the table
+	Workers    int           // passes at once, at most; 0: one
+	Lease      time.Duration // how long a claim holds, from the last page saved; 0: DefaultLease
+	Now        func() time.Time
 	// Date asks the upstream for its clock, by a request that is no call and costs nothing; zero where it does not say, and nil
 	// where it has none. An error is that it was not reached.
 	Date  func(context.Context) (time.Time, error)
@@ -60,6 +62,8 @@ type RunOptions struct {
 	// refused, or it has spent MaxUnits (ErrMaxUnits). Nothing that the schedule wants is added.
 	Backfill *ingest.Backfill
 	MaxUnits int64 // 0: no bound of its own
+
+	paced bool // the schedule's pace holds: no person has asked for charts now, or for so many pages
 }
 
 // ErrMaxUnits ends a run that has spent RunOptions.MaxUnits. Nothing failed.

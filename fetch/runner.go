@@ -39,6 +39,7 @@ type runner struct {
 }
 
 func newRunner(r *Reconciler, o RunOptions) *runner {
+	o.paced = r.Pacer != nil && !o.Force && o.Pages == 0
 	c := &runner{Reconciler: r, options: o, wanted: map[ingest.Series]bool{}, ended: make(chan result), share: newAllowance(o, max(1, r.Workers))}
 	for _, of := range o.Series {
 		c.wanted[of] = true
@@ -64,7 +65,9 @@ func (c *runner) begin(ctx context.Context) error {
 		return nil
 	}
 	pages, err := c.addDue(ctx, c.options, c.purposes)
-	c.pages = pages
+	if c.options.paced {
+		c.pages = pages
+	}
 	return err
 }
 

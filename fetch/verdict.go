@@ -25,6 +25,7 @@ type Error struct {
 	Verdict Verdict
 	Method  string
 	Pool    string // with Spent: the pool that is spent, "" for every pool the method draws from
+	Sure    bool   // with Burst: the upstream said which rate was exceeded, so that it is no other refusal
 	Err     error  // what was seen, scrubbed of secrets
 }
 

@@ -26,7 +26,7 @@ func (r *Reconciler) workOf(slot ingest.Slot, o RunOptions) (_ work, _ ingest.Sl
 		if slot.Token != "" && r.Now().Sub(slot.TokenAt) > resumeWithin {
 			slot.Token, slot.Pages = "", 0
 		}
-		return &chart{upstream: r.Upstream, sink: r.Sink, category: job.Category, pages: pages}, slot, ""
+		return &chart{upstream: r.Upstream, sink: r.Sink, category: job.Category, pages: pages, whole: o.paced}, slot, ""
 	case ingest.KindRefresh:
 		return &refresh{Reconciler: r}, slot, ""
 	case ingest.KindSearch:

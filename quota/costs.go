@@ -21,6 +21,7 @@ type upstreamFile struct {
 	Zone     string               `yaml:"zone"`
 	Table    string               `yaml:"table"`
 	Grace    string               `yaml:"grace"`
+	Bursts   string               `yaml:"bursts"`
 	Ceilings map[string]string    `yaml:"ceilings"`
 	Failure  failureFile          `yaml:"failure"`
 	Tables   map[string]tableFile `yaml:"tables"`
@@ -82,6 +83,13 @@ func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, 
 	}
 	if base.Grace, err = r.duration(u.Grace, 10*time.Minute, append(at, "grace")); err != nil {
 		return nil, err
+	}
+	switch u.Bursts {
+	case "", "charged":
+	case "free":
+		base.FreeBursts = true
+	default:
+		return nil, r.yaml.Errorf(append(at, "bursts"), "bursts: %q is not known: use charged, or free where the provider does not charge what it refuses for its rate", u.Bursts)
 	}
 	for _, p := range slices.Sorted(maps.Keys(u.Ceilings)) {
 		purpose, err := ParsePurpose(p)

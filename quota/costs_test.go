@@ -76,6 +76,7 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 		{"a share that is no number", "backfill: 70%", "backfill: NaN%", `costs.yaml:7: backfill: "NaN%" is outside`},
 		{"a share in words", "emergency: 0.5%", "emergency: half", `costs.yaml:8: emergency: "half" is not a percentage like 95%`},
 		{"no emergency", "emergency: 0.5%, ", "", `costs.yaml:8: emergency: "" is not a percentage like 95%`},
+		{"bursts in a word of its own", "grace: 30s", "grace: 30s\n    bursts: cheap", `costs.yaml:7: bursts: "cheap" is not known: use charged, or free`},
 		{"a grace in words", "grace: 30s", "grace: soon", `costs.yaml:6: grace: "soon" is not a duration of 0s..10m0s`},
 		{"a negative grace", "grace: 30s", "grace: -30s", `costs.yaml:6: grace: "-30s" is not a duration of 0s..10m0s`},
 		{"a grace too long", "grace: 30s", "grace: 11m", `costs.yaml:6: grace: "11m" is not a duration of 0s..10m0s`},

@@ -16,10 +16,13 @@ type Tariff struct {
 	Table    string
 	Zone     *time.Location
 	Grace    time.Duration
-	Ceilings map[Purpose]Share
-	Failure  Failure
-	Pools    []Pool // by name
-	Methods  map[string]Cost
+	// FreeBursts says that the provider does not charge a call that it refuses because too many came at once: such a
+	// call is given back. Where it is not known, they count.
+	FreeBursts bool
+	Ceilings   map[Purpose]Share
+	Failure    Failure
+	Pools      []Pool // by name
+	Methods    map[string]Cost
 }
 
 // Cost is what one call of a method draws: an amount per pool.

@@ -116,7 +116,7 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: w.schedule.Plan, Slots: w.store, Sink: w.store, Library: w.store,
 		Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
-		Owner: owner(), Now: a.clock.Now, Log: a.log(),
+		Owner: owner(), FreeBursts: w.governor.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(),
 	}
 	for _, job := range a.cfg.Jobs {
 		r.Jobs[job.Name] = job

@@ -85,7 +85,7 @@ func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 	}
 	body := parseErrorBody(a)
 	reason, m := body.meaning(q, a.Status)
-	m, pool := body.settle(m)
+	m, pool, sure := body.settle(m)
 
 	detail := ""
 	switch {
@@ -97,7 +97,7 @@ func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 	default:
 		detail = clean.Message(body.message)
 	}
-	return &fetch.Error{Verdict: m.verdict, Method: q.method, Pool: pool, Err: clean.Refused(a.Status, m.says, reason, detail)}
+	return &fetch.Error{Verdict: m.verdict, Method: q.method, Pool: pool, Sure: sure, Err: clean.Refused(a.Status, m.says, reason, detail)}
 }
 
 // errorBody is what an answer says about itself.
@@ -189,28 +189,28 @@ func meaningOfStatus(q question, status int, b errorBody, reason string) meaning
 // settle tells a day's quota from a minute's, which share their reasons, by ErrorInfo's metadata as
 // seen in production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit
 // "...PerDay..." or "...PerMinute..."), and names the pool of a spent day. Without metadata the
-// reason stands: a rate that is not said to be a day's is a burst.
-func (b errorBody) settle(m meaning) (meaning, string) {
+// reason stands: a rate that is not said to be a day's is a burst. sure says that the metadata made it one.
+func (b errorBody) settle(m meaning) (_ meaning, pool string, sure bool) {
 	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
-		return m, ""
+		return m, "", false
 	}
 	unit, limit := b.metadata("quota_unit"), b.metadata("quota_limit")
 	switch {
 	case strings.Contains(unit+"/", "/d/"):
 		m = daySpent
 	case unit != "":
-		m = tooFast
+		m, sure = tooFast, true
 	case strings.Contains(limit, "PerDay"):
 		m = daySpent
 	case strings.Contains(limit, "PerMinute"):
-		m = tooFast
+		m, sure = tooFast, true
 	case limit == "" && strings.Contains(strings.ToLower(b.message), "per day"): // without details
 		m = daySpent
 	}
 	if m.verdict == fetch.Burst {
-		return m, ""
+		return m, "", sure
 	}
-	return m, b.pool()
+	return m, b.pool(), false
 }
 
 // pool is the pool that ErrorInfo names. A metric that we do not know is "": every pool that the

@@ -98,6 +98,8 @@ func TestADayIsToldFromAMinuteByMetadata(t *testing.T) {
 		c, _ := serve(t, respond(tt.status, envelope(tt.status, tt.reason, info, tt.metadata)))
 		if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != tt.verdict || fe.Pool != tt.pool {
 			t.Errorf("%d %s {%s}: %s, pool %q, want %s, pool %q", tt.status, tt.reason, tt.metadata, fe.Verdict, fe.Pool, tt.verdict, tt.pool)
+		} else if said := strings.Contains(tt.metadata, `"1/`) || strings.Contains(tt.metadata, "PerMinute"); fe.Sure != (said && fe.Verdict == fetch.Burst) {
+			t.Errorf("%d %s {%s}: %s, sure %v: only a burst whose rate is named is sure", tt.status, tt.reason, tt.metadata, fe.Verdict, fe.Sure)
 		}
 	}
 }

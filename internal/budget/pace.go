@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -94,6 +95,10 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 		return err
 	}
 	keys := max(1, len(job.Regions))
+	spare := func(string) int64 { return 0 } // for retries of a chart that is begun
+	if job.Kind == ingest.KindChart {
+		spare = func(pool string) int64 { return price[pool] * int64(fetch.Spare(p.Pages)) / int64(p.Pages) }
+	}
 	p.Gap, p.Hold, p.Most, p.Every = 0, time.Time{}, keys, job.Every
 	for i, pool := range s.Tariff.Pools {
 		if price[pool.Name] == 0 || i >= len(r.Pools) {
@@ -105,12 +110,12 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 		}
 		for _, w := range r.Pools[i].Windows {
 			b := s.supply(r.Pools[i], w, r.Spent, p.Last, now)
-			b.left -= others(b.span)
+			b.left -= others(b.span) + spare(pool.Name)
 			gap := b.gap(price[pool.Name], share)
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
 				p.Gap, p.Every, p.Pool, p.Budget, p.Window = gap, gap*time.Duration(keys), pool.Name, b.budget, w.Window.Name
 			}
-			fits := int(max(0, b.now/price[pool.Name]))
+			fits := int(max(0, (b.now-spare(pool.Name))/price[pool.Name]))
 			p.Most = min(p.Most, fits)
 			if fits == 0 && b.renews.After(p.Hold) {
 				p.Hold = b.renews

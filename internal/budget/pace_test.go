@@ -59,13 +59,13 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 	}{
 		{"it fits", 10_000, []ingest.Job{usual}, 0, 0, dawn, "", 0},
 		{"it fits beside what others use", 10_000, []ingest.Job{usual}, 1_500, 6_400, dawn.Add(23 * time.Hour), "", 0},
-		{"300 units", 300, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 2 h 42 m: 285 units in 24h", 4},
+		{"300 units", 300, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 2 h 45 m: 285 units in 24h", 4},
 		{"300 units of which others use half", 300, []ingest.Job{usual}, 0, 150, dawn, "chart paced to every 5 h 49 m: 135 units in 24h", 4},
-		{"40 units: whole charts would come every 21 h", 40, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 10 h 7 m: 38 units in 24h, 2 of 4 pages", 2},
+		{"40 units: whole charts would come every 21 h", 40, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 10 h 40 m: 38 units in 24h, 2 of 4 pages", 2},
 		{"4 units: a page a region in two days and more", 4, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 64 h 1 m: 3 units in 24h, 1 of 4 pages", 1},
-		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart paced to every 2 h 25 m: 2850 units today", 4},
+		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart paced to every 2 h 27 m: 2850 units today", 4},
 		{"the cron line's price is set aside", 300, []ingest.Job{usual, {Name: "six", Kind: ingest.KindChart, Regions: regions.Default(), Cron: "0 6 * * *", Pages: 4}}, 0, 0, dawn,
-			"chart paced to every 3 h 3 m: 285 units in 24h", 4},
+			"chart paced to every 3 h 6 m: 285 units in 24h", 4},
 		{"two jobs share alike", 300, []ingest.Job{usual, {Name: "music", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 4}}, 0, 0, dawn,
 			"chart paced to every 5 h 29 m: 285 units in 24h; music paced to every 5 h 29 m: 285 units in 24h", 4},
 	} {
