@@ -19,7 +19,7 @@ func (a *app) metricsCommand() *cobra.Command {
 }
 
 func (a *app) printMetrics(ctx context.Context, g *quota.Governor) error {
-	plan, err := planOf(a.cfg)
+	p, _, err := a.pacing(ctx)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (a *app) printMetrics(ctx context.Context, g *quota.Governor) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	site := web.Site{Now: a.clock.Now, Schedule: plan, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter}
+	site := web.Site{Now: a.clock.Now, Schedule: p, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter}
 	status := web.Status{
 		Now: a.clock.Now, Version: version, Freshness: site.Freshness,
 		Source: func() (*web.Source, error) { return a.source(g, s), nil },

@@ -99,7 +99,11 @@ func lookSchedule(_ context.Context, d *Doctor) Finding {
 	}
 	if err := p.Fits(schedule.Tariff); err != nil {
 		what, advice, _ := strings.Cut(err.Error(), ": fetch less")
-		return fail(BadConfig, strings.Join(append(lines, what), "; "), "fetch less"+advice)
+		what, advice = strings.Join(append(lines, what), "; "), "fetch less"+advice
+		if d.Config.Pacing { // which run does, and serve refuses
+			return warn(what+"; pacing spreads it over the day", advice+"; ingest serve wants it to fit")
+		}
+		return fail(BadConfig, what, advice)
 	}
 	return fine("%s", strings.Join(lines, "; "))
 }
