@@ -1,7 +1,9 @@
 package main
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
@@ -9,31 +11,23 @@ import (
 
 // result is how a worker fared in a world, by the upstream's own count.
 type result struct {
-	charts  int           // whole ones
-	mean    time.Duration // of the ages of all regions' newest charts, over all time
-	oldest  time.Duration
-	worst   float64 // charts of the region with the fewest, as a part of those of the one with the most
-	units   int64   // charged by the upstream
-	refused int64   // calls that the upstream refused for quota, of those that were not lied to
-	wasted  int64   // units charged that are in no whole chart, and were no backfill's
-	orphans int     // pages that were saved and are in no whole chart
-	probes  int     // calls that asked whether a no still holds
-	ages    []age
-}
-
-// age is how old the charts were, of all regions on average, at a time.
-type age struct {
-	at  time.Time
-	age time.Duration
+	Charts  int           // whole ones
+	Mean    time.Duration // of the ages of all regions' newest charts, over all time
+	Oldest  time.Duration
+	Worst   float64            // charts of the region with the fewest, as a part of those of the one with the most
+	Units   int64              // charged by the upstream
+	Refused int64              // calls that the upstream refused for quota, of those that were not lied to
+	Wasted  int64              // units charged for answers that were of no use: errors, broken ones, and orphans
+	Orphans int64              // pages of charts that are in no whole chart
+	Probes  int                // calls that asked whether a no still holds
+	Done    map[string][]int64 // when each region's charts were completed, in seconds since 1970
 }
 
 // judge watches a worker.
 type judge struct {
 	from, to time.Time
 	charts   map[string][]time.Time // when each region's were completed
-	orphans  int
-	pages    int64 // of whole charts
-	others   int64 // units that were not for charts
+	pages    int64                  // of whole charts
 	probes   int
 }
 
@@ -52,50 +46,52 @@ func (j *judge) done(region string, at time.Time, pages int) {
 
 // verdict adds up. A region that was never fetched is as old as the world.
 func (j *judge) verdict(sim *youtubesim.Server) result {
-	r := result{orphans: j.orphans, probes: j.probes}
+	r := result{Probes: j.probes, Orphans: -j.pages, Done: map[string][]int64{}}
 	var counts []int
 	sum := 0.0
-	for _, times := range j.charts {
+	for region, times := range j.charts {
+		for _, t := range times {
+			r.Done[region] = append(r.Done[region], t.Unix())
+		}
 		counts = append(counts, len(times))
-		r.charts += len(times)
+		r.Charts += len(times)
 		last := j.from
 		for _, t := range append(slices.Clone(times), j.to) {
 			span := t.Sub(last)
-			r.oldest = max(r.oldest, span)
+			r.Oldest = max(r.Oldest, span)
 			sum += span.Hours() * span.Hours() / 2
 			last = t
 		}
 	}
-	r.mean = time.Duration(sum / float64(len(j.charts)) / j.to.Sub(j.from).Hours() * float64(time.Hour))
+	r.Mean = time.Duration(sum / float64(len(j.charts)) / j.to.Sub(j.from).Hours() * float64(time.Hour))
 	if most := slices.Max(counts); most > 0 {
-		r.worst = float64(slices.Min(counts)) / float64(most)
+		r.Worst = float64(slices.Min(counts)) / float64(most)
 	}
 	for _, call := range sim.Log() {
-		r.units += call.Charges["units"]
-		if call.Refused == "units" && call.Fault == "" {
-			r.refused++
+		r.Units += call.Charges["units"]
+		good := call.Status == http.StatusOK && (call.Fault == "" || strings.HasPrefix(call.Fault, "slow="))
+		switch {
+		case call.Refused == "units" && call.Fault == "":
+			r.Refused++
+		case !good:
+			r.Wasted += call.Charges["units"]
+		case call.Method == "videos.list" && call.Region != "":
+			r.Orphans++
 		}
 	}
-	r.wasted = r.units - j.pages - j.others
-	for t := j.from; t.Before(j.to); t = t.Add(15 * time.Minute) {
-		r.ages = append(r.ages, age{t, j.ageAt(t)})
-	}
+	r.Wasted += r.Orphans
 	return r
 }
 
-// ageAt is the mean age of the regions' newest charts at t.
-func (j *judge) ageAt(t time.Time) time.Duration {
+// ageAt is the mean age of the regions' newest charts at t, from being their age before they had one.
+func (r result) ageAt(t, from time.Time) time.Duration {
 	var sum time.Duration
-	for _, times := range j.charts {
-		i, found := slices.BinarySearchFunc(times, t, time.Time.Compare)
-		if found {
-			i++
+	for _, region := range regionNames {
+		newest := from
+		if i, _ := slices.BinarySearch(r.Done[region], t.Unix()+1); i > 0 {
+			newest = time.Unix(r.Done[region][i-1], 0)
 		}
-		if i == 0 {
-			sum += t.Sub(j.from)
-		} else {
-			sum += t.Sub(times[i-1])
-		}
+		sum += t.Sub(newest)
 	}
-	return sum / time.Duration(len(j.charts))
+	return sum / time.Duration(len(regionNames))
 }

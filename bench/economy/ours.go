@@ -33,7 +33,11 @@ func ours(o options) worker {
 		}
 		defer p.close()
 		j := newJudge(from, to, regionNames)
-		p.reconciler.OnSlot = func(s fetch.SlotResult) { p.judge(j, s) }
+		p.reconciler.OnSlot = func(s fetch.SlotResult) {
+			if s.Kind == ingest.KindChart && s.State == ingest.Done {
+				j.done(s.Key, s.FetchedAt, s.Pages)
+			}
+		}
 		for tick := from; tick.Before(to); tick = tick.Add(5 * time.Minute) {
 			p.clock.reach(tick)
 			p.skew = 0
@@ -77,7 +81,6 @@ type program struct {
 	backfill   ingest.Backfill
 	closers    []func()
 	probes     int
-	partial    map[ingest.SlotKey]int // pages of slots that have not ended
 }
 
 // now is the program's clock.
@@ -147,7 +150,7 @@ func (p *program) wire(w world, o options, client *youtube.Client, s *store.Stor
 	}}
 	p.reconciler = &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: plan, Slots: s, Sink: s, Library: s, Upstream: client, Namer: client, Quota: g,
-		Explain: g.Explain, Reserved: reserver.Reserved, Owner: "economy", Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
+		Explain: g.Explain, Reserved: reserver.Reserved, Owner: "economy", FreeBursts: tariff.FreeBursts, Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}
 	if !o.noPacing {
@@ -201,23 +204,6 @@ func addBackfill(ctx context.Context, s *store.Store, now time.Time) (ingest.Bac
 	})
 	b, _, err := s.AddBackfill(ctx, b, pieces)
 	return b, err
-}
-
-// judge tells the judge of a slot that was worked on.
-func (p *program) judge(j *judge, s fetch.SlotResult) {
-	switch {
-	case s.Kind != ingest.KindChart:
-		j.others += s.Spent
-	case s.State == ingest.Done:
-		j.done(s.Key, s.FetchedAt, s.Pages)
-		delete(p.partial, s.SlotKey)
-	default:
-		if p.partial == nil {
-			p.partial = map[ingest.SlotKey]int{}
-		}
-		j.orphans += s.Pages - p.partial[s.SlotKey]
-		p.partial[s.SlotKey] = s.Pages
-	}
 }
 
 // jobSlots is what budget asks of the store.

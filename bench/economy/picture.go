@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"image/color"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -33,10 +34,8 @@ func draw(runs []simulated, file string) error {
 				continue
 			}
 			var points plotter.XYs
-			for _, a := range s.ages {
-				if x := a.at.Sub(start).Hours() / 24; x <= days {
-					points = append(points, plotter.XY{X: x, Y: a.age.Hours()})
-				}
+			for t := start; t.Before(start.AddDate(0, 0, days)); t = t.Add(10 * time.Minute) {
+				points = append(points, plotter.XY{X: t.Sub(start).Hours() / 24, Y: s.ageAt(t, start).Hours()})
 			}
 			line, err := plotter.NewLine(points)
 			if err != nil {

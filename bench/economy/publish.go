@@ -15,7 +15,7 @@ const (
 // simulated is how a worker fared in a world.
 type simulated struct {
 	world
-	name string
+	contender
 	result
 }
 
@@ -26,8 +26,8 @@ var header = []string{"world", "trouble", "worker", "charts", "mean age", "oldes
 // cells are the figures of a line.
 func (s simulated) cells(days int) []string {
 	hours := func(d time.Duration) string { return fmt.Sprintf("%.2f h", d.Hours()) }
-	return []string{fmt.Sprint(s.charts), hours(s.mean), hours(s.oldest), fmt.Sprintf("%.2f", s.worst), fmt.Sprint(s.result.units),
-		fmt.Sprint(s.refused), fmt.Sprint(s.wasted), fmt.Sprint(s.orphans), fmt.Sprintf("%.1f", float64(s.probes)/float64(days))}
+	return []string{fmt.Sprint(s.Charts), hours(s.Mean), hours(s.Oldest), fmt.Sprintf("%.2f", s.Worst), fmt.Sprint(s.Units),
+		fmt.Sprint(s.Refused), fmt.Sprint(s.Wasted), fmt.Sprint(s.Orphans), fmt.Sprintf("%.1f", float64(s.Probes)/float64(days))}
 }
 
 // publish writes the table and the picture.
@@ -37,8 +37,11 @@ func publish(runs []simulated, days int, seed uint64) error {
 		"for itself; the clock is the world's."}
 	r.Machine(fmt.Sprintf("seed %d, %d days from %s, which include a day of 25 hours", seed, days, start.Format(time.DateOnly)))
 	goals(r, runs, days)
+	if err := entries(r, find(runs, 10_000, clean, "ours"), find(runs, halfUnits, clean, "ours"), days, seed); err != nil {
+		return err
+	}
 	r.Section("Figures", "Age is how old a region's newest whole chart is, over all regions and all time. Refused are calls that the upstream refused for quota, without those in "+
-		"which it lied. Wasted are units that it charged for what is in no whole chart (and was no backfill's or refresh's). In 2,200 units a backfill takes what the schedule leaves. "+
+		"which it lied. Wasted are units that it charged for errors, for broken answers, and for orphan pages, which are in no whole chart. In 2,200 units a backfill takes what the schedule leaves. "+
 		"Of 5 % faults three in five are charged by the upstream.")
 	var rows [][]string
 	for _, s := range runs {
@@ -52,58 +55,60 @@ func publish(runs []simulated, days int, seed uint64) error {
 	return draw(runs, picture)
 }
 
+// find is how a worker fared in a world, nil where it was not there.
+func find(runs []simulated, units int64, t trouble, name string) *simulated {
+	for i, s := range runs {
+		if s.world.units == units && s.trouble.name == t.name && s.name == name {
+			return &runs[i]
+		}
+	}
+	return nil
+}
+
 // goals judges our worker by the figures of this run.
 func goals(r *report.Report, runs []simulated, days int) {
-	find := func(units int64, t trouble, name string) *simulated {
-		for i, s := range runs {
-			if s.world.units == units && s.trouble.name == t.name && s.name == name {
-				return &runs[i]
-			}
-		}
-		return nil
-	}
 	goal := func(s *simulated, what, want string, got func() (string, bool)) {
 		if s != nil {
 			text, ok := got()
 			r.Goal(what, want, text, ok)
 		}
 	}
-	starved := find(300, clean, "ours")
+	starved := find(runs, 300, clean, "ours")
 	goal(starved, "300 units: mean age", "at most 1.5 h", func() (string, bool) {
-		return fmt.Sprintf("%.2f h", starved.mean.Hours()), starved.mean <= 90*time.Minute
+		return fmt.Sprintf("%.2f h", starved.Mean.Hours()), starved.Mean <= 90*time.Minute
 	})
 	goal(starved, "300 units: oldest", "at most 5 h", func() (string, bool) {
-		return fmt.Sprintf("%.2f h", starved.oldest.Hours()), starved.oldest <= 5*time.Hour
+		return fmt.Sprintf("%.2f h", starved.Oldest.Hours()), starved.Oldest <= 5*time.Hour
 	})
-	goal(starved, "300 units: worst region", "at least 0.95 of the best", func() (string, bool) { return fmt.Sprintf("%.2f", starved.worst), starved.worst >= 0.95 })
-	goal(starved, "300 units: refused by the upstream", "0", func() (string, bool) { return fmt.Sprint(starved.refused), starved.refused == 0 })
-	least := find(40, clean, "ours")
-	goal(least, "40 units: mean age", "at most 7 h", func() (string, bool) { return fmt.Sprintf("%.2f h", least.mean.Hours()), least.mean <= 7*time.Hour })
-	goal(least, "40 units: orphan pages", "0", func() (string, bool) { return fmt.Sprint(least.orphans), least.orphans == 0 })
-	rich, cron := find(10_000, clean, "ours"), find(10_000, clean, "naive cron")
+	goal(starved, "300 units: worst region", "at least 0.95 of the best", func() (string, bool) { return fmt.Sprintf("%.2f", starved.Worst), starved.Worst >= 0.95 })
+	goal(starved, "300 units: refused by the upstream", "0", func() (string, bool) { return fmt.Sprint(starved.Refused), starved.Refused == 0 })
+	least := find(runs, 40, clean, "ours")
+	goal(least, "40 units: mean age", "at most 7 h", func() (string, bool) { return fmt.Sprintf("%.2f h", least.Mean.Hours()), least.Mean <= 7*time.Hour })
+	goal(least, "40 units: orphan pages", "0", func() (string, bool) { return fmt.Sprint(least.Orphans), least.Orphans == 0 })
+	rich, cron := find(runs, 10_000, clean, "ours"), find(runs, 10_000, clean, "naive cron")
 	if cron != nil {
 		goal(rich, "10,000 units: mean age", "at most 1.05 of the cron script's", func() (string, bool) {
-			part := float64(rich.mean) / float64(cron.mean)
+			part := float64(rich.Mean) / float64(cron.Mean)
 			return fmt.Sprintf("%.3f", part), part <= 1.05
 		})
 	}
-	goal(rich, "10,000 units: wasted", "0", func() (string, bool) { return fmt.Sprint(rich.wasted), rich.wasted == 0 })
-	if s := find(10_000, faulty, "ours"); s != nil {
-		part := 100 * float64(s.wasted) / float64(s.result.units)
+	goal(rich, "10,000 units: wasted", "0", func() (string, bool) { return fmt.Sprint(rich.Wasted), rich.Wasted == 0 })
+	if s := find(runs, 10_000, faulty, "ours"); s != nil {
+		part := 100 * float64(s.Wasted) / float64(s.Units)
 		r.Goal("10,000 units, 5 % faults: wasted", "at most 4 %", fmt.Sprintf("%.2f %%", part), part <= 4)
 	}
 	for _, units := range []int64{10_000, 300} {
-		truth, lied := find(units, clean, "ours"), find(units, lying, "ours")
+		truth, lied := find(runs, units, clean, "ours"), find(runs, units, lying, "ours")
 		if truth == nil || lied == nil {
 			continue
 		}
-		part, probes := 100*float64(lied.charts)/float64(truth.charts), float64(lied.probes)/float64(days)
+		part, probes := 100*float64(lied.Charts)/float64(truth.Charts), float64(lied.Probes)/float64(days)
 		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: charts", units), "at least 95 % of the clean world's", fmt.Sprintf("%.1f %%", part), part >= 95)
 		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: probes a day", units), "at most 3", fmt.Sprintf("%.1f", probes), probes <= 3)
 	}
 	for _, t := range []trouble{yearAhead, hoursAhead} {
-		if s := find(300, t, "ours"); s != nil && starved != nil {
-			r.Goal("300 units, "+t.name+": charts lost", "at most 1", fmt.Sprint(starved.charts-s.charts), starved.charts-s.charts <= 1)
+		if s := find(runs, 300, t, "ours"); s != nil && starved != nil {
+			r.Goal("300 units, "+t.name+": charts lost", "at most 1", fmt.Sprint(starved.Charts-s.Charts), starved.Charts-s.Charts <= 1)
 		}
 	}
 }

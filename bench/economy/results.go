@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// results are those of runs that have ended, kept in a file so that what was interrupted goes on where it was.
+type results struct {
+	file string // "": nothing is kept
+	Seed uint64
+	Days int
+	Runs map[string]result // by simulated.String
+}
+
+// load reads what the file has. It is refused where it is of other worlds.
+func (r *results) load() error {
+	want := *r
+	r.Runs = map[string]result{}
+	text, err := os.ReadFile(r.file)
+	if r.file == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, r)
+	}
+	if err == nil && (r.Seed != want.Seed || r.Days != want.Days) {
+		err = fmt.Errorf("it is of seed %d and %d days: delete it or name another file", r.Seed, r.Days)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", r.file, err)
+	}
+	return nil
+}
+
+// of is the result of a run: the one that is kept, or what simulate finds.
+func (r *results) of(s simulated, simulate func() (result, error)) (result, error) {
+	if got, ok := r.Runs[s.String()]; ok {
+		return got, nil
+	}
+	got, err := simulate()
+	if err != nil {
+		return got, fmt.Errorf("%s: %w", s, err)
+	}
+	r.Runs[s.String()] = got
+	if r.file == "" {
+		return got, nil
+	}
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = os.WriteFile(r.file, text, 0o600)
+	}
+	if err != nil {
+		return got, fmt.Errorf("keep the result: %w", err)
+	}
+	return got, nil
+}
