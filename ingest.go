@@ -208,6 +208,18 @@ type Slot struct {
 // Series is all slots of one key of one job: a region's chart, hour after hour.
 type Series struct{ Job, Key string }
 
+// Series are those of the job's slots: one of each region, or one without a key for a job that has no regions.
+func (j Job) Series() []Series {
+	if len(j.Regions) == 0 {
+		return []Series{{Job: j.Name}}
+	}
+	var all []Series
+	for _, r := range j.Regions {
+		all = append(all, Series{j.Name, string(r)})
+	}
+	return all
+}
+
 // Series is the series that the slot belongs to.
 func (k SlotKey) Series() Series { return Series{k.Job, k.Key} }
 

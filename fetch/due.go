@@ -90,7 +90,7 @@ func (r *Reconciler) unwanted(of ingest.Series) string {
 	switch {
 	case !ok:
 		return "the config no longer has job " + of.Job
-	case of.Key == "" && len(job.Regions) == 0, slices.Contains(job.Regions, ingest.Region(of.Key)):
+	case slices.Contains(job.Series(), of):
 		return ""
 	default:
 		return fmt.Sprintf("the config no longer has %s in job %s", of.Key, of.Job)

@@ -47,12 +47,9 @@ func newRunner(r *Reconciler, o RunOptions) *runner {
 	if o.Series != nil || o.Backfill != nil {
 		return c
 	}
-	for name, job := range r.Jobs {
-		for _, region := range job.Regions {
-			c.wanted[ingest.Series{Job: name, Key: string(region)}] = true
-		}
-		if len(job.Regions) == 0 {
-			c.wanted[ingest.Series{Job: name}] = true
+	for _, job := range r.Jobs {
+		for _, of := range job.Series() {
+			c.wanted[of] = true
 		}
 	}
 	return c

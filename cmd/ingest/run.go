@@ -49,14 +49,11 @@ func (a *app) selectSeries(w *fetch.RunOptions, only []ingest.Region) error {
 		if w.Force && job.Kind != ingest.KindChart {
 			continue
 		}
-		for _, r := range job.Regions {
-			if len(only) == 0 || slices.Contains(only, r) {
-				w.Series = append(w.Series, ingest.Series{Job: job.Name, Key: string(r)})
-				found[r] = true
+		for _, of := range job.Series() {
+			if region := ingest.Region(of.Key); len(only) == 0 || slices.Contains(only, region) {
+				w.Series = append(w.Series, of)
+				found[region] = true
 			}
-		}
-		if len(job.Regions) == 0 && len(only) == 0 {
-			w.Series = append(w.Series, ingest.Series{Job: job.Name})
 		}
 	}
 	if w.Force && len(found) == 0 {
