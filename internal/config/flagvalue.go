@@ -103,32 +103,24 @@ func QueryFlag(into **gojq.Code) *FlagValue {
 }
 
 // RegionFlag is a flag that takes a region; "" is none.
-func RegionFlag(into *ingest.Region) *FlagValue {
-	return &FlagValue{kind: "region", set: func(text string) (err error) {
-		*into = ""
-		if text != "" {
-			*into, err = regions.Parse(text)
-		}
-		return regionError(err)
-	}}
-}
+func RegionFlag(into *ingest.Region) *FlagValue { return regionFlag("region", into, regions.Parse) }
 
 // RegionsFlag is a flag that takes several regions, with commas between them.
 func RegionsFlag(into *[]ingest.Region) *FlagValue {
-	return &FlagValue{kind: "regions", set: func(text string) (err error) {
-		*into = nil
-		if text != "" {
-			*into, err = regions.ParseList(text)
-		}
-		return regionError(err)
-	}}
+	return regionFlag("regions", into, regions.ParseList)
 }
 
-func regionError(err error) error {
-	if err != nil {
-		return FlagError(": " + err.Error())
-	}
-	return nil
+func regionFlag[T any](kind string, into *T, parse func(string) (T, error)) *FlagValue {
+	return &FlagValue{kind: kind, set: func(text string) (err error) {
+		*into = *new(T)
+		if text == "" {
+			return nil
+		}
+		if *into, err = parse(text); err != nil {
+			return FlagError(": " + err.Error())
+		}
+		return nil
+	}}
 }
 
 // Since is a time as a flag gives it: how long ago, or an instant. The zero Since was not given.

@@ -21,19 +21,19 @@ var ErrNoKey = KeyError{errors.New("no API key: give --key-file FILE, set INGEST
 
 // secret is something that nobody may see: what it is, and where it is looked for.
 type secret struct {
-	name, holds string // of its file, and what that holds
-	credential  string // systemd's name for it
-	env         string // the variable that has it; with _FILE, the one that names its file
-	field       string // of the config, that names its file
-	named       string // all that may name its file
-	check       func(text string) error
+	name, holds string                  // of its file, and what that holds
+	credential  string                  // systemd's name for it
+	env         string                  // the variable that has it; with _FILE, the one that names its file
+	field       string                  // of the config, that names its file
+	named       string                  // all that may name its file
+	check       func(text string) error // nil: one word is enough
 	wrap        func(error) error
 }
 
 var (
 	apiKey = secret{
 		name: "key", holds: "key", credential: Credential, env: "INGEST_KEY", field: "key_file",
-		named: "--key-file, INGEST_KEY_FILE and key_file:", check: checkKey, wrap: func(err error) error { return KeyError{err} },
+		named: "--key-file, INGEST_KEY_FILE and key_file:", wrap: func(err error) error { return KeyError{err} },
 	}
 	// pingURL is a secret, and never an argument, because whoever knows the address can silence the switch.
 	pingURL = secret{
@@ -116,29 +116,22 @@ func (s secret) read(path string) (ingest.Secret, error) {
 // parse trims the newline that editors leave, and refuses what cannot be such a secret. Its errors never quote the text.
 func (s secret) parse(where, text string) (ingest.Secret, error) {
 	text = strings.TrimSpace(text)
-	if err := s.check(text); err != nil {
+	var err error
+	switch {
+	case text == "":
+		err = fmt.Errorf("is empty: put the %s into it", s.holds)
+	case !oneWord(text):
+		err = fmt.Errorf("holds more than one word, or characters that no %s has", s.holds)
+	case s.check != nil:
+		err = s.check(text)
+	}
+	if err != nil {
 		return ingest.Secret{}, s.wrap(fmt.Errorf("%s %w", where, err))
 	}
 	return ingest.NewSecret(text), nil
 }
 
-func checkKey(text string) error {
-	if text == "" {
-		return errors.New("is empty: put the API key into it")
-	}
-	if !oneWord(text) {
-		return errors.New("holds more than one word, or characters that no key has")
-	}
-	return nil
-}
-
 func checkPingURL(text string) error {
-	if text == "" {
-		return errors.New("is empty: put the URL of the check into it")
-	}
-	if !oneWord(text) {
-		return errors.New("holds more than one word, or characters that no URL has")
-	}
 	u, err := url.Parse(text)
 	switch {
 	case err != nil, u.Host == "", strings.Trim(u.Path, "/") == "":
