@@ -29,10 +29,8 @@ const (
 // midnight of the provider after the take, or for minutes where that is doubted (doubt.go). Where d did not charge that pool, or it is "", every pool
 // that d charged is: the provider counts otherwise than the tariff, and its word is final.
 func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
-	days := Midnights(d.At, g.Tariff.Zone)
-	today := Ask{Midnights: days}.day(d.At)
-	early := d.At.Sub(days[today]) < nearMidnight
-	until := days[today+1]
+	today, until := g.Tariff.dayOf(d.At)
+	early := d.At.Sub(today) < nearMidnight
 	if early {
 		until = g.Now().Add(shortDrain).Truncate(time.Second)
 	}
@@ -47,7 +45,7 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 		}
 		closed := until
 		if !early {
-			closed = doubt(p, days[today], g.Now(), until)
+			closed = doubt(p, today, g.Now(), until)
 		}
 		errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, closed, usedToday(p.Windows)))
 	}
@@ -79,9 +77,8 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 	if err != nil {
 		return err
 	}
-	days := Midnights(r.At, g.Tariff.Zone)
-	until := days[Ask{Midnights: days}.day(r.At)+1]
-	return g.Ledger.Drain(ctx, g.Account, pool, until, MaxLimit+r.At.Unix())
+	_, until := g.Tariff.dayOf(r.At)
+	return g.Ledger.Drain(ctx, g.Account, pool, until, usedByHand(r.At))
 }
 
 // Reset forgets what the account has spent and who closed its pools, for good: the provider, which has not forgotten
@@ -96,15 +93,18 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 		g.Log.WarnContext(ctx, "the account was reset by hand", slog.String("account", g.Account), slog.String("by", by), slog.Time("at", at))
 	}
 	for _, pool := range g.Tariff.PoolNames() { // closed, and at once open again: what is left is when
-		if err := g.Ledger.Drain(ctx, g.Account, pool, at, MaxLimit+at.Unix()); err != nil {
+		if err := g.Ledger.Drain(ctx, g.Account, pool, at, usedByHand(at)); err != nil {
 			return fmt.Errorf("note when account %s was reset: %w", g.Account, err)
 		}
 	}
 	return nil
 }
 
-// byHand is when a person drained a pool; the zero time where the provider did. Ledgers keep of a drain what was used
-// then: no more than MaxLimit. Of one by hand they keep instead when it was made, in seconds since 1970, above that.
+// usedByHand marks a drain that a person made at a time. Ledgers keep of a drain what was used then, at most MaxLimit:
+// of one by hand they keep instead when it was made, in seconds since 1970, above MaxLimit. byHand reads it.
+func usedByHand(at time.Time) int64 { return MaxLimit + at.Unix() }
+
+// byHand is when a person made the drain of which a ledger keeps used; the zero time where the provider did.
 func byHand(used int64) time.Time {
 	if used <= MaxLimit {
 		return time.Time{}

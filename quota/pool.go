@@ -11,6 +11,7 @@ package quota
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,10 +77,8 @@ func Purposes() []Purpose { return []Purpose{Scheduled, Refresh, Backfill, Manua
 
 // ParsePurpose accepts the known purposes only.
 func ParsePurpose(s string) (Purpose, error) {
-	for _, p := range Purposes() {
-		if s == string(p) {
-			return p, nil
-		}
+	if p := Purpose(s); slices.Contains(Purposes(), p) {
+		return p, nil
 	}
 	return "", fmt.Errorf("%w: purpose %q: use scheduled, refresh, backfill or manual", ErrUnknown, s)
 }

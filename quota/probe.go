@@ -14,8 +14,9 @@ const probeTime = 2 * time.Minute
 // probe makes an admitted call the one that asks whether a doubted no still holds, where one waits for that: others
 // are refused until it has come back. One that is dearer than it need be, or comes second, is refunded and refused.
 func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
+	today, _ := g.Tariff.dayOf(d.At)
 	for _, p := range d.Pools {
-		if p.Charged == 0 || probeOf(p.LastDrain) == 0 || p.LastDrain.Before(g.dayOf(d.At)) {
+		if p.Charged == 0 || probeOf(p.LastDrain) == 0 || p.LastDrain.Before(today) {
 			continue
 		}
 		// No two leases are equal, so that of two calls at once the one whose lease holds is the probe.
@@ -70,13 +71,7 @@ func (g *Governor) Answered(ctx context.Context, d Decision) error {
 	return errors.Join(errs...)
 }
 
-// dayOf is when the provider's day of t began.
-func (g *Governor) dayOf(t time.Time) time.Time {
-	days := Midnights(t, g.Tariff.Zone)
-	return days[Ask{Midnights: days}.day(t)]
-}
-
-// cheapest is what the cheapest call draws of a pool.
+// cheapest is what the cheapest call draws of a pool; MaxLimit where none does.
 func (t *Tariff) cheapest(pool string) int64 {
 	least := int64(MaxLimit)
 	for _, cost := range t.Methods {

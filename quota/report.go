@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -82,12 +83,7 @@ func (g *Governor) spent(ctx context.Context, a Ask, i int, pool *PoolReport, at
 
 // resume asks the ledger when each purpose that has too little left of a pool for a call has enough.
 func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport) error {
-	amount := g.Tariff.Methods[g.Usual][p.Name]
-	for _, cost := range g.Tariff.Methods {
-		if n := cost[p.Name]; n > 0 && (amount == 0 || n < amount && g.Tariff.Methods[g.Usual][p.Name] == 0) {
-			amount = n
-		}
-	}
+	amount := cmp.Or(g.Tariff.Methods[g.Usual][p.Name], g.Tariff.cheapest(p.Name))
 	a.Peek = true
 	for _, purpose := range Purposes() {
 		if pool.Remaining[purpose] >= amount || pool.Ceilings[purpose] < amount {

@@ -72,6 +72,13 @@ func (t *Tariff) Horizon() time.Duration {
 	return horizon
 }
 
+// dayOf is the provider's day that a time lies in: when it began, and when the next one begins.
+func (t *Tariff) dayOf(at time.Time) (begins, ends time.Time) {
+	days := Midnights(at, t.Zone)
+	i := Ask{Midnights: days}.day(at)
+	return days[i], days[i+1]
+}
+
 func (t *Tariff) ask(account string, now time.Time) Ask {
 	return Ask{Account: account, Midnights: Midnights(now, t.Zone), Grace: t.Grace, Horizon: t.Horizon(), Now: now}
 }
