@@ -121,12 +121,7 @@ func (t *Transport) AskDate(ctx context.Context) (time.Time, error) {
 		return time.Time{}, &fetch.Error{Verdict: fetch.Unsent, Method: "HEAD /", Err: fmt.Errorf("ask %s for its clock: %w", t.host, err)}
 	}
 	_ = resp.Body.Close()
-	t.keepDate(resp)
-	date, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		return time.Time{}, nil // it does not say
-	}
-	return date, nil
+	return t.keepDate(resp), nil
 }
 
 // RoundTrip implements http.RoundTripper for requests whose context is of Ask.
@@ -178,14 +173,16 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hide(t.headers.Key.Reveal(), body)
 }
 
-func (t *Transport) keepDate(resp *http.Response) {
+// keepDate remembers the Date header of an answer, and returns it: the zero time where there is none.
+func (t *Transport) keepDate(resp *http.Response) time.Time {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
-		return
+		return time.Time{}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.dateOf, t.dateAt = date, time.Now()
+	return date
 }
 
 // outgoing adds to our own copy of a request what only the wire may see.

@@ -1,6 +1,7 @@
 package youtube
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -69,16 +70,13 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		Channel:   s.ChannelTitle,
 		ChannelID: s.ChannelID,
 		Category:  s.CategoryID,
-		Language:  s.DefaultLanguage, // of title and description
+		Language:  cmp.Or(s.DefaultLanguage, s.DefaultAudioLanguage), // the former is of title and description
 		Thumbnail: thumbnail(it),
 		Live:      s.LiveBroadcastContent == "live" || s.LiveBroadcastContent == "upcoming",
 		Tags:      s.Tags.list,
 	}
 	if s.Tags.odd {
 		odd.Count("snippet.tags")
-	}
-	if v.Language == "" {
-		v.Language = s.DefaultAudioLanguage
 	}
 	if s.PublishedAt != "" {
 		if at, err := time.Parse(time.RFC3339, s.PublishedAt); err == nil {

@@ -220,9 +220,7 @@ func (b errorBody) pool() string {
 	switch metric[strings.LastIndexByte(metric, '/')+1:] {
 	case "search_list":
 		return poolSearch
-	case "default":
-		return poolUnits
-	case "":
+	case "default", "":
 		return poolUnits
 	}
 	return ""
