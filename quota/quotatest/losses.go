@@ -47,6 +47,21 @@ var losses = []SharedCase{
 		third.takes(1)
 		w.exactly()
 	}},
+	{"K1", "a process whose sibling has begun a new generation waits for the other hosts as well", func(w *town) {
+		a, b := w.directory("a", 2), w.directory("b", 2).starts()
+		a1, a2 := a.starts(), a.starts()
+		w.meet(a1, a2, b)
+		a1.looks() // no answer is left to be noted
+		a2.looks()
+		b.takes(900) // which a has not seen
+		w.empty()
+		a1.closed(90)
+		a2.closed(90) // it has compared the remote a moment ago, and knows the generation from its sibling
+		b.looks()
+		a2.takes(90)
+		a1.broke()
+		w.exactly()
+	}},
 	{"K2", "a row that was delivered is netted against an unattributed charge of a later look", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
 		w.meet(a, b)

@@ -34,7 +34,7 @@ func (s *Ledger) checkBreaker(ctx context.Context, hasFallback bool) error {
 	case !answered:
 		return s.breakerError()
 	case errors.Is(err, ErrLost):
-		s.compared = false
+		s.comparedIn = 0
 	case err != nil:
 		s.openBreaker(ctx, err)
 		return s.breakerError()

@@ -34,7 +34,7 @@ type Ledger struct {
 	turn       chan struct{} // of capacity 1: one operation in flight; made by Open
 	state      JournalState  // as last seen
 	loaded     bool          // state is there
-	compared   bool          // the remote was compared with it, and is up to date
+	comparedIn Generation    // in which the remote was compared with it and is up to date; 0: none
 	comparedAt time.Time
 	lostIn     Generation // in which the remote has lost something that nothing was done about yet
 	isListed   bool       // this data directory is one of its hosts
@@ -174,7 +174,7 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 			return d, nil
 		case lost && losses < maxGenerations:
 			losses++
-			s.compared = false // the remote is brought up to date before it is asked again
+			s.comparedIn = 0 // the remote is brought up to date before it is asked again
 		case lost:
 			return quota.Decision{}, fmt.Errorf("%w: again and again: %w", quota.ErrUnavailable, err)
 		case errors.Is(err, quota.ErrInDoubt) && asks < maxAsks && ctx.Err() == nil && time.Since(began) < askAgainWithin:

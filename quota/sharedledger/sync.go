@@ -25,7 +25,7 @@ const compareAgain = 30 * time.Second
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	noticesLoss := s.written > 0 || s.state.Synced.ID == 0
 	recent := s.Now().Sub(s.comparedAt).Abs() < compareAgain
-	if s.compared && recent && s.isListed && inFlight.ID != 0 && s.state.Generation != 0 && !s.state.owes() && noticesLoss {
+	if s.comparedIn == s.state.Generation && recent && s.isListed && inFlight.ID != 0 && s.state.Generation != 0 && !s.state.owes() && noticesLoss {
 		return nil
 	}
 	return s.bringUpToDate(ctx, inFlight)
@@ -56,11 +56,11 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 			return &GenerationError{remote.Generation}
 		}
 	}
-	s.compared = false
+	s.comparedIn = 0
 	if err := s.awaitHosts(ctx, remote); err != nil {
 		return err
 	}
-	s.compared, s.comparedAt, s.isListed = true, s.Now(), s.listed(remote)
+	s.comparedIn, s.comparedAt, s.isListed = s.state.Generation, s.Now(), s.listed(remote)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (s *Ledger) deliverAll(ctx context.Context, all Delivery) (verdicts []Verdi
 		at, err := s.Remote.Deliver(ctx, d)
 		if err != nil {
 			if errors.Is(err, ErrLost) {
-				s.lostIn, s.compared = d.Generation, false
+				s.lostIn, s.comparedIn = d.Generation, 0
 			}
 			return nil, err
 		}
