@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +23,7 @@ type chartFlags struct {
 	at, compare config.Since
 	job, format string
 	partial     bool
+	limit       int
 }
 
 func (a *app) chartCommand() *cobra.Command {
@@ -44,6 +43,7 @@ func (a *app) chartCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.Var(config.SinceFlag(&f.at), "at", "the chart that stood at `T`, up to 29 days ago")
 	flags.Var(config.SinceFlag(&f.compare), "compare", "what has changed since the chart that stood at `T`")
+	flags.Var(config.Count(&f.limit, 1, 0), "limit", "at most the first `N` videos; without --compare")
 	flags.StringVar(&f.job, "job", "", "of the chart job of this `name`")
 	flags.Var(formatFlag(&f.format), "format", "text, json, csv or jsonl (JSON lines)")
 	flags.BoolVar(&f.partial, "partial", false, "also a chart whose fetch was stopped half-way")
@@ -66,9 +66,11 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 		if err != nil {
 			return err
 		}
+		if f.limit > 0 && f.compare.IsZero() { // of a part, the rest would be gone
+			c.Items = c.Items[:min(f.limit, len(c.Items))]
+		}
 		if f.compare.IsZero() {
-			return printAs(&a.console, format, newChartDocument(c), func() { printChart(a.stdout, c) }, c.Items,
-				func(p ingest.Placement) []term.Cell { return chartCells(c, p) })
+			return printAs(&a.console, format, newChartDocument(c), c.Items, func(p ingest.Placement) []term.Cell { return chartCells(c, p) })
 		}
 		older, err := s.FindChart(ctx, store.ChartQuery{Region: region, Job: c.Job, At: f.compare.At(now), Partial: f.partial})
 		if err != nil {
@@ -78,8 +80,8 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 			return usageError{fmt.Errorf("at both times the chart of slot %s stood: give --compare an earlier time", term.Stamp(c.Slot))}
 		}
 		moves := store.Compare(older, c)
-		return printAs(&a.console, format, newMovesDocument(older, c, moves), func() { printMoves(a.stdout, older, c, moves) }, moves,
-			func(m store.Move) []term.Cell { return moveCells(older, c, m) })
+		doc := web.NewMovesDocument(newChartDocument(c), older.Slot, moveItems(c, moves))
+		return printAs(&a.console, format, doc, moves, func(m store.Move) []term.Cell { return moveCells(older, c, m) })
 	})
 }
 
@@ -113,23 +115,6 @@ func chartJob(jobs []ingest.Job, region ingest.Region) string {
 	return first
 }
 
-func printChart(w io.Writer, c store.Chart) {
-	fmt.Fprintln(w, chartHead(c))
-	for _, p := range c.Items {
-		line := fmt.Sprintf("%3d %s%s %s %13s", p.Rank, term.Pad(p.Video.ID, 12), term.Pad(p.Video.Title, 34), term.Pad(p.Video.Channel, 14), term.Count(p.Video.Views))
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
-	}
-}
-
-// chartHead names a chart in a line.
-func chartHead(c store.Chart) string {
-	head := fmt.Sprintf("%s, slot %s, fetched %s", c.Region, term.Stamp(c.Slot), term.Stamp(c.FetchedAt))
-	if c.Job != "chart" {
-		head += ", job " + term.Fit(c.Job, 13)
-	}
-	return head
-}
-
 func newChartDocument(c store.Chart) web.ChartDocument {
 	doc := web.ChartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: term.TimeOrNull(c.FetchedAt), Items: []web.ChartItem{}}
 	for _, p := range c.Items {
@@ -142,7 +127,7 @@ func newChartItem(c store.Chart, p ingest.Placement) web.ChartItem {
 	v := p.Video
 	return web.ChartItem{
 		Rank: p.Rank, VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
-		PublishedAt: term.RFC3339(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: append([]string{}, v.Tags...),
+		PublishedAt: term.TimeOrNull(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: append([]string{}, v.Tags...),
 		Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments, Named: c.Categories[v.Category],
 	}
 }
@@ -150,7 +135,5 @@ func newChartItem(c store.Chart, p ingest.Placement) web.ChartItem {
 // chartCells is a row of an exported chart.
 func chartCells(c store.Chart, p ingest.Placement) []term.Cell {
 	row := []term.Cell{{Name: "region", Value: string(c.Region)}, {Name: "job", Value: c.Job}, {Name: "slot", Value: c.Slot}}
-	row = append(row, term.CellsOf(newChartItem(c, p))...)
-	term.SetCell(row, "published_at", p.Video.PublishedAt)
-	return row
+	return append(row, term.CellsOf(newChartItem(c, p))...)
 }

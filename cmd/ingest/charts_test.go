@@ -48,7 +48,7 @@ func compareChart(t *testing.T, got chartDocument, want []map[string]string) {
 			t.Fatal(err)
 		}
 		have := []string{strconv.Itoa(item.Rank), item.VideoID, item.Title, item.Channel, item.ChannelID, item.Category,
-			item.PublishedAt, strconv.FormatInt(item.DurationS, 10), tagSet(item.Tags), count(item.Views), count(item.Likes), count(item.Comments)}
+			item.PublishedAt.Format(time.RFC3339), strconv.FormatInt(item.DurationS, 10), tagSet(item.Tags), count(item.Views), count(item.Likes), count(item.Comments)}
 		wants := []string{row["rank"], row["video_id"], row["title"], row["channel_title"], row["channel_id"], row["category_id"],
 			published.UTC().Format(time.RFC3339), row["duration"], tagSet(strings.Split(row["tags"], ", ")), row["views"], row["likes"], row["comments"]}
 		if !slices.Equal(have, wants) {

@@ -7,15 +7,18 @@ import (
 
 	"github.com/itchyny/gojq"
 
+	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // console is where a command's answer and messages go, and in what form.
 type console struct {
-	stdout, stderr       io.Writer
-	json, quiet, noColor bool
-	query                *gojq.Code // of --jq; nil: the whole document
-	narrow               bool       // standard error is a terminal, and not a log or the mail of cron
+	stdout      *term.CheckedWriter
+	stderr      io.Writer
+	json, quiet bool
+	query       *gojq.Code // of --jq; nil: the whole document
+	narrow      bool       // standard error is a terminal, and not a log or the mail of cron
+	logs        service.LogFormat
 }
 
 // printJSON prints one document.
@@ -26,8 +29,11 @@ func (c *console) printJSON(v any) error {
 	return term.PrintJSON(c.stdout, v) // a checkedWriter says what failed
 }
 
+// screen is a document that a person can read.
+type screen interface{ Print(w io.Writer) error }
+
 // show prints an answer, as JSON or for a person.
-func (c *console) show(answer interface{ Print(w io.Writer) error }) error {
+func (c *console) show(answer screen) error {
 	if c.json {
 		return c.printJSON(answer)
 	}
@@ -52,5 +58,5 @@ func (c *console) tell(message string) {
 
 // log is for what a person did not ask for but may want to know.
 func (c *console) log() *slog.Logger {
-	return slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return slog.New(c.logs.Handler(c.stderr, slog.LevelWarn))
 }

@@ -33,8 +33,8 @@ func formatFlag(into *string) *config.FlagValue {
 	return config.Choice(into, formatText, formatJSON, formatCSV, formatJSONL)
 }
 
-// printAs prints an answer in a format: as one document, as text, or item by item, by the fields that cells gives of each.
-func printAs[T any](c *console, format string, document any, text func(), items []T, cells func(T) []term.Cell) error {
+// printAs prints an answer in a format: as one document, as its screen, or item by item, by the fields that cells gives of each.
+func printAs[T any](c *console, format string, document screen, items []T, cells func(T) []term.Cell) error {
 	switch format {
 	case formatJSON:
 		return c.printJSON(document)
@@ -43,6 +43,5 @@ func printAs[T any](c *console, format string, document any, text func(), items 
 	case formatJSONL:
 		return term.ExportJSONL(c.stdout, items, cells)
 	}
-	text()
-	return nil
+	return document.Print(c.stdout)
 }

@@ -46,7 +46,7 @@ func DoctorExitCode(err error) int { return exitOf[classify(err)] }
 
 // NewRoot is the command line.
 func NewRoot() *cobra.Command {
-	return newRoot(&app{console: console{stdout: io.Discard, stderr: io.Discard}})
+	return newRoot(&app{console: console{stdout: &term.CheckedWriter{To: io.Discard}, stderr: io.Discard}})
 }
 
 // Report says an error as a message, as a mistake in the arguments and as the end of a command. It returns the exit
@@ -77,7 +77,7 @@ var HeldText = web.Held
 
 // Export writes titles, each with tags, as --csv or --jsonl does.
 func Export(w io.Writer, format, tag string, titles ...string) error {
-	return printAs(&console{stdout: w}, format, nil, nil, titles, func(title string) []term.Cell {
+	return printAs(&console{stdout: &term.CheckedWriter{To: w}}, format, nil, titles, func(title string) []term.Cell {
 		return []term.Cell{{Name: "title", Value: title}, {Name: "tags", Value: []string{tag, title}}, {Name: "views", Value: (*int64)(nil)}}
 	})
 }
@@ -93,7 +93,7 @@ func NewDoctor(root string, uid int, now time.Time) *doctor.Doctor {
 
 // PrintFindings prints what a doctor has found.
 func PrintFindings(w io.Writer, found []doctor.Finding) error {
-	return printFindings(&console{stdout: w}, "sqlite", found)
+	return printFindings(&console{stdout: &term.CheckedWriter{To: w}}, "sqlite", found)
 }
 
 // CheckBound bounds CheckRemote, which a start does before it uses a Redis.

@@ -37,8 +37,10 @@ func (a *app) historyCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printAs(&a.console, format, newHistoryDocument(h), func() { printHistory(&a.console, h) }, h.Sightings,
-					func(s store.Sighting) []term.Cell { return sightingCells(h.Video, s) })
+				if len(h.Sightings) == 0 && format == formatText {
+					defer a.say("in none of the charts that are kept and asked for")
+				}
+				return printAs(&a.console, format, newHistoryDocument(h), h.Sightings, func(s store.Sighting) []term.Cell { return sightingCells(h.Video, s) })
 			})
 		},
 	}
@@ -60,7 +62,7 @@ func newSightingDocument(s store.Sighting) web.SightingDocument {
 }
 
 func newHistoryDocument(h store.History) web.HistoryDocument {
-	doc := web.HistoryDocument{VideoID: h.Video.ID, Title: h.Video.Title, Channel: h.Video.Channel, Sightings: []web.SightingDocument{}}
+	doc := web.HistoryDocument{VideoID: h.Video.ID, Title: h.Video.Title, Channel: h.Video.Channel, PublishedAt: term.TimeOrNull(h.Video.PublishedAt), Sightings: []web.SightingDocument{}}
 	for _, s := range h.Sightings {
 		doc.Sightings = append(doc.Sightings, newSightingDocument(s))
 	}
@@ -70,17 +72,4 @@ func newHistoryDocument(h store.History) web.HistoryDocument {
 // sightingCells is a row of an exported history.
 func sightingCells(v ingest.Video, s store.Sighting) []term.Cell {
 	return append([]term.Cell{{Name: "video_id", Value: v.ID}, {Name: "title", Value: v.Title}}, term.CellsOf(newSightingDocument(s))...)
-}
-
-func printHistory(out *console, h store.History) {
-	fmt.Fprintf(out.stdout, "%s\nby %s, published %s\n\n", term.Fit(h.Video.Title, 80), term.Fit(h.Video.Channel, 40), term.Stamp(h.Video.PublishedAt))
-	if len(h.Sightings) == 0 {
-		out.say("in none of the charts that are kept and asked for")
-		return
-	}
-	fmt.Fprintf(out.stdout, "%-20s  %-6s  %-10s  %4s  %14s  %14s\n", "SLOT", "REGION", "JOB", "RANK", "VIEWS", "GAINED")
-	for _, s := range h.Sightings {
-		fmt.Fprintf(out.stdout, "%-20s  %-6s  %s  %4d  %14s  %14s\n",
-			term.Stamp(s.Slot), s.Region, term.Pad(s.Job, 10), s.Rank, term.Count(s.Views), term.Gain(s.Gained))
-	}
 }

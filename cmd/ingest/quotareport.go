@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
-	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -19,7 +18,6 @@ import (
 type quotaScreen struct {
 	web.QuotaDocument
 	next []web.NextDocument
-	bars bool // it is a terminal
 }
 
 // withGovernor opens the ledger for a command that fetches nothing.
@@ -71,7 +69,7 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 	if err != nil {
 		return err
 	}
-	screen := quotaScreen{QuotaDocument: doc, bars: a.marker(false) == term.Bold}
+	screen := quotaScreen{QuotaDocument: doc}
 	s, err := a.store(ctx, "")
 	if err == nil { // else nothing was fetched yet
 		defer func() { _ = s.Close() }()
@@ -114,4 +112,4 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.Quo
 }
 
 // Print shows the document with its slots.
-func (d quotaScreen) Print(w io.Writer) error { return d.QuotaDocument.Print(w, d.next, d.bars) }
+func (d quotaScreen) Print(w io.Writer) error { return d.QuotaDocument.Print(w, d.next) }

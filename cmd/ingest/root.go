@@ -44,7 +44,9 @@ func newRoot(a *app) *cobra.Command {
 	f.Var(config.QueryFlag(&a.query), "jq", "print what this jq `filter` makes of the JSON document")
 	f.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	f.BoolVar(&a.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
-	f.BoolVar(&a.noColor, "no-color", false, "no bold type on a terminal")
+	f.Var(config.Choice(&a.logs.Format, "text", "json"), "log-format", "of the log on standard error: text or json")
+	f.Var(config.Choice(&a.logs.Level, "debug", "info", "warn", "error"), "log-level", "log this and what is worse: debug, info, warn, error")
+	f.BoolVar(&a.stdout.Plain, "no-color", false, "neither colours nor bold type on a terminal (NO_COLOR)")
 	root.AddCommand(
 		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
 		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),

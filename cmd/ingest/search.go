@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -37,7 +36,7 @@ func (a *app) searchCommand() *cobra.Command {
 			if err := f.complete(&q, a.clock.Now()); err != nil {
 				return err
 			}
-			return a.withStore(cmd.Context(), func(s *store.Store) error { return search(cmd.Context(), a, s, q, f.mark) })
+			return a.withStore(cmd.Context(), func(s *store.Store) error { return search(cmd.Context(), a, s, q, f) })
 		},
 	}
 	f.add(cmd.Flags(), &q)
@@ -78,7 +77,7 @@ func (f searchFlags) complete(q *store.Query, now time.Time) (err error) {
 	return nil
 }
 
-func search(ctx context.Context, a *app, s *store.Store, q store.Query, mark bool) error {
+func search(ctx context.Context, a *app, s *store.Store, q store.Query, f searchFlags) error {
 	result, err := s.Search(ctx, q)
 	if errors.Is(err, store.ErrCursor) {
 		return usageError{fmt.Errorf("--after: %w", store.ErrCursor)}
@@ -89,7 +88,7 @@ func search(ctx context.Context, a *app, s *store.Store, q store.Query, mark boo
 	case a.json:
 		return a.printJSON(newSearchDocument(q, result))
 	case len(result.Items) > 0:
-		return printSearch(&a.console, q, result, mark)
+		return printSearch(&a.console, q, result, f)
 	case q.After != "":
 		a.say("there is nothing more behind this cursor")
 		return nil
@@ -157,14 +156,10 @@ func withoutFilters(q store.Query) (out []lighter) {
 	return out
 }
 
-// printSearch prints a page of a search in 80 columns.
-func printSearch(out *console, q store.Query, r store.Result, brackets bool) error {
-	m := out.marker(brackets)
-	for _, h := range r.Items {
-		line := term.Pad(h.Video.ID, 12) + m.Pad(h.Video.Title, h.Highlight, 34) + " " + term.Pad(h.Video.Channel, 14) + " " + searchTail(q.Order, h)
-		if _, err := fmt.Fprintln(out.stdout, strings.TrimRight(line, " ")); err != nil {
-			return err
-		}
+// printSearch prints a page of a search.
+func printSearch(out *console, q store.Query, r store.Result, f searchFlags) error {
+	if err := newSearchDocument(q, r).Print(out.stdout, f.order, f.mark); err != nil {
+		return err
 	}
 	if r.Forgiven {
 		out.say("little is found for that as it is written: looked for %s", term.Clean(r.Looked))
@@ -178,43 +173,6 @@ func printSearch(out *console, q store.Query, r store.Result, brackets bool) err
 	return nil
 }
 
-// searchTail is the end of a line, 18 columns: what the order goes by, or the regions.
-func searchTail(o store.Order, h store.Hit) string {
-	switch o {
-	case store.ByViews:
-		return fmt.Sprintf("%17s", term.Count(h.Video.Views))
-	case store.ByRise:
-		return fmt.Sprintf("%17s", term.Gain(h.Gained))
-	case store.ByFreshness:
-		return h.SeenAt.UTC().Format("2006-01-02 15:04Z")
-	default:
-		return regionsText(h.Regions)
-	}
-}
-
-func regionsText(in []ingest.Region) string {
-	const most = 3 // that are named; the others are counted
-	var codes []string
-	for _, r := range in[:min(most, len(in))] {
-		codes = append(codes, string(r))
-	}
-	if len(in) > most {
-		codes = append(codes, fmt.Sprintf("+%d", len(in)-most))
-	}
-	return strings.Join(codes, " ")
-}
-
-// marker is bold on a terminal, brackets where they are asked for, and otherwise nothing.
-func (c *console) marker(brackets bool) term.Marker {
-	switch {
-	case brackets:
-		return term.Brackets
-	case term.IsTerminal(c.stdout) && !c.noColor && os.Getenv("NO_COLOR") == "":
-		return term.Bold
-	}
-	return term.Marker{}
-}
-
 func newSearchDocument(q store.Query, r store.Result) web.SearchDocument {
 	doc := web.SearchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []web.SearchItem{}}
 	if r.Next != "" {
@@ -224,7 +182,7 @@ func newSearchDocument(q store.Query, r store.Result) web.SearchDocument {
 		v := h.Video
 		doc.Items = append(doc.Items, web.SearchItem{
 			VideoID: v.ID, Title: v.Title, Highlight: append([]text.Span{}, h.Highlight...), Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
-			PublishedAt: term.RFC3339(v.PublishedAt), SeenAt: term.RFC3339(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
+			PublishedAt: term.TimeOrNull(v.PublishedAt), SeenAt: term.TimeOrNull(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
 			Regions: append([]ingest.Region{}, h.Regions...), Score: h.Score,
 		})
 	}

@@ -24,7 +24,7 @@ func (d Document) Print(w io.Writer, quiet bool) error {
 		if quiet && c.Status == OK {
 			continue
 		}
-		head := term.Pad(string(c.Status), 6) + term.Pad(c.Check, 13)
+		head := term.PaintPad(w, string(c.Status), 6) + term.Pad(c.Check, 13)
 		put := func(text, indent string) {
 			for line := range strings.SplitSeq(term.Wrap(text, term.Screen-margin, indent), "\n") {
 				fmt.Fprintf(w, "%s%s\n", head, line)

@@ -13,17 +13,36 @@ const repeatAfter = time.Hour
 
 // newLogs makes two loggers that write to w. The first one writes what happens or, when quiet, only what is wrong;
 // the second one, for those whose good news has lines of its own, always writes only what is wrong.
-func newLogs(w io.Writer, quiet bool) (log, warnings *slog.Logger) {
+func newLogs(w io.Writer, quiet bool, f LogFormat) (log, warnings *slog.Logger) {
 	lines := &deduplicator{w: w, written: map[string]time.Time{}}
-	warnings = slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	usual := slog.LevelInfo
 	if quiet {
-		return warnings, warnings
+		usual = slog.LevelWarn
 	}
-	return slog.New(slog.NewTextHandler(lines, nil)), warnings
+	return slog.New(f.Handler(lines, usual)), slog.New(f.Handler(lines, slog.LevelWarn))
 }
 
-// deduplicator leaves out warnings that it wrote within the last hour. A slog.TextHandler writes each record in one
-// piece, and begins it with its time and level.
+// LogFormat is how log lines are written. The zero LogFormat is text, of the usual level.
+type LogFormat struct {
+	Format string // text, or json: one JSON object a line
+	Level  string // debug, info, warn or error: what is logged at least, in place of what is usual; "": the usual
+}
+
+// Handler writes to w what is of the usual level or above, unless the format names a level.
+func (f LogFormat) Handler(w io.Writer, usual slog.Level) slog.Handler {
+	o := &slog.HandlerOptions{Level: usual}
+	var level slog.Level
+	if f.Level != "" && level.UnmarshalText([]byte(f.Level)) == nil {
+		o.Level = level
+	}
+	if f.Format == "json" {
+		return slog.NewJSONHandler(w, o)
+	}
+	return slog.NewTextHandler(w, o)
+}
+
+// deduplicator leaves out warnings that it wrote within the last hour. slog's handlers write each record in one
+// piece, and begin it with its time and level.
 type deduplicator struct {
 	w io.Writer
 
@@ -35,7 +54,12 @@ func (d *deduplicator) Write(line []byte) (int, error) {
 	const most = 1000 // warnings remembered
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, text, _ := bytes.Cut(line, []byte(" ")); !bytes.HasPrefix(text, []byte("level=INFO")) {
+	end := " "
+	if bytes.HasPrefix(line, []byte("{")) {
+		end = ","
+	}
+	_, text, _ := bytes.Cut(line, []byte(end))
+	if !bytes.HasPrefix(text, []byte("level=INFO")) && !bytes.HasPrefix(text, []byte(`"level":"INFO"`)) {
 		if last, ok := d.written[string(text)]; ok && time.Since(last) < repeatAfter {
 			return len(line), nil
 		}

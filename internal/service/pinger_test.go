@@ -157,7 +157,7 @@ func TestNoPingerTellsNobody(t *testing.T) {
 func TestAWarningIsRepeatedOnceAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
-		log, _ := service.NewLogs(&text, false)
+		log, _ := service.NewLogs(&text, false, service.LogFormat{})
 		for range 240 { // two hours of heartbeats
 			log.Warn("the ledger cannot answer")
 			log.With("region", "US").Warn("the ledger cannot answer")

@@ -37,8 +37,9 @@ type Options struct {
 	Workers    int    // passes at once
 	StaleAfter int    // intervals until a region counts as stale
 	Now        func() time.Time
-	Stderr     io.Writer   // of the log
-	Quiet      bool        // only what is wrong
+	Stderr     io.Writer // of the log
+	Quiet      bool      // only what is wrong
+	LogFormat  LogFormat
 	About      []slog.Attr // what the first line of the log says of the configuration
 	Pinger     *Pinger     // tells the dead man's switch; nil: there is none
 	API        *web.API    // what is served under /v1/, from Runtime.Library; nil: nothing
@@ -102,7 +103,7 @@ type outcome struct {
 func New(o Options) *Service {
 	s := &Service{Options: o, watchdog: watchdog(), maintain: make(chan struct{}, 1), outcomes: map[ingest.Series]outcome{}}
 	s.heartbeat, s.state.state.beat = heartbeat(s.watchdog), time.Now()
-	s.log, s.warnings = newLogs(o.Stderr, o.Quiet)
+	s.log, s.warnings = newLogs(o.Stderr, o.Quiet, o.LogFormat)
 	if o.Pinger != nil {
 		o.Pinger.Log = s.log
 	}

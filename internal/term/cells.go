@@ -84,6 +84,11 @@ func csvText(value any) string {
 		return ""
 	case time.Time:
 		return RFC3339(v)
+	case *time.Time:
+		if v != nil {
+			return RFC3339(*v)
+		}
+		return ""
 	}
 	return fmt.Sprint(value)
 }

@@ -10,8 +10,9 @@ import (
 // CheckedWriter is standard output that remembers a failed write: a reader who got half an answer must not see a
 // success.
 type CheckedWriter struct {
-	To  io.Writer
-	Err error // of the first write that failed
+	To    io.Writer
+	Err   error // of the first write that failed
+	Plain bool  // neither bold nor coloured, whatever it writes to
 }
 
 func (o *CheckedWriter) Write(b []byte) (int, error) {
@@ -23,13 +24,23 @@ func (o *CheckedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// file is what w writes to in the end; nil where that is no file.
+func file(w io.Writer) *os.File {
+	switch o := w.(type) {
+	case *CheckedWriter:
+		return file(o.To)
+	case *Frame:
+		return file(o.to)
+	case *os.File:
+		return o
+	}
+	return nil
+}
+
 // IsTerminal reports whether w writes to a terminal. The null device, which cron may give, is none.
 func IsTerminal(w io.Writer) bool {
-	if o, ok := w.(*CheckedWriter); ok {
-		w = o.To
-	}
-	f, ok := w.(*os.File)
-	if !ok {
+	f := file(w)
+	if f == nil {
 		return false
 	}
 	info, err := f.Stat()

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"io"
 	"slices"
 	"strings"
 )
@@ -17,51 +18,110 @@ var (
 	Brackets = Marker{"[", "]", 2}
 )
 
-// Pad is Pad of a text with its marked parts. A span is [start, end) in characters of the text as it was given.
+// MarkerFor is bold where w may be styled, and brackets where they are asked for.
+func MarkerFor(w io.Writer, brackets bool) Marker {
+	switch {
+	case brackets:
+		return Brackets
+	case Styled(w):
+		return Bold
+	}
+	return Marker{}
+}
+
+// Pad is Pad of a text with its marked parts. A span is [start, end) in characters of the text as it was given. No
+// marked part is cut through: what does not fit is left out together with what follows it, and where the first one does
+// not fit, so is the beginning of the text. One that is wider than the columns is not marked.
 func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 	if m.begin == "" || len(spans) == 0 {
 		return Pad(text, columns)
 	}
-	for n := 0; ; n++ { // marks take columns, but those that are cut off do not
-		cut := Fit(text, columns-m.width*n)
-		marked, used := m.mark(text, cut, spans)
-		if used <= n || m.width == 0 {
-			return marked + strings.Repeat(" ", max(columns-Width(cut)-m.width*used, 0))
+	cells := m.cells(text, spans)
+	line, used, marked := m.line(cells, 0, columns)
+	if !marked {
+		if from := m.from(cells, columns); from > 0 {
+			line, used, marked = m.line(cells, from, columns)
 		}
 	}
+	if !marked {
+		return Pad(text, columns)
+	}
+	return line + strings.Repeat(" ", max(columns-used, 0))
 }
 
-// mark puts the marks into cut, which is what Fit made of text, and counts the pairs.
-func (m Marker) mark(text, cut string, spans [][2]int) (marked string, used int) {
-	var b strings.Builder
-	open := false
-	rest, at := strings.TrimSuffix(cut, "…"), -1
+// cell is a character that is shown, or a marked part as a whole.
+type cell struct {
+	text    string
+	columns int // marks included
+	marked  bool
+}
+
+// cells are what there is to show of a text.
+func (m Marker) cells(text string, spans [][2]int) (cells []cell) {
+	at, open := -1, false
 	for _, r := range text {
 		at++
 		kept := Clean(string(r))
 		if kept == "" {
 			continue
 		}
-		if !strings.HasPrefix(rest, kept) {
-			break
-		}
-		rest = rest[len(kept):]
 		in := slices.ContainsFunc(spans, func(s [2]int) bool { return at >= s[0] && at < s[1] })
-		switch {
-		case in && !open:
-			b.WriteString(m.begin)
-			used++
-		case open && !in:
-			b.WriteString(m.end)
+		if in && open {
+			last := &cells[len(cells)-1]
+			last.text += kept
+			last.columns += Width(kept)
+		} else {
+			cells = append(cells, cell{kept, Width(kept), in})
+			if in {
+				cells[len(cells)-1].columns += m.width
+			}
 		}
 		open = in
-		b.WriteString(kept)
 	}
-	if open {
-		b.WriteString(m.end)
-	}
-	if strings.HasSuffix(cut, "…") { // something was cut off
+	return cells
+}
+
+// line is what of the cells, from one of them on, fits into the columns; an ellipsis is where something is left out.
+func (m Marker) line(cells []cell, from, columns int) (line string, used int, marked bool) {
+	var b strings.Builder
+	if from > 0 {
 		b.WriteString("…")
+		used = 1
 	}
-	return b.String(), used
+	rest := 0
+	for _, c := range cells[from:] {
+		rest += c.columns
+	}
+	for _, c := range cells[from:] {
+		if used+rest > columns && used+c.columns > columns-1 {
+			b.WriteString("…")
+			return b.String(), used + 1, marked
+		}
+		if rest -= c.columns; c.marked {
+			c.text = m.begin + c.text + m.end
+		}
+		b.WriteString(c.text)
+		used += c.columns
+		marked = marked || c.marked
+	}
+	return b.String(), used, marked
+}
+
+// from is the first cell of a line that shows the first marked part as a whole, with as many words before it as there is
+// room for; 0 where there is no such line.
+func (m Marker) from(cells []cell, columns int) int {
+	at := slices.IndexFunc(cells, func(c cell) bool { return c.marked })
+	if at < 0 || cells[at].columns > columns-2 {
+		return 0
+	}
+	first, farthest, left := at, at, columns-2-cells[at].columns
+	for i := at - 1; i > 0 && cells[i].columns <= left; i-- {
+		if farthest, left = i, left-cells[i].columns; cells[i-1].text == " " {
+			first = i
+		}
+	}
+	if first == at && cells[at-1].text != " " { // a script without spaces, or within a word
+		return farthest
+	}
+	return first
 }

@@ -1,28 +1,44 @@
-// Package term lays out what the program prints: text made safe and cut to columns, tables, numbers, times, exported
-// rows, and standard output that remembers a failed write.
 package term
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 )
 
-// Screen is the width in columns that all output is laid out for.
-const Screen = 80
-
-// Table aligns the tab-separated lines that write prints.
+// Table aligns the tab-separated lines that write prints. Its writer is as styled as w is.
 func Table(w io.Writer, write func(io.Writer)) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	write(t)
-	return t.Flush()
+	t := Frame{to: w}
+	write(&t)
+	var rows [][]string
+	var widths []int
+	for line := range strings.Lines(t.text.String()) {
+		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		for i, cell := range row[:len(row)-1] { // nothing is aligned behind the last cell
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], shown(cell))
+		}
+		rows = append(rows, row)
+	}
+	var out bytes.Buffer
+	for _, row := range rows {
+		last := len(row) - 1
+		for i, cell := range row[:last] {
+			out.WriteString(cell + strings.Repeat(" ", widths[i]+2-shown(cell)))
+		}
+		out.WriteString(row[last] + "\n")
+	}
+	_, err := w.Write(out.Bytes())
+	return err
 }
 
-// FitTable aligns rows, which all have the same number of cells, within the screen's width. Where a row would be
-// wider, the cells of the column give are cut; that column keeps at least 8 columns.
+// FitTable aligns rows, which all have the same number of cells, within the columns of w. Where a row would be
+// wider, the cells of the column give are cut; that column keeps at least 8 columns. Outcomes are coloured.
 func FitTable(w io.Writer, rows [][]string, give int) error {
-	left := Screen
+	left := Columns(w)
 	for column := range rows[0] {
 		widest := 0
 		for _, row := range rows {
@@ -36,10 +52,13 @@ func FitTable(w io.Writer, rows [][]string, give int) error {
 			left -= 2
 		}
 	}
-	return Table(w, func(w io.Writer) {
+	return Table(w, func(t io.Writer) {
 		for _, row := range rows {
 			row[give] = Fit(row[give], max(left, 8))
-			fmt.Fprintln(w, strings.Join(row, "\t"))
+			for i, cell := range row {
+				row[i] = Paint(w, cell)
+			}
+			fmt.Fprintln(t, strings.Join(row, "\t"))
 		}
 	})
 }

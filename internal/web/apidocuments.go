@@ -42,8 +42,8 @@ type SearchItem struct {
 	Channel     string          `json:"channel"`
 	ChannelID   string          `json:"channel_id"`
 	Category    string          `json:"category"`
-	PublishedAt string          `json:"published_at"`
-	SeenAt      string          `json:"seen_at"`
+	PublishedAt *time.Time      `json:"published_at"`
+	SeenAt      *time.Time      `json:"seen_at"`
 	Views       *int64          `json:"views"`
 	ViewsGained *int64          `json:"views_gained,omitempty"` // in the order of rise
 	Regions     []ingest.Region `json:"regions"`
@@ -61,29 +61,65 @@ type ChartDocument struct {
 
 // ChartItem is a place in a chart.
 type ChartItem struct {
-	Rank        int      `json:"rank"`
-	VideoID     string   `json:"video_id"`
-	Title       string   `json:"title"`
-	Channel     string   `json:"channel"`
-	ChannelID   string   `json:"channel_id"`
-	Category    string   `json:"category"`
-	PublishedAt string   `json:"published_at"`
-	DurationS   int64    `json:"duration_s"`
-	Live        bool     `json:"live"`
-	Tags        []string `json:"tags"`
-	Thumbnail   string   `json:"thumbnail"`
-	Views       *int64   `json:"views"`
-	Likes       *int64   `json:"likes"`
-	Comments    *int64   `json:"comments"`
-	Named       string   `json:"category_name"` // "" before the upstream was asked
+	Rank        int        `json:"rank"`
+	VideoID     string     `json:"video_id"`
+	Title       string     `json:"title"`
+	Channel     string     `json:"channel"`
+	ChannelID   string     `json:"channel_id"`
+	Category    string     `json:"category"`
+	PublishedAt *time.Time `json:"published_at"`
+	DurationS   int64      `json:"duration_s"`
+	Live        bool       `json:"live"`
+	Tags        []string   `json:"tags"`
+	Thumbnail   string     `json:"thumbnail"`
+	Views       *int64     `json:"views"`
+	Likes       *int64     `json:"likes"`
+	Comments    *int64     `json:"comments"`
+	Named       string     `json:"category_name"` // "" before the upstream was asked
+}
+
+// MovesDocument is a chart compared with an older one. Its items say how they have moved.
+type MovesDocument struct {
+	ChartDocument
+
+	ComparedTo time.Time      `json:"compared_to"` // the slot of the older chart
+	Changes    map[string]int `json:"changes"`
+	Items      []MoveItem     `json:"items"` // the newer chart
+	Gone       []MoveItem     `json:"gone"`  // with the rank and the counts they had
+}
+
+// MoveItem is a video that is in one of two charts.
+type MoveItem struct {
+	ChartItem
+
+	Change      string `json:"change"`
+	WasRank     *int   `json:"was_rank"`
+	ViewsGained *int64 `json:"views_gained"`
+}
+
+// NewMovesDocument sorts moves out: what is gone from the newer chart, and the rest.
+func NewMovesDocument(newer ChartDocument, comparedTo time.Time, moves []MoveItem) MovesDocument {
+	doc := MovesDocument{ChartDocument: newer, ComparedTo: comparedTo.UTC(), Changes: map[string]int{}, Items: []MoveItem{}, Gone: []MoveItem{}}
+	for _, c := range changes {
+		doc.Changes[c] = 0
+	}
+	for _, m := range moves {
+		if doc.Changes[m.Change]++; m.Change == "gone" {
+			doc.Gone = append(doc.Gone, m)
+		} else {
+			doc.Items = append(doc.Items, m)
+		}
+	}
+	return doc
 }
 
 // HistoryDocument is a video's path through the charts.
 type HistoryDocument struct {
-	VideoID   string             `json:"video_id"`
-	Title     string             `json:"title"`
-	Channel   string             `json:"channel"`
-	Sightings []SightingDocument `json:"sightings"`
+	VideoID     string             `json:"video_id"`
+	Title       string             `json:"title"`
+	Channel     string             `json:"channel"`
+	PublishedAt *time.Time         `json:"published_at"`
+	Sightings   []SightingDocument `json:"sightings"`
 }
 
 // SightingDocument is a video's place in one chart.

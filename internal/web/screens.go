@@ -14,7 +14,7 @@ import (
 // The documents as a terminal shows them.
 
 // Print shows the document in 80 columns, with the slots that come next, and on a terminal bars.
-func (d QuotaDocument) Print(w io.Writer, next []NextDocument, bars bool) error {
+func (d QuotaDocument) Print(w io.Writer, next []NextDocument) error {
 	if !d.Degraded {
 		fmt.Fprintf(w, "%s\n\n", term.Wrap(Outlook(d, next), term.Screen, ""))
 	}
@@ -24,7 +24,7 @@ func (d QuotaDocument) Print(w io.Writer, next []NextDocument, bars bool) error 
 		return err
 	}
 	for _, p := range d.Pools {
-		if err := p.print(w, d.At, bars); err != nil {
+		if err := p.print(w, d.At); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (d QuotaDocument) Print(w io.Writer, next []NextDocument, bars bool) error 
 }
 
 // print shows the pool at a time.
-func (p PoolDocument) print(w io.Writer, at time.Time, bars bool) error {
+func (p PoolDocument) print(w io.Writer, at time.Time) error {
 	fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
 	switch {
 	case p.Probe > 0:
@@ -73,7 +73,7 @@ func (p PoolDocument) print(w io.Writer, at time.Time, bars bool) error {
 	err := term.Table(w, func(w io.Writer) {
 		for _, win := range p.Windows {
 			line := fmt.Sprintf("  window %s\t%s used", win.Window, term.Thousands(win.Used))
-			if bars {
+			if term.Styled(w) {
 				line += "\t" + term.Bar(win.Used, win.Limit, 12)
 			}
 			if win.ResetsAt != nil {
@@ -191,17 +191,19 @@ func (d SeriesDocument) Line(now time.Time) string {
 	return fmt.Sprintf("%s: %s%s", term.Fit(name, 20), done, next)
 }
 
-// PrintSlots shows slots in 80 columns, each with why it is not done.
+// PrintSlots shows slots, each with why it is not done, as wide as w is.
 func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
-	fmt.Fprintf(w, "%-20s  %-10s %-6s  %-8s %5s %6s\n", "DUE", "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
+	columns := term.Columns(w)
+	job := 10 + min(max(columns-term.Screen, 0), 30)
+	fmt.Fprintf(w, "%-20s  %-*s %-6s  %-8s %5s %6s\n", "DUE", job, "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {
-		fmt.Fprintf(w, "%-20s  %-10s %-6s  %-8s %5d %6d\n", term.Stamp(s.DueAt), term.Fit(s.Job, 10), s.Key, s.State, s.Units, s.Videos)
+		fmt.Fprintf(w, "%-20s  %s %-6s  %s %5d %6d\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), s.Units, s.Videos)
 		if s.State == ingest.Claimed {
-			fmt.Fprintf(w, "    %s\n", term.Wrap(Held(s, now), 76, "      "))
+			fmt.Fprintf(w, "    %s\n", term.Wrap(Held(s, now), columns-4, "      "))
 		}
 		for _, part := range strings.Split(term.Clean(s.Reason), "; ") {
 			if part != "" {
-				fmt.Fprintf(w, "    %s\n", term.Wrap(part, 76, "      "))
+				fmt.Fprintf(w, "    %s\n", term.Wrap(part, columns-4, "      "))
 			}
 		}
 	}

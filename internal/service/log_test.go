@@ -1,0 +1,45 @@
+package service_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest/internal/service"
+)
+
+// TestAWarningIsWrittenOnceInEitherFormat, and what is fine every time, each line of JSON an object.
+func TestAWarningIsWrittenOnceInEitherFormat(t *testing.T) {
+	for _, f := range []service.LogFormat{{}, {Format: "json"}} {
+		var text strings.Builder
+		log, warnings := service.NewLogs(&text, false, f)
+		for range 3 {
+			log.Info("slot done", "region", "US")
+			log.Warn("the ledger cannot answer", "error", errors.New("refused"))
+			warnings.Info("left out")
+		}
+		lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+		if len(lines) != 4 {
+			t.Errorf("%+v: %d lines, want three and a warning:\n%s", f, len(lines), text.String())
+		}
+		for _, line := range lines {
+			if json.Valid([]byte(line)) != (f.Format == "json") {
+				t.Errorf("%+v: %s", f, line)
+			}
+		}
+	}
+}
+
+func TestALevelHidesWhatIsBelow(t *testing.T) {
+	for level, want := range map[string]int{"debug": 3, "": 2, "warn": 1, "error": 0} {
+		var text strings.Builder
+		log, _ := service.NewLogs(&text, false, service.LogFormat{Level: level})
+		log.Debug("one")
+		log.Info("two")
+		log.Warn("three")
+		if got := strings.Count(text.String(), "\n"); got != want {
+			t.Errorf("level %q: %d lines, want %d", level, got, want)
+		}
+	}
+}

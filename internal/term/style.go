@@ -1,0 +1,51 @@
+package term
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// Styled reports whether what is written to w may be bold or coloured: it is a terminal that can do so, and nobody
+// wants it plain (https://no-color.org).
+func Styled(w io.Writer) bool {
+	return !plain(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
+}
+
+func plain(w io.Writer) bool {
+	switch o := w.(type) {
+	case *CheckedWriter:
+		return o.Plain
+	case *Frame:
+		return plain(o.to)
+	}
+	return false
+}
+
+// colours of outcomes, and of what a doctor finds: what is well, what waits, what went wrong.
+var colours = map[string]string{
+	"done": "32", "ok": "32",
+	"stopped": "33", "missed": "33", "warn": "33",
+	"failed": "31", "fail": "31",
+	"due": "36", "claimed": "36",
+}
+
+// Paint colours a word that is an outcome or a verdict, where w may be coloured.
+func Paint(w io.Writer, word string) string {
+	if colour, ok := colours[word]; ok && Styled(w) {
+		return "\x1b[" + colour + "m" + word + "\x1b[0m"
+	}
+	return word
+}
+
+// PaintPad is Paint, filled up with spaces.
+func PaintPad(w io.Writer, word string, columns int) string {
+	return Paint(w, word) + strings.Repeat(" ", max(columns-Width(word), 0))
+}
+
+// styles are what Paint and a Marker put around words, which take no columns.
+var styles = regexp.MustCompile(`\x1b\[[0-9]*m`)
+
+// shown is the number of columns of a text that may be styled.
+func shown(s string) int { return Width(styles.ReplaceAllString(s, "")) }

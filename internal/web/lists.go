@@ -1,0 +1,121 @@
+package web
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// Charts and searches as a terminal shows them: a line per video, laid out for 80 columns, and titles and channels as
+// wide as there is room.
+
+// Print shows the chart.
+func (d ChartDocument) Print(w io.Writer) error {
+	title, channel := term.Share(w, 33, 14)
+	fmt.Fprintf(w, "%s\n\n%3s %-11s %s %s %14s\n", d.head(), "#", "VIDEO", term.Pad("TITLE", title), term.Pad("CHANNEL", channel), "VIEWS")
+	for _, v := range d.Items {
+		fmt.Fprintf(w, "%3d %s %s %s %14s\n", v.Rank, term.Pad(v.VideoID, 11), term.Pad(v.Title, title), term.Pad(v.Channel, channel), term.Count(v.Views))
+	}
+	return nil // standard output remembers what failed
+}
+
+// head names the chart in a line.
+func (d ChartDocument) head() string {
+	head := fmt.Sprintf("%s, slot %s, fetched %s", d.Region, term.Stamp(d.Slot), stampOf(d.FetchedAt))
+	if d.Job != "chart" {
+		head += ", job " + term.Fit(d.Job, 13)
+	}
+	return head
+}
+
+// Print shows the newer chart, how far each video has moved, and what is gone.
+func (d MovesDocument) Print(w io.Writer) error {
+	var counts []string
+	for _, c := range changes {
+		counts = append(counts, fmt.Sprintf("%d %s", d.Changes[c], c))
+	}
+	title, channel := term.Share(w, 29, 11)
+	fmt.Fprintf(w, "%s\nagainst slot %s: %s\n\n", d.head(), term.Stamp(d.ComparedTo), strings.Join(counts, ", "))
+	fmt.Fprintf(w, "%3s %5s %-11s %s %s %14s\n", "#", "MOVED", "VIDEO", term.Pad("TITLE", title), term.Pad("CHANNEL", channel), "GAINED")
+	for i, v := range append(d.Items[:len(d.Items):len(d.Items)], d.Gone...) {
+		rank, moved := fmt.Sprint(v.Rank), v.Change
+		switch {
+		case i >= len(d.Items):
+			rank = "-"
+		case v.WasRank != nil && *v.WasRank == v.Rank:
+			moved = "="
+		case v.WasRank != nil:
+			moved = fmt.Sprintf("%+d", *v.WasRank-v.Rank)
+		}
+		fmt.Fprintf(w, "%3s %5s %s %s %s %14s\n", rank, moved,
+			term.Pad(v.VideoID, 11), term.Pad(v.Title, title), term.Pad(v.Channel, channel), term.Gain(v.ViewsGained))
+	}
+	return nil
+}
+
+// changes are all there are, in the order in which they are reported.
+var changes = []string{"new", "risen", "fallen", "same", "gone"}
+
+// Print shows a page of a search in this order, and what was asked for in brackets or, where there is such a thing,
+// in bold type.
+func (d SearchDocument) Print(w io.Writer, order string, brackets bool) error {
+	marker := term.MarkerFor(w, brackets)
+	title, channel := term.Share(w, 34, 14)
+	for _, v := range d.Items {
+		line := term.Pad(v.VideoID, 12) + marker.Pad(v.Title, v.Highlight, title) + " " + term.Pad(v.Channel, channel) + " " + v.tail(order)
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tail is the end of a line, 18 columns: what the order goes by, or the regions.
+func (v SearchItem) tail(order string) string {
+	switch order {
+	case "views":
+		return fmt.Sprintf("%17s", term.Count(v.Views))
+	case "rise":
+		return fmt.Sprintf("%17s", term.Gain(v.ViewsGained))
+	case "freshness":
+		if v.SeenAt == nil {
+			return "-"
+		}
+		return v.SeenAt.UTC().Format("2006-01-02 15:04Z")
+	}
+	const most = 3 // regions that are named; the others are counted
+	var codes []string
+	for _, r := range v.Regions[:min(most, len(v.Regions))] {
+		codes = append(codes, string(r))
+	}
+	if len(v.Regions) > most {
+		codes = append(codes, fmt.Sprintf("+%d", len(v.Regions)-most))
+	}
+	return strings.Join(codes, " ")
+}
+
+// Print shows the history, oldest chart first.
+func (d HistoryDocument) Print(w io.Writer) error {
+	columns := term.Columns(w)
+	fmt.Fprintf(w, "%s\nby %s, published %s\n\n", term.Fit(d.Title, columns), term.Fit(d.Channel, columns/2), stampOf(d.PublishedAt))
+	if len(d.Sightings) == 0 {
+		return nil
+	}
+	fmt.Fprintf(w, "%-20s  %-6s  %-10s  %4s  %14s  %14s\n", "SLOT", "REGION", "JOB", "RANK", "VIEWS", "GAINED")
+	for _, s := range d.Sightings {
+		fmt.Fprintf(w, "%-20s  %-6s  %s  %4d  %14s  %14s\n",
+			term.Stamp(s.Slot), s.Region, term.Pad(s.Job, 10), s.Rank, term.Count(s.Views), term.Gain(s.ViewsGained))
+	}
+	return nil
+}
+
+// stampOf is a time that may not be known: "-".
+func stampOf(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return term.Stamp(*t)
+}
