@@ -3,29 +3,106 @@ package redisledger
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// maxPools is how many a delivery or a renewal may name.
-const maxPools = 256
+const (
+	// maxPools is how many a delivery or a renewal may name.
+	maxPools = 256
+	// maxInline is how many entries a delivery puts in place by its last step alone.
+	maxInline  = 4096
+	maxHosts   = 256  // that are listed, the newest
+	stagedPage = 2000 // entries that one step stages
+	// maxAttempts bounds how often a delivery begins again because somebody else has changed what it had read.
+	maxAttempts = 30
+	noChange    = 1 << 52 // NONE in deliver.lua
+)
 
-// Deliver implements sharedledger.Remote.
-func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
-	p, err := pack(d)
-	if err != nil {
+// errChanged is a ledger that is not any more as it was read.
+var errChanged = fmt.Errorf("%w: redis: somebody else changes it at the same time, again and again", quota.ErrUnavailable)
+
+// Deliver implements sharedledger.Remote. It reads what it changes page by page, plans the change here, stages a long
+// log beside the one in use, page by page, and has deliver.lua swap them: no step keeps the server for long, and all
+// before the last can be given up at any time.
+func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (now time.Time, err error) {
+	if err := checkDelivery(d); err != nil {
+		return now, err
+	}
+	token := rand.Text()
+	for range maxAttempts {
+		p := delivery{Ledger: l, Delivery: d, token: token}
+		if now, err = p.deliver(ctx); !errors.Is(err, errChanged) {
+			break
+		}
+	}
+	return now, err
+}
+
+// delivery is one attempt at a delivery.
+type delivery struct {
+	*Ledger
+	sharedledger.Delivery
+
+	token   string // of the keys where logs are staged
+	state   accountState
+	now     int64 // the clock, or the newest entry
+	horizon int64
+	writers []*writerState
+	rows    []deliveredRow
+	fresh   int64            // writers that are new
+	people  map[string]int64 // the ids of spenders, by field
+	known   int64            // how many spenders there were before
+	parts   []*part
+	inline  int64    // entries that the last step puts in place
+	fields  [3][]any // that change, what they were, and what they become
+}
+
+// writerState is what is known of a writer, and delivered of it.
+type writerState struct {
+	name           string
+	record         string // as it is now; "": none
+	number         int64  // its last
+	highest, nonce int64  // the last that is delivered
+	unused         bool   // that is to be taken back
+	charged        int64  // when it was charged, if it is to be taken back
+}
+
+type deliveredRow struct {
+	sharedledger.Row
+
+	seq    int // place in the delivery
+	writer *writerState
+}
+
+func (d *delivery) deliver(ctx context.Context) (time.Time, error) {
+	d.collect()
+	if err := d.read(ctx); err != nil {
 		return time.Time{}, err
 	}
-	keys := l.keys(d.Account, p.pools...)
-	reply, err := l.run(ctx, l.own(d.Account, d.Generation).deliver, keys, p.args)
-	if err = l.classifyNoScript(ctx, d.Account, d.Generation, err); err != nil {
+	keys, args := d.keys(d.Account), []any{nil, metaField, serverField}
+	var staged []string
+	var plans, entries, late []any
+	for i, p := range d.parts {
+		c, err := d.change(ctx, p, i)
+		if err != nil {
+			return time.Time{}, err
+		}
+		keys, staged = append(keys, keys[0]+":"+p.pool), append(staged, d.stagedKey(i))
+		args, plans, entries, late = append(args, poolField+p.pool), append(plans, c.plan), append(entries, c.entries), append(late, c.late)
+	}
+	args[0] = put7(nil, int64(d.Generation), d.horizon, d.known, d.state.spenders, d.fresh, d.now)
+	args = slices.Concat(args, plans, entries, late, d.fields[0], d.fields[1], d.fields[2])
+	reply, err := d.run(ctx, d.own(d.Account, d.Generation).deliver, append(keys, staged...), args)
+	if err = d.classifyNoScript(ctx, d.Account, d.Generation, err); err != nil {
 		return time.Time{}, err
 	}
 	now, ok := reply.(int64)
@@ -35,164 +112,254 @@ func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Tim
 	return quota.FromMicros(now), nil
 }
 
-// parcel is a delivery as deliver.lua takes it.
-type parcel struct {
-	pools []string
-	args  []any
-}
-
-// amount is one row's part in one pool.
-type amount struct {
-	at, amount  int64
-	who, writer int // places among those named, from 1
-	number      int64
-	seq         int // place in the delivery
-	kind        byte
-	life        int // place among the lives, from 1; 0: none
-}
-
-// pack sorts a delivery by pool and time.
-func pack(d sharedledger.Delivery) (parcel, error) {
-	if err := checkDelivery(d); err != nil {
-		return parcel{}, err
-	}
-	host, err := packHost(d.Host)
-	if err != nil {
-		return parcel{}, err
-	}
-	p := packer{}
+// collect finds the writers, and leaves out rows whose number is not above their writer's last one.
+func (d *delivery) collect() {
+	places := map[string]*writerState{}
 	for seq, r := range d.Rows {
-		p.add(seq, r)
+		w := places[r.Writer]
+		if w == nil {
+			w = &writerState{name: r.Writer}
+			places[r.Writer], d.writers = w, append(d.writers, w)
+		}
+		if r.Number > w.highest {
+			w.highest, w.nonce, w.unused = r.Number, r.Nonce, r.State == sharedledger.RowUnused
+			d.rows = append(d.rows, deliveredRow{r, seq, w})
+		}
 	}
-	for _, k := range d.Snapshots {
-		p.snapshots[p.pool(k.Pool)] += packSnapshot(k)
-	}
-	if len(p.byPool) > maxPools {
-		return parcel{}, fmt.Errorf("%w: a delivery of %d pools: at most %d", quota.ErrUnknown, len(p.byPool), maxPools)
-	}
-	return p.parcel(d, host), nil
 }
 
-// packer collects a delivery by pool.
-type packer struct {
-	pools, spenders, writers, lives names
-	byPool                          [][]amount
-	snapshots                       []string // packed, by pool
-	highest, nonces, unused         []int64  // the last operation of each writer, and whether it is to be taken back
+// read reads the fields of the state, and sorts what is delivered by pool.
+func (d *delivery) read(ctx context.Context) (err error) {
+	pools, people := map[string]*part{}, map[string]int64{}
+	for _, r := range d.rows {
+		people[whoField(r.Who)] = 0
+		for name, n := range r.Amounts {
+			if n > 0 {
+				pools[name] = &part{pool: name}
+			}
+		}
+	}
+	for _, u := range d.Snapshots {
+		pools[u.Pool] = &part{pool: u.Pool}
+	}
+	if len(pools) > maxPools {
+		return fmt.Errorf("%w: a delivery of %d pools: at most %d", quota.ErrUnknown, len(pools), maxPools)
+	}
+	fields := []string{hostsField}
+	for _, w := range d.writers {
+		fields = append(fields, writerPrefix+w.name)
+	}
+	spenders := slices.Sorted(maps.Keys(people))
+	fields = append(fields, spenders...)
+	for _, name := range slices.Sorted(maps.Keys(pools)) {
+		d.parts, fields = append(d.parts, pools[name]), append(fields, poolField+name, raisedPrefix+name)
+	}
+	if d.state, err = d.accountState(ctx, d.Account, fields); err != nil {
+		return err
+	}
+	switch {
+	case d.state.generation == 0:
+		return fmt.Errorf("%w: redis: it has no generation", sharedledger.ErrLost)
+	case d.state.generation != d.Generation:
+		return fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: d.state.generation})
+	case !d.state.here:
+		return errMoved
+	}
+	d.now, d.known, d.horizon = d.state.now, d.state.spenders, max(d.state.horizon, micros(d.Horizon))
+	found := d.state.fields
+	next := func() (s string) { s, found = found[0], found[1:]; return s }
+	hosts := next()
+	for _, w := range d.writers {
+		d.write(w, next())
+	}
+	for _, field := range spenders {
+		people[field] = d.spender(field, next())
+	}
+	for _, p := range d.parts {
+		if columns := next(); len(columns) == poolSize {
+			d.now = max(d.now, newestOf(columns, d.state.now))
+		}
+		p.raised = next()
+	}
+	for _, r := range d.rows {
+		d.place(r, pools, people[whoField(r.Who)])
+	}
+	for _, u := range d.Snapshots {
+		pools[u.Pool].snapshots = append(pools[u.Pool].snapshots, u)
+	}
+	return d.list(hosts)
 }
 
-// pool is a pool's index.
-func (p *packer) pool(name string) int {
-	i := p.pools.place(name)
-	if i > len(p.byPool) {
-		p.byPool, p.snapshots = append(p.byPool, nil), append(p.snapshots, "")
-	}
-	return i - 1
+// set plans a field to become another than it was.
+func (d *delivery) set(field, was string, becomes []byte) {
+	d.fields[0], d.fields[1], d.fields[2] = append(d.fields[0], field), append(d.fields[1], was), append(d.fields[2], becomes)
 }
 
-// add takes a row in, unless its number is not above its writer's last one: then it was delivered before.
-func (p *packer) add(seq int, r sharedledger.Row) {
-	w := p.writers.place(r.Writer)
-	if w > len(p.highest) {
-		p.highest, p.nonces, p.unused = append(p.highest, 0), append(p.nonces, 0), append(p.unused, 0)
+// write plans the record of a writer that has written more, or whose last operation is taken back.
+func (d *delivery) write(w *writerState, record string) {
+	w.record = record
+	if record != "" {
+		r := newReader(record)
+		number, nonce, answered, at := r.next(), r.next(), r.next(), r.next()
+		w.number = number
+		if w.unused && w.highest == number && w.nonce == nonce && answered == 1 {
+			w.charged = at
+		}
 	}
-	if r.Number <= p.highest[w-1] {
+	if w.highest > w.number || w.charged > 0 {
+		d.set(writerPrefix+w.name, record, put7(nil, w.highest, w.nonce, 0, d.now))
+		if record == "" {
+			d.fresh++
+		}
+	}
+}
+
+// spender is the id of a spender, who gets one where there is none.
+func (d *delivery) spender(field, id string) int64 {
+	switch {
+	case len(id) == 2:
+		return int64(binary.BigEndian.Uint16([]byte(id)))
+	case id == "" && d.state.spenders < maxSpenders:
+		d.state.spenders++
+		d.set(field, "", binary.BigEndian.AppendUint16(nil, uint16(d.state.spenders)))
+		return d.state.spenders
+	}
+	return 0 // nobody: the ids are used up
+}
+
+// place puts a row that is new and within the horizon, or to be taken back, among those of its pools. A row that
+// snapshots count only from some time on is moved on by less than a step, so that its entry says that exactly.
+func (d *delivery) place(r deliveredRow, pools map[string]*part, who int64) {
+	e := entry{at: min(max(r.At.UnixMicro(), 0), d.now), who: uint16(who)}
+	switch {
+	case r.State == sharedledger.RowVoid:
 		return
-	}
-	p.highest[w-1], p.nonces[w-1], p.unused[w-1] = r.Number, r.Nonce, 0
-	if r.State == sharedledger.RowUnused {
-		p.unused[w-1] = 1
-	}
-	life := 0
-	if r.State == sharedledger.RowDelivered {
-		life = p.lives.place(packLife(r))
-	}
-	if r.State == sharedledger.RowVoid {
+	case r.State == sharedledger.RowUnused:
+		if r.writer.charged == 0 || r.Number != r.writer.number {
+			return
+		}
+		e.at = r.writer.charged
+	case r.Number <= r.writer.number || d.now-e.at >= d.horizon:
 		return
+	case r.State == sharedledger.RowDelivered:
+		if since := r.FirstTold(); !since.IsZero() && since.UnixMicro() >= e.at {
+			if e.number = steps(since.UnixMicro() - e.at); e.number < 2*numbers-1 {
+				e.at = since.UnixMicro() - int64(e.number-numbers)*lateStep
+			}
+		}
+	case r.State != sharedledger.RowCharged:
+		e.number, e.late = numbers, true
+		e.at += (d.now - e.at) % lateStep
 	}
-	who := p.spenders.place(whoField(r.Who))
 	for name, n := range r.Amounts {
-		if i := p.pool(name); n > 0 {
-			p.byPool[i] = append(p.byPool[i], amount{min(max(r.At.UnixMicro(), 0), exact), n, who, w, r.Number, seq, kinds[r.State], life})
+		if e.amount = n; n > 0 && r.State == sharedledger.RowUnused {
+			pools[name].unused = append(pools[name].unused, e)
+		} else if n > 0 {
+			pools[name].rows = append(pools[name].rows, partRow{e, r.seq, r.Row})
 		}
 	}
 }
 
-// parcel is what was collected, in the order of deliver.lua's arguments.
-func (p *packer) parcel(d sharedledger.Delivery, host any) parcel {
-	last := make([]byte, 0, 3*width*len(p.highest))
-	for i := range p.highest {
-		last = put7(last, p.highest[i], p.nonces[i], p.unused[i])
+// list plans the list of hosts with the one that delivers first.
+func (d *delivery) list(was string) error {
+	if d.Host == nil {
+		return nil
 	}
-	args := []any{put7(nil, int64(d.Generation), micros(d.Horizon), int64(len(p.spenders.all)), int64(len(p.writers.all))), last, host, strings.Join(p.lives.all, "")}
-	for _, rows := range p.byPool {
-		slices.SortStableFunc(rows, func(a, b amount) int { return cmp.Compare(a.at, b.at) })
-		args = append(args, packRows(rows))
+	list, err := packHost(*d.Host, d.now)
+	if err != nil {
+		return err
 	}
-	for _, k := range p.snapshots {
-		args = append(args, k)
+	others, err := splitHosts(was)
+	if err != nil {
+		return corrupt(d.keys(d.Account), err.Error())
 	}
-	args = append(args, metaField, hostsField, serverField)
-	for _, prefix := range []string{poolField, raisedPrefix} {
-		for _, name := range p.pools.all {
-			args = append(args, prefix+name)
+	n := 1
+	for _, h := range others {
+		if h.id != d.Host.ID && n < maxHosts {
+			list, n = append(list, h.packed...), n+1
 		}
 	}
-	for _, field := range p.spenders.all {
-		args = append(args, field)
-	}
-	for _, w := range p.writers.all {
-		args = append(args, writerPrefix+w)
-	}
-	return parcel{p.pools.all, args}
+	d.set(hostsField, was, list)
+	return nil
 }
 
-// kinds say what is done with a row, and which snapshots can have counted it: see deliver.lua.
-var kinds = map[sharedledger.RowState]byte{
-	sharedledger.RowCharged: 1, sharedledger.RowAsked: 2, sharedledger.RowOwed: 2, sharedledger.RowDelivered: 3, sharedledger.RowUnused: 4,
-}
+// change is what becomes of the log of a pool, as deliver.lua takes it.
+type change struct{ plan, entries, late []byte }
 
-// packLife is what was told of a row before. Few rows have one of their own.
-func packLife(r sharedledger.Row) string {
-	told := r.Told
-	if len(told) == 0 {
-		told = []sharedledger.Telling{{}}
-	}
-	told = told[max(0, len(told)-math.MaxUint8):]
-	b := []byte{byte(len(told))}
-	for _, t := range told {
-		since := int64(0)
-		if !t.Since.IsZero() {
-			since = min(max(t.Since.UnixMicro(), 0), exact)
+// change plans what becomes of the log of the i-th pool, and stages it where it is long.
+func (d *delivery) change(ctx context.Context, p *part, i int) (c change, err error) {
+	drained, used := int64(0), int64(0)
+	for _, u := range p.snapshots {
+		if until := min(u.DrainedUntil.UnixMicro(), exact); until > max(drained, d.now) {
+			drained, used = until, min(u.DrainedUsed, exact)
 		}
-		b = put7(b, since, int64(t.Until))
 	}
-	return string(b)
+	was := p.raised
+	if p.younger(d.now, d.horizon); p.raised != was {
+		d.set(raisedPrefix+p.pool, was, []byte(p.raised))
+	}
+	c.plan = put7(nil, 0, 0, 0, noChange, noChange, 0, drained, used)
+	if len(p.rows)+len(p.unused)+len(p.snapshots) == 0 {
+		return c, nil
+	}
+	slices.SortStableFunc(p.rows, func(a, b partRow) int { return cmp.Compare(a.at, b.at) })
+	log := d.log(d.Account, p.pool)
+	long, err := log.read(ctx, p.from(d.now), maxInline-d.inline-int64(len(p.rows)))
+	if err == nil && long {
+		_, err = log.read(ctx, max(d.now-d.horizon+1, 1), exact)
+	}
+	if err != nil {
+		return c, err
+	}
+	base, before := readEntries(log.packed, log.total)
+	entries, added, changed := p.apply(before, log.number, d.now)
+	if !changed {
+		return c, nil
+	}
+	packed, total := packEntries(entries, base)
+	if total > exact {
+		return c, corrupt(log.keys, "its sum would not be exact any more")
+	}
+	newest, grown, staged := int64(0), total-log.total, int64(0)
+	for k, e := range entries {
+		if newest = e.at; e.late {
+			c.late = binary.BigEndian.AppendUint32(c.late, uint32(k+1))
+		}
+	}
+	if c.entries = packed; long {
+		c.entries = nil
+		if staged, err = d.stage(ctx, d.stagedKey(i), packed, &log, grown); err != nil {
+			return c, err
+		}
+	}
+	d.inline += int64(len(c.entries) / entrySize)
+	c.plan = append(put7(nil, log.pos, log.end, staged, grown+noChange, added, newest, drained, used), log.last...)
+	return c, nil
 }
 
-func packRows(rows []amount) []byte {
-	b := make([]byte, 0, 30*len(rows))
-	for _, r := range rows {
-		b = put7(b, r.at, r.amount)
-		b = binary.BigEndian.AppendUint16(b, uint16(r.who))
-		b = binary.BigEndian.AppendUint16(b, uint16(r.writer))
-		b = binary.BigEndian.AppendUint16(put7(b, r.number), uint16(r.seq))
-		b = binary.BigEndian.AppendUint16(append(b, r.kind), uint16(r.life))
-	}
-	return b
+func (d *delivery) stagedKey(i int) string {
+	return fmt.Sprintf("%s~%s:%d", d.keys(d.Account)[0], d.token, i)
 }
 
-func packSnapshot(k sharedledger.UsageSnapshot) string {
-	until := int64(0)
-	if !k.DrainedUntil.IsZero() {
-		until = min(max(k.DrainedUntil.UnixMicro(), 0), exact)
+// stage puts the entries that are to be the log of a pool beside it, and behind them what takes have put there since,
+// until that is little. It returns how many it staged.
+func (d *delivery) stage(ctx context.Context, key string, packed []byte, log *logTail, grown int64) (staged int64, err error) {
+	for {
+		for len(packed) > 0 {
+			page := packed[:min(len(packed), stagedPage*entrySize)]
+			if _, err := d.run(ctx, d.scripts.stage, []string{key}, []any{staged, page}); err != nil {
+				return 0, err
+			}
+			staged, packed = staged+int64(len(page)/entrySize), packed[len(page):]
+		}
+		more := *log
+		if err := more.follow(ctx); err != nil || more.end-log.end <= stagedPage/2 {
+			return staged, err
+		}
+		base, since := readEntries(more.packed, more.total)
+		packed, _ = packEntries(since, base+grown)
+		log.end, log.last = more.end, more.last
 	}
-	b := put7(nil, int64(k.Generation), min(max(k.At.UnixMicro(), 0), exact), until, min(k.DrainedUsed, exact))
-	b = append(b, byte(len(k.Windows)))
-	for _, w := range k.Windows {
-		b = put7(b, min(max(w.Start.UnixMicro(), 0), exact), w.Used)
-	}
-	return string(b)
 }
 
 func checkDelivery(d sharedledger.Delivery) error {
@@ -202,7 +369,11 @@ func checkDelivery(d sharedledger.Delivery) error {
 	if len(d.Rows) > sharedledger.MaxRows || d.Generation < 0 || d.Generation > sharedledger.MaxGeneration || d.Horizon < 0 || d.Horizon > maxHorizon {
 		return fmt.Errorf("%w: a delivery of %d rows in generation %d for %v", quota.ErrUnknown, len(d.Rows), d.Generation, d.Horizon)
 	}
+	writers := map[string]bool{}
 	for _, r := range d.Rows {
+		if writers[r.Writer] = true; len(writers) > sharedledger.MaxWriters {
+			return fmt.Errorf("%w: a delivery of more than %d writers", quota.ErrUnknown, sharedledger.MaxWriters)
+		}
 		if err := checkWriter(r.Writer); err != nil {
 			return err
 		}
@@ -222,23 +393,4 @@ func checkDelivery(d sharedledger.Delivery) error {
 		}
 	}
 	return nil
-}
-
-// names gives each name a place, from 1 on.
-type names struct {
-	all    []string
-	places map[string]int
-}
-
-func (n *names) place(name string) int {
-	i, ok := n.places[name]
-	if !ok {
-		if n.places == nil {
-			n.places = map[string]int{}
-		}
-		n.all = append(n.all, name)
-		i = len(n.all)
-		n.places[name] = i
-	}
-	return i
 }

@@ -48,6 +48,8 @@ func milliseconds(t testing.TB, s *server, do func()) float64 {
 	return us / 1000
 }
 
+const fullDay = 10_000 // rows
+
 // A day of rows is delivered without anybody noticing, also in between another day of them: the time
 // grows with their number, not with its square.
 func TestDeliveryOfAFullDayIsShort(t *testing.T) {
@@ -63,7 +65,7 @@ func TestDeliveryOfAFullDayIsShort(t *testing.T) {
 		})
 		return server, time.Since(began)
 	}
-	step := 20 * time.Hour / sharedledger.MaxRows
+	step := 20 * time.Hour / fullDay
 	best := map[string]float64{}
 	for i := range 5 {
 		account := fmt.Sprint("full-", i)
@@ -74,19 +76,19 @@ func TestDeliveryOfAFullDayIsShort(t *testing.T) {
 			}
 			t.Logf("%s: %.1f ms on the server, %v in all", name, ms, whole)
 		}
-		ms, whole := deliver(account, rows(account, "a", sharedledger.MaxRows, now.Add(-20*time.Hour), step))
+		ms, whole := deliver(account, rows(account, "a", fullDay, now.Add(-20*time.Hour), step))
 		note("empty", ms, whole)
-		ms, whole = deliver(account, rows(account, "b", sharedledger.MaxRows, now.Add(-20*time.Hour+step/2), step))
+		ms, whole = deliver(account, rows(account, "b", fullDay, now.Add(-20*time.Hour+step/2), step))
 		note("between 10,000 others", ms, whole)
-		ms, whole = deliver(account, rows(account, "b", sharedledger.MaxRows, now.Add(-20*time.Hour+step/2), step))
+		ms, whole = deliver(account, rows(account, "b", fullDay, now.Add(-20*time.Hour+step/2), step))
 		note("again", ms, whole)
 		small := fmt.Sprint("small-", i)
 		shared(t, l, small, 1)
-		ms, whole = deliver(small, rows(small, "a", sharedledger.MaxRows/10, now.Add(-20*time.Hour), 10*step))
+		ms, whole = deliver(small, rows(small, "a", fullDay/10, now.Add(-20*time.Hour), 10*step))
 		note("a tenth", ms, whole)
-		ms, whole = deliver(small, rows(small, "b", sharedledger.MaxRows/10, now.Add(-20*time.Hour+step/2), 10*step))
+		ms, whole = deliver(small, rows(small, "b", fullDay/10, now.Add(-20*time.Hour+step/2), 10*step))
 		note("a tenth between others", ms, whole)
-		if n := s.client.LLen(t.Context(), "ingest:{"+account+"}:units").Val(); n != 2*sharedledger.MaxRows {
+		if n := s.client.LLen(t.Context(), "ingest:{"+account+"}:units").Val(); n != 2*fullDay {
 			t.Fatalf("%d entries", n)
 		}
 	}
@@ -101,7 +103,7 @@ func TestDeliveryOfManyWritersAndPools(t *testing.T) {
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	shared(t, l, "a", 1)
 	d := sharedledger.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon}
-	for i := range sharedledger.MaxRows {
+	for i := range fullDay {
 		row := rows("a", "w", 1, time.Now().Add(-time.Hour), 0)[0]
 		row.Writer = fmt.Sprint("w", i)
 		row.Who.Method = fmt.Sprint("method ", i)
@@ -120,15 +122,15 @@ func TestDeliveryOfManyWritersAndPools(t *testing.T) {
 		for _, s := range spent {
 			sums[s.Pool] += s.Amount
 		}
-		if len(spent) != 2*sharedledger.MaxRows || len(sums) != 201 || sums["units"] != sharedledger.MaxRows || sums["pool 7"] != 100 {
+		if len(spent) != 2*fullDay || len(sums) != 201 || sums["units"] != fullDay || sums["pool 7"] != 100 {
 			t.Fatalf("%d sums of %d pools, %d units", len(spent), len(sums), sums["units"])
 		}
 	}
-	names := make([]string, sharedledger.MaxRows)
+	names := make([]string, fullDay)
 	for i := range names {
 		names[i] = fmt.Sprint("w", i)
 	}
-	if state, err := l.State(t.Context(), "a", names); err != nil || len(state.Written) != sharedledger.MaxRows {
+	if state, err := l.State(t.Context(), "a", names); err != nil || len(state.Written) != fullDay {
 		t.Errorf("%d writers, %v", len(state.Written), err)
 	}
 }
@@ -139,8 +141,12 @@ func TestRefusesHostileDeliveries(t *testing.T) {
 	shared(t, l, "a", 1)
 	before := dump(t, s)
 	for name, change := range map[string]func(*sharedledger.Delivery){
-		"an account with braces":    func(d *sharedledger.Delivery) { d.Account = "{x}" },
-		"too many rows":             func(d *sharedledger.Delivery) { d.Rows = make([]sharedledger.Row, sharedledger.MaxRows+1) },
+		"an account with braces": func(d *sharedledger.Delivery) { d.Account = "{x}" },
+		"too many rows":          func(d *sharedledger.Delivery) { d.Rows = make([]sharedledger.Row, sharedledger.MaxRows+1) },
+		"too many writers": func(d *sharedledger.Delivery) {
+			d.Rows = rows("a", "w", 10*sharedledger.MaxWriters, time.Now(), 0)
+			d.Rows = append(d.Rows, rows("a", "oneTooMany", 1, time.Now(), 0)...)
+		},
 		"a writer without a name":   func(d *sharedledger.Delivery) { d.Rows[0].Writer = "" },
 		"a writer with a space":     func(d *sharedledger.Delivery) { d.Rows[0].Writer = "a b" },
 		"a writer of 33 letters":    func(d *sharedledger.Delivery) { d.Rows[0].Writer = fmt.Sprintf("%033d", 0) },
@@ -157,7 +163,7 @@ func TestRefusesHostileDeliveries(t *testing.T) {
 		"a look with 300 windows":   func(d *sharedledger.Delivery) { d.Snapshots[0].Windows = make([]sharedledger.WindowUsage, 300) },
 		"a host without an id":      func(d *sharedledger.Delivery) { d.Host = &sharedledger.Host{Name: "x"} },
 		"a sum beyond exactness": func(d *sharedledger.Delivery) {
-			d.Rows = rows("a", "w", sharedledger.MaxRows, time.Now().Add(-time.Hour), 0)
+			d.Rows = rows("a", "w", fullDay, time.Now().Add(-time.Hour), 0)
 			for i := range d.Rows {
 				d.Rows[i].Amounts = quota.Cost{"units": quota.MaxLimit}
 			}

@@ -28,20 +28,30 @@ func Sources() map[string]string {
 	s := newScripts(func(source string) string { return source })
 	own := s.of("an account")
 	return map[string]string{
-		"take": s.take.source, "refund": s.refund.source, "post": s.post.source, "drain": s.drain.source, "spent": s.spent.source,
+		"take": s.take.source, "refund": s.refund.source, "post": s.post.source, "drain": s.drain.source, "scan": s.scan.source, "log": s.log.source, "stage": s.stage.source,
 		"state": s.state.source, "renew": s.renew.source, "rebase": s.rebase.source, "once": own.once.source, "deliver": own.deliver.source,
 	}
 }
 
-// DecodeTake and DecodeSpent read answers of the server.
+// DecodeTake and DecodeNames read answers of the server.
 func DecodeTake(a quota.Ask, reply any) (quota.Decision, error) {
 	d, _, err := decide(a, reply)
 	return d, err
 }
 
-func DecodeSpent(reply any, pools []string) ([]quota.Spent, error) {
-	s, err := readSpent(reply, pools)
-	return s.sums, err
+func DecodeNames(reply any) error {
+	n := names{spenders: map[uint16]quota.Who{}}
+	_, err := n.read(reply, map[string]bool{})
+	return err
+}
+
+// DecodeState reads an answer of state.lua, asked about the hosts and a writer.
+func DecodeState(reply any) error {
+	found, err := readState(reply, 2)
+	if err == nil {
+		_, err = remoteState(found, []string{"w"})
+	}
+	return err
 }
 
 // Needed are the commands that Inspect looks for.

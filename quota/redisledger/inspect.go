@@ -52,7 +52,7 @@ func (f Facts) Evicts() bool {
 // needed are the commands of a ledger's user, as ACL rules without their '+'.
 var needed = []string{
 	"evalsha", "script|load", "script|exists", "info", "time", "hmget", "hset", "hdel", "hgetall", "hscan", "del",
-	"llen", "lindex", "lrange", "lset", "ltrim", "rpush", "rpop", "pexpire",
+	"llen", "lindex", "lrange", "lset", "ltrim", "rpush", "rpop", "rename", "pexpire",
 }
 
 // Glance is what a start has to know, in one round trip: of the facts those that INFO has.
@@ -214,7 +214,9 @@ func dryRun(user, command, key string) []any {
 	case "evalsha":
 		return append(args, strings.Repeat("0", 40), 1, key)
 	}
-	args = append(args, key)
+	if args = append(args, key); command == "rename" {
+		return append(args, key)
+	}
 	for range map[string]int{"hmget": 1, "hset": 2, "hdel": 1, "hscan": 1, "lindex": 1, "lrange": 2, "lset": 2, "ltrim": 2, "rpush": 1, "pexpire": 1}[command] {
 		args = append(args, "1")
 	}

@@ -107,6 +107,10 @@ func exerciseRemote(ctx context.Context, l *redisledger.Ledger, c *clock) error 
 		}
 		c.set(c.now.Add(27 * time.Hour))
 	}
+	long := sharedledger.Delivery{Account: "shared", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("shared", "long", 5000, c.now.Add(-time.Hour), time.Millisecond)}
+	if _, err := l.Deliver(ctx, long); err != nil {
+		return err
+	}
 	if _, err := l.State(ctx, "shared", []string{"own2"}); err != nil {
 		return err
 	}

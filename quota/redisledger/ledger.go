@@ -18,7 +18,7 @@
 //
 //	ACL SETUSER ingest on >PASSWORD resetkeys ~ingest:* resetchannels -@all +evalsha +script|load
 //	    +script|exists +info +time +hmget +hset +hdel +hgetall +hscan +del
-//	    +llen +lindex +lrange +lset +ltrim +rpush +rpop +pexpire
+//	    +llen +lindex +lrange +lset +ltrim +rpush +rpop +rename +pexpire
 package redisledger
 
 import (

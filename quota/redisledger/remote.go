@@ -65,26 +65,26 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 	if err := quota.CheckAccount(account); err != nil {
 		return sharedledger.RemoteState{}, err
 	}
-	args := []any{metaField, hostsField, serverField}
+	fields := []string{hostsField}
 	for _, w := range writers {
 		if err := checkWriter(w); err != nil {
 			return sharedledger.RemoteState{}, err
 		}
-		args = append(args, writerPrefix+w)
+		fields = append(fields, writerPrefix+w)
 	}
 	keys := l.keys(account)
-	reply, err := l.run(ctx, l.scripts.state, keys, args)
+	found, err := l.accountState(ctx, account, fields)
 	if err != nil {
 		return sharedledger.RemoteState{}, err
 	}
-	s, here, err := readState(reply, writers)
+	s, err := remoteState(found, writers)
 	if err != nil {
 		return sharedledger.RemoteState{}, corrupt(keys, err.Error())
 	}
 	switch {
 	case s.Generation == 0:
 		return s, nil
-	case !here:
+	case !found.here:
 		return s, errMoved
 	}
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
@@ -102,30 +102,30 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 // errMoved is a server that was made a replica of another, and a master again, in place.
 var errMoved = fmt.Errorf("%w: redis: it has taken its data from another server since", sharedledger.ErrLost)
 
-// readState reads the answer of state.lua, asked about writers. here is false where the generation began on another
-// server.
-func readState(reply any, writers []string) (s sharedledger.RemoteState, here bool, err error) {
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != 2 {
-		return s, false, fmt.Errorf("an answer of another shape: %T", reply)
+// remoteState is what the fields of the state say of hosts and writers.
+func remoteState(found accountState, writers []string) (s sharedledger.RemoteState, err error) {
+	s = sharedledger.RemoteState{At: quota.FromMicros(found.now), Generation: found.generation, Written: map[string]int64{}}
+	if found.born > 0 {
+		s.Born = quota.FromMicros(found.born)
 	}
-	r := newReader(parts[0])
-	s = sharedledger.RemoteState{At: quota.FromMicros(r.next()), Generation: sharedledger.Generation(r.next()), Written: map[string]int64{}}
-	if born := r.next(); born > 0 {
-		s.Born = quota.FromMicros(born)
-	}
-	here = r.next() == 1
-	for _, w := range writers {
-		if number := r.next(); number > 0 {
-			s.Written[w] = number
+	for i, w := range writers {
+		if record := found.fields[1+i]; record != "" {
+			r := newReader(record)
+			s.Written[w], err = r.next(), r.err
+			if err != nil {
+				return s, fmt.Errorf("writer %s: %w", w, err)
+			}
 		}
 	}
-	if err := r.done(); err != nil {
-		return sharedledger.RemoteState{}, false, err
+	hosts, err := splitHosts(found.fields[0])
+	for _, h := range hosts {
+		var n named
+		if err := json.Unmarshal([]byte(h.kept), &n); err != nil {
+			return s, fmt.Errorf("field %s: %w", hostsField, err)
+		}
+		s.Hosts = append(s.Hosts, sharedledger.Host{ID: h.id, Name: n.Name, Regions: n.Regions, Knows: n.Knows, At: quota.FromMicros(h.at)})
 	}
-	hosts, _ := parts[1].(string)
-	s.Hosts, err = readHosts(hosts)
-	return s, here, err
+	return s, err
 }
 
 // named is what is kept of a host beside its id.
@@ -137,41 +137,38 @@ type named struct {
 
 const hostHead = width + 2 + 4
 
-// readHosts reads the field h: of each host when it delivered, the lengths of its id and of the JSON
-// behind it, and both.
-func readHosts(packed string) ([]sharedledger.Host, error) {
-	var hosts []sharedledger.Host
+// packedHost is one of the field h.
+type packedHost struct {
+	at               int64
+	id, kept, packed string
+}
+
+// splitHosts reads the field h: of each host when it delivered, the lengths of its id and of the JSON behind it, and both.
+func splitHosts(packed string) (hosts []packedHost, err error) {
 	for packed != "" {
 		if len(packed) < hostHead {
 			return nil, fmt.Errorf("field %s is too short", hostsField)
 		}
 		at := newReader(packed[:width])
-		id, kept := int(binary.BigEndian.Uint16([]byte(packed[width:]))), int(binary.BigEndian.Uint32([]byte(packed[width+2:])))
-		host := sharedledger.Host{At: quota.FromMicros(at.next())}
-		packed = packed[hostHead:]
-		if at.err != nil || kept < 0 || len(packed) < id+kept {
+		id := hostHead + int(binary.BigEndian.Uint16([]byte(packed[width:])))
+		end := id + int(binary.BigEndian.Uint32([]byte(packed[width+2:])))
+		h := packedHost{at: at.next()}
+		if at.err != nil || end < id || len(packed) < end {
 			return nil, fmt.Errorf("field %s is not a list of hosts", hostsField)
 		}
-		var n named
-		if err := json.Unmarshal([]byte(packed[id:id+kept]), &n); err != nil {
-			return nil, fmt.Errorf("field %s: %w", hostsField, err)
-		}
-		host.ID, host.Name, host.Regions, host.Knows = packed[:id], n.Name, n.Regions, n.Knows
-		hosts, packed = append(hosts, host), packed[id+kept:]
+		h.id, h.kept, h.packed = packed[hostHead:id], packed[id:end], packed[:end]
+		hosts, packed = append(hosts, h), packed[end:]
 	}
 	return hosts, nil
 }
 
-// packHost is what deliver.lua gets of a host, which it stamps itself.
-func packHost(h *sharedledger.Host) ([]byte, error) {
-	if h == nil {
-		return make([]byte, hostHead), nil
-	}
+// packHost is a host as the field h has it, that delivered at a time.
+func packHost(h sharedledger.Host, at int64) ([]byte, error) {
 	kept, err := json.Marshal(named{h.Name, h.Regions, h.Knows})
 	if err != nil || h.ID == "" || len(h.ID) > 64 || len(kept) > math.MaxUint16 {
 		return nil, fmt.Errorf("%w: host %q, %d bytes: %w", quota.ErrUnknown, h.ID, len(kept), err)
 	}
-	b := put7(nil, 0)
+	b := put7(nil, at)
 	b = binary.BigEndian.AppendUint16(b, uint16(len(h.ID)))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(kept)))
 	return append(append(b, h.ID...), kept...), nil

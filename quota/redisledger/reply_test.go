@@ -2,6 +2,7 @@ package redisledger_test
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,9 +69,11 @@ func FuzzReply(f *testing.F) {
 				}
 			}
 		}
-		for _, reply := range []any{s, []any{s}, []any{[]any{s, int64(1)}, []any{s}, s}} {
-			_, _ = redisledger.DecodeSpent(reply, nil)
-			_, _ = redisledger.DecodeSpent(reply, []string{"units"})
+		for _, reply := range []any{s, []any{s}, []any{s, "w\x06manual\x02USvideos.list", s}, []any{"0", s, "id"}} {
+			_ = redisledger.DecodeNames(reply)
+		}
+		for _, reply := range []any{s, []any{int64(1), int64(1), s, s, s}, []any{int64(1), int64(1), "", s, strings.Repeat("x", 28)}} {
+			_ = redisledger.DecodeState(reply)
 		}
 	})
 }

@@ -24,7 +24,7 @@ type script struct {
 }
 
 type scripts struct {
-	take, refund, post, drain, reset, spent, state, renew, rebase, probe script
+	take, refund, post, drain, reset, scan, state, log, stage, renew, rebase, probe script
 
 	// The scripts of a generation begin with its name and so have their own hashes: a server that knows them
 	// is the one on which the generation began, and was not restarted since.
@@ -43,8 +43,10 @@ func newScripts(change func(string) string) *scripts {
 	s.post = s.join("", "common", "tail", "post")
 	s.drain = s.join("", "common", "tail", "drain")
 	s.reset = s.join("", "common", "tail", "reset")
-	s.spent = s.join("", "common", "tail", "spent")
+	s.scan = s.join("", "common", "tail", "account", "scan")
 	s.state = s.join("", "common", "tail", "account", "state")
+	s.log = s.join("", "common", "tail", "account", "log")
+	s.stage = s.join("", "common", "tail", "account", "stage")
 	s.renew = s.join("", "common", "tail", "account", "renew")
 	s.rebase = s.join("", "common", "tail", "rebase")
 	s.probe = s.join("", "probe")
@@ -63,7 +65,7 @@ func (s *scripts) of(name string) generationScripts {
 		head := fmt.Sprintf("-- for %q\n", name)
 		w = generationScripts{
 			once:    s.join(head, "common", "writers", "take"),
-			deliver: s.join(head, "common", "tail", "account", "writers", "merge", "deliver"),
+			deliver: s.join(head, "common", "tail", "account", "writers", "deliver"),
 		}
 		s.own[name] = w
 	}

@@ -51,7 +51,7 @@ type Remote interface {
 	// otherwise changes nothing; it returns the generation after it. Logs, writers and all else are
 	// wiped unless every log is as long as its state says.
 	Renew(ctx context.Context, r Renewal) (Generation, error)
-	// Deliver records, in one step and whatever is used, the rows whose number is above their writer's
+	// Deliver records, all or nothing, whatever is used or taken meanwhile, the rows whose number is above their writer's
 	// last, each at its own time, raises the writers' numbers to them, then the pools to the snapshots,
 	// drains, and lists the host, all as Delivery says. It returns the remote's clock. Errors:
 	// *GenerationError, ErrLost as TakeOnce.
@@ -100,7 +100,7 @@ type Delivery struct {
 	Account    string
 	Generation Generation
 	Horizon    time.Duration // entries are kept this long; the remote keeps the largest it has seen
-	// Rows are in the order of their writers' numbers, at most MaxRows. A time after the remote's
+	// Rows are in the order of their writers' numbers, at most MaxRows of MaxWriters. A time after the remote's
 	// clock is moved to it; one before the horizon only raises the writer's number. A RowUnused that is its
 	// writer's last, and was carried out, is taken back; one above it only raises the writer's number.
 	Rows []Row
@@ -116,8 +116,11 @@ type Delivery struct {
 	Host *Host
 }
 
-// MaxRows is how much one Delivery holds.
-const MaxRows = 10_000
+// MaxRows and MaxWriters are how much one Delivery holds.
+const (
+	MaxRows    = 100_000
+	MaxWriters = 10_000
+)
 
 // Unattributed is who spent what a snapshot counted and no row accounts for: hosts that have not come back since
 // a loss.

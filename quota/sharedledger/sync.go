@@ -119,8 +119,8 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 // returns the verdicts on the rows.
 func (s *Ledger) deliverAll(ctx context.Context, all Delivery) (verdicts []Verdict, err error) {
 	for rows := all.Rows; ; {
-		d := all
-		d.Rows, rows = rows[:min(len(rows), MaxRows)], rows[min(len(rows), MaxRows):]
+		d, n := all, oneDelivery(rows)
+		d.Rows, rows = rows[:n], rows[n:]
 		if len(rows) > 0 {
 			d.Snapshots, d.Host = nil, nil
 		}
@@ -145,6 +145,17 @@ func (s *Ledger) deliverAll(ctx context.Context, all Delivery) (verdicts []Verdi
 			return verdicts, nil
 		}
 	}
+}
+
+// oneDelivery is how many of the rows fit.
+func oneDelivery(rows []Row) int {
+	writers := map[string]bool{}
+	for i, r := range rows {
+		if writers[r.Writer] = true; i == MaxRows || len(writers) > MaxWriters {
+			return i
+		}
+	}
+	return len(rows)
 }
 
 // orphans are the operations that other processes asked and never noted the answer of. The last number that a

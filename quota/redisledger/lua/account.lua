@@ -13,15 +13,22 @@ local function fields(key, from, to)
 	return all
 end
 
--- written is a writer's number (0: it has none), and whether it is known.
-local function written(key, record)
-	if not record then
-		return 0, false
+-- known is a field's value as a delivery compares it: '' for none, and no more than WRITER of a writer.
+local function known(key, field, value)
+	if value and string.byte(field) == 111 then
+		if #value < WRITER_SIZE then
+			corrupt(key, 'it holds a writer that is none')
+		end
+		return string.sub(value, 1, WRITER_SIZE)
 	end
-	if #record < WRITER_SIZE then
-		corrupt(key, 'it holds a writer that is none')
+	return value or ''
+end
+
+-- append puts entries behind a list.
+local function append(key, entries)
+	for low = 1, #entries, 1000 do
+		redis.call('RPUSH', key, unpack(entries, low, math.min(low + 999, #entries)))
 	end
-	return (unpack_('>I7', record)), true
 end
 
 -- prolong lets the logs of all pools of a state live as long as a horizon that has grown.

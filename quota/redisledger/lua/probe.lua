@@ -8,7 +8,7 @@ local key, refused = KEYS[1], {}
 for _, c in ipairs({
 	{ 'rpush', key, 'x' }, { 'llen', key }, { 'lindex', key, 0 }, { 'lrange', key, 0, 0 }, { 'lset', key, 0, 'y' }, { 'pexpire', key, 1000 },
 	{ 'ltrim', key, 0, 0 }, { 'hmget', key, 'f' }, { 'hset', key, 'f', 'v' }, { 'hgetall', key }, { 'hscan', key, 0 }, { 'hdel', key, 'f' },
-	{ 'rpop', key }, { 'del', key }, { 'time' }, { 'info', 'replication' },
+	{ 'rpop', key }, { 'rename', key, key }, { 'del', key }, { 'time' }, { 'info', 'replication' },
 }) do
 	local reply = redis.pcall(unpack(c))
 	local err = type(reply) == 'table' and reply.err or ''

@@ -1,0 +1,169 @@
+package redisledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+// logTail is the end of a pool's log, read page by page.
+type logTail struct {
+	ledger *Ledger
+	keys   []string // of the state and of the log
+	field  string   // of the pool
+
+	pos, end      int64  // positions of the first entry and behind the last
+	packed        string // the entries
+	last          string // the last entry before end, also where it is the one before pos
+	total, number int64  // of the pool
+}
+
+// logPage is how many entries one step reads.
+const logPage = 4096
+
+func (l *Ledger) log(account, pool string) logTail {
+	return logTail{ledger: l, keys: l.keys(account, pool), field: poolField + pool}
+}
+
+// read reads what is in the log at a time or later, and reports whether that is more than so many entries: then it
+// leaves it at that.
+func (t *logTail) read(ctx context.Context, from, most int64) (long bool, err error) {
+	pos, page, err := t.page(ctx, from, 0)
+	if err != nil {
+		return false, err
+	}
+	t.pos, t.end, t.packed, t.last = pos, pos, "", ""
+	if page != "" && newReader(page).next() < from { // the one before
+		t.pos, t.end, t.last, page = pos+1, pos+1, page[:entrySize], page[entrySize:]
+	}
+	if t.number-t.pos > most {
+		return true, nil
+	}
+	t.add(page)
+	for t.end < t.number {
+		if err := t.next(ctx); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// follow reads what has come in behind the end since.
+func (t *logTail) follow(ctx context.Context) error {
+	t.packed = ""
+	for {
+		if err := t.next(ctx); err != nil || t.end == t.number {
+			return err
+		}
+	}
+}
+
+// next reads the next page. It begins with what was the last entry, if nothing else was changed before it.
+func (t *logTail) next(ctx context.Context) error {
+	back := int64(len(t.last) / entrySize)
+	pos, page, err := t.page(ctx, 0, t.end-back)
+	if err != nil {
+		return err
+	}
+	if pos != t.end-back || len(page) < len(t.last) || page[:len(t.last)] != t.last {
+		return errChanged
+	}
+	t.add(page[len(t.last):])
+	return nil
+}
+
+func (t *logTail) add(page string) {
+	t.packed += page
+	t.end += int64(len(page) / entrySize)
+	if page != "" {
+		t.last = page[len(page)-entrySize:]
+	}
+}
+
+// page asks log.lua for the page at a time, or, where that is 0, at a position.
+func (t *logTail) page(ctx context.Context, at, pos int64) (int64, string, error) {
+	reply, err := t.ledger.run(ctx, t.ledger.scripts.log, t.keys, []any{metaField, t.field, put7(nil, at, pos, logPage)})
+	if err != nil {
+		return 0, "", err
+	}
+	parts, ok := reply.([]any)
+	if !ok || len(parts) != 2 {
+		return 0, "", corrupt(t.keys, fmt.Sprintf("an answer of another shape: %T", reply))
+	}
+	r := newReader(parts[0])
+	t.total, t.number, pos = r.next(), r.next(), r.next()
+	page, _ := parts[1].(string)
+	if err := r.done(); err != nil || len(page)%entrySize != 0 {
+		return 0, "", corrupt(t.keys, "it holds something that is not an entry")
+	}
+	return pos, page, nil
+}
+
+// accountState is what state.lua answers with.
+type accountState struct {
+	now                     int64
+	here                    bool // the generation began on this very server
+	horizon, born, spenders int64
+	generation              sharedledger.Generation
+	fields                  []string // that were asked for, "" for one that is not there
+}
+
+func (l *Ledger) accountState(ctx context.Context, account string, fields []string) (s accountState, err error) {
+	keys, args := l.keys(account), []any{metaField, serverField}
+	for _, f := range fields {
+		args = append(args, f)
+	}
+	reply, err := l.run(ctx, l.scripts.state, keys, args)
+	if err != nil {
+		return s, err
+	}
+	if s, err = readState(reply, len(fields)); err != nil {
+		return s, corrupt(keys, err.Error())
+	}
+	return s, nil
+}
+
+const metaSize = 36
+
+// readState reads the answer of state.lua, asked about n fields.
+func readState(reply any, n int) (s accountState, err error) {
+	parts, _ := reply.([]any)
+	if len(parts) != 3+n {
+		return s, fmt.Errorf("an answer of another shape: %T", reply)
+	}
+	now, _ := parts[0].(int64)
+	here, _ := parts[1].(int64)
+	meta, _ := parts[2].(string)
+	s.now, s.here = now, here == 1
+	if len(meta) == metaSize { // version, horizon, expiry, spenders, generation, birth
+		s.horizon = newReader(meta[2:9]).next()
+		s.spenders = int64(meta[16])<<8 | int64(meta[17])
+		s.generation = sharedledger.Generation(newReader(meta[18:25]).next())
+		s.born = newReader(meta[25:32]).next()
+	}
+	for _, p := range parts[3:] {
+		field, ok := p.(string)
+		if !ok {
+			return s, fmt.Errorf("an answer of another shape: a field that is %T", p)
+		}
+		s.fields = append(s.fields, field)
+	}
+	if now <= 0 {
+		return s, fmt.Errorf("its clock says %d", now)
+	}
+	return s, nil
+}
+
+const (
+	poolSize    = 101
+	maxSpenders = 65534
+)
+
+// newestOf is the time of the newest entry, of a pool's columns; 0 where its log has expired.
+func newestOf(columns string, now int64) int64 {
+	if expires := newReader(columns[26:33]).next(); expires <= now {
+		return 0
+	}
+	return newReader(columns[13:20]).next()
+}

@@ -1,0 +1,254 @@
+package redisledger
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+// entry is one of a pool's log; see lua/common.lua.
+type entry struct {
+	at, amount int64
+	number     uint32
+	who        uint16
+	late       bool // a new one that no earlier snapshot can have counted: deliver.lua says until when
+}
+
+const (
+	entrySize = 20
+	numbers   = 1 << 31 // as in lua/common.lua
+	lateStep  = 2000    // STEP
+)
+
+// steps is a span as an entry says it, rounded down. More than fits means indefinitely.
+func steps(span int64) uint32 { return uint32(numbers + min(span/lateStep, numbers-1)) }
+
+// readEntries are the entries of packed ones, whose sum is total after the last.
+func readEntries(packed string, total int64) (base int64, entries []entry) {
+	n := len(packed) / entrySize
+	entries = make([]entry, n)
+	base = total
+	for k := n - 1; k >= 0; k-- {
+		r := reader{packed: packed[k*entrySize : k*entrySize+2*width]}
+		tail := packed[k*entrySize+2*width:]
+		at, sum := r.next(), r.next()
+		entries[k] = entry{at: at, amount: base - sum, number: binary.BigEndian.Uint32([]byte(tail[:4])), who: binary.BigEndian.Uint16([]byte(tail[4:6]))}
+		base = sum
+	}
+	return base, entries
+}
+
+// packEntries packs entries before which the sum is base. Its second result is the sum after them.
+func packEntries(entries []entry, base int64) ([]byte, int64) {
+	b := make([]byte, 0, entrySize*len(entries))
+	for _, e := range entries {
+		b = binary.BigEndian.AppendUint32(put7(b, e.at, base), e.number)
+		b = binary.BigEndian.AppendUint16(b, e.who)
+		base += e.amount
+	}
+	return b, base
+}
+
+// part is what a delivery says of one pool.
+type part struct {
+	pool      string
+	rows      []partRow // in the order of their times
+	unused    []entry   // to be taken back
+	snapshots []sharedledger.UsageSnapshot
+	raised    string // the pool's field of snapshots, see lua/common.lua
+	marks     []mark // the same, youngest first
+}
+
+// partRow is one row's share of a pool.
+type partRow struct {
+	entry
+
+	seq int // place in the delivery
+	row sharedledger.Row
+}
+
+// mark is a snapshot that the pool was raised to before.
+type mark struct {
+	generation sharedledger.Generation
+	at         int64
+}
+
+const maxMarks = 16 // that are kept, the youngest
+
+// snapshotAt is a snapshot's time as the scripts take it.
+func snapshotAt(u sharedledger.UsageSnapshot) int64 { return min(max(u.At.UnixMicro(), 0), exact) }
+
+// younger leaves those of the snapshots that are within the horizon and younger than any of the same generation that
+// the pool was raised to before, and marks them.
+func (p *part) younger(now, horizon int64) {
+	r := newReader(p.raised)
+	for r.packed != "" && r.err == nil {
+		p.marks = append(p.marks, mark{sharedledger.Generation(r.next()), r.next()})
+	}
+	p.snapshots = slices.DeleteFunc(p.snapshots, func(u sharedledger.UsageSnapshot) bool {
+		i := slices.IndexFunc(p.marks, func(m mark) bool { return m.generation == u.Generation })
+		if i < 0 {
+			i, p.marks = len(p.marks), append(p.marks, mark{u.Generation, -1})
+		}
+		at := snapshotAt(u)
+		if at <= p.marks[i].at || now-min(at, now) >= horizon {
+			return true
+		}
+		p.marks[i].at = at
+		return false
+	})
+	p.marks = slices.DeleteFunc(p.marks, func(m mark) bool { return m.at < 0 })
+	slices.SortStableFunc(p.marks, func(a, b mark) int { return cmp.Compare(b.at, a.at) })
+	if len(p.snapshots) > 0 {
+		var b []byte
+		for _, m := range p.marks[:min(len(p.marks), maxMarks)] {
+			b = put7(b, int64(m.generation), m.at)
+		}
+		p.raised = string(b)
+	}
+}
+
+// from is the earliest time at which the part may change anything or has to count.
+func (p *part) from(now int64) int64 {
+	from := now
+	if len(p.rows) > 0 {
+		from = p.rows[0].at + 1
+	}
+	for _, u := range p.unused {
+		from = min(from, u.at)
+	}
+	for _, u := range p.snapshots {
+		from = min(from, snapshotAt(u)+1)
+		for _, w := range u.Windows {
+			from = min(from, windowStart(w))
+		}
+	}
+	return max(from, 1)
+}
+
+func windowStart(w sharedledger.WindowUsage) int64 { return min(max(w.Start.UnixMicro(), 0), exact) }
+
+// apply makes of the log's entries those that the part wants. It returns them, how many came in, and whether any changed.
+func (p *part) apply(log []entry, number, now int64) (out []entry, added int64, changed bool) {
+	for _, u := range p.unused {
+		i := slices.IndexFunc(log, func(e entry) bool {
+			return e.at == u.at && e.amount == u.amount && e.who == u.who && e.number < numbers
+		})
+		if i >= 0 {
+			log[i].amount, changed = 0, true
+		}
+	}
+	p.net(log)
+	out = p.merge(log, number)
+	changed = changed || len(p.rows) > 0
+	added = int64(len(p.rows))
+	for _, u := range p.snapshots {
+		var raised bool
+		if out, raised = raise(out, u, now); raised {
+			added, changed = added+1, true
+		}
+	}
+	return out, added, changed
+}
+
+// net takes off unattributed charges what rows add that their snapshots had counted: what was spent before the
+// snapshot and within its window, the earliest charge first. The rows are taken in the order of their delivery.
+func (p *part) net(log []entry) {
+	var charges []*entry
+	for k := range log {
+		if log[k].who == unattributedID && log[k].amount > 0 {
+			charges = append(charges, &log[k])
+		}
+	}
+	if len(charges) == 0 {
+		return
+	}
+	rows := slices.Clone(p.rows)
+	slices.SortFunc(rows, func(a, b partRow) int { return cmp.Compare(a.seq, b.seq) })
+	for _, r := range rows {
+		left := r.amount
+		for _, c := range charges {
+			if left > 0 && c.amount > 0 && r.at < c.at && r.at >= c.at-(int64(c.number)-numbers)*lateStep && r.row.CountedAt(quota.FromMicros(c.at), p.generationAt(c.at)) {
+				netted := min(left, c.amount)
+				c.amount, left = c.amount-netted, left-netted
+			}
+		}
+		for len(charges) > 0 && charges[0].amount == 0 {
+			charges = charges[1:]
+		}
+	}
+}
+
+// generationAt is that of a snapshot that the pool was raised to: generations follow each other, so that it is that of
+// the first mark from the time on.
+func (p *part) generationAt(at int64) (g sharedledger.Generation) {
+	for _, m := range p.marks {
+		if m.at >= at {
+			g = m.generation
+		}
+	}
+	return g
+}
+
+// merge puts the rows behind what has the same time. What holds nothing any more goes.
+func (p *part) merge(log []entry, number int64) []entry {
+	out := make([]entry, 0, len(log)+len(p.rows))
+	rows := p.rows
+	for k := 0; k < len(log) || len(rows) > 0; {
+		switch {
+		case len(rows) > 0 && (k == len(log) || log[k].at > rows[0].at):
+			e := rows[0].entry
+			if number++; e.number == 0 {
+				e.number = uint32(number % numbers)
+			}
+			out, rows = append(out, e), rows[1:]
+		case log[k].amount > 0:
+			out = append(out, log[k])
+			k++
+		default:
+			k++
+		}
+	}
+	return out
+}
+
+// raise enters what the log lacks of a snapshot as an unattributed charge at its time, and reports whether it did.
+func raise(log []entry, u sharedledger.UsageSnapshot, now int64) (out []entry, raised bool) {
+	charge := entry{at: min(snapshotAt(u), now), who: unattributedID}
+	for _, w := range u.Windows {
+		lacks := w.Used - countedAt(log, windowStart(w), charge.at, now)
+		if lacks > charge.amount {
+			charge.amount, charge.number = lacks, steps(charge.at-windowStart(w))
+		}
+	}
+	if charge.amount == 0 {
+		return log, false
+	}
+	i, _ := slices.BinarySearchFunc(log, charge.at+1, func(e entry, at int64) int { return cmp.Compare(e.at, at) })
+	return slices.Insert(log, i, charge), true
+}
+
+// countedAt is what a snapshot of a time can have counted from start on.
+func countedAt(log []entry, start, at, now int64) (sum int64) {
+	for _, e := range log {
+		if e.at > at {
+			break
+		}
+		known := e.at
+		switch {
+		case e.late:
+			known = now
+		case e.number == 2*numbers-1 && e.who != unattributedID:
+			continue
+		case e.number >= numbers && e.who != unattributedID:
+			known += (int64(e.number) - numbers) * lateStep
+		}
+		if e.at >= start && known <= at {
+			sum += e.amount
+		}
+	}
+	return sum
+}

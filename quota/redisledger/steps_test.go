@@ -1,0 +1,94 @@
+package redisledger_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+// longestCall is how long the server was busy with any one command of do.
+func longestCall(t testing.TB, s *server, do func()) time.Duration {
+	t.Helper()
+	ctx := t.Context()
+	s.client.ConfigSet(ctx, "slowlog-max-len", "1000000")
+	s.client.ConfigSet(ctx, "slowlog-log-slower-than", "0")
+	s.client.Do(ctx, "slowlog", "reset")
+	do()
+	s.client.ConfigSet(ctx, "slowlog-log-slower-than", "-1")
+	calls, err := s.client.SlowLogGet(ctx, -1).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := time.Duration(0)
+	for _, c := range calls {
+		longest = max(longest, c.Duration)
+	}
+	t.Logf("%d calls, the longest %v", len(calls), longest)
+	return longest
+}
+
+// A loss after which two hosts deliver a full day each: no call keeps the server from others for long, and what is
+// taken meanwhile is counted once.
+func TestDeliveryOfTwoFullDaysBlocksNobody(t *testing.T) {
+	const each = 87_500
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 1)
+	now := time.Now()
+	step := 20 * time.Hour / each
+	deliver := func(rows []sharedledger.Row, d sharedledger.Delivery) {
+		d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
+		for len(rows) > sharedledger.MaxRows {
+			d.Rows, rows = rows[:sharedledger.MaxRows], rows[sharedledger.MaxRows:]
+			if _, err := l.Deliver(t.Context(), d); err != nil {
+				t.Error(err)
+			}
+		}
+		d.Rows = rows
+		if _, err := l.Deliver(t.Context(), d); err != nil {
+			t.Error(err)
+		}
+	}
+	a := benchAsk("a", 1, 1_000_000, "units", "search")
+	a.Now = time.Time{}
+	var over atomic.Bool
+	var takes int64
+	longest := longestCall(t, s, func() {
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			for !over.Load() {
+				if _, err := once(l, a, 1, "taker", takes+1); err != nil {
+					t.Error(err)
+					return
+				}
+				takes++
+			}
+		})
+		deliver(rows("a", "a", each, now.Add(-20*time.Hour), step), sharedledger.Delivery{Host: &sharedledger.Host{ID: "a"}})
+		deliver(rows("a", "b", each, now.Add(-20*time.Hour+step/2), step), sharedledger.Delivery{Host: &sharedledger.Host{ID: "b"},
+			Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 9, At: now.Add(-time.Millisecond), Windows: []sharedledger.WindowUsage{
+				{Start: now.Add(-24 * time.Hour), Used: 2*each + 7}}}}})
+		over.Store(true)
+		wait.Wait()
+	})
+	if longest > 150*time.Millisecond { // a tenth is what it takes when the machine is not busy
+		t.Errorf("the server was busy with one call for %v", longest)
+	}
+	a.Charges[0].Amount, a.Charges[1].Amount = 0, 0
+	if used := take(t, l, a).Pools[0].Windows[0].Used; used != 2*each+7+takes {
+		t.Errorf("%d used after %d rows, 7 more that were seen, and %d takes", used, 2*each, takes)
+	}
+	if n := s.client.LLen(t.Context(), "ingest:{a}:units").Val(); n != 2*each+1+takes {
+		t.Errorf("%d entries", n)
+	}
+	if keys := s.client.Keys(t.Context(), "*").Val(); len(keys) != 3 {
+		t.Errorf("left over: %v", keys)
+	}
+	t.Log(fmt.Sprint(takes, " takes meanwhile"))
+}
