@@ -99,17 +99,21 @@ func (d *delivery) deliver(ctx context.Context) (time.Time, error) {
 		keys, staged = append(keys, keys[0]+":"+p.pool), append(staged, d.stagedKey(i))
 		args, plans, entries, late = append(args, poolField+p.pool), append(plans, c.plan), append(entries, c.entries), append(late, c.late)
 	}
-	args[0] = put7(nil, int64(d.Generation), d.horizon, d.known, d.state.spenders, d.fresh, d.now)
+	args[0] = put7(nil, int64(d.Generation), d.known, d.state.spenders, d.fresh, d.now)
 	args = slices.Concat(args, plans, entries, late, d.fields[0], d.fields[1], d.fields[2])
+	if d.horizon > d.state.horizon {
+		if _, err := d.run(ctx, d.scripts.prolong, keys[:1], []any{metaField, d.horizon}); err != nil {
+			return time.Time{}, err
+		}
+	}
 	reply, err := d.run(ctx, d.own(d.Account, d.Generation).deliver, append(keys, staged...), args)
 	if err = d.classifyNoScript(ctx, d.Account, d.Generation, err); err != nil {
 		return time.Time{}, err
 	}
-	now, ok := reply.(int64)
-	if !ok {
-		return time.Time{}, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
+	if now, ok := reply.(int64); ok {
+		return quota.FromMicros(now), nil
 	}
-	return quota.FromMicros(now), nil
+	return time.Time{}, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
 }
 
 // collect finds the writers, and leaves out rows whose number is not above their writer's last one.

@@ -47,6 +47,8 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 		return fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: sharedledger.Generation(now)})
 	case "CLONE":
 		return fmt.Errorf("%w: redis: it has written number %s", sharedledger.ErrClone, rest)
+	case "HORIZON":
+		return errHorizon
 	case "CHANGED":
 		return errChanged
 	case "DELIVERED":

@@ -31,7 +31,7 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Oper
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.run(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op))
+	reply, err := l.draw(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op), horizon(a))
 	err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
 	return l.decided(ctx, a, keys, reply, err)
 }

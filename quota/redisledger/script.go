@@ -24,7 +24,7 @@ type script struct {
 }
 
 type scripts struct {
-	take, refund, post, drain, reset, scan, state, log, stage, renew, rebase, probe script
+	take, refund, post, drain, reset, scan, state, log, stage, renew, prolong, rebase, probe script
 
 	// The scripts of a generation begin with its name and so have their own hashes: a server that knows them
 	// is the one on which the generation began, and was not restarted since.
@@ -48,6 +48,7 @@ func newScripts(change func(string) string) *scripts {
 	s.log = s.join("", "common", "tail", "account", "log")
 	s.stage = s.join("", "common", "tail", "account", "stage")
 	s.renew = s.join("", "common", "tail", "account", "renew")
+	s.prolong = s.join("", "common", "tail", "account", "prolong")
 	s.rebase = s.join("", "common", "tail", "rebase")
 	s.probe = s.join("", "probe")
 	return s

@@ -21,8 +21,22 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.run(ctx, l.scripts.take, keys, takeArgs(a, nil))
+	reply, err := l.draw(ctx, l.scripts.take, keys, takeArgs(a, nil), horizon(a))
 	return l.decided(ctx, a, keys, reply, err)
+}
+
+// errHorizon is a take for whose horizon the account's logs do not live long enough. It did nothing.
+var errHorizon = fmt.Errorf("%w: redis: the horizon has grown", quota.ErrUnavailable)
+
+// draw runs take.lua, where the horizon has grown after prolong.lua: once, when a longer window is configured.
+func (l *Ledger) draw(ctx context.Context, s script, keys []string, args []any, horizon int64) (any, error) {
+	reply, err := l.run(ctx, s, keys, args)
+	if errors.Is(err, errHorizon) {
+		if _, err = l.run(ctx, l.scripts.prolong, keys[:1], []any{metaField, horizon}); err == nil {
+			reply, err = l.run(ctx, s, keys, args)
+		}
+	}
+	return reply, err
 }
 
 // decided is the decision that a reply of take.lua, or its error, amounts to.

@@ -1,29 +1,32 @@
 -- What every script of this package begins with.
 --
--- The state of an account is one hash. Its fields, all of them packed, big-endian:
---   m           'q', the version, the horizon, when the key expires, how many spenders it knows, the
---               generation (0: none), its birth (0: a first start), where the next sweep begins
---   p<pool>     see POOL
---   w<who>      the 2-byte id of a spender
---   o<writer>   number and nonce of what it wrote last, then the answer, take.lua's result; of what was
---               delivered no more than 0 and when, see WRITER
---   r<pool>     generation and time, packed, seven bytes each, of the snapshots that it was raised to
---   h           the hosts that have delivered in this generation, see HOST
---   s           the replication id of the server on which the generation began: a server that was made a
---               replica of another, and a master again, has a new one, and may have an older state
--- The log of a pool is a list of ENTRY, in order of time, then of arrival. An entry's sum is that of
--- all entries before it, those dropped since included, so that what a window used is the pool's
--- total less the sum of the window's first entry. Entries have positions that never change when the
--- head is dropped: the first one in the list has position FIRST, the last NUMBER - 1. Its number is
--- below NUMBERS. An entry with a number above that has none, but says how far something is from its time, in
--- steps of STEP: of a row that earlier snapshots cannot have counted, how much later it was delivered; of an
--- unattributed charge, how much earlier the window began that it is part of.
+--   ingest:{account}          a hash, the state; its fields, all of them packed, big-endian:
+--     m           'q', the version, the horizon, when the key expires, how many spenders it knows, the
+--                 generation (0: none), its birth (0: a first start), where the next sweep begins: META
+--     p<pool>     what is known of its log: POOL
+--     w<who>      the 2-byte id of a spender
+--     o<writer>   number and nonce of what it wrote last, then the answer, take.lua's result; of what was
+--                 delivered no more than 0 and when: WRITER
+--     r<pool>     generation and time, packed, seven bytes each, of the snapshots that it was raised to
+--     h           the hosts that have delivered in this generation, see deliver.go
+--     s           the replication id of the server on which the generation began: a server that was made a
+--                 replica of another, and a master again, has a new one, and may have an older state
+--   ingest:{account}:<pool>   a list, the log of a pool: ENTRY, in order of time, then of arrival
+--
+--     position   FIRST                                    NUMBER - 1
+--     time         t0        t1        t2        t3           t4 = NEWEST    now
+--     sum          s0        s1        s2        s3           s4             TOTAL
+--                                                |<--------- a window ------->|
+--
+-- The window has used TOTAL - s3. An entry's sum is that of all entries before it, those dropped since included. Positions never change when
+-- the head is dropped. An entry's number is below NUMBERS. One with a number above that has none, but says how
+-- far something is from its time, in steps of STEP: of a row that earlier snapshots cannot have counted, how
+-- much later it was delivered; of an unattributed charge, how much earlier the window began that it is part of.
 -- Times are microseconds since 1970.
 --
 -- A key that holds anything else is answered with the error CORRUPT, before anything is written.
 --
--- The functions here capture nothing: Redis makes them again for every call of a script, and captured
--- locals cost a tenth of a take.
+-- Redis makes the functions again for every call of a script, and what they capture costs time.
 
 local MAGIC, VERSION = 113, 1
 local META = '>BBI7I7I2I7I7I4'
@@ -49,19 +52,61 @@ local NUMBERS, STEP = 2147483648, 2000
 
 local unpack_, pack = struct.unpack, struct.pack
 
--- broken is the error for a reply that is not what key ought to hold: the reply itself when it is an
--- error other than a wrong type. With lost, what is missing, or a length, is a loss.
+-- broken fails for a reply that is not what key ought to hold: with the reply itself when it is an error other than a
+-- wrong type. With lost, what is missing, or a length, is a loss.
 local function broken(key, reply, what, lost)
-	if lost and type(reply) ~= 'string' and not (type(reply) == 'table' and reply.err) then
-		return redis.error_reply('LOST ' .. key .. ': ' .. what)
-	end
+	local word = 'CORRUPT '
 	if type(reply) == 'table' and reply.err then
 		if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then
-			return reply
+			error(reply)
 		end
 		what = 'it is of another type'
+	elseif lost and type(reply) ~= 'string' then
+		word = 'LOST '
 	end
-	return redis.error_reply('CORRUPT ' .. key .. ': ' .. what)
+	error({ err = word .. key .. ': ' .. what })
+end
+
+-- got passes on a reply to a command on key, unless it is an error.
+local function got(key, reply)
+	if type(reply) == 'table' and reply.err then
+		broken(key, reply)
+	end
+	return reply
+end
+
+-- meta is horizon, expiry, spenders, generation, birth and cursor of the state m, which the hash at key holds.
+local function meta(key, m)
+	if not m then
+		return 0, 0, 0, 0, 0, 0
+	end
+	local magic, version = string.byte(m, 1, 2)
+	if magic == MAGIC and version and version > VERSION then
+		error({ err = 'NEWER ' .. key .. ': version ' .. version })
+	elseif magic ~= MAGIC or version ~= VERSION or #m ~= META_SIZE then
+		broken(key, m, 'field m is not a state')
+	end
+	return unpack_('>I7I7I2I7I7I4', m, 3)
+end
+
+-- pool is the columns of a pool's state s. One whose log's key has expired by now is empty.
+local function pool(key, m, s, now)
+	if not s then
+		return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+	end
+	local q = m and #s == POOL_SIZE and { unpack_(POOL, s) }
+	if not q or q[FIRST] > q[NUMBER] or q[TOTAL] > EXACT then
+		broken(key, s, 'it holds a pool that is not a state')
+	elseif now >= q[EXPIRES] then
+		q[FIRST], q[NEWEST] = q[NUMBER], 0
+	end
+	return q
+end
+
+-- whole says whether a log is as long as its columns say, and how long it is.
+local function whole(key, q)
+	local count, length = q[NUMBER] - q[FIRST], got(key, redis.pcall('LLEN', key))
+	return length == count or count == 0 and q[NUMBER] > 0, length
 end
 
 -- server is the replication id of this server, or an error; '' where it has none.
@@ -75,14 +120,24 @@ local function moved(key, here)
 	return type(here) == 'table' and here or redis.error_reply('LOST ' .. key .. ': this server has taken its data from another since')
 end
 
+-- other is the error for a state of another generation than is wanted, or none, or that began elsewhere; nil for none.
+local function other(key, generation, wanted, began, stray)
+	if generation ~= wanted and generation > 0 then
+		return redis.error_reply(string.format('GENERATION %.0f', generation))
+	elseif generation ~= wanted then
+		broken(key, stray, 'it has no generation', true)
+	end
+	local here = began and server()
+	return here ~= began and moved(key, here) or nil
+end
+
 -- clocks is the error for a clock too far from another.
 local function clocks(now, other)
 	return redis.error_reply(string.format('CLOCK %.0f %.0f', now, other))
 end
 
 -- seek is the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with
--- its time, its sum, and the time of the entry before it; false, the reply and its index when an
--- entry is not one. The caller knows that everything before lo is less (prev is the time there), and
+-- its time, its sum, and the time of the entry before it. The caller knows that everything before lo is less (prev is the time there), and
 -- from hi on is not (at and sum are those of hi); it may know what stands there, below and above x.
 -- It looks at guess first, then ever further from it. Once x is between two that are known, it looks
 -- where a straight line between them has x, and in the middle when that did not halve what is left,
@@ -97,7 +152,7 @@ local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum, below,
 		end
 		local e = redis.pcall('LINDEX', key, guess - first)
 		if type(e) ~= 'string' or #e ~= 20 then
-			return false, e, guess - first
+			broken(key, e, 'entry ' .. guess - first .. ' is missing or not an entry')
 		end
 		local t, s = struct.unpack('>I7I7', e)
 		local v = by_time and t or s

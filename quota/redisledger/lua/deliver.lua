@@ -2,8 +2,8 @@
 -- nothing where any of that has changed since. What takes have put behind what was read moves up.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool; KEYS[1 + pools + i] where its next one is staged
--- ARGV[1]  the generation, the horizon, how many spenders were known and are now, how many writers are new, and the
---          clock by which late rows were placed, packed, seven bytes each
+-- ARGV[1]  the generation, how many spenders were known and are now, how many writers are new, and the clock by
+--          which late rows were placed, packed, seven bytes each
 -- ARGV[2]  'm', ARGV[3] 's', ARGV[3 + i] the field of the i-th pool
 -- ARGV[3 + pools + i]      what becomes of its log, see PLAN
 -- ARGV[3 + 2 * pools + i]  the entries from there on, where none are staged
@@ -21,19 +21,14 @@ local LEFT = 4096 -- entries that may have come in since
 
 local key, pools = KEYS[1], (#KEYS - 1) / 2
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
-local wanted, horizon, knew, spenders, fresh, placed = unpack_('>I7I7I7I7I7I7', ARGV[1])
+local wanted, knew, spenders, fresh, placed = unpack_('>I7I7I7I7I7', ARGV[1])
 local changed = redis.error_reply('CHANGED ' .. key)
 
 local state = fields(key, 2, 3 + pools)
-local kept, expires, before, generation, born, cursor = meta(key, state[1])
-if generation ~= wanted and generation > 0 then
-	return redis.error_reply(string.format('GENERATION %.0f', generation))
-elseif generation ~= wanted then
-	return redis.error_reply('LOST ' .. key .. ': it has no generation')
-end
-local here = state[2] and server()
-if here ~= state[2] then
-	return moved(key, here)
+local horizon, expires, before, generation, born, cursor = meta(key, state[1])
+local err = other(key, generation, wanted, state[2])
+if err then
+	return err
 end
 local base = 3 + 4 * pools
 local count = (#ARGV - base) / 3
@@ -42,12 +37,12 @@ for k, value in ipairs(fields(key, base + 1, base + count)) do
 	same = same and known(key, ARGV[base + k], value) == ARGV[base + count + k]
 end
 
-local plans, clock, late, until_, writes = {}, now, false, 0, count > 0 or horizon > kept
+local plans, clock, late, until_, writes = {}, now, false, 0, count > 0
 for i = 1, pools do
 	local log, q, plan, at = KEYS[1 + i], pool(key, state[1], state[2 + i], clock), {}, nil
-	local whole, length = intact(log, q)
-	if not whole then
-		return redis.error_reply('LOST ' .. log .. ': it has ' .. length .. ' entries')
+	local is, length = whole(log, q)
+	if not is then
+		broken(log, length, 'it has ' .. length .. ' entries', true)
 	end
 	plan.pos, plan.read, plan.staged, plan.grown, plan.added, plan.newest, plan.drained, plan.used, at = unpack_(PLAN, ARGV[3 + pools + i])
 	plan.q, plan.grown = q, plan.grown - NONE
@@ -95,20 +90,10 @@ local function stamp(list, entries, which)
 end
 
 -- Up to here nothing was written.
-local longer, set = math.max(kept, horizon), {}
-if longer > kept then
-	local all, others = redis.call('HGETALL', key), {}
-	for k = 1, #all, 2 do
-		others[all[k]] = all[k + 1]
-	end
-	prolong(key, others, longer, clock)
-end
-local renewed = now + longer + KEEP
+local set = {}
+local renewed = now + horizon + KEEP
 for i, plan in ipairs(plans) do
 	local log, staged, q, entries = KEYS[1 + i], KEYS[1 + pools + i], plan.q, {}
-	if longer > kept and q[EXPIRES] > clock then
-		q[EXPIRES] = renewed
-	end
 	if plan.added < NONE then
 		local since, blob = tail(log, q, plan.read), ARGV[3 + 2 * pools + i]
 		for pos = 1, #blob, ENTRY_SIZE do
@@ -132,7 +117,7 @@ for i, plan in ipairs(plans) do
 		for h = HINT, COLUMNS do
 			q[h] = 0
 		end
-		redis.call('PEXPIRE', log, math.ceil((longer + KEEP) / 1000))
+		redis.call('PEXPIRE', log, math.ceil((horizon + KEEP) / 1000))
 	end
 	if plan.drained > 0 then
 		q[DRAINED], q[DRAINED_USED] = plan.drained, plan.used
@@ -143,11 +128,11 @@ for i, plan in ipairs(plans) do
 	end
 end
 if fresh > 0 then
-	cursor = sweep(key, cursor, now - longer, math.min(fresh, 64))
+	cursor = sweep(key, cursor, now - horizon, math.min(fresh, 64))
 end
 expires = math.max(expires, renewed, until_ > 0 and until_ + KEEP or 0)
 set[#set + 1] = ARGV[2]
-set[#set + 1] = pack(META, MAGIC, VERSION, longer, expires, spenders, generation, born, cursor)
+set[#set + 1] = pack(META, MAGIC, VERSION, horizon, expires, spenders, generation, born, cursor)
 for k = 1, count do
 	set[#set + 1] = ARGV[base + k]
 	set[#set + 1] = ARGV[base + 2 * count + k]

@@ -12,9 +12,9 @@ local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
 local state = fields(KEYS[1], 1, 2)
 meta(KEYS[1], state[1])
 local q = pool(KEYS[1], state[1], state[2], now)
-local whole, length = intact(log, q)
-if not whole then
-	return redis.error_reply('LOST ' .. log .. ': it has ' .. length .. ' entries')
+local is, length = whole(log, q)
+if not is then
+	broken(log, length, 'it has ' .. length .. ' entries', true)
 end
 local since, pos, most = unpack_('>I7I7I7', ARGV[3])
 if since > 0 then

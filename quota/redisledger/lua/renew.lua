@@ -38,9 +38,9 @@ local kept, expires, spenders, generation, _, cursor = meta(key, state[ARGV[2]])
 if generation ~= was then
 	return generation
 end
-local whole, drained = true, 0
+local all, drained = true, 0
 for log, q in pairs(logs) do
-	whole = intact(log, q) and whole
+	all = whole(log, q) and all
 	drained = math.max(drained, q[DRAINED])
 end
 
@@ -49,7 +49,7 @@ if type(here) == 'table' then
 	return here
 end
 local longer = math.max(kept, horizon)
-if not whole then
+if not all then
 	redis.call('DEL', key)
 	for log in pairs(logs) do
 		redis.call('DEL', log)

@@ -1,5 +1,4 @@
--- What those scripts share that do not run for every call: they stop with error() where take.lua, for
--- speed, returns.
+-- What those scripts share that do not run for every call.
 
 local pcall = redis.pcall
 
@@ -7,62 +6,10 @@ local function corrupt(key, why)
 	error({ err = 'CORRUPT ' .. key .. ': ' .. why })
 end
 
--- got passes on a reply to a command on key, unless it is an error.
-local function got(key, reply)
-	if type(reply) == 'table' and reply.err then
-		error(broken(key, reply))
-	end
-	return reply
-end
-
--- meta is horizon, expiry, spenders, generation, birth and cursor of the state m, which the hash at
--- key holds.
-local function meta(key, m)
-	if not m then
-		return 0, 0, 0, 0, 0, 0
-	end
-	local magic, version = string.byte(m, 1, 2)
-	if magic == MAGIC and version and version > VERSION then
-		error({ err = 'NEWER ' .. key .. ': version ' .. version })
-	end
-	if magic ~= MAGIC or version ~= VERSION or #m ~= META_SIZE then
-		corrupt(key, 'field m is not a state')
-	end
-	return select(3, unpack_(META, m))
-end
-
--- pool is the columns of a pool's state s. One whose log's key has expired by now is empty.
-local function pool(key, m, s, now)
-	if not s then
-		return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-	end
-	if not m or #s ~= POOL_SIZE then
-		corrupt(key, 'it holds a pool that is not a state')
-	end
-	local p = { unpack_(POOL, s) }
-	if p[FIRST] > p[NUMBER] or p[TOTAL] > EXACT then
-		corrupt(key, 'it holds a pool that is not a state')
-	end
-	if now >= p[EXPIRES] then
-		p[FIRST], p[NEWEST] = p[NUMBER], 0
-	end
-	return p
-end
-
--- find is seek, or an error.
+-- find is the position of the first entry at a time or later, and its sum.
 local function find(key, q, x, guess)
-	local pos, at, sum = seek(key, q[FIRST], true, x, q[FIRST], q[NUMBER], guess, 0, 0, q[TOTAL])
-	if not pos then
-		got(key, at)
-		corrupt(key, 'entry ' .. sum .. ' is missing or not an entry')
-	end
+	local pos, _, sum = seek(key, q[FIRST], true, x, q[FIRST], q[NUMBER], guess, 0, 0, q[TOTAL])
 	return pos, sum
-end
-
--- intact says whether a log is as long as its columns say, and how long it is.
-local function intact(key, q)
-	local count, length = q[NUMBER] - q[FIRST], got(key, pcall('LLEN', key))
-	return length == count or count == 0 and q[NUMBER] > 0, length
 end
 
 -- read is the state's fields from ARGV[from] on, for the meta field, then others, then the pools;
@@ -74,8 +21,8 @@ local function read(from, others, now)
 	local p = {}
 	for i = 1, pools do
 		local q, key = pool(state_key, state[1], state[1 + others + i], now), KEYS[1 + i]
-		local whole, length = intact(key, q)
-		if not whole then
+		local is, length = whole(key, q)
+		if not is then
 			corrupt(key, 'it has ' .. length .. ' entries instead of ' .. q[NUMBER] - q[FIRST])
 		end
 		p[i] = q
