@@ -124,7 +124,7 @@ func numbered(n int, text string) string {
 	return b.String()
 }
 
-// A mistake in the part that nobody asked for is one all the same.
+// A mistake in the part that nobody asked for is one anyway.
 func TestCostsAreCheckedWhole(t *testing.T) {
 	other := strings.Replace(smallCosts[strings.Index(smallCosts, "  youtube:"):], "youtube", "other", 1)
 	other = strings.Replace(other, "{units: 1}", "{units: 0}", 1)

@@ -12,7 +12,7 @@ import (
 const probeTime = 2 * time.Minute
 
 // probe makes an admitted call the one that asks whether a doubted no still holds, where one waits for that: others
-// are refused until it has come back. One that is dearer than it need be, or comes second, is refunded and refused.
+// are refused until it has come back. One that is more expensive than it need be, or comes second, is refunded and refused.
 func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 	today, _ := g.Tariff.dayOf(d.At)
 	for _, p := range d.Pools {
@@ -49,7 +49,7 @@ func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, until tim
 	return err == nil && now.Pools[0].DrainedUntil.Equal(until), err
 }
 
-// refuseDoubted is the refusal of a call that is too dear for a probe.
+// refuseDoubted is the refusal of a call that is too expensive for a probe.
 func (g *Governor) refuseDoubted(d Decision, p PoolState, until time.Time) Decision {
 	w := p.Windows[0]
 	d.Allowed, d.RetryAfter, d.RetryAt = false, ceilMillis(until.Sub(d.At)), until

@@ -11,7 +11,7 @@ import (
 )
 
 // Model is the simplest ledger that is right: a slice of spends that is never trimmed, and counted
-// anew for every question. It finds a retry-after by trying, one after the other, the moments at
+// again for every question. It finds a retry-after by trying, one after the other, the moments at
 // which anything could change. It knows no Precision, which changes no promise, only memory.
 type Model struct {
 	Now func() time.Time

@@ -64,7 +64,7 @@ func TestFirstStartIsNoLoss(t *testing.T) {
 	}
 }
 
-// A server that was started anew may have lost what came last, whatever it has on disk.
+// A server that was restarted may have lost what came last, whatever it has on disk.
 func TestServerStartedAnewIsALoss(t *testing.T) {
 	s := redisServer(t, "--appendonly", "yes", "--appendfsync", "always")
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
@@ -107,7 +107,7 @@ func TestPromotedReplicaIsALoss(t *testing.T) {
 }
 
 // K3: a master that was made a replica of an older copy, and a master again, has kept its scripts and its run id.
-// Who wrote nothing since the copy was made notices all the same.
+// Who wrote nothing since the copy was made notices anyway.
 func TestRollBackInPlaceIsALoss(t *testing.T) {
 	s := redisServer(t, "--repl-diskless-sync-delay", "0")
 	older := redisServer(t, "--repl-diskless-sync-delay", "0", "--replicaof", fmt.Sprintf("127.0.0.1 %d", s.port))

@@ -90,10 +90,10 @@ func (s *Ledger) ensureGeneration(ctx context.Context) (RemoteState, error) {
 }
 
 // errSettling is a new generation that still waits for other hosts.
-var errSettling = fmt.Errorf("%w: it was lost, and waits for the other hosts to say what they spent", quota.ErrUnavailable)
+var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts have synced what they spent", quota.ErrUnavailable)
 
 // awaitHosts waits, by refusing to answer, until all hosts have delivered to the generation: those that any of them
-// knew before, and as many as the setting says. Who only looks is not among them.
+// knew before, and as many as the setting says. One that only reads is not among them.
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	var here, all []string
 	for _, h := range remote.Hosts {
@@ -103,7 +103,7 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	slices.Sort(all)
 	want := max(s.Hosts, len(slices.Compact(all)))
 	if !remote.Born.IsZero() && len(here) < want && remote.At.Sub(remote.Born) < s.Settle {
-		return fmt.Errorf("%w: %d of %d have, at the latest it goes on at %s", errSettling, len(here), want,
+		return fmt.Errorf("%w: %d of %d have; it goes on at %s at the latest", errSettling, len(here), want,
 			remote.Born.Add(s.Settle).Format(time.RFC3339))
 	}
 	if slices.Equal(here, s.state.Hosts) {
@@ -124,7 +124,7 @@ func (s *Ledger) listed(remote RemoteState) bool {
 	return slices.ContainsFunc(remote.Hosts, func(h Host) bool { return h.ID == s.state.HostID })
 }
 
-// spends reports whether this data directory has ever spent, or is about to: who only looks is no host.
+// spends reports whether this data directory has ever spent, or is about to: one that only reads is no host.
 func (s *Ledger) spends(inFlight Row) bool {
 	return inFlight.ID != 0 || s.state.Synced.ID != 0 || s.state.Owed || len(s.state.Asked) > 0 || slices.Contains(s.state.Hosts, s.state.HostID)
 }

@@ -66,7 +66,7 @@ func (w *world) loss(r *rand.Rand) {
 		s.ledger.Load(s.ledger.Image().Without("default", pool))
 		w.judge.loses(time.Time{})
 		w.say("THE LOG OF %s IS EVICTED", pool)
-		silent = true // nobody started it anew
+		silent = true // nobody restarted it
 	case 2: // its scripts only
 		w.say("THE SCRIPTS ARE FLUSHED")
 		silent = false
@@ -116,7 +116,7 @@ func (w *world) outage(r *rand.Rand) {
 	w.say("the server is back")
 }
 
-// away is a host that is switched off, or cut off, for a while or for ever.
+// away is a host that is switched off, or cut off, for a while or indefinitely.
 func (w *world) away(r *rand.Rand) {
 	h := w.hosts[r.IntN(len(w.hosts))]
 	if r.IntN(2) == 0 {

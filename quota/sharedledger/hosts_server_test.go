@@ -107,7 +107,7 @@ func (l *link) on(ctx context.Context, name string, do func() error) error {
 	return err
 }
 
-// noscript is what a server says that was started anew.
+// noscript is what a server says that was restarted.
 func (s *server) noscript() error {
 	if s.restarted && s.without != generation {
 		return fmt.Errorf("%w: NOSCRIPT", sharedledger.ErrLost)

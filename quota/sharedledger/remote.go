@@ -112,7 +112,7 @@ type Delivery struct {
 	// against it, the earliest such charge first. A snapshot that is not younger than one raised before, of
 	// the same generation, says nothing new.
 	Snapshots []UsageSnapshot
-	// Host is listed, or listed again; nil: it has more to deliver, or only looks.
+	// Host is listed, or listed again; nil: it has more to deliver, or only reads.
 	Host *Host
 }
 

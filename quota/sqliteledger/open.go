@@ -142,7 +142,7 @@ func (l *Ledger) identify(ctx context.Context) (int, error) {
 // migrate makes the tables in a file that is still empty, and brings an older one up to date: one transaction. Of
 // several processes one migrates, and the others wait for it.
 func (l *Ledger) migrate(ctx context.Context) error {
-	if err := l.queue.enter(ctx, l.queue.patience()); err != nil {
+	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
 		return l.broken("wait for", err)
 	}
 	defer l.queue.leave()

@@ -73,8 +73,8 @@ func (q *queue) endTurn() {
 	}
 }
 
-// patience is until when one write waits for the file, in the queue and at its end together.
-func (q *queue) patience() time.Time {
+// giveUpAt is until when one write waits for the file, in the queue and at its end together.
+func (q *queue) giveUpAt() time.Time {
 	if q.hung.Load() {
 		return time.Now().Add(hungWait)
 	}

@@ -106,7 +106,7 @@ func (s *statements) ofJournal() map[**sql.Stmt]string {
 		// The same of an array of ids. The time is left alone, and with it the index by time.
 		&s.judgeMany: `UPDATE operations SET state = ?2
 			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (?2 = 1 AND state IN (2, 3))`,
-		// Of those that were delivered to generation ?2 at ?3, after ?4: what was told of them is kept with it, of late.
+		// Of those that were delivered to generation ?2 at ?3, after ?4: the last spans in which a remote had them are kept with them.
 		// Where another process has noted ?2 before, it has noted them as well.
 		&s.tell: `UPDATE operations SET state = 3, told = CASE WHEN state IN (1, 3)
 				THEN CASE WHEN length(told) > 150 THEN substr(told, instr(told, ';') + 1) ELSE told END || '/' || ?4 || ';' || ?3

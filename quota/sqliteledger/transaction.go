@@ -66,7 +66,7 @@ type transaction struct {
 }
 
 func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
-	until := l.queue.patience()
+	until := l.queue.giveUpAt()
 	if err := l.queue.enter(ctx, until); err != nil {
 		return l.broken("wait for", err)
 	}
