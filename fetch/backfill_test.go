@@ -286,7 +286,10 @@ func TestWhatTheScheduleNeedsIsLeftToIt(t *testing.T) {
 	d := newDig(t, 1000)
 	d.limit(10)
 	asked := 0
-	d.run.Reserved = func(context.Context) quota.Cost { asked++; return quota.Cost{"units": int64(asked)} }
+	d.run.Reserved = func(context.Context) quota.Reserved {
+		asked++
+		return quota.Reserved{Rest: quota.Cost{"units": int64(asked)}}
+	}
 	b := d.plan(t, ingest.BackfillVideos, d.ids(20)...)
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)

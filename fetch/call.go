@@ -16,7 +16,6 @@ import (
 const (
 	passRetries = 8                // of all calls of a pass, and one more for every answer that it saved
 	longestWait = 10 * time.Second // before a retry
-	sendWithin  = quota.SendWithin // from a take to its call; later it is refunded and taken again
 )
 
 // call does one step's call. Every retry is a take: an upstream may charge for what it fails. It returns
@@ -80,12 +79,20 @@ func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 			p.refund(ctx, d)
 			return d, err
 		}
-		if p.Now().Sub(asked) <= sendWithin {
+		if p.Now().Sub(asked) <= p.sendWithin() {
 			return d, nil
 		}
 		p.share.end()
 		p.refund(ctx, d)
 	}
+}
+
+// sendWithin is how long after its take a call may leave; later it is refunded and taken again.
+func (p *pass) sendWithin() time.Duration {
+	if q, ok := p.Quota.(interface{ SendWithin() time.Duration }); ok {
+		return q.SendWithin()
+	}
+	return quota.SendWithin
 }
 
 // draw draws the call's cost, and refunds it where the run may not spend so much.

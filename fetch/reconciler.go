@@ -26,7 +26,7 @@ type Reconciler struct {
 	Counter  Counter // nil: counts come with videos only
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
-	Reserved func(context.Context) quota.Cost             // what a backfill's calls leave for the schedule; nil: what the ceilings leave
+	Reserved func(context.Context) quota.Reserved         // what a backfill's calls leave for the schedule; nil: what the ceilings leave
 	// FreeBursts says that the upstream charges nothing for a call that it surely refused for its rate: it is given back.
 	FreeBursts bool
 	Owner      string        // names this run among all that share the table

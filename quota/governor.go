@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -28,16 +29,22 @@ type Request struct {
 	Method  string // as costs.yaml names it
 	Region  string // "" where a call has none
 	Purpose Purpose
-	// Reserved is what the schedule still needs of each pool: this call's ceilings are lowered so that it
-	// stays free for the scheduled purpose. Nil keeps nothing free beyond what the ceilings do.
-	Reserved Cost
+	// Reserved is what the schedule needs: this call's ceilings are set so that it stays free for the scheduled
+	// purpose. The zero value keeps nothing free beyond what the ceilings do.
+	Reserved Reserved
 	// Calls is how many such calls have to fit for the first of them to be admitted, and only that one is charged:
 	// work that is worth nothing in part. Where so many can never fit, or 0, it is one.
 	Calls int
 }
 
-// SendWithin is how long after its take a call may leave.
+// SendWithin is how long after its take a call may leave where no grace is configured.
 const SendWithin = 30 * time.Second
+
+// SendWithin is how long after its take a call may leave: the grace, by which windows count it longer. One of less than
+// a second is a second, which a slow disk may need.
+func (g *Governor) SendWithin() time.Duration {
+	return max(cmp.Or(g.Tariff.Grace, SendWithin), time.Second)
+}
 
 // Take draws the cost of one call. A refusal is a value. Errors: ErrUnknown for a method without a
 // price or a purpose that does not exist, ErrNeverFits, ErrClosed when the ledger cannot answer and
@@ -47,12 +54,12 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 	for range 3 {
 		asked := g.Now()
 		d, err := g.take(ctx, r)
-		if err != nil || !d.Allowed || g.Now().Sub(asked) <= SendWithin {
+		if err != nil || !d.Allowed || g.Now().Sub(asked) <= g.SendWithin() {
 			return d, err
 		}
 		g.giveBack(ctx, d)
 	}
-	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after it was asked for: is this machine stopped again and again?", ErrClosed, r.Method, SendWithin)
+	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after it was asked for: is this machine stopped again and again?", ErrClosed, r.Method, g.SendWithin())
 }
 
 // giveBack refunds a take that was never used. What cannot be given back stays charged, which is the safe side.
@@ -109,7 +116,7 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 		if amount, ok := cost[p.Name]; ok {
 			c := p.charge(amount, g.Tariff.Ceilings[r.Purpose])
 			c.lower(amount * int64(max(r.Calls-1, 0)))
-			fits = g.Tariff.keepFree(&c, r.Reserved[p.Name]) && fits
+			fits = g.Tariff.keepFree(&c, r.Purpose, r.Reserved) && fits
 			a.Charges = append(a.Charges, c)
 		}
 	}

@@ -43,6 +43,16 @@ type Window struct {
 // Day reports whether the window is the provider's calendar day.
 func (w Window) Day() bool { return w.Length == 0 }
 
+// Supply is what a window gives to a ceiling over a span that begins now, when so much of it is used: a sliding window
+// comes again each time that its length has passed, a day does not within the day.
+func (w Window) Supply(ceiling, used int64, span time.Duration) int64 {
+	left := max(ceiling-used, 0)
+	if !w.Day() {
+		left += ceiling * int64(span/w.Length)
+	}
+	return left
+}
+
 // ParseWindow reads "day" or a duration such as "24h", MinWindow..MaxWindow. The limit is left 0.
 func ParseWindow(s string) (Window, error) {
 	if s == "day" {

@@ -1,23 +1,74 @@
 package quota
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
-// keepFree lowers the ceilings of a charge so that the scheduled purpose finds need of the pool free below its
-// own. It reports whether the amount would still fit into an unused pool.
-func (t *Tariff) keepFree(c *Charge, need int64) (fits bool) {
+// Reserved is what a schedule needs of each pool, and what it has had.
+type Reserved struct {
+	Rest Cost // until the provider's day ends
+	// Whole is what it uses in the whole of each sliding window, and Used what it has used of each window: that much of
+	// Whole is had already, and does not count against the ceiling of a backfill. Without Whole, Rest is kept free in
+	// sliding windows too, and all that is used counts.
+	Whole, Used PerWindow
+}
+
+// PerWindow is an amount for each pool and window, by their names.
+type PerWindow map[string]map[string]int64
+
+// keepFree sets the ceilings of a charge so that the scheduled purpose finds what it needs of the pool free below its
+// own. A backfill's ceiling is for what backfills and others use beside the schedule: counted together, a schedule that
+// uses its share would leave a backfill nothing, however much is free. keepFree reports whether the amount would still
+// fit into a pool that nobody but the schedule uses.
+func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserved) (fits bool) {
 	fits = true
-	if need <= 0 {
-		return fits
-	}
 	for i := range c.Bounds {
 		b := &c.Bounds[i]
-		free := t.Ceilings[Scheduled].Of(b.Window.Limit) - need
-		if own := b.Ceiling; free < own {
-			b.Ceiling = max(free, 0)
-			fits = fits && (c.Amount <= b.Ceiling || c.Amount > own)
+		own, need := b.Ceiling, r.Rest[c.Pool]
+		if purpose == Backfill && r.Whole != nil {
+			used := r.Used[c.Pool][b.Window.Name]
+			own += used
+			if !b.Window.Day() {
+				need = max(r.Whole[c.Pool][b.Window.Name]-used, 0)
+			}
 		}
+		ceiling := own
+		if scheduled := t.Ceilings[Scheduled].Of(b.Window.Limit); need > 0 || own > b.Ceiling {
+			ceiling = max(min(own, scheduled-need), 0)
+		}
+		fits = fits && (c.Amount <= ceiling || c.Amount > b.Ceiling)
+		b.Ceiling = ceiling
 	}
 	return fits
+}
+
+// ScheduledUse is what the scheduled purpose has used of each window, as far as the next minute still counts it; nil
+// where the ledger cannot say.
+func (g *Governor) ScheduledUse(ctx context.Context) (PerWindow, error) {
+	now := g.Now()
+	a, use := g.Tariff.ask(g.Account, now), PerWindow{}
+	since := map[int64][]Spent{}
+	for _, p := range g.Tariff.Pools {
+		use[p.Name] = map[string]int64{}
+		c := p.charge(0, whole)
+		for i, l := range a.Lookups(c, now.Add(time.Minute)) {
+			if _, known := since[l.Start]; !known {
+				spent, err := g.Ledger.Spent(ctx, g.Account, FromMicros(l.Start))
+				if err != nil {
+					return nil, fmt.Errorf("read what the schedule has used: %w", err)
+				}
+				since[l.Start] = spent
+			}
+			for _, s := range since[l.Start] {
+				if s.Pool == p.Name && s.Who.Purpose == Scheduled {
+					use[p.Name][c.Bounds[i].Window.Name] += s.Amount
+				}
+			}
+		}
+	}
+	return use, nil
 }
 
 // refuseReserved refuses an ask that does not fit because everything is reserved for the schedule. That holds

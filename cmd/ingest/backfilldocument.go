@@ -45,6 +45,9 @@ func (p *pricedBackfill) document() web.PlanDocument {
 		d.Days = &web.Range{Low: int64(low), High: int64(high)}
 		d.EndsAt = term.TimeOrNull(p.Ends(high))
 	}
+	if err := p.Never(p.estimate.High, p.perCall); err != nil {
+		d.Never = err.Error()
+	}
 	if p.ids != nil {
 		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.IDs), p.ids.Repeated, p.ids.Wrong, shownLines(p.ids.Rejected)
 	}

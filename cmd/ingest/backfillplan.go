@@ -97,7 +97,7 @@ func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfil
 			continue
 		}
 		call := archive.Channel(ref)
-		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserved: p.Cost})
+		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserved: p.Reserved()})
 		if err != nil {
 			return sizes, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -30,6 +31,7 @@ type pricedBackfill struct {
 	asked    quota.Cost      // spent to ask channels for their sizes
 	ids      *youtube.IDList // that were read for it just now; nil: none were
 	found    bool            // it had been planned before
+	added    bool            // it was planned just now
 }
 
 // findOrAdd finds the plan of the same flags, or adds one. One that found nothing to fetch is made again:
@@ -58,7 +60,7 @@ func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRe
 	if err != nil {
 		return nil, err
 	}
-	p.ids, p.found = request.ids, found
+	p.ids, p.found, p.added = request.ids, found, !found
 	return p, nil
 }
 
@@ -68,7 +70,7 @@ func (a *app) priced(ctx context.Context, w *fetchRuntime, status store.Backfill
 	if err := p.price(ctx, w); err != nil {
 		return nil, err
 	}
-	reserve, err := w.schedule.Reserve(ctx, jobSlots{w.store}, a.clock.Now())
+	reserve, err := w.reserve(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +82,16 @@ func (a *app) priced(ctx context.Context, w *fetchRuntime, status store.Backfill
 	return p, nil
 }
 
-// reprice says, once, that the plan was made under another table of costs.
+// reprice refuses a plan that can never end, however long one waits: one that was just added is not kept. It says,
+// once, that the plan was made under another table of costs.
 func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
+	if never := p.Never(p.estimate.Low, p.perCall); never != nil && !p.degraded {
+		if p.added {
+			_, err := w.store.CancelBackfill(ctx, p.ID, a.clock.Now())
+			never = errors.Join(never, err)
+		}
+		return fmt.Errorf("%s: %w", web.BackfillText(p.Backfill), never)
+	}
 	if p.Table == p.table {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 	w.governor.Log = log
 	return &service.Runtime{
 		Reconciler: func() *fetch.Reconciler { return w.reconciler(a) },
-		Reserve: func(ctx context.Context) (func(context.Context) quota.Cost, error) {
+		Reserve: func(ctx context.Context) (func(context.Context) quota.Reserved, error) {
 			reserver := w.reserver(a)
 			return reserver.Reserved, reserver.Update(ctx)
 		},

@@ -153,9 +153,16 @@ func (w *fetchRuntime) pacing(ctx context.Context, a *app) budget.Pacing {
 
 // reserver is what backfills and a refresh leave for the schedule.
 func (w *fetchRuntime) reserver(a *app) *budget.Reserver {
-	return &budget.Reserver{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) {
-		return w.schedule.Reserve(ctx, jobSlots{w.store}, a.clock.Now())
-	}}
+	return &budget.Reserver{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) { return w.reserve(ctx, a) }}
+}
+
+// reserve is what the schedule needs, and has used. Where the ledger cannot say that, nothing is taken for used.
+func (w *fetchRuntime) reserve(ctx context.Context, a *app) (budget.Reserve, error) {
+	r, err := w.schedule.Reserve(ctx, jobSlots{w.store}, a.clock.Now())
+	if err == nil {
+		r.Used, _ = w.governor.ScheduledUse(ctx)
+	}
+	return r, err
 }
 
 // counter brings counts alone, where the active table has a pool for them that videos do not draw from.

@@ -127,7 +127,7 @@ func TestTheOutlookIsWhatCeilingsAndScheduleLeave(t *testing.T) {
 }
 
 func TestTheDaysABackfillTakes(t *testing.T) {
-	o := outlook(t, 0, 0, 0, 1536) // 7,000 units today, 5,464 on any other day; 70 searches
+	o := outlook(t, 0, 0, 0, 4036) // 7,000 units today, 5,464 on any other day; 70 searches
 	for _, c := range []struct {
 		units, searches int64
 		kind            ingest.BackfillKind
@@ -149,10 +149,13 @@ func TestTheDaysABackfillTakes(t *testing.T) {
 	if end := o.Ends(3); !end.Equal(time.Date(2026, 11, 24, 8, 0, 0, 0, time.UTC)) {
 		t.Errorf("three days end at %v", end)
 	}
-	for scheduled, want := range map[int64]bool{6000: true, 7000: false, 9500: false} {
+	for scheduled, want := range map[int64]bool{6000: true, 9499: true, 9500: false} {
 		o := outlook(t, 0, 0, 9500, scheduled) // nothing is left today
 		if _, ok := o.Days(quota.Cost{"units": 1}, quota.Cost{"units": 1}); ok != want {
 			t.Errorf("beside %d units a day for the schedule: ok is %v", scheduled, ok)
+		}
+		if err := o.Never(quota.Cost{"units": 1}, quota.Cost{"units": 1}); (err == nil) != want || err != nil && !errors.Is(err, quota.ErrNeverFits) {
+			t.Errorf("beside %d units a day for the schedule: %v", scheduled, err)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -11,49 +13,100 @@ type Outlook struct {
 	Reserve
 	Left map[string]int64 // before the provider's day ends, if nobody else spends
 
-	daily map[string]int64 // on a whole day: what the ceilings leave beside a day of the schedule
-	zone  *time.Location
+	day    Price
+	tariff *quota.Tariff
 }
 
-// NewOutlook looks at what a report says is used, and at what the schedule needs: what it has reserved of
-// today, and the price of a whole day.
+// NewOutlook looks at what a report says is used, and at what the schedule needs: what it has reserved, and the price
+// of a whole day.
 func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Outlook {
-	o := Outlook{Reserve: reserve, Left: map[string]int64{}, daily: map[string]int64{}, zone: t.Zone}
+	o := Outlook{Reserve: reserve, Left: map[string]int64{}, day: day, tariff: t}
 	reports := map[string]quota.PoolReport{}
 	for _, p := range r.Pools {
 		reports[p.Pool] = p
 	}
 	for _, pool := range t.Pools {
-		o.Left[pool.Name] = leftToday(pool, reports[pool.Name], reserve.Cost[pool.Name], t)
-		o.daily[pool.Name] = leftDaily(pool, day.Total[pool.Name], t)
+		o.Left[pool.Name] = o.leftToday(pool, reports[pool.Name], r.At)
 	}
 	return o
 }
 
-func leftToday(pool quota.Pool, report quota.PoolReport, reserved int64, t *quota.Tariff) int64 {
+// leftToday is what is left of a pool now. A window that is shorter than the rest of the day comes again.
+func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Time) int64 {
 	if !report.DrainedUntil.IsZero() {
 		return 0
 	}
 	left := int64(quota.MaxLimit)
 	for i, w := range pool.Windows {
-		n := min(t.Ceilings[quota.Backfill].Of(w.Limit), t.Ceilings[quota.Scheduled].Of(w.Limit)-reserved)
+		own, scheduled := o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)
+		had, need := o.Used[pool.Name][w.Name], o.Cost[pool.Name]
+		if o.Whole != nil && !w.Day() {
+			need = max(o.Whole[pool.Name][w.Name]-had, 0)
+		}
+		n := min(own+had, scheduled-need)
 		if i < len(report.Windows) {
 			n -= report.Windows[i].Used
+		}
+		if rest := o.Until.Sub(now); !w.Day() && w.Length < day && rest > w.Length {
+			n = max(n, 0) + int64(float64(o.beside(pool, w))*float64(rest-w.Length)/float64(w.Length))
 		}
 		left = min(left, n)
 	}
 	return max(left, 0)
 }
 
-func leftDaily(pool quota.Pool, scheduled int64, t *quota.Tariff) int64 {
+// beside is what backfills may use of a window beside a schedule that uses its share of it.
+func (o Outlook) beside(pool quota.Pool, w quota.Window) int64 {
+	return max(0, min(o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)-o.scheduled(pool, w)))
+}
+
+// scheduled is what the schedule uses in a whole window.
+func (o Outlook) scheduled(pool quota.Pool, w quota.Window) int64 {
+	if o.Whole == nil || w.Day() {
+		return inWindow(o.day.Total[pool.Name], w)
+	}
+	return o.Whole[pool.Name][w.Name]
+}
+
+// leftDaily is what there is on a whole day, in calls that draw so much.
+func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 	left := int64(quota.MaxLimit)
 	for _, w := range pool.Windows {
-		if w.Day() || w.Length >= day {
-			n := min(t.Ceilings[quota.Backfill].Of(w.Limit), t.Ceilings[quota.Scheduled].Of(w.Limit)) - inWindow(scheduled, w)
-			left = min(left, perDay(n, w))
+		n := o.beside(pool, w)
+		left = min(left, perDay(n-n%max(perCall, 1), w))
+	}
+	return left
+}
+
+// Never is an ErrNeverFits, which says by what change it would, where so much can never be paid: what is left today is
+// too little, and the schedule leaves less than a call on any other day.
+func (o Outlook) Never(cost, perCall quota.Cost) error {
+	if _, ok := o.Days(cost, perCall); ok {
+		return nil
+	}
+	for _, pool := range o.tariff.Pools {
+		call := perCall[pool.Name]
+		if cost[pool.Name] <= o.Left[pool.Name] || o.leftDaily(pool, call) > 0 {
+			continue
+		}
+		for _, w := range pool.Windows {
+			own, scheduled, need := o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit), o.scheduled(pool, w)
+			switch {
+			case own < call:
+				return fmt.Errorf("it %w: a call costs %d %s, and backfills may use %d of %d in window %s: raise ceilings.backfill in the costs to %s or more",
+					quota.ErrNeverFits, call, pool.Name, own, w.Limit, w.Name, percent(call, w.Limit))
+			case scheduled-need < call:
+				return fmt.Errorf("it %w: a call costs %d %s, and in window %s the schedule needs %d of the %d that it may use: fetch less often (%s), fewer pages or regions, or raise ceilings.scheduled in the costs",
+					quota.ErrNeverFits, call, pool.Name, w.Name, need, scheduled, o.day.longer(need, scheduled-call, scheduled))
+			}
 		}
 	}
-	return max(left, 0)
+	return nil
+}
+
+// percent is the least whole percentage of a limit that has room for so much.
+func percent(amount, limit int64) string {
+	return fmt.Sprintf("%d%%", (100*amount+limit-1)/limit)
 }
 
 // Days is how many of the provider's days a cost takes, the present one included, where one call draws at
@@ -66,7 +119,8 @@ func (o Outlook) Days(cost, perCall quota.Cost) (days int, ok bool) {
 		if amount <= 0 {
 			continue
 		}
-		daily := whole(o.daily[pool])
+		i := slices.IndexFunc(o.tariff.Pools, func(p quota.Pool) bool { return p.Name == pool })
+		daily := o.leftDaily(o.tariff.Pools[i], perCall[pool])
 		if daily == 0 {
 			return 0, false
 		}
@@ -77,7 +131,7 @@ func (o Outlook) Days(cost, perCall quota.Cost) (days int, ok bool) {
 
 // Ends is when the last of so many of the provider's days ends, the present one being the first.
 func (o Outlook) Ends(days int) time.Time {
-	return o.Until.In(o.zone).AddDate(0, 0, days-1).UTC()
+	return o.Until.In(o.tariff.Zone).AddDate(0, 0, days-1).UTC()
 }
 
 // Forecast is what the schedule may still spend before the provider's day ends, and whether that is left.
@@ -93,9 +147,14 @@ func (s Schedule) Forecast(r quota.Report, now time.Time) (Forecast, error) {
 	price, err := s.Price(now, f.Until)
 	f.Scheduled = price.Total
 	for _, p := range r.Pools {
-		if price.Total[p.Pool] > p.Remaining[quota.Scheduled] {
-			f.Fits = false
+		left := int64(quota.MaxLimit)
+		for _, w := range p.Windows {
+			left = min(left, w.Window.Supply(s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit), w.Used, f.Until.Sub(now)))
 		}
+		if !p.DrainedUntil.IsZero() {
+			left = 0
+		}
+		f.Fits = f.Fits && price.Total[p.Pool] <= left
 	}
 	return f, err
 }

@@ -15,10 +15,17 @@ import (
 // pastSlots is how many of a job's newest done slots say what one of them costs.
 const pastSlots = 24
 
-// Reserve is what the schedule may still need before the provider's day ends.
+// Reserve is what the schedule may still need before the provider's day ends, and in any whole sliding window.
 type Reserve struct {
 	Until time.Time
 	Cost  quota.Cost
+	Whole quota.PerWindow
+	Used  quota.PerWindow // by the schedule: quota.Governor.ScheduledUse, where the caller has asked
+}
+
+// Reserved is what a call of a backfill or of a refresh leaves.
+func (r Reserve) Reserved() quota.Reserved {
+	return quota.Reserved{Rest: r.Cost, Whole: r.Whole, Used: r.Used}
 }
 
 // Slots is what the store knows of a job.
@@ -33,7 +40,7 @@ type Slots interface {
 // and not done. Each counts what recent slots of its job cost or, where none is done yet, its price.
 // Nothing is reserved for a refresh: it leaves to the others what they need, as backfills do.
 func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
-	r := Reserve{Until: midnight(now, s.Tariff.Zone), Cost: quota.Cost{}}
+	r := Reserve{Until: midnight(now, s.Tariff.Zone), Cost: quota.Cost{}, Whole: quota.PerWindow{}}
 	for _, of := range s.Plan {
 		if of.Job.Kind == ingest.KindRefresh {
 			continue
@@ -47,8 +54,26 @@ func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Rese
 			return r, fmt.Errorf("find what the schedule still needs: %w", err)
 		}
 		add(r.Cost, each, open+len(of.Between(now, r.Until.Add(-time.Second)))) // one at midnight is the next day's
+		s.reserveWindows(r.Whole, each, of, now)
 	}
 	return r, nil
+}
+
+// reserveWindows adds what a job at so much a slot uses in the whole of each sliding window: in one that begins with
+// its next slot, since no window of that length has more.
+func (s Schedule) reserveWindows(whole quota.PerWindow, each quota.Cost, of regions.Schedule, now time.Time) {
+	from := of.Next(now).Add(-time.Second)
+	for _, pool := range s.Tariff.Pools {
+		if whole[pool.Name] == nil {
+			whole[pool.Name] = map[string]int64{}
+		}
+		for _, w := range pool.Windows {
+			if each[pool.Name] > 0 && !w.Day() {
+				slots := of.Between(from, from.Add(w.Length+s.Tariff.Grace))
+				whole[pool.Name][w.Name] += each[pool.Name] * int64(len(slots))
+			}
+		}
+	}
 }
 
 // slotCost is the mean of what the last slots of a job cost, rounded up to whole pages.

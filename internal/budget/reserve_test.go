@@ -100,7 +100,7 @@ func TestAReserveIsComputedOnceAMinuteAndWhenTheDayTurns(t *testing.T) {
 		{"it cannot be computed: the last one holds", turns.Add(2 * time.Minute), errors.New("no store"), 4},
 	} {
 		now, broken = step.at, step.fails
-		if got := r.Reserved(t.Context()); got["units"] != step.want {
+		if got := r.Reserved(t.Context()); got.Rest["units"] != step.want {
 			t.Errorf("%s: %v, want %d", step.name, got, step.want)
 		}
 	}

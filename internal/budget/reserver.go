@@ -41,15 +41,15 @@ func (r *Reserver) update(ctx context.Context, now time.Time) error {
 
 // Reserved is what the next take leaves. Where it cannot be computed, the last one holds: that was more,
 // unless the provider's day has turned since.
-func (r *Reserver) Reserved(ctx context.Context) quota.Cost {
+func (r *Reserver) Reserved(ctx context.Context) quota.Reserved {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Now()
 	if age := now.Sub(r.at); age >= 0 && age < reserveHolds && now.Before(r.last.Until) {
-		return r.last.Cost
+		return r.last.Reserved()
 	}
 	if err := r.update(ctx, now); err != nil && ctx.Err() == nil {
 		r.Log.WarnContext(ctx, "the last known reserve for the schedule holds", slog.Any("error", err))
 	}
-	return r.last.Cost
+	return r.last.Reserved()
 }

@@ -107,16 +107,22 @@ func (s Schedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 }
 
 // Fits checks that a day at this price and a backfill at its ceiling fit together under the ceiling of the schedule.
-// Otherwise a backfill in the morning leaves regions stale in the evening.
+// Otherwise a backfill in the morning leaves regions stale in the evening. A window that is shorter than a day has to
+// let a day of the schedule through.
 func (p Price) Fits(t *quota.Tariff) error {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
-			if p.Total[pool.Name] == 0 || !w.Day() && w.Length < day {
-				continue // a day's price says nothing about an hour
-			}
 			need := inWindow(p.Total[pool.Name], w)
 			scheduled, backfill := t.Ceilings[quota.Scheduled].Of(w.Limit), t.Ceilings[quota.Backfill].Of(w.Limit)
-			if need+backfill > scheduled {
+			switch through := perDay(scheduled, w); {
+			case p.Total[pool.Name] == 0:
+			case !w.Day() && w.Length < day: // slots that come at once wait for the next minute
+				if p.Total[pool.Name] > through {
+					return fmt.Errorf("the schedule does not fit: a day of it costs %d %s, and window %s lets %d of them through in a day, %d of %d at a time: "+
+						"fetch less often (%s), fewer pages or regions",
+						p.Total[pool.Name], pool.Name, w.Name, through, scheduled, w.Limit, p.longer(p.Total[pool.Name], through, p.Total[pool.Name]))
+				}
+			case need+backfill > scheduled:
 				return fmt.Errorf("the schedule does not fit: a day of it costs %d %s, a backfill may use %d, and the schedule has to stop at %d of %d in window %s: "+
 					"fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs",
 					need, pool.Name, backfill, scheduled, w.Limit, w.Name, p.longer(need, scheduled-backfill, scheduled))

@@ -79,11 +79,65 @@ func TestADayOfTheScheduleIsComparedWithWindowsOfADayOrMore(t *testing.T) {
 	}
 }
 
+// Windows of a minute, an hour and a month have to let a day of the schedule through, too.
+func TestEveryWindowHasToLetTheScheduleThrough(t *testing.T) {
+	costs := tariff(t)
+	for _, of := range []struct {
+		name   string
+		length time.Duration
+		limit  int64
+		most   int64 // units a day that fit
+	}{
+		{"1m", time.Minute, 2, 1440},            // 1 a minute is under its ceiling of 95 %
+		{"1h", time.Hour, 100, 95 * 24},         // all of them, slots that come at once waiting for an hour
+		{"720h", 30 * 24 * time.Hour, 3000, 25}, // 2,850 less the 2,100 of a backfill, in thirty days
+	} {
+		costs.Pools = []quota.Pool{{Name: "units", Windows: []quota.Window{{Name: of.name, Length: of.length, Limit: of.limit}}}}
+		for units, fits := range map[int64]bool{of.most: true, of.most + 1: false} {
+			price := budget.Price{Jobs: []budget.JobPrice{{Job: chart(time.Hour, 1, "US"), Slots: 24, Cost: quota.Cost{"units": units}}}, Total: quota.Cost{"units": units}}
+			err := price.Fits(costs)
+			if (err == nil) != fits || err != nil && (!strings.Contains(err.Error(), "window "+of.name) || !strings.Contains(err.Error(), "every: ")) {
+				t.Errorf("window %s, %d units a day: %v", of.name, units, err)
+			}
+		}
+	}
+}
+
+// What is left of a minute is not all that is left of a day.
+func TestTheForecastKnowsItsWindows(t *testing.T) {
+	s := schedule(t, chart(time.Hour, 1, "US"))
+	now := time.Date(2026, 2, 15, 5, 10, 0, 0, time.UTC) // three slots before the day turns, at 08:00
+	for _, of := range []struct {
+		length      time.Duration
+		limit, used int64
+		fits        bool
+	}{
+		{time.Minute, 2, 1, true},
+		{time.Hour, 2, 1, true},             // one comes again at 06:10, one at 07:10
+		{2 * time.Hour, 2, 1, false},        // one comes again at 07:10
+		{24 * time.Hour, 10, 6, true},       // nine of ten
+		{24 * time.Hour, 10, 7, false},      //
+		{30 * 24 * time.Hour, 10, 7, false}, //
+		{0, 10, 6, true}, {0, 10, 7, false}, // the provider's day
+	} {
+		w := quota.WindowState{Window: quota.Window{Name: "w", Length: of.length, Limit: of.limit}, Used: of.used}
+		r := quota.Report{Pools: []quota.PoolReport{{Pool: "units", Windows: []quota.WindowState{w}}}}
+		if f, err := s.Forecast(r, now); err != nil || f.Fits != of.fits {
+			t.Errorf("%v: %+v, %v", of, f, err)
+		}
+		r.Pools[0].DrainedUntil = now.Add(time.Hour)
+		if f, err := s.Forecast(r, now); err != nil || f.Fits {
+			t.Errorf("%v, drained: %+v, %v", of, f, err)
+		}
+	}
+}
+
 func TestTheForecastIsThePriceOfTheRestOfTheProvidersDay(t *testing.T) {
 	s := schedule(t, chart(time.Hour, 1, "US")) // on the hour
 	now := time.Date(2026, 2, 15, 5, 10, 0, 0, time.UTC)
 	for left, fits := range map[int64]bool{3: true, 2: false} {
-		r := quota.Report{Pools: []quota.PoolReport{{Pool: "units", Remaining: map[quota.Purpose]int64{quota.Scheduled: left}}}}
+		day := quota.WindowState{Window: quota.Window{Name: "day", Limit: 10000}, Used: 9500 - left}
+		r := quota.Report{Pools: []quota.PoolReport{{Pool: "units", Windows: []quota.WindowState{day}}}}
 		f, err := s.Forecast(r, now)
 		if err != nil || f.Fits != fits || f.Scheduled["units"] != 3 || !f.Until.Equal(time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC)) {
 			t.Errorf("with %d left: %+v, %v", left, f, err)

@@ -55,7 +55,7 @@ type Options struct {
 type Runtime struct {
 	Reconciler func() *fetch.Reconciler // a new one for each use
 	// Reserve returns what a backfill's calls leave for the schedule.
-	Reserve func(context.Context) (func(context.Context) quota.Cost, error)
+	Reserve func(context.Context) (func(context.Context) quota.Reserved, error)
 	Store   Store
 	Ledger  Ledger
 	Source  *web.Source  // what the metrics are read from

@@ -35,6 +35,7 @@ type PlanDocument struct {
 	Today    PlanToday        `json:"today"`
 	Days     *Range           `json:"days"` // of the provider's; null: the schedule leaves too little
 	EndsAt   *time.Time       `json:"ends_at"`
+	Never    string           `json:"never,omitempty"` // why it can never end
 
 	Found    bool           `json:"planned_before,omitempty"`
 	IDs      int            `json:"ids,omitempty"` // read just now, each once

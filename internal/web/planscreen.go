@@ -171,7 +171,7 @@ func (d PlanDocument) daysText() string {
 	case len(d.Today.Left) == 0:
 		return "not known"
 	case d.Days == nil:
-		return "indefinitely: the schedule leaves less than a call a day; fetch less often (every:), or raise ceilings.backfill in the costs"
+		return d.Never
 	}
 	if d.Days.High == 1 {
 		return "1 day: what is left today is enough"

@@ -61,7 +61,7 @@ func fitting(d QuotaDocument, midnight string) string {
 			if !ok || of.Purpose != quota.Scheduled {
 				continue
 			}
-			spare := of.Remaining - wants
+			spare := p.supply(d.Forecast.Until.Sub(d.At)) - wants
 			if share := float64(spare) / float64(max(of.Ceiling, 1)); share < part {
 				pool, least, part = p.Pool, spare, share
 			}
@@ -73,30 +73,50 @@ func fitting(d QuotaDocument, midnight string) string {
 	return fmt.Sprintf("Fine until %s: %s to spare.", midnight, term.Amount(least, pool))
 }
 
-// Fitting is which of the next slots find quota, if nobody else spends and no window frees before them: each slot that
-// fits draws what it costs at most.
+// Fitting is which of the next slots find quota, if nobody else spends and no window of a day or more frees before them:
+// each slot that fits draws what it costs at most.
 func Fitting(d QuotaDocument, next []NextDocument) []bool {
-	left := map[string]int64{}
-	for _, p := range d.Pools {
-		for _, of := range p.Purposes {
-			if of.Purpose == quota.Scheduled {
-				left[p.Pool] = of.Remaining
-			}
-		}
-	}
+	drawn := map[string]int64{}
 	fits := make([]bool, len(next))
 	for i, slot := range next {
 		fits[i] = !d.Degraded
-		for pool, n := range slot.Cost {
-			fits[i] = fits[i] && n <= left[pool]
+		for _, p := range d.Pools {
+			if n := slot.Cost[p.Pool]; n > 0 {
+				fits[i] = fits[i] && drawn[p.Pool]+n <= p.supply(slot.DueAt.Sub(d.At))
+			}
 		}
 		if fits[i] {
 			for pool, n := range slot.Cost {
-				left[pool] -= n
+				drawn[pool] += n
 			}
 		}
 	}
 	return fits
+}
+
+// supply is what the pool gives to the schedule over a span from now.
+func (p PoolDocument) supply(span time.Duration) int64 {
+	least := int64(quota.MaxLimit)
+	for _, of := range p.Purposes {
+		if of.Purpose != quota.Scheduled {
+			continue
+		}
+		least, span = of.Remaining, max(span, 0)
+		if p.DrainedUntil != nil {
+			continue
+		}
+		gives := int64(quota.MaxLimit)
+		for _, w := range p.Windows {
+			if window, err := quota.ParseWindow(w.Window); err == nil {
+				ceiling := int64(float64(of.Ceiling) / float64(max(p.Limit, 1)) * float64(w.Limit)) // the document has that of the smallest limit
+				gives = min(gives, window.Supply(ceiling, w.Used, span))
+			}
+		}
+		if len(p.Windows) > 0 {
+			least = max(least, gives)
+		}
+	}
+	return least
 }
 
 // Name is the slot for a person: its region, or its job where that has none.
