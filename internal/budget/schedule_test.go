@@ -113,7 +113,8 @@ func TestTheForecastKnowsItsWindows(t *testing.T) {
 		fits        bool
 	}{
 		{time.Minute, 2, 1, true},
-		{time.Hour, 2, 1, true},             // one comes again at 06:10, one at 07:10
+		{time.Hour, 2, 0, true},             // one at once, one from 06:10, one from 07:10
+		{time.Hour, 2, 1, false},            // none at once
 		{2 * time.Hour, 2, 1, false},        // one comes again at 07:10
 		{24 * time.Hour, 10, 6, true},       // nine of ten
 		{24 * time.Hour, 10, 7, false},      //

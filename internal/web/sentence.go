@@ -94,29 +94,25 @@ func Fitting(d QuotaDocument, next []NextDocument) []bool {
 	return fits
 }
 
-// supply is what the pool gives to the schedule over a span from now.
+// supply is what the pool gives to the schedule over a span from now: what remains, but where a window is so short that
+// it comes again within the span.
 func (p PoolDocument) supply(span time.Duration) int64 {
-	least := int64(quota.MaxLimit)
-	for _, of := range p.Purposes {
-		if of.Purpose != quota.Scheduled {
-			continue
-		}
-		least, span = of.Remaining, max(span, 0)
-		if p.DrainedUntil != nil {
-			continue
-		}
-		gives := int64(quota.MaxLimit)
-		for _, w := range p.Windows {
-			if window, err := quota.ParseWindow(w.Window); err == nil {
-				ceiling := int64(float64(of.Ceiling) / float64(max(p.Limit, 1)) * float64(w.Limit)) // the document has that of the smallest limit
-				gives = min(gives, window.Supply(ceiling, w.Used, span))
-			}
-		}
-		if len(p.Windows) > 0 {
-			least = max(least, gives)
+	i := slices.IndexFunc(p.Purposes, func(of PurposeDocument) bool { return of.Purpose == quota.Scheduled })
+	if i < 0 {
+		return 0
+	}
+	gives, again := int64(quota.MaxLimit), false
+	for _, w := range p.Windows {
+		if window, err := quota.ParseWindow(w.Window); err == nil {
+			ceiling := int64(float64(p.Purposes[i].Ceiling) / float64(max(p.Limit, 1)) * float64(w.Limit)) // the document has that of the smallest limit
+			gives = min(gives, window.Supply(ceiling, w.Used, max(span, 0)))
+			again = again || !window.Day() && window.Length <= span
 		}
 	}
-	return least
+	if !again || p.DrainedUntil != nil {
+		return p.Purposes[i].Remaining
+	}
+	return gives
 }
 
 // Name is the slot for a person: its region, or its job where that has none.

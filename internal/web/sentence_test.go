@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -61,5 +62,23 @@ func TestASlotThatFitsDrawsItsPrice(t *testing.T) {
 		if got[i] != want {
 			t.Errorf("slot %d: fits %v, want %v", i, got[i], want)
 		}
+	}
+}
+
+// What is left of a minute is not all that is left until midnight: a short window comes again.
+func TestAWindowOfAMinuteComesAgain(t *testing.T) {
+	d := web.QuotaDocument{At: noon, Forecast: web.ForecastDocument{Until: noon.Add(time.Hour), Scheduled: map[string]int64{"units": 84}, Fits: true}, Pools: []web.PoolDocument{{
+		Pool: "units", Limit: 60, Windows: []web.WindowDocument{{Window: "1m", Limit: 60, Used: 57}, {Window: "24h", Limit: 200, Used: 100}},
+		Purposes: []web.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 57, Remaining: 0}},
+	}}}
+	slot := func(after time.Duration, units int64) web.NextDocument {
+		return web.NextDocument{Job: "chart", DueAt: noon.Add(after), Cost: map[string]int64{"units": units}}
+	}
+	got := web.Fitting(d, []web.NextDocument{slot(time.Second, 4), slot(2*time.Minute, 40), slot(10*time.Minute, 40), slot(11*time.Minute, 40)})
+	if want := []bool{false, true, true, false}; !slices.Equal(got, want) { // 190 of 200 may be used in 24 hours
+		t.Errorf("%v fit, want %v", got, want)
+	}
+	if got := web.Outlook(d, nil); got != "Fine until midnight: 6 units to spare." {
+		t.Error(got)
 	}
 }
