@@ -30,7 +30,7 @@ PREFIX ?= /usr/local
 EXE     = $(shell go env GOEXE)
 
 .DEFAULT_GOAL := help
-.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api faults crashloop soak backfill-demo cross check clean
+.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop soak backfill-demo cross check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -102,6 +102,9 @@ boundary: ## Show that no burst at the edge of a window gets more than its limit
 api: ## Hold the API to its OpenAPI document, and the limits per client to what they promise; then the tour of docs/api.md
 	@sh tools/say.sh '^Test(TheAPI|Served|Answers|OnlyListed|Pages|SlowClients|NeverMore|RetryAfter|The61st|AFlood|Forged)' ./internal/web ./quota/httplimit
 	go test -count=1 -run '^TestScripts$$/^api$$' ./cmd/ingest
+
+e2e: build ## Look at the status page in chromium, in worlds where something is wrong; installs chromium, node, and by npm what it needs
+	sh tools/e2e/run.sh bin/ingest$(EXE)
 
 faults: ## Break Redis, the journal and the upstream: a line per fault, judged by the upstream's own count
 	@sh tools/say.sh '^Test(Long)?Fault' ./cmd/ingest

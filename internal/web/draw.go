@@ -97,12 +97,34 @@ type cellView struct {
 	Path  string
 }
 
+// reasonView is all slots of a series that came out alike for one reason.
+type reasonView struct {
+	outcome     ingest.State
+	reason      string
+	first, last time.Time // when they were due
+	slots       int
+}
+
+func (r reasonView) String() string {
+	const columns = 160
+	when, outcome := term.Stamp(r.first), string(r.outcome)
+	if r.slots > 1 {
+		last := term.Stamp(r.last)
+		if r.first.UTC().YearDay() == r.last.UTC().YearDay() {
+			_, last, _ = strings.Cut(last, " ")
+		}
+		when, outcome = when+" to "+last+",", fmt.Sprintf("%d %s", r.slots, outcome)
+	}
+	return when + " " + outcome + ": " + term.Fit(r.reason, columns)
+}
+
 // newStrip draws the newest slots of a series.
 func newStrip(of SeriesState, slots []SlotDocument) stripView {
-	const most, mostReasons, columns = 48, 3, 160
+	const most, mostReasons = 48, 3
 	s := stripView{Name: of.Name()}
 	count := map[ingest.State]int{}
 	var newest []SlotDocument
+	var alike []reasonView
 	for _, slot := range slots {
 		if slot.Job == of.Job && slot.Region == of.Region {
 			newest = append(newest, slot)
@@ -110,9 +132,17 @@ func newStrip(of SeriesState, slots []SlotDocument) stripView {
 		}
 	}
 	for _, slot := range newest {
-		if slot.Reason != "" && len(s.Reasons) < mostReasons {
-			s.Reasons = append(s.Reasons, fmt.Sprintf("%s %s: %s", term.Stamp(slot.DueAt), slot.Outcome, term.Fit(slot.Reason, columns)))
+		i := slices.IndexFunc(alike, func(r reasonView) bool { return r.outcome == slot.Outcome && r.reason == slot.Reason })
+		switch {
+		case i >= 0:
+			alike[i].first = slot.DueAt
+			alike[i].slots++
+		case slot.Reason != "":
+			alike = append(alike, reasonView{slot.Outcome, slot.Reason, slot.DueAt, slot.DueAt, 1})
 		}
+	}
+	for _, r := range alike[:min(mostReasons, len(alike))] {
+		s.Reasons = append(s.Reasons, r.String())
 	}
 	newest = newest[:min(most, len(newest))]
 	slices.Reverse(newest)

@@ -222,10 +222,12 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 			s.Quota = func(context.Context) (web.QuotaDocument, error) {
 				return web.QuotaDocument{Degraded: true, Ledger: "redis"}, nil
 			}
-		}, []string{"The ledger cannot answer: cheap calls go on", "State cannot answer", "Not known while the ledger cannot answer.", "chart US 30 min"}},
+		}, []string{"The ledger cannot answer: cheap calls go on", "State cannot answer", "chart US 30 min", "chart US 118 units not known",
+			"What is left Not known while the ledger cannot answer.", "When it comes back Not known while", "The last 24 hours Not known while",
+			"Who spent it Not known while", "Our count and the provider’s Not known while"}},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
 			s.Quota = func(context.Context) (web.QuotaDocument, error) { return web.QuotaDocument{}, down }
-		}, []string{"The ledger cannot be read: connection <refused>", "chart US 30 min"}},
+		}, []string{"The ledger cannot be read: connection <refused>", "chart US 30 min", "Who spent it Not known while"}},
 		{"store", func(_ *web.Site, s *web.Source) {
 			s.Slots = func(context.Context, time.Time) ([]web.SlotDocument, error) { return nil, down }
 			s.Oldest = func(context.Context) (time.Time, error) { return time.Time{}, down }
@@ -252,6 +254,39 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 				t.Errorf("%d %s", resp.StatusCode, body)
 			}
 		})
+	}
+}
+
+// TestTheStripSaysEachReasonOnce: an afternoon in which the machine was off hides nothing that failed before it.
+func TestTheStripSaysEachReasonOnce(t *testing.T) {
+	site, source := paged()
+	source.Slots = func(context.Context, time.Time) (slots []web.SlotDocument, err error) {
+		for i := range 10 {
+			slots = append(slots, web.SlotDocument{Job: "chart", Region: "US", DueAt: noon.Add(-time.Duration(i+1) * 30 * time.Minute), Outcome: ingest.Missed, Reason: "nothing ran"})
+		}
+		return append(slots, web.SlotDocument{Job: "chart", Region: "US", DueAt: noon.Add(-6 * time.Hour), Outcome: ingest.Failed, Reason: "no route to host"}), nil
+	}
+	_, body := get(t, site, "/")
+	text := textOf(body)
+	for _, s := range []string{
+		"chart US 1 failed, 10 missed 2026-02-14 07:00:00Z to 11:30:00Z, 10 missed: nothing ran", "2026-02-14 06:00:00Z failed: no route to host",
+	} {
+		if !strings.Contains(text, s) {
+			t.Errorf("the page lacks %q:\n%s", s, text)
+		}
+	}
+}
+
+// TestThePageSaysAtOnceWhatIsStale: the sentence above it is of the quota alone.
+func TestThePageSaysAtOnceWhatIsStale(t *testing.T) {
+	site, _ := paged()
+	if _, body := get(t, site, "/"); strings.Contains(textOf(body), "Stale:") {
+		t.Error("something is said to be stale that is not")
+	}
+	site, _ = paged()
+	site.Schedule = manyRegions()
+	if _, body := get(t, site, "/"); !regexp.MustCompile(`to spare\. Stale: chart GB, chart FR, chart IN, chart BR and \d+ more\. Why\?`).MatchString(textOf(body)) {
+		t.Errorf("the page does not begin with what is stale:\n%.300s", textOf(body))
 	}
 }
 

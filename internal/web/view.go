@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type view struct {
 	Sentence, Short    string
 	Mood               mood
 	Troubles           []string // what could not be read
+	Stale              string   // which series are: the sentence is of the quota alone; "": none is
 
 	Pools     []poolView
 	Clocks    []clockView
@@ -128,11 +130,7 @@ func (v *view) setQuota(d QuotaDocument, now time.Time) {
 	}
 	const most = 12
 	for _, s := range d.Spent[:min(most, len(d.Spent))] {
-		region := s.Region
-		if region == "" {
-			region = "–"
-		}
-		v.Spent = append(v.Spent, spentView{string(s.Purpose), region, s.Method, term.Amount(s.Amount, s.Pool)})
+		v.Spent = append(v.Spent, spentView{string(s.Purpose), cmp.Or(s.Region, "–"), s.Method, term.Amount(s.Amount, s.Pool)})
 	}
 	if n := len(d.Spent) - most; n > 0 {
 		v.SpentMore = fmt.Sprintf("And %d more.", n)
@@ -171,10 +169,12 @@ func (v *view) setNext(d QuotaDocument, next []NextDocument) {
 	const most = 8
 	fits := Fitting(d, next)
 	for i, n := range next[:min(most, len(next))] {
-		row := nextView{term.Stamp(n.DueAt), n.Job, n.Region, term.Amounts(n.Cost), "yes", good}
+		row := nextView{term.Stamp(n.DueAt), n.Job, cmp.Or(n.Region, "–"), term.Amounts(n.Cost), "yes", good}
 		switch {
 		case len(n.Cost) == 0:
 			row.Price = "what is due"
+		case d.Degraded:
+			row.Fits, row.Mood = "not known", warn
 		case !fits[i]:
 			row.Fits, row.Mood = "no", bad
 		}
@@ -184,7 +184,7 @@ func (v *view) setNext(d QuotaDocument, next []NextDocument) {
 
 func (v *view) setSlots(o overview) {
 	for _, of := range o.fresh.Series {
-		row := seriesView{of.Job, of.Region, "never", term.Ago(time.Duration(of.IntervalS) * time.Second), "fresh", good}
+		row := seriesView{of.Job, cmp.Or(of.Region, "–"), "never", term.Ago(time.Duration(of.IntervalS) * time.Second), "fresh", good}
 		if of.AgeS != nil {
 			row.Age = term.Ago(time.Duration(*of.AgeS) * time.Second)
 		}
@@ -196,6 +196,13 @@ func (v *view) setSlots(o overview) {
 		}
 		v.Series = append(v.Series, row)
 		v.Strips = append(v.Strips, newStrip(of, o.slots))
+	}
+	var stale []string
+	for _, of := range o.fresh.Stale() {
+		stale = append(stale, of.Name())
+	}
+	if len(stale) > 0 {
+		v.Stale = "Stale: " + enumerate(stale, 4) + "."
 	}
 	for _, s := range o.slots {
 		if s.Outcome == ingest.Stopped {

@@ -5,7 +5,8 @@
   const refresh = async () => {
     const answer = await fetch(location.href, { cache: "no-store" });
     if (!answer.ok || !stream) return;
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = (await answer.text()).replace(/<style[^]*?<\/style>/, ""); // whose nonce this page's policy does not know
+    const fresh = new DOMParser().parseFromString(text, "text/html");
     const main = document.getElementById("main");
     if (main.contains(document.activeElement)) return; // somebody reads with the keyboard, or types
     const open = new Set([...main.querySelectorAll("details[open] b")].map((b) => b.textContent));
