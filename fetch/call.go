@@ -195,9 +195,15 @@ func (p *pass) send(ctx context.Context, s step) error {
 	defer p.share.end()
 	ctx, cancel := withGrace(ctx, callWithin)
 	defer cancel()
+	sent, verdict := time.Now(), "ok"
 	err := s.do(ctx)
 	if err == nil {
 		p.share.answer()
+	} else {
+		verdict = string(asError(s, err).Verdict)
+	}
+	if p.OnCall != nil {
+		p.OnCall(s.method, verdict, time.Since(sent))
 	}
 	return err
 }

@@ -29,9 +29,14 @@ func on(v fetch.Verdict, calls int) func(context.Context, int) error {
 
 func TestEveryPageIsOneTake(t *testing.T) {
 	b := newBench(t, 1000, "US", "GB")
+	told := map[string]int{}
+	b.run.OnCall = func(method, verdict string, _ time.Duration) { told[method+" "+verdict]++ }
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB done 4; " {
 		t.Fatalf("%s %v", states(worked), err)
+	}
+	if len(told) != 1 || told["videos.list ok"] != 8 {
+		t.Errorf("told of %v, want 8 calls that were answered", told)
 	}
 	if len(b.upstream.calls) != 8 || b.used(t) != 8 || worked[0].Units != 4 {
 		t.Errorf("%d calls, %d units used, %d in the slot: want 8, 8, 4", len(b.upstream.calls), b.used(t), worked[0].Units)

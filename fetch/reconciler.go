@@ -39,6 +39,10 @@ type Reconciler struct {
 	Log   *slog.Logger
 	Pause func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
 
+	// OnCall is told of every call that was sent: what its answer means, "ok" or the verdict, and how long it took.
+	// Passes tell it at once; nil: nobody wants to know.
+	OnCall func(method, verdict string, took time.Duration)
+
 	// OnSlot is told how every slot that was worked on ended. OnRest is told by Serve that nothing is left to
 	// claim and nothing runs: err is what kept the workers from going on, nil when all is well. Neither is
 	// called twice at once, and both must return soon. They may be nil.

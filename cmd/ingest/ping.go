@@ -5,28 +5,29 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// newPinger is nil where no dead man's switch is configured.
-func newPinger(c *config.Config, log *slog.Logger) (*service.Pinger, error) {
-	address, err := c.PingURL()
-	if err != nil || address.IsZero() {
-		return nil, err
+// newNotices are the dead man's switch and who is told of thresholds; nil where they are not configured.
+func (a *app) newNotices(log *slog.Logger) (*service.Pinger, *service.Thresholds, error) {
+	check, err := a.cfg.PingURL()
+	if err != nil {
+		return nil, nil, err
 	}
-	return service.NewPinger(address, version, log), nil
+	webhook, err := a.cfg.WebhookURL()
+	p := service.NewPinger(check, version, log)
+	return p, service.NewThresholds(a.cfg.Data, webhook, p, version, a.clock.Now, log), err
 }
 
 // beginPing tells the dead man's switch, where one is configured, that a run has begun, and returns how to tell it of
-// the end: end(summary, err) returns err as it is. Only a switch that is configured wrongly is refused.
+// the end: end(summary, err) returns err as it is; and who is told of thresholds. Only what is configured wrongly is refused.
 //
 // A day stopped by quota is a good day: the switch is told exit status 0, with the reason in the summary.
-func (a *app) beginPing(ctx context.Context) (end func(summary string, err error) error, err error) {
-	p, err := newPinger(a.cfg, a.log())
+func (a *app) beginPing(ctx context.Context) (end func(summary string, err error) error, told *service.Thresholds, err error) {
+	p, told, err := a.newNotices(a.log())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	endRun := p.BeginRun(ctx)
 	return func(summary string, err error) error {
@@ -40,5 +41,5 @@ func (a *app) beginPing(ctx context.Context) (end func(summary string, err error
 		}
 		endRun(code, text+summary)
 		return err
-	}, nil
+	}, told, nil
 }

@@ -116,7 +116,7 @@ func TestPingTakesADayStoppedByQuotaForAGoodOne(t *testing.T) {
 	d := &deadman{}
 	startDeadman(t, d)
 	ingestCode(t, exitStopped, "run")
-	if last := d.wants(t, "/start", "/0"); !strings.Contains(last.body, "exit 75") || !strings.Contains(last.body, "19 of 19 used") {
+	if last := d.wants(t, "/start", "/log", "/0"); !strings.Contains(last.body, "exit 75") || !strings.Contains(last.body, "19 of 19 used") {
 		t.Errorf("%s", last.body)
 	}
 }
@@ -227,9 +227,39 @@ func TestPingOfServeTakesStoppedForWell(t *testing.T) {
 		return len(heard) > 0 && strings.Contains(heard[len(heard)-1].body, "stopped by quota")
 	})
 	for _, h := range d.heard() {
-		if h.signal != "" {
+		if h.signal != "" && h.signal != "/log" { // of the threshold that was passed
 			t.Errorf("%+v, want success", h)
 		}
 	}
 	s.end(syscall.SIGTERM)
+}
+
+// TestThresholdsAreToldByRunAndByServe: once for both, to the webhook that a file names.
+func TestThresholdsAreToldByRunAndByServe(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	at(t, "2026-02-14T09:40:00Z")
+	d := &deadman{}
+	startDeadman(t, d)
+	t.Setenv("INGEST_WEBHOOK_URL_FILE", os.Getenv("INGEST_PING_URL_FILE"))
+	t.Setenv("INGEST_PING_URL_FILE", "")
+	ingestCode(t, exitOK, "quota", "post", "units", "7600")
+	for range 2 {
+		stdout, stderr := ingestCode(t, exitOK, "run")
+		hidesPing(t, stdout, stderr)
+	}
+	quickHeart(t)
+	s := startServe(t)
+	s.until("it is ready", s.isReady)
+	ingestCode(t, exitOK, "quota", "post", "units", "1500")
+	s.until("the second threshold was told", func() bool { return len(d.heard()) >= 2 })
+	heard := d.heard()
+	for i, percent := range []string{`"threshold_percent":80`, `"threshold_percent":95`} {
+		if h := heard[i]; h.signal != "" || !strings.Contains(h.body, percent) || !strings.Contains(h.body, `"purpose":"scheduled"`) {
+			t.Errorf("%+v, want %s", h, percent)
+		}
+	}
+	if len(heard) != 2 {
+		t.Errorf("told %d times, want twice: %+v", len(heard), heard)
+	}
+	hidesPing(t, s.stderr.String())
 }

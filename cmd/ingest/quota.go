@@ -11,18 +11,25 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 )
 
 func (a *app) quotaCommand() *cobra.Command {
+	var of quota.Purpose
+	var since config.Since
 	cmd := &cobra.Command{
 		Use:   "quota",
 		Short: "What is left of the quota, and who spent it",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withLook(cmd.Context(), a.quotaReport)
+			return a.withLook(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
+				return a.quotaReportOf(ctx, g, of, since.At(a.clock.Now()))
+			})
 		},
 	}
+	cmd.Flags().Var(config.Choice(&of, quota.Purposes()...), "purpose", "exit with 75 where nothing is left `for` it")
+	cmd.Flags().Var(config.SinceFlag(&since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
 	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand())
 	return cmd
 }
@@ -57,44 +64,12 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 	return cmd
 }
 
-type takeDocument struct {
-	Allowed      bool             `json:"allowed"`
-	Method       string           `json:"method"`
-	Purpose      quota.Purpose    `json:"purpose"`
-	Charges      map[string]int64 `json:"charges"`   // what the call costs
-	Remaining    map[string]int64 `json:"remaining"` // for this purpose
-	RetryAfterMS int64            `json:"retry_after_ms"`
-	RetryAt      *time.Time       `json:"retry_at"` // of a refusal: the same call will be admitted then
-	RefusedBy    *refusedBy       `json:"refused_by"`
-	Degraded     bool             `json:"degraded"`
-}
-
-type refusedBy struct {
-	Pool    string `json:"pool"`
-	Window  string `json:"window"`
-	Used    int64  `json:"used"`
-	Ceiling int64  `json:"ceiling"`
-	Limit   int64  `json:"limit"`
-}
-
 func (a *app) printTake(ctx context.Context, g *quota.Governor, d quota.Decision) error {
 	cost, err := g.Tariff.Cost(d.Who.Method)
 	if err != nil {
 		return err
 	}
-	doc := takeDocument{
-		Allowed: d.Allowed, Method: d.Who.Method, Purpose: d.Who.Purpose, Charges: cost,
-		Remaining: map[string]int64{}, RetryAfterMS: d.RetryAfter.Milliseconds(), Degraded: d.Degraded,
-	}
-	for _, p := range d.Pools {
-		if !d.Degraded { // what remains is not known then
-			doc.Remaining[p.Pool] = p.Remaining
-		}
-	}
-	if r := d.Refusal; r != nil {
-		doc.RetryAt = term.TimeOrNull(d.RetryAt)
-		doc.RefusedBy = &refusedBy{r.Pool, r.Window, r.Used, r.Ceiling, r.Limit}
-	}
+	doc := web.NewTakeDocument(d, cost)
 	switch {
 	case a.json:
 		err = a.printJSON(doc)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -65,7 +66,18 @@ func (a *app) withLook(ctx context.Context, do func(context.Context, *quota.Gove
 
 // quotaReport prints what is left. It spends nothing.
 func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
+	return a.quotaReportOf(ctx, g, "", time.Time{})
+}
+
+// quotaReportOf is quotaReport with who spent it since a time, zero: as far as a window counts it. It ends with 75 where
+// nothing is left for the purpose, where one is named.
+func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Purpose, since time.Time) error {
 	doc, degraded, err := a.quotaDocument(ctx, g)
+	if err == nil && !since.IsZero() && degraded == nil {
+		var spent []quota.Spent
+		spent, err = g.Ledger.Spent(ctx, g.Account, since)
+		doc.Spent, doc.Since = web.NewSpentDocuments(spent), term.TimeOrNull(since)
+	}
 	if err != nil {
 		return err
 	}
@@ -80,6 +92,9 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 	err = a.show(screen)
 	if err == nil && degraded != nil {
 		err = codeError{exitUnavailable, degraded}
+	}
+	if err == nil && doc.NothingLeft(of) {
+		err = codeError{exitStopped, nil}
 	}
 	return err
 }

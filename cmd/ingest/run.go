@@ -69,7 +69,7 @@ func (a *app) selectSeries(w *fetch.RunOptions, only []ingest.Region) error {
 
 // reconcile runs once over what is due and says how it ended.
 func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
-	end, err := a.beginPing(ctx)
+	end, told, err := a.beginPing(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,6 +87,9 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 		if err := a.checkNewest(ctx, w.store); err != nil {
 			return end("", err)
 		}
+	}
+	if left, err := w.governor.Report(ctx); err == nil && told != nil {
+		told.Check(ctx, left)
 	}
 	pace := w.pacing(context.WithoutCancel(ctx), a)
 	sum.next, sum.pacing = pace.Next(a.clock.Now()), pace.String()

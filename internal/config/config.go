@@ -34,6 +34,7 @@ type Config struct {
 	CostTable   string // "" is the one that costs chooses
 	KeyFile     string // from the config file only: the last place a key is looked for
 	PingFile    string // from the config file only: the last place a dead man's switch is looked for
+	WebhookFile string // from the config file only: the last place a webhook for thresholds is looked for
 	Listen      string // "" is nowhere
 	API         API
 	Concurrency int  // passes at once under serve
@@ -140,7 +141,7 @@ func (c *Config) setTexts(file configFile) {
 	} {
 		*s.into = cmp.Or(f.Pick(s.flag, s.env, s.given), s.file, s.by)
 	}
-	c.KeyFile, c.PingFile = file.KeyFile, file.PingFile
+	c.KeyFile, c.PingFile, c.WebhookFile = file.KeyFile, file.PingFile, file.WebhookFile
 }
 
 func (c *Config) setNumbers(file configFile) error {

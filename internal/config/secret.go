@@ -40,6 +40,11 @@ var (
 		name: "ping", holds: "URL", credential: "ping-url", env: "INGEST_PING_URL", field: "ping_file",
 		named: "INGEST_PING_URL_FILE and ping_file:", check: checkPingURL, wrap: Invalid,
 	}
+	// webhookURL is one for the same reason: whoever knows the address can speak in our name.
+	webhookURL = secret{
+		name: "webhook", holds: "URL", credential: "webhook-url", env: "INGEST_WEBHOOK_URL", field: "webhook_file",
+		named: "INGEST_WEBHOOK_URL_FILE and webhook_file:", check: checkPingURL, wrap: Invalid,
+	}
 )
 
 // Key finds the API key. It looks at --key-file, a systemd credential, INGEST_KEY_FILE, INGEST_KEY and the config's
@@ -61,6 +66,13 @@ func (c *Config) KeySource() string {
 // named but cannot be used is an error, since nobody would notice a switch that is not fed until it is too late.
 func (c *Config) PingURL() (ingest.Secret, error) {
 	_, address, err := pingURL.find("", c.PingFile)
+	return address, err
+}
+
+// WebhookURL finds the address that hears of thresholds, as PingURL does: webhook-url, INGEST_WEBHOOK_URL_FILE,
+// INGEST_WEBHOOK_URL, webhook_file.
+func (c *Config) WebhookURL() (ingest.Secret, error) {
+	_, address, err := webhookURL.find("", c.WebhookFile)
 	return address, err
 }
 

@@ -72,6 +72,9 @@ func (s *Service) askLedger(ctx context.Context) {
 		st.ledgerAnswered(report, err, time.Now())
 		st.paced, st.pacing = paced, pacing
 	})
+	if err == nil {
+		s.Thresholds.Check(ctx, report)
+	}
 	if (pacing == "") != (before.pacing == "") {
 		s.log.InfoContext(ctx, "the schedule is "+cmp.Or(pacing, "as configured again"))
 	}

@@ -5,34 +5,26 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/internal/term"
 )
 
-const (
-	pingWithin   = 5 * time.Second // one ping in all
-	maxPingBytes = 10_000          // of a summary
-)
+const maxPingBytes = 10_000 // of a summary
 
 // Pinger posts to a dead man's switch in the form of Healthchecks: URL for success, URL/start, URL/fail and
 // URL/<exit status>, each with ?rid=<run id>. https://healthchecks.io/docs/http_api/
 //
 // What goes wrong is logged, once until it goes well again, and never with the URL in it.
 type Pinger struct {
-	url     ingest.Secret
-	version string
-	runID   string // ties the pings of this process together
-	client  *http.Client
+	endpoint
+
+	runID string // ties the pings of this process together
 
 	Log *slog.Logger // hears what goes wrong
 
@@ -40,25 +32,22 @@ type Pinger struct {
 	failing bool // and it was logged
 }
 
-// NewPinger makes a Pinger for a program of this version.
+// NewPinger makes a Pinger for a program of this version; nil where there is no address.
 func NewPinger(address ingest.Secret, version string, log *slog.Logger) *Pinger {
-	return &Pinger{
-		url: address, version: version, runID: uuid(), Log: log,
-		client: &http.Client{
-			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: 2 * time.Minute, ForceAttemptHTTP2: true},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+	if address.IsZero() {
+		return nil
 	}
+	return &Pinger{endpoint: newEndpoint(address, version), runID: uuid(), Log: log}
 }
 
 // post sends a signal ("start", "fail", an exit status, or "" for success) with what a person wants to know of it.
-// It returns when the switch has answered, after pingWithin, or when ctx is done.
-func (p *Pinger) post(ctx context.Context, signal, command, summary string) {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
+// It returns when the switch has answered, after postWithin, or when ctx is done.
+func (p *Pinger) post(ctx context.Context, signal, command, summary string) error {
+	text := fmt.Sprintf("ingest %s on %s: %s", command, hostname(), summary)
+	if len(text) > maxPingBytes {
+		text = strings.ToValidUTF8(text[:maxPingBytes], "")
 	}
-	err = p.try(ctx, signal, fmt.Sprintf("ingest %s on %s: %s", command, term.Clean(host), summary))
+	err := p.send(ctx, signal, url.Values{"rid": {p.runID}}, "text/plain; charset=utf-8", text)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -68,53 +57,7 @@ func (p *Pinger) post(ctx context.Context, signal, command, summary string) {
 		p.failing = true
 		p.Log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.withoutURL(err)))
 	}
-}
-
-func (p *Pinger) try(ctx context.Context, signal, summary string) error {
-	ctx, cancel := context.WithTimeout(ctx, pingWithin)
-	defer cancel()
-	u, err := url.Parse(p.url.Reveal())
-	if err != nil {
-		return err
-	}
-	query := u.Query()
-	query.Set("rid", p.runID)
-	u.RawQuery = query.Encode()
-	if len(summary) > maxPingBytes {
-		summary = strings.ToValidUTF8(summary[:maxPingBytes], "")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath(signal).String(), strings.NewReader(summary))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("User-Agent", "ingest/"+p.version)
-	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
-	resp, err := p.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 1<<10) // so that the connection can be used again
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	}
-	return nil
-}
-
-// withoutURL is the error without the URL, which net/http puts around it, or any part of its path.
-func (p *Pinger) withoutURL(err error) string {
-	if around := (*url.Error)(nil); errors.As(err, &around) {
-		err = around.Err
-	}
-	text := term.Clean(err.Error())
-	_, path, _ := strings.Cut(p.url.Reveal(), "://")
-	_, path, _ = strings.Cut(path, "/")
-	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return strings.ContainsRune("/?&=", r) }) {
-		if len(part) > 3 {
-			text = strings.ReplaceAll(text, part, "***")
-		}
-	}
-	return text
+	return err
 }
 
 // uuid is a random one, version 4: RFC 9562, section 5.4.
@@ -145,7 +88,7 @@ func (p *Pinger) BeginRun(ctx context.Context) (end func(status int, summary str
 	started := make(chan struct{})
 	go func() {
 		defer close(started)
-		p.post(starting, "start", "run", "started\n")
+		_ = p.post(starting, "start", "run", "started\n")
 	}()
 	return func(status int, summary string) {
 		forget()
@@ -163,6 +106,6 @@ func (p *Pinger) BeginRun(ctx context.Context) (end func(status int, summary str
 		}
 		giveUp() // the switch must hear of the end last
 		<-started
-		p.post(last, strconv.Itoa(status), "run", summary)
+		_ = p.post(last, strconv.Itoa(status), "run", summary)
 	}
 }

@@ -42,6 +42,7 @@ type Options struct {
 	LogFormat  LogFormat
 	About      []slog.Attr // what the first line of the log says of the configuration
 	Pinger     *Pinger     // tells the dead man's switch; nil: there is none
+	Thresholds *Thresholds // tells of ceilings that are nearly reached; nil: nobody wants to know
 	API        *web.API    // what is served under /v1/, from Runtime.Library; nil: nothing
 
 	// Open opens everything. Where it fails with an error that is Temporary, the service runs without and tries
@@ -90,6 +91,7 @@ type Service struct {
 	maintain  chan struct{} // asks the maintenance loop to look
 	site      *web.Site
 	state     stateBox
+	calls     web.Calls
 	outcomes  map[ingest.Series]outcome // what was last heard of each
 }
 
@@ -106,6 +108,9 @@ func New(o Options) *Service {
 	s.log, s.warnings = newLogs(o.Stderr, o.Quiet, o.LogFormat)
 	if o.Pinger != nil {
 		o.Pinger.Log = s.log
+	}
+	if o.Thresholds != nil {
+		o.Thresholds.Log = s.log
 	}
 	s.site = s.newSite()
 	return s

@@ -35,7 +35,7 @@ func (s *Service) ping(ctx context.Context) {
 	if failing {
 		signal, head = "fail", "failing\n"
 	}
-	s.Pinger.post(ctx, signal, "serve", head+strings.Join(lines, "\n")+"\n")
+	_ = s.Pinger.post(ctx, signal, "serve", head+strings.Join(lines, "\n")+"\n")
 }
 
 // ReportFailedStart tells the dead man's switch that the service could not start.
@@ -45,7 +45,7 @@ func (s *Service) ReportFailedStart(ctx context.Context, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastPingWithin)
 	defer cancel()
-	s.Pinger.post(ctx, "fail", "serve", "cannot start\n"+term.Clean(err.Error())+"\n")
+	_ = s.Pinger.post(ctx, "fail", "serve", "cannot start\n"+term.Clean(err.Error())+"\n")
 }
 
 // verdict is what a person who watches the switch wants to know. Running out of quota is a good day, and so is a

@@ -30,7 +30,7 @@ func (s *Service) open(ctx context.Context) error {
 
 func (s *Service) reconciler(r *Runtime) *fetch.Reconciler {
 	rec := r.Reconciler()
-	rec.Workers, rec.Log = s.Workers, s.warnings
+	rec.Workers, rec.Log, rec.OnCall = s.Workers, s.warnings, s.calls.Observe
 	return rec
 }
 

@@ -21,7 +21,8 @@ type QuotaDocument struct {
 	Table    string           `json:"cost_table"`
 	Degraded bool             `json:"degraded"`
 	Pools    []PoolDocument   `json:"pools"`
-	Spent    []SpentDocument  `json:"spent"` // what the widest window of each pool counts
+	Spent    []SpentDocument  `json:"spent"` // what the widest window of each pool counts; with Since: all since then
+	Since    *time.Time       `json:"since,omitempty"`
 	Forecast ForecastDocument `json:"forecast"`
 }
 
@@ -122,6 +123,18 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 	return d
 }
 
+// NothingLeft reports whether some pool would refuse the next call of a purpose; "" is none.
+func (d QuotaDocument) NothingLeft(of quota.Purpose) bool {
+	for _, p := range d.Pools {
+		for _, left := range p.Purposes {
+			if left.Purpose == of && (left.Remaining == 0 || left.ResumesAt != nil) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // NewSpentDocuments shows who spent what.
 func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 	docs := []SpentDocument{}
@@ -129,6 +142,46 @@ func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 		docs = append(docs, SpentDocument{Purpose: s.Who.Purpose, Region: s.Who.Region, Method: s.Who.Method, Pool: s.Pool, Amount: s.Amount})
 	}
 	return docs
+}
+
+// TakeDocument is one decision of the ledger.
+type TakeDocument struct {
+	Allowed      bool             `json:"allowed"`
+	Method       string           `json:"method"`
+	Purpose      quota.Purpose    `json:"purpose"`
+	Charges      map[string]int64 `json:"charges"`   // what the call costs
+	Remaining    map[string]int64 `json:"remaining"` // for this purpose
+	RetryAfterMS int64            `json:"retry_after_ms"`
+	RetryAt      *time.Time       `json:"retry_at"` // of a refusal: the same call will be admitted then
+	RefusedBy    *RefusedBy       `json:"refused_by"`
+	Degraded     bool             `json:"degraded"`
+}
+
+// RefusedBy is the window that refused a take.
+type RefusedBy struct {
+	Pool    string `json:"pool"`
+	Window  string `json:"window"`
+	Used    int64  `json:"used"`
+	Ceiling int64  `json:"ceiling"`
+	Limit   int64  `json:"limit"`
+}
+
+// NewTakeDocument shows the decision about a call of that cost.
+func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
+	doc := TakeDocument{
+		Allowed: d.Allowed, Method: d.Who.Method, Purpose: d.Who.Purpose, Charges: cost,
+		Remaining: map[string]int64{}, RetryAfterMS: d.RetryAfter.Milliseconds(), Degraded: d.Degraded,
+	}
+	for _, p := range d.Pools {
+		if !d.Degraded { // what remains is not known then
+			doc.Remaining[p.Pool] = p.Remaining
+		}
+	}
+	if r := d.Refusal; r != nil {
+		doc.RetryAt = term.TimeOrNull(d.RetryAt)
+		doc.RefusedBy = &RefusedBy{r.Pool, r.Window, r.Used, r.Ceiling, r.Limit}
+	}
+	return doc
 }
 
 // SlotDocument is a slot.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
 // nearMiss is the part of a ceiling that is left when a purpose counts as one that was nearly stopped.
@@ -43,6 +44,10 @@ var (
 	forecastUnits  = desc("quota_forecast_units", "What the schedule wants, at most, before the provider's day ends.", "pool")
 	forecastFits   = desc("quota_forecast_fits", "1 where that is left.")
 
+	apiRequests = desc("api_requests_total", "Requests under /v1/ since this process began, by what the limits per client made of them.", "outcome")
+	apiRefunds  = desc("api_refunds_total", "Charges of clients that were given back, because the answer was an error of ours.")
+	apiShared   = desc("api_shared_total", "Requests of clients beyond those that have an account of their own.")
+
 	slots       = desc("slots", "Slots that were due within the last 24 hours, by what became of them.", "job", "outcome")
 	lastSuccess = desc("job_last_success_timestamp_seconds", "When a job last fetched what it should.", "job")
 	age         = desc("freshness_age_seconds", "How long ago the newest slot that is done was due.", "job", "region")
@@ -58,6 +63,7 @@ type collector struct {
 	overview
 	version string
 	serving bool // by a process that lives long enough to count the seconds of an outage
+	limits  *httplimit.Stats
 }
 
 // Describe says nothing: which series there are depends on the config.
@@ -74,12 +80,29 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	if c.serving {
 		ch <- prometheus.MustNewConstMetric(degradedTime, prometheus.CounterValue, c.degraded.Seconds())
 	}
+	if c.limits != nil {
+		c.collectLimits(ch)
+	}
 	if c.quotaErr == nil {
 		c.collectQuota(gauge)
 	}
 	if c.storeErr == nil {
 		c.collectSlots(gauge)
 	}
+}
+
+func (c collector) collectLimits(ch chan<- prometheus.Metric) {
+	count := func(d *prometheus.Desc, n int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	for outcome, n := range map[string]int64{
+		"allowed": c.limits.Allowed, "refused": c.limits.Refused, "overloaded": c.limits.Overloaded, "denied": c.limits.Denied,
+		"unauthorized": c.limits.Unauthorized, "failed_open": c.limits.FailedOpen, "failed_closed": c.limits.FailedClosed,
+	} {
+		count(apiRequests, n, outcome)
+	}
+	count(apiRefunds, c.limits.Refunded)
+	count(apiShared, c.limits.Shared)
 }
 
 func (c collector) collectQuota(gauge func(*prometheus.Desc, float64, ...string)) {
@@ -164,7 +187,15 @@ func (s *Status) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.F
 		o.quotaErr, o.storeErr = err, err // which is a figure, too
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector{o, s.Version, serving})
+	c := collector{overview: o, version: s.Version, serving: serving}
+	if s.Limits != nil {
+		stats := s.Limits()
+		c.limits = &stats
+	}
+	registry.MustRegister(c)
+	if s.Calls != nil {
+		registry.MustRegister(s.Calls)
+	}
 	families, err := registry.Gather()
 	if err != nil {
 		return err

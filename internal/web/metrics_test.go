@@ -15,6 +15,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
 func pointer[T any](v T) *T { return &v }
@@ -76,6 +77,32 @@ func sourced() (*web.Site, *web.Source) {
 		Source: func() (*web.Source, error) { return source, nil },
 	}
 	return site, source
+}
+
+// TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered: what only a process that serves knows.
+func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
+	site, _ := sourced()
+	if _, body := get(t, site, "/metrics"); strings.Contains(body, "ingest_api_") || strings.Contains(body, "ingest_upstream_") {
+		t.Error("there are figures of what is not there")
+	}
+	site.Status.Limits = func() httplimit.Stats {
+		return httplimit.Stats{Allowed: 60, Refused: 7, Overloaded: 1, Denied: 2, Unauthorized: 3, FailedOpen: 4, FailedClosed: 5, Refunded: 6, Shared: 8}
+	}
+	site.Status.Calls = &web.Calls{}
+	site.Status.Calls.Observe("videos.list", "ok", 80*time.Millisecond)
+	site.Status.Calls.Observe("videos.list", "broken", 3*time.Second)
+	_, body := get(t, site, "/metrics")
+	for _, line := range []string{
+		`ingest_api_requests_total{outcome="allowed"} 60`, `ingest_api_requests_total{outcome="refused"} 7`, `ingest_api_requests_total{outcome="overloaded"} 1`,
+		`ingest_api_requests_total{outcome="denied"} 2`, `ingest_api_requests_total{outcome="unauthorized"} 3`, `ingest_api_requests_total{outcome="failed_open"} 4`,
+		`ingest_api_requests_total{outcome="failed_closed"} 5`, `ingest_api_refunds_total 6`, `ingest_api_shared_total 8`,
+		`ingest_upstream_calls_total{method="videos.list",verdict="ok"} 1`, `ingest_upstream_calls_total{method="videos.list",verdict="broken"} 1`,
+		`ingest_upstream_seconds_bucket{method="videos.list",le="0.1"} 1`, `ingest_upstream_seconds_count{method="videos.list"} 2`, `ingest_upstream_seconds_sum{method="videos.list"} 3.08`,
+	} {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("the metrics lack %s", line)
+		}
+	}
 }
 
 // TestTheMetricsAreTheDocuments: every figure of a document is in the exposition, under its labels.

@@ -100,15 +100,24 @@ func (p PoolDocument) print(w io.Writer, at time.Time) error {
 
 // printSpent shows who spent most; the rest is in --json.
 func (d QuotaDocument) printSpent(w io.Writer) error {
+	head, none := "spent, as far as a window still counts it:", "no window counts anything spent"
+	if d.Since != nil {
+		head = "spent since " + term.Stamp(*d.Since) + ":"
+		none = "nothing was spent since " + term.Stamp(*d.Since)
+	}
 	if len(d.Spent) == 0 {
-		_, err := fmt.Fprintln(w, "\nno window counts anything spent")
+		_, err := fmt.Fprintf(w, "\n%s\n", none)
 		return err
 	}
-	fmt.Fprintln(w, "\nspent, as far as a window still counts it:")
+	fmt.Fprintf(w, "\n%s\n", head)
 	const most = 12
 	err := term.Table(w, func(w io.Writer) {
 		for _, s := range d.Spent[:min(most, len(d.Spent))] {
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t(%s)\n", s.Purpose, s.Region, s.Method, term.Amount(s.Amount, s.Pool), s.Window)
+			line := fmt.Sprintf("  %s\t%s\t%s\t%s", s.Purpose, s.Region, s.Method, term.Amount(s.Amount, s.Pool))
+			if s.Window != "" {
+				line += "\t(" + s.Window + ")"
+			}
+			fmt.Fprintln(w, line)
 		}
 	})
 	if len(d.Spent) > most {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
 // Source reads what the metrics and the status page show. Its functions must be safe for concurrent use, and change
@@ -59,6 +60,9 @@ type Status struct {
 	Source    func() (*Source, error)                  // an error where nothing is open
 	Freshness func(context.Context) (Freshness, error) // how old everything is
 	Degraded  func() time.Duration                     // how long the ledger could not answer since this process began; nil: not known
+
+	Limits func() httplimit.Stats // of the API's clients; nil: there are no limits
+	Calls  *Calls                 // what the upstream was asked; nil: this process asks nothing
 
 	reading     sync.Mutex
 	last        overview

@@ -1,0 +1,94 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// postWithin bounds one message to an endpoint in all.
+const postWithin = 5 * time.Second
+
+// endpoint is where somebody wants to hear of us. Its URL is a secret: whoever knows it can speak in our name.
+type endpoint struct {
+	url     ingest.Secret
+	version string // of the program
+	client  *http.Client
+}
+
+func newEndpoint(address ingest.Secret, version string) endpoint {
+	return endpoint{url: address, version: version, client: &http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: 2 * time.Minute, ForceAttemptHTTP2: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// send posts a message to the path under the URL, "" for the URL itself, with parameters beside those it has. It
+// returns when there is an answer, after postWithin, or when ctx is done.
+func (e endpoint) send(ctx context.Context, path string, with url.Values, contentType, body string) error {
+	ctx, cancel := context.WithTimeout(ctx, postWithin)
+	defer cancel()
+	u, err := url.Parse(e.url.Reveal())
+	if err != nil {
+		return err
+	}
+	if len(with) > 0 {
+		query := u.Query()
+		for name, values := range with {
+			query[name] = values
+		}
+		u.RawQuery = query.Encode()
+	}
+	if path != "" {
+		u = u.JoinPath(path)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("User-Agent", "ingest/"+e.version)
+	req.Header.Set("Content-Type", contentType)
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 1<<10) // so that the connection can be used again
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	return nil
+}
+
+// withoutURL is the error without the URL, which net/http puts around it, or any part of its path.
+func (e endpoint) withoutURL(err error) string {
+	if around := (*url.Error)(nil); errors.As(err, &around) {
+		err = around.Err
+	}
+	text := term.Clean(err.Error())
+	_, path, _ := strings.Cut(e.url.Reveal(), "://")
+	_, path, _ = strings.Cut(path, "/")
+	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return strings.ContainsRune("/?&=", r) }) {
+		if len(part) > 3 {
+			text = strings.ReplaceAll(text, part, "***")
+		}
+	}
+	return text
+}
+
+func hostname() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return term.Clean(host)
+}

@@ -1,0 +1,186 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// thresholds are the percentages of the schedule's ceiling at which somebody is told. A pool that is closed counts as
+// used up.
+var thresholds = []int64{60, 80, 95}
+
+const (
+	toldDir    = "told"          // of the data directory: what was told, for every process that works there
+	tellAgain  = 5 * time.Minute // one try within each five minutes, until one is heard
+	forgetTold = 48 * time.Hour
+)
+
+// Thresholds tells a webhook, and a dead man's switch, that the schedule has used 60, 80 or 95 % of its ceiling of a
+// pool: each of them once in a day of the provider, whichever process of the data directory notices. Where several are
+// passed at once, the highest is told.
+//
+// It fails nothing. What goes wrong is logged, never with the URL in it, and tried again.
+type Thresholds struct {
+	dir      string
+	now      func() time.Time
+	channels []channel
+
+	Log *slog.Logger // hears what goes wrong
+}
+
+// channel is one way to tell.
+type channel struct {
+	name string
+	tell func(context.Context, Warning) error
+	hide func(error) string // takes the secret out of an error
+}
+
+// Warning is what a webhook is sent, as JSON. Text says all of it, in the field that chat programs show.
+type Warning struct {
+	Event     string        `json:"event"` // quota_threshold
+	Text      string        `json:"text"`
+	At        time.Time     `json:"at"`
+	Host      string        `json:"host"`
+	Account   string        `json:"account"`
+	Pool      string        `json:"pool"`
+	Window    string        `json:"window"`
+	Purpose   quota.Purpose `json:"purpose"`
+	Threshold int64         `json:"threshold_percent"`
+	Used      int64         `json:"used"`
+	Ceiling   int64         `json:"ceiling"`
+	ResetsAt  *time.Time    `json:"resets_at"` // when the window next has more room, or the pool is opened
+
+	day string // of the provider: when it ends
+}
+
+// NewThresholds keeps what was told in the data directory dir. It is nil where neither a webhook nor a switch is
+// configured; a nil Thresholds does nothing.
+func NewThresholds(dir string, webhook ingest.Secret, p *Pinger, version string, now func() time.Time, log *slog.Logger) *Thresholds {
+	t := &Thresholds{dir: filepath.Join(dir, toldDir), now: now, Log: log}
+	if !webhook.IsZero() {
+		e := newEndpoint(webhook, version)
+		t.channels = append(t.channels, channel{"webhook", func(ctx context.Context, w Warning) error {
+			body, _ := json.Marshal(w) // strings and numbers
+			return e.send(ctx, "", nil, "application/json", string(body))
+		}, e.withoutURL})
+	}
+	if p != nil { // as an event of the check's log: quota that is used up is no failure
+		t.channels = append(t.channels, channel{"healthchecks", func(ctx context.Context, w Warning) error {
+			return p.post(ctx, "log", "quota", w.Text+"\n")
+		}, p.withoutURL})
+	}
+	if len(t.channels) == 0 {
+		return nil
+	}
+	return t
+}
+
+// Check tells what the report has passed. It returns when all channels have answered, after postWithin, or when ctx is
+// done.
+func (t *Thresholds) Check(ctx context.Context, r quota.Report) {
+	if t == nil || r.Degraded != nil {
+		return
+	}
+	var telling sync.WaitGroup
+	for _, p := range r.Pools {
+		w := fullest(r, p)
+		for _, c := range t.channels {
+			if t.claim(ctx, c, w) {
+				telling.Go(func() { t.tell(ctx, c, w) })
+			}
+		}
+	}
+	telling.Wait()
+}
+
+// fullest is the window of a pool of which the schedule has used the largest part, and the highest threshold that it
+// has passed, 0 where it has passed none.
+func fullest(r quota.Report, p quota.PoolReport) (w Warning) {
+	percent := int64(-1)
+	day := r.At.UTC().Format("20060102")
+	for _, window := range p.Windows {
+		ceiling := p.Ceilings[quota.Scheduled] * window.Window.Limit / max(p.Limit, 1) // the report has that of the smallest limit
+		if part := 100 * window.Used / max(ceiling, 1); part > percent {
+			percent = part
+			w = Warning{Window: window.Window.Name, Used: window.Used, Ceiling: ceiling, ResetsAt: term.TimeOrNull(window.FreesAt)}
+		}
+		if window.Window.Day() && !window.FreesAt.IsZero() {
+			day = window.FreesAt.UTC().Format("20060102")
+		}
+	}
+	closed := ""
+	if !p.DrainedUntil.IsZero() {
+		percent, closed, w.ResetsAt = 100, "; closed until "+term.StampFrom(p.DrainedUntil), term.TimeOrNull(p.DrainedUntil)
+	}
+	w.Event, w.At, w.Host, w.Account, w.Pool, w.Purpose, w.day = "quota_threshold", r.At.UTC(), hostname(), r.Account, p.Pool, quota.Scheduled, day
+	for _, at := range thresholds {
+		if percent >= at {
+			w.Threshold = at
+		}
+	}
+	w.Text = fmt.Sprintf("%s: %d %% of what the schedule may use are passed: %s of %s in window %s%s", p.Pool, w.Threshold, term.Thousands(w.Used), term.Thousands(w.Ceiling), w.Window, closed)
+	if closed == "" && w.ResetsAt != nil {
+		w.Text += "; more from " + term.StampFrom(*w.ResetsAt)
+	}
+	return w
+}
+
+func (t *Thresholds) mark(c channel, w Warning, threshold int64) string {
+	return filepath.Join(t.dir, fmt.Sprintf("%s-%s-%s-%d-%s", w.day, w.Account, w.Pool, threshold, c.name))
+}
+
+// claim reports whether this process is to tell of it now: nobody has, and nobody else has tried within tellAgain.
+// Creating a file that is not there is what only one of several processes can do.
+func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
+	if w.Threshold == 0 || ctx.Err() != nil {
+		return false
+	}
+	mark := t.mark(c, w, w.Threshold)
+	if _, err := os.Stat(mark); err == nil {
+		return false
+	}
+	try := fmt.Sprintf("%s.try-%d", mark, t.now().Unix()/int64(tellAgain/time.Second))
+	if _, err := os.Stat(t.dir); err != nil {
+		_ = os.Mkdir(t.dir, 0o700) // where it fails, so does what follows
+	}
+	f, err := os.OpenFile(try, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		if !os.IsExist(err) {
+			t.Log.WarnContext(ctx, "a threshold is not told: what was told cannot be kept", slog.String("error", err.Error()))
+		}
+		return false
+	}
+	_ = f.Close()
+	return true
+}
+
+// tell tells it, and marks it and what lies below it as told.
+func (t *Thresholds) tell(ctx context.Context, c channel, w Warning) {
+	if err := c.tell(ctx, w); err != nil {
+		t.Log.WarnContext(ctx, "a threshold could not be told: it is tried again", slog.String("to", c.name), slog.String("pool", w.Pool), slog.String("error", c.hide(err)))
+		return
+	}
+	for _, at := range thresholds {
+		if at <= w.Threshold {
+			if err := os.WriteFile(t.mark(c, w, at), nil, 0o600); err != nil {
+				t.Log.WarnContext(ctx, "a threshold was told, which cannot be kept", slog.String("error", err.Error()))
+			}
+		}
+	}
+	old, _ := os.ReadDir(t.dir)
+	for _, file := range old {
+		if info, err := file.Info(); err == nil && time.Since(info.ModTime()) > forgetTold {
+			_ = os.Remove(filepath.Join(t.dir, file.Name()))
+		}
+	}
+}
