@@ -34,17 +34,20 @@ func newPolicy(name string, l Limit) policy {
 // setFields says what is left, and returns the policies that refuse. A refusal tells only of those: what
 // another window has left must not end after Retry-After.
 func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decision) (violated []string) {
-	var limits [128]byte
-	b, n := limits[:0], 0
+	// Both fields are built in one piece of memory, RateLimit-Policy first: they are a third of what a decision costs.
+	var both [384]byte
+	b, n, policyEnds := both[:0], 0, 0
 	var key [32]byte
 	var pk []byte
 	if l.Fields == Draft11 {
 		pk = appendPartitionKey(key[:0], c.account)
+		b = q.appendPolicies(b, pk)
+		policyEnds = len(b)
 	}
-	var tightest quota.WindowState
-	for i, pool := range d.Pools {
-		for _, w := range pool.Windows {
-			p := q.policies[n]
+	tightest := &quota.WindowState{}
+	for i := range d.Pools {
+		for j := range d.Pools[i].Windows {
+			w, p := &d.Pools[i].Windows[j], &q.policies[n]
 			n++
 			refuses := !d.Allowed && w.Used+q.charges[i].Amount > w.Ceiling
 			if refuses {
@@ -56,13 +59,17 @@ func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decisi
 				tightest = w
 			}
 			if l.Fields == Draft11 {
+				if len(b) > policyEnds {
+					b = append(b, ", "...)
+				}
 				b = appendLimit(b, p, w, d.At, pk)
 			}
 		}
 	}
 	switch l.Fields {
 	case Draft11:
-		values := []string{q.policyField(pk), string(b)}
+		fields := string(b)
+		values := []string{fields[:policyEnds], fields[policyEnds:]}
 		h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:] // canonical already: Set would make sure each time
 	case Legacy:
 		h.Set("X-RateLimit-Limit", strconv.FormatInt(tightest.Ceiling, 10))
@@ -74,31 +81,26 @@ func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decisi
 }
 
 // appendLimit appends one item of RateLimit.
-func appendLimit(b []byte, p policy, w quota.WindowState, at time.Time, pk []byte) []byte {
-	if len(b) > 0 {
-		b = append(b, ", "...)
-	}
+func appendLimit(b []byte, p *policy, w *quota.WindowState, at time.Time, pk []byte) []byte {
 	b = append(append(append(b, '"'), p.name...), `";r=`...)
 	b = strconv.AppendInt(b, max(w.Ceiling-w.Used, 0), 10)
 	b = strconv.AppendInt(append(b, ";t="...), frees(w, at), 10)
 	return append(b, pk...)
 }
 
-// policyField is RateLimit-Policy.
-func (q *question) policyField(pk []byte) string {
-	var field [256]byte
-	b := field[:0]
+// appendPolicies appends RateLimit-Policy.
+func (q *question) appendPolicies(b, pk []byte) []byte {
 	for i, p := range q.policies {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
 		b = append(append(b, p.static...), pk...)
 	}
-	return string(b)
+	return b
 }
 
 // frees is in how many seconds the window has more room than now: the whole window while it is empty.
-func frees(w quota.WindowState, at time.Time) int64 {
+func frees(w *quota.WindowState, at time.Time) int64 {
 	if w.FreesAt.IsZero() {
 		return int64(w.Window.Length / time.Second)
 	}

@@ -42,7 +42,9 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 			return
 		}
 	default:
-		taken = append(taken, charged{c.account, d})
+		if l.outer != nil || l.SuccessesOnly { // else nothing is ever given back
+			taken = append(taken, charged{c.account, d})
+		}
 		if !l.takeOuter(w, r, q.cost(), &taken) {
 			return
 		}

@@ -194,6 +194,11 @@ func TestThe61stRequestIsRefusedAndSaysWhy(t *testing.T) {
 		t.Errorf("%+v", problem)
 	}
 	s.wants(http.StatusOK, 1, bob)
+	s.clock.Advance(39 * time.Second)
+	s.wants(http.StatusTooManyRequests, 1, ann) // a second earlier than it was told
+	s.clock.Advance(time.Second)
+	s.wants(http.StatusOK, 1, ann)
+	t.Log("the 61st request of a minute: 429, Retry-After 40; after 39 s 429, after 40 s 200")
 }
 
 func TestOneClientStarvesNoOther(t *testing.T) {
