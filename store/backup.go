@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
@@ -32,7 +33,26 @@ func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
 	if err != nil {
 		return Copy{}, fmt.Errorf("back up into %q: %w", file, err)
 	}
-	return s.copyTo(ctx, file, filepath.Base(file)+".part-")
+	made, err := s.copyTo(ctx, file, filepath.Base(file)+".part-")
+	if err == nil { // beside a store that can only be read nothing is kept of it
+		_ = os.WriteFile(s.path+backedUp, []byte(made.Path+"\n"), 0o600)
+	}
+	return made, err
+}
+
+// backedUp is added to the store's name for a file whose time is that of the newest backup.
+const backedUp = ".backed-up"
+
+// LastBackup is when Backup last made a copy; zero where it never did.
+func (s *Store) LastBackup(context.Context) (time.Time, error) {
+	info, err := os.Stat(s.path + backedUp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("when was the last backup? %w", err)
+	}
+	return info.ModTime(), nil
 }
 
 // copyTo makes a copy, whose name begins with prefix until it is whole.

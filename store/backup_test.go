@@ -60,6 +60,26 @@ func TestABackupIsAStoreOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestTheTimeOfTheNewestBackupIsKept(t *testing.T) {
+	s, _ := newStore(t)
+	if at, err := s.LastBackup(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("%v %v, and none was made", at, err)
+	}
+	began := time.Now().Add(-2 * time.Second) // a file system may round
+	if _, err := s.Backup(t.Context(), s.Path()); err == nil {
+		t.Fatal("it was overwritten")
+	}
+	if at, _ := s.LastBackup(t.Context()); !at.IsZero() {
+		t.Errorf("%v, and the one that was tried failed", at)
+	}
+	if _, err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db")); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := s.LastBackup(t.Context()); err != nil || at.Before(began) {
+		t.Errorf("%v %v, want about now", at, err)
+	}
+}
+
 func TestABackupNeverOverwrites(t *testing.T) {
 	s, _ := newStore(t)
 	for _, name := range []string{"b.db", "b.db-wal", "b.db-journal"} {

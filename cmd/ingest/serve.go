@@ -47,6 +47,9 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	l, err := listenAt(ctx, a.cfg.Listen)
+	if err == nil {
+		s.Admin, err = listenAt(ctx, a.cfg.AdminListen)
+	}
 	if err != nil {
 		s.ReportFailedStart(ctx, err)
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -330,4 +331,29 @@ func TestAStoppedSlotIsToldOnce(t *testing.T) {
 	if n := d.stderr.count("outcome=stopped"); n < 1 || n > 8 || d.stderr.count("level=WARN msg=slot") != n {
 		t.Errorf("%d warnings of stopped slots, want one a region:\n%s", n, d.stderr.String())
 	}
+}
+
+// TestAdminHasAnAddressOfItsOwn: visitors are answered what is theirs, and nothing else.
+func TestAdminHasAnAddressOfItsOwn(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	t.Setenv("INGEST_ADMIN_LISTEN", "127.0.0.1:0")
+	d := startServe(t)
+	m := regexp.MustCompile(` admin=(\S+)`).FindStringSubmatch(d.stderr.String())
+	if m == nil {
+		t.Fatalf("it does not say where: %s", d.stderr.String())
+	}
+	admin := &served{t: t, url: m[1]}
+	for _, path := range []string{"", "metrics", "readyz", "freshness", "events", "v1/quota", "livez"} {
+		public, _ := d.get(path)
+		if want := path == "v1/quota" || path == "livez"; want != (public == http.StatusOK) || !want && public != http.StatusNotFound {
+			t.Errorf("/%s is answered with %d where visitors come", path, public)
+		}
+		if path == "events" { // it does not end
+			continue
+		}
+		if code, _ := admin.get(path); code == http.StatusNotFound {
+			t.Errorf("/%s is not found at the admin's address", path)
+		}
+	}
+	d.end(syscall.SIGTERM)
 }

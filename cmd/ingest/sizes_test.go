@@ -24,7 +24,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
-	"github.com/trendvidstream/ingest/store/text"
+	normal "github.com/trendvidstream/ingest/store/text"
 )
 
 // What serve is measured at: a day of charts, and so many videos.
@@ -72,7 +72,7 @@ func invent(ctx context.Context, db *sql.DB, now time.Time) error {
 		}{
 			{`INSERT INTO video_facts (id, text_hash, video_id, channel, published_at, category, title) VALUES (?1, ?1, ?2, 1, ?3, '10', ?4)`, []any{id, fmt.Sprint("v", id), now.Unix(), title}},
 			{`INSERT INTO video_latest (id, fetched_at, seen_at, views) VALUES (?1, ?2, ?2, ?3)`, []any{id, now.UnixMilli(), rng.IntN(1_000_000)}},
-			{`INSERT INTO video_text (rowid, title, channel, tags) VALUES (?, ?, '', '')`, []any{id, text.Normalize(title)}},
+			{`INSERT INTO video_text (rowid, title, channel, tags) VALUES (?, ?, '', '')`, []any{id, normal.Normalize(title)}},
 			{`INSERT INTO placements (slot, rank, video, series, views) SELECT id, ?1, ?1, series, 1 FROM slots WHERE state = 'done' AND kind = 'chart' LIMIT 1`, []any{id}},
 		} {
 			if _, err := tx.ExecContext(ctx, q.text, q.args...); err != nil {

@@ -40,7 +40,7 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 		},
 		DayPrice: a.dayPrice, Cost: g.Tariff.Cost,
 		Ledger: func(ctx context.Context) (web.LedgerDocument, error) { return a.ledgerDocument(ctx, g, s) },
-		Oldest: s.Oldest,
+		Oldest: s.Oldest, Backup: s.LastBackup,
 		Backfills: func(ctx context.Context) (docs []web.BackfillDocument, err error) {
 			list, err := s.Backfills(ctx)
 			for _, b := range list {

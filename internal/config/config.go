@@ -35,6 +35,7 @@ type Config struct {
 	KeyFile     string // from the config file only: the last place a key is looked for
 	PingFile    string // from the config file only: the last place a dead man's switch is looked for
 	WebhookFile string // from the config file only: the last place a webhook for thresholds is looked for
+	AdminListen string // where serve answers all but /v1/ and /livez; "" is at Listen
 	Listen      string // "" is nowhere
 	API         API
 	Concurrency int  // passes at once under serve
@@ -77,7 +78,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	file, err := c.read(upstreams)
 	if err == nil {
 		c.setTexts(file)
-		err = cmp.Or(c.setNumbers(file), c.setPacing(file), quota.CheckAccount(c.Account), CheckListen(c.Listen))
+		err = cmp.Or(c.setNumbers(file), c.setPacing(file), quota.CheckAccount(c.Account), CheckListen(c.Listen), CheckListen(c.AdminListen))
 	}
 	if err == nil && c.Data == "" {
 		c.Data, err = defaultData()
@@ -138,6 +139,7 @@ func (c *Config) setTexts(file configFile) {
 		{&c.UpstreamURL, "upstream-url", "INGEST_UPSTREAM_URL", f.UpstreamURL, file.UpstreamURL, ""},
 		{&c.Account, "", "INGEST_ACCOUNT", "", file.Account, "default"},
 		{&c.Listen, "", "INGEST_LISTEN", "", file.Listen, ""},
+		{&c.AdminListen, "", "INGEST_ADMIN_LISTEN", "", file.AdminListen, ""},
 	} {
 		*s.into = cmp.Or(f.Pick(s.flag, s.env, s.given), s.file, s.by)
 	}

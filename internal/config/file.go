@@ -25,6 +25,7 @@ type configFile struct {
 	KeyFile     string    `yaml:"key_file"`
 	Concurrency *int      `yaml:"concurrency"`
 	Listen      string    `yaml:"listen"`
+	AdminListen string    `yaml:"admin_listen"`
 	API         apiFile   `yaml:"api"`
 	StaleAfter  *int      `yaml:"stale_after"`
 	Pacing      string    `yaml:"pacing"`

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -40,10 +41,11 @@ type Options struct {
 	Stderr     io.Writer // of the log
 	Quiet      bool      // only what is wrong
 	LogFormat  LogFormat
-	About      []slog.Attr // what the first line of the log says of the configuration
-	Pinger     *Pinger     // tells the dead man's switch; nil: there is none
-	Thresholds *Thresholds // tells of ceilings that are nearly reached; nil: nobody wants to know
-	API        *web.API    // what is served under /v1/, from Runtime.Library; nil: nothing
+	About      []slog.Attr  // what the first line of the log says of the configuration
+	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
+	Thresholds *Thresholds  // tells of ceilings that are nearly reached; nil: nobody wants to know
+	Admin      net.Listener // where all but /v1/ and /livez is answered; nil: where that is
+	API        *web.API     // what is served under /v1/, from Runtime.Library; nil: nothing
 
 	// Open opens everything. Where it fails with an error that is Temporary, the service runs without and tries
 	// again at every heartbeat.
@@ -123,8 +125,10 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	defer stop(nil)
 	if err := s.open(ctx); err != nil {
 		if !s.Temporary(err) {
-			if l != nil {
-				_ = l.Close()
+			for _, l := range []net.Listener{l, s.Admin} {
+				if l != nil {
+					_ = l.Close()
+				}
 			}
 			s.ReportFailedStart(ctx, err)
 			return err
@@ -132,15 +136,23 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 		s.warnNotOpen(ctx, err)
 	}
 	var running sync.WaitGroup
-	address := "nowhere"
-	if l != nil {
-		address = "http://" + l.Addr().String() + "/"
+	answer := func(l net.Listener, h http.Handler) (address string) {
+		if l == nil {
+			return "nowhere"
+		}
 		running.Go(func() {
-			if err := web.Serve(ctx, l, s.site.Handler(), s.log); err != nil {
+			if err := web.Serve(ctx, l, h, s.log); err != nil {
 				stop(err)
 			}
 		})
+		return "http://" + l.Addr().String() + "/"
 	}
+	public := s.site.Handler()
+	if s.Admin != nil {
+		public = s.site.PublicHandler()
+		s.About = append(s.About, slog.String("admin", answer(s.Admin, s.site.Handler())))
+	}
+	address := answer(l, public)
 	running.Go(func() { s.maintainUntil(ctx) })
 	running.Go(func() { s.continueBackfills(ctx) })
 	s.log.LogAttrs(ctx, slog.LevelInfo, "ingest serves",

@@ -18,7 +18,7 @@ type Calls struct {
 	took    *prometheus.HistogramVec
 }
 
-func (c *Calls) make() {
+func (c *Calls) prepare() {
 	c.once.Do(func() {
 		c.answers = prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ingest_upstream_calls_total", Help: "Calls that were sent to the upstream since this process began, by what its answer means.",
@@ -31,7 +31,7 @@ func (c *Calls) make() {
 
 // Observe counts one call. verdict is "ok" or what the error means.
 func (c *Calls) Observe(method, verdict string, took time.Duration) {
-	c.make()
+	c.prepare()
 	c.answers.WithLabelValues(method, verdict).Inc()
 	c.took.WithLabelValues(method).Observe(took.Seconds())
 }
@@ -41,7 +41,7 @@ func (c *Calls) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c *Calls) Collect(ch chan<- prometheus.Metric) {
-	c.make()
+	c.prepare()
 	c.answers.Collect(ch)
 	c.took.Collect(ch)
 }

@@ -15,6 +15,7 @@ type details struct {
 	price     map[string]int64          // of a day as configured
 	ledger    LedgerDocument
 	oldest    time.Time
+	backup    time.Time // the newest; zero: none
 	backfills []BackfillDocument
 	errs      map[string]error // by part
 }
@@ -40,6 +41,7 @@ func (s *Status) details(ctx context.Context, o overview) details {
 	d.price, d.errs["price"] = source.DayPrice(0)
 	d.ledger, d.errs["ledger"] = source.Ledger(ctx)
 	d.oldest, d.errs["oldest"] = source.Oldest(ctx)
+	d.backup, d.errs["backup"] = source.Backup(ctx)
 	d.backfills, d.errs["backfills"] = source.Backfills(ctx)
 	if o.quotaErr == nil && !o.quota.Degraded {
 		d.hours, d.errs["hours"] = spentByHour(ctx, source, o.at, d.pool)

@@ -61,13 +61,14 @@ type statusDocument struct {
 	PerDay    map[string]int64   `json:"per_day"`
 	Backfills []BackfillDocument `json:"backfills"`
 	Oldest    *time.Time         `json:"oldest"`
+	Backup    *time.Time         `json:"backup"` // when ingest backup last made one
 	Errors    map[string]string  `json:"errors"` // by part
 }
 
 func newStatusDocument(o overview, d details) statusDocument {
 	doc := statusDocument{
 		Freshness: o.fresh, Slots: o.slots, Next: d.next, Ledger: d.ledger, PerDay: d.price, Backfills: d.backfills,
-		Oldest: term.TimeOrNull(d.oldest), Errors: map[string]string{},
+		Oldest: term.TimeOrNull(d.oldest), Backup: term.TimeOrNull(d.backup), Errors: map[string]string{},
 	}
 	errs := map[string]error{"quota": o.quotaErr, "store": o.storeErr}
 	if o.quotaErr == nil {

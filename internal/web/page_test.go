@@ -47,6 +47,7 @@ func paged() (*web.Site, *web.Source) {
 	source.Ledger = func(context.Context) (web.LedgerDocument, error) {
 		return web.LedgerDocument{Generation: "5eed", ProvenAt: noon}, nil
 	}
+	source.Backup = func(context.Context) (time.Time, error) { return noon.AddDate(0, 0, -3), nil }
 	source.Oldest = func(context.Context) (time.Time, error) { return noon.AddDate(0, 0, -12), nil }
 	source.Backfills = func(context.Context) ([]web.BackfillDocument, error) {
 		return []web.BackfillDocument{{ID: "uploads-1", What: hostileText, Outcome: ingest.Claimed, Ended: 17, Pieces: 40, Units: 171}}, nil
@@ -105,7 +106,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 		"chart US 30 min 30 min fresh", "chart DE 1 done, 1 stopped",
 		"Every 15m: +1536 units a day, 3,072 units in all.", "a day of the schedule costs 1,536 units",
 		"Generation 5eed", "holds all that the slots spent, compared at 2026-02-14 12:00:00Z", "3 units in 24 h",
-		"2026-02-02, 12 days old", "17 of 40 171",
+		"2026-02-02, 12 days old", "Backups the newest is of 2026-02-11, 3 days old; the next is due on 2026-02-18", "17 of 40 171",
 	)
 	for _, s := range want {
 		if !strings.Contains(text, s) {
@@ -287,6 +288,18 @@ func TestThePageSaysAtOnceWhatIsStale(t *testing.T) {
 	site.Schedule = manyRegions()
 	if _, body := get(t, site, "/"); !regexp.MustCompile(`to spare\. Stale: chart GB, chart FR, chart IN, chart BR and \d+ more\. Why\?`).MatchString(textOf(body)) {
 		t.Errorf("the page does not begin with what is stale:\n%.300s", textOf(body))
+	}
+}
+
+func TestThePageSaysWhenABackupIsDue(t *testing.T) {
+	for want, made := range map[string]time.Time{
+		"Backups due, none was made so far: ingest backup FILE makes one": {}, "Backups due, the newest is of 2026-02-06, 8 days old: ingest backup": noon.AddDate(0, 0, -8),
+	} {
+		site, source := paged()
+		source.Backup = func(context.Context) (time.Time, error) { return made, nil }
+		if _, body := get(t, site, "/"); !strings.Contains(textOf(body), want) {
+			t.Errorf("the page lacks %q", want)
+		}
 	}
 }
 

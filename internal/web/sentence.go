@@ -44,12 +44,26 @@ func Outlook(d QuotaDocument, next []NextDocument) string {
 		}
 	}
 	switch {
+	case out.IsZero() && d.Forecast.Pacing != "" && d.resumesAt() != nil:
+		return fmt.Sprintf("Used up until %s; then at a slower pace: %s.", term.StampFrom(*d.resumesAt()), d.Forecast.Pacing)
 	case out.IsZero() && d.Forecast.Pacing != "":
 		return fmt.Sprintf("Lasts until %s at a slower pace: %s.", midnight, d.Forecast.Pacing)
 	case out.IsZero():
 		return "Does not fit: the schedule wants more before " + midnight + " than is left."
 	}
 	return fmt.Sprintf("Runs out at %s: %s go without until %s.", out.UTC().Format("15:04Z"), enumerate(without, 3), midnight)
+}
+
+// resumesAt is when the schedule can go on where nothing is left for it now; nil where something is.
+func (d QuotaDocument) resumesAt() (latest *time.Time) {
+	for _, p := range d.Pools {
+		for _, of := range p.Purposes {
+			if of.Purpose == quota.Scheduled && of.Remaining == 0 && of.ResumesAt != nil && d.Forecast.Scheduled[p.Pool] > 0 && (latest == nil || of.ResumesAt.After(*latest)) {
+				latest = of.ResumesAt
+			}
+		}
+	}
+	return latest
 }
 
 // fitting is the sentence of a day that fits, by the pool of which least is to spare.

@@ -29,6 +29,8 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 	idle.Forecast.Scheduled = nil
 	paced := doc(100, 1536)
 	paced.Forecast.Pacing = "chart paced to every 2 h 48 m: 285 units today"
+	over := doc(0, 1536)
+	over.Forecast.Pacing, over.Pools[0].Purposes[0].ResumesAt = paced.Forecast.Pacing, pointer(noon.Add(21*time.Hour))
 	tests := []struct {
 		name string
 		doc  web.QuotaDocument
@@ -42,6 +44,7 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 		{"nothing is left", doc(3, 28), next, "Runs out at 12:00Z: US, GB, FR and 3 more go without until midnight in Los Angeles."},
 		{"the price of the slots is not known", doc(3, 28), nil, "Does not fit: the schedule wants more before midnight in Los Angeles than is left."},
 		{"paced", paced, next, "Lasts until midnight in Los Angeles at a slower pace: chart paced to every 2 h 48 m: 285 units today."},
+		{"paced, and nothing is left now", over, nil, "Used up until 2026-02-15 09:00:00Z; then at a slower pace: chart paced to every 2 h 48 m: 285 units today."},
 		{"the provider refused", drained, next, "Closed until 2026-02-15 08:00:00Z: the provider's word is that units are spent."},
 		{"the ledger is down", degraded, next, "The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait."},
 		{"nothing is scheduled", idle, nil, "Fine until midnight in Los Angeles: the schedule wants nothing that is counted."},

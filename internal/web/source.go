@@ -24,6 +24,7 @@ type Source struct {
 	DayPrice  func(every time.Duration) (map[string]int64, error)
 	Ledger    func(ctx context.Context) (LedgerDocument, error)
 	Oldest    func(ctx context.Context) (time.Time, error) // of what is stored, by day; zero: nothing is
+	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
 	Backfills func(ctx context.Context) ([]BackfillDocument, error)
 	Search    func(ctx context.Context, query string) (FoundDocument, error)
 	// Cost is what a call of a method draws; an error where that is not known.

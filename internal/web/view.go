@@ -257,11 +257,28 @@ func (v *view) setFacts(o overview, d details) {
 	if !d.oldest.IsZero() {
 		oldest = d.oldest.UTC().Format(time.DateOnly) + ", " + term.Ago(o.at.Sub(d.oldest)) + " old"
 	}
-	v.Policy = []fact{{"Oldest data", oldest}, {"Kept at most", "29 days: older data is refreshed or deleted"}, {"Backups", "none is recorded here: ingest backup FILE makes one"}}
+	v.Policy = []fact{{"Oldest data", oldest}, {"Kept at most", "29 days: older data is refreshed or deleted"}, {"Backups", backups(d, o.at)}}
 	for _, b := range d.backfills {
 		b.What = term.Clean(b.What)
 		v.Backfills = append(v.Backfills, b)
 	}
+}
+
+// backupEvery is how old the newest backup may be until the next one is due.
+const backupEvery = 7 * day
+
+func backups(d details, now time.Time) string {
+	const how = ": ingest backup FILE makes one"
+	age := now.Sub(d.backup)
+	switch {
+	case d.errs["backup"] != nil:
+		return "not known: " + term.Clean(d.errs["backup"].Error())
+	case d.backup.IsZero():
+		return "due, none was made so far" + how
+	case age >= backupEvery:
+		return fmt.Sprintf("due, the newest is of %s, %s old%s", d.backup.UTC().Format(time.DateOnly), term.Ago(age), how)
+	}
+	return fmt.Sprintf("the newest is of %s, %s old; the next is due on %s", d.backup.UTC().Format(time.DateOnly), term.Ago(max(age, 0)), d.backup.Add(backupEvery).UTC().Format(time.DateOnly))
 }
 
 func orNothing(amounts string) string {

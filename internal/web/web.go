@@ -63,12 +63,19 @@ type Slots interface {
 }
 
 // Handler serves the site: GET and HEAD only.
-func (s *Site) Handler() http.Handler {
+func (s *Site) Handler() http.Handler { return s.handler(true) }
+
+// PublicHandler serves what visitors ask, /v1/, and /livez; the rest is found at an address of its own.
+func (s *Site) PublicHandler() http.Handler { return s.handler(false) }
+
+func (s *Site) handler(all bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", s.livez)
-	mux.HandleFunc("GET /readyz", s.readyz)
-	mux.HandleFunc("GET /freshness", s.freshness)
-	if s.Status != nil {
+	if all {
+		mux.HandleFunc("GET /readyz", s.readyz)
+		mux.HandleFunc("GET /freshness", s.freshness)
+	}
+	if all && s.Status != nil {
 		mux.HandleFunc("GET /metrics", s.Status.metrics)
 		mux.HandleFunc("GET /{$}", s.Status.page)
 		mux.HandleFunc("GET /events", s.Status.events)
