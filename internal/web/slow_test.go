@@ -68,8 +68,9 @@ func TestASlowClientIsCutOff(t *testing.T) {
 				})
 				go func() { ended <- web.Serve(ctx, l, handler, slog.New(slog.DiscardHandler)) }()
 				began, gone := time.Now(), make(chan time.Duration, 1)
-				c := l.dial()
+				c, wrote := l.dial(), make(chan struct{})
 				go func() {
+					defer close(wrote)
 					_, err := io.WriteString(c, slow.sends)
 					for err == nil && slow.then != "" {
 						time.Sleep(time.Second)
@@ -95,6 +96,7 @@ func TestASlowClientIsCutOff(t *testing.T) {
 					t.Errorf("it held its connection for %v, want at most %v", after, slow.atLatest)
 				}
 				_ = c.Close()
+				<-wrote
 				cancel()
 				if err := <-ended; err != nil {
 					t.Error(err)
