@@ -129,7 +129,8 @@ func (f *forgetful) Deliver(ctx context.Context, d sharedledger.Delivery) (time.
 }
 
 // TestFaultNeeds switches off one part of the protocol at a time: the faults that it is for must then
-// turn red, and make faults prints the table.
+// turn red, and make faults prints the table. On a busy machine a time-out more may happen to repair what the part
+// is for, so there are three attempts.
 func TestFaultNeeds(t *testing.T) {
 	t.Parallel()
 	table := map[need][]string{
@@ -147,11 +148,15 @@ func TestFaultNeeds(t *testing.T) {
 		}
 	}
 	runFaults(t, faults, func(t *testing.T, f fault) {
-		r := f.run(t, nothing)
-		r.judge(f.name)
-		if len(r.wrong) == 0 {
-			t.Fatalf("%-72s HOLDS: is it needed?", f.name)
+		for range 3 {
+			r := f.run(t, nothing)
+			line := r.judge(f.name)
+			if len(r.wrong) > 0 {
+				t.Logf("%-72s red, as it must: %s", f.name, r.wrong[0])
+				return
+			}
+			t.Log(line)
 		}
-		t.Logf("%-72s red, as it must: %s", f.name, r.wrong[0])
+		t.Error("is the part needed?")
 	})
 }
