@@ -1,8 +1,13 @@
 package web_test
 
 import (
+	"bufio"
+	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"net/http"
+	"os"
 	"testing"
 	"time"
 
@@ -10,47 +15,45 @@ import (
 )
 
 func TestSlowClientsAreBounded(t *testing.T) {
-	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	web.SetMaxConnections(t, 2)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := web.Bounded(inner, 2)
-	accepted := make(chan net.Conn)
-	ended := make(chan error, 1)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				ended <- err
-				return
-			}
-			accepted <- c
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(ctx, l, http.NotFoundHandler(), slog.New(slog.DiscardHandler)) }()
+	ask := func() net.Conn {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+		if err == nil {
+			_, err = c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 		}
-	}()
-	var clients []net.Conn
-	for range 3 {
-		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", inner.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		clients = append(clients, c)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
 	}
-	first, second := <-accepted, <-accepted
-	select {
-	case <-accepted:
-		t.Fatal("a third connection was accepted beside two")
-	case <-time.After(50 * time.Millisecond): // it would be there by now; a slow machine only hides a mistake
+	answer := func(c net.Conn, within time.Duration) error {
+		_ = c.SetReadDeadline(time.Now().Add(within))
+		_, err := bufio.NewReader(c).ReadByte()
+		return err
 	}
-	_ = first.Close()
-	_ = first.Close() // twice frees one place
-	third := <-accepted
-	if err := l.Close(); err != nil {
+	const patient = 20 * time.Second
+	first, second := ask(), ask()
+	if err := errors.Join(answer(first, patient), answer(second, patient)); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; !errors.Is(err, net.ErrClosed) {
-		t.Errorf("a closed listener: %v", err)
+	third := ask()
+	if err := answer(third, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) { // a slow machine only hides a mistake
+		t.Fatalf("a third connection beside two: %v", err)
 	}
-	for _, c := range append(clients, second, third) {
-		_ = c.Close()
+	_ = first.Close()
+	if err := answer(third, patient); err != nil {
+		t.Errorf("a connection in the place of one that has ended: %v", err)
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }

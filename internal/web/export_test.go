@@ -1,6 +1,10 @@
 package web
 
-import "net"
+import "testing"
 
-// Bounded is l with so many connections at once.
-func Bounded(l net.Listener, most int) net.Listener { return bounded(l, most) }
+// SetMaxConnections sets how many connections Serve holds at once, until the test ends.
+func SetMaxConnections(t *testing.T, n int) {
+	before := maxConnections
+	maxConnections = n
+	t.Cleanup(func() { maxConnections = before })
+}

@@ -8,7 +8,13 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
+
+// maxConnections bounds how many clients hold a connection at once: slow ones wait for each other, not for memory. It is a
+// variable so that a test can be its last client.
+var maxConnections = 512
 
 // stopWithin is how long answers that are under way may take when the site stops.
 const stopWithin = time.Second
@@ -27,7 +33,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(bounded(l, maxConnections)) }()
+	go func() { ended <- s.Serve(netutil.LimitListener(l, maxConnections)) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("answer at %s: %w", l.Addr(), err)
