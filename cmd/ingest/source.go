@@ -49,13 +49,10 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 			}
 			return docs, err
 		},
-		Search: func(ctx context.Context, query string) (web.FoundDocument, error) {
-			r, err := s.Search(ctx, store.Query{Text: query})
-			doc := web.FoundDocument{Looked: r.Looked, Hint: r.Hint}
-			for _, h := range r.Items {
-				doc.Items = append(doc.Items, web.FoundVideo{VideoID: h.Video.ID, Title: h.Video.Title, Highlight: h.Highlight, Channel: h.Video.Channel, Regions: h.Regions})
-			}
-			return doc, err
+		Search: func(ctx context.Context, text string) (web.SearchDocument, string, error) {
+			q := store.Query{Text: text}
+			r, err := s.Search(ctx, q)
+			return newSearchDocument(q, r), r.Hint, err
 		},
 		Emergency: func(ctx context.Context, since time.Time) (quota.Cost, error) {
 			return journalOf(g).Emergencies(ctx, g.Account, since)

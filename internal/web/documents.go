@@ -239,22 +239,6 @@ type BackfillDocument struct {
 	Units   int64        `json:"units"`
 }
 
-// FoundDocument is what a search in the store found.
-type FoundDocument struct {
-	Looked string       `json:"looked_for"`
-	Hint   string       `json:"hint,omitempty"`
-	Items  []FoundVideo `json:"items"`
-}
-
-// FoundVideo is a video that was found. All of it is text of the upstream.
-type FoundVideo struct {
-	VideoID   string          `json:"video_id"`
-	Title     string          `json:"title"`
-	Highlight [][2]int        `json:"highlight"` // [start, end) in characters of title
-	Channel   string          `json:"channel"`
-	Regions   []ingest.Region `json:"regions"`
-}
-
 // Freshness is how old everything is that the schedule wants.
 type Freshness struct {
 	At         time.Time     `json:"at"`

@@ -121,13 +121,13 @@ func (v *view) search(ctx context.Context, source *Source, query string) {
 	if v.Query = term.Clean(query); v.Query == "" {
 		return
 	}
-	found, err := source.Search(ctx, query)
+	found, hint, err := source.Search(ctx, query)
 	switch {
 	case err != nil:
 		v.Looked = "Not found out: " + term.Clean(err.Error())
 		return
-	case found.Hint != "":
-		v.Looked = "Nothing found: " + found.Hint + "."
+	case hint != "":
+		v.Looked = "Nothing found: " + hint + "."
 	case len(found.Items) == 0:
 		v.Looked = "Nothing found. Looked for " + term.Clean(found.Looked) + "."
 	default:

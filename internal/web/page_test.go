@@ -52,11 +52,11 @@ func paged() (*web.Site, *web.Source) {
 	source.Backfills = func(context.Context) ([]web.BackfillDocument, error) {
 		return []web.BackfillDocument{{ID: "uploads-1", What: hostileText, Outcome: ingest.Claimed, Ended: 17, Pieces: 40, Units: 171}}, nil
 	}
-	source.Search = func(context.Context, string) (web.FoundDocument, error) {
-		return web.FoundDocument{Looked: hostileText, Items: []web.FoundVideo{
+	source.Search = func(context.Context, string) (web.SearchDocument, string, error) {
+		return web.SearchDocument{Looked: hostileText, Items: []web.SearchItem{
 			{VideoID: "a", Title: "The world cup", Highlight: [][2]int{{4, 9}}, Channel: hostileText, Regions: []ingest.Region{"US"}},
 			{VideoID: "b", Title: hostileText, Highlight: [][2]int{{1, 7}, {9, 900}}},
-		}}, nil
+		}}, "", nil
 	}
 	return site, source
 }

@@ -26,7 +26,8 @@ type Source struct {
 	Oldest    func(ctx context.Context) (time.Time, error) // of what is stored, by day; zero: nothing is
 	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
 	Backfills func(ctx context.Context) ([]BackfillDocument, error)
-	Search    func(ctx context.Context, query string) (FoundDocument, error)
+	// Search finds what is stored, as ingest search does; hint is why nothing was searched for, "" where something was.
+	Search func(ctx context.Context, query string) (doc SearchDocument, hint string, err error)
 	// Cost is what a call of a method draws; an error where that is not known.
 	Cost func(method string) (quota.Cost, error)
 	// Emergency is what went on, since then, while the ledger could not answer.
