@@ -26,14 +26,11 @@ type Schedule struct {
 // error says what to write instead.
 func New(job ingest.Job) (Schedule, error) {
 	s := Schedule{Job: job}
-	for _, r := range job.Regions {
-		if slices.Contains(s.keys, string(r)) {
-			return s, fmt.Errorf("job %s: region %s is named twice", quoted(job.Name), quoted(string(r)))
+	for _, of := range job.Series() {
+		if slices.Contains(s.keys, of.Key) {
+			return s, fmt.Errorf("job %s: region %s is named twice", quoted(job.Name), quoted(of.Key))
 		}
-		s.keys = append(s.keys, string(r))
-	}
-	if len(s.keys) == 0 {
-		s.keys = []string{""}
+		s.keys = append(s.keys, of.Key)
 	}
 	switch {
 	case (job.Every == 0) == (job.Cron == ""):

@@ -66,14 +66,8 @@ func (a *app) load(cmd *cobra.Command) (err error) {
 	return err
 }
 
-func regionsOf(_ context.Context, a *app) (codes []string, _ error) {
-	for _, job := range a.cfg.Jobs {
-		for _, r := range job.Regions {
-			codes = append(codes, string(r))
-		}
-	}
-	slices.Sort(codes)
-	return slices.Compact(codes), nil
+func regionsOf(_ context.Context, a *app) ([]string, error) {
+	return slices.Sorted(slices.Values(a.cfg.RegionCodes())), nil
 }
 
 func methodsOf(_ context.Context, a *app) ([]string, error) {

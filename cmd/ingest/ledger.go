@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -80,15 +79,7 @@ func hostOf(c *config.Config) sharedledger.Host {
 	if err != nil {
 		name = "unknown"
 	}
-	h := sharedledger.Host{Name: name + ":" + c.Data}
-	for _, job := range c.Jobs {
-		for _, r := range job.Regions {
-			if !slices.Contains(h.Regions, string(r)) {
-				h.Regions = append(h.Regions, string(r))
-			}
-		}
-	}
-	return h
+	return sharedledger.Host{Name: name + ":" + c.Data, Regions: c.RegionCodes()}
 }
 
 // openRemote is the Redis that the config names, nil for sqlite. Nothing is sent yet.

@@ -46,6 +46,18 @@ type Config struct {
 	flags Flags
 }
 
+// RegionCodes are the regions of all jobs, each once, in the order of the config.
+func (c *Config) RegionCodes() (codes []string) {
+	for _, job := range c.Jobs {
+		for _, r := range job.Regions {
+			if !slices.Contains(codes, string(r)) {
+				codes = append(codes, string(r))
+			}
+		}
+	}
+	return codes
+}
+
 // JobLimits are what an upstream lets a job ask for.
 type JobLimits struct {
 	Pages       int            // that a chart has at most

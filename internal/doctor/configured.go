@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -17,17 +18,8 @@ func lookConfig(ctx context.Context, d *Doctor) Finding {
 	if err := configError(ctx, d); err != nil {
 		return broken(err, "correct it; until then every command but this one ends with 78")
 	}
-	file, regions := d.Config.File, map[string]bool{}
-	if file == "" {
-		file = "no file, built-in defaults"
-	}
-	for _, job := range d.Config.Jobs {
-		for _, r := range job.Regions {
-			regions[string(r)] = true
-		}
-	}
-	return fine("%s: account %s, %s, %s, %s", file, d.Config.Account,
-		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(regions), "region"), term.Plural(d.Config.Hosts, "host"))
+	return fine("%s: account %s, %s, %s, %s", cmp.Or(d.Config.File, "no file, built-in defaults"), d.Config.Account,
+		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(d.Config.RegionCodes()), "region"), term.Plural(d.Config.Hosts, "host"))
 }
 
 // lookListen says what holds once others can reach serve.

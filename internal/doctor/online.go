@@ -8,7 +8,6 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -32,7 +31,8 @@ func lookOnline(ctx context.Context, d *Doctor) Finding {
 		return broken(err, ledgerFirst)
 	}
 	defer closeQuota()
-	call := up.Chart(anyRegion(d.Config), "", "")
+	region := append(d.Config.RegionCodes(), "US")[0] // the first that is configured, if any is
+	call := up.Chart(ingest.Region(region), "", "")
 	d.Say("ingest: asking %s for the chart of %s: 1 call of %s, taken from the ledger as %s", up.Host(), call.Region, call.Method, quota.Manual)
 	taken, err := q.Take(ctx, quota.Request{Method: call.Method, Region: string(call.Region), Purpose: quota.Manual})
 	switch {
@@ -111,14 +111,4 @@ func judgeUpstreamClock(up any, moved bool) Finding {
 		}
 	}
 	return fine("its clock is not known: compare yours with another machine's")
-}
-
-// anyRegion is the first that is configured.
-func anyRegion(c *config.Config) ingest.Region {
-	for _, job := range c.Jobs {
-		if len(job.Regions) > 0 {
-			return job.Regions[0]
-		}
-	}
-	return "US"
 }
