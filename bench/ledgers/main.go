@@ -5,7 +5,8 @@
 //	go run ./ledgers [-write] [-only speed,memory,writers,exact,sqlite] [-batches 41] [-disk DIR] [-memory DIR]
 //
 // It needs redis-server 7 or newer: REDIS_SERVER, or in PATH. Exit: 0 measured, goals missed
-// included; 1 something could not be measured; 2 usage.
+// included; 1 something could not be measured, or, with -write, a goal that was met before is missed by more than 15 %
+// (goals.json); 2 usage.
 package main
 
 import (

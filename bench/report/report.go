@@ -22,7 +22,13 @@ type Report struct {
 	About string // how it is made and read
 	head  strings.Builder
 	body  strings.Builder
-	goals [][]string
+	goals []goal
+}
+
+// goal is one line of the table of goals.
+type goal struct {
+	what, want, got string
+	ok              bool
 }
 
 // Section begins a part of the document.
@@ -33,11 +39,7 @@ func (r *Report) Say(format string, args ...any) { fmt.Fprintf(&r.body, "\n"+for
 
 // Goal adds a line to the table of goals.
 func (r *Report) Goal(what, want, got string, ok bool) {
-	verdict := "**miss**"
-	if ok {
-		verdict = "ok"
-	}
-	r.goals = append(r.goals, []string{what, want, got, verdict})
+	r.goals = append(r.goals, goal{what, want, got, ok})
 }
 
 // Table adds a table to the part.
@@ -56,13 +58,22 @@ func (r *Report) Markdown() string {
 	b.WriteString(r.head.String())
 	if len(r.goals) > 0 {
 		b.WriteString("\n## Goals\n\n")
-		table(&b, []string{"", "goal", "measured", ""}, r.goals)
+		var rows [][]string
+		for _, g := range r.goals {
+			verdict := "**miss**"
+			if g.ok {
+				verdict = "ok"
+			}
+			rows = append(rows, []string{g.what, g.want, g.got, verdict})
+		}
+		table(&b, []string{"", "goal", "measured", ""}, rows)
 	}
 	b.WriteString(r.body.String())
 	return b.String()
 }
 
-// Write puts the document into the file in place of the one with its title, or behind the others.
+// Write puts the document into the file in place of the one with its title, or behind the others. ErrMissed, after
+// it is written: a goal that an earlier run has met, as GoalsFile beside it says, is clearly missed.
 func (r *Report) Write(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil && !os.IsNotExist(err) {
@@ -81,7 +92,10 @@ func (r *Report) Write(file string) error {
 	if err := os.WriteFile(file, []byte(strings.Join(all, "\n")), 0o600); err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
-	return os.Chmod(file, 0o644) //nolint:gosec // a document for everybody
+	if err := os.Chmod(file, 0o644); err != nil { //nolint:gosec // a document for everybody
+		return err
+	}
+	return r.judge(file)
 }
 
 // documents parts a file at its headings of the first level.
