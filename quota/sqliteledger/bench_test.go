@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
 // BenchmarkTake is a take of one unit from two windows and, beside it, what it is made of at the
@@ -83,4 +84,32 @@ func bare(b *testing.B, durable bool) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// takeAllocates is the most that a take of one unit from two windows may allocate: by database/sql it was 128 once.
+const takeAllocates = 64
+
+func TestATakeAllocatesLittle(t *testing.T) {
+	if quotatest.Raced {
+		t.Skip("the race detector: it allocates as well")
+	}
+	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
+	if err := l.Fsync(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	l.Now = func() time.Time { now = now.Add(time.Microsecond); return now }
+	a := askAt(now, "default", 1, quota.MaxLimit)
+	if _, err := l.Take(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	got := testing.AllocsPerRun(256, func() { // four rounds of forgetting
+		if _, err := l.Take(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got > takeAllocates {
+		t.Errorf("a take makes %v allocations, want at most %d", got, takeAllocates)
+	}
+	t.Logf("a take makes %v allocations", got)
 }

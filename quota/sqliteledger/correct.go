@@ -28,7 +28,7 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 			}
 			p := acc.pool(s.Pool)
 			var amount int64
-			err := t.row(t.sql.entry, p.id, d.At.UnixMicro(), s.Entry).Scan(&amount)
+			err := t.sql.entry.row([]any{p.id, d.At.UnixMicro(), s.Entry}, &amount)
 			if errors.Is(err, sql.ErrNoRows) || err == nil && amount != s.Charged {
 				return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, s.Pool)
 			}
@@ -105,7 +105,7 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 		return err
 	}
 	var number int64
-	if err := t.row(t.sql.next, p.id, us).Scan(&number); err != nil {
+	if err := t.sql.next.row([]any{p.id, us}, &number); err != nil {
 		return t.ledger.broken("read", err)
 	}
 	number = max(number, p.newest.number+1) // numbers grow, since every 64th forgets old entries
@@ -202,22 +202,12 @@ const spent = `
 // Spent implements quota.Ledger. What is owed to this ledger is spent as well.
 func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
 	err = l.read(ctx, func(t *transaction) error {
-		rows, err := t.conn.QueryContext(t.ctx, spent, name, since.UnixMicro())
-		if err != nil {
-			return l.broken("read", err)
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
+		return t.each(spent, []any{name, since.UnixMicro()}, func(r *rows) error {
 			var s quota.Spent
-			if err := rows.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount); err != nil {
-				return l.broken("read", err)
-			}
+			err := r.scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount)
 			out = append(out, s)
-		}
-		if err := rows.Err(); err != nil {
-			return l.broken("read", err)
-		}
-		return nil
+			return err
+		})
 	})
 	quota.SortSpent(out)
 	return out, err

@@ -19,21 +19,13 @@ const idleAccounts = `
 // forgetIdle deletes an idle account or two. It is called for every new account, so that those used
 // only once do not pile up.
 func (t *transaction) forgetIdle(except int64) error {
-	rows, err := t.conn.QueryContext(t.ctx, idleAccounts, t.ledger.Now().UnixMicro(), except)
-	if err != nil {
-		return t.ledger.broken("read", err)
-	}
-	defer func() { _ = rows.Close() }()
 	var idle []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return t.ledger.broken("read", err)
-		}
-		idle = append(idle, id)
-	}
-	if err := rows.Err(); err != nil {
-		return t.ledger.broken("read", err)
+	err := t.each(idleAccounts, []any{t.ledger.Now().UnixMicro(), except}, func(r *rows) error {
+		idle = append(idle, 0)
+		return r.scan(&idle[len(idle)-1])
+	})
+	if err != nil {
+		return err
 	}
 	for _, id := range idle {
 		if err := t.drop(id); err != nil {

@@ -40,7 +40,7 @@ func (t *transaction) before(p *pool, at int64) (sum, first int64, err error) {
 	if at > p.newest.at {
 		return p.total, 0, nil
 	}
-	err = t.row(t.sql.before, p.id, at).Scan(&sum, &first)
+	err = t.sql.before.row([]any{p.id, at}, &sum, &first)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p.total, 0, nil
 	}
@@ -87,11 +87,13 @@ func (t *transaction) rebase(p *pool) error {
 		return nil
 	}
 	var base int64
-	if err := t.conn.QueryRowContext(t.ctx, `SELECT before FROM entries WHERE pool = ? ORDER BY at, number LIMIT 1`, p.id).Scan(&base); err != nil {
+	err := t.conn.once(`SELECT before FROM entries WHERE pool = ? ORDER BY at, number LIMIT 1`, func(s *stmt) error { return s.row([]any{p.id}, &base) })
+	if err != nil {
 		return t.ledger.broken("read", err)
 	}
-	if _, err := t.conn.ExecContext(t.ctx, `UPDATE entries SET before = before - ? WHERE pool = ?`, base, p.id); err != nil {
-		return t.ledger.broken("write", err)
+	err = t.conn.once(`UPDATE entries SET before = before - ? WHERE pool = ?`, func(s *stmt) error { return t.run(s, base, p.id) })
+	if err != nil {
+		return err
 	}
 	p.total -= base
 	return nil

@@ -79,7 +79,8 @@ func (l *Ledger) checkNotRolledBack(ctx context.Context) error {
 	m := l.queue.remembered() // before the file is read, since others may write meanwhile
 	err := l.read(ctx, func(t *transaction) error {
 		var has bool
-		if err := t.conn.QueryRowContext(t.ctx, hasMarker, m.writes, m.operation, m.pool, m.entry, m.number).Scan(&has); err != nil {
+		err := t.conn.once(hasMarker, func(s *stmt) error { return s.row([]any{m.writes, m.operation, m.pool, m.entry, m.number}, &has) })
+		if err != nil {
 			return l.broken("read", err)
 		}
 		if !has {

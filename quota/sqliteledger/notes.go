@@ -16,7 +16,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	synced := &s.Synced
 	var until, at int64
 	var snapshots, hosts, amounts, told string
-	err = t.row(t.sql.journal, account).Scan(&s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed,
+	err = t.sql.journal.row([]any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed,
 		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &amounts, &synced.State, &synced.Emergency, &told)
 	if err != nil {
 		return s, t.ledger.broken("read", err)

@@ -84,13 +84,13 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 		}
 	}
 	err = errors.Join(
-		l.writer.open(ctx, l.dsn("_pragma=synchronous(full)"), "BEGIN IMMEDIATE"),
-		l.reader.open(ctx, l.dsn("_pragma=query_only(1)"), "BEGIN"))
+		l.writer.open(l.dsn("_pragma=synchronous(full)"), "BEGIN IMMEDIATE"),
+		l.reader.open(l.dsn("_pragma=query_only(1)"), "BEGIN"))
 	if err != nil {
 		return nil, l.broken("open", err)
 	}
 	// From here on who writes waits in the queue, and in its begin.
-	if _, err := l.writer.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
+	if err := l.writer.conn.exec("PRAGMA busy_timeout = 0"); err != nil {
 		return nil, l.broken("open", err)
 	}
 	if err := l.checkNotRolledBack(ctx); err != nil {

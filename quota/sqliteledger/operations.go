@@ -24,7 +24,7 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("encode the amounts: %w", err)
 	}
-	result, err := t.sql.begin.ExecContext(t.ctx, row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency)
+	result, err := t.sql.begin.exec(row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency)
 	if err == nil {
 		t.marker.operation, err = result.LastInsertId()
 	}
@@ -112,22 +112,22 @@ func tellings(text string) (all []sharedledger.Telling, err error) {
 }
 
 // operations reads those of an account that a statement selects.
-func (t *transaction) operations(stmt *sql.Stmt, account string, args ...any) (out []sharedledger.Row, err error) {
+func (t *transaction) operations(from *stmt, account string, args ...any) (out []sharedledger.Row, err error) {
 	who, err := t.spenders()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := stmt.QueryContext(t.ctx, append([]any{account}, args...)...)
+	rows, err := from.query(append([]any{account}, args...)...)
 	if err != nil {
 		return nil, t.ledger.broken("read", err)
 	}
-	defer func() { _ = rows.Close() }()
+	defer func() { _ = rows.close() }()
 	costs := map[string]quota.Cost{} // most cost the same
-	for rows.Next() {
+	for rows.next() {
 		r := sharedledger.Row{Account: account}
 		var at, spender int64
 		var amounts, told string
-		if err := rows.Scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &told); err != nil {
+		if err := rows.scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &told); err != nil {
 			return nil, t.ledger.broken("read", err)
 		}
 		var known bool
@@ -145,46 +145,46 @@ func (t *transaction) operations(stmt *sql.Stmt, account string, args ...any) (o
 		r.At, r.Amounts = quota.FromMicros(at), maps.Clone(costs[amounts])
 		out = append(out, r)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, t.ledger.broken("read", err)
+	if rows.err != nil {
+		return nil, t.ledger.broken("read", rows.err)
 	}
 	return out, nil
 }
 
 // spenders are those of the file, by id.
 func (t *transaction) spenders() (map[int64]quota.Who, error) {
-	rows, err := t.sql.who.QueryContext(t.ctx)
+	rows, err := t.sql.who.query()
 	if err != nil {
 		return nil, t.ledger.broken("read", err)
 	}
-	defer func() { _ = rows.Close() }()
+	defer func() { _ = rows.close() }()
 	who := map[int64]quota.Who{}
-	for rows.Next() {
+	for rows.next() {
 		var id int64
 		var w quota.Who
-		if err := rows.Scan(&id, &w.Purpose, &w.Region, &w.Method); err != nil {
+		if err := rows.scan(&id, &w.Purpose, &w.Region, &w.Method); err != nil {
 			return nil, t.ledger.broken("read", err)
 		}
 		who[id] = w
 	}
-	if err := rows.Err(); err != nil {
-		return nil, t.ledger.broken("read", err)
+	if rows.err != nil {
+		return nil, t.ledger.broken("read", rows.err)
 	}
 	return who, nil
 }
 
 // emergencies are the sums of those at since or later, except the operation with an id.
 func (t *transaction) emergencies(account string, since time.Time, except int64) (quota.Cost, error) {
-	rows, err := t.sql.emergencies.QueryContext(t.ctx, account, since.UnixMicro(), except)
+	rows, err := t.sql.emergencies.query(account, since.UnixMicro(), except)
 	if err != nil {
 		return nil, t.ledger.broken("read", err)
 	}
-	defer func() { _ = rows.Close() }()
+	defer func() { _ = rows.close() }()
 	sums := quota.Cost{}
-	for rows.Next() {
+	for rows.next() {
 		var amounts string
 		var n int64
-		if err := rows.Scan(&amounts, &n); err != nil {
+		if err := rows.scan(&amounts, &n); err != nil {
 			return nil, t.ledger.broken("read", err)
 		}
 		cost, err := t.cost(amounts)
@@ -195,8 +195,8 @@ func (t *transaction) emergencies(account string, since time.Time, except int64)
 			sums[pool] += n * amount
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return nil, t.ledger.broken("read", err)
+	if rows.err != nil {
+		return nil, t.ledger.broken("read", rows.err)
 	}
 	return sums, nil
 }

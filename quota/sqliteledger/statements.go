@@ -1,41 +1,31 @@
 package sqliteledger
 
-import (
-	"context"
-	"database/sql"
-)
-
 // statements are the SQL of everything that is done often, prepared once for the writer and once for
 // the readers.
 type statements struct {
-	account, before, entry, next          *sql.Stmt
-	insert, forget, raise, shift, remove  *sql.Stmt
-	keepAccount, keepPool, keepWho, drain *sql.Stmt
-	wrote                                 *sql.Stmt
+	account, before, entry, next          *stmt
+	insert, forget, raise, shift, remove  *stmt
+	keepAccount, keepPool, keepWho, drain *stmt
+	wrote                                 *stmt
 
-	journal, keepJournal                              *sql.Stmt
-	begin, judge, judgeMany, tell, owe, forgetOps     *sql.Stmt
-	rows, rowsOwed, asked, owedHere, who, emergencies *sql.Stmt
-
-	all []*sql.Stmt // to be closed before their connection: SQLite keeps it, and its log, for their sake
+	journal, keepJournal                              *stmt
+	begin, judge, judgeMany, tell, owe, forgetOps     *stmt
+	rows, rowsOwed, asked, owedHere, who, emergencies *stmt
 }
 
-func (s *statements) prepare(ctx context.Context, conn *sql.Conn) error {
-	for _, texts := range []map[**sql.Stmt]string{s.ofLedger(), s.ofJournal()} {
+func (s *statements) prepare(c *conn) (err error) {
+	for _, texts := range []map[**stmt]string{s.ofLedger(), s.ofJournal()} {
 		for into, text := range texts {
-			stmt, err := conn.PrepareContext(ctx, text)
-			if err != nil {
+			if *into, err = c.prepare(text); err != nil {
 				return err
 			}
-			*into = stmt
-			s.all = append(s.all, stmt)
 		}
 	}
 	return nil
 }
 
-func (s *statements) ofLedger() map[**sql.Stmt]string {
-	return map[**sql.Stmt]string{
+func (s *statements) ofLedger() map[**stmt]string {
+	return map[**stmt]string{
 		// An account, its pools, and the newest entry of each. The driver makes strings of the name and the type of
 		// every column, each time: an expression has no type, and "" costs nothing.
 		&s.account: `
@@ -80,8 +70,8 @@ func (s *statements) ofLedger() map[**sql.Stmt]string {
 // operation is what an operation is read as; see transaction.operations.
 const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state, emergency, told FROM operations`
 
-func (s *statements) ofJournal() map[**sql.Stmt]string {
-	return map[**sql.Stmt]string{
+func (s *statements) ofJournal() map[**stmt]string {
+	return map[**stmt]string{
 		// What is known of an account, and the newest operation that its ledger elsewhere has.
 		&s.journal: `
 			SELECT f.host, coalesce(j.generation, 0), coalesce(j.breaker_until, 0), coalesce(j.failures, 0), coalesce(j.why, ''),

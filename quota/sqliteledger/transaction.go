@@ -2,7 +2,6 @@ package sqliteledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -11,53 +10,37 @@ import (
 )
 
 // preparedConn is one connection to the file with everything prepared on it, for whoever has its turn. Its
-// transactions are plain statements: database/sql's own cost a goroutine and a look-up per statement,
-// a third of what a take costs. Should the connection be lost, every statement fails from then
-// on, and none runs outside its transaction.
+// transactions are plain statements.
 type preparedConn struct {
-	db                      *sql.DB
-	conn                    *sql.Conn
-	begin, commit, rollback *sql.Stmt
+	conn                    *conn
+	begin, commit, rollback *stmt
 	sql                     statements
 }
 
 // open prepares the connection; begin is how its transactions begin.
-func (s *preparedConn) open(ctx context.Context, dsn, begin string) (err error) {
-	if s.db, err = sql.Open("sqlite", dsn); err != nil {
+func (s *preparedConn) open(dsn, begin string) (err error) {
+	if s.conn, err = connect(dsn); err != nil {
 		return err
 	}
-	if s.conn, err = s.db.Conn(ctx); err != nil {
-		return err
-	}
-	for into, text := range map[**sql.Stmt]string{&s.begin: begin, &s.commit: "COMMIT", &s.rollback: "ROLLBACK"} {
-		if *into, err = s.conn.PrepareContext(ctx, text); err != nil {
+	for into, text := range map[**stmt]string{&s.begin: begin, &s.commit: "COMMIT", &s.rollback: "ROLLBACK"} {
+		if *into, err = s.conn.prepare(text); err != nil {
 			return err
 		}
 	}
-	return s.sql.prepare(ctx, s.conn)
+	return s.sql.prepare(s.conn)
 }
 
 func (s *preparedConn) close() error {
-	var errs []error
-	for _, stmt := range append(s.sql.all, s.begin, s.commit, s.rollback) {
-		if stmt != nil {
-			errs = append(errs, stmt.Close())
-		}
+	if s.conn == nil {
+		return nil
 	}
-	if s.conn != nil {
-		errs = append(errs, s.conn.Close())
-	}
-	if s.db != nil {
-		errs = append(errs, s.db.Close())
-	}
-	return errors.Join(errs...)
+	return s.conn.close()
 }
 
 // transaction reads or changes the ledger once.
 type transaction struct {
 	ledger *Ledger
-	ctx    context.Context //nolint:containedctx // lives as long as the call it belongs to
-	conn   *sql.Conn
+	conn   *conn
 	sql    *statements
 
 	changed bool         // something was written that neither the newest entry nor the newest operation shows
@@ -105,12 +88,11 @@ func (l *Ledger) in(ctx context.Context, s *preparedConn, until time.Time, do fu
 	if ctx.Err() != nil {
 		return l.broken("begin in", context.Cause(ctx))
 	}
-	waiting, ctx := ctx, context.WithoutCancel(ctx)
-	begin := func() error { _, err := s.begin.ExecContext(ctx); return err }
+	begin := func() error { _, err := s.begin.exec(); return err }
 	if s == &l.reader {
 		err = begin()
 	} else {
-		err = l.queue.begin(waiting, until, begin)
+		err = l.queue.begin(ctx, until, begin)
 	}
 	if err != nil {
 		return l.broken("begin in", err)
@@ -118,14 +100,14 @@ func (l *Ledger) in(ctx context.Context, s *preparedConn, until time.Time, do fu
 	committed := false
 	defer func() {
 		if !committed {
-			_, _ = s.rollback.ExecContext(ctx)
+			_, _ = s.rollback.exec()
 		}
 	}()
-	t := &transaction{ledger: l, ctx: ctx, conn: s.conn, sql: &s.sql}
+	t := &transaction{ledger: l, conn: s.conn, sql: &s.sql}
 	if err := do(t); err != nil {
 		return err
 	}
-	if _, err := s.commit.ExecContext(ctx); err != nil {
+	if _, err := s.commit.exec(); err != nil {
 		return fmt.Errorf("%w: %w", l.broken("write", err), quota.ErrInDoubt)
 	}
 	committed = true
@@ -135,19 +117,15 @@ func (l *Ledger) in(ctx context.Context, s *preparedConn, until time.Time, do fu
 	return nil
 }
 
-func (t *transaction) row(s *sql.Stmt, args ...any) *sql.Row {
-	return s.QueryRowContext(t.ctx, args...)
-}
-
 // exec runs a statement whose change no newest entry or operation shows.
-func (t *transaction) exec(s *sql.Stmt, args ...any) error {
+func (t *transaction) exec(s *stmt, args ...any) error {
 	t.changed = true
 	return t.run(s, args...)
 }
 
 // run runs any other statement.
-func (t *transaction) run(s *sql.Stmt, args ...any) error {
-	if _, err := s.ExecContext(t.ctx, args...); err != nil {
+func (t *transaction) run(s *stmt, args ...any) error {
+	if _, err := s.exec(args...); err != nil {
 		return t.ledger.broken("write", err)
 	}
 	return nil
@@ -156,17 +134,32 @@ func (t *transaction) run(s *sql.Stmt, args ...any) error {
 // execText is exec of a statement that runs so seldom that it is not prepared.
 func (t *transaction) execText(text string, args ...any) error {
 	t.changed = true
-	if _, err := t.conn.ExecContext(t.ctx, text, args...); err != nil {
-		return t.ledger.broken("write", err)
+	return t.conn.once(text, func(s *stmt) error { return t.run(s, args...) })
+}
+
+// each runs such a statement, and do for each row that it answers.
+func (t *transaction) each(text string, args []any, do func(*rows) error) error {
+	err := t.conn.once(text, func(s *stmt) error {
+		rows, err := s.query(args...)
+		if err != nil {
+			return err
+		}
+		for err == nil && rows.next() {
+			err = do(rows)
+		}
+		return errors.Join(err, rows.err, rows.close())
+	})
+	if err != nil {
+		return t.ledger.broken("read", err)
 	}
 	return nil
 }
 
 // returning runs a statement that changes one row and returns something of it: sql.ErrNoRows where there
 // was none.
-func (t *transaction) returning(s *sql.Stmt, into any, args ...any) error {
+func (t *transaction) returning(s *stmt, into any, args ...any) error {
 	t.changed = true
-	if err := t.row(s, args...).Scan(into); err != nil {
+	if err := s.row(args, into); err != nil {
 		return t.ledger.broken("write", err)
 	}
 	return nil
@@ -207,22 +200,22 @@ func (a *account) pool(name string) *pool {
 
 func (t *transaction) account(name string) (*account, error) {
 	a := &account{owed: true, pools: map[string]*pool{}} // until it is read
-	rows, err := t.sql.account.QueryContext(t.ctx, name)
+	rows, err := t.sql.account.query(name)
 	if err != nil {
 		return nil, t.ledger.broken("read", err)
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	defer func() { _ = rows.close() }()
+	for rows.next() {
 		p := &pool{}
-		err := rows.Scan(&a.id, &a.horizon, &a.owed, &p.id, &p.name, &p.drainedUntil, &p.drainedUsed,
+		err := rows.scan(&a.id, &a.horizon, &a.owed, &p.id, &p.name, &p.drainedUntil, &p.drainedUsed,
 			&p.newest.at, &p.newest.number, &p.total, &p.newest.amount, &p.newest.spender)
 		if err != nil {
 			return nil, t.ledger.broken("read", err)
 		}
 		a.pools[p.name] = p
 	}
-	if err := rows.Err(); err != nil {
-		return nil, t.ledger.broken("read", err)
+	if rows.err != nil {
+		return nil, t.ledger.broken("read", rows.err)
 	}
 	return a, nil
 }
@@ -231,7 +224,7 @@ func (t *transaction) account(name string) (*account, error) {
 func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 	if horizon := a.Horizon.Microseconds(); acc.id == 0 || horizon > acc.horizon {
 		isNew := acc.id == 0
-		if err := t.row(t.sql.keepAccount, a.Account, horizon).Scan(&acc.id, &acc.horizon); err != nil {
+		if err := t.sql.keepAccount.row([]any{a.Account, horizon}, &acc.id, &acc.horizon); err != nil {
 			return t.ledger.broken("write", err)
 		}
 		t.changed = true
@@ -260,7 +253,7 @@ func (t *transaction) spenderID(who quota.Who) (int64, error) {
 		return id, nil
 	}
 	var id int64
-	if err := t.row(t.sql.keepWho, who.Purpose, who.Region, who.Method).Scan(&id); err != nil {
+	if err := t.sql.keepWho.row([]any{who.Purpose, who.Region, who.Method}, &id); err != nil {
 		return 0, t.ledger.broken("write", err)
 	}
 	t.learned = append(t.learned, learned{who, id})
