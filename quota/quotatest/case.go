@@ -17,6 +17,8 @@ type Backend struct {
 	Without map[Capability]string
 	// Steps is how many random steps A6 takes; 0 is 10,000.
 	Steps int
+	// Forward says that no clock is set back in random steps: a breaker may wait for it.
+	Forward bool
 	// Keys is how many one-off accounts F2 makes; 0 is 100,000.
 	Keys int
 	// Entries is how many entries expire at once in F3; 0 is 10,000.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
@@ -18,27 +17,7 @@ import (
 // dice are where a random walk takes its turns: n ways, 0 the simplest.
 type dice func(n int) int
 
-// randomSteps is A6 with seeds of its own: the same steps every time.
-func randomSteps(r *rig) {
-	const perWalk = 200
-	steps := r.backend.Steps
-	if steps == 0 {
-		steps = 10_000
-	}
-	for seed := range (steps + perWalk - 1) / perWalk {
-		random := rand.New(rand.NewPCG(uint64(seed), 6)) // the same seed gives the same steps
-		w := newWalk(r, r, random.IntN)
-		for step := range perWalk {
-			w.step()
-			if r.Failed() {
-				r.Fatalf("seed %d, step %d", seed, step)
-			}
-		}
-		w.compareSpent()
-	}
-}
-
-// stateMachine is A6 once more by rapid, which finds the fewest steps that show a difference.
+// stateMachine is A6 by rapid, which finds the fewest steps that show a difference.
 func stateMachine(r *rig) {
 	_ = flag.Set("rapid.nofailfile", "true") // the seed that it prints is enough
 	rapid.Check(r, func(t *rapid.T) {
@@ -111,24 +90,6 @@ func (w *walk) windows() []quota.Window {
 		out = append(out, quota.Window{Name: name, Length: length, Limit: limit})
 	}
 	return out
-}
-
-// step is one random step, most often a take.
-func (w *walk) step() {
-	switch n := w.roll(20); {
-	case n < 10:
-		w.take(1)
-	case n < 11:
-		w.take(0)
-	case n < 15:
-		w.wait()
-	case n < 17:
-		w.refund()
-	case n < 19:
-		w.post()
-	default:
-		w.drain()
-	}
 }
 
 // charges ask for some of the pools.

@@ -16,9 +16,15 @@ import (
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
 
-func TestConformance(t *testing.T) {
-	s := redisServer(t)
-	b := quotatest.Backend{
+func TestConformance(t *testing.T) { quotatest.Run(t, backend(redisServer(t))) }
+
+// Random steps of another seed each time: see quotatest.Differential.
+func TestDifferential(t *testing.T) { quotatest.Differential(t, backend(redisServer(t)), 3_000) }
+
+func TestLongDifferential(t *testing.T) { quotatest.Differential(t, backend(redisServer(t)), 300_000) }
+
+func backend(s *server) quotatest.Backend {
+	return quotatest.Backend{
 		Name: "redisledger",
 		Open: func(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 			store := s.store(t, clock)
@@ -30,7 +36,6 @@ func TestConformance(t *testing.T) {
 		},
 		Steps: 2000, Keys: 2000, Entries: 2000, // the long tests take more
 	}
-	quotatest.Run(t, b)
 }
 
 func TestRemoteConforms(t *testing.T) {

@@ -17,8 +17,14 @@ import (
 
 // A shared ledger over a remote that loses replies, and all it knows, is held to the suite as any
 // other: G1 and G5 are what it is for.
-func TestSharedConforms(t *testing.T) {
-	b := quotatest.Backend{
+// Random steps of another seed each time: see quotatest.Differential.
+func TestDifferential(t *testing.T) { quotatest.Differential(t, inMemory(), 5_000) }
+
+func TestLongDifferential(t *testing.T) { quotatest.Differential(t, inMemory(), 300_000) }
+
+// inMemory is a shared ledger over a remote and a journal in memory.
+func inMemory() quotatest.Backend {
+	return quotatest.Backend{
 		Name: "shared, in memory",
 		Open: func(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 			memory := &memremote.Remote{Now: clock.Now}
@@ -40,8 +46,12 @@ func TestSharedConforms(t *testing.T) {
 			quotatest.Address:  "it lives in one process",
 			quotatest.OwnClock: "its clock is its caller's",
 		},
-		Steps: 2000, Entries: 300,
+		Steps: 2000, Entries: 300, Forward: true,
 	}
+}
+
+func TestSharedConforms(t *testing.T) {
+	b := inMemory()
 	for _, c := range quotatest.Cases() {
 		if strings.HasPrefix(c.String(), "H1 a clock that was set back") {
 			continue // a post that the remote does not take is taken by the journal: there is no error

@@ -1,0 +1,274 @@
+package quotatest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Differential takes so many random steps on a backend, and holds each answer to a flat list of what was charged, which
+// is counted anew for every question. The seed is DIFFERENTIAL_SEED, or of the time; it is printed.
+func Differential(t *testing.T, b Backend, steps int) {
+	t.Helper()
+	seed, err := strconv.ParseUint(os.Getenv("DIFFERENTIAL_SEED"), 10, 64)
+	if err != nil {
+		seed = uint64(time.Now().UnixNano() % 1_000_000_000)
+	}
+	t.Logf("%s: %d steps, DIFFERENTIAL_SEED=%d", b.Name, steps, seed)
+	differential(newRig(t, b), seed, steps)
+}
+
+// randomSteps is A6: the same steps every time.
+func randomSteps(r *rig) {
+	steps := r.backend.Steps
+	if steps == 0 {
+		steps = 10_000
+	}
+	differential(r, 6, steps)
+}
+
+func differential(r *rig, seed uint64, steps int) {
+	r.Helper()
+	const perWalk = 100
+	counts := map[string]int{}
+	for first := 0; first < steps && !r.Failed(); first += perWalk {
+		random := rand.New(rand.NewPCG(seed, uint64(first))) // the same seed gives the same steps
+		w := &differ{walk: newWalk(r, r, random.IntN), counts: counts}
+		w.naive.drains = map[string]naiveDrain{}
+		for step := range perWalk {
+			r.about = fmt.Sprintf("seed %d, step %d: ", seed, first+step)
+			w.step()
+		}
+	}
+	r.Logf("%v", counts)
+}
+
+// differ is a walk that is held to a naive list.
+type differ struct {
+	*walk
+
+	naive  naive
+	charge []naiveTake
+	floor  time.Time // no clock goes back behind it
+	counts map[string]int
+}
+
+// naiveTake is an admitted take, and where its entries stand.
+type naiveTake struct {
+	decision quota.Decision
+	from, to int
+	undone   bool
+}
+
+func (w *differ) step() {
+	n := w.roll(100)
+	switch {
+	case n < 58:
+		w.take(false)
+	case n < 62:
+		w.take(true)
+	case n < 80:
+		w.wait()
+	case n < 85:
+		w.setBack()
+	case n < 90:
+		w.refund()
+	case n < 94:
+		w.post()
+	case n < 96:
+		w.drain()
+	case n < 97:
+		w.change()
+	case n < 98:
+		w.reset()
+	default:
+		w.sums()
+	}
+}
+
+// outcome counts what came of a step, and holds its error to what is wanted: nil, or any of those given.
+func (w *differ) outcome(what string, err error, want ...error) bool {
+	w.t.Helper()
+	w.counts[what]++
+	for _, kind := range want {
+		if errors.Is(err, kind) {
+			w.counts[what+" "+kind.Error()]++
+			return false
+		}
+	}
+	if err != nil || len(want) > 0 {
+		w.t.Fatalf("%s: %s: %v, want %v", w.rig.at(), what, err, want)
+	}
+	return true
+}
+
+// faults are the errors that an ask has to meet.
+func (w *differ) faults(a quota.Ask) (want []error) {
+	for _, c := range a.Charges {
+		for _, b := range c.Bounds {
+			if c.Amount > b.Ceiling {
+				want = append(want, quota.ErrNeverFits)
+			}
+		}
+	}
+	if _, ok := w.naive.decidesAt(a, w.rig.clock.Now()); !ok {
+		want = append(want, quota.ErrUnavailable)
+	}
+	return want
+}
+
+// affordable are charges that mostly can fit some day.
+func (w *differ) affordable(most int) []quota.Charge {
+	charges := w.charges(most)
+	for i, c := range charges {
+		for _, b := range c.Bounds {
+			if w.roll(16) > 0 {
+				charges[i].Amount = min(charges[i].Amount, b.Ceiling)
+			}
+		}
+	}
+	return charges
+}
+
+func (w *differ) take(peek bool) {
+	w.t.Helper()
+	r := w.rig
+	r.who.Purpose, r.who.Region = quota.Purposes()[w.roll(4)], []string{"US", "GB"}[w.roll(2)]
+	a := r.ask(w.affordable(min(w.roll(12), 1))...)
+	a.Peek = peek
+	clock := r.clock.Now()
+	d, err := r.ledger.Take(r.Context(), a)
+	if !w.outcome("take", err, w.faults(a)...) {
+		return
+	}
+	if err := errors.Join(sound(a, d), w.naive.check(a, clock, d)); err != nil {
+		w.t.Fatalf("%s: take %+v, peek %t:\n%s:\n%v", r.at(), a.Charges, peek, show(d), err)
+	}
+	if w.last = d; !d.Allowed {
+		w.counts["refused"]++
+		return
+	}
+	if from := len(w.naive.entries); !peek {
+		w.naive.entries = append(w.naive.entries, w.naive.charges(a, d.At)...)
+		if to := len(w.naive.entries); to > from {
+			w.charge = append(w.charge, naiveTake{d, from, to, false})
+		}
+	}
+}
+
+// setBack moves a clock back that is its caller's, now and then by more than may be believed.
+func (w *differ) setBack() {
+	r := w.rig
+	to := r.clock.Now().Add(-time.Duration(w.roll(20_000_000)) * time.Microsecond)
+	if w.roll(5) == 0 {
+		to = to.Add(-time.Duration(w.roll(90)) * second)
+	}
+	if r.backend.Without[OwnClock] == "" || r.backend.Forward || to.Before(w.floor) {
+		return
+	}
+	r.clock.Set(to)
+}
+
+func (w *differ) refund() {
+	w.t.Helper()
+	if len(w.charge) == 0 {
+		return
+	}
+	r := w.rig
+	t := &w.charge[len(w.charge)-1-w.roll(min(len(w.charge), 4))]
+	var want []error
+	if t.undone || r.clock.Now().Sub(t.decision.At) > quota.RefundWithin {
+		want = append(want, quota.ErrNotRefundable)
+	}
+	if w.outcome("refund", r.ledger.Refund(r.Context(), r.account, t.decision), want...) {
+		t.undone = true
+		for i := t.from; i < t.to; i++ {
+			w.naive.entries[i].amount = 0
+		}
+	}
+}
+
+func (w *differ) post() {
+	w.t.Helper()
+	r := w.rig
+	ago := []time.Duration{0, -time.Hour, time.Millisecond, 5 * second, 40 * second, 2 * time.Hour, 23 * time.Hour, 30 * time.Hour, 63 * time.Hour, 65 * time.Hour}
+	at := r.clock.Now().Add(-ago[w.roll(len(ago))])
+	a := r.ask(w.affordable(1)...)
+	if !w.outcome("post", r.ledger.Post(r.Context(), a, at), w.faults(a)...) {
+		return
+	}
+	now, _ := w.naive.decidesAt(a, r.clock.Now())
+	if at.After(now) {
+		at = now
+	}
+	if now.Sub(at) < r.horizon {
+		w.naive.entries = append(w.naive.entries, w.naive.charges(a, at)...)
+	}
+}
+
+func (w *differ) drain() {
+	w.t.Helper()
+	r, now := w.rig, w.rig.clock.Now()
+	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-second), now.Add(1234567 * time.Microsecond)}[w.roll(5)]
+	pool, used := w.pools[w.roll(len(w.pools))].Name, int64(w.roll(100))
+	w.outcome("drain", r.ledger.Drain(r.Context(), r.account, pool, until, used))
+	if until.IsZero() || until.After(w.naive.drains[pool].until) {
+		w.naive.drains[pool] = naiveDrain{until, used}
+	}
+}
+
+// change gives a pool other windows, as a new costs.yaml does.
+func (w *differ) change() {
+	w.pools[w.roll(len(w.pools))].Windows = w.windows()
+}
+
+func (w *differ) reset() {
+	w.t.Helper()
+	err := w.rig.ledger.Reset(w.rig.Context(), w.rig.account)
+	if w.counts["reset"]++; errors.Is(err, quota.ErrShared) {
+		return
+	}
+	if err != nil {
+		w.t.Fatalf("%s: reset: %v", w.rig.at(), err)
+	}
+	for i := range w.naive.entries {
+		w.naive.entries[i].amount = 0
+	}
+	for i := range w.charge {
+		w.charge[i].undone = true
+	}
+	clear(w.naive.drains)
+	// What a clock was before is among what a ledger may forget, so it goes on from the newest entry.
+	for _, e := range w.naive.entries {
+		if e.at.After(w.rig.clock.Now()) {
+			w.rig.clock.Set(e.at)
+		}
+	}
+	w.floor = w.rig.clock.Now()
+}
+
+// sums compares what was spent, and by whom.
+func (w *differ) sums() {
+	w.t.Helper()
+	r := w.rig
+	since := r.clock.Now().Add(-time.Duration(w.roll(24)) * time.Hour)
+	got, err := r.ledger.Spent(r.Context(), r.account, since)
+	w.outcome("spent", err)
+	want := w.naive.spent(since)
+	for _, s := range got {
+		amount := s.Amount
+		if s.Amount = 0; want[s] != amount {
+			w.t.Fatalf("%s: spent since %s: %d by %v, want %d", r.at(), since, amount, s, want[s])
+		}
+		delete(want, s)
+	}
+	if len(want) > 0 {
+		w.t.Fatalf("%s: spent since %s lacks %v", r.at(), since, want)
+	}
+}
