@@ -19,6 +19,9 @@ type Governor struct {
 	Now     func() time.Time
 	Reserve Reserve      // nil: every call fails closed while the ledger cannot answer
 	Log     *slog.Logger // nil: nothing is logged
+	// Date asks what time it is at the provider. Where this machine's clock says that the provider's day has turned
+	// within MaxClockGap, a take asks, and fails closed if it has not: no clock of ours can know. nil: nobody is asked.
+	Date func(ctx context.Context) (time.Time, error)
 	// Observe refuses nothing, to try limits out: what would have been refused is counted anyway, and its
 	// decision is allowed, has the Refusal, and cannot be refunded.
 	Observe bool
@@ -78,6 +81,9 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	if !fits {
 		return g.refuseReserved(ctx, a)
 	}
+	if err := g.turned(ctx, a); err != nil {
+		return g.degraded(ctx, a, err)
+	}
 	a.HasFallback = g.Reserve != nil && g.cheap(a) == nil
 	d, err := g.Ledger.Take(ctx, a)
 	if err != nil {
@@ -98,6 +104,24 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 		return g.probe(ctx, d)
 	}
 	return d, nil
+}
+
+// turned is ErrUnavailable where by this machine's clock the provider's day has just turned, and by the provider's own
+// it has not: what was taken would count in the day before. A provider that does not say what time it is says nothing.
+func (g *Governor) turned(ctx context.Context, a Ask) error {
+	today := a.day(a.Now)
+	daily := slices.ContainsFunc(a.Charges, func(c Charge) bool {
+		return slices.ContainsFunc(c.Bounds, func(b Bound) bool { return b.Window.Day() })
+	})
+	if g.Date == nil || !daily || a.Now.Sub(a.turns(today)) >= MaxClockGap {
+		return nil
+	}
+	date, err := g.Date(ctx)
+	if err != nil || date.IsZero() || !date.Before(a.Midnights[today]) {
+		return nil //nolint:nilerr // a call to it will fail as well
+	}
+	return fmt.Errorf("%w: the provider's day has not turned: its clock says %s, this machine's %s: set the clock (timedatectl set-ntp true)",
+		ErrUnavailable, date.UTC().Format(time.RFC3339), a.Now.UTC().Format(time.RFC3339))
 }
 
 // ask is the request as a ledger takes it. fits is false where r.Reserved leaves too little for it.

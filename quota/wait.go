@@ -25,7 +25,7 @@ func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int6
 	if err != nil {
 		return 0, Decision{}, err
 	}
-	for fits && n > 1 {
+	for fits && n > 1 && g.turned(ctx, a) == nil {
 		room, err := g.room(ctx, a)
 		if room = min(room, n); err != nil || room < 2 {
 			break

@@ -124,7 +124,7 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	if d, ok := w.upstream.(interface {
 		AskDate(context.Context) (time.Time, error)
 	}); ok && !a.clock.Moved { // who moves the clock means it
-		r.Date = d.AskDate
+		r.Date, w.governor.Date = d.AskDate, d.AskDate
 	}
 	r.Namer, _ = w.upstream.(fetch.Namer)
 	r.Counter = w.counter()
