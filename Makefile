@@ -93,8 +93,9 @@ bench: ## Run the benchmarks, and measure the ledgers and the store against thei
 	cd bench && go run ./store -write
 	cd bench && go run ./httplimit -write
 
+# ECONOMY="-resume FILE" keeps what has been simulated, for when it is interrupted.
 economy: ## Simulate weeks of this program and of naive cron scripts under quotas of all sizes, into bench/ECONOMY.md
-	cd bench && go run ./economy -write
+	cd bench && go run ./economy -write $(ECONOMY)
 
 boundary: ## Show that no burst at the edge of a window gets more than its limit
 	@sh tools/say.sh '^TestBoundary' ./quota/...
