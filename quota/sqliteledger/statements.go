@@ -74,12 +74,13 @@ func (s *statements) ofJournal() map[**stmt]string {
 	return map[**stmt]string{
 		// What is known of an account, and the newest operation that its ledger elsewhere has.
 		&s.journal: `
-			SELECT f.host, coalesce(j.generation, 0), coalesce(j.breaker_until, 0), coalesce(j.failures, 0), coalesce(j.why, ''),
-			       coalesce(j.looks, '[]'), coalesce(j.hosts, '[]'),
+			SELECT +f.host AS "", coalesce(j.generation, 0) AS "", coalesce(j.breaker_until, 0) AS "", coalesce(j.failures, 0) AS "",
+			       coalesce(j.why, '') AS "", coalesce(j.looks, '[]') AS "", coalesce(j.hosts, '[]') AS "",
 			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> '') OR
-			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5),
-			       coalesce(o.id, 0), coalesce(o.writer, ''), coalesce(o.number, 0), coalesce(o.nonce, 0), coalesce(o.at, 0),
-			       coalesce(s.purpose, ''), coalesce(s.region, ''), coalesce(s.method, ''), coalesce(o.amounts, ''), coalesce(o.state, 0), coalesce(o.emergency, 0), coalesce(o.told, '')
+			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5) AS "",
+			       coalesce(o.id, 0) AS "", coalesce(o.writer, '') AS "", coalesce(o.number, 0) AS "", coalesce(o.nonce, 0) AS "",
+			       coalesce(o.at, 0) AS "", coalesce(s.purpose, '') AS "", coalesce(s.region, '') AS "", coalesce(s.method, '') AS "",
+			       coalesce(o.amounts, '') AS "", coalesce(o.state, 0) AS "", coalesce(o.emergency, 0) AS "", coalesce(o.told, '') AS ""
 			FROM file f
 			LEFT JOIN journals j ON j.account = ?1
 			LEFT JOIN operations o ON o.id = (SELECT max(id) FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '')
