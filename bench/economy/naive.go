@@ -10,7 +10,8 @@ import (
 )
 
 // naive is a cron line that starts a script every half hour: it fetches one region after the other and counts
-// nothing. It asks so many more times for a page that did not come.
+// nothing. It asks so many more times for a page that did not come. Where there is a backfill, a second script asks
+// for one page of a search every half hour.
 func naive(retries int) worker {
 	return func(ctx context.Context, w world, seed uint64, from, to time.Time) (result, error) {
 		s := script{retries: retries}
@@ -23,14 +24,22 @@ func naive(retries int) worker {
 		s.url, s.client = up.server.URL, up.server.Client()
 		j := newJudge(from, to, regionNames)
 		for tick := from; tick.Before(to); tick = tick.Add(every) {
+			if ctx.Err() != nil {
+				return result{}, context.Cause(ctx)
+			}
 			s.clock.reach(tick)
 			for _, region := range regionNames {
 				if got := s.chart(ctx, region); got == pages {
 					j.done(region, s.clock.now(), got)
 				}
 			}
+			if w.backfill {
+				if next, err := s.page(ctx, "search", s.found, url.Values{"part": {"snippet"}, "type": {"video"}, "q": {"music"}}); err == nil {
+					s.found = next
+				}
+			}
 		}
-		return j.verdict(up.sim), nil
+		return j.verdict(up.sim), context.Cause(ctx)
 	}
 }
 
@@ -40,16 +49,13 @@ type script struct {
 	url     string
 	client  *http.Client
 	retries int
+	found   string // the token of the search's next page
 }
 
 // chart fetches the pages of a chart, and returns how many came.
 func (s *script) chart(ctx context.Context, region string) (got int) {
 	for token := ""; got < pages; got++ {
-		next, err := s.page(ctx, region, token)
-		for retry := 0; err != nil && retry < s.retries; retry++ {
-			s.clock.pass(time.Second)
-			next, err = s.page(ctx, region, token)
-		}
+		next, err := s.page(ctx, "videos", token, url.Values{"part": {"id"}, "chart": {"mostPopular"}, "regionCode": {region}})
 		if err != nil {
 			return got
 		}
@@ -59,12 +65,22 @@ func (s *script) chart(ctx context.Context, region string) (got int) {
 }
 
 // page fetches one page, and returns the token of the next one.
-func (s *script) page(ctx context.Context, region, token string) (next string, err error) {
-	q := url.Values{"part": {"id"}, "chart": {"mostPopular"}, "regionCode": {region}, "maxResults": {"50"}}
+func (s *script) page(ctx context.Context, of, token string, q url.Values) (next string, err error) {
+	q.Set("maxResults", "50")
 	if token != "" {
 		q.Set("pageToken", token)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/youtube/v3/videos?"+q.Encode(), nil)
+	for retry := 0; ; retry++ {
+		next, err = s.get(ctx, of+"?"+q.Encode())
+		if err == nil || retry == s.retries {
+			return next, err
+		}
+		s.clock.pass(time.Second)
+	}
+}
+
+func (s *script) get(ctx context.Context, path string) (next string, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/youtube/v3/"+path, nil)
 	if err != nil {
 		return "", err
 	}

@@ -146,7 +146,11 @@ func (p *program) wire(w world, o options, client *youtube.Client, s *store.Stor
 	g := &quota.Governor{Ledger: ledger, Reserve: ledger, Tariff: tariff, Account: "default", Now: p.now}
 	schedule := budget.Schedule{Plan: plan, Upstream: client, Tariff: tariff}
 	reserver := budget.Reserver{Now: p.now, Log: slog.New(slog.DiscardHandler), Compute: func(ctx context.Context) (budget.Reserve, error) {
-		return schedule.Reserve(ctx, jobSlots{s}, p.now())
+		r, err := schedule.Reserve(ctx, jobSlots{s}, p.now())
+		if err == nil {
+			r.Used, _ = g.ScheduledUse(ctx) // as run does
+		}
+		return r, err
 	}}
 	p.reconciler = &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: plan, Slots: s, Sink: s, Library: s, Upstream: client, Namer: client, Quota: g,

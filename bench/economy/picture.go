@@ -16,7 +16,6 @@ var drawn = []struct {
 	color color.RGBA
 }{
 	{"naive cron", color.RGBA{0xb2, 0x6a, 0x00, 0xff}},
-	{"ours without pacing", color.RGBA{0x90, 0x90, 0x90, 0xff}},
 	{"ours", color.RGBA{0x1f, 0x5f, 0xbf, 0xff}},
 }
 
@@ -26,7 +25,7 @@ func draw(runs []simulated, file string) error {
 	p := plot.New()
 	p.Title.Text = "Mean age of eight charts, 300 units a day"
 	p.X.Label.Text, p.Y.Label.Text = "days", "hours"
-	p.Y.Min, p.Legend.Top, p.Legend.Left = 0, true, true
+	p.Title.Padding, p.Y.Min, p.Y.Max, p.Legend.Top, p.Legend.Left = vg.Points(6), 0, 27, true, true // the legend is above the lines
 	p.Add(plotter.NewGrid())
 	for _, d := range drawn {
 		for _, s := range runs {

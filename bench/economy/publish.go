@@ -32,16 +32,18 @@ func (s simulated) cells(days int) []string {
 
 // publish writes the table and the picture.
 func publish(runs []simulated, days int, seed uint64) error {
-	r := &report.Report{Title: "What workers make of a quota", About: "`make economy` makes this file: the parts of this program as `run` puts them together, started every five minutes, and " +
+	r := &report.Report{Title: "What workers make of a quota", About: "`make economy` makes this file: the parts of this program as `run` puts them together, started every five minutes with a ledger and a store in files, and " +
 		"cron scripts that fetch every half hour and count nothing, with and without retries; eight regions, four pages of one unit each. The upstream is the stand-in, which counts " +
 		"for itself; the clock is the world's."}
-	r.Machine(fmt.Sprintf("seed %d, %d days from %s, which include a day of 25 hours", seed, days, start.Format(time.DateOnly)))
+	r.Machine(fmt.Sprintf("costs by table %s, seed %d, %d days from %s, which include a day of 25 hours", table, seed, days, start.Format(time.DateOnly)))
 	goals(r, runs, days)
 	if err := entries(r, find(runs, 10_000, clean, "ours"), find(runs, halfUnits, clean, "ours"), days, seed); err != nil {
 		return err
 	}
 	r.Section("Figures", "Age is how old a region's newest whole chart is, over all regions and all time. Refused are calls that the upstream refused for quota, without those in "+
-		"which it lied. Wasted are units that it charged for errors, for broken answers, and for orphan pages, which are in no whole chart. In 2,200 units a backfill takes what the schedule leaves. "+
+		"which it lied. Wasted are units that it charged for errors, for broken answers, and for orphan pages, which are in no whole chart. In 2,200 units a backfill takes what the "+
+		"schedule leaves; the scripts' is a page of a search, 100 units, every half hour. Where charts would be more than half a day apart, "+
+		"ours have fewer pages: two of four in 40 units. \"Without\" leaves that part out. A worker is there where that may matter. "+
 		"Of 5 % faults three in five are charged by the upstream.")
 	var rows [][]string
 	for _, s := range runs {
@@ -83,7 +85,9 @@ func goals(r *report.Report, runs []simulated, days int) {
 	goal(starved, "300 units: worst region", "at least 0.95 of the best", func() (string, bool) { return fmt.Sprintf("%.2f", starved.Worst), starved.Worst >= 0.95 })
 	goal(starved, "300 units: refused by the upstream", "0", func() (string, bool) { return fmt.Sprint(starved.Refused), starved.Refused == 0 })
 	least := find(runs, 40, clean, "ours")
-	goal(least, "40 units: mean age", "at most 7 h", func() (string, bool) { return fmt.Sprintf("%.2f h", least.Mean.Hours()), least.Mean <= 7*time.Hour })
+	goal(least, "40 units: mean age", "at most 7 h", func() (string, bool) {
+		return fmt.Sprintf("%.2f h, with %.1f pages a chart", least.Mean.Hours(), float64(least.Units-least.Wasted)/float64(least.Charts)), least.Mean <= 7*time.Hour
+	})
 	goal(least, "40 units: orphan pages", "0", func() (string, bool) { return fmt.Sprint(least.Orphans), least.Orphans == 0 })
 	rich, cron := find(runs, 10_000, clean, "ours"), find(runs, 10_000, clean, "naive cron")
 	if cron != nil {
