@@ -160,8 +160,25 @@ func (s *site) open() {
 		Remote: s.off.remote(s.remote), Journal: s.off.journal(s.file), Account: "default", Pools: s.tariff.PoolNames(), Horizon: s.tariff.Horizon(),
 		Host: sharedledger.Host{Name: s.dir}, Hosts: s.hosts, Settle: settle, Now: s.now,
 	})
-	s.governor = &quota.Governor{Ledger: s.shared, Reserve: s.shared, Tariff: s.tariff, Account: "default", Now: s.now}
+	s.governor = &quota.Governor{Ledger: s.shared, Reserve: doubtful{s.shared, s.rig}, Tariff: s.tariff, Account: "default", Now: s.now}
 	s.mute = false
+}
+
+// doubtful counts as in doubt what goes on without the ledger after an ask that may have been carried out: where the
+// ledger is lost then, another host may have seen it charged, and it counts once more when it is delivered.
+type doubtful struct {
+	*sharedledger.Ledger
+
+	rig *rig
+}
+
+func (d doubtful) Spend(ctx context.Context, e quota.Emergency, budgets []quota.Budget) (bool, error) {
+	if errors.Is(e.Cause, quota.ErrInDoubt) {
+		d.rig.mu.Lock()
+		d.rig.inDoubt += e.Amounts["units"]
+		d.rig.mu.Unlock()
+	}
+	return d.Ledger.Spend(ctx, e, budgets)
 }
 
 // stop ends the process in good order.
@@ -269,15 +286,17 @@ func (r *rig) want(ok bool, format string, args ...any) {
 	}
 }
 
-// recover waits until the ledger answers again.
-func (s *site) recover() {
+// recover waits until the ledger answers again, and returns what it says.
+func (s *site) recover() quota.Report {
 	var err error
 	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if _, err = s.governor.Report(context.Background()); err == nil {
-			return
+		var report quota.Report
+		if report, err = s.governor.Report(context.Background()); err == nil {
+			return report
 		}
 	}
 	s.wrongly("the ledger does not come back: %v", err)
+	return quota.Report{}
 }
 
 // exhaust goes on until the ledger refuses.
@@ -293,13 +312,7 @@ func (s *site) exhaust() {
 
 // used is what the ledger counts of the units.
 func (s *site) used() int64 {
-	s.recover()
-	report, err := s.governor.Report(context.Background())
-	if err != nil {
-		s.wrongly("the ledger cannot say what it counts: %v", err)
-		return -1
-	}
-	for _, p := range report.Pools {
+	for _, p := range s.recover().Pools {
 		if p.Pool == "units" {
 			return p.Windows[0].Used
 		}
