@@ -85,7 +85,7 @@ func storm(t *testing.T, seed uint64) *rig {
 	}
 	var begin sync.WaitGroup
 	for _, s := range r.sites {
-		begin.Go(s.recover)
+		begin.Go(func() { s.recover() })
 	}
 	begin.Wait()
 	var traffic sync.WaitGroup
@@ -117,7 +117,7 @@ func storm(t *testing.T, seed uint64) *rig {
 	}
 	var back sync.WaitGroup
 	for _, s := range r.sites { // they wait for each other
-		back.Go(s.recover)
+		back.Go(func() { s.recover() })
 	}
 	back.Wait()
 	for _, s := range r.sites {
