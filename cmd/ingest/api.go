@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -87,10 +88,14 @@ func (l library) chart(ctx context.Context, region string, params url.Values) (w
 			flags.BoolVar(&q.Partial, "partial", false, "")
 		})
 	}
+	now := l.app.clock.Now()
+	if err == nil {
+		err = checkPast(now, at)
+	}
 	if err != nil {
 		return web.ChartDocument{}, badRequest(err)
 	}
-	q.Region, q.At = code, at.At(l.app.clock.Now())
+	q.Region, q.At = code, at.At(now)
 	c, err := findChart(ctx, l.store, l.app.cfg.Jobs, q)
 	return newChartDocument(c), answered(err)
 }
@@ -146,7 +151,13 @@ func setFlags(params url.Values, but string, add func(*pflag.FlagSet)) error {
 	return nil
 }
 
-func badRequest(err error) error { return fmt.Errorf("%w: %w", web.ErrBadRequest, err) }
+var flagName = regexp.MustCompile(`--[a-z-]+`)
+
+// badRequest is an error that the asker can mend. What the command line calls --a-flag is the parameter a_flag here.
+func badRequest(err error) error {
+	text := flagName.ReplaceAllStringFunc(err.Error(), func(flag string) string { return strings.ReplaceAll(flag[2:], "-", "_") })
+	return fmt.Errorf("%w: %s", web.ErrBadRequest, text)
+}
 
 // answered says which errors of the store are the asker's.
 func answered(err error) error {

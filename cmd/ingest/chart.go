@@ -56,10 +56,8 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 		return err
 	}
 	now := a.clock.Now()
-	for _, t := range []config.Since{f.at, f.compare} {
-		if t.At(now).After(now) {
-			return usageError{fmt.Errorf("%s is in the future: it is %s now", t, term.Stamp(now))}
-		}
+	if err := checkPast(now, f.at, f.compare); err != nil {
+		return usageError{err}
 	}
 	return a.withStore(ctx, func(s *store.Store) error {
 		c, err := findChart(ctx, s, a.cfg.Jobs, store.ChartQuery{Region: region, Job: f.job, At: f.at.At(now), Partial: f.partial})
@@ -83,6 +81,16 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 		doc := web.NewMovesDocument(newChartDocument(c), older.Slot, moveItems(c, moves))
 		return printAs(&a.console, format, doc, moves, func(m store.Move) []term.Cell { return moveCells(older, c, m) })
 	})
+}
+
+// checkPast refuses a time whose chart nobody can know yet.
+func checkPast(now time.Time, times ...config.Since) error {
+	for _, t := range times {
+		if t.At(now).After(now) {
+			return fmt.Errorf("%s is in the future: it is %s now", t, term.Stamp(now))
+		}
+	}
+	return nil
 }
 
 // findChart is the chart of the job that is asked for. Of several jobs that chart a region the config says which comes
