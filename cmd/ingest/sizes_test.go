@@ -98,14 +98,13 @@ func TestLongWhatIsSeenIsSmallAndQuick(t *testing.T) {
 	if _, metrics := d.get("metrics"); !strings.Contains(metrics, "ingest_quota_used_units") {
 		t.Errorf("no metrics: %s", metrics)
 	}
-	const remembered = 5100 * time.Millisecond // what is read for the page is shown for 5 s: each of these is read again
 	for _, read := range []struct {
-		what, path string
-		promised   time.Duration
-	}{{"a page", "", 50 * time.Millisecond}, {"a scrape", "metrics", 20 * time.Millisecond}} {
+		what, path           string
+		promised, remembered time.Duration // what is read is shown for so long: each time it is read again
+	}{{"a page", "", 50 * time.Millisecond, 5100 * time.Millisecond}, {"a scrape", "metrics", 20 * time.Millisecond, 1100 * time.Millisecond}} {
 		before := processor(t, d.cmd.Process.Pid)
-		wants(t, read.what, read.promised, remembered, func() { d.get(read.path) })
-		t.Logf("%s takes %v of the processor, with what serve does beside", read.what, (processor(t, d.cmd.Process.Pid)-before)/5)
+		wants(t, read.what, read.promised, read.remembered, func() { d.get(read.path) })
+		t.Logf("%s takes %v of the processor, with what serve does beside", read.what, (processor(t, d.cmd.Process.Pid)-before)/3)
 	}
 	wants(t, "ingest quota, a process", 60*time.Millisecond, 0, func() {
 		if out, err := exec.Command(self(t), "quota").CombinedOutput(); err != nil {
@@ -119,16 +118,16 @@ func TestLongWhatIsSeenIsSmallAndQuick(t *testing.T) {
 func wants(t *testing.T, what string, promised, between time.Duration, do func()) {
 	t.Helper()
 	var took []time.Duration
-	for range 5 {
+	for range 3 {
 		time.Sleep(between)
 		began := time.Now()
 		do()
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	t.Logf("%s takes %v (promised: less than %v)", what, took[2].Round(10*time.Microsecond), promised)
-	if took[2] > 10*promised {
-		t.Errorf("%s takes %v, promised is %v", what, took[2], promised)
+	t.Logf("%s takes %v (promised: less than %v)", what, took[1].Round(10*time.Microsecond), promised)
+	if took[1] > 10*promised {
+		t.Errorf("%s takes %v, promised is %v", what, took[1], promised)
 	}
 }
 
@@ -204,7 +203,7 @@ func TestLongTheAPIUnderLoad(t *testing.T) {
 	d := startServe(t, "--config", config)
 	d.until("it is ready", d.isReady)
 	load := func(what string, promised float64, question func(n int) string) {
-		const clients, lasts = 8, 10 * time.Second
+		const clients, lasts = 8, 5 * time.Second
 		var asking sync.WaitGroup
 		took := make([][]time.Duration, clients)
 		began := time.Now()
