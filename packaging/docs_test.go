@@ -20,7 +20,7 @@ func TestEveryDirectDependencyIsExplained(t *testing.T) {
 	}
 }
 
-var makeTarget = regexp.MustCompile("`make ([a-z]+)`")
+var makeTarget = regexp.MustCompile("`make ([a-z0-9-]+)`")
 
 func TestDocsNameTargetsThatExist(t *testing.T) {
 	makefile := read(t, "../Makefile")
