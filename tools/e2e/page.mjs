@@ -1,5 +1,6 @@
 // Looks at the status page in chromium: 1280 and 390 px, light and dark, with and without JavaScript, in each world of
-// worlds.mjs. What the page shows is compared with what the commands print. node page.mjs PROGRAM CHROMIUM SCREENS
+// worlds.mjs, or in those that E2E_WORLDS names, such as fine,stale. What the page shows is compared with what the
+// commands print. node page.mjs PROGRAM CHROMIUM SCREENS
 import { createRequire } from "node:module";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

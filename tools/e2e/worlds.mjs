@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const minute = 60_000, hour = 60 * minute;
-const noon = Date.parse("2026-02-14T20:20:00Z"); // where the worlds whose clock is moved begin
+const present = Date.parse("2026-02-14T20:20:00Z"); // of the worlds whose clock is moved
 const startWithin = 2 * minute; // on a busy machine
 
 const ended = (child) => new Promise((done) => (child.exitCode ?? child.signalCode) !== null ? done() : child.on("exit", done));
@@ -32,7 +32,7 @@ async function start(program, args, env, line) {
 // World is one data directory.
 export class World {
   constructor(name, program, moved = true) {
-    Object.assign(this, { name, program, moved, at: noon, began: Date.now(), flags: [], ends: [] });
+    Object.assign(this, { name, program, moved, at: present, began: Date.now(), flags: [], ends: [] });
     this.data = mkdtempSync(join(tmpdir(), "ingest-e2e-"));
   }
 
@@ -57,10 +57,10 @@ export class World {
   // live goes through some hours until now, a run every half hour; rest are hours in which nothing ran.
   async live(hours, rest = [], args = []) {
     for (let ago = hours * hour; ago > 0; ago -= hour / 2) {
-      this.at = noon - ago; this.began = Date.now();
+      this.at = present - ago; this.began = Date.now();
       if (!rest.includes(Math.floor(ago / hour))) await this.ingest(["run", ...args], [0, 3, 75]);
     }
-    this.at = noon; this.began = Date.now();
+    this.at = present; this.began = Date.now();
   }
 
   async serve() {
