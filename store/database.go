@@ -35,6 +35,8 @@ type database struct {
 
 	writes, reads *statements // of write and read
 
+	watcher watcher
+
 	frozen bool  // on a disk where nobody writes: it is read as a file that does not change
 	seen   files // by the first transaction that writes; whoever is in one may change them
 }
@@ -81,6 +83,9 @@ func (d *database) reading(more ...string) []string {
 
 // Close closes the store. The last writer to close folds the write-ahead log into the file.
 func (d *database) Close() error {
+	d.watcher.mu.Lock()
+	d.watcher.close()
+	d.watcher.mu.Unlock()
 	var err error
 	for _, db := range []*sql.DB{d.read, d.write} {
 		if db != nil {

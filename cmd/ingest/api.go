@@ -56,7 +56,7 @@ func limitsOf(in []config.Limit) (out []httplimit.Limit) {
 // library is what the API answers from: the store, as the commands show it.
 func (a *app) library(s *store.Store) *web.Library {
 	l := library{a, s}
-	return &web.Library{Search: l.search, Chart: l.chart, Video: l.video, Slots: l.slots}
+	return &web.Library{Search: l.search, Chart: l.chart, Video: l.video, Slots: l.slots, Version: s.Version}
 }
 
 type library struct {

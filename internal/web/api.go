@@ -76,13 +76,35 @@ func (a *API) document(answers answer) http.Handler {
 		params, err := parameters(r)
 		if err == nil {
 			var e *entry
-			if e, err = a.cache.get(r.Context(), r.URL.EscapedPath()+"?"+params.Encode(), func(ctx context.Context) (any, error) { return answers(ctx, r, params) }); err == nil {
+			made := func(ctx context.Context) (any, error) { return answers(ctx, r, params) }
+			if e, err = a.cache.get(r.Context(), r.URL.EscapedPath()+"?"+params.Encode(), a.version(r.URL.Path, params), made); err == nil {
 				e.write(w, r)
 				return
 			}
 		}
 		problemOf(err).Write(w)
 	})
+}
+
+// version says whether an answer still holds: a search that no time narrows finds the same as long as nothing is
+// written. It is nil where that cannot be said, and so for all that is asked of the ledger or relates to now.
+func (a *API) version(path string, params url.Values) func(context.Context) string {
+	if path != "/v1/search" || a.Library == nil {
+		return nil
+	}
+	for name := range params {
+		if strings.Contains(name, "since") || strings.Contains(name, "until") {
+			return nil
+		}
+	}
+	return func(ctx context.Context) string {
+		l, err := a.Library()
+		if err != nil || l.Version == nil {
+			return ""
+		}
+		v, _ := l.Version(ctx) // an error is a version that is not known
+		return v
+	}
 }
 
 // problemOf is an error as a visitor may see it. What is wrong inside is told by /readyz.

@@ -17,6 +17,7 @@ import (
 // How long and how much the API remembers: what was fetched changes every few minutes, what is asked repeats.
 const (
 	freshFor   = 10 * time.Second // also what Cache-Control tells a browser
+	keptFor    = 10 * time.Minute // an answer that still holds, by the version that it was made of
 	maxEntries = 1000
 	maxCached  = 32 << 20        // bytes of all bodies
 	maxMaking  = 8               // answers that are being made at once
@@ -27,7 +28,8 @@ const (
 // rawJSON is a document that is JSON already.
 type rawJSON []byte
 
-// cache remembers answers for freshFor. One that is asked for while it is being made is made once.
+// cache remembers answers for freshFor, and longer where the version of what they were made of is still the same. One
+// that is asked for while it is being made is made once.
 type cache struct {
 	mu      sync.Mutex
 	entries map[string]*entry
@@ -39,7 +41,9 @@ type cache struct {
 type entry struct {
 	ready chan struct{}
 	err   error
-	made  time.Time
+	made  time.Time // by the version
+	held  time.Time // when it was last known to hold
+	by    string    // the version; "" is not known
 	body  []byte
 	etag  string
 
@@ -47,18 +51,30 @@ type entry struct {
 	zipped []byte
 }
 
-// get is the entry of a key, made where there is none.
-func (c *cache) get(ctx context.Context, key string, document func(context.Context) (any, error)) (*entry, error) {
+// get is the entry of a key, made where there is none. version, where it is not nil, is that of what it is made of.
+func (c *cache) get(ctx context.Context, key string, version func(context.Context) string, document func(context.Context) (any, error)) (*entry, error) {
+	if version == nil {
+		version = func(context.Context) string { return "" }
+	}
 	c.mu.Lock()
 	if c.making == nil {
 		c.making, c.entries = make(chan struct{}, maxMaking), map[string]*entry{}
 	}
 	e, ok := c.entries[key]
+	if ok && e.stale() && e.by != "" && time.Since(e.made) < keptFor {
+		c.mu.Unlock()
+		now := version(ctx)
+		c.mu.Lock()
+		if now == e.by {
+			e.held = time.Now()
+		}
+		e, ok = c.entries[key]
+	}
 	if !ok || e.stale() {
 		e = &entry{ready: make(chan struct{})}
 		c.put(key, e)
 		c.mu.Unlock()
-		c.make(ctx, key, e, document)
+		c.make(ctx, key, e, version, document)
 	} else {
 		c.mu.Unlock()
 	}
@@ -71,11 +87,13 @@ func (c *cache) get(ctx context.Context, key string, document func(context.Conte
 }
 
 // make makes an entry. Whoever asked first may go away: others wait for it.
-func (c *cache) make(ctx context.Context, key string, e *entry, document func(context.Context) (any, error)) {
+func (c *cache) make(ctx context.Context, key string, e *entry, version func(context.Context) string, document func(context.Context) (any, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeWithin)
 	defer cancel()
+	by := ""
 	select {
 	case c.making <- struct{}{}:
+		by = version(ctx) // before: what is written meanwhile makes it another
 		e.body, e.err = encode(ctx, document)
 		<-c.making
 	case <-ctx.Done():
@@ -85,6 +103,7 @@ func (c *cache) make(ctx context.Context, key string, e *entry, document func(co
 	e.etag = `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	c.mu.Lock()
 	e.made = time.Now()
+	e.held, e.by = e.made, by
 	if c.entries[key] == e {
 		if e.err != nil { // the next one may fare better
 			delete(c.entries, key)
@@ -112,7 +131,7 @@ func encode(ctx context.Context, document func(context.Context) (any, error)) ([
 }
 
 // stale is called with c.mu held.
-func (e *entry) stale() bool { return !e.made.IsZero() && time.Since(e.made) >= freshFor }
+func (e *entry) stale() bool { return !e.made.IsZero() && time.Since(e.held) >= freshFor }
 
 // put makes room where there is none: first what is stale, then whatever comes first.
 func (c *cache) put(key string, e *entry) {

@@ -23,6 +23,8 @@ type Library struct {
 	Chart  func(ctx context.Context, region string, params url.Values) (ChartDocument, error)
 	Video  func(ctx context.Context, id string, params url.Values) (HistoryDocument, error)
 	Slots  func(ctx context.Context, params url.Values) ([]SlotDocument, error) // all of them, newest first
+	// Version is another one whenever anything was written that Search reads; nil: that is not known.
+	Version func(ctx context.Context) (string, error)
 }
 
 // SearchDocument is a page of a search.
