@@ -152,7 +152,8 @@ CREATE TABLE video_latest (
     views      INTEGER,
     likes      INTEGER,
     comments   INTEGER,
-    counted_at INTEGER                          -- when its counts came alone, later than fetched_at; NULL: never
+    counted_at INTEGER,                         -- when its counts came alone, later than fetched_at; NULL: never
+    charted    INTEGER NOT NULL DEFAULT -1      -- bit n: a series whose id leaves n, divided by 63, may have placed it; none else has
 ) STRICT;
 
 CREATE VIEW videos AS
@@ -211,6 +212,9 @@ CREATE VIRTUAL TABLE video_text USING fts5 (
 
 -- The words of the index, and how many videos have each: a view of it.
 CREATE VIRTUAL TABLE video_words USING fts5vocab (video_text, row);
+
+-- Where each word stands in which video: doctor compares it with the videos.
+CREATE VIRTUAL TABLE video_places USING fts5vocab (video_text, instance);
 
 -- Eight segments of a size are merged, not four, into one of the next: a page with a new title costs a sixth
 -- less, and a search no more.

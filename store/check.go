@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest"
 )
 
 // A store can be whole as a file and yet contradict itself. These are the ways in which it can, each a query
@@ -52,6 +54,9 @@ var laterChecks = []struct{ what, count string }{
 	{"%d search{|es} {has|have} lost what {it|they} found", `SELECT count(*) FROM slots WHERE ` + forgetfulSearch},
 }
 
+// uncharted are the placements that a search in their region would miss, since version 5.
+const uncharted = `FROM placements JOIN video_latest ON id = video WHERE NOT charted & (1 << series % 63)`
+
 // hashesAtOnce is how many videos are read before the time budget is checked again.
 const hashesAtOnce = 1000
 
@@ -95,6 +100,9 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 			all[i].count = strings.ReplaceAll(c.count, "video_facts", "videos")
 		}
 	}
+	if v >= 5 {
+		all = append(all, struct{ what, count string }{"%d video{|s} {is|are} not found in a region that charted {it|them}", `SELECT count(DISTINCT video) ` + uncharted})
+	}
 	for _, c := range all {
 		var n int
 		if err := q.QueryRowContext(ctx, c.count).Scan(&n); err != nil {
@@ -104,16 +112,22 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 			found = append(found, counted(c.what, n))
 		}
 	}
-	wrong, err := changedTexts(ctx, q, budget)
+	sums := indexSums{map[int64]hash{}, map[string]int64{}}
+	wrong, whole, err := changedTexts(ctx, q, budget, sums.add)
 	if len(wrong) > 0 {
 		found = append(found, counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(wrong)))
 	}
+	if v < 5 || !whole || err != nil || len(found) > 0 {
+		return found, false, err // the index would be compared with what it is not of
+	}
+	found, err = sums.compare(ctx, q, budget)
 	return found, false, err
 }
 
 // changedTexts are the ids of videos whose text is not that of their text_hash. Those without a channel cannot
-// be compared: the hash includes the channel's name, which is kept only with the channel.
-func changedTexts(ctx context.Context, q querier, budget time.Duration) (ids []int64, err error) {
+// be compared: the hash includes the channel's name, which is kept only with the channel. Each that can is visited;
+// whole says that the budget was enough for all.
+func changedTexts(ctx context.Context, q querier, budget time.Duration, visit func(id int64, v ingest.Video)) (ids []int64, whole bool, err error) {
 	last, read := int64(0), hashesAtOnce
 	for began := time.Now(); read == hashesAtOnce && (budget == 0 || time.Since(began) < budget); {
 		read = 0
@@ -123,16 +137,17 @@ func changedTexts(ctx context.Context, q querier, budget time.Duration) (ids []i
 			if err == nil && textHash(v) != hash {
 				ids = append(ids, last)
 			}
+			visit(last, v)
 			read++
 			return err
 		}, `
 			SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel
 			WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, hashesAtOnce)
 		if err != nil {
-			return ids, err
+			return ids, false, err
 		}
 	}
-	return ids, nil
+	return ids, read < hashesAtOnce, nil
 }
 
 // damages is what SQLite's own look at a whole file finds, at most ten.

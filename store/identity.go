@@ -21,10 +21,13 @@ var toVersion3 string
 //go:embed migrations/4.sql
 var toVersion4 string
 
+//go:embed migrations/5.sql
+var toVersion5 string
+
 // steps bring an older store up to date: steps[0] makes version 2 of version 1, and so on. A new
 // store is made by ingest.Schema alone, which is always the newest version. Foreign keys are enforced
 // while a step runs.
-var steps = []string{toVersion2, toVersion3, toVersion4}
+var steps = []string{toVersion2, toVersion3, toVersion4, toVersion5}
 
 // normalized is the version since which the index holds what Normalize makes of a text today.
 const normalized = 4

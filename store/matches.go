@@ -238,10 +238,10 @@ const risen = `(
 		SELECT views FROM placements
 		WHERE video = latest.id AND series = series.id AND slot <= %[2]s AND views IS NOT NULL
 		ORDER BY slot DESC LIMIT 1 OFFSET 1
-	)) FROM series WHERE backfill IS NULL AND series.key <> '' AND %[1]s IN ('', series.key))`
+	)) FROM series WHERE backfill IS NULL AND series.key <> '' AND latest.charted & (1 << series.id %% 63) AND %[1]s IN ('', series.key))`
 
-// filters writes the query's filters as conditions. That by region is a scalar subquery, so that it is tried before the
-// counts are read: SQLite makes an EXISTS a join after the others.
+// filters writes the query's filters as conditions. That by region looks into the placements of those alone whose bits
+// say that the region may have charted them.
 func (f *finder) filters(args *arguments, views, seen string) string {
 	var where strings.Builder
 	and := func(set bool, condition string, arg any) {
@@ -250,8 +250,10 @@ func (f *finder) filters(args *arguments, views, seen string) string {
 		}
 	}
 	if q := f.q; q.Region != "" {
+		const of = "FROM series WHERE backfill IS NULL AND key = %[2]s"
 		fmt.Fprintf(&where, `
-  AND (SELECT 1 FROM placements WHERE video = matched.id AND slot <= %s AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = %s) LIMIT 1)`,
+  AND latest.charted & (SELECT sum(DISTINCT 1 << id %% 63) `+of+`)
+  AND (SELECT 1 FROM placements WHERE video = matched.id AND slot <= %[1]s AND series IN (SELECT id `+of+`) LIMIT 1)`,
 			args.add(f.after.Slot), args.add(q.Region))
 	}
 	const fact = "(SELECT %s FROM video_facts WHERE id = matched.id)"

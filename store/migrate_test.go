@@ -18,7 +18,7 @@ import (
 )
 
 // released are the stores of earlier versions, as SQL: every schema that went out has one.
-var released = []string{"v1.sql", "v2.sql", "v3.sql"}
+var released = []string{"v1.sql", "v2.sql", "v3.sql", "v4.sql"}
 
 // old makes a store of an earlier version in a directory of its own.
 func old(t testing.TB, fixture string) (dir string) {

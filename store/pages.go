@@ -33,6 +33,7 @@ func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, a
 	if err != nil {
 		return 0, err
 	}
+	videos.charted = 1 << (series % 63)
 	var rows [][]any
 	for _, v := range page.Videos {
 		if v.ID == "" {

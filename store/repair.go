@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -62,31 +63,28 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 		return false, r.damaged(err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	found, file, err := s.check(ctx)
-	if err != nil {
-		return false, r.damaged(err)
-	}
-	if r.Found = found; len(found) == 0 {
-		return true, nil
-	}
-	if file {
-		if !onlyIndex(found) {
-			return false, nil
-		}
-		if _, err := s.exec(ctx, "empty the index", `INSERT INTO video_text (video_text) VALUES ('delete-all')`); err != nil {
+	for range 3 { // what is wrong with the tables may hide what is wrong with the index
+		found, file, err := s.check(ctx)
+		if err != nil {
 			return false, r.damaged(err)
 		}
-		r.Done = append(r.Done, "emptied the index, which was damaged")
+		if len(found) == 0 {
+			return true, nil
+		}
+		if r.Found = append(r.Found, found...); file && !onlyIndex(found) {
+			return false, nil
+		}
+		if slices.ContainsFunc(found, ofIndex) {
+			if _, err := s.exec(ctx, "empty the index", `INSERT INTO video_text (video_text) VALUES ('delete-all')`); err != nil {
+				return false, r.damaged(err)
+			}
+			r.Done = append(r.Done, "emptied the index, which was damaged")
+		}
+		if err := s.repairTables(ctx, r); err != nil {
+			return false, r.damaged(err)
+		}
 	}
-	if err := s.repairTables(ctx, r); err != nil {
-		return false, r.damaged(err)
-	}
-	left, err := s.Check(ctx)
-	if err != nil || len(left) > 0 {
-		r.Found = append(r.Found, left...)
-		return false, r.damaged(err)
-	}
-	return true, nil
+	return false, nil
 }
 
 // damaged notes an error that says the file is damaged, and returns every other.
@@ -103,12 +101,10 @@ func (r *Repaired) damaged(err error) error {
 	return nil
 }
 
-// onlyIndex reports whether it is the index alone that SQLite finds damaged.
+// onlyIndex reports whether it is the index alone that is damaged.
 func onlyIndex(found []string) bool {
-	for _, line := range found {
-		if !strings.Contains(line, "video_text") || strings.Contains(line, "\n") {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(found, func(line string) bool { return !ofIndex(line) || strings.Contains(line, "\n") })
 }
+
+// ofIndex reports whether a line of check says that the index is damaged.
+func ofIndex(line string) bool { return strings.Contains(line, "video_text") }

@@ -29,6 +29,9 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 		{"put %d placement{|s} into the series of {its|their} slot", []string{
 			`UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot AND placements.series <> slots.series`,
 		}},
+		{"put %d video{|s} back into the regions that charted {it|them}", []string{
+			`UPDATE video_latest SET charted = -1 WHERE id IN (SELECT video ` + uncharted + `)`,
+		}},
 		{"corrected %d row{|s} of backfills and searches", repairPieces(d.now())},
 		{"corrected %d row{|s} of the schedule", []string{repairNewest, repairDue, repairOpen, repairOpenPieces, repairFresh}},
 	}
@@ -108,7 +111,7 @@ func restoreLatest(now time.Time) string {
 
 // repairTexts indexes a text that has changed outside the program as it is, and has it refreshed.
 func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
-	ids, err := changedTexts(ctx, d.read, 0)
+	ids, _, err := changedTexts(ctx, d.read, 0, func(int64, ingest.Video) {})
 	if err != nil || len(ids) == 0 {
 		return d.explain(ctx, "compare the texts", err)
 	}

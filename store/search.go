@@ -58,6 +58,8 @@ type Result struct {
 	Looked string
 	// Forgiven says that the query found little as it is, and that Looked is another.
 	Forgiven bool
+	// FreshAt is when the schedule last brought anything that is in the store; zero: never.
+	FreshAt time.Time
 	// Hint is why nothing was searched for, "" when something was: a query without any word finds nothing.
 	Hint string
 }
@@ -100,10 +102,15 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 		if err != nil {
 			return err
 		}
-		if r.Capped, err = f.moreThan(ctx, maxMatches); err != nil {
-			return err
+		if f.after.Video > int64(maxMatches) { // no id is less than 1
+			if r.Capped, err = f.moreThan(ctx, maxMatches); err != nil {
+				return err
+			}
 		}
 		r.Looked, r.Forgiven = f.looked, f.forgiven
+		if err := tx.QueryRowContext(ctx, `SELECT max(fresh_at) FROM series WHERE backfill IS NULL`).Scan(inMillis(&r.FreshAt)); err != nil {
+			return err
+		}
 		if len(found) > q.Limit {
 			found = found[:q.Limit]
 			f.after.Last = found[q.Limit-1].position

@@ -18,6 +18,7 @@ type videoWriter struct {
 	at  int64 // when they were fetched, in milliseconds
 	day int64 // of at, since 1970
 
+	charted  int64                   // the bit of the series that places them, 0 for none: see schema.sql
 	known    map[string]knownVideo   // of those to write, by the upstream's id
 	channels map[string]knownChannel // of those to write, by the upstream's id; nil until one is asked for
 	named    []string                // those of new videos
@@ -47,11 +48,11 @@ const (
 
 	moveFacts = `UPDATE video_facts SET fetched_day = ?2 WHERE id IN (SELECT value FROM json_each(?1))`
 
-	addLatest  = `INSERT INTO video_latest (id, fetched_at, seen_at, views, likes, comments) VALUES`
+	addLatest  = `INSERT INTO video_latest (id, fetched_at, seen_at, views, likes, comments, charted) VALUES`
 	elseLatest = `
 		ON CONFLICT (id) DO UPDATE
 		SET fetched_at = excluded.fetched_at, seen_at = max(seen_at, excluded.seen_at), views = excluded.views,
-		    likes = excluded.likes, comments = excluded.comments`
+		    likes = excluded.likes, comments = excluded.comments, charted = charted | excluded.charted`
 
 	indexVideos = `
 		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
@@ -109,7 +110,7 @@ func (w *videoWriter) put(ctx context.Context, v ingest.Video, found bool) (int6
 	if found {
 		seen = w.at
 	}
-	w.latest = append(w.latest, []any{k.id, w.at, seen, v.Views, v.Likes, v.Comments})
+	w.latest = append(w.latest, []any{k.id, w.at, seen, v.Views, v.Likes, v.Comments, w.charted})
 	return k.id, nil
 }
 

@@ -98,7 +98,7 @@ func quickCheck(ctx context.Context, path string, class Class, advice string) Fi
 // lookTables compares the tables of a store with each other and with the index, and has a line only where they
 // disagree. What disagrees in a store that is too large to be read within a moment, --repair finds.
 func lookTables(ctx context.Context, d *Doctor) Finding {
-	ctx, cancel := context.WithTimeout(ctx, readFor)
+	ctx, cancel := context.WithTimeout(ctx, 2*readFor)
 	defer cancel()
 	found, err := store.CheckFile(ctx, d.Config.Data, readFor/2)
 	if err != nil || len(found) == 0 {
