@@ -23,8 +23,8 @@ type Vocabulary struct {
 	Has func(match string) (bool, error)
 }
 
-// Forgive is the query with other spellings of its words that the vocabulary has: one letter off, or two in words of
-// eight letters and more, joined with the next word, or split in two. A phrase in quotes, a beginning with an asterisk
+// Forgive is the query with other spellings of its words that the vocabulary has: in the letters of another alphabet, one
+// letter off, or two in words of eight letters and more, joined with the next word, or split in two. A phrase in quotes, a beginning with an asterisk
 // and what is excluded stay as they are.
 func (q Query) Forgive(v Vocabulary) (Query, error) {
 	if len(q) > maxForgiven {
@@ -37,8 +37,10 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 			continue
 		}
 		c.others = nil
-		if err := c.misspelled(v); err != nil {
-			return q, err
+		for _, add := range []func(Vocabulary) error{c.transcribed, c.misspelled} {
+			if err := add(v); err != nil {
+				return q, err
+			}
 		}
 		tries := c.split()
 		if i > 0 && !q[i-1].not && !q[i-1].exact {

@@ -87,6 +87,11 @@ func kindOf(r rune) kind {
 			return letter
 		}
 		return between
+	case r >= 'À' && r <= 'ɏ', r >= 'Ѐ' && r <= 'ҁ': // Latin and Cyrillic, without a look into tables
+		if r == '×' || r == '÷' {
+			return between
+		}
+		return letter
 	case r == unicode.ReplacementChar, r >= 0x2B9 && r <= 0x2BF, // the latter are letters only by name: ʼ
 		r == 0x166D: // ᙭, a symbol to Go, punctuation to the tokenizer
 		return between
@@ -127,6 +132,8 @@ func isASCII(s string) bool {
 // strip drops what has no shape of its own, and parts words at signs that NFKC would spell out.
 func strip(r rune) rune {
 	switch {
+	case r < '©', r >= 'À' && r <= 'ɏ', r >= 'Ѐ' && r <= 'ҁ': // most of what there is, without a look into tables
+		return r
 	case r == '™', r == '℠', r == '©', r == '®', r == 0x200B: // the last is a space of no width
 		return ' '
 	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r),
