@@ -167,6 +167,9 @@ func printSearch(out *console, q store.Query, r store.Result, f searchFlags) err
 	if r.Capped {
 		out.say("many videos match: these are the best of the newest ones; add a word to narrow it down")
 	}
+	if age := q.At.Sub(r.FreshAt); age > 24*time.Hour && !r.FreshAt.IsZero() {
+		out.say("nothing was fetched for %s: views and regions are as they were then; ingest run fetches what is due", term.Ago(age))
+	}
 	if r.Next != "" {
 		out.say("more: --after %s", r.Next)
 	}
