@@ -2,117 +2,124 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis/analyzer/keyword"
 	"github.com/blevesearch/bleve/v2/search/query"
 
-	"github.com/trendvidstream/ingest/bench/report"
+	"github.com/trendvidstream/ingest/store"
 )
 
-// document is a video as bleve gets it.
+// document is a video as bleve gets it, and gives it back.
 type document struct {
-	Title, Channel string
-	Tags           []string
-	Region         string
+	Title, Channel, ChannelID, Category, Language, Thumbnail string
+	Tags, Regions                                            []string
+	Views, Likes, Comments, Duration, Published, Seen        float64
 }
 
-// bleves is bleve in its plain use: its standard analyzer, the region a keyword, a batch per chart.
+// bleves is bleve in its plain use: its standard analyzer, the regions keywords, all fields stored.
 type bleves struct {
-	slotless
-
-	index bleve.Index
+	index  bleve.Index
+	videos map[string]*document
 }
 
 func openBleve(dir string) (*bleves, error) {
-	region := bleve.NewTextFieldMapping()
-	region.Analyzer, region.IncludeInAll = keyword.Name, false
+	regions := bleve.NewTextFieldMapping()
+	regions.Analyzer, regions.IncludeInAll = keyword.Name, false
 	videos := bleve.NewDocumentMapping()
-	videos.AddFieldMappingsAt("Region", region)
+	videos.AddFieldMappingsAt("Regions", regions)
 	m := bleve.NewIndexMapping()
 	m.DefaultMapping = videos
 	index, err := bleve.New(filepath.Join(dir, "bleve"), m)
-	return &bleves{index: index}, err
+	return &bleves{index, map[string]*document{}}, err
 }
 
 func (b *bleves) Close() error { return b.index.Close() }
 
-func (b *bleves) save(_ context.Context, c chart) error {
-	batch := b.index.NewBatch()
+// note takes a chart's videos as they are now.
+func (b *bleves) note(c chart) {
+	number := func(n *int64) float64 {
+		if n == nil {
+			return -1
+		}
+		return float64(*n)
+	}
 	for _, v := range c.videos {
-		if err := batch.Index(v.ID, document{v.Title, v.Channel, v.Tags, string(c.region)}); err != nil {
+		d := &document{
+			v.Title, v.Channel, v.ChannelID, v.Category, v.Language, v.Thumbnail, v.Tags, []string{string(c.region)},
+			number(v.Views), number(v.Likes), number(v.Comments), v.Duration.Seconds(), float64(v.PublishedAt.Unix()), float64(c.at.Unix()),
+		}
+		if before := b.videos[v.ID]; before != nil {
+			d.Regions = append(d.Regions, before.Regions...)
+			slices.Sort(d.Regions)
+			d.Regions = slices.Compact(d.Regions)
+		}
+		b.videos[v.ID] = d
+	}
+}
+
+// write indexes all of them, a thousand at a time.
+func (b *bleves) write() error {
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(b.videos)), 1000) {
+		batch := b.index.NewBatch()
+		for _, id := range ids {
+			if err := batch.Index(id, b.videos[id]); err != nil {
+				return err
+			}
+		}
+		if err := b.index.Batch(batch); err != nil {
 			return err
 		}
 	}
-	return b.index.Batch(batch)
+	return nil
 }
 
-// find asks for all words in a region, the best 20.
-func (b *bleves) find(ctx context.Context, k kind, i int) error {
-	words := strings.Fields(k.texts[i/len(eight)%len(k.texts)])
-	region := bleve.NewTermQuery(string(eight[i%len(eight)]))
-	region.SetField("Region")
+// peer reports whether bleve can be asked so.
+func (k shape) peer() bool { return !strings.HasSuffix(k.name, "by rise") && k.name != "a typo" }
+
+// find asks for all words in a region, with the same filters.
+func (b *bleves) find(ctx context.Context, q store.Query) error {
+	region := bleve.NewTermQuery(string(q.Region))
+	region.SetField("Regions")
 	all := []query.Query{region}
-	for _, w := range words {
-		if begin, ok := strings.CutSuffix(w, "*"); ok {
-			all = append(all, bleve.NewPrefixQuery(begin))
-		} else {
-			all = append(all, bleve.NewMatchQuery(w))
+	if phrase, ok := strings.CutPrefix(q.Text, `"`); ok {
+		all = append(all, bleve.NewMatchPhraseQuery(strings.Trim(phrase, `"`)))
+	} else {
+		for _, w := range strings.Fields(q.Text) {
+			if begin, ok := strings.CutSuffix(w, "*"); ok {
+				all = append(all, bleve.NewPrefixQuery(begin))
+			} else {
+				all = append(all, bleve.NewMatchQuery(w))
+			}
 		}
 	}
-	r := bleve.NewSearchRequestOptions(bleve.NewConjunctionQuery(all...), 20, 0, false)
+	if q.MinViews > 0 {
+		from := float64(q.MinViews)
+		views := bleve.NewNumericRangeQuery(&from, nil)
+		views.SetField("Views")
+		all = append(all, views)
+	}
+	if q.Category != "" {
+		category := bleve.NewMatchQuery(q.Category)
+		category.SetField("Category")
+		all = append(all, category)
+	}
+	r := bleve.NewSearchRequestOptions(bleve.NewConjunctionQuery(all...), q.Limit, 0, false)
+	r.Fields = []string{"*"}
+	switch q.Order {
+	case store.ByViews:
+		r.SortBy([]string{"-Views", "_id"})
+	case store.ByFreshness:
+		r.SortBy([]string{"-Seen", "-Published", "_id"})
+	}
 	_, err := b.index.SearchInContext(ctx, r)
 	return err
-}
-
-// besideBleve loads the same generated charts into both and searches them in turns.
-func (b *bench) besideBleve(ctx context.Context) error {
-	charts := newGenerator().charts(b.rows / 50)
-	return b.inDir(func(dir string) (err error) {
-		mine, err := openOurs(ctx, dir)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = mine.Close() }()
-		theirs, err := openBleve(dir)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, theirs.Close()) }()
-		ours, err := load(ctx, mine, charts, nil)
-		if err != nil {
-			return err
-		}
-		bleve, err := load(ctx, theirs, charts, nil)
-		if err != nil {
-			return err
-		}
-		b.report.Say("Beside bleve, of %s generated videos, each chart one batch of it; ours with all that it keeps besides the words. Medians in turns.", thousands(b.rows/50))
-		rows := [][]string{
-			{"first pass, ms", ms(ours.First), ms(bleve.First)},
-			{"on disk, bytes a video", weight(filepath.Dir(mine.Path()), "ingest.db", b.rows/50), weight(filepath.Join(dir, "bleve"), "", b.rows/50)},
-		}
-		for _, k := range kinds[:4] {
-			var took [2][]float64
-			for i := range b.searches / 4 {
-				for j, find := range []func() error{func() error { return find(ctx, mine, k, i) }, func() error { return theirs.find(ctx, k, i) }} {
-					t, err := timed(find)
-					if err != nil {
-						return err
-					}
-					took[j] = append(took[j], t)
-				}
-			}
-			rows = append(rows, []string{k.name + ", ms", ms(report.Median(took[0])), ms(report.Median(took[1]))})
-		}
-		b.report.Table([]string{"", "ours", "bleve"}, rows)
-		return nil
-	})
 }
 
 // weight is the bytes of the files below dir whose names begin so, by the video.

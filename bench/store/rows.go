@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -128,27 +130,69 @@ func newGenerator() *generator {
 	return &generator{rng: rng, zipf: rand.NewZipf(rng, 1.05, 8, vocabulary-1)}
 }
 
+// script is an alphabet that generated words are spelled in, and how many of twenty words are.
+type script struct {
+	heads, tails []rune // a syllable is one of each
+	share        uint64
+	apart        bool // its words have spaces between them
+}
+
+// scripts are what titles of the recorded charts are written in, roughly as often. Words of Chinese characters have no
+// spaces between them.
+var scripts = []script{
+	{[]rune("bcdfghjklmnprstvwz"), []rune("aeiou"), 12, true},
+	{[]rune("bcdfghjklmnñprsçtvwz"), []rune("áéíóúãõäöü"), 2, true},
+	{[]rune("бвгджзклмнпрстфхцчш"), []rune("аеиоуыюя"), 2, true},
+	{[]rune("कखगघचजटडतदनपबमयरलवसह"), []rune("ािीुूेैोौ"), 1, true},
+	{[]rune("بتثجحخدذرزسشصضطعغفقكلمنه"), []rune("اوي"), 1, true},
+	{han(0), han(1), 2, false},
+}
+
+// han are 400 frequent characters.
+func han(half rune) (out []rune) {
+	for i := range rune(400) {
+		out = append(out, 0x4E00+half*4000+i*9)
+	}
+	return out
+}
+
 // word spells the n-th word: the frequent ones are short.
 func word(n uint64) string {
-	const consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
-	h := n*0x9E3779B97F4A7C15 ^ n>>7
-	var b strings.Builder
-	for range 2 + int(math.Log10(float64(n+1)))/2 {
-		b.WriteByte(consonants[h%uint64(len(consonants))])
-		h /= uint64(len(consonants))
-		b.WriteByte(vowels[h%uint64(len(vowels))])
-		h /= uint64(len(vowels))
+	h, of := n*0x9E3779B97F4A7C15^n>>7, n%20
+	i := 0
+	for ; of >= scripts[i].share; i++ {
+		of -= scripts[i].share
 	}
-	b.WriteByte(consonants[h%uint64(len(consonants))])
+	s := scripts[i]
+	var b strings.Builder
+	next := func(letters []rune) {
+		b.WriteRune(letters[h%uint64(len(letters))])
+		h = h/uint64(len(letters)) ^ h<<45
+	}
+	if !s.apart {
+		for range 1 + n%3 {
+			next([][]rune{s.heads, s.tails}[n%2])
+		}
+		return b.String()
+	}
+	for range 2 + int(math.Log10(float64(n+1)))/2 {
+		next(s.heads)
+		next(s.tails)
+	}
+	next(s.heads)
 	return b.String()
 }
 
 func (g *generator) words(n int) string {
-	out := make([]string, n)
-	for i := range out {
-		out[i] = word(g.zipf.Uint64())
+	var b strings.Builder
+	for range n {
+		w := word(g.zipf.Uint64())
+		if b.Len() > 0 && (w[0] < utf8.RuneSelf || !unicode.Is(unicode.Han, []rune(w)[0])) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
 	}
-	return strings.Join(out, " ")
+	return b.String()
 }
 
 // next is the next video: a title of six words, a channel, eight tags.

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/bench/report"
+	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/text"
+)
+
+// shape is a way to ask: what for, and with which filter and order.
+type shape struct {
+	name string
+	ask  func(c wordlist, rng *rand.Rand) store.Query
+	long bool // of common words: it may take longer
+}
+
+func words(of func(c wordlist, rng *rand.Rand) []string) func(wordlist, *rand.Rand) store.Query {
+	return func(c wordlist, rng *rand.Rand) store.Query { return store.Query{Text: strings.Join(of(c, rng), " ")} }
+}
+
+func with(ask func(wordlist, *rand.Rand) store.Query, change func(q *store.Query)) func(wordlist, *rand.Rand) store.Query {
+	return func(c wordlist, rng *rand.Rand) store.Query {
+		q := ask(c, rng)
+		change(&q)
+		return q
+	}
+}
+
+// common are n of the 40 words that most videos have.
+func common(n int) func(wordlist, *rand.Rand) store.Query {
+	return words(func(c wordlist, rng *rand.Rand) (some []string) {
+		for _, i := range rng.Perm(len(c.common))[:n] {
+			some = append(some, c.common[i])
+		}
+		return some
+	})
+}
+
+// begins is the beginning of a word, so many letters long.
+func begins(letters int) func(wordlist, *rand.Rand) store.Query {
+	return words(func(c wordlist, rng *rand.Rand) []string { return []string{cut(c.pair(rng)[0], letters) + "*"} })
+}
+
+func cut(word string, letters int) string {
+	r := []rune(word)
+	return string(r[:min(letters, len(r))])
+}
+
+var shapes = []shape{
+	{"a common word", common(1), true},
+	{"a word of a title", words(func(c wordlist, rng *rand.Rand) []string { return c.pair(rng)[:1] }), false},
+	{"two words of a title", words(func(c wordlist, rng *rand.Rand) []string { return c.pair(rng) }), false},
+	{"a phrase", words(func(c wordlist, rng *rand.Rand) []string { return []string{`"` + strings.Join(c.pair(rng), " ") + `"`} }), false},
+	{"one letter of a word", begins(1), false},
+	{"two letters", begins(2), false},
+	{"three letters", begins(3), false},
+	{"four letters", begins(4), false},
+	{"five letters", begins(5), false},
+	{"a word and three letters", words(func(c wordlist, rng *rand.Rand) []string {
+		p := c.pair(rng)
+		return []string{p[0], cut(p[1], 3)}
+	}), false},
+	{"three common words", common(3), true},
+	{"seven common words", common(7), true},
+	{"one Chinese character", words(func(c wordlist, rng *rand.Rand) []string { return []string{c.han[rng.IntN(len(c.han))]} }), false},
+	{"a typo", words(func(c wordlist, rng *rand.Rand) []string {
+		p := c.pair(rng)
+		r := []rune(p[0])
+		return []string{string(slices.Delete(r, 2, 3)), p[1]}
+	}), false},
+	{"views that nothing has", with(common(1), func(q *store.Query) { q.MinViews = 1e15 }), true},
+	{"a category that nothing has", with(common(1), func(q *store.Query) { q.Category = "none" }), true},
+	{"a common word by views", with(common(1), func(q *store.Query) { q.Order = store.ByViews }), true},
+	{"a common word by freshness", with(common(1), func(q *store.Query) { q.Order = store.ByFreshness }), true},
+	{"a common word by rise", with(common(1), func(q *store.Query) { q.Order = store.ByRise }), true},
+}
+
+// wordlist is what is asked for: words that are there.
+type wordlist struct {
+	common, han []string
+	titles      [][]string // of at least two words that follow one another, of four letters or more
+}
+
+func wordlistOf(videos []ingest.Video) wordlist {
+	var c wordlist
+	used, han := map[string]int{}, map[string]bool{}
+	for _, v := range videos {
+		var title []string
+		for _, w := range strings.Fields(text.Normalize(v.Title)) {
+			r := []rune(w)
+			if unicode.Is(unicode.Han, r[0]) {
+				han[string(r[:1])] = true
+				continue
+			}
+			if used[w]++; len(r) >= 4 {
+				title = append(title, w)
+			}
+		}
+		if len(title) >= 2 {
+			c.titles = append(c.titles, title)
+		}
+	}
+	for w := range used {
+		c.common = append(c.common, w)
+	}
+	slices.SortFunc(c.common, func(a, b string) int { return cmp.Or(used[b]-used[a], strings.Compare(a, b)) })
+	c.common = c.common[:40]
+	for h := range han {
+		c.han = append(c.han, h)
+	}
+	slices.Sort(c.han)
+	return c
+}
+
+// pair are two words that follow one another in a title.
+func (c wordlist) pair(rng *rand.Rand) []string {
+	title := c.titles[rng.IntN(len(c.titles))]
+	i := rng.IntN(len(title) - 1)
+	return []string{title[i], title[i+1]}
+}
+
+// latencies are in milliseconds, of the clock and of the processor, all threads of the process together.
+type latencies struct{ wall, cpu []float64 }
+
+func (l *latencies) add(m latencies) {
+	l.wall, l.cpu = append(l.wall, m.wall...), append(l.cpu, m.cpu...)
+}
+
+// cells are p50 and p99 of both.
+func (l latencies) cells() []string {
+	if len(l.wall) == 0 {
+		return []string{"", "", "", ""}
+	}
+	return []string{
+		ms(report.Quantile(l.wall, 0.5)), ms(report.Quantile(l.wall, 0.99)), ms(report.Quantile(l.cpu, 0.5)), ms(report.Quantile(l.cpu, 0.99)),
+	}
+}
+
+// clocked is how long do takes.
+func clocked(do func() error) (latencies, error) {
+	start, began := time.Now(), processor()
+	err := do()
+	return latencies{[]float64{float64(time.Since(start)) / 1e6}, []float64{float64(processor()-began) / 1e6}}, err
+}
+
+// processor is what this process has used of it.
+func processor() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// asked asks n times in that shape, in one region after the other: the same queries in every run. Some go before and do
+// not count.
+func (k shape) asked(ctx context.Context, s searcher, c wordlist, n int) (l latencies, err error) {
+	rng := rand.New(rand.NewPCG(1, uint64(len(k.name)))) //nolint:gosec // the same queries every time
+	for i := range n + n/10 {
+		q := k.ask(c, rng)
+		q.Region, q.Limit = eight[i%len(eight)], 20
+		took, err := clocked(func() error { return s.find(ctx, q) })
+		if err != nil {
+			return l, err
+		}
+		if i >= n/10 {
+			l.add(took)
+		}
+	}
+	return l, nil
+}
+
+// searcher finds the best 20 and what is shown of them.
+type searcher interface {
+	find(ctx context.Context, q store.Query) error
+}
