@@ -187,10 +187,11 @@ func (p *planet) file() *sqliteledger.Ledger {
 }
 
 func (p *planet) share(journal sharedledger.Journal) (quota.Ledger, quota.Reserve, func()) {
-	shared := sharedledger.Open(sharedledger.Ledger{
-		Remote: farAway{p.memory, p}, Journal: mortal{journal, p}, Account: "default", Pools: p.tariff.PoolNames(), Horizon: p.tariff.Horizon(),
-		Host: sharedledger.Host{Name: "here"}, Now: p.clock, Pause: func(context.Context, time.Duration) {}, ShortWait: time.Hour,
-	})
+	shared, err := sharedledger.Open(p.tariff, farAway{p.memory, p}, mortal{journal, p}, 1)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	shared.Host.Name, shared.Now, shared.Pause, shared.ShortWait = "here", p.clock, func(context.Context, time.Duration) {}, time.Hour
 	return shared, shared, func() { _ = shared.Close() }
 }
 

@@ -74,11 +74,14 @@ func (a Ask) day(t time.Time) int {
 // turns is when the day that begins at a midnight takes over from the one before.
 func (a Ask) turns(midnight int) time.Time { return a.Midnights[midnight].Add(a.Grace) }
 
+// ClockGap is ClockGap of the ask's grace.
+func (a Ask) ClockGap() time.Duration { return ClockGap(a.Grace) }
+
 // ClockGap is how far two clocks may be apart and still be trusted: the grace, which is what the days allow for,
 // at most MaxClockGap. Without a grace it is MaxClockGap.
-func (a Ask) ClockGap() time.Duration {
-	if a.Grace > 0 {
-		return min(a.Grace, MaxClockGap)
+func ClockGap(grace time.Duration) time.Duration {
+	if grace > 0 {
+		return min(grace, MaxClockGap)
 	}
 	return MaxClockGap
 }

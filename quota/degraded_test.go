@@ -34,10 +34,11 @@ func (d *desk) openShared(path string, remote sharedledger.Remote, hosts int) *s
 	d.t.Helper()
 	journal := openFile(d.t, path)
 	journal.Now = d.Now
-	shared := sharedledger.Open(sharedledger.Ledger{
-		Remote: remote, Journal: journal, Account: d.Account, Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(), Hosts: hosts, Now: d.Now,
-		Pause: func(context.Context, time.Duration) {}, ShortWait: time.Minute,
-	})
+	shared, err := sharedledger.Open(d.Tariff, remote, journal, hosts)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	shared.Account, shared.Now, shared.Pause, shared.ShortWait = d.Account, d.Now, func(context.Context, time.Duration) {}, time.Minute
 	d.t.Cleanup(func() { _ = shared.Close() })
 	d.Ledger, d.Reserve, d.journal = shared, shared, journal
 	return journal

@@ -71,9 +71,11 @@ func newMidnight(t *testing.T, at time.Time, ahead time.Duration, limit int64) *
 	}
 	file.Now = clock
 	t.Cleanup(func() { _ = file.Close() })
-	shared := sharedledger.Open(sharedledger.Ledger{
-		Remote: &memremote.Remote{Now: clock}, Journal: file, Account: "default", Pools: tariff.PoolNames(), Horizon: tariff.Horizon(), Now: clock,
-	})
+	shared, err := sharedledger.Open(tariff, &memremote.Remote{Now: clock}, file, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.Now = clock
 	t.Cleanup(func() { _ = shared.Close() })
 	m.governor = &quota.Governor{Ledger: shared, Reserve: shared, Tariff: tariff, Account: "default", Now: clock}
 	m.sim, err = youtubesim.New(youtubesim.Options{Limits: map[string]int64{"units": limit}, Now: func() time.Time { return m.now.Add(m.ahead) }})

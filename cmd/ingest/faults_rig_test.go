@@ -152,14 +152,13 @@ func (s *site) open() {
 	if s.remote, err = redisledger.Open(context.Background(), s.url, redisledger.Options{}); err != nil {
 		s.Fatal(err)
 	}
-	settle := s.settle
-	if s.off == settling {
-		settle = 0
+	if s.shared, err = sharedledger.Open(s.tariff, s.off.remote(s.remote), s.off.journal(s.file), s.hosts); err != nil {
+		s.Fatal(err)
 	}
-	s.shared = sharedledger.Open(sharedledger.Ledger{
-		Remote: s.off.remote(s.remote), Journal: s.off.journal(s.file), Account: "default", Pools: s.tariff.PoolNames(), Horizon: s.tariff.Horizon(),
-		Host: sharedledger.Host{Name: s.dir}, Hosts: s.hosts, Settle: settle, Now: s.now,
-	})
+	s.shared.Host.Name, s.shared.Settle, s.shared.Now = s.dir, s.settle, s.now
+	if s.off == settling {
+		s.shared.Settle = sharedledger.NoSettling
+	}
 	s.governor = &quota.Governor{Ledger: s.shared, Reserve: doubtful{s.shared, s.rig}, Tariff: s.tariff, Account: "default", Now: s.now}
 	s.mute = false
 }

@@ -111,6 +111,7 @@ func singleFaults() []fault {
 		one("this machine's clock +1 h, and back", func(s *site) { s.clock(time.Hour) }),
 		one("this machine's clock -1 h, and back", func(s *site) { s.clock(-time.Hour) }),
 		one("this machine's clock +25 h, and back", func(s *site) { s.clock(25 * time.Hour) }),
+		flapping(time.Second),
 		one("emptied, then refused, then emptied again", func(s *site) {
 			s.redis.Must("FLUSHALL")
 			s.spend(cheap, 3)

@@ -55,18 +55,17 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 	chart, _ := fetch.JobCalls(a.provider().calls, ingest.Job{Kind: ingest.KindChart}) // every upstream has charts
 	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Usual: chart.Page, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
 	if remote != nil {
+		shared, err := sharedledger.Open(tariff, remote, local, a.cfg.Hosts)
 		// A ledger that was silent recently is not asked: an outage costs one time-out, not one per start.
-		if s, err := local.State(ctx, a.cfg.Account); err == nil && !s.Breaker.Until.After(a.clock.Now()) {
-			if err := checkRemote(ctx, &a.console, ledgerName(a.cfg.Ledger), remote); err != nil {
-				closeAll()
-				_ = local.Close()
-				return nil, nil, err
-			}
+		if s, stateErr := local.State(ctx, a.cfg.Account); err == nil && stateErr == nil && !s.Breaker.Until.After(a.clock.Now()) {
+			err = checkRemote(ctx, &a.console, ledgerName(a.cfg.Ledger), remote)
 		}
-		shared := sharedledger.Open(sharedledger.Ledger{
-			Remote: remote, Journal: local, Account: a.cfg.Account, Pools: tariff.PoolNames(), Horizon: tariff.Horizon(),
-			Host: hostOf(a.cfg), Hosts: a.cfg.Hosts, Settle: tariff.Failure.Settle, Now: a.clock.Now, Log: a.log(),
-		})
+		if err != nil {
+			closeAll()
+			_ = local.Close()
+			return nil, nil, err
+		}
+		shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account, hostOf(a.cfg), a.clock.Now, a.log()
 		g.Ledger, g.Reserve = shared, shared
 		closeAll = func() { _ = shared.Close() } // and the remote with it
 	}

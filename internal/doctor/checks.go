@@ -43,7 +43,7 @@ var checks = []check{
 	{name: "redis", look: lookRedis},
 	{name: "eviction", look: server(judgeEviction)},
 	{name: "persistence", look: server(judgePersistence)},
-	{name: "redis clock", look: server(judgeRedisClock)},
+	{name: "redis clock", look: lookRedisClock},
 	{name: "redis user", look: server(judgeRedisRights)},
 	{name: "redis url", look: lookRedisURL},
 	{name: "hosts", look: lookHosts},

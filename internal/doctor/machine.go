@@ -111,8 +111,16 @@ func lookMovedClock(ctx context.Context, d *Doctor) Finding {
 
 const worthAWord = 5 * time.Second // between two clocks
 
+// clockGap is how far another clock may be apart from this machine's and is trusted.
+func (d *Doctor) clockGap() time.Duration {
+	if t, err := d.Tariff(); err == nil {
+		return quota.ClockGap(t.Grace)
+	}
+	return quota.MaxClockGap
+}
+
 // judgeClockGap judges how far another clock is ahead of this machine's.
-func judgeClockGap(gap time.Duration, whose string) Finding {
+func judgeClockGap(gap, trusted time.Duration, whose string) Finding {
 	side := "ahead of"
 	if gap < 0 {
 		side = "behind"
@@ -120,7 +128,7 @@ func judgeClockGap(gap time.Duration, whose string) Finding {
 	text := fmt.Sprintf("the clock of %s is %v %s this one", whose, gap.Abs().Round(100*time.Millisecond), side)
 	const advice = "set both clocks by NTP: timedatectl set-ntp true"
 	switch {
-	case gap.Abs() > quota.MaxClockGap:
+	case gap.Abs() > trusted:
 		return fail(Unavailable, text+": it is not trusted, and nothing but the emergency budget is spent", advice)
 	case gap.Abs() > worthAWord:
 		return warn(text, advice)

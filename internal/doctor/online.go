@@ -46,7 +46,7 @@ func lookOnline(ctx context.Context, d *Doctor) Finding {
 	if err != nil {
 		f = judgeFailure(err)
 	} else {
-		f = judgeUpstreamClock(up, d.Clock.Moved)
+		f = judgeUpstreamClock(up, d.Clock.Moved, d.clockGap())
 		f.Detail = fmt.Sprintf("%s gave %s; %s", up.Host(), term.Plural(len(page.Videos), "video"), f.Detail)
 	}
 	spent := refundUnsent(ctx, q, taken, err)
@@ -101,13 +101,13 @@ type dated interface {
 }
 
 // judgeUpstreamClock compares the clocks, where the upstream's is known.
-func judgeUpstreamClock(up any, moved bool) Finding {
+func judgeUpstreamClock(up any, moved bool, trusted time.Duration) Finding {
 	if moved {
 		return fine("its clock is not compared with one that was moved")
 	}
 	if u, ok := up.(dated); ok {
 		if theirs, here := u.Date(); !theirs.IsZero() {
-			return judgeClockGap(theirs.Sub(here), "the upstream")
+			return judgeClockGap(theirs.Sub(here), trusted, "the upstream")
 		}
 	}
 	return fine("its clock is not known: compare yours with another machine's")

@@ -113,7 +113,9 @@ func judgePersistence(f redisledger.Facts) Finding {
 	return fine("append-only file, appendfsync %s", f.AppendFsync)
 }
 
-func judgeRedisClock(f redisledger.Facts) Finding { return judgeClockGap(f.ClockAhead, "redis") }
+func lookRedisClock(ctx context.Context, d *Doctor) Finding {
+	return server(func(f redisledger.Facts) Finding { return judgeClockGap(f.ClockAhead, d.clockGap(), "redis") })(ctx, d)
+}
 
 func judgeRedisRights(f redisledger.Facts) Finding {
 	switch {

@@ -95,13 +95,15 @@ func (d *directory) starts(through ...func(sharedledger.Remote) sharedledger.Rem
 	for _, change := range through {
 		remote = change(remote)
 	}
-	p := &program{directory: d, ledger: sharedledger.Open(sharedledger.Ledger{
-		Remote: remote, Journal: d.journal(), Account: account, Pools: []string{"units"}, Horizon: quota.MinHorizon,
-		Host: sharedledger.Host{Name: d.name}, Hosts: d.hosts, Settle: settle, Now: d.clock.Now,
-		Log: slog.New(slog.NewTextHandler(&locked{w: d.town}, nil)), Pause: func(context.Context, time.Duration) {}, ShortWait: time.Minute,
-	})}
-	d.Cleanup(func() { _ = p.ledger.Close() })
-	return p
+	tariff := &quota.Tariff{Zone: time.UTC, Failure: quota.Failure{Settle: settle}, Pools: []quota.Pool{{Name: "units"}}}
+	l, err := sharedledger.Open(tariff, remote, d.journal(), d.hosts)
+	if err != nil {
+		d.Fatal(err)
+	}
+	l.Account, l.Host.Name, l.Now, l.Log = account, d.name, d.clock.Now, slog.New(slog.NewTextHandler(&locked{w: d.town}, nil))
+	l.Pause, l.ShortWait = func(context.Context, time.Duration) {}, time.Minute
+	d.Cleanup(func() { _ = l.Close() })
+	return &program{directory: d, ledger: l}
 }
 
 // locked is where all that is said goes.

@@ -51,7 +51,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	for _, c := range a.Charges {
 		args = append(args, c.Amount)
 	}
-	_, err := l.run(ctx, l.scripts.post, l.keys(a.Account, pools(a)...), args)
+	_, err := l.run(ctx, l.scripts.post, l.keys(a.Account, pools(a)...), append(args, a.ClockGap().Microseconds()))
 	return err
 }
 

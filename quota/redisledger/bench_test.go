@@ -3,6 +3,8 @@ package redisledger_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
 var evalsha = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+),usec=(\d+)`)
@@ -130,6 +133,33 @@ func BenchmarkRefusal(b *testing.B) {
 		plain(b, l, "refused,of=hundreds", benchAsk("hundreds", 100, 10_000, "units"), false),
 		plain(b, l, "peek", benchAsk("used", 0, quota.MaxLimit, "units"), true),
 	))
+}
+
+// BenchmarkShared is a take as several hosts make it: the operation is written to this host's journal, in memory where
+// there is room, before Redis is asked.
+func BenchmarkShared(b *testing.B) {
+	s := redisServer(b)
+	dir := b.TempDir()
+	if memory, err := os.MkdirTemp("/dev/shm", "journal"); err == nil {
+		dir = memory
+		b.Cleanup(func() { _ = os.RemoveAll(memory) })
+	}
+	journal, err := sqliteledger.Open(b.Context(), filepath.Join(dir, "quota.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = journal.Close() })
+	tariff := &quota.Tariff{Zone: time.UTC, Grace: 30 * time.Second, Failure: quota.Failure{Settle: time.Minute}, Pools: []quota.Pool{{Name: "units"}}}
+	l, err := sharedledger.Open(tariff, openLedger(b, s.url(), redisledger.Options{Timeout: patient}), journal, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = l.Close() })
+	for b.Loop() {
+		if d, err := l.Take(b.Context(), benchAsk("default", 1, quota.MaxLimit, "units")); err != nil || !d.Allowed {
+			b.Fatal(d, err)
+		}
+	}
 }
 
 func compare(b *testing.B, s *server, contenders []contender) {

@@ -99,7 +99,7 @@ func (d *delivery) deliver(ctx context.Context) (time.Time, error) {
 		keys, staged = append(keys, keys[0]+":"+p.pool), append(staged, d.stagedKey(i))
 		args, plans, entries, late = append(args, poolField+p.pool), append(plans, c.plan), append(entries, c.entries), append(late, c.late)
 	}
-	args[0] = put7(nil, int64(d.Generation), d.known, d.state.spenders, d.fresh, d.now)
+	args[0] = put7(nil, int64(d.Generation), d.known, d.state.spenders, d.fresh, d.now, quota.ClockGap(d.Grace).Microseconds())
 	args = slices.Concat(args, plans, entries, late, d.fields[0], d.fields[1], d.fields[2])
 	if d.horizon > d.state.horizon {
 		if _, err := d.run(ctx, d.scripts.prolong, keys[:1], []any{metaField, d.horizon}); err != nil {

@@ -24,8 +24,13 @@ func once(l sharedledger.Remote, a quota.Ask, generation sharedledger.Generation
 func TestFlushedScriptsEndInOneCharge(t *testing.T) {
 	s := redisServer(t)
 	open := func() *sharedledger.Ledger {
-		return sharedledger.Open(sharedledger.Ledger{Remote: openLedger(t, s.url(), redisledger.Options{Timeout: patient}), Journal: &memremote.Journal{},
-			Account: "a", Pools: []string{"units"}, Horizon: quota.MinHorizon, Now: time.Now})
+		tariff := &quota.Tariff{Zone: time.UTC, Failure: quota.Failure{Settle: time.Minute}, Pools: []quota.Pool{{Name: "units"}}}
+		l, err := sharedledger.Open(tariff, openLedger(t, s.url(), redisledger.Options{Timeout: patient}), &memremote.Journal{}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Account = "a"
+		return l
 	}
 	one, two := open(), open()
 	for i := range int64(20) {

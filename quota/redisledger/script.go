@@ -1,11 +1,13 @@
 package redisledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // how Redis names scripts
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -83,9 +85,29 @@ func (s *scripts) join(head string, files ...string) script {
 		}
 		source.Write(text)
 	}
-	text := s.change(source.String())
+	text := s.change(withoutConstants(source.String()))
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // how Redis names scripts
 	return script{source: text, sha: hex.EncodeToString(sum[:]), own: head != ""}
+}
+
+var (
+	constants = regexp.MustCompile(`(?m)^local ([A-Z][A-Z_]+(?:, [A-Z][A-Z_]+)*) = ([^-\n]*)(?:--.*)?$`)
+	words     = regexp.MustCompile(`[A-Z][A-Z_]+`)
+)
+
+// withoutConstants puts the values of a script's constants in their places: Redis would set each of them, and let each
+// function capture those that it uses, for every call.
+func withoutConstants(source string) string {
+	values := map[string]string{}
+	source = constants.ReplaceAllStringFunc(source, func(line string) string {
+		parts := constants.FindStringSubmatch(line)
+		all := strings.Split(strings.TrimSpace(parts[2]), ", ")
+		for i, name := range strings.Split(parts[1], ", ") {
+			values[name] = all[i]
+		}
+		return ""
+	})
+	return words.ReplaceAllStringFunc(source, func(word string) string { return cmp.Or(values[word], word) })
 }
 
 // once is a command that the Cluster client may follow to another node, but never sends again after

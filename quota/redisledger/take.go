@@ -111,7 +111,7 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 	if a.Peek {
 		precision, begin = 0, 1
 	}
-	head = put7(head, asked(a), horizon(a), precision, begin, micros(a.Grace))
+	head = put7(head, a.ClockGap().Microseconds(), asked(a), horizon(a), precision, begin, micros(a.Grace))
 	if op == nil {
 		head = put7(head, 0)
 	} else {

@@ -99,15 +99,21 @@ type everyAccount struct {
 	open map[string]*sharedledger.Ledger
 }
 
+// suiteTariff has the suite's pools and its longest window.
+var suiteTariff = &quota.Tariff{Zone: time.UTC, Failure: quota.Failure{Settle: 10 * time.Minute}, Pools: []quota.Pool{
+	{Name: "burst"}, {Name: "other"}, {Name: "search"}, {Name: "units", Windows: []quota.Window{{Name: "65h", Length: 65 * time.Hour, Limit: 1}}},
+}}
+
 func (l *everyAccount) of(account string) *sharedledger.Ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, ok := l.open[account]
 	if !ok {
-		s = sharedledger.Open(sharedledger.Ledger{
-			Remote: l.remote, Journal: l.journal, Account: account, Pools: []string{"units", "search", "other", "burst"},
-			Horizon: 65 * time.Hour, Now: l.now, Pause: func(context.Context, time.Duration) {},
-		})
+		var err error
+		if s, err = sharedledger.Open(suiteTariff, l.remote, l.journal, 1); err != nil {
+			panic(err)
+		}
+		s.Account, s.Now, s.Pause = account, l.now, func(context.Context, time.Duration) {}
 		l.open[account] = s
 	}
 	return s

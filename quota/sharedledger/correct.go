@@ -136,7 +136,7 @@ func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.B
 	budgets = slices.Clone(budgets)
 	for i, b := range budgets {
 		if b.Shared {
-			budgets[i].Amount = b.Amount / int64(max(s.Hosts, len(s.state.Hosts)))
+			budgets[i].Amount = b.Amount / int64(max(s.hosts, len(s.state.Hosts)))
 		}
 	}
 	ok, err := s.Journal.Allow(ctx, row, budgets)

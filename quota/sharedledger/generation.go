@@ -45,13 +45,13 @@ func (s *Ledger) compare(r RemoteState, restarted bool) event {
 	switch {
 	case restarted:
 		return lost
-	case r.Generation == 0 && empty && s.Hosts <= 1:
+	case r.Generation == 0 && empty && s.hosts <= 1:
 		return firstStart
 	case r.Generation == 0 || r.Generation == s.lostIn:
 		return lost
 	case r.Generation == mine:
 		// What is older than the horizon the remote may have forgotten.
-		if synced.ID != 0 && r.Written[synced.Writer] < synced.Number && s.Now().Sub(synced.At) < s.Horizon-quota.MaxClockGap {
+		if synced.ID != 0 && r.Written[synced.Writer] < synced.Number && s.Now().Sub(synced.At) < s.horizon-quota.MaxClockGap {
 			return lost
 		}
 		return current
@@ -71,7 +71,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context) (RemoteState, error) {
 	if err != nil && !restarted {
 		return remote, err
 	}
-	if gap := remote.At.Sub(s.Now()).Abs(); gap > quota.MaxClockGap {
+	if gap := remote.At.Sub(s.Now()).Abs(); gap > quota.ClockGap(s.grace) {
 		return remote, fmt.Errorf("%w: its clock says %s, this machine's %s: set them right", quota.ErrUnavailable,
 			remote.At.Format(time.RFC3339), s.Now().UTC().Format(time.RFC3339))
 	}
@@ -80,7 +80,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context) (RemoteState, error) {
 		return remote, nil
 	}
 	remote.Generation, err = s.Remote.Renew(ctx, Renewal{
-		Account: s.Account, Pools: s.Pools, Horizon: s.Horizon, First: found == firstStart,
+		Account: s.Account, Pools: s.pools, Horizon: s.horizon, First: found == firstStart,
 		Was: remote.Generation, Next: max(remote.Generation, s.state.Generation).next(),
 	})
 	if err == nil {
@@ -101,8 +101,11 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	}
 	slices.Sort(here)
 	slices.Sort(all)
-	want := max(s.Hosts, len(slices.Compact(all)))
-	if !remote.Born.IsZero() && len(here) < want && remote.At.Sub(remote.Born) < s.Settle {
+	all = slices.Compact(all)
+	want := max(s.hosts, len(all))
+	others := slices.ContainsFunc(slices.Concat(all, s.state.Hosts), func(id string) bool { return id != s.state.HostID })
+	alone := s.hosts == 1 && !others // then there is nobody to wait for, also for who only looks
+	if !alone && !remote.Born.IsZero() && len(here) < want && remote.At.Sub(remote.Born) < s.Settle {
 		return fmt.Errorf("%w: %d of %d have; it goes on at %s at the latest", errSettling, len(here), want,
 			remote.Born.Add(s.Settle).Format(time.RFC3339))
 	}
@@ -112,9 +115,9 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	if err := s.Journal.Note(ctx, s.Account, Notes{Hosts: here}); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
-	if s.state.Hosts = here; len(here) > s.Hosts {
+	if s.state.Hosts = here; len(here) > s.hosts {
 		s.warn(ctx, fmt.Sprintf("%d data directories share the ledger: set hosts: %d in the config of each, or after a loss of the ledger the others may not be waited for",
-			len(here), len(here)), slog.Int("configured", s.Hosts))
+			len(here), len(here)), slog.Int("configured", s.hosts))
 	}
 	return nil
 }

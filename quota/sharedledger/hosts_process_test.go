@@ -53,16 +53,15 @@ func (h *host) start(name string, r *rand.Rand) *process {
 	if h.without == journals {
 		j = &memremote.Journal{HostID: h.journal.HostID}
 	}
-	settle := h.tariff.Failure.Settle
-	if h.without == settling {
-		settle = 0
+	var err error
+	if p.shared, err = sharedledger.Open(h.tariff, &link{process: p, server: h.server}, &desk{process: p, journal: j}, len(h.hosts)); err != nil {
+		panic(err)
 	}
-	p.shared = sharedledger.Open(sharedledger.Ledger{
-		Remote: &link{process: p, server: h.server}, Journal: &desk{process: p, journal: j},
-		Account: "default", Pools: []string{"search", "units"}, Horizon: h.tariff.Horizon(),
-		Host: sharedledger.Host{Name: fmt.Sprintf("host %d", h.id)}, Hosts: len(h.hosts), Settle: settle, Now: h.now,
-		Pause: func(_ context.Context, d time.Duration) { h.rest(d) },
-	})
+	if h.without == settling {
+		p.shared.Settle = sharedledger.NoSettling
+	}
+	p.shared.Host.Name, p.shared.Now = fmt.Sprintf("host %d", h.id), h.now
+	p.shared.Pause = func(_ context.Context, d time.Duration) { h.rest(d) }
 	p.governor = &quota.Governor{Ledger: p.shared, Reserve: &reserve{p}, Tariff: h.tariff, Account: "default", Now: h.now}
 	h.say("%s starts", name)
 	return p

@@ -1,7 +1,6 @@
 package sharedledger
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,24 +13,26 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Ledger is the account of one process on a data directory. See the package comment.
+// Ledger is the account of one process on a data directory; Open makes it. See the package comment.
 type Ledger struct {
 	Remote  Remote
 	Journal Journal
 	Account string
-	Pools   []string      // all that are counted
-	Horizon time.Duration // how long a spend can matter
-	Host    Host          // this data directory: its Name and Regions
-	Hosts   int           // data directories that share the remote; 0 is 1
-	Settle  time.Duration // how long a new generation waits for them at most
-	Now     func() time.Time
-	Log     *slog.Logger // nil: nothing is logged
-	// Pause waits before an operation is asked again; nil: by the clock.
+	Host    Host             // this data directory: its Name and Regions
+	Settle  time.Duration    // how long a new generation waits for the other hosts at most; NoSettling for tests
+	Now     func() time.Time // this machine's clock
+	Log     *slog.Logger     // nil: nothing is logged
+	// Pause waits before an operation is asked again.
 	Pause func(ctx context.Context, d time.Duration)
-	// ShortWait is how long an ask with a fallback waits for a remote that did not answer recently; 0 is 25 ms.
+	// ShortWait is how long an ask with a fallback waits for a remote that did not answer recently.
 	ShortWait time.Duration
 
-	turn       chan struct{} // of capacity 1: one operation in flight; made by Open
+	pools   []string      // all that are counted
+	horizon time.Duration // how long a spend can matter
+	grace   time.Duration // how far clocks may be apart: quota.ClockGap
+	hosts   int           // data directories that share the remote
+
+	turn       chan struct{} // of capacity 1: one operation in flight
 	state      JournalState  // as last seen
 	loaded     bool          // state is there
 	comparedIn Generation    // in which the remote was compared with it and is up to date; 0: none
@@ -62,20 +63,11 @@ const (
 	maxGenerations = 4                      // that one call may meet: more is a remote that is lost again and again
 )
 
-// Open makes the ledger ready. Nothing is asked yet.
-func Open(s Ledger) *Ledger {
-	s.turn = make(chan struct{}, 1)
-	s.Hosts = max(s.Hosts, 1)
-	s.ShortWait = cmp.Or(s.ShortWait, 25*time.Millisecond)
-	if s.Pause == nil {
-		s.Pause = func(_ context.Context, d time.Duration) { time.Sleep(d) }
-	}
-	s.probeCtx, s.stopping = context.WithCancel(context.Background())
-	return &s
-}
-
 // enter waits for its turn on an account that is this ledger's.
 func (s *Ledger) enter(ctx context.Context, account string) (leave func(), err error) {
+	if s.turn == nil {
+		return nil, fmt.Errorf("%w: a shared ledger that Open has not made", quota.ErrUnknown)
+	}
 	if account != s.Account {
 		return nil, fmt.Errorf("%w: account %q: this ledger is of %q", quota.ErrUnknown, account, s.Account)
 	}
@@ -148,7 +140,7 @@ func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) 
 	if row.State == RowAsked {
 		row.At = s.state.afterSnapshots(at)
 	}
-	s.notes.Now, s.notes.Forget = s.state.trustedNow(s.Now()), 2*s.Horizon // a snapshot may be old, and what it counted as old again
+	s.notes.Now, s.notes.Forget = s.state.trustedNow(s.Now()), 2*s.horizon // a snapshot may be old, and what it counted as old again
 	id, state, err := s.Journal.Begin(ctx, row, s.notes)
 	if err != nil {
 		return row, fmt.Errorf("write the journal: %w", err)

@@ -63,11 +63,11 @@ func (l line) State(ctx context.Context, account string, writers []string) (shar
 func (r *room) open(journal sharedledger.Journal, hosts int) *gate {
 	d := &gate{t: r.t, Governor: &quota.Governor{Tariff: wholeTariff(), Account: "default"}}
 	d.Now = func() time.Time { return r.now }
-	shared := sharedledger.Open(sharedledger.Ledger{
-		Remote: line{r.memory, r}, Journal: journal, Account: "default", Pools: d.Tariff.PoolNames(), Horizon: d.Tariff.Horizon(),
-		Host: sharedledger.Host{Name: "here"}, Hosts: hosts, Settle: 10 * time.Minute, Now: d.Now,
-		Pause: func(context.Context, time.Duration) {}, ShortWait: time.Minute,
-	})
+	shared, err := sharedledger.Open(d.Tariff, line{r.memory, r}, journal, hosts)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	shared.Host.Name, shared.Now, shared.Pause, shared.ShortWait = "here", d.Now, func(context.Context, time.Duration) {}, time.Minute
 	r.t.Cleanup(func() { _ = shared.Close() })
 	d.Ledger, d.Reserve = shared, shared
 	return d

@@ -90,7 +90,7 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		}
 	}
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.ID == inFlight.ID })
-	d := Delivery{Account: s.Account, Generation: remote.Generation, Horizon: s.Horizon, Rows: rows, Snapshots: snapshots}
+	d := Delivery{Account: s.Account, Generation: remote.Generation, Horizon: s.horizon, Grace: s.grace, Rows: rows, Snapshots: snapshots}
 	if s.spends(inFlight) {
 		host := s.Host
 		host.ID, host.Knows, host.At = s.state.HostID, s.state.Hosts, s.Now()
@@ -177,7 +177,7 @@ func (s *Ledger) orphans(remote RemoteState) (verdicts []Verdict, abandoned []Ro
 // missingRows are the journal's rows that a new generation does not have. Rows that are too old to matter are taken
 // off the snapshots that had counted them, so that nothing makes up for them.
 func (s *Ledger) missingRows(ctx context.Context, remote RemoteState, snapshots []UsageSnapshot) ([]Row, error) {
-	oldest := remote.At.Add(-s.Horizon)
+	oldest := remote.At.Add(-s.horizon)
 	since := oldest
 	for _, u := range snapshots {
 		for _, w := range u.Windows {

@@ -13,6 +13,12 @@ local function fields(key, from, to)
 	return all
 end
 
+-- server is the replication id of this server, or an error; '' where it has none.
+local function server()
+	local info = redis.pcall('INFO', 'replication')
+	return type(info) == 'string' and (string.match(info, 'master_replid:(%x+)') or '') or info
+end
+
 -- known is a field's value as a delivery compares it: '' for none, and no more than WRITER of a writer.
 local function known(key, field, value)
 	if value and string.byte(field) == 111 then

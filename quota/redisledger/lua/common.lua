@@ -18,15 +18,16 @@
 --     sum          s0        s1        s2        s3           s4             TOTAL
 --                                                |<--------- a window ------->|
 --
--- The window has used TOTAL - s3. An entry's sum is that of all entries before it, those dropped since included. Positions never change when
--- the head is dropped. An entry's number is below NUMBERS. One with a number above that has none, but says how
+-- The window has used TOTAL - s3. An entry's sum is that of all entries before it, those dropped since included.
+-- Positions never change when the head is dropped. An entry's number is below NUMBERS. One with a number above that has none, but says how
 -- far something is from its time, in steps of STEP: of a row that earlier snapshots cannot have counted, how
 -- much later it was delivered; of an unattributed charge, how much earlier the window began that it is part of.
 -- Times are microseconds since 1970.
 --
 -- A key that holds anything else is answered with the error CORRUPT, before anything is written.
 --
--- Redis makes the functions again for every call of a script, and what they capture costs time.
+-- Redis makes the functions again for every call of a script, and what they capture costs time: the constants, which
+-- begin a line and are all capitals, are put in their places before a script is loaded.
 
 local MAGIC, VERSION = 113, 1
 local META = '>BBI7I7I2I7I7I4'
@@ -39,13 +40,12 @@ local WRITER = '>I7I7I7I7' -- number, nonce, 1 with an answer or 0, when
 local WRITER_SIZE = 28
 -- The columns of POOL. EXPIRES is when the log's key expires. A HINT is what a window's search found
 -- last: a position, the time of the entry before it, its own time (0: no hint) and its sum.
-local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES, DRAINED, DRAINED_USED, HINT, HINT_SIZE, HINTS, COLUMNS, AMOUNT =
-	1, 2, 3, 4, 5, 6, 7, 8, 4, 2, 15, 16
+local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES, DRAINED, DRAINED_USED = 1, 2, 3, 4, 5, 6, 7
+local HINT, HINT_SIZE, HINTS, COLUMNS, AMOUNT = 8, 4, 2, 15, 16
 
 local EXACT = 9007199254740992 -- integers up to here are exact
 local KEEP = 7200000000 -- keys outlive the horizon by 2 h
 local RENEW = 600000000 -- or up to 10 min less, so that not every take has to renew them
-local GAP = 60000000 -- clocks further apart than this are not to be trusted
 local SPENDERS = 65534 -- ids of spenders are 1 to this; 0 is for all beyond, whose names are not kept
 local UNATTRIBUTED = 65535 -- sharedledger.Unattributed: what snapshots counted and no row accounts for
 local NUMBERS, STEP = 2147483648, 2000
@@ -109,17 +109,6 @@ local function whole(key, q)
 	return length == count or count == 0 and q[NUMBER] > 0, length
 end
 
--- server is the replication id of this server, or an error; '' where it has none.
-local function server()
-	local info = redis.pcall('INFO', 'replication')
-	return type(info) == 'string' and (string.match(info, 'master_replid:(%x+)') or '') or info
-end
-
--- moved is the error for a state that began where the replication id was another than here.
-local function moved(key, here)
-	return type(here) == 'table' and here or redis.error_reply('LOST ' .. key .. ': this server has taken its data from another since')
-end
-
 -- other is the error for a state of another generation than is wanted, or none, or that began elsewhere; nil for none.
 local function other(key, generation, wanted, began, stray)
 	if generation ~= wanted and generation > 0 then
@@ -127,8 +116,12 @@ local function other(key, generation, wanted, began, stray)
 	elseif generation ~= wanted then
 		broken(key, stray, 'it has no generation', true)
 	end
-	local here = began and server()
-	return here ~= began and moved(key, here) or nil
+	local info = began and redis.pcall('INFO', 'replication')
+	if type(info) == 'table' then
+		return info
+	elseif began and began ~= '' and not string.find(info, 'master_replid:' .. began, 1, true) then
+		return redis.error_reply('LOST ' .. key .. ': this server has taken its data from another since')
+	end
 end
 
 -- clocks is the error for a clock too far from another.
@@ -137,8 +130,8 @@ local function clocks(now, other)
 end
 
 -- seek is the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with
--- its time, its sum, and the time of the entry before it. The caller knows that everything before lo is less (prev is the time there), and
--- from hi on is not (at and sum are those of hi); it may know what stands there, below and above x.
+-- its time, its sum, and the time of the entry before it. The caller knows that everything before lo is less (prev is the
+-- time there), and from hi on is not (at and sum are those of hi); it may know what stands there, below and above x.
 -- It looks at guess first, then ever further from it. Once x is between two that are known, it looks
 -- where a straight line between them has x, and in the middle when that did not halve what is left,
 -- which bounds how often. first is the position of the head of the log.

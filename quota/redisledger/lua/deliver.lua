@@ -2,8 +2,8 @@
 -- nothing where any of that has changed since. What takes have put behind what was read moves up.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool; KEYS[1 + pools + i] where its next one is staged
--- ARGV[1]  the generation, how many spenders were known and are now, how many writers are new, and the clock by
---          which late rows were placed, packed, seven bytes each
+-- ARGV[1]  the generation, how many spenders were known and are now, how many writers are new, the clock by which
+--          late rows were placed, and how far clocks may be apart, packed, seven bytes each
 -- ARGV[2]  'm', ARGV[3] 's', ARGV[3 + i] the field of the i-th pool
 -- ARGV[3 + pools + i]      what becomes of its log, see PLAN
 -- ARGV[3 + 2 * pools + i]  the entries from there on, where none are staged
@@ -21,7 +21,7 @@ local LEFT = 4096 -- entries that may have come in since
 
 local key, pools = KEYS[1], (#KEYS - 1) / 2
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
-local wanted, knew, spenders, fresh, placed = unpack_('>I7I7I7I7I7', ARGV[1])
+local wanted, knew, spenders, fresh, placed, gap = unpack_('>I7I7I7I7I7I7', ARGV[1])
 local changed = redis.error_reply('CHANGED ' .. key)
 
 local state = fields(key, 2, 3 + pools)
@@ -65,7 +65,7 @@ end
 if not same then
 	return changed
 end
-if now - clock > GAP then
+if now - clock > gap then
 	return clocks(clock, now)
 end
 if not writes then

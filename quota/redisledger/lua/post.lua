@@ -3,14 +3,14 @@
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  the caller's clock (0: do not compare), ARGV[2] the horizon, ARGV[3] when it was spent
 -- ARGV[4]  'm', ARGV[5] the field of who spent, ARGV[5 + i] the field of the i-th pool
--- ARGV[5 + pools + i] what was spent of it; 0 writes nothing
+-- ARGV[5 + pools + i] what was spent of it; 0 writes nothing; then how far clocks may be apart
 -- Result   1, or 0 for a time beyond the horizon, which changes nothing
 -- Errors   CLOCK clock newest: too far apart.  CORRUPT.  NEWER.
 -- All pools or none are written.
 
-local pools, asked, at = #KEYS - 1, tonumber(ARGV[1]), tonumber(ARGV[3])
+local pools, asked, at, gap = #KEYS - 1, tonumber(ARGV[1]), tonumber(ARGV[3]), tonumber(ARGV[#ARGV])
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
-if asked > 0 and math.abs(now - asked) > GAP then
+if asked > 0 and math.abs(now - asked) > gap then
 	return clocks(now, asked)
 end
 local state, p = read(4, 1, now)
@@ -19,7 +19,7 @@ local horizon, clock = math.max(kept, tonumber(ARGV[2])), now
 for i = 1, pools do
 	now = math.max(now, p[i][NEWEST])
 end
-if now - clock > GAP then
+if now - clock > gap then
 	return clocks(clock, now)
 end
 at = math.min(at, now)

@@ -1,9 +1,10 @@
 -- Draws a cost from the pools of an account, all or nothing. What there is of it is pictured in common.lua.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
--- ARGV[1]  the caller's clock (0: do not compare), horizon, precision (0: never merge), the offset of its steps (1 with
---          precision 0: a peek, which charges nothing), grace, the number of the operation (0: none), and with one its nonce
---          (0: it is only decided), generation and the highest number known to be written; then the provider's midnights
+-- ARGV[1]  how far clocks may be apart, the caller's clock (0: do not compare), horizon, precision (0: never merge), the
+--          offset of its steps (1 with precision 0: a peek, which charges nothing), grace, the number of the operation (0:
+--          none), and with one its nonce (0: it is only decided), generation and the highest number known to be written;
+--          then the provider's midnights
 -- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] that of the i-th pool; with a number the writer's and 's' behind
 -- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the day) and ceiling
 -- Result   packed, seven bytes each: 1 when admitted, else 0; the ledger's clock, or the newest entry where that is later;
@@ -19,13 +20,12 @@
 local KEYS, ARGV, pcall = KEYS, ARGV, redis.pcall
 local pools, key, head = #KEYS - 1, KEYS[1], ARGV[1]
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
-local asked, horizon, precision, offset, grace, operation, days = unpack_('>I7I7I7I7I7I7', head)
+local gap, asked, horizon, precision, offset, grace, operation, days = unpack_('>I7I7I7I7I7I7I7', head)
 local clock, wanted, nonce, written, numbered, last = now, 0, 0, 0, operation > 0, 3 + pools -- ARGV[last] is the last field
 if numbered then
 	nonce, wanted, written, days = unpack_('>I7I7I7', head, days)
 	last = last + 2
 end
-local gap = grace > 0 and grace < GAP and grace or GAP -- quota.Ask.ClockGap
 if asked > 0 and (now - asked > gap or asked - now > gap) then
 	return clocks(now, asked)
 end
@@ -238,7 +238,7 @@ for i = 1, pools do
 end
 local result, renew = pack(format, unpack(out, 1, o)), expires < renewed - RENEW
 if numbered then
-	set[s + 1], set[s + 2] = ARGV[last - 1], string.sub(head, 36, 49) .. result
+	set[s + 1], set[s + 2] = ARGV[last - 1], string.sub(head, 43, 56) .. result
 	s = s + 2
 end
 if renew or learned or horizon ~= kept or numbered and not writer then

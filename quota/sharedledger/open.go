@@ -1,0 +1,69 @@
+package sharedledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// NoSettling is a Ledger.Settle for which a new generation waits for nobody. It is for tests that show what settling
+// is for: what the other hosts spent is then not known, and may be spent again.
+const NoSettling time.Duration = -1
+
+// Open makes the ledger of one process on a data directory, for what the tariff counts, on a remote that so many data
+// directories share. Nothing is asked yet. The fields of the result are set, to what the tariff says or what is usual,
+// and may be changed until it is used first. The journal stays its opener's; Close closes the remote. It fails, with
+// quota.ErrUnknown, where a part is missing or the tariff contradicts itself.
+func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Ledger, error) {
+	if err := errors.Join(checkTariff(tariff), checkParts(remote, journal, hosts)); err != nil {
+		return nil, fmt.Errorf("open the shared ledger: %w", err)
+	}
+	s := &Ledger{
+		Remote: remote, Journal: journal, Account: "default", Settle: tariff.Failure.Settle, Now: time.Now, ShortWait: 25 * time.Millisecond,
+		Pause: func(_ context.Context, d time.Duration) { time.Sleep(d) },
+
+		pools: tariff.PoolNames(), horizon: tariff.Horizon(), grace: tariff.Grace, hosts: hosts, turn: make(chan struct{}, 1),
+	}
+	s.probeCtx, s.stopping = context.WithCancel(context.Background())
+	return s, nil
+}
+
+func checkParts(remote Remote, journal Journal, hosts int) error {
+	switch {
+	case remote == nil:
+		return fmt.Errorf("%w: no remote", quota.ErrUnknown)
+	case journal == nil:
+		return fmt.Errorf("%w: no journal", quota.ErrUnknown)
+	case hosts < 1:
+		return fmt.Errorf("%w: %d data directories share it: at least 1 does", quota.ErrUnknown, hosts)
+	}
+	return nil
+}
+
+// checkTariff finds what a tariff that was not read from a costs file may lack.
+func checkTariff(t *quota.Tariff) error {
+	switch {
+	case t == nil:
+		return fmt.Errorf("%w: no tariff", quota.ErrUnknown)
+	case len(t.Pools) == 0:
+		return fmt.Errorf("%w: a tariff without pools", quota.ErrUnknown)
+	case t.Zone == nil:
+		return fmt.Errorf("%w: a tariff without the zone in which the provider's day turns", quota.ErrUnknown)
+	case t.Failure.Settle <= 0:
+		return fmt.Errorf("%w: failure: settle is %v: a new generation has to wait for the other hosts: try 10 min", quota.ErrUnknown, t.Failure.Settle)
+	}
+	for method, cost := range t.Methods {
+		for pool, amount := range cost {
+			if err := t.CheckPool(pool); err != nil {
+				return fmt.Errorf("method %s: %w", method, err)
+			}
+			if amount <= 0 {
+				return fmt.Errorf("%w: method %s costs %d of pool %s", quota.ErrUnknown, method, amount, pool)
+			}
+		}
+	}
+	return nil
+}
