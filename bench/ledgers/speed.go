@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // callsPerBatch is short enough for the contenders to see the same machine.
@@ -21,13 +22,13 @@ type contender struct {
 	name   string
 	state  snapshot // what the server holds when a batch begins
 	calls  int
-	before func()                          // a batch
+	before func(ctx context.Context) error // a batch
 	call   func(ctx context.Context) error // that ends in anything but what is expected is an error
 	usec   func(map[string]stat) float64
 }
 
 // speed compares what one call costs the server.
-func speed(ctx context.Context, s *server, ours quota.Ledger, batches int, r *report.Report) error {
+func speed(ctx context.Context, s *server, ours sharedledger.Remote, batches int, r *report.Report) error {
 	all, err := contenders(ctx, s, ours)
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func speed(ctx context.Context, s *server, ours quota.Ledger, batches int, r *re
 	r.Section("Redis: the server's own time per call", fmt.Sprintf(
 		"`INFO commandstats` of what the client sends, reset before each batch; %d batches of %d calls (fewer where one call is long), "+
 			"contenders interleaved. Median, and the median of the ratios batch by batch. Ours with two windows (24 h and the provider's day), "+
-			"ceiling, grace and who spent it, without the numbers and generations that guard against loss; the peers with one window. throttled sends two commands, then a script: their sum.", batches, callsPerBatch))
+			"ceiling, grace, who spent it, and the number and generation that guard against loss; the peers with one window. throttled sends two commands, then a script: their sum.", batches, callsPerBatch))
 	var rows [][]string
 	for _, c := range all {
 		rows = append(rows, []string{c.name, fmt.Sprintf("%.1f", report.Median(t[c.name])), report.Ratio(t.over(c.name, rateName()))})
@@ -62,7 +63,9 @@ func batch(ctx context.Context, s *server, c contender) (float64, error) {
 		return 0, err
 	}
 	if c.before != nil {
-		c.before()
+		if err := c.before(ctx); err != nil {
+			return 0, err
+		}
 	}
 	if err := c.call(ctx); err != nil { // loads the script, makes the keys
 		return 0, err
@@ -109,7 +112,7 @@ var (
 
 func rateName() string { return redisRate.label() + ", cost 1" }
 
-func contenders(ctx context.Context, s *server, ours quota.Ledger) ([]contender, error) {
+func contenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]contender, error) {
 	nothing := redis.NewScript("return 1")
 	all := []contender{{name: empty, calls: callsPerBatch, usec: scriptTime, call: func(ctx context.Context) error {
 		return nothing.Run(ctx, s.client, []string{"k"}).Err()
@@ -157,7 +160,7 @@ func contenders(ctx context.Context, s *server, ours quota.Ledger) ([]contender,
 
 // ourContenders' accounts are filled by posts and then, but for one, a take: a post forgets what a
 // take notes down for the next search.
-func ourContenders(ctx context.Context, s *server, ours quota.Ledger) ([]contender, error) {
+func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]contender, error) {
 	const longest = day - 10*time.Minute // so that nothing leaves the window while it is measured
 	fill := func(n int, from time.Duration, cost func(int) int64, taken bool) snapshotter {
 		return filled(s, ours, n, from, cost, taken)
@@ -196,10 +199,21 @@ func ourContenders(ctx context.Context, s *server, ours quota.Ledger) ([]contend
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		var a quota.Ask
+		op := sharedledger.Operation{Generation: 1, Writer: "1234567890abcdefghijklmnop"}
+		if c.allowed {
+			op.Nonce = 1 << 50 // a refusal that was to be expected is only decided, as sharedledger has it
+		}
 		all = append(all, contender{name: c.name, state: state, calls: callsPerBatch, usec: scriptTime,
-			before: func() { a = ask("a", c.cost, c.units, c.pools...) },
+			before: func(ctx context.Context) error {
+				a, op.Number = ask("a", c.cost, c.units, c.pools...), 0
+				_, err := ours.Renew(ctx, sharedledger.Renewal{Account: "a", Next: op.Generation, First: true, Horizon: a.Horizon})
+				return err
+			},
 			call: expect(c.allowed, func(ctx context.Context) (bool, error) {
-				d, err := ours.Take(ctx, a)
+				if op.Number++; c.allowed {
+					op.Written = op.Number - 1
+				}
+				d, err := ours.TakeOnce(ctx, a, op)
 				return d.Allowed, err
 			})})
 	}
