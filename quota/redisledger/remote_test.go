@@ -29,7 +29,7 @@ func TestFlushedScriptsEndInOneCharge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Account = "a"
+		l.Account, l.Settle = "a", sharedledger.NoSettling // both are flushed all the time
 		return l
 	}
 	one, two := open(), open()
