@@ -151,7 +151,7 @@ func TestShippedCostsPriceEveryMethodUnderBothTables(t *testing.T) {
 		pools  []string
 		search quota.Cost
 	}{
-		{"", []string{"search", "units"}, quota.Cost{"units": 100, "search": 1}},
+		{"", []string{"batch_stats", "search", "units"}, quota.Cost{"search": 1}},
 		{"classic", []string{"search", "units"}, quota.Cost{"units": 100, "search": 1}},
 		{"split-2026-06", []string{"batch_stats", "search", "units"}, quota.Cost{"search": 1}},
 	} {

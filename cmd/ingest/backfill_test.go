@@ -353,6 +353,7 @@ func TestASignalEndsABackfillCleanly(t *testing.T) {
 func TestAPlanOfAnotherCostTableIsPricedAnew(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	at(t, "2026-02-14T09:40:00Z")
+	t.Setenv("INGEST_COST_TABLE", "classic")
 	search := []string{"backfill", "plan", "search", "cup", "--from", "2026-02-01", "--to", "2026-02-13", "--slice", "1d"}
 	plan := ingestJSON[backfillDocument](t, exitOK, search...)
 	if plan.Price["units"].Low != 12*101 || plan.Table != "classic" {

@@ -62,7 +62,7 @@ func TestTheStatusSaysUntilWhenAPieceIsHeld(t *testing.T) {
 bf-1: videos by their ids
   pieces    3, all due
   ids       150
-  price     3 units (cost table classic)
+  price     3 units (cost table split-2026-06)
   today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,460
             units kept for the schedule
   will take 1 day: what is left today is enough
@@ -74,7 +74,7 @@ bf-1: videos by their ids
   pieces    3, 1 due, 2 claimed
   claimed   by a run at work; should it have died, free again at 2026-02-14
             09:43:00Z
-  price     3 units (cost table classic)
+  price     3 units (cost table split-2026-06)
   today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,460
             units kept for the schedule
   will take 1 day: what is left today is enough
@@ -109,7 +109,8 @@ next: ingest backfill run bf-1, if that run has died
 
 // What is still to do is priced by what was done, once anything was, and by the sizes that were asked.
 func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
-	sim := newWitness(t, youtubesim.Options{Seed: 5}, at(t, "2026-02-14T09:40:00Z"))
+	sim := newWitness(t, youtubesim.Options{Seed: 5, CostTable: "classic"}, at(t, "2026-02-14T09:40:00Z"))
+	t.Setenv("INGEST_COST_TABLE", "classic")
 	search := []string{"search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "24h"}
 	if got := screenOf(t, append([]string{"backfill", "plan"}, search...)...); !strings.Contains(got, "price     3 to 30 search, 303 to 3,030 units (cost table classic), if each") {
 		t.Errorf("planned:\n%s", got)

@@ -198,8 +198,8 @@ func TestTheUpstreamsOwnLimitIsFinal(t *testing.T) {
 	if run.RetryAt == nil || run.RetryAt.In(pacific(t)).Hour() != 0 {
 		t.Errorf("retry at %v, want the provider's midnight", run.RetryAt)
 	}
-	if q := ingestJSON[quotaDocument](t, exitOK, "quota"); q.Pools[1].DrainedUntil == nil || q.Pools[1].Drift == 0 {
-		t.Errorf("the report does not name the drain: %+v", q.Pools[1])
+	if q := ingestJSON[quotaDocument](t, exitOK, "quota"); q.Pools[2].DrainedUntil == nil || q.Pools[2].Drift == 0 {
+		t.Errorf("the report does not name the drain: %+v", q.Pools[2])
 	}
 }
 

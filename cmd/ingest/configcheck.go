@@ -35,6 +35,7 @@ type checkDocument struct {
 	Account   string           `json:"account"`
 	Upstream  string           `json:"upstream"`
 	CostTable string           `json:"cost_table"`
+	Note      string           `json:"note,omitempty"` // of that table
 	Jobs      []checkJob       `json:"jobs"`
 	PerDay    map[string]int64 `json:"per_day"`
 	Fits      bool             `json:"fits"`
@@ -80,6 +81,9 @@ func (a *app) checkConfig() error {
 		Config: a.cfg.File, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Account: a.cfg.Account,
 		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.Total), Warnings: []checkWarning{},
 	}
+	if a.cfg.CostTable+a.cfg.Costs == "" && a.cfg.Upstream == "youtube" {
+		doc.Note = "the default table, which was classic before: there a search draws 100 units of the charts' pool besides; cost_table: classic keeps that"
+	}
 	ceilings := budget.Ceilings(schedule.Tariff)
 	for i, j := range price.Jobs {
 		text := cmp.Or(term.DayShares(j.Cost, ceilings), "1 unit per 50 videos unseen for 25 days")
@@ -103,7 +107,8 @@ func (a *app) checkConfig() error {
 
 func (d checkDocument) print(w io.Writer, total string) error {
 	file := cmp.Or(d.Config, "none: built-in defaults")
-	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\nupstream %s, costs %s\n\n", file, d.Data, d.Ledger, d.Account, d.Upstream, d.CostTable)
+	costs := term.Wrap("upstream "+d.Upstream+", costs "+strings.TrimSuffix(d.CostTable+", "+d.Note, ", "), term.Screen, "         ")
+	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\n%s\n\n", file, d.Data, d.Ledger, d.Account, costs)
 	d.printJobs(w)
 	fmt.Fprintf(w, "%s\n", term.Wrap("in all: "+total, term.Screen, "  "))
 	for _, warning := range d.Warnings {

@@ -49,13 +49,13 @@ const demoInterval = 30 * time.Minute
 
 func (a *app) demo(ctx context.Context) (err error) {
 	// What is set up for the real thing must not leak into the walk.
-	a.cfg = &config.Config{Jobs: config.DefaultJobs(providers["youtube"].limits)[:1], Account: "default", Ledger: "sqlite", Upstream: "youtube"}
+	a.cfg = &config.Config{Jobs: config.DefaultJobs(providers["youtube"].limits)[:1], Account: "default", Ledger: "sqlite", Upstream: "youtube", CostTable: "classic"}
 	if a.cfg.Data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
 		return fmt.Errorf("make a data directory: %w", err)
 	}
 	d := &demo{app: a, start: time.Now().Truncate(24 * time.Hour).Add(-7 * time.Hour)}
 	a.clock.Move(d.start)
-	if d.sim, err = youtubesim.New(youtubesim.Options{Seed: 1, Now: a.clock.Now}); err != nil {
+	if d.sim, err = youtubesim.New(youtubesim.Options{Seed: 1, Now: a.clock.Now, CostTable: "classic"}); err != nil {
 		return err
 	}
 	serveCtx, stop := context.WithCancel(ctx)
@@ -72,7 +72,8 @@ func (a *app) demo(ctx context.Context) (err error) {
 	defer d.runtime.close()
 
 	d.print("Eight regions, one quota of 10,000 units a day, no key: a stand-in upstream in")
-	d.print("this process, and a clock that this demo moves.\nData: %s", a.cfg.Data)
+	d.print("this process, and a clock that this demo moves. A search costs 100 units, as in")
+	d.print("cost table classic; today Google counts searches in a pool of their own.\nData: %s", a.cfg.Data)
 	for _, step := range []func(context.Context) error{d.slots, d.neighbour, d.refusal, d.ledgerDown, d.search, d.report} {
 		if err := step(ctx); err != nil {
 			return err

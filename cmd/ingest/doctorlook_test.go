@@ -159,7 +159,7 @@ func TestTheDoctorAsksOnce(t *testing.T) {
 			}
 			out, said := ingestCode(t, tt.exit, "doctor", "--online")
 			doc := ingestJSON[quotaDocument](t, exitOK, "quota")
-			if got := doc.Pools[1].Windows[0].Used; got != tt.units {
+			if got := doc.Pools[2].Windows[0].Used; got != tt.units {
 				t.Errorf("%d units are spent, want %d", got, tt.units)
 			}
 			i := strings.Index(out, "  online  ")

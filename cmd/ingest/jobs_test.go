@@ -76,7 +76,8 @@ func TestASearchJobIsPricedWithWhatItLooksUp(t *testing.T) {
 
 // A search of the schedule is paid for as it is priced, by the upstream's own count, and what it finds is kept.
 func TestASearchJobFindsWhatItPaysFor(t *testing.T) {
-	sim := standIn(t, youtubesim.Options{Seed: 4})
+	sim := standIn(t, youtubesim.Options{Seed: 4, CostTable: "classic"})
+	t.Setenv("INGEST_COST_TABLE", "classic")
 	config := jobsFile(t, "", "name: live, kind: search, query: live, regions: [US, DE], every: 12h, pages: 2")
 	at(t, "2026-02-14T09:40:00Z")
 	doc := ingestJSON[runDocument](t, exitOK, "run", "--config", config)

@@ -30,9 +30,9 @@ func TestScreensFitATerminal(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"config", "check", "--config", config},
-		{"config", "check", "--config", config, "--cost-table", "split-2026-06"},
+		{"config", "check", "--config", config, "--cost-table", "classic"},
 		{"quota", "--config", config},
-		{"quota", "--config", config, "--cost-table", "split-2026-06"},
+		{"quota", "--config", config, "--cost-table", "classic"},
 		{"demo"},
 	} {
 		out, _ := ingestCode(t, exitOK, args...)

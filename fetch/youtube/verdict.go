@@ -86,6 +86,9 @@ func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 	body := parseErrorBody(a)
 	reason, m := body.meaning(q, a.Status)
 	m, pool, sure := body.settle(m)
+	if pool == poolUnits && a.Status == http.StatusTooManyRequests && q.method == searchList && body.metadata("quota_metric") == "" {
+		pool = poolSearch // the shared pool's no is a 403
+	}
 
 	detail := ""
 	switch {

@@ -119,6 +119,7 @@ func documentedRows() []row {
 		{"403 quotaExceeded for a search", "search", plain(403, "quotaExceeded"), fetch.Spent, "units"},
 		{"403 accessNotConfigured", "", plain(403, "accessNotConfigured"), fetch.BadKey, ""},
 		{"429 per day, without details", "", respond(429, `{"error":{"code":429,"message":"Quota exceeded for quota metric 'Queries' and limit 'Queries per day'"}}`), fetch.Spent, "units"},
+		{"429 per day of a search, without details", "search", respond(429, `{"error":{"code":429,"message":"Quota exceeded for quota metric 'Search Queries' and limit 'Search Queries per day'"}}`), fetch.Spent, "search"},
 		{"429 per minute, without details", "", respond(429, `{"error":{"code":429,"message":"Quota exceeded for quota metric 'Queries' and limit 'Queries per minute'"}}`), fetch.Burst, ""},
 		{"403 servingLimitExceeded", "", plain(403, "servingLimitExceeded"), fetch.Burst, ""},
 		{"403 concurrentLimitExceeded", "", plain(403, "concurrentLimitExceeded"), fetch.Burst, ""},

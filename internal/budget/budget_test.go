@@ -11,9 +11,10 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
+// tariff is the shipped costs under the table with weights: a search draws on two pools.
 func tariff(t *testing.T) *quota.Tariff {
 	t.Helper()
-	parsed, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "")
+	parsed, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "classic")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func lookCosts(_ context.Context, d *Doctor) Finding {
 		}
 		limits = append(limits, fmt.Sprintf("%s %s", p.Name, term.Thousands(limit)))
 	}
-	return fine("table %s: %s; ceilings scheduled %s, backfill %s, manual %s", t.Table, strings.Join(limits, ", "),
+	return fine("%s: %s; ceilings scheduled %s, backfill %s, manual %s", t.Table, strings.Join(limits, ", "),
 		t.Ceilings[quota.Scheduled], t.Ceilings[quota.Backfill], t.Ceilings[quota.Manual])
 }
 

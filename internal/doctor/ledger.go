@@ -59,11 +59,15 @@ func lookPools(ctx context.Context, d *Doctor) Finding {
 	if err != nil {
 		return nothing // ledger or redis reports it
 	}
-	var lines, advice []string
+	var lines, unused, advice []string
 	for _, p := range r.Pools {
 		used := int64(0)
 		for _, w := range p.Windows {
 			used = max(used, w.Used)
+		}
+		if p.DrainedUntil.IsZero() && used == 0 {
+			unused = append(unused, p.Pool)
+			continue
 		}
 		if p.DrainedUntil.IsZero() {
 			lines = append(lines, fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(used), term.Thousands(p.Limit)))
@@ -74,6 +78,9 @@ func lookPools(ctx context.Context, d *Doctor) Finding {
 		}
 		line, what := drained(p)
 		lines, advice = append(lines, line), append(advice, what)
+	}
+	if len(unused) > 0 {
+		lines = append(lines, strings.Join(unused, ", ")+" unused")
 	}
 	if len(advice) > 0 {
 		return warn(strings.Join(lines, "; "), strings.Join(advice, "; "))

@@ -64,7 +64,7 @@ func TestTheOfficialClientUnderstandsEveryMethod(t *testing.T) {
 	if err != nil || len(all.Items) < 100 {
 		t.Errorf("regions %+v, %v", all, err)
 	}
-	if l := s.Ledger(); l.Units["units"] != 108 || l.Units["search"] != 1 || len(l.Calls) != 7 {
+	if l := s.Ledger(); l.Units["units"] != 7 || l.Units["search"] != 1 || len(l.Calls) != 7 {
 		t.Errorf("ledger %+v", l)
 	}
 }

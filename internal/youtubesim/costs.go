@@ -64,10 +64,10 @@ func costTables() []costTable {
 
 // pickTable finds the table and replaces the limits that are given.
 func pickTable(name string, limits map[string]int64) (costTable, error) {
-	if name == "" {
-		name = "classic"
-	}
 	tables := costTables()
+	if name == "" {
+		name = tables[len(tables)-1].name
+	}
 	i := slices.IndexFunc(tables, func(t costTable) bool { return t.name == name })
 	if i < 0 {
 		return costTable{}, fmt.Errorf("no cost table %q: use classic or split-2026-06", name)

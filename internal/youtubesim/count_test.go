@@ -70,10 +70,10 @@ func TestTheLedgerKeepsItsContract(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]int64{"units": 33, "search": 0}; !maps.Equal(got.Units, want) {
+	if want := map[string]int64{"units": 33, "search": 0, "batch_stats": 0}; !maps.Equal(got.Units, want) {
 		t.Errorf("units %v, want %v", got.Units, want)
 	}
-	if want := map[string]int64{"units": 1, "search": 0}; !maps.Equal(got.Refused, want) {
+	if want := map[string]int64{"units": 1, "search": 0, "batch_stats": 0}; !maps.Equal(got.Refused, want) {
 		t.Errorf("refused %v, want %v", got.Refused, want)
 	}
 	if len(got.Calls) != 2 || got.Calls[0]["method"] != "videos.list" || got.Calls[0]["status"] != 200.0 || got.Calls[0]["count"] != 33.0 {
@@ -125,7 +125,7 @@ func TestTheProvidersDayTurnsAtPacificMidnight(t *testing.T) {
 }
 
 func TestACallIsChargedToAllItsPoolsOrNone(t *testing.T) {
-	s := newStand(t, youtubesim.Options{Limits: map[string]int64{"units": 1000, "search": 1}})
+	s := newStand(t, youtubesim.Options{CostTable: "classic", Limits: map[string]int64{"units": 1000, "search": 1}})
 	s.list(oneSearch)
 	if status, body := s.ask(oneSearch); status != 429 || reason(body) != "rateLimitExceeded" {
 		t.Errorf("status %d, %v", status, body)
@@ -134,7 +134,7 @@ func TestACallIsChargedToAllItsPoolsOrNone(t *testing.T) {
 	if l.Units["units"] != 100 || l.Units["search"] != 1 || l.Refused["search"] != 1 || l.Refused["units"] != 0 {
 		t.Errorf("ledger %+v", l)
 	}
-	s = newStand(t, youtubesim.Options{Limits: map[string]int64{"units": 99}})
+	s = newStand(t, youtubesim.Options{CostTable: "classic", Limits: map[string]int64{"units": 99}})
 	if status, body := s.ask(oneSearch); status != 403 || reason(body) != "quotaExceeded" {
 		t.Errorf("status %d, %v", status, body)
 	}
@@ -218,7 +218,7 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 		want string
 	}{
 		{youtubesim.Options{CostTable: "new"}, `youtubesim: no cost table "new": use classic or split-2026-06`},
-		{youtubesim.Options{Limits: map[string]int64{"unit": 1}}, `youtubesim: limit for an unknown pool "unit": table classic has units, search`},
+		{youtubesim.Options{Limits: map[string]int64{"unit": 1}}, `youtubesim: limit for an unknown pool "unit": table split-2026-06 has units, search, batch_stats`},
 		{youtubesim.Options{Limits: map[string]int64{"units": -1}}, "youtubesim: limit -1 for pool units must not be negative"},
 		{youtubesim.Options{PerMinute: -1}, "youtubesim: per-minute limit -1 and latency 0s must not be negative"},
 		{youtubesim.Options{Day: "2026-02-14"}, "youtubesim: a day (2026-02-14) picks a snapshot of recorded charts: give their directory too"},

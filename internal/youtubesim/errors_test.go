@@ -53,7 +53,7 @@ func TestRefusalsHaveTheRecordedShape(t *testing.T) {
 
 func TestASpentSearchPoolRefusesLikeTheInjectedOne(t *testing.T) {
 	_, injected := newStand(t, youtubesim.Options{Faults: faults(t, "429day")}).ask(oneSearch)
-	s := newStand(t, youtubesim.Options{})
+	s := newStand(t, youtubesim.Options{CostTable: "classic"})
 	for range 100 {
 		s.list(oneSearch)
 	}

@@ -35,7 +35,7 @@ import (
 )
 
 // Options say what to serve and how. The zero value serves the generated catalogue of seed 0 under
-// the classic table, without faults.
+// today's table, without faults.
 type Options struct {
 	// Seed makes the generated catalogue, and decides which calls a fault given in percent hits.
 	Seed uint64
@@ -45,8 +45,8 @@ type Options struct {
 	ChartsDir string
 	Day       string
 
-	// CostTable is "classic" (the default: search.list costs 100 units and 1 search) or
-	// "split-2026-06" (search.list and videos.batchGetStats have pools of their own).
+	// CostTable is "split-2026-06" (the default: search.list and videos.batchGetStats have pools of their own) or
+	// "classic" (search.list costs 100 units and 1 search).
 	CostTable string
 
 	// Limits replace the table's limit of a pool, in that pool's amount per Pacific day.
