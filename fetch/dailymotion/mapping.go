@@ -179,11 +179,11 @@ func duration(n wire.Number, odd *ingest.Odd) time.Duration {
 		return 0
 	}
 	s, err := strconv.ParseFloat(string(n), 64)
-	if err != nil || !(s >= 0 && s <= math.MaxInt32) {
-		odd.Count("duration")
-		return 0
+	if err == nil && s >= 0 && s <= math.MaxInt32 { // which "NaN" is not
+		return time.Duration(s) * time.Second
 	}
-	return time.Duration(s) * time.Second
+	odd.Count("duration")
+	return 0
 }
 
 // texts is an array that may hold numbers among its strings: they are kept as they were written. A
