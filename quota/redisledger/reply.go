@@ -49,3 +49,13 @@ func (r *reader) done() error {
 	}
 	return r.err
 }
+
+// put7 appends integers of seven bytes: beyond 2^53 none is exact in Lua.
+func put7(b []byte, values ...int64) []byte {
+	for _, v := range values {
+		var eight [8]byte
+		binary.BigEndian.PutUint64(eight[:], uint64(v))
+		b = append(b, eight[1:]...)
+	}
+	return b
+}

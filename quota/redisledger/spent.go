@@ -74,9 +74,6 @@ type names struct {
 	spenders map[uint16]quota.Who
 }
 
-// unattributedID is UNATTRIBUTED in the scripts.
-const unattributedID = 65535
-
 func (l *Ledger) names(ctx context.Context, account string) (names, error) {
 	n, keys, cursor := names{spenders: map[uint16]quota.Who{0: {}, unattributedID: sharedledger.Unattributed}}, l.keys(account), "0"
 	seen := map[string]bool{}

@@ -2,7 +2,6 @@ package redisledger
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -174,16 +173,6 @@ func offset(precision time.Duration) int64 {
 	}
 	const sinceYear1 = 62_135_596_800_000_000 // of 1970
 	return sinceYear1 % us
-}
-
-// put7 appends integers of seven bytes: beyond 2^53 none is exact in Lua.
-func put7(b []byte, values ...int64) []byte {
-	for _, v := range values {
-		var eight [8]byte
-		binary.BigEndian.PutUint64(eight[:], uint64(v))
-		b = append(b, eight[1:]...)
-	}
-	return b
 }
 
 // decide makes the decision from the facts that take.lua answered with, and says what the largest total was.
