@@ -83,9 +83,7 @@ func (d *database) reading(more ...string) []string {
 
 // Close closes the store. The last writer to close folds the write-ahead log into the file.
 func (d *database) Close() error {
-	d.watcher.mu.Lock()
 	d.watcher.close()
-	d.watcher.mu.Unlock()
 	var err error
 	for _, db := range []*sql.DB{d.read, d.write} {
 		if db != nil {
