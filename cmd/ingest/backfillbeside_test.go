@@ -98,8 +98,7 @@ func TestABackfillThatCanNeverEndIsRefused(t *testing.T) {
 	if _, said := ingestCode(t, exitConfig, "backfill", "run", "videos", ids, "--yes"); !strings.Contains(said, "can never fit") {
 		t.Error(said)
 	}
-	var doc struct{ Backfills []backfillDocument }
-	doc = ingestJSON[struct{ Backfills []backfillDocument }](t, exitOK, "backfill", "status")
+	doc := ingestJSON[struct{ Backfills []backfillDocument }](t, exitOK, "backfill", "status")
 	for _, b := range doc.Backfills {
 		if b.Outcome != ingest.Skipped {
 			t.Errorf("%s is %s", b.ID, b.Outcome)

@@ -41,7 +41,7 @@ var (
 		named: "INGEST_PING_URL_FILE and ping_file:", check: checkPingURL, wrap: Invalid,
 	}
 	// webhookURL is one for the same reason: whoever knows the address can speak in our name.
-	webhookURL = secret{
+	webhookURL = secret{ //nolint:gosec // where the secret may stand
 		name: "webhook", holds: "URL", credential: "webhook-url", env: "INGEST_WEBHOOK_URL", field: "webhook_file",
 		named: "INGEST_WEBHOOK_URL_FILE and webhook_file:", check: checkPingURL, wrap: Invalid,
 	}

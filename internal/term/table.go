@@ -1,3 +1,5 @@
+// Package term lays out what the program prints: text made safe and cut to columns, tables, numbers, times, exported
+// rows, and standard output that remembers a failed write.
 package term
 
 import (

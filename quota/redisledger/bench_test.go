@@ -140,7 +140,7 @@ func BenchmarkRefusal(b *testing.B) {
 func BenchmarkShared(b *testing.B) {
 	s := redisServer(b)
 	dir := b.TempDir()
-	if memory, err := os.MkdirTemp("/dev/shm", "journal"); err == nil {
+	if memory, err := os.MkdirTemp("/dev/shm", "journal"); err == nil { //nolint:usetesting // b.TempDir may be on a disk
 		dir = memory
 		b.Cleanup(func() { _ = os.RemoveAll(memory) })
 	}

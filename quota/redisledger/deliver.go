@@ -58,9 +58,8 @@ type delivery struct {
 	horizon int64
 	writers []*writerState
 	rows    []deliveredRow
-	fresh   int64            // writers that are new
-	people  map[string]int64 // the ids of spenders, by field
-	known   int64            // how many spenders there were before
+	fresh   int64 // writers that are new
+	known   int64 // how many spenders there were before
 	parts   []*part
 	inline  int64    // entries that the last step puts in place
 	fields  [3][]any // that change, what they were, and what they become
