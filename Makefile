@@ -27,7 +27,7 @@ GOTEST = -vet=off -shuffle=on -timeout 30m -exec 'env -u GOTMPDIR'
 
 LDFLAGS = -s -w -X main.version=$(VERSION)
 PREFIX ?= /usr/local
-EXE     = $(shell go env GOEXE)
+EXE     = $(shell go env GOEXE 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop soak backfill-demo cross check clean
@@ -38,7 +38,9 @@ help: ## Say what each target does
 build: ## Build bin/ingest: static, its version from git
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/ingest$(EXE) ./cmd/ingest
 
-install: build ## Install it to PREFIX/bin (/usr/local), and its units where systemd finds them; DESTDIR goes before
+# Root may have no Go, and need not build again what make build has built.
+install: ## Install what was built to PREFIX/bin (/usr/local), and its units where systemd finds them; DESTDIR goes before
+	@[ -f bin/ingest$(EXE) ] || $(MAKE) build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 755 bin/ingest$(EXE) $(DESTDIR)$(PREFIX)/bin/ingest$(EXE)
 	install -m 644 packaging/systemd/* $(DESTDIR)$(PREFIX)/lib/systemd/system

@@ -1,7 +1,10 @@
 package packaging_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -31,12 +34,43 @@ func TestImageBuildsAndRuns(t *testing.T) {
 		t.Skipf("docker: no engine here: %v: %s", err, lines[len(lines)-1])
 	}
 	const tag = "ingest-packaging-test"
-	if out, err := exec.CommandContext(t.Context(), "docker", "build", "-q", "-t", tag, "..").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "docker", "build", "-q", "--build-arg", "VERSION=v9.8.7", "-t", tag, "..").CombinedOutput(); err != nil {
 		t.Fatalf("docker build: %v\n%s", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("docker", "image", "rm", "-f", tag).Run() })
 	out, err := exec.CommandContext(t.Context(), "docker", "run", "--rm", tag, "version").CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "ingest ") {
+	if err != nil || !strings.HasPrefix(string(out), "ingest v9.8.7 ") {
 		t.Errorf("docker run %s version: %v\n%s", tag, err, out)
+	}
+}
+
+// TestTheImagesBinaryKnowsItsVersion: the program as the Dockerfile builds it, with the argument that its head names. It
+// stays below 36 MiB.
+func TestTheImagesBinaryKnowsItsVersion(t *testing.T) {
+	const most = 36 << 20
+	dockerfile := read(t, "../Dockerfile")
+	if !strings.Contains(dockerfile, "--build-arg VERSION=") || !strings.Contains(dockerfile, "\nARG VERSION=dev\nRUN ") {
+		t.Fatal("no argument VERSION reaches the build")
+	}
+	m := regexp.MustCompile(`RUN (CGO_ENABLED=0 go build .*) -o /out/ingest \./cmd/ingest`).FindStringSubmatch(dockerfile)
+	if m == nil {
+		t.Fatal("the Dockerfile builds in a way that this test does not know")
+	}
+	path := filepath.Join(t.TempDir(), "ingest")
+	build := exec.CommandContext(t.Context(), "sh", "-c", m[1]+" -o \"$OUT\" ../cmd/ingest")
+	build.Env = append(os.Environ(), "VERSION=v9.8.7", "OUT="+path)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", m[1], err, out)
+	}
+	if out, err := exec.CommandContext(t.Context(), path, "version").CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "ingest v9.8.7 ") {
+		t.Errorf("version: %v\n%s", err, out)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes, %.2f MiB", info.Size(), float64(info.Size())/(1<<20))
+	if info.Size() >= most {
+		t.Errorf("the binary has %d bytes, at most %d: go tool nm -size -sort size says what weighs", info.Size(), most)
 	}
 }

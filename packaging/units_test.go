@@ -17,7 +17,7 @@ func TestUnitsThatAreEnabledStartAtBoot(t *testing.T) {
 		t.Fatalf("units %q, %v", units, err)
 	}
 	named := map[string]bool{}
-	for _, doc := range append(units, "../README.md") {
+	for _, doc := range append(units, "../README.md", "../docs/operation.md") {
 		for _, m := range enabled.FindAllStringSubmatch(read(t, doc), -1) {
 			unit := m[1]
 			if filepath.Ext(unit) == "" {

@@ -1,34 +1,43 @@
 #!/bin/sh
-# Prints the main screens of the program given as $1, as Markdown, against the stand-in and at a fixed time.
+# Prints the main screens of the program given as $1, as Markdown, against the stand-in and at a fixed time: in 80 columns
+# and in 160.
 set -eu
 ingest=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 dir=$(mktemp -d)
-cd "$dir"
-export HOME="$dir" INGEST_NOW=2026-02-14T09:40:00Z INGEST_DATA=data
-"$ingest" simulate --quiet >url &
+"$ingest" simulate --quiet >"$dir/url" &
 simulator=$!
 trap 'kill $simulator; rm -rf "$dir"' EXIT
-until [ -s url ]; do sleep 0.1; done
-INGEST_UPSTREAM_URL=$(sed 's/.*"url":"\([^"]*\)".*/\1/' url)
-export INGEST_UPSTREAM_URL
-echo "# Screens"
-echo
-echo "What the main commands print, in 80 columns. Made by \`make transcript\`."
+until [ -s "$dir/url" ]; do sleep 0.1; done
+INGEST_UPSTREAM_URL=$(sed 's/.*"url":"\([^"]*\)".*/\1/' "$dir/url")
+export HOME="$dir" INGEST_UPSTREAM_URL INGEST_NOW INGEST_DATA COLUMNS
 screen() {
-	printf '\n## ingest %s\n\n```\n' "$*"
-	"$ingest" "$@" 2>&1 | grep -v 'INGEST_NOW has moved' | sed "s|$INGEST_UPSTREAM_URL|http://127.0.0.1:8099/|" | head -40
+	printf '\n### ingest %s\n\n```\n' "$*"
+	"$ingest" "$@" 2>&1 | grep -v 'INGEST_NOW has moved' |
+		sed "s|$INGEST_UPSTREAM_URL|http://127.0.0.1:8099/|; s|$dir|/home/me|g" | head -40
 	echo '```'
 }
-screen config check
-screen run
-screen chart US
-screen search trailer --limit 5
-INGEST_NOW=2026-02-14T10:40:00Z; "$ingest" run --quiet
-screen chart US --compare 1h
-screen slots --region DE
-screen slots --next 8
-screen quota
-screen quota take search.list
-screen backfill plan uploads UC_x5XG1OV2P6uZZ5FSM9Ttw
-screen backfill status
-screen doctor
+screens() {
+	mkdir "$dir/$1"
+	cd "$dir/$1"
+	COLUMNS=$1 INGEST_DATA=data INGEST_NOW=2026-02-14T09:40:00Z
+	printf '\n## In %s columns\n' "$COLUMNS"
+	screen config check
+	screen run
+	screen chart US --limit 10
+	screen search trailer --limit 5
+	INGEST_NOW=2026-02-14T10:40:00Z
+	"$ingest" run --quiet
+	screen chart US --compare 1h
+	screen slots --region DE
+	screen slots --next 8
+	screen quota
+	screen quota take search.list
+	screen backfill plan uploads UC_x5XG1OV2P6uZZ5FSM9Ttw
+	screen backfill status
+	screen doctor
+}
+echo "# Screens"
+echo
+echo "What the main commands print. Made by \`make transcript\`."
+screens 80
+screens 160

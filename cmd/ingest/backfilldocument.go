@@ -24,10 +24,10 @@ func newBackfillLine(b store.BackfillStatus) web.PlanLine {
 // document is the plan without failures.
 func (p *pricedBackfill) document() web.PlanDocument {
 	d := web.PlanDocument{
-		PlanLine: newBackfillLine(p.BackfillStatus), CreatedAt: p.Created.UTC(), Cancelled: term.TimeOrNull(p.Cancelled),
+		PlanLine: newBackfillLine(p.BackfillStatus), CreatedAt: term.Second(p.Created), Cancelled: term.TimeOrNull(p.Cancelled),
 		Table: p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again,
-		RetryAt: term.TimeOrNull(p.RetryAt), LastAt: term.TimeOrNull(p.LastAt), Held: term.TimeOrNull(p.HeldUntil), Found: p.found,
-		Price: map[string]web.Range{}, Assuming: p.assuming, Asked: p.asked, Today: web.PlanToday{Until: p.Until, Left: map[string]int64{}, Kept: map[string]int64{}},
+		RetryAt: term.FromOrNull(p.RetryAt), LastAt: term.TimeOrNull(p.LastAt), Held: term.FromOrNull(p.HeldUntil), Found: p.found,
+		Price: map[string]web.Range{}, Assuming: p.assuming, Asked: p.asked, Today: web.PlanToday{Until: term.Second(p.Until), Left: map[string]int64{}, Kept: map[string]int64{}},
 		Likely: p.estimate.Likely(p.DoneUnits, p.Pieces[ingest.Done], p.Open()),
 	}
 	if p.Kind == ingest.BackfillSearch {
@@ -43,7 +43,7 @@ func (p *pricedBackfill) document() web.PlanDocument {
 	low, ok := p.Days(p.estimate.Low, p.perCall)
 	if high, allOK := p.Days(p.estimate.High, p.perCall); ok && allOK && p.Open() > 0 && !p.degraded {
 		d.Days = &web.Range{Low: int64(low), High: int64(high)}
-		d.EndsAt = term.TimeOrNull(p.Ends(high))
+		d.EndsAt = term.FromOrNull(p.Ends(high))
 	}
 	if err := p.Never(p.estimate.High, p.perCall); err != nil {
 		d.Never = err.Error()

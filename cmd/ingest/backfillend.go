@@ -61,9 +61,9 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 func endOf(worked []fetch.SlotResult, ended error, doc web.PlanDocument) backfillEnd {
 	sum := summarise(worked, nil)
 	if !sum.retryAt.IsZero() {
-		doc.RetryAt = term.TimeOrNull(sum.retryAt) // the store's, which keeps milliseconds, may be read as a second earlier
+		doc.RetryAt = term.FromOrNull(sum.retryAt) // the store's, which keeps milliseconds, may be read as a second earlier
 	}
-	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: term.TimeOrNull(sum.retryAt), Spent: sum.units, PlanDocument: doc}
+	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: term.FromOrNull(sum.retryAt), Spent: sum.units, PlanDocument: doc}
 	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
 	for _, s := range worked {
 		if s.State == ingest.Stopped {

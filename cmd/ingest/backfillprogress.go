@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -44,43 +47,67 @@ func (a *app) showProgress(ctx context.Context, s *store.Store, p *pricedBackfil
 	if a.quiet && !a.json {
 		return func() {}
 	}
-	every, drawn := tellEvery, false
+	every, began := tellEvery, time.Now()
 	bar := term.IsTerminal(a.stderr) && !a.json
 	if bar {
 		every = drawEvery
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for began := time.Now(); ; {
-			select {
-			case <-ctx.Done():
-				if drawn {
-					fmt.Fprint(a.stderr, "\r\x1b[K")
-				}
-				return
-			case <-tick.C:
-			}
-			now, err := s.FindBackfill(ctx, p.ID)
+	return term.Repeat(ctx, every, func() {
+		now, err := s.FindBackfill(ctx, p.ID)
+		if err != nil {
+			return // the next look may do better
+		}
+		at := progressOf(p.BackfillStatus, now, time.Since(began), maxUnits)
+		switch {
+		case a.json:
+			_ = a.printJSON(at) // whoever reads no more will be noticed at the end
+		case bar:
+			a.draw(at)
+		default:
+			fmt.Fprintf(a.stderr, "ingest: %s: %s\n", p.ID, at.Line(false))
+		}
+	}, a.wipe(bar))
+}
+
+// showRun draws, on a terminal, how far a run of the schedule is.
+func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store, of []ingest.Series) (stop func()) {
+	if a.quiet || a.json || !term.IsTerminal(a.stderr) {
+		return func() {}
+	}
+	var mu sync.Mutex
+	at := progress{Of: "slot"}
+	rec.OnSlot = func(r fetch.SlotResult) {
+		mu.Lock()
+		defer mu.Unlock()
+		at.Pieces, at.Units = at.Pieces+1, at.Units+r.Spent
+	}
+	return term.Repeat(ctx, drawEvery, func() {
+		open := 0
+		for _, state := range []ingest.State{ingest.Due, ingest.Claimed} {
+			slots, err := s.ListSlots(ctx, store.SlotFilter{State: state, Until: a.clock.Now()})
 			if err != nil {
-				continue // the next look may do better
+				return
 			}
-			at := progressOf(p.BackfillStatus, now, time.Since(began), maxUnits)
-			switch {
-			case a.json:
-				_ = a.printJSON(at) // whoever reads no more will be noticed at the end
-			case bar:
-				drawn = true
-				fmt.Fprintf(a.stderr, "\r\x1b[K%s", term.Fit(at.Line(true), 79))
-			default:
-				fmt.Fprintf(a.stderr, "ingest: %s: %s\n", p.ID, at.Line(false))
+			for _, slot := range slots {
+				if slices.Contains(of, slot.Series()) {
+					open++
+				}
 			}
 		}
-	})
+		mu.Lock()
+		defer mu.Unlock()
+		at.Total = at.Pieces + open
+		a.draw(at)
+	}, a.wipe(true))
+}
+
+// draw draws progress over what was drawn before, and wipe wipes it away in the end.
+func (a *app) draw(p progress) { fmt.Fprintf(a.stderr, "\r\x1b[K%s", term.Fit(p.Line(true), 79)) }
+
+func (a *app) wipe(drawn bool) func() {
 	return func() {
-		cancel()
-		running.Wait()
+		if drawn {
+			fmt.Fprint(a.stderr, "\r\x1b[K")
+		}
 	}
 }

@@ -13,6 +13,11 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
+// backfillList is all backfills in JSON.
+type backfillList struct {
+	Backfills []web.PlanLine `json:"backfills"`
+}
+
 func (a *app) backfillStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [ID]",
@@ -67,7 +72,7 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 			term.Thousands(l.Units), term.Thousands(int64(l.Videos)), l.What})
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"backfills": lines})
+		return a.printJSON(backfillList{lines})
 	}
 	if len(list) == 0 {
 		a.say("no backfill is planned: ingest backfill plan --help")

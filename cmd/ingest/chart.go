@@ -124,7 +124,7 @@ func chartJob(jobs []ingest.Job, region ingest.Region) string {
 }
 
 func newChartDocument(c store.Chart) web.ChartDocument {
-	doc := web.ChartDocument{Region: c.Region, Job: c.Job, Slot: c.Slot.UTC(), FetchedAt: term.TimeOrNull(c.FetchedAt), Items: []web.ChartItem{}}
+	doc := web.ChartDocument{Region: c.Region, Job: c.Job, Slot: term.Second(c.Slot), FetchedAt: term.TimeOrNull(c.FetchedAt), Items: []web.ChartItem{}}
 	for _, p := range c.Items {
 		doc.Items = append(doc.Items, newChartItem(c, p))
 	}

@@ -36,6 +36,14 @@ type (
 	SlotEvent        = slotEvent
 )
 
+// Documents are all that commands print with --json, by the names of their schemas.
+var Documents = map[string]any{
+	"search": web.SearchDocument{}, "chart": web.ChartDocument{}, "chart-compare": web.MovesDocument{}, "history": web.HistoryDocument{},
+	"slots": slotsDocument{}, "quota": web.QuotaDocument{}, "quota-take": web.TakeDocument{}, "run": runDocument{}, "serve": slotEvent{},
+	"backfill": web.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": backfillEnd{},
+	"config-check": checkDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "version": versionDocument{}, "error": errorDocument{},
+}
+
 // ErrPartial is silent, and ends the program with exit code 3.
 var ErrPartial error = codeError{exitPartial, nil}
 

@@ -58,7 +58,7 @@ func addHistoryFlags(flags *pflag.FlagSet, q *store.HistoryQuery, since *config.
 }
 
 func newSightingDocument(s store.Sighting) web.SightingDocument {
-	return web.SightingDocument{Region: s.Region, Job: s.Job, Slot: s.Slot, Rank: s.Rank, Views: s.Views, Likes: s.Likes, Comments: s.Comments, ViewsGained: s.Gained}
+	return web.SightingDocument{Region: s.Region, Job: s.Job, Slot: term.Second(s.Slot), Rank: s.Rank, Views: s.Views, Likes: s.Likes, Comments: s.Comments, ViewsGained: s.Gained}
 }
 
 func newHistoryDocument(h store.History) web.HistoryDocument {

@@ -31,7 +31,7 @@ func (a *app) quotaCommand() *cobra.Command {
 	cmd.Flags().Var(config.Choice(&of, quota.Purposes()...), "purpose", "exit with 75 where nothing is left `for` it")
 	cmd.Flags().Var(config.SinceFlag(&since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
 	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand())
-	return cmd
+	return a.watchable(cmd)
 }
 
 func (a *app) quotaTakeCommand() *cobra.Command {

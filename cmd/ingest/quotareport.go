@@ -117,7 +117,7 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.Quo
 	if err != nil {
 		return doc, nil, err
 	}
-	doc = web.NewQuotaDocument(r, g.Tariff, web.ForecastDocument{Until: forecast.Until, Scheduled: forecast.Scheduled, Fits: forecast.Fits})
+	doc = web.NewQuotaDocument(r, g.Tariff, web.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Fits: forecast.Fits})
 	if s, err := a.store(ctx, ""); err == nil && a.cfg.Pacing {
 		defer func() { _ = s.Close() }()
 		known, _ := s.Newest(ctx, g.Now())

@@ -81,7 +81,10 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	if err := w.price.Fits(w.governor.Tariff); err != nil {
 		a.say("ingest: warning: %v", err)
 	}
-	worked, err := w.reconciler(a).Run(ctx, options)
+	rec := w.reconciler(a)
+	shown := a.showRun(ctx, rec, w.store, options.Series)
+	worked, err := rec.Run(ctx, options)
+	shown()
 	sum := summarise(worked, err)
 	if err == nil {
 		if err := a.checkNewest(ctx, w.store); err != nil {
@@ -184,7 +187,7 @@ type runDocument struct {
 }
 
 func (s summary) document() runDocument {
-	d := runDocument{Outcome: s.outcome, RetryAt: term.TimeOrNull(s.retryAt), NextAt: term.TimeOrNull(s.next), Units: s.units,
+	d := runDocument{Outcome: s.outcome, RetryAt: term.FromOrNull(s.retryAt), NextAt: term.TimeOrNull(s.next), Units: s.units,
 		Regions: []web.SlotDocument{}, Jobs: []web.SlotDocument{}, Pacing: s.pacing}
 	for _, slot := range s.slots {
 		doc := web.NewSlotDocument(slot.Slot)

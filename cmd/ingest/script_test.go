@@ -30,8 +30,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the command line as a person types it. README names the script that covers each
-// of its commands.
+// TestScripts runs the command line as a person types it. readme.txtar pastes the blocks of README.md and docs.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -40,7 +39,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits, "serve": serveScript},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits, "serve": serveScript, "schema": schemaScript, "readme": readmeScript, "freeport": freePort},
 	})
 }
 

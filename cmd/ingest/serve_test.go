@@ -328,8 +328,9 @@ func TestAStoppedSlotIsToldOnce(t *testing.T) {
 	d.until("the schedule has stopped", func() bool { return d.stderr.count("outcome=stopped") > 0 })
 	time.Sleep(time.Second) // five more rounds
 	d.end(syscall.SIGTERM)
-	if n := d.stderr.count("outcome=stopped"); n < 1 || n > 8 || d.stderr.count("level=WARN msg=slot") != n {
-		t.Errorf("%d warnings of stopped slots, want one a region:\n%s", n, d.stderr.String())
+	const event = `level=WARN msg="stopped by quota" outcome=stopped slots="chart `
+	if n := d.stderr.count("outcome=stopped"); n != 1 || d.stderr.count(event) != 1 {
+		t.Errorf("%d events of one stop:\n%s", n, d.stderr.String())
 	}
 }
 

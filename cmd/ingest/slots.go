@@ -45,7 +45,7 @@ func (a *app) slotsCommand() *cobra.Command {
 	cmd.Flags().Var(config.Count(&next, 1, 0), "next", "show the next `N` slots instead")
 	cmd.Flags().Var(config.Count(&f.Limit, 1, 0), "limit", "at most `N` slots, newest first")
 	addSlotFlags(cmd.Flags(), &f.State, &region, &since)
-	return cmd
+	return a.watchable(cmd)
 }
 
 // addSlotFlags adds the flags that choose slots.
@@ -110,13 +110,15 @@ func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.Se
 	return out, nil
 }
 
+type slotsDocument struct {
+	Slots  []web.SlotDocument   `json:"slots"`
+	Series []web.SeriesDocument `json:"series,omitempty"`
+}
+
 // printSlots prints slots, which may be filtered, and how fresh a series is where only that one was asked for.
 func printSlots(out *console, slots []ingest.Slot, series []web.SeriesDocument, now time.Time, filtered bool) error {
 	if out.json {
-		doc := struct {
-			Slots  []web.SlotDocument   `json:"slots"`
-			Series []web.SeriesDocument `json:"series,omitempty"`
-		}{Slots: []web.SlotDocument{}, Series: series}
+		doc := slotsDocument{Slots: []web.SlotDocument{}, Series: series}
 		for _, s := range slots {
 			doc.Slots = append(doc.Slots, web.NewSlotDocument(s))
 		}

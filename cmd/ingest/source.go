@@ -76,7 +76,7 @@ func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, 
 	slots, err := pacer.Next(ctx, known, now, until)
 	docs := make([]web.NextDocument, 0, len(slots))
 	for _, n := range slots {
-		docs = append(docs, web.NextDocument{Job: n.Job, Region: n.Key, DueAt: n.DueAt.UTC(), Cost: n.Cost})
+		docs = append(docs, web.NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost})
 	}
 	return docs, err
 }
@@ -95,7 +95,7 @@ func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
 
 // ledgerDocument is how the ledger stands, and whether it holds all that the store's slots spent.
 func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.Store) (web.LedgerDocument, error) {
-	doc := web.LedgerDocument{ProvenAt: a.clock.Now().UTC()}
+	doc := web.LedgerDocument{ProvenAt: term.Second(a.clock.Now())}
 	state, err := journalOf(g).State(ctx, g.Account)
 	if err != nil {
 		return doc, err
@@ -104,7 +104,7 @@ func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.St
 		doc.Generation = fmt.Sprintf("%x", uint64(state.Generation))
 	}
 	if b := state.Breaker; b.Until.After(doc.ProvenAt) {
-		doc.AskedAgain, doc.Why = term.TimeOrNull(b.Until), b.Why
+		doc.AskedAgain, doc.Why = term.FromOrNull(b.Until), b.Why
 	}
 	account := auditOf(g)
 	slots, err := s.SpentSlots(ctx, account.MissingSince())

@@ -95,6 +95,9 @@ type Service struct {
 	state     stateBox
 	calls     web.Calls
 	outcomes  map[ingest.Series]outcome // what was last heard of each
+
+	stops        []fetch.SlotResult // by quota, which are not logged yet
+	stoppedUntil time.Time          // of the stop that was logged last
 }
 
 // outcome is how a slot of a series has ended.
@@ -145,7 +148,12 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 				stop(err)
 			}
 		})
-		return "http://" + l.Addr().String() + "/"
+		address = "http://" + l.Addr().String() + "/"
+		if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+			s.log.WarnContext(ctx, "others than this machine can reach what is served here, which needs no password: listen at 127.0.0.1, or let only those connect who may read it",
+				slog.String("listen", address))
+		}
+		return address
 	}
 	public := s.site.Handler()
 	if s.Admin != nil {
@@ -162,6 +170,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	notify(daemon.SdNotifyStopping)
 	if wait := s.state.read().wait; wait != nil {
 		wait() // within 4.5 s of the stop
+		s.logStops()
 	}
 	running.Wait()
 	s.close()

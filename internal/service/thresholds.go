@@ -107,12 +107,12 @@ func (t *Thresholds) Check(ctx context.Context, r quota.Report) {
 // has passed, 0 where it has passed none.
 func fullest(r quota.Report, p quota.PoolReport) (w Warning) {
 	percent := int64(-1)
-	day := r.At.UTC().Format("20060102")
+	day := term.Second(r.At).Format("20060102")
 	for _, window := range p.Windows {
 		ceiling := p.Ceilings[quota.Scheduled] * window.Window.Limit / max(p.Limit, 1) // the report has that of the smallest limit
 		if part := 100 * window.Used / max(ceiling, 1); part > percent {
 			percent = part
-			w = Warning{Window: window.Window.Name, Used: window.Used, Ceiling: ceiling, ResetsAt: term.TimeOrNull(window.FreesAt)}
+			w = Warning{Window: window.Window.Name, Used: window.Used, Ceiling: ceiling, ResetsAt: term.FromOrNull(window.FreesAt)}
 		}
 		if window.Window.Day() && !window.FreesAt.IsZero() {
 			day = window.FreesAt.UTC().Format("20060102")
@@ -120,9 +120,9 @@ func fullest(r quota.Report, p quota.PoolReport) (w Warning) {
 	}
 	closed := ""
 	if !p.DrainedUntil.IsZero() {
-		percent, closed, w.ResetsAt = 100, "; closed until "+term.StampFrom(p.DrainedUntil), term.TimeOrNull(p.DrainedUntil)
+		percent, closed, w.ResetsAt = 100, "; closed until "+term.StampFrom(p.DrainedUntil), term.FromOrNull(p.DrainedUntil)
 	}
-	w.Event, w.At, w.Host, w.Account, w.Pool, w.Purpose, w.day = "quota_threshold", r.At.UTC(), hostname(), r.Account, p.Pool, quota.Scheduled, day
+	w.Event, w.At, w.Host, w.Account, w.Pool, w.Purpose, w.day = "quota_threshold", term.Second(r.At), hostname(), r.Account, p.Pool, quota.Scheduled, day
 	for _, at := range thresholds {
 		if percent >= at {
 			w.Threshold = at

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -55,21 +56,26 @@ func (s *Service) wake() {
 
 // onSlot hears of every slot that was worked on, one after the other. It logs each end once: a slot that is stopped
 // again at every heartbeat is not news. A slot that was only given back has not ended: the reason is logged once for
-// all of them.
+// all of them, and so is a stop by quota.
 func (s *Service) onSlot(r fetch.SlotResult) {
 	now := outcome{r.DueAt, r.State}
 	news := s.outcomes[r.Series()] != now && r.State != ingest.Due
 	s.outcomes[r.Series()] = now
 	if news {
-		s.logSlot(r)
+		if r.State == ingest.Stopped {
+			s.stops = append(s.stops, r)
+		} else {
+			s.logSlot(r)
+		}
+		s.printSlot(r)
 	}
 	s.state.update(func(st *state) { st.slotEnded(r, news) })
 }
 
-// logSlot writes a slot that has ended to the log, and prints it where that is wanted.
+// logSlot writes a slot that has ended to the log.
 func (s *Service) logSlot(r fetch.SlotResult) {
 	level := slog.LevelInfo
-	if r.State == ingest.Stopped || r.State == ingest.Failed {
+	if r.State == ingest.Failed {
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{slog.String("job", r.Job)}
@@ -82,6 +88,33 @@ func (s *Service) logSlot(r fetch.SlotResult) {
 		attrs = append(attrs, slog.String("reason", term.Clean(r.Reason)))
 	}
 	s.log.LogAttrs(context.Background(), level, "slot", attrs...)
+}
+
+// logStops writes what quota has stopped since the workers last rested, as one event. What is stopped while that lasts
+// is no news: it is logged for those who want to know everything.
+func (s *Service) logStops() {
+	if len(s.stops) == 0 {
+		return
+	}
+	first, level := s.stops[0], slog.LevelWarn
+	if s.Now().Before(s.stoppedUntil) {
+		level = slog.LevelDebug
+	} else {
+		s.stoppedUntil = first.RetryAt
+	}
+	var slots []string
+	units := int64(0)
+	for _, r := range s.stops {
+		slots = append(slots, strings.TrimSpace(r.Job+" "+r.Key))
+		units += r.Spent
+	}
+	s.stops = nil
+	s.log.LogAttrs(context.Background(), level, "stopped by quota", slog.String("outcome", string(first.State)), slog.String("slots", strings.Join(slots, ", ")),
+		slog.Int64("units", units), slog.Time("retry_at", first.RetryAt.UTC()), slog.String("reason", term.Clean(first.Reason)))
+}
+
+// printSlot prints a slot that has ended, where that is wanted.
+func (s *Service) printSlot(r fetch.SlotResult) {
 	if s.OnSlot != nil {
 		if err := s.OnSlot(r); err != nil {
 			s.log.Warn("a finished slot was not printed", slog.Any("error", err))
@@ -91,6 +124,7 @@ func (s *Service) logSlot(r fetch.SlotResult) {
 
 // onRest hears that the workers have come to an end for now.
 func (s *Service) onRest(err error) {
+	s.logStops()
 	s.state.update(func(st *state) { st.workersRested(err, s.heartbeat) })
 	if s.state.read().news {
 		s.askMaintenance()

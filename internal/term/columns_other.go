@@ -4,5 +4,5 @@ package term
 
 import "os"
 
-// terminalColumns is 0: the terminal is not asked here, COLUMNS says it.
-func terminalColumns(*os.File) int { return 0 }
+// terminalSize is not known: the terminal is not asked here, COLUMNS says its width.
+func terminalSize(*os.File) (columns, rows int) { return 0, 0 }

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalColumns is the width of a terminal; 0: it does not say.
-func terminalColumns(f *os.File) int {
+// terminalSize is that of a terminal; 0: it does not say.
+func terminalSize(f *os.File) (columns, rows int) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return int(size.Col)
+	return int(size.Col), int(size.Row)
 }

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -16,6 +17,7 @@ type Progress struct {
 	Videos    int     `json:"videos"`
 	PerMinute float64 `json:"units_per_minute"`
 	SecondsTo float64 `json:"seconds_to_go,omitempty"` // at this rate; 0: not known yet
+	Of        string  `json:"-"`                       // what the pieces are; "": pieces
 }
 
 // Line is the progress in 79 columns. Before anything is spent there is no rate to speak of.
@@ -34,5 +36,5 @@ func (p Progress) Line(bar bool) string {
 		rate = fmt.Sprintf(", %.0f a minute", p.PerMinute)
 	}
 	return fmt.Sprintf("%s%s of %s, %s%s%s",
-		drawn, Thousands(int64(p.Pieces)), Plural(p.Total, "piece"), Amount(p.Units, "units"), rate, left)
+		drawn, Thousands(int64(p.Pieces)), Plural(p.Total, cmp.Or(p.Of, "piece")), Amount(p.Units, "units"), rate, left)
 }

@@ -90,12 +90,12 @@ type ForecastDocument struct {
 // NewQuotaDocument shows a report of an account that is priced by tariff. Data and Ledger are the caller's to set.
 func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) QuotaDocument {
 	d := QuotaDocument{
-		At: r.At.UTC(), Account: r.Account, Table: tariff.Table,
+		At: term.Second(r.At), Account: r.Account, Table: tariff.Table,
 		Degraded: r.Degraded != nil, Pools: []PoolDocument{}, Forecast: f,
 	}
 	widest := map[string]string{}
 	for _, p := range r.Pools {
-		pool := PoolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.TimeOrNull(p.DrainedUntil), Probe: p.Probe, Drift: p.Drift, StoppedAt: p.StoppedAt}
+		pool := PoolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.FromOrNull(p.DrainedUntil), Probe: p.Probe, Drift: p.Drift, StoppedAt: p.StoppedAt}
 		if pool.DrainedAt = term.TimeOrNull(p.DrainedByHand); pool.DrainedAt != nil {
 			pool.DrainedBy = "hand"
 		} else if pool.DrainedUntil != nil {
@@ -105,14 +105,14 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 		for _, w := range p.Windows {
 			wd := WindowDocument{Window: w.Window.Name, Limit: w.Window.Limit, Used: w.Used}
 			if w.Window.Day() {
-				wd.Zone, wd.ResetsAt = tariff.Zone.String(), term.TimeOrNull(w.FreesAt)
+				wd.Zone, wd.ResetsAt = tariff.Zone.String(), term.FromOrNull(w.FreesAt)
 			} else {
-				wd.NextFreeAt = term.TimeOrNull(w.FreesAt)
+				wd.NextFreeAt = term.FromOrNull(w.FreesAt)
 			}
 			pool.Windows = append(pool.Windows, wd)
 		}
 		for _, purpose := range quota.Purposes() {
-			pool.Purposes = append(pool.Purposes, PurposeDocument{purpose, p.Ceilings[purpose], p.Remaining[purpose], term.TimeOrNull(p.ResumesAt[purpose])})
+			pool.Purposes = append(pool.Purposes, PurposeDocument{purpose, p.Ceilings[purpose], p.Remaining[purpose], term.FromOrNull(p.ResumesAt[purpose])})
 		}
 		d.Pools = append(d.Pools, pool)
 	}
@@ -178,7 +178,7 @@ func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
 		}
 	}
 	if r := d.Refusal; r != nil {
-		doc.RetryAt = term.TimeOrNull(d.RetryAt)
+		doc.RetryAt = term.FromOrNull(d.RetryAt)
 		doc.RefusedBy = &RefusedBy{r.Pool, r.Window, r.Used, r.Ceiling, r.Limit}
 	}
 	return doc
@@ -203,11 +203,11 @@ type SlotDocument struct {
 // NewSlotDocument shows a slot.
 func NewSlotDocument(s ingest.Slot) SlotDocument {
 	d := SlotDocument{
-		Job: s.Job, Region: s.Key, Slot: s.DueAt.UTC(), DueAt: s.DueAt.UTC(), Outcome: s.State, Reason: s.Reason,
+		Job: s.Job, Region: s.Key, Slot: term.Second(s.DueAt), DueAt: term.Second(s.DueAt), Outcome: s.State, Reason: s.Reason,
 		FetchedAt: term.TimeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
 	}
 	if s.State == ingest.Stopped {
-		d.RetryAt = term.TimeOrNull(s.RetryAt)
+		d.RetryAt = term.FromOrNull(s.RetryAt)
 	}
 	return d
 }

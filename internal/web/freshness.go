@@ -17,7 +17,7 @@ const rereadAfter = time.Second
 
 // Freshness reads how fresh everything is.
 func (s *Site) Freshness(ctx context.Context) (Freshness, error) {
-	f := Freshness{At: s.Now().UTC(), StaleAfter: s.StaleAfter, Series: []SeriesState{}}
+	f := Freshness{At: term.Second(s.Now()), StaleAfter: s.StaleAfter, Series: []SeriesState{}}
 	for _, of := range s.Schedule.Series() {
 		done, ended, err := s.Slots.Last(ctx, of)
 		if err != nil {

@@ -165,7 +165,7 @@ func (d *SeriesDocument) Wait(newest, due []ingest.Slot, now time.Time) {
 	}
 	switch n := newest[0]; {
 	case n.State == ingest.Stopped && n.RetryAt.After(now):
-		d.ResumesAt, d.Reason = term.TimeOrNull(n.RetryAt), n.Reason
+		d.ResumesAt, d.Reason = term.FromOrNull(n.RetryAt), n.Reason
 	case n.State == ingest.Due && !n.DueAt.After(now):
 		d.DueSince, d.Reason = term.TimeOrNull(n.DueAt), n.Reason
 		for _, other := range due {
@@ -203,7 +203,10 @@ func (d SeriesDocument) Line(now time.Time) string {
 // PrintSlots shows slots, each with why it is not done, as wide as w is.
 func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	columns := term.Columns(w)
-	job := 10 + min(max(columns-term.Screen, 0), 30)
+	job := 10
+	for _, s := range slots {
+		job = min(max(job, term.Width(s.Job)), 10+max(columns-term.Screen, 0))
+	}
 	fmt.Fprintf(w, "%-20s  %-*s %-6s  %-8s %5s %6s\n", "DUE", job, "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {
 		fmt.Fprintf(w, "%-20s  %s %-6s  %s %5d %6d\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), s.Units, s.Videos)

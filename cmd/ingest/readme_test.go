@@ -1,0 +1,48 @@
+package main_test
+
+import (
+	"net"
+	"os"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// freePort sets $PORT to a port that nobody listens at just now.
+func freePort(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	ts.Check(l.Close())
+	ts.Setenv("PORT", port)
+}
+
+// readmeScript pastes the shell blocks of a section of a document into a shell that ends at the first command that
+// fails: readme FILE SECTION [OLD=>NEW...]. What is replaced must be there: ports and places that a test cannot have.
+func readmeScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: readme FILE SECTION [OLD=>NEW...]")
+	}
+	text, err := os.ReadFile("../../" + args[0])
+	ts.Check(err)
+	_, section, found := strings.Cut("\n"+string(text), "\n## "+args[1]+"\n")
+	if !found {
+		ts.Fatalf("%s has no section %q", args[0], args[1])
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	blocks := ""
+	for i, part := range strings.Split(section, "```sh\n") {
+		if block, _, ok := strings.Cut(part, "```"); ok && i > 0 {
+			blocks += block
+		}
+	}
+	for _, replace := range args[2:] {
+		old, with, _ := strings.Cut(replace, "=>")
+		if !strings.Contains(blocks, old) {
+			ts.Fatalf("no block of %q has %q", args[1], old)
+		}
+		blocks = strings.ReplaceAll(blocks, old, with)
+	}
+	// What a block leaves in the background ends with the shell.
+	ts.Check(ts.Exec("sh", "-e", "-c", "trap '[ -z \"$!\" ] || { kill $!; wait; }' EXIT\n"+blocks))
+}
