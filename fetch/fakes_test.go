@@ -234,7 +234,7 @@ func newBench(t testing.TB, limit int64, regions ...string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tariff, err := quota.ParseCosts("costs.yaml", costs, "youtube", "")
+	tariff, err := quota.ParseCosts("costs.yaml", costs, "youtube", "classic")
 	if err != nil {
 		t.Fatal(err)
 	}

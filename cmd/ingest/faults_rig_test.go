@@ -97,7 +97,7 @@ func bareRig(t *testing.T, off need, hosts, limit int) *rig {
 		t.Fatal(err)
 	}
 	// The upstream would admit more: that it must not be asked to is what is judged.
-	if r.sim, err = youtubesim.New(youtubesim.Options{Limits: map[string]int64{"units": 10 * r.limit, "search": 1000}}); err != nil {
+	if r.sim, err = youtubesim.New(youtubesim.Options{CostTable: "classic", Limits: map[string]int64{"units": 10 * r.limit, "search": 1000}}); err != nil {
 		t.Fatal(err)
 	}
 	return r
