@@ -25,7 +25,7 @@ func TestInstallNeedsNoGoAndIsUndone(t *testing.T) {
 	}
 	put := func(name, text string) {
 		path := filepath.Join(tree, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // not a secret
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

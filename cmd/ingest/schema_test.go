@@ -61,7 +61,7 @@ func TestSchemasAreThoseOfTheDocuments(t *testing.T) {
 		}
 		path := filepath.Join(schemas, name+".json")
 		if *update {
-			if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil { //nolint:gosec // not a secret
+			if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
