@@ -16,7 +16,7 @@ LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKille
 # The detector makes SQLite ten times slower, and all that stands on it is compiled a second time: make test goes
 # without and make test-long detects races, in what goroutines share. The stand-ins and the whole program are run by
 # other packages' tests; the detector changes what fetch/youtube allocates.
-RACED = ./quota/... ./store ./fetch ./fetch/wire ./fetch/dailymotion ./regions ./internal/faulty ./internal/service ./internal/web
+RACED = ./store ./quota/redisledger ./quota/sharedledger ./quota/... ./fetch ./fetch/wire ./fetch/dailymotion ./regions ./internal/faulty ./internal/service ./internal/web
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
 # failure; .ci/run does so.
@@ -69,7 +69,7 @@ test-long: ## Test weeks, storms, random kills and full sizes, and detect races 
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
 	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -v /cmd/ingest$$) && \
 	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) ./cmd/ingest && \
-	CGO_ENABLED=1 $(TESTSUM) -race -skip '^$(LONG)' $(TESTFLAGS) $(RACED)
+	CGO_ENABLED=1 $(TESTSUM) -p 3 -race -skip '^$(LONG)' $(TESTFLAGS) $(RACED)
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
@@ -104,7 +104,7 @@ boundary: ## Show that no burst at the edge of a window gets more than its limit
 
 api: ## Hold the API to its OpenAPI document, and the limits per client to what they promise; then the tour of docs/api.md
 	@sh tools/say.sh '^Test(TheAPI|Served|Answers|OnlyListed|Pages|SlowClients|NeverMore|RetryAfter|The61st|AFlood|Forged|ASlow)' ./internal/web ./quota/httplimit
-	@sh tools/say.sh '^TestLongTheAPI' ./cmd/ingest
+	@sh tools/say.sh '^TestLongAHundredThousandVideos$$/API' ./cmd/ingest
 	go test -count=1 -run '^TestScripts$$/^api$$' ./cmd/ingest
 
 e2e: build ## Look at the status page in chromium, in worlds where something is wrong; installs chromium, node, and by npm what it needs

@@ -26,6 +26,7 @@ func draw(runs []simulated, file string) error {
 	p.Title.Text = "Mean age of eight charts, 300 units a day"
 	p.X.Label.Text, p.Y.Label.Text = "days", "hours"
 	p.Title.Padding, p.Y.Min, p.Y.Max, p.Legend.Top, p.Legend.Left = vg.Points(6), 0, 27, true, true // the legend is above the lines
+	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 6, Label: "6"}, {Value: 12, Label: "12"}, {Value: 18, Label: "18"}, {Value: 24, Label: "24"}}
 	p.Add(plotter.NewGrid())
 	for _, d := range drawn {
 		for _, s := range runs {

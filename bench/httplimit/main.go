@@ -114,7 +114,9 @@ func speed(r *report.Report) (err error) {
 	of := requests(clients)
 	w := &nowhere{header: http.Header{}}
 	for turn := range batches + 1 {
-		for i, h := range handlers {
+		for k := range handlers {
+			i := (turn + k) % len(handlers)
+			h := handlers[i]
 			began := cpu()
 			for n := range batch {
 				h.ServeHTTP(w, of[n%clients])
@@ -181,8 +183,10 @@ func overTCP(r *report.Report) error {
 		defer func() { _ = conn.Close() }()
 		connections = append(connections, bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn)))
 	}
-	for range batches {
-		for i, conn := range connections {
+	for turn := range batches {
+		for k := range connections { // each begins as often: the first of a turn pays for what came before
+			i := (turn + k) % len(connections)
+			conn := connections[i]
 			began := cpu()
 			for range perBatch {
 				if err := roundTrip(conn); err != nil {

@@ -83,11 +83,15 @@ func invent(ctx context.Context, db *sql.DB, now time.Time) error {
 	return tx.Commit()
 }
 
-// TestLongWhatIsSeenIsSmallAndQuick: the page, a scrape and ingest quota at a hundred thousand videos, and two hundred
-// open pages. It prints what it measures; it fails at ten times what is promised, since other tests run beside it, but
-// bytes are bytes.
-func TestLongWhatIsSeenIsSmallAndQuick(t *testing.T) {
+func TestLongAHundredThousandVideos(t *testing.T) {
 	large(t)
+	t.Run("what is seen is small and quick", whatIsSeenIsSmallAndQuick)
+	t.Run("the API under load", theAPIUnderLoad)
+}
+
+// whatIsSeenIsSmallAndQuick: the page, a scrape and ingest quota, and two hundred open pages. It prints what it measures;
+// it fails at ten times what is promised, since other tests run beside it, but bytes are bytes.
+func whatIsSeenIsSmallAndQuick(t *testing.T) {
 	d := startServe(t)
 	d.until("it is ready", d.isReady)
 	_, page := d.get("")
@@ -191,11 +195,10 @@ func processor(t *testing.T, pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond // in hundredths of a second, on every Linux
 }
 
-// TestLongTheAPIUnderLoad: searches of a hundred thousand videos with limits on, as fast as eight clients ask, who run
-// beside it: the words that people ask for repeat (one of 200), and then every question is another one. It prints what
-// it measures, and fails at a tenth of what is promised.
-func TestLongTheAPIUnderLoad(t *testing.T) {
-	large(t)
+// theAPIUnderLoad: searches with limits on, as fast as eight clients ask, who run beside it: the words that people ask for
+// repeat (one of 200), and then every question is another one. It prints what it measures, and fails at a tenth of what
+// is promised.
+func theAPIUnderLoad(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "ingest.yaml")
 	if err := os.WriteFile(config, []byte("api: {limits: {1m: 1000000, 1h: 10000000}}\n"), 0o600); err != nil {
 		t.Fatal(err)
