@@ -166,6 +166,7 @@ func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 
 // tell tells it, and marks it and what lies below it as told.
 func (t *Thresholds) tell(ctx context.Context, c channel, w Warning) {
+	t.forget()
 	if err := c.tell(ctx, w); err != nil {
 		t.Log.WarnContext(ctx, "a threshold could not be told: it is tried again", slog.String("to", c.name), slog.String("pool", w.Pool), slog.String("error", c.hide(err)))
 		return
@@ -177,8 +178,12 @@ func (t *Thresholds) tell(ctx context.Context, c channel, w Warning) {
 			}
 		}
 	}
-	old, _ := os.ReadDir(t.dir)
-	for _, file := range old {
+}
+
+// forget removes the files of days that have passed, those of tries that nobody heard among them.
+func (t *Thresholds) forget() {
+	files, _ := os.ReadDir(t.dir)
+	for _, file := range files {
 		if info, err := file.Info(); err == nil && time.Since(info.ModTime()) > forgetTold {
 			_ = os.Remove(filepath.Join(t.dir, file.Name()))
 		}

@@ -3,10 +3,13 @@ package service_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -160,6 +163,30 @@ func TestWhatCouldNotBeToldIsTriedAgain(t *testing.T) {
 	}
 	if strings.Contains(w.logged.String(), "very-secret") {
 		t.Errorf("the address is shown: %s", w.logged.String())
+	}
+}
+
+// A webhook that is never heard leaves a file for each try: they go as well.
+func TestTriesThatFailedAreForgotten(t *testing.T) {
+	w := newTeller(t)
+	w.status = http.StatusInternalServerError
+	w.run(7_000)
+	tries, err := filepath.Glob(filepath.Join(w.dir, "told", "*.try-*"))
+	if err != nil || len(tries) == 0 {
+		t.Fatal(tries, err)
+	}
+	old := time.Now().AddDate(0, 0, -3)
+	for _, try := range tries {
+		if err := os.Chtimes(try, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.now = w.now.AddDate(0, 0, 3)
+	w.run(7_000)
+	for _, try := range tries {
+		if _, err := os.Stat(try); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", try, err)
+		}
 	}
 }
 
