@@ -18,6 +18,17 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
+func TestServeWarnsWhereOthersCanReachIt(t *testing.T) {
+	standIn(t, youtubesim.Options{})
+	for address, warned := range map[string]int{"127.0.0.1:0": 0, "0.0.0.0:0": 1} {
+		d := startServe(t, "--listen", address)
+		d.end(syscall.SIGTERM)
+		if n := strings.Count(d.stderr.String(), "others than this machine can reach"); n != warned {
+			t.Errorf("--listen %s: %d warnings, want %d", address, n, warned)
+		}
+	}
+}
+
 func TestServeFetchesWhatIsDue(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")
