@@ -281,14 +281,44 @@ func (f found) add(g found) found {
 // first where they are watched more.
 const spare = 3
 
-// short says that less is found than the percentage, or than is likely, by more than chance lets one sample of a thousand be.
+// short says that less is found than the percentage, or than is likely, by more than chance explains.
 func (f found) short(percent float64) bool {
-	return less(f.clearMet, f.clearAsked, percent/100) || less(f.met, f.asked, min(percent/100, f.likely/float64(max(f.asked, 1))-spare/100.0))
+	return unlucky(f.clearMet, f.clearAsked, percent/100) || unlucky(f.met, f.asked, min(percent/100, f.likely/float64(max(f.asked, 1))-spare/100.0))
 }
 
-func less(met, asked int, want float64) bool {
-	n := float64(asked)
-	return float64(met) < want*n-3.1*math.Sqrt(want*(1-want)*n)-1e-9
+// unlucky says that so few of those asked would be met in less than one sample of a million, were the share met on the
+// whole the one that is wanted. A run compares some five hundred samples: with one in a thousand, every third run would
+// fail for nothing.
+func unlucky(met, asked int, want float64) bool {
+	if want >= 1 {
+		return met < asked
+	}
+	chance := 0.0
+	for k := range met + 1 {
+		chance += math.Exp(logFactorial(asked) - logFactorial(k) - logFactorial(asked-k) +
+			float64(k)*math.Log(want) + float64(asked-k)*math.Log(1-want))
+	}
+	return chance < 1e-6
+}
+
+func logFactorial(n int) float64 {
+	log, _ := math.Lgamma(float64(n + 1))
+	return log
+}
+
+func TestUnlucky(t *testing.T) {
+	for _, c := range []struct {
+		met, asked int
+		want       float64
+		unlucky    bool
+	}{
+		{40, 40, 0.98, false}, {35, 40, 0.98, false}, {31, 40, 0.98, true},
+		{294, 320, 0.95, false}, {280, 320, 0.95, true}, {319, 320, 1, true}, {0, 0, 0.95, false},
+	} {
+		if unlucky(c.met, c.asked, c.want) != c.unlucky {
+			t.Errorf("%d of %d where %.0f %% are wanted: want unlucky %v", c.met, c.asked, 100*c.want, c.unlucky)
+		}
+	}
 }
 
 func (f found) String() string {
