@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -55,9 +54,10 @@ func (g *Governor) Report(ctx context.Context) (Report, error) {
 		return r, fmt.Errorf("read the ledger: %w", err)
 	}
 	r.At = d.At
+	sums := g.spentSince()
 	for i, p := range g.Tariff.Pools {
 		pool := g.Tariff.poolReport(p, d.Pools[i])
-		spent, err := g.spent(ctx, a, i, &pool, d.At)
+		spent, err := sums.widest(ctx, a, i, &pool, d.At)
 		if err == nil {
 			err = g.resume(ctx, a, p, &pool)
 		}
@@ -69,16 +69,41 @@ func (g *Governor) Report(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// spent is what the widest window of the i-th pool counts.
-func (g *Governor) spent(ctx context.Context, a Ask, i int, pool *PoolReport, at time.Time) ([]Spent, error) {
+// spentSince are sums of what was spent since a time, each of which the ledger is asked for once: it adds up a day's
+// charges for it, and the windows of several pools begin together.
+type spentSince struct {
+	*Governor
+	known map[int64][]Spent
+}
+
+func (g *Governor) spentSince() spentSince { return spentSince{g, map[int64][]Spent{}} }
+
+// of is what was spent of a pool since start, in microseconds since 1970.
+func (s spentSince) of(ctx context.Context, pool string, start int64) (out []Spent, err error) {
+	all, ok := s.known[start]
+	if !ok {
+		if all, err = s.Ledger.Spent(ctx, s.Account, FromMicros(start)); err != nil {
+			return nil, err
+		}
+		s.known[start] = all
+	}
+	for _, of := range all {
+		if of.Pool == pool {
+			out = append(out, of)
+		}
+	}
+	return out, nil
+}
+
+// widest is what the widest window of the i-th pool counts.
+func (s spentSince) widest(ctx context.Context, a Ask, i int, pool *PoolReport, at time.Time) ([]Spent, error) {
 	start := int64(math.MaxInt64)
 	for j, l := range a.Lookups(a.Charges[i], at) {
 		if l.Start < start {
 			start, pool.Widest = l.Start, pool.Windows[j].Window.Name
 		}
 	}
-	all, err := g.Ledger.Spent(ctx, g.Account, FromMicros(start))
-	return slices.DeleteFunc(all, func(s Spent) bool { return s.Pool != pool.Pool }), err
+	return s.of(ctx, pool.Pool, start)
 }
 
 // resume asks the ledger when each purpose that has too little left of a pool for a call has enough.

@@ -49,20 +49,17 @@ func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserved) (fits bool) {
 func (g *Governor) ScheduledUse(ctx context.Context) (PerWindow, error) {
 	now := g.Now()
 	a, use := g.Tariff.ask(g.Account, now), PerWindow{}
-	since := map[int64][]Spent{}
+	sums := g.spentSince()
 	for _, p := range g.Tariff.Pools {
 		use[p.Name] = map[string]int64{}
 		c := p.charge(0, whole)
 		for i, l := range a.Lookups(c, now.Add(time.Minute)) {
-			if _, known := since[l.Start]; !known {
-				spent, err := g.Ledger.Spent(ctx, g.Account, FromMicros(l.Start))
-				if err != nil {
-					return nil, fmt.Errorf("read what the schedule has used: %w", err)
-				}
-				since[l.Start] = spent
+			spent, err := sums.of(ctx, p.Name, l.Start)
+			if err != nil {
+				return nil, fmt.Errorf("read what the schedule has used: %w", err)
 			}
-			for _, s := range since[l.Start] {
-				if s.Pool == p.Name && s.Who.Purpose == Scheduled {
+			for _, s := range spent {
+				if s.Who.Purpose == Scheduled {
 					use[p.Name][c.Bounds[i].Window.Name] += s.Amount
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -79,11 +80,16 @@ func (a reply) encode() []byte {
 
 func zip(b []byte) []byte {
 	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
+	z := zippers.Get().(*gzip.Writer) //nolint:forcetypeassert // nothing else is in it
+	z.Reset(&out)
 	_, _ = z.Write(b) // a buffer does not fail
 	_ = z.Close()
+	zippers.Put(z)
 	return out.Bytes()
 }
+
+// zippers are writers to be used again: a new one takes 800 KB.
+var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // hugeBody is how many bytes a hugebody fault writes, unless the caller hangs up before.
 const hugeBody = 64 << 20

@@ -49,6 +49,27 @@ func benchmark(b *testing.B, durable bool, used int, limit, amount int64) {
 	}
 }
 
+// BenchmarkSpent adds up a day of a schedule, by who spent it.
+func BenchmarkSpent(b *testing.B) {
+	l := open(b, filepath.Join(b.TempDir(), "quota.db"))
+	if err := l.Fsync(b.Context(), false); err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now()
+	l.Now = func() time.Time { now = now.Add(time.Microsecond); return now }
+	since := now
+	for i := range 1536 {
+		a := askAt(now, "default", 1, quota.MaxLimit)
+		a.Who.Region = string(rune('A' + i/4%8))
+		take(b, l, a)
+	}
+	for b.Loop() {
+		if spent, err := l.Spent(b.Context(), "default", since); err != nil || len(spent) != 8 {
+			b.Fatal(spent, err)
+		}
+	}
+}
+
 func bare(b *testing.B, durable bool) {
 	db := database(b, filepath.Join(b.TempDir(), "bare.db"))
 	db.SetMaxOpenConns(1)

@@ -187,9 +187,9 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 // spent are the sums of an account since a time, what is owed to this ledger included.
 const spent = `
 	WITH charges (pool, spender, amount) AS (
-		SELECT p.name, e.spender, e.amount
+		SELECT p.name, e.spender, sum(e.amount) -- added up by numbers first: a day has thousands
 		FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id AND e.at >= ?2
-		WHERE a.name = ?1
+		WHERE a.name = ?1 GROUP BY e.pool, e.spender
 		UNION ALL
 		SELECT amount.key, o.spender, amount.value
 		FROM operations o, json_each(o.amounts) amount
