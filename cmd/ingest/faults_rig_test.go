@@ -157,7 +157,7 @@ func (s *site) open() {
 	}
 	s.shared.Host.Name, s.shared.Settle, s.shared.Now = s.dir, s.settle, s.now
 	if s.off == settling {
-		s.shared.Settle = sharedledger.NoSettling
+		s.shared.Settle = time.Nanosecond
 	}
 	s.governor = &quota.Governor{Ledger: s.shared, Reserve: doubtful{s.shared, s.rig}, Tariff: s.tariff, Account: "default", Now: s.now}
 	s.mute = false

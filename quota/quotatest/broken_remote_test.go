@@ -33,9 +33,9 @@ func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 		{"delivers twice", "G5 rows are delivered once", func(l *memremote.Remote) sharedledger.Remote { return &twice{l} }},
 		{"delivers at the delivery's time", "G5 rows are delivered once", func(l *memremote.Remote) sharedledger.Remote { return &now{l} }},
 		{"carries out what was delivered", "G8 an operation that was delivered", func(l *memremote.Remote) sharedledger.Remote { return &deaf{l} }},
-		{"raises at the delivery's time", "G5 a look raises its pool", func(l *memremote.Remote) sharedledger.Remote { return &late{l} }},
-		{"adds a look instead of raising to it", "G5 a look that saw less", func(l *memremote.Remote) sharedledger.Remote { return &adding{l} }},
-		{"raises to every look again", "G5 a look that is not younger", func(l *memremote.Remote) sharedledger.Remote { return &eager{l} }},
+		{"raises at the delivery's time", "G5 a snapshot raises its pool", func(l *memremote.Remote) sharedledger.Remote { return &late{l} }},
+		{"adds a snapshot instead of raising to it", "G5 a snapshot that saw less", func(l *memremote.Remote) sharedledger.Remote { return &adding{l} }},
+		{"raises to every snapshot again", "G5 a snapshot that is not younger", func(l *memremote.Remote) sharedledger.Remote { return &eager{l} }},
 		{"eats nothing", "G5 a host that comes back", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowAsked} }},
 		{"lets unseen rows eat", "G5 what no snapshot can have counted", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowCharged} }},
 	} {

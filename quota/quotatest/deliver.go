@@ -15,8 +15,8 @@ func (r *rig) row(writer string, number int64, at time.Time, amount int64) share
 		Who: r.who, Amounts: quota.Cost{"units": amount}, State: sharedledger.RowCharged}
 }
 
-// look is what the pool "units" had used in the rig's sliding windows.
-func (r *rig) look(at time.Time, used ...int64) sharedledger.UsageSnapshot {
+// snapshot is what the pool "units" had used in the rig's sliding windows.
+func (r *rig) snapshot(at time.Time, used ...int64) sharedledger.UsageSnapshot {
 	l := sharedledger.UsageSnapshot{Pool: "units", Generation: first, At: at}
 	for i, u := range used {
 		w := r.bounds[i].Window
@@ -42,9 +42,9 @@ func (r *rig) rows(rows ...sharedledger.Row) {
 	r.deliver(sharedledger.Delivery{Rows: rows})
 }
 
-func (r *rig) looks(looks ...sharedledger.UsageSnapshot) {
+func (r *rig) raises(snapshots ...sharedledger.UsageSnapshot) {
 	r.Helper()
-	r.deliver(sharedledger.Delivery{Snapshots: looks})
+	r.deliver(sharedledger.Delivery{Snapshots: snapshots})
 }
 
 // unknown is how much of the pool "units" is unattributed.
@@ -157,13 +157,13 @@ var deliveries = []Case{
 			r.Fatalf("%+v", hosts)
 		}
 	}},
-	{ID: "G5", Name: "a drain is delivered with a look, and never shortened", check: func(r *rig) {
+	{ID: "G5", Name: "a drain is delivered with a snapshot, and never shortened", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
-		l := r.look(noon, 0)
+		l := r.snapshot(noon, 0)
 		l.DrainedUntil, l.DrainedUsed = noon.Add(3*time.Hour), 6812
-		r.looks(l)
+		r.raises(l)
 		l.DrainedUntil, l.At = noon.Add(time.Hour), noon.Add(second)
-		r.looks(l)
+		r.raises(l)
 		r.clock.Set(noon.Add(2 * time.Hour))
 		d := r.refuses(1, 0)
 		if d.Refusal.Window != quota.DrainWindow || d.Refusal.Used != 6812 || d.RetryAfter != time.Hour {
@@ -183,12 +183,12 @@ var deliveries = []Case{
 }
 
 var unattributed = []Case{
-	{ID: "G5", Name: "a look raises its pool to what was used, at its own time", check: func(r *rig) {
+	{ID: "G5", Name: "a snapshot raises its pool to what was used, at its own time", check: func(r *rig) {
 		r.begin(per(time.Hour, 10), per(24*time.Hour, 20))
 		r.charges(op("a", 1), 1)
 		r.clock.Set(noon.Add(40 * time.Minute))
 		r.rows(r.row("b", 1, noon.Add(10*time.Minute), 2), r.row("b", 2, noon.Add(35*time.Minute), 1))
-		r.looks(r.look(noon.Add(30*time.Minute), 7, 9)) // knows 3 of them: lacks 4 and 6
+		r.raises(r.snapshot(noon.Add(30*time.Minute), 7, 9)) // knows 3 of them: lacks 4 and 6
 		r.used(10, 10)
 		if got := r.unknown(); got != 6 {
 			r.Fatalf("%d by nobody known, want 6", got)
@@ -199,27 +199,27 @@ var unattributed = []Case{
 		r.clock.Set(noon.Add(90 * time.Minute))
 		r.used(1, 10)
 	}},
-	{ID: "G5", Name: "a look that saw less says nothing", check: func(r *rig) {
+	{ID: "G5", Name: "a snapshot that saw less says nothing", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.rows(r.row("a", 1, noon.Add(-2*time.Hour), 5), r.row("a", 2, noon.Add(-time.Minute), 3))
-		r.looks(r.look(noon, 3))
-		r.looks(r.look(noon.Add(-90*time.Minute), 5))
+		r.raises(r.snapshot(noon, 3))
+		r.raises(r.snapshot(noon.Add(-90*time.Minute), 5))
 		r.used(3)
 		if got := r.unknown(); got != 0 {
 			r.Fatalf("%d by nobody known", got)
 		}
 	}},
-	{ID: "G5", Name: "a look that is not younger than one raised before says nothing new", check: func(r *rig) {
+	{ID: "G5", Name: "a snapshot that is not younger than one raised before says nothing new", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
-		r.looks(r.look(noon.Add(time.Minute), 5))
-		r.looks(r.look(noon.Add(time.Minute), 6), r.look(noon, 9))
+		r.raises(r.snapshot(noon.Add(time.Minute), 5))
+		r.raises(r.snapshot(noon.Add(time.Minute), 6), r.snapshot(noon, 9))
 		r.used(5)
-		r.looks(r.look(noon.Add(2*time.Minute), 8)) // younger
+		r.raises(r.snapshot(noon.Add(2*time.Minute), 8)) // younger
 		r.used(8)
-		older := r.look(noon.Add(90*time.Second), 7)
+		older := r.snapshot(noon.Add(90*time.Second), 7)
 		older.Generation = next // another memory: what it saw need not be what the younger one saw
-		r.looks(older)
+		r.raises(older)
 		r.used(10)
 	}},
 	{ID: "G5", Name: "a host that comes back is netted against the charge that stood for it", check: func(r *rig) {
@@ -227,9 +227,9 @@ var unattributed = []Case{
 		r.clock.Set(noon.Add(10 * time.Minute))
 		// The ledger is lost. One host is here: it spent 3, and saw 10 used.
 		r.rows(r.row("here", 1, noon, 3))
-		r.looks(r.look(noon.Add(4*time.Minute), 10))
+		r.raises(r.snapshot(noon.Add(4*time.Minute), 10))
 		r.used(10)
-		// The other comes back: it spent 5 before that look, and 2 after it.
+		// The other comes back: it spent 5 before that snapshot, and 2 after it.
 		r.rows(r.row("away", 1, noon.Add(time.Minute), 5))
 		r.used(10)
 		r.rows(r.row("away", 2, noon.Add(5*time.Minute), 2))
@@ -252,7 +252,7 @@ var unattributed = []Case{
 		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed} {
 			r.begin(per(time.Hour, 100))
 			r.clock.Set(noon.Add(10 * time.Minute))
-			r.looks(r.look(noon.Add(4*time.Minute), 10))
+			r.raises(r.snapshot(noon.Add(4*time.Minute), 10))
 			row := r.row("away", 1, noon, 5)
 			row.State = state
 			r.rows(row)
@@ -262,8 +262,8 @@ var unattributed = []Case{
 	{ID: "G5", Name: "of two unattributed charges the earlier is netted first", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
-		r.looks(r.look(noon.Add(2*time.Minute), 4))
-		r.looks(r.look(noon.Add(4*time.Minute), 7))
+		r.raises(r.snapshot(noon.Add(2*time.Minute), 4))
+		r.raises(r.snapshot(noon.Add(4*time.Minute), 7))
 		r.rows(r.row("away", 1, noon.Add(3*time.Minute), 1)) // the first had not seen it
 		r.used(7)
 		r.rows(r.row("away", 2, noon.Add(time.Minute), 5))
@@ -286,7 +286,7 @@ var unattributed = []Case{
 			last = r.charges(op("here", i+1), 2)
 			here = append(here, r.row("here", i+1, last.At, 2))
 		}
-		seen := r.look(last.At, last.Pools[0].Windows[0].Used)
+		seen := r.snapshot(last.At, last.Pools[0].Windows[0].Used)
 		r.store.Evict(r)
 		r.pass(second)
 		r.renew(sharedledger.Renewal{Next: next}, next)

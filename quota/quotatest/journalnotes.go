@@ -84,12 +84,12 @@ var journalNotes = []JournalCase{
 		asked := d.begins(d.row("b", noon), sharedledger.Notes{})
 		tell := func(told time.Time, until, now sharedledger.Generation) {
 			d.notes(sharedledger.Notes{Generation: now, Verdicts: []sharedledger.Verdict{
-				{ID: charged.ID, State: sharedledger.RowDelivered, Told: told, Until: until}, {ID: asked.ID, State: sharedledger.RowDelivered, Told: told, Until: until}}})
+				{ID: charged.ID, State: sharedledger.RowDelivered, Synced: told, Until: until}, {ID: asked.ID, State: sharedledger.RowDelivered, Synced: told, Until: until}}})
 		}
 		at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		tell(at(1), 11, 22)
 		charged.State, asked.State = sharedledger.RowDelivered, sharedledger.RowDelivered
-		charged.Told, asked.Told = []sharedledger.Telling{{Until: 11}, {Since: at(1)}}, []sharedledger.Telling{{Since: at(1)}}
+		charged.Syncs, asked.Syncs = []sharedledger.Sync{{Until: 11}, {Since: at(1)}}, []sharedledger.Sync{{Since: at(1)}}
 		d.lists(long, false, charged, asked)
 		if got := d.state().Synced; !sameRow(got, asked) {
 			d.Fatalf("told %+v, want %+v", got, asked)
@@ -97,15 +97,15 @@ var journalNotes = []JournalCase{
 		tell(at(2), 11, 22) // another process of the data directory has noted it before
 		d.lists(long, false, charged, asked)
 		tell(at(3), 22, 33)
-		charged.Told = []sharedledger.Telling{{Until: 11}, {Since: at(1), Until: 22}, {Since: at(3)}}
-		asked.Told = charged.Told[1:]
+		charged.Syncs = []sharedledger.Sync{{Until: 11}, {Since: at(1), Until: 22}, {Since: at(3)}}
+		asked.Syncs = charged.Syncs[1:]
 		d.reopened()
 		d.lists(long, false, charged, asked)
 		for n := range 40 {
 			tell(at(4+n), sharedledger.Generation(33+n), sharedledger.Generation(34+n))
 		}
 		rows, err := d.journal.Rows(d.Context(), account, long, false)
-		if err != nil || len(rows) != 2 || len(rows[0].Told) < 3 || !rows[0].Told[len(rows[0].Told)-1].Since.Equal(at(43)) {
+		if err != nil || len(rows) != 2 || len(rows[0].Syncs) < 3 || !rows[0].Syncs[len(rows[0].Syncs)-1].Since.Equal(at(43)) {
 			d.Fatalf("%+v %v: want what was told last", rows, err)
 		}
 	}},

@@ -283,7 +283,7 @@ var generations = []Case{
 		}
 		r.over(next, func() error {
 			_, err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
-				Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}, Snapshots: []sharedledger.UsageSnapshot{r.look(noon, 9)}, Host: &sharedledger.Host{ID: "h"}})
+				Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}, Snapshots: []sharedledger.UsageSnapshot{r.snapshot(noon, 9)}, Host: &sharedledger.Host{ID: "h"}})
 			return err
 		})
 		if s := r.standing("c"); s.Written["c"] != 0 || len(s.Hosts) != 0 {

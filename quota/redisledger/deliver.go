@@ -245,7 +245,7 @@ func (d *delivery) place(r deliveredRow, pools map[string]*part, who int64) {
 	case r.Number <= r.writer.number || d.now-e.at >= d.horizon:
 		return
 	case r.State == sharedledger.RowDelivered:
-		if since := r.FirstTold(); !since.IsZero() && since.UnixMicro() >= e.at {
+		if since := r.FirstSynced(); !since.IsZero() && since.UnixMicro() >= e.at {
 			if e.number = steps(since.UnixMicro() - e.at); e.number < 2*numbers-1 {
 				e.at = since.UnixMicro() - int64(e.number-numbers)*lateStep
 			}

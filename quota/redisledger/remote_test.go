@@ -29,7 +29,7 @@ func TestFlushedScriptsEndInOneCharge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Account, l.Settle = "a", sharedledger.NoSettling // both are flushed all the time
+		l.Account, l.Settle = "a", time.Nanosecond // both are flushed all the time
 		return l
 	}
 	one, two := open(), open()

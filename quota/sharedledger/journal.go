@@ -55,16 +55,16 @@ type Notes struct {
 }
 
 // Verdict is what became of a row. RowCharged changes nothing about one that is owed or delivered: another
-// process has told the remote meanwhile. RowDelivered ends, of a row that was charged or delivered, the open
-// Telling, and begins another; of any other row it is the first.
+// process has synced it meanwhile. RowDelivered ends, of a row that was charged or delivered, the open
+// Sync, and begins another; of any other row it is the first.
 type Verdict struct {
 	ID    int64
 	State RowState
 	At    time.Time // zero: unchanged
-	// Told is, of RowDelivered, when it was by the remote's clock, and Until the generation that the journal
-	// knew before: the last one for which an earlier Telling of the row holds.
-	Told  time.Time
-	Until Generation
+	// Synced is, of RowDelivered, when it was by the remote's clock, and Until the generation that the journal
+	// knew before: the last one for which an earlier Sync of the row holds.
+	Synced time.Time
+	Until  Generation
 }
 
 // Breaker keeps calls from waiting for a remote that did not answer: nobody asks it before Until. All processes
@@ -88,13 +88,13 @@ type Row struct {
 	State   RowState
 	// Emergency marks what went on because the remote could not answer: it counts against budgets.
 	Emergency bool
-	// Told is, of RowDelivered, the row's life in the remote: one for each time that the remote came to know
+	// Syncs is, of RowDelivered, the row's life in the remote: one for each time that the remote came to know
 	// it, the last one open. Empty: from its own time on.
-	Told []Telling
+	Syncs []Sync
 }
 
-// Telling is a part of a row's life in the remote. It ends when the remote loses its memory.
-type Telling struct {
+// Sync is a part of a row's life in the remote. It ends when the remote loses its memory.
+type Sync struct {
 	Since time.Time  // by the remote's clock; zero: the row's own time
 	Until Generation // the last generation of it; 0: open, it has not been lost since
 }
@@ -106,7 +106,7 @@ func (r Row) CountedAt(at time.Time, g Generation) bool {
 	case RowCharged:
 		return !r.At.After(at)
 	case RowDelivered:
-		for _, t := range r.tellings() {
+		for _, t := range r.syncs() {
 			if !r.At.After(at) && !t.Since.After(at) && (t.Until == 0 || g != 0 && (g == t.Until || g.age() < t.Until.age())) {
 				return true
 			}
@@ -116,14 +116,14 @@ func (r Row) CountedAt(at time.Time, g Generation) bool {
 	return false
 }
 
-// FirstTold is when the remote knew of the row at the earliest; zero: at its own time.
-func (r Row) FirstTold() time.Time { return r.tellings()[0].Since }
+// FirstSynced is when the remote knew of the row at the earliest; zero: at its own time.
+func (r Row) FirstSynced() time.Time { return r.syncs()[0].Since }
 
-func (r Row) tellings() []Telling {
-	if len(r.Told) == 0 {
-		return []Telling{{}}
+func (r Row) syncs() []Sync {
+	if len(r.Syncs) == 0 {
+		return []Sync{{}}
 	}
-	return r.Told
+	return r.Syncs
 }
 
 // RowState is what became of an operation.

@@ -19,7 +19,7 @@ type Ledger struct {
 	Journal Journal
 	Account string
 	Host    Host             // this data directory: its Name and Regions
-	Settle  time.Duration    // how long a new generation waits for the other hosts at most; NoSettling for tests
+	Settle  time.Duration    // above 0: how long a new generation waits for the other hosts at most
 	Now     func() time.Time // this machine's clock
 	Log     *slog.Logger     // nil: nothing is logged
 	// Pause waits before an operation is asked again.
@@ -67,6 +67,9 @@ const (
 func (s *Ledger) enter(ctx context.Context, account string) (leave func(), err error) {
 	if s.turn == nil {
 		return nil, fmt.Errorf("%w: a shared ledger that Open has not made", quota.ErrUnknown)
+	}
+	if s.Settle <= 0 {
+		return nil, fmt.Errorf("%w: settle is %v: a new generation has to wait for the other hosts", quota.ErrUnknown, s.Settle)
 	}
 	if account != s.Account {
 		return nil, fmt.Errorf("%w: account %q: this ledger is of %q", quota.ErrUnknown, account, s.Account)

@@ -9,10 +9,6 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// NoSettling is a Ledger.Settle for which a new generation waits for nobody. It is for tests that show what settling
-// is for: what the other hosts spent is then not known, and may be spent again.
-const NoSettling time.Duration = -1
-
 // Open makes the ledger of one process on a data directory, for what the tariff counts, on a remote that so many data
 // directories share. Nothing is asked yet. The fields of the result are set, to what the tariff says or what is usual,
 // and may be changed until it is used first. The journal stays its opener's; Close closes the remote. It fails, with

@@ -2,6 +2,7 @@ package sharedledger_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,10 @@ func TestNoZeroValueIsUnsafe(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	if s.Settle != 10*time.Minute || s.Now == nil || s.Account != "default" {
 		t.Errorf("settle %v, a clock: %t, account %q", s.Settle, s.Now != nil, s.Account)
+	}
+	s.Settle = 0
+	if _, err := s.Take(t.Context(), quota.Ask{Account: "default"}); !errors.Is(err, quota.ErrUnknown) || !strings.Contains(err.Error(), "settle") {
+		t.Errorf("a ledger that waits for nobody: %v", err)
 	}
 	if _, err := new(sharedledger.Ledger).Take(t.Context(), quota.Ask{}); !errors.Is(err, quota.ErrUnknown) {
 		t.Errorf("a ledger that nobody opened: %v", err)

@@ -96,13 +96,13 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		host.ID, host.Knows, host.At = s.state.HostID, s.state.Hosts, s.Now()
 		d.Host = &host
 	}
-	var told []Verdict
+	var synced []Verdict
 	if delivered = remote.Generation != s.state.Generation || len(rows)+len(snapshots) > 0 || !s.listed(remote); delivered {
-		if told, err = s.deliverAll(ctx, d); err != nil {
+		if synced, err = s.deliverAll(ctx, d); err != nil {
 			return false, err
 		}
 	}
-	notes := Notes{Generation: remote.Generation, Verdicts: append(verdicts, told...)}
+	notes := Notes{Generation: remote.Generation, Verdicts: append(verdicts, synced...)}
 	for _, u := range s.state.Snapshots {
 		if u.Owed {
 			u.Owed, u.At = false, u.At.Add(time.Microsecond)
@@ -137,7 +137,7 @@ func (s *Ledger) deliverAll(ctx context.Context, all Delivery) (verdicts []Verdi
 			}
 			v := Verdict{ID: r.ID, State: RowVoid}
 			if r.State != RowUnused {
-				v = Verdict{ID: r.ID, State: RowDelivered, Told: at, Until: s.state.Generation}
+				v = Verdict{ID: r.ID, State: RowDelivered, Synced: at, Until: s.state.Generation}
 			}
 			verdicts = append(verdicts, v)
 		}

@@ -32,7 +32,7 @@ func TestAReleasedFileBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 		var states []sharedledger.RowState
 		for _, r := range rows {
 			states = append(states, r.State)
-			if len(r.Told) != 0 {
+			if len(r.Syncs) != 0 {
 				t.Errorf("what was told of %+v is not known", r)
 			}
 		}
@@ -46,12 +46,12 @@ func TestAReleasedFileBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 	}
 	l := open(t, path)
 	at := time.Date(2026, 3, 3, 13, 0, 0, 0, time.UTC)
-	err = l.Note(t.Context(), "default", sharedledger.Notes{Generation: 78, Hosts: []string{"a"}, Verdicts: []sharedledger.Verdict{{ID: 2, State: sharedledger.RowDelivered, Told: at, Until: 77}}})
+	err = l.Note(t.Context(), "default", sharedledger.Notes{Generation: 78, Hosts: []string{"a"}, Verdicts: []sharedledger.Verdict{{ID: 2, State: sharedledger.RowDelivered, Synced: at, Until: 77}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows, err := l.Rows(t.Context(), "default", time.Time{}, false)
-	if want := []sharedledger.Telling{{Until: 77}, {Since: at}}; err != nil || !slices.EqualFunc(rows[1].Told, want, func(a, b sharedledger.Telling) bool {
+	if want := []sharedledger.Sync{{Until: 77}, {Since: at}}; err != nil || !slices.EqualFunc(rows[1].Syncs, want, func(a, b sharedledger.Sync) bool {
 		return a.Until == b.Until && a.Since.Equal(b.Since)
 	}) {
 		t.Errorf("%+v %v", rows, err)

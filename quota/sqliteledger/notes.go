@@ -31,7 +31,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 		err = json.Unmarshal([]byte(hosts), &s.Hosts)
 	}
 	if err == nil {
-		synced.Told, err = tellings(told)
+		synced.Syncs, err = syncs(told)
 	}
 	if err != nil {
 		return s, fmt.Errorf("%w: %s: the hosts, or the newest operation, of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)

@@ -68,8 +68,8 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict, g sharedled
 		if err != nil {
 			return fmt.Errorf("encode the verdicts: %w", err)
 		}
-		if v.State == sharedledger.RowDelivered && !v.Told.IsZero() {
-			err = t.run(t.sql.tell, string(text), g, v.Told.UnixMicro(), v.Until)
+		if v.State == sharedledger.RowDelivered && !v.Synced.IsZero() {
+			err = t.run(t.sql.noteSync, string(text), g, v.Synced.UnixMicro(), v.Until)
 		} else {
 			err = t.run(t.sql.judgeMany, string(text), v.State)
 		}
@@ -82,17 +82,17 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict, g sharedled
 
 // sameVerdict reports whether two verdicts say the same of their rows.
 func sameVerdict(a, b sharedledger.Verdict) bool {
-	return a.State == b.State && a.At.IsZero() && b.At.IsZero() && a.Told.Equal(b.Told) && a.Until == b.Until
+	return a.State == b.State && a.At.IsZero() && b.At.IsZero() && a.Synced.Equal(b.Synced) && a.Until == b.Until
 }
 
-// tellings reads what tell has written.
-func tellings(text string) (all []sharedledger.Telling, err error) {
+// syncs reads what noteSync has written.
+func syncs(text string) (all []sharedledger.Sync, err error) {
 	if text == "" {
 		return nil, nil
 	}
 	for part := range strings.SplitSeq(text, ";") {
 		since, until, _ := strings.Cut(part, "/")
-		var t sharedledger.Telling
+		var t sharedledger.Sync
 		for _, n := range []struct {
 			text string
 			put  func(int64)
@@ -131,7 +131,7 @@ func (t *transaction) operations(from *stmt, account string, args ...any) (out [
 			return nil, t.ledger.broken("read", err)
 		}
 		var known bool
-		if r.Told, err = tellings(told); err != nil {
+		if r.Syncs, err = syncs(told); err != nil {
 			return nil, fmt.Errorf("%w: %s: what was told of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
 		}
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {

@@ -68,7 +68,7 @@ CREATE TABLE operations (
     amounts   TEXT NOT NULL,    -- {"pool": amount}
     state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 delivered, 4 void, 5 unused: see sharedledger.RowState
     emergency INTEGER NOT NULL, -- 1: it went on because the ledger could not answer
-    told      TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Telling; no since: at
+    told      TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync; no since: at
 ) STRICT;
 CREATE INDEX operations_by_time   ON operations (account, at);
 CREATE INDEX operations_told      ON operations (account) WHERE state IN (1, 3) AND writer <> '';

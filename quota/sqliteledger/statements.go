@@ -9,7 +9,7 @@ type statements struct {
 	wrote                                 *stmt
 
 	journal, keepJournal                              *stmt
-	begin, judge, judgeMany, tell, owe, forgetOps     *stmt
+	begin, judge, judgeMany, noteSync, owe, forgetOps *stmt
 	rows, rowsOwed, asked, owedHere, who, emergencies *stmt
 }
 
@@ -99,7 +99,7 @@ func (s *statements) ofJournal() map[**stmt]string {
 			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (?2 = 1 AND state IN (2, 3))`,
 		// Of those that were delivered to generation ?2 at ?3, after ?4: the last spans in which a remote had them are kept with them.
 		// Where another process has noted ?2 before, it has noted them as well.
-		&s.tell: `UPDATE operations SET state = 3, told = CASE WHEN state IN (1, 3)
+		&s.noteSync: `UPDATE operations SET state = 3, told = CASE WHEN state IN (1, 3)
 				THEN CASE WHEN length(told) > 150 THEN substr(told, instr(told, ';') + 1) ELSE told END || '/' || ?4 || ';' || ?3
 				ELSE ?3 || '' END
 			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (state = 3 AND EXISTS (

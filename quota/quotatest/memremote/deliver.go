@@ -42,8 +42,8 @@ func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) (time.Time,
 		}
 		acc.wrote(row.Writer, writer{number: row.Number, nonce: row.Nonce, delivered: true, heard: now})
 	}
-	for _, look := range d.Snapshots {
-		acc.raise(look, now)
+	for _, snapshot := range d.Snapshots {
+		acc.raise(snapshot, now)
 	}
 	if d.Host != nil {
 		acc.list(*d.Host, now)
@@ -81,9 +81,9 @@ func (a *account) record(row sharedledger.Row, now time.Time) {
 		p.net(row, at.UnixMicro(), amount)
 		e := entry{at: at.UnixMicro(), amount: amount, who: row.Who}
 		if row.State == sharedledger.RowAsked || row.State == sharedledger.RowOwed {
-			e.told = now.UnixMicro()
-		} else if first := row.FirstTold(); !first.IsZero() {
-			e.told = first.UnixMicro()
+			e.synced = now.UnixMicro()
+		} else if first := row.FirstSynced(); !first.IsZero() {
+			e.synced = first.UnixMicro()
 		}
 		p.log.enter(e)
 		p.length = len(p.log.entries)
@@ -110,27 +110,27 @@ func (p *pool) net(row sharedledger.Row, at, amount int64) {
 	}
 }
 
-// raise enters what the look saw used and the log does not have. What it cannot have seen, such as
+// raise enters what the snapshot saw used and the log does not have. What it cannot have seen, such as
 // an operation in doubt that was delivered since, must not pass for what it saw: that was spent by
 // somebody else.
-func (a *account) raise(look sharedledger.UsageSnapshot, now time.Time) {
-	p := a.pool(look.Pool)
-	if look.DrainedUntil.After(p.drainedUntil) {
-		p.drainedUntil, p.drainedUsed = look.DrainedUntil, look.DrainedUsed
+func (a *account) raise(snapshot sharedledger.UsageSnapshot, now time.Time) {
+	p := a.pool(snapshot.Pool)
+	if snapshot.DrainedUntil.After(p.drainedUntil) {
+		p.drainedUntil, p.drainedUsed = snapshot.DrainedUntil, snapshot.DrainedUsed
 	}
-	at := look.At.Truncate(time.Microsecond)
+	at := snapshot.At.Truncate(time.Microsecond)
 	if at.After(now) {
 		at = now
 	}
-	if !look.At.After(p.raised[look.Generation]) || now.Sub(at) >= a.horizon {
+	if !snapshot.At.After(p.raised[snapshot.Generation]) || now.Sub(at) >= a.horizon {
 		return
 	}
 	if p.raised == nil {
 		p.raised = map[sharedledger.Generation]time.Time{}
 	}
-	p.raised[look.Generation] = look.At
-	charge := entry{at: at.UnixMicro(), who: sharedledger.Unattributed, generation: look.Generation}
-	for _, w := range look.Windows {
+	p.raised[snapshot.Generation] = snapshot.At
+	charge := entry{at: at.UnixMicro(), who: sharedledger.Unattributed, generation: snapshot.Generation}
+	for _, w := range snapshot.Windows {
 		start := w.Start.UnixMicro()
 		if lacks := w.Used - p.log.seen(start, charge.at); lacks > charge.amount {
 			charge.amount, charge.from = lacks, start

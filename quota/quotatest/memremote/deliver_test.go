@@ -11,16 +11,16 @@ import (
 
 var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 
-// told is a ledger in its second generation that rows and looks are delivered to.
-type told struct {
+// synced is a ledger in its second generation that rows and snapshots are delivered to.
+type synced struct {
 	*memremote.Remote
 
 	t   *testing.T
 	now time.Time
 }
 
-func newTold(t *testing.T) *told {
-	l := &told{t: t, now: noon}
+func newSynced(t *testing.T) *synced {
+	l := &synced{t: t, now: noon}
 	l.Remote = &memremote.Remote{Now: func() time.Time { return l.now }}
 	if _, err := l.Renew(t.Context(), sharedledger.Renewal{Account: "default", Next: 2, Horizon: quota.MinHorizon}); err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func newTold(t *testing.T) *told {
 
 var day = quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 1000}
 
-func (l *told) deliver(d sharedledger.Delivery) {
+func (l *synced) deliver(d sharedledger.Delivery) {
 	l.t.Helper()
 	d.Account, d.Generation, d.Horizon = "default", 2, quota.MinHorizon
 	if _, err := l.Deliver(l.t.Context(), d); err != nil {
@@ -38,18 +38,18 @@ func (l *told) deliver(d sharedledger.Delivery) {
 	}
 }
 
-func (l *told) row(writer string, at time.Time, amount int64, s sharedledger.RowState) {
+func (l *synced) row(writer string, at time.Time, amount int64, s sharedledger.RowState) {
 	l.t.Helper()
 	l.deliver(sharedledger.Delivery{Rows: []sharedledger.Row{{Writer: writer, Number: 1, Nonce: 1, At: at, Amounts: quota.Cost{"units": amount}, State: s}}})
 }
 
-func (l *told) look(at time.Time, used int64) {
+func (l *synced) snapshot(at time.Time, used int64) {
 	l.t.Helper()
 	l.deliver(sharedledger.Delivery{Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: at,
 		Windows: []sharedledger.WindowUsage{{Window: day, Start: at.Add(-day.Length + time.Microsecond), Used: used}}}}})
 }
 
-func (l *told) wants(used int64) {
+func (l *synced) wants(used int64) {
 	l.t.Helper()
 	d, err := l.Take(l.t.Context(), quota.Ask{Account: "default", Horizon: quota.MinHorizon,
 		Charges: []quota.Charge{{Pool: "units", Bounds: []quota.Bound{{Window: day, Ceiling: 1000}}}}})
@@ -58,32 +58,32 @@ func (l *told) wants(used int64) {
 	}
 }
 
-// What had left the look's window when it was taken is no part of what its lump stands for.
+// What had left the snapshot's window when it was taken is no part of what its lump stands for.
 func TestRowOlderThanALooksWindowEatsNothing(t *testing.T) {
-	l := newTold(t)
+	l := newSynced(t)
 	l.now = noon.Add(25 * time.Hour)
 	l.row("here", l.now.Add(-20*time.Minute), 500, sharedledger.RowCharged)
-	l.look(l.now.Add(-10*time.Minute), 800)
+	l.snapshot(l.now.Add(-10*time.Minute), 800)
 	l.wants(800)
 	l.row("away", noon.Add(time.Second), 300, sharedledger.RowCharged)
 	l.wants(800)
 }
 
-// An operation in doubt, or spent without the ledger, is not what a look had seen before it was told.
+// An operation in doubt, or spent without the ledger, is not what a snapshot had seen before it was synced.
 func TestLookIsNotSatisfiedByWhatItCannotHaveSeen(t *testing.T) {
 	for _, s := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed} {
 		for _, rowFirst := range []bool{true, false} {
-			l := newTold(t)
+			l := newSynced(t)
 			l.now = noon.Add(time.Hour)
 			if rowFirst {
 				l.row("here", noon.Add(10*time.Minute), 200, s)
 			}
-			l.look(noon.Add(30*time.Minute), 300)
+			l.snapshot(noon.Add(30*time.Minute), 300)
 			if !rowFirst {
 				l.row("here", noon.Add(10*time.Minute), 200, s)
 			}
 			l.wants(500)
-			l.look(l.now, 500) // saw both
+			l.snapshot(l.now, 500) // saw both
 			l.wants(500)
 		}
 	}

@@ -32,7 +32,7 @@ var _ sharedledger.Journal = (*Journal)(nil)
 type book struct {
 	generation sharedledger.Generation
 	breaker    sharedledger.Breaker
-	looks      map[string]sharedledger.UsageSnapshot
+	snapshots  map[string]sharedledger.UsageSnapshot
 	hosts      []string
 	rows       []sharedledger.Row // by id
 }
@@ -151,7 +151,7 @@ func (j *Journal) write(account string) (*book, error) {
 		if j.accounts == nil {
 			j.accounts = map[string]*book{}
 		}
-		b = &book{looks: map[string]sharedledger.UsageSnapshot{}}
+		b = &book{snapshots: map[string]sharedledger.UsageSnapshot{}}
 		j.accounts[account] = b
 	}
 	return b, nil
@@ -176,8 +176,8 @@ func (j *Journal) state(account string) sharedledger.JournalState {
 			s.Asked = append(s.Asked, cloneRow(b.rows[i]))
 		}
 	}
-	for _, pool := range slices.Sorted(maps.Keys(b.looks)) {
-		s.Snapshots = append(s.Snapshots, cloneLook(b.looks[pool]))
+	for _, pool := range slices.Sorted(maps.Keys(b.snapshots)) {
+		s.Snapshots = append(s.Snapshots, cloneSnapshot(b.snapshots[pool]))
 	}
 	return s
 }
@@ -205,8 +205,8 @@ func (b *book) note(n sharedledger.Notes) {
 		if r == nil || v.State == sharedledger.RowCharged && (r.State == sharedledger.RowOwed || r.State == sharedledger.RowDelivered) {
 			continue
 		}
-		if v.State == sharedledger.RowDelivered && !v.Told.IsZero() && (r.State != v.State || n.Generation != b.generation) {
-			r.Told = append(told(*r, v.Until), sharedledger.Telling{Since: v.Told})
+		if v.State == sharedledger.RowDelivered && !v.Synced.IsZero() && (r.State != v.State || n.Generation != b.generation) {
+			r.Syncs = append(synced(*r, v.Until), sharedledger.Sync{Since: v.Synced})
 		}
 		r.State = v.State
 		if !v.At.IsZero() {
@@ -217,8 +217,8 @@ func (b *book) note(n sharedledger.Notes) {
 		b.hosts = slices.Clone(n.Hosts)
 	}
 	for _, l := range n.Snapshots {
-		if old, ok := b.looks[l.Pool]; !ok || l.At.After(old.At) || l.At.Equal(old.At) && more(l, old) {
-			b.looks[l.Pool] = cloneLook(l)
+		if old, ok := b.snapshots[l.Pool]; !ok || l.At.After(old.At) || l.At.Equal(old.At) && more(l, old) {
+			b.snapshots[l.Pool] = cloneSnapshot(l)
 		}
 	}
 	if n.Generation != 0 {
@@ -232,20 +232,20 @@ func (b *book) note(n sharedledger.Notes) {
 	}
 }
 
-// told is the row's life up to now, of which the last part has ended.
-func told(r sharedledger.Row, until sharedledger.Generation) []sharedledger.Telling {
+// synced is the row's life up to now, of which the last part has ended.
+func synced(r sharedledger.Row, until sharedledger.Generation) []sharedledger.Sync {
 	if r.State != sharedledger.RowCharged && r.State != sharedledger.RowDelivered {
 		return nil
 	}
-	all := slices.Clone(r.Told)
+	all := slices.Clone(r.Syncs)
 	if len(all) == 0 {
-		all = []sharedledger.Telling{{}}
+		all = []sharedledger.Sync{{}}
 	}
 	all[len(all)-1].Until = until
 	return all
 }
 
-// more reports whether the look saw more used in any window than another of the same time: it is the
+// more reports whether the snapshot saw more used in any window than another of the same time: it is the
 // later one then.
 func more(l, old sharedledger.UsageSnapshot) bool {
 	for i, w := range l.Windows {
@@ -256,17 +256,17 @@ func more(l, old sharedledger.UsageSnapshot) bool {
 	return false
 }
 
-// forget drops the rows older than t that the ledger need not be told any more.
+// forget drops the rows older than t that the ledger need not be synced any more.
 func (b *book) forget(t time.Time) {
 	b.rows = slices.DeleteFunc(b.rows, func(r sharedledger.Row) bool { return r.At.Before(t) && r.State != sharedledger.RowOwed })
 }
 
 func cloneRow(r sharedledger.Row) sharedledger.Row {
-	r.Amounts, r.Told = maps.Clone(r.Amounts), slices.Clone(r.Told)
+	r.Amounts, r.Syncs = maps.Clone(r.Amounts), slices.Clone(r.Syncs)
 	return r
 }
 
-func cloneLook(l sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
+func cloneSnapshot(l sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
 	l.Windows = slices.Clone(l.Windows)
 	return l
 }

@@ -22,7 +22,7 @@ type entry struct {
 	before int64 // the sum of all earlier entries
 	amount int64
 	who    quota.Who
-	told   int64 // when it was delivered, where looks count it from then on only
+	synced int64 // when it was delivered, where snapshots count it from then on only
 	from   int64 // of an unattributed charge: its snapshot did not count what is older
 
 	generation sharedledger.Generation // of that snapshot
@@ -69,7 +69,7 @@ func (l *log) insert(at time.Time, amount int64, who quota.Who, precision time.D
 	us := at.UnixMicro()
 	l.dropEmptied(us)
 	if n := len(l.entries); precision > 0 && n > 0 {
-		if e := &l.entries[n-1]; e.who == who && e.told == 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
+		if e := &l.entries[n-1]; e.who == who && e.synced == 0 && at.Truncate(precision).Equal(quota.FromMicros(e.at).Truncate(precision)) {
 			e.at, e.amount = us, e.amount+amount
 			l.total += amount
 			return e.number
@@ -129,10 +129,10 @@ func (l *log) find(at time.Time, p quota.PoolState) int {
 	return -1
 }
 
-// seen is what a look of the time at can have counted from begin on.
+// seen is what a snapshot of the time at can have counted from begin on.
 func (l *log) seen(begin, at int64) (sum int64) {
 	for i := l.from(begin); i < len(l.entries) && l.entries[i].at <= at; i++ {
-		if e := l.entries[i]; e.told <= at {
+		if e := l.entries[i]; e.synced <= at {
 			sum += e.amount
 		}
 	}

@@ -6,43 +6,43 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-var tellings = []Case{
-	{ID: "K2", Name: "a row that was delivered before is netted against looks from its delivery on", check: func(r *rig) {
+var syncs = []Case{
+	{ID: "K2", Name: "a row that was delivered before is netted against snapshots from its delivery on", check: func(r *rig) {
 		minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		for _, c := range []struct {
-			name string
-			look int // the minute of it
-			told []sharedledger.Telling
-			want int64
+			name     string
+			snapshot int // the minute of it
+			told     []sharedledger.Sync
+			want     int64
 		}{
-			{"before", 4, []sharedledger.Telling{{Since: minute(5)}}, 15},
-			{"from then on", 4, []sharedledger.Telling{{Since: minute(4)}}, 10},
-			{"charged at its own time, then lost", 4, []sharedledger.Telling{{Until: first}, {Since: minute(5)}}, 10},
-			{"charged at its own time, then lost before the look", 4, []sharedledger.Telling{{Until: 2 << 28}, {Since: minute(5)}}, 15},
-			{"told, lost, and told again since", 4, []sharedledger.Telling{{Since: minute(2), Until: first}, {Since: minute(5)}}, 10},
+			{"before", 4, []sharedledger.Sync{{Since: minute(5)}}, 15},
+			{"from then on", 4, []sharedledger.Sync{{Since: minute(4)}}, 10},
+			{"charged at its own time, then lost", 4, []sharedledger.Sync{{Until: first}, {Since: minute(5)}}, 10},
+			{"charged at its own time, then lost before the snapshot", 4, []sharedledger.Sync{{Until: 2 << 28}, {Since: minute(5)}}, 15},
+			{"told, lost, and told again since", 4, []sharedledger.Sync{{Since: minute(2), Until: first}, {Since: minute(5)}}, 10},
 			{"not told of its time", 4, nil, 10},
 			{"before its own time", -1, nil, 15},
 		} {
-			r.about = "a look " + c.name + ": "
+			r.about = "a snapshot " + c.name + ": "
 			r.begin(per(time.Hour, 100))
 			r.clock.Set(minute(10))
-			look := r.look(minute(c.look), 10)
-			r.looks(look)
+			snapshot := r.snapshot(minute(c.snapshot), 10)
+			r.raises(snapshot)
 			row := r.row("away", 1, noon, 5)
-			row.State, row.Told = sharedledger.RowDelivered, c.told
+			row.State, row.Syncs = sharedledger.RowDelivered, c.told
 			r.rows(row)
 			r.used(c.want)
 		}
 	}},
-	{ID: "K2", Name: "a row that was told later than its time is not what an earlier look had seen", check: func(r *rig) {
+	{ID: "K2", Name: "a row that was told later than its time is not what an earlier snapshot had seen", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
 		row := r.row("here", 1, noon, 5)
-		row.State, row.Told = sharedledger.RowDelivered, []sharedledger.Telling{{Since: noon.Add(5 * time.Minute)}}
+		row.State, row.Syncs = sharedledger.RowDelivered, []sharedledger.Sync{{Since: noon.Add(5 * time.Minute)}}
 		r.rows(row)
-		r.looks(r.look(noon.Add(4*time.Minute), 3)) // somebody else's
+		r.raises(r.snapshot(noon.Add(4*time.Minute), 3)) // somebody else's
 		r.used(8)
-		r.looks(r.look(noon.Add(5*time.Minute), 8)) // both
+		r.raises(r.snapshot(noon.Add(5*time.Minute), 8)) // both
 		r.used(8)
 	}},
 	{ID: "K2", Name: "what was told and looked at within one step is counted once", check: func(r *rig) {
@@ -51,7 +51,7 @@ var tellings = []Case{
 		owed.State = sharedledger.RowOwed
 		r.rows(owed)
 		r.pass(100 * time.Microsecond)
-		r.looks(r.look(r.clock.Now(), 5))
+		r.raises(r.snapshot(r.clock.Now(), 5))
 		r.used(5)
 	}},
 	{ID: "K9", Name: "what was charged, and nobody used, is taken back once", check: func(r *rig) {
