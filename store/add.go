@@ -98,7 +98,7 @@ func (a *addition) lacks(ctx context.Context, tx *txn) (lacks bool, err error) {
 	err = tx.QueryRowContext(ctx, `
 		SELECT EXISTS (
 			SELECT 1 FROM json_each(?1)
-			WHERE NOT EXISTS (SELECT 1 FROM slots WHERE series = value ->> 0 AND due_at = value ->> 1)
+			WHERE NOT EXISTS (SELECT 1 FROM slots WHERE series = CAST(value ->> 0 AS bigint) AND due_at = CAST(value ->> 1 AS bigint))
 		)`, listJSON(rows)).Scan(&lacks)
 	return lacks, err
 }
@@ -129,7 +129,7 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 		err := rows.Scan(&id, &of.Job, &of.Key)
 		a.series[of].id = id
 		return err
-	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
+	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS bigint) FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
 }
 
 // addSlots adds the slots that are not there yet. One that is due but comes too late, since its series
@@ -145,7 +145,7 @@ func (a *addition) addSlots(ctx context.Context, tx *txn) error {
 	}
 	return execJSON(ctx, tx, `
 		INSERT INTO slots (series, due_at, kind, state, reason)
-		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?1) WHERE true
+		SELECT CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint), value ->> 2, value ->> 3, value ->> 4 FROM json_each(?1) WHERE true
 		ON CONFLICT DO NOTHING`, rows)
 }
 
@@ -164,13 +164,13 @@ func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
 	}
 	if err := execEach(ctx, tx, moved, `
 		UPDATE slots SET state = 'skipped', reason = value ->> 3
-		FROM json_each(?1) WHERE series = value ->> 0 AND due_at = value ->> 4 AND state = 'due'`, `
-		UPDATE series SET newest = max(newest, value ->> 1), open = value ->> 2
-		FROM json_each(?1) WHERE series.id = value ->> 0`); err != nil {
+		FROM json_each(?1) WHERE series = CAST(value ->> 0 AS bigint) AND due_at = CAST(value ->> 4 AS bigint) AND state = 'due'`, `
+		UPDATE series SET newest = max(newest, CAST(value ->> 1 AS bigint)), open = CAST(value ->> 2 AS bigint)
+		FROM json_each(?1) WHERE series.id = CAST(value ->> 0 AS bigint)`); err != nil {
 		return err
 	}
 	return execJSON(ctx, tx, `
-		UPDATE series SET newest = max(newest, value ->> 1) FROM json_each(?1) WHERE series.id = value ->> 0`, others)
+		UPDATE series SET newest = max(newest, CAST(value ->> 1 AS bigint)) FROM json_each(?1) WHERE series.id = CAST(value ->> 0 AS bigint)`, others)
 }
 
 // superseded is the reason of a slot that ends because its series has gone on to the slot of due.
@@ -189,7 +189,7 @@ func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' AND due_at <= ?2 ORDER BY due_at DESC LIMIT 1
 			) AS newer
 			FROM slots WHERE state = 'claimed' AND lease <= ?1
-		)
+		) AS late
 		WHERE id = old AND due_at < newer`, now.UnixMilli(), future(now))
 	return err
 }

@@ -90,8 +90,8 @@ func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err e
 		}
 		return execEach(ctx, tx, slots, `
 			UPDATE slots SET state = 'due', tries = 0, reason = '', retry_at = NULL
-			WHERE id IN (SELECT value FROM json_each(?1)) AND state <> 'claimed'`,
-			`UPDATE series SET open = newest WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT value FROM json_each(?1)))`)
+			WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)) AND state <> 'claimed'`,
+			`UPDATE series SET open = newest WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
 	})
 	return pieces, err
 }
@@ -152,8 +152,8 @@ func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int
 		return 0, err
 	}
 	return len(slots), execEach(ctx, tx, slots,
-		`UPDATE slots SET state = 'skipped', reason = '`+cancelledReason+`', lease = NULL, retry_at = NULL WHERE id IN (SELECT value FROM json_each(?1))`,
-		`UPDATE series SET open = NULL WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT value FROM json_each(?1)))`)
+		`UPDATE slots SET state = 'skipped', reason = '`+cancelledReason+`', lease = NULL, retry_at = NULL WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
+		`UPDATE series SET open = NULL WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
 }
 
 // SetWait says whether ingest serve may carry the backfill on.
@@ -180,15 +180,19 @@ func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int)
 	if len(videos) == 0 {
 		return nil
 	}
+	sizes := make([][2]any, 0, len(videos))
+	for key, n := range videos {
+		sizes = append(sizes, [2]any{key, n})
+	}
 	return s.tx(ctx, "note how much "+id+" is", func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `
-			UPDATE pieces SET spec = json_set(spec, '$.videos', given.value)
-			FROM json_each(?1) AS given JOIN series ON job = ?2 AND series.key = given.key JOIN slots ON slots.series = series.id
-			WHERE pieces.slot = slots.id`, asJSON{videos}, b.Job())
+			UPDATE pieces SET spec = json_set(spec, '$.videos', CAST(given.value ->> 1 AS bigint))
+			FROM json_each(?1) AS given JOIN series ON job = ?2 AND series.key = given.value ->> 0 JOIN slots ON slots.series = series.id
+			WHERE pieces.slot = slots.id`, listJSON(sizes), b.Job())
 		return err
 	})
 }

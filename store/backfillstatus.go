@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -92,7 +93,7 @@ func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error)
 // FailedPieces are up to n failures of a backfill, by piece; n 0: all.
 func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, error) {
 	if n == 0 {
-		n = -1 // no bound, to SQLite
+		n = math.MaxInt32
 	}
 	return collectView(ctx, s.database, "list what failed of "+id, scanFailure, `
 		WITH mine AS (

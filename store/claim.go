@@ -19,7 +19,7 @@ SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_open CROSS JOIN slots ON slots.series = series.id AND due_at = open
 WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = ` + newestOpen + `)
   AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?1 AND other.due_at <= ?1 / 1000 + 600)
-ORDER BY fresh_at, open, job, key`
+ORDER BY fresh_at NULLS FIRST, open, job, key`
 
 // claimablePieces walks the pieces of backfill ?2 that may be claimed at ?1: in order, or, with DESC appended,
 // from the last. All of them are due when the backfill was made.
@@ -168,7 +168,7 @@ func (s *Store) updateSeries(ctx context.Context, tx *txn, id int64, state inges
 			SET state = 'skipped', reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', (
 				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' ORDER BY due_at DESC LIMIT 1
 			), 'unixepoch')
-			FROM series WHERE slots.id = ?1 AND series.id = series AND open IS NOT due_at`, id)
+			FROM series WHERE slots.id = ?1 AND series.id = series AND open IS DISTINCT FROM due_at`, id)
 	}
 	return err
 }

@@ -44,6 +44,8 @@ type identity struct {
 	upstream string // "" when nobody has written to it yet
 }
 
+const selectUpstream = `SELECT coalesce(max(value), '') FROM meta WHERE name = 'upstream'`
+
 // identify reads who a store's file is, and refuses what is not ours to read.
 func identify(ctx context.Context, q querier, path, doing string) (id identity, err error) {
 	var application uint32
@@ -58,7 +60,7 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 	case id.version > version:
 		return id, &VersionError{Path: path, Have: id.version, Know: version}
 	}
-	err = q.QueryRowContext(ctx, `SELECT coalesce(max(value), '') FROM meta WHERE name = 'upstream'`).Scan(&id.upstream)
+	err = q.QueryRowContext(ctx, selectUpstream).Scan(&id.upstream)
 	return id, err
 }
 
@@ -68,7 +70,7 @@ func claimFor(ctx context.Context, d *database, upstream string) error {
 		var have string
 		err := tx.QueryRowContext(ctx, `
 			INSERT INTO meta (name, value) VALUES ('upstream', ?)
-			ON CONFLICT (name) DO UPDATE SET value = value
+			ON CONFLICT (name) DO UPDATE SET value = meta.value
 			RETURNING value`, upstream).Scan(&have)
 		if err == nil && have != upstream {
 			return &UpstreamError{Have: have, Want: upstream, Path: d.path}

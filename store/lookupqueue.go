@@ -41,7 +41,7 @@ const met = `
 SELECT given.value FROM json_each(?1) AS given
 WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >= ?4)
    OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value AND (slot = ?2 OR backfill = ?3))
-   OR given.value IN (SELECT w.value FROM pieces JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
+   OR given.value IN (SELECT w.value FROM pieces CROSS JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
 
 // enqueue adds the ids that are not met yet to those that wait.
 func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.Time) error {

@@ -54,7 +54,7 @@ const idLetters = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 // moreThan reports whether more than n videos match, whatever the filters say of them.
 func (f *finder) moreThan(ctx context.Context, n int) (bool, error) {
 	var have int
-	err := f.tx.QueryRowContext(ctx, `SELECT count(*) FROM (`+f.among.query+`)`, f.among.of, f.after.Video, n+1).Scan(&have)
+	err := f.tx.QueryRowContext(ctx, `SELECT count(*) FROM (`+f.among.query+`) AS found`, f.among.of, f.after.Video, n+1).Scan(&have)
 	return have > n, err
 }
 
@@ -139,7 +139,7 @@ func (f *finder) vocabulary(ctx context.Context) text.Vocabulary {
 					err = errEnough
 				}
 				return err
-			}, `SELECT term, doc FROM video_words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF)`, prefix)
+			}, `SELECT term, doc FROM video_words WHERE term >= ?1 AND term < ?2`, prefix, prefix+"\U0010FFFF")
 			if errors.Is(err, errEnough) {
 				err = nil
 			}
@@ -180,7 +180,7 @@ func (f *finder) rank(ctx context.Context, of matches, r ranking) (found []candi
 			args.add(r.after.Key[0]), args.add(r.after.Key[1]), args.add(r.after.Key[2]), args.add(r.after.ID))
 	}
 	if len(r.except) > 0 {
-		where += "\n  AND matched.id NOT IN (SELECT value FROM json_each(" + args.add(listJSON(r.except)) + "))"
+		where += "\n  AND matched.id NOT IN (SELECT CAST(value AS bigint) FROM json_each(" + args.add(listJSON(r.except)) + "))"
 	}
 	err = each(ctx, f.tx, func(rows *sql.Rows) error {
 		var c candidate
@@ -238,7 +238,7 @@ const risen = `(
 		SELECT views FROM placements
 		WHERE video = latest.id AND series = series.id AND slot <= %[2]s AND views IS NOT NULL
 		ORDER BY slot DESC LIMIT 1 OFFSET 1
-	)) FROM series WHERE backfill IS NULL AND series.key <> '' AND latest.charted & (1 << series.id %% 63) AND %[1]s IN ('', series.key))`
+	)) FROM series WHERE backfill IS NULL AND series.key <> '' AND latest.charted & (1 << series.id %% 63) <> 0 AND %[1]s IN ('', series.key))`
 
 // filters writes the query's filters as conditions. That by region looks into the placements of those alone whose bits
 // say that the region may have charted them.
@@ -252,8 +252,8 @@ func (f *finder) filters(args *arguments, views, seen string) string {
 	if q := f.q; q.Region != "" {
 		const of = "FROM series WHERE backfill IS NULL AND key = %[2]s"
 		fmt.Fprintf(&where, `
-  AND latest.charted & (SELECT sum(DISTINCT 1 << id %% 63) `+of+`)
-  AND (SELECT 1 FROM placements WHERE video = matched.id AND slot <= %[1]s AND series IN (SELECT id `+of+`) LIMIT 1)`,
+  AND latest.charted & (SELECT CAST(sum(DISTINCT 1 << id %% 63) AS bigint) `+of+`) <> 0
+  AND EXISTS (SELECT 1 FROM placements WHERE video = matched.id AND slot <= %[1]s AND series IN (SELECT id `+of+`))`,
 			args.add(f.after.Slot), args.add(q.Region))
 	}
 	const fact = "(SELECT %s FROM video_facts WHERE id = matched.id)"

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -58,13 +59,13 @@ func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, a
 
 // placedIn is the last rank in a slot, 0 where it has none, and which videos it has.
 func placedIn(ctx context.Context, tx *txn, slot int64) (rank int, videos map[int64]bool, err error) {
-	var ids []int64
-	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(rank), 0), json_group_array(video) FROM placements WHERE slot = ?`, slot).
-		Scan(&rank, asJSON{&ids})
-	videos = make(map[int64]bool, len(ids))
-	for _, id := range ids {
+	videos = map[int64]bool{}
+	err = each(ctx, tx, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&rank, &id)
 		videos[id] = true
-	}
+		return err
+	}, `SELECT rank, video FROM placements WHERE slot = ? ORDER BY rank`, slot)
 	return rank, videos, err
 }
 

@@ -136,7 +136,7 @@ func (p *piece) drop(ids ...string) {
 func (p *piece) vanish(ctx context.Context, tx *txn, id, reason string, at int64) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO vanished (video_id, slot, reason, noted_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`, id, p.slot, reason, at)
+		ON CONFLICT (video_id, slot) DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`, id, p.slot, reason, at)
 	return err
 }
 
@@ -147,21 +147,17 @@ func addPiece(ctx context.Context, tx *txn, b BackfillStatus, p ingest.Piece, n 
 		n = p.Spec.After.Unix()
 	}
 	due := b.Created.Unix()
-	res, err := tx.ExecContext(ctx, `
-		INSERT INTO series (job, key, newest, open, backfill, place) VALUES (?1, ?2, ?3, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,
-		b.Job(), p.Key, due, b.row, n)
-	if count, err := affected(res, err); err != nil || count == 0 {
-		return false, err
+	var series, slot int64
+	err = tx.QueryRowContext(ctx, `
+		INSERT INTO series (job, key, newest, open, backfill, place) VALUES (?1, ?2, ?3, ?3, ?4, ?5) ON CONFLICT DO NOTHING RETURNING id`,
+		b.Job(), p.Key, due, b.row, n).Scan(&series)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
 	}
-	series, err := res.LastInsertId()
 	if err != nil {
 		return false, err
 	}
-	res, err = tx.ExecContext(ctx, `INSERT INTO slots (series, due_at, kind, state) VALUES (?, ?, 'backfill', 'due')`, series, due)
-	if err != nil {
-		return false, err
-	}
-	slot, err := res.LastInsertId()
+	err = tx.QueryRowContext(ctx, `INSERT INTO slots (series, due_at, kind, state) VALUES (?, ?, 'backfill', 'due') RETURNING id`, series, due).Scan(&slot)
 	if err != nil {
 		return false, err
 	}

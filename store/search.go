@@ -234,7 +234,7 @@ func (f *finder) score(ctx context.Context, of []candidate) error {
 		return nil
 	}, `
 		SELECT facts.id, facts.title, coalesce(channels.title, '')
-		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = given.value LEFT JOIN channels ON channels.id = channel`, idsOf(of))
+		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`, idsOf(of))
 }
 
 // named counts those that have what was asked for in their titles.
@@ -304,9 +304,9 @@ SELECT ` + videoColumns + `, given.key, videos.seen_at, (
 		SELECT DISTINCT key FROM series
 		WHERE backfill IS NULL AND key <> '' AND EXISTS (SELECT 1 FROM placements WHERE video = videos.id AND series = series.id)
 		ORDER BY key
-	)
+	) AS keys
 )
-FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = given.value LEFT JOIN channels ON channels.id = videos.channel`
+FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = videos.channel`
 
 // hits reads what is shown of the page's videos.
 func (f *finder) hits(ctx context.Context, of []candidate) ([]Hit, error) {

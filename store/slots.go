@@ -42,7 +42,7 @@ func (s *Store) Newest(ctx context.Context, now time.Time) (map[ingest.Series]ti
 			err := rows.Scan(&of.Job, &of.Key, inSeconds(&due))
 			newest[of] = due
 			return err
-		}, `SELECT job, key, at FROM (SELECT job, key, `+newestAt+` AS at FROM series WHERE backfill IS NULL) WHERE at IS NOT NULL`, future(now))
+		}, `SELECT job, key, at FROM (SELECT job, key, `+newestAt+` AS at FROM series WHERE backfill IS NULL) AS known WHERE at IS NOT NULL`, future(now))
 	})
 }
 
@@ -80,6 +80,6 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 			FROM retired WHERE slots.id = retired.id AND slots.state <> 'stopped'`, list, now); err != nil {
 			return err
 		}
-		return execJSON(ctx, tx, `UPDATE series SET open = NULL WHERE id IN (SELECT value FROM json_each(?1))`, of)
+		return execJSON(ctx, tx, `UPDATE series SET open = NULL WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, of)
 	})
 }

@@ -103,7 +103,7 @@ func sweepEnded(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM slots WHERE id IN (
 			SELECT slots.id FROM slots JOIN series ON series.id = series
-			WHERE due_at < ? AND kind <> 'backfill' AND due_at <> newest AND due_at IS NOT open AND state NOT IN ('due', 'claimed')
+			WHERE due_at < ? AND kind <> 'backfill' AND due_at <> newest AND due_at IS DISTINCT FROM open AND state NOT IN ('due', 'claimed')
 			ORDER BY due_at LIMIT ?
 		)`, ceilUnix(cutoff), sweepRows))
 	return swept{slots: n}, err
@@ -137,8 +137,8 @@ func sweepFound(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 		return swept{}, err
 	}
 	return swept{slots: len(old)}, execEach(ctx, tx, old,
-		`UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT value FROM json_each(?1))`,
-		`UPDATE slots SET token = '', token_at = NULL, pages = 0 WHERE id IN (SELECT value FROM json_each(?1))`)
+		`UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
+		`UPDATE slots SET token = '', token_at = NULL, pages = 0 WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 }
 
 // endedBackfills are those, ?1 being the cutoff, in which nothing is open and nothing was done since.
@@ -154,8 +154,8 @@ func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) 
 		return swept{}, err
 	}
 	return swept{slots: len(series)}, execEach(ctx, tx, series,
-		`DELETE FROM slots WHERE series IN (SELECT value FROM json_each(?1))`,
-		`DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))`)
+		`DELETE FROM slots WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
+		`DELETE FROM series WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 }
 
 // sweepBackfills deletes backfills whose pieces have gone.

@@ -14,8 +14,8 @@ type knownChannel struct {
 }
 
 const (
-	findChannels = `SELECT channel_id, channels.id, title FROM json_each(?1) CROSS JOIN channels ON channel_id = value`
-	addChannel   = `INSERT INTO channels (channel_id, title) VALUES (?, ?)`
+	findChannels = `SELECT channel_id, channels.id, title FROM json_each(?1) AS given CROSS JOIN channels ON channel_id = given.value`
+	addChannel   = `INSERT INTO channels (channel_id, title) VALUES (?, ?) RETURNING id`
 )
 
 // findChannel says what is known of a channel. The first time it looks for those of all new videos at once; a
@@ -66,11 +66,7 @@ func (w *videoWriter) channel(ctx context.Context, v ingest.Video) (sql.NullInt6
 		}
 		return id, w.reindex(ctx, known.id)
 	}
-	res, err := w.tx.ExecContext(ctx, addChannel, v.ChannelID, v.Channel)
-	if err != nil {
-		return id, err
-	}
-	id.Int64, err = res.LastInsertId()
+	err = w.tx.QueryRowContext(ctx, addChannel, v.ChannelID, v.Channel).Scan(&id.Int64)
 	w.channels[v.ChannelID] = knownChannel{id.Int64, v.Channel}
 	return id, err
 }

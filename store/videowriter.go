@@ -38,7 +38,8 @@ const (
 	addFacts = `
 		INSERT INTO video_facts (text_hash, facts_hash, fetched_day, channel, published_at, duration_s, live, category, language,
 		                         thumbnail, title, tags, video_id)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+		RETURNING id`
 
 	changeFacts = `
 		UPDATE video_facts
@@ -46,13 +47,13 @@ const (
 		    category = ?8, language = ?9, thumbnail = ?10, title = ?11, tags = ?12
 		WHERE video_id = ?13`
 
-	moveFacts = `UPDATE video_facts SET fetched_day = ?2 WHERE id IN (SELECT value FROM json_each(?1))`
+	moveFacts = `UPDATE video_facts SET fetched_day = ?2 WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`
 
 	addLatest  = `INSERT INTO video_latest (id, fetched_at, seen_at, views, likes, comments, charted) VALUES`
 	elseLatest = `
 		ON CONFLICT (id) DO UPDATE
-		SET fetched_at = excluded.fetched_at, seen_at = max(seen_at, excluded.seen_at), views = excluded.views,
-		    likes = excluded.likes, comments = excluded.comments, charted = charted | excluded.charted`
+		SET fetched_at = excluded.fetched_at, seen_at = max(video_latest.seen_at, excluded.seen_at), views = excluded.views,
+		    likes = excluded.likes, comments = excluded.comments, charted = video_latest.charted | excluded.charted`
 
 	indexVideos = `
 		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
@@ -127,11 +128,8 @@ func (w *videoWriter) write(ctx context.Context, v ingest.Video, k knownVideo) (
 		_, err := w.tx.ExecContext(ctx, changeFacts, row...)
 		return k.id, err
 	}
-	res, err := w.tx.ExecContext(ctx, addFacts, row...)
-	if err != nil {
-		return 0, err
-	}
-	return res.LastInsertId()
+	err = w.tx.QueryRowContext(ctx, addFacts, row...).Scan(&k.id)
+	return k.id, err
 }
 
 // index notes what the index is to hold of the video.
