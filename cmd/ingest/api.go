@@ -23,7 +23,7 @@ import (
 // newAPI is what serve answers under /v1/, with the limits of the config; they are counted in memory.
 func newAPI(c *config.Config) (*web.API, error) {
 	of, limits := c.API, c.ClientLimits()
-	api := &web.API{Hosts: of.Hosts, Origins: of.Origins}
+	api := &web.API{Origins: of.Origins}
 	if len(limits)+len(of.Outer)+len(of.Tokens)+len(of.Deny) == 0 {
 		return api, nil
 	}

@@ -81,7 +81,7 @@ func (a *app) newService() (*service.Service, error) {
 		jobs = append(jobs, job.Name)
 	}
 	o := service.Options{
-		Plan: schedule.Plan, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: told, API: api,
+		Plan: schedule.Plan, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: told, API: api, Hosts: a.cfg.HostNames(),
 		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", ledgerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Open:  a.openService,
 		// Another start would not help against a ledger that is down or lost: the service waits for it.

@@ -152,6 +152,18 @@ func (c *Config) ClientLimits() []Limit {
 // AccessPolicy is what the provider's terms make of an API that others can reach.
 const AccessPolicy = "what comes from YouTube may be shown there in your own front end, with attribution, for 30 days; access to it may not be sold"
 
+// HostNames are the names that serve answers to, beside localhost and addresses: those that are listed, and those that
+// it listens at.
+func (c *Config) HostNames() []string {
+	names := slices.Clone(c.API.Hosts)
+	for _, address := range []string{c.Listen, c.AdminListen} {
+		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
+			names = append(names, host)
+		}
+	}
+	return names
+}
+
 // ListensBeyond reports whether others than this machine can reach the address that serve listens at.
 func (c *Config) ListensBeyond() bool {
 	if c.Listen == "" {

@@ -46,6 +46,7 @@ type Options struct {
 	Thresholds *Thresholds  // tells of ceilings that are nearly reached; nil: nobody wants to know
 	Admin      net.Listener // where all but /v1/ and /livez is answered; nil: where that is
 	API        *web.API     // what is served under /v1/, from Runtime.Library; nil: nothing
+	Hosts      []string     // names that are answered to, beside localhost and addresses
 
 	// Open opens everything. Where it fails with an error that is Temporary, the service runs without and tries
 	// again at every heartbeat.

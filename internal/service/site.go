@@ -23,7 +23,7 @@ func (s *Service) newSite() *web.Site {
 		s.API.Library = s.library
 	}
 	site := &web.Site{
-		API: s.API,
+		API: s.API, Hosts: s.Hosts,
 		Now: s.Now, Alive: s.alive, Schedule: livePlan{s}, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Resting: s.resting,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}

@@ -21,7 +21,6 @@ import (
 type API struct {
 	Library func() (*Library, error) // an error where nothing is open
 	Limiter *httplimit.Limiter       // nil: no limits
-	Hosts   []string                 // names that the API is reached by, beside localhost and addresses
 	Origins []string                 // whose pages may read the API in a browser, such as https://www.example.com
 
 	cache cache

@@ -81,7 +81,8 @@ func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *shelf) {
 	t.Helper()
 	site, _ := fresh()
 	books := &shelf{}
-	site.API = &web.API{Library: books.library, Hosts: []string{"api.example.com"}, Origins: []string{"https://www.example.com"}}
+	site.Hosts = []string{"api.example.com"}
+	site.API = &web.API{Library: books.library, Origins: []string{"https://www.example.com"}}
 	site.Status = &web.Status{Source: func() (*web.Source, error) {
 		return &web.Source{Quota: func(context.Context) (web.QuotaDocument, error) {
 			tariff := &quota.Tariff{Zone: time.UTC, Table: "classic"}
@@ -247,6 +248,35 @@ func TestTheAPIRefusesWhatNoFrontEndSends(t *testing.T) {
 		if tt.want != 200 && resp.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %s", tt.target, resp.Header.Get("Content-Type"))
 		}
+	}
+}
+
+// A page that has let its own name lead here sends that name as Host, whatever it asks for.
+func TestAForgedHostReadsNothing(t *testing.T) {
+	site, _ := paged()
+	books := &shelf{}
+	site.API, site.Hosts = &web.API{Library: books.library}, []string{"api.example.com"}
+	for _, path := range []string{"/", "/?format=json", "/events", "/metrics", "/freshness", "/readyz", "/v1/quota", "/none"} {
+		for host, ours := range map[string]bool{
+			"localhost:8080": true, "127.0.0.1": true, "[::1]:8080": true, "192.0.2.7:80": true, "api.example.com": true, "app.localhost": true,
+			"rebound.attacker.example": false, "127.0.0.1.attacker.example:8080": false, "localhost.attacker.example": false, "": false,
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
+			r.Host = host
+			cancel() // so that /events ends
+			w := httptest.NewRecorder()
+			site.Handler().ServeHTTP(w, r)
+			if got := w.Code != http.StatusMisdirectedRequest; got != ours {
+				t.Errorf("%s of %q: %d, is it ours: %v", path, host, w.Code, ours)
+			}
+			if !ours && strings.Contains(w.Body.String(), "US") {
+				t.Errorf("%s of %q shows a region:\n%s", path, host, w.Body)
+			}
+		}
+	}
+	if resp := ask(site.Handler(), "GET", "/livez", "Host", "ingest.internal"); resp.StatusCode != http.StatusOK {
+		t.Errorf("a probe of /livez by another name: %d", resp.StatusCode)
 	}
 }
 

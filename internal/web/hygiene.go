@@ -14,17 +14,10 @@ import (
 const maxBody = 4 << 10
 
 // guard refuses what no front end sends, and lets pages of other origins in where they are listed.
-//
-// A page that rebinds its own name to this address is told apart by the Host field, which a page cannot choose:
-// it names localhost, an address, or one of a.Hosts.
 func (a *API) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Del("Cache-Control") // which the answer sets
-		if !a.isOurs(r.Host) {
-			httplimit.Problem{Status: http.StatusMisdirectedRequest, Detail: "this name is not one that the API is reached by: list it in the config, under api: hosts:"}.Write(w)
-			return
-		}
 		if secretInURL(r) {
 			httplimit.Problem{Status: http.StatusBadRequest, Detail: "a token does not belong in a URL, which is logged and remembered in many places: " +
 				"send it as Authorization: Bearer, and take this one for lost"}.Write(w)
@@ -38,16 +31,31 @@ func (a *API) guard(next http.Handler) http.Handler {
 	})
 }
 
-func (a *API) isOurs(host string) bool {
+// checkHost refuses what is asked under a name that is not ours. A web page elsewhere can let its own name lead to
+// this address (DNS rebinding), and would then be allowed to read every answer; but the browser says in Host which
+// name it asked for. Ours are localhost, any address, and s.Hosts. A health probe may say what it likes: /livez tells
+// nothing.
+func (s *Site) checkHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/livez" && !s.isOurs(r.Host) {
+			w.Header().Set("Referrer-Policy", "no-referrer")
+			httplimit.Problem{Status: http.StatusMisdirectedRequest, Detail: "this is not a name that ingest serve answers to: list it in the config, under api: hosts:"}.Write(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Site) isOurs(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" {
+	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true
 	}
-	return slices.ContainsFunc(a.Hosts, func(ours string) bool { return strings.EqualFold(ours, name) })
+	return slices.ContainsFunc(s.Hosts, func(ours string) bool { return strings.EqualFold(ours, name) })
 }
 
 // secrets are names of parameters that carry a token elsewhere.

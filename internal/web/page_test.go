@@ -360,7 +360,7 @@ func manyRegions() regions.Plan {
 func BenchmarkPage(b *testing.B) {
 	site, _ := paged()
 	handler := site.Handler()
-	r := httptest.NewRequest(http.MethodGet, "/?q=cup", nil)
+	r := httptest.NewRequest(http.MethodGet, "http://localhost/?q=cup", nil)
 	for b.Loop() {
 		handler.ServeHTTP(httptest.NewRecorder(), r)
 	}

@@ -2,9 +2,8 @@
 // live by /events; does it live (/livez), is it ready (/readyz), how fresh is each region (/freshness), what are the
 // figures (/metrics); and what visitors ask of what was fetched (/v1/).
 //
-// It only reads, shows no secret and knows no password: whoever reaches the address may look. Host
-// names are checked under /v1/ only; elsewhere a page that rebinds a name to this address could read no
-// more than that either.
+// It only reads, shows no secret and knows no password: whoever reaches the address may look, under a name that is
+// listed. Web pages elsewhere, which a browser takes to this address, may not.
 package web
 
 import (
@@ -31,6 +30,8 @@ type Site struct {
 	Status *Status // what the page and the metrics show; nil: there are none
 
 	API *API // what is served under /v1/; nil: nothing
+
+	Hosts []string // names that all but /livez is answered under, beside localhost and addresses
 
 	mu    sync.Mutex
 	fresh Freshness // what the pages show
@@ -83,11 +84,12 @@ func (s *Site) handler(all bool) http.Handler {
 	if s.API != nil {
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))
 	}
+	checked := s.checkHost(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		mux.ServeHTTP(w, r)
+		checked.ServeHTTP(w, r)
 	})
 }

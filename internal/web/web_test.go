@@ -61,7 +61,7 @@ func fresh() (*web.Site, *memory) {
 // get asks the site, and returns the answer with its body.
 func get(t *testing.T, s *web.Site, target string, header ...string) (*http.Response, string) {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, target, nil)
+	r := httptest.NewRequest(http.MethodGet, "http://localhost"+target, nil)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -189,14 +189,14 @@ func TestTheSiteOnlyReads(t *testing.T) {
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} {
 		for _, path := range []string{"/livez", "/readyz", "/freshness"} {
 			w := httptest.NewRecorder()
-			s.Handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader("x")))
+			s.Handler().ServeHTTP(w, httptest.NewRequest(method, "http://localhost"+path, strings.NewReader("x")))
 			if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
 				t.Errorf("%s %s: %d, allowed %q", method, path, w.Code, w.Header().Get("Allow"))
 			}
 		}
 	}
 	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/readyz", nil))
+	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodHead, "http://localhost/readyz", nil))
 	if w.Code != 200 {
 		t.Errorf("HEAD /readyz: %d", w.Code)
 	}
