@@ -200,6 +200,11 @@ type Slot struct {
 	// because of quota, or because the run stopped, does not count.
 	Tries int
 
+	// Count is how many ticks a missed slot stands for, all those in a row for which nothing ran: DueAt is the
+	// last of them and FirstDueAt the first. 0, with a zero FirstDueAt, is one, as in every other state.
+	Count      int
+	FirstDueAt time.Time
+
 	Reason    string    // why it is not done, in one line for a person
 	RetryAt   time.Time // when a stopped slot may find quota: advice, not a gate
 	FetchedAt time.Time // when the last page was saved
@@ -259,6 +264,31 @@ func (s *Slot) charge(pools map[string]int64, sign int64) {
 	if s.Charges = nil; known && len(charges) > 0 {
 		s.Charges = charges
 	}
+}
+
+// Ticks are when everything that the slot stands for was due, oldest first: its own due time, or those of a row of
+// missed ticks, which are taken as evenly spaced.
+func (s Slot) Ticks() []time.Time {
+	if s.Count < 2 {
+		return []time.Time{s.DueAt}
+	}
+	ticks, first := make([]time.Time, s.Count), s.FirstDueAt.Unix()
+	for i := range ticks {
+		ticks[i] = time.Unix(first+(s.DueAt.Unix()-first)*int64(i)/int64(s.Count-1), 0).UTC()
+	}
+	return ticks
+}
+
+// TicksSince is the slot without those of its ticks that were due before t; its last one stays.
+func (s Slot) TicksSince(t time.Time) Slot {
+	ticks := s.Ticks()
+	for len(ticks) > 1 && ticks[0].Before(t) {
+		ticks = ticks[1:]
+	}
+	if s.Count, s.FirstDueAt = len(ticks), ticks[0]; s.Count == 1 {
+		s.Count, s.FirstDueAt = 0, time.Time{}
+	}
+	return s
 }
 
 // Region is the region of a chart slot.

@@ -4,7 +4,7 @@
 --   PRAGMA application_id = 0x696E6774 ("ingt"), PRAGMA user_version = the version of this schema.
 --
 -- Units, everywhere:
---   due_at, newest, open, published_at   seconds since 1970-01-01 UTC
+--   due_at, first_due_at, newest, open, published_at   seconds since 1970-01-01 UTC
 --   lease and every other *_at           milliseconds since 1970-01-01 UTC
 --   duration_s                           seconds
 -- NULL is "not known" or "never"; a count is NULL where the upstream withholds it, which is not 0.
@@ -68,6 +68,8 @@ CREATE TABLE slots (
     retry_at   INTEGER,                         -- advice, not a gate
     fetched_at INTEGER,                         -- when its last page was saved
     tries      INTEGER NOT NULL DEFAULT 0,      -- claims in a row that brought nothing, but for quota's and a stop's
+    count      INTEGER NOT NULL DEFAULT 1,      -- ticks of a missed slot: all in a row for which nothing ran
+    first_due_at INTEGER,                       -- of the first of them, due_at being that of the last; NULL: of one
     UNIQUE (series, due_at)
 ) STRICT;
 

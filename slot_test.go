@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -31,5 +32,26 @@ func TestChargesThatAreNotKnownStayUnknown(t *testing.T) {
 	slot.Charge(map[string]int64{"units": 1})
 	if slot.Units != 4 || slot.Charges != nil {
 		t.Errorf("%d units, %v: a part of them would pass for all", slot.Units, slot.Charges)
+	}
+}
+
+func TestTicksAreAllThatASlotStandsFor(t *testing.T) {
+	noon := time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
+	slot := ingest.Slot{SlotKey: ingest.SlotKey{DueAt: noon}}
+	if got := slot.Ticks(); len(got) != 1 || !got[0].Equal(noon) || slot.TicksSince(noon.Add(time.Hour)).Count != 0 {
+		t.Errorf("one tick: %v", got)
+	}
+	const month = 60 * 24 * 29 // minutes
+	slot.Count, slot.FirstDueAt = month+1, noon.Add(-month*time.Minute)
+	for i, at := range slot.Ticks() {
+		if want := noon.Add(time.Duration(i-month) * time.Minute); !at.Equal(want) {
+			t.Fatalf("tick %d is %v, want %v", i, at, want)
+		}
+	}
+	if got := slot.TicksSince(noon.Add(-90 * time.Second)); got.Count != 2 || !got.FirstDueAt.Equal(noon.Add(-time.Minute)) || !got.DueAt.Equal(noon) {
+		t.Errorf("the last two: %d since %v", got.Count, got.FirstDueAt)
+	}
+	if got := slot.TicksSince(noon); got.Count != 0 || !got.FirstDueAt.IsZero() {
+		t.Errorf("the last: %d since %v", got.Count, got.FirstDueAt)
 	}
 }

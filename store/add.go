@@ -24,6 +24,7 @@ type series struct {
 	id     int64  // 0: not there yet
 	newest int64  // due time of its newest slot; never for none
 	open   *int64 // due time of its slot that is or may be claimed
+	ahead  bool   // it has slots in the future
 
 	last int64 // newest, with the slots to add
 	next int64 // due time of the one to claim among the slots to add; never for none
@@ -60,10 +61,10 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot, now time.Tim
 // find reads the series that are there.
 func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	names := [][2]string{}
-	query := `SELECT job, key, id, ` + newestAt + `, open FROM series NOT INDEXED WHERE backfill IS NULL`
+	query := `SELECT job, key, id, ` + newestAt + `, open, newest > ?1 FROM series NOT INDEXED WHERE backfill IS NULL`
 	if len(a.series) < scanAbove {
 		query = `
-			SELECT job, series.key, series.id, ` + newestAt + `, open
+			SELECT job, series.key, series.id, ` + newestAt + `, open, newest > ?1
 			FROM json_each(?2) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`
 		for of := range a.series {
 			names = append(names, [2]string{of.Job, of.Key})
@@ -72,7 +73,7 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	return each(ctx, tx, func(rows *sql.Rows) error {
 		row := series{newest: never, next: never}
 		var newest *int64
-		if err := rows.Scan(&row.Job, &row.Key, &row.id, &newest, &row.open); err != nil {
+		if err := rows.Scan(&row.Job, &row.Key, &row.id, &newest, &row.open, &row.ahead); err != nil {
 			return err
 		}
 		if newest != nil {
@@ -86,6 +87,14 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	}, query, future(now), listJSON(names))
 }
 
+// recorded is whether a slot, or one of a row of missed ticks, is there: of the series and due at the time that value,
+// a JSON array, begins with.
+const recorded = `EXISTS (
+	SELECT 1 FROM (
+		SELECT coalesce(first_due_at, due_at) AS since FROM slots
+		WHERE series = CAST(value ->> 0 AS bigint) AND due_at >= CAST(value ->> 1 AS bigint) ORDER BY due_at LIMIT 1
+	) AS next WHERE since <= CAST(value ->> 1 AS bigint))`
+
 // lacks reports whether one of the slots is not there yet.
 func (a *addition) lacks(ctx context.Context, tx *txn) (lacks bool, err error) {
 	rows := make([][2]int64, len(a.slots))
@@ -98,12 +107,15 @@ func (a *addition) lacks(ctx context.Context, tx *txn) (lacks bool, err error) {
 	err = tx.QueryRowContext(ctx, `
 		SELECT EXISTS (
 			SELECT 1 FROM json_each(?1)
-			WHERE NOT EXISTS (SELECT 1 FROM slots WHERE series = CAST(value ->> 0 AS bigint) AND due_at = CAST(value ->> 1 AS bigint))
+			WHERE NOT `+recorded+`
 		)`, listJSON(rows)).Scan(&lacks)
 	return lacks, err
 }
 
 func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {
+	if err := a.removeAhead(ctx, tx, now); err != nil {
+		return err
+	}
 	for _, step := range []func(context.Context, *txn) error{a.addSeries, a.addSlots, a.moveSeries} {
 		if err := step(ctx, tx); err != nil {
 			return err
@@ -132,21 +144,68 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS bigint) FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
 }
 
+// removeAhead deletes the missed ticks of a clock that was ahead where some of them are not in the future any more: they
+// would count as recorded once the last one is past.
+func (a *addition) removeAhead(ctx context.Context, tx *txn, now time.Time) error {
+	var ahead []int64
+	for _, s := range a.series {
+		if s.ahead {
+			ahead = append(ahead, s.id)
+		}
+	}
+	return execJSON(ctx, tx, `
+		DELETE FROM slots
+		WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1)) AND state = 'missed' AND due_at > ?2 AND first_due_at <= ?2`, ahead, future(now))
+}
+
 // addSlots adds the slots that are not there yet. One that is due but comes too late, since its series
 // has a newer one, ends as it is added.
 func (a *addition) addSlots(ctx context.Context, tx *txn) error {
-	rows := make([][5]any, len(a.slots))
-	for i, slot := range a.slots {
+	var rows [][7]any
+	for _, slot := range a.folded() {
 		of, due, state, reason := a.series[slot.Series()], slot.DueAt.Unix(), slot.State, slot.Reason
 		if state == ingest.Due && (of.next == never || due < of.next) {
 			state, reason = ingest.Skipped, superseded(of.last)
 		}
-		rows[i] = [5]any{of.id, due, slot.Kind, state, reason}
+		var first any
+		if slot.Count > 1 {
+			first = slot.FirstDueAt.Unix()
+		}
+		rows = append(rows, [7]any{of.id, due, slot.Kind, state, reason, max(slot.Count, 1), first})
 	}
 	return execJSON(ctx, tx, `
-		INSERT INTO slots (series, due_at, kind, state, reason)
-		SELECT CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint), value ->> 2, value ->> 3, value ->> 4 FROM json_each(?1) WHERE true
+		INSERT INTO slots (series, due_at, kind, state, reason, count, first_due_at)
+		SELECT CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint), value ->> 2, value ->> 3, value ->> 4,
+		       CAST(value ->> 5 AS bigint), CAST(value ->> 6 AS bigint)
+		FROM json_each(?1) WHERE NOT `+recorded+`
 		ON CONFLICT DO NOTHING`, rows)
+}
+
+// folded is the slots with missed ticks in a row as one slot. Only those are in a row for certain that are newer than
+// all that is there.
+func (a *addition) folded() []ingest.Slot {
+	slots := slices.SortedStableFunc(slices.Values(a.slots), func(a, b ingest.Slot) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Key, b.Key), a.DueAt.Compare(b.DueAt))
+	})
+	var out []ingest.Slot
+	for _, slot := range slots {
+		if n := len(out); n > 0 && a.inRow(out[n-1], slot) {
+			last := &out[n-1]
+			if last.Count == 0 {
+				last.Count, last.FirstDueAt = 1, last.DueAt
+			}
+			last.Count, last.DueAt = last.Count+1, slot.DueAt
+			continue
+		}
+		out = append(out, slot)
+	}
+	return out
+}
+
+// inRow reports whether a missed tick follows another, for the same reason.
+func (a *addition) inRow(last, next ingest.Slot) bool {
+	return next.State == ingest.Missed && last.State == ingest.Missed && last.Series() == next.Series() &&
+		last.Kind == next.Kind && last.Reason == next.Reason && last.DueAt.Before(next.DueAt) && last.DueAt.Unix() > a.series[last.Series()].newest
 }
 
 // moveSeries makes the new slots those to claim, and ends the ones that wait in their place. A claim

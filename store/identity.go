@@ -24,10 +24,13 @@ var toVersion4 string
 //go:embed migrations/5.sql
 var toVersion5 string
 
+//go:embed migrations/6.sql
+var toVersion6 string
+
 // steps bring an older store up to date: steps[0] makes version 2 of version 1, and so on. A new
 // store is made by ingest.Schema alone, which is always the newest version. Foreign keys are enforced
 // while a step runs.
-var steps = []string{toVersion2, toVersion3, toVersion4, toVersion5}
+var steps = []string{toVersion2, toVersion3, toVersion4, toVersion5, toVersion6}
 
 // normalized is the version since which the index holds what Normalize makes of a text today.
 const normalized = 4

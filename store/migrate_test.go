@@ -18,7 +18,7 @@ import (
 )
 
 // released are the stores of earlier versions, as SQL: every schema that went out has one.
-var released = []string{"v1.sql", "v2.sql", "v3.sql", "v4.sql"}
+var released = []string{"v1.sql", "v2.sql", "v3.sql", "v4.sql", "v5.sql"}
 
 // old makes a store of an earlier version in a directory of its own.
 func old(t testing.TB, fixture string) (dir string) {
@@ -112,6 +112,8 @@ func TestEveryReleasedStoreBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 			path := filepath.Join(dir, "ingest.db")
 			before := map[string][]string{}
 			columns := tables(t, raw(t, path))
+			columns["slots WHERE state <> 'missed'"] = columns["slots"]
+			delete(columns, "slots") // see TestMissedTicksOfAnOlderStoreBecomeOneSlot
 			for table, names := range columns {
 				before[table] = dump(t, raw(t, path), table, names)
 			}
@@ -155,6 +157,21 @@ func TestEveryReleasedStoreBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 				t.Errorf("the backup: %v, %v", info.Mode(), err)
 			}
 		})
+	}
+}
+
+// Missed ticks in a row are one slot since version 6.
+func TestMissedTicksOfAnOlderStoreBecomeOneSlot(t *testing.T) {
+	dir := old(t, "v5.sql")
+	s := open(t, dir, &handClock{t: noon})
+	got := dump(t, raw(t, s.Path()), "slots JOIN series ON series.id = series WHERE state = 'missed'",
+		[]string{"series.key", "time(first_due_at, 'unixepoch')", "time(due_at, 'unixepoch')", "count", "reason"})
+	want := []string{
+		"'BR','08:00:00','09:00:00',3,'nothing ran'", "'BR',NULL,'06:20:00',1,'the clock was ahead'",
+		"'GB','09:00:00','09:30:00',2,'nothing ran'", "'GB','10:30:00','11:00:00',2,'nothing ran'",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the missed are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 )
 
 // SlotFilter says which slots to list. A zero field excludes nothing, except that pieces of a backfill are
-// listed only by its Job.
+// listed only by its Job. A row of missed ticks is listed by the last of them.
 type SlotFilter struct {
-	Since, Until time.Time // due within [Since, Until)
+	Since, Until time.Time // due within [Since, Until); of a row of missed ticks, those since then are counted
 	State        ingest.State
 	Job          string
 	Key          string // the region's code for a chart
@@ -46,24 +46,32 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 		query += ` LIMIT ?`
 		args = append(args, f.Limit)
 	}
-	return collectView(ctx, s.database, "list the slots", scanSlot, query, args...)
+	slots, err := collectView(ctx, s.database, "list the slots", scanSlot, query, args...)
+	for i, slot := range slots {
+		if slot.Count > 1 {
+			slots[i] = slot.TicksSince(f.Since)
+		}
+	}
+	return slots, err
 }
 
 const (
 	slotColumns = `
 SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at`
 
-	selectSlots = slotColumns + `, tries, charges` + fromSlots
+	selectSlots = slotColumns + `, tries, charges, count, first_due_at` + fromSlots
 	fromSlots   = ` FROM slots JOIN series ON series.id = slots.series`
 )
 
 // selectSlotsOf is selectSlots in a store of any version.
 func selectSlotsOf(version int) string {
-	switch version {
-	case 1:
-		return slotColumns + `, 0, NULL` + fromSlots
-	case 2:
-		return slotColumns + `, tries, NULL` + fromSlots
+	switch {
+	case version == 1:
+		return slotColumns + `, 0, NULL, 1, NULL` + fromSlots
+	case version == 2:
+		return slotColumns + `, tries, NULL, 1, NULL` + fromSlots
+	case version < 6:
+		return slotColumns + `, tries, charges, 1, NULL` + fromSlots
 	}
 	return selectSlots
 }
@@ -74,7 +82,10 @@ func scanSlot(row scanner) (ingest.Slot, error) {
 	var charges sql.NullString
 	err := row.Scan(&s.Job, &s.Key, inSeconds(&s.DueAt), &s.Kind, &s.State, &s.Owner, &s.Attempt, inMillis(&s.Lease),
 		&s.Token, inMillis(&s.TokenAt), &s.Pages, &s.Videos, &s.Units, &s.Reason, inMillis(&s.RetryAt), inMillis(&s.FetchedAt),
-		&s.Tries, &charges)
+		&s.Tries, &charges, &s.Count, inSeconds(&s.FirstDueAt))
+	if s.Count <= 1 {
+		s.Count = 0
+	}
 	if charges.Valid && json.Unmarshal([]byte(charges.String), &s.Charges) != nil {
 		s.Charges = nil // damaged: not known
 	}

@@ -101,7 +101,9 @@ func (j *judge) judge() {
 		j.t.Fatal(err)
 	}
 	for _, s := range list {
-		slots[s.SlotKey] = s
+		for _, s.DueAt = range s.Ticks() {
+			slots[s.SlotKey] = s
+		}
 	}
 	every, newest := ends{reasons: map[ingest.State]int{}}, ends{reasons: map[ingest.State]int{}}
 	for i := 1; i <= j.o.Ticks; i++ {

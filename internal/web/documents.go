@@ -198,13 +198,21 @@ type SlotDocument struct {
 	Pages     int          `json:"pages"`
 	Videos    int          `json:"videos"`
 	Units     int64        `json:"units"`
+
+	// Of missed ticks in a row, which are one slot due when the last of them was.
+	Count      int        `json:"count,omitempty"`
+	FirstDueAt *time.Time `json:"first_due_at,omitempty"`
 }
+
+// ticks is how many ticks the slot stands for.
+func (d SlotDocument) ticks() int { return max(d.Count, 1) }
 
 // NewSlotDocument shows a slot.
 func NewSlotDocument(s ingest.Slot) SlotDocument {
 	d := SlotDocument{
 		Job: s.Job, Region: s.Key, Slot: term.Second(s.DueAt), DueAt: term.Second(s.DueAt), Outcome: s.State, Reason: s.Reason,
 		FetchedAt: term.TimeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
+		Count: s.Count, FirstDueAt: term.TimeOrNull(s.FirstDueAt),
 	}
 	if s.State == ingest.Stopped {
 		d.RetryAt = term.FromOrNull(s.RetryAt)

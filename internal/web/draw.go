@@ -126,19 +126,22 @@ func newStrip(of SeriesState, slots []SlotDocument) stripView {
 	var newest []SlotDocument
 	var alike []reasonView
 	for _, slot := range slots {
-		if slot.Job == of.Job && slot.Region == of.Region {
-			newest = append(newest, slot)
-			count[slot.Outcome]++
+		if slot.Job != of.Job || slot.Region != of.Region {
+			continue
 		}
-	}
-	for _, slot := range newest {
+		newest = append(newest, slices.Repeat([]SlotDocument{slot}, min(most, slot.ticks()))...)
+		count[slot.Outcome] += slot.ticks()
+		first := slot.DueAt
+		if slot.FirstDueAt != nil {
+			first = *slot.FirstDueAt
+		}
 		i := slices.IndexFunc(alike, func(r reasonView) bool { return r.outcome == slot.Outcome && r.reason == slot.Reason })
 		switch {
 		case i >= 0:
-			alike[i].first = slot.DueAt
-			alike[i].slots++
+			alike[i].first = first
+			alike[i].slots += slot.ticks()
 		case slot.Reason != "":
-			alike = append(alike, reasonView{slot.Outcome, slot.Reason, slot.DueAt, slot.DueAt, 1})
+			alike = append(alike, reasonView{slot.Outcome, slot.Reason, first, slot.DueAt, slot.ticks()})
 		}
 	}
 	for _, r := range alike[:min(mostReasons, len(alike))] {

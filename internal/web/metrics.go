@@ -161,7 +161,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 		}
 	}
 	for _, s := range c.slots {
-		count[kind{s.Job, string(s.Outcome)}]++
+		count[kind{s.Job, string(s.Outcome)}] += s.ticks()
 	}
 	refused := 0
 	for of, n := range count {

@@ -268,6 +268,19 @@ func TestTheStripSaysEachReasonOnce(t *testing.T) {
 		return append(slots, web.SlotDocument{Job: "chart", Region: "US", DueAt: noon.Add(-6 * time.Hour), Outcome: ingest.Failed, Reason: "no route to host"}), nil
 	}
 	_, body := get(t, site, "/")
+	ticks := source.Slots
+	source.Slots = func(ctx context.Context, since time.Time) ([]web.SlotDocument, error) { // the same as one slot
+		slots, err := ticks(ctx, since)
+		row := slots[0]
+		row.Count, row.FirstDueAt = 10, &slots[9].DueAt
+		return []web.SlotDocument{row, slots[10]}, err
+	}
+	if _, folded := get(t, site, "/"); textOf(folded) != textOf(body) {
+		t.Errorf("ten missed ticks in a row are shown as\n%s", textOf(folded))
+	}
+	if _, metrics := get(t, site, "/metrics"); !strings.Contains(metrics, `ingest_slots{job="chart",outcome="missed"} 10`) {
+		t.Error("the metrics count no ticks")
+	}
 	text := textOf(body)
 	for _, s := range []string{
 		"chart US 1 failed, 10 missed 2026-02-14 07:00:00Z to 11:30:00Z, 10 missed: nothing ran", "2026-02-14 06:00:00Z failed: no route to host",

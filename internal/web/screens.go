@@ -210,6 +210,9 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	fmt.Fprintf(w, "%-20s  %-*s %-6s  %-8s %5s %6s\n", "DUE", job, "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {
 		fmt.Fprintf(w, "%-20s  %s %-6s  %s %5d %6d\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), s.Units, s.Videos)
+		if s.Count > 1 {
+			fmt.Fprintf(w, "    %s slots in a row, since %s\n", term.Thousands(int64(s.Count)), term.Stamp(s.FirstDueAt))
+		}
 		if s.State == ingest.Claimed {
 			fmt.Fprintf(w, "    %s\n", term.Wrap(Held(s, now), columns-4, "      "))
 		}
