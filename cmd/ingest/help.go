@@ -2,12 +2,15 @@ package main
 
 import (
 	_ "embed"
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // helpText has a section of text per command, and one of its examples.
@@ -50,4 +53,42 @@ func helpSections(text string) map[string]string {
 		sections[name] = body + "\n"
 	}
 	return sections
+}
+
+// usage is how a command is used, as cobra prints it but within the columns of a screen.
+func usage(cmd *cobra.Command) error {
+	w := cmd.OutOrStderr()
+	fmt.Fprint(w, "Usage:")
+	if cmd.Runnable() {
+		fmt.Fprintf(w, "\n  %s", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n  %s [command]", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\n\nExamples:\n%s", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprint(w, "\n\nAvailable Commands:")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(w, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.HasAvailableLocalFlags() {
+		printFlags(w, "Flags", cmd.LocalFlags())
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		printFlags(w, "Global Flags", cmd.InheritedFlags())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n\nUse \"%s [command] --help\" for more.", cmd.CommandPath())
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+func printFlags(w io.Writer, title string, flags *pflag.FlagSet) {
+	fmt.Fprintf(w, "\n\n%s:\n%s", title, strings.TrimRight(flags.FlagUsagesWrapped(term.Screen), " \n"))
 }

@@ -1,22 +1,27 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-// newRoot is the command line.
+// newRoot is the command line. It leaves alone what of cobra needs text/template, which looks methods up by their names:
+// then the linker could leave out no exported method of any type.
 func newRoot(a *app) *cobra.Command {
+	shown := false // the version
 	root := &cobra.Command{
 		Use:           "ingest",
 		Short:         "Fetch what metered APIs show, under one exact quota, into a searchable file",
 		Args:          noArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if shown {
+				return a.printVersion()
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			a.started = true
 			a.json = a.json || a.query != nil
@@ -29,10 +34,9 @@ func newRoot(a *app) *cobra.Command {
 			return a.checkClock(cmd.Context())
 		},
 	}
-	root.SetUsageTemplate(usageTemplate(root))
+	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(flagError)
-	root.Version = versionText()
-	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().BoolVarP(&shown, "version", "v", false, "version for ingest")
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.Config, "config", "", "config `file` (INGEST_CONFIG)")
 	f.Var(config.DirectoryFlag(&a.flags.Data), "data", "`directory` of the store and the ledger (INGEST_DATA)")
@@ -54,14 +58,6 @@ func newRoot(a *app) *cobra.Command {
 	a.complete(root)
 	a.describe(root, helpSections(helpText))
 	return root
-}
-
-// usageTemplate is cobra's, within 80 columns.
-func usageTemplate(root *cobra.Command) string {
-	return strings.NewReplacer(
-		".FlagUsages", ".FlagUsagesWrapped 80",
-		" for more information about a command.", " for more.",
-	).Replace(root.UsageTemplate())
 }
 
 // needsConfig tells the commands that must work where nothing is set up, or is set up wrongly, from

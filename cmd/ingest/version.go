@@ -31,8 +31,12 @@ func (a *app) versionCommand() *cobra.Command {
 			if a.json {
 				return a.printJSON(versionDocument{version, runtime.Version(), runtime.GOOS, runtime.GOARCH})
 			}
-			_, err := fmt.Fprintln(a.stdout, versionText())
-			return err
+			return a.printVersion()
 		},
 	}
+}
+
+func (a *app) printVersion() error {
+	_, err := fmt.Fprintln(a.stdout, versionText())
+	return err
 }

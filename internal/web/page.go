@@ -4,20 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"embed"
 	"fmt"
-	"html/template"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
 )
-
-//go:embed page
-var pageFiles embed.FS
-
-var pageTemplate = template.Must(template.ParseFS(pageFiles, "page/*"))
 
 // choices are the intervals that the page prices.
 var choices = []string{"10m", "15m", "20m", "30m", "1h", "2h", "6h"}
@@ -40,10 +33,7 @@ func (s *Status) page(w http.ResponseWriter, r *http.Request) {
 	}
 	v.Moved, v.Nonce = s.Moved, rand.Text()
 	var page bytes.Buffer
-	if err := pageTemplate.ExecuteTemplate(&page, "page.html", v); err != nil {
-		writeText(w, http.StatusInternalServerError, term.Clean(err.Error())+"\n")
-		return
-	}
+	_ = v.render(&page) // memory takes it all
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; style-src 'nonce-%s'; script-src 'nonce-%s'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", v.Nonce, v.Nonce))

@@ -56,9 +56,10 @@ type (
 	poolView struct {
 		Name, Closed string
 		Bars         []barView
-		Purposes     []struct{ Purpose, Ceiling, Left string }
+		Purposes     []purposeView
 	}
-	barView struct {
+	purposeView struct{ Purpose, Ceiling, Left string }
+	barView     struct {
 		Window, Used, Limit, Label string
 		Width                      int64 // of 1,000
 		Marks                      []int64
@@ -123,7 +124,7 @@ func (v *view) setQuota(d QuotaDocument, now time.Time) {
 			}
 		}
 		for _, of := range p.Purposes {
-			pool.Purposes = append(pool.Purposes, struct{ Purpose, Ceiling, Left string }{string(of.Purpose), term.Thousands(of.Ceiling), term.Thousands(of.Remaining)})
+			pool.Purposes = append(pool.Purposes, purposeView{string(of.Purpose), term.Thousands(of.Ceiling), term.Thousands(of.Remaining)})
 		}
 		v.Pools = append(v.Pools, pool)
 		v.Drift = append(v.Drift, drift(p))
