@@ -218,9 +218,34 @@ var unattributed = []Case{
 		r.raises(r.snapshot(noon.Add(2*time.Minute), 8)) // younger
 		r.used(8)
 		older := r.snapshot(noon.Add(90*time.Second), 7)
-		older.Generation = next // another memory: what it saw need not be what the younger one saw
+		older.Generation = next // another memory: it is as if it had come before the younger one
 		r.raises(older)
-		r.used(10)
+		r.used(8)
+	}},
+	{ID: "K2", Name: "snapshots raise as if they came in the order of their times", check: func(r *rig) {
+		at := func(minutes int, used ...int64) sharedledger.UsageSnapshot {
+			s := r.snapshot(noon.Add(time.Duration(minutes)*time.Minute), used...)
+			s.Generation -= sharedledger.Generation(minutes) // of as many memories
+			return s
+		}
+		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {2, 0, 1}} {
+			r.begin(per(24*time.Hour, 100), per(20*time.Minute, 100))
+			r.clock.Set(noon.Add(time.Hour))
+			for _, i := range order { // 6 early ones, 3 that the second short window does not have, 2 late ones
+				r.raises([]sharedledger.UsageSnapshot{at(5, 6, 6), at(50, 9, 0), at(55, 11, 2)}[i])
+			}
+			r.used(11, 5)
+			r.rows(r.row("away", 1, noon.Add(4*time.Minute), 6), r.row("away", 2, noon.Add(52*time.Minute), 2))
+			r.used(11, 5)
+			r.clock.Set(noon.Add(24*time.Hour + 50*time.Minute))
+			r.used(2, 0)
+			r.begin(per(24*time.Hour, 100), per(20*time.Minute, 100))
+			r.clock.Set(noon.Add(time.Hour))
+			for _, i := range order { // what the late ones have in the short window are not the early ones
+				r.raises([]sharedledger.UsageSnapshot{at(5, 6, 6), at(50, 6, 6), at(55, 6, 6)}[i])
+			}
+			r.used(12, 6)
+		}
 	}},
 	{ID: "G5", Name: "a host that comes back is netted against the charge that stood for it", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))

@@ -102,10 +102,9 @@ func (p *part) apply(log []entry, number, now int64) (out []entry, added int64, 
 	changed = changed || len(p.rows) > 0
 	added = int64(len(p.rows))
 	for _, u := range p.snapshots {
-		var raised bool
-		if out, raised = raise(out, u, now); raised {
-			added, changed = added+1, true
-		}
+		var raised int64
+		out, raised = raise(out, u, now)
+		added, changed = added+raised, changed || raised > 0
 	}
 	return out, added, changed
 }
@@ -127,7 +126,7 @@ func (p *part) net(log []entry) {
 	for _, r := range rows {
 		left := r.amount
 		for _, c := range charges {
-			if left > 0 && c.amount > 0 && r.at < c.at && r.at >= c.at-(int64(c.number)-numbers)*lateStep && r.row.CountedAt(quota.FromMicros(c.at), p.generationAt(c.at)) {
+			if left > 0 && c.amount > 0 && r.at < c.at && c.reachesBackTo(r.at) && r.row.CountedAt(quota.FromMicros(c.at), p.generationAt(c.at)) {
 				netted := min(left, c.amount)
 				c.amount, left = c.amount-netted, left-netted
 			}
@@ -171,20 +170,32 @@ func (p *part) merge(log []entry, number int64) []entry {
 	return out
 }
 
-// raise enters what the log lacks of a snapshot as an unattributed charge at its time, and reports whether it did.
-func raise(log []entry, u sharedledger.UsageSnapshot, now int64) (out []entry, raised bool) {
-	charge := entry{at: min(snapshotAt(u), now), who: unattributedID}
-	for _, w := range u.Windows {
-		lacks := w.Used - countedAt(log, windowStart(w), charge.at, now)
-		if lacks > charge.amount {
-			charge.amount, charge.number = lacks, steps(charge.at-windowStart(w))
+// raise enters what the log lacks of a snapshot as unattributed charges at its time, one for each window that has less
+// than the snapshot says, the shortest first, and returns how many. Those of younger snapshots become smaller, as if
+// this one had come before them.
+func raise(log []entry, u sharedledger.UsageSnapshot, now int64) (out []entry, added int64) {
+	at, entered := min(snapshotAt(u), now), int64(0)
+	windows := slices.Clone(u.Windows)
+	slices.SortStableFunc(windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
+	for _, w := range windows {
+		if lacks := w.Used - countedAt(log, windowStart(w), at, now); lacks > 0 {
+			i, _ := slices.BinarySearchFunc(log, at+1, func(e entry, at int64) int { return cmp.Compare(e.at, at) })
+			log = slices.Insert(log, i, entry{at: at, amount: lacks, number: steps(at - windowStart(w)), who: unattributedID})
+			added, entered = added+1, entered+lacks
 		}
 	}
-	if charge.amount == 0 {
-		return log, false
+	for k := range log {
+		if e := &log[k]; entered > 0 && e.at > at && e.reachesBackTo(at) {
+			reduced := min(e.amount, entered)
+			e.amount, entered = e.amount-reduced, entered-reduced
+		}
 	}
-	i, _ := slices.BinarySearchFunc(log, charge.at+1, func(e entry, at int64) int { return cmp.Compare(e.at, at) })
-	return slices.Insert(log, i, charge), true
+	return slices.DeleteFunc(log, func(e entry) bool { return e.amount == 0 }), added
+}
+
+// reachesBackTo reports whether an entry is an unattributed charge of a window that had begun at a time.
+func (e *entry) reachesBackTo(at int64) bool {
+	return e.who == unattributedID && at >= e.at-(int64(e.number)-numbers)*lateStep
 }
 
 // countedAt is what a snapshot of a time can have counted from start on.

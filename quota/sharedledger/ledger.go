@@ -148,7 +148,8 @@ func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) 
 	if err != nil {
 		return row, fmt.Errorf("write the journal: %w", err)
 	}
-	s.notes, s.state, row.ID = Notes{}, state, id
+	s.notes, row.ID = Notes{}, id
+	s.adopt(state)
 	if id == 0 {
 		return row, s.breakerError()
 	}
@@ -293,8 +294,18 @@ func (s *Ledger) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	s.state, s.loaded = state, true
+	s.adopt(state)
+	s.loaded = true
 	return nil
+}
+
+// adopt takes over what the journal says. Another process may have synced a new generation: it had no row of this
+// writer's operations that were void, and so the remote need not have the number of the last one.
+func (s *Ledger) adopt(state JournalState) {
+	if state.Generation != s.state.Generation {
+		s.written = 0
+	}
+	s.state = state
 }
 
 // loadOnce reads it where it was not read yet.

@@ -106,8 +106,10 @@ type Delivery struct {
 	// writer's last, and was carried out, is taken back; one above it only raises the writer's number.
 	Rows []Row
 	// Snapshots are what the host last saw used, of all its pools. A pool is raised to its snapshot where
-	// that says more: for the window that lacks most, what is lacking is entered as one unattributed
-	// charge at the snapshot's own time, by Unattributed. A row delivered as RowAsked or RowOwed counts
+	// that says more: what a window lacks, the shortest first, is entered as an unattributed charge of that
+	// window, at the snapshot's own time, by Unattributed. Unattributed charges of younger snapshots whose
+	// window had begun by that time become smaller by as much, the earliest first, so that it does not
+	// matter in which order hosts come. A row delivered as RowAsked or RowOwed counts
 	// there only for snapshots from its delivery on, since an earlier one has not seen it. A row of a time
 	// within the charge's window that the charge's snapshot had counted, as Row.CountedAt says, is netted
 	// against it, the earliest such charge first. A snapshot that is not younger than one raised before, of

@@ -13,17 +13,22 @@ import (
 )
 
 // Storms of losses over a remote in memory; TestSoakStorms of package redisledger has real ones.
-func TestStorms(t *testing.T) { storms(t, 200) }
+func TestStorms(t *testing.T) { storms(t, 0, 200) }
 
-// TestLongStorms ends before seed 2899. Of 10,000 seeds six count more than the rule of quotatest.Storm allows, and
-// none less, nor sends too much: an unattributed charge lies at the time of the snapshot that it was made of. The
-// snapshot of another host, older and of an earlier generation, has counted the same, does not find it at its own
-// time, and makes another.
-func TestLongStorms(t *testing.T) { storms(t, 2000) }
+func TestLongStorms(t *testing.T) { storms(t, 200, 2000) }
 
-func storms(t *testing.T, n uint64) {
+// Of 10,000 seeds these counted too much: because a process that had not noticed that a sibling had synced a new
+// generation took the missing number of its last void row for a loss, or because the older of two snapshots, delivered
+// last, made up once more for what the younger one had made up for.
+func TestStormsThatCountedTooMuch(t *testing.T) {
+	for _, seed := range []uint64{2899, 4294, 6186, 6226, 9057, 9561, 9588} {
+		storms(t, seed, seed+1)
+	}
+}
+
+func storms(t *testing.T, from, to uint64) {
 	t.Helper()
-	for seed := range n {
+	for seed := from; seed < to; seed++ {
 		quotatest.Storm(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting}, seed)
 		if t.Failed() {
 			return

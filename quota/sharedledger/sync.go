@@ -112,6 +112,7 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 	if err := s.Journal.Note(ctx, s.Account, notes); err != nil {
 		return delivered, fmt.Errorf("write the journal: %w", err)
 	}
+	s.state.Generation = remote.Generation // s.written is of it
 	return delivered, s.load(ctx)
 }
 

@@ -98,15 +98,7 @@ func (p *pool) net(row sharedledger.Row, at, amount int64) {
 		if e.who != sharedledger.Unattributed || at < e.from || !row.CountedAt(quota.FromMicros(e.at), e.generation) {
 			continue
 		}
-		bite := min(e.amount, amount)
-		amount -= bite
-		if bite < e.amount {
-			p.log.add(i, -bite)
-			continue
-		}
-		n := len(p.log.entries)
-		p.log.remove(i)
-		i -= n - len(p.log.entries)
+		amount, i = p.bite(i, amount)
 	}
 }
 
@@ -130,16 +122,39 @@ func (a *account) raise(snapshot sharedledger.UsageSnapshot, now time.Time) {
 	}
 	p.raised[snapshot.Generation] = snapshot.At
 	charge := entry{at: at.UnixMicro(), who: sharedledger.Unattributed, generation: snapshot.Generation}
-	for _, w := range snapshot.Windows {
-		start := w.Start.UnixMicro()
-		if lacks := w.Used - p.log.seen(start, charge.at); lacks > charge.amount {
-			charge.amount, charge.from = lacks, start
+	windows := slices.Clone(snapshot.Windows)
+	slices.SortStableFunc(windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
+	entered := int64(0)
+	for _, w := range windows {
+		charge.from = w.Start.UnixMicro()
+		if charge.amount = w.Used - p.log.seen(charge.from, charge.at); charge.amount > 0 {
+			p.log.enter(charge)
+			entered += charge.amount
 		}
 	}
-	if charge.amount > 0 {
-		p.log.enter(charge)
-		p.length = len(p.log.entries)
+	p.reduce(charge.at, entered)
+	p.length = len(p.log.entries)
+}
+
+// reduce takes an amount that was just entered at a time off the unattributed charges of younger snapshots whose
+// windows reach back to it, the earliest first: had it been there before, they would have been smaller by it.
+func (p *pool) reduce(at, amount int64) {
+	for i := p.log.from(at + 1); i < len(p.log.entries) && amount > 0; i++ {
+		if e := p.log.entries[i]; e.who == sharedledger.Unattributed && at >= e.from {
+			amount, i = p.bite(i, amount)
+		}
 	}
+}
+
+// bite takes up to amount off entry i. It returns what is left of the amount, and the index to go on behind.
+func (p *pool) bite(i int, amount int64) (left int64, last int) {
+	e, n := p.log.entries[i], len(p.log.entries)
+	if amount < e.amount {
+		p.log.add(i, -amount)
+		return 0, i
+	}
+	p.log.remove(i)
+	return amount - e.amount, i - (n - len(p.log.entries))
 }
 
 // list enters a host that has delivered.
