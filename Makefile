@@ -16,7 +16,7 @@ LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKille
 # The detector makes SQLite ten times slower, and all that stands on it is compiled a second time: make test goes
 # without and make test-long detects races, in what goroutines share. The stand-ins and the whole program are run by
 # other packages' tests; the detector changes what fetch/youtube allocates.
-RACED = ./store ./quota/redisledger ./quota/sharedledger ./quota/... ./fetch ./fetch/wire ./fetch/dailymotion ./regions ./internal/faulty ./internal/service ./internal/web
+RACED = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger ./quota/... ./fetch ./fetch/wire ./fetch/dailymotion ./regions ./internal/faulty ./internal/service ./internal/web
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
 # failure; .ci/run does so.
@@ -57,16 +57,16 @@ demo: build ## See it work in under a minute: no key, no server, nothing to inst
 	bin/ingest$(EXE) demo
 
 # What takes longest begins, and waits most of the time: two other packages run beside it.
-SLOW = ./cmd/ingest ./store ./quota/redisledger ./quota/sharedledger
-test: ## Test every promise in random order; installs redis-server
-	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
+SLOW = ./cmd/ingest ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger
+test: ## Test every promise in random order; installs redis-server, postgresql and pgbouncer
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
 	$(TESTSUM) -p 3 -parallel 4 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) ./...
 
 # Processes that are killed at random hold leases of seconds: nothing runs beside them.
 test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what goroutines share
-	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
 	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -v /cmd/ingest$$) && \
@@ -74,7 +74,7 @@ test-long: ## Test weeks, storms, random kills and full sizes, and detect races 
 	CGO_ENABLED=1 $(TESTSUM) -p 3 -race -skip '^$(LONG)' $(TESTFLAGS) $(RACED)
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
-	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && \
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
 	CGO_ENABLED=1 go test -race -shuffle=on -count=3 -skip '^$(LONG)' $(CONCURRENT)
 
 lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the systemd units
@@ -93,7 +93,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 
 bench: ## Run the benchmarks, and measure the ledgers and the store against their peers into bench/RESULTS.md
 	go test -run '^$$' -bench . -benchmem ./...
-	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && cd bench && go run ./ledgers -write
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && cd bench && go run ./ledgers -write
 	cd bench && go run ./store -write
 	cd bench && go run ./httplimit -write
 

@@ -43,6 +43,7 @@ var arrows = map[string][]string{
 	"quota":                     {"internal/strictyaml"},
 	"quota/httplimit":           {"quota"},
 	"quota/memledger":           {"quota"},
+	"quota/pgledger":            {"quota", "quota/sharedledger"},
 	"quota/quotatest":           {"quota", "quota/sharedledger"},
 	"quota/quotatest/memremote": {"quota", "quota/sharedledger"},
 	"quota/redisledger":         {"quota", "quota/sharedledger"},

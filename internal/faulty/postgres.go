@@ -1,0 +1,442 @@
+//go:build unix
+
+package faulty
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ErrAbsent is a program that is not installed here.
+var ErrAbsent = errors.New("absent")
+
+// Database is a PostgreSQL server with its own port and data. Its superuser is "ingest", without a password.
+type Database struct {
+	*daemon
+
+	Data string // its data directory
+
+	bin      string
+	settings []string
+}
+
+// Postgres starts a server with the settings, "fsync=on" for instance. It ends with its test. Without PostgreSQL 15 or
+// newer the test is skipped.
+func Postgres(t T, settings ...string) *Database {
+	t.Helper()
+	d, err := StartPostgres(settings...)
+	if errors.Is(err, ErrAbsent) {
+		t.Skipf("postgres: %v: install postgresql 15 or newer, or set POSTGRES_BIN to the directory of its programs", err)
+	}
+	if err != nil {
+		t.Fatalf("faulty: %v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("postgres on %d:\n%s", d.Port, d.log)
+		}
+		d.Stop()
+	})
+	return d
+}
+
+// StartPostgres starts a server that several tests share. Who starts it stops it; with the process it ends anyway.
+func StartPostgres(settings ...string) (*Database, error) {
+	bin, err := postgresBin()
+	if err != nil {
+		return nil, err
+	}
+	d := &Database{bin: bin, settings: settings}
+	if d.daemon, err = newDaemon("postgres"); err != nil {
+		return nil, err
+	}
+	d.Data = filepath.Join(d.dir, "data")
+	if err = d.initialize(); err == nil {
+		err = d.start()
+	}
+	if err != nil {
+		d.Stop()
+		return nil, err
+	}
+	return d, nil
+}
+
+// template is a data directory as initdb made it, which takes a second: the first server of a process keeps it, and it
+// goes with that.
+var template struct {
+	sync.Mutex
+
+	dir string
+}
+
+func (d *Database) initialize() error {
+	template.Lock()
+	defer template.Unlock()
+	if _, err := os.Stat(template.dir); template.dir == "" || err != nil {
+		template.dir = d.Data + ".template"
+		out, err := d.command(filepath.Join(d.bin, "initdb"), "-D", template.dir, "-U", "ingest", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("initdb: %w: %s", err, out)
+		}
+	}
+	out, err := d.command("cp", "-a", template.dir, d.Data).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// Replica starts another server that follows this one, which has to have been started with "wal_level=replica".
+func (d *Database) Replica(t T, settings ...string) *Database {
+	t.Helper()
+	r := &Database{bin: d.bin, settings: append(slices.Clone(d.settings), settings...)}
+	var err error
+	if r.daemon, err = newDaemon("postgres"); err != nil {
+		t.Fatalf("faulty: %v", err)
+	}
+	t.Cleanup(r.Stop)
+	r.Data = filepath.Join(r.dir, "data")
+	out, err := r.command(filepath.Join(d.bin, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", "ingest",
+		"-D", r.Data, "-R", "-X", "stream", "-c", "fast", "--no-sync").CombinedOutput()
+	if err != nil {
+		t.Fatalf("faulty: pg_basebackup: %v: %s", err, out)
+	}
+	if err := r.start(); err != nil {
+		t.Fatalf("faulty: %v", err)
+	}
+	return r
+}
+
+// start starts it on a port that nobody else has, and waits until it answers.
+func (d *Database) start() error {
+	args := []string{"-D", d.Data, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="}
+	for _, s := range append([]string{"fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB",
+		"max_wal_size=64MB", "jit=off", "max_connections=80"}, d.settings...) {
+		args = append(args, "-c", s)
+	}
+	return d.begin(filepath.Join(d.bin, "postgres"), func(port int) []string { return append(args, "-c", "port="+strconv.Itoa(port)) },
+		func(ctx context.Context) error { _, err := d.Query(ctx, "SELECT 1"); return err })
+}
+
+// Restart starts it again, with the data that it has, on the port that it had.
+func (d *Database) Restart(t T) {
+	t.Helper()
+	if err := d.start(); err != nil {
+		t.Fatalf("faulty: %v\n%s", err, d.log)
+	}
+}
+
+// URL is the database "postgres" on it.
+func (d *Database) URL() string { return d.URLAt(d.Addr()) }
+
+// URLAt is the same by another address, a proxy's for instance.
+func (d *Database) URLAt(addr string) string {
+	return "postgres://ingest@" + addr + "/postgres?sslmode=disable"
+}
+
+// Query runs SQL, several statements or one, on a new connection, and returns the rows of the last.
+func (d *Database) Query(ctx context.Context, sql string) ([][]string, error) {
+	c, err := pgconn.Connect(ctx, d.URL())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close(ctx) }()
+	results, err := c.Exec(ctx, sql).ReadAll()
+	if err != nil || len(results) == 0 {
+		return nil, err
+	}
+	var out [][]string
+	for _, r := range results[len(results)-1].Rows {
+		var fields []string
+		for _, f := range r {
+			fields = append(fields, string(f))
+		}
+		out = append(out, fields)
+	}
+	return out, nil
+}
+
+// Must is Query, which must succeed; it returns the first field of the first row, "" where there is none.
+func (d *Database) Must(t T, sql string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	rows, err := d.Query(ctx, sql)
+	if err != nil {
+		t.Fatalf("faulty: %s: %v", sql, err)
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return rows[0][0]
+}
+
+// Save copies its data as they are on the disk, as a backup of files does; it must not run. Load puts that copy back.
+func (d *Database) Save(t T) { d.copy(t, d.Data, d.Data+".saved") }
+
+// Load is the counterpart of Save.
+func (d *Database) Load(t T) { d.copy(t, d.Data+".saved", d.Data) }
+
+func (d *Database) copy(t T, from, to string) {
+	t.Helper()
+	err := os.RemoveAll(to)
+	if err == nil {
+		var out []byte
+		if out, err = d.command("cp", "-a", from, to).CombinedOutput(); err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	if err != nil {
+		t.Fatalf("faulty: %v", err)
+	}
+}
+
+// postgresBin is the directory of PostgreSQL's programs.
+func postgresBin() (string, error) {
+	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	slices.Reverse(dirs)
+	if path, err := exec.LookPath("postgres"); err == nil && len(dirs) == 0 {
+		dirs = append([]string{filepath.Dir(path)}, dirs...)
+	}
+	if bin := os.Getenv("POSTGRES_BIN"); bin != "" {
+		dirs = []string{bin}
+	}
+	for _, dir := range dirs {
+		out, err := exec.CommandContext(context.Background(), filepath.Join(dir, "postgres"), "--version").Output()
+		fields := strings.Fields(string(out))
+		if err != nil || len(fields) < 3 {
+			continue
+		}
+		major, _, _ := strings.Cut(fields[2], ".")
+		if n, err := strconv.Atoi(major); err == nil && n >= 15 {
+			return dir, nil
+		}
+	}
+	return "", ErrAbsent
+}
+
+// Pooler is a pgbouncer.
+type Pooler struct{ *daemon }
+
+// PgBouncer starts a pooler in transaction mode before the server, with so many connections to it. It ends with its test.
+func PgBouncer(t T, d *Database, connections int) *Pooler {
+	t.Helper()
+	path := os.Getenv("PGBOUNCER")
+	for _, p := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
+		if found, err := exec.LookPath(p); path == "" && err == nil {
+			path = found
+		}
+	}
+	if path == "" {
+		t.Skipf("pgbouncer: absent: install it, or set PGBOUNCER")
+	}
+	m, err := newDaemon("pgbouncer")
+	if err != nil {
+		t.Fatalf("faulty: %v", err)
+	}
+	p := &Pooler{m}
+	t.Cleanup(p.Stop)
+	config := filepath.Join(p.dir, "pgbouncer.ini")
+	err = p.begin(path, func(port int) []string {
+		text := fmt.Sprintf("[databases]\npostgres = host=127.0.0.1 port=%d dbname=postgres user=ingest\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
+			"unix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = %d\nmax_client_conn = 500\n", d.Port, port, connections)
+		if err := os.WriteFile(config, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
+			t.Fatalf("faulty: %v", err)
+		}
+		return []string{config}
+	}, func(ctx context.Context) error {
+		c, err := pgconn.Connect(ctx, d.URLAt(p.Addr()))
+		if err == nil {
+			_ = c.Close(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("faulty: %v\n%s", err, p.log)
+	}
+	return p
+}
+
+// daemon is a process that must not be root's, with a port and a directory of its own.
+type daemon struct {
+	Port int
+
+	dir    string
+	as     *syscall.Credential // nil: who runs the test
+	log    *locked
+	port   *os.File // its lock
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+func newDaemon(name string) (*daemon, error) {
+	p := &daemon{log: &locked{}}
+	if os.Getuid() == 0 {
+		for _, name := range []string{"postgres", "nobody"} {
+			u, err := user.Lookup(name)
+			if err != nil {
+				continue
+			}
+			uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+			gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+			p.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+			break
+		}
+		if p.as == nil {
+			return nil, fmt.Errorf("no user but root to run %s: %w", name, ErrAbsent)
+		}
+	}
+	var err error
+	if p.dir, err = os.MkdirTemp("", "ingest-"+name+"-"); err != nil {
+		return nil, err
+	}
+	if p.as != nil {
+		err = os.Chown(p.dir, int(p.as.Uid), int(p.as.Gid))
+	}
+	return p, err
+}
+
+func (p *daemon) command(path string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.Background(), path, args...)
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as, Setpgid: true}
+	return cmd
+}
+
+// Addr is where it listens.
+func (p *daemon) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)) }
+
+// begin starts it, at first on one port after the other until one is free, and waits until it answers.
+func (p *daemon) begin(path string, args func(port int) []string, answers func(context.Context) error) error {
+	for try := 0; ; try++ {
+		if p.port == nil {
+			if err := p.takePort(); err != nil {
+				return err
+			}
+		}
+		if err := p.run(path, args(p.Port)); err != nil {
+			return err
+		}
+		err := p.await(answers)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.exited:
+		default:
+			return err
+		}
+		if try == 20 || !strings.Contains(p.log.String(), "in use") {
+			return fmt.Errorf("%w\n%s", err, p.log)
+		}
+		_ = p.port.Close()
+		p.port = nil
+	}
+}
+
+// run starts the process. A thread that does nothing else waits for it: where that thread dies, with the test's process,
+// so does the daemon.
+func (p *daemon) run(path string, args []string) error {
+	cmd, exited, started := p.command(path, args...), make(chan struct{}), make(chan error)
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	dieWithParent(cmd.SysProcAttr)
+	go func() {
+		runtime.LockOSThread()
+		started <- cmd.Start()
+		_ = cmd.Wait() // killed
+		close(exited)
+	}()
+	p.cmd, p.exited = cmd, exited
+	return <-started
+}
+
+func (p *daemon) await(answers func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		once, done := context.WithTimeout(ctx, 5*time.Second)
+		err := answers(once)
+		done()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.exited:
+			return fmt.Errorf("it has ended: %w", err)
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// takePort takes one that no other test's process has taken, and nobody listens on. They are below those that the system
+// gives to whoever asks for any.
+func (p *daemon) takePort() error {
+	dir := filepath.Join(os.TempDir(), "ingest-ports-"+strconv.Itoa(os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for k := range 20_000 {
+		port := 10_000 + (os.Getpid()*37+int(time.Now().UnixNano()/1000)+k)%20_000
+		f, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return err
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			if err == nil {
+				_ = l.Close()
+				p.Port, p.port = port, f
+				return nil
+			}
+		}
+		_ = f.Close()
+	}
+	return errors.New("no port is free between 10,000 and 30,000")
+}
+
+// Freeze stops the process and those that it has started: they keep their connections and answer nothing.
+func (p *daemon) Freeze() { p.signalAll(syscall.SIGSTOP) }
+
+// Thaw lets them continue.
+func (p *daemon) Thaw() { p.signalAll(syscall.SIGCONT) }
+
+// Kill ends all of them as a power cut does.
+func (p *daemon) Kill() {
+	p.signalAll(syscall.SIGKILL)
+	<-p.exited
+}
+
+// Halt ends it in good order.
+func (p *daemon) Halt() {
+	_ = p.cmd.Process.Signal(syscall.SIGINT)
+	<-p.exited
+}
+
+// Stop ends it for good, and removes what it had.
+func (p *daemon) Stop() {
+	if p.cmd != nil {
+		p.Thaw()
+		p.Kill()
+	}
+	if p.port != nil {
+		_ = p.port.Close()
+	}
+	_ = os.RemoveAll(p.dir)
+}

@@ -1,0 +1,80 @@
+//go:build unix
+
+package pgledger_test
+
+import (
+	"testing"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+func TestConformance(t *testing.T) { quotatest.Run(t, backend(t, server(t).Addr())) }
+
+// Random steps of another seed each time: see quotatest.Differential.
+func TestDifferential(t *testing.T) { quotatest.Differential(t, backend(t, server(t).Addr()), 400) }
+
+func TestLongDifferential(t *testing.T) {
+	quotatest.Differential(t, backend(t, server(t).Addr()), 100_000)
+}
+
+func backend(t *testing.T, addr string) quotatest.Backend {
+	t.Helper()
+	d := server(t)
+	return quotatest.Backend{
+		Name: "pgledger",
+		Open: func(t testing.TB, clock *quotatest.Clock) quotatest.Store {
+			s := storeAt(t, d, addr, clock)
+			s.Evict = nil
+			return s
+		},
+		Without: map[quotatest.Capability]string{
+			quotatest.Evict: "alone it cannot notice: see TestRemoteConforms",
+		},
+		Steps: 300, Keys: 200, Entries: 300, // the long tests take more
+	}
+}
+
+func TestRemoteConforms(t *testing.T) { quotatest.RunRemote(t, remote(t, server(t).Addr())) }
+
+func remote(t *testing.T, addr string) quotatest.Backend {
+	t.Helper()
+	d := server(t)
+	return quotatest.Backend{Name: "pgledger", Open: func(t testing.TB, clock *quotatest.Clock) quotatest.Store {
+		return storeAt(t, d, addr, clock)
+	}}
+}
+
+// A pooler in transaction mode gives every transaction another session.
+func TestRemoteConformsThroughAPooler(t *testing.T) {
+	p := faulty.PgBouncer(t, server(t), 8)
+	quotatest.RunRemote(t, remote(t, p.Addr()))
+}
+
+// TestBoundary prints its part of make boundary.
+func TestBoundary(t *testing.T) {
+	d := server(t)
+	got := quotatest.Boundary(t, func(t testing.TB, clock *quotatest.Clock) quota.Ledger { return store(t, d, clock).Ledger })
+	t.Logf("%-13s %3d admitted within %v, limit %d", "pgledger:", got, quotatest.BoundaryWindow, quotatest.BoundaryLimit)
+	if got != quotatest.BoundaryLimit {
+		t.Errorf("%d admitted, want %d", got, quotatest.BoundaryLimit)
+	}
+}
+
+// Several data directories share a PostgreSQL that is emptied again and again.
+func TestSharedDirectories(t *testing.T) {
+	d := server(t)
+	quotatest.RunShared(t, quotatest.SharedBackend{
+		Remote: func(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, func()) {
+			s := store(t, d, clock)
+			return func() sharedledger.Remote { return s.Another(t).(sharedledger.Remote) }, func() { s.Evict(t) }
+		},
+		Journal: func(testing.TB) func() sharedledger.Journal {
+			j := &memremote.Journal{}
+			return func() sharedledger.Journal { return j }
+		},
+	})
+}

@@ -1,0 +1,194 @@
+package pgledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Refund implements quota.Ledger.
+func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) error {
+	return l.in(ctx, name, func(ctx context.Context, t *transaction) error {
+		if !d.Allowed || t.now-d.At.UnixMicro() > quota.RefundWithin.Microseconds() {
+			return saying(quota.ErrNotRefundable, "a take of %s", d.At.Format(time.RFC3339))
+		}
+		pools, err := t.pools(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range d.Pools {
+			p := pools[s.Pool]
+			if s.Charged == 0 {
+				continue
+			}
+			found := false
+			if p != nil {
+				found, err = t.remove(ctx, s.Pool, p, d.At.UnixMicro(), s.Entry, s.Charged)
+			}
+			if err == nil && !found {
+				err = saying(quota.ErrNotRefundable, "pool %s has no such entry", s.Pool)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// remove takes an entry out, so that no window waits for it, and reports whether it was there.
+func (t *transaction) remove(ctx context.Context, name string, p *pool, at, number, amount int64) (bool, error) {
+	gone, err := t.query(ctx, "DELETE FROM {schema}.entries WHERE pool = $1 AND at = $2 AND number = $3 AND amount = $4 RETURNING 1", p.id, at, number, amount)
+	if err != nil || len(gone) == 0 {
+		return false, err
+	}
+	if err := t.shift(ctx, p, at, number, -amount); err != nil {
+		return false, err
+	}
+	p.total -= amount
+	p.length--
+	return true, t.keepPool(ctx, name, p)
+}
+
+// shift adds an amount to the sums of all entries behind one.
+func (t *transaction) shift(ctx context.Context, p *pool, at, number, amount int64) error {
+	_, err := t.query(ctx, "UPDATE {schema}.entries SET before = before + $4 WHERE pool = $1 AND (at, number) > ($2, $3)", p.id, at, number, amount)
+	return err
+}
+
+// entry is one that is entered out of turn.
+type entry struct {
+	at, amount              int64
+	who                     quota.Who
+	told, since, generation int64 // 0: none
+}
+
+// insert puts an entry in its place in time.
+func (t *transaction) insert(ctx context.Context, name string, p *pool, e entry) error {
+	p.number++
+	if err := t.shift(ctx, p, e.at, p.number, e.amount); err != nil {
+		return err
+	}
+	_, err := t.query(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, told, since, generation)
+		VALUES ($1, $2, $3, coalesce((SELECT before FROM {schema}.entries WHERE pool = $1 AND at > $2 ORDER BY at, number LIMIT 1), $11::bigint + $4::bigint) - $4,
+			$4, $5, $6, $7, nullif($8::bigint, 0), nullif($9::bigint, 0), nullif($10::bigint, 0))`,
+		p.id, e.at, p.number, e.amount, string(e.who.Purpose), e.who.Region, e.who.Method, e.told, e.since, e.generation, p.total)
+	if err != nil {
+		return err
+	}
+	p.total, p.length, p.newest = p.total+e.amount, p.length+1, max(p.newest, e.at)
+	return t.keepPool(ctx, name, p)
+}
+
+// Post implements quota.Ledger.
+func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
+	if err := check(a); err != nil {
+		return err
+	}
+	return l.in(ctx, a.Account, func(ctx context.Context, t *transaction) error {
+		pools, err := t.pools(ctx)
+		if err != nil {
+			return err
+		}
+		newest := int64(0)
+		for _, c := range a.Charges {
+			if p := pools[c.Pool]; p != nil {
+				newest = max(newest, p.newest)
+			}
+		}
+		if off := t.now - asked(a); asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
+			return refusedBy(a, noOperation, []int64{codeClocks, t.now, asked(a)})
+		}
+		var entered time.Time
+		if newest > 0 {
+			entered = quota.FromMicros(newest)
+		}
+		now, err := a.Advance(quota.FromMicros(t.now), entered)
+		if err != nil {
+			return &quotaError{fmt.Errorf("postgres: %w", err)}
+		}
+		t.now = now.UnixMicro()
+		if err := t.ensure(ctx, horizon(a)); err != nil {
+			return err
+		}
+		us := min(at.UnixMicro(), t.now)
+		if t.now-us >= t.account.horizon {
+			return nil
+		}
+		for _, c := range a.Charges {
+			if c.Amount == 0 {
+				continue
+			}
+			p := pools[c.Pool]
+			if p == nil {
+				if p, err = t.addPool(ctx, c.Pool); err != nil {
+					return err
+				}
+			}
+			if err := t.insert(ctx, c.Pool, p, entry{at: us, amount: c.Amount, who: a.Who}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Drain implements quota.Ledger.
+func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Time, used int64) error {
+	return l.in(ctx, name, func(ctx context.Context, t *transaction) error {
+		if err := t.ensure(ctx, quota.MinHorizon.Microseconds()); err != nil {
+			return err
+		}
+		us := int64(0)
+		if !until.IsZero() {
+			us = until.UnixMicro()
+		}
+		return t.drain(ctx, poolName, us, used)
+	})
+}
+
+func (t *transaction) drain(ctx context.Context, poolName string, until, used int64) error {
+	_, err := t.query(ctx, `INSERT INTO {schema}.pools AS p (account, name, drained_until, drained_used) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (account, name) DO UPDATE SET drained_until = excluded.drained_until, drained_used = excluded.drained_used
+		WHERE excluded.drained_until = 0 OR excluded.drained_until > p.drained_until`, t.account.id, poolName, until, used)
+	return err
+}
+
+// Reset implements quota.Ledger. The pools stay, empty, so that their numbers go on.
+func (l *Ledger) Reset(ctx context.Context, name string) error {
+	return l.in(ctx, name, func(ctx context.Context, t *transaction) error {
+		if t.account.generation != 0 {
+			return saying(quota.ErrShared, "account %s is of several data directories, whose journals would bring back what was spent", name)
+		}
+		return t.empty(ctx, "drained_until = 0, drained_used = 0")
+	})
+}
+
+// empty forgets the logs of all pools; what else is set is said.
+func (t *transaction) empty(ctx context.Context, also string) error {
+	if _, err := t.query(ctx, "DELETE FROM {schema}.entries WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)", t.account.id); err != nil {
+		return err
+	}
+	_, err := t.query(ctx, "UPDATE {schema}.pools SET length = 0, newest = 0, "+also+" WHERE account = $1", t.account.id)
+	return err
+}
+
+// Spent implements quota.Ledger.
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
+	if err := quota.CheckAccount(name); err != nil {
+		return nil, err
+	}
+	found, err := l.ask(ctx, l.sql(`SELECT p.name, e.purpose, e.region, e.method, sum(e.amount)::bigint
+		FROM {schema}.accounts a JOIN {schema}.pools p ON p.account = a.id JOIN {schema}.entries e ON e.pool = p.id
+		WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4 HAVING sum(e.amount) > 0`), args(name, since.UnixMicro()), false, false)
+	if err != nil {
+		return nil, err
+	}
+	err = rows(found).each(func(r row) {
+		out = append(out, quota.Spent{Pool: r.text(0), Amount: r.int(4), Who: quota.Who{Purpose: quota.Purpose(r.text(1)), Region: r.text(2), Method: r.text(3)}})
+	})
+	quota.SortSpent(out)
+	return out, err
+}

@@ -1,0 +1,101 @@
+package pgledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+// What the server answers with; see appendix A of its manual.
+const (
+	readOnly        = "25006"
+	inRecovery      = "55000"
+	noRight         = "42501"
+	noDatabase      = "3D000"
+	noSuchUser      = "28000"
+	wrongPassword   = "28P01"
+	noPrepared      = "26000"
+	samePrepared    = "42P05"
+	noSchema        = "3F000"
+	noTable         = "42P01"
+	noFunction      = "42883"
+	damagedData     = "XX001"
+	damagedIndex    = "XX002"
+	uniqueViolation = "23505"
+	duplicateTable  = "42P07"
+)
+
+// explain wraps what the server or the client said in one of quota's errors. commits says that what failed may have
+// been committed: its error is quota.ErrInDoubt too, unless the server has said that it was not.
+func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
+	var ours *quotaError
+	if err == nil || errors.As(err, &ours) {
+		return err
+	}
+	var unsent *unsentError
+	var connect *pgconn.ConnectError
+	var answer *pgconn.PgError
+	isUnsent := errors.As(err, &unsent) || pgconn.SafeToRetry(err)
+	if errors.As(err, &connect) { // its own text names user and database
+		err = connect.Unwrap()
+	}
+	inDoubt := commits && !isUnsent
+	what := fmt.Errorf("%w: postgres: %w", quota.ErrUnavailable, err)
+	switch {
+	case errors.As(err, &answer):
+		inDoubt = inDoubt && answer.Severity != "ERROR"
+		what = answered(answer)
+	case context.Cause(ctx) != nil:
+		what = fmt.Errorf("%w: postgres: %w", quota.ErrUnavailable, context.Cause(ctx))
+	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, errBusy):
+		what = fmt.Errorf("%w: postgres: no answer within %v: %w", quota.ErrUnavailable, l.timeout, err)
+	}
+	if inDoubt {
+		what = fmt.Errorf("%w: %w", what, quota.ErrInDoubt)
+	}
+	return &quotaError{what}
+}
+
+// answered is the error for what the server says.
+func answered(e *pgconn.PgError) error {
+	kind, hint := quota.ErrUnavailable, ""
+	switch e.Code {
+	case wrongPassword, noSuchUser:
+		hint = ": check user and password of the ledger's URL, and the server's pg_hba.conf"
+	case noDatabase:
+		hint = ": create it, or name another in the ledger's URL"
+	case noRight:
+		hint = ": the ledger needs CREATE on the database once, to make its schema, which is then its own"
+	case readOnly, inRecovery:
+		hint = ": it is a replica, or read-only: name the primary, or all hosts with ?target_session_attrs=read-write"
+	case damagedData, damagedIndex:
+		kind, hint = quota.ErrCorrupt, ": restore the database from a backup"
+	}
+	return fmt.Errorf("%w: postgres: %s (SQLSTATE %s)%s", kind, e.Message, e.Code, hint)
+}
+
+// quotaError is an error of quota's own, found in what the server has.
+type quotaError struct{ err error }
+
+func (e *quotaError) Error() string { return e.err.Error() }
+func (e *quotaError) Unwrap() error { return e.err }
+
+func saying(kind error, format string, args ...any) error {
+	return &quotaError{fmt.Errorf("%w: postgres: %s", kind, fmt.Sprintf(format, args...))}
+}
+
+func errGeneration(now int64) error {
+	return &quotaError{fmt.Errorf("postgres: %w", &sharedledger.GenerationError{Now: sharedledger.Generation(now)})}
+}
+
+// is reports whether the server said one of these.
+func is(err error, codes ...string) bool {
+	var answer *pgconn.PgError
+	return errors.As(err, &answer) && slices.Contains(codes, answer.Code)
+}

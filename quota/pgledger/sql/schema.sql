@@ -1,0 +1,108 @@
+-- The tables of a ledger, version 1. Times are microseconds since 1970, UTC; amounts are whole numbers of whatever the
+-- provider counts. {schema} is the schema's name. There are no foreign keys: who changes an account holds its lock.
+
+CREATE SCHEMA IF NOT EXISTS {schema};
+
+CREATE TABLE {schema}.ledger (version integer NOT NULL);
+INSERT INTO {schema}.ledger VALUES (1);
+
+-- Whose quota it is. The horizon is how long entries are kept; it only grows. generation, born and the server on which
+-- the generation began (its system identifier and timeline) are those of sharedledger.Remote; generation 0: none.
+-- touched is when anything but a take last changed the account.
+CREATE TABLE {schema}.accounts (
+    id         bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+    name       text COLLATE "C" PRIMARY KEY,
+    horizon    bigint NOT NULL,
+    touched    bigint NOT NULL,
+    generation bigint NOT NULL DEFAULT 0,
+    born       bigint NOT NULL DEFAULT 0, -- 0: a first start
+    system     text   NOT NULL DEFAULT '',
+    timeline   text   NOT NULL DEFAULT ''
+);
+
+-- What is known of a pool's log: the sum of all entries ever written, the last number given, how many entries there are,
+-- and the time of the newest, also where that was given back. The free space lets an update stay on its page, so that no
+-- index is written.
+CREATE TABLE {schema}.pools (
+    id            bigint GENERATED ALWAYS AS IDENTITY,
+    account       bigint NOT NULL,
+    name          text COLLATE "C" NOT NULL,
+    total         bigint NOT NULL DEFAULT 0,
+    number        bigint NOT NULL DEFAULT 0,
+    length        bigint NOT NULL DEFAULT 0,
+    newest        bigint NOT NULL DEFAULT 0,
+    drained_until bigint NOT NULL DEFAULT 0, -- 0: not drained
+    drained_used  bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (account, name)
+) WITH (fillfactor = 50);
+
+-- The log, in order of time, then number. before is the sum of all earlier entries of the pool, forgotten ones included:
+-- what a window has used is the pool's total less what stands before the window's first entry.
+CREATE TABLE {schema}.entries (
+    pool       bigint NOT NULL,
+    at         bigint NOT NULL,
+    number     bigint NOT NULL,
+    before     bigint NOT NULL,
+    amount     bigint NOT NULL,
+    purpose    text   NOT NULL,
+    region     text   NOT NULL,
+    method     text   NOT NULL,
+    told       bigint, -- from when on snapshots count it, where that is later than at
+    since      bigint, -- of an unattributed charge: when the window began that it is part of
+    generation bigint, -- of the snapshot that it comes from
+    PRIMARY KEY (pool, at, number)
+);
+
+-- The last operation that each writer wrote, with its answer as take returned it; NULL: it was delivered.
+CREATE TABLE {schema}.writers (
+    account bigint NOT NULL,
+    name    text COLLATE "C" NOT NULL,
+    number  bigint NOT NULL,
+    nonce   bigint NOT NULL,
+    heard   bigint NOT NULL,
+    answer  bigint[],
+    PRIMARY KEY (account, name)
+) WITH (fillfactor = 50);
+
+-- The data directories that have delivered in this generation, as JSON.
+CREATE TABLE {schema}.hosts (
+    account bigint NOT NULL,
+    id      text COLLATE "C" NOT NULL,
+    at      bigint NOT NULL,
+    host    text   NOT NULL,
+    PRIMARY KEY (account, id)
+);
+
+-- The youngest snapshot of each generation that a pool was raised to.
+CREATE TABLE {schema}.raised (
+    pool       bigint NOT NULL,
+    generation bigint NOT NULL,
+    at         bigint NOT NULL,
+    PRIMARY KEY (pool, generation)
+);
+
+-- forget removes, of a few accounts, others for each step, those that nobody has used for longer than their horizon and an
+-- hour. What it does is bounded. One that somebody works on is left alone.
+CREATE FUNCTION {schema}.forget(_step bigint, _now bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    _low  bigint := (SELECT a.id FROM {schema}.accounts a ORDER BY a.id LIMIT 1);
+    _high bigint := (SELECT a.id FROM {schema}.accounts a ORDER BY a.id DESC LIMIT 1);
+    _a    {schema}.accounts;
+    _gone bigint;
+BEGIN
+    FOR _a IN SELECT * FROM {schema}.accounts a WHERE a.id >= _low + (hashint8(_step)::bigint + 2147483648) % (_high - _low + 1) ORDER BY a.id LIMIT 8 LOOP
+        CONTINUE WHEN _a.touched + _a.horizon + 3600000000 > _now
+            OR NOT pg_try_advisory_xact_lock(hashtextextended(_a.name, {seed}));
+        CONTINUE WHEN EXISTS (SELECT FROM {schema}.pools p WHERE p.account = _a.id
+            AND (p.newest + _a.horizon + 3600000000 > _now OR p.drained_until > _now));
+        DELETE FROM {schema}.entries WHERE ctid = ANY (ARRAY(SELECT e.ctid FROM {schema}.entries e
+            JOIN {schema}.pools p ON p.id = e.pool WHERE p.account = _a.id LIMIT 1000));
+        GET DIAGNOSTICS _gone = ROW_COUNT;
+        CONTINUE WHEN _gone = 1000;
+        DELETE FROM {schema}.raised r USING {schema}.pools p WHERE p.account = _a.id AND r.pool = p.id;
+        DELETE FROM {schema}.pools WHERE account = _a.id;
+        DELETE FROM {schema}.writers WHERE account = _a.id;
+        DELETE FROM {schema}.hosts WHERE account = _a.id;
+        DELETE FROM {schema}.accounts WHERE id = _a.id;
+    END LOOP;
+END $$;

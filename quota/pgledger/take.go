@@ -1,0 +1,302 @@
+package pgledger
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+//go:embed sql/take.sql
+var takeSQL string
+
+const maxHorizon = 10 * 366 * 24 * time.Hour
+
+// codes are the negative first numbers of an answer of take.sql.
+const (
+	codeNoState    = -1
+	codeGeneration = -2
+	codeClone      = -3
+	codeDelivered  = -4
+	codeClocks     = -5
+	codeDays       = -6
+	codeMoved      = -7
+	codeShort      = -8
+	codeBehind     = -9
+)
+
+// Take implements quota.Ledger. Neither a peek nor a refusal writes anything.
+func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	return l.take(ctx, a, sharedledger.Operation{}, charges(a))
+}
+
+// TakeOnce implements sharedledger.Remote.
+func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
+	if err := checkOperation(op); err != nil {
+		return quota.Decision{}, err
+	}
+	return l.take(ctx, a, op, charges(a) && op.Nonce > 0)
+}
+
+// charges reports whether anything is to be charged.
+func charges(a quota.Ask) bool {
+	return !a.Peek && slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 })
+}
+
+func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operation, writes bool) (quota.Decision, error) {
+	if err := check(a); err != nil {
+		return quota.Decision{}, err
+	}
+	function := "look_1"
+	if writes {
+		function = "take_1"
+	}
+	rows, err := l.ask(ctx, l.sql("SELECT {schema}."+function+"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"),
+		takeArgs(a, op), true, writes)
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	answer, err := readInts(rows[0][0])
+	if err != nil {
+		return quota.Decision{}, corrupt(err.Error())
+	}
+	if answer[0] < 0 {
+		return quota.Decision{}, refusedBy(a, op, answer)
+	}
+	d, err := decide(a, answer)
+	if errors.Is(err, quota.ErrUnavailable) { // an answer kept for longer than the caller's midnights reach back
+		return quota.Decision{}, fmt.Errorf("%w: %w", err, quota.ErrInDoubt)
+	}
+	if err != nil {
+		return quota.Decision{}, corrupt(err.Error())
+	}
+	return d, nil
+}
+
+// check refuses what can be refused without the server, whatever its clock says.
+func check(a quota.Ask) error {
+	if a.Grace < 0 || a.Grace > quota.MaxWindow || a.Horizon > maxHorizon {
+		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
+	}
+	t := a.Now
+	if len(a.Midnights) > 1 {
+		t = a.Midnights[1].Add(a.Grace)
+	}
+	if err := a.Check(t); err != nil {
+		return err
+	}
+	for _, c := range a.Charges {
+		for _, b := range c.Bounds {
+			if b.Window.Length < 0 || b.Window.Length > maxHorizon {
+				return fmt.Errorf("%w: pool %s, window %s of %v", quota.ErrUnknown, c.Pool, b.Window.Name, b.Window.Length)
+			}
+		}
+	}
+	return nil
+}
+
+// takeArgs are the parameters of take.sql.
+func takeArgs(a quota.Ask, op sharedledger.Operation) [][]byte {
+	var pools []string
+	var amounts, windows, reach, ceilings, days []int64
+	for _, c := range a.Charges {
+		pools, amounts, windows = append(pools, c.Pool), append(amounts, c.Amount), append(windows, int64(len(c.Bounds)))
+		for _, b := range c.Bounds {
+			r := int64(0)
+			if !b.Window.Day() {
+				r = micros(b.Window.Length + a.Grace)
+			}
+			reach, ceilings = append(reach, r), append(ceilings, b.Ceiling)
+		}
+	}
+	for _, m := range a.Midnights {
+		days = append(days, m.UnixMicro())
+	}
+	precision := max(a.Precision.Microseconds(), 0)
+	return args(a.Account, a.ClockGap().Microseconds(), asked(a), horizon(a), precision, offset(precision), micros(a.Grace), days,
+		string(a.Who.Purpose), a.Who.Region, a.Who.Method, pools, amounts, windows, reach, ceilings,
+		op.Writer, op.Number, op.Nonce, int64(op.Generation), op.Written)
+}
+
+// asked is the caller's clock: 0 for none.
+func asked(a quota.Ask) int64 {
+	if a.Now.IsZero() {
+		return 0
+	}
+	return max(a.Now.UnixMicro(), 1)
+}
+
+// horizon is the ask's, or the longest reach of its own windows: what counts is never dropped.
+func horizon(a quota.Ask) int64 {
+	h := max(a.Horizon, 0)
+	for _, c := range a.Charges {
+		for _, b := range c.Bounds {
+			h = max(h, b.Window.Length+a.Grace)
+		}
+	}
+	return micros(h)
+}
+
+// micros rounds up: what has not quite left a window still counts.
+func micros(d time.Duration) int64 {
+	return int64((d + time.Microsecond - 1) / time.Microsecond)
+}
+
+// offset makes the steps of a precision begin where time.Time.Truncate has them begin: in year 1.
+func offset(precision int64) int64 {
+	if precision <= 0 {
+		return 0
+	}
+	const sinceYear1 = 62_135_596_800_000_000 // of 1970
+	return sinceYear1 % precision
+}
+
+// decide makes the decision from the facts that take.sql answered with.
+func decide(a quota.Ask, answer []int64) (d quota.Decision, err error) {
+	want := 3
+	for _, c := range a.Charges {
+		want += 4 + 3*len(c.Bounds)
+	}
+	if len(answer) != want {
+		return d, fmt.Errorf("an answer of %d numbers, not %d", len(answer), want)
+	}
+	next := func() (n int64) { n, answer = answer[0], answer[1:]; return n }
+	allowed, now, clock := next() == 1, quota.FromMicros(next()), quota.FromMicros(next())
+	facts := make([]quota.PoolFacts, len(a.Charges))
+	entries := make([]int64, len(a.Charges))
+	for i, c := range a.Charges {
+		f := &facts[i]
+		f.Total = next()
+		if until := next(); until > 0 {
+			f.DrainedUntil = quota.FromMicros(until)
+		}
+		f.DrainedUsed, entries[i] = next(), next()
+		for _, b := range c.Bounds {
+			w := quota.WindowFacts{Before: next(), First: next()}
+			if later := next(); b.Window.Day() {
+				w.NextStart = later
+			} else {
+				w.Leaves = later
+			}
+			f.Windows = append(f.Windows, w)
+		}
+	}
+	if err := a.Check(now); err != nil {
+		return d, err
+	}
+	if d, err = quota.Decide(a, clock, now, facts); err != nil {
+		return quota.Decision{}, err
+	}
+	if d.Allowed != allowed {
+		return quota.Decision{}, fmt.Errorf("the server answered %t where the sums say allowed is %t", allowed, d.Allowed)
+	}
+	for i := range d.Pools {
+		if d.Pools[i].Charged > 0 {
+			d.Pools[i].Entry = entries[i]
+		}
+	}
+	return d, nil
+}
+
+// refusedBy is the error for a negative answer.
+func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
+	n := answer[1]
+	switch answer[0] {
+	case codeNoState:
+		return saying(sharedledger.ErrLost, "account %s has no generation", a.Account)
+	case codeGeneration:
+		return errGeneration(n)
+	case codeClone:
+		return saying(sharedledger.ErrClone, "it has written number %d", n)
+	case codeDelivered:
+		return saying(sharedledger.ErrDelivered, "number %d", n)
+	case codeClocks:
+		return saying(quota.ErrUnavailable, "its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
+			clock(n), clock(answer[2]), quota.MaxClockGap)
+	case codeDays:
+		if err := a.Check(quota.FromMicros(n)); err != nil {
+			return err
+		}
+		return saying(quota.ErrUnavailable, "its clock says %s, outside the days that were sent", clock(n))
+	case codeMoved:
+		return errMoved
+	case codeShort:
+		return saying(sharedledger.ErrLost, "the log of pool %s is gone", a.Charges[n-1].Pool)
+	case codeBehind:
+		return saying(sharedledger.ErrLost, "its writer has written %d, here %d", op.Written, n)
+	}
+	return corrupt(fmt.Sprintf("an answer of code %d", answer[0]))
+}
+
+func clock(us int64) string { return quota.FromMicros(us).Format(time.RFC3339) }
+
+// errMoved is a server that was promoted, or is another one, since the generation began.
+var errMoved = saying(sharedledger.ErrLost, "it was promoted, or restored, or is another server, since")
+
+func corrupt(what string) error {
+	return saying(quota.ErrCorrupt, "%s: find out what wrote to the schema", what)
+}
+
+// args are parameters as text.
+func args(values ...any) [][]byte {
+	out := make([][]byte, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case string:
+			out[i] = []byte(v)
+		case int64:
+			out[i] = strconv.AppendInt(nil, v, 10)
+		case []int64:
+			out[i] = ints(v)
+		case []string:
+			out[i] = []byte(texts(v))
+		default:
+			panic(fmt.Sprintf("a parameter of type %T", v))
+		}
+	}
+	return out
+}
+
+func ints(v []int64) []byte {
+	b := append(make([]byte, 0, 20*len(v)+2), '{')
+	for i, n := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return append(b, '}')
+}
+
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+func texts(v []string) string {
+	if len(v) == 0 {
+		return "{}"
+	}
+	for i := range v {
+		v[i] = quoted.Replace(v[i])
+	}
+	return `{"` + strings.Join(v, `","`) + `"}`
+}
+
+// readInts reads an array.
+func readInts(b []byte) ([]int64, error) {
+	s := strings.Trim(string(b), "{}")
+	out := make([]int64, 0, 16)
+	for field := range strings.SplitSeq(s, ",") {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("an answer that is not numbers: %q", b)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
