@@ -124,6 +124,13 @@ type Counts struct {
 	Odd                    Odd    // of all in one answer: the first carries it
 }
 
+// ChartMove is how much of a region's chart was new when it was fetched.
+type ChartMove struct {
+	Key      string    // the region
+	From, To time.Time // when the chart before and this one were fetched
+	New      int       // videos among its first places that the chart before did not have
+}
+
 // Placement is one video's place in one region's chart at one slot.
 type Placement struct {
 	Rank  int // from 1, counted over the pages of the pass

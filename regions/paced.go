@@ -9,8 +9,7 @@ import (
 
 // Pace is how a job's slots are spread where its budget does not pay for its interval.
 type Pace struct {
-	// Gap is from one slot of the job to the next, of whichever key: its keys take turns, the one whose newest
-	// slot is oldest first.
+	// Gap is from one slot of the job to the next, of whichever key: its keys take turns.
 	Gap time.Duration
 	// Last is when its newest slot was due, of whichever key; zero where it has none.
 	Last time.Time
@@ -18,6 +17,27 @@ type Pace struct {
 	Hold time.Time
 	// Most is how many slots the budget pays for at present.
 	Most int
+	// Weights is how much the age of each key counts; one that is not here counts 1. With equal weights the key whose
+	// newest slot is oldest comes first.
+	Weights map[string]float64
+}
+
+// turn is the key whose turn it is at t: the one whose age counts most; of equals the one that the job names first.
+func (p Pace) turn(keys []string, newest map[string]time.Time, t time.Time) string {
+	counts := func(key string) float64 {
+		weight, ok := p.Weights[key]
+		if !ok {
+			weight = 1
+		}
+		return weight * t.Sub(newest[key]).Seconds()
+	}
+	best := keys[0]
+	for _, key := range keys[1:] {
+		if counts(key) > counts(best) {
+			best = key
+		}
+	}
+	return best
 }
 
 // Every is from one slot of a series to its next, where a job has so many keys.
@@ -47,7 +67,8 @@ func (p Paced) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Sl
 
 func (s Schedule) duePaced(pace Pace, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
-	var turns []ingest.Series // of keys that are not overdue
+	var waiting []string // keys that are not overdue
+	newestOf := map[string]time.Time{}
 	for i, key := range s.keys {
 		of := ingest.Series{Job: s.Job.Name, Key: key}
 		newest, seen := known[of]
@@ -56,18 +77,18 @@ func (s Schedule) duePaced(pace Pace, known map[ingest.Series]time.Time, now tim
 		case ok && (!seen || latest.Sub(newest) > 2*pace.Every(len(s.keys))):
 			out = append(out, s.slot(i, latest, ingest.Due, ""))
 		case seen:
-			turns = append(turns, of)
+			waiting, newestOf[key] = append(waiting, key), newest
 		}
 	}
 	if len(out) > 0 || now.Before(pace.Hold) {
 		return out
 	}
-	slices.SortStableFunc(turns, func(a, b ingest.Series) int { return known[a].Compare(known[b]) })
 	reached := int64(now.Sub(pace.Last) / max(pace.Gap, time.Second))
-	turns = turns[:max(0, min(int64(len(turns)), int64(pace.Most), reached))]
-	for i, of := range turns {
-		due := pace.Last.Add(time.Duration(reached-int64(len(turns)-1-i)) * pace.Gap).Truncate(time.Second)
-		out = append(out, s.slot(slices.Index(s.keys, of.Key), due, ingest.Due, ""))
+	for left := min(int64(len(waiting)), int64(pace.Most), reached); left > 0; left-- {
+		due := pace.Last.Add(time.Duration(reached-left+1) * pace.Gap).Truncate(time.Second)
+		key := pace.turn(waiting, newestOf, due)
+		waiting = slices.DeleteFunc(waiting, func(k string) bool { return k == key })
+		out = append(out, s.slot(slices.Index(s.keys, key), due, ingest.Due, ""))
 	}
 	return out
 }
@@ -130,17 +151,17 @@ func (p Paced) Upcoming(known map[ingest.Series]time.Time, now time.Time, n int,
 
 func (s Schedule) upcoming(paces map[string]Pace, known map[ingest.Series]time.Time, now time.Time, n int, key string) (out []ingest.Slot) {
 	if pace, ok := paces[s.Job.Name]; ok {
-		turns := slices.Clone(s.keys)
-		slices.SortStableFunc(turns, func(a, b string) int {
-			return known[ingest.Series{Job: s.Job.Name, Key: a}].Compare(known[ingest.Series{Job: s.Job.Name, Key: b}])
-		})
-		due := pace.next(now)
-		for i := 0; len(out) < n; i++ {
-			if k := turns[i%len(turns)]; key == "" || k == key {
+		if key != "" && !slices.Contains(s.keys, key) {
+			return nil
+		}
+		newest := map[string]time.Time{}
+		for _, k := range s.keys {
+			newest[k] = known[ingest.Series{Job: s.Job.Name, Key: k}]
+		}
+		for due := pace.next(now); len(out) < n; due = due.Add(pace.Gap) {
+			k := pace.turn(s.keys, newest, due)
+			if newest[k] = due; key == "" || k == key {
 				out = append(out, s.slot(slices.Index(s.keys, k), due.Truncate(time.Second), ingest.Due, ""))
-			}
-			if due = due.Add(pace.Gap); i >= len(turns)-1 && len(out) == 0 {
-				return nil // no such key
 			}
 		}
 		return out

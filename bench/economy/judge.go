@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
@@ -31,17 +32,16 @@ type judge struct {
 	probes   int
 }
 
-func newJudge(from, to time.Time, regions []string) *judge {
+func newJudge(from, to time.Time, regions []ingest.Region) *judge {
 	j := &judge{from: from, to: to, charts: map[string][]time.Time{}}
 	for _, r := range regions {
-		j.charts[r] = nil
+		j.charts[string(r)] = nil
 	}
 	return j
 }
 
-func (j *judge) done(region string, at time.Time, pages int) {
+func (j *judge) done(region string, at time.Time) {
 	j.charts[region] = append(j.charts[region], at)
-	j.pages += int64(pages)
 }
 
 // verdict adds up. A region that was never fetched is as old as the world.
@@ -50,6 +50,7 @@ func (j *judge) verdict(sim *youtubesim.Server) result {
 	var counts []int
 	sum := 0.0
 	for region, times := range j.charts {
+		r.Done[region] = nil
 		for _, t := range times {
 			r.Done[region] = append(r.Done[region], t.Unix())
 		}
@@ -86,12 +87,12 @@ func (j *judge) verdict(sim *youtubesim.Server) result {
 // ageAt is the mean age of the regions' newest charts at t, from being their age before they had one.
 func (r result) ageAt(t, from time.Time) time.Duration {
 	var sum time.Duration
-	for _, region := range regionNames {
+	for _, times := range r.Done {
 		newest := from
-		if i, _ := slices.BinarySearch(r.Done[region], t.Unix()+1); i > 0 {
-			newest = time.Unix(r.Done[region][i-1], 0)
+		if i, _ := slices.BinarySearch(times, t.Unix()+1); i > 0 {
+			newest = time.Unix(times[i-1], 0)
 		}
 		sum += t.Sub(newest)
 	}
-	return sum / time.Duration(len(regionNames))
+	return sum / time.Duration(len(r.Done))
 }

@@ -2,7 +2,7 @@
 // worlds of different size and trouble, over simulated weeks across a change of clocks. The stand-in counts and is
 // the judge; its clock is the world's.
 //
-//	go run ./economy [-write] [-days 14] [-seed 1] [-only REGEXP] [-resume FILE]
+//	go run ./economy [-write] [-days 14] [-seed 1] [-only REGEXP] [-resume FILE] [-random N]
 package main
 
 import (
@@ -24,26 +24,11 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-const (
-	table = "classic"
-	every = 30 * time.Minute
-	pages = 4
-)
+// table is the price list of all worlds: one in which a backfill and the schedule draw from the same pool.
+const table = "classic"
 
 // start is a midnight of the provider a week before its day of 25 hours.
 var start = time.Date(2026, 10, 25, 7, 0, 0, 0, time.UTC)
-
-var jobs = []ingest.Job{
-	{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: every, Pages: pages},
-	{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour},
-}
-
-var regionNames = func() (names []string) {
-	for _, r := range regions.Default() {
-		names = append(names, string(r))
-	}
-	return names
-}()
 
 // worker fetches charts in a world from one time to another.
 type worker func(ctx context.Context, w world, seed uint64, from, to time.Time) (result, error)
@@ -60,18 +45,24 @@ func scripts(w world) bool { return w.trouble.ahead == 0 && w.units != halfUnits
 var contenders = []contender{
 	{"ours", ours(options{}), func(world) bool { return true }},
 	{"ours without pacing", ours(options{noPacing: true}), func(w world) bool { return w.trouble.ahead == 0 && (w.units < halfUnits || w.backfill) }},
+	{"ours with worth", ours(options{worth: true}), func(w world) bool {
+		return w.units <= halfUnits && w.units >= 300 && w.trouble.name == clean.name && haveCharts()
+	}},
 	{"ours without doubt", ours(options{noDoubt: true}), func(w world) bool { return w.trouble.name == lying.name }},
 	{"naive cron", naive(0), scripts},
 	{"naive cron, 3 retries", naive(3), scripts},
 }
 
 func worlds() (all []world) {
+	usual := func(units int64, t trouble) world {
+		return world{units: units, backfill: units == 2_200, trouble: t, regions: regions.Default(), every: 30 * time.Minute, pages: 4}
+	}
 	for _, units := range []int64{10_000, 2_200, 300, 40} {
 		for _, t := range []trouble{clean, faulty, lying} {
-			all = append(all, world{units, units == 2_200, t})
+			all = append(all, usual(units, t))
 		}
 	}
-	return append(all, world{units: 300, trouble: yearAhead}, world{units: 300, trouble: hoursAhead}, world{units: halfUnits, trouble: clean})
+	return append(all, usual(300, yearAhead), usual(300, hoursAhead), usual(halfUnits, clean))
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -87,8 +78,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	write := f.Bool("write", false, "write "+file+" and "+picture)
 	resume := f.String("resume", "", "keep each result in `FILE`, and do not simulate again what it has: delete it when the program has changed")
 	only := f.String("only", "", "`REGEXP` of the world, its trouble and the worker, as in '300 units/clean/ours$'")
+	random := f.Int("random", 0, "instead of the table, let ours live in `N` random worlds, and say which promises it breaks there")
 	if f.Parse(args) != nil {
 		return 2
+	}
+	if *random > 0 {
+		if err := inRandomWorlds(ctx, stdout, *random, *days, *seed); err != nil {
+			fmt.Fprintln(stderr, "economy:", err)
+			return 1
+		}
+		return 0
 	}
 	pattern, err := regexp.Compile(*only)
 	if err != nil {

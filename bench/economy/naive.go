@@ -22,15 +22,16 @@ func naive(retries int) worker {
 		}
 		defer up.server.Close()
 		s.url, s.client = up.server.URL, up.server.Client()
-		j := newJudge(from, to, regionNames)
-		for tick := from; tick.Before(to); tick = tick.Add(every) {
+		j := newJudge(from, to, w.regions)
+		for tick := from; tick.Before(to); tick = tick.Add(w.every) {
 			if ctx.Err() != nil {
 				return result{}, context.Cause(ctx)
 			}
 			s.clock.reach(tick)
-			for _, region := range regionNames {
-				if got := s.chart(ctx, region); got == pages {
-					j.done(region, s.clock.now(), got)
+			for _, region := range w.regions {
+				if got := s.chart(ctx, string(region), w.pages); got == w.pages {
+					j.done(string(region), s.clock.now())
+					j.pages += int64(got)
 				}
 			}
 			if w.backfill {
@@ -53,7 +54,7 @@ type script struct {
 }
 
 // chart fetches the pages of a chart, and returns how many came.
-func (s *script) chart(ctx context.Context, region string) (got int) {
+func (s *script) chart(ctx context.Context, region string, pages int) (got int) {
 	for token := ""; got < pages; got++ {
 		next, err := s.page(ctx, "videos", token, url.Values{"part": {"id"}, "chart": {"mostPopular"}, "regionCode": {region}})
 		if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// options leave out parts of our worker.
-type options struct{ noPacing, noDoubt bool }
+// options leave out parts of our worker, or turn one on.
+type options struct{ noPacing, noDoubt, worth bool }
 
 // ours is the program's own parts as its run command puts them together, started by a cron line every five
 // minutes and in one process: its store and its ledger are files, in memory where the machine has such a place.
@@ -32,10 +32,14 @@ func ours(o options) worker {
 			return result{}, err
 		}
 		defer p.close()
-		j := newJudge(from, to, regionNames)
+		j := newJudge(from, to, w.regions)
+		p.judge = j
 		p.reconciler.OnSlot = func(s fetch.SlotResult) {
 			if s.Kind == ingest.KindChart && s.State == ingest.Done {
-				j.done(s.Key, s.FetchedAt, s.Pages)
+				j.pages += int64(s.Pages)
+				if s.Job == "chart" {
+					j.done(s.Key, s.FetchedAt)
+				}
 			}
 		}
 		for tick := from; tick.Before(to); tick = tick.Add(5 * time.Minute) {
@@ -79,6 +83,8 @@ type program struct {
 	up         *upstream
 	reconciler *fetch.Reconciler
 	backfill   ingest.Backfill
+	judge      *judge
+	stays      map[string][]entry // of the charts by which worth is learned, by region
 	closers    []func()
 	probes     int
 }
@@ -124,7 +130,7 @@ func newProgram(ctx context.Context, w world, seed uint64, from time.Time, o opt
 	}
 	ledger.Now = p.now
 	p.closers = append([]func(){client.Close, func() { _ = s.Close() }, func() { _ = ledger.Close() }}, p.closers...)
-	if err := p.wire(w, o, client, s, ledger); err != nil {
+	if err := p.wire(w, seed, o, client, s, ledger); err != nil {
 		return nil, err
 	}
 	if w.backfill {
@@ -134,12 +140,12 @@ func newProgram(ctx context.Context, w world, seed uint64, from time.Time, o opt
 }
 
 // wire puts the parts together.
-func (p *program) wire(w world, o options, client *youtube.Client, s *store.Store, ledger *sqliteledger.Ledger) error {
+func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, s *store.Store, ledger *sqliteledger.Ledger) error {
 	tariff, err := tariffOf(w.units)
 	if err != nil {
 		return err
 	}
-	plan, err := regions.NewPlan(jobs)
+	plan, err := regions.NewPlan(w.jobs())
 	if err != nil {
 		return err
 	}
@@ -157,14 +163,21 @@ func (p *program) wire(w world, o options, client *youtube.Client, s *store.Stor
 		Explain: g.Explain, Reserved: reserver.Reserved, Owner: "economy", FreeBursts: tariff.FreeBursts, Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}
+	pacer := budget.Pacer{Schedule: schedule, Report: g.Report}
+	if o.worth {
+		if p.stays, err = staysOf(w.regions, seed); err != nil {
+			return err
+		}
+		pacer.Moves = p.moves
+	}
 	if !o.noPacing {
-		p.reconciler.Pacer = budget.Pacer{Schedule: schedule, Report: g.Report}
+		p.reconciler.Pacer = pacer
 	}
 	p.reconciler.Quota = asker{g, p}
 	if o.noDoubt {
 		p.reconciler.Quota = believer{g}
 	}
-	for _, job := range jobs {
+	for _, job := range w.jobs() {
 		p.reconciler.Jobs[job.Name] = job
 	}
 	return nil

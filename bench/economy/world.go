@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
@@ -15,6 +16,18 @@ type world struct {
 	units    int64
 	backfill bool // a search of the archive wants as much as it gets
 	trouble  trouble
+	regions  []ingest.Region // whose charts are wanted
+	every    time.Duration   // so often
+	pages    int             // of each
+	also     []ingest.Job    // that are wanted beside these charts
+}
+
+// jobs are what our worker is configured to do.
+func (w world) jobs() []ingest.Job {
+	return append([]ingest.Job{
+		{Name: "chart", Kind: ingest.KindChart, Regions: w.regions, Every: w.every, Pages: w.pages},
+		{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour},
+	}, w.also...)
 }
 
 func (w world) String() string {

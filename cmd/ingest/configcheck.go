@@ -39,6 +39,7 @@ type checkDocument struct {
 	Jobs      []checkJob       `json:"jobs"`
 	PerDay    map[string]int64 `json:"per_day"`
 	Fits      bool             `json:"fits"`
+	Worth     string           `json:"worth,omitempty"` // on, where regions do not come alike
 	Warnings  []checkWarning   `json:"warnings"`
 }
 
@@ -92,6 +93,9 @@ func (a *app) checkConfig() error {
 			doc.Warnings = append(doc.Warnings, checkWarning{j.Job.Name, w, schedule.Plan[i].NextTimes(now, 5)})
 		}
 	}
+	if a.cfg.Worth {
+		doc.Worth = "on"
+	}
 	unfit := price.Fits(schedule.Tariff)
 	doc.Fits = unfit == nil
 	if a.json {
@@ -110,6 +114,9 @@ func (d checkDocument) print(w io.Writer, total string) error {
 	costs := term.Wrap("upstream "+d.Upstream+", costs "+strings.TrimSuffix(d.CostTable+", "+d.Note, ", "), term.Screen, "         ")
 	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\n%s\n\n", file, d.Data, d.Ledger, d.Account, costs)
 	d.printJobs(w)
+	if d.Worth != "" {
+		fmt.Fprintln(w, "worth on: where they are paced, charts that move faster come more often")
+	}
 	fmt.Fprintf(w, "%s\n", term.Wrap("in all: "+total, term.Screen, "  "))
 	for _, warning := range d.Warnings {
 		fmt.Fprintf(w, "%s\n", term.Wrap(fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning), 78, "  "))

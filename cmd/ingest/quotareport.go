@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -121,7 +122,8 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.Quo
 	if s, err := a.store(ctx, ""); err == nil && a.cfg.Pacing {
 		defer func() { _ = s.Close() }()
 		known, _ := s.Newest(ctx, g.Now())
-		doc.Forecast.Pacing = schedule.Pacing(r, known, g.Now()).String()
+		pacer := budget.Pacer{Schedule: schedule, Moves: a.moves(s), Report: func(context.Context) (quota.Report, error) { return r, nil }}
+		doc.Forecast.Pacing = pacer.Now(ctx, known, g.Now()).String()
 	}
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
 	return doc, r.Degraded, err

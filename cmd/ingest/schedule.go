@@ -76,7 +76,7 @@ func (a *app) pacing(ctx context.Context) (p budget.Pacing, known map[ingest.Ser
 		defer func() { _ = s.Close() }()
 		if known, err = s.Newest(ctx, a.clock.Now()); err == nil {
 			_ = a.withLook(ctx, func(ctx context.Context, g *quota.Governor) error {
-				pacer.Report, pacer.Off = g.Report, false
+				pacer.Report, pacer.Off, pacer.Moves = g.Report, false, a.moves(s)
 				p = pacer.Now(ctx, known, a.clock.Now())
 				return nil
 			})

@@ -13,7 +13,6 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -113,7 +112,9 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 		Pacing: func(ctx context.Context, r quota.Report) (regions.Paced, string) {
 			known, err := w.store.Newest(ctx, a.clock.Now())
 			report := func(context.Context) (quota.Report, error) { return r, err }
-			p := budget.Pacer{Schedule: w.schedule, Report: report, Off: !a.cfg.Pacing}.Now(ctx, known, a.clock.Now())
+			pacer := w.pacer(a)
+			pacer.Report = report
+			p := pacer.Now(ctx, known, a.clock.Now())
 			return p.Paced, p.String()
 		},
 	}, nil

@@ -66,7 +66,7 @@ func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, 
 	if err != nil {
 		return nil, err
 	}
-	pacer, now := budget.Pacer{Schedule: schedule, Report: g.Report, Off: s == nil || !a.cfg.Pacing}, a.clock.Now()
+	pacer, now := budget.Pacer{Schedule: schedule, Report: g.Report, Off: s == nil || !a.cfg.Pacing, Moves: a.moves(s)}, a.clock.Now()
 	var known map[ingest.Series]time.Time
 	if !pacer.Off {
 		if known, err = s.Newest(ctx, now); err != nil {

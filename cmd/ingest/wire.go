@@ -140,7 +140,17 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 
 // pacer stretches the schedule to what is left.
 func (w *fetchRuntime) pacer(a *app) budget.Pacer {
-	return budget.Pacer{Schedule: w.schedule, Report: w.governor.Report, Off: !a.cfg.Pacing}
+	return budget.Pacer{Schedule: w.schedule, Report: w.governor.Report, Off: !a.cfg.Pacing, Moves: a.moves(w.store)}
+}
+
+// moves is how fast the charts in a store move, nil where that does not matter.
+func (a *app) moves(s *store.Store) func(context.Context, string) ([]ingest.ChartMove, error) {
+	if !a.cfg.Worth || s == nil {
+		return nil
+	}
+	return func(ctx context.Context, job string) ([]ingest.ChartMove, error) {
+		return s.ChartMoves(ctx, job, a.clock.Now())
+	}
 }
 
 // pacing is the plan at the pace of the present.

@@ -36,7 +36,7 @@ func (p Pace) String() string {
 	if p.Pages < p.Job.Pages {
 		s += fmt.Sprintf(", %d of %d pages", p.Pages, p.Job.Pages)
 	}
-	return s
+	return s + p.worth()
 }
 
 // interval is a duration for a person, in hours and minutes.

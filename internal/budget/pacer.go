@@ -32,6 +32,9 @@ type Pacer struct {
 	Schedule Schedule
 	Report   func(context.Context) (quota.Report, error) // of the ledger
 	Off      bool                                        // nothing is paced
+	// Moves is what was new in the newest charts of a job: regions whose charts move faster then come more often. nil:
+	// all come alike.
+	Moves func(ctx context.Context, job string) ([]ingest.ChartMove, error)
 }
 
 // Now is the pace at now, known being when the newest slot of each series was due. While the ledger cannot answer
@@ -43,6 +46,7 @@ func (p Pacer) Now(ctx context.Context, known map[ingest.Series]time.Time, now t
 	}
 	if r, err := p.Report(ctx); err == nil {
 		out = p.Schedule.Pacing(r, known, now)
+		p.weigh(ctx, out.Jobs, out.Paces, known, now)
 	}
 	return out
 }

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// inRandomWorlds lets our worker live in so many worlds that nobody has chosen, across either change of clocks, and
+// tells of each what it broke of the promises that hold in every world.
+func inRandomWorlds(ctx context.Context, out io.Writer, n, days int, seed uint64) error {
+	broken := 0
+	for i := range uint64(n) {
+		random := rand.New(rand.NewPCG(seed, i)) //nolint:gosec // a simulation
+		w, from := randomWorld(random)
+		r, err := ours(options{})(ctx, w, seed+i, from, from.AddDate(0, 0, days))
+		if err != nil {
+			return fmt.Errorf("seed %d, world %d, %s: %w", seed, i, w, err)
+		}
+		found := brokenIn(w, r, days)
+		if len(found) > 0 {
+			broken++
+		}
+		fmt.Fprintf(out, "%d: %s, %d regions x %d pages every %s%s, %s, from %s: %s\n   %s\n", i, w, len(w.regions), w.pages, w.every, alsoOf(w), w.trouble.name,
+			from.Format(time.DateOnly), strings.Join((simulated{result: r}).cells(days), " | "), strings.Join(append(found, fmt.Sprintf("%d broken", len(found))), "; "))
+	}
+	if broken > 0 {
+		return fmt.Errorf("promises are broken in %d of %d worlds", broken, n)
+	}
+	return nil
+}
+
+// randomWorld has a schedule that costs up to some 3,000 units a day, and any budget.
+func randomWorld(random *rand.Rand) (w world, from time.Time) {
+	codes := regions.Default()
+	pick := func(n ...int64) int64 { return n[random.IntN(len(n))] }
+	for {
+		w = world{every: time.Duration(pick(5, 10, 15, 30, 60, 120, 360)) * time.Minute, pages: 1 + random.IntN(4), trouble: []trouble{clean, clean, faulty, lying}[random.IntN(4)]}
+		random.Shuffle(len(codes), func(i, j int) { codes[i], codes[j] = codes[j], codes[i] })
+		for _, code := range codes[:1+random.IntN(len(codes))] {
+			w.regions = append(w.regions, code)
+		}
+		if random.IntN(3) == 0 {
+			w.also = []ingest.Job{{Name: "music", Kind: ingest.KindChart, Category: "10", Regions: codes[:1+random.IntN(len(codes))], Every: time.Duration(pick(20, 45, 180)) * time.Minute, Pages: 1 + random.IntN(2)}}
+		}
+		if w.price() < 3_000 {
+			w.units = pick(150, 300, 700, 1_500, 2_500, 10_000, 10+random.Int64N(3_000))
+			w.backfill = random.IntN(4) == 0 && w.units >= 700
+			break
+		}
+	}
+	from = start
+	if random.IntN(2) == 0 {
+		from = time.Date(2027, 3, 12, 8, 0, 0, 0, time.UTC) // two days before the day of 23 hours
+	}
+	return w, from.Add(time.Duration(random.IntN(24)) * time.Hour)
+}
+
+// price is what the world's schedule costs a day.
+func (w world) price() float64 {
+	sum := 0.0
+	for _, job := range w.jobs() {
+		sum += float64(len(job.Regions)*job.Pages) * (24 * time.Hour).Hours() / job.Every.Hours()
+	}
+	return sum
+}
+
+// brokenIn are the promises that hold whatever the schedule and the budget.
+func brokenIn(w world, r result, days int) (broken []string) {
+	promise := func(kept bool, format string, args ...any) {
+		if !kept {
+			broken = append(broken, fmt.Sprintf(format, args...))
+		}
+	}
+	promise(r.Refused == 0, "the upstream refused %d calls", r.Refused)
+	promise(r.Orphans == 0, "%d orphan pages", r.Orphans)
+	promise(float64(r.Wasted) <= 0.04*float64(r.Units)+4, "%d of %d units wasted", r.Wasted, r.Units)
+	absent := 0 // a region without such a chart is asked once a day
+	for _, job := range w.also {
+		absent += len(job.Regions) * (days + 1)
+	}
+	promise(w.trouble.name == faulty.name || r.Wasted <= int64(absent), "%d units wasted", r.Wasted)
+	promise(r.Probes <= 3*days, "%d probes", r.Probes)
+	most := r.Worst * float64(r.Charts) / float64(len(w.regions))
+	promise(r.Worst >= 0.95 || most*(1-r.Worst) <= 1.5, "the worst region has %.2f of the best one's charts", r.Worst)
+	if r.Charts > 0 {
+		each := time.Duration(float64(days) * 24 * float64(time.Hour) * float64(len(w.regions)) / float64(r.Charts))
+		promise(r.Mean <= each*3/4+10*time.Minute, "mean age %.2f h where charts come every %.2f h", r.Mean.Hours(), each.Hours())
+		promise(r.Oldest <= each*5/2+30*time.Minute, "oldest %.2f h where charts come every %.2f h", r.Oldest.Hours(), each.Hours())
+	}
+	// The schedule gets nearly what it may use, or what it costs.
+	wanted := min(w.price(), 0.95*float64(w.units)) * float64(days)
+	used := float64(r.Units)
+	if !w.backfill && w.also == nil { // a chart of a category ends early
+		promise(used >= 0.85*wanted-20, "%.0f of the %.0f units used that the schedule may use and would", used, wanted)
+	}
+	return broken
+}
+
+// alsoOf says which jobs there are beside the charts.
+func alsoOf(w world) (text string) {
+	for _, job := range w.also {
+		text += fmt.Sprintf(" and %d x %d every %s", len(job.Regions), job.Pages, job.Every)
+	}
+	return text
+}

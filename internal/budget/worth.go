@@ -1,0 +1,161 @@
+package budget
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+const (
+	// rarest is by how much the least weight may be below the mean: so much longer than the mean interval is the
+	// longest. It is below the two rounds after which a key is due whatever its weight.
+	rarest = 1.75
+	// partsOfDay are the hours that are told apart in a region's day, four parts of six hours in UTC.
+	partsOfDay = 4
+	// certain is for how long a region has to be watched until what was seen there counts as much as what all regions
+	// have in common, and a part of its day as much as the whole.
+	certain = 24 * time.Hour
+	// tooLong is from one chart to the next when too much came and went between them to count.
+	tooLong = 24 * time.Hour
+)
+
+// Weights is how much a minute of age counts in each of the keys, of mean 1, by how fast their charts moved in the
+// past: the square root of what is expected to be new per hour since its newest slot. Weighed so, equally many charts
+// have the least mean delay: a region whose chart moves four times as fast is fetched twice as often. No weight is below
+// the mean by more than rarest. Where nothing was seen all weigh the same.
+func Weights(keys []string, seen []ingest.ChartMove, newest map[string]time.Time, now time.Time) map[string]float64 {
+	var all watched
+	of := map[string]*watched{}
+	for _, key := range keys {
+		of[key] = &watched{}
+	}
+	for _, m := range seen {
+		if w := of[m.Key]; w != nil && m.To.After(m.From) && m.To.Sub(m.From) <= tooLong {
+			w.add(m)
+			all.add(m)
+		}
+	}
+	weights, mean := map[string]float64{}, rate(all.total())
+	if mean == 0 {
+		return weights
+	}
+	for _, key := range keys {
+		weights[key] = math.Sqrt(of[key].expected(newest[key], now, mean))
+	}
+	lift(weights)
+	return weights
+}
+
+// lift sets the mean of weights to 1 and lifts those that are too low.
+func lift(weights map[string]float64) {
+	for range 8 { // to lift one raises the mean, a little less each time
+		sum := 0.0
+		for _, w := range weights {
+			sum += w
+		}
+		mean := sum / float64(len(weights))
+		for key, w := range weights {
+			weights[key] = max(w/mean, 1/rarest)
+		}
+	}
+}
+
+// watched is what was new in a chart, and for how many hours it was watched, by the part of the day.
+type watched struct{ fresh, hours [partsOfDay]float64 }
+
+func (w *watched) add(m ingest.ChartMove) {
+	whole := m.To.Sub(m.From).Hours()
+	parts(m.From, m.To, func(part int, hours float64) {
+		w.hours[part] += hours
+		w.fresh[part] += float64(m.New) * hours / whole
+	})
+}
+
+func (w *watched) total() (fresh, hours float64) {
+	for part := range partsOfDay {
+		fresh, hours = fresh+w.fresh[part], hours+w.hours[part]
+	}
+	return fresh, hours
+}
+
+// expected is how much of a chart is new per hour in the time from its newest slot to now, where it is mean in all.
+func (w *watched) expected(newest, now time.Time, mean float64) float64 {
+	newest = latest(newest, now.Add(-tooLong))
+	fresh, hours := w.total()
+	own := (fresh + mean*certain.Hours()) / (hours + certain.Hours())
+	if !newest.Before(now) {
+		return own
+	}
+	sum := 0.0
+	parts(newest, now, func(part int, hours float64) {
+		sum += hours * (w.fresh[part] + own*certain.Hours()/partsOfDay) / (w.hours[part] + certain.Hours()/partsOfDay)
+	})
+	return sum / now.Sub(newest).Hours()
+}
+
+// rate is so much per hour, 0 where nothing was watched.
+func rate(fresh, hours float64) float64 {
+	if hours == 0 {
+		return 0
+	}
+	return fresh / hours
+}
+
+// parts tells in which parts of the day the hours from one time to another are.
+func parts(from, to time.Time, tell func(part int, hours float64)) {
+	const length = day / partsOfDay
+	for from.Before(to) {
+		end := from.Truncate(length).Add(length)
+		if to.Before(end) {
+			end = to
+		}
+		tell(int(from.Unix()%int64(day.Seconds())/int64(length.Seconds())), end.Sub(from).Hours())
+		from = end
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// weigh sets the weights of the charts that are paced, where worth is on. What cannot be read weighs nothing.
+func (p Pacer) weigh(ctx context.Context, jobs []Pace, paces map[string]regions.Pace, known map[ingest.Series]time.Time, now time.Time) {
+	for i, job := range jobs {
+		if p.Moves == nil || job.Job.Kind != ingest.KindChart || len(job.Job.Regions) < 2 {
+			continue
+		}
+		seen, err := p.Moves(ctx, job.Job.Name)
+		if err != nil {
+			continue
+		}
+		var keys []string
+		newest := map[string]time.Time{}
+		for _, of := range job.Job.Series() {
+			keys, newest[of.Key] = append(keys, of.Key), known[of]
+		}
+		jobs[i].Weights = Weights(keys, seen, newest, now)
+		paces[job.Job.Name] = jobs[i].Pace
+	}
+}
+
+// worth says which key comes most often and which least, "" where all come alike.
+func (p Pace) worth() string {
+	keys := slices.SortedFunc(maps.Keys(p.Weights), func(a, b string) int {
+		return cmp.Or(cmp.Compare(p.Weights[b], p.Weights[a]), cmp.Compare(a, b))
+	})
+	if len(keys) == 0 || p.Weights[keys[0]]-p.Weights[keys[len(keys)-1]] < 0.05 {
+		return ""
+	}
+	most, least := keys[0], keys[len(keys)-1]
+	return fmt.Sprintf(", by worth %s %.1f times as often and %s %.1f", most, p.Weights[most], least, p.Weights[least])
+}
