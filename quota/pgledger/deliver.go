@@ -140,16 +140,7 @@ func (d *delivery) read(ctx context.Context) error {
 		}
 	}
 	for name, p := range d.parts {
-		found, err := d.query(ctx, `SELECT at, number, amount, since, generation FROM {schema}.entries
-			WHERE pool = $1 AND purpose = $2 AND region = $3 AND method = $4 ORDER BY at, number`, d.pools[name].id,
-			string(sharedledger.Unattributed.Purpose), sharedledger.Unattributed.Region, sharedledger.Unattributed.Method)
-		if err != nil {
-			return err
-		}
-		err = found.each(func(r row) {
-			p.unattributed = append(p.unattributed, charge{r.int(0), r.int(1), r.int(2), r.int(3), sharedledger.Generation(r.int(4)), 0})
-		})
-		if err != nil {
+		if p.unattributed, err = d.unattributed(ctx, d.pools[name]); err != nil {
 			return err
 		}
 	}
@@ -298,7 +289,8 @@ func (d *delivery) write(ctx context.Context, p *pool, changes *part) error {
 	return err
 }
 
-// raise enters what a snapshot saw used and the log does not have as an unattributed charge at the snapshot's time.
+// raise enters what a snapshot saw used and the log does not have as unattributed charges at the snapshot's time, one for
+// each window that lacks something, the shortest first.
 func (d *delivery) raise(ctx context.Context, u sharedledger.UsageSnapshot) error {
 	p := d.pools[u.Pool]
 	if until := u.DrainedUntil.UnixMicro(); !u.DrainedUntil.IsZero() && until > p.drainedUntil {
@@ -316,26 +308,63 @@ func (d *delivery) raise(ctx context.Context, u sharedledger.UsageSnapshot) erro
 	if err != nil || len(younger) == 0 {
 		return err
 	}
-	e := entry{at: at, who: sharedledger.Unattributed, generation: int64(u.Generation)}
-	for _, w := range u.Windows {
+	if _, err := d.query(ctx, "DELETE FROM {schema}.raised WHERE pool = $1 AND at < $2", p.id, d.now-d.account.horizon); err != nil {
+		return err
+	}
+	entered := int64(0)
+	windows := slices.Clone(u.Windows)
+	slices.SortStableFunc(windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
+	for _, w := range windows {
 		found, err := d.query(ctx, `SELECT sum(amount)::bigint FROM {schema}.entries
 			WHERE pool = $1 AND at >= $2 AND at <= $3 AND coalesce(told, at) <= $3`, p.id, w.Start.UnixMicro(), at)
 		if err != nil {
 			return err
 		}
-		err = found.each(func(r row) {
-			if lacks := w.Used - r.int(0); lacks > e.amount {
-				e.amount, e.since = lacks, w.Start.UnixMicro()
-			}
-		})
-		if err != nil {
+		e := entry{at: at, who: sharedledger.Unattributed, since: w.Start.UnixMicro(), generation: int64(u.Generation)}
+		if err := found.each(func(r row) { e.amount = w.Used - r.int(0) }); err != nil {
 			return err
 		}
+		if e.amount > 0 {
+			if err := d.insert(ctx, u.Pool, p, e); err != nil {
+				return err
+			}
+			entered += e.amount
+		}
 	}
-	if _, err := d.query(ctx, "DELETE FROM {schema}.raised WHERE pool = $1 AND at < $2", p.id, d.now-d.account.horizon); err != nil || e.amount == 0 {
+	return d.reduce(ctx, u.Pool, p, at, entered)
+}
+
+// reduce takes an amount that was just entered at a time off the unattributed charges of younger snapshots whose windows
+// reach back to it, the earliest first: had it been there before, they would have been smaller by it.
+func (d *delivery) reduce(ctx context.Context, name string, p *pool, at, amount int64) error {
+	if amount == 0 {
+		return nil
+	}
+	charges, err := d.unattributed(ctx, p)
+	if err != nil {
 		return err
 	}
-	return d.insert(ctx, u.Pool, p, e)
+	for i := range charges {
+		if c := &charges[i]; c.at > at && at >= c.since {
+			c.netted = min(amount, c.amount)
+			amount -= c.netted
+		}
+	}
+	return d.apply(ctx, name, p, &part{unattributed: charges, from: d.now + 1})
+}
+
+// unattributed are the charges of a pool that nobody has come for.
+func (d *delivery) unattributed(ctx context.Context, p *pool) (charges []charge, err error) {
+	found, err := d.query(ctx, `SELECT at, number, amount, since, generation FROM {schema}.entries
+		WHERE pool = $1 AND purpose = $2 AND region = $3 AND method = $4 ORDER BY at, number`, p.id,
+		string(sharedledger.Unattributed.Purpose), sharedledger.Unattributed.Region, sharedledger.Unattributed.Method)
+	if err != nil {
+		return nil, err
+	}
+	err = found.each(func(r row) {
+		charges = append(charges, charge{r.int(0), r.int(1), r.int(2), r.int(3), sharedledger.Generation(r.int(4)), 0})
+	})
+	return charges, err
 }
 
 // keepWriters writes down how far the writers are, and forgets those that were not heard of for the horizon.
