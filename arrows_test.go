@@ -51,6 +51,8 @@ var arrows = map[string][]string{
 	"quota/sqliteledger":        {"quota", "quota/sharedledger", "internal/sqlitefile"},
 	"regions":                   {"."},
 	"store":                     {".", "store/text", "internal/sqlitefile"},
+	"store/pgstore":             {".", "store"},
+	"store/storetest":           {".", "store"},
 	"store/text":                {},
 	"tools/filecycles":          {},
 	"tools/testsum":             {"*"},

@@ -37,6 +37,9 @@ func TestDocsNameTargetsThatExist(t *testing.T) {
 
 var mapped = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`|]+)` \\| (`[^|]+`) \\|$")
 
+// suites are tests that several packages run.
+var suites = regexp.MustCompile(`/(quotatest|storetest)/\w+\.go$`)
+
 // TestTheMapNamesWhatExists: each file of CONTRIBUTING's map, and each test, as a function or as a script.
 func TestTheMapNamesWhatExists(t *testing.T) {
 	tests := map[string]bool{}
@@ -46,9 +49,9 @@ func TestTheMapNamesWhatExists(t *testing.T) {
 			return err
 		case strings.HasSuffix(path, ".txtar"):
 			tests[filepath.Base(path)] = true
-		case strings.HasSuffix(path, "_test.go"), strings.Contains(filepath.ToSlash(path), "/quotatest/") && strings.HasSuffix(path, ".go"):
-			for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(read(t, path), -1) {
-				tests[m[1]] = true
+		case strings.HasSuffix(path, "_test.go"), suites.MatchString(filepath.ToSlash(path)):
+			for _, m := range regexp.MustCompile(`(?m)^func ([Tt]est|Fuzz)(\w+)\(`).FindAllStringSubmatch(read(t, path), -1) {
+				tests[strings.ToUpper(m[1][:1])+m[1][1:]+m[2]] = true
 			}
 		}
 		return nil

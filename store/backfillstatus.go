@@ -104,7 +104,7 @@ func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, 
 			SELECT place, key, '' AS video_id, reason FROM mine WHERE state = 'failed'
 			UNION ALL
 			SELECT place, key, video_id, vanished.reason FROM mine JOIN vanished ON slot = mine.id WHERE vanished.reason <> ''
-		)
+		) AS failures
 		ORDER BY place, video_id LIMIT ?2`, id, n)
 }
 

@@ -75,29 +75,3 @@ func TestACancelledPieceLeavesNoHalves(t *testing.T) {
 		t.Errorf("there are %d pieces, want the 2 that it was cancelled with", n)
 	}
 }
-
-// A claim whose lease is over holds nothing: its run has died.
-func TestAPieceOfADeadRunCountsAsDue(t *testing.T) {
-	s, clock := newStore(t)
-	b := addBackfill(t, s, plan("x"), numbered(4))
-	claim(t, s, piecesOf(b, "dead", clock.now()))
-	claim(t, s, piecesOf(b, "alive", clock.move(2*time.Minute)))
-	last := claim(t, s, piecesOf(b, "alive", clock.move(time.Minute)))
-	for _, c := range []struct {
-		after     time.Duration
-		due, held int
-		until     time.Time
-	}{
-		{0, 1, 3, last.Lease},
-		{2*time.Minute - time.Millisecond, 1, 3, last.Lease},
-		{time.Millisecond, 2, 2, last.Lease},
-		{2 * time.Minute, 3, 1, last.Lease},
-		{time.Minute, 4, 0, time.Time{}},
-	} {
-		clock.move(c.after)
-		st := status(t, s, b.ID)
-		if st.Pieces[ingest.Due] != c.due || st.Pieces[ingest.Claimed] != c.held || !st.HeldUntil.Equal(c.until) || st.Open() != 4 {
-			t.Errorf("at %s: %v until %s, want %d due and %d claimed until %s", clock.now(), st.Pieces, st.HeldUntil, c.due, c.held, c.until)
-		}
-	}
-}

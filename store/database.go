@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,6 +37,8 @@ type database struct {
 	writes, reads *statements // of write and read
 
 	watcher watcher
+
+	engine *Engine // nil: SQLite
 
 	frozen bool  // on a disk where nobody writes: it is read as a file that does not change
 	seen   files // by the first transaction that writes; whoever is in one may change them
@@ -92,10 +95,16 @@ func (d *database) Close() error {
 			}
 		}
 	}
+	if d.engine != nil && d.engine.Close != nil {
+		err = errors.Join(err, d.engine.Close())
+	}
 	return err
 }
 
 func (d *database) explain(ctx context.Context, doing string, err error) error {
+	if err != nil && d.engine != nil {
+		return d.engine.explain(ctx, doing, err)
+	}
 	return explain(ctx, d.path, doing, err)
 }
 
@@ -127,7 +136,11 @@ func (d *database) begin(ctx context.Context, atMost time.Duration) (*txn, error
 	if err != nil {
 		return nil, err
 	}
-	if err := d.watch(ctx, tx); err != nil {
+	check := d.watch
+	if d.engine != nil {
+		check = d.engine.Check
+	}
+	if err := check(ctx, tx); err != nil {
 		_ = tx.Rollback()
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -30,6 +31,36 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// The suite that every store passes has what these tests are written with as well.
+var (
+	due         = storetest.Due
+	addDue      = storetest.AddDue
+	claim       = storetest.Claim
+	claimNone   = storetest.ClaimNone
+	by          = storetest.By
+	chart       = storetest.Chart
+	count       = storetest.Count
+	titled      = storetest.Titled
+	page        = storetest.Page
+	search      = storetest.Search
+	wantStates  = storetest.WantStates
+	finish      = storetest.Finish
+	dataVersion = storetest.DataVersion
+	parked      = storetest.Parked
+	ranks       = storetest.Ranks
+	look        = storetest.Look
+	park        = storetest.Park
+	hunt        = storetest.Hunt
+	plan        = storetest.Plan
+	numbered    = storetest.Numbered
+	of          = storetest.Of
+	addBackfill = storetest.AddBackfill
+	piecesOf    = storetest.PiecesOf
+	status      = storetest.Status
+	refreshSlot = storetest.RefreshSlot
+	stale       = storetest.Stale
+)
 
 // noon is when the tests begin.
 var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
@@ -53,7 +84,10 @@ func (c *handClock) move(d time.Duration) time.Time {
 	return c.t
 }
 
-const upstream = "127.0.0.1"
+const (
+	upstream = "127.0.0.1"
+	day      = 24 * time.Hour
+)
 
 func open(t testing.TB, dir string, clock *handClock) *store.Store {
 	t.Helper()
@@ -93,87 +127,6 @@ func scalar[T any](t testing.TB, db *sql.DB, query string, args ...any) T {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return v
-}
-
-// due is a due slot of the job "chart".
-func due(region string, at time.Time) ingest.Slot {
-	return ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: region, DueAt: at}, Kind: ingest.KindChart, State: ingest.Due}
-}
-
-func addDue(t testing.TB, s *store.Store, slots ...ingest.Slot) {
-	t.Helper()
-	if err := s.AddDue(t.Context(), slots); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// claim must find a slot.
-func claim(t testing.TB, s *store.Store, c ingest.Claim) ingest.Slot {
-	t.Helper()
-	slot, ok, err := s.Claim(t.Context(), c)
-	if err != nil || !ok {
-		t.Fatalf("claim = %v, %v; want a slot", ok, err)
-	}
-	return slot
-}
-
-// claimNone must find none.
-func claimNone(t testing.TB, s *store.Store, c ingest.Claim) {
-	t.Helper()
-	slot, ok, err := s.Claim(t.Context(), c)
-	if err != nil || ok {
-		t.Fatalf("claim = %+v, %v, %v; want none", slot, ok, err)
-	}
-}
-
-func by(owner string, now time.Time) ingest.Claim {
-	return ingest.Claim{Owner: owner, Now: now, Lease: 5 * time.Minute}
-}
-
-// chart adds, claims and saves a whole chart of one or more pages.
-func chart(t testing.TB, s *store.Store, region string, at time.Time, pages ...ingest.Page) ingest.Slot {
-	t.Helper()
-	addDue(t, s, due(region, at))
-	c := by("test", at)
-	c.Series = map[ingest.Series]bool{{Job: "chart", Key: region}: true}
-	slot := claim(t, s, c)
-	for i, p := range pages {
-		slot.Pages, slot.Units, slot.FetchedAt = i+1, slot.Units+1, at
-		if i == len(pages)-1 {
-			slot.State = ingest.Done
-		}
-		var err error
-		if slot, err = s.SavePage(t.Context(), slot, p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return slot
-}
-
-func count(n int64) *int64 { return &n }
-
-// titled is a video with a title and otherwise invented details.
-func titled(id, title string) ingest.Video {
-	return ingest.Video{
-		ID: id, Title: title, Channel: "Kanal", ChannelID: "UCkanal", Category: "10", Language: "de",
-		Thumbnail: "https://i.example/" + id, PublishedAt: noon.Add(-time.Hour), Duration: 3 * time.Minute,
-		Views: count(100), Likes: count(10), Comments: count(1),
-	}
-}
-
-func page(videos ...ingest.Video) ingest.Page { return ingest.Page{Videos: videos} }
-
-func search(t testing.TB, s *store.Store, q store.Query) []string {
-	t.Helper()
-	r, err := s.Search(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := []string{}
-	for _, h := range r.Items {
-		ids = append(ids, h.Video.ID)
-	}
-	return ids
 }
 
 // realRegions are those of the recorded charts.

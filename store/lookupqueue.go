@@ -86,7 +86,7 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 // SaveFound implements fetch.Sink. A video that nobody asked for is left out. A refresh does not count as
 // having seen a video.
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
-	slot = s.stamp(slot)
+	slot, page = s.stamp(slot), s.engine.plain(page)
 	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
 		found, gone, err := putAsked(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 // SavePage implements fetch.Sink. The page counts as fetched at slot.FetchedAt, or now where that is
 // zero. A video without an id is left out: nothing could ever find it again.
 func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
-	slot = s.stamp(slot)
+	slot, page = s.stamp(slot), s.engine.plain(page)
 	err := s.fenced(ctx, "save a page", &slot, func(tx *txn, id, series int64) (err error) {
 		if slot.Pages == 1 {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM placements WHERE slot = ?`, id); err != nil {

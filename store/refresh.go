@@ -22,7 +22,7 @@ func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]st
 // SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. A
 // video that nobody asked for, or that a sweep has deleted meanwhile, is left out.
 func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
-	slot = s.stamp(slot)
+	slot, page = s.stamp(slot), s.engine.plain(page)
 	if slot.Pages == 1 {
 		slot.Videos = 0
 	}

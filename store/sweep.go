@@ -51,6 +51,9 @@ var leftCopy = regexp.MustCompile(`^(?:\.v[0-9]+-backup|\.broken|-wal\.left|-shm
 
 // sweepCopies deletes such files: they hold what may not be kept either.
 func (s *Store) sweepCopies(cutoff time.Time) error {
+	if s.engine != nil {
+		return nil // nothing lies beside it
+	}
 	entries, err := os.ReadDir(filepath.Dir(s.path))
 	if err != nil {
 		return fmt.Errorf("look for copies of the store that are too old: %w", err)

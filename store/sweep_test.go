@@ -13,84 +13,6 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-const day = 24 * time.Hour
-
-func refreshSlot(t *testing.T, s *store.Store, at time.Time) ingest.Slot {
-	t.Helper()
-	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: at}, Kind: ingest.KindRefresh, State: ingest.Due}
-	addDue(t, s, slot)
-	c := by("test", at)
-	c.Series = map[ingest.Series]bool{{Job: "refresh"}: true}
-	return claim(t, s, c)
-}
-
-func stale(t *testing.T, s *store.Store, now time.Time, n int) []string {
-	t.Helper()
-	ids, err := s.VideosToRefresh(t.Context(), now, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ids
-}
-
-func TestStaleIsWhatWasChartedLatelyAndFetchedLongAgo(t *testing.T) {
-	s, _ := newStore(t)
-	chart(t, s, "US", noon, page(titled("b", "B"), titled("a", "A")))
-	chart(t, s, "US", noon.Add(day), page(titled("c", "C")))
-	chart(t, s, "US", noon.Add(10*day), page(titled("d", "D")))
-	tests := []struct {
-		after time.Duration
-		n     int
-		want  []string
-	}{
-		{ingest.RefreshAfter, 9, nil},
-		{ingest.RefreshAfter + time.Second, 9, []string{"b", "a"}},
-		{27 * day, 9, []string{"b", "a", "c"}},
-		{27 * day, 2, []string{"b", "a"}},
-		{ingest.KeepFor + time.Second, 9, []string{"c"}}, // the others are for Sweep
-	}
-	for _, tt := range tests {
-		if got := stale(t, s, noon.Add(tt.after), tt.n); !slices.Equal(got, tt.want) {
-			t.Errorf("after %v: %v, want %v", tt.after, got, tt.want)
-		}
-	}
-}
-
-func TestSaveVideosRenewsWhatCameBackAndDeletesTheRest(t *testing.T) {
-	s, _ := newStore(t)
-	chart(t, s, "US", noon, page(titled("a", "Alt"), titled("gone", "Verschwunden"), titled("c", "Chor")))
-	now := noon.Add(26 * day)
-	slot := refreshSlot(t, s, now)
-	slot.Pages, slot.Units, slot.FetchedAt = 1, 1, now
-	slot, err := s.SaveVideos(t.Context(), slot, []string{"a", "gone", "unknown", "swept"},
-		page(titled("a", "Neu"), titled("unasked", "Ungefragt"), titled("swept", "Inzwischen weg")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if slot.Videos != 2 {
-		t.Errorf("%d videos counted", slot.Videos)
-	}
-	if got, want := ranks(t, s, "US"), "1 a, 3 c"; got != want {
-		t.Errorf("the chart is %q, want %q", got, want)
-	}
-	for text, want := range map[string]int{"neu": 1, "alt": 0, "verschwunden": 0, "ungefragt": 0, "inzwischen": 0, "chor": 1} {
-		if got := search(t, s, store.Query{Text: text}); len(got) != want {
-			t.Errorf("%s finds %v, want %d", text, got, want)
-		}
-	}
-	if got := stale(t, s, now, 9); !slices.Equal(got, []string{"c"}) {
-		t.Errorf("still stale: %v", got)
-	}
-	slot.Pages, slot.State = 2, ingest.Done
-	if slot, err = s.SaveVideos(t.Context(), slot, []string{"c"}, page(titled("c", "Chor"))); err != nil || slot.Videos != 3 {
-		t.Errorf("page 2: %d videos, %v", slot.Videos, err)
-	}
-	listed, err := s.ListSlots(t.Context(), store.SlotFilter{Job: "refresh"})
-	if err != nil || len(listed) != 1 || listed[0].State != ingest.Done || listed[0].Videos != 3 || listed[0].Units != 1 {
-		t.Errorf("listed %+v, %v", listed, err)
-	}
-}
-
 func TestNothingOfTheUpstreamIsKeptBeyondThirtyDays(t *testing.T) {
 	s, clock := newStore(t)
 	for h := range 15 { // more charts and videos than one transaction deletes
@@ -144,39 +66,6 @@ func TestNothingOfTheUpstreamIsKeptBeyondThirtyDays(t *testing.T) {
 	}
 	if got := scalar[string](t, db, `PRAGMA integrity_check`); got != "ok" {
 		t.Error(got)
-	}
-}
-
-func TestRowsOfSlotsGoWithWhatTheyBrought(t *testing.T) {
-	s, clock := newStore(t)
-	var slots []ingest.Slot
-	for i := range 2500 { // more than one transaction deletes
-		slot := due("US", noon.Add(time.Duration(i)*time.Second))
-		slot.State, slot.Reason = ingest.Missed, fmt.Sprint("nothing ran, ", i%2) // else they would be one
-		slots = append(slots, slot)
-	}
-	addDue(t, s, slots...)
-	chart(t, s, "GB", noon, page(titled("a", "A"))) // done, and the newest
-	addDue(t, s, due("DE", noon))                   // waits
-	addDue(t, s, due("FR", noon))
-	only := by("a", noon)
-	only.Series = map[ingest.Series]bool{{Job: "chart", Key: "FR"}: true}
-	claim(t, s, only) // runs, and its series has gone on
-	addDue(t, s, due("FR", noon.Add(40*day)))
-	addDue(t, s, due("IN", noon))
-	only.Series = map[ingest.Series]bool{{Job: "chart", Key: "IN"}: true}
-	finish(t, s, claim(t, s, only), ingest.Failed, "broken")
-	addDue(t, s, due("IN", noon.Add(20*day))) // what is behind it may go
-
-	for range 2 {
-		if _, _, err := s.Sweep(t.Context(), clock.now().Add(ingest.KeepFor+time.Hour)); err != nil {
-			t.Fatal(err)
-		}
-		wantStates(t, s, "FR 12:00 due", "IN 12:00 due", "US 12:41 missed", "DE 12:00 due", "FR 12:00 claimed", "GB 12:00 done")
-	}
-	newest, err := s.Newest(t.Context(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
-	if us := (ingest.Series{Job: "chart", Key: "US"}); err != nil || !newest[us].Equal(slots[2499].DueAt) {
-		t.Errorf("newest of US %v, %v: the schedule would go back", newest[us], err)
 	}
 }
 

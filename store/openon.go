@@ -1,0 +1,30 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// OpenOn opens a store in an engine, whose tables are there and of this program's version. It closes the engine with the
+// store, and where it fails.
+func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Store{database: &database{path: e.Name, write: e.Write, read: e.Read, now: o.Now, engine: &e}}
+	err := s.view(ctx, "open the store", func(tx *txn) error {
+		return tx.QueryRowContext(ctx, selectUpstream).Scan(&s.upstream)
+	})
+	switch {
+	case err != nil:
+	case o.Upstream != "" && s.upstream != "" && s.upstream != o.Upstream:
+		err = &UpstreamError{Have: s.upstream, Want: o.Upstream, Path: s.path}
+	case o.Upstream != "" && s.upstream == "" && !o.ReadOnly:
+		err = claimFor(ctx, s.database, o.Upstream)
+	}
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,156 @@
+package pgstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// connector makes connections that translate what package store writes, and whose transactions begin with begin.
+type connector struct {
+	driver.Connector
+
+	begin string
+}
+
+// pool is at most n connections.
+func pool(c *pgx.ConnConfig, n int, begin string) *sql.DB {
+	db := sql.OpenDB(connector{stdlib.GetConnector(*c), begin})
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db
+}
+
+// Connect implements driver.Connector.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := conn.(*stdlib.Conn)
+	if !ok {
+		return nil, fmt.Errorf("%T is no connection to Postgres", conn)
+	}
+	return &connection{own, c.begin}, nil
+}
+
+// connection is one that translates.
+type connection struct {
+	*stdlib.Conn
+
+	begin string
+}
+
+var (
+	_ driver.ConnBeginTx        = (*connection)(nil)
+	_ driver.ConnPrepareContext = (*connection)(nil)
+	_ driver.ExecerContext      = (*connection)(nil)
+	_ driver.NamedValueChecker  = (*connection)(nil)
+	_ driver.QueryerContext     = (*connection)(nil)
+)
+
+// CheckNamedValue makes of an argument one of few types, as for SQLite: those decide how Postgres reads it.
+func (c *connection) CheckNamedValue(v *driver.NamedValue) (err error) {
+	v.Value, err = driver.DefaultParameterConverter.ConvertValue(v.Value)
+	return err
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if script, ok := strings.CutPrefix(query, asIs); ok {
+		return driver.ResultNoRows, c.simple(ctx, script)
+	}
+	query, args = translate(query, args)
+	return c.Conn.ExecContext(ctx, query, args)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	query, args = translate(query, args)
+	return c.Conn.QueryContext(ctx, query, args)
+}
+
+// PrepareContext implements driver.ConnPrepareContext. The connection below prepares what it is asked twice by itself.
+func (c *connection) PrepareContext(_ context.Context, query string) (driver.Stmt, error) {
+	return statementOf{c, query}, nil
+}
+
+// BeginTx implements driver.ConnBeginTx: one round trip for everything with which a transaction begins.
+func (c *connection) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
+	if err := c.simple(ctx, c.begin); err != nil {
+		return nil, errors.Join(err, c.simple(context.WithoutCancel(ctx), "ROLLBACK"))
+	}
+	return transaction{c, context.WithoutCancel(ctx)}, nil
+}
+
+// simple runs statements without arguments, in one round trip.
+func (c *connection) simple(ctx context.Context, statements string) error {
+	pg := c.Conn.Conn().PgConn()
+	if pg.IsClosed() {
+		return driver.ErrBadConn
+	}
+	return pg.Exec(ctx, statements).Close()
+}
+
+// transaction ends one that BeginTx has begun.
+type transaction struct {
+	c   *connection
+	ctx context.Context
+}
+
+// Commit implements driver.Tx. Postgres answers the COMMIT of a transaction in which a statement has failed with a
+// ROLLBACK.
+func (t transaction) Commit() error {
+	pg := t.c.Conn.Conn().PgConn()
+	if pg.TxStatus() == 'E' {
+		return errors.Join(pgx.ErrTxCommitRollback, t.Rollback())
+	}
+	return t.c.simple(t.ctx, "COMMIT")
+}
+
+// Rollback implements driver.Tx.
+func (t transaction) Rollback() error {
+	if t.c.Conn.Conn().PgConn().IsClosed() {
+		return nil // the server has rolled it back, or will
+	}
+	return t.c.simple(t.ctx, "ROLLBACK")
+}
+
+// statementOf is a statement that is prepared when it is run: only then the types of its arguments are known.
+type statementOf struct {
+	c     *connection
+	query string
+}
+
+var (
+	_ driver.StmtExecContext  = statementOf{}
+	_ driver.StmtQueryContext = statementOf{}
+)
+
+// Close implements driver.Stmt.
+func (statementOf) Close() error { return nil }
+
+// NumInput implements driver.Stmt.
+func (statementOf) NumInput() int { return -1 }
+
+// Exec implements driver.Stmt. Package sql calls ExecContext.
+func (statementOf) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
+
+// Query implements driver.Stmt. Package sql calls QueryContext.
+func (statementOf) Query([]driver.Value) (driver.Rows, error) { return nil, driver.ErrSkip }
+
+// ExecContext implements driver.StmtExecContext.
+func (s statementOf) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return s.c.ExecContext(ctx, s.query, args)
+}
+
+// QueryContext implements driver.StmtQueryContext.
+func (s statementOf) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.c.QueryContext(ctx, s.query, args)
+}

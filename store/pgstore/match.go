@@ -1,0 +1,74 @@
+package pgstore
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// ftsToken is a word of the expressions that text.Query.Match writes for FTS5.
+var ftsToken = regexp.MustCompile(`"[^"]*"|\w+ : \(|[()*]|AND|OR|NOT`)
+
+// weights are the columns of the index, as schema.sql marks them.
+var weights = map[string]string{"title": "A", "channel": "B", "tags": "C"}
+
+// tsquery is an expression for FTS5, as text.Query.Match writes it, as a tsquery: the same videos match.
+func tsquery(match string) string {
+	var out strings.Builder
+	var scopes []string // the weight that each open parenthesis asks for
+	scope := func() string {
+		if len(scopes) == 0 {
+			return ""
+		}
+		return scopes[len(scopes)-1]
+	}
+	words := ftsToken.FindAllString(match, -1)
+	for i, w := range words {
+		switch {
+		case w == "AND":
+			out.WriteString(" & ")
+		case w == "OR":
+			out.WriteString(" | ")
+		case w == "NOT":
+			out.WriteString(" & !")
+		case w == "(":
+			scopes = append(scopes, scope())
+			out.WriteString("(")
+		case w == ")":
+			scopes = scopes[:max(len(scopes)-1, 0)]
+			out.WriteString(")")
+		case strings.HasSuffix(w, " : ("):
+			weight := weights[strings.TrimSuffix(w, " : (")]
+			if outer := scope(); outer != "" && outer != weight {
+				weight = "D" // a word of one column in another: no word has it
+			}
+			scopes = append(scopes, weight)
+			out.WriteString("(")
+		case w[0] == '"':
+			prefix := i+1 < len(words) && words[i+1] == "*"
+			out.WriteString(phrase(strings.Fields(strings.Trim(w, `"`)), scope(), prefix))
+		}
+	}
+	return out.String()
+}
+
+// phrase is words one behind the other; with prefix the last may go on.
+func phrase(tokens []string, weight string, prefix bool) string {
+	parts := make([]string, len(tokens))
+	for i, t := range tokens {
+		if r := []rune(t); len(r) > longest {
+			t = string(r[:longest])
+		}
+		mark := weight
+		if prefix && i == len(tokens)-1 {
+			mark = "*" + mark
+		}
+		if parts[i] = "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(t) + "'"; mark != "" {
+			parts[i] += ":" + mark
+		}
+	}
+	return fmt.Sprintf("(%s)", strings.Join(parts, " <-> "))
+}
+
+// longest is how many letters of a token the index keeps: see schema.sql.
+const longest = 500

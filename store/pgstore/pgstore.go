@@ -1,0 +1,209 @@
+// Package pgstore opens a store that lies in Postgres, which any number of machines share.
+//
+// What a store does is written once, in package store: the states of a slot, fences, what is stale, what is kept for how
+// long, how a result is ranked. Of the two ways to have it on another database, a second package with SQL of its own, or
+// the same statements there, this is the second: three thousand lines of rules exist once, and a rule that changes
+// changes for both. Package store writes SQL that both databases read. The few functions that only SQLite has are
+// defined in schema.sql, and translate.go replaces what is left: the marks of arguments, hints, and FTS5's MATCH.
+//
+// Transactions that write run one at a time, as with SQLite, by an advisory lock that ends with them: every rule
+// holds for many workers since it holds for one. A pass writes for milliseconds after each call, which takes a
+// hundred or more: the lock is far from what bounds them. Readers never wait.
+//
+// The index is a tsvector with positions under GIN, not array_to_tsvector, which has none: phrases, and Chinese, Japanese and
+// Thai, which are bigrams, need them. What matches, bounded as ever at the newest, is ranked and scored by package store.
+package pgstore
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/trendvidstream/ingest/store"
+)
+
+const (
+	// schemaName is the schema that the tables lie in, unless the URL names another as search_path.
+	schemaName = "ingest"
+
+	readers = 4 // connections that read, at most
+
+	// lockFor bounds how long a transaction waits for those that write before it, and idleFor how long one may hold them
+	// up without doing anything: a machine that is frozen in the middle must not stop all others.
+	lockFor = 20 * time.Second
+	idleFor = time.Minute
+)
+
+//go:embed schema.sql
+var schema string
+
+// steps bring an older store up to date: steps[0] makes version 1 of nothing, and so on.
+var steps = []string{schema}
+
+// Version is the version of the tables that this program reads and writes.
+func Version() int { return len(steps) }
+
+// Open opens the store at a URL, postgres://USER@HOST/DATABASE, whose database must be there. The tables are made where
+// they are missing, and brought up to date where they are older, unless the store is to be read only: then it is a
+// store.VersionError, and one that is missing a store.ErrMissing. One of a newer version, or of another upstream, is refused.
+func Open(ctx context.Context, url string, o store.Options) (*store.Store, error) {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err) // pgx leaves the password out
+	}
+	c.RuntimeParams["application_name"] = "ingest"
+	c.RuntimeParams["jit"] = "off" // a search that takes ten milliseconds would be compiled for a hundred
+	if c.RuntimeParams["search_path"] == "" {
+		c.RuntimeParams["search_path"] = schemaName
+	}
+	name := c.RuntimeParams["search_path"]
+	at := fmt.Sprintf("postgres://%s:%d/%s", c.Host, c.Port, c.Database)
+	e := store.Engine{
+		Name:    at,
+		Read:    pool(c, readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+		Check:   func(ctx context.Context, tx *sql.Tx) error { return checkVersion(ctx, tx, at) },
+		Explain: hint,
+		Plain:   plain,
+	}
+	e.Version = func(ctx context.Context) (snapshot string, err error) {
+		// Which transactions can be seen. The place in the log would not do: it moves before a commit can be seen.
+		err = e.Read.QueryRowContext(ctx, `SELECT CAST(pg_current_snapshot() AS text)`).Scan(&snapshot)
+		return snapshot, err
+	}
+	e.Write = pool(c, 1, begin(name))
+	if err := prepare(ctx, e, name, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store: %w", err), e.Read.Close(), e.Write.Close())
+	}
+	if o.ReadOnly {
+		if err := e.Write.Close(); err != nil {
+			return nil, errors.Join(err, e.Read.Close())
+		}
+		e.Write = nil
+	}
+	return store.OpenOn(ctx, e, o)
+}
+
+// begin begins a transaction that writes, once no other does.
+func begin(schema string) string {
+	return fmt.Sprintf("BEGIN; SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d; SELECT pg_advisory_xact_lock(%d, hashtext(%s))",
+		lockFor.Milliseconds(), idleFor.Milliseconds(), lockSpace, quote(schema))
+}
+
+// lockSpace keeps our advisory locks apart from those of other programs: "ingt".
+const lockSpace = 0x696E6774
+
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// prepare makes the tables, or brings them up to date, or refuses them.
+func prepare(ctx context.Context, e store.Engine, schema string, o store.Options) error {
+	have, err := version(ctx, e.Read)
+	switch {
+	case err != nil:
+		return explain(e.Name, err)
+	case have > Version() || o.ReadOnly && have > 0 && have < Version():
+		return &store.VersionError{Path: e.Name, Have: have, Know: Version()}
+	case o.ReadOnly && have == 0:
+		return fmt.Errorf("%s: %w", e.Name, store.ErrMissing)
+	case have == Version():
+		return nil
+	}
+	return explain(e.Name, migrate(ctx, e.Write, schema))
+}
+
+// migrate runs the steps that the tables lack, in one transaction: of several programs one does, and the others find it
+// done.
+func migrate(ctx context.Context, db *sql.DB, schema string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	have, err := version(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if have >= Version() {
+		return nil
+	}
+	if have == 0 {
+		if _, err := tx.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{schema}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	for i, step := range steps[have:] {
+		if err := script(ctx, tx, step); err != nil {
+			return fmt.Errorf("step to version %d: %w", have+i+1, err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, `
+		INSERT INTO meta (name, value) VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, strconv.Itoa(Version())); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// version is that of the tables, 0 where there are none.
+func version(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}) (int, error) {
+	var there bool
+	if err := q.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NOT NULL`).Scan(&there); err != nil || !there {
+		return 0, err
+	}
+	var have int
+	err := q.QueryRowContext(ctx, `SELECT coalesce(max(value), '0') FROM meta WHERE name = 'version'`).Scan(&have)
+	return have, err
+}
+
+// checkVersion ends a transaction of a program that has become the older one while it ran.
+func checkVersion(ctx context.Context, tx *sql.Tx, path string) error {
+	have, err := version(ctx, tx)
+	if err == nil && have > Version() {
+		err = &store.VersionError{Path: path, Have: have, Know: Version()}
+	}
+	return err
+}
+
+// explain is an error with what a person may do about it.
+func explain(name string, err error) error {
+	if h := hint(err); h != "" {
+		return fmt.Errorf("%s: %s: %w", name, h, err)
+	}
+	return err
+}
+
+// hints are what to try, by Postgres's code or class of codes. https://www.postgresql.org/docs/15/errcodes-appendix.html
+var hints = map[string]string{
+	"25006": "it cannot be written: it is a standby, or was set to be read only",
+	"28":    "the user or the password is wrong, or pg_hba.conf does not let this user in",
+	"3D000": "there is no such database: createdb makes it",
+	"42501": "the user may not do that: it must own the schema, or be let in by GRANT",
+	"53100": "its disk is full: free some space there; what was written before is intact",
+	"53300": "it has no connection left: raise max_connections, or see who has them",
+	"55P03": "another program has held it for too long: see which ingest commands are running",
+	"57P":   "it is being stopped or started",
+}
+
+func hint(err error) string {
+	var pg *pgconn.PgError
+	var connect *pgconn.ConnectError
+	switch {
+	case errors.As(err, &pg):
+		for n := len(pg.Code); n >= 2; n-- {
+			if h := hints[pg.Code[:n]]; h != "" {
+				return h
+			}
+		}
+	case errors.As(err, &connect):
+		return "it does not answer: see whether it runs, and whether the address is right"
+	}
+	return ""
+}

@@ -1,0 +1,78 @@
+package storetest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
+	s, _ := newStore(t, open)
+	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
+	Chart(t, s, "US", at(0), Page(Titled("a", "A")))
+	Chart(t, s, "US", at(1), Page(Titled("b", "B")))
+	AddDue(t, s, Due("US", at(2)))
+	slot := Claim(t, s, By("a", at(2)))
+	slot.Pages = 1
+	slot, err := s.SavePage(t.Context(), slot, Page(Titled("c", "C")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	Finish(t, s, slot, ingest.Stopped, "units are spent")
+	Chart(t, s, "GB", at(3), Page(Titled("d", "D")))
+	tests := []struct {
+		name    string
+		at      time.Time
+		partial bool
+		want    string
+		slot    time.Time
+	}{
+		{"now", time.Time{}, false, "b", at(1)},
+		{"now, partial", time.Time{}, true, "c", at(2)},
+		{"at a slot", at(0), false, "a", at(0)},
+		{"between slots", at(1).Add(-time.Second), true, "a", at(0)},
+		{"later", at(9), false, "b", at(1)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := s.Chart(t.Context(), "US", tt.at, tt.partial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.Items) != 1 || c.Items[0].Video.ID != tt.want || !c.Slot.Equal(tt.slot) || c.Job != "chart" || c.FetchedAt.IsZero() {
+				t.Errorf("got %+v", c)
+			}
+		})
+	}
+	for region, when := range map[ingest.Region]time.Time{"FR": {}, "US": at(-1)} {
+		if _, err := s.Chart(t.Context(), region, when, true); !errors.Is(err, store.ErrNoChart) || !strings.Contains(err.Error(), string(region)) {
+			t.Errorf("%s: %v, want ErrNoChart", region, err)
+		}
+	}
+}
+
+func testHistoryKeepsTheCountsOfItsTime(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	v := Titled("a", "A")
+	Chart(t, s, "US", noon, Page(v))
+	v.Views, v.Likes = Count(1e12), nil
+	Chart(t, s, "US", clock.move(time.Hour), Page(v))
+	old, err := s.Chart(t.Context(), "US", noon, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.Chart(t.Context(), "US", time.Time{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := old.Items[0].Video; *got.Views != 100 || *got.Likes != 10 {
+		t.Errorf("then: %+v", got)
+	}
+	if got := now.Items[0].Video; *got.Views != 1e12 || got.Likes != nil {
+		t.Errorf("now: %+v", got)
+	}
+}

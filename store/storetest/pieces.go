@@ -1,0 +1,212 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// Look saves what came back for the ids asked.
+func Look(t testing.TB, s *store.Store, slot ingest.Slot, asked []string, back ...string) ingest.Slot {
+	t.Helper()
+	var videos []ingest.Video
+	for _, id := range back {
+		videos = append(videos, Titled(id, "about "+id))
+	}
+	slot, err := s.SaveFound(t.Context(), slot, asked, Page(videos...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slot
+}
+
+// Park queues ids that a search has found.
+func Park(t testing.TB, s *store.Store, slot ingest.Slot, ids ...string) ingest.Slot {
+	t.Helper()
+	slot.Pages++
+	slot, err := s.Enqueue(t.Context(), slot, ids, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slot
+}
+
+// Hunt is a backfill whose two pieces find their ids.
+func Hunt(t testing.TB, s *store.Store) ingest.Backfill {
+	t.Helper()
+	return AddBackfill(t, s, ingest.Backfill{Kind: ingest.BackfillSearch, Created: noon},
+		Of(ingest.Slice(noon.Add(-2*time.Hour), noon.Add(-time.Hour)), ingest.Slice(noon.Add(-time.Hour), noon)))
+}
+
+func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	b := Hunt(t, s)
+	clock.move(time.Minute)
+	one, two := Claim(t, s, PiecesOf(b, "a", noon)), Claim(t, s, PiecesOf(b, "a", noon))
+	one = Park(t, s, one, "x", "y", "x", "", strings.Repeat("z", 101), "gone")
+	if got := Parked(t, s, one); !slices.Equal(got, []string{"x", "y", "gone"}) {
+		t.Fatalf("%q wait", got)
+	}
+	two = Park(t, s, two, "y", "w") // y waits in the other piece
+	if got := Parked(t, s, two); !slices.Equal(got, []string{"w"}) {
+		t.Errorf("in the second piece %q wait", got)
+	}
+	one = Look(t, s, one, []string{"x", "y", "gone"}, "y", "x", "nobody asked")
+	two = Park(t, s, two, "x", "gone") // x is kept and gone is known to be gone
+	if got := Parked(t, s, two); !slices.Equal(got, []string{"w"}) || one.Videos != 2 {
+		t.Errorf("after the first was saved %q wait, %d videos", got, one.Videos)
+	}
+	for _, slot := range []ingest.Slot{one, Look(t, s, two, []string{"w"}, "w")} {
+		Finish(t, s, slot, ingest.Done, "")
+	}
+	st := Status(t, s, b.ID)
+	if st.Videos != 3 || st.Vanished != 1 || st.Waiting != 0 || st.Known != 4 || st.Open() != 0 || st.Pieces[ingest.Done] != 2 {
+		t.Errorf("%+v", st)
+	}
+	if got := Search(t, s, store.Query{Text: "about"}); len(got) != 3 {
+		t.Errorf("found %q", got)
+	}
+}
+
+func testWhatWasFetchedSinceIsNotLookedUp(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	b := AddBackfill(t, s, Plan("x"), Of(ingest.Piece{Key: "1", IDs: []string{"old", "young", "old", "new"}}))
+	Chart(t, s, "US", noon.Add(-time.Hour), Page(Titled("old", "Old")))
+	Chart(t, s, "GB", noon, Page(Titled("young", "Young")))
+	slot := Claim(t, s, PiecesOf(b, "a", clock.now()))
+	if got := Parked(t, s, slot); !slices.Equal(got, []string{"old", "new"}) {
+		t.Fatalf("%q wait", got)
+	}
+	slot.State = ingest.Done
+	slot = Look(t, s, slot, []string{"old", "new"}, "old", "new")
+	if st := Status(t, s, b.ID); st.Videos != 2 || st.Known != 1 || st.Waiting != 0 || st.Pieces[ingest.Done] != 1 {
+		t.Errorf("%+v", st)
+	}
+	ClaimNone(t, s, PiecesOf(b, "a", clock.now()))
+	if err := s.Finish(t.Context(), slot); !errors.Is(err, ingest.ErrFenced) {
+		t.Errorf("a piece that is done is finished again: %v", err)
+	}
+}
+
+func testHalvesAreAddedWithThePageThatWasTooMany(t *testing.T, open Open) {
+	s, _ := newStore(t, open)
+	b := Hunt(t, s)
+	slot := Claim(t, s, PiecesOf(b, "a", noon))
+	halves := []ingest.Piece{ingest.Slice(noon.Add(-time.Hour), noon.Add(-30*time.Minute)), ingest.Slice(noon.Add(-30*time.Minute), noon)}
+	for range 2 { // again after a restart
+		slot.Pages++
+		var err error
+		if slot, err = s.Enqueue(t.Context(), slot, []string{"x"}, noon, halves...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for range 3 {
+		got = append(got, Claim(t, s, PiecesOf(b, "a", noon)).Key)
+	}
+	if want := []string{halves[1].Key, halves[0].Key, "2026-02-14T10:00:00Z/2026-02-14T11:00:00Z"}; !slices.Equal(got, want) {
+		t.Errorf("next come %q, want %q", got, want)
+	}
+}
+
+func testAnotherRunsPieceIsFenced(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	b := Hunt(t, s)
+	old := Claim(t, s, PiecesOf(b, "a", noon))
+	taken := Claim(t, s, PiecesOf(b, "b", clock.move(6*time.Minute)))
+	if taken.Key != old.Key || taken.Tries != 2 {
+		t.Fatalf("took over %s, try %d", taken.Key, taken.Tries)
+	}
+	_, park := s.Enqueue(t.Context(), old, []string{"x"}, noon)
+	_, save := s.SaveFound(t.Context(), old, []string{"x"}, Page(Titled("x", "X")))
+	_, restart := s.Restart(t.Context(), old, 1)
+	_, giveUp := s.GiveUp(t.Context(), old, "x", "")
+	for _, err := range []error{park, save, restart, giveUp} {
+		if !errors.Is(err, ingest.ErrFenced) {
+			t.Errorf("a late write is %v", err)
+		}
+	}
+	if st := Status(t, s, b.ID); st.Videos+st.Vanished+st.Waiting+st.Again+st.GivenUp > 0 {
+		t.Errorf("late writes left %+v", st)
+	}
+}
+
+func testACancelledBackfillEndsWithThePageInFlight(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	b := AddBackfill(t, s, Plan("x"), Numbered(4))
+	running, other := Claim(t, s, PiecesOf(b, "a", noon)), Claim(t, s, PiecesOf(b, "a", noon))
+	lapsed := PiecesOf(b, "b", noon)
+	lapsed.Lease = time.Second
+	dead := Claim(t, s, lapsed)
+	if did, err := s.CancelBackfill(t.Context(), b.ID, clock.move(time.Minute)); !did || err != nil {
+		t.Fatal(did, err)
+	}
+	ClaimNone(t, s, PiecesOf(b, "c", clock.move(time.Hour)))
+	ids := Parked(t, s, running)
+	if got := Look(t, s, running, ids, ids...); got.State != ingest.Skipped || got.Videos != 50 {
+		t.Errorf("the page in flight left %+v", got)
+	}
+	Finish(t, s, other, ingest.Stopped, "units are spent")
+	if err := s.Finish(t.Context(), dead); !errors.Is(err, ingest.ErrFenced) {
+		t.Errorf("the dead one: %v", err)
+	}
+	st := Status(t, s, b.ID)
+	if st.Pieces[ingest.Skipped] != 4 || st.Open() != 0 || st.Videos != 50 || !st.Cancelled.Equal(noon.Add(time.Minute)) {
+		t.Errorf("%+v", st)
+	}
+	if did, err := s.CancelBackfill(t.Context(), b.ID, clock.now()); did || err != nil {
+		t.Errorf("cancelled twice: %v %v", did, err)
+	}
+	if n, err := s.RetryBackfill(t.Context(), b.ID); n != 0 || err != nil {
+		t.Errorf("retried %d, %v", n, err)
+	}
+	if _, err := s.FindBackfill(t.Context(), b.Identity()); !errors.Is(err, store.ErrNoBackfill) {
+		t.Errorf("its flags find it still: %v", err)
+	}
+}
+
+func testWhatFailedIsTriedAgainWhenAPersonSaysSo(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	b := AddBackfill(t, s, Plan("x"), Numbered(3))
+	bad := Claim(t, s, PiecesOf(b, "a", noon))
+	bad, err := s.GiveUp(t.Context(), bad, "i0000000007", "refused: no such id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := Parked(t, s, bad)
+	bad.State = ingest.Done
+	Look(t, s, bad, ids, ids...)
+	Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Failed, "the upstream is broken")
+	Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Done, "")
+	failures, err := s.FailedPieces(t.Context(), b.ID, 0)
+	if want := "[{k00000 i0000000007 refused: no such id} {k00001  the upstream is broken}]"; err != nil || fmt.Sprint(failures) != want {
+		t.Errorf("failed %v, want %v; %v", failures, want, err)
+	}
+	if st := Status(t, s, b.ID); st.GivenUp != 1 || st.Vanished != 0 || st.Pieces[ingest.Failed] != 1 {
+		t.Errorf("%+v", st)
+	}
+	if n, err := s.RetryBackfill(t.Context(), b.ID); n != 2 || err != nil {
+		t.Fatalf("retried %d pieces, %v", n, err)
+	}
+	first, second := Claim(t, s, PiecesOf(b, "a", clock.now())), Claim(t, s, PiecesOf(b, "a", clock.now()))
+	ClaimNone(t, s, PiecesOf(b, "a", clock.now()))
+	if got := Parked(t, s, first); !slices.Equal(got, []string{"i0000000007"}) || second.Key != "k00001" || second.Tries != 1 {
+		t.Errorf("again: %q of %s, then %s, try %d", got, first.Key, second.Key, second.Tries)
+	}
+}
+
+// Parked are the ids that wait to be looked up.
+func Parked(t testing.TB, s *store.Store, slot ingest.Slot) []string {
+	t.Helper()
+	ids, err := s.Queued(t.Context(), slot.SlotKey, 100, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}

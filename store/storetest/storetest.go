@@ -1,0 +1,62 @@
+// Package storetest is what every store promises, as one suite: slots and their fences, pages, charts, history,
+// retention, backfills, searches. A database that a store may lie in runs it with Run.
+package storetest
+
+import (
+	"testing"
+)
+
+// Run runs the suite: each test on a store of its own.
+func Run(t *testing.T, open Open) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
+	}
+}
+
+var tests = []struct {
+	name string
+	run  func(t *testing.T, open Open)
+}{
+	{"ANewDueSlotSupersedesOlderOnes", testANewDueSlotSupersedesOlderOnes},
+	{"ASlotReleasedTooLateIsSuperseded", testASlotReleasedTooLateIsSuperseded},
+	{"TwoSlotsOfASeriesNeverRunAtOnce", testTwoSlotsOfASeriesNeverRunAtOnce},
+	{"ADueSlotThatComesTooLateEndsAsItIsAdded", testADueSlotThatComesTooLateEndsAsItIsAdded},
+	{"AStoppedSlotKeepsItsReasonUntilItIsClaimedAgain", testAStoppedSlotKeepsItsReasonUntilItIsClaimedAgain},
+	{"NewestIsTheLatestDueTimeInAnyState", testNewestIsTheLatestDueTimeInAnyState},
+	{"TheLeastFreshSeriesIsClaimedFirst", testTheLeastFreshSeriesIsClaimedFirst},
+	{"ClaimHandsOutWhatIsWantedOnly", testClaimHandsOutWhatIsWantedOnly},
+	{"AStoppedSlotIsClaimedAgainUntilANewerOneExists", testAStoppedSlotIsClaimedAgainUntilANewerOneExists},
+	{"OnlyTheLastClaimMayWrite", testOnlyTheLastClaimMayWrite},
+	{"EachSlotIsClaimedOnceHoweverManyAsk", testEachSlotIsClaimedOnceHoweverManyAsk},
+	{"ListSlotsFilters", testListSlotsFilters},
+	{"RanksGoOnOverThePagesAndAVideoHasOne", testRanksGoOnOverThePagesAndAVideoHasOne},
+	{"Page1ClearsAnEarlierAttempt", testPage1ClearsAnEarlierAttempt},
+	{"TheSlotIsWrittenWithThePage", testTheSlotIsWrittenWithThePage},
+	{"AChartIsTheNewestCompleteOne", testAChartIsTheNewestCompleteOne},
+	{"HistoryKeepsTheCountsOfItsTime", testHistoryKeepsTheCountsOfItsTime},
+	{"OfSeveralChartsOfARegionOneIsMeant", testOfSeveralChartsOfARegionOneIsMeant},
+	{"AHistoryIsAVideosPath", testAHistoryIsAVideosPath},
+	{"AnIDIsLookedUpOnceHoweverOftenItIsFound", testAnIDIsLookedUpOnceHoweverOftenItIsFound},
+	{"WhatWasFetchedSinceIsNotLookedUp", testWhatWasFetchedSinceIsNotLookedUp},
+	{"HalvesAreAddedWithThePageThatWasTooMany", testHalvesAreAddedWithThePageThatWasTooMany},
+	{"AnotherRunsPieceIsFenced", testAnotherRunsPieceIsFenced},
+	{"ACancelledBackfillEndsWithThePageInFlight", testACancelledBackfillEndsWithThePageInFlight},
+	{"WhatFailedIsTriedAgainWhenAPersonSaysSo", testWhatFailedIsTriedAgainWhenAPersonSaysSo},
+	{"ABackfillIsKeptAsItWasPlanned", testABackfillIsKeptAsItWasPlanned},
+	{"TheSameBackfillIsAddedOnceWhileItIsOpen", testTheSameBackfillIsAddedOnceWhileItIsOpen},
+	{"AnErrorAmongThePiecesAddsNothing", testAnErrorAmongThePiecesAddsNothing},
+	{"PiecesComeInTheirOrder", testPiecesComeInTheirOrder},
+	{"TheScheduleNeverSeesAPiece", testTheScheduleNeverSeesAPiece},
+	{"APieceOfADeadRunCountsAsDue", testAPieceOfADeadRunCountsAsDue},
+	{"WhatWasFetchedLongestAgoIsCountedFirst", testWhatWasFetchedLongestAgoIsCountedFirst},
+	{"StaleIsWhatWasChartedLatelyAndFetchedLongAgo", testStaleIsWhatWasChartedLatelyAndFetchedLongAgo},
+	{"SaveVideosRenewsWhatCameBackAndDeletesTheRest", testSaveVideosRenewsWhatCameBackAndDeletesTheRest},
+	{"RowsOfSlotsGoWithWhatTheyBrought", testRowsOfSlotsGoWithWhatTheyBrought},
+	{"SearchMeansWhatIsTyped", testSearchMeansWhatIsTyped},
+	{"FiltersAndOrders", testFiltersAndOrders},
+	{"PagesOfAResultTogetherAreTheWhole", testPagesOfAResultTogetherAreTheWhole},
+	{"TheIndexFollowsNames", testTheIndexFollowsNames},
+	{"NothingIsKeptBeyondTwentyNineDays", testNothingIsKeptBeyondTwentyNineDays},
+	{"APageIsWholeOrNotThere", testAPageIsWholeOrNotThere},
+	{"HostileTextHurtsNoPage", testHostileTextHurtsNoPage},
+}
