@@ -112,6 +112,9 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 			b := s.supply(r.Pools[i], w, r.Spent, p.Last, now)
 			b.left -= others(b.span) + spare(pool.Name)
 			gap := b.gap(price[pool.Name], share)
+			if gap > job.Every/time.Duration(keys) {
+				gap = max(gap, b.lasting(price[pool.Name], spare(pool.Name), share, now))
+			}
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
 				p.Gap, p.Every, p.Pool, p.Budget, p.Window = gap, gap*time.Duration(keys), pool.Name, b.budget, w.Window.Name
 			}
@@ -174,6 +177,17 @@ func (b supply) gap(price int64, share float64) time.Duration {
 		return b.span
 	}
 	return b.span / time.Duration(slots)
+}
+
+// lasting is how far apart slots are if what may be used at once is to last until a sliding window has more; 0 where
+// that does not matter. On its first day a schedule fills such a window, and retries fill it sooner than its slots are
+// to: without this the slots would then stand still until the first of them leave it, and again a day later.
+func (b supply) lasting(price, spare int64, share float64, now time.Time) time.Duration {
+	slots := int64(float64(b.now-spare) * share / float64(price))
+	if b.spent || slots <= 0 || !b.renews.After(now) {
+		return 0
+	}
+	return b.renews.Sub(now) / time.Duration(slots)
 }
 
 // demand is what the other jobs draw of a pool: those with a cron line over a span from now, and the job's share of

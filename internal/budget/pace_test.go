@@ -100,3 +100,31 @@ func TestADrainedPoolHoldsThePace(t *testing.T) {
 		t.Errorf("%+v, %v, want none before %v", paces, err, until)
 	}
 }
+
+// 240 of the 285 units were used within a few hours, and none of them leaves the sliding window before ten hours have
+// passed: what is left lasts until then. As soon as they leave it, slots come at the window's own pace.
+func TestWhatIsLeftLastsUntilASlidingWindowHasMore(t *testing.T) {
+	now := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	for _, tt := range []struct {
+		free time.Duration
+		want string
+	}{
+		{10 * time.Hour, "chart paced to every 8 h: 285 units in 24h"},
+		{time.Minute, "chart paced to every 2 h 45 m: 285 units in 24h"},
+	} {
+		r := reported(s, now, 240, 0)
+		for i, p := range r.Pools {
+			for j, w := range p.Windows {
+				if w.Window.Day() {
+					r.Pools[i].Windows[j].Used = 0 // they were the last day's
+				}
+				r.Pools[i].Windows[j].FreesAt = now.Add(tt.free)
+			}
+		}
+		paces, err := s.Paces(r, nil, now)
+		if got := (budget.Pacing{Jobs: paces}).String(); err != nil || got != tt.want {
+			t.Errorf("free in %v: %q, %v, want %q", tt.free, got, err, tt.want)
+		}
+	}
+}
