@@ -38,6 +38,7 @@ var arrows = map[string][]string{
 	"internal/sqlitefile":       {},
 	"internal/strictyaml":       {},
 	"internal/term":             {},
+	"internal/tracing":          {},
 	"internal/web":              {".", "internal/term", "quota", "quota/httplimit"},
 	"internal/youtubesim":       {},
 	"quota":                     {"internal/strictyaml"},

@@ -32,7 +32,10 @@ type result struct {
 // it, and the fence refuses what it may write later.
 func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, o RunOptions, purpose quota.Purpose, share *allowance) result {
 	before, began := slot.Units, time.Now()
+	ctx, end := r.span(ctx, "pass")
 	slot, err := r.passWatched(ctx, slot, o, purpose, share)
+	end(err, slog.String("job", slot.Job), slog.String("region", slot.Key), slog.Time("slot", slot.DueAt), slog.Int("attempt", slot.Attempt),
+		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages), slog.Int64("units", slot.Units-before))
 	return result{SlotResult{slot, slot.Units - before, time.Since(began)}, err}
 }
 

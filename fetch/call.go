@@ -113,7 +113,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 			r.Calls += Spare(c.pages)
 		}
 	}
-	d, err := p.Quota.Take(ctx, r)
+	d, err := p.traceTake(ctx, r)
 	if err != nil || !d.Allowed {
 		return d, err
 	}
@@ -126,6 +126,14 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 		return d, ErrMaxUnits
 	}
 	return d, nil
+}
+
+func (p *pass) traceTake(ctx context.Context, r quota.Request) (quota.Decision, error) {
+	ctx, end := p.span(ctx, "take")
+	d, err := p.Quota.Take(ctx, r)
+	end(err, slog.String("method", r.Method), slog.String("region", r.Region), slog.String("purpose", string(r.Purpose)),
+		slog.Bool("allowed", d.Allowed), slog.Bool("degraded", d.Degraded))
+	return d, err
 }
 
 // refund gives back a call that never left. Where that fails the ledger counts too much, which is
@@ -195,6 +203,7 @@ func (p *pass) send(ctx context.Context, s step) error {
 	defer p.share.end()
 	ctx, cancel := withGrace(ctx, callWithin)
 	defer cancel()
+	ctx, end := p.span(ctx, "call")
 	sent, verdict := time.Now(), "ok"
 	err := s.do(ctx)
 	if err == nil {
@@ -202,6 +211,7 @@ func (p *pass) send(ctx context.Context, s step) error {
 	} else {
 		verdict = string(asError(s, err).Verdict)
 	}
+	end(err, slog.String("method", s.method), slog.String("region", string(s.region)), slog.String("verdict", verdict))
 	if p.OnCall != nil {
 		p.OnCall(s.method, verdict, time.Since(sent))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 
@@ -91,7 +92,9 @@ func (p *pass) save(ctx context.Context, s step) error {
 	next.Tries = 0
 	next.Reason = withOdd("", p.odd)
 	next.TokenAt, next.FetchedAt, next.Lease = p.Now(), p.Now(), p.Now().Add(p.lease())
+	ctx, end := p.span(ctx, "save")
 	slot, err := s.save(ctx, next)
+	end(err, slog.Int("page", next.Pages))
 	if err != nil {
 		return fmt.Errorf("save a page of %s %s: %w", p.slot.Job, p.slot.Key, err)
 	}

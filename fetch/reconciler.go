@@ -43,6 +43,9 @@ type Reconciler struct {
 	// Passes tell it at once; nil: nobody wants to know.
 	OnCall func(method, verdict string, took time.Duration)
 
+	// Trace is told of every pass, take, call and save; nil: nobody wants to know.
+	Trace Trace
+
 	// OnSlot is told how every slot that was worked on ended. OnRest is told by Serve that nothing is left to
 	// claim and nothing runs: err is what kept the workers from going on, nil when all is well. Neither is
 	// called twice at once, and both must return soon. They may be nil.

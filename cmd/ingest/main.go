@@ -35,6 +35,7 @@ func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconcile
 		err = usageError{err}
 	}
 	err = endedBy(ctx, err)
+	a.closeTraces(err)
 	if out.Err != nil && silent(err) {
 		err = out.Err // a stop that nobody could read of is one, too
 	}

@@ -6,10 +6,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
-// signalled is the cause of a context that a signal ended.
-type signalled struct{ sig syscall.Signal }
+// signalled is the cause of a context that a signal ended, and when.
+type signalled struct {
+	sig syscall.Signal
+	at  time.Time
+}
 
 func (s signalled) Error() string { return "ended by signal: " + s.sig.String() }
 
@@ -24,7 +28,7 @@ func notify(parent context.Context, of ...os.Signal) (context.Context, func()) {
 		select {
 		case s := <-signals:
 			signal.Stop(signals)
-			cancel(signalled{s.(syscall.Signal)})
+			cancel(signalled{s.(syscall.Signal), time.Now()})
 		case <-ctx.Done():
 		}
 	}()

@@ -93,6 +93,9 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 	if err != nil {
 		return nil, err
 	}
+	if err := a.openTraces(ctx); err != nil {
+		return nil, err
+	}
 	up, err := connect(ctx, a.cfg)
 	if err != nil {
 		return nil, err
@@ -131,6 +134,9 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r.Reserved = w.reserver(a).Reserved
 	if a.cfg.Pacing {
 		r.Pacer = w.pacer(a)
+	}
+	if a.traces != nil {
+		r.Trace = a.traces.Span
 	}
 	if a.wrapPass != nil {
 		a.wrapPass(r)

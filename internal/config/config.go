@@ -36,6 +36,7 @@ type Config struct {
 	KeyFile     string // from the config file only: the last place a key is looked for
 	PingFile    string // from the config file only: the last place a dead man's switch is looked for
 	WebhookFile string // from the config file only: the last place a webhook for thresholds is looked for
+	OTLP        string // where spans are sent, unless OTEL_EXPORTER_OTLP_ENDPOINT says so; "": nowhere
 	AdminListen string // where serve answers all but /v1/ and /livez; "" is at Listen
 	Listen      string // "" is nowhere
 	API         API
@@ -157,7 +158,7 @@ func (c *Config) setTexts(file configFile) {
 	} {
 		*s.into = cmp.Or(f.Pick(s.flag, s.env, s.given), s.file, s.by)
 	}
-	c.KeyFile, c.PingFile, c.WebhookFile = file.KeyFile, file.PingFile, file.WebhookFile
+	c.KeyFile, c.PingFile, c.WebhookFile, c.OTLP = file.KeyFile, file.PingFile, file.WebhookFile, file.OTLP
 }
 
 func (c *Config) setNumbers(file configFile) error {

@@ -32,6 +32,7 @@ type configFile struct {
 	Worth       string    `yaml:"worth"`
 	PingFile    string    `yaml:"ping_file"`
 	WebhookFile string    `yaml:"webhook_file"`
+	OTLP        string    `yaml:"otlp_endpoint"`
 	Jobs        []jobFile `yaml:"jobs"`
 }
 
