@@ -22,10 +22,11 @@ type Repaired struct {
 // steps, while others use it. A file that is damaged is kept under another name, and all that can be read of
 // it moves to a new one: for that nobody else may have it open. A file of another program, and one of a newer
 // version, are refused as Open refuses them, unless it is the header alone that says so, and cannot be right.
-// No other file in dir is touched.
+// A store whose upstream cannot be read gets that of the options. No other file in dir is touched.
 func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	var r Repaired
-	o.ReadOnly = false
+	upstream := o.Upstream
+	o.ReadOnly, o.Upstream = false, "" // whose the store is it says itself
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return r, fmt.Errorf("repair the store in %q: %w", dir, err)
@@ -45,7 +46,7 @@ func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	if whole {
 		return r, nil
 	}
-	return r, d.rescue(ctx, &r)
+	return r, d.rescue(ctx, upstream, &r)
 }
 
 // did notes what was done to n rows, as counted says it.

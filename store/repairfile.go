@@ -13,7 +13,7 @@ import (
 
 // rescue moves what can be read of a damaged file into a new one that takes its name. The damaged one, as it
 // was found, is kept beside it.
-func (d *database) rescue(ctx context.Context, r *Repaired) (err error) {
+func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (err error) {
 	f, err := os.OpenFile(d.path, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("repair the store: %w", err)
@@ -40,14 +40,14 @@ func (d *database) rescue(ctx context.Context, r *Repaired) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := d.fill(ctx, from, draft, r); err != nil {
+	if err := d.fill(ctx, from, draft, upstream, r); err != nil {
 		return err
 	}
 	return d.replace(f, draft)
 }
 
 // fill reads what it can of a file, and makes a whole and consistent store of it.
-func (d *database) fill(ctx context.Context, file, draft string, r *Repaired) (err error) {
+func (d *database) fill(ctx context.Context, file, draft, upstream string, r *Repaired) (err error) {
 	// writable_schema is what lets SQLite read a file that was cut off, and a schema with damage in it.
 	from, err := connect(file, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)", "_pragma=writable_schema(1)")
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *database) fill(ctx context.Context, file, draft string, r *Repaired) (e
 		return made.explain(ctx, "fill the new store", err)
 	}
 	defer func() { err = errors.Join(err, made.Close()) }()
-	rescue := salvage{from: from, to: made, now: d.now()}
+	rescue := salvage{from: from, to: made, now: d.now(), upstream: upstream}
 	if err := rescue.run(ctx); err != nil {
 		return fmt.Errorf("move what can be read of %s: %w", d.path, err)
 	}

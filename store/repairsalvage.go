@@ -17,6 +17,8 @@ type salvage struct {
 	to   *database
 	now  time.Time
 
+	upstream string // of the store, where that cannot be read; "" is not known
+
 	kept, lost []string
 }
 
@@ -38,6 +40,11 @@ func (s *salvage) run(ctx context.Context) error {
 	return s.to.tx(ctx, "fill the new store", func(tx *txn) error {
 		for _, table := range tables {
 			if err := s.move(ctx, tx, table); err != nil {
+				return err
+			}
+		}
+		if s.upstream != "" {
+			if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO meta (name, value) VALUES ('upstream', ?)`, s.upstream); err != nil {
 				return err
 			}
 		}
@@ -91,6 +98,12 @@ func (s *salvage) move(ctx context.Context, tx *txn, t tableOf) error {
 			return err
 		}
 		w.kept += again.kept
+	}
+	if gaps > 0 && t.rowid {
+		kept, err := s.leaves(ctx, tx, t)
+		if w.kept += kept; err != nil {
+			return err
+		}
 	}
 	if w.kept > 0 {
 		s.kept = append(s.kept, t.name+counted(": %d row{|s} moved", w.kept))
@@ -211,6 +224,14 @@ func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 // dropOrphans drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole,
 // and one that had videos and has no placements is lost: a table whose first page was replaced reads as empty.
 func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
+	var nameless int
+	if err := tx.QueryRowContext(ctx, `
+		SELECT count(*) FROM (SELECT id FROM video_latest UNION SELECT video FROM placements) WHERE id NOT IN (SELECT id FROM video_facts)`).Scan(&nameless); err != nil {
+		return err
+	}
+	if nameless > 0 {
+		s.lost = append(s.lost, counted("video_facts: %d video{|s}, of which only counts or places are left", nameless))
+	}
 	if _, err := tx.ExecContext(ctx, restoreLatest(s.now)); err != nil {
 		return err
 	}

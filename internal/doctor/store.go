@@ -110,7 +110,8 @@ func lookTables(ctx context.Context, d *Doctor) Finding {
 // repair makes the store whole. quota.db is not touched.
 func repair(ctx context.Context, d *Doctor) Finding {
 	path := filepath.Join(d.Config.Data, store.FileName)
-	r, err := store.Repair(ctx, d.Config.Data, store.Options{Now: d.now, Upgraded: d.Upgraded})
+	host, _ := d.Upstream(ctx) // not known where the config is broken: the next run remembers it
+	r, err := store.Repair(ctx, d.Config.Data, store.Options{Upstream: host, Now: d.now, Upgraded: d.Upgraded})
 	var foreign *store.ApplicationError
 	var newer *store.VersionError
 	switch {
