@@ -53,11 +53,14 @@ var contenders = []contender{
 	{"naive cron, 3 retries", naive(3), scripts},
 }
 
+// sizes are the units a day of the worlds.
+var sizes = []int64{10_000, 2_200, 300, 40}
+
 func worlds() (all []world) {
 	usual := func(units int64, t trouble) world {
 		return world{units: units, backfill: units == 2_200, trouble: t, regions: regions.Default(), every: 30 * time.Minute, pages: 4}
 	}
-	for _, units := range []int64{10_000, 2_200, 300, 40} {
+	for _, units := range sizes {
 		for _, t := range []trouble{clean, faulty, lying} {
 			all = append(all, usual(units, t))
 		}

@@ -33,9 +33,9 @@ func (s simulated) cells(days int) []string {
 // publish writes the table and the picture.
 func publish(runs []simulated, days int, seed uint64) error {
 	r := &report.Report{Title: "What workers make of a quota", About: "`make economy` makes this file: the parts of this program as `run` puts them together, started every five minutes with a ledger and a store in files, and " +
-		"cron scripts that fetch every half hour and count nothing, with and without retries; eight regions, four pages of one unit each. The upstream is the stand-in, which counts " +
+		"cron scripts that fetch every half hour and count nothing, with and without retries; eight regions, four pages of one unit each. Under the default table, split-2026-06, searches have a pool of their own and a backfill takes less from the charts. The upstream is the stand-in, which counts " +
 		"for itself; the clock is the world's."}
-	r.Machine(fmt.Sprintf("costs by table %s, seed %d, %d days from %s, which include a day of 25 hours", table, seed, days, start.Format(time.DateOnly)))
+	r.Machine(fmt.Sprintf("costs by table %s, in which searches draw from the pool of the charts, seed %d, %d days from %s, which include a day of 25 hours", table, seed, days, start.Format(time.DateOnly)))
 	goals(r, runs, days)
 	if err := entries(r, find(runs, 10_000, clean, "ours"), find(runs, halfUnits, clean, "ours"), find(runs, halfUnits, clean, "ours with worth"), days, seed); err != nil {
 		return err
@@ -97,11 +97,13 @@ func goals(r *report.Report, runs []simulated, days int) {
 		})
 	}
 	goal(rich, "10,000 units: wasted", "0", func() (string, bool) { return fmt.Sprint(rich.Wasted), rich.Wasted == 0 })
-	if s := find(runs, 10_000, faulty, "ours"); s != nil {
-		part := 100 * float64(s.Wasted) / float64(s.Units)
-		r.Goal("10,000 units, 5 % faults: wasted", "at most 4 %", fmt.Sprintf("%.2f %%", part), part <= 4)
+	for _, units := range sizes {
+		if s := find(runs, units, faulty, "ours"); s != nil {
+			part := 100 * float64(s.Wasted) / float64(s.Units)
+			r.Goal(fmt.Sprintf("%d units, 5 %% faults: wasted", units), "at most 4 %", fmt.Sprintf("%.2f %%", part), part <= 4)
+		}
 	}
-	for _, units := range []int64{10_000, 300} {
+	for _, units := range sizes {
 		truth, lied := find(runs, units, clean, "ours"), find(runs, units, lying, "ours")
 		if truth == nil || lied == nil {
 			continue
@@ -110,6 +112,13 @@ func goals(r *report.Report, runs []simulated, days int) {
 		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: charts", units), "at least 95 % of the clean world's", fmt.Sprintf("%.1f %%", part), part >= 95)
 		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: probes a day", units), "at most 3", fmt.Sprintf("%.1f", probes), probes <= 3)
 	}
+	refused, orphans, lived := int64(0), int64(0), 0
+	for _, s := range runs {
+		if s.name == "ours" {
+			refused, orphans, lived = refused+s.Refused, orphans+s.Orphans, lived+1
+		}
+	}
+	r.Goal(fmt.Sprintf("all %d worlds: refused by the upstream, and orphan pages", lived), "0 and 0", fmt.Sprintf("%d and %d", refused, orphans), refused+orphans == 0)
 	for _, t := range []trouble{yearAhead, hoursAhead} {
 		if s := find(runs, 300, t, "ours"); s != nil && starved != nil {
 			r.Goal("300 units, "+t.name+": charts lost", "at most 1", fmt.Sprint(starved.Charts-s.Charts), starved.Charts-s.Charts <= 1)
