@@ -14,7 +14,7 @@ func (l *Ledger) Entries() int {
 	n := 0
 	for _, a := range l.accounts {
 		for _, p := range a.pools {
-			n += len(p.log.entries)
+			n += len(p.log.Entries)
 		}
 	}
 	return n

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/memlog"
 )
 
 // Ledger implements quota.Ledger. The zero value is ready to use.
@@ -32,7 +33,7 @@ type account struct {
 
 type pool struct {
 	name         string
-	log          log
+	log          memlog.Log[struct{}]
 	drainedUntil time.Time
 	drainedUsed  int64
 }
@@ -56,9 +57,9 @@ func (l *Ledger) take(a *account, ask quota.Ask, clock, now time.Time) (quota.De
 	}
 	for i, c := range ask.Charges {
 		p := a.pool(c.Pool)
-		f := quota.PoolFacts{Total: p.log.total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed, Windows: l.facts[i].Windows[:0]}
+		f := quota.PoolFacts{Total: p.log.Total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed, Windows: l.facts[i].Windows[:0]}
 		for _, lookup := range ask.Lookups(c, now) {
-			f.Windows = append(f.Windows, p.log.lookUp(lookup))
+			f.Windows = append(f.Windows, p.log.LookUp(lookup))
 		}
 		l.facts[i] = f
 	}
@@ -69,8 +70,8 @@ func (l *Ledger) take(a *account, ask quota.Ask, clock, now time.Time) (quota.De
 	for i, c := range ask.Charges {
 		if c.Amount > 0 {
 			p := a.pool(c.Pool)
-			p.log.forget(now.Add(-a.horizon).UnixMicro())
-			d.Pools[i].Entry = p.log.insert(now, c.Amount, ask.Who, ask.Precision)
+			p.log.Forget(now.Add(-a.horizon).UnixMicro())
+			d.Pools[i].Entry = p.log.Insert(now, c.Amount, ask.Who, ask.Precision)
 		}
 	}
 	return d, nil
@@ -82,8 +83,8 @@ func (l *Ledger) advance(a quota.Ask, acc *account) (clock, now time.Time, err e
 	var newest time.Time
 	if acc != nil {
 		for _, c := range a.Charges {
-			if p := acc.find(c.Pool); p != nil && len(p.log.entries) > 0 {
-				if at := quota.FromMicros(p.log.entries[len(p.log.entries)-1].at); at.After(newest) {
+			if p := acc.find(c.Pool); p != nil && len(p.log.Entries) > 0 {
+				if at := quota.FromMicros(p.log.Entries[len(p.log.Entries)-1].At); at.After(newest) {
 					newest = at
 				}
 			}
@@ -106,13 +107,13 @@ func (l *Ledger) Refund(_ context.Context, name string, d quota.Decision) error 
 	}
 	at := make([]int, len(d.Pools))
 	for i, p := range d.Pools {
-		if at[i] = acc.pool(p.Pool).log.find(d.At, p); at[i] < 0 {
+		if at[i] = acc.pool(p.Pool).log.Find(d.At, p); at[i] < 0 {
 			return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, p.Pool)
 		}
 	}
 	for i, p := range d.Pools {
 		if p.Charged > 0 {
-			acc.pool(p.Pool).log.remove(at[i])
+			acc.pool(p.Pool).log.Remove(at[i])
 		}
 	}
 	return nil
@@ -136,7 +137,7 @@ func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
 	}
 	for _, c := range a.Charges {
 		if c.Amount > 0 {
-			acc.pool(c.Pool).log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
+			acc.pool(c.Pool).log.Insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
 		}
 	}
 	return nil
@@ -162,7 +163,7 @@ func (l *Ledger) Reset(_ context.Context, name string) error {
 	defer l.mu.Unlock()
 	if acc, ok := l.accounts[name]; ok {
 		for _, p := range acc.pools {
-			p.log.entries, p.drainedUntil, p.drainedUsed = nil, time.Time{}, 0
+			p.log.Entries, p.drainedUntil, p.drainedUsed = nil, time.Time{}, 0
 		}
 	}
 	return quota.CheckAccount(name)
@@ -179,8 +180,8 @@ func (l *Ledger) Spent(_ context.Context, name string, since time.Time) ([]quota
 	sums := map[key]int64{}
 	if acc, ok := l.accounts[name]; ok {
 		for _, p := range acc.pools {
-			for _, e := range p.log.entries[p.log.from(since.UnixMicro()):] {
-				sums[key{p.name, e.who}] += e.amount
+			for _, e := range p.log.Entries[p.log.From(since.UnixMicro()):] {
+				sums[key{p.name, e.Who}] += e.Amount
 			}
 		}
 	}

@@ -26,8 +26,8 @@ func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) (time.Time,
 	}
 	now := l.now()
 	for _, p := range acc.pools { // a log is in order: its newest entry is never ahead of the clock
-		if n := len(p.log.entries); n > 0 && quota.FromMicros(p.log.entries[n-1].at).After(now) {
-			now = quota.FromMicros(p.log.entries[n-1].at)
+		if n := len(p.log.Entries); n > 0 && quota.FromMicros(p.log.Entries[n-1].At).After(now) {
+			now = quota.FromMicros(p.log.Entries[n-1].At)
 		}
 	}
 	acc = l.account(d.Account, d.Horizon, now)
@@ -55,9 +55,9 @@ func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) (time.Time,
 func (a *account) takeBack(d quota.Decision) {
 	for _, s := range d.Pools {
 		if p := a.pool(s.Pool); s.Charged > 0 {
-			if i := p.log.find(d.At, s); i >= 0 {
-				p.log.remove(i)
-				p.length = len(p.log.entries)
+			if i := p.log.Find(d.At, s); i >= 0 {
+				p.log.Remove(i)
+				p.length = len(p.log.Entries)
 			}
 		}
 	}
@@ -79,23 +79,23 @@ func (a *account) record(row sharedledger.Row, now time.Time) {
 		}
 		p := a.pool(name)
 		p.net(row, at.UnixMicro(), amount)
-		e := entry{at: at.UnixMicro(), amount: amount, who: row.Who}
+		e := entry{At: at.UnixMicro(), Amount: amount, Who: row.Who}
 		if row.State == sharedledger.RowAsked || row.State == sharedledger.RowOwed {
-			e.synced = now.UnixMicro()
+			e.Note.synced = now.UnixMicro()
 		} else if first := row.FirstSynced(); !first.IsZero() {
-			e.synced = first.UnixMicro()
+			e.Note.synced = first.UnixMicro()
 		}
-		p.log.enter(e)
-		p.length = len(p.log.entries)
+		p.log.Enter(e)
+		p.length = len(p.log.Entries)
 	}
 }
 
 // net takes up to amount off the unattributed charges whose snapshots counted the row, the earliest first. A row
 // that was too old for a snapshot's window is no part of its charge.
 func (p *pool) net(row sharedledger.Row, at, amount int64) {
-	for i := p.log.from(at + 1); i < len(p.log.entries) && amount > 0; i++ {
-		e := p.log.entries[i]
-		if e.who != sharedledger.Unattributed || at < e.from || !row.CountedAt(quota.FromMicros(e.at), e.generation) {
+	for i := p.log.From(at + 1); i < len(p.log.Entries) && amount > 0; i++ {
+		e := p.log.Entries[i]
+		if e.Who != sharedledger.Unattributed || at < e.Note.from || !row.CountedAt(quota.FromMicros(e.At), e.Note.generation) {
 			continue
 		}
 		amount, i = p.bite(i, amount)
@@ -121,26 +121,26 @@ func (a *account) raise(snapshot sharedledger.UsageSnapshot, now time.Time) {
 		p.raised = map[sharedledger.Generation]time.Time{}
 	}
 	p.raised[snapshot.Generation] = snapshot.At
-	charge := entry{at: at.UnixMicro(), who: sharedledger.Unattributed, generation: snapshot.Generation}
+	charge := entry{At: at.UnixMicro(), Who: sharedledger.Unattributed, Note: note{generation: snapshot.Generation}}
 	windows := slices.Clone(snapshot.Windows)
 	slices.SortStableFunc(windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
 	entered := int64(0)
 	for _, w := range windows {
-		charge.from = w.Start.UnixMicro()
-		if charge.amount = w.Used - p.log.seen(charge.from, charge.at); charge.amount > 0 {
-			p.log.enter(charge)
-			entered += charge.amount
+		charge.Note.from = w.Start.UnixMicro()
+		if charge.Amount = w.Used - seen(&p.log, charge.Note.from, charge.At); charge.Amount > 0 {
+			p.log.Enter(charge)
+			entered += charge.Amount
 		}
 	}
-	p.reduce(charge.at, entered)
-	p.length = len(p.log.entries)
+	p.reduce(charge.At, entered)
+	p.length = len(p.log.Entries)
 }
 
 // reduce takes an amount that was just entered at a time off the unattributed charges of younger snapshots whose
 // windows reach back to it, the earliest first: had it been there before, they would have been smaller by it.
 func (p *pool) reduce(at, amount int64) {
-	for i := p.log.from(at + 1); i < len(p.log.entries) && amount > 0; i++ {
-		if e := p.log.entries[i]; e.who == sharedledger.Unattributed && at >= e.from {
+	for i := p.log.From(at + 1); i < len(p.log.Entries) && amount > 0; i++ {
+		if e := p.log.Entries[i]; e.Who == sharedledger.Unattributed && at >= e.Note.from {
 			amount, i = p.bite(i, amount)
 		}
 	}
@@ -148,13 +148,13 @@ func (p *pool) reduce(at, amount int64) {
 
 // bite takes up to amount off entry i. It returns what is left of the amount, and the index to go on behind.
 func (p *pool) bite(i int, amount int64) (left int64, last int) {
-	e, n := p.log.entries[i], len(p.log.entries)
-	if amount < e.amount {
-		p.log.add(i, -amount)
+	e, n := p.log.Entries[i], len(p.log.Entries)
+	if amount < e.Amount {
+		p.log.Add(i, -amount)
 		return 0, i
 	}
-	p.log.remove(i)
-	return amount - e.amount, i - (n - len(p.log.entries))
+	p.log.Remove(i)
+	return amount - e.Amount, i - (n - len(p.log.Entries))
 }
 
 // list enters a host that has delivered.

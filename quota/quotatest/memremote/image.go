@@ -46,7 +46,7 @@ func cloneAccounts(accounts map[string]*account) map[string]*account {
 		c.pools = make(map[string]*pool, len(a.pools))
 		for name, p := range a.pools {
 			q := *p
-			q.log.entries = slices.Clone(p.log.entries)
+			q.log.Entries = slices.Clone(p.log.Entries)
 			q.raised = maps.Clone(p.raised)
 			c.pools[name] = &q
 		}

@@ -58,9 +58,9 @@ func (a *account) decide(ask quota.Ask, clock, now time.Time) (quota.Decision, e
 		if err := p.whole(c.Pool); err != nil {
 			return quota.Decision{}, err
 		}
-		facts[i] = quota.PoolFacts{Total: p.log.total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
+		facts[i] = quota.PoolFacts{Total: p.log.Total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
 		for _, lookup := range ask.Lookups(c, now) {
-			facts[i].Windows = append(facts[i].Windows, p.log.lookUp(lookup))
+			facts[i].Windows = append(facts[i].Windows, p.log.LookUp(lookup))
 		}
 	}
 	return quota.Decide(ask, clock, now, facts)
@@ -75,9 +75,9 @@ func (a *account) take(ask quota.Ask, clock, now time.Time) (quota.Decision, err
 	for i, c := range ask.Charges {
 		if c.Amount > 0 {
 			p := a.pool(c.Pool)
-			p.log.forget(now.Add(-a.horizon).UnixMicro())
-			d.Pools[i].Entry = p.log.insert(now, c.Amount, ask.Who, ask.Precision)
-			p.length = len(p.log.entries)
+			p.log.Forget(now.Add(-a.horizon).UnixMicro())
+			d.Pools[i].Entry = p.log.Insert(now, c.Amount, ask.Who, ask.Precision)
+			p.length = len(p.log.Entries)
 		}
 	}
 	return d, nil
@@ -89,8 +89,8 @@ func (l *Remote) advance(a quota.Ask) (clock, now time.Time, err error) {
 	var newest time.Time
 	if acc, ok := l.accounts[a.Account]; ok {
 		for _, c := range a.Charges {
-			if p, ok := acc.pools[c.Pool]; ok && len(p.log.entries) > 0 {
-				if at := quota.FromMicros(p.log.entries[len(p.log.entries)-1].at); at.After(newest) {
+			if p, ok := acc.pools[c.Pool]; ok && len(p.log.Entries) > 0 {
+				if at := quota.FromMicros(p.log.Entries[len(p.log.Entries)-1].At); at.After(newest) {
 					newest = at
 				}
 			}
@@ -113,15 +113,15 @@ func (l *Remote) Refund(_ context.Context, name string, d quota.Decision) error 
 	}
 	at := make([]int, len(d.Pools))
 	for i, p := range d.Pools {
-		if at[i] = acc.pool(p.Pool).log.find(d.At, p); at[i] < 0 {
+		if at[i] = acc.pool(p.Pool).log.Find(d.At, p); at[i] < 0 {
 			return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, p.Pool)
 		}
 	}
 	for i, p := range d.Pools {
 		if p.Charged > 0 {
 			p := acc.pool(p.Pool)
-			p.log.remove(at[i])
-			p.length = len(p.log.entries)
+			p.log.Remove(at[i])
+			p.length = len(p.log.Entries)
 		}
 	}
 	return nil
@@ -147,9 +147,9 @@ func (l *Remote) Post(_ context.Context, a quota.Ask, at time.Time) error {
 			continue
 		}
 		p := acc.pool(c.Pool)
-		missing := p.length - len(p.log.entries) // of a log that was lost in part
-		p.log.insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
-		p.length = len(p.log.entries) + missing
+		missing := p.length - len(p.log.Entries) // of a log that was lost in part
+		p.log.Insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
+		p.length = len(p.log.Entries) + missing
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (l *Remote) Reset(_ context.Context, name string) error {
 		return fmt.Errorf("%w: account %s is in generation %d", quota.ErrShared, name, acc.generation)
 	case ok:
 		for _, p := range acc.pools {
-			p.log.entries, p.length, p.drainedUntil, p.drainedUsed = nil, 0, time.Time{}, 0
+			p.log.Entries, p.length, p.drainedUntil, p.drainedUsed = nil, 0, time.Time{}, 0
 		}
 	}
 	return quota.CheckAccount(name)
@@ -195,8 +195,8 @@ func (l *Remote) Spent(_ context.Context, name string, since time.Time) ([]quota
 	sums := map[key]int64{}
 	if acc, ok := l.accounts[name]; ok {
 		for name, p := range acc.pools {
-			for _, e := range p.log.entries[p.log.from(since.UnixMicro()):] {
-				sums[key{name, e.who}] += e.amount
+			for _, e := range p.log.Entries[p.log.From(since.UnixMicro()):] {
+				sums[key{name, e.Who}] += e.Amount
 			}
 		}
 	}

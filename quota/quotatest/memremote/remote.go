@@ -89,8 +89,8 @@ func (a *account) wrote(name string, w writer) {
 
 // whole is ErrLost for a log that is not as long as the state says.
 func (p *pool) whole(name string) error {
-	if len(p.log.entries) != p.length {
-		return fmt.Errorf("%w: pool %s has %d entries of %d", sharedledger.ErrLost, name, len(p.log.entries), p.length)
+	if len(p.log.Entries) != p.length {
+		return fmt.Errorf("%w: pool %s has %d entries of %d", sharedledger.ErrLost, name, len(p.log.Entries), p.length)
 	}
 	return nil
 }
