@@ -67,3 +67,28 @@ func dayOf(limit int64) *quota.Tariff {
 		Ceilings: map[quota.Purpose]quota.Share{quota.Manual: 1_000_000},
 	}
 }
+
+// A process that was suspended between its take and its call takes again, as soon as the windows no longer cover the
+// call: they count a take for the configured grace longer.
+func TestACallLeavesWithinTheGrace(t *testing.T) {
+	for _, c := range []struct {
+		grace, stop time.Duration
+		again       bool
+	}{
+		{0, 29 * time.Second, false}, // none is configured: 30 s
+		{0, 31 * time.Second, true},
+		{5 * time.Second, 4 * time.Second, false},
+		{5 * time.Second, 6 * time.Second, true},
+		{2 * time.Minute, 90 * time.Second, false},
+		{100 * time.Millisecond, 900 * time.Millisecond, false}, // not less than a second
+	} {
+		d := newDesk(t, "2026-06-01 12:00:00")
+		tariff := *d.Tariff
+		tariff.Grace, d.Tariff = c.grace, &tariff
+		d.Ledger = &stopping{d.Ledger, d, []time.Duration{c.stop}}
+		got, err := d.try("videos.list", quota.Scheduled)
+		if late := d.now.Sub(got.At); err != nil || !got.Allowed || (late < c.stop) != c.again {
+			t.Errorf("grace %v, stopped for %v: the call leaves %v after its take, %v", c.grace, c.stop, late, err)
+		}
+	}
+}
