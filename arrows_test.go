@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"internal/budget":           {".", "fetch", "quota", "regions"},
 	"internal/config":           {".", "fetch/wire", "internal/strictyaml", "quota", "regions"},
 	"internal/dailymotionsim":   {},
-	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/sqlitefile", "internal/term", "quota", "quota/redisledger", "quota/sharedledger", "regions", "store"},
+	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/sqlitefile", "internal/term", "quota", "quota/pgledger", "quota/redisledger", "quota/sharedledger", "regions", "store"},
 	"internal/faulty":           {},
 	"internal/service":          {".", "fetch", "internal/term", "internal/web", "quota", "regions"},
 	"internal/sqlitefile":       {},

@@ -14,7 +14,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -81,11 +83,15 @@ func printFindings(c *console, ledger string, found []doctor.Finding) error {
 // scrub makes a text fit for a terminal, and takes the ledger's passwords out of it, should a server have sent them
 // back. The key is a Secret and is in none, unless a person has put it elsewhere.
 func scrub(ledger, s string) string {
+	var secrets []string
 	if t, err := redisledger.Parse(ledger); err == nil {
-		for _, secret := range []string{t.Password, t.SentinelPassword} {
-			if secret != "" {
-				s = strings.ReplaceAll(s, secret, "***")
-			}
+		secrets = []string{t.Password, t.SentinelPassword}
+	} else if t, err := pgledger.Parse(ledger); err == nil {
+		secrets = []string{t.Password}
+	}
+	for _, secret := range secrets {
+		if secret != "" {
+			s = strings.ReplaceAll(s, secret, "***")
 		}
 	}
 	return config.RedactKeys(term.Clean(s))
@@ -124,7 +130,7 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		return l, err
 	}
 	if a.cfg.Ledger != "sqlite" {
-		d.OpenRemote = func(ctx context.Context) (*redisledger.Ledger, error) { return openRemote(ctx, a.cfg) }
+		d.OpenRemote = func(ctx context.Context) (sharedledger.Remote, error) { return openRemote(ctx, a.cfg) }
 	}
 	d.Online = doctor.Online{
 		CheckClock: a.checkClock,

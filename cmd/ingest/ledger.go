@@ -16,12 +16,13 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// ledgerFile is the ledger itself or, beside a Redis, the journal of this data directory.
+// ledgerFile is the ledger itself or, beside one that hosts share, the journal of this data directory.
 const ledgerFile = "quota.db"
 
 // openLedger opens the ledger and this data directory's own file, which may be the same.
@@ -81,13 +82,17 @@ func hostOf(c *config.Config) sharedledger.Host {
 	return sharedledger.Host{Name: name + ":" + c.Data, Regions: c.RegionCodes()}
 }
 
-// openRemote is the Redis that the config names, nil for sqlite. Nothing is sent yet.
-func openRemote(ctx context.Context, c *config.Config) (*redisledger.Ledger, error) {
-	if c.Ledger == "sqlite" {
+// openRemote is the Redis or PostgreSQL that the config names, nil for sqlite. Nothing is sent yet.
+func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, error) {
+	scheme, _, isURL := strings.Cut(c.Ledger, "://")
+	switch {
+	case c.Ledger == "sqlite":
 		return nil, nil //nolint:nilnil // none is wanted
-	}
-	if !strings.Contains(c.Ledger, "://") {
-		return nil, config.Invalid(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db", ledgerName(c.Ledger)))
+	case !isURL:
+		return nil, config.Invalid(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db, or postgres://user@host:port/database", ledgerName(c.Ledger)))
+	case scheme == "postgres" || scheme == "postgresql":
+		l, err := pgledger.Open(ctx, c.Ledger, pgledger.Options{})
+		return l, config.Invalid(err)
 	}
 	l, err := redisledger.Open(ctx, c.Ledger, redisledger.Options{})
 	return l, config.Invalid(err)
@@ -96,21 +101,27 @@ func openRemote(ctx context.Context, c *config.Config) (*redisledger.Ledger, err
 // checkBound is what a start may cost that is not needed to go on.
 const checkBound = 500 * time.Millisecond
 
-// checkRemote refuses a Redis that would delete what was spent, and warns of one that forgets it when
-// it is restarted. It takes one round trip. A server that is silent, or may not be asked, is no error
-// here: the next take will show it.
-func checkRemote(ctx context.Context, c *console, name string, l *redisledger.Ledger) error {
+// checkRemote refuses a Redis that would delete what was spent, and warns of a server that forgets it when it is
+// restarted. It takes one round trip. A server that is silent, or may not be asked, is no error here: the next take will
+// show it.
+func checkRemote(ctx context.Context, c *console, name string, remote sharedledger.Remote) error {
 	ctx, cancel := context.WithTimeout(ctx, checkBound)
 	defer cancel()
-	f, err := l.Glance(ctx)
-	switch {
-	case err != nil:
-		return nil // that is what the degraded mode is for
-	case f.Evicts():
-		return codeError{exitUnavailable, fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete what was spent: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
-			quota.ErrClosed, name, f.MaxMemoryPolicy)}
-	case f.AppendOnly == "no":
-		c.say("ingest: redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", name)
+	switch l := remote.(type) {
+	case *redisledger.Ledger:
+		f, err := l.Glance(ctx)
+		switch {
+		case err != nil: // that is what the degraded mode is for
+		case f.Evicts():
+			return codeError{exitUnavailable, fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete what was spent: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
+				quota.ErrClosed, name, f.MaxMemoryPolicy)}
+		case f.AppendOnly == "no":
+			c.say("ingest: redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", name)
+		}
+	case *pgledger.Ledger:
+		if f, err := l.Inspect(ctx); err == nil && !f.Durable() {
+			c.say("ingest: postgres at %s confirms what is not on disk (fsync %s, synchronous_commit %s) and may forget what was spent: set both on", name, f.Fsync, f.SynchronousCommit)
+		}
 	}
 	return nil
 }

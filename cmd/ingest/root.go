@@ -42,7 +42,7 @@ func newRoot(a *app) *cobra.Command {
 	f.Var(config.DirectoryFlag(&a.flags.Data), "data", "`directory` of the store and the ledger (INGEST_DATA)")
 	f.StringVar(&a.flags.Costs, "costs", "", "`file` of limits and costs (INGEST_COSTS)")
 	f.StringVar(&a.flags.CostTable, "cost-table", "", "classic or split-2026-06 (INGEST_COST_TABLE)")
-	f.StringVar(&a.flags.Ledger, "ledger", "", "sqlite, or the `URL` of a Redis (INGEST_LEDGER)")
+	f.StringVar(&a.flags.Ledger, "ledger", "", "sqlite, or the `URL` of a Redis or PostgreSQL (INGEST_LEDGER)")
 	f.StringVar(&a.flags.UpstreamURL, "upstream-url", "", "base `URL`: https, or loopback (INGEST_UPSTREAM_URL)")
 	f.StringVar(&a.flags.KeyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
 	f.Var(config.QueryFlag(&a.query), "jq", "print what this jq `filter` makes of the JSON document")

@@ -29,7 +29,7 @@ type Config struct {
 	Upstream    string
 	UpstreamURL string // "" is the upstream's own
 	Data        string
-	Ledger      string // "sqlite" or a Redis URL
+	Ledger      string // "sqlite", or the URL of a Redis or PostgreSQL
 	Hosts       int    // data directories that share the ledger
 	Costs       string // "" is the file that was shipped
 	CostTable   string // "" is the one that costs chooses

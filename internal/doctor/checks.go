@@ -46,6 +46,10 @@ var checks = []check{
 	{name: "redis clock", look: lookRedisClock},
 	{name: "redis user", look: server(judgeRedisRights)},
 	{name: "redis url", look: lookRedisURL},
+	{name: "postgres", look: lookPostgres},
+	{name: "durability", look: postgres(judgeDurability)},
+	{name: "server clock", look: lookPostgresClock},
+	{name: "server url", look: lookPostgresURL},
 	{name: "hosts", look: lookHosts},
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/regions"
@@ -39,7 +40,7 @@ type Doctor struct {
 
 	LedgerFile string                                                      // its name in a data directory
 	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // a copy of such a file
-	OpenRemote func(ctx context.Context) (*redisledger.Ledger, error)      // nil: the ledger is SQLite; nothing is sent
+	OpenRemote func(ctx context.Context) (sharedledger.Remote, error)      // nil: the ledger is SQLite; nothing is sent
 	Online     Online
 
 	Classify func(error) Class
@@ -48,9 +49,10 @@ type Doctor struct {
 
 	scratch scratch
 	server  struct {
-		once  sync.Once
-		facts redisledger.Facts
-		err   error
+		once     sync.Once
+		redis    *redisledger.Facts // nil: it is none
+		postgres *pgledger.Facts    // nil: it is none
+		err      error
 	}
 }
 

@@ -13,29 +13,54 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // The checks of a Redis as a ledger, and of the hosts that share it.
 
-var errNoRedis = errors.New("the ledger is no Redis")
+var errOther = errors.New("the ledger is another")
 
-// askServer asks the server about itself, once.
-func askServer(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
+// askRemote asks the server about itself, once.
+func askRemote(ctx context.Context, d *Doctor) error {
 	if d.OpenRemote == nil {
-		return redisledger.Facts{}, errNoRedis
+		return errOther
 	}
 	d.server.once.Do(func() {
-		l, err := d.OpenRemote(ctx)
+		remote, err := d.OpenRemote(ctx)
 		if err != nil {
 			d.server.err = err
 			return
 		}
-		defer func() { _ = l.Close() }()
-		d.server.facts, d.server.err = l.Inspect(ctx)
+		defer func() { _ = remote.Close() }()
+		switch l := remote.(type) {
+		case *redisledger.Ledger:
+			f, err := l.Inspect(ctx)
+			d.server.redis, d.server.err = &f, err
+		case *pgledger.Ledger:
+			f, err := l.Inspect(ctx)
+			d.server.postgres, d.server.err = &f, err
+		}
 	})
-	return d.server.facts, d.server.err
+	return d.server.err
+}
+
+// askServer is what a Redis says about itself.
+func askServer(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
+	err := askRemote(ctx, d)
+	if d.server.redis == nil {
+		return redisledger.Facts{}, cmp.Or(onlyConfig(err), errOther)
+	}
+	return *d.server.redis, err
+}
+
+// onlyConfig is an error in the config, or nil.
+func onlyConfig(err error) error {
+	if errors.As(err, &config.Error{}) {
+		return err
+	}
+	return nil
 }
 
 // server makes a check of what the server says, where it says anything.
@@ -58,7 +83,7 @@ func lookRedis(ctx context.Context, d *Doctor) Finding {
 	name := config.RedactURL(d.Config.Ledger)
 	f, err := askServer(ctx, d)
 	switch {
-	case errors.Is(err, errNoRedis), errors.As(err, &config.Error{}):
+	case errors.Is(err, errOther), errors.As(err, &config.Error{}):
 		return nothing // config reports it
 	case err != nil:
 		return fail(Unavailable, name+": "+err.Error(), unreached)
@@ -145,7 +170,7 @@ func lookHosts(ctx context.Context, d *Doctor) Finding {
 	if d.OpenRemote == nil {
 		if want > 1 {
 			return warn(fmt.Sprintf("hosts: is %d, but the ledger is %s, which no other host sees", want, d.LedgerFile),
-				"set hosts: 1, or share a --ledger redis://...")
+				"set hosts: 1, or share a --ledger redis://... or postgres://...")
 		}
 		return nothing
 	}
@@ -157,7 +182,7 @@ func lookHosts(ctx context.Context, d *Doctor) Finding {
 	s, err := l.State(ctx, d.Config.Account, nil)
 	switch {
 	case errors.Is(err, sharedledger.ErrLost):
-		return warn("the Redis was restarted since hosts last synced what they spent", "the next run of each host syncs again; let all of them run once")
+		return warn("the ledger's server was restarted or replaced since hosts last synced what they spent", "the next run of each host syncs again; let all of them run once")
 	case err != nil:
 		return nothing // redis reports it
 	case s.Generation == 0:

@@ -2,6 +2,7 @@ package pgledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -183,6 +184,9 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out [
 	found, err := l.ask(ctx, l.sql(`SELECT p.name, e.purpose, e.region, e.method, sum(e.amount)::bigint
 		FROM {schema}.accounts a JOIN {schema}.pools p ON p.account = a.id JOIN {schema}.entries e ON e.pool = p.id
 		WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4 HAVING sum(e.amount) > 0`), args(name, since.UnixMicro()), false, false)
+	if errors.Is(err, errAbsent) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -134,6 +134,27 @@ func TestANewerSchemaIsLeftAlone(t *testing.T) {
 	wantAll(t, everything(t.Context(), openLedger(t, d.URL(), pgledger.Options{Schema: "newer", Timeout: patient}), "a"), quota.ErrNewer, "update")
 }
 
+// What only looks makes nothing, and finds that nothing was spent.
+func TestALookMakesNoSchema(t *testing.T) {
+	d := server(t)
+	l := openLedger(t, d.URL(), pgledger.Options{Schema: "unmade", Timeout: patient})
+	if n := used(t, l, "a"); n != 0 {
+		t.Errorf("%d used", n)
+	}
+	spent, err1 := l.Spent(t.Context(), "a", time.Now().Add(-time.Hour))
+	s, err2 := l.State(t.Context(), "a", []string{"w"})
+	facts, err3 := l.Inspect(t.Context())
+	if err := errors.Join(err1, err2, err3); err != nil || len(spent) > 0 || s.Generation != 0 || time.Since(s.At).Abs() > time.Minute {
+		t.Errorf("%v: %v %+v", err, spent, s)
+	}
+	if facts.Version < 150000 || facts.Replica || facts.Pooled || facts.Durable() || facts.ClockAhead.Abs() > time.Second {
+		t.Errorf("%+v", facts)
+	}
+	if n := d.Must(t, "SELECT count(*) FROM pg_namespace WHERE nspname = 'unmade'"); n != "0" {
+		t.Error("the schema is there")
+	}
+}
+
 func TestManyMakeOneSchema(t *testing.T) {
 	d := server(t)
 	var all sync.WaitGroup

@@ -3,6 +3,7 @@ package pgledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -56,6 +57,11 @@ func (l *Ledger) State(ctx context.Context, name string, writers []string) (shar
 		UNION ALL SELECT 'writer', w.name, w.number, 0, 0, NULL FROM a JOIN {schema}.writers w ON w.account = a.id AND w.name = ANY ($2)
 		UNION ALL SELECT 'host', h.host, h.at, 0, 0, NULL FROM a JOIN {schema}.hosts h ON h.account = a.id`),
 		args(name, append([]string{}, writers...)), false, false)
+	if errors.Is(err, errAbsent) {
+		now, err := l.serverTime(ctx)
+		s.At = quota.FromMicros(now)
+		return s, err
+	}
 	if err != nil {
 		return s, err
 	}

@@ -93,7 +93,7 @@ func storeAt(t testing.TB, d *faulty.Database, addr string, clock *quotatest.Clo
 		return l
 	}
 	ledger := another(t)
-	if _, err := ledger.Spent(t.Context(), "none", time.Now()); err != nil { // the schema is there from now on
+	if err := ledger.Reset(t.Context(), "none"); err != nil { // the schema is there from now on
 		t.Fatal(err)
 	}
 	return quotatest.Store{

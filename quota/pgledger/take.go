@@ -58,12 +58,18 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operatio
 	if writes {
 		function = "take_1"
 	}
-	rows, err := l.ask(ctx, l.sql("SELECT {schema}."+function+"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"),
+	found, err := l.ask(ctx, l.sql("SELECT {schema}."+function+"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"),
 		takeArgs(a, op), true, writes)
+	if errors.Is(err, errAbsent) {
+		if op.Number > 0 {
+			return quota.Decision{}, refusedBy(a, op, []int64{codeNoState, 0})
+		}
+		return l.decideEmpty(ctx, a)
+	}
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	answer, err := readInts(rows[0][0])
+	answer, err := readInts(found[0][0])
 	if err != nil {
 		return quota.Decision{}, corrupt(err.Error())
 	}
@@ -156,6 +162,31 @@ func offset(precision int64) int64 {
 	}
 	const sinceYear1 = 62_135_596_800_000_000 // of 1970
 	return sinceYear1 % precision
+}
+
+// decideEmpty answers a peek where there is no schema yet.
+func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	now, err := l.serverTime(ctx)
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	if off := now - asked(a); asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
+		return quota.Decision{}, refusedBy(a, noOperation, []int64{codeClocks, now, asked(a)})
+	}
+	answer := []int64{1, now, now}
+	for _, c := range a.Charges {
+		answer = append(answer, make([]int64, 4+3*len(c.Bounds))...)
+	}
+	return decide(a, answer)
+}
+
+// serverTime is the server's clock.
+func (l *Ledger) serverTime(ctx context.Context) (now int64, err error) {
+	found, err := l.ask(ctx, l.sql("SELECT {clock}"), nil, false, false)
+	if err == nil {
+		err = rows(found).each(func(r row) { now = r.int(0) })
+	}
+	return now, err
 }
 
 // decide makes the decision from the facts that take.sql answered with.

@@ -3,6 +3,7 @@ package pgledger
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ func (l *Ledger) ask(ctx context.Context, sql string, values [][]byte, prepared,
 }
 
 // with has something done on a connection. Where the server says that it has none of what the ledger needs, and so that
-// nothing was done, that is made and it is done again.
+// nothing was done, that is made and it is done again; what changes nothing is answered errAbsent.
 func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, do func(context.Context, *conn) error) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -49,7 +50,11 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 		l.conns.pooled.Store(true)
 		err = once(do)
 	case is(err, noSchema, noTable, noFunction):
-		if err := once(l.install); err != nil {
+		prepare := l.install
+		if !changes {
+			prepare = l.checkVersion
+		}
+		if err := once(prepare); err != nil {
 			return l.explain(ctx, err, false)
 		}
 		err = once(do)
@@ -57,16 +62,26 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 	return l.explain(ctx, err, changes)
 }
 
-// install makes the schema, where nobody else does so at the same time.
-func (l *Ledger) install(ctx context.Context, c *conn) error {
+// errAbsent is a schema that is not there yet: nothing was ever spent.
+var errAbsent = &quotaError{errors.New("the ledger's schema is not there")}
+
+// checkVersion says what is wrong with a schema that lacks something: errAbsent where there is none.
+func (l *Ledger) checkVersion(ctx context.Context, c *conn) error {
 	rows, err := l.conns.run(ctx, c, l.sql("SELECT version FROM {schema}.ledger"), nil)
 	switch {
-	case err == nil && len(rows) == 1:
-		if found := string(rows[0][0]); found != strconv.Itoa(version) {
-			return saying(quota.ErrNewer, "schema %s is of version %s, this program knows version %d: update it", l.schema, found, version)
-		}
+	case is(err, noSchema, noTable):
+		return errAbsent
+	case err != nil:
+		return err
+	case len(rows) != 1 || string(rows[0][0]) == strconv.Itoa(version):
 		return corrupt(fmt.Sprintf("schema %s lacks some of what it holds", l.schema))
-	case !is(err, noSchema, noTable):
+	}
+	return saying(quota.ErrNewer, "schema %s is of version %s, this program knows version %d: update it", l.schema, rows[0][0], version)
+}
+
+// install makes the schema, where nobody else does so at the same time.
+func (l *Ledger) install(ctx context.Context, c *conn) error {
+	if err := l.checkVersion(ctx, c); !errors.Is(err, errAbsent) {
 		return err
 	}
 	take := l.sql(takeSQL)
@@ -110,22 +125,31 @@ func (l *Ledger) within(ctx context.Context, timeout time.Duration, name string,
 	if err := quota.CheckAccount(name); err != nil {
 		return err
 	}
-	return l.with(ctx, timeout, false, func(ctx context.Context, c *conn) (err error) {
+	return l.with(ctx, timeout, true, func(ctx context.Context, c *conn) (err error) {
 		t := &transaction{Ledger: l, conn: c, account: account{name: name}}
 		defer func() {
 			if err != nil && !c.IsClosed() && c.TxStatus() != 'I' {
 				_, _ = l.conns.run(ctx, c, "ROLLBACK", nil)
 			}
 		}()
-		if err := t.begin(ctx); err != nil {
-			return err
+		err = t.begin(ctx)
+		if err == nil {
+			err = do(ctx, t)
 		}
-		if err := do(ctx, t); err != nil {
-			return err
+		if err != nil {
+			return l.uncommitted(ctx, err)
 		}
 		_, err = l.conns.run(ctx, c, "COMMIT", nil)
-		return l.explain(ctx, err, true)
+		return err
 	})
+}
+
+// uncommitted is an error before COMMIT was sent: whatever it is, nothing is in doubt.
+func (l *Ledger) uncommitted(ctx context.Context, err error) error {
+	if is(err, noSchema, noTable, noFunction) {
+		return err // it is tried again
+	}
+	return l.explain(ctx, err, false)
 }
 
 func (t *transaction) begin(ctx context.Context) error {
