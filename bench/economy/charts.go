@@ -204,6 +204,6 @@ func worthOf(r *report.Report, full, half, worth *simulated, of map[string][]ent
 	r.Section("Worth, on charts that it was not learned from", "The worker with `worth: on` lived through the first fortnight of these charts, and learned from its own charts how fast each region's moves, and when in "+
 		"the day; nothing else was tuned. Judged is by the new entries after day 40, at half the units.")
 	r.Table([]string{"region", "new entries", "charts, all alike", "charts, with worth", "mean delay, all alike", "mean delay, with worth", "with worth, within an hour of the full schedule"}, rows)
-	r.Say("Over all entries the mean delay is %.1f min where all regions come alike, and %.1f min with worth: %.1f %% less. That is why it is off where nobody turns it on. "+
-		"How fast charts move below the first page these snapshots cannot say, so worth does not choose pages.", alike/float64(max(known, 1)), weighed/float64(max(known, 1)), 100*(1-weighed/alike))
+	r.Say("Over all entries the mean delay is %.1f min where all regions come alike, and %.1f min with worth, a change of %+.1f %%. That is why it is off where nobody turns it on. "+
+		"How fast charts move below the first page these snapshots cannot say, so worth does not choose pages.", alike/float64(max(known, 1)), weighed/float64(max(known, 1)), 100*(weighed/alike-1))
 }
