@@ -43,30 +43,52 @@ func Inspect(ctx context.Context, dir string) (Summary, error) {
 	s := Summary{Path: filepath.Join(dir, FileName)}
 	err := inspect(ctx, s.Path, func(db *sql.DB, id identity) error {
 		s.Version, s.Upstream = id.version, id.upstream
-		return db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).
-			Scan(&s.Videos, inMillis(&s.DoneAt))
+		return s.read(ctx, db)
 	})
 	return s, err
+}
+
+func (s *Summary) read(ctx context.Context, q querier) error {
+	return q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).
+		Scan(&s.Videos, inMillis(&s.DoneAt))
+}
+
+// Summary is Inspect of a store that is open.
+func (s *Store) Summary(ctx context.Context) (Summary, error) {
+	of := Summary{Path: s.path, Version: version, Upstream: s.upstream}
+	err := s.view(ctx, "look at the store", func(tx *txn) error { return of.read(ctx, tx) })
+	return of, err
 }
 
 // InspectSlots is Inspect of the slots: Failed are those that were due after since, and Spent those of
 // SpentSlots. Series leave out what is due after now by more than ingest.ClockAhead.
 func InspectSlots(ctx context.Context, dir string, since, now time.Time) (SlotSummary, error) {
 	var s SlotSummary
-	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, id identity) (err error) {
-		if s.Series, err = inspectSeries(ctx, db, now); err != nil {
-			return err
-		}
-		if s.Claimed, err = selectReports(ctx, db, id.version, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
-			return err
-		}
-		if s.Failed, err = selectReports(ctx, db, id.version, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, since.Unix()); err != nil {
-			return err
-		}
-		s.Spent, err = spentSlots(ctx, db, id.version, since)
-		return err
+	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, id identity) error {
+		return s.read(ctx, db, id.version, since, now)
 	})
 	return s, err
+}
+
+func (s *SlotSummary) read(ctx context.Context, q querier, version int, since, now time.Time) (err error) {
+	if s.Series, err = inspectSeries(ctx, q, now); err != nil {
+		return err
+	}
+	if s.Claimed, err = selectReports(ctx, q, version, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
+		return err
+	}
+	if s.Failed, err = selectReports(ctx, q, version, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, since.Unix()); err != nil {
+		return err
+	}
+	s.Spent, err = spentSlots(ctx, q, version, since)
+	return err
+}
+
+// SlotSummary is InspectSlots of a store that is open.
+func (s *Store) SlotSummary(ctx context.Context, since, now time.Time) (SlotSummary, error) {
+	var of SlotSummary
+	err := s.view(ctx, "look at the slots", func(tx *txn) error { return of.read(ctx, tx, version, since, now) })
+	return of, err
 }
 
 // Check looks for damage to the file and for tables that contradict each other, and says what is wrong, a line

@@ -34,6 +34,9 @@ func (a *app) backup(ctx context.Context, file string) error {
 	if file == "" {
 		return usageError{errors.New("backup: give the name of a file that is not there yet")}
 	}
+	if a.cfg.Store != "sqlite" {
+		return usageError{errors.New("backup: the store is in PostgreSQL, which pg_dump backs up")}
+	}
 	s, err := a.readStore(ctx)
 	if err != nil {
 		return err

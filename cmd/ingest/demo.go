@@ -49,7 +49,7 @@ const demoInterval = 30 * time.Minute
 
 func (a *app) demo(ctx context.Context) (err error) {
 	// What is set up for the real thing must not leak into the walk.
-	a.cfg = &config.Config{Jobs: config.DefaultJobs(providers["youtube"].limits)[:1], Account: "default", Ledger: "sqlite", Upstream: "youtube", CostTable: "classic"}
+	a.cfg = &config.Config{Jobs: config.DefaultJobs(providers["youtube"].limits)[:1], Account: "default", Ledger: "sqlite", Store: "sqlite", Upstream: "youtube", CostTable: "classic"}
 	if a.cfg.Data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
 		return fmt.Errorf("make a data directory: %w", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -128,6 +129,10 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 			l.Now = a.clock.Now
 		}
 		return l, err
+	}
+	if a.cfg.Store != "sqlite" {
+		d.StoreName = ledgerName(a.cfg.Store)
+		d.OpenStore = func(ctx context.Context) (*store.Store, error) { return a.store(ctx, "") }
 	}
 	if a.cfg.Ledger != "sqlite" {
 		d.OpenRemote = func(ctx context.Context) (sharedledger.Remote, error) { return openRemote(ctx, a.cfg) }

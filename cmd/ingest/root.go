@@ -43,6 +43,7 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.flags.Costs, "costs", "", "`file` of limits and costs (INGEST_COSTS)")
 	f.StringVar(&a.flags.CostTable, "cost-table", "", "classic or split-2026-06 (INGEST_COST_TABLE)")
 	f.StringVar(&a.flags.Ledger, "ledger", "", "sqlite, or the `URL` of a Redis or PostgreSQL (INGEST_LEDGER)")
+	f.StringVar(&a.flags.Store, "store", "", "sqlite, or the `URL` of a database in PostgreSQL (INGEST_STORE)")
 	f.StringVar(&a.flags.UpstreamURL, "upstream-url", "", "base `URL`: https, or loopback (INGEST_UPSTREAM_URL)")
 	f.StringVar(&a.flags.KeyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
 	f.Var(config.QueryFlag(&a.query), "jq", "print what this jq `filter` makes of the JSON document")

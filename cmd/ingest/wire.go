@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -20,6 +21,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/pgstore"
 )
 
 // The one place where adapters meet: each method opens one of them as the configuration says.
@@ -234,14 +236,29 @@ func owner() string {
 // store opens the store. host names the upstream whose data it will hold; "" opens it for reading,
 // and then it must be there.
 func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
-	return store.Open(ctx, a.cfg.Data, store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.Now, Upgraded: a.sayUpgraded})
+	o := store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.Now, Upgraded: a.sayUpgraded}
+	switch scheme, _, ok := strings.Cut(a.cfg.Store, "://"); {
+	case a.cfg.Store == "sqlite":
+		return store.Open(ctx, a.cfg.Data, o)
+	case ok && (scheme == "postgres" || scheme == "postgresql"):
+		return pgstore.Open(ctx, a.cfg.Store, o)
+	}
+	return nil, config.Invalid(fmt.Errorf("store %q is not known: use sqlite or postgres://user@host/database", ledgerName(a.cfg.Store)))
+}
+
+// storeName is where the store is, without what must not be seen.
+func (a *app) storeName() string {
+	if a.cfg.Store == "sqlite" {
+		return a.cfg.Data
+	}
+	return ledgerName(a.cfg.Store)
 }
 
 // readStore opens the store for a command that only reads, and explains one that is not there yet.
 func (a *app) readStore(ctx context.Context) (*store.Store, error) {
 	s, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {
-		err = codeError{exitError, fmt.Errorf("nothing was fetched into %s yet: try ingest run, or give another --data", a.cfg.Data)}
+		err = codeError{exitError, fmt.Errorf("nothing was fetched into %s yet: try ingest run, or give another --data", a.storeName())}
 	}
 	return s, err
 }

@@ -30,6 +30,7 @@ type Config struct {
 	UpstreamURL string // "" is the upstream's own
 	Data        string
 	Ledger      string // "sqlite", or the URL of a Redis or PostgreSQL
+	Store       string // "sqlite" or the URL of a database in PostgreSQL
 	Hosts       int    // data directories that share the ledger
 	Costs       string // "" is the file that was shipped
 	CostTable   string // "" is the one that costs chooses
@@ -151,6 +152,7 @@ func (c *Config) setTexts(file configFile) {
 		{&c.Costs, "costs", "INGEST_COSTS", f.Costs, file.Costs, ""},
 		{&c.CostTable, "cost-table", "INGEST_COST_TABLE", f.CostTable, file.CostTable, ""},
 		{&c.Ledger, "ledger", "INGEST_LEDGER", f.Ledger, file.Ledger, "sqlite"},
+		{&c.Store, "store", "INGEST_STORE", f.Store, file.Store, "sqlite"},
 		{&c.UpstreamURL, "upstream-url", "INGEST_UPSTREAM_URL", f.UpstreamURL, file.UpstreamURL, ""},
 		{&c.Account, "", "INGEST_ACCOUNT", "", file.Account, "default"},
 		{&c.Listen, "", "INGEST_LISTEN", "", file.Listen, ""},
@@ -255,8 +257,8 @@ func (c *Config) choose(named string, upstreams map[string]JobLimits) error {
 
 // Flags are the global flags that say what the program runs with.
 type Flags struct {
-	Config, Data, Costs, CostTable, Ledger, UpstreamURL, KeyFile string
-	Set                                                          func(name string) bool // was it given
+	Config, Data, Costs, CostTable, Ledger, Store, UpstreamURL, KeyFile string
+	Set                                                                 func(name string) bool // was it given
 }
 
 // configFile is the file that was named, else the user's or the machine's where there is one; "" for none.

@@ -19,6 +19,7 @@ type configFile struct {
 	UpstreamURL string    `yaml:"upstream_url"`
 	Data        string    `yaml:"data"`
 	Ledger      string    `yaml:"ledger"`
+	Store       string    `yaml:"store"`
 	Hosts       *int      `yaml:"hosts"`
 	Costs       string    `yaml:"costs"`
 	CostTable   string    `yaml:"cost_table"`

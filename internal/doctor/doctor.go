@@ -17,6 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // Doctor is the installation that is examined. Its functions open what a check needs. None of them may create or
@@ -40,6 +41,8 @@ type Doctor struct {
 
 	LedgerFile string                                                      // its name in a data directory
 	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // a copy of such a file
+	OpenStore  func(ctx context.Context) (*store.Store, error)             // for reading; nil: the store is SQLite's, in the data directory
+	StoreName  string                                                      // where such a store is, without a password
 	OpenRemote func(ctx context.Context) (sharedledger.Remote, error)      // nil: the ledger is SQLite; nothing is sent
 	Online     Online
 

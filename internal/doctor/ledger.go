@@ -11,7 +11,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/store"
 )
 
 // The checks of the ledger, wherever it is. Of quota.db a copy is opened.
@@ -118,7 +117,7 @@ func lookLost(ctx context.Context, d *Doctor) Finding {
 	}
 	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
 	// The ledger is opened after: a copy from before lacks what a run has spent since, and the slots show it.
-	slots, err := store.InspectSlots(ctx, d.Config.Data, account.MissingSince(), d.now())
+	slots, err := d.inspectSlots(ctx, account.MissingSince(), d.now())
 	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {
 		return nothing // store reports it, or the journal fills the gap
 	}

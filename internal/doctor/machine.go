@@ -14,7 +14,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/store"
 )
 
 // The checks of the program, of what starts it, and of the clock that it goes by.
@@ -100,7 +99,7 @@ func lookClock(ctx context.Context, d *Doctor) Finding {
 func lookMovedClock(ctx context.Context, d *Doctor) Finding {
 	text := "INGEST_NOW has moved it to " + term.Stamp(d.now())
 	local := d.StandIn
-	if s, err := store.Inspect(ctx, d.Config.Data); err == nil && s.Upstream != "" {
+	if s, err := d.inspectStore(ctx); err == nil && s.Upstream != "" {
 		local = wire.IsLoopback(s.Upstream)
 	}
 	if d.OpenRemote != nil || !local {

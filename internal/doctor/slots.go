@@ -22,7 +22,7 @@ func lookFreshness(ctx context.Context, d *Doctor) Finding {
 		return nothing // config reports it
 	}
 	now := d.now()
-	slots, err := store.InspectSlots(ctx, d.Config.Data, now, now)
+	slots, err := d.inspectSlots(ctx, now, now)
 	if err != nil {
 		return nothing // store reports it
 	}
@@ -91,11 +91,11 @@ func seriesName(s ingest.Series) string { return strings.TrimSpace(s.Job + " " +
 func lookSlots(ctx context.Context, d *Doctor) Finding {
 	const lately = 24 * time.Hour
 	now := d.now()
-	slots, err := store.InspectSlots(ctx, d.Config.Data, now.Add(-lately), now)
+	slots, err := d.inspectSlots(ctx, now.Add(-lately), now)
 	if err != nil {
 		return nothing // store reports it
 	}
-	if ahead, err := store.InspectFuture(ctx, d.Config.Data, now); err == nil && len(ahead) > 0 {
+	if ahead, err := d.inspectFuture(ctx, now); err == nil && len(ahead) > 0 {
 		return warn(fmt.Sprintf("%d are due in the future, the last at %s: they were added while this machine's clock was ahead, and count for nothing", len(ahead), term.Stamp(ahead[0].DueAt)),
 			"if the clock is right now, ingest doctor --repair removes them")
 	}

@@ -20,18 +20,26 @@ import (
 // make files beside it, and upgrade an older one.
 
 func lookStore(ctx context.Context, d *Doctor) Finding {
-	s, err := store.Inspect(ctx, d.Config.Data)
+	s, err := d.inspectStore(ctx)
+	if d.OpenStore != nil {
+		return judgeShared(ctx, d, s, err)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return warn(s.Path+" is not there yet", "ingest run makes it")
 	}
 	if err != nil {
 		return unreadable(s.Path, err)
 	}
+	return judgeStore(ctx, d, s)
+}
+
+// judgeStore judges a store that can be read.
+func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "nobody yet"), term.Plural(int(s.Videos), "video"))
 	if want, err := d.Upstream(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
 		return fail(BadConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
 	}
-	if s.Version < store.Version() {
+	if d.OpenStore == nil && s.Version < store.Version() {
 		return warn(text, fmt.Sprintf("the next ingest run brings it to version %d, after a backup", store.Version()))
 	}
 	if s.DoneAt.IsZero() {
@@ -62,6 +70,9 @@ func unreadable(path string, err error) Finding {
 }
 
 func lookStoreFile(ctx context.Context, d *Doctor) Finding {
+	if d.OpenStore != nil {
+		return nothing // it is no file
+	}
 	path := filepath.Join(d.Config.Data, store.FileName)
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return nothing // store reports it
@@ -98,6 +109,9 @@ func quickCheck(ctx context.Context, path string, class Class, advice string) Fi
 // lookTables compares the tables of a store with each other and with the index, and has a line only where they
 // disagree. What disagrees in a store that is too large to be read within a moment, --repair finds.
 func lookTables(ctx context.Context, d *Doctor) Finding {
+	if d.OpenStore != nil {
+		return nothing
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*readFor)
 	defer cancel()
 	found, err := store.CheckFile(ctx, d.Config.Data, readFor/2)
@@ -109,6 +123,9 @@ func lookTables(ctx context.Context, d *Doctor) Finding {
 
 // repair makes the store whole. quota.db is not touched.
 func repair(ctx context.Context, d *Doctor) Finding {
+	if d.OpenStore != nil {
+		return fine("nothing: PostgreSQL repairs itself, and is restored from its own backups")
+	}
 	path := filepath.Join(d.Config.Data, store.FileName)
 	host, _ := d.Upstream(ctx) // not known where the config is broken: the next run remembers it
 	r, err := store.Repair(ctx, d.Config.Data, store.Options{Upstream: host, Now: d.now, Upgraded: d.Upgraded})
@@ -156,10 +173,10 @@ func repair(ctx context.Context, d *Doctor) Finding {
 
 // removeFuture deletes the slots that were added while the clock was ahead.
 func removeFuture(ctx context.Context, d *Doctor) (slots int, err error) {
-	if ahead, err := store.InspectFuture(ctx, d.Config.Data, d.now()); err != nil || len(ahead) == 0 {
+	if ahead, err := d.inspectFuture(ctx, d.now()); err != nil || len(ahead) == 0 {
 		return 0, err
 	}
-	about, err := store.Inspect(ctx, d.Config.Data)
+	about, err := d.inspectStore(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package main_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+)
+
+// TestPostgresScripts is TestScripts of what the program does with a store in PostgreSQL: $POSTGRES is the URL of one.
+func TestPostgresScripts(t *testing.T) {
+	d := faulty.Postgres(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/postgres",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
+			e.Setenv("POSTGRES", d.URL()+"&password=hunter2hunter2")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits},
+	})
+}

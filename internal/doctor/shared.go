@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// What is asked of a store, wherever it is: a file is looked at without opening it as a store, a database is opened for
+// reading.
+
+func (d *Doctor) inspectStore(ctx context.Context) (s store.Summary, err error) {
+	if d.OpenStore == nil {
+		return store.Inspect(ctx, d.Config.Data)
+	}
+	err = d.read(ctx, func(of *store.Store) (err error) {
+		s, err = of.Summary(ctx)
+		return err
+	})
+	s.Path = d.StoreName
+	return s, err
+}
+
+func (d *Doctor) inspectSlots(ctx context.Context, since, now time.Time) (s store.SlotSummary, err error) {
+	if d.OpenStore == nil {
+		return store.InspectSlots(ctx, d.Config.Data, since, now)
+	}
+	err = d.read(ctx, func(of *store.Store) (err error) {
+		s, err = of.SlotSummary(ctx, since, now)
+		return err
+	})
+	return s, err
+}
+
+func (d *Doctor) inspectFuture(ctx context.Context, now time.Time) (slots []ingest.Slot, err error) {
+	if d.OpenStore == nil {
+		return store.InspectFuture(ctx, d.Config.Data, now)
+	}
+	return nil, nil
+}
+
+// read does something with a store that is no file.
+func (d *Doctor) read(ctx context.Context, do func(*store.Store) error) error {
+	s, err := d.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	return do(s)
+}
+
+// judgeShared judges a store that is no file.
+func judgeShared(ctx context.Context, d *Doctor, s store.Summary, err error) Finding {
+	var newer *store.VersionError
+	switch {
+	case errors.Is(err, store.ErrMissing):
+		return warn(d.StoreName+" has no tables yet", "ingest run makes them")
+	case errors.As(err, &newer):
+		return broken(err, "use the program that wrote it, or let ingest run bring it up to date")
+	case err != nil:
+		return failed(err, "cannot be read: "+err.Error(), "see that it runs, and that --store names it")
+	}
+	return judgeStore(ctx, d, s)
+}
