@@ -61,21 +61,35 @@ func (s *slotTable) Newest(context.Context, time.Time) (map[ingest.Series]time.T
 }
 
 func (s *slotTable) Claim(_ context.Context, c ingest.Claim) (ingest.Slot, bool, error) {
-	var open []*ingest.Slot
-	for key, slot := range s.open {
-		if !c.Except[key] && (slot.State != ingest.Claimed || !slot.Lease.After(c.Now)) {
+	for _, slot := range s.claimable(c.Now) {
+		if c.Except[slot.SlotKey] {
+			continue
+		}
+		slot.State, slot.Owner, slot.Lease = ingest.Claimed, c.Owner, c.Now.Add(c.Lease)
+		slot.Attempt++
+		return *slot, true, nil
+	}
+	return ingest.Slot{}, false, nil
+}
+
+func (s *slotTable) Claimable(_ context.Context, now time.Time) (keys []ingest.SlotKey, _ error) {
+	for _, slot := range s.claimable(now) {
+		keys = append(keys, slot.SlotKey)
+	}
+	return keys, nil
+}
+
+// claimable are the slots that may be claimed, those that come first first.
+func (s *slotTable) claimable(now time.Time) (open []*ingest.Slot) {
+	for _, slot := range s.open {
+		if slot.State != ingest.Claimed || !slot.Lease.After(now) {
 			open = append(open, slot)
 		}
 	}
-	if len(open) == 0 {
-		return ingest.Slot{}, false, nil
-	}
-	slot := slices.MinFunc(open, func(a, b *ingest.Slot) int {
+	slices.SortFunc(open, func(a, b *ingest.Slot) int {
 		return cmp.Or(s.fresh[a.Series()].Compare(s.fresh[b.Series()]), a.DueAt.Compare(b.DueAt), cmp.Compare(a.Key, b.Key))
 	})
-	slot.State, slot.Owner, slot.Lease = ingest.Claimed, c.Owner, c.Now.Add(c.Lease)
-	slot.Attempt++
-	return *slot, true, nil
+	return open
 }
 
 func (s *slotTable) Retire(context.Context, map[ingest.Series]string) error { return nil }

@@ -62,17 +62,32 @@ func (t *table) Claim(_ context.Context, c ingest.Claim) (ingest.Slot, bool, err
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, s := range t.slots {
-		open := s.State == ingest.Due || s.State == ingest.Stopped || s.State == ingest.Claimed && !s.Lease.After(c.Now)
-		runs := func(o ingest.Slot) bool {
-			return o.Series() == s.Series() && o.State == ingest.Claimed && o.Lease.After(c.Now)
-		}
-		if open && !slices.ContainsFunc(t.slots, runs) && c.Series[s.Series()] && !c.Except[s.SlotKey] {
+		if t.open(s, c.Now) && c.Series[s.Series()] && !c.Except[s.SlotKey] {
 			s.State, s.Owner, s.Attempt, s.Lease = ingest.Claimed, c.Owner, s.Attempt+1, c.Now.Add(c.Lease)
 			t.slots[i] = s
 			return s, true, nil
 		}
 	}
 	return ingest.Slot{}, false, nil
+}
+
+func (t *table) Claimable(_ context.Context, now time.Time) (open []ingest.SlotKey, _ error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.slots {
+		if t.open(s, now) {
+			open = append(open, s.SlotKey)
+		}
+	}
+	return open, nil
+}
+
+// open reports whether a slot may be claimed.
+func (t *table) open(s ingest.Slot, now time.Time) bool {
+	open := s.State == ingest.Due || s.State == ingest.Stopped || s.State == ingest.Claimed && !s.Lease.After(now)
+	return open && !slices.ContainsFunc(t.slots, func(o ingest.Slot) bool {
+		return o.Series() == s.Series() && o.State == ingest.Claimed && o.Lease.After(now)
+	})
 }
 
 func (t *table) Retire(_ context.Context, gone map[ingest.Series]string) error {

@@ -44,6 +44,9 @@ type Slots interface {
 	// then the oldest due, then by job and key; pieces come in their order. It raises Attempt and Tries. ok
 	// is false when there is none.
 	Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error)
+	// Claimable are the slots of the schedule that Claim would give at now, in its order, if they were asked for one by
+	// one and ended at once: no more than one of a series.
+	Claimable(ctx context.Context, now time.Time) ([]ingest.SlotKey, error)
 	// Retire ends what is due, or claimed with its lease over, in series that nobody wants any more, as
 	// Skipped with the series' reason. A stopped slot keeps its outcome; Claim no longer
 	// hands it out.

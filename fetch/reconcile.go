@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -25,6 +26,20 @@ func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error
 	}
 	err := run.round(ctx, nil)
 	return run.results, err
+}
+
+// Due adds what is due and returns the slots that may be claimed now, for those who send the workers off themselves: Run,
+// narrowed to a slot's series, claims and passes it.
+func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
+	run := newRunner(r, RunOptions{})
+	if err := run.begin(rememberEnd(ctx)); err != nil {
+		return nil, err
+	}
+	open, err := r.Slots.Claimable(ctx, r.Now())
+	if err != nil {
+		return nil, fmt.Errorf("read the slots: %w", err)
+	}
+	return slices.DeleteFunc(open, func(k ingest.SlotKey) bool { return !run.wanted[k.Series()] }), nil
 }
 
 // CarryOn works on backfills, one after another, until each is done or refused by quota, ctx is done, or

@@ -138,6 +138,26 @@ func TestWorkersAreManyButNeverTwoOfASeries(t *testing.T) {
 	})
 }
 
+func TestWhatIsDueIsHandedOutSlotBySlot(t *testing.T) {
+	b := newBench(t, 100, "US", "GB", "DE")
+	for i, left := range []int{3, 2, 1, 0} {
+		due, err := b.run.Due(t.Context())
+		if err != nil || len(due) != left {
+			t.Fatalf("%v, %v are due after %d passes", due, err, i)
+		}
+		if left == 0 {
+			break
+		}
+		got, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{due[0].Series()}})
+		if err != nil || len(got) != 1 || got[0].SlotKey != due[0] || got[0].State != ingest.Done {
+			t.Fatalf("%v, %v for %v", got, err, due[0])
+		}
+	}
+	if used := b.used(t); used != 12 {
+		t.Errorf("%d units", used)
+	}
+}
+
 func TestATriggerReturnsAtOnceAndIdleWorkersTakeWhatItAdds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1000, "US", "GB").live()

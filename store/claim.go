@@ -65,6 +65,27 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 	return slot, ok && err == nil, err
 }
 
+// Claimable implements fetch.Slots.
+func (s *Store) Claimable(ctx context.Context, now time.Time) (open []ingest.SlotKey, err error) {
+	err = s.view(ctx, "look for slots to claim", func(tx *txn) error {
+		rows, err := tx.QueryContext(ctx, claimable, now.UnixMilli())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var id int64
+			var k ingest.SlotKey
+			if err := rows.Scan(&id, &k.Job, &k.Key, inSeconds(&k.DueAt)); err != nil {
+				return err
+			}
+			open = append(open, k)
+		}
+		return rows.Err()
+	})
+	return open, err
+}
+
 // findClaimable finds the first slot that may be claimed and that the claim admits.
 func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok bool, err error) {
 	query, args := claimable, []any{c.Now.UnixMilli()}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 
 func (a *app) serveCommand() *cobra.Command {
 	var listen string
+	var workers int
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Fetch what is due, all day: for systemd and containers",
@@ -31,10 +33,12 @@ func (a *app) serveCommand() *cobra.Command {
 			if cmd.Flags().Changed("listen") {
 				a.cfg.Listen = listen
 			}
+			a.cfg.Concurrency = cmp.Or(workers, a.cfg.Concurrency)
 			return a.serve(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "`address` of the status page, /v1/, /readyz, /metrics (INGEST_LISTEN)")
+	cmd.Flags().Var(config.Count(&workers, 1, config.MaxConcurrency), "workers", "`N` slots at once (concurrency: of the config); with --store postgres://… one machine among many")
 	return cmd
 }
 
@@ -102,7 +106,7 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 		return nil, err
 	}
 	w.governor.Log = log
-	return &service.Runtime{
+	r := &service.Runtime{
 		Reconciler: func() *fetch.Reconciler { return w.reconciler(a) },
 		Reserve: func(ctx context.Context) (func(context.Context) quota.Reserved, error) {
 			reserver := w.reserver(a)
@@ -117,7 +121,12 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 			p := pacer.Now(ctx, known, a.clock.Now())
 			return p.Paced, p.String()
 		},
-	}, nil
+	}
+	if err := a.shareWork(ctx, r, log); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
 }
 
 // serviceStore is the store as the service reads it.

@@ -42,7 +42,7 @@ func (s *Service) continueBackfills(ctx context.Context) {
 // workOnBackfills works on what waits until it is done or quota is refused.
 func (s *Service) workOnBackfills(ctx context.Context) error {
 	r := s.state.read().runtime
-	if st := s.state.read(); r == nil || st.keyPaused() {
+	if st := s.state.read(); r == nil || r.Queue != nil || st.keyPaused() { // the queue has jobs for them
 		return nil
 	}
 	waiting, err := r.Store.WaitingBackfills(ctx)

@@ -66,7 +66,9 @@ type Runtime struct {
 	Library *web.Library // what the API answers from
 	// Pacing is the schedule as what a report says is left stretches it, and why; nil: it never is.
 	Pacing func(context.Context, quota.Report) (regions.Paced, string)
-	Close  func()
+	// Queue sends workers off that many machines share; nil: this process's own work on what is due.
+	Queue func(context.Context, *Queued) (trigger, wait func(), err error)
+	Close func()
 }
 
 // Store is what the service reads of the store.

@@ -22,11 +22,25 @@ func (s *Service) open(ctx context.Context) error {
 		r.Close()
 		return context.Cause(ctx)
 	}
-	workers := s.reconciler(r)
-	workers.OnSlot, workers.OnRest = s.onSlot, s.onRest
-	trigger, wait := workers.Serve(ctx)
+	trigger, wait, err := s.sendOff(ctx, r)
+	if err != nil {
+		r.Close()
+		s.state.update(func(st *state) { st.openErr = err })
+		return err
+	}
 	s.state.update(func(st *state) { st.runtime, st.trigger, st.wait = r, trigger, wait })
 	return nil
+}
+
+// sendOff starts what works on slots: the queue's workers, or those of this process.
+func (s *Service) sendOff(ctx context.Context, r *Runtime) (trigger, wait func(), err error) {
+	if r.Queue != nil {
+		return r.Queue(ctx, s.queued(r))
+	}
+	workers := s.reconciler(r)
+	workers.OnSlot, workers.OnRest = s.onSlot, s.onRest
+	trigger, wait = workers.Serve(ctx)
+	return trigger, wait, nil
 }
 
 func (s *Service) reconciler(r *Runtime) *fetch.Reconciler {

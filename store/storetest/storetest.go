@@ -26,6 +26,7 @@ var tests = []struct {
 	{"TheLeastFreshSeriesIsClaimedFirst", testTheLeastFreshSeriesIsClaimedFirst},
 	{"ClaimHandsOutWhatIsWantedOnly", testClaimHandsOutWhatIsWantedOnly},
 	{"AStoppedSlotIsClaimedAgainUntilANewerOneExists", testAStoppedSlotIsClaimedAgainUntilANewerOneExists},
+	{"ClaimableIsWhatClaimsWouldGive", testClaimableIsWhatClaimsWouldGive},
 	{"OnlyTheLastClaimMayWrite", testOnlyTheLastClaimMayWrite},
 	{"EachSlotIsClaimedOnceHoweverManyAsk", testEachSlotIsClaimedOnceHoweverManyAsk},
 	{"ListSlotsFilters", testListSlotsFilters},

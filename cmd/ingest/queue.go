@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/queue"
+	"github.com/trendvidstream/ingest/internal/service"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// shareWork lets the workers of this process be sent off by the queue of all that share the store, where it is one that
+// machines can share.
+func (a *app) shareWork(ctx context.Context, r *service.Runtime, log *slog.Logger) error {
+	if a.cfg.Store == "sqlite" {
+		return nil
+	}
+	if a.clock.Moved {
+		return errors.New("INGEST_NOW moves the clock of one process, and the queue in PostgreSQL serves many: use ingest run")
+	}
+	q, err := queue.Open(ctx, queue.Options{
+		URL: ingest.NewSecret(a.cfg.Store), Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
+		Every: regions.Heartbeat, Rescue: fetch.DefaultLease, Now: a.clock.Now, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	r.Queue = func(ctx context.Context, w *service.Queued) (trigger, wait func(), err error) { return q.Serve(ctx, w) }
+	closeStore := r.Close
+	r.Close = func() { q.Close(); closeStore() }
+	return nil
+}

@@ -1,0 +1,115 @@
+package queue
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// The queues, each with workers of its own: a backfill keeps no chart waiting, and neither the reconciliation.
+const (
+	slotQueue      = "ingest_slots"
+	reconcileQueue = "ingest_reconcile"
+	backfillQueue  = "ingest_backfills"
+)
+
+// reconcileArgs is the job that finds what is due.
+type reconcileArgs struct{}
+
+func (reconcileArgs) Kind() string { return "ingest_reconcile" }
+
+// in is one of these jobs at a time and in a period, so that one whose worker has died keeps no later one away.
+func (reconcileArgs) in(period time.Duration) *river.InsertOpts {
+	o := once(reconcileQueue)
+	o.UniqueOpts.ByPeriod = max(period, time.Second)
+	return &o
+}
+
+// slotArgs is the job of a slot: its key.
+type slotArgs struct {
+	Job   string    `json:"job"`
+	Key   string    `json:"key"`
+	DueAt time.Time `json:"due_at"`
+}
+
+func (slotArgs) Kind() string { return "ingest_slot" }
+
+func (slotArgs) InsertOpts() river.InsertOpts { return once(slotQueue) }
+
+// pumpArgs is one of the jobs that work on a backfill.
+type pumpArgs struct {
+	Backfill string `json:"backfill"`
+	Number   int    `json:"number"` // from 1
+}
+
+func (pumpArgs) Kind() string { return "ingest_backfill" }
+
+func (pumpArgs) InsertOpts() river.InsertOpts { return once(backfillQueue) }
+
+// once admits one job of the same arguments that has not ended.
+func once(queue string) river.InsertOpts {
+	return river.InsertOpts{Queue: queue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+	}}}
+}
+
+// workers do the three kinds of jobs, until ctx is done. A job's own context ends when River takes its worker for dead,
+// which is no reason to break off a pass: the slot's lease says whose it is.
+func (q *Queue) workers(ctx context.Context, w Work) *river.Workers {
+	all := river.NewWorkers()
+	river.AddWorker(all, river.WorkFunc(func(job context.Context, _ *river.Job[reconcileArgs]) error {
+		slots, backfills, err := w.Reconcile(ctx)
+		if err == nil {
+			err = q.insert(ctx, river.ClientFromContext[pgx.Tx](job), slots, backfills)
+		}
+		return q.later(ctx, time.Time{}, err)
+	}))
+	river.AddWorker(all, river.WorkFunc(func(_ context.Context, j *river.Job[slotArgs]) error {
+		again, err := w.Pass(ctx, ingest.SlotKey{Job: j.Args.Job, Key: j.Args.Key, DueAt: j.Args.DueAt})
+		return q.later(ctx, again, err)
+	}))
+	river.AddWorker(all, river.WorkFunc(func(_ context.Context, j *river.Job[pumpArgs]) error {
+		again, err := w.Pump(ctx, j.Args.Backfill)
+		return q.later(ctx, again, err)
+	}))
+	return all
+}
+
+// insert makes the jobs that are not there yet.
+func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots []ingest.SlotKey, backfills []string) error {
+	var jobs []river.InsertManyParams
+	for _, s := range slots {
+		jobs = append(jobs, river.InsertManyParams{Args: slotArgs{Job: s.Job, Key: s.Key, DueAt: s.DueAt.UTC()}})
+	}
+	for _, id := range backfills {
+		for n := range max(1, q.Pumps) {
+			jobs = append(jobs, river.InsertManyParams{Args: pumpArgs{Backfill: id, Number: n + 1}})
+		}
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	_, err := client.InsertManyFast(ctx, jobs)
+	return err
+}
+
+// later ends a job, or lets it sleep until again. What failed is tried at the next reconciliation's pace: our table, and not
+// the job, remembers how often a slot was tried. What the end of this process interrupts is free for the next one.
+func (q *Queue) later(ctx context.Context, again time.Time, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return river.JobSnooze(0)
+	case err != nil:
+		q.Log.DebugContext(ctx, "a job is tried again", slog.Duration("in", q.Every), slog.Any("error", err))
+		return river.JobSnooze(q.Every)
+	case !again.IsZero():
+		return river.JobSnooze(max(0, again.Sub(q.Now())))
+	}
+	return nil
+}

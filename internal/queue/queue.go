@@ -1,0 +1,173 @@
+// Package queue lets River wake the workers of many machines that share a Postgres. A periodic job reconciles: it adds
+// the slots that are due to our own table, and a job for each of them, which carries the slot's key and nothing else. Who
+// works on such a job claims the slot in our table, and so a job that is lost, doubled, run again or rescued changes
+// nothing but when: what may be claimed and has no job gets one at the next reconciliation, and what was claimed by
+// somebody else is left alone. A slot that quota has refused sleeps in its job until it may be asked for again.
+//
+// Backfills are pumped: a few jobs each claim pieces from our table, and there is never a job for a piece.
+//
+// River polls. That costs half a second where a notification would cost none, of half an hour between two charts, and
+// works through a pooler that lends a connection for a transaction.
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/trendvidstream/ingest"
+)
+
+const (
+	// poll is how often a worker looks for jobs.
+	poll = 500 * time.Millisecond
+	// connections are what River's own work takes of the server at once: fetching, completing, leading.
+	connections = 4
+	// keep is how long jobs that ended can be looked at. Nothing here needs them.
+	keep = time.Hour
+	// stopWithin bounds a stop of River, after the passes have ended.
+	stopWithin = 4 * time.Second
+)
+
+// Work is what jobs do. All methods may be called at once, and return soon after the end of their context.
+type Work interface {
+	// Reconcile adds what is due, and returns the slots that may be claimed now and the ids of the backfills that wait.
+	Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfills []string, err error)
+	// Pass claims the slot, if it may still be claimed, and passes it. again is when to try once more, zero where that is
+	// for Reconcile to find out.
+	Pass(ctx context.Context, slot ingest.SlotKey) (again time.Time, err error)
+	// Pump works on some pieces of a backfill. again is when there may be more to do for it, zero: never.
+	Pump(ctx context.Context, backfill string) (again time.Time, err error)
+}
+
+// Options are how a process takes part.
+type Options struct {
+	URL     ingest.Secret    // of the Postgres, with its password
+	Workers int              // slots that this process passes at once
+	Pumps   int              // jobs of one backfill, over all processes, and those that this process runs at once
+	Every   time.Duration    // between two reconciliations
+	Rescue  time.Duration    // how long a job may run until it is taken for dead and run again: a lease
+	Now     func() time.Time // the clock by which slots are due
+	Log     *slog.Logger     // what goes wrong in River
+}
+
+// Queue is one process's part.
+type Queue struct {
+	Options
+
+	pool *pgxpool.Pool
+}
+
+// Open connects, and brings River's tables up to date, one process after another.
+func Open(ctx context.Context, o Options) (*Queue, error) {
+	config, err := pgxpool.ParseConfig(o.URL.Reveal())
+	if err != nil {
+		return nil, errors.New("queue: the URL of the Postgres cannot be read") // pgx would quote it
+	}
+	config.MaxConns = connections
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is prepared: a pooler may be in between
+	config.ConnConfig.StatementCacheCapacity, config.ConnConfig.DescriptionCacheCapacity = 0, 0
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("queue: connect: %w", err)
+	}
+	if err := migrate(ctx, pool, o.Log); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &Queue{o, pool}, nil
+}
+
+// Close ends the connections. No Serve may run.
+func (q *Queue) Close() { q.pool.Close() }
+
+// migrate makes River's tables, or changes them to what this version wants. Its transaction only holds the lock that keeps
+// others waiting.
+func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
+	doing := func(err error) error { return fmt.Errorf("queue: bring River's tables up to date: %w", err) }
+	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: log})
+	if err != nil {
+		return doing(err)
+	}
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('ingest: migrate river'))`); err != nil {
+			return err
+		}
+		_, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		return err
+	})
+	if err != nil {
+		return doing(err)
+	}
+	return nil
+}
+
+// Serve works on jobs until ctx is done. trigger says that something may be due, and returns at once. wait returns when
+// all work has come back, or was given up, after the end of ctx.
+func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err error) {
+	client, err := river.NewClient(riverpgxv5.New(q.pool), q.config(ctx, w))
+	if err != nil {
+		return nil, nil, fmt.Errorf("queue: %w", err)
+	}
+	if err := client.Start(ctx); err != nil {
+		return nil, nil, fmt.Errorf("queue: start: %w", err)
+	}
+	wake := make(chan struct{}, 1)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-wake:
+				if _, err := client.Insert(ctx, reconcileArgs{}, reconcileArgs{}.in(q.Every)); err != nil && ctx.Err() == nil {
+					q.Log.WarnContext(ctx, "the queue was not told that something is due: the next reconciliation will find it", slog.Any("error", err))
+				}
+			}
+		}
+	}()
+	trigger = func() {
+		select {
+		case wake <- struct{}{}:
+		default: // one is waiting already
+		}
+	}
+	return trigger, func() {
+		select {
+		case <-client.Stopped():
+		case <-time.After(stopWithin):
+		}
+	}, nil
+}
+
+func (q *Queue) config(ctx context.Context, w Work) *river.Config {
+	reconcile := river.NewPeriodicJob(river.PeriodicInterval(q.Every), func() (river.JobArgs, *river.InsertOpts) {
+		return reconcileArgs{}, reconcileArgs{}.in(q.Every)
+	},
+		&river.PeriodicJobOpts{RunOnStart: true})
+	return &river.Config{
+		Queues: map[string]river.QueueConfig{
+			slotQueue:      {MaxWorkers: max(1, q.Workers)},
+			reconcileQueue: {MaxWorkers: 1},
+			backfillQueue:  {MaxWorkers: max(1, q.Pumps)},
+		},
+		Workers:                     q.workers(ctx, w),
+		PeriodicJobs:                []*river.PeriodicJob{reconcile},
+		PollOnly:                    true,
+		FetchPollInterval:           poll,
+		JobTimeout:                  q.Rescue,
+		RescueStuckJobsAfter:        q.Rescue,
+		SoftStopTimeout:             time.Millisecond, // a pass ends its call and commits when its context does
+		CompletedJobRetentionPeriod: keep,
+		CancelledJobRetentionPeriod: keep,
+		DiscardedJobRetentionPeriod: keep,
+		Logger:                      q.Log,
+	}
+}

@@ -1,0 +1,266 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/internal/queue"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if server.Database != nil {
+		server.Stop()
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "goroutines are left:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// server is the Postgres of all tests.
+var server struct {
+	sync.Once
+	*faulty.Database
+
+	err error
+}
+
+var databases atomic.Int64
+
+// newDatabase is the URL of an empty one.
+func newDatabase(t *testing.T) string {
+	t.Helper()
+	server.Do(func() { server.Database, server.err = faulty.StartPostgres() })
+	if errors.Is(server.err, faulty.ErrAbsent) {
+		t.Skipf("postgres: %v", server.err)
+	}
+	if server.err != nil {
+		t.Fatal(server.err)
+	}
+	name := fmt.Sprint("queue", databases.Add(1))
+	server.Must(t, "CREATE DATABASE "+name)
+	u, err := url.Parse(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+// soon is far more than any step here takes.
+const soon = 2 * time.Minute
+
+// table is our own table of slots, in memory: what is claimed there is claimed once.
+type table struct {
+	mu      sync.Mutex
+	open    []ingest.SlotKey
+	passed  map[ingest.SlotKey]int
+	asked   map[ingest.SlotKey][]time.Time
+	until   map[ingest.SlotKey]time.Time // refused
+	pieces  int
+	waiting []string
+	pumped  int
+	hold    func(worker string, k ingest.SlotKey) // before a slot is claimed; nil: nothing
+}
+
+func newTable(slots int) *table {
+	t := &table{passed: map[ingest.SlotKey]int{}, asked: map[ingest.SlotKey][]time.Time{}, until: map[ingest.SlotKey]time.Time{}}
+	for i := range slots {
+		t.open = append(t.open, ingest.SlotKey{Job: "chart", Key: fmt.Sprint("R", i%8), DueAt: time.Unix(int64(1_800_000_000+i), 0).UTC()})
+	}
+	return t
+}
+
+// worker is one process at work on the table.
+type worker struct {
+	*table
+
+	name string
+}
+
+func (w worker) Reconcile(context.Context) ([]ingest.SlotKey, []string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.open), slices.Clone(w.waiting), nil
+}
+
+func (w worker) Pass(_ context.Context, k ingest.SlotKey) (time.Time, error) {
+	if w.hold != nil {
+		w.hold(w.name, k)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked[k] = append(w.asked[k], time.Now())
+	if until := w.until[k]; time.Now().Before(until) {
+		return until, nil
+	}
+	if i := slices.Index(w.open, k); i >= 0 {
+		w.open = slices.Delete(w.open, i, i+1)
+		w.passed[k]++
+	}
+	return time.Time{}, nil
+}
+
+func (w worker) Pump(context.Context, string) (time.Time, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for range 50 {
+		if w.pieces == 0 {
+			w.waiting = nil
+			return time.Time{}, nil
+		}
+		w.pieces--
+		w.pumped++
+	}
+	return time.Now(), nil
+}
+
+// left is how many slots are still open.
+func (t *table) left() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.open)
+}
+
+// serve lets a worker of a name take part until the test, or stop, ends it.
+func serve(t *testing.T, place string, of *table, name string) (trigger, stop func()) {
+	t.Helper()
+	q, err := queue.Open(t.Context(), queue.Options{
+		URL: ingest.NewSecret(place), Workers: 2, Pumps: 3, Every: time.Second, Rescue: time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	trigger, wait, err := q.Serve(ctx, worker{of, name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() { cancel(); wait(); q.Close() })
+	t.Cleanup(stop)
+	return trigger, stop
+}
+
+// until looks until something is so.
+func until(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for began := time.Now(); !so(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > soon {
+			t.Fatal("not within ", soon, ": ", what)
+		}
+	}
+}
+
+// rows asks the database for a number.
+func rows(t *testing.T, place, query string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	if err := conn.QueryRow(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestThreeWorkersPassEverySlotOnceAndShareThem(t *testing.T) {
+	place, slots := newDatabase(t), newTable(60)
+	by := map[string]int{}
+	slots.hold = func(name string, _ ingest.SlotKey) {
+		time.Sleep(30 * time.Millisecond) // the upstream
+		slots.mu.Lock()
+		by[name]++
+		slots.mu.Unlock()
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		trigger, _ := serve(t, place, slots, name)
+		trigger() // each of them says so: the jobs stay one a slot
+	}
+	until(t, "all slots are passed", func() bool { return slots.left() == 0 })
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	for k, n := range slots.passed {
+		if n != 1 {
+			t.Errorf("%v was passed %d times", k, n)
+		}
+	}
+	if len(by) != 3 {
+		t.Errorf("the slots went to %v", by)
+	}
+}
+
+func TestWhatRiverForgetsIsThereAgainAtTheNextReconciliation(t *testing.T) {
+	place, slots := newDatabase(t), newTable(40)
+	var emptied sync.Once
+	slots.hold = func(string, ingest.SlotKey) {
+		emptied.Do(func() { rows(t, place, `WITH gone AS (DELETE FROM river_job RETURNING 1) SELECT count(*) FROM gone`) })
+	}
+	serve(t, place, slots, "a")
+	until(t, "all slots are passed", func() bool { return slots.left() == 0 })
+}
+
+func TestARefusedSlotSleepsUntilItMayBeAskedForAgain(t *testing.T) {
+	place, slots := newDatabase(t), newTable(1)
+	k, free := slots.open[0], time.Now().Add(4*time.Second)
+	slots.until[k] = free
+	serve(t, place, slots, "a")
+	until(t, "the slot is passed", func() bool { return slots.left() == 0 })
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	if asked := slots.asked[k]; len(asked) != 2 || asked[1].Before(free) {
+		t.Errorf("asked at %v, free from %v: it was asked for while it slept, although a reconciliation found it every second", asked, free)
+	}
+}
+
+func TestABackfillIsPumpedByAFewJobs(t *testing.T) {
+	place, slots := newDatabase(t), newTable(0)
+	slots.pieces, slots.waiting = 2_000, []string{"bf-1"}
+	serve(t, place, slots, "a")
+	serve(t, place, slots, "b")
+	most := 0
+	until(t, "all pieces are done", func() bool {
+		most = max(most, rows(t, place, `SELECT count(*) FROM river_job WHERE kind = 'ingest_backfill'`))
+		slots.mu.Lock()
+		defer slots.mu.Unlock()
+		return slots.pumped == 2_000
+	})
+	if most == 0 || most > 20 {
+		t.Errorf("%d jobs for 2,000 pieces", most)
+	}
+}
+
+// A worker that died holds its job until River rescues it, every half minute.
+func TestLongAJobWhoseWorkerDiedIsRescued(t *testing.T) {
+	place, slots := newDatabase(t), newTable(8)
+	gone := make(chan struct{})
+	t.Cleanup(func() { close(gone) })
+	slots.hold = func(name string, _ ingest.SlotKey) {
+		if name == "dead" {
+			<-gone
+		}
+	}
+	serve(t, place, slots, "dead")
+	until(t, "the dead worker has jobs", func() bool {
+		return rows(t, place, `SELECT count(*) FROM river_job WHERE kind = 'ingest_slot' AND state = 'running'`) > 0
+	})
+	serve(t, place, slots, "alive")
+	until(t, "all slots are passed", func() bool { return slots.left() == 0 })
+}

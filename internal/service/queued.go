@@ -1,0 +1,105 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+)
+
+// pumpUnits is what one job of a backfill spends at the most, so that none lasts long and all take turns.
+const pumpUnits = 200
+
+// Queued is the work of a service whose workers are sent off by a queue that many machines share: what a job of it does.
+type Queued struct {
+	service    *Service
+	runtime    *Runtime
+	reconciler *fetch.Reconciler
+}
+
+// queued is the work on what is opened.
+func (s *Service) queued(r *Runtime) *Queued {
+	rec := s.reconciler(r)
+	rec.Workers = 1 // the queue has the others
+	var one sync.Mutex
+	rec.OnSlot = func(result fetch.SlotResult) { one.Lock(); defer one.Unlock(); s.onSlot(result) }
+	rec.OnRest = func(err error) { one.Lock(); defer one.Unlock(); s.onRest(err) }
+	return &Queued{s, r, rec}
+}
+
+// Reconcile adds what is due, and returns the slots that may be claimed and the backfills that wait.
+func (q *Queued) Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfills []string, err error) {
+	if st := q.service.state.read(); st.keyPaused() {
+		return nil, nil, nil
+	}
+	if slots, err = q.reconciler.Due(ctx); err != nil {
+		return nil, nil, q.rest(ctx, err)
+	}
+	waiting, err := q.runtime.Store.WaitingBackfills(ctx)
+	for _, b := range waiting {
+		backfills = append(backfills, b.ID)
+	}
+	return slots, backfills, q.rest(ctx, err)
+}
+
+// Pass claims and passes the open slot of the slot's series, if there is one: a newer slot has taken the place of an older
+// one. again is when one that quota has stopped may be asked for again.
+func (q *Queued) Pass(ctx context.Context, slot ingest.SlotKey) (again time.Time, err error) {
+	if st := q.service.state.read(); st.keyPaused() {
+		return q.service.Now().Add(time.Until(st.keyNext)), nil
+	}
+	ended, err := q.reconciler.Run(ctx, fetch.RunOptions{Series: []ingest.Series{slot.Series()}})
+	for _, s := range ended {
+		if s.State == ingest.Stopped {
+			again = s.RetryAt
+		}
+	}
+	return again, q.rest(ctx, err)
+}
+
+// Pump works on some pieces of a backfill.
+func (q *Queued) Pump(ctx context.Context, id string) (again time.Time, err error) {
+	if st := q.service.state.read(); st.keyPaused() {
+		return q.service.Now().Add(time.Until(st.keyNext)), nil
+	}
+	waiting, err := q.runtime.Store.WaitingBackfills(ctx)
+	if err != nil {
+		return again, err
+	}
+	for _, b := range waiting {
+		if b.ID == id {
+			return q.pump(ctx, b)
+		}
+	}
+	return again, nil
+}
+
+func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, err error) {
+	reserve, err := q.runtime.Reserve(ctx)
+	if err != nil {
+		return again, err
+	}
+	rec := *q.reconciler
+	rec.Reserved = reserve
+	ended, err := rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: pumpUnits})
+	if errors.Is(err, fetch.ErrMaxUnits) {
+		return q.service.Now(), nil
+	}
+	for _, piece := range ended {
+		if piece.State == ingest.Stopped {
+			again = piece.RetryAt
+		}
+	}
+	return again, q.rest(ctx, err)
+}
+
+// rest tells the service that a job has ended, which is not the queue's to judge.
+func (q *Queued) rest(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		q.reconciler.OnRest(err)
+	}
+	return err
+}
