@@ -28,6 +28,16 @@ func TestMetricsCountWhatOneShotRunsSpent(t *testing.T) {
 		t.Errorf("the stand-in counted %d calls", counted)
 	}
 	var want []string
+	ok, all := 0, len(sim.Log())
+	for _, call := range sim.Log() {
+		if call.Status == 200 && call.Method == "videos.list" {
+			ok++
+		}
+	}
+	want = append(want, fmt.Sprintf(`ingest_upstream_calls_total{method="videos.list",verdict="ok"} %d`, ok))
+	if n := strings.Count(printed, "ingest_upstream_seconds_count"); ok == 0 || n == 0 {
+		t.Errorf("%d calls were answered of %d, and %d methods have a latency", ok, all, n)
+	}
 	for _, p := range doc.Pools {
 		for _, w := range p.Windows {
 			want = append(want, fmt.Sprintf("ingest_quota_used_units{pool=%q,window=%q} %d", p.Pool, w.Window, w.Used))

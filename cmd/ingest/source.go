@@ -38,6 +38,7 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 		Next: func(ctx context.Context, until time.Time) ([]web.NextDocument, error) {
 			return a.nextSlots(ctx, g, s, until)
 		},
+		Calls:    s.Calls,
 		DayPrice: a.dayPrice, Cost: g.Tariff.Cost,
 		Ledger: func(ctx context.Context) (web.LedgerDocument, error) { return a.ledgerDocument(ctx, g, s) },
 		Oldest: s.Oldest, Backup: s.LastBackup,

@@ -82,6 +82,7 @@ type fetchRuntime struct {
 	upstream upstream
 	store    *store.Store
 	governor *quota.Governor
+	calls    *callCounter // nil where nothing is fetched
 	close    func()
 }
 
@@ -114,7 +115,8 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 		closeLedger()
 		return nil, err
 	}
-	return &fetchRuntime{schedule, price, up, s, g, func() { up.Close(); closeLedger(); _ = s.Close() }}, nil
+	calls := &callCounter{store: s, pending: ingest.Calls{}}
+	return &fetchRuntime{schedule, price, up, s, g, calls, func() { calls.saveLast(); up.Close(); closeLedger(); _ = s.Close() }}, nil
 }
 
 func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
@@ -133,6 +135,9 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	r.Namer, _ = w.upstream.(fetch.Namer)
 	r.Counter = w.counter()
+	if w.calls != nil {
+		r.OnCall = w.calls.observe
+	}
 	r.Reserved = w.reserver(a).Reserved
 	if a.cfg.Pacing {
 		r.Pacer = w.pacer(a)

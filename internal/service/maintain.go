@@ -31,6 +31,9 @@ func (s *Service) maintainUntil(ctx context.Context) {
 			s.wake()
 		}
 		s.askLedger(ctx)
+		if r := s.state.read().runtime; r != nil && r.Save != nil {
+			r.Save(ctx)
+		}
 		if ctx.Err() != nil {
 			return
 		}

@@ -68,6 +68,7 @@ type Runtime struct {
 	Pacing func(context.Context, quota.Report) (regions.Paced, string)
 	// Queue sends workers off that many machines share; nil: this process's own work on what is due.
 	Queue func(context.Context, *Queued) (trigger, wait func(), err error)
+	Save  func(context.Context) // keeps what only this process knows; every heartbeat calls it
 	Close func()
 }
 
@@ -96,7 +97,6 @@ type Service struct {
 	maintain  chan struct{} // asks the maintenance loop to look
 	site      *web.Site
 	state     stateBox
-	calls     web.Calls
 	outcomes  map[ingest.Series]outcome // what was last heard of each
 
 	stops        []fetch.SlotResult // by quota, which are not logged yet

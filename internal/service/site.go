@@ -29,7 +29,6 @@ func (s *Service) newSite() *web.Site {
 	}
 	site.Status = &web.Status{
 		Now: s.Now, Version: s.Version, Moved: s.Moved, Source: s.source, Freshness: site.Freshness,
-		Calls:    &s.calls,
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
 	if s.API != nil && s.API.Limiter != nil {

@@ -45,7 +45,7 @@ func (s *Service) sendOff(ctx context.Context, r *Runtime) (trigger, wait func()
 
 func (s *Service) reconciler(r *Runtime) *fetch.Reconciler {
 	rec := r.Reconciler()
-	rec.Workers, rec.Log, rec.OnCall = s.Workers, s.warnings, s.calls.Observe
+	rec.Workers, rec.Log = s.Workers, s.warnings
 	return rec
 }
 

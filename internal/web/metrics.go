@@ -48,6 +48,9 @@ var (
 	apiRefunds  = desc("api_refunds_total", "Charges of clients that were given back, because the answer was an error of ours.")
 	apiShared   = desc("api_shared_total", "Requests of clients beyond those that have an account of their own.")
 
+	upstreamCalls   = desc("upstream_calls_total", "Calls that were sent to the upstream since the store was made, by what the answer means.", "method", "verdict")
+	upstreamSeconds = desc("upstream_seconds", "How long the upstream took to answer, or not to.", "method")
+
 	slots       = desc("slots", "Slots that were due within the last 24 hours, by what became of them.", "job", "outcome")
 	lastSuccess = desc("job_last_success_timestamp_seconds", "When a job last fetched what it should.", "job")
 	age         = desc("freshness_age_seconds", "How long ago the newest slot that is done was due.", "job", "region")
@@ -88,6 +91,24 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	if c.storeErr == nil {
 		c.collectSlots(gauge)
+		c.collectCalls(ch)
+	}
+}
+
+// collectCalls shows what the upstream was asked by all processes that have written to the store.
+func (c collector) collectCalls(ch chan<- prometheus.Metric) {
+	for method, of := range c.calls {
+		var all uint64
+		for verdict, n := range of.Verdicts {
+			ch <- prometheus.MustNewConstMetric(upstreamCalls, prometheus.CounterValue, float64(n), method, verdict)
+			all += uint64(n)
+		}
+		below, buckets := uint64(0), map[float64]uint64{}
+		for i, n := range of.Buckets {
+			below += uint64(n)
+			buckets[ingest.CallBuckets[i]] = below
+		}
+		ch <- prometheus.MustNewConstHistogram(upstreamSeconds, all, of.Seconds, buckets, method)
 	}
 }
 
@@ -193,9 +214,6 @@ func (s *Status) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.F
 		c.limits = &stats
 	}
 	registry.MustRegister(c)
-	if s.Calls != nil {
-		registry.MustRegister(s.Calls)
-	}
 	families, err := registry.Gather()
 	if err != nil {
 		return err

@@ -79,18 +79,22 @@ func sourced() (*web.Site, *web.Source) {
 	return site, source
 }
 
-// TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered: what only a process that serves knows.
+// TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered: the one by a process that serves, the other by all.
 func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
-	site, _ := sourced()
+	site, source := sourced()
 	if _, body := get(t, site, "/metrics"); strings.Contains(body, "ingest_api_") || strings.Contains(body, "ingest_upstream_") {
 		t.Error("there are figures of what is not there")
 	}
 	site.Status.Limits = func() httplimit.Stats {
 		return httplimit.Stats{Allowed: 60, Refused: 7, Overloaded: 1, Denied: 2, Unauthorized: 3, FailedOpen: 4, FailedClosed: 5, Refunded: 6, Shared: 8}
 	}
-	site.Status.Calls = &web.Calls{}
-	site.Status.Calls.Observe("videos.list", "ok", 80*time.Millisecond)
-	site.Status.Calls.Observe("videos.list", "broken", 3*time.Second)
+	source.Calls = func(context.Context) (ingest.Calls, error) {
+		calls := ingest.Calls{}
+		calls.Add("videos.list", "ok", 80*time.Millisecond)
+		calls.Add("videos.list", "broken", 3*time.Second)
+		return calls, nil
+	}
+	site.Status = &web.Status{Now: site.Status.Now, Source: site.Status.Source, Freshness: site.Status.Freshness, Limits: site.Status.Limits} // which has read nothing yet
 	_, body := get(t, site, "/metrics")
 	for _, line := range []string{
 		`ingest_api_requests_total{outcome="allowed"} 60`, `ingest_api_requests_total{outcome="refused"} 7`, `ingest_api_requests_total{outcome="overloaded"} 1`,

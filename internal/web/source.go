@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
@@ -22,6 +23,7 @@ type Source struct {
 	Next func(ctx context.Context, until time.Time) ([]NextDocument, error)
 	// DayPrice is what a day of the schedule costs, at most; with every, if each chart were fetched so often.
 	DayPrice  func(every time.Duration) (map[string]int64, error)
+	Calls     func(ctx context.Context) (ingest.Calls, error) // what the upstream was asked, by all processes; nil: not known
 	Ledger    func(ctx context.Context) (LedgerDocument, error)
 	Oldest    func(ctx context.Context) (time.Time, error) // of what is stored, by day; zero: nothing is
 	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
@@ -41,7 +43,8 @@ type overview struct {
 	quotaErr error
 	slots    []SlotDocument // due within the last day, newest first
 	fresh    Freshness
-	storeErr error // of slots and fresh
+	calls    ingest.Calls
+	storeErr error // of slots, fresh and calls
 
 	admitted  int64      // calls that the longest window counts
 	emergency quota.Cost // within the last day
@@ -64,7 +67,6 @@ type Status struct {
 	Degraded  func() time.Duration                     // how long the ledger could not answer since this process began; nil: not known
 
 	Limits func() httplimit.Stats // of the API's clients; nil: there are no limits
-	Calls  *Calls                 // what the upstream was asked; nil: this process asks nothing
 
 	reading     sync.Mutex
 	last        overview
@@ -96,6 +98,9 @@ func (s *Status) overview(ctx context.Context) (overview, error) {
 	}
 	if o.slots, o.storeErr = source.Slots(ctx, o.at.Add(-day)); o.storeErr == nil {
 		o.fresh, o.storeErr = s.Freshness(ctx)
+	}
+	if o.storeErr == nil && source.Calls != nil {
+		o.calls, o.storeErr = source.Calls(ctx)
 	}
 	o.admitted = admitted(o.quota.Spent, source.Cost)
 	if s.Degraded != nil {
