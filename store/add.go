@@ -113,9 +113,6 @@ func (a *addition) lacks(ctx context.Context, tx *txn) (lacks bool, err error) {
 }
 
 func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {
-	if err := a.removeAhead(ctx, tx, now); err != nil {
-		return err
-	}
 	for _, step := range []func(context.Context, *txn) error{a.addSeries, a.addSlots, a.moveSeries} {
 		if err := step(ctx, tx); err != nil {
 			return err
@@ -142,20 +139,6 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 		a.series[of].id = id
 		return err
 	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS bigint) FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
-}
-
-// removeAhead deletes the missed ticks of a clock that was ahead where some of them are not in the future any more: they
-// would count as recorded once the last one is past.
-func (a *addition) removeAhead(ctx context.Context, tx *txn, now time.Time) error {
-	var ahead []int64
-	for _, s := range a.series {
-		if s.ahead {
-			ahead = append(ahead, s.id)
-		}
-	}
-	return execJSON(ctx, tx, `
-		DELETE FROM slots
-		WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1)) AND state = 'missed' AND due_at > ?2 AND first_due_at <= ?2`, ahead, future(now))
 }
 
 // addSlots adds the slots that are not there yet. One that is due but comes too late, since its series

@@ -18,6 +18,9 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 		if err != nil {
 			return err
 		}
+		if err := a.forgetAhead(ctx, tx, s.now()); err != nil {
+			return err
+		}
 		if lacks, err := a.lacks(ctx, tx); err != nil || !lacks {
 			return err
 		}
