@@ -49,7 +49,7 @@ const patience = time.Minute
 // setting, makes it write to its disk. Without a redis-server the test is skipped.
 func Redis(t T, settings ...string) *Server {
 	t.Helper()
-	s := &Server{Port: freePort(t), Dir: t.TempDir(), t: t, path: program(t)}
+	s := &Server{Port: FreePort(t), Dir: t.TempDir(), t: t, path: program(t)}
 	s.args = append([]string{"--port", fmt.Sprint(s.Port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "",
 		"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}, settings...)
 	s.begin()
@@ -60,7 +60,7 @@ func Redis(t T, settings ...string) *Server {
 // over once the master has not answered for down.
 func Sentinel(t T, name, addr string, down time.Duration) *Server {
 	t.Helper()
-	s := &Server{Port: freePort(t), Dir: t.TempDir(), t: t, path: program(t)}
+	s := &Server{Port: FreePort(t), Dir: t.TempDir(), t: t, path: program(t)}
 	host, port, _ := net.SplitHostPort(addr)
 	config := filepath.Join(s.Dir, "sentinel.conf")
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s %d\nsentinel failover-timeout %s 5000\n",
@@ -228,16 +228,6 @@ func program(t T) string {
 		t.Skipf("redis-server absent: install it, or set REDIS_SERVER: %v", err)
 	}
 	return path
-}
-
-func freePort(t T) int {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("faulty: %v", err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // locked collects what a process prints.

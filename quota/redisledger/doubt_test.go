@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
@@ -54,7 +55,7 @@ func TestWhatIsRefusedIsNotInDoubt(t *testing.T) {
 		"OOM":        func(t *testing.T, s *server) { s.client.ConfigSet(t.Context(), "maxmemory", "1") },
 		"NOREPLICAS": func(t *testing.T, s *server) { s.client.ConfigSet(t.Context(), "min-replicas-to-write", "1") },
 		"READONLY": func(t *testing.T, s *server) {
-			s.client.ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(freePort(t)))
+			s.client.ReplicaOf(t.Context(), "127.0.0.1", fmt.Sprint(faulty.FreePort(t)))
 		},
 		"MISCONF": func(t *testing.T, s *server) {
 			dir := s.client.ConfigGet(t.Context(), "dir").Val()["dir"]
@@ -122,7 +123,7 @@ func TestWhatIsRefusedIsNotInDoubt(t *testing.T) {
 		wantDoubt(t, map[string]error{"take": err}, false, "clock")
 	})
 	t.Run("nobody there", func(t *testing.T) {
-		l := openLedger(t, fmt.Sprintf("redis://127.0.0.1:%d", freePort(t)), redisledger.Options{Timeout: patient})
+		l := openLedger(t, fmt.Sprintf("redis://127.0.0.1:%d", faulty.FreePort(t)), redisledger.Options{Timeout: patient})
 		wantDoubt(t, asks(l, "a"), false, "refused")
 	})
 	t.Run("no such name", func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
@@ -66,7 +67,7 @@ func wantAll(t *testing.T, errs map[string]error, want error, text string) {
 }
 
 func TestServerThatIsNotThereIsUnavailable(t *testing.T) {
-	url := fmt.Sprintf("redis://127.0.0.1:%d", freePort(t))
+	url := fmt.Sprintf("redis://127.0.0.1:%d", faulty.FreePort(t))
 	for _, kind := range []string{url, strings.Replace(url, "redis:", "redis+cluster:", 1), strings.Replace(url, "redis:", "redis+sentinel:", 1) + "?master_name=m"} {
 		l := openLedger(t, kind, redisledger.Options{})
 		began := time.Now()
@@ -132,7 +133,7 @@ func TestCallerWhoGivesUpIsToldSo(t *testing.T) {
 }
 
 func TestReadOnlyReplicaIsUnavailable(t *testing.T) {
-	s := redisServer(t, "--replicaof", fmt.Sprintf("127.0.0.1 %d", freePort(t)))
+	s := redisServer(t, "--replicaof", fmt.Sprintf("127.0.0.1 %d", faulty.FreePort(t)))
 	wantAll(t, everything(t.Context(), openLedger(t, s.url(), redisledger.Options{}), "a"), quota.ErrUnavailable, "READONLY")
 }
 

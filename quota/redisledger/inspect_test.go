@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
@@ -105,7 +106,7 @@ func TestInspectLooksForTheDocumentedRights(t *testing.T) {
 
 func TestInspectFollowsSentinelAndCluster(t *testing.T) {
 	master := redisServer(t)
-	port := freePort(t)
+	port := faulty.FreePort(t)
 	start(t, "redis-sentinel", port, fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d 1", master.port))
 	await(t, func(ctx context.Context) error {
 		_, err := openLedger(t, fmt.Sprintf("redis+sentinel://127.0.0.1:%d?master_name=mymaster", port), redisledger.Options{}).Inspect(ctx)
@@ -126,7 +127,7 @@ func TestInspectFollowsSentinelAndCluster(t *testing.T) {
 }
 
 func TestInspectOfNobodyIsAnError(t *testing.T) {
-	l := openLedger(t, fmt.Sprintf("redis://127.0.0.1:%d", freePort(t)), redisledger.Options{})
+	l := openLedger(t, fmt.Sprintf("redis://127.0.0.1:%d", faulty.FreePort(t)), redisledger.Options{})
 	if f, err := l.Inspect(t.Context()); !errors.Is(err, quota.ErrUnavailable) {
 		t.Errorf("%+v, %v", f, err)
 	}

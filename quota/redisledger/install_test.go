@@ -21,6 +21,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
@@ -210,7 +211,7 @@ func certificate(t *testing.T) (cert, key string, trust *x509.CertPool) {
 
 func TestTLS(t *testing.T) {
 	cert, key, trust := certificate(t)
-	port := freePort(t)
+	port := faulty.FreePort(t)
 	redisServer(t, "--tls-port", fmt.Sprint(port), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no")
 	url := fmt.Sprintf("rediss://127.0.0.1:%d", port)
 	l := openLedger(t, url, redisledger.Options{Timeout: patient, TLS: &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12}})
@@ -250,7 +251,7 @@ func TestCluster(t *testing.T) {
 
 func TestSentinel(t *testing.T) {
 	master := redisServer(t)
-	port := freePort(t)
+	port := faulty.FreePort(t)
 	start(t, "redis-sentinel", port, fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d 1", master.port))
 	sentinel := redis.NewSentinelClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", port), DisableIdentity: true})
 	defer func() { _ = sentinel.Close() }()

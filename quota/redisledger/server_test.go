@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
@@ -35,7 +35,7 @@ func (s *server) url() string { return fmt.Sprintf("redis://127.0.0.1:%d", s.por
 // redisServer starts a server that keeps nothing, and ends with the test.
 func redisServer(t testing.TB, settings ...string) *server {
 	t.Helper()
-	port := freePort(t)
+	port := faulty.FreePort(t)
 	process := start(t, "redis-server", port, append([]string{"--save", "", "--appendonly", "no"}, settings...)...)
 	s := &server{port: port, process: process, client: redis.NewClient(&redis.Options{
 		Addr: fmt.Sprintf("127.0.0.1:%d", port), DisableIdentity: true, Protocol: 2,
@@ -80,16 +80,6 @@ func start(t testing.TB, program string, port int, settings ...string) *os.Proce
 		}
 	})
 	return cmd.Process
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // await asks until there is no error.

@@ -1,0 +1,161 @@
+//go:build unix
+
+package faulty
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// daemon is a process that must not be root's, with a port and a directory of its own.
+type daemon struct {
+	Port int
+
+	dir    string
+	as     *syscall.Credential // nil: who runs the test
+	log    *locked
+	port   *os.File // its lock
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+func newDaemon(name string) (*daemon, error) {
+	p := &daemon{log: &locked{}}
+	if os.Getuid() == 0 {
+		for _, name := range []string{"postgres", "nobody"} {
+			u, err := user.Lookup(name)
+			if err != nil {
+				continue
+			}
+			uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+			gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+			p.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+			break
+		}
+		if p.as == nil {
+			return nil, fmt.Errorf("no user but root to run %s: %w", name, ErrAbsent)
+		}
+	}
+	var err error
+	if p.dir, err = os.MkdirTemp("", "ingest-"+name+"-"); err != nil {
+		return nil, err
+	}
+	if p.as != nil {
+		err = os.Chown(p.dir, int(p.as.Uid), int(p.as.Gid))
+	}
+	return p, err
+}
+
+func (p *daemon) command(path string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.Background(), path, args...)
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as, Setpgid: true}
+	return cmd
+}
+
+// Addr is where it listens.
+func (p *daemon) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)) }
+
+// begin starts it, at first on one port after the other until one is free, and waits until it answers.
+func (p *daemon) begin(path string, args func(port int) []string, answers func(context.Context) error) error {
+	for try := 0; ; try++ {
+		if p.port == nil {
+			var err error
+			if p.Port, p.port, err = takePort(); err != nil {
+				return err
+			}
+		}
+		if err := p.run(path, args(p.Port)); err != nil {
+			return err
+		}
+		err := p.await(answers)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.exited:
+		default:
+			return err
+		}
+		if try == 20 || !strings.Contains(p.log.String(), "in use") {
+			return fmt.Errorf("%w\n%s", err, p.log)
+		}
+		_ = p.port.Close()
+		p.port = nil
+	}
+}
+
+// run starts the process. A thread that does nothing else waits for it: where that thread dies, with the test's process,
+// so does the daemon.
+func (p *daemon) run(path string, args []string) error {
+	cmd, exited, started := p.command(path, args...), make(chan struct{}), make(chan error)
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	dieWithParent(cmd.SysProcAttr)
+	go func() {
+		runtime.LockOSThread()
+		started <- cmd.Start()
+		_ = cmd.Wait() // killed
+		close(exited)
+	}()
+	p.cmd, p.exited = cmd, exited
+	return <-started
+}
+
+func (p *daemon) await(answers func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		once, done := context.WithTimeout(ctx, 5*time.Second)
+		err := answers(once)
+		done()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.exited:
+			return fmt.Errorf("it has ended: %w", err)
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Freeze stops the process and those that it has started: they keep their connections and answer nothing.
+func (p *daemon) Freeze() { p.signalAll(syscall.SIGSTOP) }
+
+// Thaw lets them continue.
+func (p *daemon) Thaw() { p.signalAll(syscall.SIGCONT) }
+
+// Kill ends all of them as a power cut does.
+func (p *daemon) Kill() {
+	p.signalAll(syscall.SIGKILL)
+	<-p.exited
+}
+
+// Halt ends it in good order.
+func (p *daemon) Halt() {
+	_ = p.cmd.Process.Signal(syscall.SIGINT)
+	<-p.exited
+}
+
+// Stop ends it for good, and removes what it had.
+func (p *daemon) Stop() {
+	if p.cmd != nil {
+		p.Thaw()
+		p.Kill()
+	}
+	if p.port != nil {
+		_ = p.port.Close()
+	}
+	_ = os.RemoveAll(p.dir)
+}
