@@ -2,8 +2,6 @@ package pgledger
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -382,26 +380,6 @@ func (d *delivery) keepWriters(ctx context.Context) error {
 		d.account.id, d.now, names, numbers, nonces)
 	if err == nil {
 		_, err = d.query(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", d.account.id, d.now-d.account.horizon)
-	}
-	return err
-}
-
-const maxHosts = 256 // that are listed, the newest
-
-// list enters the host that has delivered.
-func (d *delivery) list(ctx context.Context) error {
-	if d.Host == nil {
-		return nil
-	}
-	kept, err := json.Marshal(d.Host)
-	if err != nil || d.Host.ID == "" || len(d.Host.ID) > 64 || len(kept) > 1<<16 {
-		return &quotaError{fmt.Errorf("%w: host %q, %d bytes: %w", quota.ErrUnknown, d.Host.ID, len(kept), err)}
-	}
-	_, err = d.query(ctx, `INSERT INTO {schema}.hosts (account, id, at, host) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (account, id) DO UPDATE SET at = excluded.at, host = excluded.host`, d.account.id, d.Host.ID, d.now, string(kept))
-	if err == nil {
-		_, err = d.query(ctx, `DELETE FROM {schema}.hosts WHERE account = $1 AND id IN (
-			SELECT id FROM {schema}.hosts WHERE account = $1 ORDER BY at DESC OFFSET $2)`, d.account.id, int64(maxHosts))
 	}
 	return err
 }
