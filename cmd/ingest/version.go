@@ -7,14 +7,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker.
-var version = "dev"
-
-// versionText is the version for a person.
-func versionText() string {
-	return fmt.Sprintf("ingest %s (%s, %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
 type versionDocument struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
