@@ -1,0 +1,51 @@
+//go:build unix
+
+package main_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// Three machines have one PostgreSQL and nothing else in common. They share the charts, one of them leaves in the middle,
+// and what arrived upstream is what the one ledger counts, and no more than each chart once.
+func TestManyMachinesShareOnePostgres(t *testing.T) {
+	d := faulty.Postgres(t)
+	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 100 * time.Millisecond})
+	t.Setenv("INGEST_STORE", d.URL())
+	t.Setenv("INGEST_LEDGER", d.URL())
+	var machines []*served
+	for _, name := range []string{"a", "b", "c"} {
+		machines = append(machines, startProcess(t, "serve", "--workers", "1", "--data", filepath.Join(t.TempDir(), name)))
+	}
+	first := machines[0]
+	first.until("the first charts come in", func() bool { return len(sim.Log()) >= 4 })
+	first.end(syscall.SIGTERM)
+	ended := func() (done int) {
+		for _, s := range ingestJSON[struct{ Slots []web.SlotDocument }](t, exitOK, "slots").Slots {
+			if s.Outcome == "done" && s.Job == "chart" {
+				done++
+			}
+		}
+		return done
+	}
+	machines[1].until("all charts are there", func() bool { return ended() == 8 })
+	shared := 0
+	for _, m := range machines[1:] {
+		m.end(syscall.SIGTERM)
+		if strings.Contains(m.stderr.String(), "msg=slot job=chart") {
+			shared++
+		}
+	}
+	if n := sim.Ledger().Units["units"]; n != 32 || shared != 2 {
+		t.Errorf("%d units for eight charts of four pages, %d of the two that stayed took part", n, shared)
+	}
+	sameCount(t, sim)
+}
