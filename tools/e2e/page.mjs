@@ -41,7 +41,7 @@ async function wanted(w) {
   if (w.name === "stale") texts.push("Stale: chart IN");
   for (const region of ["US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"]) {
     const count = {};
-    for (const s of slots) if (s.job === "chart" && s.region === region) count[s.outcome] = (count[s.outcome] ?? 0) + 1;
+    for (const s of slots) if (s.job === "chart" && s.region === region) count[s.outcome] = (count[s.outcome] ?? 0) + (s.count ?? 1);
     for (const [outcome, n] of Object.entries(count)) texts.push(new RegExp(`chart ${region} [^.]*\\b${n} ${outcome}\\b`));
   }
   return texts;
