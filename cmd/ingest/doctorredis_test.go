@@ -131,7 +131,7 @@ func TestTheDoctorSeesTheOtherHosts(t *testing.T) {
 	}
 	s.Kill()
 	s.Restart() // with all, by its AOF
-	if got := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", ledger).find("hosts"); got.Status != doctor.Warn || !strings.Contains(got.Detail, "restarted since") {
+	if got := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", ledger).find("hosts"); got.Status != doctor.Warn || !strings.Contains(got.Detail, "restarted or replaced since") {
 		t.Errorf("after a restart: %+v", got)
 	}
 }
