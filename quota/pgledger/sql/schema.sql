@@ -90,7 +90,9 @@ DECLARE
     _a    {schema}.accounts;
     _gone bigint;
 BEGIN
-    FOR _a IN SELECT * FROM {schema}.accounts a WHERE a.id >= _low + (hashint8(_step)::bigint + 2147483648) % (_high - _low + 1) ORDER BY a.id LIMIT 8 LOOP
+    _low := _low + (hashint8(_step)::bigint + 2147483648) % (_high - _low + 1); -- and after the last one the first ones
+    FOR _a IN (SELECT * FROM {schema}.accounts a WHERE a.id >= _low ORDER BY a.id LIMIT 8)
+        UNION ALL (SELECT * FROM {schema}.accounts a WHERE a.id < _low ORDER BY a.id LIMIT 8) LIMIT 8 LOOP
         CONTINUE WHEN _a.touched + _a.horizon + 3600000000 > _now
             OR NOT pg_try_advisory_xact_lock(hashtextextended(_a.name, {seed}));
         CONTINUE WHEN EXISTS (SELECT FROM {schema}.pools p WHERE p.account = _a.id
