@@ -43,6 +43,9 @@ func TestManyMachinesShareOnePostgres(t *testing.T) {
 		if strings.Contains(m.stderr.String(), "msg=slot job=chart") {
 			shared++
 		}
+		if strings.Contains(strings.ToLower(m.stderr.String()), "river") {
+			t.Errorf("the engine's own news is in the log:\n%s", m.stderr.String())
+		}
 	}
 	if n := sim.Ledger().Units["units"]; n != 32 || shared != 2 {
 		t.Errorf("%d units for eight charts of four pages, %d of the two that stayed took part", n, shared)

@@ -79,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue: connect: %w", err)
 	}
-	if err := migrate(ctx, pool, o.Log); err != nil {
+	if err := migrate(ctx, pool, onlyWarnings(o.Log)); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -168,6 +168,6 @@ func (q *Queue) config(ctx context.Context, w Work) *river.Config {
 		CompletedJobRetentionPeriod: keep,
 		CancelledJobRetentionPeriod: keep,
 		DiscardedJobRetentionPeriod: keep,
-		Logger:                      q.Log,
+		Logger:                      onlyWarnings(q.Log),
 	}
 }
