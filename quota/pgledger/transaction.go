@@ -57,7 +57,9 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 		if err := once(prepare); err != nil {
 			return l.explain(ctx, err, false)
 		}
-		err = once(do)
+		if err = once(do); is(err, noSchema, noTable, noFunction) {
+			err = corrupt(fmt.Sprintf("schema %s lacks some of what it holds", l.schema))
+		}
 	}
 	return l.explain(ctx, err, changes)
 }
@@ -65,7 +67,8 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 // errAbsent is a schema that is not there yet: nothing was ever spent.
 var errAbsent = &quotaError{errors.New("the ledger's schema is not there")}
 
-// checkVersion says what is wrong with a schema that lacks something: errAbsent where there is none.
+// checkVersion says whose schema it is that lacks something: errAbsent where there is none. One of this version may have
+// been made a moment ago.
 func (l *Ledger) checkVersion(ctx context.Context, c *conn) error {
 	rows, err := l.conns.run(ctx, c, l.sql("SELECT version FROM {schema}.ledger"), nil)
 	switch {
@@ -74,7 +77,7 @@ func (l *Ledger) checkVersion(ctx context.Context, c *conn) error {
 	case err != nil:
 		return err
 	case len(rows) != 1 || string(rows[0][0]) == strconv.Itoa(version):
-		return corrupt(fmt.Sprintf("schema %s lacks some of what it holds", l.schema))
+		return nil
 	}
 	return saying(quota.ErrNewer, "schema %s is of version %s, this program knows version %d: update it", l.schema, rows[0][0], version)
 }
