@@ -7,7 +7,7 @@
 // Backfills are pumped: a few jobs each claim pieces from our table, and there is never a job for a piece.
 //
 // River polls. That costs half a second where a notification would cost none, of half an hour between two charts, and
-// works through a pooler that lends a connection for a transaction.
+// needs no connection to listen on, which a pooler does not lend.
 package queue
 
 import (
