@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/micros"
 )
 
 // Refund implements quota.Ledger.
@@ -99,8 +100,8 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 				newest = max(newest, p.newest)
 			}
 		}
-		if off := t.now - asked(a); asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
-			return refusedBy(a, noOperation, []int64{codeClocks, t.now, asked(a)})
+		if off := t.now - micros.Asked(a); micros.Asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
+			return refusedBy(a, noOperation, []int64{codeClocks, t.now, micros.Asked(a)})
 		}
 		var entered time.Time
 		if newest > 0 {
@@ -111,7 +112,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 			return &quotaError{fmt.Errorf("postgres: %w", err)}
 		}
 		t.now = now.UnixMicro()
-		if err := t.ensure(ctx, horizon(a)); err != nil {
+		if err := t.ensure(ctx, micros.Horizon(a)); err != nil {
 			return err
 		}
 		us := min(at.UnixMicro(), t.now)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/micros"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -82,7 +83,7 @@ func (d *delivery) deliver(ctx context.Context) (err error) {
 	for _, p := range d.pools {
 		d.now = max(d.now, p.newest)
 	}
-	if err := d.ensure(ctx, micros(d.Horizon)); err != nil {
+	if err := d.ensure(ctx, micros.Of(d.Horizon)); err != nil {
 		return err
 	}
 	if err := d.read(ctx); err != nil {

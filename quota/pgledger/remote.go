@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/micros"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -114,7 +115,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (g sharedled
 		if g = sharedledger.Generation(t.account.generation); g != r.Was {
 			return nil
 		}
-		if err := t.ensure(ctx, micros(r.Horizon)); err != nil {
+		if err := t.ensure(ctx, micros.Of(r.Horizon)); err != nil {
 			return err
 		}
 		pools, err := t.pools(ctx)

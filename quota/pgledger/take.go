@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/micros"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -117,7 +118,7 @@ func takeArgs(a quota.Ask, op sharedledger.Operation) [][]byte {
 		for _, b := range c.Bounds {
 			r := int64(0)
 			if !b.Window.Day() {
-				r = micros(b.Window.Length + a.Grace)
+				r = micros.Of(b.Window.Length + a.Grace)
 			}
 			reach, ceilings = append(reach, r), append(ceilings, b.Ceiling)
 		}
@@ -125,43 +126,10 @@ func takeArgs(a quota.Ask, op sharedledger.Operation) [][]byte {
 	for _, m := range a.Midnights {
 		days = append(days, m.UnixMicro())
 	}
-	precision := max(a.Precision.Microseconds(), 0)
-	return args(a.Account, a.ClockGap().Microseconds(), asked(a), horizon(a), precision, offset(precision), micros(a.Grace), days,
+	precision, offset := micros.Steps(a)
+	return args(a.Account, a.ClockGap().Microseconds(), micros.Asked(a), micros.Horizon(a), precision, offset, micros.Of(a.Grace), days,
 		string(a.Who.Purpose), a.Who.Region, a.Who.Method, pools, amounts, windows, reach, ceilings,
 		op.Writer, op.Number, op.Nonce, int64(op.Generation), op.Written)
-}
-
-// asked is the caller's clock: 0 for none.
-func asked(a quota.Ask) int64 {
-	if a.Now.IsZero() {
-		return 0
-	}
-	return max(a.Now.UnixMicro(), 1)
-}
-
-// horizon is the ask's, or the longest reach of its own windows: what counts is never dropped.
-func horizon(a quota.Ask) int64 {
-	h := max(a.Horizon, 0)
-	for _, c := range a.Charges {
-		for _, b := range c.Bounds {
-			h = max(h, b.Window.Length+a.Grace)
-		}
-	}
-	return micros(h)
-}
-
-// micros rounds up: what has not quite left a window still counts.
-func micros(d time.Duration) int64 {
-	return int64((d + time.Microsecond - 1) / time.Microsecond)
-}
-
-// offset makes the steps of a precision begin where time.Time.Truncate has them begin: in year 1.
-func offset(precision int64) int64 {
-	if precision <= 0 {
-		return 0
-	}
-	const sinceYear1 = 62_135_596_800_000_000 // of 1970
-	return sinceYear1 % precision
 }
 
 // decideEmpty answers a peek where there is no schema yet.
@@ -170,8 +138,8 @@ func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, 
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	if off := now - asked(a); asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
-		return quota.Decision{}, refusedBy(a, noOperation, []int64{codeClocks, now, asked(a)})
+	if off := now - micros.Asked(a); micros.Asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
+		return quota.Decision{}, refusedBy(a, noOperation, []int64{codeClocks, now, micros.Asked(a)})
 	}
 	answer := []int64{1, now, now}
 	for _, c := range a.Charges {

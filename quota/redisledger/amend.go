@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/micros"
 )
 
 // The fields of an account's state; see lua/common.lua.
@@ -44,7 +45,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	if err := check(a); err != nil {
 		return err
 	}
-	args := []any{asked(a), horizon(a), max(at.UnixMicro(), 0), metaField, whoField(a.Who)}
+	args := []any{micros.Asked(a), micros.Horizon(a), max(at.UnixMicro(), 0), metaField, whoField(a.Who)}
 	for _, c := range a.Charges {
 		args = append(args, poolField+c.Pool)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/micros"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -168,7 +169,7 @@ func (d *delivery) read(ctx context.Context) (err error) {
 	case !d.state.here:
 		return errMoved
 	}
-	d.now, d.known, d.horizon = d.state.now, d.state.spenders, max(d.state.horizon, micros(d.Horizon))
+	d.now, d.known, d.horizon = d.state.now, d.state.spenders, max(d.state.horizon, micros.Of(d.Horizon))
 	found := d.state.fields
 	next := func() (s string) { s, found = found[0], found[1:]; return s }
 	hosts := next()

@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/micros"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -31,7 +32,7 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Oper
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.draw(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op), horizon(a))
+	reply, err := l.draw(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op), micros.Horizon(a))
 	err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
 	return l.decided(ctx, a, keys, reply, err)
 }
@@ -183,7 +184,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	if r.First {
 		first = 1
 	}
-	args := []any{put7(nil, int64(r.Was), int64(r.Next), first, micros(r.Horizon)), metaField, hostsField, serverField}
+	args := []any{put7(nil, int64(r.Was), int64(r.Next), first, micros.Of(r.Horizon)), metaField, hostsField, serverField}
 	for _, p := range r.Pools {
 		args = append(args, poolField+p)
 	}

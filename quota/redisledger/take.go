@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/micros"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -20,7 +21,7 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.draw(ctx, l.scripts.take, keys, takeArgs(a, nil), horizon(a))
+	reply, err := l.draw(ctx, l.scripts.take, keys, takeArgs(a, nil), micros.Horizon(a))
 	return l.decided(ctx, a, keys, reply, err)
 }
 
@@ -106,11 +107,11 @@ func pools(a quota.Ask) []string {
 // takeArgs are the ARGV of take.lua, for a numbered operation or none.
 func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 	head := make([]byte, 0, 128)
-	precision, begin := max(a.Precision.Microseconds(), 0), offset(a.Precision)
+	precision, begin := micros.Steps(a)
 	if a.Peek {
 		precision, begin = 0, 1
 	}
-	head = put7(head, a.ClockGap().Microseconds(), asked(a), horizon(a), precision, begin, micros(a.Grace))
+	head = put7(head, a.ClockGap().Microseconds(), micros.Asked(a), micros.Horizon(a), precision, begin, micros.Of(a.Grace))
 	if op == nil {
 		head = put7(head, 0)
 	} else {
@@ -132,47 +133,13 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 		for _, bound := range c.Bounds {
 			reach := int64(0)
 			if !bound.Window.Day() {
-				reach = micros(bound.Window.Length + a.Grace)
+				reach = micros.Of(bound.Window.Length + a.Grace)
 			}
 			b = put7(b, reach, bound.Ceiling)
 		}
 		args = append(args, b)
 	}
 	return args
-}
-
-// asked is the caller's clock as scripts take it: 0 for none.
-func asked(a quota.Ask) int64 {
-	if a.Now.IsZero() {
-		return 0
-	}
-	return max(a.Now.UnixMicro(), 1)
-}
-
-// horizon is the ask's, or the longest reach of its own windows: what counts is never dropped.
-func horizon(a quota.Ask) int64 {
-	h := max(a.Horizon, 0)
-	for _, c := range a.Charges {
-		for _, b := range c.Bounds {
-			h = max(h, b.Window.Length+a.Grace)
-		}
-	}
-	return micros(h)
-}
-
-// micros rounds up: what has not quite left a window still counts.
-func micros(d time.Duration) int64 {
-	return int64((d + time.Microsecond - 1) / time.Microsecond)
-}
-
-// offset makes the steps of a precision begin where time.Time.Truncate has them begin: in year 1.
-func offset(precision time.Duration) int64 {
-	us := precision.Microseconds()
-	if us <= 0 {
-		return 0
-	}
-	const sinceYear1 = 62_135_596_800_000_000 // of 1970
-	return sinceYear1 % us
 }
 
 // decide makes the decision from the facts that take.lua answered with, and says what the largest total was.
