@@ -165,7 +165,7 @@ func newProgram(t *testing.T, ledger string, limit int, o youtubesim.Options) *p
 	p.upstream = server.URL + "/"
 	if ledger != "sqlite" {
 		p.redis = faulty.Redis(t)
-		p.proxy = proxyOf(t, p.redis)
+		p.proxy = faulty.Before(t, p.redis.Addr())
 		p.ledger = "redis://" + p.proxy.Addr()
 	}
 	p.write("costs.yaml", faultCosts(limit))

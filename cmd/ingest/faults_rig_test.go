@@ -82,7 +82,7 @@ func newRig(t *testing.T, off need, hosts int, settings ...string) *rig {
 	t.Helper()
 	r := bareRig(t, off, hosts, faultLimit)
 	r.redis = faulty.Redis(t, settings...)
-	r.proxy = proxyOf(t, r.redis)
+	r.proxy = faulty.Before(t, r.redis.Addr())
 	r.url = "redis://" + r.proxy.Addr()
 	r.openSites()
 	return r
@@ -110,16 +110,6 @@ func (r *rig) openSites() {
 		r.sites = append(r.sites, s)
 		r.Cleanup(s.stop)
 	}
-}
-
-func proxyOf(t *testing.T, s *faulty.Server) *faulty.Proxy {
-	t.Helper()
-	p, err := faulty.NewProxy(s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	return p
 }
 
 // site is one data directory and the process that works in it.

@@ -76,7 +76,7 @@ func storm(t *testing.T, seed uint64) *rig {
 	for range r.hosts {
 		dir := t.TempDir()
 		for range 2 { // processes of one data directory
-			p := proxyOf(t, r.redis)
+			p := faulty.Before(t, r.redis.Addr())
 			s := &site{rig: r, dir: dir, proxy: p, url: "redis://" + p.Addr()}
 			s.open()
 			r.sites = append(r.sites, s)

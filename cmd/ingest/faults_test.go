@@ -201,7 +201,7 @@ func failover(lag time.Duration) fault {
 		t.Helper()
 		r := bareRig(t, off, 1, faultLimit)
 		r.redis = faulty.Redis(t)
-		r.proxy = proxyOf(t, r.redis)
+		r.proxy = faulty.Before(t, r.redis.Addr())
 		host, port, _ := net.SplitHostPort(r.proxy.Addr())
 		replica := faulty.Redis(t, "--replicaof", host+" "+port)
 		replica.Await("master_link_status:up", "INFO", "replication")
@@ -355,7 +355,7 @@ func twoHosts() []fault {
 			t.Helper()
 			r := newRig(t, off, 2)
 			a, b := r.sites[0], r.sites[1]
-			b.proxy = proxyOf(t, r.redis)
+			b.proxy = faulty.Before(t, r.redis.Addr())
 			b.url = "redis://" + b.proxy.Addr()
 			b.again()
 			a.recover()

@@ -21,7 +21,7 @@ type pair struct {
 	replica        atomic.Bool // the client is a replica: it receives a stream instead of replies
 
 	mu      sync.Mutex
-	pending []string // commands without a reply yet
+	pending []kind // commands without a reply yet
 }
 
 // end closes both connections; with reset, the client sees a reset.
@@ -47,7 +47,7 @@ func (p *Proxy) serve(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	c := &pair{client: client, server: server, gone: make(chan struct{})}
+	c, l := &pair{client: client, server: server, gone: make(chan struct{})}, p.language()
 	p.mu.Lock()
 	refused := p.listener == nil
 	if !refused {
@@ -61,9 +61,9 @@ func (p *Proxy) serve(client net.Conn) {
 	var replies sync.WaitGroup
 	replies.Go(func() {
 		defer c.end(false)
-		p.replies(c)
+		p.replies(c, l)
 	})
-	p.requests(c)
+	p.requests(c, l)
 	c.end(false)
 	replies.Wait()
 	p.mu.Lock()
@@ -72,20 +72,22 @@ func (p *Proxy) serve(client net.Conn) {
 }
 
 // requests passes on what the client sends, command by command.
-func (p *Proxy) requests(c *pair) {
+func (p *Proxy) requests(c *pair, l language) {
 	in := bufio.NewReader(c.client)
 	for {
-		raw, name, err := readCommand(in)
+		raw, what, err := l.command(in)
 		if err != nil || !p.pause(c, 0) {
 			return
 		}
-		if name == "psync" || name == "sync" {
+		if what == replica {
 			c.replica.Store(true)
 		}
-		c.mu.Lock()
-		c.pending = append(c.pending, name)
-		c.mu.Unlock()
-		if isScript(name) {
+		if what != unanswered {
+			c.mu.Lock()
+			c.pending = append(c.pending, what)
+			c.mu.Unlock()
+		}
+		if what == script {
 			p.scripts.Add(1)
 			p.moment(Asked)
 		}
@@ -96,18 +98,18 @@ func (p *Proxy) requests(c *pair) {
 }
 
 // replies passes back what the server answers, reply by reply, and loses those that are to be lost.
-func (p *Proxy) replies(c *pair) {
+func (p *Proxy) replies(c *pair, l language) {
 	in := bufio.NewReader(c.server)
 	for {
-		raw, err := readReply(in)
+		raw, whole, err := l.reply(in)
 		if err != nil {
 			return
 		}
-		script := isScript(c.answered()) && !bytes.HasPrefix(raw, []byte("-NOSCRIPT"))
-		if script {
+		executed := whole && c.answered() == script && !bytes.HasPrefix(raw, []byte("-NOSCRIPT"))
+		if executed {
 			p.moment(Executed)
 		}
-		delay, how, lost := p.fate(script)
+		delay, how, lost := p.fate(executed)
 		if !p.pause(c, delay) {
 			return
 		}
@@ -149,16 +151,16 @@ func (p *Proxy) fate(script bool) (delay time.Duration, how Loss, lost bool) {
 	return p.delay, p.how, lost
 }
 
-// answered is the command that the next reply belongs to, "" for a message without a command.
-func (c *pair) answered() string {
+// answered is the command that the next reply belongs to, plain for a message without a command.
+func (c *pair) answered() kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.pending) == 0 {
-		return ""
+		return plain
 	}
-	name := c.pending[0]
+	what := c.pending[0]
 	c.pending = c.pending[1:]
-	return name
+	return what
 }
 
 // pause waits for d, and then for as long as the proxy hangs. It is false when the connection has ended.

@@ -26,12 +26,7 @@ const count = "return redis.call('INCR', 'n')"
 func behind(t *testing.T, settings ...string) (*faulty.Server, *faulty.Proxy) {
 	t.Helper()
 	s := faulty.Redis(t, settings...)
-	p, err := faulty.NewProxy(s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
-	return s, p
+	return s, faulty.Before(t, s.Addr())
 }
 
 // client is one connection.

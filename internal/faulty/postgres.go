@@ -117,6 +117,14 @@ func (d *Database) Replica(t T, settings ...string) *Database {
 	return r
 }
 
+// Promote makes a replica a server of its own.
+func (d *Database) Promote(t T) {
+	t.Helper()
+	if d.Must(t, "SELECT pg_promote()") != "t" {
+		t.Fatalf("faulty: it was not promoted within a minute")
+	}
+}
+
 // start starts it on a port that nobody else has, and waits until it answers.
 func (d *Database) start() error {
 	args := []string{"-D", d.Data, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="}

@@ -11,9 +11,44 @@ import (
 	"strings"
 )
 
-func isScript(name string) bool { return name == "evalsha" || name == "eval" || name == "fcall" }
+// language is what a proxy has to understand of what passes through one connection.
+type language interface {
+	// command reads what the client says until the server may have to answer.
+	command(in *bufio.Reader) (raw []byte, what kind, err error)
+	// reply reads what the server says; whole says that a command is answered with it.
+	reply(in *bufio.Reader) (raw []byte, whole bool, err error)
+}
 
-var errProtocol = errors.New("faulty: this is not Redis' protocol")
+// kind is what a proxy makes of a command.
+type kind int
+
+const (
+	plain      kind = iota
+	script          // the reply to it may be lost
+	replica         // it is answered with a stream that does not end
+	unanswered      // nothing is the reply to it alone
+)
+
+// redis is the language of Redis.
+type redis struct{}
+
+func (redis) command(in *bufio.Reader) ([]byte, kind, error) {
+	raw, name, err := readCommand(in)
+	switch name {
+	case "evalsha", "eval", "fcall":
+		return raw, script, err
+	case "psync", "sync":
+		return raw, replica, err
+	}
+	return raw, plain, err
+}
+
+func (redis) reply(in *bufio.Reader) ([]byte, bool, error) {
+	raw, err := readReply(in)
+	return raw, true, err
+}
+
+var errProtocol = errors.New("faulty: this is not the protocol that was expected")
 
 // readCommand reads one command, and returns its name in lower case; an empty line has none.
 func readCommand(in *bufio.Reader) (raw []byte, name string, err error) {

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package faulty is for tests: a proxy between a program and its Redis that loses, delays and refuses as
-// networks do, and Redis servers and sentinels that are frozen, killed and restarted as machines are. It
-// imports nothing of the program.
+// Package faulty is for tests: a proxy between a program and its Redis or PostgreSQL that loses, delays and refuses as
+// networks do, and servers that are frozen, killed, filled and restarted as machines are. It imports nothing of the
+// program.
 package faulty
 
 import (
@@ -14,10 +14,13 @@ import (
 	"time"
 )
 
-// Proxy passes connections on to a Redis. Until a fault is asked for, it changes nothing. It is safe for
-// concurrent use.
+// Proxy passes connections on to a Redis, or to a PostgreSQL. Until a fault is asked for, it changes nothing. It is safe
+// for concurrent use.
+//
+// A script is what it loses the replies to: one of Redis', or a statement for PostgreSQL that the proxy was told of.
 type Proxy struct {
-	addr string
+	addr     string
+	language func() language // of a new connection
 
 	mu       sync.Mutex
 	target   string
@@ -56,17 +59,56 @@ const (
 	Executed               // its reply, unless that is NOSCRIPT, is about to be passed back
 )
 
-// NewProxy listens on a free port. The proxy must be closed.
+// NewProxy listens on a free port, for a Redis. The proxy must be closed.
 func NewProxy(target string) (*Proxy, error) {
-	p := &Proxy{target: target, addr: "127.0.0.1:0"}
+	return newProxy(target, func() language { return redis{} })
+}
+
+// NewPostgresProxy is one for a PostgreSQL that neither encrypts nor asks for a password. Its scripts are the statements
+// in whose text one of the words stands, in either case.
+func NewPostgresProxy(target string, words ...string) (*Proxy, error) {
+	return newProxy(target, func() language { return &postgres{words: words, prepared: map[string]bool{}} })
+}
+
+func newProxy(target string, speaks func() language) (*Proxy, error) {
+	p := &Proxy{target: target, addr: "127.0.0.1:0", language: speaks}
 	if err := p.listen(); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
+// Before is NewProxy for a test, with which it ends.
+func Before(t T, target string) *Proxy {
+	t.Helper()
+	return ended(t)(NewProxy(target))
+}
+
+// BeforePostgres is NewPostgresProxy for a test, with which it ends.
+func BeforePostgres(t T, target string, words ...string) *Proxy {
+	t.Helper()
+	return ended(t)(NewPostgresProxy(target, words...))
+}
+
+func ended(t T) func(*Proxy, error) *Proxy {
+	return func(p *Proxy, err error) *Proxy {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		t.Cleanup(p.Close)
+		return p
+	}
+}
+
 // Addr is the address that it listens on.
 func (p *Proxy) Addr() string { return p.addr }
+
+// Followed is the setting with which a replica follows the PostgreSQL behind the proxy.
+func (p *Proxy) Followed() string {
+	host, port, _ := net.SplitHostPort(p.addr)
+	return "primary_conninfo=host=" + host + " port=" + port + " user=ingest sslmode=disable"
+}
 
 // Scripts is how many scripts have been passed on.
 func (p *Proxy) Scripts() int64 { return p.scripts.Load() }

@@ -183,13 +183,13 @@ func TestManyMakeOneSchema(t *testing.T) {
 func TestLostReplyIsInDoubtAndNotASecondCharge(t *testing.T) {
 	d := server(t)
 	proxy := lossyProxy(t, d.Addr())
-	l := openLedger(t, d.URLAt(proxy.addr), pgledger.Options{Schema: "lossy", Timeout: patient})
+	l := openLedger(t, d.URLAt(proxy.Addr()), pgledger.Options{Schema: "lossy", Timeout: patient})
 	take(t, l, ask("a", 1, 100, "units"))
-	proxy.lose.Store(true)
+	proxy.Lose(1, faulty.Closed)
 	if d, err := l.Take(t.Context(), ask("a", 1, 100, "units")); !errors.Is(err, quota.ErrInDoubt) {
 		t.Errorf("the reply was lost: %+v, %v", d, err)
 	}
-	proxy.lose.Store(true)
+	proxy.Lose(1, faulty.Closed)
 	if err := l.Post(t.Context(), ask("a", 5, 100, "units"), time.Now()); !errors.Is(err, quota.ErrInDoubt) {
 		t.Errorf("the answer to COMMIT was lost: %v", err)
 	}

@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,7 +83,7 @@ func storeAt(t testing.TB, d *faulty.Database, addr string, clock *quotatest.Clo
 	proxy := lossyProxy(t, addr)
 	another := func(t testing.TB) quota.Ledger {
 		t.Helper()
-		l, err := pgledger.OpenWithClock(d.URLAt(proxy.addr), pgledger.Options{Schema: schema, Timeout: patient}, hand)
+		l, err := pgledger.OpenWithClock(d.URLAt(proxy.Addr()), pgledger.Options{Schema: schema, Timeout: patient}, hand)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +96,7 @@ func storeAt(t testing.TB, d *faulty.Database, addr string, clock *quotatest.Clo
 	}
 	return quotatest.Store{
 		Ledger: ledger, Another: another, Address: d.URLAt(addr) + " " + schema + "_now", OwnClock: true,
-		LoseReply: func(testing.TB) { proxy.lose.Store(true) },
+		LoseReply: func(testing.TB) { proxy.Lose(1, faulty.Closed) },
 		Held: func(t testing.TB) quotatest.Held {
 			var h quotatest.Held
 			for i, n := range []*int{&h.Accounts, &h.Entries} {
@@ -183,71 +181,8 @@ func openWorker(ctx context.Context, address string) (quota.Ledger, error) {
 	return pgledger.Open(ctx, url, pgledger.Options{Schema: schema, Timeout: patient})
 }
 
-// lossy stands between a ledger and its server. While lose is set, the next answer after what was asked is dropped and
-// the connection cut, after the server has carried it out.
-type lossy struct {
-	lose atomic.Bool
-	addr string
-}
-
-func lossyProxy(t testing.TB, server string) *lossy {
+// lossyProxy is what loses answers: to a take, and to a COMMIT.
+func lossyProxy(t testing.TB, server string) *faulty.Proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &lossy{addr: listener.Addr().String()}
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			wait.Go(func() { p.serve(client, server) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		wait.Wait()
-	})
-	return p
-}
-
-// serve passes on one connection until either side closes it. A bound or simple COMMIT, or a take, is what may be lost.
-func (p *lossy) serve(client net.Conn, server string) {
-	defer func() { _ = client.Close() }()
-	upstream, err := net.Dial("tcp", server)
-	if err != nil {
-		return
-	}
-	var commits atomic.Bool
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		defer func() { _ = client.Close() }()
-		pass(client, upstream, func([]byte) bool { return !commits.Swap(false) || !p.lose.Swap(false) })
-	})
-	pass(upstream, client, func(b []byte) bool {
-		text := string(b)
-		if strings.Contains(text, "COMMIT") || strings.HasPrefix(text, "B\x00") || strings.Contains(text, "take_1") && !strings.Contains(text, "CREATE") {
-			commits.Store(true)
-		}
-		return true
-	})
-	_ = upstream.Close()
-	wait.Wait()
-}
-
-// pass copies until an error, or until look says no.
-func pass(to, from net.Conn, look func([]byte) bool) {
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buffer)
-		if err != nil || !look(buffer[:n]) {
-			return
-		}
-		if _, err := to.Write(buffer[:n]); err != nil {
-			return
-		}
-	}
+	return faulty.BeforePostgres(t, server, ".take_1(", "COMMIT")
 }

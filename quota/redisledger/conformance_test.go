@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/quotatest"
 	"github.com/trendvidstream/ingest/quota/redisledger"
@@ -64,10 +65,10 @@ func (s *server) store(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 			t.Error(err)
 		}
 	})
-	proxy := lossyProxy(t, fmt.Sprintf("127.0.0.1:%d", s.port))
+	proxy := faulty.Before(t, fmt.Sprintf("127.0.0.1:%d", s.port))
 	another := func(t testing.TB) quota.Ledger {
 		t.Helper()
-		l, err := redisledger.OpenWithClock(proxy.url, redisledger.Options{Prefix: prefix, Timeout: patient}, prefix+"-clock")
+		l, err := redisledger.OpenWithClock("redis://"+proxy.Addr(), redisledger.Options{Prefix: prefix, Timeout: patient}, prefix+"-clock")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +77,7 @@ func (s *server) store(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 	}
 	return quotatest.Store{
 		Ledger: another(t), Another: another, Address: s.url() + " " + prefix, OwnClock: true,
-		LoseReply: func(testing.TB) { proxy.lose.Store(true) },
+		LoseReply: func(testing.TB) { proxy.Lose(1, faulty.Closed) },
 		Held:      func(t testing.TB) quotatest.Held { return held(t, s.client, prefix, clock.Now()) },
 		Evict: func(t testing.TB) {
 			for _, k := range s.client.Keys(t.Context(), prefix+":*").Val() {

@@ -99,19 +99,19 @@ func TestLostReplyIsAnErrorAndNotASecondCharge(t *testing.T) {
 	cluster.client.ClusterAddSlotsRange(t.Context(), 0, 16383)
 	await(t, func(ctx context.Context) error { return cluster.client.Set(ctx, "k", "", 0).Err() })
 	for kind, s := range map[string]*server{"redis:": s, "redis+cluster:": cluster} {
-		proxy := lossyProxy(t, fmt.Sprintf("127.0.0.1:%d", s.port))
+		proxy := faulty.Before(t, fmt.Sprintf("127.0.0.1:%d", s.port))
 		if kind == "redis+cluster:" { // the server's address is what a Cluster's clients are told
-			port := proxy.url[strings.LastIndex(proxy.url, ":")+1:]
+			_, port, _ := net.SplitHostPort(proxy.Addr())
 			s.client.ConfigSet(t.Context(), "cluster-announce-port", port)
 		}
-		l := openLedger(t, strings.Replace(proxy.url, "redis:", kind, 1), redisledger.Options{Timeout: patient})
+		l := openLedger(t, kind+"//"+proxy.Addr(), redisledger.Options{Timeout: patient})
 		take(t, l, benchAsk("a", 1, 100, "units"))
-		asked := proxy.asked.Load()
-		proxy.lose.Store(true)
+		asked := proxy.Scripts()
+		proxy.Lose(1, faulty.Closed)
 		if d, err := l.Take(t.Context(), benchAsk("a", 1, 100, "units")); !errors.Is(err, quota.ErrUnavailable) {
 			t.Errorf("%s the reply was lost: %+v, %v", kind, d, err)
 		}
-		if n := proxy.asked.Load() - asked; n != 1 {
+		if n := proxy.Scripts() - asked; n != 1 {
 			t.Errorf("%s one take was sent %d times", kind, n)
 		}
 		if used := take(t, l, benchAsk("a", 0, 100, "units")).Pools[0].Windows[0].Used; used != 2 {

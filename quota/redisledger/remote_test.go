@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/redisledger"
@@ -211,11 +212,11 @@ func TestPlainLedgerBecomesShared(t *testing.T) {
 // The reply that was lost is asked for again, over a real connection that was cut.
 func TestLostReplyToANumberedTakeIsAskedForAgain(t *testing.T) {
 	s := redisServer(t)
-	proxy := lossyProxy(t, fmt.Sprintf("127.0.0.1:%d", s.port))
-	l := openLedger(t, proxy.url, redisledger.Options{Timeout: patient})
+	proxy := faulty.Before(t, fmt.Sprintf("127.0.0.1:%d", s.port))
+	l := openLedger(t, "redis://"+proxy.Addr(), redisledger.Options{Timeout: patient})
 	shared(t, l, "a", 1)
 	a := benchAsk("a", 10, 10, "units")
-	proxy.lose.Store(true)
+	proxy.Lose(1, faulty.Closed)
 	if _, err := once(l, a, 1, "w", 1); !errors.Is(err, quota.ErrUnavailable) || !errors.Is(err, quota.ErrInDoubt) {
 		t.Fatalf("%v", err)
 	}

@@ -1,0 +1,126 @@
+//go:build unix
+
+package faulty
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"strings"
+)
+
+// postgres is PostgreSQL's language: messages of a letter, four bytes of length, and what they say. A client asks with
+// several, of which Sync or a simple query is the last, and the answer ends with ReadyForQuery.
+// https://www.postgresql.org/docs/15/protocol.html
+type postgres struct {
+	words    []string        // that make a statement a script
+	prepared map[string]bool // by name: is it one?
+	begun    bool            // the first message, which has no letter, has been read
+}
+
+// cancel is the code of a first message that asks for another connection's end, and for no answer.
+const cancel = 80877102
+
+func (l *postgres) command(in *bufio.Reader) (raw []byte, what kind, err error) {
+	if !l.begun {
+		l.begun = true
+		raw, err = readMessage(in, nil)
+		if err == nil && len(raw) >= 8 && binary.BigEndian.Uint32(raw[4:]) == cancel {
+			return raw, unanswered, nil
+		}
+		return raw, plain, err
+	}
+	for {
+		begin := len(raw)
+		if raw, err = readLettered(in, raw); err != nil {
+			return raw, what, err
+		}
+		letter, body := raw[begin], raw[begin+5:]
+		switch letter {
+		case 'P': // Parse: a name, and the statement
+			name, text := cutText(body)
+			sql, _ := cutText(text)
+			l.prepared[name] = l.isScript(sql)
+		case 'B': // Bind: a portal, and the name of what is run in it
+			_, rest := cutText(body)
+			if name, _ := cutText(rest); l.prepared[name] {
+				what = script
+			}
+		case 'Q':
+			sql, _ := cutText(body)
+			switch {
+			case strings.HasPrefix(sql, "START_REPLICATION"):
+				what = replica
+			case l.isScript(sql):
+				what = script
+			}
+			return raw, what, nil
+		case 'S':
+			return raw, what, nil
+		case 'X', 'p', 'H', 'd', 'c', 'f': // Terminate, a password, Flush, and what belongs to COPY
+			return raw, unanswered, nil
+		}
+	}
+}
+
+// isScript goes by the words, and leaves out what only makes that which is later called.
+func (l *postgres) isScript(sql string) bool {
+	sql = strings.ToLower(sql)
+	for _, w := range l.words {
+		if strings.Contains(sql, strings.ToLower(w)) && !strings.Contains(sql, "create ") {
+			return true
+		}
+	}
+	return false
+}
+
+// reply reads up to where the client may have to speak: the end of an answer, or what asks for something. What comes
+// before the end of the connection is passed on, since it says why.
+func (l *postgres) reply(in *bufio.Reader) (raw []byte, whole bool, err error) {
+	for {
+		begin := len(raw)
+		if raw, err = readLettered(in, raw); err != nil {
+			if begin > 0 {
+				return raw[:begin], false, nil
+			}
+			return raw, false, err
+		}
+		switch raw[begin] {
+		case 'Z', 'W': // ReadyForQuery; a stream in both directions begins
+			return raw, true, nil
+		case 'R', 'G', 'H', 'd': // the server may want a password; COPY
+			return raw, false, nil
+		}
+	}
+}
+
+// readLettered reads a message that begins with a letter, and appends it.
+func readLettered(in *bufio.Reader, raw []byte) ([]byte, error) {
+	letter, err := in.ReadByte()
+	if err != nil {
+		return raw, err
+	}
+	return readMessage(in, append(raw, letter))
+}
+
+// readMessage reads a length, which counts itself, and as much, and appends them.
+func readMessage(in *bufio.Reader, raw []byte) ([]byte, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(in, length[:]); err != nil {
+		return raw, err
+	}
+	n := int(binary.BigEndian.Uint32(length[:]))
+	if n < 4 || n > 1<<30 {
+		return raw, errProtocol
+	}
+	begin := len(raw) + 4
+	raw = append(append(raw, length[:]...), make([]byte, n-4)...)
+	_, err := io.ReadFull(in, raw[begin:])
+	return raw, err
+}
+
+// cutText is the text up to the zero that ends it, and what follows.
+func cutText(b []byte) (text string, rest []byte) {
+	text, after, _ := strings.Cut(string(b), "\x00")
+	return text, []byte(after)
+}
