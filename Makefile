@@ -112,7 +112,7 @@ api: ## Hold the API to its OpenAPI document, and the limits per client to what 
 e2e: build ## Look at the status page in chromium, in worlds where something is wrong; installs chromium, node, and by npm what it needs
 	sh tools/e2e/run.sh bin/ingest$(EXE)
 
-faults: ## Break Redis, the journal and the upstream: a line per fault, judged by the upstream's own count
+faults: ## Break Redis, PostgreSQL, the journal and the upstream: a line per fault, judged by the upstream's own count
 	@sh tools/say.sh '^Test(Long)?Fault' ./cmd/ingest
 
 crashloop: ## Kill three processes at random: every slot is committed once

@@ -5,7 +5,8 @@ set -eu
 pattern=$1
 shift
 REDIS_SERVER="$(sh "$(dirname "$0")/redis-server.sh")"
-export REDIS_SERVER
+POSTGRES_BIN="$(sh "$(dirname "$0")/postgres.sh")"
+export REDIS_SERVER POSTGRES_BIN
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 { go test -count=1 -timeout 24h -v -run "$pattern" "$@" 2>&1 || touch "$dir/failed"; } | tee "$dir/log" | awk '

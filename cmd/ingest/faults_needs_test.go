@@ -134,14 +134,14 @@ func (f *forgetful) Deliver(ctx context.Context, d sharedledger.Delivery) (time.
 func TestFaultNeeds(t *testing.T) {
 	t.Parallel()
 	table := map[need][]string{
-		journals:   {"hung, its processes killed, and resumed", "emptied, and nobody looks before it died"},
-		generation: {"emptied (FLUSHALL)", "killed, and back empty in no time", "the log evicted"},
-		settling:   {"two hosts, back empty", "two hosts, back empty, one had not seen what the other spent"},
-		numbers:    {"reply lost 2 x (closed), exactly enough left", "reply lost 2 x (closed), plenty left"},
+		journals:   {"hung, its processes killed, and resumed", "emptied, and nobody looks before it died", "postgres: an older copy, and nobody looks before it died"},
+		generation: {"emptied (FLUSHALL)", "killed, and back empty in no time", "the log evicted", "postgres: back on an older copy of its data", "postgres: replica promoted, behind by 1s, hosts: 1"},
+		settling:   {"two hosts, back empty", "two hosts, back empty, one had not seen what the other spent", "postgres: two hosts, an older copy: the gate is closed"},
+		numbers:    {"reply lost 2 x (closed), exactly enough left", "reply lost 2 x (closed), plenty left", "postgres: reply lost 2 x (closed), plenty left"},
 	}
 	var faults []fault
 	for off, names := range table {
-		for _, f := range allFaults() {
+		for _, f := range append(allFaults(), allFaultsOfPostgres()...) {
 			if slices.Contains(names, f.name) {
 				faults = append(faults, fault{"without " + string(off) + ": " + f.name, func(t *testing.T, _ need) *rig { return f.run(t, off) }})
 			}

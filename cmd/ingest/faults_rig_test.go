@@ -19,6 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
@@ -52,11 +53,12 @@ const (
 	dear  = "search.list" // a hundred: it does not
 )
 
-// rig is an upstream that counts, a Redis that fails, and the data directories that draw on it.
+// rig is an upstream that counts, a Redis or PostgreSQL that fails, and the data directories that draw on it.
 type rig struct {
 	*testing.T
 
 	redis  *faulty.Server
+	pg     *faulty.Database // instead of it
 	proxy  *faulty.Proxy
 	url    string // of the ledger
 	sim    *youtubesim.Server
@@ -88,7 +90,27 @@ func newRig(t *testing.T, off need, hosts int, settings ...string) *rig {
 	return r
 }
 
-// bareRig is one without a Redis.
+// newPostgresRig is one whose ledger is a PostgreSQL.
+func newPostgresRig(t *testing.T, off need, hosts int, settings ...string) *rig {
+	t.Helper()
+	return onPostgres(t, off, hosts, faulty.Postgres(t, settings...), postgresScripts...)
+}
+
+func onPostgres(t *testing.T, off need, hosts int, d *faulty.Database, scripts ...string) *rig {
+	t.Helper()
+	r := bareRig(t, off, hosts, faultLimit)
+	r.pg = d
+	r.proxy = faulty.BeforePostgres(t, d.Addr(), scripts...)
+	r.url = d.URLAt(r.proxy.Addr())
+	r.openSites()
+	r.sites[0].recover() // its schema takes a while to make on a busy machine
+	return r
+}
+
+// postgresScripts are what a proxy loses the answers to: takes, and the ends of transactions.
+var postgresScripts = []string{".take_1(", "COMMIT"}
+
+// bareRig is one without a ledger.
 func bareRig(t *testing.T, off need, hosts, limit int) *rig {
 	t.Helper()
 	r := &rig{T: t, hosts: hosts, off: off, limit: int64(limit), settle: faultSettle, began: time.Now()}
@@ -121,7 +143,7 @@ type site struct {
 	url      string
 	skew     atomic.Int64 // of its clock
 	file     *sqliteledger.Ledger
-	remote   *redisledger.Ledger
+	remote   sharedledger.Remote
 	shared   *sharedledger.Ledger
 	governor *quota.Governor
 	mute     bool // it has crashed
@@ -139,7 +161,7 @@ func (s *site) open() {
 		s.Fatal(err)
 	}
 	s.file.Now = s.now
-	if s.remote, err = redisledger.Open(context.Background(), s.url, redisledger.Options{}); err != nil {
+	if s.remote, err = openRemote(s.url); err != nil {
 		s.Fatal(err)
 	}
 	if s.shared, err = sharedledger.Open(s.tariff, s.off.remote(s.remote), s.off.journal(s.file), s.hosts); err != nil {
@@ -151,6 +173,13 @@ func (s *site) open() {
 	}
 	s.governor = &quota.Governor{Ledger: s.shared, Reserve: doubtful{s.shared, s.rig}, Tariff: s.tariff, Account: "default", Now: s.now}
 	s.mute = false
+}
+
+func openRemote(url string) (sharedledger.Remote, error) {
+	if strings.HasPrefix(url, "postgres:") {
+		return pgledger.Open(context.Background(), url, pgledger.Options{})
+	}
+	return redisledger.Open(context.Background(), url, redisledger.Options{})
 }
 
 // doubtful counts as in doubt what goes on without the ledger after an ask that may have been carried out: where the
@@ -228,7 +257,7 @@ func (s *site) call(method string, sum *spree) error {
 	switch {
 	case err != nil:
 		sum.closed++
-		if !errors.Is(err, quota.ErrClosed) {
+		if !errors.Is(err, quota.ErrClosed) && !errors.Is(err, quota.ErrNewer) {
 			s.wrongly("a take ended with %v: it is neither an answer nor closed", err)
 		}
 		if errors.Is(err, quota.ErrInDoubt) {

@@ -158,7 +158,7 @@ func (s *site) clock(by time.Duration) {
 
 // lostReplies are replies lost after their execution: with plenty left, and with just what the call
 // costs. The calls come through all the same, and are charged once.
-func lostReplies() []fault {
+func lostReplies(prefix string, begin func(*testing.T, need, int, ...string) *rig) []fault {
 	var all []fault
 	for how, name := range map[faulty.Loss]string{faulty.Closed: "closed", faulty.Torn: "reset in the middle", faulty.Swallowed: "swallowed"} {
 		for n := 1; n <= 3; n++ {
@@ -170,9 +170,9 @@ func lostReplies() []fault {
 				if exactly {
 					left = "exactly enough left"
 				}
-				all = append(all, fault{fmt.Sprintf("reply lost %d x (%s), %s", n, name, left), func(t *testing.T, off need) *rig {
+				all = append(all, fault{fmt.Sprintf("%sreply lost %d x (%s), %s", prefix, n, name, left), func(t *testing.T, off need) *rig {
 					t.Helper()
-					r := newRig(t, off, 1)
+					r := begin(t, off, 1)
 					s := r.sites[0]
 					s.spend(cheap, 45)
 					s.spend(dear, 1)
@@ -392,7 +392,7 @@ func twoHosts() []fault {
 }
 
 func allFaults() []fault {
-	return slices.Concat(singleFaults(), lostReplies(), twoHosts(), journalFaults(), middleFaults(),
+	return slices.Concat(singleFaults(), lostReplies("", newRig), twoHosts(), journalFaults(), middleFaults(),
 		[]fault{{"failover, and another back to the old master", backToTheOldMaster}, failover(0), failover(300 * time.Millisecond), failover(time.Second)})
 }
 

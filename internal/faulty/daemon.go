@@ -21,6 +21,7 @@ type daemon struct {
 	Port int
 
 	dir    string
+	disk   *disk               // nil: that of this machine
 	as     *syscall.Credential // nil: who runs the test
 	log    *locked
 	port   *os.File // its lock
@@ -60,6 +61,24 @@ func (p *daemon) command(path string, args ...string) *exec.Cmd {
 	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "LC_ALL=C", "TZ=UTC")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as, Setpgid: true}
 	return cmd
+}
+
+// on does something where its disk is seen.
+func (p *daemon) on(do func()) {
+	if p.disk == nil {
+		do()
+		return
+	}
+	p.disk.on(do)
+}
+
+// output runs a command to its end.
+func (p *daemon) output(path string, args ...string) (out []byte, err error) {
+	p.on(func() { out, err = p.command(path, args...).CombinedOutput() })
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", path, err, out)
+	}
+	return out, err
 }
 
 // Addr is where it listens.
@@ -102,7 +121,9 @@ func (p *daemon) run(path string, args []string) error {
 	dieWithParent(cmd.SysProcAttr)
 	go func() {
 		runtime.LockOSThread()
-		started <- cmd.Start()
+		var err error
+		p.on(func() { err = cmd.Start() })
+		started <- err
 		_ = cmd.Wait() // killed
 		close(exited)
 	}()
@@ -156,6 +177,9 @@ func (p *daemon) Stop() {
 	}
 	if p.port != nil {
 		_ = p.port.Close()
+	}
+	if p.disk != nil {
+		p.disk.end()
 	}
 	_ = os.RemoveAll(p.dir)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -158,5 +159,21 @@ func TestPostgresThatHangs(t *testing.T) {
 	}
 	if err := addOne["simple"](t.Context(), connect(t, d, p)); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAFullDiskIsFullUntilItIsFreed(t *testing.T) {
+	d := faulty.PostgresOnDisk(t)
+	d.Must(t, "CREATE TABLE n (text text)")
+	d.Fill(t)
+	_, err := d.Query(t.Context(), "INSERT INTO n SELECT repeat('x', 1000) FROM generate_series(1, 1000)")
+	var said *pgconn.PgError
+	if !errors.As(err, &said) || said.Code != "53100" {
+		t.Errorf("%v, want that the disk is full", err)
+	}
+	d.Free(t)
+	d.Must(t, "INSERT INTO n SELECT repeat('x', 1000) FROM generate_series(1, 1000)")
+	if _, err := os.Stat(d.Data); err == nil {
+		t.Error("others see the disk")
 	}
 }

@@ -35,6 +35,11 @@ type Database struct {
 func Postgres(t T, settings ...string) *Database {
 	t.Helper()
 	d, err := StartPostgres(settings...)
+	return withTest(t, d, err)
+}
+
+func withTest(t T, d *Database, err error) *Database {
+	t.Helper()
 	if errors.Is(err, ErrAbsent) {
 		t.Skipf("postgres: %v: install postgresql 15 or newer, or set POSTGRES_BIN to the directory of its programs", err)
 	}
@@ -50,8 +55,66 @@ func Postgres(t T, settings ...string) *Database {
 	return d
 }
 
+// diskSize is more than a new server takes, and little enough for a machine's memory.
+const diskSize = 112 << 20
+
+// PostgresOnDisk starts a server on a disk of its own, which Fill fills. Where nobody lets us mount one, the test is
+// skipped.
+func PostgresOnDisk(t T, settings ...string) *Database {
+	t.Helper()
+	d, err := startPostgres(func(d *Database) error {
+		mount := filepath.Join(d.dir, "disk")
+		d.Data = filepath.Join(mount, "data")
+		var err error
+		d.disk, err = newDisk(mount, diskSize, d.as)
+		return err
+	}, append([]string{"min_wal_size=32MB"}, settings...))
+	var refused *mountError
+	if errors.As(err, &refused) {
+		t.Skipf("mount: a disk that can be filled: %v", err)
+	}
+	return withTest(t, d, err)
+}
+
+// Fill leaves no room on its disk, and Free removes what Fill has put there.
+func (d *Database) Fill(t T) {
+	t.Helper()
+	var err error
+	d.on(func() {
+		var f *os.File
+		if f, err = os.Create(d.Data + ".fill"); err != nil {
+			return
+		}
+		chunk := make([]byte, 1<<20)
+		for len(chunk) > 0 {
+			if _, writeErr := f.Write(chunk); writeErr != nil {
+				chunk = chunk[:len(chunk)/2]
+			}
+		}
+		err = f.Close()
+	})
+	if err != nil {
+		t.Fatalf("faulty: fill the disk: %v", err)
+	}
+}
+
+// Free is the counterpart of Fill.
+func (d *Database) Free(t T) {
+	t.Helper()
+	var err error
+	d.on(func() { err = os.Remove(d.Data + ".fill") })
+	if err != nil {
+		t.Fatalf("faulty: free the disk: %v", err)
+	}
+}
+
 // StartPostgres starts a server that several tests share. Who starts it stops it; with the process it ends anyway.
 func StartPostgres(settings ...string) (*Database, error) {
+	return startPostgres(func(d *Database) error { d.Data = filepath.Join(d.dir, "data"); return nil }, settings)
+}
+
+// startPostgres starts one whose place has been chosen.
+func startPostgres(choose func(*Database) error, settings []string) (*Database, error) {
 	bin, err := postgresBin()
 	if err != nil {
 		return nil, err
@@ -60,8 +123,10 @@ func StartPostgres(settings ...string) (*Database, error) {
 	if d.daemon, err = newDaemon("postgres"); err != nil {
 		return nil, err
 	}
-	d.Data = filepath.Join(d.dir, "data")
-	if err = d.initialize(); err == nil {
+	if err = choose(d); err == nil {
+		err = d.initialize()
+	}
+	if err == nil {
 		err = d.start()
 	}
 	if err != nil {
@@ -83,17 +148,20 @@ func (d *Database) initialize() error {
 	template.Lock()
 	defer template.Unlock()
 	if _, err := os.Stat(template.dir); template.dir == "" || err != nil {
-		template.dir = d.Data + ".template"
-		out, err := d.command(filepath.Join(d.bin, "initdb"), "-D", template.dir, "-U", "ingest", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("initdb: %w: %s", err, out)
+		template.dir = filepath.Join(d.dir, "template")
+		if _, err := d.output(filepath.Join(d.bin, "initdb"), "-D", template.dir, "-U", "ingest", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+			return err
 		}
 	}
-	out, err := d.command("cp", "-a", template.dir, d.Data).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
+	_, err := d.output("cp", "-a", template.dir, d.Data)
+	return err
+}
+
+// Stop ends it for good, and removes what it had: not while another server copies the template that lies there.
+func (d *Database) Stop() {
+	template.Lock()
+	defer template.Unlock()
+	d.daemon.Stop()
 }
 
 // Replica starts another server that follows this one, which has to have been started with "wal_level=replica".
@@ -106,10 +174,9 @@ func (d *Database) Replica(t T, settings ...string) *Database {
 	}
 	t.Cleanup(r.Stop)
 	r.Data = filepath.Join(r.dir, "data")
-	out, err := r.command(filepath.Join(d.bin, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", "ingest",
-		"-D", r.Data, "-R", "-X", "stream", "-c", "fast", "--no-sync").CombinedOutput()
-	if err != nil {
-		t.Fatalf("faulty: pg_basebackup: %v: %s", err, out)
+	if _, err := r.output(filepath.Join(d.bin, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", "ingest",
+		"-D", r.Data, "-R", "-X", "stream", "-c", "fast", "--no-sync"); err != nil {
+		t.Fatalf("faulty: %v", err)
 	}
 	if err := r.start(); err != nil {
 		t.Fatalf("faulty: %v", err)
@@ -199,10 +266,7 @@ func (d *Database) copy(t T, from, to string) {
 	t.Helper()
 	err := os.RemoveAll(to)
 	if err == nil {
-		var out []byte
-		if out, err = d.command("cp", "-a", from, to).CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
+		_, err = d.output("cp", "-a", from, to)
 	}
 	if err != nil {
 		t.Fatalf("faulty: %v", err)

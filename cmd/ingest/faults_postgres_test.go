@@ -1,0 +1,359 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+)
+
+// TestFaultsOfPostgres lets everything happen that may happen to a ledger in PostgreSQL. make faults shows its lines.
+func TestFaultsOfPostgres(t *testing.T) {
+	t.Parallel()
+	runFaults(t, allFaultsOfPostgres(), func(t *testing.T, f fault) {
+		r := f.run(t, nothing)
+		t.Log(r.judge(f.name))
+		if len(r.wrong) > 0 {
+			t.Fail()
+		}
+	})
+}
+
+func allFaultsOfPostgres() []fault {
+	return slices.Concat(postgresFaults(), lostReplies("postgres: ", newPostgresRig), twoHostsOnPostgres(),
+		[]fault{promoted(1, 0), promoted(1, time.Second), promoted(2, time.Second)})
+}
+
+// onePostgres is one for a ledger in PostgreSQL.
+func onePostgres(name string, happens func(s *site), settings ...string) fault {
+	return postgresFault(name, happens, func(t *testing.T, off need) *rig { return newPostgresRig(t, off, 1, settings...) })
+}
+
+func postgresFault(name string, happens func(s *site), begin func(*testing.T, need) *rig) fault {
+	return fault{"postgres: " + name, func(t *testing.T, off need) *rig {
+		t.Helper()
+		r := begin(t, off)
+		s := r.sites[0]
+		s.spend(cheap, 40)
+		happens(s)
+		s.recover()
+		s.exhaust()
+		return r
+	}}
+}
+
+func postgresFaults() []fault {
+	return slices.Concat([]fault{
+		onePostgres("refused", func(s *site) { s.proxy.Refuse(); s.outage(); s.pass() }),
+		onePostgres("hung, and resumed", func(s *site) { s.pg.Freeze(); s.outage(); s.pg.Thaw() }),
+		onePostgres("network hangs, and passes on late what it held", func(s *site) { s.proxy.Hang(); s.outage(); s.pass() }),
+		onePostgres("replies 2 s late", func(s *site) { s.proxy.Delay(2 * time.Second); s.trouble(); s.pass() }),
+		onePostgres("killed (-9), and back", func(s *site) { s.pg.Kill(); s.outage(); s.pg.Restart(s) }),
+		onePostgres("killed in no time, and back", func(s *site) { s.pg.Kill(); s.pg.Restart(s) }),
+		onePostgres("killed in a take that has not arrived", func(s *site) { s.killPostgresAt(faulty.Asked, 3); s.trouble(); s.pg.Restart(s) }),
+		onePostgres("killed in a take that was committed", func(s *site) { s.killPostgresAt(faulty.Executed, 3); s.trouble(); s.pg.Restart(s) }),
+		killedWhileTold(faulty.Asked), killedWhileTold(faulty.Executed),
+		onePostgres("back on an older copy of its data", func(s *site) {
+			s.copyPostgres()
+			s.spend(cheap, 20)
+			s.pg.Kill()
+			s.pg.Load(s)
+			s.pg.Restart(s)
+		}),
+		onePostgres("an older copy, and nobody looks before it died", func(s *site) {
+			s.copyPostgres()
+			s.spend(cheap, 20)
+			s.pg.Kill()
+			s.pg.Load(s)
+			s.pg.Restart(s)
+			s.again()
+		}),
+		onePostgres("an outage, then an older copy before it is told", func(s *site) {
+			s.copyPostgres()
+			s.spend(cheap, 20)
+			s.proxy.Refuse()
+			s.outage()
+			s.pg.Kill()
+			s.pg.Load(s)
+			s.pg.Restart(s)
+			s.pass()
+		}),
+		onePostgres("the schema dropped", func(s *site) { s.pg.Must(s, "DROP SCHEMA ingest_quota CASCADE") }),
+		onePostgres("the log of a pool deleted", func(s *site) { s.pg.Must(s, "DELETE FROM ingest_quota.entries") }),
+		onePostgres("the account deleted", func(s *site) { s.pg.Must(s, "DELETE FROM ingest_quota.accounts") }),
+		onePostgres("read-only, and writable again", func(s *site) {
+			s.setPostgres("default_transaction_read_only", "on")
+			s.outage()
+			s.setPostgres("default_transaction_read_only", "off")
+		}),
+		onePostgres("somebody holds its tables", func(s *site) {
+			c := s.connection()
+			s.exec(c, "BEGIN; LOCK TABLE ingest_quota.accounts")
+			s.outage()
+			s.exec(c, "ROLLBACK")
+		}),
+		onePostgres("no connection left", func(s *site) {
+			leave := s.takeAllConnections()
+			s.outage()
+			leave()
+		}, "max_connections=10", "superuser_reserved_connections=0"),
+		onePostgres("a newer program has changed the schema, and back", func(s *site) {
+			s.pg.Must(s, "UPDATE ingest_quota.ledger SET version = version + 1; ALTER FUNCTION ingest_quota.take_1 RENAME TO take_2; ALTER FUNCTION ingest_quota.look_1 RENAME TO look_2")
+			s.outage()
+			s.pg.Must(s, "UPDATE ingest_quota.ledger SET version = version - 1; ALTER FUNCTION ingest_quota.take_2 RENAME TO take_1; ALTER FUNCTION ingest_quota.look_2 RENAME TO look_1")
+		}),
+		onDisk("its disk full, and room again", func(s *site) {
+			s.pg.Fill(s)
+			var sum spree
+			for range 200 { // until a page more is needed
+				if s.call(cheap, &sum) != nil || sum.degraded > 0 {
+					break
+				}
+			}
+			shut := s.spend(dear, 1)
+			s.want(sum.degraded+sum.closed > 0 && shut.closed == 1, "with the disk full: %+v, and a dear call: %+v", sum, shut)
+			s.pg.Free(s)
+		}),
+		onDisk("no room for its log: it ends, and starts with room", func(s *site) {
+			s.pg.Fill(s)
+			_, _ = s.pg.Query(context.Background(), "SELECT pg_switch_wal()")
+			s.outage()
+			s.pg.Free(s)
+			s.pg.Kill() // where it tried again by itself
+			s.pg.Restart(s)
+		}),
+	}, postgresToldInVain())
+}
+
+// onDisk is one for a server whose disk can be filled.
+func onDisk(name string, happens func(s *site)) fault {
+	return postgresFault(name, happens, func(t *testing.T, off need) *rig {
+		return onPostgres(t, off, 1, faulty.PostgresOnDisk(t), postgresScripts...)
+	})
+}
+
+// postgresToldInVain are outages behind which one of the first replies is lost.
+func postgresToldInVain() (all []fault) {
+	for reply := 1; reply <= 3; reply++ {
+		all = append(all, onePostgres(fmt.Sprintf("told of an outage, and reply %d is lost", reply), func(s *site) {
+			s.proxy.Refuse()
+			s.outage()
+			s.pass()
+			s.proxy.LoseAfter(reply-1, 1, faulty.Closed)
+		}))
+	}
+	return all
+}
+
+// killedWhileTold is a server that dies in the COMMIT with which it is told of an outage.
+func killedWhileTold(m faulty.Moment) fault {
+	when := map[faulty.Moment]string{faulty.Asked: "before", faulty.Executed: "after"}[m]
+	return postgresFault("killed in the COMMIT of what it is told, "+when, func(s *site) {
+		s.proxy.Refuse()
+		s.outage()
+		s.pass()
+		killed := s.killPostgresAt(m, 1)
+		for end := time.Now().Add(waitAtMost); !killed() && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			s.spend(cheap, 1) // the breaker
+		}
+		s.want(killed(), "it was never told")
+		s.pg.Restart(s)
+	}, func(t *testing.T, off need) *rig { return onPostgres(t, off, 1, faulty.Postgres(t), "COMMIT") })
+}
+
+// killPostgresAt ends the server as a power cut does, at the n-th such moment of a script. killed reports whether it has.
+func (s *site) killPostgresAt(m faulty.Moment, n int) (killed func() bool) {
+	var mu sync.Mutex
+	s.proxy.Watch(func(now faulty.Moment) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now != m || n == 0 {
+			return
+		}
+		if n--; n == 0 {
+			s.pg.Kill()
+		}
+	})
+	return func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return n == 0
+	}
+}
+
+// copyPostgres keeps a copy of its data as they are now.
+func (s *site) copyPostgres() {
+	s.pg.Halt()
+	s.pg.Save(s)
+	s.pg.Restart(s)
+	s.recover()
+}
+
+// setPostgres changes a setting for everybody, and waits until new sessions have it.
+func (s *site) setPostgres(name, value string) {
+	s.pg.Must(s, "ALTER SYSTEM SET "+name+" = "+value)
+	s.pg.Must(s, "SELECT pg_reload_conf()")
+	for end := time.Now().Add(waitAtMost); s.pg.Must(s, "SHOW "+name) != value && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.proxy.Cut() // sessions that were there hear of it later
+}
+
+// connection is one of somebody else's.
+func (s *site) connection() *pgconn.PgConn {
+	c, err := pgconn.Connect(context.Background(), s.pg.URL())
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = c.Close(context.Background()) })
+	return c
+}
+
+func (s *site) exec(c *pgconn.PgConn, sql string) {
+	if _, err := c.Exec(context.Background(), sql).ReadAll(); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// takeAllConnections leaves the server none for others.
+func (s *site) takeAllConnections() (leave func()) {
+	s.proxy.Refuse()
+	var all []*pgconn.PgConn
+	for refused := 0; refused < 20; { // who was cut off may take a moment to go
+		c, err := pgconn.Connect(context.Background(), s.pg.URL())
+		if err != nil {
+			refused++
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		all = append(all, c)
+	}
+	s.want(len(all) == 10, "%d connections, where there are ten", len(all))
+	s.pass()
+	return func() {
+		for _, c := range all {
+			_ = c.Close(context.Background())
+		}
+	}
+}
+
+func twoHostsOnPostgres() []fault {
+	both := func(name string, happens func(a, b *site)) fault {
+		return fault{"postgres: two hosts, " + name, func(t *testing.T, off need) *rig {
+			t.Helper()
+			r := newPostgresRig(t, off, 2)
+			a, b := r.sites[0], r.sites[1]
+			r.bothSpend()
+			happens(a, b)
+			a.recover()
+			b.recover()
+			a.exhaust()
+			b.exhaust()
+			return r
+		}}
+	}
+	older := func(a, b *site) {
+		a.copyPostgres()
+		a.spend(cheap, 20)
+		b.spend(cheap, 20)
+		a.spend(cheap, 1)
+	}
+	return []fault{
+		both("an older copy: the gate is closed", func(a, b *site) {
+			older(a, b)
+			a.pg.Kill()
+			a.pg.Load(a)
+			a.pg.Restart(a)
+			a.shutUntilHeard()
+		}),
+		both("an older copy, and one is away", func(a, b *site) {
+			older(a, b)
+			b.stop()
+			a.pg.Kill()
+			a.pg.Load(a)
+			a.pg.Restart(a)
+			a.shutUntilHeard()
+			a.recover()
+			a.exhaust()
+			b.open()
+		}),
+		both("the schema dropped", func(a, b *site) { a.pg.Must(a, "DROP SCHEMA ingest_quota CASCADE"); a.shutUntilHeard() }),
+		both("killed while both take", func(a, b *site) {
+			killed := a.killPostgresAt(faulty.Executed, 15)
+			var all sync.WaitGroup
+			for _, s := range []*site{a, b} {
+				all.Go(func() {
+					for range 10 {
+						s.spend(cheap, 1)
+					}
+				})
+			}
+			all.Wait()
+			a.want(killed(), "it was not killed")
+			a.pg.Restart(a)
+		}),
+	}
+}
+
+// bothSpend lets two hosts spend, and the first see what the second has spent.
+func (r *rig) bothSpend() {
+	a, b := r.sites[0], r.sites[1]
+	a.recover()
+	b.recover()
+	a.spend(cheap, 40)
+	b.spend(cheap, 40)
+	a.spend(cheap, 1)
+}
+
+// shutUntilHeard wants the gate closed to dear calls until all hosts have said what they know.
+func (s *site) shutUntilHeard() {
+	early := s.spend(dear, 1)
+	s.want(early.closed == 1, "a dear call before the other host has delivered: %+v", early)
+}
+
+// promoted is a server that dies, and its replica, behind by so much, takes its place.
+func promoted(hosts int, lag time.Duration) fault {
+	return fault{fmt.Sprintf("postgres: replica promoted, behind by %v, hosts: %d", lag, hosts), func(t *testing.T, off need) *rig {
+		t.Helper()
+		r := newPostgresRig(t, off, hosts, "wal_level=replica", "max_wal_senders=4")
+		line := faulty.BeforePostgres(t, r.pg.Addr())
+		replica := r.pg.Replica(t, line.Followed())
+		for end := time.Now().Add(waitAtMost); r.pg.Must(t, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") != "1" && time.Now().Before(end); {
+			time.Sleep(20 * time.Millisecond)
+		}
+		s := r.sites[0]
+		if hosts == 2 {
+			r.bothSpend()
+		} else {
+			s.spend(cheap, 40)
+		}
+		line.Lag(lag)
+		for i := range 20 {
+			r.sites[i%hosts].spend(cheap, 2)
+			time.Sleep(lag / 10)
+		}
+		r.pg.Kill()
+		line.Refuse()
+		s.trouble()
+		replica.Promote(t)
+		r.proxy.Lead(replica.Addr())
+		if hosts == 2 {
+			s.shutUntilHeard()
+		}
+		for _, s := range r.sites {
+			s.recover()
+		}
+		for _, s := range r.sites {
+			s.exhaust()
+		}
+		return r
+	}}
+}

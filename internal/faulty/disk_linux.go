@@ -1,0 +1,50 @@
+package faulty
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// newDisk mounts one of so many bytes for whoever owns it. Its thread is the only one that sees it: what is started there
+// sees it as well.
+func newDisk(dir string, size int, owner *syscall.Credential) (*disk, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	d, mounted := &disk{do: make(chan func()), done: make(chan struct{})}, make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: a thread that sees another disk than all others ends with this
+		err := mount(dir, size, owner)
+		mounted <- err
+		if err != nil {
+			return
+		}
+		for do := range d.do {
+			do()
+			d.done <- struct{}{}
+		}
+	}()
+	if err := <-mounted; err != nil {
+		return nil, &mountError{err}
+	}
+	return d, nil
+}
+
+func mount(dir string, size int, owner *syscall.Credential) error {
+	if err := syscall.Unshare(syscall.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("a name space for it: %w", err)
+	}
+	if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("a name space for it: %w", err)
+	}
+	options := fmt.Sprintf("size=%d,mode=0700", size)
+	if owner != nil {
+		options += fmt.Sprintf(",uid=%d,gid=%d", owner.Uid, owner.Gid)
+	}
+	if err := syscall.Mount("none", dir, "tmpfs", 0, options); err != nil {
+		return fmt.Errorf("mount it: %w", err)
+	}
+	return nil
+}
