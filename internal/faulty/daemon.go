@@ -72,13 +72,14 @@ func (p *daemon) on(do func()) {
 	p.disk.on(do)
 }
 
-// output runs a command to its end.
-func (p *daemon) output(path string, args ...string) (out []byte, err error) {
-	p.on(func() { out, err = p.command(path, args...).CombinedOutput() })
-	if err != nil {
-		err = fmt.Errorf("%s: %w: %s", path, err, out)
-	}
-	return out, err
+// finish runs a command to its end.
+func (p *daemon) finish(path string, args ...string) (err error) {
+	p.on(func() {
+		if out, failed := p.command(path, args...).CombinedOutput(); failed != nil {
+			err = fmt.Errorf("%s: %w: %s", path, failed, out)
+		}
+	})
+	return err
 }
 
 // Addr is where it listens.

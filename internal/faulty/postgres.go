@@ -149,12 +149,11 @@ func (d *Database) initialize() error {
 	defer template.Unlock()
 	if _, err := os.Stat(template.dir); template.dir == "" || err != nil {
 		template.dir = filepath.Join(d.dir, "template")
-		if _, err := d.output(filepath.Join(d.bin, "initdb"), "-D", template.dir, "-U", "ingest", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+		if err := d.finish(filepath.Join(d.bin, "initdb"), "-D", template.dir, "-U", "ingest", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
 			return err
 		}
 	}
-	_, err := d.output("cp", "-a", template.dir, d.Data)
-	return err
+	return d.finish("cp", "-a", template.dir, d.Data)
 }
 
 // Stop ends it for good, and removes what it had: not while another server copies the template that lies there.
@@ -174,7 +173,7 @@ func (d *Database) Replica(t T, settings ...string) *Database {
 	}
 	t.Cleanup(r.Stop)
 	r.Data = filepath.Join(r.dir, "data")
-	if _, err := r.output(filepath.Join(d.bin, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", "ingest",
+	if err := r.finish(filepath.Join(d.bin, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", "ingest",
 		"-D", r.Data, "-R", "-X", "stream", "-c", "fast", "--no-sync"); err != nil {
 		t.Fatalf("faulty: %v", err)
 	}
@@ -266,7 +265,7 @@ func (d *Database) copy(t T, from, to string) {
 	t.Helper()
 	err := os.RemoveAll(to)
 	if err == nil {
-		_, err = d.output("cp", "-a", from, to)
+		err = d.finish("cp", "-a", from, to)
 	}
 	if err != nil {
 		t.Fatalf("faulty: %v", err)
