@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -94,7 +95,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	var r Result
 	err = s.view(ctx, "search", func(tx *txn) error {
-		f := finder{q: q, query: query, tx: tx, after: after}
+		f := finder{q: q, query: query, tx: tx, after: after, walked: map[string]matches{}}
 		if err := f.pin(ctx); err != nil {
 			return err
 		}
@@ -102,12 +103,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 		if err != nil {
 			return err
 		}
-		if f.after.Video > int64(maxMatches) { // no id is less than 1
-			if r.Capped, err = f.moreThan(ctx, maxMatches); err != nil {
-				return err
-			}
-		}
-		r.Looked, r.Forgiven = f.looked, f.forgiven
+		r.Capped, r.Looked, r.Forgiven = f.among.capped, f.looked, f.forgiven
 		if err := tx.QueryRowContext(ctx, `SELECT max(fresh_at) FROM series WHERE backfill IS NULL`).Scan(inMillis(&r.FreshAt)); err != nil {
 			return err
 		}
@@ -146,7 +142,8 @@ type finder struct {
 	q        Query
 	query    text.Query // of q.Text, as far as it was forgiven
 	among    matches    // what the query finds
-	looked   string     // says so
+	walked   map[string]matches
+	looked   string // says so
 	forgiven bool
 	tx       *txn
 	after    cursor
@@ -172,26 +169,27 @@ type candidate struct {
 
 // find returns the page's candidates and, where there is a next page, the first of that.
 func (f *finder) find(ctx context.Context) ([]candidate, error) {
-	pool, err := f.widen(ctx)
-	if err != nil {
-		return nil, err
-	}
 	paged := ranking{order: f.q.Order, limit: f.q.Limit + 1}
 	if f.q.After != "" {
 		paged.after = &f.after.Last
 	}
 	if f.q.Order != ByRelevance {
-		found, err := f.rank(ctx, f.among, paged)
+		found, err := f.widen(ctx, paged)
 		if err != nil {
 			return nil, err
 		}
 		return found, f.score(ctx, found)
 	}
-	if pool, err = f.settle(ctx, pool); err != nil {
+	pool, err := f.widen(ctx, ranking{limit: poolSize})
+	if err != nil {
 		return nil, err
 	}
+	if err := f.settle(ctx, pool); err != nil {
+		return nil, err
+	}
+	var scored []int64
 	for _, c := range pool {
-		paged.except = append(paged.except, c.ID)
+		scored = append(scored, c.ID)
 	}
 	if f.q.After != "" {
 		pool = slices.DeleteFunc(pool, func(c candidate) bool { return c.compare(f.after.Last) <= 0 })
@@ -205,7 +203,8 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 			paged.after = &position{[3]float64{f.after.Last.Key[1], f.after.Last.Key[2]}, f.after.Last.ID}
 		}
 	}
-	rest, err := f.rank(ctx, f.among, paged)
+	slices.SortFunc(scored, func(a, b int64) int { return cmp.Compare(b, a) })
+	rest, err := f.rank(ctx, f.among.without(scored), paged)
 	for i := range rest {
 		k := &rest[i].Key
 		k[0], k[1], k[2] = 0, k[0], k[1]
@@ -247,23 +246,12 @@ func named(pool []candidate) (n int) {
 	return n
 }
 
-// settle scores the pool and gives it its places. Where it is full of videos that are only tagged with what was asked
-// for, those that are named so are added. Views count the more, the more are named so: of two videos one is meant, of two
-// hundred those that everybody watches. Copies of a title stand back, the third far behind, so that they do not fill the
-// first page.
-func (f *finder) settle(ctx context.Context, pool []candidate) ([]candidate, error) {
+// settle scores the pool and puts it in order. Views count the more, the more are named so: of two videos one is meant, of
+// two hundred those that everybody watches. Copies of a title stand back, the third far behind, so that they do not fill
+// the first page.
+func (f *finder) settle(ctx context.Context, pool []candidate) error {
 	if err := f.score(ctx, pool); err != nil {
-		return nil, err
-	}
-	if len(pool) >= poolSize && named(pool) < poolSize/2 {
-		more, err := f.unknown(ctx, f.query.Match(true, false), pool)
-		if err == nil {
-			err = f.score(ctx, more)
-		}
-		if err != nil {
-			return nil, err
-		}
-		pool = append(pool, more...)
+		return err
 	}
 	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(named(pool), 1)))/math.Log(300), 1), 3)
 	for i := range pool {
@@ -281,7 +269,7 @@ func (f *finder) settle(ctx context.Context, pool []candidate) ([]candidate, err
 		c.Key[1] = c.score
 	}
 	byPosition(pool)
-	return pool, nil
+	return nil
 }
 
 func byPosition(of []candidate) {

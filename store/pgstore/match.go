@@ -7,10 +7,10 @@ import (
 )
 
 // ftsToken is a word of the expressions that text.Query.Match writes for FTS5.
-var ftsToken = regexp.MustCompile(`"[^"]*"|\w+ : \(|[()*]|AND|OR|NOT`)
+var ftsToken = regexp.MustCompile(`"[^"]*"|(?:\w+|\{title channel\}) : \(|[()*]|AND|OR|NOT`)
 
 // weights are the columns of the index, as schema.sql marks them.
-var weights = map[string]string{"title": "A", "channel": "B", "tags": "C"}
+var weights = map[string]string{"title": "A", "channel": "B", "tags": "C", "{title channel}": "AB"}
 
 // tsquery is an expression for FTS5, as text.Query.Match writes it, as a tsquery: the same videos match.
 func tsquery(match string) string {
@@ -39,7 +39,7 @@ func tsquery(match string) string {
 			out.WriteString(")")
 		case strings.HasSuffix(w, " : ("):
 			weight := weights[strings.TrimSuffix(w, " : (")]
-			if outer := scope(); outer != "" && outer != weight {
+			if outer := scope(); outer != "" && !strings.Contains(outer, weight) {
 				weight = "D" // a word of one column in another: no word has it
 			}
 			scopes = append(scopes, weight)

@@ -121,10 +121,10 @@ func (q Query) Open() (opened Query, ok bool) {
 	return opened, true
 }
 
-// Match writes the query for FTS5: what meets all clauses, in its title with inTitle, or all but one with butOne: then "" where
-// that would be none.
+// Match writes the query for FTS5: what meets all clauses, in its title and its channel's name with inNames, or all but one with
+// butOne: then "" where that would be none.
 // https://www.sqlite.org/fts5.html#full_text_query_syntax
-func (q Query) Match(inTitle, butOne bool) string {
+func (q Query) Match(inNames, butOne bool) string {
 	var want, not, without []string
 	for _, c := range q {
 		if c.not {
@@ -143,8 +143,8 @@ func (q Query) Match(inTitle, butOne bool) string {
 		}
 		expr = strings.Join(without, " OR ")
 	}
-	if inTitle {
-		expr = "title : (" + expr + ")"
+	if inNames {
+		expr = "{title channel} : (" + expr + ")"
 	}
 	if len(not) > 0 {
 		expr = "(" + expr + ") NOT (" + strings.Join(not, " OR ") + ")"
