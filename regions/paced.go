@@ -11,6 +11,9 @@ import (
 type Pace struct {
 	// Gap is from one slot of the job to the next, of whichever key: its keys take turns.
 	Gap time.Duration
+	// Round is from one slot of a series to its next, by which its data are judged. It is Gap for each key, but where
+	// nothing is left until Hold: Gap is then a wait.
+	Round time.Duration
 	// Last is when its newest slot was due, of whichever key; zero where it has none.
 	Last time.Time
 	// Hold is until when the budget pays for no slot at all; zero where it pays for the next one.
@@ -39,9 +42,6 @@ func (p Pace) turn(keys []string, newest map[string]time.Time, t time.Time) stri
 	}
 	return best
 }
-
-// Every is from one slot of a series to its next, where a job has so many keys.
-func (p Pace) Every(keys int) time.Duration { return p.Gap * time.Duration(keys) }
 
 // Paced is a plan of which some jobs are paced, by name.
 type Paced struct {
@@ -74,7 +74,7 @@ func (s Schedule) duePaced(pace Pace, known map[ingest.Series]time.Time, now tim
 		newest, seen := known[of]
 		latest, ok := s.latest(i, now)
 		switch {
-		case ok && (!seen || latest.Sub(newest) > 2*pace.Every(len(s.keys))):
+		case ok && (!seen || latest.Sub(newest) > 2*pace.Gap*time.Duration(len(s.keys))):
 			out = append(out, s.slot(i, latest, ingest.Due, ""))
 		case seen:
 			waiting, newestOf[key] = append(waiting, key), newest
@@ -124,11 +124,7 @@ func (p Pace) next(now time.Time) time.Time {
 func (p Paced) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
 	ahead := p.Plan.Ahead(of, t, slots)
 	if pace, ok := p.Paces[of.Job]; ok {
-		for _, s := range p.Plan {
-			if s.Job.Name == of.Job {
-				ahead = max(ahead, time.Duration(slots)*pace.Every(len(s.keys)))
-			}
-		}
+		ahead = max(ahead, time.Duration(slots)*pace.Round)
 	}
 	return ahead
 }

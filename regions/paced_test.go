@@ -49,7 +49,7 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	paced := regions.Paced{Plan: plan, Paces: map[string]regions.Pace{"chart": {Gap: 40 * time.Minute, Last: at(10, 0), Most: 3}}}
+	paced := regions.Paced{Plan: plan, Paces: map[string]regions.Pace{"chart": {Gap: 40 * time.Minute, Round: 2 * time.Hour, Last: at(10, 0), Most: 3}}}
 	if next := paced.Next(at(10, 5)); !next.Equal(at(10, 40)) {
 		t.Errorf("next at %v", next)
 	}

@@ -18,16 +18,15 @@ const rareChart = 12 * time.Hour
 type Pace struct {
 	regions.Pace
 	Job    ingest.Job
-	Pages  int           // of a chart: fewer than the job's where whole ones would be too rare
-	Every  time.Duration // from one slot of a series to its next
-	Pool   string        // which holds it back
-	Budget int64         // what of that pool the schedule may use in the window that holds it back
+	Pages  int    // of a chart: fewer than the job's where whole ones would be too rare
+	Pool   string // which holds it back
+	Budget int64  // what of that pool the schedule may use in the window that holds it back
 	Window string
 }
 
 // String is the pace for a person: "chart paced to every 2 h 45 m: 285 units today".
 func (p Pace) String() string {
-	s := fmt.Sprintf("%s paced to every %s: %d %s", p.Job.Name, interval(p.Every), p.Budget, p.Pool)
+	s := fmt.Sprintf("%s paced to every %s: %d %s", p.Job.Name, interval(p.Round), p.Budget, p.Pool)
 	if p.Window == "day" {
 		s += " today"
 	} else {
@@ -75,7 +74,7 @@ func (s Schedule) Paces(r quota.Report, known map[ingest.Series]time.Time, now t
 			if err := s.stretch(&pace, r, now); err != nil {
 				return nil, err
 			}
-			if pace.Every <= rareChart || pace.Pages == 1 || of.Job.Kind != ingest.KindChart {
+			if pace.Round <= rareChart || pace.Pages == 1 || of.Job.Kind != ingest.KindChart {
 				break
 			}
 		}
@@ -99,7 +98,7 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 	if job.Kind == ingest.KindChart {
 		spare = func(pool string) int64 { return price[pool] * int64(fetch.Spare(p.Pages)) / int64(p.Pages) }
 	}
-	p.Gap, p.Hold, p.Most, p.Every = 0, time.Time{}, keys, job.Every
+	p.Gap, p.Hold, p.Most, p.Round = 0, time.Time{}, keys, job.Every
 	for i, pool := range s.Tariff.Pools {
 		if price[pool.Name] == 0 || i >= len(r.Pools) {
 			continue
@@ -116,7 +115,8 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 				gap = max(gap, b.lasting(price[pool.Name], spare(pool.Name), share, now))
 			}
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
-				p.Gap, p.Every, p.Pool, p.Budget, p.Window = gap, gap*time.Duration(keys), pool.Name, b.budget, w.Window.Name
+				p.Gap, p.Pool, p.Budget, p.Window = gap, pool.Name, b.budget, w.Window.Name
+				p.Round = max(job.Every, b.round(gap, price[pool.Name], share)*time.Duration(keys))
 			}
 			fits := int(max(0, (b.now-spare(pool.Name))/price[pool.Name]))
 			p.Most = min(p.Most, fits)
@@ -131,6 +131,7 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 // supply is what one window leaves to the schedule.
 type supply struct {
 	span   time.Duration // over which left is spread
+	whole  time.Duration // the window's length
 	left   int64         // of it the schedule may use in span
 	now    int64         // it may use at once
 	budget int64         // it may use in the whole window, what is used included
@@ -156,8 +157,10 @@ func (s Schedule) supply(pool quota.PoolReport, w quota.WindowState, spent []quo
 	b.budget = max(0, ceiling-others)
 	if !w.Window.Day() {
 		b.span, b.left = w.Window.Length+s.Tariff.Grace, b.budget
+		b.whole = b.span
 		return b
 	}
+	b.whole = day
 	end := midnight(now, s.Tariff.Zone)
 	b.span, b.left, b.spent = end.Sub(now), max(0, ceiling-w.Used), true // a drain only holds: it may be lifted
 	if !last.IsZero() && last.Before(now) && now.Sub(last) < day {
@@ -169,7 +172,7 @@ func (s Schedule) supply(pool quota.PoolReport, w quota.WindowState, spent []quo
 // gap is how far apart slots at so much are if a job has such a share of what is left; the time to the end where
 // nothing is.
 func (b supply) gap(price int64, share float64) time.Duration {
-	slots := int64(float64(max(0, b.left)) * share / float64(price))
+	slots := fitting(b.left, price, share)
 	if b.spent {
 		slots++ // as many gaps as slots, and the one before the end
 	}
@@ -179,12 +182,26 @@ func (b supply) gap(price int64, share float64) time.Duration {
 	return b.span / time.Duration(slots)
 }
 
+// round is the part of a key in one round of a job, gap apart. Where nothing is left gap is a wait for the window's
+// end, and no interval: then it is what the budget of a whole window pays for.
+func (b supply) round(gap time.Duration, price int64, share float64) time.Duration {
+	if whole := fitting(b.budget, price, share); whole > 0 && fitting(b.left, price, share) == 0 {
+		return b.whole / time.Duration(whole)
+	}
+	return gap
+}
+
+// fitting is how many slots a job's share of so many units pays for.
+func fitting(units, price int64, share float64) int64 {
+	return int64(float64(max(0, units)) * share / float64(price))
+}
+
 // lasting is how far apart slots are if what may be used at once is to last until a sliding window has more; 0 where
 // that does not matter. On its first day a schedule fills such a window, and retries fill it sooner than its slots are
 // to: without this the slots would then stand still until the first of them leave it, and again a day later.
 func (b supply) lasting(price, spare int64, share float64, now time.Time) time.Duration {
-	slots := int64(float64(b.now-spare) * share / float64(price))
-	if b.spent || slots <= 0 || !b.renews.After(now) {
+	slots := fitting(b.now-spare, price, share)
+	if b.spent || slots == 0 || !b.renews.After(now) {
 		return 0
 	}
 	return b.renews.Sub(now) / time.Duration(slots)
