@@ -15,6 +15,12 @@ import (
 // ErrNoChart is returned when no chart of the region is stored.
 var ErrNoChart = errors.New("no chart is stored")
 
+// noChartError is an ErrNoChart that says which chart there is not.
+type noChartError string
+
+func (e noChartError) Error() string { return string(e) }
+func (noChartError) Unwrap() error   { return ErrNoChart }
+
 // Chart is one region's chart as it stood at one slot.
 type Chart struct {
 	Job       string
@@ -113,7 +119,7 @@ WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (
 
 // none explains that the query admits no chart.
 func (q ChartQuery) none(ctx context.Context, tx *txn) error {
-	kind, when, job := "complete chart", "", ""
+	kind, when, job, hint := "complete chart", "", "", ""
 	if q.Partial {
 		kind = "chart"
 	}
@@ -124,7 +130,7 @@ func (q ChartQuery) none(ctx context.Context, tx *txn) error {
 			return err
 		}
 		if oldest.Valid {
-			when += ", the oldest is of " + time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
+			hint = ", the oldest is of " + time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
 		}
 	}
 	jobs, err := column[string](ctx, tx, chartJobs, q.Region)
@@ -137,5 +143,5 @@ func (q ChartQuery) none(ctx context.Context, tx *txn) error {
 			job += " (there are some by " + strings.Join(jobs, ", ") + ")"
 		}
 	}
-	return fmt.Errorf("no %s of %s%s%s: %w", kind, q.Region, job, when, ErrNoChart)
+	return noChartError(fmt.Sprintf("no %s of %s%s%s is stored%s", kind, q.Region, job, when, hint))
 }

@@ -25,6 +25,7 @@ type SlotSummary struct {
 	Series  map[ingest.Series]SeriesSummary // those of which a slot was ever more than due
 	Claimed []ingest.Slot                   // newest first
 	Failed  []ingest.Slot                   // newest first
+	Waiting []ingest.Slot                   // newest first: due, with what ended the run that last tried them
 	Spent   []ingest.Slot                   // as of SpentSlots
 }
 
@@ -78,6 +79,9 @@ func (s *SlotSummary) read(ctx context.Context, q querier, version int, since, n
 		return err
 	}
 	if s.Failed, err = selectReports(ctx, q, version, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, since.Unix()); err != nil {
+		return err
+	}
+	if s.Waiting, err = selectReports(ctx, q, version, `kind <> 'backfill' AND state = 'due' AND reason <> '' AND due_at <= ?`, now.Unix()); err != nil {
 		return err
 	}
 	s.Spent, err = spentSlots(ctx, q, version, since)

@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -38,17 +41,20 @@ func (a *app) complete(root *cobra.Command) {
 		{[]string{"backfill", "retry"}, backfillsOf},
 	} {
 		cmd, _, _ := root.Find(c.path) // which is there
-		cmd.ValidArgsFunction = a.completion(c.list)
+		cmd.ValidArgsFunction = a.completion(c.list, 1)
 	}
 }
 
 // lister lists what may be typed; a tab ends a value and begins what it is.
 type lister func(context.Context, *app) ([]string, error)
 
-// completion completes the first argument, or the value of a flag.
-func (a *app) completion(list lister) cobra.CompletionFunc {
+// anywhere is behind any number of arguments, as a flag may be.
+const anywhere = math.MaxInt
+
+// completion completes a value that stands among the first so many arguments.
+func (a *app) completion(list lister, first int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 || a.load(cmd) != nil {
+		if len(args) >= first || a.load(cmd) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		a.quiet = true
@@ -78,16 +84,28 @@ func methodsOf(_ context.Context, a *app) ([]string, error) {
 	return slices.Sorted(maps.Keys(t.Methods)), nil
 }
 
-// videosOf are the newest videos.
+// videosOf are the videos at the top of the newest charts.
 func videosOf(ctx context.Context, a *app) (ids []string, err error) {
+	known := map[string]bool{}
 	return ids, a.withStore(ctx, func(s *store.Store) error {
-		found, err := s.Search(ctx, store.Query{Order: store.ByFreshness, Limit: 100, At: a.clock.Now()})
-		for _, h := range found.Items {
-			ids = append(ids, h.Video.ID+"\t"+h.Video.Title)
+		for _, region := range a.cfg.RegionCodes() {
+			c, err := findChart(ctx, s, a.cfg.Jobs, store.ChartQuery{Region: ingest.Region(region)})
+			if err != nil {
+				continue // not charted yet
+			}
+			for _, p := range c.Items[:min(topOfChart, len(c.Items))] {
+				if id := p.Video.ID; !known[id] {
+					known[id] = true
+					ids = append(ids, id+"\t"+term.Clean(p.Video.Title))
+				}
+			}
 		}
-		return err
+		return nil
 	})
 }
+
+// topOfChart is how many videos of a chart are offered: what a screen has room for.
+const topOfChart = 20
 
 func backfillsOf(ctx context.Context, a *app) (ids []string, err error) {
 	return ids, a.withStore(ctx, func(s *store.Store) error {

@@ -31,6 +31,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		// In place of the root's, because a config or a variable that is wrong is one of the findings.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
+			a.json = a.json || a.query != nil
 			a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
 			return nil
 		},

@@ -114,7 +114,7 @@ var brokenWorlds = []struct {
 	{"a ledger that is no database", func(w *ward) []string {
 		_ = os.WriteFile(filepath.Join(w.data, "quota.db"), []byte(strings.Repeat("no database ", 99)), 0o600)
 		return nil
-	}, "ledger", doctor.Fail, exitUnavailable, "quota.db", "restore a backup"},
+	}, "ledger", doctor.Fail, exitUnavailable, "quota.db", "quota.db.broken && ingest quota rebuild"},
 	{"a ledger of the future", func(w *ward) []string {
 		w.change("quota.db", "UPDATE entries SET at = at + 3600000000")
 		return nil
@@ -126,7 +126,7 @@ var brokenWorlds = []struct {
 			w.Fatal("no copy", err)
 		}
 		return nil
-	}, "ledger", doctor.Fail, exitUnavailable, "an older copy", "restore a backup"},
+	}, "ledger", doctor.Fail, exitUnavailable, "an older copy", "quota.db.broken && ingest quota rebuild"},
 	{"a pool that the upstream closed", func(w *ward) []string {
 		ingestCode(w.T, exitOK, "quota", "post", "units", "6804")
 		w.journal(func(ctx context.Context, l *sqliteledger.Ledger) error {

@@ -24,6 +24,8 @@ var withoutWriting = []struct {
 	{"search the", exitOK, ""},
 	{"chart US", exitOK, "US, slot "},
 	{"slots", exitOK, ""},
+	{"slots --next 2", exitOK, ""},
+	{"metrics", exitOK, "ingest_quota_limit"},
 	{"backup {}/copy.db", exitOK, "sound"},
 	{"run --force", exitUnavailable, "check that it and its directory may be written"},
 	{"quota", exitOK, "left of"},

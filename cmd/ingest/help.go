@@ -32,7 +32,7 @@ func (a *app) describe(cmd *cobra.Command, sections map[string]string) {
 		var values cobra.CompletionFunc
 		switch {
 		case f.Name == "region":
-			values = a.completion(regionsOf)
+			values = a.completion(regionsOf, anywhere)
 		case ok && v.Choices() != nil:
 			values = cobra.FixedCompletions(v.Choices(), cobra.ShellCompDirectiveNoFileComp)
 		default:

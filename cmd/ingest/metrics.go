@@ -14,7 +14,7 @@ func (a *app) metricsCommand() *cobra.Command {
 		Use:   "metrics",
 		Short: "Print the figures once, in the text format of Prometheus",
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.withGovernor(cmd.Context(), a.printMetrics) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.withLook(cmd.Context(), a.printMetrics) },
 	}
 }
 

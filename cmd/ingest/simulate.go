@@ -53,7 +53,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of charts, XX.csv[.gz] per region")
 	f.StringVar(&o.Day, "day", "", "which `day` of the recorded charts, YYYY-MM-DD")
 	f.StringArrayVar(&o.limits, "limit", nil, "limit of a pool per day of the provider; repeatable")
-	f.IntVar(&o.PerMinute, "per-minute", 0, "at most `N` calls in any minute; 0: no such limit")
+	f.Var(config.Count(&o.PerMinute, 0, 0), "per-minute", "at most `N` calls in any minute; 0: no such limit")
 	f.StringArrayVar(&o.faults, "fault", nil, "a `fault`, such as 503@3 or html502:10%; repeatable")
 	f.StringVar(&o.RequireKey, "require-key", "", "refuse every other API key; never a real one")
 	f.DurationVar(&o.Latency, "latency", 0, "how long every answer takes")
@@ -62,6 +62,12 @@ func (a *app) simulateCommand() *cobra.Command {
 
 // server makes the stand-in.
 func (o standInOptions) server() (_ http.Handler, err error) {
+	switch {
+	case o.Latency < 0:
+		return nil, usageError{fmt.Errorf("--latency %s is below 0", o.Latency)}
+	case o.Day != "" && o.ChartsDir == "":
+		return nil, usageError{fmt.Errorf("--day %s is a day of recorded charts: give their directory with --charts", o.Day)}
+	}
 	if o.upstream == "youtube" {
 		if o.Faults, err = parseFaults(o.faults, youtubesim.ParseFault); err != nil {
 			return nil, err
@@ -80,12 +86,16 @@ func (o standInOptions) server() (_ http.Handler, err error) {
 	return s, asUsage(err)
 }
 
-// asUsage marks an error as one of the arguments; nil stays nil.
+// asUsage marks an error of a stand-in as one of the arguments; nil stays nil.
 func asUsage(err error) error {
-	if err != nil {
-		return usageError{err}
+	if err == nil {
+		return nil
 	}
-	return nil
+	text := err.Error()
+	for _, of := range []string{"youtubesim: ", "dailymotionsim: "} { // which say nothing to a person
+		text = strings.TrimPrefix(text, of)
+	}
+	return usageError{errors.New(text)}
 }
 
 func parseFaults[T any](list []string, parse func(string) (T, error)) (faults []T, err error) {

@@ -48,7 +48,7 @@ func lookLedger(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest quota finishes what was left; then look again")
 	case err != nil:
-		return failed(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock; if it is damaged, restore a backup, or move it away and ingest quota rebuild")
+		return failed(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock; if it is damaged, "+rebuildAdvice(d))
 	}
 	return fine("sqlite, account %s: it answers", d.Config.Account)
 }

@@ -52,7 +52,12 @@ func lookFreshness(ctx context.Context, d *Doctor) Finding {
 	}
 	fresh := len(all) - len(stale)
 	if len(stale) > 0 {
-		return warn(fmt.Sprintf("%d stale, %d fresh; %s", len(stale), fresh, strings.Join(atMost(8, stale, "more"), "; ")),
+		listed := atMost(8, stale, "more")
+		if len(slots.Waiting) > 0 {
+			at := slots.Waiting[0]
+			listed = append([]string{fmt.Sprintf("the last run ended at %s: %s", seriesName(at.Series()), oneLine(at.Reason))}, listed...)
+		}
+		return warn(fmt.Sprintf("%d stale, %d fresh; %s", len(stale), fresh, strings.Join(listed, "; ")),
 			"ingest slots --region R says why; is a timer, cron or serve running?")
 	}
 	return fine("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))

@@ -81,8 +81,13 @@ func lookStoreFile(ctx context.Context, d *Doctor) Finding {
 }
 
 func lookLedgerFile(ctx context.Context, d *Doctor) Finding {
-	return quickCheck(ctx, d.ledgerFile(), Unavailable,
-		"restore a backup, or move it and its -wal away: ingest quota rebuild counts again what the store knows")
+	return quickCheck(ctx, d.ledgerFile(), Unavailable, rebuildAdvice(d))
+}
+
+// rebuildAdvice is the way out of a ledger that is damaged. An older copy of one would let the same quota be spent again.
+func rebuildAdvice(d *Doctor) string {
+	path := d.ledgerFile()
+	return fmt.Sprintf("mv %s %s.broken && ingest quota rebuild counts again what the store knows was spent; an older copy is refused", path, path)
 }
 
 // readFor is how long a check may read a whole file.
