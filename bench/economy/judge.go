@@ -18,6 +18,7 @@ type result struct {
 	Worst   float64            // charts of the region with the fewest, as a part of those of the one with the most
 	Units   int64              // charged by the upstream
 	Refused int64              // calls that the upstream refused for quota, of those that were not lied to
+	Lied    int64              // calls that it refused for quota although there was some
 	Wasted  int64              // units charged for answers that were of no use: errors, broken ones, and orphans
 	Orphans int64              // pages of charts that are in no whole chart
 	Probes  int                // calls that asked whether a no still holds
@@ -70,6 +71,9 @@ func (j *judge) verdict(sim *youtubesim.Server) result {
 	}
 	for _, call := range sim.Log() {
 		r.Units += call.Charges["units"]
+		if strings.HasPrefix(call.Fault, "403quota") {
+			r.Lied++
+		}
 		good := call.Status == http.StatusOK && (call.Fault == "" || strings.HasPrefix(call.Fault, "slow="))
 		switch {
 		case call.Refused == "units" && call.Fault == "":

@@ -79,14 +79,16 @@ func brokenIn(w world, r result, days int) (broken []string) {
 		}
 	}
 	promise(r.Refused == 0, "the upstream refused %d calls", r.Refused)
-	promise(r.Orphans == 0, "%d orphan pages", r.Orphans)
+	// A false no in the middle of a chart may be doubted for longer than until the next one: the pages before it are lost.
+	torn := r.Lied * int64(max(w.pages, 2)-1)
+	promise(r.Orphans <= torn, "%d orphan pages", r.Orphans)
 	absent := int64(0) // a region without such a chart is asked once a day
 	for _, job := range w.also {
 		absent += int64(len(job.Regions) * (days + 1))
 	}
-	inError := 0.0
+	inError := float64(torn + r.Lied)
 	if w.trouble.name == faulty.name {
-		inError = 0.04*float64(r.Units) + 4
+		inError += 0.04*float64(r.Units) + 4
 	}
 	promise(float64(r.Wasted-absent) <= inError, "%d of %d units wasted", r.Wasted, r.Units)
 	promise(r.Probes <= 3*days, "%d probes", r.Probes)
