@@ -4,7 +4,7 @@
 set -eu
 ingest=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 dir=$(mktemp -d)
-"$ingest" simulate --quiet >"$dir/url" &
+INGEST_NOW=2026-02-14T09:40:00Z "$ingest" simulate --quiet >"$dir/url" &
 simulator=$!
 trap 'kill $simulator; rm -rf "$dir"' EXIT
 until [ -s "$dir/url" ]; do sleep 0.1; done
@@ -13,9 +13,11 @@ export HOME="$dir" INGEST_UPSTREAM_URL INGEST_NOW INGEST_DATA COLUMNS
 screen() {
 	printf '\n### ingest %s\n\n```\n' "$*"
 	"$ingest" "$@" 2>&1 | grep -v 'INGEST_NOW has moved' |
-		sed "s|$INGEST_UPSTREAM_URL|http://127.0.0.1:8099/|; s|$dir|/home/me|g" | head -40
+		sed "s|$INGEST_UPSTREAM_URL|http://127.0.0.1:8099/|; s|$dir|/home/me|g; s/-dirty (go/ (go/" |
+		awk -v most="$most" 'NR <= most; NR == most + 1 { print "..." }'
 	echo '```'
 }
+most=60 # lines of a screen; what is cut ends with ...
 screens() {
 	mkdir "$dir/$1"
 	cd "$dir/$1"
@@ -27,7 +29,9 @@ screens() {
 	screen search trailer --limit 5
 	INGEST_NOW=2026-02-14T10:40:00Z
 	"$ingest" run --quiet
+	most=14
 	screen chart US --compare 1h
+	most=60
 	screen slots --region DE
 	screen slots --next 8
 	screen quota

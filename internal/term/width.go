@@ -1,6 +1,7 @@
 package term
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -51,12 +52,16 @@ func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-Width(s), 0))
 }
 
+// stamps are times as Stamp writes them: a day is not parted from its hour. What is clean has no zero byte.
+var stamps = regexp.MustCompile(`(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\dZ)`)
+
 // Wrap breaks s at spaces into lines of at most the given number of columns, unless a single word is longer. All
 // lines but the first begin with indent.
 func Wrap(s string, columns int, indent string) string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(Clean(s)) {
+	for _, word := range strings.Fields(stamps.ReplaceAllString(Clean(s), "$1\x00$2")) {
+		word = strings.ReplaceAll(word, "\x00", " ")
 		switch {
 		case line == "":
 			line = word

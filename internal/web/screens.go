@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +40,8 @@ func (d QuotaDocument) Print(w io.Writer, next []NextDocument) error {
 	case d.Forecast.Fits:
 	case d.Forecast.Pacing != "":
 		fits = "which is more than is left"
+	case d.returns(next, Fitting(d, next)) != nil:
+		fits = "which is more than is left now; more comes back from " + term.StampFrom(*d.returns(next, Fitting(d, next))) + " on"
 	default:
 		fits = "which is more than is left: it will be stopped"
 	}
@@ -133,14 +136,10 @@ func (d QuotaDocument) printNext(w io.Writer, next []NextDocument) error {
 	}
 	const most = 4
 	fmt.Fprintln(w, "\nnext:")
-	fits := Fitting(d, next)
+	verdicts := Verdicts(d, next)
 	return term.Table(w, func(w io.Writer) {
 		for i, slot := range next[:min(most, len(next))] {
-			verdict := "fits"
-			if !fits[i] {
-				verdict = "does not fit"
-			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), strings.TrimSpace(slot.Job+" "+slot.Region), term.Amounts(slot.Cost), verdict)
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), strings.TrimSpace(slot.Job+" "+slot.Region), term.Amounts(slot.Cost), verdicts[i])
 		}
 	})
 }
@@ -209,7 +208,11 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	}
 	fmt.Fprintf(w, "%-20s  %-*s %-6s  %-8s %5s %6s\n", "DUE", job, "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
 	for _, s := range slots {
-		fmt.Fprintf(w, "%-20s  %s %-6s  %s %5d %6d\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), s.Units, s.Videos)
+		units, videos := strconv.FormatInt(s.Units, 10), strconv.Itoa(s.Videos)
+		if s.State == ingest.Due && s.Attempt == 0 {
+			units, videos = "-", "-" // nobody has tried it
+		}
+		fmt.Fprintf(w, "%-20s  %s %-6s  %s %5s %6s\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), units, videos)
 		if s.Count > 1 {
 			fmt.Fprintf(w, "    %s slots in a row, since %s\n", term.Thousands(int64(s.Count)), term.Stamp(s.FirstDueAt))
 		}

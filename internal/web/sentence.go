@@ -12,7 +12,7 @@ import (
 
 // Outlook says in one sentence whether the quota lasts. next are the slots until the provider's day ends.
 //
-// It counts on nothing that a sliding window may free until then, as the forecast does.
+// It counts on nothing that a sliding window may free until then, as the forecast does, and says so where that matters.
 func Outlook(d QuotaDocument, next []NextDocument) string {
 	midnight := "midnight" + d.in()
 	switch {
@@ -51,7 +51,75 @@ func Outlook(d QuotaDocument, next []NextDocument) string {
 	case out.IsZero():
 		return "Does not fit: the schedule wants more before " + midnight + " than is left."
 	}
-	return fmt.Sprintf("Runs out at %s: %s go without until %s.", out.UTC().Format("15:04Z"), enumerate(without, 3), midnight)
+	verb := "go without until " + midnight
+	if at := d.returns(next, fits); at != nil {
+		verb = "wait for units, which come back from " + term.StampFrom(*at) + " on"
+	}
+	if len(without) == 1 {
+		verb = strings.Replace(strings.Replace(verb, "go ", "goes ", 1), "wait ", "waits ", 1)
+	}
+	return fmt.Sprintf("Runs out at %s: %s %s.", out.UTC().Format("15:04Z"), enumerate(without, 3), verb)
+}
+
+// returns is from when on a sliding window gives units back to the first of the next slots that finds none. It is nil
+// where the provider's day has none for it either: then nothing comes back before midnight.
+func (d QuotaDocument) returns(next []NextDocument, fits []bool) (from *time.Time) {
+	drawn := map[string]int64{}
+	for i, slot := range next {
+		for _, p := range d.Pools {
+			n := slot.Cost[p.Pool]
+			if fits[i] {
+				drawn[p.Pool] += n
+				continue
+			}
+			if n == 0 || drawn[p.Pool]+n <= p.supply(slot.DueAt.Sub(d.At)) {
+				continue
+			}
+			at := p.returns(drawn[p.Pool] + n)
+			if at == nil {
+				return nil
+			}
+			if from == nil || at.After(*from) {
+				from = at
+			}
+		}
+		if !fits[i] {
+			return from
+		}
+	}
+	return nil
+}
+
+// returns is from when on the pool may give the schedule so much, which is now too much for a sliding window; nil where
+// it is too much for the provider's day, too.
+func (p PoolDocument) returns(n int64) (from *time.Time) {
+	i := p.scheduled()
+	if i < 0 || p.DrainedUntil != nil {
+		return nil
+	}
+	for _, w := range p.Windows {
+		switch at := w.FreesAt(); {
+		case w.Used+n <= p.ceiling(i, w):
+		case w.ResetsAt != nil || w.Zone != "" || at == nil:
+			return nil
+		case from == nil || at.After(*from):
+			from = at
+		}
+	}
+	if at := p.Purposes[i].ResumesAt; at != nil && from != nil {
+		return at
+	}
+	return from
+}
+
+// scheduled is which purpose is the schedule's, -1 if none is.
+func (p PoolDocument) scheduled() int {
+	return slices.IndexFunc(p.Purposes, func(of PurposeDocument) bool { return of.Purpose == quota.Scheduled })
+}
+
+// ceiling is what the i-th purpose may use of a window: the document has it of the smallest limit.
+func (p PoolDocument) ceiling(i int, w WindowDocument) int64 {
+	return int64(float64(p.Purposes[i].Ceiling) / float64(max(p.Limit, 1)) * float64(w.Limit))
 }
 
 // resumesAt is when the schedule can go on where nothing is left for it now; nil where something is.
@@ -87,6 +155,29 @@ func fitting(d QuotaDocument, midnight string) string {
 	return fmt.Sprintf("Fine until %s: %s to spare.", midnight, term.Amount(least, pool))
 }
 
+// The verdicts on a slot that is due.
+const (
+	fitsNow   = "fits"
+	fitsNot   = "does not fit"
+	fitsLater = "fits if enough comes back by then" // to a sliding window
+)
+
+// Verdicts is for each of the next slots whether it finds quota.
+func Verdicts(d QuotaDocument, next []NextDocument) []string {
+	fits := Fitting(d, next)
+	from, verdicts := d.returns(next, fits), make([]string, len(next))
+	for i := range next {
+		switch verdicts[i] = fitsNow; {
+		case fits[i]:
+		case from != nil && !next[i].DueAt.Before(*from):
+			verdicts[i] = fitsLater
+		default:
+			verdicts[i] = fitsNot
+		}
+	}
+	return verdicts
+}
+
 // Fitting is which of the next slots find quota, if nobody else spends and no window of a day or more frees before them:
 // each slot that fits draws what it costs at most.
 func Fitting(d QuotaDocument, next []NextDocument) []bool {
@@ -111,15 +202,14 @@ func Fitting(d QuotaDocument, next []NextDocument) []bool {
 // supply is what the pool gives to the schedule over a span from now: what remains, but where a window is so short that
 // it comes again within the span.
 func (p PoolDocument) supply(span time.Duration) int64 {
-	i := slices.IndexFunc(p.Purposes, func(of PurposeDocument) bool { return of.Purpose == quota.Scheduled })
+	i := p.scheduled()
 	if i < 0 {
 		return 0
 	}
 	gives, again := int64(quota.MaxLimit), false
 	for _, w := range p.Windows {
 		if window, err := quota.ParseWindow(w.Window); err == nil {
-			ceiling := int64(float64(p.Purposes[i].Ceiling) / float64(max(p.Limit, 1)) * float64(w.Limit)) // the document has that of the smallest limit
-			gives = min(gives, window.Supply(ceiling, w.Used, max(span, 0)))
+			gives = min(gives, window.Supply(p.ceiling(i, w), w.Used, max(span, 0)))
 			again = again || !window.Day() && window.Length <= span
 		}
 	}

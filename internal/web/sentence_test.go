@@ -56,6 +56,37 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 	}
 }
 
+// What was spent yesterday leaves a sliding window today: until midnight nobody has to wait.
+func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
+	d := web.QuotaDocument{At: noon, Forecast: web.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": 12}}, Pools: []web.PoolDocument{{
+		Pool: "units", Limit: 100, Windows: []web.WindowDocument{
+			{Window: "24h", Limit: 100, Used: 90, NextFreeAt: pointer(noon.Add(time.Hour))},
+			{Window: "day", Limit: 100, Used: 10, Zone: "America/Los_Angeles", ResetsAt: pointer(noon.Add(20 * time.Hour))},
+		},
+		Purposes: []web.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 95, Remaining: 5}},
+	}}}
+	slot := func(region string, after time.Duration) web.NextDocument {
+		return web.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(after), Cost: map[string]int64{"units": 4}}
+	}
+	next := []web.NextDocument{slot("US", time.Minute), slot("GB", 10*time.Minute), slot("GB", 2*time.Hour)}
+	if got, want := web.Outlook(d, next), "Runs out at 12:10Z: GB waits for units, which come back from 2026-02-14 13:00:00Z on."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := web.Verdicts(d, next), []string{"fits", "does not fit", "fits if enough comes back by then"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// The ledger knows exactly when the next call is admitted, where nothing is left.
+	d.Pools[0].Windows[0].Used, d.Pools[0].Purposes[0].Remaining, d.Pools[0].Purposes[0].ResumesAt = 95, 0, pointer(noon.Add(90*time.Minute))
+	if got, want := web.Outlook(d, next), "Runs out at 12:01Z: US and GB wait for units, which come back from 2026-02-14 13:30:00Z on."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// Of the provider's day nothing is left either: until its midnight nothing comes back.
+	d.Pools[0].Windows[1].Used = 95
+	if got, want := web.Outlook(d, next), "Runs out at 12:01Z: US and GB go without until midnight in Los Angeles."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestASlotThatFitsDrawsItsPrice: what is refused leaves its part to a cheaper one behind it.
 func TestASlotThatFitsDrawsItsPrice(t *testing.T) {
 	slot := func(n int64) web.NextDocument { return web.NextDocument{Cost: map[string]int64{"units": n}} }

@@ -168,7 +168,7 @@ func drift(p PoolDocument) string {
 
 func (v *view) setNext(d QuotaDocument, next []NextDocument) {
 	const most = 8
-	fits := Fitting(d, next)
+	verdicts := Verdicts(d, next)
 	for i, n := range next[:min(most, len(next))] {
 		row := nextView{term.Stamp(n.DueAt), n.Job, cmp.Or(n.Region, "–"), term.Amounts(n.Cost), "yes", good}
 		switch {
@@ -176,7 +176,9 @@ func (v *view) setNext(d QuotaDocument, next []NextDocument) {
 			row.Price = "what is due"
 		case d.Degraded:
 			row.Fits, row.Mood = "not known", warn
-		case !fits[i]:
+		case verdicts[i] == fitsLater:
+			row.Fits, row.Mood = verdicts[i], warn
+		case verdicts[i] != fitsNow:
 			row.Fits, row.Mood = "no", bad
 		}
 		v.Next = append(v.Next, row)
