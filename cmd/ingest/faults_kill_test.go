@@ -24,6 +24,8 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // "pgx"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/faulty"
@@ -133,17 +135,19 @@ func (m minedSlots) Finish(ctx context.Context, slot ingest.Slot) error {
 	return err
 }
 
-// programRig is the program, as a process of its own, between a Redis and an upstream.
+// programRig is the program, as a process of its own, between a Redis or a PostgreSQL and an upstream.
 type programRig struct {
 	*testing.T
 
 	limit    int64
 	redis    *faulty.Server
+	pg       *faulty.Database // instead of it, and its store
 	proxy    *faulty.Proxy
 	sim      *youtubesim.Server
 	upstream string
 	dir      string
 	ledger   string
+	stored   string        // where the store is; "": in the data directory
 	now      time.Time     // moved clock, with sqlite only; zero: the machine's
 	step     time.Duration // that it moves on between two runs; 0 is 30 min
 	began    time.Time
@@ -152,7 +156,7 @@ type programRig struct {
 	inDoubt  int64
 }
 
-// newProgram starts an upstream, and a Redis unless the ledger is SQLite.
+// newProgram starts an upstream, and a Redis or a PostgreSQL unless the ledger is SQLite.
 func newProgram(t *testing.T, ledger string, limit int, o youtubesim.Options) *programRig {
 	t.Helper()
 	p := &programRig{T: t, limit: int64(limit), dir: t.TempDir(), ledger: ledger, began: time.Now()}
@@ -163,7 +167,13 @@ func newProgram(t *testing.T, ledger string, limit int, o youtubesim.Options) *p
 	server := httptest.NewServer(http.HandlerFunc(p.sim.ServeHTTP))
 	t.Cleanup(server.Close)
 	p.upstream = server.URL + "/"
-	if ledger != "sqlite" {
+	switch ledger {
+	case "postgres":
+		p.pg = faulty.Postgres(t)
+		p.proxy = faulty.BeforePostgres(t, p.pg.Addr(), postgresScripts...)
+		p.ledger = p.pg.URLAt(p.proxy.Addr())
+		p.stored = p.ledger
+	case "redis":
 		p.redis = faulty.Redis(t)
 		p.proxy = faulty.Before(t, p.redis.Addr())
 		p.ledger = "redis://" + p.proxy.Addr()
@@ -186,6 +196,9 @@ func (p *programRig) data() string { return filepath.Join(p.dir, "data") }
 func (p *programRig) command(env []string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	args = append([]string{"--config", filepath.Join(p.dir, "ingest.yaml"), "--data", p.data(), "--costs", filepath.Join(p.dir, "costs.yaml"),
 		"--ledger", p.ledger, "--upstream-url", p.upstream}, args...)
+	if p.stored != "" {
+		args = append([]string{"--store", p.stored}, args...)
+	}
 	cmd = exec.Command(self(p.T), args...)
 	cmd.Env = append(os.Environ(), env...)
 	if !p.now.IsZero() {
@@ -217,7 +230,7 @@ func (p *programRig) later() {
 	if p.through {
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 	}
-	if _, err := os.Stat(filepath.Join(p.data(), "ingest.db")); err != nil {
+	if !p.hasStore() {
 		return
 	}
 	db := p.store()
@@ -227,8 +240,20 @@ func (p *programRig) later() {
 	}
 }
 
+func (p *programRig) hasStore() bool {
+	if p.pg != nil {
+		return p.pg.Must(p, "SELECT to_regclass('ingest.slots') IS NOT NULL") == "t"
+	}
+	_, err := os.Stat(filepath.Join(p.data(), "ingest.db"))
+	return err == nil
+}
+
 func (p *programRig) store() *sql.DB {
-	db, err := sql.Open("sqlite", filepath.Join(p.data(), "ingest.db")+"?_pragma=busy_timeout(5000)")
+	driver, place := "sqlite", filepath.Join(p.data(), "ingest.db")+"?_pragma=busy_timeout(5000)"
+	if p.pg != nil {
+		driver, place = "pgx", p.pg.URL()+"&search_path=ingest"
+	}
+	db, err := sql.Open(driver, place)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -290,12 +315,15 @@ func (p *programRig) used() int64 {
 func (p *programRig) whole() {
 	db := p.store()
 	defer func() { _ = db.Close() }()
-	var sound string
-	if err := db.QueryRow("PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
+	sound, check := "", "PRAGMA integrity_check"
+	if p.pg != nil {
+		check = "SELECT 'ok'" // it checks its pages itself
+	}
+	if err := db.QueryRow(check).Scan(&sound); err != nil || sound != "ok" {
 		p.want(false, "the store: %s %v", sound, err)
 	}
 	rows, err := db.Query(`SELECT key, slots.due_at, state, pages, videos, count(rank), count(DISTINCT video), coalesce(max(rank), 0)
-		FROM slots JOIN series ON series.id = slots.series LEFT JOIN placements ON placements.slot = slots.id GROUP BY slots.id`)
+		FROM slots JOIN series ON series.id = slots.series LEFT JOIN placements ON placements.slot = slots.id GROUP BY slots.id, key`)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -326,7 +354,7 @@ func fewer(n, raced int) int {
 // steps of an operation on the ledger.
 func TestFaultKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
-	for _, ledger := range []string{"redis", "sqlite"} {
+	for _, ledger := range []string{"redis", "sqlite", "postgres"} {
 		t.Run(ledger, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, ledger, 300, youtubesim.Options{})
@@ -381,7 +409,7 @@ func (p *programRig) killedOnTheWay(moment faulty.Moment) {
 
 // TestFaultKilledAtRandom kills it forty times, whenever.
 func TestFaultKilledAtRandom(t *testing.T) {
-	for _, ledger := range []string{"redis", "sqlite"} {
+	for _, ledger := range []string{"redis", "sqlite", "postgres"} {
 		t.Run(ledger, func(t *testing.T) {
 			t.Parallel()
 			seed := uint64(time.Now().UnixNano())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,8 +23,8 @@ func (a *app) shareWork(ctx context.Context, r *service.Runtime, log *slog.Logge
 		return errors.New("INGEST_NOW moves the clock of one process, and the queue in PostgreSQL serves many: use ingest run")
 	}
 	q, err := queue.Open(ctx, queue.Options{
-		URL: ingest.NewSecret(a.cfg.Store), Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
-		Every: regions.Heartbeat, Rescue: fetch.DefaultLease, Now: a.clock.Now, Log: log,
+		URL: ingest.NewSecret(a.cfg.Store), Name: owner(), Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
+		Every: regions.Heartbeat, Rescue: cmp.Or(r.Reconciler().Lease, fetch.DefaultLease), Now: a.clock.Now, Log: log,
 	})
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ type Database struct {
 
 	bin      string
 	settings []string
+	turn     sync.Mutex // of Kill and Restart: who sees it die may restart it before all of it is dead
 }
 
 // Postgres starts a server with the settings, "fsync=on" for instance. It ends with its test. Without PostgreSQL 15 or
@@ -202,9 +203,18 @@ func (d *Database) start() error {
 		func(ctx context.Context) error { _, err := d.Query(ctx, "SELECT 1"); return err })
 }
 
+// Kill ends all of its processes as a power cut does.
+func (d *Database) Kill() {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	d.daemon.Kill()
+}
+
 // Restart starts it again, with the data that it has, on the port that it had.
 func (d *Database) Restart(t T) {
 	t.Helper()
+	d.turn.Lock()
+	defer d.turn.Unlock()
 	if err := d.start(); err != nil {
 		t.Fatalf("faulty: %v\n%s", err, d.log)
 	}

@@ -51,6 +51,7 @@ type Work interface {
 // Options are how a process takes part.
 type Options struct {
 	URL     ingest.Secret    // of the Postgres, with its password
+	Name    string           // of this process, in River's tables and nowhere else there; "": River's choice
 	Workers int              // slots that this process passes at once
 	Pumps   int              // jobs of one backfill, over all processes, and those that this process runs at once
 	Every   time.Duration    // between two reconciliations
@@ -158,6 +159,7 @@ func (q *Queue) config(ctx context.Context, w Work) *river.Config {
 			reconcileQueue: {MaxWorkers: 1},
 			backfillQueue:  {MaxWorkers: max(1, q.Pumps)},
 		},
+		ID:                          q.Name,
 		Workers:                     q.workers(ctx, w),
 		PeriodicJobs:                []*river.PeriodicJob{reconcile},
 		PollOnly:                    true,
