@@ -11,7 +11,8 @@
 //
 // A server that was restarted or promoted may have lost its newest entries. It is recognized by missing scripts:
 // those of TakeOnce and Deliver carry the names of account and generation, and only Renew loads them. One that was
-// made a replica, and a master again, in place keeps them: it is recognized by its new replication id.
+// made a replica, and a master again, in place keeps them: it is recognized by its new replication id. A take asks for
+// that before it charges, unless the server has what its writer wrote less than a millisecond before.
 //
 // A user of its own needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has
 // users of its own; for Inspect +config|get, +acl|whoami and +acl|dryrun are good to have):

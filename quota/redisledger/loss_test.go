@@ -140,6 +140,9 @@ func TestRollBackInPlaceIsALoss(t *testing.T) {
 		return nil
 	})
 	s.client.ReplicaOf(t.Context(), "no", "one")
+	if _, err := once(l, benchAsk("a", 1, 100, "units"), 5, "idle", 2); !errors.Is(err, sharedledger.ErrLost) {
+		t.Errorf("who wrote nothing since: %v", err)
+	}
 	wantLost(t, s, l, "a", 5)
 }
 
@@ -189,7 +192,11 @@ func TestLogThatLostEntriesIsALoss(t *testing.T) {
 		"the state knows no pool": func() { s.client.HDel(ctx, state, "punits") },
 	} {
 		for how, ask := range map[string]func(a quota.Ask) error{
-			"a take":    func(a quota.Ask) error { _, err := once(l, a, 1, "w", 4); return err },
+			"a take": func(a quota.Ask) error { _, err := once(l, a, 1, "w", 4); return err },
+			"a take of two": func(quota.Ask) error { // the other's entry is taken back
+				_, err := once(l, benchAsk("a", 1, 99, "other", "units"), 1, "w", 4)
+				return err
+			},
 			"a look":    func(a quota.Ask) error { a.Charges[0].Amount = 0; _, err := once(l, a, 1, "w", 4); return err },
 			"a refusal": func(a quota.Ask) error { a.Charges[0].Amount = 97; _, err := once(l, a, 1, "w", 4); return err },
 			"again": func(a quota.Ask) error {

@@ -41,17 +41,17 @@ type generationScripts struct{ once, deliver script }
 func newScripts(change func(string) string) *scripts {
 	s := &scripts{change: change, own: map[string]generationScripts{}}
 	s.take = s.join("", "common", "take")
-	s.refund = s.join("", "common", "tail", "refund")
-	s.post = s.join("", "common", "tail", "post")
-	s.drain = s.join("", "common", "tail", "drain")
-	s.reset = s.join("", "common", "tail", "reset")
-	s.scan = s.join("", "common", "tail", "account", "scan")
-	s.state = s.join("", "common", "tail", "account", "state")
-	s.log = s.join("", "common", "tail", "account", "log")
-	s.stage = s.join("", "common", "tail", "account", "stage")
-	s.renew = s.join("", "common", "tail", "account", "renew")
-	s.prolong = s.join("", "common", "tail", "account", "prolong")
-	s.rebase = s.join("", "common", "tail", "rebase")
+	s.refund = s.join("", "common", "pools", "tail", "refund")
+	s.post = s.join("", "common", "pools", "tail", "post")
+	s.drain = s.join("", "common", "pools", "tail", "drain")
+	s.reset = s.join("", "common", "pools", "tail", "reset")
+	s.scan = s.join("", "common", "pools", "tail", "account", "scan")
+	s.state = s.join("", "common", "pools", "tail", "account", "state")
+	s.log = s.join("", "common", "pools", "tail", "account", "log")
+	s.stage = s.join("", "common", "pools", "tail", "account", "stage")
+	s.renew = s.join("", "common", "pools", "tail", "account", "renew")
+	s.prolong = s.join("", "common", "pools", "tail", "account", "prolong")
+	s.rebase = s.join("", "common", "pools", "tail", "rebase")
 	s.probe = s.join("", "probe")
 	return s
 }
@@ -67,8 +67,8 @@ func (s *scripts) of(name string) generationScripts {
 		}
 		head := fmt.Sprintf("-- for %q\n", name)
 		w = generationScripts{
-			once:    s.join(head, "common", "writers", "take"),
-			deliver: s.join(head, "common", "tail", "account", "writers", "deliver"),
+			once:    s.join(head, "common", "take"),
+			deliver: s.join(head, "common", "pools", "tail", "account", "writers", "deliver"),
 		}
 		s.own[name] = w
 	}
@@ -79,15 +79,29 @@ func (s *scripts) join(head string, files ...string) script {
 	var source strings.Builder
 	source.WriteString("#!lua\n" + head)
 	for _, f := range files {
-		text, err := lua.ReadFile("lua/" + f + ".lua")
-		if err != nil {
-			panic(err) // not embedded: a mistake in this file
-		}
-		source.Write(text)
+		source.WriteString(text(f))
 	}
-	text := s.change(withoutConstants(source.String()))
-	sum := sha1.Sum([]byte(text)) //nolint:gosec // how Redis names scripts
-	return script{source: text, sha: hex.EncodeToString(sum[:]), own: head != ""}
+	all := s.change(withoutConstants(source.String()))
+	sum := sha1.Sum([]byte(all)) //nolint:gosec // how Redis names scripts
+	return script{source: all, sha: hex.EncodeToString(sum[:]), own: head != ""}
+}
+
+// included is a line in whose place the text of another file comes: functions are made where a call needs them.
+var included = regexp.MustCompile(`^\s*--: (\w+)\n$`)
+
+func text(file string) string {
+	b, err := lua.ReadFile("lua/" + file + ".lua")
+	if err != nil {
+		panic(err) // not embedded: a mistake in this package
+	}
+	var all strings.Builder
+	for line := range strings.Lines(string(b)) {
+		if part := included.FindStringSubmatch(line); part != nil {
+			line = text(part[1])
+		}
+		all.WriteString(line)
+	}
+	return all.String()
 }
 
 var (

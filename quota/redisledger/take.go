@@ -113,7 +113,7 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 	}
 	head = put7(head, a.ClockGap().Microseconds(), micros.Asked(a), micros.Horizon(a), precision, begin, micros.Of(a.Grace))
 	if op == nil {
-		head = put7(head, 0)
+		head = put7(head, 0, 0, 0, 0)
 	} else {
 		head = put7(head, op.Number, op.Nonce, int64(op.Generation), op.Written)
 	}
@@ -145,6 +145,7 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 // decide makes the decision from the facts that take.lua answered with, and says what the largest total was.
 func decide(a quota.Ask, reply any) (d quota.Decision, total int64, err error) {
 	r := newReader(reply)
+	_, _ = r.next(), r.next() // number and nonce
 	charged, now := r.next(), r.next()
 	facts := make([]quota.PoolFacts, len(a.Charges))
 	entries := make([]int64, len(a.Charges))

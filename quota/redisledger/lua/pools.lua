@@ -1,0 +1,63 @@
+-- What the scripts share that look at whole pools. A take looks at its pools itself: it has no time for functions.
+
+-- got passes on a reply to a command on key, unless it is an error.
+local function got(key, reply)
+	if type(reply) == 'table' and reply.err then
+		broken(key, reply)
+	end
+	return reply
+end
+
+-- meta is horizon, expiry, spenders, generation, birth and cursor of the state m, which the hash at key holds.
+local function meta(key, m)
+	if not m then
+		return 0, 0, 0, 0, 0, 0
+	end
+	local magic, version = string.byte(m, 1, 2)
+	if magic == MAGIC and version and version > VERSION then
+		error({ err = 'NEWER ' .. key .. ': version ' .. version })
+	elseif magic ~= MAGIC or version ~= VERSION or #m ~= META_SIZE then
+		broken(key, m, 'field m is not a state')
+	end
+	return unpack_('>I7I7I2I7I7I4', m, 3)
+end
+
+-- pool is the columns of a pool's state s. One whose log's key has expired by now is empty.
+local function pool(key, m, s, now)
+	if not s then
+		return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+	end
+	local q = m and #s == POOL_SIZE and { unpack_(POOL, s) }
+	if not q or q[FIRST] > q[NUMBER] or q[TOTAL] > EXACT then
+		broken(key, s, 'it holds a pool that is not a state')
+	elseif now >= q[EXPIRES] then
+		q[FIRST], q[NEWEST] = q[NUMBER], 0
+	end
+	return q
+end
+
+-- whole says whether a log is as long as its columns say, and how long it is.
+local function whole(key, q)
+	local count, length = q[NUMBER] - q[FIRST], got(key, redis.pcall('LLEN', key))
+	return length == count or count == 0 and q[NUMBER] > 0, length
+end
+
+-- other is the error for a state of another generation than is wanted, or none, or that began elsewhere; nil for none.
+local function other(key, generation, wanted, began, stray)
+	if generation ~= wanted and generation > 0 then
+		return redis.error_reply(string.format('GENERATION %.0f', generation))
+	elseif generation ~= wanted then
+		broken(key, stray, 'it has no generation', true)
+	end
+	local info = began and redis.pcall('INFO', 'replication')
+	if type(info) == 'table' then
+		return info
+	elseif began and began ~= '' and not string.find(info, 'master_replid:' .. began, 1, true) then
+		return redis.error_reply('LOST ' .. key .. ': this server has taken its data from another since')
+	end
+end
+
+-- clocks is the error for a clock too far from another.
+local function clocks(now, other)
+	return redis.error_reply(string.format('CLOCK %.0f %.0f', now, other))
+end

@@ -1,0 +1,62 @@
+-- Part of take.lua: a window of a pool. gone is the sum before it, oldest the time of its first entry; later, where it
+-- refuses, what has to leave.
+
+local reach, ceiling, start
+reach, ceiling, at = unpack_('>I7I7', c, at)
+if reach > 0 then
+	start = now - reach + 1
+else
+	local turned = now - grace -- a day holds until the grace after its end
+	while tonight <= turned and days + 27 <= #head do -- neither the first nor the last of the days
+		days = days + 7
+		today, tonight = unpack_('>I7I7', head, days)
+	end
+	if today > turned or tonight <= turned then
+		return redis.error_reply(string.format('DAYS %.0f', now))
+	end
+	start = today - grace
+end
+
+local gone, oldest, pos = total, 0, number -- of a window without entries
+if start <= newest then
+	local prev = 0
+	if b == 1 then
+		pos, prev, oldest, gone = pos1, prev1, at1, sum1
+	elseif b == 2 then
+		pos, prev, oldest, gone = pos2, prev2, at2, sum2
+	end
+	local hinted = oldest > 0 and pos >= first
+	if not hinted or start > oldest or start <= prev and pos > first then
+		local lo, hi, guess, before = first, number, first, 0
+		if hinted and start <= oldest then
+			hi, guess = pos, pos - 1
+		else
+			if hinted then
+				lo, guess, before = pos + 1, pos + 1, oldest
+			end
+			oldest, gone = 0, total -- the newest may have been given back
+		end
+		pos, oldest, gone, prev = seek(log, first, true, start, lo, hi, guess, before, oldest, gone, nil, newest)
+		if b == 1 then
+			pos1, prev1, at1, sum1 = pos, prev, oldest, gone
+		elseif b == 2 then
+			pos2, prev2, at2, sum2 = pos, prev, oldest, gone
+		end
+	end
+end
+
+local later, _ = 0, nil
+if amount > 0 and total - gone + amount > ceiling then
+	allowed = false
+	if reach > 0 then
+		-- The window's oldest entries have to leave until the sum before the next one is x; where all cost the
+		-- same the guess is right.
+		local x = total + amount - ceiling
+		local guess = pos + math.ceil((x - gone) / (total - gone) * (number - pos))
+		_, _, _, later = seek(log, first, false, x, pos + 1, number, guess, oldest, 0, 0, gone, total)
+	elseif tonight - grace > newest then
+		later = total
+	else
+		_, _, later = seek(log, first, true, tonight - grace, pos, number, number - 1, 0, 0, total)
+	end
+end
