@@ -112,6 +112,15 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 			found = append(found, counted(c.what, n))
 		}
 	}
+	if v >= inBlocks {
+		n, err := hidden(ctx, q)
+		if err != nil {
+			return found, false, err
+		}
+		if n > 0 {
+			found = append(found, counted("%d video{|s} {is|are} not looked for in a region that charted {it|them}", n))
+		}
+	}
 	sums := indexSums{map[int64]hash{}, map[string]int64{}}
 	wrong, whole, err := changedTexts(ctx, q, budget, sums.add)
 	if len(wrong) > 0 {

@@ -15,3 +15,10 @@ func SetMaxMatches(t testing.TB, n int) {
 	maxMatches = n
 	t.Cleanup(func() { maxMatches = before })
 }
+
+// RewriteCharted makes charted_blocks what the placements say.
+func RewriteCharted(t testing.TB, s *Store) {
+	if err := s.tx(t.Context(), "test", func(tx *txn) error { return rewriteCharted(t.Context(), tx) }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -27,13 +27,19 @@ var toVersion5 string
 //go:embed migrations/6.sql
 var toVersion6 string
 
+//go:embed migrations/7.sql
+var toVersion7 string
+
 // steps bring an older store up to date: steps[0] makes version 2 of version 1, and so on. A new
 // store is made by ingest.Schema alone, which is always the newest version. Foreign keys are enforced
 // while a step runs.
-var steps = []string{toVersion2, toVersion3, toVersion4, toVersion5, toVersion6}
+var steps = []string{toVersion2, toVersion3, toVersion4, toVersion5, toVersion6, toVersion7}
 
 // normalized is the version since which the index holds what Normalize makes of a text today.
 const normalized = 4
+
+// inBlocks is the version since which charted_blocks has what video_latest says of the charts.
+const inBlocks = 7
 
 // version is the version of ingest.Schema.
 var version = 1 + len(steps)

@@ -34,8 +34,9 @@ const (
 
 // matches are the videos that a query finds, by id from the newest on, no more than maxMatches.
 type matches struct {
-	ids    []int64
-	capped bool // there are more
+	ids    []int64 // those that the query's region may have charted
+	all    int     // how many there are with the others
+	capped bool    // there are more
 }
 
 // match has the index walk the lists of the words, from the newest video on, once in a search for each expression. bm25 would
@@ -56,6 +57,12 @@ func (f *finder) match(ctx context.Context, expr string) (m matches, err error) 
 	slices.SortFunc(m.ids, func(a, b int64) int { return cmp.Compare(b, a) })
 	if m.capped = len(m.ids) > maxMatches; m.capped {
 		m.ids = m.ids[:maxMatches]
+	}
+	if m.all = len(m.ids); m.all > 0 && f.q.Region != "" && err == nil {
+		if f.charted == nil {
+			f.charted, err = readCharted(ctx, f.tx, `bit IN (SELECT id % 63 FROM series WHERE backfill IS NULL AND key = ?1)`, f.q.Region)
+		}
+		m.ids = slices.DeleteFunc(m.ids, func(id int64) bool { return !f.charted.has(id) })
 	}
 	f.walked[expr] = m
 	return m, err
@@ -118,7 +125,7 @@ func (f *finder) widen(ctx context.Context, r ranking) (pool []candidate, err er
 		{few, func() (err error) { query, err = query.Forgive(f.vocabulary(ctx)); return err }, false},
 		{few, func() error { return nil }, true},
 	} {
-		if forgive > 0 && len(pool) >= step.below || forgive > 1 && len(f.among.ids) >= few {
+		if forgive > 0 && len(pool) >= step.below || forgive > 1 && f.among.all >= few {
 			break
 		}
 		if err := step.widen(); err != nil {
@@ -280,8 +287,7 @@ const risen = `(
 	)) FROM series WHERE backfill IS NULL AND series.key <> '' AND latest.charted & (1 << series.id %% 63) <> 0 AND %[1]s IN ('', series.key))`
 
 // filters writes the query's filters as conditions on a video's own counts, and on what is elsewhere: the cheapest first.
-// That by region looks into the placements of those alone whose bits say that the region may have charted them. With CASE
-// Postgres, too, asks it of one after the other.
+// With CASE Postgres, too, asks that by region of one after the other.
 func (f *finder) filters(args *arguments, views, seen string) (own, elsewhere string) {
 	and := func(to *string, set bool, condition string, arg any) {
 		if set {
@@ -295,10 +301,8 @@ func (f *finder) filters(args *arguments, views, seen string) (own, elsewhere st
 	and(&elsewhere, !f.q.PublishedSince.IsZero(), fmt.Sprintf(fact, "published_at")+" >= %s", ceilUnix(f.q.PublishedSince))
 	and(&elsewhere, !f.q.PublishedUntil.IsZero(), fmt.Sprintf(fact, "published_at")+" < %s", ceilUnix(f.q.PublishedUntil))
 	if f.q.Region != "" {
-		of := "FROM series WHERE backfill IS NULL AND key = " + args.add(f.q.Region)
-		own += "\n  AND latest.charted & (SELECT CAST(sum(DISTINCT 1 << id % 63) AS bigint) " + of + ") <> 0"
-		elsewhere += fmt.Sprintf("\n  AND CASE WHEN EXISTS (SELECT 1 FROM placements WHERE video = ranked.id AND slot <= %s AND series IN (SELECT id %s)) THEN 1 ELSE 0 END = 1",
-			args.add(f.after.Slot), of)
+		elsewhere += fmt.Sprintf("\n  AND CASE WHEN EXISTS (SELECT 1 FROM placements WHERE video = ranked.id AND slot <= %s AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = %s)) THEN 1 ELSE 0 END = 1",
+			args.add(f.after.Slot), args.add(f.q.Region))
 	}
 	return own, elsewhere
 }

@@ -60,6 +60,11 @@ func migrateFrom(ctx context.Context, tx *txn, from int) error {
 			return fmt.Errorf("index the videos again: %w", err)
 		}
 	}
+	if from < inBlocks {
+		if err := rewriteCharted(ctx, tx); err != nil {
+			return fmt.Errorf("note which videos were charted where: %w", err)
+		}
+	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
 		return err
 	}

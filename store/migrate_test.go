@@ -14,11 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
 
 // released are the stores of earlier versions, as SQL: every schema that went out has one.
-var released = []string{"v1.sql", "v2.sql", "v3.sql", "v4.sql", "v5.sql"}
+var released = []string{"v1.sql", "v2.sql", "v3.sql", "v4.sql", "v5.sql", "v6.sql"}
 
 // old makes a store of an earlier version in a directory of its own.
 func old(t testing.TB, fixture string) (dir string) {
@@ -138,6 +139,11 @@ func TestEveryReleasedStoreBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 			for text, want := range map[string]string{"दुनिया": "hi-1", "東京": "ja-1", "suden strasse": "de-1", "🔥": "em-1", "channel:भारत": "hi-1", "ไทย": "th-1"} {
 				if got := search(t, s, store.Query{Text: text}); !slices.Equal(got, []string{want}) {
 					t.Errorf("%s finds %v, want %s", text, got, want)
+				}
+			}
+			for region, want := range map[ingest.Region]string{"IN": "hi-1", "DE": ""} {
+				if got := search(t, s, store.Query{Text: "दुनिया", Region: region}); strings.Join(got, " ") != want {
+					t.Errorf("in %s: %v, want %s", region, got, want)
 				}
 			}
 			chart(t, s, "IN", noon.Add(time.Hour), page(titled("new", "Neu"), titled("hi-1", "नमस्ते दुनिया")))

@@ -56,7 +56,7 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 		}
 		r.did(step.did, total)
 	}
-	return errors.Join(d.repairTexts(ctx, r), d.repairIndex(ctx, r))
+	return errors.Join(d.repairCharted(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
 }
 
 // lostCharts makes charts that were done, and are not whole any more, failed; but the last of its series is
@@ -107,6 +107,19 @@ func restoreLatest(now time.Time) string {
 		INSERT INTO video_latest (id, fetched_at, seen_at)
 		SELECT id, %d, coalesce((SELECT max(slots.fetched_at) FROM placements JOIN slots ON slots.id = slot WHERE video = video_facts.id), %[1]d)
 		FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo(now))
+}
+
+// repairCharted writes the rows anew where some are wrong.
+func (d *database) repairCharted(ctx context.Context, r *Repaired) error {
+	n := 0
+	err := d.tx(ctx, "note which videos were charted where", func(tx *txn) (err error) {
+		if n, err = hidden(ctx, tx); n == 0 {
+			return err
+		}
+		return rewriteCharted(ctx, tx)
+	})
+	r.did("had %d video{|s} looked for in {its|their} regions again", n)
+	return err
 }
 
 // repairTexts indexes a text that has changed outside the program as it is, and has it refreshed.

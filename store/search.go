@@ -143,7 +143,8 @@ type finder struct {
 	query    text.Query // of q.Text, as far as it was forgiven
 	among    matches    // what the query finds
 	walked   map[string]matches
-	looked   string // says so
+	charted  charted // what the query's region may have charted; nil until that is asked for
+	looked   string  // says so
 	forgiven bool
 	tx       *txn
 	after    cursor

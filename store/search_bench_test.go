@@ -31,6 +31,7 @@ func filled(b *testing.B, n int) *store.Store {
 			b.Fatal(err)
 		}
 	}
+	store.RewriteCharted(b, s)
 	return s
 }
 

@@ -26,7 +26,7 @@ const (
 // claimed: the schedule continues from them. Copies that migrations and repairs have left go as well. Tidy follows.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
-	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills} {
+	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills, sweepCharted} {
 		err := s.steps(ctx, "delete what is too old", func(tx *txn) (bool, error) {
 			n, err := sweep(ctx, tx, cutoff)
 			placements, videos = placements+n.placements, videos+n.videos
@@ -166,6 +166,12 @@ func sweepBackfills(ctx context.Context, tx *txn, cutoff time.Time) (swept, erro
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM backfills WHERE created_at < ? AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id)`, cutoff.UnixMilli()))
 	return swept{slots: n}, err
+}
+
+// sweepCharted deletes the rows of videos that have all gone.
+func sweepCharted(ctx context.Context, tx *txn, _ time.Time) (swept, error) {
+	_, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM charted_blocks WHERE block < (SELECT min(id) FROM video_facts) / %d`, blockOf))
+	return swept{}, err
 }
 
 // Oldest is the day on which the oldest video that is kept was fetched: not later than that. Zero: none is kept.

@@ -129,3 +129,23 @@ func TestDeletedTextLeavesTheFile(t *testing.T) {
 		t.Errorf("%d times in the file: what was deleted (%v)", strings.Count(string(bytes), "VERY Secret Title"), err)
 	}
 }
+
+func TestTheRowsOfVideosThatAreGoneGo(t *testing.T) {
+	s, clock := newStore(t)
+	var old []ingest.Video
+	for i := range 4100 { // a row is of 4,096
+		old = append(old, titled(fmt.Sprint("v", i), "Alte Ware"))
+	}
+	chart(t, s, "US", noon, page(old...))
+	clock.move(31 * day)
+	chart(t, s, "US", clock.now(), page(titled("new", "Neue Ware")))
+	if _, _, err := s.Sweep(t.Context(), clock.now()); err != nil {
+		t.Fatal(err)
+	}
+	if got := dump(t, raw(t, s.Path()), "charted_blocks", []string{"block"}); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("the rows of blocks %v are left, want 1", got)
+	}
+	if got := search(t, s, store.Query{Text: "ware", Region: "US"}); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("found %v", got)
+	}
+}

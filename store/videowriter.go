@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -155,6 +156,13 @@ func (w *videoWriter) flush(ctx context.Context) error {
 // count writes what every sighting changes. Until then the view has no video that is new.
 func (w *videoWriter) count(ctx context.Context) error {
 	err := insertRows(ctx, w.tx, addLatest, elseLatest, w.latest)
+	if err == nil && w.charted != 0 {
+		var ids []int64
+		for _, row := range w.latest {
+			ids = append(ids, row[0].(int64))
+		}
+		err = addCharted(ctx, w.tx, int64(bits.TrailingZeros64(uint64(w.charted))), ids)
+	}
 	if err == nil {
 		err = execJSON(ctx, w.tx, moveFacts, w.moved, w.day)
 	}

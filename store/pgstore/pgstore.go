@@ -45,8 +45,11 @@ const (
 //go:embed schema.sql
 var schema string
 
+//go:embed charted.sql
+var charted string
+
 // steps bring an older store up to date: steps[0] makes version 1 of nothing, and so on.
-var steps = []string{schema}
+var steps = []string{schema, charted}
 
 // Version is the version of the tables that this program reads and writes.
 func Version() int { return len(steps) }

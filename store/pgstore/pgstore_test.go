@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/pgstore"
@@ -170,6 +171,30 @@ func TestAConnectionThatDiesInATransactionLeavesNothing(t *testing.T) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("the store does not come back: %v, %v", ok, err)
+		}
+	}
+}
+
+// Version 2 has rows that say which videos were charted where.
+func TestAnOlderStoreIsBroughtUpToDate(t *testing.T) {
+	url := place(t)
+	first, err := pgstore.Open(t.Context(), url, store.Options{Upstream: upstream})
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Chart(t, first, "US", time.Unix(1771070400, 0), storetest.Page(storetest.Titled("a", "Apfel"), storetest.Titled("b", "Apfelbaum")))
+	storetest.Chart(t, first, "DE", time.Unix(1771070400, 0), storetest.Page(storetest.Titled("b", "Apfelbaum")))
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, url, `DROP TABLE charted_blocks; UPDATE meta SET value = '1' WHERE name = 'version'`)
+	if _, err := pgstore.Open(t.Context(), url, store.Options{ReadOnly: true}); !errors.As(err, new(*store.VersionError)) {
+		t.Errorf("a reader of version 1: %v", err)
+	}
+	s := open(t, url, store.Options{Upstream: upstream})
+	for region, want := range map[ingest.Region]int{"US": 2, "DE": 1, "FR": 0} {
+		if found := storetest.Search(t, s, store.Query{Text: "apfel", Region: region}); len(found) != want {
+			t.Errorf("in %s: %v, want %d", region, found, want)
 		}
 	}
 }

@@ -1,0 +1,330 @@
+-- A store of version 6: its schema as it was released, and rows of every kind in it.
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+
+-- The store, ingest.db: what was charted where and when, and every slot with its outcome.
+--
+-- Written by package store alone. Readable by anything that reads SQLite 3.43 or newer:
+--   PRAGMA application_id = 0x696E6774 ("ingt"), PRAGMA user_version = the version of this schema.
+--
+-- Units, everywhere:
+--   due_at, first_due_at, newest, open, published_at   seconds since 1970-01-01 UTC
+--   lease and every other *_at           milliseconds since 1970-01-01 UTC
+--   duration_s                           seconds
+-- NULL is "not known" or "never"; a count is NULL where the upstream withholds it, which is not 0.
+
+-- Facts about the store itself. name 'upstream': the host that all its data comes from.
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A series is one key of one job: the region of a chart, '' where a job has no regions.
+--
+-- newest and open repeat what its slots say, and fresh_at outlives them: so the next slot to claim is
+-- the first that fits in series_open, however many wait. Who writes a slot's state keeps them.
+--
+-- A piece of a backfill is a series of one slot, which has its backfill here and its place among the
+-- others, a whole number. It has indexes of its own: what the schedule walks holds no piece.
+CREATE TABLE series (
+    id       INTEGER PRIMARY KEY,
+    job      TEXT    NOT NULL,
+    key      TEXT    NOT NULL,
+    newest   INTEGER NOT NULL,                  -- due_at of its newest slot, in whatever state
+    open     INTEGER,                           -- due_at of its slot that is or may yet be claimed; NULL: none
+    fresh_at INTEGER,                           -- when a slot of it was last done; NULL: never
+    backfill INTEGER REFERENCES backfills (id), -- NULL: a series of the schedule
+    place    INTEGER,                           -- from low to high, or the reverse; NULL unless of a backfill
+    UNIQUE (job, key)
+) STRICT;
+
+CREATE INDEX series_open ON series (fresh_at, open, job, key) WHERE open IS NOT NULL AND backfill IS NULL; -- claim
+CREATE INDEX series_schedule ON series (job, key, newest) WHERE backfill IS NULL;         -- what is known
+CREATE INDEX series_backfill ON series (backfill, open, place) WHERE backfill IS NOT NULL; -- claim, status
+
+-- Everything that must happen once, and what became of it. A slot begins as due (or missed), is
+-- claimed, and ends as done, stopped, failed, skipped or missed.
+--
+-- owner and attempt are the fence: who claimed the slot, and how often it has been claimed. A write
+-- counts only while the row is claimed and carries both. From lease on another run may claim it, and
+-- until then no other slot of its series may be claimed.
+--
+-- charges is NULL where units is 0. Where units is more, NULL means that part of it was charged before
+-- version 3, which did not keep it by pool, and it stays NULL over later attempts. Which pools such a slot
+-- drew on is not guessed, since costs.yaml decides that and may have changed: ingest quota rebuild then
+-- assumes the most that units allows.
+CREATE TABLE slots (
+    id         INTEGER PRIMARY KEY,
+    series     INTEGER NOT NULL REFERENCES series (id),
+    due_at     INTEGER NOT NULL,
+    kind       TEXT    NOT NULL,                -- 'chart', 'search', 'refresh', 'backfill'
+    state      TEXT    NOT NULL CHECK (state IN ('due', 'claimed', 'done', 'stopped', 'failed', 'skipped', 'missed')),
+    owner      TEXT    NOT NULL DEFAULT '',
+    attempt    INTEGER NOT NULL DEFAULT 0,
+    lease      INTEGER,                         -- NULL unless claimed
+    token      TEXT    NOT NULL DEFAULT '',     -- of the next page; '' is page 1
+    token_at   INTEGER,
+    pages      INTEGER NOT NULL DEFAULT 0,      -- saved so far, by the attempt that the placements are of
+    videos     INTEGER NOT NULL DEFAULT 0,
+    units      INTEGER NOT NULL DEFAULT 0,      -- charged, over all attempts: of each call what it cost in its most expensive pool
+    charges    TEXT,                            -- pool -> amount charged, over all attempts, a JSON object; NULL: see below
+    reason     TEXT    NOT NULL DEFAULT '',     -- why it is not done, frozen when it ended
+    retry_at   INTEGER,                         -- advice, not a gate
+    fetched_at INTEGER,                         -- when its last page was saved
+    tries      INTEGER NOT NULL DEFAULT 0,      -- claims in a row that brought nothing, but for quota's and a stop's
+    count      INTEGER NOT NULL DEFAULT 1,      -- ticks of a missed slot: all in a row for which nothing ran
+    first_due_at INTEGER,                       -- of the first of them, due_at being that of the last; NULL: of one
+    UNIQUE (series, due_at)
+) STRICT;
+
+CREATE INDEX slots_claimed ON slots (series, lease) WHERE state = 'claimed';              -- never two of a series
+CREATE INDEX slots_due ON slots (due_at) WHERE kind <> 'backfill';                        -- reports, retention
+
+-- One-off work: a plan that a person made, whose pieces are slots of the job 'backfill/' || name.
+CREATE TABLE backfills (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT, -- a name is never given twice
+    name         TEXT    NOT NULL UNIQUE,
+    kind         TEXT    NOT NULL CHECK (kind IN ('uploads', 'search', 'videos', 'refresh')),
+    identity     TEXT    NOT NULL,              -- equal for plans that ask for the same
+    spec         TEXT    NOT NULL,              -- what was asked for, JSON
+    cost_table   TEXT    NOT NULL,              -- that it was priced under
+    wait         INTEGER NOT NULL,              -- 1: ingest serve may carry it on
+    created_at   INTEGER NOT NULL,
+    cancelled_at INTEGER
+) STRICT;
+
+-- What a slot has beyond other slots that finds ids first and looks them up then: a piece of a backfill,
+-- or a search of the schedule.
+CREATE TABLE pieces (
+    slot     INTEGER PRIMARY KEY REFERENCES slots (id) ON DELETE CASCADE,
+    backfill INTEGER REFERENCES backfills (id), -- NULL: none
+    spec     TEXT    NOT NULL DEFAULT '{}',     -- where its ids are found, JSON
+    waiting  TEXT    NOT NULL DEFAULT '[]',     -- ids to look up, a JSON array: as many as two calls take, at most
+    known    INTEGER NOT NULL DEFAULT 0,        -- ids left out: the video had just been fetched, or they were met before
+    again    INTEGER NOT NULL DEFAULT 0         -- pages paid for once more, since the upstream refused its token
+) STRICT;
+
+CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';                   -- no id waits twice
+
+-- Ids that could not be looked up. reason '' is gone: the upstream left it out of its answer.
+CREATE TABLE vanished (
+    video_id TEXT    NOT NULL,
+    slot     INTEGER NOT NULL REFERENCES slots (id) ON DELETE CASCADE,
+    reason   TEXT    NOT NULL,
+    noted_at INTEGER NOT NULL,
+    PRIMARY KEY (video_id, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX vanished_slot ON vanished (slot);
+
+-- Channels, for their present name. One without videos is deleted.
+CREATE TABLE channels (
+    id         INTEGER PRIMARY KEY,
+    channel_id TEXT NOT NULL UNIQUE,            -- the upstream's
+    title      TEXT NOT NULL
+) STRICT;
+
+-- Videos as they were last fetched, all text as the upstream gave it: the view videos. What every sighting
+-- changes is kept apart from what seldom changes, in rows a tenth as long. A larger id was met later.
+--
+-- fetched_at and seen_at: a video is fetched whenever the upstream gives all of it, and seen when it is found
+-- then, in a chart, by a search or by a backfill. To ask again for a video that the store has, as a refresh does,
+-- fetches it and is no sighting; to ask for its counts alone is neither. What was not seen within 29 days is not
+-- refreshed any more; --seen-since and the order by freshness go by seen_at.
+CREATE TABLE video_facts (
+    id           INTEGER PRIMARY KEY,           -- also the rowid in video_text
+    video_id     TEXT    NOT NULL UNIQUE,       -- the upstream's
+    text_hash    INTEGER NOT NULL,              -- of title, channel and tags: an equal hash leaves video_text alone
+    facts_hash   INTEGER NOT NULL DEFAULT 0,    -- of that and what follows: an equal hash leaves this row alone; 0: not known
+    fetched_day  INTEGER NOT NULL DEFAULT 0,    -- days since 1970 UTC: not later than that of fetched_at
+    channel      INTEGER REFERENCES channels (id),
+    published_at INTEGER,
+    duration_s   INTEGER NOT NULL DEFAULT 0,    -- 0 while live
+    live         INTEGER NOT NULL DEFAULT 0,    -- 1: a live or upcoming broadcast
+    category     TEXT    NOT NULL DEFAULT '',
+    language     TEXT    NOT NULL DEFAULT '',
+    thumbnail    TEXT    NOT NULL DEFAULT '',
+    title        TEXT    NOT NULL,
+    tags         TEXT    NOT NULL DEFAULT '[]'  -- a JSON array of strings, in the upstream's order
+) STRICT;
+
+CREATE INDEX videos_channel ON video_facts (channel);
+CREATE INDEX videos_fetched ON video_facts (fetched_day);                                 -- refresh, retention
+
+CREATE TABLE video_latest (
+    id         INTEGER PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
+    fetched_at INTEGER NOT NULL,                -- what is older than 29 days must go
+    seen_at    INTEGER NOT NULL,                -- when it was last found: see above
+    views      INTEGER,
+    likes      INTEGER,
+    comments   INTEGER,
+    counted_at INTEGER,                         -- when its counts came alone, later than fetched_at; NULL: never
+    charted    INTEGER NOT NULL DEFAULT -1      -- bit n: a series whose id leaves n, divided by 63, may have placed it; none else has
+) STRICT;
+
+CREATE VIEW videos AS
+SELECT id, video_id, title, tags, channel, published_at, duration_s, live, category, language, thumbnail,
+       views, likes, comments, fetched_at, seen_at, counted_at, text_hash, fetched_day
+FROM video_facts JOIN video_latest USING (id);
+
+-- One row per place in a chart: in the chart of this slot, the video had this rank and these counts.
+-- Series repeats what the slot says, so that "was this video ever charted in this region" is one
+-- look into placements_video, which also keeps a video from having two ranks in a slot.
+CREATE TABLE placements (
+    slot     INTEGER NOT NULL REFERENCES slots (id),
+    rank     INTEGER NOT NULL,                  -- from 1, over all pages of the slot
+    video    INTEGER NOT NULL REFERENCES video_facts (id),
+    series   INTEGER NOT NULL,
+    views    INTEGER,
+    likes    INTEGER,
+    comments INTEGER,
+    PRIMARY KEY (slot, rank)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX placements_video ON placements (video, series, slot);
+
+-- What categories are called in a region, as of named.
+CREATE TABLE categories (
+    region TEXT NOT NULL,
+    id     TEXT NOT NULL,                       -- the upstream's, as in videos.category
+    name   TEXT NOT NULL,
+    PRIMARY KEY (region, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE named (
+    region   TEXT    PRIMARY KEY,
+    named_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Charts that the upstream said it does not have: not asked for again before until.
+CREATE TABLE absent_charts (
+    region   TEXT    NOT NULL,
+    category TEXT    NOT NULL,                  -- '' is the whole chart
+    until    INTEGER NOT NULL,                  -- milliseconds
+    PRIMARY KEY (region, category)
+) STRICT, WITHOUT ROWID;
+
+-- The index. It keeps no text; its text is that of videos and channels after text.Normalize, which
+-- has folded it and cut it into tokens, so that the tokenizer only parts them at the spaces. The
+-- categories keep the vowel signs of Hindi and Tamil (Mn, Mc) and emoji (So) inside their tokens.
+-- Beginnings of one to three characters, as somebody types them, or one Chinese character, have lists of their own: else
+-- the lists of all words with that beginning are merged first.
+CREATE VIRTUAL TABLE video_text USING fts5 (
+    title, channel, tags,
+    content = '', contentless_delete = 1,
+    prefix = '1 2 3',
+    tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc So'"
+);
+
+-- The words of the index, and how many videos have each: a view of it.
+CREATE VIRTUAL TABLE video_words USING fts5vocab (video_text, row);
+
+-- Where each word stands in which video: doctor compares it with the videos.
+CREATE VIRTUAL TABLE video_places USING fts5vocab (video_text, instance);
+
+-- Eight segments of a size are merged, not four, into one of the next: a page with a new title costs a sixth
+-- less, and a search no more.
+INSERT INTO video_text (video_text, rank) VALUES ('automerge', 8);
+
+INSERT INTO meta (name, value) VALUES
+    ('upstream', '127.0.0.1');
+
+INSERT INTO backfills (id, name, kind, identity, spec, cost_table, wait, created_at, cancelled_at) VALUES
+    (1, 'bf-1', 'search', 'f0', '{"query":{"Text":"x"}}', 'classic', 1, 1771000000000, NULL),
+    (2, 'bf-2', 'videos', 'f1', '{"ids":"ab"}', 'classic', 0, 1771000001000, 1771000002000);
+
+INSERT INTO series (id, job, key, newest, open, fresh_at, backfill, place) VALUES
+    (1, 'chart', 'IN', 1771070400, NULL, 1771070400000, NULL, NULL),
+    (2, 'chart', 'DE', 1771070400, 1771070400, 1771066800000, NULL, NULL),
+    (3, 'chart', 'US', 1771070400, 1771070400, NULL, NULL, NULL),
+    (4, 'chart', 'FR', 1771070400, 1771070400, NULL, NULL, NULL),
+    (5, 'chart', 'GB', 1771070400, 1771070400, NULL, NULL, NULL),
+    (6, 'chart', 'BR', 1771066800, NULL, NULL, NULL, NULL),
+    (7, 'refresh', '', 1771070400, 1771070400, NULL, NULL, NULL),
+    (8, 'search', 'US', 1771070400, 1771070400, NULL, NULL, NULL),
+    (9, 'backfill/bf-1', '2026-01-01T00:00:00Z/2026-01-08T00:00:00Z', 1771000000, NULL, 1771000600000, 1, 1767225600),
+    (10, 'backfill/bf-1', '2026-01-08T00:00:00Z/2026-01-15T00:00:00Z', 1771000000, 1771000000, NULL, 1, 1767830400),
+    (11, 'backfill/bf-2', '1', 1771000001, NULL, NULL, 2, 1);
+
+INSERT INTO slots (id, series, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, charges, reason, retry_at, fetched_at, tries) VALUES
+    (1, 1, 1770980400, 'chart', 'done', 'test', 1, NULL, '', NULL, 1, 2, 1, NULL, '', NULL, 1770980400000, 0),
+    (2, 1, 1771070400, 'chart', 'done', 'test', 1, NULL, '', NULL, 2, 4, 2, '{"units":2}', '', NULL, 1771070400000, 0),
+    (3, 2, 1771066800, 'chart', 'done', 'test', 1, NULL, '', NULL, 1, 2, 1, NULL, '', NULL, 1771066800000, 0),
+    (4, 2, 1771070400, 'chart', 'due', '', 0, NULL, '', NULL, 0, 0, 0, NULL, '', NULL, NULL, 0),
+    (5, 3, 1771070400, 'chart', 'stopped', 'w/1/x', 1, NULL, '', NULL, 0, 0, 3, NULL, 'units: 9,500 of 9,500 used', 1771074000000, NULL, 0),
+    (6, 4, 1771070400, 'chart', 'claimed', 'w/1/x', 1, 1771070700000, '', NULL, 0, 0, 0, NULL, '', NULL, NULL, 0),
+    (7, 5, 1771063200, 'chart', 'skipped', '', 0, NULL, '', NULL, 0, 0, 0, NULL, 'superseded by the slot of 2026-02-14T12:00:00Z', NULL, NULL, 0),
+    (8, 5, 1771070400, 'chart', 'due', '', 0, NULL, '', NULL, 0, 0, 0, NULL, '', NULL, NULL, 0),
+    (16, 6, 1771050000, 'chart', 'missed', '', 0, NULL, '', NULL, 0, 0, 0, NULL, 'the clock was ahead', NULL, NULL, 0),
+    (10, 6, 1771066800, 'chart', 'failed', 'w/1/x', 1, NULL, '', NULL, 0, 0, 0, NULL, 'HTTP 500', NULL, NULL, 1),
+    (11, 7, 1771070400, 'refresh', 'due', '', 0, NULL, '', NULL, 0, 0, 0, NULL, '', NULL, NULL, 0),
+    (12, 8, 1771070400, 'search', 'stopped', 'w/1/x', 1, NULL, 'CBQ', 1771070401000, 1, 0, 100, NULL, 'search: 95 of 95 used', 1771074000000, 1771070401000, 0),
+    (13, 9, 1771000000, 'backfill', 'done', 'w/1/x', 2, NULL, '', NULL, 3, 2, 302, '{"search":3,"units":302}', '', NULL, 1771000600000, 1),
+    (14, 10, 1771000000, 'backfill', 'due', '', 0, NULL, '', NULL, 0, 0, 0, NULL, '', NULL, NULL, 0),
+    (15, 11, 1771000001, 'backfill', 'skipped', '', 0, NULL, '', NULL, 0, 0, 0, NULL, 'the backfill was cancelled', NULL, NULL, 0);
+
+INSERT INTO slots (id, series, due_at, kind, state, reason, count, first_due_at) VALUES
+    (9, 6, 1771059600, 'chart', 'missed', 'nothing ran', 3, 1771056000),
+    (20, 5, 1771061400, 'chart', 'missed', 'nothing ran', 2, 1771059600),
+    (22, 5, 1771066800, 'chart', 'missed', 'nothing ran', 2, 1771065000);
+
+INSERT INTO pieces (slot, backfill, spec, waiting, known, again) VALUES
+    (12, NULL, '{}', '["hi-1","zz-9"]', 1, 0),
+    (13, 1, '{"After":"2026-01-01T00:00:00Z","Before":"2026-01-08T00:00:00Z"}', '[]', 4, 1),
+    (14, 1, '{"After":"2026-01-08T00:00:00Z","Before":"2026-01-15T00:00:00Z"}', '[]', 0, 0),
+    (15, 2, '{}', '["em-1"]', 0, 0);
+
+INSERT INTO vanished (video_id, slot, reason, noted_at) VALUES
+    ('gone-1', 13, '', 1771000600000),
+    ('odd-1', 13, 'HTTP 400', 1771000600000);
+
+INSERT INTO channels (id, channel_id, title) VALUES
+    (1, 'UChindi', 'भारत संगीत'),
+    (2, 'UCtokyo', '東京散歩'),
+    (3, 'UCkanal', 'Kanal');
+
+INSERT INTO video_facts (id, text_hash, video_id, channel, published_at, duration_s, live, category, language, thumbnail, title, tags, facts_hash, fetched_day) VALUES
+    (1, 5449182751645510122, 'hi-1', 1, 1771066800, 180, 0, '10', 'de', 'https://i.example/hi-1', 'नमस्ते दुनिया', '["हिन्दी","गीत"]', 0, 20498),
+    (2, 9161272597134606956, 'ja-1', 2, 1771066800, 180, 0, '10', 'de', 'https://i.example/ja-1', '東京タワーの夜景', '[]', 0, 20498),
+    (3, -2989443821024970077, 'em-1', NULL, NULL, 180, 0, '10', 'de', 'https://i.example/em-1', '🔥 ''Quoted'' video', '[]', 0, 20498),
+    (4, -2843021880084374423, 'de-1', 3, 1771066800, 180, 0, '10', 'de', 'https://i.example/de-1', 'Straße nach Süden = 1+1', '["it''s","a\"b"]', 0, 20498),
+    (5, -8235863766667029814, 'lv-1', 3, 1771066800, 0, 1, '10', 'de', 'https://i.example/lv-1', 'Live jetzt', '[]', 0, 20498),
+    (6, -4819481043408854447, 'th-1', 3, 1771066800, 180, 0, '10', 'th', 'https://i.example/th-1', 'เพลงไทย', '[]', 0, 20498);
+
+INSERT INTO video_latest (id, fetched_at, seen_at, views, likes, comments, counted_at, charted) VALUES
+    (1, 1771070400000, 1771070400000, 100, 10, 1, NULL, 2),
+    (2, 1771070400000, 1771070400000, NULL, 10, 1, NULL, 2),
+    (3, 1771070400000, 1771070400000, 100, 10, 1, NULL, 2),
+    (4, 1771066800000, 1771066800000, 120, 10, 1, 1771072000000, 6),
+    (5, 1771066800000, 1771066800000, 100, 10, 1, NULL, 4),
+    (6, 1771066800000, 1771066800000, 100, 10, 1, NULL, -1);
+
+INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES
+    (1, 1, 1, 1, 100, 10, 1),
+    (1, 2, 2, 1, NULL, 10, 1),
+    (2, 1, 2, 1, NULL, 10, 1),
+    (2, 2, 1, 1, 100, 10, 1),
+    (2, 3, 3, 1, 100, 10, 1),
+    (2, 4, 4, 1, 100, 10, 1),
+    (3, 1, 4, 2, 100, 10, 1),
+    (3, 2, 5, 2, 100, 10, 1);
+
+INSERT INTO categories (region, id, name) VALUES
+    ('IN', '10', 'संगीत');
+
+INSERT INTO named (region, named_at) VALUES
+    ('IN', 1771070400000);
+
+INSERT INTO absent_charts (region, category, until) VALUES
+    ('BR', '30', 1771156800000);
+
+INSERT INTO video_text (rowid, title, channel, tags) VALUES
+    (1, 'नमस्ते दुनिया', 'भारत संगीत', 'हिन्दी गीत'),
+    (2, '東京 京た たわ わー ーの の夜 夜景 景', '東京 京散 散歩 歩', ''),
+    (3, '🔥 quoted video', '', ''),
+    (4, 'strasse nach suden 1 1', 'kanal', 'it s a b'),
+    (5, 'live jetzt', 'kanal', ''),
+    (6, 'เพ พล ลง งไ ไท ทย ย', 'kanal', '');
+
+PRAGMA application_id = 0x696E6774;
+PRAGMA user_version = 6;
