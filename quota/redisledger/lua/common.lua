@@ -72,8 +72,8 @@ end
 -- its time, its sum, and the time of the entry before it. The caller knows that everything before lo is less (prev is the
 -- time there), and from hi on is not (at and sum are those of hi); it may know what stands there, below and above x.
 -- It looks at guess first, then ever further from it. Once x is between two that are known, it looks
--- where a straight line between them has x, and in the middle when that did not halve what is left,
--- which bounds how often. first is the position of the head of the log.
+-- where a straight line has x, between them or through the two below that it saw last, and in the middle when that did
+-- not halve what is left, which bounds how often. first is the position of the head of the log.
 local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum, below, above)
 	local step, width = 1, nil
 	while lo < hi do
@@ -87,11 +87,12 @@ local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum, below,
 			broken(key, e, 'entry ' .. guess - first .. ' is missing or not an entry', numbered)
 		end
 		local t, s = struct.unpack('>I7I7', e)
-		local v = by_time and t or s
+		local v, slope = by_time and t or s, 0
 		if v >= x then
 			hi, at, sum, above = guess, t, s, v
 			guess = guess - step
 		else
+			slope = below and (v - below) / (guess + 1 - lo) or 0
 			lo, prev, below = guess + 1, t, v
 			guess = guess + step
 		end
@@ -101,7 +102,7 @@ local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum, below,
 			guess, width = math.floor((lo + hi) / 2), nil
 		else
 			width = hi - lo
-			guess = lo + math.floor(width * (x - below) / (above - below))
+			guess = slope > 0 and lo - 1 + math.ceil((x - below) / slope) or lo + math.floor(width * (x - below) / (above - below))
 		end
 	end
 	return hi, at, sum, prev
