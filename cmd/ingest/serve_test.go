@@ -58,7 +58,7 @@ func TestServeFetchesWhatIsDue(t *testing.T) {
 			t.Errorf("%+v", doc)
 		}
 	}
-	for _, want := range []string{"data=", "ledger=sqlite", "jobs=chart,refresh", "next=2026-02-14T09:41:15.000Z", "listen=http://127.0.0.1:"} {
+	for _, want := range []string{"data=", "ledger=sqlite", "jobs=chart,refresh", "next=2026-02-14T09:41:15Z", "listen=http://127.0.0.1:"} {
 		if line, _, _ := strings.Cut(d.stderr.String()[strings.Index(d.stderr.String(), `msg="ingest serves"`):], "\n"); !strings.Contains(line, want) {
 			t.Errorf("the first line does not say %s: %s", want, line)
 		}

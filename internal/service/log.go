@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // repeatAfter is when the same warning is worth another line: what is wrong at every heartbeat must not bury the rest.
@@ -30,7 +32,7 @@ type LogFormat struct {
 
 // Handler writes to w what is of the usual level or above, unless the format names a level.
 func (f LogFormat) Handler(w io.Writer, usual slog.Level) slog.Handler {
-	o := &slog.HandlerOptions{Level: usual}
+	o := &slog.HandlerOptions{Level: usual, ReplaceAttr: likeDocuments}
 	var level slog.Level
 	if f.Level != "" && level.UnmarshalText([]byte(f.Level)) == nil {
 		o.Level = level
@@ -39,6 +41,21 @@ func (f LogFormat) Handler(w io.Writer, usual slog.Level) slog.Handler {
 		return slog.NewJSONHandler(w, o)
 	}
 	return slog.NewTextHandler(w, o)
+}
+
+// likeDocuments writes the times of an event as --json does, in whole seconds that are never too early, and lengths of
+// time with their unit in JSON too. When the event was stays as slog has it.
+func likeDocuments(_ []string, a slog.Attr) slog.Attr {
+	switch {
+	case a.Key == slog.TimeKey:
+	case a.Value.Kind() == slog.KindTime:
+		if at := term.FromOrNull(a.Value.Time()); at != nil {
+			a.Value = slog.StringValue(term.RFC3339(*at))
+		}
+	case a.Value.Kind() == slog.KindDuration:
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // deduplicator leaves out warnings that it wrote within the last hour. slog's handlers write each record in one

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest/internal/service"
 )
@@ -27,6 +28,18 @@ func TestAWarningIsWrittenOnceInEitherFormat(t *testing.T) {
 			if json.Valid([]byte(line)) != (f.Format == "json") {
 				t.Errorf("%+v: %s", f, line)
 			}
+		}
+	}
+}
+
+// TestTimesOfAnEventAreThoseOfTheDocuments: in whole seconds, never too early, and lengths of time with their unit.
+func TestTimesOfAnEventAreThoseOfTheDocuments(t *testing.T) {
+	for format, want := range map[string]string{"text": "retry_at=2026-02-15T09:40:31Z took=2ms\n", "json": `"retry_at":"2026-02-15T09:40:31Z","took":"2ms"}` + "\n"} {
+		var text strings.Builder
+		log, _ := service.NewLogs(&text, false, service.LogFormat{Format: format})
+		log.Info("slot", "retry_at", time.Date(2026, 2, 15, 9, 40, 30, 78000, time.UTC), "took", 2*time.Millisecond)
+		if got := text.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %q, want it to end with %q", format, got, want)
 		}
 	}
 }
