@@ -19,9 +19,7 @@ import (
 
 // INDEX_FLIPS_SEED names another seed than one at random.
 func TestABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) {
-	if raced {
-		t.Skip("the race detector: SQLite is tenfold slower, and nothing here runs beside anything")
-	}
+	alone(t)
 	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("INDEX_FLIPS_SEED"), strconv.Itoa(rand.IntN(1e6))), 10, 64)
 	if err != nil {
 		t.Fatal(err)

@@ -39,6 +39,7 @@ func TestACompareNamesEveryChange(t *testing.T) {
 }
 
 func TestRealChartsCompareAsTheirRowsDo(t *testing.T) {
+	alone(t)
 	s, _ := newStore(t)
 	for _, region := range []string{"US", "IN"} {
 		days := realCharts(t, region)

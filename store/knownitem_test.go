@@ -28,8 +28,16 @@ type recorded struct {
 	byRegion map[string][]ingest.Video // once each, as the store has it, by id
 }
 
-// raced says that the race detector is on: what is only large is made smaller.
+// raced says that the race detector is on: what is only large is made smaller, or left out.
 var raced bool
+
+// alone leaves out, where races are looked for, what runs beside nothing: SQLite is tenfold slower there.
+func alone(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("the race detector: nothing here runs beside anything")
+	}
+}
 
 // usedBy is how many videos of a channel have a word in their titles, as last recorded.
 var usedBy = map[[2]string]int{}
@@ -330,9 +338,7 @@ func (f found) String() string {
 // KNOWN_ITEM_EACH how many videos of a region each draws, and with KNOWN_ITEM_MISSED each query that misses is printed
 // with the ten that come first.
 func TestKnownItem(t *testing.T) {
-	if raced {
-		t.Skip("the race detector: SQLite is tenfold slower, and nothing here runs beside anything")
-	}
+	alone(t)
 	r := record(t, "2026-02-28", 81)
 	seeds := strings.Fields(cmp.Or(os.Getenv("KNOWN_ITEM_SEEDS"), "1 "+strconv.Itoa(rand.IntN(1e6))))
 	each, err := strconv.Atoi(cmp.Or(os.Getenv("KNOWN_ITEM_EACH"), "20"))

@@ -107,6 +107,7 @@ func shape(t testing.TB, db *sql.DB) []string {
 }
 
 func TestEveryReleasedStoreBecomesANewOneAndKeepsEveryRow(t *testing.T) {
+	alone(t)
 	for _, fixture := range released {
 		t.Run(fixture, func(t *testing.T) {
 			dir := old(t, fixture)

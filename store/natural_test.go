@@ -53,11 +53,8 @@ func same(have, want string) bool { return have == want }
 
 // TestOrderByViewsIsTrueOverAllThatMatches compares with a look at every video.
 func TestOrderByViewsIsTrueOverAllThatMatches(t *testing.T) {
-	days := 81
-	if raced {
-		days = 2
-	}
-	r := record(t, "2026-02-28", days)
+	alone(t)
+	r := record(t, "2026-02-28", 81)
 	byWord, views := map[string]map[string]bool{}, map[string]int64{}
 	for _, region := range realRegions {
 		for _, v := range r.byRegion[region] {
@@ -113,9 +110,7 @@ func TestOrderByViewsIsTrueOverAllThatMatches(t *testing.T) {
 
 // A share of the first ten's views among all that match: 0.5 is as random.
 func TestNaturalQueriesFindWhatIsWatched(t *testing.T) {
-	if raced {
-		t.Skip("the race detector: SQLite is tenfold slower, and nothing here runs beside anything")
-	}
+	alone(t)
 	r := record(t, "2026-02-28", 81)
 	var shares, overlaps, queries float64
 	for _, region := range realRegions {

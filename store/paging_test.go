@@ -80,6 +80,7 @@ func TestThePagesTogetherAreTheWholeResult(t *testing.T) {
 }
 
 func TestPagesStandWhileNewVideosComeIn(t *testing.T) {
+	alone(t)
 	store.SetPoolSize(t, 15)
 	for _, order := range allOrders {
 		s, clock := newStore(t)
@@ -99,6 +100,7 @@ func TestPagesStandWhileNewVideosComeIn(t *testing.T) {
 }
 
 func TestPagesStandWhileChartsMove(t *testing.T) {
+	alone(t)
 	store.SetPoolSize(t, 15)
 	for _, order := range allOrders {
 		s, clock := newStore(t)
