@@ -1,6 +1,7 @@
 # make help says what there is. Needs Go and make; the tests need gcc too (for the race detector).
 FUZZTIME ?= 10s
 SOAK ?= 10m
+KILLS ?= 200
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # Another operating system or processor: built and not tested.
@@ -32,7 +33,7 @@ PREFIX ?= /usr/local
 EXE     = $(shell go env GOEXE 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop soak backfill-demo cross check clean
+.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo cross check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -115,8 +116,11 @@ e2e: build ## Look at the status page in chromium, in worlds where something is 
 faults: ## Break Redis, PostgreSQL, the journal and the upstream: a line per fault, judged by the upstream's own count
 	@sh tools/say.sh '^Test(Long)?Fault' ./cmd/ingest
 
-crashloop: ## Kill three processes at random: every slot is committed once
-	@sh tools/say.sh '^TestCrashLoop' ./cmd/ingest
+crashloop: ## Kill three processes at random, and the leader of three on one PostgreSQL KILLS (200) times: every slot is committed once
+	@CRASHLOOP_KILLS="$(KILLS)" sh tools/say.sh '^TestCrashLoop' ./cmd/ingest
+
+scale-demo: ## Three machines on one PostgreSQL, two of them killed: who took over, and the account; installs postgresql
+	@sh tools/say.sh '^TestLongScaleDemo$$' ./cmd/ingest
 
 soak: ## Random faults and simulated years for SOAK (10m), the store killed 200 times and damaged; the seed of a failure is printed
 	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' . ./quota/... ./cmd/ingest

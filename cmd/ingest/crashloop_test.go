@@ -5,6 +5,7 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,24 +14,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// crashSeed, in the environment, repeats a crash loop.
-const crashSeed = "CRASHLOOP_SEED"
+// In the environment, crashSeed repeats a crash loop, and crashKills is how often the leader of a fleet on a PostgreSQL is
+// killed.
+const (
+	crashSeed  = "CRASHLOOP_SEED"
+	crashKills = "CRASHLOOP_KILLS"
+)
 
 // Three processes, a tick a second for four jobs, and at least 22 of kill -9: single processes, the whole
 // fleet for seconds, and one that is suspended with a call in flight and goes on when others have taken its
 // slots over. No tick is lost and none is committed twice.
 func TestCrashLoop(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv(crashSeed); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = n
-	}
+	seed := fromEnv(t, crashSeed, uint64(time.Now().UnixNano()))
 	rng := rand.New(rand.NewPCG(seed, 0))
 	o := ticks{Dir: t.TempDir(), From: time.Now().Unix() + 1, Ticks: 44, Jobs: 4}
 	j := newJudge(t, o)
@@ -67,6 +66,84 @@ func TestCrashLoop(t *testing.T) {
 		seed, crashSeed, seed, f.started, kills, suspended)
 	t.Logf("late writes refused by the fence: %d", f.refused())
 	j.judge()
+}
+
+// Three machines on one PostgreSQL, whose leader is killed with kill -9 again and again (CRASHLOOP_KILLS times), and now
+// and then another; all at once, for seconds, and one that is suspended past its lease. The lease of a dead leader ends
+// with it: a quarter of a minute each time would only be waited for.
+func TestCrashLoopOnPostgres(t *testing.T) {
+	d := faulty.Postgres(t, "max_connections=200")
+	kills := int(fromEnv(t, crashKills, 4))
+	seed := fromEnv(t, crashSeed, uint64(time.Now().UnixNano()))
+	rng := rand.New(rand.NewPCG(seed, 0))
+	o := ticks{Dir: t.TempDir(), Place: d.URL(), From: time.Now().Unix() + 1, Ticks: max(20, kills*7/2), Jobs: 1}
+	j := newJudge(t, o)
+	f := newFleet(t, o)
+	leaders, others, outages := 0, 0, 0
+	for leaders < kills {
+		f.killLeader(j)
+		leaders++
+		if leaders%4 == 1 {
+			f.kill(rng.IntN(len(f.members)))
+			others++
+		}
+		if leaders%50 == 2 {
+			for len(f.members) > 0 {
+				f.kill(0)
+				others++
+			}
+			outages++
+			time.Sleep(time.Duration(rng.IntN(2000)) * time.Millisecond)
+		}
+		f.fill(3)
+		if leaders%100 == 3 {
+			f.suspend(0, j)
+		}
+		time.Sleep(time.Duration(rng.IntN(1000)) * time.Millisecond)
+	}
+	time.Sleep(time.Until(time.Unix(o.From+int64(o.Ticks)+1, 0)))
+	j.waitUntil("every slot has ended", func() bool {
+		time.Sleep(100 * time.Millisecond)
+		return j.count("state IN ('due', 'claimed')") == 0
+	})
+	f.stop()
+	t.Logf("PostgreSQL, seed %d (%s=%d repeats it): %d processes; kill -9: the leader %d times, others %d times; %d outages of all",
+		seed, crashSeed, seed, f.started, leaders, others, outages)
+	t.Logf("late writes refused by the fence: %d", f.refused())
+	j.judge()
+}
+
+// fromEnv is a number in the environment.
+func fromEnv(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// killLeader waits until one of the fleet leads, and kills it.
+func (f *fleet) killLeader(j *judge) {
+	f.t.Helper()
+	j.waitUntil("there is a queue", func() bool { return j.number("SELECT count(to_regclass('river_leader'))") == 1 })
+	i, of := -1, ""
+	j.waitUntil("one of the fleet leads", func() bool {
+		i = slices.IndexFunc(f.members, func(m *member) bool {
+			of = fmt.Sprintf(" FROM river_leader WHERE leader_id LIKE '%%/%d/%%'", m.cmd.Process.Pid)
+			return j.number("SELECT count(*)"+of) > 0
+		})
+		time.Sleep(50 * time.Millisecond)
+		return i >= 0
+	})
+	f.kill(i)
+	if _, err := j.d.ExecContext(f.t.Context(), "DELETE"+of); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // Two runs at the same instant share the work: nothing is fetched twice, and both are content.

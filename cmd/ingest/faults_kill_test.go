@@ -39,6 +39,7 @@ import (
 const (
 	failpointEnv = "INGEST_TEST_FAILPOINT" // STEP:N, the N-th time
 	fileSizeEnv  = "INGEST_TEST_FSIZE"     // bytes
+	leaseEnv     = "INGEST_TEST_LEASE"     // how long a claim holds
 )
 
 func init() { failpoint = readFailpoint }
@@ -50,6 +51,16 @@ func readFailpoint() func(*fetch.Reconciler) {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size}); err != nil {
 			panic(err)
 		}
+	}
+	if lease, err := time.ParseDuration(os.Getenv(leaseEnv)); err == nil {
+		return func(r *fetch.Reconciler) { r.Lease = lease }
+	}
+	if order := os.Getenv(ticksEnv); order != "" {
+		var o ticks
+		if err := json.Unmarshal([]byte(order), &o); err != nil {
+			panic(err)
+		}
+		return o.into()
 	}
 	step, text, ok := strings.Cut(os.Getenv(failpointEnv), ":")
 	if !ok {

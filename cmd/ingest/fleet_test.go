@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,7 +20,7 @@ import (
 // fleet is the members that run, as their parent sees them.
 type fleet struct {
 	t       *testing.T
-	order   string
+	o       ticks
 	members []*member
 	started int
 
@@ -29,6 +31,7 @@ type fleet struct {
 type member struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
+	dir   string // its data directory, where that is its own
 }
 
 func (f *fleet) Write(b []byte) (int, error) {
@@ -40,12 +43,21 @@ func (f *fleet) Write(b []byte) (int, error) {
 // start adds a member.
 func (f *fleet) start() {
 	f.t.Helper()
-	exe, err := os.Executable()
+	order, err := json.Marshal(f.o)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), fleetEnv+"="+f.order)
+	cmd, dir := exec.Command(self(f.t), "serve", "--workers", "2"), ""
+	if f.o.Place == "" {
+		cmd.Path, cmd.Args = executable(f.t), []string{"member"}
+		cmd.Env = append(os.Environ(), fleetEnv+"="+string(order))
+	} else {
+		for n := 0; dir == "" || slices.ContainsFunc(f.members, func(m *member) bool { return m.dir == dir }); n++ {
+			dir = filepath.Join(f.o.Dir, fmt.Sprint("machine", n))
+		}
+		cmd.Env = append(os.Environ(), ticksEnv+"="+string(order), "INGEST_STORE="+f.o.Place, "INGEST_LEDGER="+f.o.Place, "INGEST_DATA="+dir,
+			"INGEST_PACING=off", "INGEST_UPSTREAM_URL=http://127.0.0.1:1/", "WATCHDOG_USEC=2000000") // a heartbeat a second
+	}
 	cmd.Stderr = f
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -54,8 +66,17 @@ func (f *fleet) start() {
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)
 	}
-	f.members = append(f.members, &member{cmd, in})
+	f.members = append(f.members, &member{cmd, in, dir})
 	f.started++
+}
+
+func executable(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
 }
 
 // kill ends the i-th member as kill -9 does.
@@ -70,7 +91,7 @@ func (f *fleet) kill(i int) {
 	_ = m.stdin.Close()
 }
 
-// stop ends all members with SIGTERM: each within five seconds, with code 0.
+// stop ends all members with SIGTERM: each within five seconds, with code 0, or ingest serve's of a signal.
 func (f *fleet) stop() {
 	f.t.Helper()
 	for _, m := range f.members {
@@ -78,8 +99,13 @@ func (f *fleet) stop() {
 	}
 	for _, m := range f.members {
 		began := time.Now()
-		if err := m.cmd.Wait(); err != nil || time.Since(began) > stopsWithin {
-			f.t.Errorf("a member ended with %v after %v", err, time.Since(began))
+		_ = m.cmd.Wait()
+		want := 0
+		if m.dir != "" {
+			want = 128 + int(syscall.SIGTERM)
+		}
+		if code := m.cmd.ProcessState.ExitCode(); code != want || time.Since(began) > stopsWithin {
+			f.t.Errorf("a member ended with %v after %v", m.cmd.ProcessState, time.Since(began))
 		}
 		_ = m.stdin.Close()
 	}
@@ -88,11 +114,7 @@ func (f *fleet) stop() {
 
 func newFleet(t *testing.T, o ticks) *fleet {
 	t.Helper()
-	order, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &fleet{t: t, order: string(order)}
+	f := &fleet{t: t, o: o}
 	t.Cleanup(func() {
 		for len(f.members) > 0 {
 			f.kill(0)
@@ -124,7 +146,9 @@ func (f *fleet) suspend(i int, j *judge) {
 			f.t.Fatal(err)
 		}
 	}
-	held := func() int64 { return j.count("state = 'claimed' AND owner = ?", fmt.Sprint(p.Pid)) }
+	held := func() int64 {
+		return j.count(fmt.Sprintf("state = 'claimed' AND '/' || owner || '/' LIKE '%%/%d/%%'", p.Pid))
+	}
 	for stopped := false; !stopped; {
 		before := lastLine(f.t, j.o.arrivals())
 		j.waitUntil("a call is in flight", func() bool {

@@ -19,15 +19,20 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/store"
 )
 
-// A fleet is processes of this test binary that share a data directory, as several hosts' worth of
-// ingest serve would: real store, real ledger, and an upstream that writes down what arrives.
+// A fleet is processes of this test binary with an upstream that writes down what arrives. They share a data directory:
+// real store, real ledger, as several ingest serve on one machine would. Or they share a PostgreSQL, each with a data
+// directory of its own, as machines would: then a member is ingest serve itself, queue and all.
 
-// fleetEnv makes the test binary a member of a fleet.
-const fleetEnv = "INGEST_TEST_FLEET"
+// fleetEnv makes the test binary a member of a fleet on one data directory, and ticksEnv gives ingest serve its schedule.
+const (
+	fleetEnv = "INGEST_TEST_FLEET"
+	ticksEnv = "INGEST_TEST_TICKS"
+)
 
 // A member never comes as far as TestMain.
 func init() {
@@ -43,7 +48,8 @@ func init() {
 // ticks is a schedule of a tick a second: what the fleet is ordered to do.
 type ticks struct {
 	Dir   string
-	From  int64 // the second before the first tick
+	Place string // of the PostgreSQL; "": the files in Dir
+	From  int64  // the second before the first tick
 	Ticks int
 	Jobs  int
 }
@@ -130,6 +136,19 @@ func serveFleet(order string) error {
 	}
 }
 
+// into has a reconciler of ingest serve work on the ticks.
+func (o ticks) into() func(*fetch.Reconciler) {
+	arrivals, err := os.OpenFile(o.arrivals(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	up := &paper{log: arrivals}
+	return func(r *fetch.Reconciler) {
+		r.Jobs, r.Schedule, r.Upstream, r.Lease = o.jobs(), o, up, fleetLease
+		r.Date, r.Namer, r.Counter, r.Pacer = nil, nil, nil, nil
+	}
+}
+
 func (o ticks) reconciler(ctx context.Context) (*fetch.Reconciler, func(), error) {
 	s, err := store.Open(ctx, o.Dir, store.Options{Upstream: "localhost"})
 	if err != nil {
@@ -151,12 +170,17 @@ func (o ticks) reconciler(ctx context.Context) (*fetch.Reconciler, func(), error
 	return r, func() { _ = arrivals.Close(); _ = ledger.Close(); _ = s.Close() }, nil
 }
 
-func (o ticks) governor(ctx context.Context) (*quota.Governor, *sqliteledger.Ledger, error) {
+func (o ticks) governor(ctx context.Context) (*quota.Governor, quota.Ledger, error) {
 	tariff, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "")
 	if err != nil {
 		return nil, nil, err
 	}
-	ledger, err := sqliteledger.Open(ctx, filepath.Join(o.Dir, ledgerFile))
+	var ledger quota.Ledger
+	if o.Place == "" {
+		ledger, err = sqliteledger.Open(ctx, filepath.Join(o.Dir, ledgerFile))
+	} else {
+		ledger, err = pgledger.Open(ctx, o.Place, pgledger.Options{Timeout: time.Minute})
+	}
 	if err != nil {
 		return nil, nil, err
 	}

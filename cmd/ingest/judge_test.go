@@ -15,6 +15,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/pgstore"
 )
 
 // judge decides by what no run writes: a log of commits that the database itself keeps, in the
@@ -29,25 +30,44 @@ type judge struct {
 
 func newJudge(t *testing.T, o ticks) *judge {
 	t.Helper()
-	s, err := store.Open(t.Context(), o.Dir, store.Options{Upstream: "localhost"})
+	open := func() (*store.Store, error) {
+		if o.Place != "" {
+			return pgstore.Open(t.Context(), o.Place, store.Options{Upstream: "localhost"})
+		}
+		return store.Open(t.Context(), o.Dir, store.Options{Upstream: "localhost"})
+	}
+	s, err := open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := sql.Open("sqlite", "file:"+filepath.Join(o.Dir, "ingest.db")+"?_pragma=busy_timeout(10000)")
+	driver, place, log := "sqlite", "file:"+filepath.Join(o.Dir, "ingest.db")+"?_pragma=busy_timeout(10000)", commitsInSQLite
+	if o.Place != "" {
+		driver, place, log = "pgx", o.Place+"&search_path=ingest,public", commitsInPostgres
+	}
+	d, err := sql.Open(driver, place)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close(); _ = s.Close() })
-	// A commit is the last place of the last page.
-	if _, err := d.ExecContext(t.Context(), fmt.Sprintf(`
-		CREATE TABLE commits (n INTEGER PRIMARY KEY AUTOINCREMENT, slot INTEGER NOT NULL) STRICT;
-		CREATE TRIGGER commits_log AFTER INSERT ON placements WHEN new.rank = %d
-		BEGIN INSERT INTO commits (slot) VALUES (new.slot); END;
-		CREATE TRIGGER commits_stay BEFORE DELETE ON commits BEGIN SELECT raise(ABORT, 'commits stay'); END`, fleetPages*fleetVideo)); err != nil {
+	if _, err := d.ExecContext(t.Context(), fmt.Sprintf(log, fleetPages*fleetVideo)); err != nil {
 		t.Fatal(err)
 	}
 	return &judge{t, o, s, d}
 }
+
+// The log of commits. A commit is the last place of the last page.
+const (
+	commitsInSQLite = `
+		CREATE TABLE commits (n INTEGER PRIMARY KEY AUTOINCREMENT, slot INTEGER NOT NULL) STRICT;
+		CREATE TRIGGER commits_log AFTER INSERT ON placements WHEN new.rank = %d
+		BEGIN INSERT INTO commits (slot) VALUES (new.slot); END;
+		CREATE TRIGGER commits_stay BEFORE DELETE ON commits BEGIN SELECT raise(ABORT, 'commits stay'); END`
+	commitsInPostgres = `
+		CREATE TABLE commits (n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, slot bigint NOT NULL);
+		CREATE FUNCTION commits_log() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO commits (slot) VALUES (new.slot); RETURN NULL; END';
+		CREATE TRIGGER commits_log AFTER INSERT ON placements FOR EACH ROW WHEN (new.rank = %d) EXECUTE FUNCTION commits_log();
+		CREATE RULE commits_stay AS ON DELETE TO commits DO INSTEAD NOTHING`
+)
 
 // waitUntil waits for what is said to become so.
 func (j *judge) waitUntil(what string, is func() bool) {
@@ -60,9 +80,14 @@ func (j *judge) waitUntil(what string, is func() bool) {
 }
 
 // count is how many slots there are of which the condition holds.
-func (j *judge) count(condition string, args ...any) (n int64) {
+func (j *judge) count(condition string) int64 {
 	j.t.Helper()
-	if err := j.d.QueryRowContext(j.t.Context(), "SELECT count(*) FROM slots WHERE "+condition, args...).Scan(&n); err != nil {
+	return j.number("SELECT count(*) FROM slots WHERE " + condition)
+}
+
+func (j *judge) number(query string) (n int64) {
+	j.t.Helper()
+	if err := j.d.QueryRowContext(j.t.Context(), query).Scan(&n); err != nil {
 		j.t.Fatal(err)
 	}
 	return n
@@ -71,6 +96,11 @@ func (j *judge) count(condition string, args ...any) (n int64) {
 // writable reports whether nobody keeps others from writing for long.
 func (j *judge) writable() bool {
 	j.t.Helper()
+	if j.o.Place != "" { // a transaction takes milliseconds
+		const stuck = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND state_change < clock_timestamp() - interval '500 ms'"
+		time.Sleep(time.Second)
+		return j.number(stuck) == 0
+	}
 	for _, file := range []string{"ingest.db", ledgerFile} {
 		d, err := sql.Open("sqlite", "file:"+filepath.Join(j.o.Dir, file)+"?_txlock=immediate&_pragma=busy_timeout(1000)")
 		if err != nil {
@@ -156,7 +186,7 @@ func (a *ends) count(t *testing.T, slot ingest.Slot, commits int) {
 func (j *judge) commits() map[ingest.SlotKey]int {
 	j.t.Helper()
 	rows, err := j.d.QueryContext(j.t.Context(), `
-		SELECT job, key, due_at, count(*) FROM commits JOIN slots ON slots.id = slot JOIN series ON series.id = slots.series GROUP BY slot`)
+		SELECT job, key, due_at, count(*) FROM commits JOIN slots ON slots.id = slot JOIN series ON series.id = slots.series GROUP BY slot, job, key, due_at`)
 	if err != nil {
 		j.t.Fatal(err)
 	}

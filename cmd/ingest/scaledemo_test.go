@@ -1,0 +1,153 @@
+//go:build unix
+
+package main_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// scale is three machines on one PostgreSQL, as make scale-demo shows them.
+type scale struct {
+	*programRig
+
+	machines map[string]*served // by name
+}
+
+const demoLease = 8 * time.Second
+
+// TestLongScaleDemo kills the leader of three machines and another, each in the middle of a pass, and holds the account of
+// the one that is left to the upstream's own count. Its screen is make scale-demo's.
+func TestLongScaleDemo(t *testing.T) {
+	p := newProgram(t, "postgres", 1_000_000, youtubesim.Options{Seed: 5, Latency: 400 * time.Millisecond})
+	p.write("ingest.yaml", "pacing: off\njobs:\n  - {name: popular, kind: chart, every: 1m, pages: 2}\n  - {name: second, kind: chart, every: 1m, pages: 2}\n")
+	s := &scale{programRig: p, machines: map[string]*served{}}
+	t.Setenv(leaseEnv, demoLease.String())
+	s.say("Three machines, with nothing in common but one %s:", s.version())
+	s.say("   ingest serve --workers 1 --store postgres://... --ledger postgres://...")
+	s.say("Sixteen charts a minute, of two calls each. A stand-in upstream takes 400 ms a")
+	s.say("call, and counts for itself. A lease is %v here, and three minutes elsewhere.", demoLease)
+	flags, _, _ := p.command(nil)
+	for _, name := range []string{"a", "b", "c"} {
+		args := append([]string{"serve", "--workers", "1"}, flags.Args[1:]...)
+		s.machines[name] = startProcess(t, append(args, "--data", filepath.Join(p.dir, name))...)
+	}
+
+	s.say("\n1. They share the work. One of them leads: it looks what is due, for all")
+	s.wait("four charts are done and one machine leads", func() bool { return s.done() >= 4 && s.leads() != "" })
+	leader := s.leads()
+	s.say("   %d charts are done, %s leads", s.done(), leader)
+
+	s.say("\n2. The leader is killed (kill -9) in the middle of a pass")
+	s.kill(leader)
+	began := time.Now()
+	s.wait("another leads", func() bool { return s.leads() != "" })
+	leader = s.leads()
+	s.say("   %.0f s later %s leads", time.Since(began).Seconds(), leader)
+
+	s.say("\n3. So is another, which does not lead")
+	for name := range s.machines {
+		if name != leader {
+			s.kill(name)
+		}
+	}
+	until := time.Now().Unix()
+	s.say("   %s is alone", leader)
+
+	s.say("\n4. What the dead had begun is passed by %s, once its lease is over", leader)
+	s.wait("all that was due is done", func() bool {
+		return s.number("SELECT count(*) FROM ingest.slots WHERE state IN ('due', 'claimed') AND due_at <= %d", until) == 0
+	})
+	s.machines[leader].end(syscall.SIGTERM)
+	s.account()
+	verdict := "All of it held"
+	if len(p.wrong) > 0 {
+		verdict = "BROKEN: " + strings.Join(p.wrong, "; ")
+		t.Fail()
+	}
+	s.say("\n%s, in %.0f s.", verdict, time.Since(p.began).Seconds())
+}
+
+func (s *scale) say(format string, args ...any) { s.Helper(); s.Logf(format, args...) }
+
+func (s *scale) version() string {
+	fields := strings.Fields(s.pg.Must(s, "SELECT version()"))
+	return strings.Join(fields[:2], " ")
+}
+
+func (s *scale) number(query string, args ...any) (n int64) {
+	s.Helper()
+	if _, err := fmt.Sscan(s.pg.Must(s, fmt.Sprintf(query, args...)), &n); err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func (s *scale) done() int64 {
+	if !s.hasStore() {
+		return 0
+	}
+	return s.number("SELECT count(*) FROM ingest.slots WHERE state = 'done'")
+}
+
+// wait is for something that the machines which are left shall come to.
+func (s *scale) wait(what string, is func() bool) {
+	s.Helper()
+	for _, m := range s.machines {
+		m.until(what, func() bool {
+			time.Sleep(100 * time.Millisecond) // real machines are what is waited for
+			return is()
+		})
+		return
+	}
+}
+
+// leads is the name of the machine that does, "" where none of those that are left is known to.
+func (s *scale) leads() string {
+	if s.pg.Must(s, "SELECT to_regclass('river_leader') IS NULL") == "t" {
+		return ""
+	}
+	id := "/" + s.pg.Must(s, "SELECT leader_id FROM river_leader") + "/"
+	for name, m := range s.machines {
+		if strings.Contains(id, fmt.Sprintf("/%d/", m.cmd.Process.Pid)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// kill ends a machine in the middle of a pass.
+func (s *scale) kill(name string) {
+	s.Helper()
+	m, chart := s.machines[name], ""
+	holds := fmt.Sprintf("state = 'claimed' AND owner LIKE '%%/%d/%%'", m.cmd.Process.Pid)
+	s.wait(name+" is in the middle of a pass", func() bool {
+		chart = s.pg.Must(s, "SELECT job || ' ' || key FROM ingest.slots JOIN ingest.series ON series.id = series WHERE "+holds)
+		return chart != ""
+	})
+	_ = m.cmd.Process.Kill()
+	<-m.gone
+	delete(s.machines, name)
+	s.say("   %s is killed while it fetches %s", name, chart)
+}
+
+// account compares what the ledger, the upstream and the slots say that was spent.
+func (s *scale) account() {
+	s.Helper()
+	sent, ledger, slots := s.sim.Ledger().Units["units"], s.used(), s.number("SELECT sum(units) FROM ingest.slots")
+	lost := ledger - slots
+	s.say("   %d charts are done, and each of their %d pages is there once", s.done(), s.number("SELECT sum(pages) FROM ingest.slots WHERE state = 'done'"))
+	s.say("\n5. The account")
+	s.say("   %5d units by the ledger", ledger)
+	s.say("   %5d units by the upstream's own count", sent)
+	s.say("   %5d units in the slots, and %d whose machine was killed before it saved them", slots, lost)
+	s.want(ledger == sent, "the ledger counts %d, and %d arrived", ledger, sent)
+	s.want(lost >= 0 && lost <= 2, "%d units are in no slot, where two machines were killed", lost)
+	s.whole()
+}
