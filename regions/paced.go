@@ -12,7 +12,7 @@ type Pace struct {
 	// Gap is from one slot of the job to the next, of whichever key: its keys take turns.
 	Gap time.Duration
 	// Round is from one slot of a series to its next, by which its data are judged. It is Gap for each key, but where
-	// nothing is left until Hold: Gap is then a wait.
+	// nothing is left until Hold: Gap is then a wait. 0 for the job's own interval.
 	Round time.Duration
 	// Last is when its newest slot was due, of whichever key; zero where it has none.
 	Last time.Time

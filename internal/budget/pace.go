@@ -74,7 +74,7 @@ func (s Schedule) Paces(r quota.Report, known map[ingest.Series]time.Time, now t
 			if err := s.stretch(&pace, r, now); err != nil {
 				return nil, err
 			}
-			if pace.Round <= rareChart || pace.Pages == 1 || of.Job.Kind != ingest.KindChart {
+			if pace.Round > 0 && pace.Round <= rareChart || pace.Pages == 1 || of.Job.Kind != ingest.KindChart {
 				break
 			}
 		}
@@ -116,7 +116,9 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 			}
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
 				p.Gap, p.Pool, p.Budget, p.Window = gap, pool.Name, b.budget, w.Window.Name
-				p.Round = max(job.Every, b.round(gap, price[pool.Name], share)*time.Duration(keys))
+				if p.Round = b.round(gap, price[pool.Name], share) * time.Duration(keys); p.Round > 0 {
+					p.Round = max(p.Round, job.Every)
+				}
 			}
 			fits := int(max(0, (b.now-spare(pool.Name))/price[pool.Name]))
 			p.Most = min(p.Most, fits)
@@ -182,13 +184,17 @@ func (b supply) gap(price int64, share float64) time.Duration {
 	return b.span / time.Duration(slots)
 }
 
-// round is the part of a key in one round of a job, gap apart. Where nothing is left gap is a wait for the window's
-// end, and no interval: then it is what the budget of a whole window pays for.
+// round is how far apart slots are by which data are judged. Where nothing is left gap is a wait for the window's end,
+// and no interval: then it is what the budget of a whole window pays for, 0 where others have spent that too.
 func (b supply) round(gap time.Duration, price int64, share float64) time.Duration {
-	if whole := fitting(b.budget, price, share); whole > 0 && fitting(b.left, price, share) == 0 {
+	switch whole := fitting(b.budget, price, share); {
+	case fitting(b.left, price, share) > 0:
+		return gap
+	case whole > 0:
 		return b.whole / time.Duration(whole)
+	default:
+		return 0
 	}
-	return gap
 }
 
 // fitting is how many slots a job's share of so many units pays for.

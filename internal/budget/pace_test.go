@@ -65,6 +65,7 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 		{"4 units: a page a region in two days and more", 4, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 64 h 1 m: 3 units in 24h, 1 of 4 pages", 1},
 		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart paced to every 2 h 27 m: 2850 units today", 4},
 		{"others have spent what it had: a wait for the day's end is no interval", 10_000, []ingest.Job{usual}, 192, 9_380, dawn.Add(12 * time.Hour), "chart paced to every 6 h 24 m: 120 units today", 4},
+		{"others have spent all: it waits, at no pace", 10_000, []ingest.Job{usual}, 192, 9_500, dawn.Add(12 * time.Hour), "", 1},
 		{"the cron line's price is set aside", 300, []ingest.Job{usual, {Name: "six", Kind: ingest.KindChart, Regions: regions.Default(), Cron: "0 6 * * *", Pages: 4}}, 0, 0, dawn,
 			"chart paced to every 3 h 6 m: 285 units in 24h", 4},
 		{"two jobs share alike", 300, []ingest.Job{usual, {Name: "music", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 4}}, 0, 0, dawn,

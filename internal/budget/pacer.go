@@ -18,11 +18,14 @@ type Pacing struct {
 	Jobs []Pace
 }
 
-// String says how each job is paced and why; "" where none is.
+// String says how each job is paced and why; "" where none is. A job of which others have spent the whole budget has
+// no pace: it waits until units come back.
 func (p Pacing) String() string {
 	var all []string
 	for _, job := range p.Jobs {
-		all = append(all, job.String())
+		if job.Round > 0 {
+			all = append(all, job.String())
+		}
 	}
 	return strings.Join(all, "; ")
 }
