@@ -47,6 +47,7 @@ var canaryRows = map[string]row{
 	"ingest quota post":            {args: [][]string{{"quota", "post", "units", "1"}}},
 	"ingest quota drain":           {args: [][]string{{"quota", "drain", "search"}, {"quota", "drain", "search", "--lift"}}},
 	"ingest quota rebuild":         {args: [][]string{{"quota", "rebuild"}}},
+	"ingest quota reset":           {args: [][]string{{"quota", "reset"}, {"quota", "reset", "--yes"}}},
 	"ingest backfill":              {args: [][]string{{"backfill"}}},
 	"ingest backfill plan":         {args: [][]string{{"backfill", "plan"}}},
 	"ingest backfill plan uploads": {args: [][]string{{"backfill", "plan", "uploads", "UC_x5XG1OV2P6uZZ5FSM9Ttw"}, {"backfill", "plan", "uploads", "@nobody", "--json"}}},

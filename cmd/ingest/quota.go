@@ -30,7 +30,7 @@ func (a *app) quotaCommand() *cobra.Command {
 	}
 	cmd.Flags().Var(config.Choice(&of, quota.Purposes()...), "purpose", "exit with 75 where nothing is left for this `purpose`")
 	cmd.Flags().Var(config.SinceFlag(&since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
-	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand())
+	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand(), a.quotaResetCommand())
 	return a.watchable(cmd)
 }
 

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+func (a *app) quotaResetCommand() *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "reset",
+		Short: "Forget what was counted, but what the store says was spent",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !yes {
+				return usageError{fmt.Errorf("reset forgets for good what account %s has taken and posted by hand, and who closed its pools: say so with --yes", a.cfg.Account)}
+			}
+			by := "unknown"
+			if u, err := user.Current(); err == nil {
+				by = u.Username
+			}
+			g, closeAll, err := a.openLedger(cmd.Context()) // also one that lacks what the store says
+			if err != nil {
+				return err
+			}
+			err = g.Reset(cmd.Context(), by)
+			closeAll()
+			if err != nil {
+				return err
+			}
+			n, err := a.rebuild(cmd.Context())
+			if err != nil {
+				return err
+			}
+			a.say("ingest: counted the spends of %s again", term.Plural(n, "slot"))
+			return a.withGovernor(cmd.Context(), a.quotaReport)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
+	return cmd
+}
