@@ -24,11 +24,18 @@ type Engine struct {
 	Version func(ctx context.Context) (string, error)   // see Store.Version
 	Explain func(err error) (hint string)               // what a person may do about it, "" where that is not known
 	Plain   func(text string) string                    // what the engine can keep of a text, the same where it can keep all; nil: all
-	Close   func() error                                // of what is behind the connections; nil: nothing is
+
+	LastBackfill func(ctx context.Context, tx *sql.Tx) (int64, error)            // the largest number that a backfill was ever given
+	Filled       func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows came with their numbers: give larger ones from now on
+
+	Close func() error // of what is behind the connections; nil: nothing is
 }
 
 // ErrMissing is a store in an engine that nothing was written to yet.
 var ErrMissing = fmt.Errorf("nothing was written there yet: %w", fs.ErrNotExist)
+
+// ErrUnavailable is a store in an engine that cannot be reached now.
+var ErrUnavailable = errors.New("the store is not reachable")
 
 // plain is a page as the engine can keep it: see Plain. What cannot be kept of an id is left out of it too, since the page
 // must name a video as the table does.

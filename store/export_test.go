@@ -35,3 +35,13 @@ func SetSteps(t testing.TB, more ...string) {
 	steps, version = append(steps[:len(steps):len(steps)], more...), version+len(more)
 	t.Cleanup(func() { steps, version = before, was })
 }
+
+// CopiedColumns are all columns that CopyInto copies, with their tables.
+func CopiedColumns() (all []string) {
+	for _, t := range copyTables {
+		for _, column := range t.columns {
+			all = append(all, t.name+"."+column)
+		}
+	}
+	return all
+}

@@ -51,9 +51,13 @@ func Version() int { return version }
 type identity struct {
 	version  int
 	upstream string // "" when nobody has written to it yet
+	copying  bool   // a copy into it has not ended
 }
 
-const selectUpstream = `SELECT coalesce(max(value), '') FROM meta WHERE name = 'upstream'`
+// selectOwner is whose a store is, and whether a copy into it has not ended.
+const selectOwner = `
+SELECT coalesce(max(CASE WHEN name = 'upstream' THEN value END), ''), count(CASE WHEN name = '` + copyMark + `' THEN 1 END) > 0
+FROM meta WHERE name IN ('upstream', '` + copyMark + `')`
 
 // identify reads who a store's file is, and refuses what is not ours to read.
 func identify(ctx context.Context, q querier, path, doing string) (id identity, err error) {
@@ -69,7 +73,7 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 	case id.version > version:
 		return id, &VersionError{Path: path, Have: id.version, Know: version}
 	}
-	err = q.QueryRowContext(ctx, selectUpstream).Scan(&id.upstream)
+	err = q.QueryRowContext(ctx, selectOwner).Scan(&id.upstream, &id.copying)
 	return id, err
 }
 

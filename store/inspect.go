@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -122,6 +123,9 @@ func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity
 		id, err := identify(ctx, db, path, "look at the store")
 		if err != nil {
 			return err
+		}
+		if id.copying {
+			return fmt.Errorf("%s: %w", path, ErrCopying)
 		}
 		return read(db, id)
 	})

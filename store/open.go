@@ -27,6 +27,8 @@ type Options struct {
 	ReadOnly bool             // nothing is written, and nothing created
 	Now      func() time.Time // stamps what was fetched where the slot does not say; nil: time.Now
 
+	Copying bool // only CopyInto will write to it: a store that a copy has begun, and has not ended, is opened too
+
 	// Upgraded, unless it is nil, is called when an older store was brought up to date, with its backup.
 	Upgraded func(from, to int, backup string)
 }
@@ -87,6 +89,9 @@ func (s *Store) open(ctx context.Context, o Options) error {
 		return err
 	}
 	s.upstream = id.upstream
+	if id.copying && !o.Copying {
+		return fmt.Errorf("%s: %w", s.path, ErrCopying)
+	}
 	if id.version < version && o.ReadOnly {
 		return &VersionError{Path: s.path, Have: id.version, Know: version}
 	}

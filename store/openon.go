@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -12,11 +13,14 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 		o.Now = time.Now
 	}
 	s := &Store{database: &database{path: e.Name, write: e.Write, read: e.Read, now: o.Now, engine: &e}}
+	var copying bool
 	err := s.view(ctx, "open the store", func(tx *txn) error {
-		return tx.QueryRowContext(ctx, selectUpstream).Scan(&s.upstream)
+		return tx.QueryRowContext(ctx, selectOwner).Scan(&s.upstream, &copying)
 	})
 	switch {
 	case err != nil:
+	case copying && !o.Copying:
+		err = fmt.Errorf("%s: %w", s.path, ErrCopying)
 	case o.Upstream != "" && s.upstream != "" && s.upstream != o.Upstream:
 		err = &UpstreamError{Have: s.upstream, Want: o.Upstream, Path: s.path}
 	case o.Upstream != "" && s.upstream == "" && !o.ReadOnly:

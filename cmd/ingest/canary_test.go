@@ -63,6 +63,8 @@ var canaryRows = map[string]row{
 	"ingest backfill cancel":       {args: [][]string{{"backfill", "cancel", "none"}}},
 	"ingest backfill retry":        {args: [][]string{{"backfill", "retry", "none"}}},
 	"ingest backup":                {args: [][]string{{"backup", "$HOME/copy.db"}, {"backup", "$HOME/other.db", "--json"}}},
+	"ingest store":                 {args: [][]string{{"store"}}},
+	"ingest store copy":            {args: [][]string{{"store", "copy"}, {"store", "copy", "--from", "sqlite", "--to", "postgres://me@127.0.0.1:1/x", "--json"}}},
 	"ingest demo":                  {args: [][]string{{"demo"}}, alone: true, dear: true},
 	"ingest simulate":              {args: [][]string{{"simulate"}}, alone: true, child: true},
 	"ingest version":               {args: [][]string{{"version"}, {"version", "--json"}}, alone: true},

@@ -32,6 +32,7 @@ type checkDocument struct {
 	Config    string           `json:"config"` // "" for none
 	Data      string           `json:"data"`
 	Ledger    string           `json:"ledger"`
+	Store     string           `json:"store"`
 	Account   string           `json:"account"`
 	Upstream  string           `json:"upstream"`
 	CostTable string           `json:"cost_table"`
@@ -79,7 +80,7 @@ func (a *app) checkConfig() error {
 	}
 	now := a.clock.Now()
 	doc := checkDocument{
-		Config: a.cfg.File, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Account: a.cfg.Account,
+		Config: a.cfg.File, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Store: ledgerName(a.cfg.Store), Account: a.cfg.Account,
 		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.Total), Warnings: []checkWarning{},
 	}
 	if a.cfg.CostTable+a.cfg.Costs == "" && a.cfg.Upstream == "youtube" {
@@ -112,6 +113,9 @@ func (a *app) checkConfig() error {
 func (d checkDocument) print(w io.Writer, total string) error {
 	file := cmp.Or(d.Config, "none: built-in defaults")
 	costs := term.Wrap("upstream "+d.Upstream+", costs "+strings.TrimSuffix(d.CostTable+", "+d.Note, ", "), term.Screen, "         ")
+	if d.Store != "sqlite" {
+		costs = "store    " + d.Store + "\n" + costs
+	}
 	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\n%s\n\n", file, d.Data, d.Ledger, d.Account, costs)
 	d.printJobs(w)
 	if d.Worth != "" {

@@ -47,7 +47,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			if online {
 				found = append(found, d.AskUpstream(cmd.Context())...)
 			}
-			return printFindings(&a.console, a.cfg.Ledger, found)
+			return printFindings(&a.console, []string{a.cfg.Ledger, a.cfg.Store}, found)
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "ask the upstream too: spends 1 unit of purpose manual")
@@ -59,11 +59,11 @@ type doctorDocument = doctor.Document
 
 // printFindings prints what was found, and returns the failure that the exit code tells of: of several the one that
 // keeps the others from being judged.
-func printFindings(c *console, ledger string, found []doctor.Finding) error {
+func printFindings(c *console, urls []string, found []doctor.Finding) error {
 	doc := doctorDocument{Checks: []doctor.Finding{}, Worst: doctor.OK}
 	class := doctor.NoFailure
 	for _, f := range found {
-		f.Detail, f.Advice = scrub(ledger, f.Detail), scrub(ledger, f.Advice)
+		f.Detail, f.Advice = scrub(urls, f.Detail), scrub(urls, f.Advice)
 		doc.Checks = append(doc.Checks, f)
 		if f.Status == doctor.Fail || f.Status == doctor.Warn && doc.Worst == doctor.OK {
 			doc.Worst = f.Status
@@ -82,14 +82,16 @@ func printFindings(c *console, ledger string, found []doctor.Finding) error {
 	return err
 }
 
-// scrub makes a text fit for a terminal, and takes the ledger's passwords out of it, should a server have sent them
-// back. The key is a Secret and is in none, unless a person has put it elsewhere.
-func scrub(ledger, s string) string {
+// scrub makes a text fit for a terminal, and takes the passwords of the ledger and the store out of it, should a server
+// have sent them back. The key is a Secret and is in none, unless a person has put it elsewhere.
+func scrub(urls []string, s string) string {
 	var secrets []string
-	if t, err := redisledger.Parse(ledger); err == nil {
-		secrets = []string{t.Password, t.SentinelPassword}
-	} else if t, err := pgledger.Parse(ledger); err == nil {
-		secrets = []string{t.Password}
+	for _, url := range urls {
+		if t, err := redisledger.Parse(url); err == nil {
+			secrets = append(secrets, t.Password, t.SentinelPassword)
+		} else if t, err := pgledger.Parse(url); err == nil {
+			secrets = append(secrets, t.Password)
+		}
 	}
 	for _, secret := range secrets {
 		if secret != "" {

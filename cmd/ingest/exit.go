@@ -80,6 +80,7 @@ func exitCode(err error) int {
 	case errors.As(err, &key):
 		return exitKey
 	case errors.As(err, &position), errors.As(err, &newer), errors.As(err, &foreign),
+		errors.Is(err, store.ErrCopying), errors.Is(err, store.ErrOccupied),
 		errors.Is(err, quota.ErrNewer), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
 		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
@@ -88,7 +89,8 @@ func exitCode(err error) int {
 			return exitKey
 		}
 		return exitUnavailable
-	case errors.Is(err, fetch.ErrClock), errors.Is(err, quota.ErrClosed), errors.Is(err, quota.ErrUnavailable), errors.Is(err, quota.ErrCorrupt):
+	case errors.Is(err, fetch.ErrClock), errors.Is(err, quota.ErrClosed), errors.Is(err, quota.ErrUnavailable), errors.Is(err, quota.ErrCorrupt),
+		errors.Is(err, store.ErrUnavailable):
 		return exitUnavailable
 	default:
 		return exitError

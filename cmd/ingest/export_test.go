@@ -41,7 +41,7 @@ var Documents = map[string]any{
 	"search": web.SearchDocument{}, "chart": web.ChartDocument{}, "chart-compare": web.MovesDocument{}, "history": web.HistoryDocument{},
 	"slots": slotsDocument{}, "quota": web.QuotaDocument{}, "quota-take": web.TakeDocument{}, "run": runDocument{}, "serve": slotEvent{},
 	"backfill": web.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": backfillEnd{},
-	"config-check": checkDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "version": versionDocument{}, "error": errorDocument{},
+	"config-check": checkDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "store-copy": term.Copied{}, "version": versionDocument{}, "error": errorDocument{},
 }
 
 // ErrPartial is silent, and ends the program with exit code 3.
@@ -101,7 +101,7 @@ func NewDoctor(root string, uid int, now time.Time) *doctor.Doctor {
 
 // PrintFindings prints what a doctor has found.
 func PrintFindings(w io.Writer, found []doctor.Finding) error {
-	return printFindings(&console{stdout: &term.CheckedWriter{To: w}}, "sqlite", found)
+	return printFindings(&console{stdout: &term.CheckedWriter{To: w}}, []string{"sqlite"}, found)
 }
 
 // CheckBound bounds CheckRemote, which a start does before it uses a Redis.

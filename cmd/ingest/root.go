@@ -28,7 +28,7 @@ func newRoot(a *app) *cobra.Command {
 			if err = a.load(cmd); err != nil || !needsConfig(cmd) {
 				return err
 			}
-			if cmd.Name() == "check" || cmd.Name() == "backup" {
+			if cmd.Name() == "check" || cmd.Name() == "backup" || cmd.Name() == "copy" {
 				return nil // they go by no clock
 			}
 			return a.checkClock(cmd.Context())
@@ -54,7 +54,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.stdout.Plain, "no-color", false, "neither colours nor bold type on a terminal (NO_COLOR)")
 	root.AddCommand(
 		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
-		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
+		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.storeCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
 	a.complete(root)
 	a.describe(root, helpSections(helpText))

@@ -241,7 +241,11 @@ func owner() string {
 // store opens the store. host names the upstream whose data it will hold; "" opens it for reading,
 // and then it must be there.
 func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
-	o := store.Options{Upstream: host, ReadOnly: host == "", Now: a.clock.Now, Upgraded: a.sayUpgraded}
+	return a.openStore(ctx, store.Options{Upstream: host, ReadOnly: host == "", Upgraded: a.sayUpgraded})
+}
+
+func (a *app) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
+	o.Now = a.clock.Now
 	switch scheme, _, ok := strings.Cut(a.cfg.Store, "://"); {
 	case a.cfg.Store == "sqlite":
 		return store.Open(ctx, a.cfg.Data, o)

@@ -31,7 +31,7 @@ func pool(c *pgx.ConnConfig, n int, begin string) *sql.DB {
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, unreachable(err)
 	}
 	own, ok := conn.(*stdlib.Conn)
 	if !ok {

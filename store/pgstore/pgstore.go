@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/trendvidstream/ingest/store"
 )
@@ -40,6 +39,8 @@ const (
 	// up without doing anything: a machine that is frozen in the middle must not stop all others.
 	lockFor = 20 * time.Second
 	idleFor = time.Minute
+
+	connectFor = 10 * time.Second // connecting to an address takes, at most
 )
 
 //go:embed schema.sql
@@ -62,6 +63,9 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err) // pgx leaves the password out
 	}
+	if c.ConnectTimeout > connectFor {
+		c.ConnectTimeout = connectFor
+	}
 	c.RuntimeParams["application_name"] = "ingest"
 	c.RuntimeParams["jit"] = "off" // a search that takes ten milliseconds would be compiled for a hundred
 	if c.RuntimeParams["search_path"] == "" {
@@ -75,6 +79,9 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		Check:   func(ctx context.Context, tx *sql.Tx) error { return checkVersion(ctx, tx, at) },
 		Explain: hint,
 		Plain:   plain,
+
+		LastBackfill: lastBackfill,
+		Filled:       filled,
 	}
 	e.Version = func(ctx context.Context) (snapshot string, err error) {
 		// Which transactions can be seen. The place in the log would not do: it moves before a commit can be seen.
@@ -173,40 +180,4 @@ func checkVersion(ctx context.Context, tx *sql.Tx, path string) error {
 		err = &store.VersionError{Path: path, Have: have, Know: Version()}
 	}
 	return err
-}
-
-// explain is an error with what a person may do about it.
-func explain(name string, err error) error {
-	if h := hint(err); h != "" {
-		return fmt.Errorf("%s: %s: %w", name, h, err)
-	}
-	return err
-}
-
-// hints are what to try, by Postgres's code or class of codes. https://www.postgresql.org/docs/15/errcodes-appendix.html
-var hints = map[string]string{
-	"25006": "it cannot be written: it is a standby, or was set to be read only",
-	"28":    "the user or the password is wrong, or pg_hba.conf does not let this user in",
-	"3D000": "there is no such database: createdb makes it",
-	"42501": "the user may not do that: it must own the schema, or be let in by GRANT",
-	"53100": "its disk is full: free some space there; what was written before is intact",
-	"53300": "it has no connection left: raise max_connections, or see who has them",
-	"55P03": "another program has held it for too long: see which ingest commands are running",
-	"57P":   "it is being stopped or started",
-}
-
-func hint(err error) string {
-	var pg *pgconn.PgError
-	var connect *pgconn.ConnectError
-	switch {
-	case errors.As(err, &pg):
-		for n := len(pg.Code); n >= 2; n-- {
-			if h := hints[pg.Code[:n]]; h != "" {
-				return h
-			}
-		}
-	case errors.As(err, &connect):
-		return "it does not answer: see whether it runs, and whether the address is right"
-	}
-	return ""
 }

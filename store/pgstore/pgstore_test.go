@@ -28,6 +28,13 @@ var server = sync.OnceValues(func() (*faulty.Database, error) { return faulty.St
 var schemas atomic.Int64
 
 func TestMain(m *testing.M) {
+	if os.Getenv(copyFrom) != "" {
+		if err := copyUntilKilled(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := m.Run()
 	if d, err := server(); err == nil {
 		d.Stop()
@@ -76,7 +83,7 @@ func TestStore(t *testing.T) {
 }
 
 // run runs a statement as anybody might.
-func run(t *testing.T, url, statement string) {
+func run(t testing.TB, url, statement string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {

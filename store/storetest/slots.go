@@ -35,7 +35,7 @@ func WantStates(t *testing.T, s *store.Store, want ...string) {
 }
 
 // Finish ends a slot.
-func Finish(t *testing.T, s *store.Store, slot ingest.Slot, state ingest.State, reason string) {
+func Finish(t testing.TB, s *store.Store, slot ingest.Slot, state ingest.State, reason string) {
 	t.Helper()
 	slot.State, slot.Reason = state, reason
 	if err := s.Finish(t.Context(), slot); err != nil {

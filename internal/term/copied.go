@@ -1,0 +1,62 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// Copied is what a copy of a store has brought: every row of it was read again and is as the source has it.
+type Copied struct {
+	From          string        `json:"from"`
+	To            string        `json:"to"`
+	Outcome       string        `json:"outcome"`        // copied, or there: all of it was, and nothing was written
+	At            time.Time     `json:"at"`             // of when the source was copied
+	BeganAgain    bool          `json:"began_again"`    // the source was not what it was when an earlier copy was cut off
+	SourceWritten bool          `json:"source_written"` // while it was copied: what came in then is not in the copy
+	RowsChanged   int           `json:"rows_changed"`   // in which a text had bytes that the target cannot keep
+	Rows          int           `json:"rows"`
+	Tables        []CopiedTable `json:"tables"`
+}
+
+// CopiedTable is a table of it.
+type CopiedTable struct {
+	Table string `json:"table"`
+	Rows  int    `json:"rows"`
+	Hash  string `json:"hash"` // of all rows, the same in both stores
+}
+
+// Print is for a person.
+func (c Copied) Print(w io.Writer) error {
+	did := map[string]string{"copied": "copied", "there": "there already"}[c.Outcome]
+	text := fmt.Sprintf("%s to %s: %s, %s in %s, as of %s; each table was read again, and is the same",
+		c.From, c.To, did, Thousands(int64(c.Rows))+" rows", Plural(len(c.Tables), "table"), Stamp(c.At))
+	if c.BeganAgain {
+		text += "; the source had changed since an earlier copy was cut off, or that was found to differ, so that it began again"
+	}
+	if c.RowsChanged > 0 {
+		text += fmt.Sprintf("; in %s a text had bytes that are not kept there, as 0 is not", Plural(c.RowsChanged, "row"))
+	}
+	_, err := fmt.Fprintln(w, Wrap(text, Screen, "  "))
+	return err
+}
+
+// RowProgress draws how many rows of a table are done, on a terminal every so often, elsewhere as a line now and then; silent
+// is never. wipe wipes away in the end what was drawn.
+func RowProgress(w io.Writer, silent bool, drawEvery, tellEvery time.Duration) (draw func(table string, done, of int), wipe func()) {
+	every, begin, end := tellEvery, "ingest: ", "\n"
+	if IsTerminal(w) {
+		every, begin, end = drawEvery, "\r\x1b[K", ""
+	}
+	last := time.Now()
+	return func(table string, done, of int) {
+			if !silent && time.Since(last) >= every {
+				last = time.Now()
+				fmt.Fprintf(w, "%s%s: %s of %s%s", begin, table, Thousands(int64(done)), Plural(of, "row"), end)
+			}
+		}, func() {
+			if end == "" && !silent {
+				fmt.Fprint(w, begin)
+			}
+		}
+}

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// copyTable is a table as CopyInto reads and writes it.
+type copyTable struct {
+	name    string
+	key     []string // what its rows lie in the order of, and none shares with another
+	columns []string // those of the key among them
+	json    []string // columns that hold JSON
+	yesNo   []string // columns that are true or false, which SQLite keeps as 1 or 0
+	bytes   []string // columns that hold bytes, not text
+	where   string   // which rows; "": all
+}
+
+// ownRows are the rows of meta that a store does not take from another: whose it is it was told when it was opened.
+const ownRows = `name NOT IN ('upstream', 'version', '` + copyMark + `')`
+
+// copyTables are all tables but the index, which is made of them; what a row refers to comes before it.
+var copyTables = []copyTable{
+	{name: "meta", key: []string{"name"}, columns: []string{"name", "value"}, where: ownRows},
+	{name: "backfills", key: []string{"id"}, json: []string{"spec"}, yesNo: []string{"wait"},
+		columns: []string{"id", "name", "kind", "identity", "spec", "cost_table", "wait", "created_at", "cancelled_at"}},
+	{name: "series", key: []string{"id"}, columns: []string{"id", "job", "key", "newest", "open", "fresh_at", "backfill", "place"}},
+	{name: "slots", key: []string{"id"}, json: []string{"charges"},
+		columns: []string{"id", "series", "due_at", "kind", "state", "owner", "attempt", "lease", "token", "token_at", "pages", "videos",
+			"units", "charges", "reason", "retry_at", "fetched_at", "tries", "count", "first_due_at"}},
+	{name: "pieces", key: []string{"slot"}, json: []string{"spec", "waiting"},
+		columns: []string{"slot", "backfill", "spec", "waiting", "known", "again"}},
+	{name: "vanished", key: []string{"video_id", "slot"}, columns: []string{"video_id", "slot", "reason", "noted_at"}},
+	{name: "channels", key: []string{"id"}, columns: []string{"id", "channel_id", "title"}},
+	{name: "video_facts", key: []string{"id"}, json: []string{"tags"}, yesNo: []string{"live"},
+		columns: []string{"id", "video_id", "text_hash", "facts_hash", "fetched_day", "channel", "published_at", "duration_s", "live",
+			"category", "language", "thumbnail", "title", "tags"}},
+	{name: "video_latest", key: []string{"id"},
+		columns: []string{"id", "fetched_at", "seen_at", "views", "likes", "comments", "counted_at", "charted"}},
+	{name: "charted_blocks", key: []string{"bit", "block"}, bytes: []string{"bits"}, columns: []string{"bit", "block", "bits"}},
+	{name: "placements", key: []string{"slot", "rank"}, columns: []string{"slot", "rank", "video", "series", "views", "likes", "comments"}},
+	{name: "categories", key: []string{"region", "id"}, columns: []string{"region", "id", "name"}},
+	{name: "named", key: []string{"region"}, columns: []string{"region", "named_at"}},
+	{name: "absent_charts", key: []string{"region", "category"}, columns: []string{"region", "category", "until"}},
+}
+
+// read is up to n rows behind the one with the key after, nil for the first ones, in the order of their keys. A value is an
+// int64, a string or nil, whatever the database keeps it as.
+func (t copyTable) read(ctx context.Context, q querier, after []any, n int) ([][]any, error) {
+	conditions, args := []string{}, slices.Clone(after)
+	if t.where != "" {
+		conditions = append(conditions, t.where)
+	}
+	if after != nil {
+		conditions = append(conditions, fmt.Sprintf("(%s) > (%s)", strings.Join(t.key, ", "), marks(len(after))))
+	}
+	query := "SELECT " + strings.Join(t.columns, ", ") + " FROM " + t.name
+	if len(conditions) > 0 {
+		query += " WHERE " + strings.Join(conditions, " AND ")
+	}
+	query += " ORDER BY " + strings.Join(t.key, ", ") + " LIMIT ?"
+	var all [][]any
+	return all, each(ctx, q, func(rows *sql.Rows) error {
+		row, into := make([]any, len(t.columns)), make([]any, len(t.columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		err := rows.Scan(into...)
+		for i, value := range row {
+			switch v := value.(type) {
+			case []byte:
+				row[i] = string(v)
+			case bool:
+				if row[i] = int64(0); v {
+					row[i] = int64(1)
+				}
+			}
+		}
+		all = append(all, row)
+		return err
+	}, query, append(args, n)...)
+}
+
+// marks are n arguments.
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+// keyOf is the key of a row.
+func (t copyTable) keyOf(row []any) []any {
+	key := make([]any, len(t.key))
+	for i, name := range t.key {
+		key[i] = row[slices.Index(t.columns, name)]
+	}
+	return key
+}
+
+// write writes rows that are not there yet.
+func (t copyTable) write(ctx context.Context, tx *txn, rows [][]any) error {
+	sent := make([][]any, len(rows))
+	for i, row := range rows {
+		sent[i] = slices.Clone(row)
+		for at, name := range t.columns {
+			switch text, _ := row[at].(string); {
+			case slices.Contains(t.yesNo, name):
+				sent[i][at] = row[at] != int64(0)
+			case slices.Contains(t.bytes, name):
+				sent[i][at] = []byte(text)
+			}
+		}
+	}
+	err := insertRows(ctx, tx, "INSERT INTO "+t.name+" ("+strings.Join(t.columns, ", ")+") VALUES", "", sent)
+	if err != nil {
+		err = fmt.Errorf("write the table %s: %w", t.name, err)
+	}
+	return err
+}
+
+// plain makes of a row what a database can keep of it, and reports whether that is another row.
+func (t copyTable) plain(row []any, plain func(string) string) (changed bool) {
+	for i, value := range row {
+		text, ok := value.(string)
+		if !ok || slices.Contains(t.bytes, t.columns[i]) {
+			continue
+		}
+		kept := plain(text)
+		if slices.Contains(t.json, t.columns[i]) && strings.Contains(kept, `\u0000`) {
+			kept = plainJSON(kept, plain)
+		}
+		if kept != text {
+			row[i], changed = kept, true
+		}
+	}
+	return changed
+}
+
+// plainJSON is a document whose texts are plain. One that cannot be read stays as it is.
+func plainJSON(document string, plain func(string) string) string {
+	var value any
+	d := json.NewDecoder(strings.NewReader(document))
+	d.UseNumber()
+	if d.Decode(&value) != nil {
+		return document
+	}
+	var walk func(any) any
+	walk = func(value any) any {
+		switch v := value.(type) {
+		case string:
+			return plain(v)
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i])
+			}
+		case map[string]any:
+			for name := range v {
+				v[name] = walk(v[name])
+			}
+		}
+		return value
+	}
+	text, err := json.Marshal(walk(value))
+	if err != nil {
+		return document
+	}
+	return string(text)
+}
+
+// tableSum is how many rows a table has, and a hash of them in whatever order: the sum of what SHA-256 makes of each, in four
+// numbers that run over.
+type tableSum struct {
+	Rows int64     `json:"rows"`
+	Hash [4]uint64 `json:"hash"`
+}
+
+// add adds rows. Each value has its kind before it, and a text its length, so that no two rows are hashed as the same bytes.
+func (s *tableSum) add(rows ...[]any) {
+	for _, row := range rows {
+		s.addRow(row)
+	}
+}
+
+func (s *tableSum) addRow(row []any) {
+	var b []byte
+	for _, value := range row {
+		switch v := value.(type) {
+		case nil:
+			b = append(b, 'n')
+		case int64:
+			b = binary.BigEndian.AppendUint64(append(b, 'i'), uint64(v))
+		case string:
+			b = binary.BigEndian.AppendUint64(append(b, 't'), uint64(len(v)))
+			b = append(b, v...)
+		default:
+			b = fmt.Appendf(b, "%T %v", v, v) // of no table
+		}
+	}
+	hash := sha256.Sum256(b)
+	s.Rows++
+	for i := range s.Hash {
+		s.Hash[i] += binary.BigEndian.Uint64(hash[8*i:])
+	}
+}
+
+// String is the hash, in hexadecimal.
+func (s tableSum) String() string {
+	return fmt.Sprintf("%016x%016x%016x%016x", s.Hash[0], s.Hash[1], s.Hash[2], s.Hash[3])
+}

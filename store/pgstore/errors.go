@@ -1,0 +1,70 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/trendvidstream/ingest/store"
+)
+
+// explain is an error with what a person may do about it.
+func explain(name string, err error) error {
+	if h := hint(err); h != "" {
+		return fmt.Errorf("%s: %s: %w", name, h, err)
+	}
+	return err
+}
+
+// hints are what to try, by Postgres's code or class of codes. https://www.postgresql.org/docs/15/errcodes-appendix.html
+var hints = map[string]string{
+	"25006": "it cannot be written: it is a standby, or was set to be read only",
+	"28":    "the user or the password is wrong, or pg_hba.conf does not let this user in",
+	"3D000": "there is no such database: createdb makes it",
+	"42501": "the user may not do that: it must own the schema, or be let in by GRANT",
+	"53100": "its disk is full: free some space there; what was written before is intact",
+	"53300": "it has no connection left: raise max_connections, or see who has them",
+	"55P03": "another program has held it for too long: see which ingest commands are running",
+	"57P":   "it is being stopped or started",
+}
+
+func hint(err error) string {
+	var pg *pgconn.PgError
+	var connect *pgconn.ConnectError
+	switch {
+	case errors.As(err, &pg):
+		for n := len(pg.Code); n >= 2; n-- {
+			if h := hints[pg.Code[:n]]; h != "" {
+				return h
+			}
+		}
+	case errors.As(err, &connect):
+		return "it does not answer: see whether it runs, and whether the address is right"
+	}
+	return ""
+}
+
+// unavailable is an error of a server that cannot be reached, or lets nobody in just now, as store.ErrUnavailable. It is one
+// line, whose end is the last thing that was tried.
+type unavailable struct{ error }
+
+func (unavailable) Is(target error) bool { return target == store.ErrUnavailable }
+
+func (u unavailable) Unwrap() error { return u.error }
+
+func (u unavailable) Error() string {
+	lines := strings.Split(strings.TrimSpace(u.error.Error()), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// unreachable is unavailable where an error of connecting is one that waiting may cure. Who is refused for what he is, or
+// asks for what there is not, is not told to wait.
+func unreachable(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && !strings.HasPrefix(pg.Code, "57P") && !strings.HasPrefix(pg.Code, "53") && !strings.HasPrefix(pg.Code, "08") {
+		return err
+	}
+	return unavailable{err}
+}

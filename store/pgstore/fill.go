@@ -1,0 +1,31 @@
+package pgstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// numbered are the tables whose rows get numbers.
+var numbered = []string{"backfills", "series", "slots", "channels", "video_facts"}
+
+// lastBackfill is the largest number that a backfill was ever given.
+func lastBackfill(ctx context.Context, tx *sql.Tx) (last int64, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM backfills_id_seq`).Scan(&last)
+	return last, err
+}
+
+// filled makes sure that rows that came with their numbers keep them to themselves, and tells the planner what there is.
+func filled(ctx context.Context, tx *sql.Tx, last int64) error {
+	for _, table := range numbered {
+		query := fmt.Sprintf( //nolint:gosec // names of numbered
+			`
+			SELECT setval(pg_get_serial_sequence('%[1]s', 'id'), greatest(n, 1), n > 0)
+			FROM (SELECT greatest(coalesce(max(id), 0), CASE WHEN '%[1]s' = 'backfills' THEN ? ELSE 0 END) AS n FROM %[1]s) AS highest`, table)
+		if _, err := tx.ExecContext(ctx, query, last); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, `ANALYZE`)
+	return err
+}

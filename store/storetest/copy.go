@@ -1,0 +1,312 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// Upstream is whose the stores of RunCopy are.
+const Upstream = "127.0.0.1"
+
+// Place is where stores lie, each by a name.
+type Place struct {
+	New  func(t testing.TB) (name string) // of a store that is not there yet
+	Open func(ctx context.Context, name string, o store.Options) (*store.Store, error)
+	Exec func(t testing.TB, name, statement string) // as anybody might
+}
+
+// RunCopy runs what is promised of a copy from one place into another.
+func RunCopy(t *testing.T, from, to Place) {
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, from, to Place)
+	}{
+		{"ACopyAnswersAsTheStoreDoes", testACopyAnswersAsTheStoreDoes},
+		{"ACopyThatIsCutOffAnywhereGoesOn", testACopyThatIsCutOffAnywhereGoesOn},
+		{"ARowChangedBehindItsBackIsNoticed", testARowChangedBehindItsBackIsNoticed},
+		{"AnotherSourceBeginsAgain", testAnotherSourceBeginsAgain},
+		{"ACopyIsOfOneMoment", testACopyIsOfOneMoment},
+		{"WhatHoldsSomethingElseIsRefused", testWhatHoldsSomethingElseIsRefused},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, from, to) })
+	}
+}
+
+func (p Place) open(t testing.TB, name string, o store.Options) *store.Store {
+	t.Helper()
+	o.Now = func() time.Time { return noon }
+	if !o.ReadOnly {
+		o.Upstream = Upstream
+	}
+	s, err := p.Open(t.Context(), name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Filled is a store with rows in every table, some of them hostile.
+func (p Place) Filled(t testing.TB) (*store.Store, string) {
+	t.Helper()
+	name := p.New(t)
+	s := p.open(t, name, store.Options{})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var videos []ingest.Video
+	for i, title := range hostileTitles {
+		v := Titled(fmt.Sprintf("video%02d", i), title)
+		v.ChannelID, v.Channel, v.Tags, v.Live = fmt.Sprint("UC", i%3), title, []string{title, "tag"}, i%2 == 1
+		if i%3 == 0 {
+			v.Views, v.Likes, v.PublishedAt, v.Tags = nil, nil, time.Time{}, nil
+		}
+		videos = append(videos, v)
+	}
+	Chart(t, s, "US", noon.Add(-time.Hour), Page(videos...))
+	Chart(t, s, "DE", noon.Add(-time.Minute), Page(videos[:4]...), Page(videos[4:]...))
+	missed := Due("FR", noon.Add(-time.Hour))
+	missed.State, missed.Reason = ingest.Missed, "nothing ran"
+	AddDue(t, s, missed, Due("GB", noon))
+	Claim(t, s, By("works", noon))
+	b := AddBackfill(t, s, Plan("x"), Numbered(3))
+	slot := Claim(t, s, PiecesOf(b, "a", noon))
+	slot.Units, slot.Charges = 2, map[string]int64{"units": 2}
+	slot, err := s.GiveUp(t.Context(), slot, "i0000000001", "the upstream's \"no\"")
+	must(err)
+	slot.RetryAt, slot.Pages = noon.Add(time.Hour), 1
+	Finish(t, s, slot, ingest.Stopped, "units are spent")
+	named := Claim(t, s, PiecesOf(b, "b", noon))
+	_, err = s.SaveNames(t.Context(), named, "US", []ingest.Category{{ID: "10", Name: "Music & 'more'"}})
+	must(err)
+	must(s.SaveNoChart(t.Context(), "FR", "", noon.Add(time.Hour)))
+	calls := ingest.Calls{}
+	calls.Add("videos.list", "ok", time.Second)
+	must(s.AddCalls(t.Context(), calls))
+	gone := AddBackfill(t, s, Plan("gone"), Numbered(0))
+	p.Exec(t, name, `DELETE FROM backfills WHERE name = '`+gone.ID+`'`)
+	return s, name
+}
+
+// hostileTitles are such as a person types to find out what breaks.
+var hostileTitles = []string{
+	"Mühle im Wald", `'; DROP TABLE slots; --`, `a\b\\u0000 \n "quoted"`, "東京都の天気 👨‍👩‍👧", "\u202eright to left", "$1 ?1 %s {}", "nul \x00 in it",
+	"no text \xff\xfe", strings.Repeat("x", 5000), "", "NULL", "video_text MATCH ?",
+}
+
+// answers is what a store says to all that is asked of it.
+func answers(t testing.TB, s *store.Store) string {
+	t.Helper()
+	var b strings.Builder
+	say := func(name string, v any, err error) { fmt.Fprintf(&b, "%s: %+v %v\n", name, v, err) }
+	for _, region := range []ingest.Region{"US", "DE"} {
+		c, err := s.Chart(t.Context(), region, time.Time{}, false)
+		for i := range c.Items {
+			v := &c.Items[i].Video
+			for _, p := range []**int64{&v.Views, &v.Likes, &v.Comments} {
+				fmt.Fprint(&b, text(*p), " ")
+				*p = nil
+			}
+		}
+		say("chart", fmt.Sprintf("%q", fmt.Sprintf("%+v", c.Items)), err)
+	}
+	slots, err := s.ListSlots(t.Context(), store.SlotFilter{})
+	say("slots", slots, err)
+	backfills, err := s.Backfills(t.Context())
+	say("backfills", backfills, err)
+	for _, query := range []string{"wald", "天気", "drop table", "quoted", "tag:tag", "text", "xxx*"} {
+		say(query, Search(t, s, store.Query{Text: query}), nil)
+	}
+	calls, err := s.Calls(t.Context())
+	say("calls", calls, err)
+	until, err := s.NoChartUntil(t.Context(), "FR", "")
+	say("no chart", until, err)
+	names, err := s.RegionsToName(t.Context(), noon.Add(-day), noon.Add(-day))
+	say("unnamed", names, err)
+	return b.String()
+}
+
+func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
+	a, _ := from.Filled(t)
+	name := to.New(t)
+	b := to.open(t, name, store.Options{Copying: true})
+	told := 0
+	got, err := a.CopyInto(t.Context(), b, store.CopyOptions{Step: 5, Progress: func(string, int, int) { told++ }})
+	if err != nil || got.Again || got.Written || got.Already || told == 0 {
+		t.Fatalf("copied %+v, %v; told %d times", got, err, told)
+	}
+	rows := map[string]int{}
+	for _, table := range got.Tables {
+		if rows[table.Name] = table.Rows; len(table.Hash) != 64 || table.Rows == 0 {
+			t.Errorf("of %s %d rows came, with the hash %s", table.Name, table.Rows, table.Hash)
+		}
+	}
+	if rows["video_facts"] != len(hostileTitles) || rows["placements"] != 2*len(hostileTitles) || rows["pieces"] != 3 {
+		t.Errorf("there came %v", rows)
+	}
+	target := to.open(t, name, store.Options{})
+	if got.Plain == 0 { // else the target answers what it can keep
+		if was, is := answers(t, a), answers(t, target); was != is {
+			t.Errorf("the store answers\n%s\nand its copy\n%s", was, is)
+		}
+	}
+	if again, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); err != nil || !again.Already || fmt.Sprint(again.Tables) != fmt.Sprint(got.Tables) {
+		t.Errorf("the same copy again: %+v, %v", again, err)
+	}
+	Chart(t, target, "IN", noon, Page(Titled("new", "Neuer Wald"), Titled("video00", "Mühle im Wald")))
+	if found := fmt.Sprint(Search(t, target, store.Query{Text: "wald", Region: "IN"})); found != "[new video00]" && found != "[video00 new]" {
+		t.Errorf("what came later is found as %s", found)
+	}
+	if plan := AddBackfill(t, target, Plan("next"), Numbered(1)); plan.ID != "bf-3" {
+		t.Errorf("the next backfill is %s: a number is given twice", plan.ID)
+	}
+}
+
+// errCut ends a copy as a kill would: what was committed stays.
+var errCut = errors.New("cut off")
+
+// cutAfter copies until n steps were done; done reports whether that was the end.
+func cutAfter(t *testing.T, a, b *store.Store, n int) (got store.Copied, done bool) {
+	t.Helper()
+	ctx, cut := context.WithCancelCause(t.Context())
+	defer cut(nil)
+	got, err := a.CopyInto(ctx, b, store.CopyOptions{Step: 2, Progress: func(string, int, int) {
+		if n--; n < 0 {
+			cut(errCut)
+		}
+	}})
+	if err != nil && !errors.Is(err, errCut) && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	return got, err == nil
+}
+
+func testACopyThatIsCutOffAnywhereGoesOn(t *testing.T, from, to Place) {
+	a, _ := from.Filled(t)
+	name := to.New(t)
+	cuts := 0
+	for {
+		b, err := to.Open(t.Context(), name, store.Options{Upstream: Upstream, Copying: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, done := cutAfter(t, a, b, 1)
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got.Again {
+			t.Fatal("it began again")
+		}
+		if done {
+			break
+		}
+		cuts++
+		for _, o := range []store.Options{{ReadOnly: true}, {Upstream: Upstream}} {
+			if s, err := to.Open(t.Context(), name, o); !errors.Is(err, store.ErrCopying) {
+				t.Fatalf("half a store was opened: %v, %v", s, err)
+			}
+		}
+	}
+	if cuts < 20 {
+		t.Errorf("it was cut off %d times: that proves little", cuts)
+	}
+	if got, err := a.CopyInto(t.Context(), to.open(t, name, store.Options{Copying: true}), store.CopyOptions{}); err != nil || !got.Already {
+		t.Errorf("in the end there is %+v, %v", got, err)
+	}
+}
+
+func testARowChangedBehindItsBackIsNoticed(t *testing.T, from, to Place) {
+	for _, statement := range []string{
+		`UPDATE slots SET reason = 'another' WHERE id = (SELECT min(id) FROM slots)`,
+		`DELETE FROM placements WHERE rank = 2`,
+		`UPDATE video_facts SET title = 'Mühle im Walde' WHERE video_id = 'video00'`,
+		`UPDATE video_latest SET views = 0 WHERE views IS NULL`,
+	} {
+		a, _ := from.Filled(t)
+		name := to.New(t)
+		b := to.open(t, name, store.Options{Copying: true})
+		changed := false
+		_, err := a.CopyInto(t.Context(), b, store.CopyOptions{Progress: func(table string, _, _ int) {
+			if table == "categories" && !changed {
+				changed = true
+				to.Exec(t, name, statement)
+			}
+		}})
+		if table := strings.Fields(strings.NewReplacer("UPDATE ", "", "DELETE FROM ", "").Replace(statement))[0]; err == nil || !strings.Contains(err.Error(), "table "+table) {
+			t.Errorf("after %s: %v", statement, err)
+		}
+		if _, err := to.Open(t.Context(), name, store.Options{ReadOnly: true}); !errors.Is(err, store.ErrCopying) {
+			t.Errorf("what differs was opened: %v", err)
+		}
+		if got, err := a.CopyInto(t.Context(), b, store.CopyOptions{Step: 4}); err != nil || !got.Again {
+			t.Errorf("the next copy: %+v, %v", got, err)
+		}
+	}
+}
+
+func testAnotherSourceBeginsAgain(t *testing.T, from, to Place) {
+	a, _ := from.Filled(t)
+	for _, n := range []int{0, 3, 11, 31} { // steps, of which there are fewer in all
+		name := to.New(t)
+		b := to.open(t, name, store.Options{Copying: true})
+		if _, done := cutAfter(t, a, b, n); done {
+			t.Fatalf("it was done after %d steps", n)
+		}
+		Chart(t, a, "BR", noon.Add(time.Duration(n)*time.Minute), Page(withViews(Titled("video00", "Mühle im Wald"), int64(n))))
+		if got, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); err != nil || got.Written || !got.Again && n > 10 { // what is new may lie behind the first steps
+			t.Fatalf("after %d steps: %+v, %v", n, got, err)
+		}
+		if is := Search(t, to.open(t, name, store.Options{}), store.Query{Text: "wald", Region: "BR"}); len(is) != 1 {
+			t.Errorf("after %d steps: the copy lacks what came between, %v", n, is)
+		}
+	}
+}
+
+func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
+	a, _ := from.Filled(t)
+	name := to.New(t)
+	written := false
+	got, err := a.CopyInto(t.Context(), to.open(t, name, store.Options{Copying: true}), store.CopyOptions{Step: 5, Progress: func(string, int, int) {
+		if !written {
+			written = true
+			Chart(t, a, "IN", noon, Page(Titled("later", "Wald, später")))
+		}
+	}})
+	if err != nil || !got.Written {
+		t.Fatalf("copied %+v, %v", got, err)
+	}
+	if found := Search(t, to.open(t, name, store.Options{}), store.Query{Text: "später"}); len(found) != 0 {
+		t.Errorf("of what came later there is %v", found)
+	}
+}
+
+func testWhatHoldsSomethingElseIsRefused(t *testing.T, from, to Place) {
+	a, _ := from.Filled(t)
+	name := to.New(t)
+	AddDue(t, to.open(t, name, store.Options{}), Due("CA", noon))
+	b := to.open(t, name, store.Options{Copying: true})
+	if _, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); !errors.Is(err, store.ErrOccupied) {
+		t.Errorf("copied over another store: %v", err)
+	}
+	WantStates(t, b, "CA 12:00 due")
+	var foreign *store.UpstreamError
+	other := to.New(t)
+	o, err := to.Open(t.Context(), other, store.Options{Upstream: "api.example", Copying: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = o.Close() }()
+	if _, err := a.CopyInto(t.Context(), o, store.CopyOptions{}); !errors.As(err, &foreign) {
+		t.Errorf("copied into another upstream's store: %v", err)
+	}
+}
