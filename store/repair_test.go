@@ -75,12 +75,10 @@ var spoiled = []struct{ sql, says string }{
 }
 
 func TestRepairMendsWhatTheTablesSayOfEachOther(t *testing.T) {
+	alone(t)
 	base := t.TempDir()
 	library(t, base, 40)
-	for i, tt := range spoiled {
-		if raced && i%4 > 0 {
-			continue
-		}
+	for _, tt := range spoiled {
 		t.Run(tt.sql, func(t *testing.T) {
 			dir := t.TempDir()
 			path := copyStore(t, base, dir)
@@ -160,6 +158,7 @@ func TestRepairRebuildsAnIndexThatIsDamaged(t *testing.T) {
 
 // What is lost of a damaged file is said; what is not is there, with the units that quota rebuild needs.
 func TestRepairMovesWhatCanBeRead(t *testing.T) {
+	alone(t)
 	tests := []struct {
 		name, table string
 		lost        []string
@@ -172,9 +171,6 @@ func TestRepairMovesWhatCanBeRead(t *testing.T) {
 		{"channels", "channels", []string{"channels: what was on unreadable pages"}},
 		{"an index", "videos_fetched", nil},
 		{"the index of words", "video_text_data", nil},
-	}
-	if raced {
-		tests = tests[:2]
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -262,13 +258,14 @@ func TestRepairRefusesWhatIsNotOurs(t *testing.T) {
 // TestADamagedPageIsFoundOrHarmless damages pages as seeds say, more of them where SOAK is set. Whatever is hit: no panic; what no check finds
 // has changed no text and no rank; and after a repair the store is sound.
 func TestADamagedPageIsFoundOrHarmless(t *testing.T) {
+	alone(t)
 	base := t.TempDir()
 	whole := truth(t, raw(t, library(t, base, 120)))
 	seeds := 25
 	switch {
 	case os.Getenv("SOAK") != "":
 		seeds = 100
-	case raced || testing.Short():
+	case testing.Short():
 		seeds = 3
 	}
 	found, refused, harmless := 0, 0, 0
@@ -363,6 +360,7 @@ func truth(t testing.TB, db *sql.DB) []string {
 
 // Tags that are no JSON are damage like any other: they are named, mended, and hide nothing else.
 func TestTagsThatAreDamagedHideNothing(t *testing.T) {
+	alone(t)
 	dir := t.TempDir()
 	path := library(t, dir, 40)
 	db := raw(t, path)

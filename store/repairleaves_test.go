@@ -34,6 +34,7 @@ func leafPages(t *testing.T, path, table string) map[int]int {
 
 // What lies on pages to which no other leads any more is found by reading all pages.
 func TestRepairReadsPagesThatNothingLeadsTo(t *testing.T) {
+	alone(t)
 	for _, table := range []string{"video_facts", "video_latest"} {
 		dir := t.TempDir()
 		path := library(t, dir, 300)
@@ -64,6 +65,7 @@ func TestRepairReadsPagesThatNothingLeadsTo(t *testing.T) {
 
 // Of a file that was cut off every row is kept whose page is left, and what is lost is counted.
 func TestRepairKeepsEveryRowThatACutFileStillHas(t *testing.T) {
+	alone(t)
 	dir := t.TempDir()
 	path := library(t, dir, 900)
 	pages := leafPages(t, path, "video_facts")

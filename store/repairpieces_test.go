@@ -48,6 +48,7 @@ func pieceStates(b store.BackfillStatus) string {
 }
 
 func TestRepairLeavesNoPieceThatNobodyCouldWorkOn(t *testing.T) {
+	alone(t)
 	base := t.TempDir()
 	planned(t, base)
 	const first = `(SELECT slots.id FROM slots JOIN series ON series.id = series WHERE backfill IS NOT NULL ORDER BY state = 'stopped' DESC LIMIT 1)`
@@ -149,6 +150,7 @@ func TestAPieceThatLostWhatItAsksForIsAnError(t *testing.T) {
 
 // A page of pieces, or of backfills, that cannot be read takes the store down no further.
 func TestRepairMovesWhatCanBeReadOfBackfills(t *testing.T) {
+	alone(t)
 	for _, table := range []string{"pieces", "slots", "series", "backfills", "vanished"} {
 		t.Run(table, func(t *testing.T) {
 			dir := t.TempDir()

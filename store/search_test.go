@@ -264,11 +264,9 @@ func TestAboveThePoolTitlesAreNotDrownedByTags(t *testing.T) {
 }
 
 func TestTheLongestWordOfARealTitleFindsItsVideo(t *testing.T) {
+	alone(t)
 	s, _ := newStore(t)
 	at := time.Date(2026, 2, 11, 0, 0, 0, 0, time.UTC)
-	if raced {
-		at = at.AddDate(0, 0, 3)
-	}
 	days := map[string]map[string][]ingest.Video{}
 	for _, region := range realRegions {
 		days[region] = realCharts(t, region)
