@@ -309,8 +309,9 @@ func postgresBin() (string, error) {
 // Pooler is a pgbouncer.
 type Pooler struct{ *daemon }
 
-// PgBouncer starts a pooler in transaction mode before the server, with so many connections to it. It ends with its test.
-func PgBouncer(t T, d *Database, connections int) *Pooler {
+// PgBouncer starts a pooler in transaction mode before the server, with so many connections to it and more settings. It ends
+// with its test.
+func PgBouncer(t T, d *Database, connections int, settings ...string) *Pooler {
 	t.Helper()
 	path := os.Getenv("PGBOUNCER")
 	for _, p := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
@@ -330,7 +331,7 @@ func PgBouncer(t T, d *Database, connections int) *Pooler {
 	config := filepath.Join(p.dir, "pgbouncer.ini")
 	err = p.begin(path, func(port int) []string {
 		text := fmt.Sprintf("[databases]\npostgres = host=127.0.0.1 port=%d dbname=postgres user=ingest\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
-			"unix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = %d\nmax_client_conn = 500\n", d.Port, port, connections)
+			"unix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = %d\nmax_client_conn = 500\n%s\n", d.Port, port, connections, strings.Join(settings, "\n"))
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
 			t.Fatalf("faulty: %v", err)
 		}

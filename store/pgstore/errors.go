@@ -20,6 +20,7 @@ func explain(name string, err error) error {
 
 // hints are what to try, by Postgres's code or class of codes. https://www.postgresql.org/docs/15/errcodes-appendix.html
 var hints = map[string]string{
+	"08P01": "a pooler such as pgbouncer stands before it, and will not set what a connection of a store needs: give the store PostgreSQL's own address; the ledger may go through the pooler",
 	"25006": "it cannot be written: it is a standby, or was set to be read only",
 	"28":    "the user or the password is wrong, or pg_hba.conf does not let this user in",
 	"3D000": "there is no such database: createdb makes it",
@@ -46,6 +47,9 @@ func hint(err error) string {
 	return ""
 }
 
+// errPooled is a connection whose settings something between has dropped.
+var errPooled = errors.New("what the connection set is not set: " + hints["08P01"])
+
 // unavailable is an error of a server that cannot be reached, or lets nobody in just now, as store.ErrUnavailable. It is one
 // line, whose end is the last thing that was tried.
 type unavailable struct{ error }
@@ -63,7 +67,7 @@ func (u unavailable) Error() string {
 // asks for what there is not, is not told to wait.
 func unreachable(err error) error {
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && !strings.HasPrefix(pg.Code, "57P") && !strings.HasPrefix(pg.Code, "53") && !strings.HasPrefix(pg.Code, "08") {
+	if errors.As(err, &pg) && !strings.HasPrefix(pg.Code, "57P") && !strings.HasPrefix(pg.Code, "53") && pg.Code != "08006" {
 		return err
 	}
 	return unavailable{err}

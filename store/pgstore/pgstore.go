@@ -89,7 +89,11 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		return snapshot, err
 	}
 	e.Write = pool(c, 1, begin(name))
-	if err := prepare(ctx, e, name, o); err != nil {
+	err = explain(at, checkSettings(ctx, e.Read, name))
+	if err == nil {
+		err = prepare(ctx, e, name, o)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store: %w", err), e.Read.Close(), e.Write.Close())
 	}
 	if o.ReadOnly {
@@ -99,6 +103,16 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		e.Write = nil
 	}
 	return store.OpenOn(ctx, e, o)
+}
+
+// checkSettings is errPooled where the tables would be looked for elsewhere than where they are.
+func checkSettings(ctx context.Context, db *sql.DB, path string) error {
+	var set bool
+	err := db.QueryRowContext(ctx, `SELECT current_setting('search_path') = ? AND current_setting('jit') = 'off'`, path).Scan(&set)
+	if err == nil && !set {
+		err = errPooled
+	}
+	return err
 }
 
 // begin begins a transaction that writes, once no other does.

@@ -205,3 +205,23 @@ func TestAnOlderStoreIsBroughtUpToDate(t *testing.T) {
 		}
 	}
 }
+
+// A pooler in transaction mode hands each transaction another connection, and sets on none what a store needs.
+func TestAPoolerIsRefusedInOneLine(t *testing.T) {
+	place(t) // or skip
+	d, err := server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, settings := range [][]string{nil, {"ignore_startup_parameters = search_path, jit"}} {
+		pooler := faulty.PgBouncer(t, d, 4, settings...)
+		s, err := pgstore.Open(t.Context(), d.URLAt(pooler.Addr()), store.Options{Upstream: upstream})
+		if err == nil {
+			_ = s.Close()
+			t.Fatalf("with %q it was opened", settings)
+		}
+		if text := err.Error(); !strings.Contains(text, "give the store PostgreSQL's own address") || strings.Contains(text, "\n") || errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("with %q it was refused with %q", settings, text)
+		}
+	}
+}

@@ -55,6 +55,7 @@ var tests = []struct {
 	{"RowsOfSlotsGoWithWhatTheyBrought", testRowsOfSlotsGoWithWhatTheyBrought},
 	{"SearchMeansWhatIsTyped", testSearchMeansWhatIsTyped},
 	{"FiltersAndOrders", testFiltersAndOrders},
+	{"HostileQueriesAreAnsweredSoon", testHostileQueriesAreAnsweredSoon},
 	{"PagesOfAResultTogetherAreTheWhole", testPagesOfAResultTogetherAreTheWhole},
 	{"TheIndexFollowsNames", testTheIndexFollowsNames},
 	{"NothingIsKeptBeyondTwentyNineDays", testNothingIsKeptBeyondTwentyNineDays},

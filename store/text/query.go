@@ -125,7 +125,7 @@ func (q Query) Open() (opened Query, ok bool) {
 // butOne: then "" where that would be none.
 // https://www.sqlite.org/fts5.html#full_text_query_syntax
 func (q Query) Match(inNames, butOne bool) string {
-	var want, not, without []string
+	var want, not []string
 	for _, c := range q {
 		if c.not {
 			not = append(not, c.match())
@@ -138,10 +138,7 @@ func (q Query) Match(inNames, butOne bool) string {
 		if len(want) == 1 {
 			return ""
 		}
-		for i := range want {
-			without = append(without, "("+strings.Join(slices.Delete(slices.Clone(want), i, i+1), " AND ")+")")
-		}
-		expr = strings.Join(without, " OR ")
+		expr = allButOne(want)
 	}
 	if inNames {
 		expr = "{title channel} : (" + expr + ")"
@@ -150,6 +147,21 @@ func (q Query) Match(inNames, butOne bool) string {
 		expr = "(" + expr + ") NOT (" + strings.Join(not, " OR ") + ")"
 	}
 	return expr
+}
+
+// allButOne is met where at most one of two or more clauses is not: all of one half, and all but one of the other, or the
+// reverse. To write out each way to leave one out would make an expression of 128 clauses 20 times as long, over which
+// PostgreSQL sits for a minute.
+func allButOne(clauses []string) string {
+	left, right := clauses[:len(clauses)/2], clauses[len(clauses)/2:]
+	half := func(all, most []string) string {
+		expr := strings.Join(all, " AND ")
+		if len(most) > 1 {
+			expr += " AND (" + allButOne(most) + ")"
+		}
+		return "(" + expr + ")"
+	}
+	return half(left, right) + " OR " + half(right, left)
 }
 
 // match quotes the tokens; none holds a quote, since quotes part words.
