@@ -92,10 +92,11 @@ fmt: .tools/golangci-lint ## Format the code as make lint wants it
 fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 	@FUZZTIME="$(FUZZTIME)" sh tools/fuzz.sh
 
-bench: ## Run the benchmarks, and measure the ledgers and the store against their peers into bench/RESULTS.md
+bench: ## Run the benchmarks, and measure the ledgers, the store and many machines against their peers into bench/RESULTS.md
 	go test -run '^$$' -bench . -benchmem ./...
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && cd bench && go run ./ledgers -write
 	cd bench && go run ./store -write
+	@POSTGRES_BIN="$$(sh tools/postgres.sh)" && export POSTGRES_BIN && cd bench && go run ./scale -write
 	cd bench && go run ./httplimit -write
 
 # ECONOMY="-resume FILE" keeps what has been simulated, for when it is interrupted.

@@ -230,7 +230,12 @@ func (d *Database) URLAt(addr string) string {
 
 // Query runs SQL, several statements or one, on a new connection, and returns the rows of the last.
 func (d *Database) Query(ctx context.Context, sql string) ([][]string, error) {
-	c, err := pgconn.Connect(ctx, d.URL())
+	return d.QueryIn(ctx, "postgres", sql)
+}
+
+// QueryIn is Query in a database of that name.
+func (d *Database) QueryIn(ctx context.Context, database, sql string) ([][]string, error) {
+	c, err := pgconn.Connect(ctx, strings.Replace(d.URL(), "/postgres?", "/"+database+"?", 1))
 	if err != nil {
 		return nil, err
 	}

@@ -36,13 +36,13 @@ BEGIN
     IF _asked > 0 AND abs(_clock - _asked) > _gap THEN
         RETURN ARRAY[-5, _clock, _asked];
     END IF;
-    SELECT a.id, a.horizon, a.generation, a.timeline, w.number, w.nonce, w.answer
-        INTO _id, _kept, _current, _timeline, _last, _mark, _answer
-        FROM {schema}.accounts a LEFT JOIN {schema}.writers w ON w.account = a.id AND w.name = _writer
-        WHERE a.name = _account;
+    SELECT a.id, a.horizon, a.generation, a.timeline INTO _id, _kept, _current, _timeline
+        FROM {schema}.accounts a WHERE a.name = _account;
 
     -- The number: what its writer wrote last says whether this was asked before, and whether anything was lost.
     IF _number > 0 THEN
+        SELECT w.number, w.nonce, w.answer INTO _last, _mark, _answer
+            FROM {schema}.writers w WHERE w.account = _id AND w.name = _writer;
         IF _current IS NULL OR _current = 0 THEN
             RETURN ARRAY[-1, 0];
         ELSIF _current <> _generation THEN
