@@ -65,3 +65,29 @@ func TestAVideoIsFoundByItsIDAndURL(t *testing.T) {
 		}
 	}
 }
+
+// What lacks one of the words is found, whichever that is, and nothing that lacks two or has what must not be.
+func TestWhatLacksOneWordIsFoundWhicheverItIs(t *testing.T) {
+	all := []string{"anemone", "bluebell", "cornflower", "dandelion", "edelweiss"}
+	for n := 2; n <= len(all); n++ {
+		some := []string{strings.Join(all[1:n], " ") + " never"}
+		for has := 1; has < 1<<n-1; has++ {
+			var title []string
+			for i, word := range all[:n] {
+				if has&(1<<i) != 0 {
+					title = append(title, word)
+				}
+			}
+			some = append(some, strings.Join(title, " "))
+		}
+		r, err := titles(t, some...).Search(t.Context(), store.Query{Text: "-never " + strings.Join(all[:n], " "), Limit: 100})
+		if err != nil || len(r.Items) != n || !r.Forgiven {
+			t.Errorf("%d words: %d found, forgiven: %v, %v; want %d", n, len(r.Items), r.Forgiven, err, n)
+		}
+		for _, h := range r.Items {
+			if lacks := n - len(strings.Fields(h.Video.Title)); lacks != 1 {
+				t.Errorf("of %d words %q lacks %d", n, h.Video.Title, lacks)
+			}
+		}
+	}
+}

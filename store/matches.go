@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/trendvidstream/ingest/store/text"
 )
@@ -26,8 +24,8 @@ var (
 const (
 	// fewMatches is how many matches a query needs not to be forgiven.
 	fewMatches = 3
-	// forgiveFor is how long other spellings are looked for.
-	forgiveFor = 200 * time.Millisecond
+	// readForgiving is how many entries of the index are read for other spellings: those of some ten milliseconds.
+	readForgiving = 300_000
 	// notGained is less than a video can gain.
 	notGained = -1e15
 )
@@ -39,26 +37,39 @@ type matches struct {
 	capped bool    // there are more
 }
 
-// match has the index walk the lists of the words, from the newest video on, once in a search for each expression. bm25 would
-// not: it counts all the matches of every word first. Twenty thousand ids are read in a tenth of the time as one text.
+// match has the index walk the lists of the words, once in a search for each expression. bm25 would not: it counts all the
+// matches of every word first. Twenty thousand ids are read in a tenth of the time as one text.
 func (f *finder) match(ctx context.Context, expr string) (m matches, err error) {
 	if known, ok := f.walked[expr]; ok {
 		return known, nil
 	}
+	const walk = `SELECT group_concat(CAST(id AS text), ' ') FROM (SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid <= ?2%s LIMIT ?3) AS found`
 	var ids sql.NullString
-	err = f.tx.QueryRowContext(ctx, `
-		SELECT group_concat(CAST(id AS text), ' ')
-		FROM (SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid <= ?2 ORDER BY rowid DESC LIMIT ?3) AS found`,
-		expr, f.after.Video, maxMatches+1).Scan(&ids)
-	for field := range strings.FieldsSeq(ids.String) {
-		id, _ := strconv.ParseInt(field, 10, 64) // what the database has written
-		m.ids = append(m.ids, id)
+	// From the oldest on several lists are walked in two thirds of the time; where there are too many, from the newest on.
+	for _, order := range []string{"", " ORDER BY rowid DESC"} {
+		if order == "" && !strings.Contains(expr, " AND ") {
+			continue
+		}
+		if err := f.tx.QueryRowContext(ctx, fmt.Sprintf(walk, order), expr, f.after.Video, maxMatches+1).Scan(&ids); err != nil {
+			return m, err
+		}
+		if m.all = strings.Count(ids.String, " "); m.all < maxMatches {
+			break
+		}
 	}
-	slices.SortFunc(m.ids, func(a, b int64) int { return cmp.Compare(b, a) })
+	m.ids = make([]int64, 0, m.all+1)
+	for rest := ids.String; rest != ""; {
+		id := int64(0)
+		for ; rest != "" && rest[0] != ' '; rest = rest[1:] {
+			id = 10*id + int64(rest[0]-'0')
+		}
+		m.ids, rest = append(m.ids, id), strings.TrimPrefix(rest, " ")
+	}
+	newestFirst(m.ids)
 	if m.capped = len(m.ids) > maxMatches; m.capped {
 		m.ids = m.ids[:maxMatches]
 	}
-	if m.all = len(m.ids); m.all > 0 && f.q.Region != "" && err == nil {
+	if m.all = len(m.ids); m.all > 0 && f.q.Region != "" {
 		if f.charted == nil {
 			f.charted, err = readCharted(ctx, f.tx, `bit IN (SELECT id % 63 FROM series WHERE backfill IS NULL AND key = ?1)`, f.q.Region)
 		}
@@ -66,6 +77,36 @@ func (f *finder) match(ctx context.Context, expr string) (m matches, err error) 
 	}
 	f.walked[expr] = m
 	return m, err
+}
+
+func newestFirst(ids []int64) {
+	slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
+}
+
+// butOne are the videos that meet all clauses but one, among the newest of each.
+func (f *finder) butOne(ctx context.Context, query text.Query) (m matches, err error) {
+	each := query.Each()
+	var ids []int64
+	for _, clause := range each {
+		of, err := f.match(ctx, clause.Match(false))
+		if err != nil {
+			return m, err
+		}
+		ids, m.capped = append(ids, of.ids...), m.capped || of.capped
+	}
+	newestFirst(ids)
+	met := 0
+	for i, id := range ids {
+		if met++; i+1 < len(ids) && ids[i+1] == id {
+			continue
+		}
+		if met >= max(len(each)-1, 1) && len(each) > 1 {
+			m.ids = append(m.ids, id)
+		}
+		met = 0
+	}
+	m.all = len(m.ids)
+	return m, nil
 }
 
 // without are the matches that are not among others.
@@ -115,52 +156,63 @@ func (f *finder) widen(ctx context.Context, r ranking) (pool []candidate, err er
 		return nil, err
 	}
 	query := f.query
-	for forgive, step := range []struct {
-		below  int
-		widen  func() error
-		butOne bool
-	}{
-		{poolSize, func() error { return nil }, false},
-		{enough, func() error { query, _ = query.Open(); return nil }, false},
-		{few, func() (err error) { query, err = query.Forgive(f.vocabulary(ctx)); return err }, false},
-		{few, func() error { return nil }, true},
+	for forgive, widen := range []func(text.Query) (text.Query, error){
+		func(q text.Query) (text.Query, error) { return q, nil },
+		func(q text.Query) (text.Query, error) { return q.Open(), nil },
+		func(q text.Query) (text.Query, error) { return q.Forgive(f.vocabulary(ctx)) },
+		func(q text.Query) (text.Query, error) { return q, nil },
 	} {
-		if forgive > 0 && len(pool) >= step.below || forgive > 1 && f.among.all >= few {
+		if forgive == 1 && len(pool) >= enough || forgive > 1 && (len(pool) >= few || f.among.all >= few) {
 			break
 		}
-		if err := step.widen(); err != nil {
+		if query, err = widen(query); err != nil {
 			return nil, err
 		}
-		expr := query.Match(false, step.butOne)
-		if expr == "" {
-			break
-		}
-		found, err := f.match(ctx, expr)
+		butOne := forgive == 3
+		found, err := f.matching(ctx, query, butOne)
 		if err != nil {
 			return nil, err
 		}
 		var fresh []candidate
-		if len(pool) < step.below {
-			fresh, err = f.rank(ctx, found.without(f.among.ids), r)
-		}
-		if err != nil {
-			return nil, err
+		if len(pool) < poolSize {
+			if fresh, err = f.rank(ctx, found.without(f.among.ids), r); err != nil {
+				return nil, err
+			}
 		}
 		if len(fresh) > 0 || f.looked == "" {
-			f.query, f.among, f.looked, f.forgiven = query, found, query.Explain(step.butOne), forgive > 1 && len(fresh) > 0
+			f.query, f.among, f.looked, f.forgiven = query, found, query.Explain(butOne), forgive > 1 && len(fresh) > 0
 		}
 		pool = append(pool, fresh...)
 	}
 	return pool, nil
 }
 
+// matching are the videos that the query finds, or that meet all of it but one clause.
+func (f *finder) matching(ctx context.Context, query text.Query, butOne bool) (matches, error) {
+	if butOne {
+		return f.butOne(ctx, query)
+	}
+	return f.match(ctx, query.Match(false))
+}
+
 // named looks first, where more match than are worth scoring, for what is named so: most others are only tagged.
 func (f *finder) named(ctx context.Context, r ranking) ([]candidate, error) {
-	all, err := f.match(ctx, f.query.Match(false, false))
+	// Of three words and more the last is the beginning of one at once, where that finds no more than are scored.
+	if opened := f.query.Open(); len(f.query) > 2 {
+		all, err := f.match(ctx, opened.Match(false))
+		if err != nil {
+			return nil, err
+		}
+		if len(all.ids) <= poolSize {
+			f.query = opened
+			return nil, nil
+		}
+	}
+	all, err := f.match(ctx, f.query.Match(false))
 	if err != nil || len(all.ids) <= poolSize {
 		return nil, err
 	}
-	if f.among, err = f.match(ctx, f.query.Match(true, false)); err != nil {
+	if f.among, err = f.match(ctx, f.query.Match(true)); err != nil {
 		return nil, err
 	}
 	return f.rank(ctx, f.among.ids, r)
@@ -169,10 +221,9 @@ func (f *finder) named(ctx context.Context, r ranking) ([]candidate, error) {
 // errEnough ends a look through the vocabulary.
 var errEnough = errors.New("enough words")
 
-// vocabulary is that of the index, as far as it can be read in time: to count what has a word takes the longer, the more
-// have it.
+// vocabulary is that of the index, as far as it is read: to count what has a word takes the longer, the more have it.
 func (f *finder) vocabulary(ctx context.Context) text.Vocabulary {
-	began := time.Now()
+	left := readForgiving
 	return text.Vocabulary{
 		Like: func(prefix string, word func(string, int)) error {
 			err := each(ctx, f.tx, func(rows *sql.Rows) error {
@@ -180,7 +231,7 @@ func (f *finder) vocabulary(ctx context.Context) text.Vocabulary {
 				var videos int
 				err := rows.Scan(&term, &videos)
 				word(term, videos)
-				if err == nil && time.Since(began) > forgiveFor {
+				if left -= 1 + videos; err == nil && left < 0 {
 					err = errEnough
 				}
 				return err
@@ -190,8 +241,9 @@ func (f *finder) vocabulary(ctx context.Context) text.Vocabulary {
 			}
 			return err
 		},
-		Has: func(expr string) (has bool, err error) {
-			err = f.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM video_text WHERE video_text MATCH ?1)`, expr).Scan(&has)
+		Has: func(expr string, documents int) (has bool, err error) {
+			err = f.tx.QueryRowContext(ctx, `
+				SELECT count(*) >= ?2 FROM (SELECT 1 AS one FROM video_text WHERE video_text MATCH ?1 LIMIT ?2) AS found`, expr, documents).Scan(&has)
 			return has, err
 		},
 	}

@@ -157,7 +157,7 @@ func TestASearchSaysWhatItLookedFor(t *testing.T) {
 	for query, want := range map[string]string{
 		"Straße":                   `"strasse"`,
 		`red "Big Blue" -live`:     `"red" and "big blue", not "live"`,
-		"begin* channel:BBC tag:x": `"begin"... and channel "bbc" and tag "x"`,
+		"begin* channel:BBC tag:x": `"begin"... and channel "bbc" and tag "x"...`,
 		"東京タワー 猫":                  `"東京たわー" and "猫"`,
 		"AC/DC":                    `"ac dc"`,
 		"-only":                    `"only"`,

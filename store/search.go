@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -204,7 +203,7 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 			paged.after = &position{[3]float64{f.after.Last.Key[1], f.after.Last.Key[2]}, f.after.Last.ID}
 		}
 	}
-	slices.SortFunc(scored, func(a, b int64) int { return cmp.Compare(b, a) })
+	newestFirst(scored)
 	rest, err := f.rank(ctx, f.among.without(scored), paged)
 	for i := range rest {
 		k := &rest[i].Key

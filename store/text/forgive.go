@@ -15,12 +15,15 @@ const (
 	maxOthers   = 8
 )
 
+// usual is how many documents have a word that is no mistake.
+const usual = 20
+
 // Vocabulary is what of its words an index can say.
 type Vocabulary struct {
 	// Like hands over the words that begin with prefix, each with how many documents have it.
 	Like func(prefix string, word func(text string, documents int)) error
-	// Has reports whether any document matches.
-	Has func(match string) (bool, error)
+	// Has reports whether so many documents match.
+	Has func(match string, documents int) (bool, error)
 }
 
 // Forgive is the query with other spellings of its words that the vocabulary has: in the letters of another alphabet, one
@@ -37,12 +40,19 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 			continue
 		}
 		c.others = nil
-		for _, add := range []func(Vocabulary) error{c.transcribed, c.misspelled} {
-			if err := add(v); err != nil {
-				return q, err
-			}
+		known, err := v.Has(phrase(c.tokens), usual)
+		if err != nil {
+			return q, err
 		}
-		tries := c.split()
+		tries := c.plural()
+		if !known {
+			for _, add := range []func(Vocabulary) error{c.transcribed, c.misspelled} {
+				if err := add(v); err != nil {
+					return q, err
+				}
+			}
+			tries = append(tries, c.split()...)
+		}
 		if i > 0 && !q[i-1].not && !q[i-1].exact {
 			tries = append(tries, joined(q[i-1], q[i]))
 		}
@@ -50,7 +60,7 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 			tries = append(tries, joined(q[i], q[i+1]))
 		}
 		for _, tokens := range tries {
-			has, err := v.Has(phrase(tokens))
+			has, err := v.Has(phrase(tokens), 1)
 			if err != nil {
 				return q, err
 			}
@@ -65,6 +75,18 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 // joined is two clauses written as one word.
 func joined(a, b clause) []string {
 	return []string{strings.Join(a.tokens, "") + strings.Join(b.tokens, "")}
+}
+
+// plural is the word with an s more, or one less.
+func (c clause) plural() [][]string {
+	word, cut := strings.CutSuffix(c.tokens[0], "s")
+	switch {
+	case len(c.tokens) > 1 || len(word) < 3:
+		return nil
+	case !cut:
+		word += "s"
+	}
+	return [][]string{{word}}
 }
 
 // split are a word's ways to be two, and those of several tokens to be one: spiderman, don't.
@@ -97,8 +119,8 @@ func (c *clause) misspelled(v Vocabulary) error {
 		off, unusual int
 	}
 	var found []spelling
-	for _, prefix := range []string{string(word[:1]), string(word[1:3]), string([]rune{word[1], word[0]})} {
-		err := v.Like(prefix, func(text string, documents int) {
+	look := func(prefix ...rune) error {
+		return v.Like(string(prefix), func(text string, documents int) {
 			if n := utf8.RuneCountInString(text); n < len(word)-limit || n > len(word)+limit || text == c.tokens[0] {
 				return
 			}
@@ -106,7 +128,14 @@ func (c *clause) misspelled(v Vocabulary) error {
 				found = append(found, spelling{text, off, -documents})
 			}
 		})
-		if err != nil {
+	}
+	// With the first two letters; without one of the first three, or with two of them in turn; and only where that finds
+	// nothing all words with the first letter, of which there are many.
+	for _, prefix := range [][]rune{word[:2], word[1:3], {word[1], word[0]}, {word[0], word[2]}, word[:1]} {
+		if len(prefix) == 1 && len(found) > 0 {
+			break
+		}
+		if err := look(prefix...); err != nil {
 			return err
 		}
 	}

@@ -109,22 +109,20 @@ func (c *clause) setTokens(text string) {
 	}
 }
 
-// Open is the query with its last word as the beginning of one, as in a search box; ok is false where there is no
-// such word.
-func (q Query) Open() (opened Query, ok bool) {
+// Open is the query with its last word as the beginning of one, as in a search box.
+func (q Query) Open() Query {
 	last := len(q) - 1
 	if c := q[last]; c.not || c.exact || c.prefix {
-		return q, false
+		return q
 	}
-	opened = slices.Clone(q)
-	opened[last].prefix = true
-	return opened, true
+	q = slices.Clone(q)
+	q[last].prefix = true
+	return q
 }
 
-// Match writes the query for FTS5: what meets all clauses, in its title and its channel's name with inNames, or all but one with
-// butOne: then "" where that would be none.
+// Match writes the query for FTS5: what meets all clauses, in its title and its channel's name with inNames.
 // https://www.sqlite.org/fts5.html#full_text_query_syntax
-func (q Query) Match(inNames, butOne bool) string {
+func (q Query) Match(inNames bool) string {
 	var want, not []string
 	for _, c := range q {
 		if c.not {
@@ -134,12 +132,6 @@ func (q Query) Match(inNames, butOne bool) string {
 		}
 	}
 	expr := strings.Join(want, " AND ")
-	if butOne {
-		if len(want) == 1 {
-			return ""
-		}
-		expr = allButOne(want)
-	}
 	if inNames {
 		expr = "{title channel} : (" + expr + ")"
 	}
@@ -149,19 +141,14 @@ func (q Query) Match(inNames, butOne bool) string {
 	return expr
 }
 
-// allButOne is met where at most one of two or more clauses is not: all of one half, and all but one of the other, or the
-// reverse. To write out each way to leave one out would make an expression of 128 clauses 20 times as long, over which
-// PostgreSQL sits for a minute.
-func allButOne(clauses []string) string {
-	left, right := clauses[:len(clauses)/2], clauses[len(clauses)/2:]
-	half := func(all, most []string) string {
-		expr := strings.Join(all, " AND ")
-		if len(most) > 1 {
-			expr += " AND (" + allButOne(most) + ")"
+// Each is a query for each clause that must be met, and what must not be is in all of them.
+func (q Query) Each() (each []Query) {
+	for i, c := range q {
+		if !c.not {
+			each = append(each, append(slices.DeleteFunc(slices.Clone(q), func(c clause) bool { return !c.not }), q[i]))
 		}
-		return "(" + expr + ")"
 	}
-	return half(left, right) + " OR " + half(right, left)
+	return each
 }
 
 // match quotes the tokens; none holds a quote, since quotes part words.
