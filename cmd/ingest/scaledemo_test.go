@@ -25,19 +25,13 @@ const demoLease = 8 * time.Second
 // TestLongScaleDemo kills the leader of three machines and another, each in the middle of a pass, and holds the account of
 // the one that is left to the upstream's own count. Its screen is make scale-demo's.
 func TestLongScaleDemo(t *testing.T) {
-	p := newProgram(t, "postgres", 1_000_000, youtubesim.Options{Seed: 5, Latency: 400 * time.Millisecond})
-	p.write("ingest.yaml", "pacing: off\njobs:\n  - {name: popular, kind: chart, every: 1m, pages: 2}\n  - {name: second, kind: chart, every: 1m, pages: 2}\n")
-	s := &scale{programRig: p, machines: map[string]*served{}}
-	t.Setenv(leaseEnv, demoLease.String())
+	s := newScale(t)
+	p := s.programRig
 	s.say("Three machines, with nothing in common but one %s:", s.version())
 	s.say("   ingest serve --workers 1 --store postgres://... --ledger postgres://...")
 	s.say("Sixteen charts a minute, of two calls each. A stand-in upstream takes 400 ms a")
 	s.say("call, and counts for itself. A lease is %v here, and three minutes elsewhere.", demoLease)
-	flags, _, _ := p.command(nil)
-	for _, name := range []string{"a", "b", "c"} {
-		args := append([]string{"serve", "--workers", "1"}, flags.Args[1:]...)
-		s.machines[name] = startProcess(t, append(args, "--data", filepath.Join(p.dir, name))...)
-	}
+	s.start("a", "b", "c")
 
 	s.say("\n1. They share the work. One of them leads: it looks what is due, for all")
 	s.wait("four charts are done and one machine leads", func() bool { return s.done() >= 4 && s.leads() != "" })
@@ -57,14 +51,10 @@ func TestLongScaleDemo(t *testing.T) {
 			s.kill(name)
 		}
 	}
-	until := time.Now().Unix()
 	s.say("   %s is alone", leader)
 
 	s.say("\n4. What the dead had begun is passed by %s, once its lease is over", leader)
-	s.wait("all that was due is done", func() bool {
-		return s.number("SELECT count(*) FROM ingest.slots WHERE state IN ('due', 'claimed') AND due_at <= %d", until) == 0
-	})
-	s.machines[leader].end(syscall.SIGTERM)
+	s.settled()
 	s.account()
 	verdict := "All of it held"
 	if len(p.wrong) > 0 {
@@ -72,6 +62,36 @@ func TestLongScaleDemo(t *testing.T) {
 		t.Fail()
 	}
 	s.say("\n%s, in %.0f s.", verdict, time.Since(p.began).Seconds())
+}
+
+func newScale(t *testing.T) *scale {
+	t.Helper()
+	p := newProgram(t, "postgres", 1_000_000, youtubesim.Options{Seed: 5, Latency: 400 * time.Millisecond})
+	p.write("ingest.yaml", "pacing: off\njobs:\n  - {name: popular, kind: chart, every: 1m, pages: 2}\n  - {name: second, kind: chart, every: 1m, pages: 2}\n")
+	t.Setenv(leaseEnv, demoLease.String())
+	return &scale{programRig: p, machines: map[string]*served{}}
+}
+
+// start starts machines, each with a data directory of its own.
+func (s *scale) start(names ...string) {
+	s.Helper()
+	flags, _, _ := s.command(nil)
+	for _, name := range names {
+		args := append([]string{"serve", "--workers", "1"}, flags.Args[1:]...)
+		s.machines[name] = startProcess(s.T, append(args, "--data", filepath.Join(s.dir, name))...)
+	}
+}
+
+// settled waits until all is done that is due by now, and ends the machines that are left.
+func (s *scale) settled() {
+	s.Helper()
+	until := time.Now().Unix()
+	s.wait("all that was due is done", func() bool {
+		return s.number("SELECT count(*) FROM ingest.slots WHERE state IN ('due', 'claimed') AND due_at <= %d", until) == 0
+	})
+	for _, m := range s.machines {
+		m.end(syscall.SIGTERM)
+	}
 }
 
 func (s *scale) say(format string, args ...any) { s.Helper(); s.Logf(format, args...) }
