@@ -2,7 +2,7 @@
 // speed, memory, many writers, exactness. It starts a redis-server of its own and prints a table in
 // markdown; every verdict in it is computed from the figures of the same run.
 //
-//	go run ./ledgers [-write] [-only speed,memory,writers,exact,sqlite] [-batches 41] [-disk DIR] [-memory DIR]
+//	go run ./ledgers [-write] [-only speed,memory,writers,exact,sqlite,shared] [-batches 41] [-disk DIR] [-memory DIR]
 //
 // It needs redis-server 7 or newer: REDIS_SERVER, or in PATH. Exit: 0 measured, goals missed
 // included; 1 something could not be measured, or, with -write, a goal that was met before is missed by more than 15 %
@@ -39,7 +39,7 @@ type options struct {
 	lasts        time.Duration // of a worker
 }
 
-var sectionNames = []string{"speed", "memory", "writers", "exact", "sqlite"}
+var sectionNames = []string{"speed", "memory", "writers", "exact", "sqlite", "shared"}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -116,6 +116,7 @@ func measure(ctx context.Context, o options, stdout io.Writer) (err error) {
 		"writers": func() error { return writers(ctx, s, ours, r) },
 		"exact":   func() error { return exact(ctx, s, ours, r) },
 		"sqlite":  func() error { return sqlite(ctx, o, r) },
+		"shared":  func() error { return shared(ctx, s, o, r) },
 	}
 	for _, name := range sectionNames {
 		if !slices.Contains(o.sections, name) {

@@ -10,7 +10,7 @@ import (
 const title = "The quota ledgers, measured"
 
 const howToRun = "`make bench`, or in `bench/`: `go run ./ledgers -write`" + `. It needs redis-server 7 or newer (` + "`REDIS_SERVER`" + ` or in
-` + "`PATH`" + `) and starts one of its own on a free loopback port; nothing else is touched. ` + "`-only speed,memory,writers,exact,sqlite`" + `
+` + "`PATH`" + `) and starts one of its own on a free loopback port; nothing else is touched. ` + "`-only speed,memory,writers,exact,sqlite,shared`" + `
 runs parts, ` + "`-batches N`" + ` makes it shorter or calmer, ` + "`-disk DIR`" + ` says where fsync is real, ` + "`-memory DIR`" + ` where it is free. The peers
 are pinned by the ` + "`go.mod`" + ` of ` + "`bench/`" + `, a module of its own. Everything here is the output of one run; ok and miss are computed
 from its figures. Compare ratios: microseconds belong to the machine.`
