@@ -103,7 +103,7 @@ repeat
 		allowed = allowed and (amount == 0 or drained <= now)
 		out[o + 1], out[o + 2], out[o + 3], out[o + 4] = total, drained, used, 0
 		o = o + 4
-		local mine = o
+		local mine, near, last_pos = o, nil, nil
 		for b = 1, bounds do
 			--: window
 			out[o + 1], out[o + 2], out[o + 3] = gone, oldest, later

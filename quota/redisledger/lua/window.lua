@@ -1,5 +1,5 @@
 -- Part of take.lua: a window of a pool. gone is the sum before it, oldest the time of its first entry; later, where it
--- refuses, what has to leave.
+-- refuses, what has to leave. near is the time of the first entry, at last_pos, of the window before it.
 
 local reach, ceiling, start
 reach, ceiling, at = unpack_('>I7I7', c, at)
@@ -18,7 +18,13 @@ else
 end
 
 local gone, oldest, pos = total, 0, number -- of a window without entries
-if start <= newest then
+if start > newest then -- what is charged now will be its first
+	if b == 1 then
+		pos1, prev1, at1, sum1 = number, newest, now, total
+	elseif b == 2 then
+		pos2, prev2, at2, sum2 = number, newest, now, total
+	end
+else
 	local prev = 0
 	if b == 1 then
 		pos, prev, oldest, gone = pos1, prev1, at1, sum1
@@ -27,22 +33,29 @@ if start <= newest then
 	end
 	local hinted = oldest > 0 and pos >= first
 	if not hinted or start > oldest or start <= prev and pos > first then
-		local lo, hi, guess, before = first, number, first, 0
+		local lo, hi, guess, before, below = first, number, first, 0, nil
 		if hinted and start <= oldest then
 			hi, guess = pos, pos - 1
 		else
 			if hinted then
 				lo, guess, before = pos + 1, pos + 1, oldest
+			elseif near and near < start then
+				lo, before, below = last_pos + 1, near, near
+				guess = lo + math.floor((number - lo) * (start - near) / (newest - near + 1))
 			end
 			oldest, gone = 0, total -- the newest may have been given back
 		end
-		pos, oldest, gone, prev = seek(log, first, true, start, lo, hi, guess, before, oldest, gone, nil, newest)
+		pos, oldest, gone, prev = seek(log, first, true, start, lo, hi, guess, before, oldest, gone, below, newest)
 		if b == 1 then
 			pos1, prev1, at1, sum1 = pos, prev, oldest, gone
 		elseif b == 2 then
 			pos2, prev2, at2, sum2 = pos, prev, oldest, gone
 		end
 	end
+end
+
+if oldest > 0 then
+	near, last_pos = oldest, pos
 end
 
 local later, _ = 0, nil
