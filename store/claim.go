@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -25,10 +26,10 @@ ORDER BY fresh_at NULLS FIRST, open, job, key`
 // from the last. All of them are due when the backfill was made.
 const claimablePieces = `
 SELECT slots.id, job, key, due_at
-FROM backfills
-CROSS JOIN series INDEXED BY series_backfill ON backfill = backfills.id AND open = created_at / 1000
+FROM series INDEXED BY series_backfill
 CROSS JOIN slots ON slots.series = series.id AND due_at = open
-WHERE name = ?2 AND cancelled_at IS NULL AND (state <> 'claimed' OR lease <= ?1)
+WHERE backfill = (SELECT id FROM backfills WHERE name = ?2 AND cancelled_at IS NULL)
+  AND open = (SELECT created_at / 1000 FROM backfills WHERE name = ?2) AND (state <> 'claimed' OR lease <= ?1)
 ORDER BY place`
 
 // Claim implements fetch.Slots. With nothing to claim it writes nothing; where that is what most claims find,
@@ -95,21 +96,33 @@ func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok b
 	if c.Reversed {
 		query += ` DESC`
 	}
+	query += fmt.Sprintf(` LIMIT ?%d`, len(args)+1)
+	for limit := 16; ; limit *= 16 {
+		id, n, err := firstAdmitted(ctx, tx, c, query, append(args, limit)...)
+		if err != nil || id != 0 || n < limit {
+			return id, id != 0, err
+		}
+	}
+}
+
+// firstAdmitted is the first slot that a query finds and the claim admits, 0 for none of n. The query is limited: Postgres
+// else makes all of the result first, and sends it.
+func firstAdmitted(ctx context.Context, tx *txn, c ingest.Claim, query string, args ...any) (id int64, n int, err error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
-		return 0, false, err
+		return 0, 0, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var k ingest.SlotKey
 		if err := rows.Scan(&id, &k.Job, &k.Key, inSeconds(&k.DueAt)); err != nil {
-			return 0, false, err
+			return 0, 0, err
 		}
-		if (c.Series == nil || c.Series[k.Series()]) && !c.Except[k] {
-			return id, true, nil
+		if n++; (c.Series == nil || c.Series[k.Series()]) && !c.Except[k] {
+			return id, n, nil
 		}
 	}
-	return 0, false, rows.Err()
+	return 0, n, rows.Err()
 }
 
 // Finish implements fetch.Slots. The time of the last page stays as SavePage or SaveVideos wrote it. A

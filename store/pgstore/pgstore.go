@@ -10,6 +10,11 @@
 // holds for many workers since it holds for one. A pass writes for milliseconds after each call, which takes a
 // hundred or more: the lock is far from what bounds them. Readers never wait.
 //
+// A lock for each region or slot would not do: what a page writes is shared by all regions. Two that meet the same video
+// or channel insert it both; charted_blocks and the queue of a piece are read, changed in Go and written back, so that one
+// would undo the other; the counts in video_words are locked in the order of the words of each page, which is a deadlock.
+// Each could be given a lock or an order of its own, but nothing would show that none was forgotten.
+//
 // The index is a tsvector with positions under GIN, not array_to_tsvector, which has none: phrases, and Chinese, Japanese and
 // Thai, which are bigrams, need them. What matches, bounded as ever at the newest, is ranked and scored by package store.
 package pgstore
