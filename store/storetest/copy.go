@@ -270,6 +270,16 @@ func testAnotherSourceBeginsAgain(t *testing.T, from, to Place) {
 			t.Errorf("after %d steps: the copy lacks what came between, %v", n, is)
 		}
 	}
+	a, source := from.Filled(t) // in which a row changes, and none comes or goes
+	name := to.New(t)
+	b := to.open(t, name, store.Options{Copying: true})
+	cutAfter(t, a, b, 20)
+	from.Exec(t, source, `UPDATE backfills SET cost_table = 'another' WHERE name = 'bf-1'`)
+	got, err := a.CopyInto(t.Context(), b, store.CopyOptions{})
+	plan := Status(t, to.open(t, name, store.Options{}), "bf-1")
+	if err != nil || !got.Again || plan.Table != "another" {
+		t.Errorf("after a row changed: %+v, %v; the copy has %s", got, err, plan.Table)
+	}
 }
 
 func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
