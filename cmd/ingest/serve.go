@@ -107,14 +107,14 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 	}
 	w.governor.Log = log
 	source := a.source(w.governor, w.store)
-	source.Calls = w.calls.total
+	source.Calls = w.calls.Total
 	r := &service.Runtime{
 		Reconciler: func() *fetch.Reconciler { return w.reconciler(a) },
 		Reserve: func(ctx context.Context) (func(context.Context) quota.Reserved, error) {
 			reserver := w.reserver(a)
 			return reserver.Reserved, reserver.Update(ctx)
 		},
-		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.governor, Source: source, Save: w.calls.save, Library: a.library(w.store), Close: w.close,
+		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.governor, Source: source, Save: w.calls.Save, Library: a.library(w.store), Close: w.close,
 		Pacing: func(ctx context.Context, r quota.Report) (regions.Paced, string) {
 			known, err := w.store.Newest(ctx, a.clock.Now())
 			report := func(context.Context) (quota.Report, error) { return r, err }

@@ -82,7 +82,7 @@ type fetchRuntime struct {
 	upstream upstream
 	store    *store.Store
 	governor *quota.Governor
-	calls    *callCounter // nil where nothing is fetched
+	calls    *store.CallCounter // nil where nothing is fetched
 	close    func()
 }
 
@@ -115,8 +115,8 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 		closeLedger()
 		return nil, err
 	}
-	calls := &callCounter{store: s, pending: ingest.Calls{}}
-	return &fetchRuntime{schedule, price, up, s, g, calls, func() { calls.saveLast(); up.Close(); closeLedger(); _ = s.Close() }}, nil
+	calls := store.NewCallCounter(s)
+	return &fetchRuntime{schedule, price, up, s, g, calls, func() { calls.SaveLast(); up.Close(); closeLedger(); _ = s.Close() }}, nil
 }
 
 func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
@@ -136,7 +136,7 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r.Namer, _ = w.upstream.(fetch.Namer)
 	r.Counter = w.counter()
 	if w.calls != nil {
-		r.OnCall = w.calls.observe
+		r.OnCall = w.calls.Observe
 	}
 	r.Reserved = w.reserver(a).Reserved
 	if a.cfg.Pacing {

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -6,28 +6,32 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/store"
 )
 
 // saveCallsWithin bounds how long the end of a run waits for its counts to be kept.
 const saveCallsWithin = 300 * time.Millisecond
 
-// callCounter counts what the upstream is asked, and keeps it in the store, where a scrape finds it when this process is
+// CallCounter counts what the upstream is asked, and keeps it in the store, where a scrape finds it when this process is
 // gone. A count that cannot be kept is tried again with the next; it fails nothing.
-type callCounter struct {
-	store *store.Store
+type CallCounter struct {
+	store *Store
 
 	mu      sync.Mutex
 	pending ingest.Calls // not kept yet
 }
 
-func (c *callCounter) observe(method, verdict string, took time.Duration) {
+// NewCallCounter counts for a store, nothing yet.
+func NewCallCounter(s *Store) *CallCounter { return &CallCounter{store: s, pending: ingest.Calls{}} }
+
+// Observe counts one call.
+func (c *CallCounter) Observe(method, verdict string, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending.Add(method, verdict, took)
 }
 
-func (c *callCounter) save(ctx context.Context) {
+// Save keeps in the store what was counted since the last time.
+func (c *CallCounter) Save(ctx context.Context) {
 	c.mu.Lock()
 	more := c.pending
 	c.pending = ingest.Calls{}
@@ -40,15 +44,15 @@ func (c *callCounter) save(ctx context.Context) {
 	c.mu.Unlock()
 }
 
-// saveLast is save at the end of a process.
-func (c *callCounter) saveLast() {
+// SaveLast is Save at the end of a process.
+func (c *CallCounter) SaveLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), saveCallsWithin)
 	defer cancel()
-	c.save(ctx)
+	c.Save(ctx)
 }
 
-// total is what was asked since the store was made.
-func (c *callCounter) total(ctx context.Context) (ingest.Calls, error) {
+// Total is what was asked since the store was made.
+func (c *CallCounter) Total(ctx context.Context) (ingest.Calls, error) {
 	calls, err := c.store.Calls(ctx)
 	if err != nil {
 		return nil, err
