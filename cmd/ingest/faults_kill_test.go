@@ -391,6 +391,25 @@ func TestFaultKilledAtEveryStep(t *testing.T) {
 	}
 }
 
+// TestFaultBeforeTheLedgerHasAnswered spends the emergency budget of a ledger that has never answered. As soon as it
+// does it is told of that, and the gate opens by itself.
+func TestFaultBeforeTheLedgerHasAnswered(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "redis", 300, youtubesim.Options{})
+	p.proxy.Refuse()
+	if code, _, errs := p.do(nil, "run", "--quiet", "--force"); code != exitUnavailable && code != exitStopped {
+		t.Errorf("without a ledger: exit %d: %s", code, errs)
+	}
+	p.want(p.sim.Ledger().Units["units"] > 0, "nothing was spent without the ledger")
+	if err := p.proxy.Pass(); err != nil {
+		t.Fatal(err)
+	}
+	p.nextSecond()
+	p.later()
+	p.want(p.force() == exitOK, "no run when the ledger answered")
+	p.judge("first asked when it is down")
+}
+
 // killedOnTheWay kills it while its n-th script is asked, or answered.
 func (p *programRig) killedOnTheWay(moment faulty.Moment) {
 	for n := 1; n <= fewer(5, 2); n++ {

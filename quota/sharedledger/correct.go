@@ -99,13 +99,22 @@ func (s *Ledger) Reset(_ context.Context, account string) error {
 		"Set another account: in the config of each host, which begins at 0", quota.ErrShared, account)
 }
 
-// Spent implements quota.Ledger.
+// Spent implements quota.Ledger. What this data directory owes the remote, it is told before: else whoever began while it
+// was down would find that it lacks what was spent from the emergency budget.
 func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
 	leave, err := s.enter(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	if err := s.loadOnce(ctx); err != nil {
+		return nil, err
+	}
+	if s.state.owes() {
+		if err := s.syncOwed(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.checkBreaker(ctx, false); err != nil {
 		return nil, err
 	}
