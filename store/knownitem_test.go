@@ -54,7 +54,7 @@ func record(t testing.TB, last string, days int) recorded {
 		charts[region], charted[region] = realCharts(t, region), map[string]bool{}
 	}
 	r := recorded{open(t, t.TempDir(), &handClock{t: until}), map[string][]ingest.Video{}}
-	now := map[string]ingest.Video{}
+	now, nameOf := map[string]ingest.Video{}, map[string]string{}
 	for at := until.AddDate(0, 0, 1-days); !at.After(until); at = at.AddDate(0, 0, 1) {
 		for _, region := range realRegions {
 			videos := charts[region][at.Format(time.DateOnly)]
@@ -62,13 +62,15 @@ func record(t testing.TB, last string, days int) recorded {
 				chart(t, r.store, region, at, page(videos...))
 			}
 			for _, v := range videos {
-				now[v.ID], charted[region][v.ID] = v, true
+				now[v.ID], nameOf[v.ChannelID], charted[region][v.ID] = v, v.Channel, true
 			}
 		}
 	}
 	for _, region := range realRegions {
 		for _, id := range slices.Sorted(maps.Keys(charted[region])) {
-			r.byRegion[region] = append(r.byRegion[region], now[id])
+			v := now[id]
+			v.Channel = nameOf[v.ChannelID] // which another video of it may have brought later
+			r.byRegion[region] = append(r.byRegion[region], v)
 		}
 	}
 	clear(usedBy)

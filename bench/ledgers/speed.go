@@ -172,12 +172,7 @@ func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]
 	}
 	nothing := func(context.Context) (snapshot, error) { return nil, nil }
 	spread, justNow := fill(most-1, longest, one, true), fill(most-1, time.Second, one, true)
-	uneven := fill(5049, longest, func(i int) int64 { // 5,000 of 1, 49 of 100, then one of 1 is taken
-		if i < 5000 {
-			return 1
-		}
-		return 100
-	}, true)
+	uneven := fill(5049, longest, firstSmall, true) // 5,000 of 1, 49 of 100, then one of 1 is taken
 	var all []contender
 	for _, c := range []struct {
 		name    string
@@ -226,6 +221,14 @@ func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]
 		}
 	}
 	return all, nil
+}
+
+// firstSmall is the cost of the i-th entry where the first 5,000 cost 1, and the others 100.
+func firstSmall(i int) int64 {
+	if i < 5000 {
+		return 1
+	}
+	return 100
 }
 
 // apart is the same call as a service makes it that is not busy.
