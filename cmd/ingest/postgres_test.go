@@ -11,7 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// TestPostgresScripts is TestScripts of what the program does with a store in PostgreSQL: $POSTGRES is the URL of one.
+// TestPostgresScripts is TestScripts of what the program does with a store in PostgreSQL: $POSTGRES is the URL of one,
+// $LEDGER that of a ledger beside it.
 func TestPostgresScripts(t *testing.T) {
 	d := faulty.Postgres(t)
 	testscript.Run(t, testscript.Params{
@@ -20,6 +21,7 @@ func TestPostgresScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("POSTGRES", d.URL()+"&password=hunter2hunter2")
+			e.Setenv("LEDGER", d.URL())
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits},
