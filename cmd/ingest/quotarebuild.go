@@ -28,17 +28,25 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 					return err
 				}
 			}
-			n, err := a.rebuild(cmd.Context())
-			if err != nil {
-				return err
-			}
-			a.say("ingest: counted the spends of %s again", term.Plural(n, "slot"))
-			return a.withGovernor(cmd.Context(), a.quotaReport)
+			return a.recount(cmd.Context())
 		},
 	}
 	cmd.Flags().BoolVar(&replace, "replace", false, "move a damaged quota.db out of the way first")
 	return cmd
 }
+
+// recount rebuilds the ledger, and reports what is in it then.
+func (a *app) recount(ctx context.Context) error {
+	n, err := a.rebuild(ctx)
+	if err != nil {
+		return err
+	}
+	a.say("ingest: counted the spends of %s again", term.Plural(n, "slot"))
+	return a.withGovernor(ctx, a.quotaReport)
+}
+
+// errLacksNothing is for a ledger that knows all that the store's slots spent.
+var errLacksNothing = errors.New("nothing to rebuild")
 
 // setAside gives a quota.db that is damaged another name, with what SQLite has put beside it.
 func (a *app) setAside(ctx context.Context) error {
@@ -83,7 +91,7 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 		return 0, err
 	}
 	if len(missing) == 0 && len(spent) > 0 {
-		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: nothing to rebuild; correct it with ingest quota post", g.Account, a.cfg.Data)}
+		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", g.Account, a.cfg.Data, errLacksNothing)}
 	}
 	methods := map[string][]string{}
 	for _, s := range missing {

@@ -1,12 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os/user"
 
 	"github.com/spf13/cobra"
-
-	"github.com/trendvidstream/ingest/internal/term"
 )
 
 func (a *app) quotaResetCommand() *cobra.Command {
@@ -32,11 +31,9 @@ func (a *app) quotaResetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n, err := a.rebuild(cmd.Context())
-			if err != nil {
+			if err := a.recount(cmd.Context()); !errors.Is(err, errLacksNothing) {
 				return err
 			}
-			a.say("ingest: counted the spends of %s again", term.Plural(n, "slot"))
 			return a.withGovernor(cmd.Context(), a.quotaReport)
 		},
 	}
