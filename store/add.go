@@ -12,13 +12,13 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// addition is what AddDue adds: a few statements over lists, however long they are.
+// addition is what AddDue adds, in a fixed number of statements over lists of any length.
 type addition struct {
 	slots  []ingest.Slot
 	series map[ingest.Series]*series
 }
 
-// series is a row of that table, and what becomes of it.
+// series is a row of that table, and the changes to it.
 type series struct {
 	ingest.Series
 	id     int64  // 0: not there yet
@@ -26,17 +26,17 @@ type series struct {
 	open   *int64 // due time of its slot that is or may be claimed
 	ahead  bool   // it has slots in the future
 
-	last int64 // newest, with the slots to add
-	next int64 // due time of the one to claim among the slots to add; never for none
+	last int64 // newest, including the slots to add
+	next int64 // due time of the slot to claim among those to add; never for none
 }
 
 const never = math.MinInt64
 
-// scanAbove is from how many series on the whole table is read, rather than looked into.
+// scanAbove is from how many series on find reads the whole table instead of looking each up.
 const scanAbove = 1000
 
-// newAddition finds which of the slots is the one to claim in each series: the newest that is due, if
-// it is newer than what is there.
+// newAddition finds the slot to claim in each series: the newest of those to add that is due, if it is newer than what
+// is there.
 func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot, now time.Time) (*addition, error) {
 	a := &addition{slots, map[ingest.Series]*series{}}
 	for _, slot := range slots {
@@ -58,7 +58,7 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot, now time.Tim
 	return a, nil
 }
 
-// find reads the series that are there.
+// find reads the rows of the series that exist.
 func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	names := [][2]string{}
 	query := `SELECT job, key, id, ` + newestAt + `, open, newest > ?1 FROM series NOT INDEXED WHERE backfill IS NULL`
@@ -87,8 +87,8 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	}, query, future(now), listJSON(names))
 }
 
-// recorded is whether a slot, or one of a row of missed ticks, is there: of the series and due at the time that value,
-// a JSON array, begins with.
+// recorded is whether the store has a slot of the series and the due time with which the JSON array value begins, be it
+// as one of a row of missed ticks.
 const recorded = `EXISTS (
 	SELECT 1 FROM (
 		SELECT coalesce(first_due_at, due_at) AS since FROM slots
@@ -121,7 +121,7 @@ func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {
 	return supersedeClaims(ctx, tx, now)
 }
 
-// addSeries adds the series that are not there yet.
+// addSeries adds the missing series.
 func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 	var rows [][3]any
 	for _, s := range a.series {
@@ -141,8 +141,7 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS bigint) FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
 }
 
-// addSlots adds the slots that are not there yet. One that is due but comes too late, since its series
-// has a newer one, ends as it is added.
+// addSlots adds the missing slots. One that is due but has a newer one in its series is added as skipped.
 func (a *addition) addSlots(ctx context.Context, tx *txn) error {
 	var rows [][7]any
 	for _, slot := range a.folded() {
@@ -164,8 +163,8 @@ func (a *addition) addSlots(ctx context.Context, tx *txn) error {
 		ON CONFLICT DO NOTHING`, rows)
 }
 
-// folded is the slots with missed ticks in a row as one slot. Only those are in a row for certain that are newer than
-// all that is there.
+// folded returns the slots with consecutive missed ticks merged into one slot. Only ticks newer than all stored slots
+// are certain to be consecutive.
 func (a *addition) folded() []ingest.Slot {
 	slots := slices.SortedStableFunc(slices.Values(a.slots), func(a, b ingest.Slot) int {
 		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Key, b.Key), a.DueAt.Compare(b.DueAt))
@@ -191,12 +190,12 @@ func (a *addition) inRow(last, next ingest.Slot) bool {
 		last.Kind == next.Kind && last.Reason == next.Reason && last.DueAt.Before(next.DueAt) && last.DueAt.Unix() > a.series[last.Series()].newest
 }
 
-// moveSeries makes the new slots those to claim, and ends the ones that wait in their place. A claim
-// that still runs is left alone, and a stopped slot keeps its outcome and its reason.
+// moveSeries makes the new slots those to claim, and ends the slots that were waiting instead. A running claim is left
+// alone, and a stopped slot keeps its outcome and its reason.
 func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
 	var moved [][5]any
 	var others [][2]int64
-	byID := func(a, b *series) int { return cmp.Compare(a.id, b.id) } // as they lie in the table: the fast order
+	byID := func(a, b *series) int { return cmp.Compare(a.id, b.id) } // table order, which is fast
 	for _, s := range slices.SortedFunc(maps.Values(a.series), byID) {
 		if s.next == never {
 			others = append(others, [2]int64{s.id, s.last})
@@ -215,13 +214,13 @@ func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
 		UPDATE series SET newest = max(newest, CAST(value ->> 1 AS bigint)) FROM json_each(?1) WHERE series.id = CAST(value ->> 0 AS bigint)`, others)
 }
 
-// superseded is the reason of a slot that ends because its series has gone on to the slot of due.
+// superseded is the reason of a slot that ends because its series has moved on to the slot due at due.
 func superseded(due int64) string {
 	return "superseded by the slot of " + time.Unix(due, 0).UTC().Format(time.RFC3339)
 }
 
-// supersedeClaims ends what was claimed by a run that has died, or hangs, where its series has gone on.
-// Nobody will fetch a missed slot.
+// supersedeClaims ends slots claimed by a run that died or hangs, if their series has moved on. Nobody will fetch a
+// missed slot, so it does not count.
 func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE slots

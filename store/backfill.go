@@ -14,9 +14,9 @@ import (
 // ErrNoBackfill is returned for a backfill that the store does not have.
 var ErrNoBackfill = errors.New("there is no such backfill")
 
-// AddBackfill adds a plan with its pieces, in one transaction, and gives it its id. Pieces are read one by
-// one while other writers wait; an error among them adds nothing. Where an open plan asks for the same
-// already, added is false, that one is returned, and no piece is read.
+// AddBackfill adds a plan with its pieces in one transaction, and assigns its ID. It reads pieces one by one while
+// other writers wait; an error among them adds nothing. If an open plan asks for the same, added is false, that plan is
+// returned, and no piece is read.
 func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.Seq2[ingest.Piece, error]) (_ ingest.Backfill, added bool, err error) {
 	b.Created = b.Created.UTC().Truncate(time.Millisecond)
 	b.Cancelled = time.Time{}
@@ -55,7 +55,7 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 	return b, added && err == nil, err
 }
 
-// insertBackfill writes the plan's own row and names it.
+// insertBackfill inserts the plan's own row and names the plan.
 func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillStatus, error) {
 	plan := BackfillStatus{Backfill: b}
 	err := tx.QueryRowContext(ctx, `
@@ -68,8 +68,8 @@ func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillSt
 	return plan, err
 }
 
-// RetryBackfill makes the pieces that failed, and those with ids that could not be looked up, due again, and
-// says how many. A cancelled backfill has none, and what a piece asks for must not have been lost.
+// RetryBackfill makes due again the pieces that failed and those with IDs that could not be looked up, and returns
+// their number. It does nothing for a cancelled backfill, nor for pieces that have lost what they ask for.
 func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err error) {
 	err = s.tx(ctx, "retry what failed of "+id, func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)
@@ -96,7 +96,7 @@ func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err e
 	return pieces, err
 }
 
-// regain lets a slot's ids that could not be looked up wait again.
+// regain puts a slot's IDs that could not be looked up back into its queue.
 func regain(ctx context.Context, tx *txn, slot int64) error {
 	ids, err := column[string](ctx, tx, `DELETE FROM vanished WHERE slot = ? AND reason <> '' RETURNING video_id`, slot)
 	if err != nil || len(ids) == 0 {
@@ -110,14 +110,13 @@ func regain(ctx context.Context, tx *txn, slot int64) error {
 	return p.write(ctx, tx)
 }
 
-// cancelPieces is how many pieces a transaction of CancelBackfill ends, so that other writers wait for
-// milliseconds.
+// cancelPieces is how many pieces one transaction of CancelBackfill ends, so that other writers wait only milliseconds.
 const cancelPieces = 500
 
-// CancelBackfill ends a backfill: what is open is skipped, and what a run works on ends with the page in
-// flight. What it found stays. It reports whether there was anything to cancel; ErrNoBackfill when there is no
-// such backfill. The first transaction is the cancel: after it nothing is claimed, and a call that dies leaves
-// only rows for the next one to end.
+// CancelBackfill ends a backfill: open pieces are skipped, one that a run is working on after the page in flight. What
+// was found stays. It reports whether there was anything to cancel; ErrNoBackfill if there is no such backfill. The
+// first transaction cancels: after it nothing is claimed, and a call that dies leaves only rows for the next one to
+// end.
 func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (cancelled bool, err error) {
 	var row int64
 	err = s.tx(ctx, "cancel "+id, func(tx *txn) error {
@@ -142,7 +141,7 @@ func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (c
 	return cancelled, err
 }
 
-// endPieces skips a few open pieces of a cancelled backfill that no run works on, and says how many.
+// endPieces skips a few open pieces of a cancelled backfill that no run is working on, and returns their number.
 func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int, error) {
 	slots, err := column[int64](ctx, tx, `
 		SELECT slots.id FROM series CROSS JOIN slots ON slots.series = series.id
@@ -156,12 +155,12 @@ func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int
 		`UPDATE series SET open = NULL WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
 }
 
-// SetWait says whether ingest serve may carry the backfill on.
+// SetWait sets whether ingest serve may continue the backfill.
 func (s *Store) SetWait(ctx context.Context, id string, wait bool) error {
 	return s.change(ctx, id, `UPDATE backfills SET wait = ? WHERE name = ?`, wait)
 }
 
-// Reprice notes the table of costs that the backfill was last priced under.
+// Reprice records the cost table that the backfill was last priced with.
 func (s *Store) Reprice(ctx context.Context, id, table string) error {
 	return s.change(ctx, id, `UPDATE backfills SET cost_table = ? WHERE name = ?`, table)
 }
@@ -174,8 +173,8 @@ func (s *Store) change(ctx context.Context, id, query string, to any) error {
 	return err
 }
 
-// NoteSizes keeps, by key, how many videos pieces of a backfill will bring, as the caller counts them. That does
-// not change what a piece asks for. Unknown keys are ignored; ErrNoBackfill when there is no such backfill.
+// NoteSizes stores, by key, how many videos pieces of a backfill will bring, by the caller's count. That does not
+// change what a piece asks for. Unknown keys are ignored; ErrNoBackfill if there is no such backfill.
 func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int) error {
 	if len(videos) == 0 {
 		return nil
@@ -197,7 +196,7 @@ func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int)
 	})
 }
 
-// OpenSizes are those that NoteSizes has kept of the pieces that are open.
+// OpenSizes returns the sizes stored by NoteSizes for the open pieces.
 func (s *Store) OpenSizes(ctx context.Context, id string) (map[string]int, error) {
 	sizes, err := pairs[string, int](ctx, s.read, `
 		SELECT series.key, pieces.spec ->> 'videos'

@@ -11,34 +11,34 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// BackfillStatus is how far a backfill has come.
+// BackfillStatus is a backfill's progress.
 type BackfillStatus struct {
 	ingest.Backfill
-	Pieces    map[ingest.State]int // how many are in each state; see count
-	Units     int64                // charged so far, as a slot counts them
-	DoneUnits int64                // of those, by the pieces that are done
-	Videos    int                  // looked up and kept
-	Known     int                  // left out: fetched shortly before, or found before
-	Vanished  int                  // looked up, and the upstream no longer has them
+	Pieces    map[ingest.State]int // number of pieces by state; see count
+	Units     int64                // charged so far, counted as in a slot
+	DoneUnits int64                // the part of Units charged by done pieces
+	Videos    int                  // looked up and stored
+	Known     int                  // left out: fetched shortly before, or already found
+	Vanished  int                  // looked up, but gone from the upstream
 	GivenUp   int                  // ids that could not be looked up
-	Waiting   int                  // ids found, or given, that are yet to be looked up
-	Again     int                  // pages paid for once more, since the upstream refused its token
-	RetryAt   time.Time            // when quota may be found again, by the latest refusal; zero: none was
+	Waiting   int                  // IDs found, or given, that are yet to be looked up
+	Again     int                  // pages paid for again, because the upstream refused a token
+	RetryAt   time.Time            // when quota may be available again, by the latest refusal; zero: none
 	LastAt    time.Time            // when a page was last saved; zero: never
 
-	// HeldUntil is when the last of the claimed pieces is due again, should their run have died; zero: none
-	// is claimed. A run that lives holds them on, page by page.
+	// HeldUntil is when the last claimed piece is due again, should its run have died; zero: none is claimed. A live
+	// run extends it with each page.
 	HeldUntil time.Time
 
 	row int64
 }
 
-// Open is how many pieces may yet be claimed, or are.
+// Open returns the number of pieces that are claimed or may yet be.
 func (b BackfillStatus) Open() int {
 	return b.Pieces[ingest.Due] + b.Pieces[ingest.Claimed] + b.Pieces[ingest.Stopped]
 }
 
-// State is where the plan is in its life.
+// State returns the state of the plan as a whole.
 func (b BackfillStatus) State() ingest.State { return b.Backfill.State(b.Pieces) }
 
 // Failure is a piece that failed, or an id of a piece that could not be looked up.
@@ -72,8 +72,8 @@ func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
 	return list, err
 }
 
-// FindBackfill finds a backfill by its id, or else the newest with that identity that was not cancelled:
-// ErrNoBackfill when there is none.
+// FindBackfill finds a backfill by its ID, or else the newest one with that identity that was not cancelled.
+// ErrNoBackfill if there is none.
 func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b BackfillStatus, err error) {
 	err = s.view(ctx, "find a backfill", func(tx *txn) error {
 		if b, err = findBackfill(ctx, tx, idOrIdentity); err != nil {
@@ -84,13 +84,13 @@ func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b Backfi
 	return b, err
 }
 
-// WaitingBackfills are those that ingest serve may carry on and that have open pieces, oldest first.
+// WaitingBackfills returns the backfills with open pieces that ingest serve may continue, oldest first.
 func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error) {
 	return collectView(ctx, s.database, "look for backfills to carry on", scanPlan,
 		selectBackfills+` WHERE wait AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
 }
 
-// FailedPieces are up to n failures of a backfill, by piece; n 0: all.
+// FailedPieces returns up to n failures of a backfill, by piece; n 0: all.
 func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, error) {
 	if n == 0 {
 		n = math.MaxInt32
@@ -113,7 +113,7 @@ func scanFailure(row scanner) (f Failure, err error) {
 	return f, err
 }
 
-// findBackfill finds a plan by name or identity; its pieces are not counted.
+// findBackfill finds a plan by name or identity, without counting its pieces.
 func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillStatus, error) {
 	b, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
 		WHERE name = ?1 OR identity = ?1 AND cancelled_at IS NULL ORDER BY name = ?1 DESC, id DESC LIMIT 1`, idOrIdentity))
@@ -129,14 +129,14 @@ func scanBackfill(row scanner) (b BackfillStatus, err error) {
 	return b, err
 }
 
-// scanPlan is scanBackfill without what becomes of the plan.
+// scanPlan is scanBackfill without the plan's progress.
 func scanPlan(row scanner) (ingest.Backfill, error) {
 	b, err := scanBackfill(row)
 	return b.Backfill, err
 }
 
-// count adds up the pieces as the next claim would find them: one whose lease is over is due again. Not all rows
-// of a cancelled backfill may have ended yet; those that no run works on count as skipped.
+// count adds up the pieces as the next claim would find them: one whose lease has expired is due again. A cancelled
+// backfill may still have open rows; those that no run is working on count as skipped.
 func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) error {
 	b.Pieces = map[ingest.State]int{}
 	err := each(ctx, tx, func(rows *sql.Rows) error {
@@ -153,7 +153,7 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 			b.LastAt = last
 		}
 		switch state {
-		default: // the others have nothing of their own
+		default: // the other states set nothing
 		case ingest.Done:
 			b.DoneUnits = units
 		case ingest.Stopped:

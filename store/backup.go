@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Copy is a backup that was made: a store of its own, as of one moment.
+// Copy describes a finished backup: a complete store as of one moment.
 type Copy struct {
 	Path       string
 	Bytes      int64
@@ -24,26 +24,26 @@ type Copy struct {
 	Slots      int64
 }
 
-// Backup copies the store into a new file, of mode 0600, as of one moment, while others read and write it.
-// A file that is there is an fs.ErrExist and is left alone. The copy has its name only when it is whole,
-// found sound, and on the disk; of a failure nothing remains. Until then it is FILE.part- and a number: what a
-// process that was killed has left of that, the next backup into the same file removes.
+// Backup copies the store as of one moment into a new file of mode 0600, while others read and write it. A file that
+// exists is an fs.ErrExist and is left alone. The copy gets its name only once it is complete, checked and synced to
+// disk; a failure leaves nothing behind. Until then it is named FILE.part- and a number: if the process is killed, the
+// next backup into the same file removes that part.
 func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return Copy{}, fmt.Errorf("back up into %q: %w", file, err)
 	}
 	made, err := s.copyTo(ctx, file, filepath.Base(file)+".part-")
-	if err == nil { // beside a store that can only be read nothing is kept of it
+	if err == nil { // best effort: in a read-only directory the time of the backup is not kept
 		_ = os.WriteFile(s.path+backedUp, []byte(made.Path+"\n"), 0o600)
 	}
 	return made, err
 }
 
-// backedUp is added to the store's name for a file whose time is that of the newest backup.
+// backedUp is the suffix of the file whose modification time is that of the newest backup.
 const backedUp = ".backed-up"
 
-// LastBackup is when Backup last made a copy; zero where it never did.
+// LastBackup returns when Backup last made a copy; zero if it never did.
 func (s *Store) LastBackup(context.Context) (time.Time, error) {
 	info, err := os.Stat(s.path + backedUp)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,9 +55,9 @@ func (s *Store) LastBackup(context.Context) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// copyTo makes a copy, whose name begins with prefix until it is whole.
+// copyTo makes a copy, whose name begins with prefix until it is complete.
 func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) {
-	// A -wal of another file would be taken for the copy's, and written into it.
+	// SQLite would take another file's -wal for the copy's, and write it into the copy.
 	for _, path := range []string{to, to + "-wal", to + "-journal"} {
 		if sqlitefile.Exists(path) {
 			return Copy{}, &fs.PathError{Op: "back up into", Path: path, Err: fs.ErrExist}
@@ -92,12 +92,12 @@ func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) 
 	return made, nil
 }
 
-// removeLeft removes the parts of copies that no process is making: those that nobody has locked. Of two processes
-// that make the same copy at the same time one has to fail anyway.
+// removeLeft removes the unlocked parts, which no process is writing any more. If two processes make the same copy at
+// the same time, one of them has to fail anyway.
 func removeLeft(dir, prefix string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return // so will making the part
+		return // creating the part fails likewise
 	}
 	for _, e := range entries {
 		number, ours := strings.CutPrefix(e.Name(), prefix)
@@ -109,7 +109,7 @@ func removeLeft(dir, prefix string) {
 		if err != nil {
 			continue
 		}
-		free := sqlitefile.LockExclusive(f) == nil // elsewhere than on Unix always, and there what is open is not removed
+		free := sqlitefile.LockExclusive(f) == nil // always true outside Unix, where the system refuses to remove an open file
 		_ = f.Close()
 		if free {
 			_ = sqlitefile.Remove(path)
@@ -117,17 +117,17 @@ func removeLeft(dir, prefix string) {
 	}
 }
 
-// copyInto copies the store into the empty file part, and says what was in it. It is exact unless somebody
-// wrote meanwhile.
+// copyInto copies the store into the empty file part and counts what is in it. The count is exact unless somebody wrote
+// meanwhile.
 func (d *database) copyInto(ctx context.Context, part string) (have Copy, exact bool, err error) {
 	doing := "back up into " + filepath.Dir(part)
-	// Not query_only: that would refuse to write the copy, too.
+	// Not query_only: that would forbid writing the copy, too.
 	db, err := connect(d.path, 1, d.reading()...)
 	if err != nil {
 		return have, false, d.explain(ctx, doing, err)
 	}
 	defer func() { _ = db.Close() }()
-	const changes = `PRAGMA data_version` // by others, as this one connection sees them
+	const changes = `PRAGMA data_version` // changes by others since this connection last looked
 	var before, after int64
 	if err := db.QueryRowContext(ctx, changes).Scan(&before); err != nil {
 		return have, false, d.explain(ctx, doing, err)
@@ -135,7 +135,7 @@ func (d *database) copyInto(ctx context.Context, part string) (have Copy, exact 
 	if err := have.count(ctx, db); err != nil {
 		return have, false, d.explain(ctx, doing, err)
 	}
-	// A writer that closes the store folds its log into the file, and holds it meanwhile.
+	// A writer that closes the store folds its log into the file, and locks it meanwhile.
 	err = untilFree(ctx, busyFor, func() error {
 		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, part)
 		return err
@@ -144,7 +144,7 @@ func (d *database) copyInto(ctx context.Context, part string) (have Copy, exact 
 		whose := d.path
 		var source *CorruptError
 		if err := d.explain(ctx, doing, err); !errors.As(err, &source) {
-			whose = part // that cannot be written
+			whose = part // the copy, which cannot be written
 		}
 		return have, false, explain(ctx, whose, doing, err)
 	}
@@ -152,7 +152,7 @@ func (d *database) copyInto(ctx context.Context, part string) (have Copy, exact 
 	return have, before == after, d.explain(ctx, doing, err)
 }
 
-// finishCopy puts the copy into WAL mode, which VACUUM INTO does not, examines it, and writes it to the disk.
+// finishCopy switches the copy to WAL mode, which VACUUM INTO does not, examines it, and syncs it to disk.
 func finishCopy(ctx context.Context, part string) (made Copy, err error) {
 	db, err := connect(part, 1, "mode=rw", "_journal_mode=WAL", "_synchronous=FULL")
 	if err != nil {
@@ -174,7 +174,7 @@ func finishCopy(ctx context.Context, part string) (made Copy, err error) {
 	return made, nil
 }
 
-// examine makes sure that the copy is sound, and counts what is in it.
+// examine checks that the copy is undamaged, and counts what is in it.
 func (c *Copy) examine(ctx context.Context, db *sql.DB, path string) error {
 	if _, err := identify(ctx, db, path, "examine the backup"); err != nil {
 		return err

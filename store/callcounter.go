@@ -8,19 +8,19 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// saveCallsWithin bounds how long the end of a run waits for its counts to be kept.
+// saveCallsWithin bounds how long the end of a run waits for its counts to be saved.
 const saveCallsWithin = 300 * time.Millisecond
 
-// CallCounter counts what the upstream is asked, and keeps it in the store, where a scrape finds it when this process is
-// gone. A count that cannot be kept is tried again with the next; it fails nothing.
+// CallCounter counts calls to the upstream and saves the counts in the store, where a scrape finds them after this
+// process has ended. Counts that cannot be saved wait for the next Save, and no call fails.
 type CallCounter struct {
 	store *Store
 
 	mu      sync.Mutex
-	pending ingest.Calls // not kept yet
+	pending ingest.Calls // not saved yet
 }
 
-// NewCallCounter counts for a store, nothing yet.
+// NewCallCounter returns an empty counter for a store.
 func NewCallCounter(s *Store) *CallCounter { return &CallCounter{store: s, pending: ingest.Calls{}} }
 
 // Observe counts one call.
@@ -30,7 +30,7 @@ func (c *CallCounter) Observe(method, verdict string, took time.Duration) {
 	c.pending.Add(method, verdict, took)
 }
 
-// Save keeps in the store what was counted since the last time.
+// Save writes to the store what was counted since the last Save.
 func (c *CallCounter) Save(ctx context.Context) {
 	c.mu.Lock()
 	more := c.pending
@@ -44,14 +44,14 @@ func (c *CallCounter) Save(ctx context.Context) {
 	c.mu.Unlock()
 }
 
-// SaveLast is Save at the end of a process.
+// SaveLast is Save with a timeout, for the end of a process.
 func (c *CallCounter) SaveLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), saveCallsWithin)
 	defer cancel()
 	c.Save(ctx)
 }
 
-// Total is what was asked since the store was made.
+// Total returns the calls since the store was created, unsaved ones included.
 func (c *CallCounter) Total(ctx context.Context) (ingest.Calls, error) {
 	calls, err := c.store.Calls(ctx)
 	if err != nil {

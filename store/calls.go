@@ -9,13 +9,13 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Calls is what the upstream was asked since the store was made, as AddCalls has kept it.
+// Calls returns the totals of calls to the upstream since the store was created, as saved by AddCalls.
 func (s *Store) Calls(ctx context.Context) (ingest.Calls, error) {
 	calls, err := readCalls(ctx, s.read)
 	return calls, s.explain(ctx, "read how calls were answered", err)
 }
 
-// AddCalls keeps what a process has asked the upstream, for those who look when it is gone.
+// AddCalls adds a process's calls to the upstream to the totals, which outlive the process.
 func (s *Store) AddCalls(ctx context.Context, more ingest.Calls) error {
 	return s.tx(ctx, "keep how calls were answered", func(tx *txn) error {
 		calls, err := readCalls(ctx, tx)

@@ -15,7 +15,7 @@ import (
 // ErrNoChart is returned when no chart of the region is stored.
 var ErrNoChart = errors.New("no chart is stored")
 
-// noChartError is an ErrNoChart that says which chart there is not.
+// noChartError is an ErrNoChart that says which chart is missing.
 type noChartError string
 
 func (e noChartError) Error() string { return string(e) }
@@ -28,24 +28,23 @@ type Chart struct {
 	Slot      time.Time // when it was due
 	FetchedAt time.Time // when its last page was saved
 
-	// Items are in rank order, with the counts of that slot; everything else of a video is as it
-	// was last fetched.
+	// Items are in rank order, with the counts of that slot; all other data of a video is as last fetched.
 	Items []ingest.Placement
 
-	// Categories is what the upstream calls its categories in the region, by id; empty before it was asked.
+	// Categories holds the upstream's names for its categories in the region, by ID; empty until they were fetched.
 	Categories map[string]string
 }
 
-// ChartQuery says which chart. A zero field excludes nothing.
+// ChartQuery selects a chart. A zero field excludes nothing.
 type ChartQuery struct {
 	Region  ingest.Region
 	Job     string    // "": the job named chart, else the first that ever charted the region
 	At      time.Time // due at or before it
-	Partial bool      // also one that was cut short
+	Partial bool      // includes charts that were cut short
 }
 
-// findChart is the newest slot of a chart of region ?1 due at or before ?2 (NULL: any time) that is
-// done, or with ?3 just has placements; of job ?4, or with ” of that named chart, else of the first.
+// findChart returns the newest slot of a chart of region ?1 due at or before ?2 (NULL: any time) that is done, or with
+// ?3 just has placements; of job ?4 or, if empty, of the job named chart, else of the first.
 const findChart = `
 SELECT slots.id, job, due_at, fetched_at
 FROM series JOIN slots ON slots.series = series.id
@@ -65,8 +64,8 @@ func (s *Store) Chart(ctx context.Context, region ingest.Region, at time.Time, p
 	return s.FindChart(ctx, ChartQuery{Region: region, At: at, Partial: partial})
 }
 
-// FindChart is the newest chart that the query admits. ErrNoChart when there is none, with the jobs that
-// have one where the query names another: charts are kept for ingest.KeepFor.
+// FindChart returns the newest chart that the query admits; ErrNoChart if there is none, with the jobs that have one if
+// the query names another. Charts are kept for ingest.KeepFor.
 func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 	c := Chart{Region: q.Region}
 	err := s.view(ctx, "read a chart", func(tx *txn) error {
@@ -100,7 +99,7 @@ func scanPlacement(row scanner) (ingest.Placement, error) {
 	return p, err
 }
 
-// chartJobs are the jobs that have a chart of region ?1, complete or not.
+// chartJobs lists the jobs that have a chart of region ?1, complete or not.
 const chartJobs = `
 SELECT job FROM series
 WHERE backfill IS NULL AND key = ?1
@@ -110,8 +109,8 @@ WHERE backfill IS NULL AND key = ?1
   )
 ORDER BY job`
 
-// oldestChart is when the oldest chart of region ?1 was due, of job ?2 or any; NULL where there is none. With ?3 it
-// may have been cut short.
+// oldestChart returns when the oldest chart of region ?1 was due, of job ?2 (empty: any); NULL if there is none. With
+// ?3 it may have been cut short.
 const oldestChart = `
 SELECT min(due_at) FROM series JOIN slots ON slots.series = series.id
 WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (state = 'done' OR ?3)

@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// A store can be whole as a file and yet contradict itself. These are the ways in which it can, each a query
-// that counts what is wrong. In version 1 the table video_facts was called videos.
+// checks are the ways in which the tables of an undamaged file can contradict each other, each with a query that counts
+// them. In version 1 the table video_facts was called videos.
 var checks = []struct{ what, count string }{
 	{"%d video{|s} {is|are} not in the index: no search finds {it|them}",
 		`SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
@@ -38,7 +38,7 @@ var checks = []struct{ what, count string }{
 			SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done')`},
 }
 
-// laterChecks are of what there is since version 2.
+// laterChecks are those of tables that exist since version 2.
 var laterChecks = []struct{ what, count string }{
 	{"%d video{|s} {has|have} lost {its|their} counts: no search finds {it|them}", `SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`},
 	{"%d row{|s} of counts {is|are} of no video", `SELECT count(*) FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`},
@@ -54,14 +54,14 @@ var laterChecks = []struct{ what, count string }{
 	{"%d search{|es} {has|have} lost what {it|they} found", `SELECT count(*) FROM slots WHERE ` + forgetfulSearch},
 }
 
-// uncharted are the placements that a search in their region would miss, since version 5.
+// uncharted selects the placements that a search in their region would miss, since version 5.
 const uncharted = `FROM placements JOIN video_latest ON id = video WHERE NOT charted & (1 << series % 63)`
 
 // hashesAtOnce is how many videos are read before the time budget is checked again.
 const hashesAtOnce = 1000
 
-// check also says whether it is the file that is damaged. It uses a connection of its own: one that has searched
-// keeps a part of the index, which integrity_check does not read again after others have written it, and then
+// check also reports whether the file itself is damaged. It uses a connection of its own: a connection that has
+// searched caches a part of the index, which integrity_check does not read again after others have written it, and so
 // reports damage where there is none.
 func (d *database) check(ctx context.Context) (found []string, file bool, err error) {
 	db, err := connect(d.path, 1, d.reading("_query_only=1")...)
@@ -77,11 +77,11 @@ func (d *database) check(ctx context.Context) (found []string, file bool, err er
 	return found, file, err
 }
 
-// examine bounds by a budget other than 0 how long the texts are compared, not the rest. The connection must not have
-// searched before.
+// examine does the work of check. A budget other than 0 bounds only the time spent comparing texts and index. The
+// connection must not have searched before.
 func examine(ctx context.Context, q querier, budget time.Duration) (found []string, file bool, err error) {
 	if found, err = damages(ctx, q); err != nil || len(found) > 0 {
-		return found, true, err // the queries would fail, or lie
+		return found, true, err // the queries would fail, or return nonsense
 	}
 	if err := unwritable(ctx, q); errors.Is(err, errUnwritable) {
 		return []string{err.Error()}, true, nil
@@ -127,15 +127,15 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 		found = append(found, counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(wrong)))
 	}
 	if v < 5 || !whole || err != nil || len(found) > 0 {
-		return found, false, err // the index would be compared with what it is not of
+		return found, false, err // the videos are no sound basis to compare the index with
 	}
 	found, err = sums.compare(ctx, q, budget)
 	return found, false, err
 }
 
-// changedTexts are the ids of videos whose text is not that of their text_hash. Those without a channel cannot
-// be compared: the hash includes the channel's name, which is kept only with the channel. Each that can is visited;
-// whole says that the budget was enough for all.
+// changedTexts returns the ids of videos whose text does not match their text_hash. Videos without a channel are not
+// compared: the hash includes the channel's name, which is kept only with the channel. Each of the others is visited;
+// whole reports whether the budget was enough for all.
 func changedTexts(ctx context.Context, q querier, budget time.Duration, visit func(id int64, v ingest.Video)) (ids []int64, whole bool, err error) {
 	last, read := int64(0), hashesAtOnce
 	for began := time.Now(); read == hashesAtOnce && (budget == 0 || time.Since(began) < budget); {
@@ -159,7 +159,7 @@ func changedTexts(ctx context.Context, q querier, budget time.Duration, visit fu
 	return ids, read < hashesAtOnce, nil
 }
 
-// damages is what SQLite's own look at a whole file finds, at most ten.
+// damages returns what SQLite's integrity_check finds, at most ten lines.
 func damages(ctx context.Context, q querier) ([]string, error) {
 	found, err := column[string](ctx, q, `PRAGMA integrity_check(10)`)
 	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" }), err

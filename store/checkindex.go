@@ -14,14 +14,14 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// indexSums sum up what the index must hold: by video where its words stand, and by the beginning of a word, of one to
-// three characters as the index lists them, which videos have it.
+// indexSums sums up what the index must hold: by video, where its words stand; and by word beginning, of one to three
+// characters as the index lists them, which videos have it.
 type indexSums struct {
 	places map[int64]hash
 	begins map[string]int64
 }
 
-// add takes what the index holds of a video's text.
+// add adds what the index must hold of a video's text.
 func (s indexSums) add(id int64, v ingest.Video) {
 	known := map[string]bool{}
 	for column, of := range map[string]string{"title": v.Title, "channel": v.Channel, "tags": strings.Join(v.Tags, "\n")} {
@@ -43,16 +43,16 @@ func placeHash(token, column string, at int64) hash {
 	return newHash().texts(token, column).numbers(at)
 }
 
-// beginSum is what an id adds to the sum of a beginning: see beginSums.
+// beginSum is an id's contribution to the sum of a beginning: see beginSums.
 func beginSum(id int64) int64 { return id * 2654435761 % 4294967291 }
 
-// beginSums leave out whose channel's name the index alone has.
+// beginSums leaves out videos without a channel: only the index has its name.
 const beginSums = `
 SELECT coalesce(sum(rowid * 2654435761 % 4294967291), 0) FROM video_text
 WHERE video_text MATCH ? AND rowid NOT IN (SELECT id FROM video_facts WHERE channel IS NULL)`
 
-// compare reads all of the index and says where it holds something else; a budget other than 0 bounds how long it reads.
-// What it says names video_text.
+// compare reads the whole index and returns a line for each kind of difference; each line contains video_text, for
+// ofIndex. A budget other than 0 bounds the time.
 func (s indexSums) compare(ctx context.Context, q querier, budget time.Duration) (found []string, err error) {
 	began, read := time.Now(), 0
 	late := func() error {
@@ -81,7 +81,7 @@ func (s indexSums) compare(ctx context.Context, q querier, budget time.Duration)
 	return found, err
 }
 
-// comparePlaces counts the videos of which the index has other words than they have, or has them elsewhere.
+// comparePlaces counts the videos whose words, or their places, differ in the index.
 func (s indexSums) comparePlaces(ctx context.Context, q querier, late func() error) (videos int, err error) {
 	err = each(ctx, q, func(rows *sql.Rows) error {
 		var token, column string
@@ -89,7 +89,7 @@ func (s indexSums) comparePlaces(ctx context.Context, q querier, late func() err
 		if err := rows.Scan(&token, &id, &column, &at); err != nil {
 			return err
 		}
-		if _, ok := s.places[id]; ok { // else it is of no video, and is never shown
+		if _, ok := s.places[id]; ok { // a row of no video is never shown
 			s.places[id] -= placeHash(token, column, at)
 		}
 		return late()
@@ -105,7 +105,7 @@ func (s indexSums) comparePlaces(ctx context.Context, q querier, late func() err
 	return videos, nil
 }
 
-// compareBegins counts the beginnings that the index lists for other videos than have them.
+// compareBegins counts the beginnings for which the index lists other videos than have them.
 func (s indexSums) compareBegins(ctx context.Context, q querier, late func() error) (beginnings int, err error) {
 	for begin, want := range s.begins {
 		var got int64

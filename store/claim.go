@@ -10,11 +10,11 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// newestOpen is newestAt, ?1 being the time in milliseconds: ingest.ClockAhead are 600 seconds.
+// newestOpen is newestAt, with ?1 in milliseconds; 600 seconds are ingest.ClockAhead.
 const newestOpen = `iif(newest <= ?1 / 1000 + 600, newest, (SELECT max(due_at) FROM slots AS past WHERE past.series = series.id AND past.due_at <= ?1 / 1000 + 600))`
 
-// claimable walks the slots that may be claimed at ?1, in the order of Claim: the open slot of each
-// series, unless a run is at work on the series. A stopped slot counts only as the newest.
+// claimable lists the slots that may be claimed at ?1, in the order of Claim: the open slot of each series, unless a
+// run is working on the series. A stopped slot counts only if it is the newest.
 const claimable = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_open CROSS JOIN slots ON slots.series = series.id AND due_at = open
@@ -22,8 +22,8 @@ WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = 
   AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?1 AND other.due_at <= ?1 / 1000 + 600)
 ORDER BY fresh_at NULLS FIRST, open, job, key`
 
-// claimablePieces walks the pieces of backfill ?2 that may be claimed at ?1: in order, or, with DESC appended,
-// from the last. All of them are due when the backfill was made.
+// claimablePieces lists the pieces of backfill ?2 that may be claimed at ?1 in order or, with DESC appended, in
+// reverse. All of them are due at the time the backfill was created.
 const claimablePieces = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_backfill
@@ -32,8 +32,8 @@ WHERE backfill = (SELECT id FROM backfills WHERE name = ?2 AND cancelled_at IS N
   AND open = (SELECT created_at / 1000 FROM backfills WHERE name = ?2) AND (state <> 'claimed' OR lease <= ?1)
 ORDER BY place`
 
-// Claim implements fetch.Slots. With nothing to claim it writes nothing; where that is what most claims find,
-// as those of the schedule do, it keeps no other writer waiting either.
+// Claim implements fetch.Slots. If there is nothing to claim it writes nothing. For the schedule, where most claims
+// find nothing, it does not make other writers wait either.
 func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
 	if c.Backfill == "" {
 		err = s.view(ctx, "look for a slot to claim", func(tx *txn) error {
@@ -87,7 +87,7 @@ func (s *Store) Claimable(ctx context.Context, now time.Time) (open []ingest.Slo
 	return open, err
 }
 
-// findClaimable finds the first slot that may be claimed and that the claim admits.
+// findClaimable returns the first claimable slot that the claim admits.
 func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok bool, err error) {
 	query, args := claimable, []any{c.Now.UnixMilli()}
 	if c.Backfill != "" {
@@ -105,8 +105,8 @@ func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok b
 	}
 }
 
-// firstAdmitted is the first slot that a query finds and the claim admits, 0 for none of n. The query is limited: Postgres
-// else makes all of the result first, and sends it.
+// firstAdmitted returns the first row of a query that the claim admits, 0 if none of the n rows is. The query has a
+// LIMIT, or Postgres would compute and send the whole result first.
 func firstAdmitted(ctx context.Context, tx *txn, c ingest.Claim, query string, args ...any) (id int64, n int, err error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -125,8 +125,8 @@ func firstAdmitted(ctx context.Context, tx *txn, c ingest.Claim, query string, a
 	return 0, n, rows.Err()
 }
 
-// Finish implements fetch.Slots. The time of the last page stays as SavePage or SaveVideos wrote it. A
-// slot that is given back when its series has gone on is superseded at once.
+// Finish implements fetch.Slots. The time of the last page stays as SavePage or SaveVideos wrote it. A slot that is
+// given back after its series has moved on is superseded at once.
 func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
 	slot.FetchedAt = time.Time{}
 	return s.fenced(ctx, "finish a slot", &slot, func(tx *txn, id, _ int64) error {
@@ -134,8 +134,8 @@ func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
 	})
 }
 
-// fenced runs f with the ids of the slot and its series, if the slot is still its owner's, and then writes the
-// slot's progress, in one transaction. f may change the slot.
+// fenced runs f with the ids of the slot and its series, if the slot is still its owner's, and then writes the slot's
+// progress, in one transaction. f may change the slot.
 func (s *Store) fenced(ctx context.Context, doing string, slot *ingest.Slot, f func(tx *txn, id, series int64) error) error {
 	return s.tx(ctx, doing, func(tx *txn) error {
 		id, series, err := fence(ctx, tx, *slot)
@@ -149,7 +149,7 @@ func (s *Store) fenced(ctx context.Context, doing string, slot *ingest.Slot, f f
 	})
 }
 
-// fence finds the slot and its series, if it is still the owner's.
+// fence finds the slot and its series; ErrFenced if it is no longer its owner's.
 func fence(ctx context.Context, tx *txn, slot ingest.Slot) (id, series int64, err error) {
 	err = tx.QueryRowContext(ctx, `
 		SELECT slots.id, series.id FROM series JOIN slots ON slots.series = series.id
@@ -161,7 +161,7 @@ func fence(ctx context.Context, tx *txn, slot ingest.Slot) (id, series int64, er
 	return id, series, err
 }
 
-// writeProgress writes how far a fenced slot came. A zero FetchedAt leaves the one that is there.
+// writeProgress writes how far a fenced slot has come. A zero FetchedAt keeps the stored one.
 func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot ingest.Slot) error {
 	lease := slot.Lease
 	if slot.State != ingest.Claimed {
@@ -183,11 +183,11 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 	return s.updateSeries(ctx, tx, id, slot.State)
 }
 
-// updateSeries keeps the row of the slot's series consistent with the slot, which has just become state.
+// updateSeries keeps the series row consistent with the slot, which has just changed to state.
 func (s *Store) updateSeries(ctx context.Context, tx *txn, id int64, state ingest.State) error {
 	var err error
 	switch state {
-	default: // Claimed and Stopped: nothing changes; Missed is added so, and never becomes anything
+	default: // Claimed and Stopped change nothing; Missed is final from the start
 	case ingest.Done:
 		_, err = tx.ExecContext(ctx, `
 			UPDATE series

@@ -9,51 +9,51 @@ import (
 	"time"
 )
 
-// CopyOptions are optional in all their parts.
+// CopyOptions are optional; the zero value is ready to use.
 type CopyOptions struct {
-	Step     int                              // rows that a transaction writes; 0: 1,000
-	Progress func(table string, done, of int) // is told after each of them how many rows of a table are there, or videos in the index
+	Step     int                              // rows written per transaction; 0: 1,000
+	Progress func(table string, done, of int) // called after each transaction with the rows of a table, or videos in the index, that are there
 }
 
-// Copied is what a copy has brought.
+// Copied is the result of a copy.
 type Copied struct {
 	Tables  []CopiedTable
-	At      time.Time // of when the source was copied: what was written there later is not in it
-	Again   bool      // the source was not what it was when an earlier call began, so that this one has begun again
-	Plain   int       // rows of which the target cannot keep a text as it is: without the bytes 0 and with valid UTF-8 it can
-	Already bool      // all of it was there, and nothing was written
-	Written bool      // the source was written to while it was copied
+	At      time.Time // the moment the copy is of: nothing written to the source later is in it
+	Again   bool      // the source had changed since an earlier, unfinished call, so this one started over
+	Plain   int       // rows with a text that the target cannot keep as it is: NUL bytes are removed and invalid UTF-8 replaced
+	Already bool      // the target already held all of it, and nothing was written
+	Written bool      // the source was written to during the copy
 }
 
-// CopiedTable is a table of which every row is in both.
+// CopiedTable is a table whose rows are all in both stores.
 type CopiedTable struct {
 	Name string
 	Rows int
-	Hash string // of the rows, the same wherever they lie
+	Hash string // of the rows; the same in every database and any order
 }
 
-// errDiffers is a copy that is none.
+// errDiffers means that the copy is not what the source is.
 var errDiffers = errors.New("they differ")
 
-// copier copies one unchanging state of a store.
+// copier copies one consistent snapshot of a store.
 type copier struct {
 	source *database
-	from   *txn // one state of it
+	from   *txn // a snapshot of source
 	to     *database
 	o      CopyOptions
 
 	state  copyState
-	mark   string // the state as the target has it
+	mark   string // state as the target's meta row holds it
 	plain  func(string) string
 	result Copied
 }
 
-// CopyInto copies a store into one that is empty, or into which an earlier call with an equal source began to: it goes on
-// there, wherever that ended. What is read is one state of the source, whoever writes to it meanwhile. At the end each
-// table of the target is read again and compared with what was read of the source; where they differ, that is an error and
-// the next call begins again. Until it has ended well the target is no store: whoever else opens it gets ErrCopying. A
-// target with anything else is ErrOccupied, and not touched, unless it is equal: then all is well. It must have been
-// opened with Options.Copying for the source's upstream.
+// CopyInto copies a store into an empty one, or resumes an earlier call that copied an equal source. It reads one
+// snapshot of the source, whoever writes to it meanwhile. At the end it reads each table of the target again and
+// compares it with what it read of the source; a difference is an error, and makes the next call start over. Until a
+// copy succeeds the target is not usable: anyone else who opens it gets ErrCopying. A target that holds anything else
+// is ErrOccupied and is not touched, unless its contents are equal: that is success. The target must have been opened
+// with Options.Copying for the source's upstream.
 func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied, error) {
 	c := &copier{source: s.database, to: to.database, o: o, plain: func(text string) string { return text }}
 	c.o.Step = cmp.Or(o.Step, 1000)
@@ -69,7 +69,7 @@ func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied,
 	if err = c.sameUpstream(ctx); err == nil {
 		err = c.run(ctx, s)
 	}
-	if err != nil && ctx.Err() != nil { // what fails first when it ends is of no interest
+	if err != nil && ctx.Err() != nil { // which call failed first does not matter once ctx has ended
 		err = fmt.Errorf("copy the store: %w", context.Cause(ctx))
 	}
 	if err != nil || c.result.Already {
@@ -78,7 +78,7 @@ func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied,
 	return c.result, c.lookAgain(ctx, s)
 }
 
-// sameUpstream is an UpstreamError where the target is not for what the source has.
+// sameUpstream returns an UpstreamError unless both stores are for the same upstream.
 func (c *copier) sameUpstream(ctx context.Context) error {
 	var have, want identity
 	if err := c.from.QueryRowContext(ctx, selectOwner).Scan(&want.upstream, &want.copying); err != nil {
@@ -91,7 +91,7 @@ func (c *copier) sameUpstream(ctx context.Context) error {
 	return c.to.explain(ctx, "look at the target", err)
 }
 
-// run copies, and ends the copy.
+// run copies everything and finishes the copy.
 func (c *copier) run(ctx context.Context, from *Store) (err error) {
 	if c.state, c.mark, err = beginCopy(ctx, c.to); err != nil {
 		if errors.Is(err, ErrOccupied) {
@@ -119,7 +119,7 @@ func (c *copier) run(ctx context.Context, from *Store) (err error) {
 	return c.finish(ctx, from)
 }
 
-// finish makes the target a store.
+// finish turns the target into a usable store.
 func (c *copier) finish(ctx context.Context, from *Store) error {
 	last, err := from.lastBackfill(ctx, c.from)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *copier) finish(ctx context.Context, from *Store) error {
 	})
 }
 
-// restart empties the target. Whoever is killed meanwhile begins with that again.
+// restart empties the target. If the process is killed meanwhile, the next call restarts too.
 func (c *copier) restart(ctx context.Context) error {
 	c.result.Again, c.result.Plain = true, 0
 	c.state = copyState{Again: true}
@@ -151,7 +151,7 @@ func (c *copier) restart(ctx context.Context) error {
 	return c.state.step(ctx, c.to, &c.mark)
 }
 
-// tables brings every table, as far as it is not there. What is there must be what the source still has, or it is errMoved.
+// tables copies every table, as far as it is missing; errMoved if the source no longer has the rows that are there.
 func (c *copier) tables(ctx context.Context) error {
 	for _, t := range copyTables {
 		if err := c.table(ctx, t); err != nil {
@@ -202,7 +202,7 @@ func (c *copier) table(ctx context.Context, t copyTable) error {
 	return nil
 }
 
-// sum reads a table of a store in steps. add is called with the rows of each, as the target can keep them.
+// sum reads a table of a store in steps. It calls add with the rows of each step, in the form that the target can keep.
 func (c *copier) sum(ctx context.Context, t copyTable, of *database, q querier, add func(sum *tableSum, rows [][]any) error) (sum tableSum, err error) {
 	for after := []any(nil); ; {
 		rows, err := t.read(ctx, q, after, c.o.Step)
@@ -221,13 +221,13 @@ func (c *copier) sum(ctx context.Context, t copyTable, of *database, q querier, 
 	}
 }
 
-// justAdd is sum's add where nothing is written.
+// justAdd is the add of sum for a read that writes nothing.
 func justAdd(sum *tableSum, rows [][]any) error {
 	sum.add(rows...)
 	return nil
 }
 
-// index makes the index of the videos that are there.
+// index builds the search index of the copied videos.
 func (c *copier) index(ctx context.Context) error {
 	of := int(c.state.Done["video_latest"].Rows)
 	for n := 0; ; {
@@ -259,7 +259,7 @@ func (c *copier) index(ctx context.Context) error {
 	}
 }
 
-// verify reads the target and compares it with what was read of the source. Where they differ the next call begins again.
+// verify compares the target with what was read of the source. A difference makes the next call start over.
 func (c *copier) verify(ctx context.Context) error {
 	err := c.to.view(ctx, "compare the copy", func(tx *txn) error { return c.compare(ctx, tx) })
 	if errors.Is(err, errDiffers) {
@@ -270,10 +270,10 @@ func (c *copier) verify(ctx context.Context) error {
 	return err
 }
 
-// compare notes each table of the target, which must be that of the source.
+// compare records each table of the target, which must equal the source's.
 func (c *copier) compare(ctx context.Context, tx *txn) error {
 	plain := c.result.Plain
-	defer func() { c.result.Plain = plain }() // of the source
+	defer func() { c.result.Plain = plain }() // count the source's rows only
 	c.result.Tables = nil
 	for _, t := range copyTables {
 		want := c.state.Done[t.name]
@@ -299,7 +299,7 @@ func (c *copier) compare(ctx context.Context, tx *txn) error {
 	return nil
 }
 
-// compareWhole is occupied, unless the target is what a copy would make it.
+// compareWhole returns occupied, unless the target holds just what a copy would.
 func (c *copier) compareWhole(ctx context.Context, occupied error) error {
 	for _, t := range copyTables {
 		sum, err := c.sum(ctx, t, c.source, c.from, justAdd)
@@ -316,7 +316,8 @@ func (c *copier) compareWhole(ctx context.Context, occupied error) error {
 	return err
 }
 
-// lookAgain finds whether the source was written to since it was copied: what writes to a store writes one of these tables.
+// lookAgain reports in c.result whether the source was written to during the copy. Every write to a store touches slots
+// or backfills.
 func (c *copier) lookAgain(ctx context.Context, from *Store) error {
 	return from.view(ctx, "look whether the store was written to", func(tx *txn) error {
 		plain := c.result.Plain

@@ -9,32 +9,32 @@ import (
 	"strings"
 )
 
-// copyMark is the row of meta that a store has until a copy into it has ended. It says how far that is.
+// copyMark names the row of meta that a store has until a copy into it has finished. Its value is the copyState.
 const copyMark = "copying"
 
-// ErrCopying is a store into which another is being copied: it is none yet.
+// ErrCopying means that a copy into the store has not finished: it is not usable yet.
 var ErrCopying = errors.New("a store is being copied there, and that has not ended: ingest store copy goes on with it")
 
-// ErrOccupied is a store that holds something else than what is to be copied into it.
+// ErrOccupied means that the target holds something other than what is to be copied into it.
 var ErrOccupied = errors.New("it holds another store already: give a place where none is")
 
-// errMoved is a source that is not what it was when the copy was begun.
+// errMoved means that the source has changed since the copy was begun.
 var errMoved = errors.New("the source has changed since the copy was begun")
 
-// errAtWork is a copy that another process goes on with.
+// errAtWork means that another process is continuing the same copy.
 var errAtWork = errors.New("another ingest store copy is at work there: let it end")
 
-// copyState is how far a copy is: it is written with the rows that it counts.
+// copyState is a copy's progress, saved in one transaction with the rows it counts.
 type copyState struct {
-	Again   bool                `json:"again,omitempty"` // what is there goes first
-	Done    map[string]tableSum `json:"done"`            // tables that are copied
-	Table   string              `json:"table"`           // the one at work, "" between two
-	Sum     tableSum            `json:"sum"`             // of its rows that are there: the first ones by their keys
-	Indexed int64               `json:"indexed"`         // the last video that the index has
+	Again   bool                `json:"again,omitempty"` // the target must be emptied first
+	Done    map[string]tableSum `json:"done"`            // the tables copied completely
+	Table   string              `json:"table"`           // the one being copied; "" between two
+	Sum     tableSum            `json:"sum"`             // of its rows copied so far: the first ones in key order
+	Indexed int64               `json:"indexed"`         // the last video indexed
 }
 
-// beginCopy finds how far a copy into d is, or begins one where nothing is. mark is the row that says it. It is ErrOccupied
-// where something else is.
+// beginCopy returns the state of the copy into d, or begins one if d is empty; mark is that state as stored. It returns
+// ErrOccupied if d holds anything else.
 func beginCopy(ctx context.Context, d *database) (s copyState, mark string, err error) {
 	err = d.tx(ctx, "begin the copy", func(tx *txn) error {
 		err := tx.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = ?`, copyMark).Scan(&mark)
@@ -66,8 +66,8 @@ func beginCopy(ctx context.Context, d *database) (s copyState, mark string, err 
 	return s, mark, err
 }
 
-// step does all of f and writes how far the copy is then, in one transaction; mark is as it was, and becomes as it is.
-// Another copy that has meanwhile gone on with it is an error, and then nothing is done.
+// step runs every f and saves the state in the same transaction; *mark must be the state last saved. If another process
+// has continued the copy meanwhile, it does nothing and returns errAtWork.
 func (s *copyState) step(ctx context.Context, d *database, mark *string, f ...func(*txn) error) error {
 	return d.tx(ctx, "copy the store", func(tx *txn) error {
 		for _, f := range f {
@@ -90,7 +90,7 @@ func (s *copyState) step(ctx context.Context, d *database, mark *string, f ...fu
 	})
 }
 
-// emptyCopy takes out what an unfinished copy has brought, a few rows at a time.
+// emptyCopy deletes what an unfinished copy has written, n rows at a time.
 func emptyCopy(ctx context.Context, d *database, n int) error {
 	queries := []string{`DELETE FROM video_text WHERE rowid IN (SELECT rowid FROM video_text LIMIT ?)`}
 	for i := len(copyTables) - 1; i >= 0; i-- {
@@ -115,7 +115,7 @@ func emptyCopy(ctx context.Context, d *database, n int) error {
 	return nil
 }
 
-// lastBackfill is the largest number that a backfill was ever given, since none is given twice.
+// lastBackfill returns the highest backfill ID ever assigned: no ID is assigned twice.
 func (d *database) lastBackfill(ctx context.Context, tx *txn) (last int64, err error) {
 	if d.engine != nil {
 		return d.engine.LastBackfill(ctx, tx.Tx)
@@ -124,7 +124,8 @@ func (d *database) lastBackfill(ctx context.Context, tx *txn) (last int64, err e
 	return last, err
 }
 
-// filled makes sure that no number of a row that a copy has brought is given to another, nor last to a backfill.
+// filled moves the ID sequences past the copied rows, so that no ID is assigned twice; last is the source's highest
+// backfill ID.
 func (d *database) filled(ctx context.Context, tx *txn, last int64) error {
 	if d.engine != nil {
 		return d.engine.Filled(ctx, tx.Tx, last)

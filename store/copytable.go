@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// copyTable is a table as CopyInto reads and writes it.
+// copyTable describes a table that CopyInto reads and writes.
 type copyTable struct {
 	name    string
-	key     []string // what its rows lie in the order of, and none shares with another
-	columns []string // those of the key among them
+	key     []string // a unique key, by which the rows are read in order
+	columns []string // all columns to copy, those of the key included
 	json    []string // columns that hold JSON
-	yesNo   []string // columns that are true or false, which SQLite keeps as 1 or 0
-	bytes   []string // columns that hold bytes, not text
-	where   string   // which rows; "": all
+	yesNo   []string // boolean columns, which SQLite keeps as 1 or 0
+	bytes   []string // binary columns
+	where   string   // a condition on the rows; "": all
 }
 
-// ownRows are the rows of meta that a store does not take from another: whose it is it was told when it was opened.
+// ownRows excludes the rows of meta that a store never takes from another: it got its own when it was opened.
 const ownRows = `name NOT IN ('upstream', 'version', '` + copyMark + `')`
 
-// copyTables are all tables but the index, which is made of them; what a row refers to comes before it.
+// copyTables lists every table except the index, which is built from them. A table comes after those it refers to.
 var copyTables = []copyTable{
 	{name: "meta", key: []string{"name"}, columns: []string{"name", "value"}, where: ownRows},
 	{name: "backfills", key: []string{"id"}, json: []string{"spec"}, yesNo: []string{"wait"},
@@ -50,8 +50,8 @@ var copyTables = []copyTable{
 	{name: "absent_charts", key: []string{"region", "category"}, columns: []string{"region", "category", "until"}},
 }
 
-// read is up to n rows behind the one with the key after, nil for the first ones, in the order of their keys. A value is an
-// int64, a string or nil, whatever the database keeps it as.
+// read returns up to n rows after the key after (nil: from the first), in key order. A value is an int64, a string or
+// nil, whatever the database stores it as.
 func (t copyTable) read(ctx context.Context, q querier, after []any, n int) ([][]any, error) {
 	conditions, args := []string{}, slices.Clone(after)
 	if t.where != "" {
@@ -87,10 +87,10 @@ func (t copyTable) read(ctx context.Context, q querier, after []any, n int) ([][
 	}, query, append(args, n)...)
 }
 
-// marks are n arguments.
+// marks returns n placeholders.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// keyOf is the key of a row.
+// keyOf returns the key of a row.
 func (t copyTable) keyOf(row []any) []any {
 	key := make([]any, len(t.key))
 	for i, name := range t.key {
@@ -99,7 +99,7 @@ func (t copyTable) keyOf(row []any) []any {
 	return key
 }
 
-// write writes rows that are not there yet.
+// write inserts rows, none of which is there yet.
 func (t copyTable) write(ctx context.Context, tx *txn, rows [][]any) error {
 	sent := make([][]any, len(rows))
 	for i, row := range rows {
@@ -120,7 +120,7 @@ func (t copyTable) write(ctx context.Context, tx *txn, rows [][]any) error {
 	return err
 }
 
-// plain makes of a row what a database can keep of it, and reports whether that is another row.
+// plain reduces the texts of a row to what the target can keep, and reports whether that changed any.
 func (t copyTable) plain(row []any, plain func(string) string) (changed bool) {
 	for i, value := range row {
 		text, ok := value.(string)
@@ -138,7 +138,7 @@ func (t copyTable) plain(row []any, plain func(string) string) (changed bool) {
 	return changed
 }
 
-// plainJSON is a document whose texts are plain. One that cannot be read stays as it is.
+// plainJSON applies plain to every text in a JSON document, except names. An unreadable one stays as it is.
 func plainJSON(document string, plain func(string) string) string {
 	var value any
 	d := json.NewDecoder(strings.NewReader(document))
@@ -169,14 +169,15 @@ func plainJSON(document string, plain func(string) string) string {
 	return string(text)
 }
 
-// tableSum is how many rows a table has, and a hash of them in whatever order: the sum of what SHA-256 makes of each, in four
-// numbers that run over.
+// tableSum is the number of rows in a table and an order-independent hash of them: the sum of the rows' SHA-256 hashes,
+// each taken as four numbers, with overflow.
 type tableSum struct {
 	Rows int64     `json:"rows"`
 	Hash [4]uint64 `json:"hash"`
 }
 
-// add adds rows. Each value has its kind before it, and a text its length, so that no two rows are hashed as the same bytes.
+// add adds rows. Each value is hashed after its type, and a text after its length, so that no two rows give the same
+// bytes.
 func (s *tableSum) add(rows ...[]any) {
 	for _, row := range rows {
 		s.addRow(row)
@@ -195,7 +196,7 @@ func (s *tableSum) addRow(row []any) {
 			b = binary.BigEndian.AppendUint64(append(b, 't'), uint64(len(v)))
 			b = append(b, v...)
 		default:
-			b = fmt.Appendf(b, "%T %v", v, v) // of no table
+			b = fmt.Appendf(b, "%T %v", v, v) // no table has such a value
 		}
 	}
 	hash := sha256.Sum256(b)
@@ -205,7 +206,7 @@ func (s *tableSum) addRow(row []any) {
 	}
 }
 
-// String is the hash, in hexadecimal.
+// String returns the hash in hexadecimal.
 func (s tableSum) String() string {
 	return fmt.Sprintf("%016x%016x%016x%016x", s.Hash[0], s.Hash[1], s.Hash[2], s.Hash[3])
 }

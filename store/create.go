@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// newDatabase is one in dir that nothing has opened yet.
+// newDatabase returns a database in dir, without any connection yet.
 func newDatabase(dir string, now func() time.Time) *database {
 	if now == nil {
 		now = time.Now
@@ -22,16 +22,15 @@ func newDatabase(dir string, now func() time.Time) *database {
 	return &database{path: filepath.Join(dir, FileName), now: now}
 }
 
-// create makes the store and the directories it lies in. The file is built under another name and
-// then linked to its own: it is there whole or not at all, and of two processes that create it at the
-// same time one finds that it is there.
+// create creates the store and its missing directories. It builds the file under another name and then links it to its
+// own: the file is there whole or not at all, and the slower of two processes that create it finds it there.
 func create(ctx context.Context, d *database, upstream string) (err error) {
 	dir := filepath.Dir(d.path)
 	made, err := mkdirAll(dir)
 	defer func() {
 		if err != nil {
 			for _, name := range slices.Backward(made) {
-				_ = os.Remove(name) // not when another process has put something there
+				_ = os.Remove(name) // fails if another process has put something there
 			}
 		}
 	}()
@@ -52,7 +51,7 @@ func create(ctx context.Context, d *database, upstream string) (err error) {
 	return nil
 }
 
-// newDraft makes an empty store beside the one at path, under another name.
+// newDraft makes an empty store in the directory of path, under another name.
 func newDraft(ctx context.Context, path, upstream string) (draft string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), FileName+".new-*") // 0600
 	if err != nil {
@@ -65,8 +64,8 @@ func newDraft(ctx context.Context, path, upstream string) (draft string, err err
 	return f.Name(), nil
 }
 
-// moveLeftLog gives the log of a store that was deleted without it another name, ingest.db-wal.left-TIME: SQLite
-// would write it into the new one. Of a store that another process has just made the file is there before its log.
+// moveLeftLog renames the log of a store that was deleted without it to ingest.db-wal.left-TIME: SQLite would write it
+// into the new store. A store that another process has just created is no danger: its file exists before its log.
 func moveLeftLog(d *database) error {
 	at := d.now().UTC().Format("20060102T150405.000Z")
 	for _, suffix := range []string{"-shm", "-wal"} {
@@ -82,7 +81,7 @@ func moveLeftLog(d *database) error {
 
 // build writes an empty store, complete and in WAL mode, into the file draft.
 func build(ctx context.Context, draft, upstream string) error {
-	// auto_vacuum can be chosen for an empty file only; Tidy uses it.
+	// auto_vacuum can only be chosen for an empty file; Tidy uses it.
 	db, err := connect(draft, 1, "mode=rw", "_auto_vacuum=INCREMENTAL", "_synchronous=FULL", "_journal_mode=WAL", "_txlock=immediate")
 	if err != nil {
 		return err
@@ -107,7 +106,7 @@ func build(ctx context.Context, draft, upstream string) error {
 	return errors.Join(err, db.Close())
 }
 
-// mkdirAll makes dir and its missing parents, for the user alone, and returns those it made.
+// mkdirAll makes dir and its missing parents, with mode 0700, and returns those it made.
 func mkdirAll(dir string) (made []string, err error) {
 	var missing []string
 	for d := dir; ; d = filepath.Dir(d) {

@@ -12,22 +12,22 @@ import (
 
 const (
 	// readers bounds how many connections of this process read at once, and readCache how many KiB of pages each
-	// keeps: a search with a filter reads thousands of pages all over the file, and of SQLite's default of
-	// 2,000 KiB the next search would find none.
+	// caches: a filtered search reads thousands of pages all over the file, and SQLite's default of 2,000 KiB would
+	// keep none of them for the next search.
 	readers   = 4
 	readCache = 16_000
 
-	// logPages is how many pages, 16 MB, the log may have before they are written to the file. A schedule writes
-	// much the same pages again and again: with SQLite's default of 1,000 each is written four times as often.
+	// logPages is how many pages (16 MB) the log may have before they are written to the file. A schedule writes much
+	// the same pages repeatedly: with SQLite's default of 1,000 each is written four times as often.
 	logPages = 4000
 
-	// busyWait is how long SQLite waits for another writer by itself; a cancelled context is
-	// noticed after it. busyFor is how long a transaction waits in all.
+	// busyWait is how long SQLite waits for another writer by itself; a cancelled context is noticed only after it.
+	// busyFor is how long a transaction waits in all.
 	busyWait = 2 * time.Second
 	busyFor  = 20 * time.Second
 )
 
-// database is the connections to a store's file, and the transactions on them.
+// database holds the connections to a store's file and runs transactions on them.
 type database struct {
 	path  string
 	write *sql.DB // nil when read-only; one connection
@@ -40,11 +40,11 @@ type database struct {
 
 	engine *Engine // nil: SQLite
 
-	frozen bool  // on a disk where nobody writes: it is read as a file that does not change
-	seen   files // by the first transaction that writes; whoever is in one may change them
+	frozen bool  // read-only media without writers: the file is opened as immutable
+	seen   files // the files as a write transaction first saw them; changed only within write transactions
 }
 
-// connect makes a pool of at most n connections to the file. Nothing is opened before the first query.
+// connect makes a pool of at most n connections to the file. It opens none before the first query.
 func connect(path string, n int, params ...string) (*sql.DB, error) {
 	params = append(params, fmt.Sprintf("_busy_timeout=%d", busyWait.Milliseconds()), "_dqs=0", "_error_rc=1")
 	db, err := sqlitefile.Open(path, n, params...)
@@ -56,7 +56,7 @@ func connect(path string, n int, params ...string) (*sql.DB, error) {
 
 // connectToWrite opens the connection for writing.
 func (d *database) connectToWrite(params ...string) (err error) {
-	// secure_delete: what is deleted because it may not be kept is overwritten, not only forgotten.
+	// secure_delete: data that may not be kept must be overwritten, not only unlinked.
 	params = append(params, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL", "_pragma=secure_delete(1)")
 	if d.write, err = connect(d.path, 1, params...); err == nil {
 		d.writes = newStatements(d.write)
@@ -64,7 +64,7 @@ func (d *database) connectToWrite(params ...string) (err error) {
 	return err
 }
 
-// connectToRead opens the connections for reading, and closes those that were open.
+// connectToRead opens the connections for reading, after closing earlier ones.
 func (d *database) connectToRead() (err error) {
 	if d.read != nil {
 		_ = d.read.Close()
@@ -75,7 +75,7 @@ func (d *database) connectToRead() (err error) {
 	return err
 }
 
-// reading is how a connection for reading is opened.
+// reading returns the parameters of a connection for reading.
 func (d *database) reading(more ...string) []string {
 	params := append([]string{"mode=ro"}, more...)
 	if d.frozen {
@@ -108,8 +108,8 @@ func (d *database) explain(ctx context.Context, doing string, err error) error {
 	return explain(ctx, d.path, doing, err)
 }
 
-// tx runs f in one immediate transaction; doing is for the error. It waits for other writers before f
-// begins, so that f never has to be run twice.
+// tx runs f in one immediate transaction; doing describes it in errors. It waits for other writers before f begins, so
+// that f never has to be run twice.
 func (d *database) tx(ctx context.Context, doing string, f func(*txn) error) error {
 	if d.write == nil {
 		return fmt.Errorf("%s: %s: %w", doing, d.path, ErrReadOnly)
@@ -126,7 +126,7 @@ func (d *database) tx(ctx context.Context, doing string, f func(*txn) error) err
 	return d.explain(ctx, doing, tx.Commit())
 }
 
-// begin begins a transaction that writes, waiting no longer than atMost for others.
+// begin starts a write transaction, waiting at most atMost for other writers.
 func (d *database) begin(ctx context.Context, atMost time.Duration) (*txn, error) {
 	var tx *sql.Tx
 	err := untilFree(ctx, atMost, func() (err error) {
@@ -147,7 +147,7 @@ func (d *database) begin(ctx context.Context, atMost time.Duration) (*txn, error
 	return d.writes.begin(tx), nil
 }
 
-// untilFree calls f again as long as another process holds the lock that it needs.
+// untilFree retries f for at most atMost while another process holds the lock it needs.
 func untilFree(ctx context.Context, atMost time.Duration, f func() error) error {
 	for began := time.Now(); ; {
 		err := f()
@@ -157,7 +157,7 @@ func untilFree(ctx context.Context, atMost time.Duration, f func() error) error 
 	}
 }
 
-// view runs f over one unchanging state of the store.
+// view runs f on one snapshot of the store.
 func (d *database) view(ctx context.Context, doing string, f func(*txn) error) error {
 	tx, err := d.read.BeginTx(ctx, nil)
 	if err != nil {
@@ -168,7 +168,7 @@ func (d *database) view(ctx context.Context, doing string, f func(*txn) error) e
 	return d.explain(ctx, doing, f(d.reads.begin(tx)))
 }
 
-// exec runs one statement in a transaction, and says how many rows it changed.
+// exec runs one statement in a transaction and returns how many rows it changed.
 func (d *database) exec(ctx context.Context, doing, query string, args ...any) (n int, err error) {
 	err = d.tx(ctx, doing, func(tx *txn) error {
 		n, err = affected(tx.ExecContext(ctx, query, args...))
@@ -177,7 +177,7 @@ func (d *database) exec(ctx context.Context, doing, query string, args ...any) (
 	return n, err
 }
 
-// collectView is collect over one unchanging state of the store.
+// collectView is collect on one snapshot of the store.
 func collectView[T any](ctx context.Context, d *database, doing string, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
 	err = d.view(ctx, doing, func(tx *txn) error {
 		all, err = collect(ctx, tx, scan, query, args...)
@@ -186,9 +186,9 @@ func collectView[T any](ctx context.Context, d *database, doing string, scan fun
 	return all, err
 }
 
-// steps does in many short transactions what in one would keep other writers waiting: step is called until it
-// says that there is no more. After each it pauses for as long as that held the lock. Another process tries
-// every few milliseconds whether it may write, and without the pause would find the lock taken each time.
+// steps spreads over many short transactions work that in one would keep other writers waiting. It calls step until
+// that reports that there is no more. After each transaction it pauses for as long as the lock was held: other
+// processes poll for the lock every few milliseconds, and without the pause would find it taken each time.
 func (d *database) steps(ctx context.Context, doing string, step func(*txn) (more bool, err error)) error {
 	for {
 		var began time.Time
@@ -202,7 +202,7 @@ func (d *database) steps(ctx context.Context, doing string, step func(*txn) (mor
 			return err
 		}
 		select {
-		case <-ctx.Done(): // the next transaction says so
+		case <-ctx.Done(): // the next transaction returns the error
 		case <-time.After(time.Since(began)):
 		}
 	}

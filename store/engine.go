@@ -11,34 +11,34 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Engine is a database other than SQLite that a store may lie in. What a store does is written once, in this package and
-// in SQL that both understand; an engine brings connections that run that SQL, and what is not SQL.
+// Engine is a database other than SQLite that can hold a store. What a store does is written once, in this package, in
+// SQL that both understand; an engine provides connections that run that SQL, and everything that is not SQL.
 type Engine struct {
-	Name string // for people: where it is, without a password
+	Name string // for people: where the database is, without a password
 
-	// Write begins transactions of which one runs at a time, as those of SQLite do, and Read such that see one unchanging
-	// state. Both run SQL as this package writes it: numbered or plain question marks, MATCH for the index video_text.
+	// Write begins transactions that run one at a time, like SQLite's; Read begins ones that see one snapshot. Both
+	// accept SQL as this package writes it: numbered or plain question marks, MATCH for the index video_text.
 	Write, Read *sql.DB // Write is nil when read-only
 
-	Check   func(ctx context.Context, tx *sql.Tx) error // ends a transaction to write that must not go on; nil: none must
+	Check   func(ctx context.Context, tx *sql.Tx) error // its error ends a write transaction that must not go on
 	Version func(ctx context.Context) (string, error)   // see Store.Version
-	Explain func(err error) (hint string)               // what a person may do about it, "" where that is not known
-	Plain   func(text string) string                    // what the engine can keep of a text, the same where it can keep all; nil: all
+	Explain func(err error) (hint string)               // what a person can do about it; "" if that is not known
+	Plain   func(text string) string                    // the part of a text that the engine can keep; nil: all of it
 
-	LastBackfill func(ctx context.Context, tx *sql.Tx) (int64, error)            // the largest number that a backfill was ever given
-	Filled       func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows came with their numbers: give larger ones from now on
+	LastBackfill func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
+	Filled       func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows were inserted with their IDs: assign only higher ones from now on
 
-	Close func() error // of what is behind the connections; nil: nothing is
+	Close func() error // closes what is behind the connections; nil: nothing to close
 }
 
-// ErrMissing is a store in an engine that nothing was written to yet.
+// ErrMissing means that nothing was written to the store's database yet.
 var ErrMissing = fmt.Errorf("nothing was written there yet: %w", fs.ErrNotExist)
 
-// ErrUnavailable is a store in an engine that cannot be reached now.
+// ErrUnavailable means that the store's database cannot be reached now.
 var ErrUnavailable = errors.New("the store is not reachable")
 
-// plain is a page as the engine can keep it: see Plain. What cannot be kept of an id is left out of it too, since the page
-// must name a video as the table does.
+// plain returns the page as the engine can keep it: see Plain. IDs are treated the same way, since the page must name a
+// video as the table does.
 func (e *Engine) plain(page ingest.Page) ingest.Page {
 	if e == nil || e.Plain == nil {
 		return page
@@ -57,7 +57,7 @@ func (e *Engine) plain(page ingest.Page) ingest.Page {
 	return page
 }
 
-// explain says what was being done, and what to try.
+// explain adds to err what was being done, and what to try.
 func (e *Engine) explain(ctx context.Context, doing string, err error) error {
 	hint := e.Explain(err)
 	switch {

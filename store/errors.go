@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// VersionError is a store whose tables are of another version than this program's.
+// VersionError means that a store's tables are of another version than this program's.
 type VersionError struct {
 	Path       string
 	Have, Know int // the file's version, and the one that this program reads and writes
@@ -26,7 +26,7 @@ func (e *VersionError) Error() string {
 		e.Path, e.Have, e.Know)
 }
 
-// ApplicationError is a file that some other program wrote.
+// ApplicationError means that some other program wrote the file.
 type ApplicationError struct {
 	Path string
 	ID   uint32 // the file's application_id
@@ -36,7 +36,7 @@ func (e *ApplicationError) Error() string {
 	return fmt.Sprintf("%s is not a store of ingest (application id %#x): move it away, or give another data directory", e.Path, e.ID)
 }
 
-// UpstreamError is a store that holds another upstream's data than what would be written into it.
+// UpstreamError means that a store holds data of another upstream than what would be written to it.
 type UpstreamError struct {
 	Have, Want string // host names
 	Path       string
@@ -46,7 +46,7 @@ func (e *UpstreamError) Error() string {
 	return fmt.Sprintf("%s holds data of %s and takes none of %s: give another data directory for that", e.Path, e.Have, e.Want)
 }
 
-// CorruptError is a file that is damaged, or no database at all.
+// CorruptError means that a file is damaged, or not a database at all.
 type CorruptError struct {
 	Path  string
 	Doing string
@@ -72,8 +72,8 @@ var hints = map[int]string{
 	sqlite3.SQLITE_IOERR:    "the disk did not read or write it: check the space left and the system's log",
 }
 
-// explain says which file err is about, what was being done, and what to try. An error that is not SQLite's
-// only gets what was being done.
+// explain adds to err which file it is about, what was being done, and what to try. An error that is not SQLite's only
+// gets what was being done.
 func explain(ctx context.Context, path, doing string, err error) error {
 	if err == nil {
 		return nil
@@ -104,17 +104,17 @@ func explain(ctx context.Context, path, doing string, err error) error {
 // isBusy reports whether another process holds a lock.
 func isBusy(err error) bool { return sqlitefile.Code(err) == sqlite3.SQLITE_BUSY }
 
-// isUnopenable reports whether SQLite could not open a file, or could not make the one that it needs beside it.
+// isUnopenable reports whether SQLite could not open a file, or could not create one that it needs beside it.
 func isUnopenable(err error) bool {
 	code := sqlitefile.Code(err)
 	return code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY
 }
 
-// isUnknownFormat reports whether SQLite reads another file than ours: it answers queries that are always right
-// with its error for any that is wrong.
+// isUnknownFormat reports whether SQLite is reading a file that is not ours: it then rejects queries that are always
+// valid with its error for any invalid one.
 func isUnknownFormat(err error) bool { return sqlitefile.Code(err) == sqlite3.SQLITE_ERROR }
 
-// isConstraint reports whether a row was refused for what is in it.
+// isConstraint reports whether a row was refused because of its values.
 func isConstraint(err error) bool {
 	code := sqlitefile.Code(err)
 	return code == sqlite3.SQLITE_CONSTRAINT || code == sqlite3.SQLITE_MISMATCH || code == sqlite3.SQLITE_TOOBIG

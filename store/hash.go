@@ -7,12 +7,12 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// textHash is of everything that the index holds, and of whose channel it is.
+// textHash hashes everything that the index holds of a video, and its channel's ID.
 func textHash(v ingest.Video) int64 {
 	return int64(newHash().texts(v.Title, v.ChannelID, v.Channel).texts(v.Tags...))
 }
 
-// factsHash is of everything in video_facts that a video has, text being its textHash. It is never 0.
+// factsHash hashes everything about a video in video_facts; text is its textHash. The result is never 0.
 func factsHash(v ingest.Video, text int64) int64 {
 	h := newHash().numbers(text, v.PublishedAt.Unix(), int64(v.Duration/time.Second)).texts(v.Category, v.Language, v.Thumbnail)
 	if v.Live {
@@ -21,8 +21,8 @@ func factsHash(v ingest.Video, text int64) int64 {
 	return cmp.Or(int64(h), 1)
 }
 
-// hash is FNV-1a of 64 bits: hash/fnv would copy every text first. As a column it is an INTEGER of the same
-// bits, since SQLite has signed ones only.
+// hash is 64-bit FNV-1a; hash/fnv would copy every text first. As a column it is an INTEGER of the same bits, since
+// SQLite only has signed ones.
 type hash uint64
 
 func newHash() hash { return 14695981039346656037 }
@@ -38,7 +38,7 @@ func (h hash) numbers(numbers ...int64) hash {
 	return h
 }
 
-// texts adds texts. A length goes before each, so that no two lists of texts run into each other.
+// texts adds texts, each preceded by its length, so that different lists of texts never hash the same bytes.
 func (h hash) texts(texts ...string) hash {
 	for _, text := range texts {
 		h = h.numbers(int64(len(text)))

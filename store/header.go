@@ -18,25 +18,25 @@ const (
 	headerSize = 100
 
 	writeVersionAt = 18 // 1 or 2; above that SQLite writes nothing, and says only that the file is read-only
-	counterAt      = 24 // of changes
-	pageCountAt    = 28 // big-endian, valid where the counters at 24 and 92 are equal
+	counterAt      = 24 // the change counter
+	pageCountAt    = 28 // big-endian, valid if the counters at 24 and 92 are equal
 	userVersionAt  = 60
 	validForAt     = 92
 )
 
-// implausible is a version that no program of ours will have: a file that says so is damaged.
+// implausible is a version that no program of ours will reach: a file that claims a higher one is damaged.
 const implausible = 1000
 
 var (
-	// ErrEmpty is the damage of a store's file of 0 bytes. It must not be opened: SQLite takes it for a new one, and
-	// deletes its log.
+	// ErrEmpty means that a store's file has 0 bytes. It must not be opened: SQLite would take it for a new one, and
+	// delete its log.
 	ErrEmpty = errors.New("it is empty")
 
 	errUnwritable = errors.New("the header says that no program may write it: a byte of it has changed")
 )
 
-// unwritable is errUnwritable where the header of a database keeps SQLite from writing it. It is asked through
-// SQLite: closing a file that it has open too would end its locks.
+// unwritable returns errUnwritable if the header of a database keeps SQLite from writing it. It reads the header
+// through SQLite: opening and closing the file separately would release SQLite's locks.
 func unwritable(ctx context.Context, q querier) error {
 	var version []byte
 	err := q.QueryRowContext(ctx, `SELECT substr(data, ?, 1) FROM sqlite_dbpage WHERE pgno = 1`, writeVersionAt+1).Scan(&version)
@@ -46,9 +46,9 @@ func unwritable(ctx context.Context, q querier) error {
 	return err
 }
 
-// mislabelled reports whether a file that was refused for what it says of itself is a store anyway: its
-// tables are exactly those of one, and a byte of its application id has changed, or no program has such a version.
-// A version that may be a newer program's is never taken for damage.
+// mislabelled reports whether a file that was refused for its header is a store anyway: its tables are exactly those of
+// one, and either one byte of the application id has changed or the version is implausible. A version that may be a
+// newer program's is never taken for damage.
 func mislabelled(ctx context.Context, path string, refused error) (bool, error) {
 	var application *ApplicationError
 	var version *VersionError
@@ -65,7 +65,7 @@ func mislabelled(ctx context.Context, path string, refused error) (bool, error) 
 	return want.in(ctx, path) == len(want), nil
 }
 
-// oneByte reports whether all that two numbers differ in, changed, is one byte.
+// oneByte reports whether two numbers whose XOR is changed differ in one byte only.
 func oneByte(changed uint32) bool {
 	n := 0
 	for ; changed > 0; changed >>= 8 {
@@ -74,10 +74,10 @@ func oneByte(changed uint32) bool {
 	return n == 1
 }
 
-// schema is what a store is made of: SQL by name.
+// schema holds the SQL of a store's tables and indexes by name.
 type schema map[string]string
 
-// newSchema is that of this program's version.
+// newSchema returns the schema of this program's version.
 func newSchema(ctx context.Context) (schema, error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -91,8 +91,7 @@ func newSchema(ctx context.Context) (schema, error) {
 	return readSchema(ctx, db)
 }
 
-// in is how much of it the file has, as far as that can be read. What SQLite makes of a damaged one is not an
-// error here.
+// in returns how many entries of want the file has, as far as they can be read. Errors from a damaged file are ignored.
 func (want schema) in(ctx context.Context, path string) (n int) {
 	db, err := connect(path, 1, "mode=ro", "_query_only=1", "_pragma=writable_schema(1)")
 	if err != nil {
@@ -112,7 +111,7 @@ func readSchema(ctx context.Context, db *sql.DB) (schema, error) {
 	return pairs[string, string](ctx, db, `SELECT name, coalesce(sql, '') FROM sqlite_schema`)
 }
 
-// firstPage is a file's first page, as much of it as there is, and the file's size. Nobody may have it open.
+// firstPage returns a file's first page, or as much of it as there is, and the file's size. Nobody may have it open.
 func firstPage(path string) (page []byte, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

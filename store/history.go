@@ -13,13 +13,13 @@ import (
 // ErrNoVideo is returned for a video that the store does not hold.
 var ErrNoVideo = errors.New("the store has no such video")
 
-// HistoryQuery says which video, and which of its sightings. A zero field excludes nothing.
+// HistoryQuery selects a video, and which of its sightings. A zero field excludes nothing.
 type HistoryQuery struct {
 	VideoID string
 	Region  ingest.Region
 	Job     string
-	Since   time.Time // due since then
-	Partial bool      // also those in charts that were cut short
+	Since   time.Time // due at or after it
+	Partial bool      // includes charts that were cut short
 }
 
 // History is the path of a video through the charts.
@@ -35,21 +35,21 @@ type Sighting struct {
 	Slot   time.Time // when it was due
 	Rank   int
 
-	// Counts are nil where the upstream withheld them. Gained is the views since the sighting before
-	// in the same chart; nil where there is none, or no count.
+	// Counts are nil if the upstream withheld them. Gained is the increase in views since the previous sighting in the
+	// same chart; nil if there is none, or no count.
 	Views, Likes, Comments, Gained *int64
 }
 
-// readHistory are the placements of video ?1 in charts of region ?2, ” for all, and of job ?3, ” for
-// all, in slots due from ?4 on that are done, or with ?5 whatever they are.
+// readHistory returns the placements of video ?1 in charts of region ?2 and job ?3 (either empty: all), in slots due
+// from ?4 on that are done, or with ?5 in any state.
 const readHistory = `
 SELECT series.id, job, key, due_at, rank, views, likes, comments
 FROM placements CROSS JOIN slots ON slots.id = placements.slot JOIN series ON series.id = placements.series
 WHERE video = ?1 AND ?2 IN ('', key) AND ?3 IN ('', job) AND due_at >= ?4 AND (state = 'done' OR ?5)
 ORDER BY due_at, job, key`
 
-// History is what the kept charts say of a video. ErrNoVideo when the store does not hold it; one that
-// it holds may have no sightings, since charts go after ingest.KeepFor and videos may stay.
+// History returns what the stored charts say about a video. ErrNoVideo if the store does not hold it. A stored video
+// may have no sightings, since charts are deleted after ingest.KeepFor and videos may stay.
 func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	var h History
 	err := s.view(ctx, "read a video's history", func(tx *txn) error {
@@ -67,7 +67,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 		if !q.Since.IsZero() {
 			since = ceilUnix(q.Since)
 		}
-		before := map[int64]*int64{} // the last views, by series
+		before := map[int64]*int64{} // the previous views, by series
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var series int64
 			var at Sighting

@@ -30,15 +30,14 @@ var toVersion6 string
 //go:embed migrations/7.sql
 var toVersion7 string
 
-// steps bring an older store up to date: steps[0] makes version 2 of version 1, and so on. A new
-// store is made by ingest.Schema alone, which is always the newest version. Foreign keys are enforced
-// while a step runs.
+// steps upgrade an older store: steps[0] turns version 1 into version 2, and so on. A new store is created by
+// ingest.Schema alone, which is always the newest version. Foreign keys are enforced while a step runs.
 var steps = []string{toVersion2, toVersion3, toVersion4, toVersion5, toVersion6, toVersion7}
 
-// normalized is the version since which the index holds what Normalize makes of a text today.
+// normalized is the version since which the index holds text as Normalize returns it today.
 const normalized = 4
 
-// inBlocks is the version since which charted_blocks has what video_latest says of the charts.
+// inBlocks is the version since which charted_blocks repeats the charted bits of video_latest.
 const inBlocks = 7
 
 // version is the version of ingest.Schema.
@@ -47,19 +46,19 @@ var version = 1 + len(steps)
 // Version is the version of the tables that this program reads and writes.
 func Version() int { return version }
 
-// identity is what a file says of itself.
+// identity is what a file says about itself.
 type identity struct {
 	version  int
 	upstream string // "" when nobody has written to it yet
-	copying  bool   // a copy into it has not ended
+	copying  bool   // a copy into it has not finished
 }
 
-// selectOwner is whose a store is, and whether a copy into it has not ended.
+// selectOwner reads the store's upstream, and whether a copy into it has not finished.
 const selectOwner = `
 SELECT coalesce(max(CASE WHEN name = 'upstream' THEN value END), ''), count(CASE WHEN name = '` + copyMark + `' THEN 1 END) > 0
 FROM meta WHERE name IN ('upstream', '` + copyMark + `')`
 
-// identify reads who a store's file is, and refuses what is not ours to read.
+// identify reads what a store's file is, and refuses one that is not ours to read.
 func identify(ctx context.Context, q querier, path, doing string) (id identity, err error) {
 	var application uint32
 	err = q.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).Scan(&application, &id.version)
@@ -77,7 +76,7 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 	return id, err
 }
 
-// claimFor remembers the upstream of a store that has none yet.
+// claimFor records the upstream of a store that has none yet.
 func claimFor(ctx context.Context, d *database, upstream string) error {
 	return d.tx(ctx, "remember the upstream of the store", func(tx *txn) error {
 		var have string

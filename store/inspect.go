@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Summary is what a store's file says of itself.
+// Summary is what a store's file says about itself.
 type Summary struct {
 	Path     string
 	Version  int       // of its tables; compare with Version
@@ -21,26 +21,25 @@ type Summary struct {
 	DoneAt   time.Time // when a slot was last done; zero: never
 }
 
-// SlotSummary is what the slots of the schedule say, and what all slots spent.
+// SlotSummary is the state of the scheduled slots, and what all slots spent.
 type SlotSummary struct {
-	Series  map[ingest.Series]SeriesSummary // those of which a slot was ever more than due
+	Series  map[ingest.Series]SeriesSummary // those with a slot that has been worked on or has ended
 	Claimed []ingest.Slot                   // newest first
 	Failed  []ingest.Slot                   // newest first
-	Waiting []ingest.Slot                   // newest first: due, with what ended the run that last tried them
+	Waiting []ingest.Slot                   // newest first: due, with the reason why the last run gave them back
 	Spent   []ingest.Slot                   // as of SpentSlots
 }
 
 // SeriesSummary is how far a series has come.
 type SeriesSummary struct {
-	DoneDue time.Time    // when its newest slot that is done was due; zero: none is
-	State   ingest.State // of its newest slot that is more than due
+	DoneDue time.Time    // when its newest done slot was due; zero: none
+	State   ingest.State // of its newest slot that is not just due
 	Reason  string       // of that slot
 }
 
-// Inspect reads the store in dir without opening it as one, which would make files beside it and bring an
-// older one up to date. A missing one is an fs.ErrNotExist, one that was left by a crash a
-// sqlitefile.ErrLeftover, and others are refused as by Open. With an error it still has Path, and Version
-// where that could be read.
+// Inspect reads the store in dir without opening it as one, which would create files beside it and upgrade an older
+// one. A missing store is an fs.ErrNotExist, one left by a crash a sqlitefile.ErrLeftover, and others are refused as by
+// Open. With an error the Summary still has Path, and Version if that could be read.
 func Inspect(ctx context.Context, dir string) (Summary, error) {
 	s := Summary{Path: filepath.Join(dir, FileName)}
 	err := inspect(ctx, s.Path, func(db *sql.DB, id identity) error {
@@ -55,15 +54,15 @@ func (s *Summary) read(ctx context.Context, q querier) error {
 		Scan(&s.Videos, inMillis(&s.DoneAt))
 }
 
-// Summary is Inspect of a store that is open.
+// Summary is Inspect for an open store.
 func (s *Store) Summary(ctx context.Context) (Summary, error) {
 	of := Summary{Path: s.path, Version: version, Upstream: s.upstream}
 	err := s.view(ctx, "look at the store", func(tx *txn) error { return of.read(ctx, tx) })
 	return of, err
 }
 
-// InspectSlots is Inspect of the slots: Failed are those that were due after since, and Spent those of
-// SpentSlots. Series leave out what is due after now by more than ingest.ClockAhead.
+// InspectSlots is Inspect for the slots: Failed are those that were due after since, and Spent those of SpentSlots.
+// Series leaves out slots due after now by more than ingest.ClockAhead.
 func InspectSlots(ctx context.Context, dir string, since, now time.Time) (SlotSummary, error) {
 	var s SlotSummary
 	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, id identity) error {
@@ -89,22 +88,22 @@ func (s *SlotSummary) read(ctx context.Context, q querier, version int, since, n
 	return err
 }
 
-// SlotSummary is InspectSlots of a store that is open.
+// SlotSummary is InspectSlots for an open store.
 func (s *Store) SlotSummary(ctx context.Context, since, now time.Time) (SlotSummary, error) {
 	var of SlotSummary
 	err := s.view(ctx, "look at the slots", func(tx *txn) error { return of.read(ctx, tx, version, since, now) })
 	return of, err
 }
 
-// Check looks for damage to the file and for tables that contradict each other, and says what is wrong, a line
-// each: none when all is well. An error means that it could not look.
+// Check looks for damage to the file and for tables that contradict each other, and returns a line for each finding;
+// none if all is well. An error means that the check itself failed.
 func (s *Store) Check(ctx context.Context) (found []string, err error) {
 	found, _, err = s.check(ctx)
 	return found, err
 }
 
-// CheckFile is Check of a store that must not be opened as one. The budget bounds how long texts are
-// compared, not the rest.
+// CheckFile is Check for a store that must not be opened as one. The budget bounds the time spent comparing texts and
+// index, not the rest.
 func CheckFile(ctx context.Context, dir string, budget time.Duration) (found []string, err error) {
 	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) error {
 		found, _, err = examine(ctx, db, budget)
@@ -113,8 +112,8 @@ func CheckFile(ctx context.Context, dir string, budget time.Duration) (found []s
 	return found, err
 }
 
-// inspect calls read with a store's file, which must be ours and no newer than this program. It may do so
-// several times: see sqlitefile.Peek.
+// inspect calls read with a store's file, which must be ours and no newer than this program. It may call read several
+// times: see sqlitefile.Peek.
 func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity) error) error {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return &CorruptError{Path: path, Doing: "look at the store", Err: ErrEmpty}
@@ -145,9 +144,8 @@ func inspectSeries(ctx context.Context, q querier, now time.Time) (map[ingest.Se
 		WHERE kind <> 'backfill' AND due_at = (SELECT max(due_at) FROM slots AS n WHERE n.series = series.id AND n.state <> 'due' AND n.due_at <= ?1)`, future(now))
 }
 
-// SpentSlots are the slots that spent quota, as far as the store knows: those of the schedule that were due
-// at since or later, newest first, and behind them the pieces of backfills that were last worked on at since
-// or later.
+// SpentSlots returns the slots that spent quota, as far as the store knows: scheduled ones that were due at since or
+// later, newest first, and after them the pieces of backfills that were last worked on at since or later.
 func (s *Store) SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	var slots []ingest.Slot
 	err := s.view(ctx, "list the slots that spent quota", func(tx *txn) (err error) {
@@ -167,7 +165,7 @@ func spentSlots(ctx context.Context, q querier, version int, since time.Time) ([
 	return append(slots, pieces...), err
 }
 
-// selectReports reads the slots that a condition admits out of a store of any version.
+// selectReports reads the slots that match a condition, from a store of any version.
 func selectReports(ctx context.Context, q querier, version int, where string, args ...any) ([]ingest.Slot, error) {
 	return collect(ctx, q, scanSlot, selectSlotsOf(version)+` WHERE `+where+` ORDER BY due_at DESC, job, key`, args...)
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// upgradeFor is how long a process waits for another one that migrates: a backup is as slow as the disk.
+// upgradeFor is how long a process waits for another one to migrate the store: a backup is as slow as the disk.
 const upgradeFor = 10 * time.Minute
 
-// migrationPart follows the store's name in that of a backup which is not whole yet.
+// migrationPart follows the store's name in the name of an unfinished backup.
 const migrationPart = ".migration-part-"
 
-// migrate brings an older store up to date in one transaction, and keeps a backup of it as it was. Nobody
-// else writes from before the backup until the end, so that the backup lacks nothing. Of several
-// processes one migrates, and the others wait for it.
+// migrate upgrades an older store in one transaction, and keeps a backup of it as it was. It holds the write lock from
+// before the backup until the end, so that the backup lacks nothing. If several processes try, one migrates and the
+// others wait for it.
 func migrate(ctx context.Context, d *database, upgraded func(from, to int, backup string)) error {
 	doing := fmt.Sprintf("bring the store to version %d", version)
 	tx, err := d.begin(ctx, upgradeFor)
@@ -30,7 +30,7 @@ func migrate(ctx context.Context, d *database, upgraded func(from, to int, backu
 		return d.explain(ctx, doing, err)
 	}
 	if have == version {
-		return nil // another process has done it since
+		return nil // another process has migrated it meanwhile
 	}
 	if have < 1 || have > version {
 		return &VersionError{Path: d.path, Have: have, Know: version}
@@ -48,7 +48,7 @@ func migrate(ctx context.Context, d *database, upgraded func(from, to int, backu
 	return nil
 }
 
-// migrateFrom runs the steps from a version on, and commits.
+// migrateFrom runs the steps that follow version from, and commits.
 func migrateFrom(ctx context.Context, tx *txn, from int) error {
 	for i, step := range steps[from-1:] {
 		if _, err := tx.ExecContext(ctx, step); err != nil {
@@ -71,8 +71,8 @@ func migrateFrom(ctx context.Context, tx *txn, from int) error {
 	return tx.Commit()
 }
 
-// backUpBefore copies the store beside itself, as ingest.db.v1-backup-20260214T120000Z. The caller holds the
-// lock to write: nobody else makes such a copy meanwhile, and what a process that died has left of one is removed.
+// backUpBefore copies the store beside itself, as ingest.db.v1-backup-20260214T120000.000Z. The caller holds the write
+// lock, so nobody else makes such a copy meanwhile. Unfinished ones of processes that died are removed.
 func backUpBefore(ctx context.Context, d *database, have int) (string, error) {
 	path := fmt.Sprintf("%s.v%d-backup-%s", d.path, have, d.now().UTC().Format("20060102T150405.000Z"))
 	for first, n := path, 2; sqlitefile.Exists(path); n++ { // a process was killed after its backup, and the clock has not moved

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	movedPlaces = 50                 // of a chart, that are compared: what comes in below moves for other reasons
+	movedPlaces = 50                 // of a chart that are compared: places below change for other reasons
 	movedCharts = 24                 // of each region: two days at the pace of a small budget
-	movedWithin = 7 * 24 * time.Hour // what is older says little of today
+	movedWithin = 7 * 24 * time.Hour // older charts say little about today
 )
 
-// readMoves is, for the newest ?3 done charts of each region of job ?1 that were due from ?2 on, how many of the first
-// ?4 places are of videos that the chart before did not have. A look into placements_video for each place.
+// readMoves returns, for the newest ?3 done charts of each region of job ?1 that were due from ?2 on, how many of the
+// first ?4 places have videos that the chart before did not have. It needs one look into placements_video per place.
 const readMoves = `
 WITH charts AS (
 	SELECT slots.id, slots.series, key, fetched_at,
@@ -31,8 +31,8 @@ SELECT key, since, fetched_at, (
 		SELECT 1 FROM placements AS was WHERE was.video = place.video AND was.series = place.series AND was.slot = charts.older))
 FROM charts WHERE place <= ?3 AND older IS NOT NULL ORDER BY key, fetched_at`
 
-// ChartMoves is how much was new in the newest charts of a job, by region, oldest first. It is bounded: 24 charts of a
-// region, of the last seven days before now.
+// ChartMoves returns how much was new in the newest charts of a job, by region, oldest first: at most 24 charts of a
+// region, from the last seven days before now.
 func (s *Store) ChartMoves(ctx context.Context, job string, now time.Time) ([]ingest.ChartMove, error) {
 	return collectView(ctx, s.database, "read how fast the charts move", func(row scanner) (m ingest.ChartMove, err error) {
 		var from, to sql.NullInt64

@@ -1,11 +1,11 @@
-// Package store is the index: what was charted, searchable, and the table of slots, in one SQLite
-// file, ingest.db. It implements what package fetch needs of a store, without knowing it.
+// Package store is the index: what was charted, searchable, and the table of slots, in one SQLite file, ingest.db. It
+// implements the interfaces of package fetch without importing it.
 //
-// Several processes may share a store. One connection of each writes, in immediate transactions that
-// wait for one another; others read, and never wait. See schema.sql for what is in it.
+// Several processes may share a store. Each writes through one connection, in immediate transactions that wait for one
+// another; readers never wait. See schema.sql for the tables.
 //
-// A video is kept in two tables, which the view videos shows as one. Nearly all that is ever written is that a
-// known video was seen again, and four numbers must not rewrite a row with all its text.
+// A video is kept in two tables, which the view videos shows as one. Nearly every write records that a known video was
+// seen again, and four numbers must not rewrite a row with all its text.
 package store
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Options say how a store is opened.
+// Options configure how a store is opened.
 type Options struct {
-	Upstream string           // host name of the upstream whose data goes in; "" is any, for readers
-	ReadOnly bool             // nothing is written, and nothing created
-	Now      func() time.Time // stamps what was fetched where the slot does not say; nil: time.Now
+	Upstream string           // host name of the upstream whose data is written; "": any, for readers
+	ReadOnly bool             // nothing is written or created
+	Now      func() time.Time // the time of a fetch whose slot has none; nil: time.Now
 
-	Copying bool // only CopyInto will write to it: a store that a copy has begun, and has not ended, is opened too
+	Copying bool // for CopyInto alone: also opens a store into which a copy has not finished
 
-	// Upgraded, unless it is nil, is called when an older store was brought up to date, with its backup.
+	// Upgraded, if not nil, is called with the backup's path after an older store was upgraded.
 	Upgraded func(from, to int, backup string)
 }
 
@@ -39,11 +39,10 @@ type Store struct {
 	upstream string
 }
 
-// Open opens the store in dir, and creates both where they are missing, unless it is to be read only:
-// then a missing one is an fs.ErrNotExist. A store of an older version is brought up to date, after a
-// backup beside it; read only, it is a VersionError. A file of another program, of a newer version, of another
-// upstream, or damaged, is refused (ApplicationError, VersionError, UpstreamError, CorruptError) and
-// not touched. Whatever is refused, nothing new is left behind.
+// Open opens the store in dir, and creates both if they are missing. With ReadOnly it creates nothing, and a missing
+// store is an fs.ErrNotExist. It upgrades a store of an older version after making a backup beside it; with ReadOnly
+// that is a VersionError. A file of another program, of a newer version, of another upstream, or damaged, is refused
+// (ApplicationError, VersionError, UpstreamError, CorruptError) and not touched. A refusal leaves nothing new behind.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -68,20 +67,18 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Upstream is the host whose data the store held when it was opened; "" when nothing had been
-// written to it yet.
+// Upstream returns the host whose data the store held when it was opened; "" if nothing had been written to it yet.
 func (s *Store) Upstream() string { return s.upstream }
 
-// Path is the database file.
+// Path returns the database file's path.
 func (s *Store) Path() string { return s.path }
 
-// open connects to a file that is there, once it is known to be ours.
+// open connects to an existing file, once it is known to be ours.
 func (s *Store) open(ctx context.Context, o Options) error {
 	id, err := s.openToRead(ctx)
 	if o.ReadOnly && isUnopenable(err) && !sqlitefile.HasLog(s.path) && !sqlitefile.Exists(s.path+"-shm") {
-		// A disk that is mounted read-only, or a directory that may not be written, has no place for the -shm
-		// file through which SQLite's readers and writers know of each other. Without a log nobody has the
-		// store open, and it can be read as a file that does not change.
+		// A read-only disk or directory has no place for the -shm file through which SQLite's readers and writers
+		// coordinate. Without a log nobody has the store open, and it can be read as a file that does not change.
 		s.frozen = true
 		id, err = s.openToRead(ctx)
 	}
@@ -120,7 +117,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	return nil
 }
 
-// openToRead connects to a file that is there, and says what it is.
+// openToRead connects to an existing file for reading, and returns its identity.
 func (s *Store) openToRead(ctx context.Context) (identity, error) {
 	if err := s.connectToRead(); err != nil {
 		return identity{}, s.explain(ctx, "open the store", err)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// OpenOn opens a store in an engine, whose tables are there and of this program's version. It closes the engine with the
-// store, and where it fails.
+// OpenOn opens a store in an engine whose tables exist and are of this program's version. The engine is closed with the
+// store, or by OpenOn if it fails.
 func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now

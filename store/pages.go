@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// SavePage implements fetch.Sink. The page counts as fetched at slot.FetchedAt, or now where that is
-// zero. A video without an id is left out: nothing could ever find it again.
+// SavePage implements fetch.Sink. The page counts as fetched at slot.FetchedAt, or now if that is zero. A video without
+// an ID is left out: nothing could ever find it again.
 func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 	slot, page = s.stamp(slot), s.engine.plain(page)
 	err := s.fenced(ctx, "save a page", &slot, func(tx *txn, id, series int64) (err error) {
@@ -24,7 +24,7 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 	return slot, err
 }
 
-// place writes the page's videos and their ranks, and returns how many videos the slot has now.
+// place writes the page's videos and their ranks, and returns how many videos the slot has then.
 func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, at time.Time) (int, error) {
 	rank, placed, err := placedIn(ctx, tx, slot)
 	if err != nil {
@@ -57,7 +57,7 @@ func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, a
 	return len(placed), insertRows(ctx, tx, `INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`, "", rows)
 }
 
-// placedIn is the last rank in a slot, 0 where it has none, and which videos it has.
+// placedIn returns the last rank in a slot, 0 if it has none, and the videos it has.
 func placedIn(ctx context.Context, tx *txn, slot int64) (rank int, videos map[int64]bool, err error) {
 	videos = map[int64]bool{}
 	err = each(ctx, tx, func(rows *sql.Rows) error {
@@ -69,7 +69,7 @@ func placedIn(ctx context.Context, tx *txn, slot int64) (rank int, videos map[in
 	return rank, videos, err
 }
 
-// stamp makes the slot's times what the store keeps of them.
+// stamp sets a zero FetchedAt to now, and truncates times to milliseconds.
 func (s *Store) stamp(slot ingest.Slot) ingest.Slot {
 	if slot.FetchedAt.IsZero() {
 		slot.FetchedAt = s.now()

@@ -10,11 +10,11 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// cancelledReason is why the pieces of a cancelled backfill are skipped.
+// cancelledReason is the reason of skipped pieces of a cancelled backfill.
 const cancelledReason = "the backfill was cancelled"
 
-// Piece implements fetch.Library. A slot of the schedule that has never queued an id is a zero piece; a piece of
-// a backfill that is not there is an error, since it would ask for everything or nothing.
+// Piece implements fetch.Library. A scheduled slot that has never queued an ID has a zero piece; a missing piece of a
+// backfill is an error, since without it the slot would ask for everything or nothing.
 func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error) {
 	piece := ingest.Piece{Key: slot.Key}
 	err := s.read.QueryRowContext(ctx, `
@@ -45,20 +45,20 @@ func (s *Store) GiveUp(ctx context.Context, slot ingest.Slot, id, reason string)
 	})
 }
 
-// piece is a row of pieces, of a slot that is fenced.
+// piece is a row of pieces, for a fenced slot.
 type piece struct {
 	slot     int64
 	backfill sql.NullInt64
-	kind     ingest.BackfillKind // "" of no backfill
+	kind     ingest.BackfillKind // "": of no backfill
 	waiting  []string
 	known    int
 	again    int
 
-	cancelled bool // its backfill was
+	cancelled bool // the backfill was cancelled
 }
 
-// onPiece changes a slot's piece and then writes the slot's progress, in one transaction under the fence. f
-// may change the slot as well. It returns the slot as written.
+// onPiece changes a slot's piece and then writes the slot's progress, in one transaction under the fence. f may change
+// the slot as well. onPiece returns the slot as written.
 func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f func(*txn, *piece) error) (ingest.Slot, error) {
 	err := s.fenced(ctx, doing, slot, func(tx *txn, id, _ int64) error {
 		p, err := loadPiece(ctx, tx, id)
@@ -79,8 +79,8 @@ func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f 
 	return *slot, err
 }
 
-// endPiece is what happens to a slot's piece when the slot ends otherwise than by a page, and the state in
-// which it ends: one whose backfill was cancelled meanwhile does not go on.
+// endPiece updates a slot's piece when the slot ends without saving a page. If the backfill was cancelled meanwhile,
+// the slot becomes skipped instead of due or stopped.
 func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
 	if slot.Kind != ingest.KindBackfill && slot.Kind != ingest.KindSearch {
 		return nil
@@ -99,13 +99,13 @@ func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
 	return p.write(ctx, tx)
 }
 
-// countWaiting counts what waits at the end as known: others have fetched it meanwhile.
+// countWaiting counts IDs that wait at the end as known: others have fetched their videos meanwhile.
 func (p *piece) countWaiting() {
 	p.known += len(p.waiting)
 	p.waiting = nil
 }
 
-// loadPiece reads the piece of a slot. One that has none gets it when it is written.
+// loadPiece reads the piece of a slot. A slot without one gets it when the piece is written.
 func loadPiece(ctx context.Context, tx *txn, slot int64) (piece, error) {
 	p := piece{slot: slot}
 	err := tx.QueryRowContext(ctx, `
@@ -127,12 +127,12 @@ func (p piece) write(ctx context.Context, tx *txn) error {
 	return err
 }
 
-// drop takes ids out of the queue.
+// drop removes IDs from the queue.
 func (p *piece) drop(ids ...string) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(id string) bool { return slices.Contains(ids, id) })
 }
 
-// vanish notes an id that could not be looked up.
+// vanish records an ID that could not be looked up.
 func (p *piece) vanish(ctx context.Context, tx *txn, id, reason string, at int64) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO vanished (video_id, slot, reason, noted_at) VALUES (?, ?, ?, ?)
@@ -140,8 +140,8 @@ func (p *piece) vanish(ctx context.Context, tx *txn, id, reason string, at int64
 	return err
 }
 
-// addPiece adds a piece to a backfill, the nth of those given; fresh is false when there is one of that key
-// already. A span of time has its place by its beginning.
+// addPiece adds a piece, the nth given, to a backfill; fresh is false if the backfill already has one with that key. A
+// piece that is a span of time is placed by its beginning.
 func addPiece(ctx context.Context, tx *txn, b BackfillStatus, p ingest.Piece, n int64) (fresh bool, err error) {
 	if !p.Spec.Before.IsZero() {
 		n = p.Spec.After.Unix()

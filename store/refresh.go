@@ -19,8 +19,8 @@ func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]st
 		dayOf(before), before.UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
 }
 
-// SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. A
-// video that nobody asked for, or that a sweep has deleted meanwhile, is left out.
+// SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. A video that nobody
+// asked for, or that a sweep has deleted meanwhile, is left out.
 func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot, page = s.stamp(slot), s.engine.plain(page)
 	if slot.Pages == 1 {
@@ -34,8 +34,8 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 	return slot, err
 }
 
-// putAsked writes those videos whose ids were asked for, as videoWriter.put does, and forgets the ids that did not
-// come: the upstream no longer has them.
+// putAsked writes the videos whose IDs were asked for, as videoWriter.put does, and deletes those that did not come:
+// the upstream no longer has them.
 func putAsked(ctx context.Context, tx *txn, at time.Time, asked []string, videos []ingest.Video, found bool) (came int, gone []string, err error) {
 	w, err := newVideoWriter(ctx, tx, at, videos)
 	if err != nil {
@@ -77,8 +77,8 @@ func forget(ctx context.Context, tx *txn, videoID string) error {
 	return err
 }
 
-// uncounted walks videos_fetched, and on over what was counted since: an index of its own would have every
-// re-sighting of a video cost a tenth more.
+// uncounted scans videos_fetched, including videos counted since: an index of its own would make every re-sighting of a
+// video a tenth more expensive.
 const uncounted = `
 SELECT video_id FROM videos WHERE fetched_day <= ?2 AND fetched_at < ?1 AND coalesce(counted_at, 0) < ?1
 ORDER BY fetched_day, id LIMIT ?3`
@@ -88,9 +88,9 @@ func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]s
 	return collectView(ctx, s.database, "find the videos to count", scanValue[string], uncounted, before.UnixMilli(), dayOf(before), n)
 }
 
-// SaveCounts implements fetch.Sink. slot.Videos goes up by the videos that were counted. What the
-// upstream withholds becomes unknown. That a video did not come back says little: whether it is gone is
-// found when it is fetched again.
+// SaveCounts implements fetch.Sink. slot.Videos goes up by the videos that were counted. A count that the upstream
+// withholds becomes unknown. A video that did not come back is kept: whether it is gone is found when it is fetched
+// again.
 func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	err := s.fenced(ctx, "save counts", &slot, func(tx *txn, _, _ int64) error {
@@ -117,8 +117,8 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 	return slot, err
 }
 
-// Older is the ids of all videos that were last fetched before before, by the day, longest ago first, n at a time. It
-// reads in steps, so that it keeps nobody waiting and holds little.
+// Older yields the IDs of all videos last fetched before before, oldest day first, n at a time. It reads in steps, so
+// that it blocks nobody and holds little in memory.
 func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for day, row := int64(-1<<62), int64(0); ; {
@@ -136,8 +136,8 @@ func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]
 }
 
 // The videos of day ?1 after row ?2, and those of later days up to ?3, that were fetched before ?4, at most ?5. They
-// are two queries, since a day may have as many videos as there are: (fetched_day, id) > (?1, ?2) would walk the
-// whole day for every step.
+// are two queries, since a day may hold all the videos: (fetched_day, id) > (?1, ?2) would scan the whole day in every
+// step.
 const (
 	olderThatDay = `
 SELECT fetched_day, id, video_id FROM videos WHERE fetched_day = ?1 AND id > ?2 AND fetched_at < ?4 ORDER BY id LIMIT ?5`
@@ -146,7 +146,7 @@ SELECT fetched_day, id, video_id FROM videos WHERE fetched_day = ?1 AND id > ?2 
 SELECT fetched_day, id, video_id FROM videos WHERE fetched_day > ?1 AND fetched_day <= ?3 AND fetched_at < ?4 ORDER BY fetched_day, id LIMIT ?5`
 )
 
-// olderThan is a step: what was fetched on the day after the row, or on a later day.
+// olderThan is one step of Older: videos fetched on that day after the row, or on a later day.
 func (s *Store) olderThan(ctx context.Context, before time.Time, n int, day, row int64) (ids []string, _, _ int64, err error) {
 	from := []any{day, row, dayOf(before), before.UnixMilli()}
 	for _, query := range []string{olderThatDay, olderLater} {

@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// What is known of a region: what its categories are called, and which charts it does not have.
+// What the store knows about a region: the names of its categories, and which charts it does not have.
 
 // RegionsToName implements fetch.Library.
 func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
@@ -62,7 +62,7 @@ func (s *Store) SaveNoChart(ctx context.Context, region ingest.Region, category 
 	return err
 }
 
-// orWhole is a category, with one word for the whole chart.
+// orWhole returns the category, with one name for the whole chart.
 func orWhole(category string) string {
 	if category == "0" {
 		return ""

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// Repaired is what a repair found and did, a line each.
+// Repaired lists what a repair found and did, one line each.
 type Repaired struct {
-	Found  []string // what was wrong; nothing: nothing was done
+	Found  []string // what was wrong; empty: nothing was done
 	Done   []string
-	Lost   []string // what could not be read: the next runs fetch again what the upstream still has
+	Lost   []string // what could not be read; the next runs fetch what the upstream still has
 	Broken string   // where the damaged file is kept; "" when the store was repaired in place
 }
 
-// Repair makes the store in dir whole. What is wrong between its tables is repaired in place, in small
-// steps, while others use it. A file that is damaged is kept under another name, and all that can be read of
-// it moves to a new one: for that nobody else may have it open. A file of another program, and one of a newer
-// version, are refused as Open refuses them, unless it is the header alone that says so, and cannot be right.
-// A store whose upstream cannot be read gets that of the options. No other file in dir is touched.
+// Repair makes the store in dir whole. Contradictions between its tables are repaired in place, in small steps, while
+// others use the store. A damaged file is kept under another name, and all that can be read of it moves to a new one;
+// nobody else may have it open then. A file of another program or of a newer version is refused as by Open, unless only
+// a damaged header makes it look like one. A store whose upstream cannot be read gets that of the options. No other
+// file in dir is touched.
 func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	var r Repaired
 	upstream := o.Upstream
-	o.ReadOnly, o.Upstream = false, "" // whose the store is it says itself
+	o.ReadOnly, o.Upstream = false, "" // the store itself says whose it is
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return r, fmt.Errorf("repair the store in %q: %w", dir, err)
@@ -49,22 +49,22 @@ func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	return r, d.rescue(ctx, upstream, &r)
 }
 
-// did notes what was done to n rows, as counted says it.
+// did records what was done to n rows, in a text for counted.
 func (r *Repaired) did(text string, n int) {
 	if n > 0 {
 		r.Done = append(r.Done, counted(text, n))
 	}
 }
 
-// inPlace repairs what can be repaired in an open store, and reports whether it is whole then. It is not when the file
-// itself is damaged.
+// inPlace repairs what can be repaired in an open store, and reports whether the store is whole afterwards. It is not
+// if the file itself is damaged.
 func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bool, err error) {
 	s, err := Open(ctx, dir, o)
 	if err != nil {
 		return false, r.damaged(err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	for range 3 { // what is wrong with the tables may hide what is wrong with the index
+	for range 3 { // errors in the tables may hide errors in the index
 		found, file, err := s.check(ctx)
 		if err != nil {
 			return false, r.damaged(err)
@@ -88,13 +88,13 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 	return false, nil
 }
 
-// damaged notes an error that says the file is damaged, and returns every other.
+// damaged records an error about a damaged file as a finding, and returns any other.
 func (r *Repaired) damaged(err error) error {
 	var corrupt *CorruptError
 	switch {
 	case errors.As(err, &corrupt):
 		r.Found = append(r.Found, corrupt.Err.Error())
-	case err != nil && strings.Contains(err.Error(), "invalid fts5 file format"): // SQLite has no code of its own for it
+	case err != nil && strings.Contains(err.Error(), "invalid fts5 file format"): // SQLite has no error code for this
 		r.Found = append(r.Found, err.Error())
 	default:
 		return err
@@ -102,7 +102,7 @@ func (r *Repaired) damaged(err error) error {
 	return nil
 }
 
-// onlyIndex reports whether it is the index alone that is damaged.
+// onlyIndex reports whether only the index is damaged.
 func onlyIndex(found []string) bool {
 	return !slices.ContainsFunc(found, func(line string) bool { return !ofIndex(line) || strings.Contains(line, "\n") })
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// rescue moves what can be read of a damaged file into a new one that takes its name. The damaged one, as it
-// was found, is kept beside it.
+// rescue moves what can be read of a damaged file into a new one, which takes its name. The damaged file is kept
+// unchanged under another name.
 func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (err error) {
 	f, err := os.OpenFile(d.path, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("repair the store: %w", err)
 	}
-	defer func() { _ = f.Close() }() // and with it the lock
+	defer func() { _ = f.Close() }() // which also releases the lock
 	if err := sqlitefile.LockExclusive(f); errors.Is(err, sqlitefile.ErrInUse) {
 		return fmt.Errorf("repair %s: %w: stop ingest serve and whatever else runs, and repair it then", d.path, err)
 	} else if err != nil {
@@ -46,9 +46,9 @@ func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (er
 	return d.replace(f, draft)
 }
 
-// fill reads what it can of a file, and makes a whole and consistent store of it.
+// fill builds a consistent store, draft, from what can be read of a file.
 func (d *database) fill(ctx context.Context, file, draft, upstream string, r *Repaired) (err error) {
-	// writable_schema is what lets SQLite read a file that was cut off, and a schema with damage in it.
+	// writable_schema lets SQLite read a truncated file, and a damaged schema.
 	from, err := connect(file, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)", "_pragma=writable_schema(1)")
 	if err != nil {
 		return d.explain(ctx, "read the damaged store", err)
@@ -76,8 +76,8 @@ func (d *database) fill(ctx context.Context, file, draft, upstream string, r *Re
 	return err
 }
 
-// replace gives the draft the name of the damaged file. The log goes first: it would be taken for the new
-// file's. A process that has waited for the lock holds the old file: it finds that empty, and refuses it.
+// replace gives the draft the name of the damaged file. It removes the log first: SQLite would take it for the new
+// file's. It empties the old file, so that a process that waited for the lock with that file open refuses it.
 func (d *database) replace(old *os.File, draft string) error {
 	if err := sqlitefile.RemoveBeside(d.path); err != nil {
 		return fmt.Errorf("put the new store in place: %w", err)

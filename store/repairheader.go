@@ -11,10 +11,10 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// legible is a file from which the damaged one, kept as r.Broken, can be read: itself or, where that finds more
-// tables, a copy made here with another first page. The first page leads to all others: a changed byte of it may
-// hide a store that is otherwise whole. fresh is a new store, which has the same header and, unless the old one was
-// vacuumed, the same pages for its tables.
+// legible returns a file from which the damaged store, kept as r.Broken, can be read: that file or, if it yields more
+// tables, a copy with another first page. The first page leads to all others, so one changed byte may hide a store that
+// is otherwise whole. fresh is a new store, which has the same header and, unless the old one was vacuumed, the same
+// pages for its tables.
 func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path string, err error) {
 	want, err := newSchema(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path stri
 	if err != nil {
 		return "", fmt.Errorf("read the damaged store: %w", err)
 	}
-	best := -1 // an empty file must not be opened: SQLite takes its log away
+	best := -1 // an empty file must not be opened: SQLite would delete its log
 	if size > 0 {
 		best, path = want.in(ctx, r.Broken), r.Broken
 	}
@@ -32,7 +32,7 @@ func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path stri
 	if err != nil {
 		return "", fmt.Errorf("read the new store: %w", err)
 	}
-	const shape = 24 // bytes that say what SQLite takes every page for: of every store they are the same
+	const shape = 24 // bytes that say how SQLite reads every page: the same in every store
 	shaped := len(page) >= shape && bytes.Equal(page[:shape], made[:shape])
 	if shaped && best == len(want) {
 		return path, nil
@@ -59,12 +59,12 @@ func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path stri
 	return copied, putFirstPage(copied, chosen)
 }
 
-// repairedPage is a first page with the header of a new store, the counters of the old one, and the rest of body.
+// repairedPage returns a first page with the header of a new store, the counters of the old one, and the rest of body.
 func repairedPage(made, body, old []byte, size int64) []byte {
 	page := append(made[:headerSize:headerSize], body[headerSize:]...)
 	if len(old) >= headerSize {
 		copy(page[counterAt:], old[counterAt:counterAt+4])
-		copy(page[userVersionAt:], old[userVersionAt:userVersionAt+4]) // which columns there are is looked up
+		copy(page[userVersionAt:], old[userVersionAt:userVersionAt+4]) // the columns are read from the schema itself
 	}
 	copy(page[validForAt:], page[counterAt:counterAt+4])
 	binary.BigEndian.PutUint32(page[pageCountAt:], uint32(max(size/pageSize, 1)))

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// leafColumn is a column as the rows of a table have it.
+// leafColumn is a column as a row on a leaf page has it.
 type leafColumn struct {
 	name, kind string
-	required   bool // it is not NULL, and has no default
-	rowid      bool // it is the rowid, and NULL in the row itself
+	required   bool // NOT NULL without a default
+	rowid      bool // the rowid, stored as NULL in the row itself
 }
 
-// leaves moves the rows of leaf pages to which no page leads any more: of a file that was cut off the pages above them
-// may have gone. A page is taken for one of the table if all its rows could be of it: no two tables of a store have rows
-// that look alike. Rows that were moved already stay as they are. An error is one of the new store, or of ctx.
-// https://www.sqlite.org/fileformat2.html#b_tree_pages
+// leaves moves the rows of leaf pages that no other page leads to any more: when a file was truncated, the pages above
+// them may be gone. A page is taken for one of the table if all its rows fit the table's columns: no two tables of a
+// store have rows that look alike. Rows that were moved already stay as they are. An error is one of the new store, or
+// of ctx. https://www.sqlite.org/fileformat2.html#b_tree_pages
 func (s *salvage) leaves(ctx context.Context, tx *txn, t tableOf) (kept int, err error) {
 	columns, err := collect(ctx, s.from, func(row scanner) (c leafColumn, err error) {
 		return c, row.Scan(&c.name, &c.kind, &c.required, &c.rowid)
@@ -53,7 +53,7 @@ func (s *salvage) leaves(ctx context.Context, tx *txn, t tableOf) (kept int, err
 	return kept, ctx.Err()
 }
 
-// page is a page of the damaged store; nil where it cannot be read.
+// page returns a page of the damaged store; nil if it cannot be read.
 func (s *salvage) page(ctx context.Context, n uint32) (page []byte) {
 	var data sql.RawBytes
 	rows, err := s.from.QueryContext(ctx, `SELECT data FROM sqlite_dbpage WHERE pgno = ?`, n)
@@ -70,7 +70,7 @@ func (s *salvage) page(ctx context.Context, n uint32) (page []byte) {
 	return page
 }
 
-// leafRows are the rows of a leaf page, nil where it is none or one of another table.
+// leafRows returns the rows of a leaf page; nil if it is none, or one of another table.
 func (s *salvage) leafRows(ctx context.Context, n uint32, columns []leafColumn) (rows [][]any) {
 	const header, leaf = 8, 13
 	page := s.page(ctx, n)
@@ -91,9 +91,9 @@ func (s *salvage) leafRows(ctx context.Context, n uint32, columns []leafColumn) 
 	return rows
 }
 
-// leafRow reads the row at an offset of a page, with what of it lies on other pages.
+// leafRow reads the row at an offset of a page, with the parts of it that lie on overflow pages.
 func (s *salvage) leafRow(ctx context.Context, page []byte, at int, columns []leafColumn) (row []any, ok bool) {
-	const most, least = pageSize - 35, (pageSize-12)*32/255 - 23 // bytes of a row that lie on its page
+	const most, least = pageSize - 35, (pageSize-12)*32/255 - 23 // bounds of the bytes of a row on its own page
 	size, n := varint(page[min(at, pageSize):])
 	rowid, m := varint(page[min(at+n, pageSize):])
 	if at += n + m; n == 0 || m == 0 || size > 1<<24 {
@@ -119,8 +119,8 @@ func (s *salvage) leafRow(ctx context.Context, page []byte, at int, columns []le
 	return readRecord(record, int64(rowid), columns)
 }
 
-// readRecord reads a row as SQLite writes it, if it can be one of these columns. It may lack the last ones: those that
-// were added to the table later.
+// readRecord decodes a row as SQLite stores it, if it fits these columns. Columns that were added to the table later
+// may be missing at its end.
 func readRecord(record []byte, rowid int64, columns []leafColumn) (row []any, ok bool) {
 	head, at := varint(record)
 	if at == 0 || head > uint64(len(record)) {
@@ -142,7 +142,7 @@ func readRecord(record []byte, rowid int64, columns []leafColumn) (row []any, ok
 	return row, len(row) > 0 && !slices.ContainsFunc(columns[len(row):], func(c leafColumn) bool { return c.required })
 }
 
-// holds reports whether a column of a STRICT table can have the value.
+// holds reports whether the value may be in this column of a STRICT table.
 func (c leafColumn) holds(value any) bool {
 	switch value.(type) {
 	case nil:
@@ -155,7 +155,7 @@ func (c leafColumn) holds(value any) bool {
 	return false
 }
 
-// readValue reads a number or a text, of which a store is made; ok is false for what is neither, or is not whole.
+// readValue decodes a NULL, an integer or a text; ok is false for any other kind, or if it is truncated.
 func readValue(kind uint64, body []byte) (value any, size int, ok bool) {
 	switch {
 	case kind == 0:
@@ -180,7 +180,7 @@ func readValue(kind uint64, body []byte) (value any, size int, ok bool) {
 	return nil, 0, false
 }
 
-// varint reads a number of one to nine bytes; 0 bytes where it is not whole.
+// varint decodes an integer of one to nine bytes; size is 0 if it is truncated.
 func varint(b []byte) (value uint64, size int) {
 	for i := range min(len(b), 9) {
 		if i == 8 {

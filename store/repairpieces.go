@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// lostPiece is the reason of a piece that fails since nobody could work on it any more.
+// lostPiece is the reason of a piece that fails because what it asks for is lost.
 const lostPiece = `what it asks for was lost when the store was damaged: plan it again`
 
-// What must be true of pieces: see checks, and repairPieces in the same order.
+// What must not be true of pieces: see checks, and repairPieces in the same order.
 const (
 	orphanPieces   = `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`
 	orphanVanished = `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`
@@ -24,9 +24,9 @@ const (
 	forgetfulSearch = `kind = 'search' AND state IN ('due', 'stopped', 'claimed') AND pages > 0 AND id NOT IN (SELECT slot FROM pieces)`
 )
 
-// repairPieces leaves every piece of a backfill either able to be worked on or failed. Rows without a slot are gone
-// by then. A lost backfill gets a substitute row, cancelled at now, so that what its pieces spent stays known and
-// its name is not given again.
+// repairPieces lets every piece of a backfill be worked on, or fails it. Rows without a slot must be gone by then. A
+// lost backfill gets a substitute row, cancelled at now, so that what its pieces spent stays known and its name is not
+// assigned again.
 func repairPieces(now time.Time) []string {
 	return []string{
 		`UPDATE series SET backfill = CAST(substr(job, 13) AS INTEGER) WHERE ` + unnamedSeries,
@@ -52,7 +52,7 @@ func repairPieces(now time.Time) []string {
 	}
 }
 
-// repairOpenPieces: a piece is the only slot of its series, which is open as long as the piece is.
+// repairOpenPieces opens the series of every open piece: a piece is the only slot of its series.
 const repairOpenPieces = `
 UPDATE series SET open = due_at FROM slots
 WHERE slots.series = series.id AND backfill IS NOT NULL AND state IN ('due', 'claimed', 'stopped') AND open IS NOT due_at`

@@ -11,27 +11,27 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// salvage reads a damaged store row by row, around the pages that cannot be read.
+// salvage reads a damaged store row by row, skipping the pages that cannot be read.
 type salvage struct {
 	from *sql.DB
 	to   *database
 	now  time.Time
 
-	upstream string // of the store, where that cannot be read; "" is not known
+	upstream string // used if the store's own cannot be read; "": not known
 
 	kept, lost []string
 }
 
-// tableOf is a table to move: the columns that both stores have.
+// tableOf is a table to move, with the columns that both stores have.
 type tableOf struct {
 	name    string
-	from    string // what it is called in the old store
+	from    string // its name in the old store
 	columns []string
-	key     string // what its rows lie in the order of
-	rowid   bool   // that is the rowid
+	key     string // its primary key
+	rowid   bool   // it has rowids, by which it is read
 }
 
-// run moves every table. An error is one of the new store: those of the old one are what is lost.
+// run moves every table. An error is one of the new store; errors of the old one become losses.
 func (s *salvage) run(ctx context.Context) error {
 	tables, err := s.tables(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *salvage) run(ctx context.Context) error {
 	})
 }
 
-// tables are those of the new store, parents before their children, and the index's own left out.
+// tables returns the tables of the new store without the index's own, parents before their children.
 func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
 	tables, err := collectView(ctx, s.to, "read the schema", scanTable, `
 		SELECT name, name, (SELECT json_group_array(name) FROM pragma_table_info(l.name)),
@@ -63,12 +63,12 @@ func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
 	const columns = `SELECT name FROM pragma_table_info(?)`
 	for i, t := range tables {
 		have, err := column[string](ctx, s.from, columns, t.name)
-		if err == nil && len(have) == 0 && (t.name == "video_facts" || t.name == "video_latest") { // version 1 had one table of both
+		if err == nil && len(have) == 0 && (t.name == "video_facts" || t.name == "video_latest") { // in version 1 these were one table
 			tables[i].from = "videos"
 			have, err = column[string](ctx, s.from, columns, "videos")
 		}
 		if err != nil {
-			continue // it says so when it is read
+			continue // reading the table reports it
 		}
 		tables[i].columns = slices.DeleteFunc(t.columns, func(c string) bool { return !slices.Contains(have, c) })
 	}
@@ -80,10 +80,10 @@ func scanTable(row scanner) (t tableOf, err error) {
 	return t, err
 }
 
-// move moves one table and says how that went.
+// move moves one table and records the outcome.
 func (s *salvage) move(ctx context.Context, tx *txn, t tableOf) error {
 	if len(t.columns) == 0 {
-		return nil // the old version had none
+		return nil // the old version had no such table
 	}
 	marks := strings.TrimSuffix(strings.Repeat("?,", len(t.columns)), ",")
 	w := &writer{query: fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "), marks), tx: tx}
@@ -91,7 +91,7 @@ func (s *salvage) move(ctx context.Context, tx *txn, t tableOf) error {
 	if err != nil {
 		return err
 	}
-	if t.name == "series" && gaps > 0 { // another tree has what it is known by
+	if t.name == "series" && gaps > 0 { // the index holds job and key in a tree of its own
 		const query = `SELECT id, job, key FROM series INDEXED BY sqlite_autoindex_series_1`
 		again := &writer{query: `INSERT OR IGNORE INTO series (id, job, key, newest) VALUES (?, ?, ?, 0)`, tx: tx}
 		if _, err := s.pass(ctx, query, again); err != nil {
@@ -117,7 +117,7 @@ func (s *salvage) move(ctx context.Context, tx *txn, t tableOf) error {
 	return nil
 }
 
-// scan reads a table around what cannot be read: gaps is how many times it had to.
+// scan reads a table around its unreadable parts; gaps is their number.
 func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err error) {
 	list := strings.Join(t.columns, ", ")
 	switch {
@@ -148,7 +148,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 		if next > w.last+1 {
 			gaps++
 		}
-		// By itself: a driver that looks one row ahead never gives out the last one before a gap.
+		// By itself, because a driver that reads one row ahead never returns the last row before a gap.
 		if _, err := s.pass(ctx, fmt.Sprintf("%s = %d", rows, next), w); err != nil {
 			return gaps, err
 		}
@@ -156,10 +156,10 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 	}
 }
 
-// afterGap is the first row after a gap that begins after the row at.
+// afterGap returns the first readable row after the gap that follows row at.
 func (s *salvage) afterGap(ctx context.Context, t tableOf, at int64) (next int64, found bool) {
 	readable := func(from int64) (row int64, ok bool) {
-		// The whole row is read: a key may be there, and the rest of it not.
+		// Read the whole row: its key may be readable when the rest is not.
 		into := make([]any, 1+len(t.columns))
 		for i := range into {
 			into[i] = new(any)
@@ -176,7 +176,7 @@ func (s *salvage) afterGap(ctx context.Context, t tableOf, at int64) (next int64
 	if !found {
 		return 0, false
 	}
-	low, high := at+step/4, at+step/2 // the last that was not readable, and the first that was
+	low, high := at+step/4, at+step/2 // the last probe that failed, and the first that succeeded
 	for low+1 < high {
 		if row, ok := readable((low + high) / 2); ok {
 			next, high = row, (low+high)/2
@@ -187,7 +187,7 @@ func (s *salvage) afterGap(ctx context.Context, t tableOf, at int64) (next int64
 	return next, true
 }
 
-// scanPlacements reads the charts that were kept, one by one. One that is not whole is not kept at all.
+// scanPlacements reads the stored charts one by one. An incomplete chart is dropped altogether.
 func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gaps int, err error) {
 	slots, err := column[int64](ctx, w.tx, `SELECT id FROM slots WHERE kind = 'chart' ORDER BY id`)
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gap
 	return gaps, s.giveUp(ctx, w.tx, broken)
 }
 
-// giveUp ends charts of which a part is lost: half of a chart must not look like a whole one. See lostCharts.
+// giveUp drops charts of which a part is lost: half a chart must not look like a whole one. See lostCharts.
 func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 	if len(slots) == 0 {
 		return nil
@@ -221,8 +221,8 @@ func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
 		lostCharts(s.now)+`id IN (SELECT value FROM json_each(?1))`)
 }
 
-// dropOrphans drops what has lost what it belongs to. A chart with a video of which nothing is known is not whole,
-// and one that had videos and has no placements is lost: a table whose first page was replaced reads as empty.
+// dropOrphans deletes rows whose parent is lost. A chart with a video of which nothing is known is incomplete, and one
+// that had videos but has no placements is lost: a table whose first page was replaced reads as empty.
 func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	var nameless int
 	if err := tx.QueryRowContext(ctx, `
@@ -247,7 +247,7 @@ func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	if err := s.giveUp(ctx, tx, broken); err != nil {
 		return err
 	}
-	// A series of which no slot is left, and nothing else is known, begins again.
+	// A series without slots of which nothing else is known starts over.
 	_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE newest = 0 AND id NOT IN (SELECT series FROM slots)`)
 	return err
 }
@@ -257,13 +257,13 @@ type writer struct {
 	tx    *txn
 	query string
 
-	numbered      bool  // the first column is a row's number, and is not written
-	last          int64 // the largest of those that were read
+	numbered      bool  // the first column read is the rowid, which is not written
+	last          int64 // the largest rowid read
 	kept, refused int
 }
 
-// pass writes what a query finds, up to where it cannot be read: then ok is false. An error is one of the
-// new store, or of ctx.
+// pass writes the rows that a query finds, up to an unreadable one: then ok is false. An error is one of the new store,
+// or of ctx.
 func (s *salvage) pass(ctx context.Context, query string, w *writer) (ok bool, err error) {
 	rows, err := s.from.QueryContext(ctx, query)
 	if err != nil {
@@ -290,7 +290,7 @@ func (s *salvage) pass(ctx context.Context, query string, w *writer) (ok bool, e
 		row := values
 		if w.numbered {
 			id, _ := values[0].(int64)
-			w.last, row = max(w.last, id), values[1:] // a damaged page may go back
+			w.last, row = max(w.last, id), values[1:] // rowids may go back on a damaged page
 		}
 		n, err := affected(insert.ExecContext(ctx, row...))
 		switch {

@@ -21,7 +21,7 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 		{"took %d row{|s} out that belonged to nothing", []string{
 			`DELETE FROM slots WHERE series NOT IN (SELECT id FROM series)`,
 			`DELETE ` + orphanPieces, `DELETE ` + orphanVanished, `DELETE ` + garbledPieces,
-			`UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`, // until it is met again
+			`UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`, // until the video is fetched again
 			`DELETE FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`,
 			`DELETE FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`,
 		}},
@@ -39,7 +39,7 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 		total := 0
 		err := d.tx(ctx, "repair the store", func(tx *txn) error {
 			total = 0
-			// There is no order in which rows without a parent can be deleted that satisfies the foreign keys.
+			// No order of deleting rows without a parent satisfies the foreign keys at every step.
 			if _, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = 1`); err != nil {
 				return err
 			}
@@ -59,8 +59,8 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 	return errors.Join(d.repairCharted(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
 }
 
-// lostCharts makes charts that were done, and are not whole any more, failed; but the last of its series is
-// due again, so that the next run fetches it. The caller appends the condition on slots.
+// lostCharts marks incomplete charts that were done as failed, except that the newest of a series becomes due again, so
+// that the next run fetches it. The caller appends the condition on slots.
 func lostCharts(now time.Time) string {
 	return fmt.Sprintf(`
 		UPDATE slots
@@ -71,7 +71,7 @@ func lostCharts(now time.Time) string {
 		WHERE `, now.UTC().Format(time.RFC3339))
 }
 
-// What the row of a series repeats of its slots: see schema.sql.
+// These correct what a series row repeats of its slots: see schema.sql.
 const (
 	repairNewest = `
 		UPDATE series SET newest = last FROM (SELECT series AS id, max(due_at) AS last FROM slots GROUP BY series) AS found
@@ -96,11 +96,11 @@ const (
 		WHERE found.id = series.id AND coalesce(fresh_at, 0) < last`
 )
 
-// longAgo is a fetch so long ago that the next refresh asks again, in milliseconds.
+// longAgo is a fetch time, in milliseconds, old enough that the next refresh asks again.
 func longAgo(now time.Time) int64 { return now.Add(-ingest.RefreshAfter - time.Second).UnixMilli() }
 
-// restoreLatest gives a video that has lost its counts unknown ones, as of the last chart that it was in. The
-// rows it changes are those of its last statement.
+// restoreLatest gives videos that have lost their counts unknown ones, as of the last chart that they were in. The
+// number of rows affected is that of its last statement.
 func restoreLatest(now time.Time) string {
 	return fmt.Sprintf(`
 		UPDATE video_facts SET fetched_day = 0 WHERE id NOT IN (SELECT id FROM video_latest);
@@ -109,7 +109,7 @@ func restoreLatest(now time.Time) string {
 		FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo(now))
 }
 
-// repairCharted writes the rows anew where some are wrong.
+// repairCharted rewrites charted_blocks if rows of it are wrong.
 func (d *database) repairCharted(ctx context.Context, r *Repaired) error {
 	n := 0
 	err := d.tx(ctx, "note which videos were charted where", func(tx *txn) (err error) {
@@ -122,7 +122,7 @@ func (d *database) repairCharted(ctx context.Context, r *Repaired) error {
 	return err
 }
 
-// repairTexts indexes a text that has changed outside the program as it is, and has it refreshed.
+// repairTexts indexes texts that were changed outside the program as they are now, and has their videos refreshed.
 func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
 	ids, _, err := changedTexts(ctx, d.read, 0, func(int64, ingest.Video) {})
 	if err != nil || len(ids) == 0 {
@@ -143,7 +143,7 @@ func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
 	return err
 }
 
-// repairIndex gives the index a row for every video and for nothing else, a few at a time.
+// repairIndex gives the index one row for every video and none for anything else, a few rows at a time.
 func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 	steps := []struct {
 		did, find string

@@ -35,7 +35,7 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 	and(f.Job != "", `job = ?`, f.Job)
 	and(f.Key != "", `key = ?`, f.Key)
 	if _, ok := ingest.IsBackfillJob(f.Job); !ok {
-		where = append(where, `kind <> 'backfill'`) // as the index says it
+		where = append(where, `kind <> 'backfill'`) // matches the condition of the index slots_due
 	}
 	query := selectSlots
 	if len(where) > 0 {
@@ -63,7 +63,7 @@ SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pa
 	fromSlots   = ` FROM slots JOIN series ON series.id = slots.series`
 )
 
-// selectSlotsOf is selectSlots in a store of any version.
+// selectSlotsOf is selectSlots for a store of any version.
 func selectSlotsOf(version int) string {
 	switch {
 	case version == 1:
@@ -87,7 +87,7 @@ func scanSlot(row scanner) (ingest.Slot, error) {
 		s.Count = 0
 	}
 	if charges.Valid && json.Unmarshal([]byte(charges.String), &s.Charges) != nil {
-		s.Charges = nil // damaged: not known
+		s.Charges = nil // damaged, so not known
 	}
 	return s, err
 }

@@ -28,11 +28,11 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 	})
 }
 
-// newestAt is when the newest slot of a series was due that is not in the future, ?1 being the last second that is
-// not. NULL where there is none.
+// newestAt is the due time of a series' newest slot that is not in the future, ?1 being future(now). NULL if there is
+// none.
 const newestAt = `iif(newest <= ?1, newest, (SELECT max(due_at) FROM slots AS past WHERE past.series = series.id AND past.due_at <= ?1))`
 
-// future is the last second that is not in the future.
+// future returns the last second that does not count as the future.
 func future(now time.Time) int64 { return now.Add(ingest.ClockAhead).Unix() }
 
 // Newest implements fetch.Slots.
@@ -49,8 +49,8 @@ func (s *Store) Newest(ctx context.Context, now time.Time) (map[ingest.Series]ti
 	})
 }
 
-// retired are the open slots of the series in ?1, a JSON array of [job, key, reason], that no run works
-// on at ?2.
+// retired selects the open slots that no run is working on at ?2 (milliseconds), of the series in ?1, a JSON array of
+// [job, key, reason].
 const retired = `
 WITH retired AS MATERIALIZED (
 	SELECT slots.id, series, value ->> 2 AS reason
@@ -73,7 +73,7 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 		return s.explain(ctx, "look for slots that nobody wants", err)
 	}
 	return s.tx(ctx, "end the slots that nobody wants", func(tx *txn) error {
-		// The series first: what it says is how the slots are found.
+		// Read the series first: once the slots are updated, retired no longer finds them.
 		of, err := column[int64](ctx, tx, retired+`SELECT series FROM retired`, list, now)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// What every query is written with.
+// Helpers that every query is written with.
 
 // querier is a database, a connection or a transaction.
 type querier = sqlitefile.Querier
@@ -26,7 +26,7 @@ func each(ctx context.Context, q querier, f func(*sql.Rows) error, query string,
 // scanner is a row that is being read.
 type scanner interface{ Scan(into ...any) error }
 
-// collect is what a query finds, each row as scan reads it.
+// collect returns the rows that a query finds, each as scan reads it.
 func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
 	err = each(ctx, q, func(rows *sql.Rows) error {
 		one, err := scan(rows)
@@ -42,12 +42,12 @@ func scanValue[T any](row scanner) (value T, err error) {
 	return value, err
 }
 
-// column is the values that a query of one column finds.
+// column returns the values that a query of one column finds.
 func column[T any](ctx context.Context, q querier, query string, args ...any) ([]T, error) {
 	return collect(ctx, q, scanValue[T], query, args...)
 }
 
-// pairs is what a query of two columns finds, the second by the first.
+// pairs returns the rows that a query of two columns finds, the second column by the first.
 func pairs[K comparable, V any](ctx context.Context, q querier, query string, args ...any) (map[K]V, error) {
 	all := map[K]V{}
 	return all, each(ctx, q, func(rows *sql.Rows) error {
@@ -59,7 +59,7 @@ func pairs[K comparable, V any](ctx context.Context, q querier, query string, ar
 	}, query, args...)
 }
 
-// execJSON runs a statement with a list as its ?1, unless that is empty.
+// execJSON runs a statement with a list, as JSON, as its ?1. With an empty list it does nothing.
 func execJSON[T any](ctx context.Context, tx *txn, query string, list []T, args ...any) error {
 	if len(list) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func execJSON[T any](ctx context.Context, tx *txn, query string, list []T, args 
 	return err
 }
 
-// execEach runs statements with the same list, as execJSON does.
+// execEach runs several statements with the same list, like execJSON.
 func execEach[T any](ctx context.Context, tx *txn, list []T, queries ...string) error {
 	for _, query := range queries {
 		if err := execJSON(ctx, tx, query, list); err != nil {
@@ -78,8 +78,8 @@ func execEach[T any](ctx context.Context, tx *txn, list []T, queries ...string) 
 	return nil
 }
 
-// lookIn runs a query over a list of the upstream's ids, ?1. JSON cannot hold an id that is not valid text:
-// that one is looked up separately, as an argument.
+// lookIn runs a query over a list of the upstream's IDs, ?1. JSON cannot hold an ID that is not valid text: each such
+// ID is looked up separately, as an argument.
 func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sql.Rows) error) error {
 	var plain []string
 	for _, id := range ids {
@@ -97,12 +97,12 @@ func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sq
 	return each(ctx, tx, f, query, listJSON(plain))
 }
 
-// insertSizes are how many rows a statement writes. Few sizes, so that their statements stay prepared; the
-// first is a page of the upstream's.
+// insertSizes are the numbers of rows that one statement may write. There are few, so that the statements stay
+// prepared; the first is the size of an upstream page.
 var insertSizes = []int{50, 10, 1}
 
-// insertRows writes the rows, all of one length, in as few statements as possible: a row that shares a statement costs half
-// of one that has its own. head ends with VALUES, and tail follows the rows.
+// insertRows writes the rows, all of one length, in as few statements as possible: a row that shares a statement costs
+// half of one that has its own. head ends with VALUES, and tail follows the rows.
 func insertRows(ctx context.Context, tx *txn, head, tail string, rows [][]any) error {
 	for _, size := range insertSizes {
 		for ; len(rows) >= size; rows = rows[size:] {
@@ -124,7 +124,7 @@ func affected(res sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-// ceilUnix is the first whole second that is not before t.
+// ceilUnix returns the first whole second not before t.
 func ceilUnix(t time.Time) int64 {
 	n := t.Unix()
 	if t.Nanosecond() > 0 {
@@ -133,7 +133,7 @@ func ceilUnix(t time.Time) int64 {
 	return n
 }
 
-// ceilMillis is the first whole millisecond that is not before t.
+// ceilMillis returns the first whole millisecond not before t.
 func ceilMillis(t time.Time) int64 {
 	n := t.UnixMilli()
 	if time.UnixMilli(n).Before(t) {
@@ -144,7 +144,7 @@ func ceilMillis(t time.Time) int64 {
 
 var numbered = regexp.MustCompile(`\{([^|{}]*)\|([^|{}]*)\}`)
 
-// counted puts n into a text with one %d, in which {is|are} is a word for one and for any other number.
+// counted puts n into a text with one %d. It replaces {is|are} by its first form if n is 1, and else by its second.
 func counted(text string, n int) string {
 	form := "$2"
 	if n == 1 {

@@ -6,24 +6,24 @@ import (
 	"sync"
 )
 
-// keptStatements is how many statements are kept prepared, for each connection.
+// keptStatements is how many statements are kept prepared per connection.
 const keptStatements = 100
 
-// statements keeps prepared what is executed repeatedly: preparing takes a fifth of the time of saving a page of
-// 50 videos. A nil one keeps nothing.
+// statements keeps repeated statements prepared: preparing takes a fifth of the time of saving a page of 50 videos. A
+// nil one keeps nothing.
 type statements struct {
 	db *sql.DB
 
 	mu    sync.Mutex
 	ready map[string]*sql.Stmt
-	asked map[string]bool // since the last call of prepare: true for more than once
+	asked map[string]bool // requested but not prepared; true: more than once
 }
 
 func newStatements(db *sql.DB) *statements {
 	return &statements{db: db, ready: map[string]*sql.Stmt{}, asked: map[string]bool{}}
 }
 
-// of is the prepared statement, nil where there is none. It remembers the request.
+// of returns the prepared statement, nil if there is none, and remembers the request.
 func (s *statements) of(query string) *sql.Stmt {
 	if s == nil {
 		return nil
@@ -37,8 +37,8 @@ func (s *statements) of(query string) *sql.Stmt {
 	return stmt
 }
 
-// prepare prepares what was requested twice. It waits for a free connection and holds no lock meanwhile, since
-// whoever has the connection may be requesting another.
+// prepare prepares what was requested twice. It waits for a free connection and holds no lock meanwhile, since whoever
+// has the connection may be requesting another statement.
 func (s *statements) prepare(ctx context.Context) {
 	for _, query := range s.again() {
 		stmt, err := s.db.PrepareContext(ctx, query)
@@ -55,7 +55,7 @@ func (s *statements) prepare(ctx context.Context) {
 	}
 }
 
-// again takes out what was requested twice.
+// again removes and returns the queries requested twice.
 func (s *statements) again() []string {
 	if s == nil {
 		return nil
@@ -72,7 +72,7 @@ func (s *statements) again() []string {
 	return queries
 }
 
-// txn is a transaction that knows prepared statements. None may be asked again while its rows are read.
+// txn is a transaction that uses prepared statements. A query must not be repeated while its rows are being read.
 type txn struct {
 	*sql.Tx
 
@@ -85,7 +85,7 @@ func (s *statements) begin(tx *sql.Tx) *txn {
 	return &txn{tx, s, map[string]*sql.Stmt{}, map[string]bool{}}
 }
 
-// stmt is the transaction's own form of a statement, nil where it is not prepared.
+// stmt returns the transaction's own form of a statement, nil if it is not prepared.
 func (t *txn) stmt(ctx context.Context, query string) *sql.Stmt {
 	if own := t.own[query]; own != nil {
 		return own
@@ -94,7 +94,7 @@ func (t *txn) stmt(ctx context.Context, query string) *sql.Stmt {
 	if stmt := t.known.of(query); stmt != nil {
 		own = t.StmtContext(ctx, stmt)
 	} else if t.asked[query] {
-		own, _ = t.PrepareContext(ctx, query) // where that fails, so will the query itself
+		own, _ = t.PrepareContext(ctx, query) // if that fails, so will the query itself
 	}
 	t.asked[query], t.own[query] = true, own
 	return own

@@ -14,16 +14,16 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// A transaction of Sweep deletes at most so much, so that other writers wait for milliseconds.
+// Limits of what one transaction of Sweep deletes, so that other writers wait only milliseconds.
 const (
-	sweepSlots  = 10 // whose placements go
+	sweepSlots  = 10 // whose placements are deleted
 	sweepVideos = 200
-	sweepRows   = 1000 // of slots
+	sweepRows   = 1000 // rows of slots
 )
 
-// Sweep implements fetch.Sink. A placement and a slot are as old as the slot's due time, a video as
-// its last fetch. The newest slot of every series stays, and so does what is yet to be
-// claimed: the schedule continues from them. Copies that migrations and repairs have left go as well. Tidy follows.
+// Sweep implements fetch.Sink. A placement or a slot is as old as the slot's due time, a video as its last fetch. The
+// newest slot of every series stays, and so does every slot yet to be claimed: the schedule continues from them. Copies
+// left by migrations and repairs are deleted as well. Tidy follows.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
 	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills, sweepCharted} {
@@ -45,14 +45,14 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 	return placements, videos, s.Tidy(ctx)
 }
 
-// leftCopy is the end of the name of a file that a migration or a repair has left beside the store, or that was found
-// there: what it holds is at least as old as its name says.
+// leftCopy matches the suffix of a file that a migration or a repair left beside the store, or that creating the store
+// moved aside: its contents are at least as old as the time in its name.
 var leftCopy = regexp.MustCompile(`^(?:\.v[0-9]+-backup|\.broken|-wal\.left|-shm\.left)-([0-9]{8}T[0-9]{6}\.[0-9]{3}Z)(?:-[0-9]+)?$`)
 
-// sweepCopies deletes such files: they hold what may not be kept either.
+// sweepCopies deletes such files when they are too old: they too hold data that must go.
 func (s *Store) sweepCopies(cutoff time.Time) error {
 	if s.engine != nil {
-		return nil // nothing lies beside it
+		return nil // an engine has no files beside it
 	}
 	entries, err := os.ReadDir(filepath.Dir(s.path))
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) sweepCopies(cutoff time.Time) error {
 	return nil
 }
 
-// swept is how much one transaction has deleted.
+// swept counts what one transaction has deleted.
 type swept struct{ placements, videos, slots int }
 
 // sweepCharts deletes the placements of a few old slots.
@@ -87,7 +87,7 @@ func sweepCharts(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) 
 	return swept{placements: n}, err
 }
 
-// sweepLibrary deletes a few old videos, with what placements they still have.
+// sweepLibrary deletes a few old videos with their remaining placements.
 func sweepLibrary(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	ids, err := column[int64](ctx, tx, `SELECT id FROM videos WHERE fetched_day <= ? AND fetched_at < ? LIMIT ?`, dayOf(cutoff), cutoff.UnixMilli(), sweepVideos)
 	placements := 0
@@ -101,7 +101,7 @@ func sweepLibrary(ctx context.Context, tx *txn, cutoff time.Time) (swept, error)
 	return swept{placements: placements, videos: len(ids)}, err
 }
 
-// sweepEnded deletes a few old slots whose placements have gone.
+// sweepEnded deletes a few old slots whose placements have been deleted.
 func sweepEnded(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM slots WHERE id IN (
@@ -112,7 +112,7 @@ func sweepEnded(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	return swept{slots: n}, err
 }
 
-// sweepChannels deletes channels whose videos have all gone.
+// sweepChannels deletes channels without videos.
 func (s *Store) sweepChannels(ctx context.Context) error {
 	const empty = ` FROM channels WHERE NOT EXISTS (SELECT 1 FROM video_facts WHERE channel = channels.id)`
 	var found bool
@@ -124,8 +124,8 @@ func (s *Store) sweepChannels(ctx context.Context) error {
 	return err
 }
 
-// sweepFound forgets ids that the upstream gave too long ago: those that could not be looked up, and those
-// that still wait, whose piece begins again.
+// sweepFound forgets IDs that the upstream returned too long ago: those that could not be looked up, and those that
+// still wait to be; the pieces of the latter start over.
 func sweepFound(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ? LIMIT ?)`,
@@ -144,13 +144,13 @@ func sweepFound(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 		`UPDATE slots SET token = '', token_at = NULL, pages = 0 WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 }
 
-// endedBackfills are those, ?1 being the cutoff, in which nothing is open and nothing was done since.
+// endedBackfills selects backfills in which nothing is open and nothing was done since the cutoff ?1.
 const endedBackfills = `
 SELECT id FROM backfills
 WHERE created_at < ?1 AND (cancelled_at < ?1 OR NOT ` + hasOpenPieces + `)
   AND NOT EXISTS (SELECT 1 FROM series JOIN slots ON slots.series = series.id WHERE backfill = backfills.id AND fetched_at >= ?1)`
 
-// sweepPieces deletes a few pieces of backfills that have ended long ago.
+// sweepPieces deletes a few pieces of backfills that ended long ago.
 func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	series, err := column[int64](ctx, tx, `SELECT id FROM series WHERE backfill IN (`+endedBackfills+`) LIMIT ?2`, cutoff.UnixMilli(), sweepRows)
 	if err != nil {
@@ -161,20 +161,21 @@ func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) 
 		`DELETE FROM series WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 }
 
-// sweepBackfills deletes backfills whose pieces have gone.
+// sweepBackfills deletes backfills without pieces.
 func sweepBackfills(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM backfills WHERE created_at < ? AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id)`, cutoff.UnixMilli()))
 	return swept{slots: n}, err
 }
 
-// sweepCharted deletes the rows of videos that have all gone.
+// sweepCharted deletes the rows of charted_blocks whose videos are all deleted.
 func sweepCharted(ctx context.Context, tx *txn, _ time.Time) (swept, error) {
 	_, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM charted_blocks WHERE block < (SELECT min(id) FROM video_facts) / %d`, blockOf))
 	return swept{}, err
 }
 
-// Oldest is the day on which the oldest video that is kept was fetched: not later than that. Zero: none is kept.
+// Oldest returns the day, UTC, on which the oldest stored video was fetched, or an earlier one. Zero: the store has
+// none.
 func (s *Store) Oldest(ctx context.Context) (oldest time.Time, err error) {
 	var days sql.NullInt64
 	err = s.read.QueryRowContext(ctx, `SELECT min(fetched_day) FROM video_facts`).Scan(&days)

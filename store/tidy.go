@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// A step of Tidy holds the lock to write for milliseconds.
+// Limits that let a step of Tidy hold the write lock for milliseconds only.
 const (
 	tidyMerge   = 200 // pages of the index that a step merges
-	tidyPages   = 500 // pages that a step gives back to the disk: 2 MiB
-	tidySpare   = 4   // a file keeps a quarter of its pages free: it grows into them again
-	tidyAtMost  = 200 // steps of each kind, the rest waits for the next time
-	tidyChanged = 2   // rows: a merge that has changed less has found nothing to do (fts5, section 6.8)
+	tidyPages   = 500 // pages that a step returns to the disk: 2 MiB
+	tidySpare   = 4   // a file keeps a quarter of its pages free, to grow into again
+	tidyAtMost  = 200 // steps of each kind; the rest waits for the next call
+	tidyChanged = 2   // rows: a merge that changed fewer found nothing to do (fts5, section 6.8)
 )
 
-// Tidy merges the index and gives pages that have long been empty back to the disk, in steps between which
-// others write. What is left over waits for the next call. A store that was made before version 2, and not
-// repaired since, keeps its empty pages and uses them again.
+// Tidy merges the index and returns long-empty pages to the disk, in steps between which others can write. The rest
+// waits for the next call. A store that was created before version 2, and not repaired since, keeps its empty pages and
+// reuses them.
 func (s *Store) Tidy(ctx context.Context) error {
 	if s.engine != nil {
-		return nil // it tidies itself
+		return nil // an engine tidies itself
 	}
 	for _, of := range []struct {
 		doing string
@@ -52,17 +52,17 @@ func mergeIndex(ctx context.Context, tx *txn) (more bool, err error) {
 	return after-before >= tidyChanged, err
 }
 
-// giveBack gives a few empty pages back and reports whether there are more than the file should keep.
+// giveBack returns a few empty pages to the disk and reports whether there are more than the file should keep.
 func giveBack(ctx context.Context, tx *txn) (more bool, err error) {
 	var all, free, mode int64
 	err = tx.QueryRowContext(ctx, `SELECT page_count, freelist_count, auto_vacuum FROM pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`).
 		Scan(&all, &free, &mode)
 	const incremental = 2
-	excess := (tidySpare*free - all) / (tidySpare - 1) // then as much is left as the smaller file keeps
+	excess := (tidySpare*free - all) / (tidySpare - 1) // leaves the smaller file its share of free pages
 	if err != nil || mode != incremental || excess <= 0 {
 		return false, err
 	}
-	// Each row that it returns is a page: all must be read.
+	// Each row returned frees a page, so all must be read.
 	err = each(ctx, tx, func(*sql.Rows) error { return nil }, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(excess, tidyPages)))
 	return excess > tidyPages, err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// videoColumns are what scanVideo reads, of videos LEFT JOIN channels.
+// videoColumns are the columns that scanVideo reads, from videos LEFT JOIN channels.
 const videoColumns = `
 	video_id, videos.title, coalesce(channels.title, ''), coalesce(channels.channel_id, ''), category, language, thumbnail,
 	published_at, duration_s, live, tags, videos.views, videos.likes, videos.comments`
@@ -25,7 +25,7 @@ func scanVideo(row scanner, more ...any) (ingest.Video, error) {
 	}
 	v.Duration = time.Duration(seconds) * time.Second
 	if tags != "[]" && json.Unmarshal([]byte(tags), &v.Tags) != nil {
-		v.Tags = []string{tags} // damaged, as Check finds by the hash: one video must not hide the others
+		v.Tags = []string{tags} // damaged, which Check reports by the hash; one video must not hide the others
 	}
 	return v, nil
 }

@@ -18,8 +18,8 @@ const (
 	addChannel   = `INSERT INTO channels (channel_id, title) VALUES (?, ?) RETURNING id`
 )
 
-// findChannel says what is known of a channel. The first time it looks for those of all new videos at once; a
-// video that is known has another channel, or its channel another name, too rarely.
+// findChannel returns what is known about a channel. The first call looks up the channels of all new videos at once.
+// Known videos are not included: their channel, or its name, changes too rarely.
 func (w *videoWriter) findChannel(ctx context.Context, id string) (knownChannel, bool, error) {
 	if w.channels == nil {
 		w.channels = map[string]knownChannel{}
@@ -45,8 +45,8 @@ func (w *videoWriter) findChannels(ctx context.Context, ids ...string) error {
 	})
 }
 
-// channel writes the video's channel and returns its id; NULL when the upstream names none. When the
-// channel has a new name, its other videos are indexed under it as well.
+// channel writes the video's channel and returns its ID; NULL if the upstream names none. If the channel has a new
+// name, its other videos are reindexed under it as well.
 func (w *videoWriter) channel(ctx context.Context, v ingest.Video) (sql.NullInt64, error) {
 	if v.ChannelID == "" {
 		return sql.NullInt64{}, nil
@@ -71,8 +71,8 @@ func (w *videoWriter) channel(ctx context.Context, v ingest.Video) (sql.NullInt6
 	return id, err
 }
 
-// reindex writes the index rows of all videos of a channel, which has a new name. Their facts are no longer
-// known: one that is met under the old name again gives it back.
+// reindex writes the index rows of all videos of a channel that has a new name. It resets their facts_hash, so that a
+// video fetched under the old name again restores that name.
 func (w *videoWriter) reindex(ctx context.Context, channel int64) error {
 	if err := w.count(ctx); err != nil {
 		return err

@@ -19,12 +19,12 @@ type videoWriter struct {
 	at  int64 // when they were fetched, in milliseconds
 	day int64 // of at, since 1970
 
-	charted  int64                   // the bit of the series that places them, 0 for none: see schema.sql
+	charted  int64                   // the bit of the series that places them; 0: none; see schema.sql
 	known    map[string]knownVideo   // of those to write, by the upstream's id
-	channels map[string]knownChannel // of those to write, by the upstream's id; nil until one is asked for
-	named    []string                // those of new videos
+	channels map[string]knownChannel // of those to write, by the upstream's id; nil until one is needed
+	named    []string                // the channels of new videos
 	latest   [][]any                 // to write into video_latest
-	moved    []int64                 // whose fetched_day is to become day
+	moved    []int64                 // videos whose fetched_day is to become day
 	texts    map[int64]indexed       // to write into the index, by video
 }
 
@@ -61,7 +61,7 @@ const (
 		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`
 )
 
-// newVideoWriter finds what is known of the videos that are to be put, all of them at once.
+// newVideoWriter looks up all the videos that are to be put at once.
 func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video) (*videoWriter, error) {
 	w := &videoWriter{tx: tx, at: at.UnixMilli(), day: dayOf(at), known: map[string]knownVideo{}, texts: map[int64]indexed{}}
 	var ids []string
@@ -83,9 +83,9 @@ func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.
 	return w, err
 }
 
-// put writes the video as it is now and returns its id. The index is written only when the text that
-// it holds has changed. found says that this is a sighting: see schema.sql; one that was only asked for again is not
-// added when the store does not have it.
+// put writes the video as it is now and returns its ID. It writes the index only if the indexed text has changed. found
+// says that this is a sighting: see schema.sql. A video that was only asked for again is not added if the store does
+// not have it.
 func (w *videoWriter) put(ctx context.Context, v ingest.Video, found bool) (int64, error) {
 	k, known := w.known[v.ID]
 	if !known && !found {
@@ -116,7 +116,7 @@ func (w *videoWriter) put(ctx context.Context, v ingest.Video, found bool) (int6
 	return k.id, nil
 }
 
-// write writes the video's facts, which are new, or others than before. id 0 is one that is not there yet.
+// write writes the facts of a video, which are new or changed; k.id is 0 for a new video.
 func (w *videoWriter) write(ctx context.Context, v ingest.Video, k knownVideo) (int64, error) {
 	channel, err := w.channel(ctx, v)
 	if err != nil {
@@ -133,13 +133,13 @@ func (w *videoWriter) write(ctx context.Context, v ingest.Video, k knownVideo) (
 	return k.id, err
 }
 
-// index notes what the index is to hold of the video.
+// index queues what the index is to hold of the video.
 func (w *videoWriter) index(id int64, v ingest.Video) {
 	w.texts[id] = indexed{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n"))}
 }
 
-// flush writes what put and index have noted, before anything is deleted in the transaction. The index gets
-// one statement: FTS5 writes a segment for each that changes it.
+// flush writes what put and index have queued. It must come before any deletion in the transaction. The index is
+// changed by one statement, since FTS5 writes a segment for each.
 func (w *videoWriter) flush(ctx context.Context) error {
 	if err := w.count(ctx); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (w *videoWriter) flush(ctx context.Context) error {
 	return execJSON(ctx, w.tx, indexVideos, rows)
 }
 
-// count writes what every sighting changes. Until then the view has no video that is new.
+// count writes what every sighting changes. Before it, the view videos lacks new videos.
 func (w *videoWriter) count(ctx context.Context) error {
 	err := insertRows(ctx, w.tx, addLatest, elseLatest, w.latest)
 	if err == nil && w.charted != 0 {
@@ -170,7 +170,7 @@ func (w *videoWriter) count(ctx context.Context) error {
 	return err
 }
 
-// repairStep is how many rows of the index a transaction writes, so that others wait for milliseconds.
+// repairStep is how many rows of the index one transaction writes, so that other writers wait only milliseconds.
 const repairStep = 200
 
 // reindexAll writes the index row of every video.
@@ -190,7 +190,7 @@ func reindexAll(ctx context.Context, tx *txn) error {
 	return nil
 }
 
-// rewriteIndex writes the videos' rows of the index, and the hash of the text that they have.
+// rewriteIndex writes the videos' rows of the index, and the hash of their present text.
 func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 	videos, err := newVideoWriter(ctx, tx, time.Time{}, nil)
 	if err != nil {
@@ -202,7 +202,7 @@ func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 		if err != nil {
 			return err
 		}
-		// A name without a channel to keep it with is known to the hash alone: it stays.
+		// The name of a video without a channel is known only through the hash, so the hash must stay.
 		if _, err := tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
 			return err
 		}
@@ -211,5 +211,5 @@ func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 	return videos.flush(ctx)
 }
 
-// dayOf is the day of a fetch, since 1970, as fetched_day has it.
+// dayOf returns the day of a fetch, counted from 1970, as in fetched_day.
 func dayOf(at time.Time) int64 { return at.UnixMilli() / (24 * time.Hour).Milliseconds() }

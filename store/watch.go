@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// errTaken says that somebody has deleted or replaced a file of the store while it was in use.
+// errTaken means that somebody has deleted or replaced a file of the store while it was in use.
 var errTaken = errors.New("was deleted or replaced while it was in use")
 
-// reopenFor bounds how long a store whose files were taken away waits for its readers to end.
+// reopenFor bounds how long a store whose files were taken away waits for its readers to finish.
 const reopenFor = 5 * time.Second
 
-// files are those that a store in use consists of.
+// files identifies the files of a store in use.
 type files [3]os.FileInfo
 
 var fileSuffixes = [len(files{})]string{"", "-wal", "-shm"}
 
-// watch makes sure that the files being written are those that others find. SQLite keeps its files
-// open and would continue in files that no longer have a name, where everything would be lost. Every transaction
-// calls it, and its error ends the transaction. Where only the log is gone, what this process has of it goes into
-// ingest.db, and the next transaction succeeds. A newer program may also have upgraded the store meanwhile.
+// watch makes sure that the files being written are those that others find. SQLite keeps its files open and would go on
+// writing to files without a name, where everything would be lost. Every write transaction begins with it, and its
+// error ends the transaction. If only the log is gone, what this process has of it goes into ingest.db, and the next
+// transaction succeeds. A newer program may also have upgraded the store meanwhile: VersionError.
 func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	var have int
 	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
@@ -37,7 +37,7 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 		info, err := os.Stat(d.path + suffix)
 		switch {
 		case d.seen[i] == nil && err == nil:
-			d.seen[i] = info // nobody takes it away who knows that it is in use
+			d.seen[i] = info // first seen now: from here on it must stay
 		case d.seen[i] != nil && (err != nil || !os.SameFile(info, d.seen[i])) && taken < 0:
 			taken = i
 		}
@@ -60,7 +60,7 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	return fmt.Errorf("%s %w: %s; leave the files beside ingest.db alone while ingest runs", path, errTaken, saved)
 }
 
-// reopen closes every connection: the next ones find the files that are there now.
+// reopen closes every connection, so that the next ones open the files that are there now.
 func (d *database) reopen() {
 	for _, db := range []*sql.DB{d.write, d.read} {
 		db.SetMaxIdleConns(0)

@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// watcher is a connection of its own that sees whether others have written: SQLite counts that for each connection.
+// watcher sees whether others have written, through a connection of its own: SQLite counts commits per connection.
 type watcher struct {
 	mu   sync.Mutex
 	db   *sql.DB
 	conn *sql.Conn
-	name string // of conn: the counts of two connections say nothing of each other
+	name string // of conn: counts of different connections are not comparable
 }
 
-// version is another one after every commit. open makes the pool of the connection, where there is none.
+// version returns a string that changes with every commit by others. open makes the pool for the connection on first
+// use.
 func (w *watcher) version(ctx context.Context, open func() (*sql.DB, error)) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

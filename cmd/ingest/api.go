@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// newAPI is what serve answers under /v1/, with the limits of the config; they are counted in memory.
+// newAPI returns what serve answers under /v1/, with the config's limits, which are counted in memory.
 func newAPI(c *config.Config) (*web.API, error) {
 	of, limits := c.API, c.ClientLimits()
 	api := &web.API{Origins: of.Origins}
@@ -53,7 +53,7 @@ func limitsOf(in []config.Limit) (out []httplimit.Limit) {
 	return out
 }
 
-// library is what the API answers from: the store, as the commands show it.
+// library returns what the API answers from: the store, as the commands show it.
 func (a *app) library(s *store.Store) *web.Library {
 	l := library{a, s}
 	return &web.Library{Search: l.search, Chart: l.chart, Video: l.video, Slots: l.slots, Version: s.Version}
@@ -129,7 +129,7 @@ func (l library) slots(ctx context.Context, params url.Values) (docs []web.SlotD
 	return docs, answered(err)
 }
 
-// setFlags sets the flags that add adds by the parameters of a URL, which have '_' where flags have '-'.
+// setFlags sets the flags defined by add from the parameters of a URL, which have '_' where flags have '-'.
 func setFlags(params url.Values, but string, add func(*pflag.FlagSet)) error {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	add(flags)
@@ -153,13 +153,14 @@ func setFlags(params url.Values, but string, add func(*pflag.FlagSet)) error {
 
 var flagName = regexp.MustCompile(`--[a-z-]+`)
 
-// badRequest is an error that the asker can mend. What the command line calls --a-flag is the parameter a_flag here.
+// badRequest returns an error that the client can correct. It turns the --a-flag of a command line's message into
+// a_flag.
 func badRequest(err error) error {
 	text := flagName.ReplaceAllStringFunc(err.Error(), func(flag string) string { return strings.ReplaceAll(flag[2:], "-", "_") })
 	return fmt.Errorf("%w: %s", web.ErrBadRequest, text)
 }
 
-// answered says which errors of the store are the asker's.
+// answered marks the errors of the store that are the client's.
 func answered(err error) error {
 	switch {
 	case errors.Is(err, store.ErrCursor):

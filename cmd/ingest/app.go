@@ -12,9 +12,9 @@ type app struct {
 	flags   config.Flags
 	cfg     *config.Config
 	clock   *config.Clock
-	started bool            // past the arguments: an error is no longer one of usage
+	started bool            // past the arguments: errors are no longer usage errors
 	traces  *tracing.Tracer // of what is fetched; nil: off
 
-	// wrapPass may put something around the parts of a pass before it begins. The program leaves it nil.
+	// wrapPass may wrap the parts of a pass before it begins. It is nil except in tests.
 	wrapPass func(*fetch.Reconciler)
 }

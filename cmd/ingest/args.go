@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// orAsk wants so many arguments, at least or exactly, and asks for them where they are not given.
+// orAsk returns an argument check that asks for what is missing when args fails.
 func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if args(cmd, given) == nil {
@@ -24,7 +24,7 @@ func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
 	}
 }
 
-// noArgs refuses arguments, and says what may have been meant.
+// noArgs refuses arguments, and suggests what may have been meant.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usageError{errors.New(text)}
 }
 
-// flagError says which flag a value is wrong for, and which flag may have been meant.
+// flagError says which flag has a wrong value, and which flag may have been meant.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var known []string

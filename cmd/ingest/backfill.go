@@ -40,7 +40,7 @@ func (a *app) backfillRetryCommand() *cobra.Command {
 	})
 }
 
-// changeCommand is a command that changes the plan of an id, or says unchanged.
+// changeCommand completes a command that changes the plan with an id. If nothing changed, it says unchanged.
 func (a *app) changeCommand(cmd *cobra.Command, unchanged string, change func(context.Context, *store.Store, string) (bool, error)) *cobra.Command {
 	cmd.Args = orAsk(cobra.ExactArgs(1), "which backfill? Give one id: ingest backfill status lists them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ func (a *app) changeCommand(cmd *cobra.Command, unchanged string, change func(co
 	return cmd
 }
 
-// storeOfPlan opens the store for writing, which must be there.
+// storeOfPlan opens the store, which must exist, for writing.
 func (a *app) storeOfPlan(ctx context.Context, id string) (*store.Store, error) {
 	reader, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ func newBackfillLine(b store.BackfillStatus) web.PlanLine {
 	return l
 }
 
-// document is the plan without failures.
+// document returns the plan without failures.
 func (p *pricedBackfill) document() web.PlanDocument {
 	d := web.PlanDocument{
 		PlanLine: newBackfillLine(p.BackfillStatus), CreatedAt: term.Second(p.Created), Cancelled: term.TimeOrNull(p.Cancelled),
@@ -54,9 +54,9 @@ func (p *pricedBackfill) document() web.PlanDocument {
 	return d
 }
 
-// backfillDocument is the present state of a backfill, with its first failures.
+// backfillDocument returns the present state of a backfill, with its first failures.
 func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (web.PlanDocument, error) {
-	const failuresShown = 10 // retry does them all
+	const failuresShown = 10 // retry covers all of them
 	status, err := findBackfill(ctx, w.store, id)
 	if err != nil {
 		return web.PlanDocument{}, err

@@ -17,7 +17,7 @@ import (
 // errUntil ends a run at its --until.
 var errUntil = errors.New("the time of --until has come")
 
-// backfillEnd is the last line of a run in JSON: how it ended, and how far the backfill has come.
+// backfillEnd is the last JSON line of a run: how it ended, and the backfill's progress.
 type backfillEnd struct {
 	Event   string       `json:"event"` // end
 	Outcome ingest.State `json:"outcome"`
@@ -27,7 +27,7 @@ type backfillEnd struct {
 	web.PlanDocument
 }
 
-// reportBackfill says how a run ended, and turns that into an exit code.
+// reportBackfill reports how a run ended, and returns the error for its exit code.
 func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, worked []fetch.SlotResult, ended error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
@@ -52,16 +52,16 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 		return errors.Join(ended, err)
 	}
 	if errors.Is(ended, fetch.ErrMaxUnits) || errors.Is(ended, errUntil) {
-		ended = nil // a limit of its own
+		ended = nil // a limit that the user set is no error
 	}
 	return endOfRun(end.Outcome, ended)
 }
 
-// endOf finds the outcome of a run in the pieces it worked on: as that of a run of the schedule.
+// endOf finds the outcome of a run from the pieces it worked on, as for a run of the schedule.
 func endOf(worked []fetch.SlotResult, ended error, doc web.PlanDocument) backfillEnd {
 	sum := summarise(worked, nil)
 	if !sum.retryAt.IsZero() {
-		doc.RetryAt = term.FromOrNull(sum.retryAt) // the store's, which keeps milliseconds, may be read as a second earlier
+		doc.RetryAt = term.FromOrNull(sum.retryAt) // the store keeps milliseconds, and its time may round to a second earlier
 	}
 	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: term.FromOrNull(sum.retryAt), Spent: sum.units, PlanDocument: doc}
 	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
@@ -98,7 +98,7 @@ func endOf(worked []fetch.SlotResult, ended error, doc web.PlanDocument) backfil
 	return end
 }
 
-// othersAtWork says why a run ends although pieces are open: other runs hold the last of them until then.
+// othersAtWork says why a run ends while pieces are open: other runs hold the last of them until then.
 func othersAtWork(open int, until *time.Time) string {
 	if until == nil { // ended in between
 		return fmt.Sprintf("another run gave %s back in the meantime", term.Plural(open, "piece"))
@@ -110,7 +110,7 @@ func othersAtWork(open int, until *time.Time) string {
 	return fmt.Sprintf("another run is at work on the last %s; should it have died, the same command goes on from %s", last, term.StampFrom(*until))
 }
 
-// broughtNothing is how many pieces were given back without an answer, and why the last one was.
+// broughtNothing returns how many pieces were given back without an answer, and the reason of the last one.
 func broughtNothing(worked []fetch.SlotResult) (n int, why string) {
 	open := map[string]string{}
 	for _, s := range worked {
@@ -122,7 +122,7 @@ func broughtNothing(worked []fetch.SlotResult) (n int, why string) {
 	return len(open), why
 }
 
-// Print is the end of a run for a person.
+// Print prints the end of a run for a person.
 func (e backfillEnd) Print(w io.Writer) error {
 	text := fmt.Sprintf("%s is done: %s in this run", e.ID, term.Amount(e.Spent, "units"))
 	switch e.Outcome {

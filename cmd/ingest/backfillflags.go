@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// kindFlags are the flags of the kinds, as they were given.
+// kindFlags holds the flags of the kinds as given.
 type kindFlags struct {
 	region           ingest.Region
 	from, to         time.Time
@@ -24,7 +24,7 @@ type kindFlags struct {
 	again, ask       bool
 }
 
-// between checks --from and --to: both or neither, not reversed, not in the future.
+// between checks --from and --to: both or neither, in order, not in the future.
 func (f kindFlags) between(now time.Time) error {
 	if f.from.IsZero() != f.to.IsZero() {
 		return usageError{errors.New("--from and --to: give both, or neither for everything until now")}
@@ -44,7 +44,7 @@ func (f kindFlags) between(now time.Time) error {
 	return nil
 }
 
-// kindCommands are one command per kind below "ingest backfill VERB", which hands what was requested to do.
+// kindCommands returns one command per kind below "ingest backfill VERB"; each passes the request to do.
 func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest) error) []*cobra.Command {
 	f := &kindFlags{order: ingest.Newest, orderBy: "date"}
 	commands := []*cobra.Command{

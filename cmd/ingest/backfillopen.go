@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// openForPlanning opens what planning needs: as open does, but without a key, since nothing is sent.
+// openForPlanning is open for planning: without a key, since nothing is sent.
 func (a *app) openForPlanning(ctx context.Context) (*fetchRuntime, error) {
 	if err := a.canRefill(); err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func (a *app) openForPlanning(ctx context.Context) (*fetchRuntime, error) {
 	return a.openWith(ctx, openKeyless)
 }
 
-// canRefill refuses an upstream whose ids and channels backfills do not know.
+// canRefill refuses an upstream that has no backfills.
 func (a *app) canRefill() error {
 	if a.provider().refills {
 		return nil
@@ -27,7 +27,7 @@ func (a *app) canRefill() error {
 	return config.Invalid(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run", a.cfg.Upstream))
 }
 
-// openForPricing opens what pricing needs beside a store that is open already.
+// openForPricing opens what pricing needs besides a store that is open already.
 func (a *app) openForPricing(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
@@ -51,7 +51,7 @@ func findBackfill(ctx context.Context, s *store.Store, id string) (store.Backfil
 	return b, err
 }
 
-// noPlan is the error of an id where no store is.
+// noPlan is the error for an id when there is no store.
 func noPlan(id string) error {
 	return codeError{exitError, fmt.Errorf("there is no backfill %s: none is planned in this data directory", term.Fit(id, 40))}
 }

@@ -25,11 +25,11 @@ func (a *app) backfillPlanCommand() *cobra.Command {
 	return cmd
 }
 
-// planBackfill prices what was requested, and keeps it.
+// planBackfill prices the request, and keeps it as a plan.
 func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 	open := a.openForPlanning
 	if request.ask {
-		open = a.open // what is sent needs a key
+		open = a.open // asking the upstream needs a key
 	}
 	w, err := open(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 	return a.show(p.document())
 }
 
-// planned finds or adds the plan that was requested and, where that was requested too, asks for sizes.
+// planned finds or adds the requested plan and, with --ask, asks for sizes.
 func (a *app) planned(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
 	p, err := a.findOrAdd(ctx, w, request)
 	if err != nil || !request.ask {
@@ -55,10 +55,10 @@ func (a *app) planned(ctx context.Context, w *fetchRuntime, request backfillRequ
 	return p, a.askSizes(ctx, w, p)
 }
 
-// askSizes asks the channels of a plan how many videos they have, each once and for a call of purpose
-// backfill, keeps the answers and prices the plan again. Those that were not asked, because quota ended or
-// they do not say, keep their range. A plan of which some is fetched is not asked about: what is left of it
-// is not what a channel would answer.
+// askSizes asks the channels of a plan for their numbers of videos, each once and for one call of purpose backfill,
+// keeps the answers and prices the plan again. A channel that was not asked because quota ended, or that gives no
+// number, keeps its range. A plan that is partly fetched is not asked about: a channel's answer would not be what is
+// left of it.
 func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
 	archive, ok := any(w.upstream).(fetch.Archive)
 	if !ok || len(p.Spec.Channels) == 0 || p.Open() != len(p.Spec.Channels) {
@@ -78,14 +78,14 @@ func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *pricedBackfill) 
 	return nil
 }
 
-// saveSizes keeps what was answered, whatever has ended the asking: it is paid for.
+// saveSizes keeps the answers whatever ended the asking: they are paid for.
 func saveSizes(ctx context.Context, w *fetchRuntime, id string, sizes map[string]int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	return w.store.NoteSizes(ctx, id, sizes)
 }
 
-// askChannels asks the channels whose size is not known, until quota ends.
+// askChannels asks the channels whose size is not known until quota ends.
 func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfill, archive fetch.Archive) (map[string]int, error) {
 	known, err := w.store.OpenSizes(ctx, p.ID)
 	if err != nil {

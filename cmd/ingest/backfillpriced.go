@@ -18,24 +18,24 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// pricedBackfill is a plan that is kept, with its price and what there is to pay it with.
+// pricedBackfill is a stored plan with its price and the quota there is to pay it with.
 type pricedBackfill struct {
 	store.BackfillStatus
 	budget.Outlook
-	degraded bool // the ledger cannot answer: what is left is not known
+	degraded bool // the ledger cannot answer, so what is left is not known
 
 	estimate budget.Estimate // of what is still to do
-	assuming string          // what the estimate assumes; "" where it is exact
-	perCall  quota.Cost      // what a call draws at most
-	table    string          // of costs, that it is priced under now; Table is the one that it was planned under
+	assuming string          // what the estimate assumes; "" if it is exact
+	perCall  quota.Cost      // the most that a call draws
+	table    string          // the cost table of this price; Table is that of the plan
 	asked    quota.Cost      // spent to ask channels for their sizes
-	ids      *youtube.IDList // that were read for it just now; nil: none were
+	ids      *youtube.IDList // read for it just now; nil: none
 	found    bool            // it had been planned before
 	added    bool            // it was planned just now
 }
 
-// findOrAdd finds the plan of the same flags, or adds one. One that found nothing to fetch is made again:
-// there may be something by now.
+// findOrAdd finds the plan of the same flags, or adds one. A plan that found nothing to fetch is made again: there may
+// be something by now.
 func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
 	tariff := w.governor.Tariff
 	if _, err := budget.BackfillCalls(request.kind, w.upstream, tariff); err != nil {
@@ -64,7 +64,7 @@ func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRe
 	return p, nil
 }
 
-// priced is the plan with the price of what is still to do, under today's table.
+// priced returns the plan with the price of what is still to do, under today's table.
 func (a *app) priced(ctx context.Context, w *fetchRuntime, status store.BackfillStatus) (*pricedBackfill, error) {
 	p := &pricedBackfill{BackfillStatus: status, table: w.governor.Tariff.Table}
 	if err := p.price(ctx, w); err != nil {
@@ -82,8 +82,8 @@ func (a *app) priced(ctx context.Context, w *fetchRuntime, status store.Backfill
 	return p, nil
 }
 
-// reprice refuses a plan that can never end, however long one waits: one that was just added is not kept. It says,
-// once, that the plan was made under another table of costs.
+// reprice refuses a plan that can never end, however long one waits, and does not keep one that was just added. It
+// says, once, that the plan was made under another cost table.
 func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
 	if never := p.Never(p.estimate.Low, p.perCall); never != nil && !p.degraded {
 		if p.added {
@@ -99,7 +99,7 @@ func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *pricedBackfill) e
 	return w.store.Reprice(ctx, p.ID, p.table)
 }
 
-// price estimates what is still to do, as far as its size is known.
+// price estimates the cost of what is still to do, as far as its size is known.
 func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 	costs, err := budget.BackfillCalls(p.Kind, w.upstream, w.governor.Tariff)
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 	return nil
 }
 
-// assumption is what the estimate of a backfill assumes; "" where it is exact.
+// assumption returns what the estimate of a backfill assumes; "" if it is exact.
 func assumption(kind ingest.BackfillKind, size budget.Size, l fetch.Limits) string {
 	switch {
 	case kind == ingest.BackfillSearch:

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// How often progress is shown: on a terminal, and elsewhere.
+// How often progress is shown on a terminal, and elsewhere.
 const (
 	drawEvery = time.Second
 	tellEvery = 5 * time.Second
@@ -21,7 +21,7 @@ const (
 
 type progress = term.Progress
 
-// progressOf compares a backfill with what it was when the run began.
+// progressOf compares a backfill with its state when the run began.
 func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits int64) progress {
 	total := newBackfillLine(now).Pieces["total"]
 	p := progress{Event: "progress", ID: now.ID, Pieces: total - now.Open(), Total: total, Units: now.Units, Videos: now.Videos}
@@ -41,8 +41,8 @@ func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits in
 	return p
 }
 
-// showProgress shows it until the returned function is called: a bar on a terminal, else a line now and
-// then; in JSON a line of its own.
+// showProgress shows it until the returned function is called: as a bar on a terminal, else as a line now and then;
+// with --json as JSON lines.
 func (a *app) showProgress(ctx context.Context, s *store.Store, p *pricedBackfill, maxUnits int64) (stop func()) {
 	if a.quiet && !a.json {
 		return func() {}
@@ -55,12 +55,12 @@ func (a *app) showProgress(ctx context.Context, s *store.Store, p *pricedBackfil
 	return term.Repeat(ctx, every, func() {
 		now, err := s.FindBackfill(ctx, p.ID)
 		if err != nil {
-			return // the next look may do better
+			return // the next attempt may succeed
 		}
 		at := progressOf(p.BackfillStatus, now, time.Since(began), maxUnits)
 		switch {
 		case a.json:
-			_ = a.printJSON(at) // whoever reads no more will be noticed at the end
+			_ = a.printJSON(at) // a closed output is noticed at the end
 		case bar:
 			a.draw(at)
 		default:
@@ -69,7 +69,7 @@ func (a *app) showProgress(ctx context.Context, s *store.Store, p *pricedBackfil
 	}, a.wipe(bar))
 }
 
-// showRun draws, on a terminal, how far a run of the schedule is.
+// showRun draws the progress of a run of the schedule on a terminal.
 func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store, of []ingest.Series) (stop func()) {
 	if a.quiet || a.json || !term.IsTerminal(a.stderr) {
 		return func() {}
@@ -101,7 +101,7 @@ func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store
 	}, a.wipe(true))
 }
 
-// draw draws progress over what was drawn before, and wipe wipes it away in the end.
+// draw draws progress over the last drawing, and wipe erases it at the end.
 func (a *app) draw(p progress) { fmt.Fprintf(a.stderr, "\r\x1b[K%s", term.Fit(p.Line(true), 79)) }
 
 func (a *app) wipe(drawn bool) func() {

@@ -20,14 +20,14 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// backfillRequest is a backfill as a person asked for it.
+// backfillRequest is a backfill as the user asked for it.
 type backfillRequest struct {
 	kind  ingest.BackfillKind
 	spec  ingest.BackfillSpec
-	again bool // plan it again though the same was done before
-	ask   bool // ask how large channels are
+	again bool // plan it again even if it was done before
+	ask   bool // ask for the sizes of channels
 
-	ids *youtube.IDList // of videos
+	ids *youtube.IDList // of a backfill of videos
 	// pieces makes the pieces; it is called once, with the store open.
 	pieces func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error]
 }
@@ -60,17 +60,17 @@ func (a *app) requestSearch(f kindFlags, args []string) (backfillRequest, error)
 	}
 	r.spec.Query = q
 	from, to, each := q.After, q.Before, f.slice
-	if from.IsZero() { // what is not said here must not tell two plans of the same flags apart
+	if from.IsZero() { // not in the spec: two plans of the same flags must be equal
 		from, to = youtube.FirstVideo, now
 	}
 	if n := to.Sub(from) / each; n > mostSlices {
-		each = to.Sub(from) / mostSlices // many videos of long ago: slices are split where they are too full
+		each = to.Sub(from) / mostSlices // a slice that finds too much is split later
 	}
 	r.pieces = given(slices.Values(ingest.Slices(from, to, each)))
 	return r, nil
 }
 
-// mostSlices is how many slices a search begins with at most: each costs a call even where it finds nothing.
+// mostSlices bounds how many slices a search begins with: each costs a call even if it finds nothing.
 const mostSlices = 500
 
 func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error) {
@@ -103,7 +103,7 @@ func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error)
 	return r, nil
 }
 
-// requestRefresh lists what is old when it is planned: what is fetched meanwhile is not fetched again.
+// requestRefresh lists what is old when it is planned: a video fetched meanwhile does not change the list.
 func (a *app) requestRefresh(f kindFlags, _ []string) (backfillRequest, error) {
 	r := backfillRequest{kind: ingest.BackfillRefresh}
 	if r.spec.OlderThan = f.olderThan; f.olderThan == 0 {
@@ -122,7 +122,7 @@ func (a *app) requestRefresh(f kindFlags, _ []string) (backfillRequest, error) {
 	return r, nil
 }
 
-// sayRejected lists the lines that were left out.
+// sayRejected prints the lines that were left out.
 func (a *app) sayRejected(l *youtube.IDList) {
 	for _, r := range shownLines(l.Rejected) {
 		a.say("ingest: line %d is no id of a video: %s", r.Line, r.Text)
@@ -132,7 +132,7 @@ func (a *app) sayRejected(l *youtube.IDList) {
 	}
 }
 
-// shownLines is the lines that were left out, as a person may see them.
+// shownLines returns the lines that were left out, fit to be shown.
 func shownLines(lines []youtube.RejectedLine) []web.RejectedLine {
 	var out []web.RejectedLine
 	for _, l := range lines {
@@ -157,7 +157,7 @@ func openIDs(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// given is pieces that are known without the store.
+// given returns pieces that are known without the store.
 func given(pieces iter.Seq[ingest.Piece]) func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error] {
 	return func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error] {
 		return func(yield func(ingest.Piece, error) bool) {

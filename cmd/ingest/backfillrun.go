@@ -18,17 +18,17 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// freeUnits is what a run may spend without being told --yes: the price of five searches.
+// freeUnits is what a run may spend without --yes: the price of five searches.
 const freeUnits = 500
 
-// backfillRun is how a run was asked for.
+// backfillRun holds the flags of a run.
 type backfillRun struct {
 	maxUnits    int64
 	until       string
 	concurrency int
 	yes, wait   bool
 
-	deadline time.Time    // of until; zero: none
+	deadline time.Time    // from until; zero: none
 	order    ingest.Order // "": the plan's
 }
 
@@ -64,7 +64,7 @@ func (a *app) backfillRunCommand() *cobra.Command {
 	return cmd
 }
 
-// check reads the flags of a run.
+// check validates the flags of a run and fills in what follows from them.
 func (r *backfillRun) check(a *app) error {
 	r.concurrency = cmp.Or(r.concurrency, a.cfg.Concurrency)
 	if r.until == "" {
@@ -83,7 +83,7 @@ func (r *backfillRun) check(a *app) error {
 	return nil
 }
 
-// runBackfill finds the plan and works on it until it is done, quota is refused, or the run has reached a limit of its own.
+// runBackfill finds the plan and works on it until it is done, quota is refused, or the run reaches a limit of its own.
 func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *fetchRuntime) (*pricedBackfill, error)) error {
 	if err := r.check(a); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 	return a.reportBackfill(ctx, w, p, worked, err)
 }
 
-// confirm asks a person before much is spent.
+// confirm asks the user before much is spent.
 func (a *app) confirm(p *pricedBackfill, r backfillRun) error {
 	units := p.estimate.High.MaxCharge()
 	if r.maxUnits > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// backfillList is all backfills in JSON.
+// backfillList is the JSON document of all backfills.
 type backfillList struct {
 	Backfills []web.PlanLine `json:"backfills"`
 }

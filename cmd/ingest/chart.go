@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// chartFlags are the flags of chart, as they were given.
+// chartFlags holds the flags of chart as given.
 type chartFlags struct {
 	at, compare config.Since
 	job, format string
@@ -64,7 +64,7 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 		if err != nil {
 			return err
 		}
-		if f.limit > 0 && f.compare.IsZero() { // of a part, the rest would be gone
+		if f.limit > 0 && f.compare.IsZero() { // a comparison would show the cut-off rest as gone
 			c.Items = c.Items[:min(f.limit, len(c.Items))]
 		}
 		if f.compare.IsZero() {
@@ -83,7 +83,7 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 	})
 }
 
-// checkPast refuses a time whose chart nobody can know yet.
+// checkPast refuses times in the future, which have no chart yet.
 func checkPast(now time.Time, times ...config.Since) error {
 	for _, t := range times {
 		if t.At(now).After(now) {
@@ -93,8 +93,8 @@ func checkPast(now time.Time, times ...config.Since) error {
 	return nil
 }
 
-// findChart is the chart of the job that is asked for. Of several jobs that chart a region the config says which comes
-// first. What a job fetched that is no longer configured is found where no other has a chart.
+// findChart returns the chart of the requested job, or by default of chartJob. If that has none, it finds one of any
+// job, also one that is no longer configured.
 func findChart(ctx context.Context, s *store.Store, jobs []ingest.Job, q store.ChartQuery) (store.Chart, error) {
 	given := q.Job != ""
 	if !given {
@@ -108,7 +108,7 @@ func findChart(ctx context.Context, s *store.Store, jobs []ingest.Job, q store.C
 	return c, err
 }
 
-// chartJob is the job named chart, else the first that charts the region; "" for none.
+// chartJob returns the job named chart, else the first that charts the region; "" if there is none.
 func chartJob(jobs []ingest.Job, region ingest.Region) string {
 	first := ""
 	for _, job := range jobs {
@@ -140,7 +140,7 @@ func newChartItem(c store.Chart, p ingest.Placement) web.ChartItem {
 	}
 }
 
-// chartCells is a row of an exported chart.
+// chartCells returns a row of an exported chart.
 func chartCells(c store.Chart, p ingest.Placement) []term.Cell {
 	row := []term.Cell{{Name: "region", Value: string(c.Region)}, {Name: "job", Value: c.Job}, {Name: "slot", Value: c.Slot}}
 	return append(row, term.CellsOf(newChartItem(c, p))...)

@@ -17,7 +17,7 @@ func moveItems(newer store.Chart, moves []store.Move) (items []web.MoveItem) {
 	return items
 }
 
-// moveCells is a row of an exported comparison. What is gone has no rank.
+// moveCells returns a row of an exported comparison. A video that is gone has no rank.
 func moveCells(older, newer store.Chart, m store.Move) []term.Cell {
 	row := chartCells(newer, m.Placement)
 	var was any

@@ -15,7 +15,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Completion of arguments and flags, from the config, the costs and the store. What cannot be read completes nothing.
+// Completion of arguments and flags, from the config, the costs and the store. A source that cannot be read completes
+// nothing.
 
 // complete gives the commands their completions.
 func (a *app) complete(root *cobra.Command) {
@@ -40,18 +41,18 @@ func (a *app) complete(root *cobra.Command) {
 		{[]string{"backfill", "cancel"}, backfillsOf},
 		{[]string{"backfill", "retry"}, backfillsOf},
 	} {
-		cmd, _, _ := root.Find(c.path) // which is there
+		cmd, _, _ := root.Find(c.path) // it exists
 		cmd.ValidArgsFunction = a.completion(c.list, 1)
 	}
 }
 
-// lister lists what may be typed; a tab ends a value and begins what it is.
+// lister lists the possible values; a tab in one separates it from its description.
 type lister func(context.Context, *app) ([]string, error)
 
-// anywhere is behind any number of arguments, as a flag may be.
+// anywhere exceeds any number of arguments, for flags.
 const anywhere = math.MaxInt
 
-// completion completes a value that stands among the first so many arguments.
+// completion completes the first so many arguments.
 func (a *app) completion(list lister, first int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= first || a.load(cmd) != nil {
@@ -84,7 +85,7 @@ func methodsOf(_ context.Context, a *app) ([]string, error) {
 	return slices.Sorted(maps.Keys(t.Methods)), nil
 }
 
-// videosOf are the videos at the top of the newest charts.
+// videosOf returns the videos at the top of the newest charts.
 func videosOf(ctx context.Context, a *app) (ids []string, err error) {
 	known := map[string]bool{}
 	return ids, a.withStore(ctx, func(s *store.Store) error {
@@ -104,7 +105,7 @@ func videosOf(ctx context.Context, a *app) (ids []string, err error) {
 	})
 }
 
-// topOfChart is how many videos of a chart are offered: what a screen has room for.
+// topOfChart is how many videos of a chart are offered: as many as fit on a screen.
 const topOfChart = 20
 
 func backfillsOf(ctx context.Context, a *app) (ids []string, err error) {

@@ -29,22 +29,22 @@ func (a *app) configCommand() *cobra.Command {
 }
 
 type checkDocument struct {
-	Config    string           `json:"config"` // "" for none
+	Config    string           `json:"config"` // "": none
 	Data      string           `json:"data"`
 	Ledger    string           `json:"ledger"`
 	Store     string           `json:"store"`
 	Account   string           `json:"account"`
 	Upstream  string           `json:"upstream"`
 	CostTable string           `json:"cost_table"`
-	Note      string           `json:"note,omitempty"` // of that table
+	Note      string           `json:"note,omitempty"` // about that table
 	Jobs      []checkJob       `json:"jobs"`
 	PerDay    map[string]int64 `json:"per_day"`
 	Fits      bool             `json:"fits"`
-	Worth     string           `json:"worth,omitempty"` // on, where regions do not come alike
+	Worth     string           `json:"worth,omitempty"` // "on" if regions are not fetched equally often
 	Warnings  []checkWarning   `json:"warnings"`
 }
 
-// checkWarning is what a cron line says that its writer may not mean, with when it fires.
+// checkWarning is something in a cron line that its writer may not mean, with the times when it fires.
 type checkWarning struct {
 	Job     string      `json:"job"`
 	Warning string      `json:"warning"`
@@ -132,9 +132,9 @@ func (d checkDocument) print(w io.Writer, total string) error {
 	return err
 }
 
-// printJobs aligns the jobs in 80 columns; a price that is too long for that goes pool by pool.
+// printJobs aligns the jobs in 80 columns; a price that does not fit is printed pool by pool.
 func (d checkDocument) printJobs(w io.Writer) {
-	const longest = 20 // of a name
+	const longest = 20 // name shown, in columns
 	names, slots := 0, 0
 	for _, j := range d.Jobs {
 		names, slots = max(names, min(term.Width(j.Job), longest)), max(slots, len(j.slots()))

@@ -11,13 +11,13 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// console is where a command's answer and messages go, and in what form.
+// console is where a command's output and messages go, and in what form.
 type console struct {
 	stdout      *term.CheckedWriter
 	stderr      io.Writer
 	json, quiet bool
 	query       *gojq.Code // of --jq; nil: the whole document
-	narrow      bool       // standard error is a terminal, and not a log or the mail of cron
+	narrow      bool       // standard error is a terminal, not a log or cron's mail
 	logs        service.LogFormat
 }
 
@@ -26,13 +26,13 @@ func (c *console) printJSON(v any) error {
 	if c.query != nil {
 		return term.PrintQuery(c.stdout, c.query, v)
 	}
-	return term.PrintJSON(c.stdout, v) // a checkedWriter says what failed
+	return term.PrintJSON(c.stdout, v) // a CheckedWriter reports failures
 }
 
-// screen is a document that a person can read.
+// screen is a document that can be printed for a person.
 type screen interface{ Print(w io.Writer) error }
 
-// show prints an answer, as JSON or for a person.
+// show prints a document, as JSON or for a person.
 func (c *console) show(answer screen) error {
 	if c.json {
 		return c.printJSON(answer)
@@ -40,15 +40,14 @@ func (c *console) show(answer screen) error {
 	return answer.Print(c.stdout)
 }
 
-// say tells a person something, unless the program is quiet.
+// say prints a message for a person, unless the program is quiet.
 func (c *console) say(format string, args ...any) {
 	if !c.quiet {
 		c.tell(fmt.Sprintf(format, args...))
 	}
 }
 
-// tell prints a message for a person on standard error: one line, which a log keeps whole, but on a terminal
-// as many as its words need.
+// tell prints a message for a person on standard error: one line, which a log keeps whole, but wrapped on a terminal.
 func (c *console) tell(message string) {
 	if c.narrow {
 		message = term.Wrap(message, term.Screen, "  ")
@@ -56,7 +55,7 @@ func (c *console) tell(message string) {
 	fmt.Fprintln(c.stderr, message)
 }
 
-// log is for what a person did not ask for but may want to know.
+// log returns the logger for what a person did not ask for but may want to know.
 func (c *console) log() *slog.Logger {
 	return slog.New(c.logs.Handler(c.stderr, slog.LevelWarn))
 }

@@ -36,19 +36,19 @@ func (a *app) demoCommand() *cobra.Command {
 	}
 }
 
-// demo is the state of the walk through.
+// demo is the state of the walk-through.
 type demo struct {
 	*app
 	runtime *fetchRuntime
 	sim     *youtubesim.Server
-	word    string    // that the search found something with
+	word    string    // a search word that has results
 	start   time.Time // the first slot: yesterday at 17:00 UTC, the provider's morning
 }
 
 const demoInterval = 30 * time.Minute
 
 func (a *app) demo(ctx context.Context) (err error) {
-	// What is set up for the real thing must not leak into the walk.
+	// Settings for the real upstream must not leak into the demo.
 	a.cfg = &config.Config{Jobs: config.DefaultJobs(providers["youtube"].limits)[:1], Account: "default", Ledger: "sqlite", Store: "sqlite", Upstream: "youtube", CostTable: "classic"}
 	if a.cfg.Data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
 		return fmt.Errorf("make a data directory: %w", err)
@@ -88,7 +88,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 
 func (d *demo) print(format string, args ...any) { fmt.Fprintf(d.stdout, format+"\n", args...) }
 
-// slots steps the clock over one slot of each region.
+// slots moves the clock through one slot of each region.
 func (d *demo) slots(ctx context.Context) error {
 	d.print("\n1. Eight regions, each at its own time: never eight bursts at once")
 	for _, key := range d.runtime.schedule.Plan[0].Between(d.start.Add(-time.Second), d.start.Add(demoInterval-time.Second)) {
@@ -110,8 +110,8 @@ func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.SlotResult, e
 	return worked, err
 }
 
-// neighbour is the colleague's script of every post-mortem: it searches, and a search costs 100. It
-// asks the same ledger, as any tool should, and leaves the schedule six units.
+// neighbour is the colleague's script of every post-mortem: it searches, at 100 units a search. It asks the same
+// ledger, as any tool should, and leaves the schedule six units.
 func (d *demo) neighbour(ctx context.Context) error {
 	const searches, lists = 94, 62
 	for i := range searches + lists {
@@ -151,7 +151,7 @@ func (d *demo) call(ctx context.Context, path string) error {
 	return nil
 }
 
-// refusal is the next round, with too little left for it.
+// refusal runs the next round, with too little quota left for it.
 func (d *demo) refusal(ctx context.Context) error {
 	d.print("\n3. The next round stops cleanly: what came in is kept, nobody gets a 403")
 	var reason string
@@ -176,7 +176,7 @@ func (d *demo) refusal(ctx context.Context) error {
 	return nil
 }
 
-// ledgerDown asks a ledger that is not there: a port of this machine where nobody listens.
+// ledgerDown asks a ledger that is not there: a local port where nobody listens.
 func (d *demo) ledgerDown(ctx context.Context) error {
 	d.print("\n4. The ledger is down: the cheap call goes on, the expensive one fails closed")
 	gone, err := redisledger.Open(ctx, "redis://127.0.0.1:1/0", redisledger.Options{})
@@ -202,7 +202,7 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 	return nil
 }
 
-// search looks for a word of a chart's first title, in two scripts.
+// search searches for a word of a chart's first title, in two scripts.
 func (d *demo) search(ctx context.Context) error {
 	d.print("\n5. What came in is searched for free, in any script")
 	for _, of := range []struct {
@@ -229,7 +229,7 @@ func (d *demo) search(ctx context.Context) error {
 	return nil
 }
 
-// longestWord is the longest word of the first title that has one in the script.
+// longestWord returns the longest word, in the script, of the first title that has one.
 func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 	longest := ""
 	for _, p := range chart {
@@ -245,7 +245,7 @@ func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 	return longest
 }
 
-// report comes back to the ledger, which first learns what went out without it.
+// report returns to the ledger, which first receives what was sent without it.
 func (d *demo) report(ctx context.Context) error {
 	d.print("\n6. The ledger is back; its count is the upstream's")
 	if _, err := d.runtime.governor.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); err != nil {

@@ -28,7 +28,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check all that a person would check by hand",
 		Args:  noArgs,
-		// In place of the root's, because a config or a variable that is wrong is one of the findings.
+		// Replaces the root's: a wrong config or variable is a finding here, not an error.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
 			a.json = a.json || a.query != nil
@@ -57,8 +57,8 @@ func (a *app) doctorCommand() *cobra.Command {
 
 type doctorDocument = doctor.Document
 
-// printFindings prints what was found, and returns the failure that the exit code tells of: of several the one that
-// keeps the others from being judged.
+// printFindings prints the findings, and returns the failure for the exit code: of several, the one that keeps the
+// others from being judged.
 func printFindings(c *console, urls []string, found []doctor.Finding) error {
 	doc := doctorDocument{Checks: []doctor.Finding{}, Worst: doctor.OK}
 	class := doctor.NoFailure
@@ -77,13 +77,13 @@ func printFindings(c *console, urls []string, found []doctor.Finding) error {
 		err = doc.Print(c.stdout, c.quiet)
 	}
 	if err == nil && class != doctor.NoFailure {
-		err = codeError{exitOf[class], nil} // it was said above
+		err = codeError{exitOf[class], nil} // printed above
 	}
 	return err
 }
 
-// scrub makes a text fit for a terminal, and takes the passwords of the ledger and the store out of it, should a server
-// have sent them back. The key is a Secret and is in none, unless a person has put it elsewhere.
+// scrub makes a text fit for a terminal, and removes the passwords of the ledger and the store in case a server has
+// sent them back. The key is a Secret and is in no text, unless someone has put it elsewhere.
 func scrub(urls []string, s string) string {
 	var secrets []string
 	for _, url := range urls {
@@ -101,7 +101,7 @@ func scrub(urls []string, s string) string {
 	return config.RedactKeys(term.Clean(s))
 }
 
-// newDoctor gives the doctor what is to be examined. It makes do with what can be read of the configuration.
+// newDoctor returns a doctor with what it is to examine. It makes do with as much of the configuration as can be read.
 func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 	d := &doctor.Doctor{
 		Version: version, LedgerFile: ledgerFile, Root: root, UID: uid,
@@ -148,10 +148,10 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 	return d
 }
 
-// exitOf are the exit codes of the doctor's classes.
+// exitOf maps the doctor's classes to exit codes.
 var exitOf = []int{doctor.NoFailure: exitOK, doctor.Other: exitError, doctor.Unavailable: exitUnavailable, doctor.BadKey: exitKey, doctor.BadConfig: exitConfig}
 
-// classify is the class of the exit code that an error has everywhere.
+// classify returns the class of the exit code that an error has everywhere.
 func classify(err error) doctor.Class {
 	return max(doctor.Other, doctor.Class(slices.Index(exitOf, exitCode(err))))
 }

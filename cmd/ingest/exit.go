@@ -29,8 +29,7 @@ const (
 	exitSignal      = 128 // plus the signal's number
 )
 
-// codeError is an outcome that has an exit code of its own. A nil err is silent: what there was to
-// say has been said.
+// codeError is an outcome with an exit code of its own. A nil err is silent: everything was said already.
 type codeError struct {
 	code int
 	err  error
@@ -45,7 +44,7 @@ func (e codeError) Error() string {
 
 func (e codeError) Unwrap() error { return e.err }
 
-// silent reports whether there is nothing to say of an error.
+// silent reports whether there is nothing to print for an error.
 func silent(err error) bool {
 	code, ok := errors.AsType[codeError](err)
 	return err == nil || ok && code.err == nil
@@ -53,7 +52,7 @@ func silent(err error) bool {
 
 type usageError struct{ error }
 
-// exitCode finds the exit code that an error amounts to.
+// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	var (
 		signal   signalled
@@ -97,7 +96,7 @@ func exitCode(err error) int {
 	}
 }
 
-// errorDocument is an error in JSON.
+// errorDocument is an error as JSON.
 type errorDocument struct {
 	Error    string `json:"error"`
 	Code     string `json:"code"` // usage, config, key, unavailable, partial or error
@@ -105,7 +104,7 @@ type errorDocument struct {
 	Hint     string `json:"hint"` // what to try next
 }
 
-// report says an error once and returns its exit code.
+// report prints an error once and returns its exit code.
 func (a *app) report(command string, err error) int {
 	if silent(err) {
 		return exitCode(err)
@@ -125,7 +124,7 @@ func (a *app) report(command string, err error) int {
 		case exitPartial, exitStopped:
 			e.Code, e.Hint = "partial", "ingest slots"
 		}
-		_ = term.PrintJSON(a.stderr, e) // there is nobody else to tell
+		_ = term.PrintJSON(a.stderr, e) // nothing can be done if this fails
 		return code
 	}
 	message = "ingest: " + message

@@ -15,7 +15,7 @@ const (
 	formatJSONL = "jsonl"
 )
 
-// format is the format to print in; --json is one of them.
+// format returns the format to print in, which --json may also have chosen.
 func (c *console) format(given string) (string, error) {
 	switch {
 	case given == "" && c.json:
@@ -33,7 +33,8 @@ func formatFlag(into *string) *config.FlagValue {
 	return config.Choice(into, formatText, formatJSON, formatCSV, formatJSONL)
 }
 
-// printAs prints an answer in a format: as one document, as its screen, or item by item, by the fields that cells gives of each.
+// printAs prints an answer in a format: as one document, as a screen, or item by item with the fields that cells
+// returns.
 func printAs[T any](c *console, format string, document screen, items []T, cells func(T) []term.Cell) error {
 	switch format {
 	case formatJSON:

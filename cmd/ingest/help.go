@@ -18,7 +18,7 @@ import (
 //go:embed help.txt
 var helpText string
 
-// describe gives a command and all below it their sections, and completes the values of their flags.
+// describe gives a command and its subcommands their sections, and completes the values of their flags.
 func (a *app) describe(cmd *cobra.Command, sections map[string]string) {
 	cmd.Long = strings.TrimSpace(sections[cmd.CommandPath()] + "\n" + cmd.Long)
 	if examples, ok := sections[cmd.CommandPath()+": examples"]; ok {
@@ -38,14 +38,14 @@ func (a *app) describe(cmd *cobra.Command, sections map[string]string) {
 		default:
 			return
 		}
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, values) // of a flag that is there
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, values) // the flag exists
 	})
 	for _, sub := range cmd.Commands() {
 		a.describe(sub, sections)
 	}
 }
 
-// helpSections are the sections of a help text, by the line above them: -- NAME --.
+// helpSections splits a help text into sections, by the line above each: -- NAME --.
 func helpSections(text string) map[string]string {
 	sections := map[string]string{}
 	for part := range strings.SplitSeq("\n"+text, "\n-- ") {
@@ -55,7 +55,7 @@ func helpSections(text string) map[string]string {
 	return sections
 }
 
-// usage is how a command is used, as cobra prints it but within the columns of a screen.
+// usage prints a command's usage like cobra, but within the columns of a screen.
 func usage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprint(w, "Usage:")

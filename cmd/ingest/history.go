@@ -49,7 +49,7 @@ func (a *app) historyCommand() *cobra.Command {
 	return cmd
 }
 
-// addHistoryFlags adds the flags that make a query.
+// addHistoryFlags adds the flags of the query.
 func addHistoryFlags(flags *pflag.FlagSet, q *store.HistoryQuery, since *config.Since) {
 	flags.Var(config.RegionFlag(&q.Region), "region", "only in the charts of this `region`")
 	flags.StringVar(&q.Job, "job", "", "only in the charts of the job of this `name`")
@@ -69,7 +69,7 @@ func newHistoryDocument(h store.History) web.HistoryDocument {
 	return doc
 }
 
-// sightingCells is a row of an exported history.
+// sightingCells returns a row of an exported history.
 func sightingCells(v ingest.Video, s store.Sighting) []term.Cell {
 	return append([]term.Cell{{Name: "video_id", Value: v.ID}, {Name: "title", Value: v.Title}}, term.CellsOf(newSightingDocument(s))...)
 }

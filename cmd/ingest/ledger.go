@@ -22,7 +22,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// ledgerFile is the ledger itself or, beside one that hosts share, the journal of this data directory.
+// ledgerFile is the ledger itself or, next to a shared one, the journal of this data directory.
 const ledgerFile = "quota.db"
 
 // openLedger opens the ledger and this data directory's own file, which may be the same.
@@ -57,7 +57,7 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Usual: chart.Page, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
 	if remote != nil {
 		shared, err := sharedledger.Open(tariff, remote, local, a.cfg.Hosts)
-		// A ledger that was silent recently is not asked: an outage costs one time-out, not one per start.
+		// A ledger that recently failed to answer is not asked: an outage costs one timeout, not one per start.
 		if s, stateErr := local.State(ctx, a.cfg.Account); err == nil && stateErr == nil && !s.Breaker.Until.After(a.clock.Now()) {
 			err = checkRemote(ctx, &a.console, ledgerName(a.cfg.Ledger), remote)
 		}
@@ -68,12 +68,12 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 		}
 		shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account, hostOf(a.cfg), a.clock.Now, a.log()
 		g.Ledger, g.Reserve = shared, shared
-		closeAll = func() { _ = shared.Close() } // and the remote with it
+		closeAll = func() { _ = shared.Close() } // closes the remote, too
 	}
 	return g, func() { closeAll(); _ = local.Close() }, nil
 }
 
-// hostOf is this data directory as other hosts' doctors see it.
+// hostOf returns this data directory as other hosts' doctors see it.
 func hostOf(c *config.Config) sharedledger.Host {
 	name, err := os.Hostname()
 	if err != nil {
@@ -82,7 +82,7 @@ func hostOf(c *config.Config) sharedledger.Host {
 	return sharedledger.Host{Name: name + ":" + c.Data, Regions: c.RegionCodes()}
 }
 
-// openRemote is the Redis or PostgreSQL that the config names, nil for sqlite. Nothing is sent yet.
+// openRemote returns the Redis or PostgreSQL ledger that the config names, nil for sqlite. It sends nothing yet.
 func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, error) {
 	scheme, _, isURL := strings.Cut(c.Ledger, "://")
 	switch {
@@ -98,12 +98,12 @@ func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, err
 	return l, config.Invalid(err)
 }
 
-// checkBound is what a start may cost that is not needed to go on.
+// checkBound bounds the time that a start spends on checks it does not need.
 const checkBound = 500 * time.Millisecond
 
-// checkRemote refuses a Redis that would delete what was spent, and warns of a server that forgets it when it is
-// restarted. It takes one round trip. A server that is silent, or may not be asked, is no error here: the next take will
-// show it.
+// checkRemote refuses a Redis that would evict what was spent, and warns about a server that forgets it on restart. It
+// takes one round trip. A server that does not answer, or does not permit the question, is no error here: the next take
+// will show it.
 func checkRemote(ctx context.Context, c *console, name string, remote sharedledger.Remote) error {
 	ctx, cancel := context.WithTimeout(ctx, checkBound)
 	defer cancel()
@@ -111,7 +111,7 @@ func checkRemote(ctx context.Context, c *console, name string, remote sharedledg
 	case *redisledger.Ledger:
 		f, err := l.Glance(ctx)
 		switch {
-		case err != nil: // that is what the degraded mode is for
+		case err != nil: // degraded mode is for that
 		case f.Evicts():
 			return codeError{exitUnavailable, fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete what was spent: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
 				quota.ErrClosed, name, f.MaxMemoryPolicy)}
@@ -126,7 +126,7 @@ func checkRemote(ctx context.Context, c *console, name string, remote sharedledg
 	return nil
 }
 
-// ledgerName is a ledger without what must not be seen.
+// ledgerName returns a ledger's URL without its secrets.
 func ledgerName(s string) string {
 	if !strings.ContainsAny(s, ":@") {
 		return s
@@ -134,8 +134,7 @@ func ledgerName(s string) string {
 	return config.RedactURL(s)
 }
 
-// governor opens the ledger. It must be closed by the returned function. Where the ledger is lost, the
-// gate is closed.
+// governor opens the ledger; the returned function closes it. If the ledger is lost, the gate is closed.
 func (a *app) governor(ctx context.Context) (*quota.Governor, func(), error) {
 	g, closeAll, err := a.openLedger(ctx)
 	if err != nil {
@@ -148,8 +147,8 @@ func (a *app) governor(ctx context.Context) (*quota.Governor, func(), error) {
 	return g, closeAll, nil
 }
 
-// checkLost keeps the gate closed where the ledger lacks what the store's slots spent. A remote ledger that
-// this data directory has synced with before gets what it lacks from the journal, and needs no check.
+// checkLost keeps the gate closed if the ledger lacks spends of the store's slots. A remote ledger that this data
+// directory has synced with before gets what it lacks from the journal, and needs no check.
 func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 	if replays, err := g.Reserve.Replays(ctx, g.Account); err != nil || replays {
 		return err
@@ -161,7 +160,7 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 	}
 	missing, err := account.Missing(ctx, slots)
 	if errors.Is(err, quota.ErrUnavailable) {
-		return nil // every take will say so
+		return nil // every take will report it
 	}
 	if err != nil || len(missing) == 0 {
 		return err
@@ -174,7 +173,7 @@ func auditOf(g *quota.Governor) audit.Account {
 	return audit.Account{Ledger: g.Ledger, Name: g.Account, Now: g.Now(), Horizon: g.Tariff.Horizon()}
 }
 
-// spentSlots are the store's SpentSlots, none where there is no store.
+// spentSlots returns the store's SpentSlots, none if there is no store.
 func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	s, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,7 +7,7 @@ import (
 	"log"
 	"os"
 	"syscall"
-	_ "time/tzdata" // the provider's day turns by a zone that a bare container does not have
+	_ "time/tzdata" // the provider's day turns in a time zone that a bare container lacks
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
@@ -16,7 +16,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, nil)) }
 
-// run is the whole program: its arguments in, its exit code out. wrapPass may be nil: see app.
+// run is the whole program: arguments in, exit code out. wrapPass may be nil: see app.
 func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconciler)) int {
 	ctx, stop := notify(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -37,7 +37,7 @@ func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconcile
 	err = endedBy(ctx, err)
 	a.closeTraces(err)
 	if out.Err != nil && silent(err) {
-		err = out.Err // a stop that nobody could read of is one, too
+		err = out.Err // a stop whose report could not be written is an error, too
 	}
 	return a.report(cmd.CommandPath(), err)
 }

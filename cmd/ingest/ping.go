@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// newNotices are the dead man's switch and who is told of thresholds; nil where they are not configured.
+// newNotices returns the dead man's switch and the threshold notices; nil if they are not configured.
 func (a *app) newNotices(log *slog.Logger) (*service.Pinger, *service.Thresholds, error) {
 	check, err := a.cfg.PingURL()
 	if err != nil {
@@ -20,10 +20,10 @@ func (a *app) newNotices(log *slog.Logger) (*service.Pinger, *service.Thresholds
 	return p, service.NewThresholds(a.cfg.Data, webhook, p, version, a.clock.Now, log), err
 }
 
-// beginPing tells the dead man's switch, where one is configured, that a run has begun, and returns how to tell it of
-// the end: end(summary, err) returns err as it is; and who is told of thresholds. Only what is configured wrongly is refused.
+// beginPing tells the dead man's switch, if configured, that a run has begun. It returns end, which reports how it
+// ended and returns err unchanged, and told, the threshold notices. Only a wrong configuration is an error.
 //
-// A day stopped by quota is a good day: the switch is told exit status 0, with the reason in the summary.
+// A day stopped by quota is a good day: the switch gets exit status 0, with the reason in the summary.
 func (a *app) beginPing(ctx context.Context) (end func(summary string, err error) error, told *service.Thresholds, err error) {
 	p, told, err := a.newNotices(a.log())
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-// upstream is an adapter, opened.
+// upstream is an open adapter.
 type upstream interface {
 	fetch.Upstream
 	Host() string // where its data comes from, with the port
 	Close()
 }
 
-// provider is an upstream that upstream: in the config may choose.
+// provider is an upstream that the config may choose with upstream:.
 type provider struct {
-	open    func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) // "" is its own; nothing is sent
-	calls   upstream                                                                       // makes calls to price, which are never done
-	keyed   bool                                                                           // the real one wants a key
-	limits  config.JobLimits                                                               // beside what calls.Limits says
-	refills bool                                                                           // backfills know its ids and its channels
+	open    func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) // baseURL "" is the provider's own; nothing is sent
+	calls   upstream                                                                       // makes calls for pricing only, never executed
+	keyed   bool                                                                           // the real one needs a key
+	limits  config.JobLimits                                                               // in addition to calls.Limits
+	refills bool                                                                           // backfills support it
 }
 
 var providers = map[string]provider{
@@ -45,7 +45,7 @@ var providers = map[string]provider{
 	},
 }
 
-// upstreamLimits are what jobs may ask of each upstream.
+// upstreamLimits returns what jobs may ask of each upstream.
 func upstreamLimits() map[string]config.JobLimits {
 	all := map[string]config.JobLimits{}
 	for name, p := range providers {
@@ -56,5 +56,5 @@ func upstreamLimits() map[string]config.JobLimits {
 	return all
 }
 
-// provider is the one that is configured.
+// provider returns the configured one.
 func (a *app) provider() provider { return providers[a.cfg.Upstream] }

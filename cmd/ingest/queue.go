@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// shareWork lets the workers of this process be sent off by the queue of all that share the store, where it is one that
-// machines can share.
+// shareWork lets the queue of all machines that share the store dispatch this process's workers; a SQLite store has
+// none.
 func (a *app) shareWork(ctx context.Context, r *service.Runtime, log *slog.Logger) error {
 	if a.cfg.Store == "sqlite" {
 		return nil

@@ -139,7 +139,7 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 	return cmd
 }
 
-// tariffWith is the tariff, which must have the pool.
+// tariffWith returns the tariff, or an error if it lacks the pool.
 func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
 	tariff, err := tariffOf(a.cfg)
 	if err != nil {
@@ -151,7 +151,7 @@ func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
 	return tariff, nil
 }
 
-// correct changes what the ledger has counted, and reports what is left then.
+// correct changes what the ledger has counted, and reports what is left afterwards.
 func (a *app) correct(ctx context.Context, change func(context.Context, *quota.Governor) error) error {
 	return a.withGovernor(ctx, func(ctx context.Context, g *quota.Governor) error {
 		if err := change(ctx, g); err != nil {

@@ -35,7 +35,7 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 	return cmd
 }
 
-// recount rebuilds the ledger, and reports what is in it then.
+// recount rebuilds the ledger, and reports what it holds afterwards.
 func (a *app) recount(ctx context.Context) error {
 	n, err := a.rebuild(ctx)
 	if err != nil {
@@ -45,10 +45,10 @@ func (a *app) recount(ctx context.Context) error {
 	return a.withGovernor(ctx, a.quotaReport)
 }
 
-// errLacksNothing is for a ledger that knows all that the store's slots spent.
+// errLacksNothing means that the ledger knows all that the store's slots spent.
 var errLacksNothing = errors.New("nothing to rebuild")
 
-// setAside gives a quota.db that is damaged another name, with what SQLite has put beside it.
+// setAside renames a damaged quota.db, with the files that SQLite keeps beside it.
 func (a *app) setAside(ctx context.Context) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	g, closeAll, err := a.openLedger(ctx)
@@ -72,9 +72,8 @@ func (a *app) setAside(ctx context.Context) error {
 	return nil
 }
 
-// rebuild posts what the ledger lacks of what the store's slots spent. Cut short, it goes on when called
-// again. The store does not know what was drawn by hand, nor what a run that was killed had taken for its
-// last page.
+// rebuild posts the spends of the store's slots that the ledger lacks. If interrupted, it continues when called again.
+// The store does not know what was drawn by hand, nor what a killed run had taken for its last page.
 func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	g, closeAll, err := a.openLedger(ctx)
 	if err != nil {
@@ -113,7 +112,7 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	return slots, nil
 }
 
-// slotMethods are the methods that a slot calls.
+// slotMethods returns the methods that a slot calls.
 func (a *app) slotMethods(ctx context.Context, slot ingest.Slot) ([]string, error) {
 	id, piece := ingest.IsBackfillJob(slot.Job)
 	if !piece {

@@ -33,8 +33,8 @@ func (a *app) withGovernor(ctx context.Context, do func(context.Context, *quota.
 	return do(ctx, g)
 }
 
-// withLook is withGovernor for a command that only reads: where the data directory is not there, or cannot be written,
-// it opens a copy of the ledger, and makes nothing.
+// withLook is withGovernor for a command that only reads. If the data directory does not exist or cannot be written, it
+// opens a copy of the ledger, and creates nothing there.
 func (a *app) withLook(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	_, err := os.Stat(a.cfg.Data)
@@ -71,8 +71,8 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 	return a.quotaReportOf(ctx, g, "", time.Time{})
 }
 
-// quotaReportOf is quotaReport with who spent it since a time, zero: as far as a window counts it. It ends with 75 where
-// nothing is left for the purpose, where one is named.
+// quotaReportOf is quotaReport with who spent it since a time (zero: as far back as a window counts). If a purpose is
+// named and nothing is left for it, the exit code is 75.
 func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Purpose, since time.Time) error {
 	doc, degraded, err := a.quotaDocument(ctx, g)
 	if err == nil && !since.IsZero() && degraded == nil {
@@ -101,7 +101,7 @@ func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Pur
 	return err
 }
 
-// quotaDocument is what is left. degraded is why the ledger cannot answer, nil where it can.
+// quotaDocument returns what is left. degraded is why the ledger cannot answer, nil if it can.
 func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.QuotaDocument, degraded, err error) {
 	r, err := g.Report(ctx)
 	if errors.Is(err, quota.ErrUnavailable) {

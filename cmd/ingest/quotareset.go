@@ -22,7 +22,7 @@ func (a *app) quotaResetCommand() *cobra.Command {
 			if u, err := user.Current(); err == nil {
 				by = u.Username
 			}
-			g, closeAll, err := a.openLedger(cmd.Context()) // also one that lacks what the store says
+			g, closeAll, err := a.openLedger(cmd.Context()) // unlike governor, also one that lacks spends
 			if err != nil {
 				return err
 			}

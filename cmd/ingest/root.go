@@ -6,8 +6,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-// newRoot is the command line. It leaves alone what of cobra needs text/template, which looks methods up by their names:
-// then the linker could leave out no exported method of any type.
+// newRoot returns the command line. It avoids the parts of cobra that need text/template, which looks methods up by
+// name: with it the linker could not drop any exported method of any type.
 func newRoot(a *app) *cobra.Command {
 	shown := false // the version
 	root := &cobra.Command{
@@ -29,7 +29,7 @@ func newRoot(a *app) *cobra.Command {
 				return err
 			}
 			if cmd.Name() == "check" || cmd.Name() == "backup" || cmd.Name() == "copy" {
-				return nil // they go by no clock
+				return nil // they need no clock
 			}
 			return a.checkClock(cmd.Context())
 		},
@@ -61,8 +61,7 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// needsConfig tells the commands that must work where nothing is set up, or is set up wrongly, from
-// the others.
+// needsConfig reports whether a command needs the configuration; some must work without one, or with a wrong one.
 func needsConfig(cmd *cobra.Command) bool {
 	for c := cmd; c.HasParent(); c = c.Parent() {
 		switch c.Name() {

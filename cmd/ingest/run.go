@@ -42,7 +42,7 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// selectSeries sets what a run works on: all that is configured, or only these regions.
+// selectSeries sets what a run works on: everything configured, or only these regions.
 func (a *app) selectSeries(w *fetch.RunOptions, only []ingest.Region) error {
 	found := map[ingest.Region]bool{}
 	for _, job := range a.cfg.Jobs {
@@ -67,7 +67,7 @@ func (a *app) selectSeries(w *fetch.RunOptions, only []ingest.Region) error {
 	return nil
 }
 
-// reconcile runs once over what is due and says how it ended.
+// reconcile runs once over what is due and reports how it ended.
 func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	end, told, err := a.beginPing(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	return end(text.String(), a.reportRun(sum, err))
 }
 
-// checkNewest says so where the clock stands before the newest slot.
+// checkNewest warns if the clock stands before the newest slot.
 func (a *app) checkNewest(ctx context.Context, s *store.Store) error {
 	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
 	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
@@ -115,15 +115,15 @@ func (a *app) checkNewest(ctx context.Context, s *store.Store) error {
 type summary struct {
 	outcome ingest.State
 	slots   []fetch.SlotResult
-	retryAt time.Time // the earliest of the stopped slots; zero when none was
+	retryAt time.Time // the earliest of the stopped slots; zero: none
 	units   int64     // of this run
 	err     error     // that cut it short
 	next    time.Time // when anything is next due
-	pacing  string    // how the schedule is stretched, and why; "" where it is not
+	pacing  string    // how the schedule is stretched, and why; "": it is not
 }
 
-// summarise finds the outcome of a run in the slots it worked on: failed when anything failed, else
-// stopped when quota was refused, else done.
+// summarise derives the outcome of a run from the slots it worked on: failed if anything failed, else stopped if quota
+// was refused, else done.
 func summarise(worked []fetch.SlotResult, err error) summary {
 	s := summary{outcome: ingest.Done, slots: worked, err: err}
 	for _, slot := range worked {
@@ -144,7 +144,7 @@ func summarise(worked []fetch.SlotResult, err error) summary {
 	return s
 }
 
-// reportRun prints the summary and turns it into an exit code.
+// reportRun prints the summary and returns the error for the exit code.
 func (a *app) reportRun(s summary, err error) error {
 	if a.json {
 		if printErr := a.printJSON(s.document()); printErr != nil {
@@ -163,7 +163,7 @@ func (a *app) reportRun(s summary, err error) error {
 	return endOfRun(s.outcome, err)
 }
 
-// endOfRun is what a run ends with: the error that cut it short, or the exit code of its outcome.
+// endOfRun returns the error that cut a run short, or else the exit code of its outcome.
 func endOfRun(outcome ingest.State, err error) error {
 	switch {
 	case err != nil:
@@ -223,7 +223,7 @@ func (s summary) print(w io.Writer) {
 	}
 }
 
-// reasons say why slots are not done, each reason once: "stopped GB, DE: units ...".
+// reasons returns why slots are not done, each reason once: "stopped GB, DE: units ...".
 func (s summary) reasons() []string {
 	type end struct {
 		state  ingest.State

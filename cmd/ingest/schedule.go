@@ -27,13 +27,13 @@ func tariffOf(c *config.Config) (*quota.Tariff, error) {
 	return quota.ParseCosts(name, data, c.Upstream, c.CostTable)
 }
 
-// planOf is the schedule of the configured jobs.
+// planOf returns the schedule of the configured jobs.
 func planOf(c *config.Config) (regions.Plan, error) {
 	p, err := regions.NewPlan(c.Jobs)
 	return p, config.Invalid(err)
 }
 
-// scheduleOf is the configured jobs with what their calls cost.
+// scheduleOf returns the configured jobs with the costs of their calls.
 func scheduleOf(c *config.Config) (budget.Schedule, error) {
 	plan, err := planOf(c)
 	if err != nil {
@@ -43,7 +43,7 @@ func scheduleOf(c *config.Config) (budget.Schedule, error) {
 	return budget.Schedule{Plan: plan, Upstream: providers[c.Upstream].calls, Tariff: tariff}, err
 }
 
-// pricedSchedule is the schedule with the price of the day that begins now.
+// pricedSchedule returns the schedule with the price of the day that begins now.
 func (a *app) pricedSchedule() (budget.Schedule, budget.Price, error) {
 	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *app) pricedSchedule() (budget.Schedule, budget.Price, error) {
 	return schedule, price, err
 }
 
-// jobSlots is what budget asks of the store.
+// jobSlots is the part of the store that budget reads.
 type jobSlots struct{ store *store.Store }
 
 func (s jobSlots) NewestDone(ctx context.Context, job string, n int) ([]ingest.Slot, error) {
@@ -64,8 +64,8 @@ func (s jobSlots) DueSince(ctx context.Context, job string, since time.Time) ([]
 	return s.store.ListSlots(ctx, store.SlotFilter{Job: job, Since: since})
 }
 
-// pacing is the plan at the pace of the present, and when the newest slot of each series was due. Where the store or
-// the ledger cannot be read nothing is paced.
+// pacing returns the plan at its present pace, and when the newest slot of each series was due. Nothing is paced if the
+// store or the ledger cannot be read.
 func (a *app) pacing(ctx context.Context) (p budget.Pacing, known map[ingest.Series]time.Time, err error) {
 	schedule, err := scheduleOf(a.cfg)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// searchFlags are the flags of search that a query does not take as they are.
+// searchFlags holds the flags of search that are not fields of the query.
 type searchFlags struct {
 	order                                     string
 	publishedSince, publishedUntil, seenSince config.Since
@@ -44,7 +44,7 @@ func (a *app) searchCommand() *cobra.Command {
 	return cmd
 }
 
-// add adds the flags that make a query.
+// add adds the flags of the query.
 func (f *searchFlags) add(flags *pflag.FlagSet, q *store.Query) {
 	flags.Var(config.RegionFlag(&q.Region), "region", "only videos charted in this `region`")
 	flags.StringVar(&q.Category, "category", "", "only this category `id`, such as 10 for music")
@@ -57,12 +57,12 @@ func (f *searchFlags) add(flags *pflag.FlagSet, q *store.Query) {
 	flags.StringVar(&q.After, "after", "", "the page behind this `cursor`")
 }
 
-// orders are what --order takes.
+// orders maps the values of --order.
 var orders = map[string]store.Order{
 	"relevance": store.ByRelevance, "views": store.ByViews, "freshness": store.ByFreshness, "rise": store.ByRise,
 }
 
-// complete sets what the flags mean. Times are counted back from now, or from the now of the first page.
+// complete fills in the query from the flags. Times are relative to now, or on later pages to the now of the first.
 func (f searchFlags) complete(q *store.Query, now time.Time) (err error) {
 	q.Order, q.At = orders[f.order], now.Truncate(time.Second)
 	if q.After != "" {
@@ -96,7 +96,7 @@ func search(ctx context.Context, a *app, s *store.Store, q store.Query, f search
 	return nothingFound(ctx, a, s, q, result)
 }
 
-// nothingFound says what was looked for, and which filter to drop.
+// nothingFound says what was searched for, and which filter to drop.
 func nothingFound(ctx context.Context, a *app, s *store.Store, q store.Query, r store.Result) error {
 	if text := term.Fit(strings.TrimSpace(q.Text), 60); text == "" {
 		a.say("nothing found")
@@ -134,7 +134,7 @@ type lighter struct {
 	query store.Query
 }
 
-// withoutFilters are the queries that lack one of the filters each, and then all of them; none where there is no filter.
+// withoutFilters returns a query without each one of the filters, and then one without all; none if there is no filter.
 func withoutFilters(q store.Query) (out []lighter) {
 	q.Limit = 1
 	drop := func(set bool, flag string, drop func(*store.Query)) {
@@ -156,7 +156,7 @@ func withoutFilters(q store.Query) (out []lighter) {
 	return out
 }
 
-// printSearch prints a page of a search.
+// printSearch prints a page of results.
 func printSearch(out *console, q store.Query, r store.Result, f searchFlags) error {
 	if err := newSearchDocument(q, r).Print(out.stdout, f.order, f.mark); err != nil {
 		return err

@@ -42,8 +42,7 @@ func (a *app) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve runs until ctx is done. What can be refused is refused before anything is opened, and the address is taken
-// before that.
+// serve runs until ctx is done. It refuses what it can before it opens anything, and takes the address before any file.
 func (a *app) serve(ctx context.Context) error {
 	s, err := a.newService()
 	if err != nil {
@@ -57,12 +56,12 @@ func (a *app) serve(ctx context.Context) error {
 		s.ReportFailedStart(ctx, err)
 		return err
 	}
-	ctx, stop := notify(ctx, syscall.SIGHUP) // which nothing else of the program catches
+	ctx, stop := notify(ctx, syscall.SIGHUP) // SIGHUP, which nothing else in the program handles
 	defer stop()
 	return s.Run(ctx, l)
 }
 
-// newService refuses what can be refused without a file.
+// newService returns the service, and refuses what can be refused without opening a file.
 func (a *app) newService() (*service.Service, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
@@ -87,7 +86,7 @@ func (a *app) newService() (*service.Service, error) {
 		Plan: schedule.Plan, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: told, API: api, Hosts: a.cfg.HostNames(),
 		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", ledgerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Open:  a.openService,
-		// Another start would not help against a ledger that is down or lost: the service waits for it.
+		// A restart would not help against a ledger that is down or lost: the service waits for it.
 		Temporary: func(err error) bool { return exitCode(err) == exitUnavailable },
 	}
 	if a.clock.Moved {
@@ -137,7 +136,7 @@ type serviceStore struct {
 	now func() time.Time
 }
 
-// until leaves out slots in the future, which were added while a clock was ahead.
+// until excludes slots in the future, which were added while a clock was ahead.
 func (s serviceStore) until() time.Time { return s.now().Add(ingest.ClockAhead) }
 
 func (s serviceStore) Check(ctx context.Context) (path string, err error) {
@@ -153,7 +152,7 @@ func (s serviceStore) Last(ctx context.Context, of ingest.Series) (done, ended i
 	if len(list) > 0 {
 		done = list[0]
 	}
-	const open = 3 // slots of a series, at most, that are newer than its last outcome
+	const open = 3 // newest slots of a series in which to look for its last outcome
 	list, err = s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, Until: s.until(), Limit: open})
 	for _, slot := range list {
 		if slot.State != ingest.Due && slot.State != ingest.Claimed {
@@ -163,7 +162,7 @@ func (s serviceStore) Last(ctx context.Context, of ingest.Series) (done, ended i
 	return done, ended, err
 }
 
-// slotEvent is a finished slot as serve --json prints it, one a line.
+// slotEvent is a finished slot as serve --json prints it, one per line.
 type slotEvent struct {
 	web.SlotDocument
 	TookMS int64 `json:"took_ms"`
@@ -175,7 +174,7 @@ func (a *app) printSlotEvent(r fetch.SlotResult) error {
 	return a.printJSON(event)
 }
 
-// listenAt takes an address; it is nil for none.
+// listenAt listens at an address; it returns nil for "".
 func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // none is wanted

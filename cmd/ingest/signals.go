@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// signalled is the cause of a context that a signal ended, and when.
+// signalled is the cause of a context ended by a signal, and when that was.
 type signalled struct {
 	sig syscall.Signal
 	at  time.Time
@@ -17,7 +17,7 @@ type signalled struct {
 
 func (s signalled) Error() string { return "ended by signal: " + s.sig.String() }
 
-// notify ends the context at the first of these signals; the second one kills as if none were caught.
+// notify returns a context that ends at the first of these signals; a second one kills as if none were caught.
 func notify(parent context.Context, of ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
@@ -39,7 +39,7 @@ func notify(parent context.Context, of ...os.Signal) (context.Context, func()) {
 	}
 }
 
-// endedBy is the signal that ended the context, whatever error it caused, and otherwise the error.
+// endedBy returns the signal that ended the context, whatever error it caused, and otherwise the error.
 func endedBy(ctx context.Context, err error) error {
 	if ended, ok := errors.AsType[signalled](context.Cause(ctx)); ok && err != nil {
 		return ended

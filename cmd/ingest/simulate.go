@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// standInOptions are the flags of simulate, as they were given.
+// standInOptions holds the flags of simulate as given.
 type standInOptions struct {
 	youtubesim.Options
 
@@ -60,7 +60,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	return cmd
 }
 
-// server makes the stand-in.
+// server returns the stand-in.
 func (o standInOptions) server() (_ http.Handler, err error) {
 	switch {
 	case o.Latency < 0:
@@ -86,13 +86,13 @@ func (o standInOptions) server() (_ http.Handler, err error) {
 	return s, asUsage(err)
 }
 
-// asUsage marks an error of a stand-in as one of the arguments; nil stays nil.
+// asUsage marks an error of a stand-in as one of usage; nil stays nil.
 func asUsage(err error) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
-	for _, of := range []string{"youtubesim: ", "dailymotionsim: "} { // which say nothing to a person
+	for _, of := range []string{"youtubesim: ", "dailymotionsim: "} { // package names, which mean nothing to a person
 		text = strings.TrimPrefix(text, of)
 	}
 	return usageError{errors.New(text)}
@@ -109,7 +109,7 @@ func parseFaults[T any](list []string, parse func(string) (T, error)) (faults []
 	return faults, nil
 }
 
-// parseLimits reads units=40; whether there is such a pool is for the stand-in to say.
+// parseLimits parses units=40; the stand-in checks whether the pool exists.
 func parseLimits(list []string) (map[string]int64, error) {
 	out := map[string]int64{}
 	for _, s := range list {
@@ -141,7 +141,7 @@ func (a *app) simulate(ctx context.Context, listen string, seed uint64, server h
 	if waitErr := wait(); !errors.As(waitErr, &ended) {
 		err = errors.Join(err, waitErr)
 	}
-	return err // a signal is how a stand-in ends: exit 0
+	return err // a stand-in ends by a signal: exit 0
 }
 
 // serve answers at a loopback address until ctx is done; wait returns why it ended.

@@ -56,7 +56,7 @@ func addSlotFlags(flags *pflag.FlagSet, state *ingest.State, region *ingest.Regi
 	flags.Var(config.RegionFlag(region), "region", "only this `region`")
 }
 
-// printNext shows what the schedule has next. Nothing is stored about it yet.
+// printNext shows the next slots of the schedule, which are not stored yet.
 func printNext(ctx context.Context, a *app, n int, region string) error {
 	p, known, err := a.pacing(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	return printSlots(&a.console, p.Upcoming(known, now, n, region), nil, now, region != "")
 }
 
-// seriesOf is what is known of every series of the plan, or of those of one key.
+// seriesOf returns what is known about every series of the plan, or about those of one key.
 func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.SeriesDocument, error) {
 	p, known, err := a.pacing(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ type slotsDocument struct {
 	Series []web.SeriesDocument `json:"series,omitempty"`
 }
 
-// printSlots prints slots, which may be filtered, and how fresh a series is where only that one was asked for.
+// printSlots prints slots, which may be filtered, and if only one series was asked for, how fresh it is.
 func printSlots(out *console, slots []ingest.Slot, series []web.SeriesDocument, now time.Time, filtered bool) error {
 	if out.json {
 		doc := slotsDocument{Slots: []web.SlotDocument{}, Series: series}

@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// source is what the metrics and the status page read: the ledger and the store, as the commands show them.
+// source returns what the metrics and the status page read: the ledger and the store, as the commands show them.
 func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 	return &web.Source{
 		Quota: func(ctx context.Context) (web.QuotaDocument, error) {
@@ -61,7 +61,7 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 	}
 }
 
-// nextSlots are the slots until then, at the pace of the present, with what they cost. Nothing is paced without a store.
+// nextSlots returns the slots until then at the present pace, with their costs. Nothing is paced without a store.
 func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, until time.Time) ([]web.NextDocument, error) {
 	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, 
 	return docs, err
 }
 
-// dayPrice is what a day of the schedule costs; with every, if each chart were fetched so often.
+// dayPrice returns what a day of the schedule costs or, with every, what it would if each chart were fetched so often.
 func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
 	c := *a.cfg
 	c.Jobs = budget.ChartsEvery(c.Jobs, every)
@@ -94,7 +94,7 @@ func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
 	return price.Total, err
 }
 
-// ledgerDocument is how the ledger stands, and whether it holds all that the store's slots spent.
+// ledgerDocument returns the ledger's state, and whether it holds all that the store's slots spent.
 func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.Store) (web.LedgerDocument, error) {
 	doc := web.LedgerDocument{ProvenAt: term.Second(a.clock.Now())}
 	state, err := journalOf(g).State(ctx, g.Account)
@@ -117,7 +117,7 @@ func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.St
 	return doc, err
 }
 
-// journalOf is the file of this data directory: the ledger itself or, beside a Redis, the journal.
+// journalOf returns the file of this data directory: the ledger itself or, with a remote one, the journal.
 func journalOf(g *quota.Governor) *sqliteledger.Ledger {
 	if shared, ok := g.Reserve.(*sharedledger.Ledger); ok {
 		return shared.Journal.(*sqliteledger.Ledger)

@@ -9,13 +9,13 @@ import (
 	"github.com/trendvidstream/ingest/internal/tracing"
 )
 
-// How long the last spans may hold up the end of the program, and within how long after a signal.
+// How long the last spans may delay the end of the program, and by when after a signal they must be sent.
 const (
 	lastSpansWithin = 2 * time.Second
 	lastSpansBy     = 4800 * time.Millisecond
 )
 
-// openTraces begins to send spans, where that is configured and was not begun before.
+// openTraces begins to send spans, if that is configured and has not begun yet.
 func (a *app) openTraces(ctx context.Context) error {
 	endpoint, err := tracing.Endpoint(a.cfg.OTLP)
 	if err == nil && a.traces == nil {

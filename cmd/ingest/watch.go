@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// watchable lets a command that only reads print its answer again and again. It goes on while the ledger cannot answer.
+// watchable lets a command that only reads print its answer repeatedly. It goes on while the ledger cannot answer.
 func (a *app) watchable(cmd *cobra.Command) *cobra.Command {
 	once, watch, seconds := cmd.RunE, false, 5
 	cmd.Flags().BoolVar(&watch, "watch", false, "print it again and again until Ctrl-C; spends nothing")
@@ -20,13 +20,13 @@ func (a *app) watchable(cmd *cobra.Command) *cobra.Command {
 		}
 		gap := "\n"
 		if a.json {
-			gap = "" // a document a line
+			gap = "" // one document per line
 		}
 		return term.Watch(cmd.Context(), a.stdout, time.Duration(seconds)*time.Second, gap, func(to *term.CheckedWriter) error {
 			a.stdout = to
 			err := once(cmd, args)
 			switch {
-			case silent(err): // what there was to say has been shown
+			case silent(err): // everything was printed already
 				return nil
 			case exitCode(err) == exitUnavailable:
 				a.tell("ingest: " + err.Error())

@@ -24,7 +24,7 @@ import (
 	"github.com/trendvidstream/ingest/store/pgstore"
 )
 
-// The one place where adapters meet: each method opens one of them as the configuration says.
+// The one place where adapters meet: each method opens one as configured.
 
 var (
 	_ fetch.Slots    = (*store.Store)(nil)
@@ -34,7 +34,7 @@ var (
 	_ fetch.Schedule = (regions.Plan)(nil)
 )
 
-// openUpstream makes the client; nothing is sent. Where the provider wants a key, all but a stand-in do.
+// openUpstream makes the client; it sends nothing. If the provider wants a key, only a local stand-in does without.
 func openUpstream(ctx context.Context, c *config.Config) (upstream, error) {
 	p := providers[c.Upstream]
 	var key ingest.Secret
@@ -51,20 +51,20 @@ func openUpstream(ctx context.Context, c *config.Config) (upstream, error) {
 	return up, config.Invalid(err)
 }
 
-// openKeyless makes a client that is never used to send anything.
+// openKeyless makes a client that never sends anything.
 func openKeyless(ctx context.Context, c *config.Config) (upstream, error) {
 	up, err := providers[c.Upstream].open(ctx, c.UpstreamURL, ingest.NewSecret("never-sent"))
 	return up, config.Invalid(err)
 }
 
-// loopback reports whether a base URL leads to this machine, and no further.
+// loopback reports whether a base URL leads to this machine.
 func loopback(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && base != "" && wire.IsLoopback(u.Hostname())
 }
 
-// hostname is a host as a store remembers it: without its port, and under one name for this machine,
-// since a stand-in that comes back elsewhere on it is the same.
+// hostname returns a host as a store remembers it: without its port, and under one name for this machine, so that a
+// stand-in that moved to another port is the same.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -78,19 +78,19 @@ func hostname(host string) string {
 // fetchRuntime is everything that a pass needs, opened.
 type fetchRuntime struct {
 	schedule budget.Schedule
-	price    budget.Price // of a day of it
+	price    budget.Price // of a day of the schedule
 	upstream upstream
 	store    *store.Store
 	governor *quota.Governor
-	calls    *store.CallCounter // nil where nothing is fetched
+	calls    *store.CallCounter // nil if nothing is fetched
 	close    func()
 }
 
-// open opens it all, or nothing.
+// open opens everything, or nothing.
 func (a *app) open(ctx context.Context) (*fetchRuntime, error) { return a.openWith(ctx, openUpstream) }
 
-// openWith opens it all with the client that connect makes, or nothing: what can be refused without a file is refused
-// before one is made.
+// openWith opens everything, with the client that connect makes, or nothing. What can be refused without a file is
+// refused before one is created.
 func (a *app) openWith(ctx context.Context, connect func(context.Context, *config.Config) (upstream, error)) (*fetchRuntime, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
@@ -130,7 +130,7 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	if d, ok := w.upstream.(interface {
 		AskDate(context.Context) (time.Time, error)
-	}); ok && !a.clock.Moved { // who moves the clock means it
+	}); ok && !a.clock.Moved { // a moved clock is meant to differ
 		r.Date, w.governor.Date = d.AskDate, d.AskDate
 	}
 	r.Namer, _ = w.upstream.(fetch.Namer)
@@ -151,12 +151,12 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	return r
 }
 
-// pacer stretches the schedule to what is left.
+// pacer returns what stretches the schedule to the quota that is left.
 func (w *fetchRuntime) pacer(a *app) budget.Pacer {
 	return budget.Pacer{Schedule: w.schedule, Report: w.governor.Report, Off: !a.cfg.Pacing, Moves: a.moves(w.store)}
 }
 
-// moves is how fast the charts in a store move, nil where that does not matter.
+// moves returns how fast the charts in a store move, nil if that does not matter.
 func (a *app) moves(s *store.Store) func(context.Context, string) ([]ingest.ChartMove, error) {
 	if !a.cfg.Worth || s == nil {
 		return nil
@@ -166,7 +166,7 @@ func (a *app) moves(s *store.Store) func(context.Context, string) ([]ingest.Char
 	}
 }
 
-// pacing is the plan at the pace of the present.
+// pacing returns the plan at its present pace.
 func (w *fetchRuntime) pacing(ctx context.Context, a *app) budget.Pacing {
 	known, err := w.store.Newest(ctx, a.clock.Now())
 	p := w.pacer(a)
@@ -174,12 +174,12 @@ func (w *fetchRuntime) pacing(ctx context.Context, a *app) budget.Pacing {
 	return p.Now(ctx, known, a.clock.Now())
 }
 
-// reserver is what backfills and a refresh leave for the schedule.
+// reserver returns what backfills and refreshes must leave for the schedule.
 func (w *fetchRuntime) reserver(a *app) *budget.Reserver {
 	return &budget.Reserver{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) { return w.reserve(ctx, a) }}
 }
 
-// reserve is what the schedule needs, and has used. Where the ledger cannot say that, nothing is taken for used.
+// reserve returns what the schedule needs and has used. If the ledger cannot answer, nothing counts as used.
 func (w *fetchRuntime) reserve(ctx context.Context, a *app) (budget.Reserve, error) {
 	r, err := w.schedule.Reserve(ctx, jobSlots{w.store}, a.clock.Now())
 	if err == nil {
@@ -188,7 +188,7 @@ func (w *fetchRuntime) reserve(ctx context.Context, a *app) (budget.Reserve, err
 	return r, err
 }
 
-// counter brings counts alone, where the active table has a pool for them that videos do not draw from.
+// counter returns what fetches counts alone, if the active table has a pool for them that videos do not draw from.
 func (w *fetchRuntime) counter() fetch.Counter {
 	c, ok := w.upstream.(fetch.Counter)
 	if !ok {
@@ -207,7 +207,7 @@ func (w *fetchRuntime) counter() fetch.Counter {
 	return c
 }
 
-// checkClock refuses a moved clock where it could meet a quota that counts.
+// checkClock refuses a moved clock where it could meet a real quota.
 func (a *app) checkClock(ctx context.Context) error {
 	if !a.clock.Moved {
 		return nil
@@ -216,8 +216,8 @@ func (a *app) checkClock(ctx context.Context) error {
 		return config.Invalid(fmt.Errorf("INGEST_NOW moves the clock of this program only: it goes with --ledger sqlite"))
 	}
 	local := loopback(a.cfg.UpstreamURL)
-	// What the store holds decides: a command that only reads may leave the upstream out, and no flag
-	// may lend a moved clock to the ledger beside real data.
+	// The store's contents decide: a command that only reads may leave the upstream out, and no flag may combine a
+	// moved clock with the ledger of real data.
 	if s, err := a.store(ctx, ""); err == nil {
 		local = wire.IsLoopback(s.Upstream())
 		_ = s.Close()
@@ -229,7 +229,7 @@ func (a *app) checkClock(ctx context.Context) error {
 	return nil
 }
 
-// owner names this run among all that share the table of slots.
+// owner returns a name for this run that is unique among those that share the table of slots.
 func owner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -238,8 +238,7 @@ func owner() string {
 	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// store opens the store. host names the upstream whose data it will hold; "" opens it for reading,
-// and then it must be there.
+// store opens the store. host names the upstream whose data it will hold; "" opens an existing store for reading.
 func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
 	return a.openStore(ctx, store.Options{Upstream: host, ReadOnly: host == "", Upgraded: a.sayUpgraded})
 }
@@ -255,7 +254,7 @@ func (a *app) openStore(ctx context.Context, o store.Options) (*store.Store, err
 	return nil, config.Invalid(fmt.Errorf("store %q is not known: use sqlite or postgres://user@host/database", ledgerName(a.cfg.Store)))
 }
 
-// storeName is where the store is, without what must not be seen.
+// storeName returns where the store is, without secrets.
 func (a *app) storeName() string {
 	if a.cfg.Store == "sqlite" {
 		return a.cfg.Data
@@ -263,7 +262,7 @@ func (a *app) storeName() string {
 	return ledgerName(a.cfg.Store)
 }
 
-// readStore opens the store for a command that only reads, and explains one that is not there yet.
+// readStore opens the store for a command that only reads, and explains a missing one.
 func (a *app) readStore(ctx context.Context) (*store.Store, error) {
 	s, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -272,7 +271,7 @@ func (a *app) readStore(ctx context.Context) (*store.Store, error) {
 	return s, err
 }
 
-// withStore does something with the store, for a command that only reads.
+// withStore runs do on the store, for a command that only reads.
 func (a *app) withStore(ctx context.Context, do func(*store.Store) error) error {
 	s, err := a.readStore(ctx)
 	if err != nil {
@@ -282,7 +281,7 @@ func (a *app) withStore(ctx context.Context, do func(*store.Store) error) error 
 	return do(s)
 }
 
-// checkStore refuses a store that cannot be used, and brings one of an older version up to date, for host.
+// checkStore refuses a store that cannot be used, and upgrades an older one, for host.
 func (a *app) checkStore(ctx context.Context, host string) error {
 	s, err := a.store(ctx, "")
 	if version, ok := errors.AsType[*store.VersionError](err); ok && version.Have < version.Know {
@@ -297,7 +296,7 @@ func (a *app) checkStore(ctx context.Context, host string) error {
 	return s.Close()
 }
 
-// sayUpgraded says that a store was brought up to date, and where it is as it was.
+// sayUpgraded says that the store was upgraded, and where its backup is.
 func (a *app) sayUpgraded(from, to int, backup string) {
 	a.say("ingest: the store was brought from version %d to %d; as it was it is in %s", from, to, backup)
 }
