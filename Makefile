@@ -65,13 +65,12 @@ test: ## Test every promise in random order; installs redis-server, postgresql a
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
 	$(TESTSUM) -p 3 -parallel 4 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) ./...
 
-# Processes that are killed at random hold leases of seconds: nothing runs beside them.
+# What kills processes and waits for their leases waits most of the time: other packages run beside it.
 test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what goroutines share
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
-	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -v /cmd/ingest$$) && \
-	$(TESTSUM) -run '^$(LONG)' $(TESTFLAGS) ./cmd/ingest && \
+	$(TESTSUM) -p 3 -parallel 8 -run '^$(LONG)' $(TESTFLAGS) ./cmd/ingest $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u) && \
 	CGO_ENABLED=1 $(TESTSUM) -p 3 -race -skip '^$(LONG)' $(TESTFLAGS) $(RACED)
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected

@@ -7,6 +7,7 @@ import "testing"
 // TestLongFaultQueue breaks the queue of three machines on one PostgreSQL: the truth is in our tables, and so nothing is
 // lost with it, nor done twice.
 func TestLongFaultQueue(t *testing.T) {
+	t.Parallel()
 	for _, f := range []struct {
 		name    string
 		happens func(s *scale)

@@ -21,6 +21,7 @@ const soakEnv = "SOAK"
 // TestFaultStorms lets faults come one over the other, at random, while processes of one or two data
 // directories spend as fast as they can. make soak does so for as long as it is told.
 func TestFaultStorms(t *testing.T) {
+	t.Parallel()
 	first, until := uint64(time.Now().UnixNano()), time.Now()
 	storms := fewer(4, 2)
 	if text := os.Getenv(soakEnv); text != "" {

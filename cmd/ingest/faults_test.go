@@ -409,6 +409,7 @@ func flapping(period time.Duration) fault {
 
 // A fault that lasts longer than the breaker waits at most.
 func TestLongFaultFlapping(t *testing.T) {
+	t.Parallel()
 	runFaults(t, []fault{flapping(10 * time.Second)}, func(t *testing.T, f fault) {
 		r := f.run(t, nothing)
 		t.Log(r.judge(f.name))

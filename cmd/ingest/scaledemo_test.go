@@ -25,6 +25,7 @@ const demoLease = 8 * time.Second
 // TestLongScaleDemo kills the leader of three machines and another, each in the middle of a pass, and holds the account of
 // the one that is left to the upstream's own count. Its screen is make scale-demo's.
 func TestLongScaleDemo(t *testing.T) {
+	t.Parallel()
 	s := newScale(t)
 	p := s.programRig
 	s.say("Three machines, with nothing in common but one %s:", s.version())
@@ -68,17 +69,15 @@ func newScale(t *testing.T) *scale {
 	t.Helper()
 	p := newProgram(t, "postgres", 1_000_000, youtubesim.Options{Seed: 5, Latency: 400 * time.Millisecond})
 	p.write("ingest.yaml", "pacing: off\njobs:\n  - {name: popular, kind: chart, every: 1m, pages: 2}\n  - {name: second, kind: chart, every: 1m, pages: 2}\n")
-	t.Setenv(leaseEnv, demoLease.String())
 	return &scale{programRig: p, machines: map[string]*served{}}
 }
 
 // start starts machines, each with a data directory of its own.
 func (s *scale) start(names ...string) {
 	s.Helper()
-	flags, _, _ := s.command(nil)
 	for _, name := range names {
-		args := append([]string{"serve", "--workers", "1"}, flags.Args[1:]...)
-		s.machines[name] = startProcess(s.T, append(args, "--data", filepath.Join(s.dir, name))...)
+		cmd, _, _ := s.command([]string{leaseEnv + "=" + demoLease.String()}, "serve", "--workers", "1", "--data", filepath.Join(s.dir, name))
+		s.machines[name] = startCommand(s.T, cmd)
 	}
 }
 

@@ -44,8 +44,12 @@ func startServe(t *testing.T, args ...string) *served {
 
 func startProcess(t *testing.T, args ...string) *served {
 	t.Helper()
-	d := &served{t: t, gone: make(chan struct{})}
-	d.cmd = exec.Command(self(t), args...)
+	return startCommand(t, exec.Command(self(t), args...))
+}
+
+func startCommand(t *testing.T, cmd *exec.Cmd) *served {
+	t.Helper()
+	d := &served{t: t, cmd: cmd, gone: make(chan struct{})}
 	d.cmd.Stdout, d.cmd.Stderr = &d.stdout, &d.stderr
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
