@@ -60,7 +60,7 @@ func TestCrashLoop(t *testing.T) {
 			time.Sleep(time.Duration(300+rng.IntN(1500)) * time.Millisecond)
 		}
 	}
-	j.waitUntil("every slot has ended", func() bool { return j.count("state IN ('due', 'claimed')") == 0 })
+	j.settled()
 	f.stop()
 	t.Logf("seed %d (%s=%d repeats it): %d processes, %d of them killed with kill -9, 2 outages of the whole fleet, %d suspended past its lease",
 		seed, crashSeed, seed, f.started, kills, suspended)
@@ -102,11 +102,7 @@ func TestCrashLoopOnPostgres(t *testing.T) {
 		f.fill(3)
 		time.Sleep(time.Duration(rng.IntN(1000)) * time.Millisecond)
 	}
-	time.Sleep(time.Until(time.Unix(o.From+int64(o.Ticks)+1, 0)))
-	j.waitUntil("every slot has ended", func() bool {
-		time.Sleep(100 * time.Millisecond)
-		return j.count("state IN ('due', 'claimed')") == 0
-	})
+	j.settled()
 	f.stop()
 	t.Logf("PostgreSQL, seed %d (%s=%d repeats it): %d processes; kill -9: the leader %d times, others %d times; %d outages of all",
 		seed, crashSeed, seed, f.started, leaders, others, outages)

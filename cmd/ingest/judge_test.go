@@ -79,6 +79,16 @@ func (j *judge) waitUntil(what string, is func() bool) {
 	}
 }
 
+// settled waits until the slots of the last tick have been added and every slot has ended.
+func (j *judge) settled() {
+	j.t.Helper()
+	last := j.o.slots(j.o.Ticks)
+	j.waitUntil("every slot has ended", func() bool {
+		time.Sleep(100 * time.Millisecond)
+		return j.count(fmt.Sprintf("due_at = %d", last[0].DueAt.Unix())) == int64(len(last)) && j.count("state IN ('due', 'claimed')") == 0
+	})
+}
+
 // count is how many slots there are of which the condition holds.
 func (j *judge) count(condition string) int64 {
 	j.t.Helper()
