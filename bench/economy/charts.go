@@ -20,17 +20,17 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// realCharts are snapshots of the first page of real charts, one a day: what is lent to our tests.
+// realCharts are snapshots of the first page of real charts, one per day, lent to our tests.
 const realCharts = "../../shared/data/trending"
 
-// halfUnits are a day's units of which the schedule may use half of what it costs: 768 of 1,536.
+// halfUnits is a daily limit of units that leaves the schedule half of what it costs: 768 of 1,536.
 const halfUnits = 809
 
 // entry is a video's stay among the first fifty of a region, from the first moment of a world.
 type entry struct{ enters, leaves time.Duration }
 
-// stays reads a region's entries. A snapshot a day does not say when in the day a video came or went: any moment between two
-// snapshots is as likely as another. Those of the first snapshot are not new.
+// stays reads a region's entries. Daily snapshots do not say when in the day a video came or went: any moment between
+// two snapshots is equally likely. Videos in the first snapshot do not count as new.
 func stays(region string, random *rand.Rand) ([]entry, error) {
 	file, err := os.Open(filepath.Join(realCharts, region+".csv.gz"))
 	if err != nil {
@@ -72,8 +72,8 @@ func stays(region string, random *rand.Rand) ([]entry, error) {
 	return all, nil
 }
 
-// seen is when a worker that completed charts at these times, over so many days, first had the entry; ok is false where it
-// never did. The days of the charts are laid over the world's again and again.
+// seen returns when a worker that completed charts at these times, over so many days, first had the entry; ok is false
+// if it never did. The days of the charts are laid over the world's repeatedly.
 func (e entry) seen(times []int64, days int) (at time.Duration, ok bool) {
 	world := time.Duration(days) * 24 * time.Hour
 	for lap := e.enters / world * world; lap < e.leaves; lap += world {
@@ -86,13 +86,13 @@ func (e entry) seen(times []int64, days int) (at time.Duration, ok bool) {
 	return 0, false
 }
 
-// haveCharts says whether there are real charts here.
+// haveCharts reports whether there are real charts here.
 func haveCharts() bool {
 	_, err := os.Stat(realCharts)
 	return err == nil
 }
 
-// staysOf reads the entries of all regions. Equal seeds lay the entries at the same moments.
+// staysOf reads the entries of all regions. Equal seeds place the entries at the same moments.
 func staysOf(regions []ingest.Region, seed uint64) (map[string][]entry, error) {
 	random, of := rand.New(rand.NewPCG(seed, 0)), map[string][]entry{} //nolint:gosec // a simulation
 	for _, r := range regions {
@@ -105,8 +105,8 @@ func staysOf(regions []ingest.Region, seed uint64) (map[string][]entry, error) {
 	return of, nil
 }
 
-// moves is what was new in the newest charts of each region, had it been a real one: the world's days are the first of
-// the real charts'.
+// moves returns what would be new in the newest charts of each region if they were real: the world's days are the first
+// days of the real charts.
 func (p *program) moves(context.Context, string) (all []ingest.ChartMove, _ error) {
 	for region, times := range p.judge.charts {
 		for i := max(1, len(times)-24); i < len(times); i++ {
@@ -123,7 +123,7 @@ func (p *program) moves(context.Context, string) (all []ingest.ChartMove, _ erro
 	return all, nil
 }
 
-// entries is the part of the report on what half of the units find of what comes into real charts.
+// entries writes the part of the report about the entries to real charts that half of the units find.
 func entries(r *report.Report, full, half, worth *simulated, days int, seed uint64) error {
 	if full == nil || half == nil {
 		return nil
@@ -173,7 +173,7 @@ func entries(r *report.Report, full, half, worth *simulated, days int, seed uint
 	return nil
 }
 
-// worthOf is the part on what worth brings, by the days of the charts that it has not learned from.
+// worthOf writes the part about the effect of worth, on the days of the charts that it has not learned from.
 func worthOf(r *report.Report, full, half, worth *simulated, of map[string][]entry, days int) {
 	const learned = 40 * 24 * time.Hour
 	var rows [][]string

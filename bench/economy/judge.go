@@ -10,26 +10,26 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// result is how a worker fared in a world, by the upstream's own count.
+// result is a worker's performance in a world, by the upstream's own count.
 type result struct {
-	Charts  int           // whole ones
+	Charts  int           // complete ones
 	Mean    time.Duration // of the ages of all regions' newest charts, over all time
 	Oldest  time.Duration
-	Worst   float64            // charts of the region with the fewest, as a part of those of the one with the most
+	Worst   float64            // fewest charts of a region, as a share of the most of any
 	Units   int64              // charged by the upstream
-	Refused int64              // calls that the upstream refused for quota, of those that were not lied to
-	Lied    int64              // calls that it refused for quota although there was some
-	Wasted  int64              // units charged for answers that were of no use: errors, broken ones, and orphans
-	Orphans int64              // pages of charts that are in no whole chart
-	Probes  int                // calls that asked whether a no still holds
+	Refused int64              // calls that the upstream rightly refused for quota
+	Lied    int64              // calls that it refused for quota although some was left
+	Wasted  int64              // units charged for useless answers: errors, broken ones, and orphans
+	Orphans int64              // chart pages that belong to no complete chart
+	Probes  int                // calls that asked whether a refusal still holds
 	Done    map[string][]int64 // when each region's charts were completed, in seconds since 1970
 }
 
-// judge watches a worker.
+// judge records a worker's results.
 type judge struct {
 	from, to time.Time
 	charts   map[string][]time.Time // when each region's were completed
-	pages    int64                  // of whole charts
+	pages    int64                  // of complete charts
 	probes   int
 }
 
@@ -45,7 +45,7 @@ func (j *judge) done(region string, at time.Time) {
 	j.charts[region] = append(j.charts[region], at)
 }
 
-// verdict adds up. A region that was never fetched is as old as the world.
+// verdict adds up the results. A region that was never fetched is as old as the world.
 func (j *judge) verdict(sim *youtubesim.Server) result {
 	r := result{Probes: j.probes, Orphans: -j.pages, Done: map[string][]int64{}}
 	var counts []int
@@ -88,7 +88,8 @@ func (j *judge) verdict(sim *youtubesim.Server) result {
 	return r
 }
 
-// ageAt is the mean age of the regions' newest charts at t, from being their age before they had one.
+// ageAt returns the mean age of the regions' newest charts at t; before its first chart a region's age counts from
+// from.
 func (r result) ageAt(t, from time.Time) time.Duration {
 	var sum time.Duration
 	for _, times := range r.Done {

@@ -1,6 +1,6 @@
-// Command economy measures what workers make of a quota: the parts of this program and naive cron scripts, in
-// worlds of different size and trouble, over simulated weeks across a change of clocks. The stand-in counts and is
-// the judge; its clock is the world's.
+// Command economy measures what workers make of a quota: the parts of this program and naive cron scripts, in worlds of
+// different size and trouble, over simulated weeks across a change of clocks. The stand-in counts and judges; its clock
+// is the world's.
 //
 //	go run ./economy [-write] [-days 14] [-seed 1] [-only REGEXP] [-resume FILE] [-random N]
 package main
@@ -24,7 +24,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// table is the price list of all worlds: one in which a backfill and the schedule draw from the same pool.
+// table is the cost table of all worlds: one in which a backfill and the schedule draw from the same pool.
 const table = "classic"
 
 // start is a midnight of the provider a week before its day of 25 hours.
@@ -36,10 +36,10 @@ type worker func(ctx context.Context, w world, seed uint64, from, to time.Time) 
 type contender struct {
 	name string
 	work worker
-	in   func(world) bool // the worlds in which it may do otherwise than ours, or at all
+	in   func(world) bool // whether it may differ from ours, or works at all, in a world
 }
 
-// scripts look at no clock, and fit into no budget.
+// scripts selects the worlds for cron scripts, which look at no clock and keep to no budget.
 func scripts(w world) bool { return w.trouble.ahead == 0 && w.units != halfUnits }
 
 var contenders = []contender{
@@ -53,7 +53,7 @@ var contenders = []contender{
 	{"naive cron, 3 retries", naive(3), scripts},
 }
 
-// sizes are the units a day of the worlds.
+// sizes are the worlds' units per day.
 var sizes = []int64{10_000, 2_200, 300, 40}
 
 func worlds() (all []world) {
@@ -119,7 +119,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// all are the workers in all worlds that the pattern matches.
+// all returns the workers in all worlds that match the pattern.
 func all(pattern *regexp.Regexp) (all []simulated) {
 	for _, w := range worlds() {
 		for _, c := range contenders {
@@ -132,13 +132,13 @@ func all(pattern *regexp.Regexp) (all []simulated) {
 	return all
 }
 
-// tariffOf is the shipped price list with so many units a day.
+// tariffOf returns the shipped cost table with this many units a day.
 func tariffOf(units int64) (*quota.Tariff, error) {
 	t, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", table)
 	if err != nil {
 		return nil, err
 	}
-	t.FreeBursts = true // so the stand-in is
+	t.FreeBursts = true // as in the stand-in
 	for i, p := range t.Pools {
 		for j := range p.Windows {
 			if p.Name == "units" {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// naive is a cron line that starts a script every half hour: it fetches one region after the other and counts
-// nothing. It asks so many more times for a page that did not come. Where there is a backfill, a second script asks
-// for one page of a search every half hour.
+// naive is a cron line that starts a script every half hour: it fetches one region after the other and counts nothing.
+// It retries a failed page retries times. In a world with a backfill, a second script fetches one page of a search
+// every half hour.
 func naive(retries int) worker {
 	return func(ctx context.Context, w world, seed uint64, from, to time.Time) (result, error) {
 		s := script{retries: retries}

@@ -23,8 +23,8 @@ import (
 // options leave out parts of our worker, or turn one on.
 type options struct{ noPacing, noDoubt, worth bool }
 
-// ours is the program's own parts as its run command puts them together, started by a cron line every five
-// minutes and in one process: its store and its ledger are files, in memory where the machine has such a place.
+// ours is made of the program's own parts as its run command puts them together, started by a cron line every five
+// minutes, in one process: its store and its ledger are files, in memory if the machine has such a place.
 func ours(o options) worker {
 	return func(ctx context.Context, w world, seed uint64, from, to time.Time) (result, error) {
 		p, err := newProgram(ctx, w, seed, from, o)
@@ -62,10 +62,10 @@ func ours(o options) worker {
 	}
 }
 
-// clockLiesAt is after how long a world's clock is ahead for one run.
+// clockLiesAt is the time into a world at which its clock is ahead for one run.
 const clockLiesAt = 60 * time.Hour
 
-// goesOn is nil for an end of a run after which cron starts the next one as usual.
+// goesOn returns nil for an error after which cron starts the next run as usual.
 func goesOn(err error) error {
 	if errors.Is(err, fetch.ErrClock) {
 		return nil
@@ -79,12 +79,12 @@ func goesOn(err error) error {
 // program is our worker, opened.
 type program struct {
 	clock      clock         // the world's
-	skew       time.Duration // of the program's own
+	skew       time.Duration // of the program's own clock
 	up         *upstream
 	reconciler *fetch.Reconciler
 	backfill   ingest.Backfill
 	judge      *judge
-	stays      map[string][]entry // of the charts by which worth is learned, by region
+	stays      map[string][]entry // in the charts from which worth is learned, by region
 	closers    []func()
 	probes     int
 }
@@ -197,7 +197,7 @@ func (a asker) Take(ctx context.Context, r quota.Request) (quota.Decision, error
 	return d, err
 }
 
-// believer is a governor that doubts no refusal of the provider.
+// believer is a governor that never doubts a refusal of the provider.
 type believer struct{ *quota.Governor }
 
 func (b believer) Drain(ctx context.Context, d quota.Decision, _ string) error {
@@ -209,7 +209,7 @@ func (b believer) Drain(ctx context.Context, d quota.Decision, _ string) error {
 	return nil
 }
 
-// addBackfill plans a search of two years, newest first.
+// addBackfill plans a search over two years, newest first.
 func addBackfill(ctx context.Context, s *store.Store, now time.Time) (ingest.Backfill, error) {
 	b := ingest.Backfill{Kind: ingest.BackfillSearch, Spec: ingest.BackfillSpec{Query: ingest.Query{Text: "music"}}, Table: table, Created: now}
 	pieces := iter.Seq2[ingest.Piece, error](func(yield func(ingest.Piece, error) bool) {
@@ -223,7 +223,7 @@ func addBackfill(ctx context.Context, s *store.Store, now time.Time) (ingest.Bac
 	return b, err
 }
 
-// jobSlots is what budget asks of the store.
+// jobSlots is the part of the store that budget reads.
 type jobSlots struct{ store *store.Store }
 
 func (s jobSlots) NewestDone(ctx context.Context, job string, n int) ([]ingest.Slot, error) {
@@ -234,7 +234,7 @@ func (s jobSlots) DueSince(ctx context.Context, job string, since time.Time) ([]
 	return s.store.ListSlots(ctx, store.SlotFilter{Job: job, Since: since})
 }
 
-// memory is a directory in memory, where the machine has one.
+// memory returns a directory in memory, if the machine has one.
 func memory() string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		return "/dev/shm"

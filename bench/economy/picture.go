@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// drawn are the workers of the picture, and their lines.
+// drawn are the workers in the picture, and their lines.
 var drawn = []struct {
 	name  string
 	color color.RGBA

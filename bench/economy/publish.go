@@ -12,7 +12,7 @@ const (
 	picture = "economy.svg"
 )
 
-// simulated is how a worker fared in a world.
+// simulated is a worker's performance in a world.
 type simulated struct {
 	world
 	contender
@@ -23,7 +23,7 @@ func (s simulated) String() string { return fmt.Sprintf("%s/%s/%s", s.world, s.t
 
 var header = []string{"world", "trouble", "worker", "charts", "mean age", "oldest", "worst/best region", "units", "refused", "wasted", "orphan pages", "probes a day"}
 
-// cells are the figures of a line.
+// cells returns the figures of a line.
 func (s simulated) cells(days int) []string {
 	hours := func(d time.Duration) string { return fmt.Sprintf("%.2f h", d.Hours()) }
 	return []string{fmt.Sprint(s.Charts), hours(s.Mean), hours(s.Oldest), fmt.Sprintf("%.2f", s.Worst), fmt.Sprint(s.Units),
@@ -57,7 +57,7 @@ func publish(runs []simulated, days int, seed uint64) error {
 	return draw(runs, picture)
 }
 
-// find is how a worker fared in a world, nil where it was not there.
+// find returns a worker's performance in a world, nil if it was not there.
 func find(runs []simulated, units int64, t trouble, name string) *simulated {
 	for i, s := range runs {
 		if s.world.units == units && s.trouble.name == t.name && s.name == name {
@@ -67,7 +67,7 @@ func find(runs []simulated, units int64, t trouble, name string) *simulated {
 	return nil
 }
 
-// goals judges our worker by the figures of this run.
+// goals judges our worker by this run's figures.
 func goals(r *report.Report, runs []simulated, days int) {
 	goal := func(s *simulated, what, want string, got func() (string, bool)) {
 		if s != nil {

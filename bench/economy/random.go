@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// inRandomWorlds lets our worker live in so many worlds that nobody has chosen, across either change of clocks, and
-// tells of each what it broke of the promises that hold in every world.
+// inRandomWorlds runs our worker in n random worlds, across either change of clocks, and reports which of the promises
+// that hold in every world it broke.
 func inRandomWorlds(ctx context.Context, out io.Writer, n, days int, seed uint64) error {
 	broken := 0
 	for i := range uint64(n) {
@@ -36,7 +36,7 @@ func inRandomWorlds(ctx context.Context, out io.Writer, n, days int, seed uint64
 	return nil
 }
 
-// randomWorld has a schedule that costs up to some 3,000 units a day, and any budget.
+// randomWorld returns a world whose schedule costs up to some 3,000 units a day, with any budget.
 func randomWorld(random *rand.Rand) (w world, from time.Time) {
 	codes := regions.Default()
 	pick := func(n ...int64) int64 { return n[random.IntN(len(n))] }
@@ -62,7 +62,7 @@ func randomWorld(random *rand.Rand) (w world, from time.Time) {
 	return w, from.Add(time.Duration(random.IntN(24)) * time.Hour)
 }
 
-// price is what the world's schedule costs a day.
+// price returns what the world's schedule costs per day.
 func (w world) price() float64 {
 	sum := 0.0
 	for _, job := range w.jobs() {
@@ -71,7 +71,7 @@ func (w world) price() float64 {
 	return sum
 }
 
-// brokenIn are the promises that hold whatever the schedule and the budget.
+// brokenIn returns the broken ones of the promises that hold whatever the schedule and the budget.
 func brokenIn(w world, r result, days int) (broken []string) {
 	promise := func(kept bool, format string, args ...any) {
 		if !kept {
@@ -79,7 +79,8 @@ func brokenIn(w world, r result, days int) (broken []string) {
 		}
 	}
 	promise(r.Refused == 0, "the upstream refused %d calls", r.Refused)
-	// A false no in the middle of a chart may be doubted for longer than until the next one: the pages before it are lost.
+	// A false refusal in the middle of a chart may be doubted for longer than until the next one: the pages before it
+	// are lost.
 	torn := r.Lied * int64(max(w.pages, 2)-1)
 	promise(r.Orphans <= torn, "%d orphan pages", r.Orphans)
 	absent := int64(0) // a region without such a chart is asked once a day
@@ -94,7 +95,7 @@ func brokenIn(w world, r result, days int) (broken []string) {
 	promise(r.Probes <= 3*days, "%d probes", r.Probes)
 	most := r.Worst * float64(r.Charts) / float64(len(w.regions))
 	twice := 1.5
-	if w.backfill { // when its units leave the window the schedule is at its own interval for a moment, once a day
+	if w.backfill { // once a day, when its units leave the window, the schedule briefly runs at its own interval
 		twice = float64(days)
 	}
 	promise(r.Worst >= 0.95 || most*(1-r.Worst) <= twice, "the worst region has %.2f of the best one's charts", r.Worst)
@@ -112,7 +113,7 @@ func brokenIn(w world, r result, days int) (broken []string) {
 	return broken
 }
 
-// alsoOf says which jobs there are beside the charts.
+// alsoOf describes the jobs besides the charts.
 func alsoOf(w world) (text string) {
 	for _, job := range w.also {
 		text += fmt.Sprintf(" and %d x %d every %s", len(job.Regions), job.Pages, job.Every)

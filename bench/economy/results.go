@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// results are those of runs that have ended, kept in a file so that what was interrupted goes on where it was.
+// results holds the results of finished runs, kept in a file so that an interrupted series can resume.
 type results struct {
 	file string // "": nothing is kept
 	Seed uint64
@@ -16,7 +16,7 @@ type results struct {
 	Runs map[string]result // by simulated.String
 }
 
-// load reads what the file has. It is refused where it is of other worlds.
+// load reads the file. It refuses one of other worlds.
 func (r *results) load() error {
 	want := *r
 	r.Runs = map[string]result{}
@@ -36,7 +36,7 @@ func (r *results) load() error {
 	return nil
 }
 
-// of is the result of a run: the one that is kept, or what simulate finds.
+// of returns the result of a run: the stored one, or what simulate finds.
 func (r *results) of(s simulated, simulate func() (result, error)) (result, error) {
 	if got, ok := r.Runs[s.String()]; ok {
 		return got, nil

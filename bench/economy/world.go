@@ -11,18 +11,18 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// world is what a worker lives in: how many units the provider gives a day, and what goes wrong.
+// world is a worker's surroundings: how many units the provider gives a day, and what goes wrong.
 type world struct {
 	units    int64
-	backfill bool // a search of the archive wants as much as it gets
+	backfill bool // a search of the archive takes all it can get
 	trouble  trouble
 	regions  []ingest.Region // whose charts are wanted
-	every    time.Duration   // so often
+	every    time.Duration   // how often
 	pages    int             // of each
-	also     []ingest.Job    // that are wanted beside these charts
+	also     []ingest.Job    // wanted besides these charts
 }
 
-// jobs are what our worker is configured to do.
+// jobs returns the jobs our worker is configured with.
 func (w world) jobs() []ingest.Job {
 	return append([]ingest.Job{
 		{Name: "chart", Kind: ingest.KindChart, Regions: w.regions, Every: w.every, Pages: w.pages},
@@ -51,12 +51,12 @@ var (
 	yearAhead  = trouble{name: "a year ahead for one run", ahead: 365 * 24 * time.Hour}
 	hoursAhead = trouble{name: "2 h ahead for one run", ahead: 2 * time.Hour}
 	// Five calls in a hundred: three of them charged for nothing, one refused for its rate and not charged, one
-	// slow answer that is good.
+	// answered slowly but well.
 	faulty = trouble{name: "5 % faults", faults: []string{"503:1%", "drop:1%", "truncate:1%", "429min:1%", "slow=1ms:1%"}}
 	lying  = trouble{name: "false quotaExceeded 0.1 %", faults: []string{"403quota:0.1%"}}
 )
 
-// clock is the time of a world: workers and the stand-in read it, and whoever waits or calls moves it.
+// clock is the time of a world: workers and the stand-in read it, and whoever waits or calls advances it.
 type clock struct{ nanos atomic.Int64 }
 
 func (c *clock) now() time.Time       { return time.Unix(0, c.nanos.Load()).UTC() }
@@ -73,7 +73,7 @@ func latest(a, b time.Time) time.Time {
 // callTakes is how long the provider takes to answer.
 const callTakes = 150 * time.Millisecond
 
-// upstream is the provider of a world: the stand-in at a loopback address, whose clock a call moves.
+// upstream is the provider of a world: the stand-in at a loopback address, whose clock each call advances.
 type upstream struct {
 	sim    *youtubesim.Server
 	server *httptest.Server
@@ -94,7 +94,7 @@ func newUpstream(w world, seed uint64, c *clock) (*upstream, error) {
 	}
 	return &upstream{sim, httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.pass(callTakes)
-		r.Header.Del("Accept-Encoding") // nobody pays for a byte here
+		r.Header.Del("Accept-Encoding") // bytes are free here
 		sim.ServeHTTP(w, r)
 	}))}, nil
 }

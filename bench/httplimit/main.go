@@ -1,6 +1,6 @@
-// Command httplimit measures quota/httplimit beside middleware that people use: what a request costs, what a flood of
-// addresses leaves in memory, and how many requests get through within one window. Times are of the processor, not of
-// the clock, so that what else the machine does counts little.
+// Command httplimit compares quota/httplimit with middleware that people use: what a request costs, how much memory a
+// flood of addresses takes, and how many requests get through within one window. Times are CPU time, not wall time, so
+// that other load on the machine counts little.
 //
 //	go run ./httplimit [-write]
 package main
@@ -30,7 +30,7 @@ const (
 	clients   = 10_000
 	flooders  = 100_000
 	batch     = 20_000 // requests
-	batches   = 21     // of each contender, in turns; the median counts
+	batches   = 21     // per contender, in turns; the median counts
 	unlimited = 1_000_000_000
 )
 
@@ -64,7 +64,7 @@ func measure(write bool) error {
 	return nil
 }
 
-// cpu is what the process has used of the processor.
+// cpu returns the CPU time that the process has used.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // of this process
@@ -100,7 +100,7 @@ func requests(n int) []*http.Request {
 	return out
 }
 
-// speed is a request of one of so many clients, without a connection, and the ledger's decision alone.
+// speed measures a request of one of many clients, without a connection, and the ledger's decision alone.
 func speed(r *report.Report) (err error) {
 	handlers := make([]http.Handler, len(contenders))
 	for i, c := range contenders {
@@ -121,7 +121,7 @@ func speed(r *report.Report) (err error) {
 			for n := range batch {
 				h.ServeHTTP(w, of[n%clients])
 			}
-			if turn > 0 { // the first one makes the clients
+			if turn > 0 { // the first turn creates the clients
 				took[i] = append(took[i], (cpu()-began)/batch)
 			}
 			clear(w.header)
@@ -144,7 +144,7 @@ func speed(r *report.Report) (err error) {
 	return nil
 }
 
-// decide is one batch of decisions under 60 s and 1 h.
+// decide times one batch of decisions under windows of 1 min and 1 h.
 func decide(l *memledger.Ledger) (time.Duration, error) {
 	charges := []quota.Charge{{Pool: "requests", Amount: 1, Bounds: []quota.Bound{
 		{Window: quota.Window{Name: "1m", Length: time.Minute, Limit: unlimited}, Ceiling: unlimited},
@@ -164,7 +164,7 @@ func decide(l *memledger.Ledger) (time.Duration, error) {
 	return (cpu() - began) / batch, nil
 }
 
-// overTCP is a request over a connection that stays open, its client included.
+// overTCP measures a request over a kept-alive connection, its client included.
 func overTCP(r *report.Report) error {
 	const perBatch = 4_000
 	took := make([][]time.Duration, len(contenders))
@@ -184,7 +184,7 @@ func overTCP(r *report.Report) error {
 		connections = append(connections, bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn)))
 	}
 	for turn := range batches {
-		for k := range connections { // each begins as often: the first of a turn pays for what came before
+		for k := range connections { // each goes first equally often: the first of a turn pays for what came before
 			i := (turn + k) % len(connections)
 			conn := connections[i]
 			began := cpu()
@@ -233,9 +233,9 @@ func roundTrip(conn *bufio.ReadWriter) error {
 	return err
 }
 
-// held is how much memory is in use, in bytes.
+// held returns how much memory is in use, in bytes.
 func held() int64 {
-	for range 3 { // what a finalizer ends is freed by the next one
+	for range 3 { // what a finalizer releases is freed by the next collection
 		runtime.GC()
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -244,7 +244,7 @@ func held() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// flood is one request of each of many addresses.
+// flood sends one request from each of many addresses.
 func flood(r *report.Report) error {
 	r.Section("A flood", fmt.Sprintf("One request of each of %d addresses, and of five times as many.", flooders))
 	var rows [][]string
@@ -276,7 +276,7 @@ func flood(r *report.Report) error {
 	return nil
 }
 
-// exactness lets one client ask for ever more than its limit and counts what got through within any window.
+// exactness has one client ask for more and more than its limit, and counts what gets through within any window.
 func exactness(r *report.Report) error {
 	const limit, window, lasts = 100, 2 * time.Second, 9 * time.Second
 	r.Section("Within one window", fmt.Sprintf("A limit of %d within %v. The client is idle for 1.9 s of each 2.1 s and asks as fast as it can for the rest, for %v; counted is the most that was admitted within any %v.", limit, window, lasts, window))
@@ -293,7 +293,7 @@ func exactness(r *report.Report) error {
 				time.Sleep(5 * time.Millisecond)
 				continue
 			}
-			at := time.Now() // before it is decided, so that two that are too near are not counted as near
+			at := time.Now() // before the decision, so that the distance between two is never underestimated
 			w := &nowhere{header: http.Header{}, status: http.StatusOK}
 			if h.ServeHTTP(w, req); w.status == http.StatusOK {
 				admitted = append(admitted, at)

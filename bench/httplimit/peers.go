@@ -38,7 +38,7 @@ var contenders = []contender{
 	{"x/time/rate behind a map", "golang.org/x/time", bucketPerAddress},
 }
 
-// ours has one window as the peers do.
+// ours has one window, like the peers.
 func ours(fields httplimit.Fields) func(int, time.Duration, http.Handler) (http.Handler, error) {
 	return func(limit int, per time.Duration, next http.Handler) (http.Handler, error) {
 		l, err := httplimit.New(httplimit.Config{
@@ -52,7 +52,7 @@ func ours(fields httplimit.Fields) func(int, time.Duration, http.Handler) (http.
 }
 
 func throttledLimit(limit int, per time.Duration, next http.Handler) (http.Handler, error) {
-	store, err := memstore.NewCtx(0) // no bound on how many are remembered, as the others
+	store, err := memstore.NewCtx(0) // no bound on the number of keys, like the others
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func throttledLimit(limit int, per time.Duration, next http.Handler) (http.Handl
 	return h.RateLimit(next), nil
 }
 
-// bucketPerAddress is what many write by hand. Nothing is ever forgotten.
+// bucketPerAddress is what many write by hand. It never forgets a client.
 func bucketPerAddress(limit int, per time.Duration, next http.Handler) (http.Handler, error) {
 	var mu sync.Mutex
 	buckets := map[string]*rate.Limiter{}

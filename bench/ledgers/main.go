@@ -1,12 +1,11 @@
-// Command ledgers measures the quota ledgers of this project beside rate limiters that people use:
-// speed, memory, many writers, exactness. It starts a redis-server of its own and prints a table in
-// markdown; every verdict in it is computed from the figures of the same run.
+// Command ledgers compares the quota ledgers of this project with rate limiters that people use: speed, memory, many
+// writers, exactness. It starts a redis-server of its own and prints a table in markdown; every verdict in it is
+// computed from the figures of the same run.
 //
 //	go run ./ledgers [-write] [-only speed,memory,writers,exact,sqlite,shared] [-batches 41] [-disk DIR] [-memory DIR]
 //
-// It needs redis-server 7 or newer: REDIS_SERVER, or in PATH. Exit: 0 measured, goals missed
-// included; 1 something could not be measured, or, with -write, a goal that was met before is missed by more than 15 %
-// (goals.json); 2 usage.
+// It needs redis-server 7 or newer: REDIS_SERVER, or in PATH. Exit: 0 measured, goals missed included; 1 something
+// could not be measured or, with -write, a goal that was met before is missed by more than 15 % (goals.json); 2 usage.
 package main
 
 import (
@@ -28,7 +27,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
 	write        bool
 	sections     []string
@@ -94,7 +93,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// measure runs the parts asked for, one after the other: they would disturb each other.
+// measure runs the requested parts one after the other, since they would disturb each other.
 func measure(ctx context.Context, o options, stdout io.Writer) (err error) {
 	s, err := startServer(ctx)
 	if err != nil {

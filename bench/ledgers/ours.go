@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
 
-// plenty is a limit that no run reaches. Peers are told the same.
+// plenty is a limit that no run reaches. Peers get the same.
 const plenty = 1_000_000_000
 
 // most is the highest cost measured: the usual limit of a day.
@@ -21,8 +21,8 @@ func openOurs(ctx context.Context, url string) (*redisledger.Ledger, error) {
 	return redisledger.Open(ctx, url, redisledger.Options{})
 }
 
-// ask is what the program asks for: each pool with 24 hours and the provider's day, a purpose, its
-// ceiling, grace, and who spends.
+// ask is what the program asks for: each pool with 24 hours and the provider's day, a purpose, its ceiling, grace, and
+// the spender.
 func ask(account string, cost, units int64, pools ...string) quota.Ask {
 	now := time.Now()
 	a := quota.Ask{
@@ -38,7 +38,7 @@ func ask(account string, cost, units int64, pools ...string) quota.Ask {
 	return a
 }
 
-// within is an ask for one unit of one window of any length, exact: no grace.
+// within asks for cost units of one window of any length, exactly: without grace.
 func within(account string, cost int64, l limit) quota.Ask {
 	return quota.Ask{Account: account, Now: time.Now(), Horizon: quota.MinHorizon,
 		Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"},
@@ -47,7 +47,7 @@ func within(account string, cost int64, l limit) quota.Ask {
 		}}}}
 }
 
-// taking is the ledger in the shape of a peer.
+// taking adapts the ledger to the shape of a peer.
 func taking(l quota.Ledger, a func(account string, cost int64) quota.Ask) take {
 	return func(ctx context.Context, account string, cost int64) (bool, error) {
 		d, err := l.Take(ctx, a(account, cost))

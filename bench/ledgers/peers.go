@@ -16,7 +16,7 @@ import (
 	store "github.com/ulule/limiter/v3/drivers/store/redis"
 )
 
-// limit is what a peer can be told: so many units within one window.
+// limit is a peer's configuration: so many units within one window.
 type limit struct {
 	units int64
 	per   time.Duration
@@ -28,9 +28,9 @@ type take func(ctx context.Context, account string, cost int64) (bool, error)
 // peer is somebody else's way to keep a limit, in its plain use.
 type peer struct {
 	name   string
-	module string // of its version; "" where it is ours
+	module string // the module of its version; "": our own
 	open   func(c *redis.Client, l limit) (take, error)
-	// usec is the server's time of one batch: what the client sends, without what scripts call.
+	// usec returns the server's time of one batch: of what the client sends, without what scripts call.
 	usec func(map[string]stat) float64
 }
 
@@ -38,7 +38,7 @@ var (
 	redisRate = peer{"redis_rate", "github.com/go-redis/redis_rate/v10", openRedisRate, scriptTime}
 	throttle  = peer{"throttled", "github.com/throttled/throttled/v2", openThrottled, throttledTime}
 	ulule     = peer{"ulule/limiter", "github.com/ulule/limiter/v3", openUlule, scriptTime}
-	classic   = peer{"one member per unit, one ZADD", "", openClassic(1000), scriptTime} // a Lua stack is not endless
+	classic   = peer{"one member per unit, one ZADD", "", openClassic(1000), scriptTime} // a Lua stack is limited
 	looped    = peer{"one member per unit, a ZADD each", "", openClassic(1), scriptTime}
 )
 
@@ -92,10 +92,10 @@ func openUlule(c *redis.Client, l limit) (take, error) {
 //go:embed classic.lua
 var classicSource string
 
-// calls names what the classic one keeps: its members differ.
+// calls makes the members of the classic one unique.
 var calls atomic.Int64
 
-// openClassic adds up to many members by one command.
+// openClassic adds up to many members per command.
 func openClassic(many int) func(*redis.Client, limit) (take, error) {
 	script := redis.NewScript(classicSource)
 	return func(c *redis.Client, l limit) (take, error) {

@@ -22,13 +22,13 @@ const (
 	processTime  = 3 * time.Second
 )
 
-// worked is what a worker tells: how long each of its calls took, in microseconds.
+// worked is a worker's result: how long each of its calls took, in microseconds.
 type worked struct {
 	Waits  []int64
 	Errors int
 }
 
-// processes lets 8 of them write to one file as fast as they can, each started as this program.
+// processes lets 8 processes write to one file as fast as they can, each started as this program.
 func processes(ctx context.Context, places []place, r *report.Report) error {
 	r.Section(fmt.Sprintf("SQLite: %d processes on one file", processCount), fmt.Sprintf(
 		"Each takes as fast as it can for %v. Beside it bare rows, whose writers wait as SQLite's own busy handler has them wait.", processTime))
@@ -58,7 +58,7 @@ func processes(ctx context.Context, places []place, r *report.Report) error {
 	return nil
 }
 
-// share starts the workers, lets them go at once, and collects what they tell.
+// share starts the workers, lets them go at once, and collects their results.
 func share(ctx context.Context, parent string, plain bool) (_ []worked, err error) {
 	dir, err := os.MkdirTemp(parent, "ledgers")
 	if err != nil {
@@ -116,7 +116,7 @@ func share(ctx context.Context, parent string, plain bool) (_ []worked, err erro
 	return results, nil
 }
 
-// work is one worker: it opens the file, says so, begins when its standard input ends.
+// work is one worker: it opens the file, says so, and begins when its standard input ends.
 func work(ctx context.Context, o options, in io.Reader, out io.Writer) (err error) {
 	open := openTake
 	if o.plain {
@@ -147,7 +147,7 @@ func work(ctx context.Context, o options, in io.Reader, out io.Writer) (err erro
 type summary struct {
 	count, errors     int
 	p50, p99, longest int64
-	fairness          float64 // the least that one did, of the mean
+	fairness          float64 // the least that one did, as a share of the mean
 }
 
 func sum(all []worked) summary {

@@ -15,7 +15,7 @@ runs parts, ` + "`-batches N`" + ` makes it shorter or calmer, ` + "`-disk DIR`"
 are pinned by the ` + "`go.mod`" + ` of ` + "`bench/`" + `, a module of its own. Everything here is the output of one run; ok and miss are computed
 from its figures. Compare ratios: microseconds belong to the machine.`
 
-// machine says what the figures were measured on.
+// machine records what the figures were measured on.
 func machine(ctx context.Context, s *server, r *report.Report) error {
 	redisVersion, err := s.info(ctx, "server", "redis_version")
 	if err != nil {
@@ -34,7 +34,7 @@ func machine(ctx context.Context, s *server, r *report.Report) error {
 	return nil
 }
 
-// label is the peer's name with its version.
+// label returns the peer's name with its version.
 func (p peer) label() string {
 	if p.module == "" {
 		return p.name

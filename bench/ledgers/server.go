@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// server is a redis-server of the run's own, which keeps nothing.
+// server is a redis-server started for this run, without persistence.
 type server struct {
 	addr   string
 	client *redis.Client
@@ -72,7 +72,7 @@ func freeAddr(ctx context.Context) (string, error) {
 // stat is one command's line of INFO commandstats.
 type stat struct{ calls, usec float64 }
 
-// stats are the server's own times by command since the last CONFIG RESETSTAT.
+// stats returns the server's own times by command since the last CONFIG RESETSTAT.
 func (s *server) stats(ctx context.Context) (map[string]stat, error) {
 	info, err := s.client.Info(ctx, "commandstats").Result()
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *server) stats(ctx context.Context) (map[string]stat, error) {
 	return all, nil
 }
 
-// info is one field of INFO.
+// info returns one field of INFO.
 func (s *server) info(ctx context.Context, section, field string) (string, error) {
 	text, err := s.client.Info(ctx, section).Result()
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *server) info(ctx context.Context, section, field string) (string, error
 	return value, nil
 }
 
-// size is how many bytes all keys take.
+// size returns how many bytes all keys take.
 func (s *server) size(ctx context.Context) (int64, error) {
 	all, err := s.client.Keys(ctx, "*").Result()
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *server) size(ctx context.Context) (int64, error) {
 	}
 	bytes := int64(0)
 	for _, k := range all {
-		n, err := s.client.MemoryUsage(ctx, k, 0).Result() // 0: every part of it is looked at
+		n, err := s.client.MemoryUsage(ctx, k, 0).Result() // 0: sample all elements
 		if err != nil {
 			return 0, err
 		}
@@ -131,7 +131,7 @@ func (s *server) size(ctx context.Context) (int64, error) {
 	return bytes, nil
 }
 
-// snapshot is what the server held, to be put back before each batch.
+// snapshot is the server's contents, to be restored before each batch.
 type snapshot []kept
 
 type kept struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// shared measures a take as a host makes it that shares a ledger in Redis: written to its journal, then asked for.
+// shared measures a take as made by a host that shares a ledger in Redis: written to its journal, then asked for.
 func shared(ctx context.Context, s *server, o options, r *report.Report) error {
 	places := []place{{"disk, with fsync", o.disk}}
 	if o.memory != "" {
@@ -37,7 +37,7 @@ func shared(ctx context.Context, s *server, o options, r *report.Report) error {
 	return flush(ctx, s.client)
 }
 
-// sharedTakes is the median time of a take, in microseconds.
+// sharedTakes returns the median time of a take, in microseconds.
 func sharedTakes(ctx context.Context, s *server, parent string, batches int) (us float64, err error) {
 	if err := flush(ctx, s.client); err != nil {
 		return 0, err

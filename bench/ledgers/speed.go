@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// callsPerBatch is short enough for the contenders to see the same machine.
+// callsPerBatch is small enough for the contenders to see the same machine.
 const callsPerBatch = 200
 
 // contender is one kind of call, measured in batches.
@@ -23,7 +23,7 @@ type contender struct {
 	state  snapshot // what the server holds when a batch begins
 	calls  int
 	before func(ctx context.Context) error // a batch
-	call   func(ctx context.Context) error // that ends in anything but what is expected is an error
+	call   func(ctx context.Context) error // anything but the expected result is an error
 	usec   func(map[string]stat) float64
 }
 
@@ -35,7 +35,7 @@ func speed(ctx context.Context, s *server, ours sharedledger.Remote, batches int
 	}
 	t := times{}
 	for range batches {
-		for _, i := range rand.Perm(len(all)) { //nolint:gosec // nobody always follows the same one
+		for _, i := range rand.Perm(len(all)) { //nolint:gosec // so that nobody always follows the same one
 			c := all[i]
 			us, err := batch(ctx, s, c)
 			if err != nil {
@@ -58,7 +58,7 @@ func speed(ctx context.Context, s *server, ours sharedledger.Remote, batches int
 	return flush(ctx, s.client)
 }
 
-// batch is the mean time of one call, in microseconds.
+// batch returns the mean time of one call, in microseconds.
 func batch(ctx context.Context, s *server, c contender) (float64, error) {
 	if err := s.restore(ctx, c.state); err != nil {
 		return 0, err
@@ -86,7 +86,7 @@ func batch(ctx context.Context, s *server, c contender) (float64, error) {
 	return c.usec(stats) / float64(c.calls), nil
 }
 
-// The names that goals are computed from.
+// The names from which goals are computed.
 const (
 	empty     = "`return 1`"
 	cost1     = "ours, cost 1"
@@ -163,10 +163,10 @@ func contenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]con
 	return append(all, mine...), err
 }
 
-// ourContenders' accounts are filled by posts and then, but for one, a take: a post forgets what a
-// take notes down for the next search.
+// ourContenders returns ours. All their accounts but one are filled by posts and then a take: a post discards what a
+// take records for the next search.
 func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]contender, error) {
-	const longest = day - 10*time.Minute // so that nothing leaves the window while it is measured
+	const longest = day - 10*time.Minute // so that nothing leaves the window during the measurement
 	fill := func(n int, from time.Duration, cost func(int) int64, taken bool) snapshotter {
 		return filled(s, ours, n, from, cost, taken)
 	}
@@ -201,7 +201,7 @@ func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]
 		var a quota.Ask
 		op := sharedledger.Operation{Generation: 1, Writer: "1234567890abcdefghijklmnop"}
 		if c.allowed {
-			op.Nonce = 1 << 50 // a refusal that was to be expected is only decided, as sharedledger has it
+			op.Nonce = 1 << 50 // an expected refusal is only decided, as in sharedledger
 		}
 		all = append(all, contender{name: c.name, state: state, calls: callsPerBatch, usec: scriptTime,
 			before: func(ctx context.Context) error {
@@ -223,7 +223,7 @@ func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]
 	return all, nil
 }
 
-// firstSmall is the cost of the i-th entry where the first 5,000 cost 1, and the others 100.
+// firstSmall returns the cost of the i-th entry: 1 for the first 5,000, then 100.
 func firstSmall(i int) int64 {
 	if i < 5000 {
 		return 1
@@ -231,7 +231,7 @@ func firstSmall(i int) int64 {
 	return 100
 }
 
-// apart is the same call as a service makes it that is not busy.
+// apart is the same call as made by a service that is not busy.
 func (c contender) apart() contender {
 	call := c.call
 	c.name += apart
@@ -242,7 +242,7 @@ func (c contender) apart() contender {
 	return c
 }
 
-// filled is a ledger with n entries of these costs from so long ago on, and with taken one more that was taken.
+// filled returns a ledger with n entries of these costs since that long ago and, with taken, one that was taken.
 func filled(s *server, ours quota.Ledger, n int, from time.Duration, cost func(int) int64, taken bool) snapshotter {
 	return func(ctx context.Context) (snapshot, error) {
 		if err := flush(ctx, s.client); err != nil {
@@ -260,7 +260,7 @@ func filled(s *server, ours quota.Ledger, n int, from time.Duration, cost func(i
 	}
 }
 
-// snapshotter makes the state that a batch begins with.
+// snapshotter makes the state in which a batch begins.
 type snapshotter func(context.Context) (snapshot, error)
 
 func expect(want bool, call func(context.Context) (bool, error)) func(context.Context) error {
@@ -296,11 +296,10 @@ func speedGoals(t times, r *report.Report) {
 	r.Goal("a refusal, nothing taken since a post", "<= 2 x redis_rate", report.Ratio(posted), posted <= 2)
 }
 
-// times are the batches by contender, in the same order.
+// times holds the batches by contender, in the same order.
 type times map[string][]float64
 
-// over is the median of the ratios of two contenders, batch by batch: what slows the whole machine
-// slows both.
+// over returns the median of the ratios of two contenders, batch by batch: what slows the whole machine slows both.
 func (t times) over(a, b string) float64 {
 	ratios := make([]float64, len(t[a]))
 	for i := range ratios {

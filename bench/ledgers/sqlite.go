@@ -20,7 +20,7 @@ import (
 // place is a directory for SQLite files.
 type place struct{ name, dir string }
 
-// sqlite compares takes with the least that a durable write can be, then lets processes share a file.
+// sqlite compares takes with the cheapest possible durable write, then lets processes share a file.
 func sqlite(ctx context.Context, o options, r *report.Report) error {
 	places := []place{{"disk, with fsync", o.disk}}
 	if o.memory != "" {
@@ -40,7 +40,7 @@ func sqlite(ctx context.Context, o options, r *report.Report) error {
 	return processes(ctx, places, r)
 }
 
-// turns are the medians of rows and takes per second, and of the ratio turn by turn.
+// turns returns the medians of rows and takes per second, and of the ratio turn by turn.
 func turns(ctx context.Context, parent string, n int) (bare, taken, share float64, err error) {
 	dir, err := os.MkdirTemp(parent, "ledgers")
 	if err != nil {
@@ -81,7 +81,7 @@ func perSecond(ctx context.Context, d time.Duration, call func(context.Context) 
 	return float64(n) / time.Since(start).Seconds(), nil
 }
 
-// openTake is a take of one unit from the ledger at path.
+// openTake returns a take of one unit from the ledger at path.
 func openTake(ctx context.Context, path string) (call func(context.Context) error, closing func() error, err error) {
 	l, err := sqliteledger.Open(ctx, path)
 	if err != nil {
@@ -91,8 +91,8 @@ func openTake(ctx context.Context, path string) (call func(context.Context) erro
 	return expect(true, func(ctx context.Context) (bool, error) { return t(ctx, "a", 1) }), l.Close, nil
 }
 
-// openBare is one row written to the file at path, as durable as a take. Who finds the file busy
-// waits as SQLite waits.
+// openBare returns a call that writes one row to the file at path, as durably as a take. If the file is busy it waits
+// as SQLite does.
 func openBare(ctx context.Context, path string) (call func(context.Context) error, closing func() error, err error) {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate"}
 	db, err := sql.Open("sqlite", u.String())

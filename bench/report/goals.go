@@ -13,21 +13,21 @@ import (
 	"strings"
 )
 
-// GoalsFile lies beside the results: of each document, the goals that a run has met. A goal that is given up, or said
-// in other words, is taken out of it by hand.
+// GoalsFile is the file, next to the results, that lists for each document the goals that a run has met. A goal that is
+// given up or reworded must be removed by hand.
 const GoalsFile = "goals.json"
 
-// ErrMissed is a goal that was met before, and is missed by more than Tolerance now.
+// ErrMissed means that a goal that was met before is now missed by more than Tolerance.
 var ErrMissed = errors.New("a goal that was met before is missed")
 
-// Tolerance is how much worse than its goal a figure may be before that is no accident of the machine.
+// Tolerance is how much worse than its goal a figure may be by chance.
 const Tolerance = 0.15
 
-// key names a goal among those of its document.
+// key names a goal within its document.
 func (g goal) key() string { return g.what + ": " + g.want }
 
-// excess is by how much of the goal it is missed: 0.2 is a figure of 1.8 where 1.5 was wanted. A goal that is one
-// number, or none, is met or missed altogether.
+// excess returns by what share of the goal it is missed: 0.2 for 1.8 if 1.5 was wanted. A goal without such a
+// comparison is met, or missed altogether (infinity).
 func (g goal) excess() float64 {
 	want, atMost, ok := bound(g.want)
 	got, _, gotOK := bound("<= " + g.got)
@@ -45,7 +45,7 @@ func (g goal) excess() float64 {
 
 var comparison = regexp.MustCompile(`^(<=?|>=?) ([0-9][0-9,]*(?:\.[0-9]+)?)`)
 
-// bound is the number of a goal such as "<= 4,000 bytes", and whether it is the most there may be or the least.
+// bound returns the number of a goal such as "<= 4,000 bytes", and whether it is an upper or a lower bound.
 func bound(text string) (limit float64, atMost, ok bool) {
 	m := comparison.FindStringSubmatch(text)
 	if m == nil {
@@ -55,11 +55,11 @@ func bound(text string) (limit float64, atMost, ok bool) {
 	return limit, m[1][0] == '<', err == nil
 }
 
-// judge holds the goals to what earlier runs have met, and adds what this one has. It returns ErrMissed, with every
-// goal that is missed, after that is written.
+// judge compares the goals with those that earlier runs met, and adds those that this one met. It writes the file, and
+// then returns ErrMissed for every missed goal.
 func (r *Report) judge(file string) error {
 	file = filepath.Join(filepath.Dir(file), GoalsFile)
-	met := map[string]map[string]bool{} // title, goal
+	met := map[string]map[string]bool{} // by title and goal
 	text, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(text, &met)

@@ -1,5 +1,5 @@
-// Package report is what the benchmarks write: markdown with a table of goals, computed from the figures
-// of one run, and one file that holds the documents of several programs.
+// Package report writes the results of the benchmarks: markdown with a table of goals, computed from the figures of one
+// run, and one file that holds the documents of several programs.
 package report
 
 import (
@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// File is where the documents go, relative to the module of the benchmarks, where go run starts a program.
+// File is the file of the documents, relative to the benchmarks' module, in which go run starts a program.
 const File = "RESULTS.md"
 
-// Report is one document, part by part, and the goals as they were met.
+// Report is one document in parts, and its goals with their outcome.
 type Report struct {
 	Title string // its heading, by which Write finds it again
-	About string // how it is made and read
+	About string // how it is made and to be read
 	head  strings.Builder
 	body  strings.Builder
 	goals []goal
@@ -34,7 +34,7 @@ type goal struct {
 // Section begins a part of the document.
 func (r *Report) Section(title, how string) { fmt.Fprintf(&r.body, "\n## %s\n\n%s\n\n", title, how) }
 
-// Say adds a paragraph to the part.
+// Say adds a paragraph to the current part.
 func (r *Report) Say(format string, args ...any) { fmt.Fprintf(&r.body, "\n"+format+"\n\n", args...) }
 
 // Goal adds a line to the table of goals.
@@ -42,17 +42,17 @@ func (r *Report) Goal(what, want, got string, ok bool) {
 	r.goals = append(r.goals, goal{what, want, got, ok})
 }
 
-// Table adds a table to the part.
+// Table adds a table to the current part.
 func (r *Report) Table(header []string, rows [][]string) { table(&r.body, header, rows) }
 
-// Machine says when and on what the figures were measured, beside which versions.
+// Machine records when and on what the figures were measured, with these versions.
 func (r *Report) Machine(versions ...string) {
 	fmt.Fprintf(&r.head, "%s. %s, %d cores, %s/%s%s. %s.\n",
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), cpu(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, load(),
 		strings.Join(append([]string{runtime.Version()}, versions...), ", "))
 }
 
-// Markdown is the document from its first goal on, without heading.
+// Markdown returns the document from its first goal on, without the heading.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString(r.head.String())
@@ -72,8 +72,8 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// Write puts the document into the file in place of the one with its title, or behind the others. ErrMissed, after
-// it is written: a goal that an earlier run has met, as GoalsFile beside it says, is clearly missed.
+// Write puts the document into the file, replacing the one with its title, or after the others. It then returns
+// ErrMissed if a goal that an earlier run met, by GoalsFile, is clearly missed.
 func (r *Report) Write(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil && !os.IsNotExist(err) {
@@ -98,7 +98,7 @@ func (r *Report) Write(file string) error {
 	return r.judge(file)
 }
 
-// documents parts a file at its headings of the first level.
+// documents splits a file at its first-level headings.
 func documents(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -123,7 +123,7 @@ func table(b *strings.Builder, header []string, rows [][]string) {
 	}
 }
 
-// load is how busy the machine was before the run, where it says so.
+// load returns how busy the machine was before the run, if it says so.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -146,7 +146,7 @@ func cpu() string {
 	return "unknown processor"
 }
 
-// VersionOf is the version of a module that the program was built with.
+// VersionOf returns the version of a module that the program was built with.
 func VersionOf(module string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
@@ -158,18 +158,18 @@ func VersionOf(module string) string {
 	return "of unknown version"
 }
 
-// Median is the middle of the values, of which there is at least one.
+// Median returns the median of the values, of which there is at least one.
 func Median(v []float64) float64 {
 	sorted := slices.Sorted(slices.Values(v))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// Quantile is the least of the values that the share q of them does not exceed.
+// Quantile returns the smallest value that at least the share q of the values does not exceed.
 func Quantile(v []float64, q float64) float64 {
 	sorted := slices.Sorted(slices.Values(v))
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
-// Ratio writes a factor.
+// Ratio formats a factor.
 func Ratio(x float64) string { return fmt.Sprintf("%.2f x", x) }

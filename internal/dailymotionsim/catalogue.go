@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// video is what never changes about a video; what moves with the clock is computed.
+// video holds the constant data of a video; what changes with the clock is computed.
 type video struct {
 	id, title, owner, ownerID string
 	country, channel          string
-	language                  any // null where the uploader gave none
+	language                  any // null if the uploader gave none
 	created                   int64
 	seconds                   any // null for a live stream
 	mode                      string
@@ -34,16 +34,15 @@ type catalogue struct {
 // channels are the categories, by the ids that /channels lists.
 var channels = strings.Fields("animals auto people fun creation school videogames kids lifestyle shortfilms music news sport tech travel tv webcam")
 
-// sizes are how many videos belong to each country. One country has more than a list can return; those
-// that are missing here have none.
+// sizes is the number of videos of each country. One country has more than a list can return; those not listed have
+// none.
 var sizes = map[string]int{
 	"us": 1130, "gb": 420, "de": 310, "fr": 640, "in": 515, "br": 300, "au": 205, "ca": 330, "jp": 240, "kr": 200, "mx": 95, "it": 100,
 }
 
 var languages = map[string]string{"de": "de", "fr": "fr", "in": "hi", "br": "pt", "jp": "ja", "kr": "ko", "mx": "es", "it": "it"}
 
-// epoch is the newest creation time: every video is older, so that any later clock sees the same
-// catalogue.
+// epoch is the newest creation time: every video is older, so that any later clock sees the same catalogue.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newCatalogue(seed uint64) *catalogue {
@@ -96,7 +95,7 @@ func newVideo(seed uint64, country string, i int) *video {
 	return v
 }
 
-// chart is the country's videos in the order of the hour, which changes slowly.
+// chart returns the country's videos in the order of the hour, which changes slowly.
 func (c *catalogue) chart(q query, at time.Time) []*video {
 	from := c.all
 	if q.country != "" {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with some calls. ParseFault makes one; the zero value hits none.
+// Fault is a failure of some calls. ParseFault makes one; the zero value hits none.
 type Fault struct {
 	text    string
 	kind    string
@@ -95,10 +95,10 @@ func (f *Fault) parseWhen(when string) error {
 	return nil
 }
 
-// String is the text it was parsed from.
+// String returns the text that was parsed.
 func (f Fault) String() string { return f.text }
 
-// dueFault is the first fault that hits the call; the zero Fault for none.
+// dueFault returns the first fault that hits the call; the zero Fault if none does.
 func dueFault(faults []Fault, seed uint64, call int64) Fault {
 	for i, f := range faults {
 		if f.percent > 0 {
@@ -112,8 +112,8 @@ func dueFault(faults []Fault, seed uint64, call int64) Fault {
 	return Fault{}
 }
 
-// faultAnswer is the answer that a fault puts in place of the call's own, nil for a fault that has none:
-// those spoil the answer while it is written.
+// faultAnswer returns the answer that a fault substitutes for the call's own. It is nil for faults that spoil the
+// answer while it is written.
 func faultAnswer(f Fault) *answer {
 	switch f.kind {
 	case "500":

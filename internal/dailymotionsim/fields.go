@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// fieldNames are the fields that the stand-in has, under the API's names.
+// fieldNames are the stand-in's fields, under the API's names.
 var fieldNames = []string{
 	"id", "title", "owner", "owner.id", "owner.screenname", "channel", "country", "language", "created_time", "duration", "mode",
 	"onair", "tags", "views_total", "likes_total", "thumbnail_720_url", "thumbnail_360_url", "url",
 }
 
-// field is the value of one of fieldNames at a given time. Counts grow by the hour; some are withheld.
+// field returns the value of one of fieldNames at a given time. Counts grow by the hour; some are withheld.
 func (v *video) field(name string, at time.Time) any {
 	switch name {
 	case "id":
@@ -54,7 +54,7 @@ func (v *video) field(name string, at time.Time) any {
 	return "https://s1.example.com/v/" + v.id + "/x" + height
 }
 
-// counted is a count at a given time; one in withheld videos has null instead.
+// counted returns a count at a given time; null for one in withheld videos.
 func (v *video) counted(what string, withheld, scale uint64, at time.Time) any {
 	key := hash(v.key, hashText(what))
 	if key%withheld == 0 {
@@ -65,7 +65,7 @@ func (v *video) counted(what string, withheld, scale uint64, at time.Time) any {
 	return int64(perHour) * max(hours, 0)
 }
 
-// hostile is text that breaks a program which prints, stores or exports it carelessly.
+// hostile holds texts that break a program which prints, stores or exports them carelessly.
 var hostile = []string{
 	`<script>alert("Ravenwood")</script> live`,
 	"\x1b[31mred\x1b[0m and \x1b[2J\x1b[H gone",

@@ -16,14 +16,14 @@ const (
 	defaultLimit = 10_000
 )
 
-// Ledger is what arrived since the start, by the stand-in's own count.
+// Ledger is what has arrived since the start, by the stand-in's own count.
 type Ledger struct {
 	// Units is what was charged, in calls.
 	Units map[string]int64 `json:"units"`
 	// Calls are counted per method and status. Status 0 is a call that was counted and then dropped
 	// without an answer.
 	Calls []CallCount `json:"calls"`
-	// Refused is how many calls were refused for quota. They were not charged.
+	// Refused counts the calls refused for quota. They were not charged.
 	Refused map[string]int64 `json:"refused"`
 
 	Regions map[string]int64 `json:"regions"` // charged calls per country, "US"
@@ -53,7 +53,7 @@ type Call struct {
 	Fault   string    `json:"fault,omitempty"`   // the fault that hit it
 }
 
-// Ledger is the count so far, without the log.
+// Ledger returns the count so far, without the log.
 func (s *Server) Ledger() Ledger {
 	c := s.count
 	c.mu.Lock()
@@ -84,7 +84,7 @@ func (s *Server) Ledger() Ledger {
 	return l
 }
 
-// Log is every call of the API since the start, in order of arrival.
+// Log returns every call of the API since the start, in order of arrival.
 func (s *Server) Log() []Call {
 	s.count.mu.Lock()
 	defer s.count.mu.Unlock()
@@ -105,13 +105,13 @@ func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 // counter is the provider's own count. Its lock also puts the calls in one order.
 type counter struct {
 	opt   Options
-	limit int64 // of a UTC day
+	limit int64 // per UTC day
 	mu    sync.Mutex
 	days  map[string]int64 // UTC day -> charged
 	log   []Call
 }
 
-// admission is what the counter decided about one call.
+// admission is the counter's decision about one call.
 type admission struct {
 	at      time.Time
 	index   int // in the log
@@ -119,14 +119,14 @@ type admission struct {
 	fault   Fault
 }
 
-// admit counts one call that arrives now: it is refused for quota, or charged.
+// admit counts a call that arrives now, and either refuses it for quota or charges it.
 func (c *counter) admit(q query) admission {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	adm := admission{at: c.opt.Now().UTC(), index: len(c.log)}
 	adm.fault = dueFault(c.opt.Faults, c.opt.Seed, int64(len(c.log))+1)
 	day := adm.at.Format(time.DateOnly)
-	// A fault that pretends a refusal is counted as a real one.
+	// A refusal faked by a fault is counted like a real one.
 	adm.refused = c.days[day] >= c.limit || adm.fault.kind == "429"
 	line := Call{At: adm.at, Method: q.method, Region: strings.ToUpper(q.country), Page: q.page, Refused: adm.refused, Fault: adm.fault.text}
 	if !adm.refused {
@@ -137,7 +137,7 @@ func (c *counter) admit(q query) admission {
 	return adm
 }
 
-// answered writes into the log with which status the call is answered.
+// answered records the status of the call's answer in the log.
 func (c *counter) answered(adm admission, status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

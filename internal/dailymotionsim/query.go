@@ -15,9 +15,9 @@ const (
 	maxResults = 1000
 )
 
-// query is a call's parameters after the checks.
+// query holds a call's parameters after the checks.
 type query struct {
-	method  string // as the caller's costs name it; the API knows only GET /videos
+	method  string // its name in the caller's costs; the API only has GET /videos
 	country string
 	channel string
 	search  string
@@ -31,8 +31,7 @@ type query struct {
 	fields  []string
 }
 
-// parse reads and checks the parameters. What was read of an invalid call still comes back, because the call
-// is counted.
+// parse reads and checks the parameters. For an invalid call it returns what it has read, because the call is counted.
 func parse(v url.Values) (query, *answer) {
 	q := query{
 		country: v.Get("country"), channel: v.Get("channel"), search: v.Get("search"), sort: v.Get("sort"),

@@ -14,7 +14,7 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// answer is what a call is answered, before it is written.
+// answer is the answer to a call, before it is written.
 type answer struct {
 	status int
 	body   object
@@ -45,7 +45,7 @@ func rateLimited() *answer {
 	return apiError(http.StatusTooManyRequests, "rate_limit_exceeded", "Too many requests, please try again later", nil)
 }
 
-// write sends the answer, dated by the upstream's own clock and spoiled by a fault of this kind, "" for none.
+// write sends the answer, dated by the upstream's own clock and spoiled by a fault of this kind ("": none).
 func (a *answer) write(w http.ResponseWriter, r *http.Request, at time.Time, fault string) {
 	if fault == "drop" {
 		panic(http.ErrAbortHandler) // net/http's way to close without an answer

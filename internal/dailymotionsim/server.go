@@ -25,26 +25,25 @@ import (
 	"time"
 )
 
-// Options say what to serve and how. The zero value serves the catalogue of seed 0, without faults.
+// Options configure the stand-in. The zero value serves the catalogue of seed 0, without faults.
 type Options struct {
-	// Seed makes the catalogue, and decides which calls a fault given in percent hits.
+	// Seed determines the catalogue, and which calls a fault given in percent hits.
 	Seed uint64
 
-	// Limits replace the limit of a pool, in calls per UTC day. There is one: "calls".
+	// Limits replaces the limit of a pool, in calls per UTC day. There is one: "calls".
 	Limits map[string]int64
 
 	// Faults are tried in order; the first that is due replaces or spoils the call's answer.
 	Faults []Fault
 
-	// Latency is waited before every answer, in real time, until the caller goes away.
+	// Latency is the real time waited before every answer, until the caller goes away.
 	Latency time.Duration
 
-	// Now is the upstream's own clock, time.Now when nil. It moves the day, the charts and the
-	// Date header.
+	// Now is the upstream's own clock; nil: time.Now. It determines the day, the charts and the Date header.
 	Now func() time.Time
 }
 
-// Server is the stand-in: an http.Handler, safe for concurrent use. It listens to nothing itself.
+// Server is the stand-in: an http.Handler, safe for concurrent use. It does not listen itself.
 type Server struct {
 	opt   Options
 	cat   *catalogue
@@ -71,7 +70,7 @@ func New(o Options) (*Server, error) {
 
 // ServeHTTP answers the API at /videos and the count at /sim/ledger.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Date", s.opt.Now().UTC().Format(http.TimeFormat)) // of all answers, as of one host
+	w.Header().Set("Date", s.opt.Now().UTC().Format(http.TimeFormat)) // on all answers, since one host sends them
 	switch {
 	case r.Method != http.MethodGet:
 		http.Error(w, "this stand-in is only read: use GET", http.StatusMethodNotAllowed)
@@ -84,8 +83,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveVideos charges the call, decides its answer, and only then waits and writes: how a call is counted
-// never depends on whether the caller waited for the answer.
+// serveVideos charges the call and decides its answer before it waits and writes, so that how a call is counted never
+// depends on whether the caller waited for the answer.
 func (s *Server) serveVideos(w http.ResponseWriter, r *http.Request) {
 	q, bad := parse(r.URL.Query())
 	adm := s.count.admit(q)

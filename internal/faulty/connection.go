@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// pair is a client's connection and the one to the server that belongs to it.
+// pair is a client's connection and the matching one to the server.
 type pair struct {
 	client, server net.Conn
 	gone           chan struct{}
@@ -40,7 +40,7 @@ func (p *Proxy) serve(client net.Conn) {
 	target := p.target
 	p.mu.Unlock()
 	server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", target)
-	if err != nil { // the server is down: the nearest to a refusal that a proxy can do
+	if err != nil { // the server is down: a reset is the closest a proxy comes to a refusal
 		if t, ok := client.(*net.TCPConn); ok {
 			_ = t.SetLinger(0)
 		}
@@ -71,7 +71,7 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// requests passes on what the client sends, command by command.
+// requests forwards what the client sends, command by command.
 func (p *Proxy) requests(c *pair, l language) {
 	in := bufio.NewReader(c.client)
 	for {
@@ -97,7 +97,7 @@ func (p *Proxy) requests(c *pair, l language) {
 	}
 }
 
-// replies passes back what the server answers, reply by reply, and loses those that are to be lost.
+// replies forwards what the server answers, reply by reply, except those that are to be lost.
 func (p *Proxy) replies(c *pair, l language) {
 	in := bufio.NewReader(c.server)
 	for {
@@ -137,7 +137,7 @@ func (p *Proxy) replies(c *pair, l language) {
 	}
 }
 
-// fate is what happens to the next reply: how much later it comes, and whether and how it is lost.
+// fate decides about the next reply: how long it is delayed, and whether and how it is lost.
 func (p *Proxy) fate(script bool) (delay time.Duration, how Loss, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +151,7 @@ func (p *Proxy) fate(script bool) (delay time.Duration, how Loss, lost bool) {
 	return p.delay, p.how, lost
 }
 
-// answered is the command that the next reply belongs to, plain for a message without a command.
+// answered returns the command that the next reply belongs to, plain for a message without a command.
 func (c *pair) answered() kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,7 +163,7 @@ func (c *pair) answered() kind {
 	return what
 }
 
-// pause waits for d, and then for as long as the proxy hangs. It is false when the connection has ended.
+// pause waits for d, and then for as long as the proxy hangs. It returns false if the connection has ended.
 func (p *Proxy) pause(c *pair, d time.Duration) bool {
 	if d > 0 {
 		select {
@@ -196,7 +196,7 @@ func (p *Proxy) moment(m Moment) {
 	}
 }
 
-// replicate passes on a replica's stream, delayed by the lag.
+// replicate forwards a replica's stream, delayed by the lag.
 func (p *Proxy) replicate(c *pair, in io.Reader) {
 	type piece struct {
 		due  time.Time

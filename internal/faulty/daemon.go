@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// daemon is a process that must not be root's, with a port and a directory of its own.
+// daemon is a process that must not run as root, with a port and a directory of its own.
 type daemon struct {
 	Port int
 
 	dir    string
-	disk   *disk               // nil: that of this machine
-	as     *syscall.Credential // nil: who runs the test
+	disk   *disk               // nil: this machine's
+	as     *syscall.Credential // nil: the user of the test
 	log    *locked
 	port   *os.File // its lock
 	cmd    *exec.Cmd
@@ -63,7 +63,7 @@ func (p *daemon) command(path string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// on does something where its disk is seen.
+// on runs do on a thread that sees the daemon's disk.
 func (p *daemon) on(do func()) {
 	if p.disk == nil {
 		do()
@@ -82,10 +82,10 @@ func (p *daemon) finish(path string, args ...string) (err error) {
 	return err
 }
 
-// Addr is where it listens.
+// Addr is the address it listens on.
 func (p *daemon) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)) }
 
-// begin starts it, at first on one port after the other until one is free, and waits until it answers.
+// begin starts the daemon, the first time trying ports until one is free, and waits until it answers.
 func (p *daemon) begin(path string, args func(port int) []string, answers func(context.Context) error) error {
 	for try := 0; ; try++ {
 		if p.port == nil {
@@ -114,8 +114,8 @@ func (p *daemon) begin(path string, args func(port int) []string, answers func(c
 	}
 }
 
-// run starts the process. A thread that does nothing else waits for it: where that thread dies, with the test's process,
-// so does the daemon.
+// run starts the process. A thread that does nothing else waits for it: if that thread dies with the test's process, so
+// does the daemon.
 func (p *daemon) run(path string, args []string) error {
 	cmd, exited, started := p.command(path, args...), make(chan struct{}), make(chan error)
 	cmd.Stdout, cmd.Stderr = p.log, p.log
@@ -152,25 +152,25 @@ func (p *daemon) await(answers func(context.Context) error) error {
 	}
 }
 
-// Freeze stops the process and those that it has started: they keep their connections and answer nothing.
+// Freeze stops the process and its children: they keep their connections and answer nothing.
 func (p *daemon) Freeze() { p.signalAll(syscall.SIGSTOP) }
 
 // Thaw lets them continue.
 func (p *daemon) Thaw() { p.signalAll(syscall.SIGCONT) }
 
-// Kill ends all of them as a power cut does.
+// Kill ends all of them like a power cut.
 func (p *daemon) Kill() {
 	p.signalAll(syscall.SIGKILL)
 	<-p.exited
 }
 
-// Halt ends it in good order.
+// Halt shuts it down cleanly.
 func (p *daemon) Halt() {
 	_ = p.cmd.Process.Signal(syscall.SIGINT)
 	<-p.exited
 }
 
-// Stop ends it for good, and removes what it had.
+// Stop ends it for good, and removes its files.
 func (p *daemon) Stop() {
 	if p.cmd != nil {
 		p.Thaw()

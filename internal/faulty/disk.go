@@ -2,14 +2,14 @@
 
 package faulty
 
-// disk is a small file system in memory, which only those see that are started on it. It is gone with this process,
+// disk is a small file system in memory, visible only to processes started on it. It disappears with this process,
 // however that ends.
 type disk struct {
 	do   chan func()
 	done chan struct{}
 }
 
-// on does something on the disk's thread.
+// on runs do on the disk's thread.
 func (d *disk) on(do func()) {
 	d.do <- do
 	<-d.done
@@ -17,7 +17,7 @@ func (d *disk) on(do func()) {
 
 func (d *disk) end() { close(d.do) }
 
-// mountError is a machine that lets nobody mount.
+// mountError means that this machine does not let us mount.
 type mountError struct{ err error }
 
 func (e *mountError) Error() string { return e.err.Error() }

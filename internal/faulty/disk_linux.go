@@ -7,15 +7,14 @@ import (
 	"syscall"
 )
 
-// newDisk mounts one of so many bytes for whoever owns it. Its thread is the only one that sees it: what is started there
-// sees it as well.
+// newDisk mounts a disk of size bytes for its owner. Only its thread sees it, and what is started there.
 func newDisk(dir string, size int, owner *syscall.Credential) (*disk, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	d, mounted := &disk{do: make(chan func()), done: make(chan struct{})}, make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: a thread that sees another disk than all others ends with this
+		runtime.LockOSThread() // never unlocked: the thread sees another disk than all others, and ends with this goroutine
 		err := mount(dir, size, owner)
 		mounted <- err
 		if err != nil {

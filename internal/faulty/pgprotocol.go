@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// postgres is PostgreSQL's language: messages of a letter, four bytes of length, and what they say. A client asks with
+// postgres is PostgreSQL's language: a message is a letter, a length of four bytes, and a body. A client asks with
 // several, of which Sync or a simple query is the last, and the answer ends with ReadyForQuery.
 // https://www.postgresql.org/docs/15/protocol.html
 type postgres struct {
 	words    []string        // that make a statement a script
-	prepared map[string]bool // by name: is it one?
+	prepared map[string]bool // by name: whether it is a script
 	begun    bool            // the first message, which has no letter, has been read
 }
 
-// cancel is the code of a first message that asks for another connection's end, and for no answer.
+// cancel is the code of a first message that asks to cancel another connection's query, and gets no answer.
 const cancel = 80877102
 
 func (l *postgres) command(in *bufio.Reader) (raw []byte, what kind, err error) {
@@ -63,7 +63,7 @@ func (l *postgres) command(in *bufio.Reader) (raw []byte, what kind, err error) 
 	}
 }
 
-// isScript goes by the words, and leaves out what only makes that which is later called.
+// isScript looks for the words, and ignores statements that only create what is called later.
 func (l *postgres) isScript(sql string) bool {
 	sql = strings.ToLower(sql)
 	for _, w := range l.words {
@@ -74,8 +74,8 @@ func (l *postgres) isScript(sql string) bool {
 	return false
 }
 
-// reply reads up to where the client may have to speak: the end of an answer, or what asks for something. What comes
-// before the end of the connection is passed on, since it says why.
+// reply reads up to where the client may have to speak: the end of an answer, or a request to the client. What comes
+// before the end of the connection is forwarded, since it says why it ends.
 func (l *postgres) reply(in *bufio.Reader) (raw []byte, whole bool, err error) {
 	for {
 		begin := len(raw)
@@ -103,7 +103,7 @@ func readLettered(in *bufio.Reader, raw []byte) ([]byte, error) {
 	return readMessage(in, append(raw, letter))
 }
 
-// readMessage reads a length, which counts itself, and as much, and appends them.
+// readMessage reads a length, which includes itself, and that many bytes, and appends them.
 func readMessage(in *bufio.Reader, raw []byte) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(in, length[:]); err != nil {
@@ -119,7 +119,7 @@ func readMessage(in *bufio.Reader, raw []byte) ([]byte, error) {
 	return raw, err
 }
 
-// cutText is the text up to the zero that ends it, and what follows.
+// cutText returns the text up to its terminating zero, and the rest.
 func cutText(b []byte) (text string, rest []byte) {
 	text, after, _ := strings.Cut(string(b), "\x00")
 	return text, []byte(after)

@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// The ports that servers get lie below those that the system gives to whoever asks for any, and so do those that a member
-// of a Redis Cluster takes for itself, 10,000 above.
+// The ports for servers lie below those that the system assigns by itself, and so do the ones that a member of a Redis
+// Cluster takes in addition, 10,000 above.
 const firstPort, manyPorts = 10_000, 10_000
 
-// taken are the locks of this process's ports, until it ends.
+// taken holds the locks of this process's ports until it ends.
 var taken struct {
 	sync.Mutex
 
 	locks []*os.File
 }
 
-// FreePort is a port that nobody listens on, and no other test is given, in this process or another.
+// FreePort returns a port that nobody listens on and no other test gets, in this process or another.
 func FreePort(t T) int {
 	t.Helper()
 	port, lock, err := takePort()
@@ -38,7 +38,7 @@ func FreePort(t T) int {
 	return port
 }
 
-// takePort is a port, and the lock that keeps others from it.
+// takePort returns a port, and the lock that keeps others from it.
 func takePort() (port int, lock *os.File, err error) {
 	dir := filepath.Join(os.TempDir(), "ingest-ports-"+strconv.Itoa(os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

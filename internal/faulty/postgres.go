@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrAbsent is a program that is not installed here.
+// ErrAbsent means that a program is not installed here.
 var ErrAbsent = errors.New("absent")
 
 // Database is a PostgreSQL server with its own port and data. Its superuser is "ingest", without a password.
@@ -28,11 +28,11 @@ type Database struct {
 
 	bin      string
 	settings []string
-	turn     sync.Mutex // of Kill and Restart: who sees it die may restart it before all of it is dead
+	turn     sync.Mutex // of Kill and Restart: whoever sees it die may restart it before all of it is dead
 }
 
-// Postgres starts a server with the settings, "fsync=on" for instance. It ends with its test. Without PostgreSQL 15 or
-// newer the test is skipped.
+// Postgres starts a server with settings such as "fsync=on". It ends with its test. Without PostgreSQL 15 or newer the
+// test is skipped.
 func Postgres(t T, settings ...string) *Database {
 	t.Helper()
 	d, err := StartPostgres(settings...)
@@ -56,11 +56,10 @@ func withTest(t T, d *Database, err error) *Database {
 	return d
 }
 
-// diskSize is more than a new server takes, and little enough for a machine's memory.
+// diskSize is more than a new server needs, and little enough for a machine's memory.
 const diskSize = 112 << 20
 
-// PostgresOnDisk starts a server on a disk of its own, which Fill fills. Where nobody lets us mount one, the test is
-// skipped.
+// PostgresOnDisk starts a server on a disk of its own, which Fill fills. If we may not mount one, the test is skipped.
 func PostgresOnDisk(t T, settings ...string) *Database {
 	t.Helper()
 	d, err := startPostgres(func(d *Database) error {
@@ -77,7 +76,7 @@ func PostgresOnDisk(t T, settings ...string) *Database {
 	return withTest(t, d, err)
 }
 
-// Fill leaves no room on its disk, and Free removes what Fill has put there.
+// Fill fills its disk, and Free removes what Fill wrote.
 func (d *Database) Fill(t T) {
 	t.Helper()
 	var err error
@@ -99,7 +98,7 @@ func (d *Database) Fill(t T) {
 	}
 }
 
-// Free is the counterpart of Fill.
+// Free undoes Fill.
 func (d *Database) Free(t T) {
 	t.Helper()
 	var err error
@@ -109,12 +108,12 @@ func (d *Database) Free(t T) {
 	}
 }
 
-// StartPostgres starts a server that several tests share. Who starts it stops it; with the process it ends anyway.
+// StartPostgres starts a server that several tests share. The caller stops it; it ends with the process anyway.
 func StartPostgres(settings ...string) (*Database, error) {
 	return startPostgres(func(d *Database) error { d.Data = filepath.Join(d.dir, "data"); return nil }, settings)
 }
 
-// startPostgres starts one whose place has been chosen.
+// startPostgres starts a server in the place that choose sets.
 func startPostgres(choose func(*Database) error, settings []string) (*Database, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -137,8 +136,8 @@ func startPostgres(choose func(*Database) error, settings []string) (*Database, 
 	return d, nil
 }
 
-// template is a data directory as initdb made it, which takes a second: the first server of a process keeps it, and it
-// goes with that.
+// template is a data directory made by initdb, which takes a second. It belongs to the first server of a process, and
+// is removed with it.
 var template struct {
 	sync.Mutex
 
@@ -157,14 +156,14 @@ func (d *Database) initialize() error {
 	return d.finish("cp", "-a", template.dir, d.Data)
 }
 
-// Stop ends it for good, and removes what it had: not while another server copies the template that lies there.
+// Stop ends it for good and removes its files, but not while another server copies the template among them.
 func (d *Database) Stop() {
 	template.Lock()
 	defer template.Unlock()
 	d.daemon.Stop()
 }
 
-// Replica starts another server that follows this one, which has to have been started with "wal_level=replica".
+// Replica starts another server that follows this one, which must have been started with "wal_level=replica".
 func (d *Database) Replica(t T, settings ...string) *Database {
 	t.Helper()
 	r := &Database{bin: d.bin, settings: append(slices.Clone(d.settings), settings...)}
@@ -184,7 +183,7 @@ func (d *Database) Replica(t T, settings ...string) *Database {
 	return r
 }
 
-// Promote makes a replica a server of its own.
+// Promote makes a replica an independent server.
 func (d *Database) Promote(t T) {
 	t.Helper()
 	if d.Must(t, "SELECT pg_promote()") != "t" {
@@ -192,7 +191,7 @@ func (d *Database) Promote(t T) {
 	}
 }
 
-// start starts it on a port that nobody else has, and waits until it answers.
+// start starts it on a port of its own, and waits until it answers.
 func (d *Database) start() error {
 	args := []string{"-D", d.Data, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="}
 	for _, s := range append([]string{"fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB",
@@ -203,14 +202,14 @@ func (d *Database) start() error {
 		func(ctx context.Context) error { _, err := d.Query(ctx, "SELECT 1"); return err })
 }
 
-// Kill ends all of its processes as a power cut does.
+// Kill ends all its processes like a power cut.
 func (d *Database) Kill() {
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	d.daemon.Kill()
 }
 
-// Restart starts it again, with the data that it has, on the port that it had.
+// Restart starts it again with its data on its port.
 func (d *Database) Restart(t T) {
 	t.Helper()
 	d.turn.Lock()
@@ -220,15 +219,15 @@ func (d *Database) Restart(t T) {
 	}
 }
 
-// URL is the database "postgres" on it.
+// URL returns the URL of its database "postgres".
 func (d *Database) URL() string { return d.URLAt(d.Addr()) }
 
-// URLAt is the same by another address, a proxy's for instance.
+// URLAt returns the same at another address, such as a proxy's.
 func (d *Database) URLAt(addr string) string {
 	return "postgres://ingest@" + addr + "/postgres?sslmode=disable"
 }
 
-// Query runs SQL, several statements or one, on a new connection, and returns the rows of the last.
+// Query runs one or more SQL statements on a new connection, and returns the rows of the last.
 func (d *Database) Query(ctx context.Context, sql string) ([][]string, error) {
 	return d.QueryIn(ctx, "postgres", sql)
 }
@@ -255,7 +254,7 @@ func (d *Database) QueryIn(ctx context.Context, database, sql string) ([][]strin
 	return out, nil
 }
 
-// Must is Query, which must succeed; it returns the first field of the first row, "" where there is none.
+// Must is Query, which must succeed; it returns the first field of the first row, "" if there is none.
 func (d *Database) Must(t T, sql string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -270,10 +269,10 @@ func (d *Database) Must(t T, sql string) string {
 	return rows[0][0]
 }
 
-// Save copies its data as they are on the disk, as a backup of files does; it must not run. Load puts that copy back.
+// Save copies its data files, like a file backup; it must not be running. Load restores that copy.
 func (d *Database) Save(t T) { d.copy(t, d.Data, d.Data+".saved") }
 
-// Load is the counterpart of Save.
+// Load undoes changes since Save.
 func (d *Database) Load(t T) { d.copy(t, d.Data+".saved", d.Data) }
 
 func (d *Database) copy(t T, from, to string) {
@@ -287,7 +286,7 @@ func (d *Database) copy(t T, from, to string) {
 	}
 }
 
-// postgresBin is the directory of PostgreSQL's programs.
+// postgresBin returns the directory of PostgreSQL's programs.
 func postgresBin() (string, error) {
 	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	slices.Reverse(dirs)
@@ -314,8 +313,8 @@ func postgresBin() (string, error) {
 // Pooler is a pgbouncer.
 type Pooler struct{ *daemon }
 
-// PgBouncer starts a pooler in transaction mode before the server, with so many connections to it and more settings. It ends
-// with its test.
+// PgBouncer starts a pooler in transaction mode in front of the server, with this many connections to it and more
+// settings. It ends with its test.
 func PgBouncer(t T, d *Database, connections int, settings ...string) *Pooler {
 	t.Helper()
 	path := os.Getenv("PGBOUNCER")

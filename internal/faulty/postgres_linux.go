@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// dieWithParent has the process end when the thread does that starts it.
+// dieWithParent makes the process end with the thread that starts it.
 func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGQUIT }
 
 // signalAll signals the process and its children. A server's children have process groups of their own.

@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// language is what a proxy has to understand of what passes through one connection.
+// language is what a proxy must understand of the traffic on one connection.
 type language interface {
-	// command reads what the client says until the server may have to answer.
+	// command reads what the client sends up to where the server may have to answer.
 	command(in *bufio.Reader) (raw []byte, what kind, err error)
-	// reply reads what the server says; whole says that a command is answered with it.
+	// reply reads from the server; whole reports whether a command's answer is complete.
 	reply(in *bufio.Reader) (raw []byte, whole bool, err error)
 }
 
-// kind is what a proxy makes of a command.
+// kind classifies a command for the proxy.
 type kind int
 
 const (
 	plain      kind = iota
-	script          // the reply to it may be lost
-	replica         // it is answered with a stream that does not end
-	unanswered      // nothing is the reply to it alone
+	script          // its reply may be lost
+	replica         // answered by an endless stream
+	unanswered      // has no reply of its own
 )
 
 // redis is the language of Redis.
@@ -106,7 +106,7 @@ func readReply(in *bufio.Reader) ([]byte, error) {
 	return raw, err
 }
 
-// number is the number in a line such as "*3\r\n".
+// number returns the number in a line such as "*3\r\n".
 func number(line []byte) (int, error) {
 	n := 0
 	if _, err := fmt.Sscan(string(bytes.TrimSpace(line[1:])), &n); err != nil || n > 1<<26 {

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Proxy passes connections on to a Redis, or to a PostgreSQL. Until a fault is asked for, it changes nothing. It is safe
-// for concurrent use.
+// Proxy forwards connections to a Redis or a PostgreSQL. Until a fault is requested, it changes nothing. It is safe for
+// concurrent use.
 //
-// A script is what it loses the replies to: one of Redis', or a statement for PostgreSQL that the proxy was told of.
+// It loses the replies to scripts: those of Redis, or for PostgreSQL the statements named to NewPostgresProxy.
 type Proxy struct {
 	addr     string
 	language func() language // of a new connection
@@ -26,10 +26,10 @@ type Proxy struct {
 	target   string
 	listener net.Listener // nil: refused
 	ended    bool
-	hold     chan struct{} // closed when what is held may go on; nil: nothing is held
+	hold     chan struct{} // closed to release held traffic; nil: none is held
 	delay    time.Duration // of every reply
 	lag      time.Duration // of the stream to replicas
-	keep     int           // how many more replies to scripts come through
+	keep     int           // how many more replies to scripts pass
 	lose     int           // how many replies are lost after those
 	how      Loss
 	watch    func(Moment)
@@ -55,17 +55,17 @@ type Moment int
 
 // The moments of a script.
 const (
-	Asked    Moment = iota // it is about to be passed on
-	Executed               // its reply, unless that is NOSCRIPT, is about to be passed back
+	Asked    Moment = iota // it is about to be forwarded
+	Executed               // its reply, unless that is NOSCRIPT, is about to be forwarded
 )
 
-// NewProxy listens on a free port, for a Redis. The proxy must be closed.
+// NewProxy listens on a free port for a Redis. The proxy must be closed.
 func NewProxy(target string) (*Proxy, error) {
 	return newProxy(target, func() language { return redis{} })
 }
 
-// NewPostgresProxy is one for a PostgreSQL that neither encrypts nor asks for a password. Its scripts are the statements
-// in whose text one of the words stands, in either case.
+// NewPostgresProxy is NewProxy for a PostgreSQL without encryption or passwords. Its scripts are the statements that
+// contain one of the words, in either case.
 func NewPostgresProxy(target string, words ...string) (*Proxy, error) {
 	return newProxy(target, func() language { return &postgres{words: words, prepared: map[string]bool{}} })
 }
@@ -78,13 +78,13 @@ func newProxy(target string, speaks func() language) (*Proxy, error) {
 	return p, nil
 }
 
-// Before is NewProxy for a test, with which it ends.
+// Before is NewProxy for a test; the proxy ends with it.
 func Before(t T, target string) *Proxy {
 	t.Helper()
 	return ended(t)(NewProxy(target))
 }
 
-// BeforePostgres is NewPostgresProxy for a test, with which it ends.
+// BeforePostgres is NewPostgresProxy for a test; the proxy ends with it.
 func BeforePostgres(t T, target string, words ...string) *Proxy {
 	t.Helper()
 	return ended(t)(NewPostgresProxy(target, words...))
@@ -104,19 +104,19 @@ func ended(t T) func(*Proxy, error) *Proxy {
 // Addr is the address that it listens on.
 func (p *Proxy) Addr() string { return p.addr }
 
-// Followed is the setting with which a replica follows the PostgreSQL behind the proxy.
+// Followed returns the setting with which a replica follows the PostgreSQL behind the proxy.
 func (p *Proxy) Followed() string {
 	host, port, _ := net.SplitHostPort(p.addr)
 	return "primary_conninfo=host=" + host + " port=" + port + " user=ingest sslmode=disable"
 }
 
-// Scripts is how many scripts have been passed on.
+// Scripts returns how many scripts were forwarded.
 func (p *Proxy) Scripts() int64 { return p.scripts.Load() }
 
-// Lost is how many replies have been lost.
+// Lost returns how many replies were lost.
 func (p *Proxy) Lost() int64 { return p.lost.Load() }
 
-// Pass ends every fault, and passes on what is held.
+// Pass ends every fault, and releases what is held.
 func (p *Proxy) Pass() error {
 	p.mu.Lock()
 	p.delay, p.keep, p.lose = 0, 0, 0
@@ -140,7 +140,7 @@ func (p *Proxy) Refuse() {
 	p.Cut()
 }
 
-// Cut ends all connections; what they were carrying is lost.
+// Cut ends all connections; what they carry is lost.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Hang accepts connections but passes nothing on, in either direction, until Pass.
+// Hang accepts connections but forwards nothing, in either direction, until Pass.
 func (p *Proxy) Hang() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,8 +165,7 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
-// Lag delays everything that replicas are sent by d; what is still delayed when the connection ends is
-// lost.
+// Lag delays everything sent to replicas by d; what is still delayed when the connection ends is lost.
 func (p *Proxy) Lag(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +206,7 @@ func (p *Proxy) Flap(d time.Duration) (stop func() error) {
 			if refuse {
 				p.Refuse()
 			} else if p.Pass() != nil {
-				return // another process has the port now: stop says so
+				return // another process has the port now: stop returns the error
 			}
 			select {
 			case <-time.After(d):

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// T is the part of a test that is needed.
+// T is the part of a test that this package needs.
 type T interface {
 	Helper()
 	Logf(format string, args ...any)
@@ -45,8 +45,8 @@ type Server struct {
 // patience is how long a server may take to start or to answer: a busy machine is not a broken one.
 const patience = time.Minute
 
-// Redis starts a redis-server with the settings, "--appendonly", "yes" for instance. Only Save, or a
-// setting, makes it write to its disk. Without a redis-server the test is skipped.
+// Redis starts a redis-server with settings such as "--appendonly", "yes". Only Save, or a setting, makes it write to
+// its disk. Without a redis-server the test is skipped.
 func Redis(t T, settings ...string) *Server {
 	t.Helper()
 	s := &Server{Port: FreePort(t), Dir: t.TempDir(), t: t, path: program(t)}
@@ -73,7 +73,7 @@ func Sentinel(t T, name, addr string, down time.Duration) *Server {
 	return s
 }
 
-// Addr is where it listens.
+// Addr is the address it listens on.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
 
 // Freeze stops the process: it keeps its connections and answers nothing.
@@ -82,7 +82,7 @@ func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 // Thaw lets it continue, with the commands that came in the meantime.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
-// Kill ends it as a power cut does.
+// Kill ends it like a power cut.
 func (s *Server) Kill() {
 	s.signal(syscall.SIGKILL)
 	<-s.exited
@@ -94,7 +94,7 @@ func (s *Server) Restart() {
 	s.begin()
 }
 
-// Save writes its data to its disk, from where Restart reads it.
+// Save writes its data to its disk, for Restart to read.
 func (s *Server) Save() { s.Must("SAVE") }
 
 // Forget clears its disk, so that Restart starts empty.
@@ -217,7 +217,7 @@ func (s *Server) begin() {
 
 func (s *Server) signal(sig syscall.Signal) { _ = s.cmd.Process.Signal(sig) } // it may have ended
 
-// program is the redis-server to start.
+// program returns the path of redis-server.
 func program(t T) string {
 	t.Helper()
 	if path := os.Getenv("REDIS_SERVER"); path != "" {

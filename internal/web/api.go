@@ -16,10 +16,10 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// API is what visitors of a front end ask: /v1/search, /v1/charts/{region}, /v1/videos/{id}, /v1/quota, /v1/slots.
-// Documents are those of the commands' --json. openapi.json is the contract, kept by hand.
+// API serves a front end's visitors: /v1/search, /v1/charts/{region}, /v1/videos/{id}, /v1/quota, /v1/slots. Documents
+// are those of the commands' --json. openapi.json is the contract, maintained by hand.
 type API struct {
-	Library func() (*Library, error) // an error where nothing is open
+	Library func() (*Library, error) // an error if nothing is open
 	Limiter *httplimit.Limiter       // nil: no limits
 	Origins []string                 // whose pages may read the API in a browser, such as https://www.example.com
 
@@ -29,16 +29,16 @@ type API struct {
 //go:embed openapi.json
 var openAPI []byte
 
-// How many items one page has.
+// The number of items on a page.
 const (
 	usualPage = 20
 	maxPage   = 100
 )
 
-// maxQuery bounds the text after the question mark.
+// maxQuery bounds the query string, in bytes.
 const maxQuery = 2 << 10
 
-// handler serves everything under /v1/. quota is where the report comes from.
+// handler serves everything under /v1/. quota returns the report.
 func (a *API) handler(quota func(context.Context) (QuotaDocument, error)) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/search", a.document(a.search))
@@ -66,10 +66,10 @@ func (a *API) handler(quota func(context.Context) (QuotaDocument, error)) http.H
 	return a.guard(h)
 }
 
-// answer makes a document, or an error that is a problem.
+// answer makes a document, or an error for problemOf.
 type answer func(ctx context.Context, r *http.Request, params url.Values) (any, error)
 
-// document answers from the cache, or with what answers.
+// document serves a document from the cache, or made by answers.
 func (a *API) document(answers answer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		params, err := parameters(r)
@@ -85,8 +85,9 @@ func (a *API) document(answers answer) http.Handler {
 	})
 }
 
-// version says whether an answer still holds: a search that no time narrows finds the same as long as nothing is
-// written. It is nil where that cannot be said, and so for all that is asked of the ledger or relates to now.
+// version returns a function whose value stays the same as long as an answer holds: a search not limited by time finds
+// the same until something is written. It is nil if that cannot be told, as for all answers from the ledger or relative
+// to now.
 func (a *API) version(path string, params url.Values) func(context.Context) string {
 	if path != "/v1/search" || a.Library == nil {
 		return nil
@@ -101,12 +102,12 @@ func (a *API) version(path string, params url.Values) func(context.Context) stri
 		if err != nil || l.Version == nil {
 			return ""
 		}
-		v, _ := l.Version(ctx) // an error is a version that is not known
+		v, _ := l.Version(ctx) // after an error the version is unknown
 		return v
 	}
 }
 
-// problemOf is an error as a visitor may see it. What is wrong inside is told by /readyz.
+// problemOf returns an error as a visitor may see it. Internal causes are for /readyz to report.
 func problemOf(err error) httplimit.Problem {
 	for status, known := range map[int]error{http.StatusBadRequest: ErrBadRequest, http.StatusNotFound: ErrNotFound} {
 		if errors.Is(err, known) {
@@ -116,7 +117,7 @@ func problemOf(err error) httplimit.Problem {
 	return httplimit.Problem{Status: http.StatusServiceUnavailable, Detail: "this cannot be read right now: try again soon"}
 }
 
-// parameters are those of the URL, each at most once.
+// parameters returns those of the URL, each allowed once.
 func parameters(r *http.Request) (url.Values, error) {
 	if len(r.URL.RawQuery) > maxQuery {
 		return nil, fmt.Errorf("%w: more than %d bytes after the question mark", ErrBadRequest, maxQuery)
@@ -133,7 +134,7 @@ func parameters(r *http.Request) (url.Values, error) {
 	return params, nil
 }
 
-// library is what can be read now, for a request whose limit, if it has one, is in bounds.
+// library returns what can be read now, for a request whose limit, if given, is in bounds.
 func (a *API) library(params url.Values) (l *Library, limit int, err error) {
 	limit = usualPage
 	if given, ok := params["limit"]; ok {
@@ -145,7 +146,7 @@ func (a *API) library(params url.Values) (l *Library, limit int, err error) {
 	return l, limit, err
 }
 
-// publicQuota is the report without the path of the data directory, which is nobody's business.
+// publicQuota is the report without the path of the data directory, which visitors need not know.
 func (s *Site) publicQuota(ctx context.Context) (QuotaDocument, error) {
 	source, err := s.Status.Source()
 	if err != nil {
@@ -232,8 +233,8 @@ func without(params url.Values, names ...string) url.Values {
 	return out
 }
 
-// pageOf is the page behind the item that a cursor names, or the first one. Items come and go between two
-// pages: a cursor names an item by its own key, so that none is shown twice or left out.
+// pageOf returns the page after the item that a cursor names, or the first one. Items come and go between requests: a
+// cursor names an item by its key, so that none is shown twice or left out.
 func pageOf[T any](items []T, limit int, after string, key func(T) string) (page []T, next *string, err error) {
 	if after != "" {
 		last, err := base64.RawURLEncoding.DecodeString(after)

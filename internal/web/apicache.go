@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// How long and how much the API remembers: what was fetched changes every few minutes, what is asked repeats.
+// How long and how much the API caches: data changes every few minutes, and requests repeat.
 const (
-	freshFor   = 10 * time.Second // also what Cache-Control tells a browser
-	keptFor    = 10 * time.Minute // an answer that still holds, by the version that it was made of
+	freshFor   = 10 * time.Second // also the max-age of Cache-Control
+	keptFor    = 10 * time.Minute // an answer whose version is unchanged
 	maxEntries = 1000
 	maxCached  = 32 << 20        // bytes of all bodies
-	maxMaking  = 8               // answers that are being made at once
-	makeWithin = 5 * time.Second // one answer
-	gzipFrom   = 1 << 10         // bytes: less is not worth it
+	maxMaking  = 8               // answers being made at once
+	makeWithin = 5 * time.Second // for one answer
+	gzipFrom   = 1 << 10         // bytes; gzip is not worth it for fewer
 )
 
-// rawJSON is a document that is JSON already.
+// rawJSON is a document already encoded as JSON.
 type rawJSON []byte
 
-// cache remembers answers for freshFor, and longer where the version of what they were made of is still the same. One
-// that is asked for while it is being made is made once.
+// cache keeps answers for freshFor, and longer while the version of their source is unchanged. Concurrent requests for
+// one answer make it once.
 type cache struct {
 	mu      sync.Mutex
 	entries map[string]*entry
@@ -37,13 +37,13 @@ type cache struct {
 	making  chan struct{} // of capacity maxMaking
 }
 
-// entry is an answer, whole once ready is closed.
+// entry is an answer, complete once ready is closed.
 type entry struct {
 	ready chan struct{}
 	err   error
-	made  time.Time // by the version
+	made  time.Time // when it was made
 	held  time.Time // when it was last known to hold
-	by    string    // the version; "" is not known
+	by    string    // the version of its source; "": not known
 	body  []byte
 	etag  string
 
@@ -51,7 +51,8 @@ type entry struct {
 	zipped []byte
 }
 
-// get is the entry of a key, made where there is none. version, where it is not nil, is that of what it is made of.
+// get returns the entry of a key, and makes it if there is none. version, if not nil, returns the version of its
+// source.
 func (c *cache) get(ctx context.Context, key string, version func(context.Context) string, document func(context.Context) (any, error)) (*entry, error) {
 	if version == nil {
 		version = func(context.Context) string { return "" }
@@ -86,14 +87,14 @@ func (c *cache) get(ctx context.Context, key string, version func(context.Contex
 	}
 }
 
-// make makes an entry. Whoever asked first may go away: others wait for it.
+// make makes an entry. It outlives the request that asked first, since others wait for it.
 func (c *cache) make(ctx context.Context, key string, e *entry, version func(context.Context) string, document func(context.Context) (any, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeWithin)
 	defer cancel()
 	by := ""
 	select {
 	case c.making <- struct{}{}:
-		by = version(ctx) // before: what is written meanwhile makes it another
+		by = version(ctx) // first, so that a write meanwhile makes the entry outdated
 		e.body, e.err = encode(ctx, document)
 		<-c.making
 	case <-ctx.Done():
@@ -105,7 +106,7 @@ func (c *cache) make(ctx context.Context, key string, e *entry, version func(con
 	e.made = time.Now()
 	e.held, e.by = e.made, by
 	if c.entries[key] == e {
-		if e.err != nil { // the next one may fare better
+		if e.err != nil { // the next request may succeed
 			delete(c.entries, key)
 		} else {
 			c.bytes += len(e.body)
@@ -130,10 +131,10 @@ func encode(ctx context.Context, document func(context.Context) (any, error)) ([
 	return b.Bytes(), nil
 }
 
-// stale is called with c.mu held.
+// stale needs c.mu.
 func (e *entry) stale() bool { return !e.made.IsZero() && time.Since(e.held) >= freshFor }
 
-// put makes room where there is none: first what is stale, then whatever comes first.
+// put makes room if necessary: it drops stale entries first, then any others.
 func (c *cache) put(key string, e *entry) {
 	c.drop(key)
 	for _, all := range []bool{false, true} {
@@ -158,7 +159,7 @@ func (c *cache) drop(key string) {
 	}
 }
 
-// write answers with the entry, or with 304 where the client has it.
+// write answers with the entry, or with 304 if the client has it.
 func (e *entry) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("ETag", e.etag)
@@ -198,7 +199,7 @@ func matches(header, etag string) bool {
 	return false
 }
 
-// acceptsGzip reports whether gzip, or any coding, is named and not with q=0.
+// acceptsGzip reports whether the header accepts gzip, or any coding, without q=0.
 func acceptsGzip(header string) bool {
 	accepted := false
 	for part := range strings.SplitSeq(header, ",") {

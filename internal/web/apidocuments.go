@@ -9,21 +9,20 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// What the functions of a Library may answer instead of a document; compare with errors.Is. The texts of
-// errors are shown to whoever asked.
+// Errors that the functions of a Library may return; compare with errors.Is. Their texts are shown to the client.
 var (
 	ErrBadRequest = errors.New("bad request")
 	ErrNotFound   = errors.New("not found")
 )
 
-// Library reads what the API answers. Its functions must be safe for concurrent use. Parameters are those of the URL,
-// named as the command's flags with '_' for '-': what is not known is refused.
+// Library reads what the API serves. Its functions must be safe for concurrent use. Parameters are those of the URL,
+// named like the command's flags with '_' for '-'; unknown ones are refused.
 type Library struct {
 	Search func(ctx context.Context, params url.Values) (SearchDocument, error)
 	Chart  func(ctx context.Context, region string, params url.Values) (ChartDocument, error)
 	Video  func(ctx context.Context, id string, params url.Values) (HistoryDocument, error)
 	Slots  func(ctx context.Context, params url.Values) ([]SlotDocument, error) // all of them, newest first
-	// Version is another one whenever anything was written that Search reads; nil: that is not known.
+	// Version changes whenever anything is written that Search reads; nil: not known.
 	Version func(ctx context.Context) (string, error)
 }
 
@@ -36,7 +35,7 @@ type SearchDocument struct {
 	Items  []SearchItem `json:"items"`
 }
 
-// SearchItem is a video that was found.
+// SearchItem is one result of a search.
 type SearchItem struct {
 	VideoID     string          `json:"video_id"`
 	Title       string          `json:"title"`
@@ -47,7 +46,7 @@ type SearchItem struct {
 	PublishedAt *time.Time      `json:"published_at"`
 	SeenAt      *time.Time      `json:"seen_at"`
 	Views       *int64          `json:"views"`
-	ViewsGained *int64          `json:"views_gained,omitempty"` // in the order of rise
+	ViewsGained *int64          `json:"views_gained,omitempty"` // with the order rise
 	Regions     []ingest.Region `json:"regions"`
 	Score       float64         `json:"score"`
 }
@@ -77,10 +76,10 @@ type ChartItem struct {
 	Views       *int64     `json:"views"`
 	Likes       *int64     `json:"likes"`
 	Comments    *int64     `json:"comments"`
-	Named       string     `json:"category_name"` // "" before the upstream was asked
+	Named       string     `json:"category_name"` // "" until the names were fetched
 }
 
-// MovesDocument is a chart compared with an older one. Its items say how they have moved.
+// MovesDocument is a chart compared with an older one. Its items say how they moved.
 type MovesDocument struct {
 	ChartDocument
 
@@ -99,7 +98,7 @@ type MoveItem struct {
 	ViewsGained *int64 `json:"views_gained"`
 }
 
-// NewMovesDocument sorts moves out: what is gone from the newer chart, and the rest.
+// NewMovesDocument separates the moves: videos gone from the newer chart, and the rest.
 func NewMovesDocument(newer ChartDocument, comparedTo time.Time, moves []MoveItem) MovesDocument {
 	doc := MovesDocument{ChartDocument: newer, ComparedTo: comparedTo.UTC(), Changes: map[string]int{}, Items: []MoveItem{}, Gone: []MoveItem{}}
 	for _, c := range changes {

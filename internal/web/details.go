@@ -7,10 +7,10 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// details is what only the page shows, beside an overview. Each part may be missing: its error says why.
+// details is what only the page shows, in addition to an overview. Each part may be missing: its error says why.
 type details struct {
-	hours     []map[quota.Purpose]int64 // of pool: spent within each of the last 24 hours, oldest first
-	pool      string                    // that the hours are of: the one of which the schedule wants most
+	hours     []map[quota.Purpose]int64 // spent of pool in each of the last 24 hours, oldest first
+	pool      string                    // the pool of which the schedule wants most
 	next      []NextDocument            // until the provider's day ends
 	price     map[string]int64          // of a day as configured
 	ledger    LedgerDocument
@@ -20,10 +20,10 @@ type details struct {
 	errs      map[string]error // by part
 }
 
-// detailsFor bounds how often details are read, however many look.
+// detailsFor is how long details are reused, whatever the number of readers.
 const detailsFor = 5 * time.Second
 
-// details asks the source for what the page shows beside o.
+// details reads what the page shows in addition to o.
 func (s *Status) details(ctx context.Context, o overview) details {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -33,7 +33,7 @@ func (s *Status) details(ctx context.Context, o overview) details {
 	d := details{pool: mostWanted(o.quota), errs: map[string]error{}}
 	source, err := s.Source()
 	if err != nil {
-		return d // the overview says so
+		return d // the overview reports it
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
@@ -50,7 +50,7 @@ func (s *Status) details(ctx context.Context, o overview) details {
 	return d
 }
 
-// mostWanted is the pool of which the schedule wants most; the last one where it wants none.
+// mostWanted returns the pool of which the schedule wants most; the last one if it wants nothing.
 func mostWanted(d QuotaDocument) (pool string) {
 	most := int64(-1)
 	for _, p := range d.Pools {
@@ -61,7 +61,7 @@ func mostWanted(d QuotaDocument) (pool string) {
 	return pool
 }
 
-// spentByHour is what was spent of a pool within each of the last 24 hours, oldest first.
+// spentByHour returns what was spent of a pool in each of the last 24 hours, oldest first.
 func spentByHour(ctx context.Context, source *Source, now time.Time, pool string) ([]map[quota.Purpose]int64, error) {
 	const hours = 24
 	out := make([]map[quota.Purpose]int64, hours)

@@ -9,10 +9,10 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The documents that commands print with --json and that the pages show: one truth for both. Fields are only ever
+// The documents that commands print with --json and that the pages show, so that both agree. Fields are only ever
 // added. Times are in UTC.
 
-// QuotaDocument is what is left of an account's quota, who spent it, and what the schedule wants of it.
+// QuotaDocument is what is left of an account's quota, who spent it, and what the schedule will need.
 type QuotaDocument struct {
 	At       time.Time        `json:"at"`
 	Account  string           `json:"account"`
@@ -21,7 +21,7 @@ type QuotaDocument struct {
 	Table    string           `json:"cost_table"`
 	Degraded bool             `json:"degraded"`
 	Pools    []PoolDocument   `json:"pools"`
-	Spent    []SpentDocument  `json:"spent"` // what the widest window of each pool counts; with Since: all since then
+	Spent    []SpentDocument  `json:"spent"` // what the widest window of each pool counts; with Since, all since then
 	Since    *time.Time       `json:"since,omitempty"`
 	Forecast ForecastDocument `json:"forecast"`
 }
@@ -31,10 +31,10 @@ type PoolDocument struct {
 	Pool         string            `json:"pool"`
 	Limit        int64             `json:"limit"`
 	DrainedUntil *time.Time        `json:"drained_until"`
-	Probe        int               `json:"probe,omitempty"` // asks then whether the provider's no, which is doubted, still holds
+	Probe        int               `json:"probe,omitempty"` // number of the next probe of a doubted refusal, made at DrainedUntil
 	Drift        int64             `json:"drift"`
 	StoppedAt    int64             `json:"stopped_at,omitempty"`
-	DrainedBy    string            `json:"drained_by,omitempty"` // provider or hand, while it is drained
+	DrainedBy    string            `json:"drained_by,omitempty"` // provider or hand, while drained
 	DrainedAt    *time.Time        `json:"drained_at,omitempty"` // by hand
 	Windows      []WindowDocument  `json:"windows"`
 	Purposes     []PurposeDocument `json:"purposes"`
@@ -46,13 +46,13 @@ type WindowDocument struct {
 	Zone   string `json:"zone,omitempty"` // of a day
 	Limit  int64  `json:"limit"`
 	Used   int64  `json:"used"`
-	// Of a sliding window, when its oldest entry leaves: a *time.Time, null while it is empty. In an
-	// interface, so that a day has no such field.
+	// When the oldest entry of a sliding window leaves: a *time.Time, null while it is empty. It is an interface, so
+	// that a day has no such field.
 	NextFreeAt any        `json:"next_free_at,omitempty"`
 	ResetsAt   *time.Time `json:"resets_at,omitempty"` // of a day
 }
 
-// FreesAt is when the window next has more room; nil while it is empty.
+// FreesAt returns when the window next has more room; nil while it is empty.
 func (w WindowDocument) FreesAt() *time.Time {
 	if at, ok := w.NextFreeAt.(*time.Time); ok {
 		return at
@@ -65,7 +65,7 @@ type PurposeDocument struct {
 	Purpose   quota.Purpose `json:"purpose"`
 	Ceiling   int64         `json:"ceiling"`
 	Remaining int64         `json:"remaining"`
-	ResumesAt *time.Time    `json:"resumes_at"` // when its next call will be admitted; null: it would be now
+	ResumesAt *time.Time    `json:"resumes_at"` // when its next call will be admitted; null: now
 }
 
 // SpentDocument is what one spender has drawn of a pool.
@@ -78,16 +78,15 @@ type SpentDocument struct {
 	Window  string        `json:"window,omitempty"` // that counts it
 }
 
-// ForecastDocument is what the schedule may still spend before the provider's day ends, and whether it is
-// there.
+// ForecastDocument is what the schedule may still spend before the provider's day ends, and whether that is left.
 type ForecastDocument struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
 	Fits      bool             `json:"fits"`
-	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "" where it is not
+	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
 }
 
-// NewQuotaDocument shows a report of an account that is priced by tariff. Data and Ledger are the caller's to set.
+// NewQuotaDocument returns a report of an account priced by tariff as a document. The caller sets Data and Ledger.
 func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) QuotaDocument {
 	d := QuotaDocument{
 		At: term.Second(r.At), Account: r.Account, Table: tariff.Table,
@@ -123,7 +122,7 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 	return d
 }
 
-// NothingLeft reports whether some pool would refuse the next call of a purpose; "" is none.
+// NothingLeft reports whether some pool would refuse the next call of a purpose; "" is no purpose.
 func (d QuotaDocument) NothingLeft(of quota.Purpose) bool {
 	for _, p := range d.Pools {
 		for _, left := range p.Purposes {
@@ -135,7 +134,7 @@ func (d QuotaDocument) NothingLeft(of quota.Purpose) bool {
 	return false
 }
 
-// NewSpentDocuments shows who spent what.
+// NewSpentDocuments returns who spent what.
 func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 	docs := []SpentDocument{}
 	for _, s := range spent {
@@ -152,7 +151,7 @@ type TakeDocument struct {
 	Charges      map[string]int64 `json:"charges"`   // what the call costs
 	Remaining    map[string]int64 `json:"remaining"` // for this purpose
 	RetryAfterMS int64            `json:"retry_after_ms"`
-	RetryAt      *time.Time       `json:"retry_at"` // of a refusal: the same call will be admitted then
+	RetryAt      *time.Time       `json:"retry_at"` // after a refusal: when the same call will be admitted
 	RefusedBy    *RefusedBy       `json:"refused_by"`
 	Degraded     bool             `json:"degraded"`
 }
@@ -166,14 +165,14 @@ type RefusedBy struct {
 	Limit   int64  `json:"limit"`
 }
 
-// NewTakeDocument shows the decision about a call of that cost.
+// NewTakeDocument returns the decision about a call of that cost.
 func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
 	doc := TakeDocument{
 		Allowed: d.Allowed, Method: d.Who.Method, Purpose: d.Who.Purpose, Charges: cost,
 		Remaining: map[string]int64{}, RetryAfterMS: d.RetryAfter.Milliseconds(), Degraded: d.Degraded,
 	}
 	for _, p := range d.Pools {
-		if !d.Degraded { // what remains is not known then
+		if !d.Degraded { // else what remains is not known
 			doc.Remaining[p.Pool] = p.Remaining
 		}
 	}
@@ -199,15 +198,15 @@ type SlotDocument struct {
 	Videos    int          `json:"videos"`
 	Units     int64        `json:"units"`
 
-	// Of missed ticks in a row, which are one slot due when the last of them was.
+	// Set for consecutive missed ticks, which are one slot, due when the last of them was.
 	Count      int        `json:"count,omitempty"`
 	FirstDueAt *time.Time `json:"first_due_at,omitempty"`
 }
 
-// ticks is how many ticks the slot stands for.
+// ticks returns how many ticks the slot stands for.
 func (d SlotDocument) ticks() int { return max(d.Count, 1) }
 
-// NewSlotDocument shows a slot.
+// NewSlotDocument returns a slot as a document.
 func NewSlotDocument(s ingest.Slot) SlotDocument {
 	d := SlotDocument{
 		Job: s.Job, Region: s.Key, Slot: term.Second(s.DueAt), DueAt: term.Second(s.DueAt), Outcome: s.State, Reason: s.Reason,
@@ -220,24 +219,24 @@ func NewSlotDocument(s ingest.Slot) SlotDocument {
 	return d
 }
 
-// NextDocument is a slot to come.
+// NextDocument is a future slot.
 type NextDocument struct {
 	Job    string           `json:"job"`
 	Region string           `json:"region,omitempty"`
 	DueAt  time.Time        `json:"due_at"`
-	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty where it depends on what is stored
+	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty if it depends on what is stored
 }
 
-// LedgerDocument is how the ledger stands.
+// LedgerDocument is the state of the ledger.
 type LedgerDocument struct {
 	Generation string     `json:"generation,omitempty"` // of a remote ledger that this data directory has synced with
-	AskedAgain *time.Time `json:"asked_again"`          // when a ledger that was silent is asked again; null: now
-	Why        string     `json:"why,omitempty"`        // it was silent
+	AskedAgain *time.Time `json:"asked_again"`          // when a ledger that did not answer is asked again; null: now
+	Why        string     `json:"why,omitempty"`        // it did not answer
 	Missing    int64      `json:"missing"`              // units that the store's slots spent and the ledger lacks
 	ProvenAt   time.Time  `json:"proven_at"`            // when the two were compared
 }
 
-// BackfillDocument is how far a backfill has come.
+// BackfillDocument is a backfill's progress.
 type BackfillDocument struct {
 	ID      string       `json:"id"`
 	What    string       `json:"what"`
@@ -247,7 +246,7 @@ type BackfillDocument struct {
 	Units   int64        `json:"units"`
 }
 
-// Freshness is how old everything is that the schedule wants.
+// Freshness is the age of everything that the schedule fetches.
 type Freshness struct {
 	At         time.Time     `json:"at"`
 	StaleAfter int           `json:"stale_after"` // intervals
@@ -258,16 +257,16 @@ type Freshness struct {
 type SeriesState struct {
 	Job       string       `json:"job"`
 	Region    string       `json:"region,omitempty"` // "" for a job without regions
-	Slot      *time.Time   `json:"slot"`             // the newest that is done; null: none ever was
+	Slot      *time.Time   `json:"slot"`             // the newest done one; null: none
 	FetchedAt *time.Time   `json:"fetched_at"`
 	AgeS      *int64       `json:"age_s"`      // since Slot was due
 	IntervalS int64        `json:"interval_s"` // from Slot to the next one
 	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
-	Outcome   ingest.State `json:"outcome"`    // of the newest slot that has one; "": none has
+	Outcome   ingest.State `json:"outcome"`    // of the newest slot that has one; "": none
 	Reason    string       `json:"reason"`     // of that outcome
 }
 
-// Stale is the series that are.
+// Stale returns the stale series.
 func (f Freshness) Stale() []SeriesState {
 	var stale []SeriesState
 	for _, state := range f.Series {
@@ -278,10 +277,10 @@ func (f Freshness) Stale() []SeriesState {
 	return stale
 }
 
-// Name is the series for a person: "chart DE".
+// Name returns the series for a person: "chart DE".
 func (s SeriesState) Name() string { return strings.TrimSpace(s.Job + " " + s.Region) }
 
-// succeededAt is when the series was last fetched; zero: never.
+// succeededAt returns when the series was last fetched; zero: never.
 func (s SeriesState) succeededAt() time.Time {
 	switch {
 	case s.FetchedAt != nil:
@@ -292,7 +291,7 @@ func (s SeriesState) succeededAt() time.Time {
 	return time.Time{}
 }
 
-// String is the series and how old it is: "chart DE (2h0m0s)".
+// String returns the series and its age: "chart DE (2h0m0s)".
 func (s SeriesState) String() string {
 	age := "never done"
 	if s.AgeS != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// burnView is the last day's spending of one pool, summed up, with what the schedule wants behind it.
+// burnView is the last day's cumulative spending of one pool, followed by what the schedule still wants.
 type burnView struct {
 	Label, Forecast, ForecastText, Until string
 	Ceiling, NowAt                       int
@@ -23,14 +23,14 @@ type areaView struct {
 	Class                   int
 }
 
-// The drawing: 720 wide, its ground at 150, 140 high.
+// The drawing is 720 wide; its base line is at y = 150 and its top 140 above that.
 const (
 	burnWidth  = 720
 	burnGround = 150
 	burnHeight = 140
 )
 
-// newBurn draws; nil where nothing is known.
+// newBurn returns the drawing; nil if nothing is known.
 func newBurn(o overview, d details) *burnView {
 	at := slices.IndexFunc(o.quota.Pools, func(p PoolDocument) bool { return p.Pool == d.pool })
 	if at < 0 || len(d.hours) == 0 {
@@ -51,7 +51,7 @@ func newBurn(o overview, d details) *burnView {
 	y := func(n int64) int { return burnGround - int(burnHeight*n/top) }
 
 	b := &burnView{NowAt: nowAt, Ceiling: y(pool.Limit), Until: until.UTC().Format("15:04Z"), ForecastText: "the schedule wants " + term.Amount(wants, d.pool) + " more"}
-	below := make([]int64, len(d.hours)+1) // what the areas beneath have, at each hour
+	below := make([]int64, len(d.hours)+1) // the upper line of the areas below, by hour
 	var sums []string
 	for i, purpose := range quota.Purposes() {
 		above, sum := slices.Clone(below), int64(0)
@@ -71,7 +71,7 @@ func newBurn(o overview, d details) *burnView {
 	return b
 }
 
-// area is the polygon between two lines.
+// area returns the polygon between two lines.
 func area(above, below []int64, x func(int) int, y func(int64) int) string {
 	var points []string
 	for hour, n := range above {
@@ -83,7 +83,7 @@ func area(above, below []int64, x func(int) int, y func(int64) int) string {
 	return strings.Join(points, " ")
 }
 
-// stripView is the slots of a series, oldest first, and why some of them are not done.
+// stripView is the slots of a series, oldest first, and why some are not done.
 type stripView struct {
 	Name, Text string
 	Wide       int
@@ -91,13 +91,13 @@ type stripView struct {
 	Reasons    []string
 }
 
-// cellView is all slots of a strip that came out alike.
+// cellView is all slots of a strip with the same outcome.
 type cellView struct {
 	Class ingest.State
 	Path  string
 }
 
-// reasonView is all slots of a series that came out alike for one reason.
+// reasonView is all slots of a series with the same outcome and reason.
 type reasonView struct {
 	outcome     ingest.State
 	reason      string

@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// rereadAfter bounds how often the slots are read for the pages, however many ask.
+// rereadAfter bounds how often the slots are read for the pages, whatever the number of readers.
 const rereadAfter = time.Second
 
 // Freshness reads how fresh everything is.
@@ -28,7 +28,7 @@ func (s *Site) Freshness(ctx context.Context) (Freshness, error) {
 	return f, nil
 }
 
-// recent is Freshness, and may be a little old.
+// recent is Freshness, up to rereadAfter old.
 func (s *Site) recent(ctx context.Context) (Freshness, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Site) lookFresh(ctx context.Context) (string, error) {
 	return "", errors.New(text)
 }
 
-// freshness is always JSON.
+// freshness always answers in JSON.
 func (s *Site) freshness(w http.ResponseWriter, r *http.Request) {
 	f, err := s.recent(r.Context())
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Result is how one check came out.
+// Result is the result of one check.
 type Result struct {
 	Check  string `json:"check"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 }
 
-// Ready is how all checks came out, freshness last, and whether all of them hold.
+// Ready runs all checks, freshness last, and reports whether all hold.
 func (s *Site) Ready(ctx context.Context) (ready bool, results []Result) {
 	checks := append(append([]Check{}, s.Checks...), Check{"freshness", s.lookFresh})
 	ready = true
@@ -30,7 +30,7 @@ func (s *Site) Ready(ctx context.Context) (ready bool, results []Result) {
 	return ready, results
 }
 
-// livez looks at nothing but the process itself: a restart would not bring back a ledger or a key.
+// livez checks only the process itself: a restart would not bring back a ledger or a key.
 func (s *Site) livez(w http.ResponseWriter, r *http.Request) {
 	code, text := http.StatusOK, "ok"
 	if err := s.Alive(); err != nil {

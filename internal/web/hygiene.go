@@ -10,14 +10,14 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// maxBody bounds what a request may bring along: the API reads none of it.
+// maxBody bounds a request's body, in bytes: the API reads none.
 const maxBody = 4 << 10
 
-// guard refuses what no front end sends, and lets pages of other origins in where they are listed.
+// guard refuses what no front end sends, and admits pages of the listed origins.
 func (a *API) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Referrer-Policy", "no-referrer")
-		w.Header().Del("Cache-Control") // which the answer sets
+		w.Header().Del("Cache-Control") // the answer sets its own
 		if secretInURL(r) {
 			httplimit.Problem{Status: http.StatusBadRequest, Detail: "a token does not belong in a URL, which is logged and remembered in many places: " +
 				"send it as Authorization: Bearer, and take this one for lost"}.Write(w)
@@ -31,10 +31,9 @@ func (a *API) guard(next http.Handler) http.Handler {
 	})
 }
 
-// checkHost refuses what is asked under a name that is not ours. A web page elsewhere can let its own name lead to
-// this address (DNS rebinding), and would then be allowed to read every answer; but the browser says in Host which
-// name it asked for. Ours are localhost, any address, and s.Hosts. A health probe may say what it likes: /livez tells
-// nothing.
+// checkHost refuses requests for a host name that is not ours. A web page elsewhere can point its own name at this
+// address (DNS rebinding), and could then read every answer; but the browser sends the name it asked for in Host. Ours
+// are localhost, any address, and s.Hosts. A health probe may send any name: /livez reveals nothing.
 func (s *Site) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/livez" && !s.isOurs(r.Host) {
@@ -58,10 +57,10 @@ func (s *Site) isOurs(host string) bool {
 	return slices.ContainsFunc(s.Hosts, func(ours string) bool { return strings.EqualFold(ours, name) })
 }
 
-// secrets are names of parameters that carry a token elsewhere.
+// secrets are parameter names that carry a token elsewhere.
 var secrets = []string{"token", "access_token", "api_token", "apikey", "api_key", "key", "auth", "authorization", "bearer", "password", "secret"}
 
-// secretInURL looks at the names only, whether or not the rest is well formed.
+// secretInURL checks only the names, whether or not the rest is well formed.
 func secretInURL(r *http.Request) bool {
 	for pair := range strings.FieldsFuncSeq(r.URL.RawQuery, func(c rune) bool { return c == '&' || c == ';' }) {
 		name, _, _ := strings.Cut(pair, "=")
@@ -72,8 +71,8 @@ func secretInURL(r *http.Request) bool {
 	return r.URL.User != nil
 }
 
-// crossOrigin lets listed origins read, and answers the question that a browser asks before (OPTIONS). It reports
-// whether that was all.
+// crossOrigin lets listed origins read, and answers preflight requests (OPTIONS). It reports whether the request is
+// done.
 func (a *API) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	h := w.Header()
 	h.Add("Vary", "Origin")

@@ -9,8 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Charts and searches as a terminal shows them: a line per video, laid out for 80 columns, and titles and channels as
-// wide as there is room.
+// Charts and searches for a terminal: one line per video, laid out for 80 columns; titles and channels use what is
+// wider.
 
 // Print shows the chart.
 func (d ChartDocument) Print(w io.Writer) error {
@@ -19,10 +19,10 @@ func (d ChartDocument) Print(w io.Writer) error {
 	for _, v := range d.Items {
 		fmt.Fprintf(w, "%3d %s %s %s %14s\n", v.Rank, term.Pad(v.VideoID, 11), term.Pad(v.Title, title), term.Pad(v.Channel, channel), term.Count(v.Views))
 	}
-	return nil // standard output remembers what failed
+	return nil // the writer of standard output keeps the error
 }
 
-// head names the chart in a line.
+// head names the chart in one line.
 func (d ChartDocument) head() string {
 	head := fmt.Sprintf("%s, slot %s, fetched %s", d.Region, term.Stamp(d.Slot), stampOf(d.FetchedAt))
 	if d.Job != "chart" {
@@ -31,7 +31,7 @@ func (d ChartDocument) head() string {
 	return head
 }
 
-// Print shows the newer chart, how far each video has moved, and what is gone.
+// Print shows the newer chart, how far each video moved, and which are gone.
 func (d MovesDocument) Print(w io.Writer) error {
 	var counts []string
 	for _, c := range changes {
@@ -56,11 +56,10 @@ func (d MovesDocument) Print(w io.Writer) error {
 	return nil
 }
 
-// changes are all there are, in the order in which they are reported.
+// changes are all kinds of change, in the order of the report.
 var changes = []string{"new", "risen", "fallen", "same", "gone"}
 
-// Print shows a page of a search in this order, and what was asked for in brackets or, where there is such a thing,
-// in bold type.
+// Print shows a page of a search in this order, with the matches in brackets or, if the terminal can, in bold.
 func (d SearchDocument) Print(w io.Writer, order string, brackets bool) error {
 	marker := term.MarkerFor(w, brackets)
 	title, channel := term.Share(w, 34, 14)
@@ -73,7 +72,7 @@ func (d SearchDocument) Print(w io.Writer, order string, brackets bool) error {
 	return nil
 }
 
-// tail is the end of a line, 18 columns: what the order goes by, or the regions.
+// tail returns the end of a line, 18 columns: the value that the order goes by, or the regions.
 func (v SearchItem) tail(order string) string {
 	switch order {
 	case "views":
@@ -86,7 +85,7 @@ func (v SearchItem) tail(order string) string {
 		}
 		return v.SeenAt.UTC().Format("2006-01-02 15:04Z")
 	}
-	const most = 3 // regions that are named; the others are counted
+	const most = 3 // regions shown by name; the rest are counted
 	var codes []string
 	for _, r := range v.Regions[:min(most, len(v.Regions))] {
 		codes = append(codes, string(r))
@@ -112,7 +111,7 @@ func (d HistoryDocument) Print(w io.Writer) error {
 	return nil
 }
 
-// stampOf is a time that may not be known: "-".
+// stampOf formats a time, or "-" if it is not known.
 func stampOf(t *time.Time) string {
 	if t == nil {
 		return "-"

@@ -8,7 +8,7 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// The style sheet and the script of the page. What is in them goes into it as it is.
+// The style sheet and the script of the page, inserted unescaped.
 var (
 	//go:embed page/page.css
 	pageStyle string
@@ -16,9 +16,9 @@ var (
 	pageScript string
 )
 
-// render writes the page. Every text and every attribute is escaped as it is put in; only the style sheet and the
-// script are not. It is not html/template, whose look-up of methods by their names keeps the linker from leaving out
-// any exported method of any type: a seventh of the program.
+// render writes the page. Every text and attribute is escaped on insertion, except the style sheet and the script. It
+// does not use html/template, which looks methods up by name and so keeps the linker from dropping any exported method
+// of any type: a seventh of the program.
 func (v *view) render(w io.Writer) error {
 	return h.Doctype(h.HTML(h.Lang("en"), v.head(),
 		h.Body(v.header(),
@@ -63,7 +63,7 @@ func footer() g.Node {
 		link("readyz?format=json", "checks"), g.Text("; "), link("metrics", "metrics"), g.Text(".")))
 }
 
-// section is a part of the page under a heading, whose figures the command prints too.
+// section is a part of the page under a heading, with the command that prints the same figures.
 func section(id, title, command string, parts ...g.Node) g.Node {
 	return g.Group{g.Text("\n"), h.Section(h.Aria("labelledby", id), h.H2(h.ID(id), g.Text(title)), g.Text("\n"), g.Group(parts), from(command))}
 }
@@ -74,13 +74,13 @@ func from(command string) g.Node {
 
 func unknown() g.Node { return h.P(g.Text("Not known while the ledger cannot answer.")) }
 
-// column is a heading of a table; of figures, which are aligned at their ends, if n.
+// column is a heading of a table; n: of figures, which are right-aligned.
 type column struct {
 	name string
 	n    bool
 }
 
-// table is one that scrolls by itself where it is too wide, by the keyboard too.
+// table returns a table that scrolls by itself if it is too wide, also by keyboard.
 func table(label string, columns []column, rows g.Group) g.Node {
 	return h.Div(h.Class("scroll"), h.Role("group"), h.TabIndex("0"), h.Aria("label", label), h.Table(
 		h.THead(h.Tr(g.Map(columns, func(c column) g.Node { return h.Th(h.Scope("col"), g.If(c.n, h.Class("n")), g.Text(c.name)) }))), g.Text("\n"),
@@ -99,15 +99,15 @@ func class(m mood) g.Node { return h.Class(string(m)) }
 
 func nonce(n string) g.Node { return g.Attr("nonce", n) }
 
-// moment is a time that a machine can read, too.
+// moment returns a time that is machine-readable, too.
 func moment(at string) g.Node { return h.Time(h.DateTime(at), g.Text(at)) }
 
-// facts is a list of names and what is to be said of each.
+// facts returns a list of names and values.
 func facts(list []fact) g.Node {
 	return h.Dl(g.Map(list, func(f fact) g.Node { return g.Group{h.Dt(g.Text(f.Name)), h.Dd(g.Text(f.Value))} }))
 }
 
-// list is items, or what is said where there are none.
+// list returns a list of items, or none if there are no items.
 func list(items g.Group, none g.Node) g.Node {
 	if len(items) == 0 {
 		return none

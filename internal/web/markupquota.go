@@ -7,7 +7,7 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// The parts of the page that are about quota, in their order.
+// The parts of the page about quota, in order.
 
 func (v *view) pools() g.Node {
 	pools := g.Map(v.Pools, func(p poolView) g.Node {

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// The parts of the page that are about slots and what they brought, in their order.
+// The parts of the page about slots and what they brought, in order.
 
 func (v *view) next() g.Node {
 	next := h.P(g.Text("Nothing is due before the provider’s day turns."))
@@ -30,7 +30,7 @@ func (v *view) fresh() g.Node {
 		g.Map(v.Strips, stripView.markup))
 }
 
-// markup is a strip that opens to the reasons.
+// markup returns a strip that unfolds to the reasons.
 func (s stripView) markup() g.Node {
 	return h.Details(
 		h.Summary(h.B(g.Text(s.Name)), g.Text(" "),

@@ -15,15 +15,16 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// nearMiss is the part of a ceiling that is left when a purpose counts as one that was nearly stopped.
+// nearMiss is the share of a ceiling at or below which a purpose counts as nearly stopped.
 const nearMiss = 0.05
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("ingest_"+name, help, labels, nil)
 }
 
-// What a scrape has. Every figure is read from the ledger and the store at that moment, so that what other processes
-// did counts too. Labels are names of the config and of costs.yaml, purposes and outcomes: there are only so many.
+// The metrics of a scrape. Every figure is read from the ledger and the store at that moment, so that what other
+// processes did counts too. Labels are names of the config and of costs.yaml, purposes and outcomes, so their number is
+// bounded.
 var (
 	buildInfo = desc("build_info", "1: which program this is.", "version", "goversion")
 	readable  = desc("source_readable", "Whether the ledger and the store could be read for this scrape, 1 or 0.", "source")
@@ -58,18 +59,18 @@ var (
 	stale       = desc("freshness_stale", "1 for what is older than stale_after intervals, or was never done.", "job", "region")
 )
 
-// outcomes are all that may become of a slot.
+// outcomes are all states of a slot.
 var outcomes = []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed}
 
-// collector shows one overview. It holds nothing that a next scrape could see.
+// collector exports one overview. It keeps nothing for the next scrape.
 type collector struct {
 	overview
 	version string
-	serving bool // by a process that lives long enough to count the seconds of an outage
+	serving bool // the process lives long enough to time an outage
 	limits  *httplimit.Stats
 }
 
-// Describe says nothing: which series there are depends on the config.
+// Describe sends nothing: the set of series depends on the config.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -95,7 +96,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collectCalls shows what the upstream was asked by all processes that have written to the store.
+// collectCalls exports the upstream calls of all processes that have written to the store.
 func (c collector) collectCalls(ch chan<- prometheus.Metric) {
 	for method, of := range c.calls {
 		var all uint64
@@ -170,7 +171,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 	succeeded := map[string]time.Time{}
 	for _, of := range c.fresh.Series {
 		for _, outcome := range outcomes {
-			count[kind{of.Job, string(outcome)}] = 0 // so that a rate begins at 0, and not at its first event
+			count[kind{of.Job, string(outcome)}] = 0 // so that a rate begins at 0, not at the first event
 		}
 		gauge(stale, truth(of.Stale), of.Job, of.Region)
 		gauge(interval, float64(of.IntervalS), of.Job, of.Region)
@@ -197,7 +198,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 	}
 }
 
-// WriteMetrics writes the figures once, in the text format of Prometheus.
+// WriteMetrics writes the metrics once, in the text format of Prometheus.
 func (s *Status) WriteMetrics(ctx context.Context, w io.Writer) error {
 	return s.encodeMetrics(ctx, w, expfmt.NewFormat(expfmt.TypeTextPlain), false)
 }
@@ -205,7 +206,7 @@ func (s *Status) WriteMetrics(ctx context.Context, w io.Writer) error {
 func (s *Status) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.Format, serving bool) error {
 	o, err := s.overview(ctx)
 	if err != nil {
-		o.quotaErr, o.storeErr = err, err // which is a figure, too
+		o.quotaErr, o.storeErr = err, err // source_readable exports this
 	}
 	registry := prometheus.NewRegistry()
 	c := collector{overview: o, version: s.Version, serving: serving}
@@ -227,7 +228,7 @@ func (s *Status) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.F
 	return nil
 }
 
-// metrics is what Prometheus scrapes. A source that cannot be read is a figure, not an error.
+// metrics serves Prometheus. A source that cannot be read is a figure, not an error.
 func (s *Status) metrics(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 	w.Header().Set("Content-Type", string(format))

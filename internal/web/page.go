@@ -12,10 +12,10 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// choices are the intervals that the page prices.
+// choices are the intervals offered for pricing.
 var choices = []string{"10m", "15m", "20m", "30m", "1h", "2h", "6h"}
 
-// page is the status page: the documents of one moment, on one page without anything from elsewhere.
+// page serves the status page: the documents of one moment, without any external resource.
 func (s *Status) page(w http.ResponseWriter, r *http.Request) {
 	o, err := s.overview(r.Context())
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Status) page(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(page.Bytes())
 }
 
-// statusDocument is what the page shows, as JSON.
+// statusDocument is the page's content as JSON.
 type statusDocument struct {
 	Quota     *QuotaDocument     `json:"quota"` // null: the ledger's file could not be read
 	Freshness Freshness          `json:"freshness"`
@@ -75,7 +75,7 @@ func newStatusDocument(o overview, d details) statusDocument {
 	return doc
 }
 
-// setChange prices the schedule with another interval, where one was chosen.
+// setChange prices the schedule with another interval, if one was chosen.
 func (v *view) setChange(source *Source, every string, today map[string]int64) {
 	for _, c := range choices {
 		v.Choices = append(v.Choices, choiceView{c, c == every})
@@ -101,7 +101,7 @@ type foundView struct {
 	Channel, Regions string
 }
 
-// part is a piece of a title, which was asked for or not.
+// part is a piece of a title; Marked: it matched the query.
 type part struct {
 	Text   string
 	Marked bool
@@ -132,7 +132,7 @@ func (v *view) search(ctx context.Context, source *Source, query string) {
 	}
 }
 
-// parts cuts a title at its highlights, which count its characters as they were given.
+// parts cuts a title at its highlights, which count the characters of the original title.
 func parts(title string, highlights [][2]int) (out []part) {
 	at := 0
 	runes := []rune(title)

@@ -10,60 +10,60 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// PlanDocument is the plan of a backfill: what was asked for, how far it has come, what is to be paid.
+// PlanDocument is the plan of a backfill: what was asked for, its progress, and its price.
 type PlanDocument struct {
 	PlanLine
 
 	Order     ingest.Order `json:"order,omitempty"`
 	CreatedAt time.Time    `json:"created_at"`
 	Cancelled *time.Time   `json:"cancelled_at"`
-	Table     string       `json:"cost_table"` // that the price is under
+	Table     string       `json:"cost_table"` // of the price
 	Under     string       `json:"planned_under"`
 
-	Known    int              `json:"known"`    // left out, since they had just been fetched
+	Known    int              `json:"known"`    // left out because they had just been fetched
 	GivenUp  int              `json:"given_up"` // ids that cannot be looked up
-	Waiting  int              `json:"waiting"`  // ids that are found and not yet looked up
-	Again    int              `json:"again"`    // pages paid for once more, since the upstream refused their token
+	Waiting  int              `json:"waiting"`  // ids found but not yet looked up
+	Again    int              `json:"again"`    // pages paid for again, because the upstream refused their token
 	RetryAt  *time.Time       `json:"retry_at"`
 	LastAt   *time.Time       `json:"last_at"`
-	Held     *time.Time       `json:"claimed_until,omitempty"` // when what is claimed is due again, should its run have died
+	Held     *time.Time       `json:"claimed_until,omitempty"` // when claimed pieces are due again, should their run have died
 	Failures []PlanFailure    `json:"failures,omitempty"`
 	Price    map[string]Range `json:"price"` // of what is still to do, per pool
 	Assuming string           `json:"assuming,omitempty"`
-	Likely   int64            `json:"likely_units,omitempty"` // of what is still to do, if it costs what was done; 0: not known
-	Asked    quota.Cost       `json:"asked,omitempty"`        // spent to ask how large channels are
+	Likely   int64            `json:"likely_units,omitempty"` // for the rest, if it costs what the done part did; 0: not known
+	Asked    quota.Cost       `json:"asked,omitempty"`        // spent to ask for the sizes of channels
 	Today    PlanToday        `json:"today"`
-	Days     *Range           `json:"days"` // of the provider's; null: the schedule leaves too little
+	Days     *Range           `json:"days"` // of the provider; null: the schedule leaves too little
 	EndsAt   *time.Time       `json:"ends_at"`
 	Never    string           `json:"never,omitempty"` // why it can never end
 
 	Found    bool           `json:"planned_before,omitempty"`
-	IDs      int            `json:"ids,omitempty"` // read just now, each once
+	IDs      int            `json:"ids,omitempty"` // read just now, without repeats
 	Repeated int            `json:"repeated,omitempty"`
 	Wrong    int            `json:"wrong_lines,omitempty"`
 	Rejected []RejectedLine `json:"rejected,omitempty"` // the first of those lines
 }
 
-// PlanLine is what the list of all backfills says of one.
+// PlanLine is a backfill in the list of all.
 type PlanLine struct {
 	ID       string              `json:"id"`
 	Kind     ingest.BackfillKind `json:"kind"`
 	What     string              `json:"what"` // in words
 	Outcome  ingest.State        `json:"outcome"`
-	Wait     bool                `json:"wait"`   // ingest serve may carry it on
+	Wait     bool                `json:"wait"`   // ingest serve may continue it
 	Pieces   map[string]int      `json:"pieces"` // by state, and their total
 	Units    int64               `json:"units"`  // spent so far
 	Videos   int                 `json:"videos"` // fetched and kept
 	Vanished int                 `json:"vanished"`
 }
 
-// Range is what something costs or takes at least and at most.
+// Range is the least and the most that something costs or takes.
 type Range struct {
 	Low  int64 `json:"low"`
 	High int64 `json:"high"`
 }
 
-// PlanToday is what there is to spend before the provider's day ends.
+// PlanToday is what can be spent before the provider's day ends.
 type PlanToday struct {
 	Until time.Time        `json:"until"`
 	Left  map[string]int64 `json:"left"` // for backfills
@@ -77,13 +77,13 @@ type PlanFailure struct {
 	Reason string `json:"reason"`
 }
 
-// RejectedLine is a line of a list of ids that was left out, safe for a terminal.
+// RejectedLine is a line left out of a list of ids, safe for a terminal.
 type RejectedLine struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`
 }
 
-// BackfillText is what a backfill fetches, in words.
+// BackfillText says in words what a backfill fetches.
 func BackfillText(b ingest.Backfill) string {
 	switch b.Kind {
 	case ingest.BackfillUploads:
@@ -110,7 +110,7 @@ func BackfillText(b ingest.Backfill) string {
 	}
 }
 
-// spanText is a length of time in its largest unit: "7 days", "36 hours", "90m0s".
+// spanText returns a duration in its largest unit: "7 days", "36 hours", "90m0s".
 func spanText(d time.Duration) string {
 	switch {
 	case d%(24*time.Hour) == 0:

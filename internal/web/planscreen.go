@@ -57,12 +57,12 @@ func (d PlanDocument) Print(w io.Writer) error {
 	return err
 }
 
-// begun reports whether any of it was paid for, or done.
+// begun reports whether any of it was paid for or done.
 func (d PlanDocument) begun() bool {
 	return d.Units > 0 || d.Pieces[string(ingest.Done)] > 0
 }
 
-// nextText says what carries it on.
+// nextText says what continues it.
 func (d PlanDocument) nextText() string {
 	text := "ingest backfill run " + d.ID
 	if d.Wait {
@@ -74,7 +74,7 @@ func (d PlanDocument) nextText() string {
 	return text
 }
 
-// idsText is what was read just now.
+// idsText describes the ids that were read just now.
 func (d PlanDocument) idsText() string {
 	text := term.Thousands(int64(d.IDs))
 	if d.Repeated > 0 {
@@ -86,14 +86,14 @@ func (d PlanDocument) idsText() string {
 	return text
 }
 
-// line prints a name and a text of as many lines as it needs.
+// line prints a name, and a text in as many lines as it needs.
 func (d PlanDocument) line(w io.Writer, name, text string) {
 	const column = 12
 	lines := term.Wrap(text, term.Screen-column, "")
 	fmt.Fprintf(w, "  %s%s\n", term.Pad(name, column-2), strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", column)))
 }
 
-// piecesText says how many pieces there are, and in which states.
+// piecesText says how many pieces there are, by state.
 func (d PlanDocument) piecesText() string {
 	total := d.Pieces["total"]
 	if total == 0 {
@@ -119,8 +119,8 @@ func all(n int) string {
 	return ""
 }
 
-// priceText is what is still to be paid. Once some of it is done, that says more of the rest than what a plan
-// has to assume.
+// priceText says what is still to be paid. Once some pieces are done, their cost predicts the rest better than the
+// plan's assumption.
 func (d PlanDocument) priceText() string {
 	var pools []string
 	for _, pool := range slices.Sorted(maps.Keys(d.Price)) {
@@ -186,7 +186,7 @@ func rangeText(r Range) string {
 	return term.Thousands(r.Low) + " to " + term.Thousands(r.High)
 }
 
-// printSpent says what came in, where anything did.
+// printSpent says what came in, if anything did.
 func (d PlanDocument) printSpent(w io.Writer) {
 	if d.Units == 0 && d.Videos == 0 && d.Vanished == 0 && d.GivenUp == 0 && d.Known == 0 {
 		return

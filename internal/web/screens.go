@@ -14,7 +14,7 @@ import (
 
 // The documents as a terminal shows them.
 
-// Print shows the document in 80 columns, with the slots that come next, and on a terminal bars.
+// Print shows the document in 80 columns, with the next slots, and with bars on a terminal.
 func (d QuotaDocument) Print(w io.Writer, next []NextDocument) error {
 	if !d.Degraded {
 		fmt.Fprintf(w, "%s\n\n", term.Wrap(Outlook(d, next), term.Screen, ""))
@@ -53,7 +53,7 @@ func (d QuotaDocument) Print(w io.Writer, next []NextDocument) error {
 	return err
 }
 
-// print shows the pool at a time.
+// print shows the pool as of a time.
 func (p PoolDocument) print(w io.Writer, at time.Time) error {
 	fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
 	switch {
@@ -129,7 +129,7 @@ func (d QuotaDocument) printSpent(w io.Writer) error {
 	return err
 }
 
-// printNext shows the first of the slots to come, and whether what is left pays for them.
+// printNext shows the next few slots, and whether what is left pays for them.
 func (d QuotaDocument) printNext(w io.Writer, next []NextDocument) error {
 	if len(next) == 0 {
 		return nil
@@ -144,20 +144,20 @@ func (d QuotaDocument) printNext(w io.Writer, next []NextDocument) error {
 	})
 }
 
-// SeriesDocument is how fresh one series is, and when it is next due.
+// SeriesDocument is how fresh a series is, and when it is next due.
 type SeriesDocument struct {
 	Job    string     `json:"job"`
 	Region string     `json:"region,omitempty"`
 	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot
 	NextAt *time.Time `json:"next_at"`
 
-	DueSince  *time.Time `json:"due_since,omitempty"`  // of a slot that waits for the next run
-	ResumesAt *time.Time `json:"resumes_at,omitempty"` // when quota lets a stopped slot go on
+	DueSince  *time.Time `json:"due_since,omitempty"`  // since when a slot waits for the next run
+	ResumesAt *time.Time `json:"resumes_at,omitempty"` // when quota admits a stopped slot again
 	Reason    string     `json:"reason,omitempty"`     // why it waits
 }
 
-// Wait sets what the newest slot of the series waits for. One that the last run did not come to waits for what has ended
-// that run, which is the reason of another slot that is due.
+// Wait sets what the newest slot of the series waits for. A slot that the last run did not reach waits for what ended
+// that run, which is the reason of another due slot.
 func (d *SeriesDocument) Wait(newest, due []ingest.Slot, now time.Time) {
 	if len(newest) == 0 {
 		return
@@ -175,7 +175,7 @@ func (d *SeriesDocument) Wait(newest, due []ingest.Slot, now time.Time) {
 	}
 }
 
-// Line is the document for a person.
+// Line returns the document in a line for a person.
 func (d SeriesDocument) Line(now time.Time) string {
 	name := d.Job
 	if d.Region != "" {
@@ -210,7 +210,7 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	for _, s := range slots {
 		units, videos := strconv.FormatInt(s.Units, 10), strconv.Itoa(s.Videos)
 		if s.State == ingest.Due && s.Attempt == 0 {
-			units, videos = "-", "-" // nobody has tried it
+			units, videos = "-", "-" // never tried
 		}
 		fmt.Fprintf(w, "%-20s  %s %-6s  %s %5s %6s\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), units, videos)
 		if s.Count > 1 {

@@ -12,7 +12,7 @@ import (
 
 // Outlook says in one sentence whether the quota lasts. next are the slots until the provider's day ends.
 //
-// It counts on nothing that a sliding window may free until then, as the forecast does, and says so where that matters.
+// Like the forecast, it does not count on what a sliding window may free until then, and says so if that matters.
 func Outlook(d QuotaDocument, next []NextDocument) string {
 	midnight := "midnight" + d.in()
 	switch {
@@ -61,8 +61,8 @@ func Outlook(d QuotaDocument, next []NextDocument) string {
 	return fmt.Sprintf("Runs out at %s: %s %s.", out.UTC().Format("15:04Z"), enumerate(without, 3), verb)
 }
 
-// returns is from when on a sliding window gives units back to the first of the next slots that finds none. It is nil
-// where the provider's day has none for it either: then nothing comes back before midnight.
+// returns is when a sliding window begins to return units to the first of the next slots that lacks them. It is nil if
+// the provider's day lacks them too: then nothing comes back before midnight.
 func (d QuotaDocument) returns(next []NextDocument, fits []bool) (from *time.Time) {
 	drawn := map[string]int64{}
 	for i, slot := range next {
@@ -90,8 +90,8 @@ func (d QuotaDocument) returns(next []NextDocument, fits []bool) (from *time.Tim
 	return nil
 }
 
-// returns is from when on the pool may give the schedule so much, which is now too much for a sliding window; nil where
-// it is too much for the provider's day, too.
+// returns is when the pool may give the schedule n units, which a sliding window refuses now; nil if the provider's day
+// refuses them, too.
 func (p PoolDocument) returns(n int64) (from *time.Time) {
 	i := p.scheduled()
 	if i < 0 || p.DrainedUntil != nil {
@@ -112,17 +112,17 @@ func (p PoolDocument) returns(n int64) (from *time.Time) {
 	return from
 }
 
-// scheduled is which purpose is the schedule's, -1 if none is.
+// scheduled returns the index of the schedule's purpose, -1 if there is none.
 func (p PoolDocument) scheduled() int {
 	return slices.IndexFunc(p.Purposes, func(of PurposeDocument) bool { return of.Purpose == quota.Scheduled })
 }
 
-// ceiling is what the i-th purpose may use of a window: the document has it of the smallest limit.
+// ceiling returns what the i-th purpose may use of a window: the document has it for the smallest limit only.
 func (p PoolDocument) ceiling(i int, w WindowDocument) int64 {
 	return int64(float64(p.Purposes[i].Ceiling) / float64(max(p.Limit, 1)) * float64(w.Limit))
 }
 
-// resumesAt is when the schedule can go on where nothing is left for it now; nil where something is.
+// resumesAt returns when the schedule can continue if nothing is left for it now; nil if something is.
 func (d QuotaDocument) resumesAt() (latest *time.Time) {
 	for _, p := range d.Pools {
 		for _, of := range p.Purposes {
@@ -134,7 +134,7 @@ func (d QuotaDocument) resumesAt() (latest *time.Time) {
 	return latest
 }
 
-// fitting is the sentence of a day that fits, by the pool of which least is to spare.
+// fitting returns the sentence of a day that fits, for the pool with the least to spare.
 func fitting(d QuotaDocument, midnight string) string {
 	pool, least, part := "", int64(0), 2.0
 	for _, p := range d.Pools {
@@ -162,7 +162,7 @@ const (
 	fitsLater = "fits if enough comes back by then" // to a sliding window
 )
 
-// Verdicts is for each of the next slots whether it finds quota.
+// Verdicts returns for each of the next slots whether it finds quota.
 func Verdicts(d QuotaDocument, next []NextDocument) []string {
 	fits := Fitting(d, next)
 	from, verdicts := d.returns(next, fits), make([]string, len(next))
@@ -178,8 +178,8 @@ func Verdicts(d QuotaDocument, next []NextDocument) []string {
 	return verdicts
 }
 
-// Fitting is which of the next slots find quota, if nobody else spends and no window of a day or more frees before them:
-// each slot that fits draws what it costs at most.
+// Fitting returns which of the next slots find quota if nobody else spends and no window of a day or more frees any
+// before them: each slot that fits draws the most that it may cost.
 func Fitting(d QuotaDocument, next []NextDocument) []bool {
 	drawn := map[string]int64{}
 	fits := make([]bool, len(next))
@@ -199,8 +199,8 @@ func Fitting(d QuotaDocument, next []NextDocument) []bool {
 	return fits
 }
 
-// supply is what the pool gives to the schedule over a span from now: what remains, but where a window is so short that
-// it comes again within the span.
+// supply returns what the pool gives the schedule over a span from now: what remains, unless a window is so short that
+// it renews within the span.
 func (p PoolDocument) supply(span time.Duration) int64 {
 	i := p.scheduled()
 	if i < 0 {
@@ -219,7 +219,7 @@ func (p PoolDocument) supply(span time.Duration) int64 {
 	return gives
 }
 
-// Name is the slot for a person: its region, or its job where that has none.
+// Name returns the slot for a person: its region, or its job if it has none.
 func (n NextDocument) Name() string {
 	if n.Region != "" {
 		return n.Region
@@ -227,7 +227,7 @@ func (n NextDocument) Name() string {
 	return n.Job
 }
 
-// in is where the provider's day turns: " in Los Angeles".
+// in says where the provider's day turns: " in Los Angeles".
 func (d QuotaDocument) in() string {
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {
@@ -239,7 +239,7 @@ func (d QuotaDocument) in() string {
 	return ""
 }
 
-// enumerate names the first of several things, and counts the others: "FR, IN and 2 more".
+// enumerate names the first few things, and counts the rest: "FR, IN and 2 more".
 func enumerate(names []string, most int) string {
 	if len(names) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// maxConnections bounds how many clients hold a connection at once: slow ones wait for each other, not for memory. It is a
-// variable so that a test can be its last client.
+// maxConnections bounds how many clients are connected at once: slow ones make others wait instead of using up memory.
+// It is a variable so that a test can be its last client.
 var maxConnections = 512
 
-// stopWithin is how long answers that are under way may take when the site stops.
+// stopWithin is how long answers in progress may take when the site stops.
 const stopWithin = time.Second
 
-// Serve answers at l until ctx is done, and closes it. It returns nil then, and otherwise why it can
-// answer no longer. log hears of what goes wrong inside.
+// Serve answers at l until ctx is done, and closes l. It then returns nil, and otherwise why it can no longer answer.
+// It logs internal errors to log.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	s := &http.Server{
 		Handler:           h,

@@ -15,24 +15,25 @@ import (
 // nothing.
 type Source struct {
 	Quota func(ctx context.Context) (QuotaDocument, error) // what ingest quota --json prints
-	// Slots are what ingest slots --since prints, newest first.
+	// Slots returns what ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]SlotDocument, error)
-	// Spent is what quota --json prints as spent, since then.
+	// Spent returns what quota --json prints as spent, since a time.
 	Spent func(ctx context.Context, since time.Time) ([]SpentDocument, error)
-	// Next are the slots until then, in the order in which they are due.
+	// Next returns the slots until a time, in the order they are due.
 	Next func(ctx context.Context, until time.Time) ([]NextDocument, error)
-	// DayPrice is what a day of the schedule costs, at most; with every, if each chart were fetched so often.
+	// DayPrice returns the most that a day of the schedule costs or, with every, would cost if each chart were fetched
+	// so often.
 	DayPrice  func(every time.Duration) (map[string]int64, error)
-	Calls     func(ctx context.Context) (ingest.Calls, error) // what the upstream was asked, by all processes; nil: not known
+	Calls     func(ctx context.Context) (ingest.Calls, error) // upstream calls of all processes; nil: not known
 	Ledger    func(ctx context.Context) (LedgerDocument, error)
-	Oldest    func(ctx context.Context) (time.Time, error) // of what is stored, by day; zero: nothing is
+	Oldest    func(ctx context.Context) (time.Time, error) // of the stored videos, by day; zero: none
 	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
 	Backfills func(ctx context.Context) ([]BackfillDocument, error)
-	// Search finds what is stored, as ingest search does; hint is why nothing was searched for, "" where something was.
+	// Search searches like ingest search; hint says why nothing was searched for, else "".
 	Search func(ctx context.Context, query string) (doc SearchDocument, hint string, err error)
-	// Cost is what a call of a method draws; an error where that is not known.
+	// Cost returns what a call of a method draws; an error if that is not known.
 	Cost func(method string) (quota.Cost, error)
-	// Emergency is what went on, since then, while the ledger could not answer.
+	// Emergency returns what was spent since a time while the ledger could not answer.
 	Emergency func(ctx context.Context, since time.Time) (quota.Cost, error)
 }
 
@@ -54,15 +55,15 @@ type overview struct {
 const (
 	day        = 24 * time.Hour  // how far back the metrics and the page look
 	readWithin = 5 * time.Second // one overview
-	readFor    = time.Second     // how long it is shown
+	readFor    = time.Second     // how long it is reused
 )
 
-// Status is what the page and the metrics show, read from a source when somebody asks.
+// Status is what the page and the metrics show, read from a source on demand.
 type Status struct {
 	Now       func() time.Time
 	Version   string                                   // of the program
 	Moved     string                                   // says that the clock was moved; "": it was not
-	Source    func() (*Source, error)                  // an error where nothing is open
+	Source    func() (*Source, error)                  // an error if nothing is open
 	Freshness func(context.Context) (Freshness, error) // how old everything is
 	Degraded  func() time.Duration                     // how long the ledger could not answer since this process began; nil: not known
 
@@ -77,7 +78,7 @@ type Status struct {
 	streams atomic.Int32 // of events, open
 }
 
-// overview asks the source, at most once in readFor however many look.
+// overview reads the source, at most once per readFor.
 func (s *Status) overview(ctx context.Context) (overview, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -88,12 +89,12 @@ func (s *Status) overview(ctx context.Context) (overview, error) {
 	if err != nil {
 		return overview{}, err
 	}
-	// Whoever asked first may go away: what is read is for all.
+	// What is read serves every reader, so it outlives the request that asked first.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
 	o := overview{at: s.Now().UTC()}
 	if o.quota, o.quotaErr = source.Quota(ctx); o.quotaErr == nil {
-		o.quota.Data = "" // a path of this machine is nobody's business
+		o.quota.Data = "" // visitors need not know a path of this machine
 		o.emergency, o.quotaErr = source.Emergency(ctx, o.at.Add(-day))
 	}
 	if o.slots, o.storeErr = source.Slots(ctx, o.at.Add(-day)); o.storeErr == nil {
@@ -110,13 +111,13 @@ func (s *Status) overview(ctx context.Context) (overview, error) {
 	return o, nil
 }
 
-// admitted is how many calls, of those whose cost is known, drew what was spent.
+// admitted returns how many calls, of those whose cost is known, drew what was spent.
 func admitted(spent []SpentDocument, cost func(string) (quota.Cost, error)) int64 {
 	calls := map[quota.Who]int64{}
 	for _, s := range spent {
 		if c, err := cost(s.Method); err == nil && c[s.Pool] > 0 {
 			who := quota.Who{Purpose: s.Purpose, Region: s.Region, Method: s.Method}
-			calls[who] = max(calls[who], s.Amount/c[s.Pool]) // the same in every pool that the method draws of
+			calls[who] = max(calls[who], s.Amount/c[s.Pool]) // the same in every pool that the method draws on
 		}
 	}
 	var n int64

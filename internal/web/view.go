@@ -11,15 +11,15 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// view is the page as plain values, in its order: text that is ready to be read, and lengths that are ready to be
-// drawn. It is made of the documents that commands print.
+// view is the page as plain values, in order: text ready to be read, and lengths ready to be drawn. It is made from the
+// documents that commands print.
 type view struct {
 	Nonce, Version, At string
-	Moved              string // that the clock was moved; "": it was not
+	Moved              string // says that the clock was moved; "": it was not
 	Sentence, Short    string
 	Mood               mood
 	Troubles           []string // what could not be read
-	Stale              string   // which series are: the sentence is of the quota alone; "": none is
+	Stale              string   // which series are stale, since the sentence is about quota alone; "": none
 
 	Pools     []poolView
 	Clocks    []clockView
@@ -42,7 +42,7 @@ type view struct {
 	Found         []foundView
 }
 
-// mood is a class of the style sheet. Nothing is told by a colour alone.
+// mood is a class of the style sheet. Nothing is expressed by colour alone.
 type mood string
 
 const (
@@ -82,7 +82,7 @@ type (
 	}
 )
 
-// newView shows what was read.
+// newView returns the view of what was read.
 func newView(o overview, d details, version string) view {
 	v := view{Version: version, At: term.Stamp(o.at), Sentence: "The ledger could not be read.", Mood: bad}
 	for what, err := range map[string]error{"ledger": o.quotaErr, "store": o.storeErr} {
@@ -143,7 +143,7 @@ func newBar(p PoolDocument, w WindowDocument) barView {
 	b := barView{Window: w.Window, Used: term.Thousands(w.Used), Limit: term.Thousands(w.Limit), Width: part(w.Used), Mood: good}
 	var ceilings []string
 	for _, of := range p.Purposes {
-		share := of.Ceiling * w.Limit / max(p.Limit, 1) // the document has that of the smallest limit
+		share := of.Ceiling * w.Limit / max(p.Limit, 1) // the document has it for the smallest limit only
 		b.Marks = append(b.Marks, min(part(share), 997))
 		ceilings = append(ceilings, fmt.Sprintf("%s stops at %s", of.Purpose, term.Thousands(share)))
 		if of.Purpose == quota.Scheduled && w.Used >= share {
@@ -214,7 +214,7 @@ func (v *view) setSlots(o overview) {
 	}
 }
 
-// addRefusal adds a slot that quota has stopped to those that were stopped alike, or as one of its own.
+// addRefusal adds a slot stopped by quota to the refusal with the same reason and retry time, or as a new one.
 func (v *view) addRefusal(s SlotDocument) {
 	const most = 4
 	row := refusalView{Name: strings.TrimSpace(s.Job + " " + s.Region), Due: term.Stamp(s.DueAt), Reason: term.Fit(s.Reason, 400)}
@@ -267,7 +267,7 @@ func (v *view) setFacts(o overview, d details) {
 	}
 }
 
-// backupEvery is how old the newest backup may be until the next one is due.
+// backupEvery is the age at which the newest backup makes another one due.
 const backupEvery = 7 * day
 
 func backups(d details, now time.Time) string {

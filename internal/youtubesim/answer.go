@@ -3,15 +3,15 @@ package youtubesim
 // object is a JSON object.
 type object = map[string]any
 
-// answer is what a call is answered, before it is written.
+// answer is the answer to a call, before it is written.
 type answer struct {
 	status int
 	body   object
 	html   string // instead of body
 }
 
-// apiError is an answer in the shape of the API's errors, which repeat the code and the message. location
-// is the parameter at fault, "" for none.
+// apiError returns an answer in the shape of the API's errors, which repeat the code and the message. location is the
+// parameter at fault, "" for none.
 func apiError(status int, domain, reason, location, message string) *answer {
 	one := object{"message": message, "domain": domain, "reason": reason}
 	if location != "" {

@@ -8,22 +8,22 @@ import (
 const (
 	day = 24 * time.Hour
 
-	// maxChart is how many places a chart has at most: four pages of 50 [seen].
+	// maxChart is the most places that a chart has: four pages of 50 [seen].
 	maxChart = 200
 )
 
 // catalogue is everything that the stand-in can serve at a given time.
 type catalogue interface {
-	// chart is a region's chart in rank order, stable within an hour; a nil place is withheld. ok is
-	// false for a region that the catalogue does not have.
+	// chart returns a region's chart in rank order, stable within an hour; a nil place is withheld. ok is false for a
+	// region that the catalogue does not have.
 	chart(region string, at time.Time) (places []*video, ok bool)
-	// videos are all videos, newest first. The caller must not change the list.
+	// videos returns all videos, newest first. The caller must not change the list.
 	videos(at time.Time) []*video
-	// video is nil for an id that does not exist, or no longer does.
+	// video returns nil for an id that does not exist, or no longer does.
 	video(id string, at time.Time) *video
 }
 
-// video is what never changes about a video, and how its counts grow.
+// video holds the constant data of a video, and how its counts grow.
 type video struct {
 	id, title, localized, description string
 	channel                           *channel
@@ -38,7 +38,7 @@ type video struct {
 	tags                              []string
 	foundBy                           searchable
 
-	final   counts // what the counts tend to; nil is withheld
+	final   counts // what the counts tend to; nil: withheld
 	grows   bool   // false: the counts are final from the start
 	appeal  float64
 	regions []string // the charts that a generated video can enter
@@ -52,17 +52,17 @@ type channel struct {
 	subscribers       int64
 }
 
-// uploads is the playlist of everything that the channel has uploaded: UU and the channel's 22 characters [seen].
+// uploads returns the id of the playlist of all the channel's uploads: UU and the channel's 22 characters [seen].
 func (c *channel) uploads() string { return "UU" + strings.TrimPrefix(c.id, "UC") }
 
-// channelID is UC and 22 characters of base64url.
+// channelID returns UC and 22 characters of base64url.
 func channelID(key uint64) string { return "UC" + idText(key) + idText(hash(key)) }
 
-// counts are nil where they are withheld.
+// counts are nil if withheld.
 type counts struct{ views, likes, comments *int64 }
 
-// counts are the video's counts at the hour of at: most of the growth comes in the first days, and now
-// and then a count falls a little, because YouTube takes views back [seen].
+// counts returns the video's counts at the hour of at: most of the growth comes in the first days, and now and then a
+// count falls a little, because YouTube takes views back [seen].
 func (v *video) counts(at time.Time) counts {
 	if !v.grows {
 		return v.final

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// channelsOf are the channels of the whole catalogue, the most recently active first, and how many videos
-// each of them has.
+// channelsOf returns the channels of the whole catalogue, the most recently active first, and the number of videos of
+// each.
 func channelsOf(cat catalogue, at time.Time) (channels []*channel, videos map[string]int) {
 	videos = map[string]int{}
 	for _, v := range cat.videos(at) {

@@ -15,7 +15,7 @@ type record struct {
 	fields  []string
 }
 
-// get is a field, "" where the file has no such column. No space is trimmed.
+// get returns a field, "" if the file has no such column. It does not trim spaces.
 func (r record) get(column string) string {
 	if i, ok := r.columns[column]; ok && i < len(r.fields) {
 		return strings.Clone(r.fields[i])
@@ -23,8 +23,8 @@ func (r record) get(column string) string {
 	return ""
 }
 
-// number is a count of 0 or more, nil when the field is empty. A float without a fraction, as data frames
-// write it, is accepted.
+// number returns a count of 0 or more, nil if the field is empty. A float without a fraction, as data frames write it,
+// is accepted.
 func (r record) number(column string) (*int64, error) {
 	s := strings.TrimSpace(r.get(column))
 	if s == "" {
@@ -38,7 +38,7 @@ func (r record) number(column string) (*int64, error) {
 	return &n, nil
 }
 
-// video is the row as a video. Its counts are served as recorded: 0 as "0", and an empty one is left out.
+// video returns the row as a video. Its counts are served as recorded: 0 as "0", and an empty one is left out.
 func (r record) video(channels map[string]*channel) (*video, error) {
 	v := &video{
 		id: strings.TrimSpace(r.get("video_id")), title: r.get("title"), localized: r.get("localized_title"),
@@ -71,7 +71,7 @@ func (r record) video(channels map[string]*channel) (*video, error) {
 	return v, errors.Join(errs[:]...)
 }
 
-// channel is shared by the rows that have the same id and the same title for it.
+// channel returns the channel, shared by the rows with the same id and title for it.
 func (r record) channel(channels map[string]*channel) *channel {
 	id, title := r.get("channel_id"), r.get("channel_title")
 	key := id + "\x00" + title
@@ -81,7 +81,7 @@ func (r record) channel(channels map[string]*channel) *channel {
 	return channels[key]
 }
 
-// duration is the column duration in seconds, else duration_raw in ISO 8601, else 0.
+// duration returns the column duration, in seconds, else duration_raw, in ISO 8601, else 0.
 func (r record) duration() (time.Duration, error) {
 	if n, err := r.number("duration"); err != nil || n != nil {
 		if err != nil {
@@ -106,8 +106,7 @@ func (r record) duration() (time.Duration, error) {
 	return d, nil
 }
 
-// published reads a time in any of the forms that exports write; without a zone it is UTC. Zero means not
-// known.
+// published reads a time in any of the forms that exports write; without a zone it is UTC. Zero: not known.
 func (r record) published() (time.Time, error) {
 	s := strings.TrimSpace(r.get("published_at"))
 	if s == "" {

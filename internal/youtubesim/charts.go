@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// recorded is a catalogue of real charts of one day. It does not change with the clock.
+// recorded is a catalogue of one day's real charts. It does not change with the clock.
 type recorded struct {
 	byRegion map[string][]*video
 	byID     map[string]*video
@@ -104,8 +104,8 @@ type row struct {
 	video *video
 }
 
-// chartFile is one region's file: a CSV with a header line. The columns snapshot_date, rank,
-// video_id and title must be there; the others may be absent or empty, and unknown ones are ignored.
+// chartFile is one region's file: a CSV with a header line. The columns snapshot_date, rank, video_id and title are
+// required; the others may be absent or empty, and unknown ones are ignored.
 type chartFile struct {
 	path        string
 	day         string
@@ -196,7 +196,7 @@ func (f *chartFile) add(rec record) error {
 	return nil
 }
 
-// minText is the smaller of the two that is not empty.
+// minText returns the smaller of the two that is not empty.
 func minText(a, b string) string {
 	if a == "" || (b != "" && b < a) {
 		return b

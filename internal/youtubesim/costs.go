@@ -18,8 +18,8 @@ type charge struct {
 	amount int64
 }
 
-// costTable is what the provider's methods cost: the pools, in the order in which they refuse, and the
-// charges of every method.
+// costTable holds the costs of the provider's methods: the pools, in the order in which they refuse, and the charges of
+// every method.
 type costTable struct {
 	name    string
 	pools   []pool
@@ -31,12 +31,11 @@ const (
 	poolSearch = "search"
 	poolStats  = "batch_stats"
 
-	perMinute = "per_minute" // no pool: the limit over any trailing 60 s, as Call.Refused names it
+	perMinute = "per_minute" // not a pool: Call.Refused's name for the limit over any trailing 60 s
 )
 
-// costTables are the two tables that the provider has published: until and since 2026-06-01
-// (determine_quota_cost, revision_history). classic also counts the number of searches, so that one
-// client can be judged under both.
+// costTables returns the two tables that the provider has published: until and since 2026-06-01 (determine_quota_cost,
+// revision_history). classic also counts the number of searches, so that one client can be judged under both.
 func costTables() []costTable {
 	one := []charge{{poolUnits, 1}}
 	reads := func(more map[string][]charge) map[string][]charge {
@@ -62,7 +61,7 @@ func costTables() []costTable {
 	}}
 }
 
-// pickTable finds the table and replaces the limits that are given.
+// pickTable returns the table with the given limits replaced.
 func pickTable(name string, limits map[string]int64) (costTable, error) {
 	tables := costTables()
 	if name == "" {
@@ -94,7 +93,7 @@ func (t costTable) poolNames() []string {
 	return names
 }
 
-// limit is the pool's limit, 0 for a pool that the table does not have.
+// limit returns the pool's limit, 0 for a pool that the table does not have.
 func (t costTable) limit(name string) int64 {
 	for _, p := range t.pools {
 		if p.name == name {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// rules are what the provider holds a caller to.
+// rules is what the provider holds a caller to.
 type rules struct {
 	table           costTable
-	perMinute       int // calls in any trailing 60 s; 0 is no limit
+	perMinute       int // calls in any trailing 60 s; 0: no limit
 	chargePerMinute bool
 	faults          []Fault
 	freeFaults      bool
@@ -45,17 +45,17 @@ func newCounter(now func() time.Time, r rules) (*counter, error) {
 	}, nil
 }
 
-// admission is what the counter decided about one call.
+// admission is the counter's decision about one call.
 type admission struct {
 	at      time.Time
 	call    int64  // the call's number, from 1
-	refused string // the pool that refused it, or perMinute; "" when it was let through
+	refused string // the pool that refused it, or perMinute; "": admitted
 	limit   int64  // of that pool
 	fault   *Fault // the fault that hits it, nil for none
 }
 
-// admit counts one call that arrives now: it is refused for quota, or charged. An invalid call is
-// charged 1 of its method's first pool.
+// admit counts a call that arrives now, and either refuses it for quota or charges it. An invalid call is charged 1 of
+// its method's first pool.
 func (c *counter) admit(method, region, pageToken string, invalid bool) admission {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,14 +93,14 @@ func (c *counter) admit(method, region, pageToken string, invalid bool) admissio
 	return adm
 }
 
-// answered writes into the log with which status the call is answered.
+// answered records the status of the call's answer in the log.
 func (c *counter) answered(call int64, status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.log[call-1].Status = status
 }
 
-// fullPool is the first pool without room for its part of cost in the day of at, "" when all fits.
+// fullPool returns the first pool without room for its part of cost in the day of at; "" if all fits.
 func (c *counter) fullPool(at time.Time, cost []charge) string {
 	charged := c.days[c.day(at)]
 	for _, p := range c.table.pools {
@@ -131,8 +131,8 @@ func (c *counter) charge(at time.Time, cost []charge) map[string]int64 {
 	return charged
 }
 
-// overMinute counts the call into the trailing 60 s unless they are full; a call at t counts while
-// now < t + 60 s.
+// overMinute counts the call in the trailing 60 s, or reports that they are full; a call at t counts while now < t + 60
+// s.
 func (c *counter) overMinute(at time.Time) bool {
 	if c.perMinute == 0 {
 		return false
@@ -146,10 +146,10 @@ func (c *counter) overMinute(at time.Time) bool {
 	return false
 }
 
-// day is the provider's day that contains t, "2006-01-02".
+// day returns the provider's day that contains t, "2006-01-02".
 func (c *counter) day(t time.Time) string { return t.In(c.zone).Format(time.DateOnly) }
 
-// ledger is the count so far, without the log.
+// ledger returns the count so far, without the log.
 func (c *counter) ledger() Ledger {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +166,7 @@ func (c *counter) ledger() Ledger {
 	return l
 }
 
-// calls is a copy of the log.
+// calls returns a copy of the log.
 func (c *counter) calls() []Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()

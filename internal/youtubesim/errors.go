@@ -46,9 +46,9 @@ func playlistNotFound() *answer {
 		"The playlist identified with the request's <code>playlistId</code> parameter cannot be found.")
 }
 
-// refusal refuses for a limit that is reached: perMinute, or a pool with its limit per day. The pool of
-// 10,000 units answers 403 with HTML in its message; the other pools answer 429 with the reason of a burst
-// limit, and only quota_unit tells the two apart.
+// refusal is the answer for a reached limit: perMinute, or a pool with its limit per day. The pool of 10,000 units
+// answers 403 with HTML in its message; the other pools answer 429 with the reason of a burst limit, and only
+// quota_unit tells the two apart.
 func refusal(name string, poolLimit int64) *answer {
 	switch name {
 	case perMinute:
@@ -86,7 +86,7 @@ func disabled() *answer {
 		}})
 }
 
-// serverError is a 5xx answer in the shape that the API's backends give it.
+// serverError returns a 5xx answer in the shape of the API's backends.
 func serverError(status int) *answer {
 	message, rpc := "Internal error encountered.", "INTERNAL"
 	if status != http.StatusInternalServerError {
@@ -95,8 +95,8 @@ func serverError(status int) *answer {
 	return apiError(status, "global", "backendError", "", message).with(rpc, nil)
 }
 
-// faultAnswer is the answer that a fault puts in place of the call's own, nil for a fault that has none:
-// those spoil the answer while it is written.
+// faultAnswer returns the answer that a fault substitutes for the call's own. It is nil for faults that spoil the
+// answer while it is written.
 func faultAnswer(f *Fault) *answer {
 	switch f.kind {
 	case "500", "502", "503":

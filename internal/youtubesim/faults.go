@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with some calls. ParseFault makes one.
+// Fault is a failure of some calls. ParseFault makes one.
 type Fault struct {
 	text    string
 	kind    string
@@ -105,10 +105,10 @@ func (f *Fault) parseWhen(when string) error {
 	return nil
 }
 
-// String is the text it was parsed from.
+// String returns the text that was parsed.
 func (f Fault) String() string { return f.text }
 
-// dueFault is the first fault that hits the call, nil for none.
+// dueFault returns the first fault that hits the call, nil if none does.
 func dueFault(faults []Fault, seed uint64, call int64) *Fault {
 	for i, f := range faults {
 		if f.percent > 0 {
@@ -122,8 +122,8 @@ func dueFault(faults []Fault, seed uint64, call int64) *Fault {
 	return nil
 }
 
-// refuses is the limit that the fault pretends is reached: a pool, perMinute, or "" for none. Such calls
-// are counted as real refusals are.
+// refuses returns the limit whose refusal the fault fakes: a pool, perMinute, or "" for none. Such calls are counted
+// like real refusals.
 func (f *Fault) refuses() string {
 	return map[string]string{"403quota": poolUnits, "429day": poolSearch, "429min": perMinute}[f.kind]
 }

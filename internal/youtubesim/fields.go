@@ -8,9 +8,8 @@ import (
 // tree is a set of fields: nil selects everything below, "*" selects every field of its level.
 type tree map[string]tree
 
-// parseMask reads a partial-response mask, "kind,items(id,snippet/title)", and refuses a field that
-// shape does not have. shape nil allows every field.
-// (https://developers.google.com/youtube/v3/getting-started#fields)
+// parseMask reads a partial-response mask, "kind,items(id,snippet/title)", and refuses a field that shape does not
+// have. A nil shape allows every field. (https://developers.google.com/youtube/v3/getting-started#fields)
 func parseMask(s string, shape tree) (*tree, error) {
 	p := maskParser{rest: s}
 	t, err := p.set()
@@ -76,7 +75,7 @@ func (p *maskParser) path(t tree) error {
 	return nil
 }
 
-// add also selects name; a field that is selected as a whole stays so.
+// add selects name as well; a field that is selected as a whole stays so.
 func (t tree) add(name string, sub tree) {
 	old, seen := t[name]
 	switch {

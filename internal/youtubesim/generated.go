@@ -11,15 +11,15 @@ import (
 const (
 	keptDays    = 45  // how far back the generated catalogue goes
 	chartDays   = 9   // how old a charted video can be
-	rowsPerDay  = 30  // videos a day that may chart in one region
+	rowsPerDay  = 30  // videos per day that may chart in one region
 	driftPeriod = 6   // hours in which a video's place drifts one way
 	chartSlack  = 0.2 // how far it drifts, in days of age
 
 	upcomingShare = 0.005 // the share of videos that are premieres or broadcasts not begun yet
 )
 
-// generated is a catalogue that follows from a seed: every UTC day has its own videos, which are made
-// when they are first asked for. It is safe for concurrent use.
+// generated is a catalogue determined by a seed: every UTC day has its own videos, made on first use. It is safe for
+// concurrent use.
 type generated struct {
 	seed     uint64
 	tongues  map[string]*tongue
@@ -28,7 +28,7 @@ type generated struct {
 	mu     sync.Mutex
 	days   map[int64][]*video // by days since 1970
 	byID   map[string]*video
-	charts map[string]hourly // by region: the newest asked for
+	charts map[string]hourly // by region: the last one requested
 	all    hourly
 }
 
@@ -52,8 +52,8 @@ type audience struct {
 	tongues string // each is picked with equal chance
 }
 
-// audiences make 29 to 30 % of the eight regions' rows repeats of another region's [measured in
-// recorded charts]. Each region gets rowsPerDay videos in all.
+// audiences make 29 to 30 % of the eight regions' rows repeats of another region's [measured in recorded charts]. Each
+// region gets rowsPerDay videos in all.
 func audiences() []audience {
 	return []audience{
 		{"US GB DE FR IN BR AU CA", 4, "en en ko ja"},
@@ -154,8 +154,8 @@ func (g *generated) video(id string, at time.Time) *video {
 	return v
 }
 
-// forgetLocked drops the days before d, so that a clock that runs for years needs the memory of a few
-// months. A day that is asked for later is made again.
+// forgetLocked drops the days before d, so that a clock that runs for years needs the memory of a few months. A dropped
+// day is made again on demand.
 func (g *generated) forgetLocked(d int64) {
 	for old, vs := range g.days {
 		if old < d {
@@ -176,7 +176,7 @@ func (g *generated) dayLocked(d int64) []*video {
 	for i, a := range audiences() {
 		for j := range a.videos {
 			v := g.newVideo(d, a, hash(g.seed, uint64(d), uint64(i), uint64(j)))
-			if j == 0 && len(a.regions) == 2 { // one a day for every region
+			if j == 0 && len(a.regions) == 2 { // one per day for every region
 				g.hostiles[int(d+int64(3*i))%len(g.hostiles)].taint(v)
 			}
 			v.index()
@@ -193,7 +193,7 @@ func (g *generated) dayLocked(d int64) []*video {
 	return vs
 }
 
-// newVideo makes one video of day d. Its key, and nothing else, decides what it is.
+// newVideo makes one video of day d. Its key alone determines it.
 func (g *generated) newVideo(d int64, a audience, key uint64) *video {
 	dc := &dice{key: key}
 	language := pick(dc, strings.Fields(a.tongues))
@@ -234,8 +234,7 @@ func (g *generated) newVideo(d int64, a audience, key uint64) *video {
 	return v
 }
 
-// finalCounts withhold views in 1 %, likes in 1.5 % and comments in 4 % of all videos [measured in
-// recorded charts].
+// finalCounts withholds views in 1 %, likes in 1.5 % and comments in 4 % of all videos [measured in recorded charts].
 func finalCounts(dc *dice) counts {
 	views := int64(20_000) << dc.intn(9)
 	views += int64(dc.intn(int(views)))

@@ -6,8 +6,8 @@ import (
 	"hash/fnv"
 )
 
-// hash mixes its words (splitmix64, chained). Its results are part of what a seed means: the same seed
-// serves the same catalogue in every version.
+// hash mixes its words (splitmix64, chained). A seed's meaning depends on its results: the same seed serves the same
+// catalogue in every version.
 func hash(words ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, w := range words {
@@ -44,11 +44,11 @@ func (d *dice) next() uint64 {
 	return hash(d.key, d.n)
 }
 
-// intn is in [0, n).
+// intn returns a number in [0, n).
 func (d *dice) intn(n int) int { return int(d.next() % uint64(n)) }
 
-// chance is true with probability p.
+// chance returns true with probability p.
 func (d *dice) chance(p float64) bool { return chance(d.next()) < p }
 
-// pick takes one of the list.
+// pick returns one element of the list.
 func pick[T any](d *dice, of []T) T { return of[d.intn(len(of))] }

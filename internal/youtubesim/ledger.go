@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Ledger is what arrived since the start, by the stand-in's own count.
+// Ledger is what has arrived since the start, by the stand-in's own count.
 type Ledger struct {
 	// Units is what was charged to every pool of the table, in that pool's amount.
 	Units map[string]int64 `json:"units"`
 	// Calls are counted per method and status. Status 0 is a call that was counted and then dropped
 	// without an answer.
 	Calls []CallCount `json:"calls"`
-	// Refused is how many calls each pool refused. They were not charged.
+	// Refused counts the calls that each pool refused. They were not charged.
 	Refused map[string]int64 `json:"refused"`
 
 	PerMinute int64            `json:"per_minute"` // calls refused by the limit per minute
@@ -63,8 +63,8 @@ func countCalls(log []Call) (calls []CallCount, regions map[string]int64) {
 	return calls, regions
 }
 
-// maxInWindow is the most that any trailing window of length d held of a pool. A call at t counts while
-// now < t + d.
+// maxInWindow returns the most that any trailing window of length d held of a pool. A call at t counts while now < t +
+// d.
 func maxInWindow(log []Call, pool string, d time.Duration) int64 {
 	slices.SortStableFunc(log, func(a, b Call) int { return a.At.Compare(b.At) })
 	var sum, most int64
@@ -80,7 +80,7 @@ func maxInWindow(log []Call, pool string, d time.Duration) int64 {
 	return most
 }
 
-// maxInDay is the most that any day held of a pool; day names the day of an instant.
+// maxInDay returns the most that any day held of a pool; day names the day of an instant.
 func maxInDay(log []Call, pool string, day func(time.Time) string) int64 {
 	sums := map[string]int64{}
 	var most int64

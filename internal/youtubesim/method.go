@@ -9,7 +9,7 @@ import (
 
 // method is one of the API's methods, as the discovery document describes it. All of them are GET.
 type method struct {
-	name   string // as the cost tables name it
+	name   string // its name in the cost tables
 	path   string // below /youtube/v3/
 	params map[string]param
 	parts  []string
@@ -17,8 +17,8 @@ type method struct {
 	answer func(catalogue, *request) *answer
 }
 
-// parse reads and checks the query. An invalid request still comes back, because it is counted; the answer
-// then says what is wrong.
+// parse reads and checks the query. For an invalid request it still returns the request, because it is counted; the
+// answer then says what is wrong.
 func (m *method) parse(r *http.Request) (*request, *answer) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	q := &request{values: values, pretty: true}

@@ -11,8 +11,8 @@ const (
 		"standard(url,width,height),maxres(url,width,height),fhd(url,width,height),qhd(url,width,height),uhd(url,width,height))"
 )
 
-// methods are the ones that a chart watcher needs, with the parameters of the discovery document of
-// 2026-11. videos.list takes maxResults from 1, every other method from 0.
+// methods returns those that a chart watcher needs, with the parameters of the discovery document of 2026-11.
+// videos.list takes maxResults from 1, every other method from 0.
 func methods() []method {
 	hl, owner, size := param{}, param{}, param{kind: number, min: 0, max: 50}
 	return []method{videosMethod(), searchMethod(), {

@@ -19,7 +19,7 @@ const (
 	instant // RFC 3339
 	enum    // one of param.values
 	mask    // a field mask
-	absent  // the real API has it; the stand-in has no data or no user for it, and refuses
+	absent  // in the real API; the stand-in has no data or no user for it, and refuses
 )
 
 // param is a query parameter as the discovery document describes it.
@@ -29,7 +29,7 @@ type param struct {
 	values   []string // of an enum
 }
 
-// systemParams belong to every method (discovery document, "parameters").
+// systemParams returns the parameters of every method (discovery document, "parameters").
 func systemParams() map[string]param {
 	return map[string]param{
 		"$.xgafv":         {kind: enum, values: []string{"1", "2"}},

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// video is v as videos.list returns it.
+// video returns v as videos.list does.
 func (q *request) video(v *video) object {
 	statistics := object{"favoriteCount": "0"}
 	v.counts(q.now).put(statistics)
@@ -14,7 +14,7 @@ func (q *request) video(v *video) object {
 		"dimension": "2d", "definition": v.definition, "caption": strconv.FormatBool(v.caption),
 		"licensedContent": v.licensed, "contentRating": object{}, "projection": "rectangular",
 	}
-	if v.live != "upcoming" || hash(hashText(v.id))%2 == 0 { // what has not begun has P0D, or no duration at all
+	if v.live != "upcoming" || hash(hashText(v.id))%2 == 0 { // an upcoming video has P0D, or no duration at all
 		details["duration"] = isoDuration(v.duration)
 	}
 	parts := object{
@@ -54,8 +54,8 @@ func (v *video) snippet() object {
 	return o
 }
 
-// thumbnails are at YouTube's own addresses; search results have only the first three sizes. A quarter of
-// the videos have the sizes that the discovery document of 2026 adds, whose file names are a guess.
+// thumbnails returns URLs of YouTube's own; search results have only the first three sizes. A quarter of the videos
+// have the sizes that the discovery document of 2026 adds, whose file names are a guess.
 func (v *video) thumbnails(all bool) object {
 	sizes := 3
 	if all {

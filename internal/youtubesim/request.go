@@ -22,10 +22,10 @@ type request struct {
 
 func (q *request) get(name string) string { return q.values.Get(name) }
 
-// region is the region that the call names, "" when it names none.
+// region returns the region that the call names, "" if none.
 func (q *request) region() string { return q.get("regionCode") }
 
-// list is the elements of a repeated or comma separated parameter, each once, in the caller's order.
+// list returns the elements of a repeated or comma separated parameter, each once, in the caller's order.
 func (q *request) list(name string) []string {
 	var out []string
 	for _, v := range q.values[name] {
@@ -41,7 +41,7 @@ func (q *request) list(name string) []string {
 // part reports whether the caller asked for the part.
 func (q *request) part(name string) bool { return slices.Contains(q.list("part"), name) }
 
-// maxResults is the page size, 5 by default.
+// maxResults returns the page size, 5 by default.
 func (q *request) maxResults() int {
 	if n, err := strconv.Atoi(q.get("maxResults")); err == nil {
 		return n
@@ -49,7 +49,7 @@ func (q *request) maxResults() int {
 	return 5
 }
 
-// time is an instant parameter, zero when it is not given.
+// time returns an instant parameter, zero if it is not given.
 func (q *request) time(name string) time.Time {
 	t, _ := time.Parse(time.RFC3339Nano, q.get(name)) // checked by parse
 	return t
@@ -58,7 +58,7 @@ func (q *request) time(name string) time.Time {
 // maxIDs is how many ids one call may name (videos.list, "id").
 const maxIDs = 50
 
-// ids is the id parameter, or why it cannot be.
+// ids returns the id parameter, or the answer that refuses it.
 func (q *request) ids() ([]string, *answer) {
 	ids := q.list("id")
 	if len(ids) > maxIDs {
@@ -67,7 +67,7 @@ func (q *request) ids() ([]string, *answer) {
 	return ids, nil
 }
 
-// cut finds the page that the request asks for in a list of n, whose offsets go up to largest.
+// cut returns the requested page of a list of n, whose offsets go up to largest.
 func (q *request) cut(n, largest int) (page, *answer) {
 	size, offset := q.maxResults(), 0
 	if t := q.get("pageToken"); t != "" {
@@ -84,7 +84,7 @@ func (q *request) cut(n, largest int) (page, *answer) {
 	return page{offset, min(n, offset+size)}, nil
 }
 
-// listAnswer is a list response: its kind, its items, and the fields that the method adds.
+// listAnswer returns a list response: its kind, its items, and the fields that the method adds.
 func (q *request) listAnswer(kind string, items []any, more object) *answer {
 	if items == nil {
 		items = []any{}
@@ -94,7 +94,7 @@ func (q *request) listAnswer(kind string, items []any, more object) *answer {
 	return &answer{status: http.StatusOK, body: body}
 }
 
-// resource is one item of a list, with those of the parts that the caller asked for.
+// resource returns one item of a list, with the parts that the caller asked for.
 func (q *request) resource(kind string, id any, etagOf string, parts object) object {
 	o := object{"kind": "youtube#" + kind, "etag": q.etag(kind + etagOf), "id": id}
 	for name, v := range parts {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxSearch is how many results a query has at most (search.list).
+// maxSearch is the most results that a query has (search.list).
 const maxSearch = 500
 
 // hit is one search result: a video, or a channel when video is nil.
@@ -14,7 +14,7 @@ type hit struct {
 	video   *video
 	channel *channel
 	score   int
-	key     int64 // by which it is sorted, the largest first
+	key     int64 // sort key, largest first
 }
 
 // search is search.list. As in the real API, totals are a guess that changes from page to page, some

@@ -34,10 +34,10 @@ import (
 	"time"
 )
 
-// Options say what to serve and how. The zero value serves the generated catalogue of seed 0 under
-// today's table, without faults.
+// Options configure the stand-in. The zero value serves the generated catalogue of seed 0 under today's table, without
+// faults.
 type Options struct {
-	// Seed makes the generated catalogue, and decides which calls a fault given in percent hits.
+	// Seed determines the generated catalogue, and which calls a fault given in percent hits.
 	Seed uint64
 
 	// ChartsDir serves recorded charts instead of generated ones: CSV files named by region,
@@ -49,15 +49,15 @@ type Options struct {
 	// "classic" (search.list costs 100 units and 1 search).
 	CostTable string
 
-	// Limits replace the table's limit of a pool, in that pool's amount per Pacific day.
+	// Limits replaces the table's limit of a pool, in that pool's amount per Pacific day.
 	Limits map[string]int64
 
-	// PerMinute is how many calls of all methods any trailing 60 s may hold; 0 is no such limit.
-	// A call over it is answered 429 and, unless ChargePerMinute, not charged.
+	// PerMinute is how many calls of all methods any trailing 60 s may hold; 0: no such limit. A call over it is
+	// answered 429 and, unless ChargePerMinute, not charged.
 	PerMinute       int
 	ChargePerMinute bool
 
-	// RequireKey refuses any other API key, and none; "" accepts every key and none.
+	// RequireKey refuses any other API key, and a missing one; "" accepts any key or none.
 	RequireKey string
 
 	// Faults are tried in order; the first that is due replaces the call's answer. FreeFaults
@@ -65,19 +65,18 @@ type Options struct {
 	Faults     []Fault
 	FreeFaults bool
 
-	// PageVideos is how many videos a page of a chart holds at most; 0: as many as were asked for. The other
-	// places count for its offset, as withheld ones do. Simulated weeks are cheap with few.
+	// PageVideos is the most videos that a page of a chart holds; 0: as many as requested. The other places count for
+	// its offset, as withheld ones do. A small number makes simulated weeks cheap.
 	PageVideos int
 
-	// Latency is waited before every answer, in real time, until the caller goes away.
+	// Latency is the real time waited before every answer, until the caller goes away.
 	Latency time.Duration
 
-	// Now is the upstream's own clock, time.Now when nil. It moves the Pacific day, the charts
-	// and the Date header.
+	// Now is the upstream's own clock; nil: time.Now. It determines the Pacific day, the charts and the Date header.
 	Now func() time.Time
 }
 
-// Server is the stand-in: an http.Handler, safe for concurrent use. It listens to nothing itself.
+// Server is the stand-in: an http.Handler, safe for concurrent use. It does not listen itself.
 type Server struct {
 	opt     Options
 	methods []method
@@ -122,26 +121,26 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Ledger is the count so far, without the log.
+// Ledger returns the count so far, without the log.
 func (s *Server) Ledger() Ledger { return s.count.ledger() }
 
-// Log is every call of the API since the start, in order of arrival.
+// Log returns every call of the API since the start, in order of arrival.
 func (s *Server) Log() []Call { return s.count.calls() }
 
-// MaxInWindow is the most that any trailing window of length d held of a pool. A call at t counts
-// while now < t + d.
+// MaxInWindow returns the most that any trailing window of length d held of a pool. A call at t counts while now < t +
+// d.
 func (s *Server) MaxInWindow(pool string, d time.Duration) int64 {
 	return maxInWindow(s.Log(), pool, d)
 }
 
-// MaxInDay is the most that any Pacific day held of a pool.
+// MaxInDay returns the most that any Pacific day held of a pool.
 func (s *Server) MaxInDay(pool string) int64 { return maxInDay(s.Log(), pool, s.count.day) }
 
 const apiPrefix = "/youtube/v3/"
 
 // ServeHTTP answers the API under /youtube/v3/ and the count at /sim/ledger.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Date", s.opt.Now().UTC().Format(http.TimeFormat)) // of all answers, as of one host
+	w.Header().Set("Date", s.opt.Now().UTC().Format(http.TimeFormat)) // on all answers, since one host sends them
 	switch {
 	case strings.HasPrefix(r.URL.Path, apiPrefix):
 		s.serveAPI(w, r)
@@ -152,8 +151,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveAPI charges the call, decides its answer, and only then waits and writes: how a call is counted
-// never depends on whether the caller waited for the answer.
+// serveAPI charges the call and decides its answer before it waits and writes, so that how a call is counted never
+// depends on whether the caller waited for the answer.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	i := slices.IndexFunc(s.methods, func(m method) bool { return apiPrefix+m.path == r.URL.Path })
 	if i < 0 || r.Method != http.MethodGet {
@@ -184,8 +183,8 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	out.write(w, r)
 }
 
-// decide is the call's answer: a refusal for quota comes before a fault's own answer, and that before
-// what is wrong with the request.
+// decide returns the call's answer: a refusal for quota takes precedence over a fault's own answer, and that over what
+// is wrong with the request.
 func (s *Server) decide(m method, req *request, adm admission, invalid *answer) *answer {
 	if adm.refused != "" {
 		return refusal(adm.refused, adm.limit)

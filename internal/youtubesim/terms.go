@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// terms is a query: of every group at least one word must match, and no word of not may match.
-// (search.list, "q": | is or, - is not)
+// terms is a query: at least one word of every group must match, and no word of not may. (search.list, "q": | is or, -
+// is not)
 type terms struct {
 	groups [][]string
 	not    []string
@@ -33,8 +33,8 @@ func parseTerms(q string) terms {
 	return t
 }
 
-// score is 0 for no match; a word in the title counts three times as much as one elsewhere. Texts and terms
-// are in lower case.
+// score returns 0 for no match; a word in the title counts three times as much as one elsewhere. Texts and terms are in
+// lower case.
 func (t terms) score(title, rest string) int {
 	if len(t.groups)+len(t.not) == 0 {
 		return 1

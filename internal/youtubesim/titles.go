@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tongue is how the titles of one language are made. A name is a head and a tail: it is the longest word
-// of its title, and rare enough that a search for it finds the video.
+// tongue is how titles of one language are made. A name is a head and a tail: it is the longest word of its title, and
+// rare enough that a search for it finds the video.
 type tongue struct {
 	code         string
 	heads, tails []string
@@ -18,7 +18,7 @@ type tongue struct {
 
 const channelsPerTongue = 80
 
-// tongues are the languages of the generated catalogue, with their channels.
+// tongues returns the languages of the generated catalogue, with their channels.
 func tongues(seed uint64) map[string]*tongue {
 	out := map[string]*tongue{}
 	for _, v := range vocabularies() {

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// pageToken is an opaque token of the API: base64url without padding of the protocol buffer
-// {1: offset, 2: 0 next | 1 previous}. CAUQAA is offset 5, CDIQAA offset 50; CAoQAQ is the page
-// before offset 10. Seen in recorded answers, not documented.
+// pageToken returns an opaque token of the API: base64url without padding of the protocol buffer {1: offset, 2: 0 next
+// | 1 previous}. CAUQAA is offset 5, CDIQAA offset 50; CAoQAQ is the page before offset 10. Seen in recorded answers,
+// not documented.
 func pageToken(offset int, previous bool) string {
 	b := binary.AppendUvarint([]byte{0x08}, uint64(offset))
 	b = append(b, 0x10, 0)
@@ -17,7 +17,7 @@ func pageToken(offset int, previous bool) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parsePageToken accepts exactly what pageToken makes, up to the largest offset.
+// parsePageToken accepts exactly what pageToken returns, up to the largest offset.
 func parsePageToken(s string, largest int) (offset int, previous, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) < 4 || b[0] != 0x08 {
@@ -34,8 +34,8 @@ func parsePageToken(s string, largest int) (offset int, previous, ok bool) {
 // page is one page's range [from, to) of a list.
 type page struct{ from, to int }
 
-// tokens puts the page's tokens into a list of n. An empty page has no next page: a caller that asks for
-// pages of size 0 would never end.
+// tokens adds the page's tokens for a list of n. An empty page has no next page, or a caller with pages of size 0 would
+// never end.
 func (p page) tokens(into object, n int) {
 	if p.to < n && p.to > p.from {
 		into["nextPageToken"] = pageToken(p.to, false)

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// reply is an answer with how it is written.
+// reply is an answer and how it is written.
 type reply struct {
 	*answer
 	at     time.Time // by the upstream's clock
 	pretty bool      // indented
-	fault  string    // the kind of fault that spoils it, "" for none
+	fault  string    // the kind of fault that spoils it; "": none
 }
 
 // hungUp reports whether the caller gets no answer.
@@ -62,7 +62,7 @@ func (a reply) write(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) // an error means that the caller has gone
 }
 
-// encode is the body as the API writes it.
+// encode returns the body as the API writes it.
 func (a reply) encode() []byte {
 	if a.html != "" {
 		return []byte(a.html)
@@ -88,10 +88,10 @@ func zip(b []byte) []byte {
 	return out.Bytes()
 }
 
-// zippers are writers to be used again: a new one takes 800 KB.
+// zippers are writers for reuse: a new one takes 800 KB.
 var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// hugeBody is how many bytes a hugebody fault writes, unless the caller hangs up before.
+// hugeBody is how many bytes a hugebody fault writes, unless the caller hangs up first.
 const hugeBody = 64 << 20
 
 func writeHuge(w io.Writer) {

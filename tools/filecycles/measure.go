@@ -18,12 +18,12 @@ import (
 	"slices"
 )
 
-// Package is one package as it was measured.
+// Package is the measurement of one package.
 type Package struct {
-	Dir   string   // below the directory that was asked for, "." for itself
+	Dir   string   // relative to the measured directory, "." for itself
 	Files int      // without tests
 	Lines int      // of those files
-	Cycle []string // the largest cycle's files by name; empty where no two files need each other
+	Cycle []string // the largest cycle's files by name; empty if no two files need each other
 }
 
 // Measure reads the packages that the patterns name, seen from dir, as the go command does.
@@ -66,7 +66,7 @@ func Measure(ctx context.Context, dir string, patterns ...string) ([]Package, er
 	return found, nil
 }
 
-// listed is what go list says of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
@@ -92,7 +92,7 @@ func list(ctx context.Context, dir string, patterns []string) ([]listed, error) 
 	}
 }
 
-// usesOf says for each file of a package, by name, which others it uses.
+// usesOf returns for each file of a package, by name, which others it uses.
 func usesOf(fset *token.FileSet, imports types.Importer, p listed) (map[string][]string, int, error) {
 	var files []*ast.File
 	lines, uses := 0, map[string][]string{}

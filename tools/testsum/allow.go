@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// allowList names the skips that are no failure.
+// allowList lists the skips that do not count as failures.
 type allowList struct {
 	file    string
 	reasons []*regexp.Regexp

@@ -1,13 +1,13 @@
-// Command testsum runs go test and says what came of it: a line per package, failures in full, every
-// skip with its reason, and last, alone on a line, "N passed, N failed, N skipped".
+// Command testsum runs go test and summarizes it: a line per package, failures in full, every skip with its reason, and
+// last, alone on a line, "N passed, N failed, N skipped".
 //
 //	testsum [-allow FILE] -- [go test arguments]
 //
-// Tests and subtests are each counted, as "go test -v" prints them. A package that fails without a
-// failing test (it does not build, its TestMain says no) counts as one failure.
+// Tests and subtests are each counted, as "go test -v" prints them. A package that fails without a failing test (it
+// does not build, or its TestMain fails) counts as one failure.
 //
-// With -allow, a skip whose reason matches no line of FILE is a failure too. A line of FILE is a name
-// and a regular expression: "docker ^docker: ".
+// With -allow, a skip whose reason matches no line of FILE is a failure too. A line of FILE is a name and a regular
+// expression: "docker ^docker: ".
 //
 // Exit: 0 all passed; 1 a failure, a skip that is not allowed, or not one test run; 2 usage.
 package main
@@ -52,10 +52,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// goTest runs go test -json and reads its events as they come. The error is one that the summary does
-// not explain: go test could not be run, or failed although nothing in its output had.
+// goTest runs go test -json and reads its events as they come. The error is one that the summary does not explain: go
+// test could not be run, or failed without a failure in its output.
 func goTest(args []string, stdout, stderr io.Writer) (*summary, error) {
-	// An interrupt goes to go test as well, which then ends; what it still says is worth reading.
+	// An interrupt also reaches go test, which then ends; its remaining output is worth reading.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 
 	cmd := exec.CommandContext(context.Background(), "go", append([]string{"test", "-json"}, args...)...)
@@ -72,7 +72,7 @@ func goTest(args []string, stdout, stderr io.Writer) (*summary, error) {
 	_, _ = io.Copy(io.Discard, events) // a reader that gave up must not block go test
 	waitErr := cmd.Wait()
 	if sum.failed > 0 {
-		waitErr = nil // told already
+		waitErr = nil // reported already
 	}
 	return sum, errors.Join(readErr, waitErr)
 }

@@ -15,7 +15,7 @@ import (
 type event struct {
 	Action      string
 	Package     string
-	ImportPath  string // of build-output, in place of Package
+	ImportPath  string // for build-output, instead of Package
 	Test        string
 	Output      string
 	Elapsed     float64 // seconds
@@ -50,7 +50,7 @@ func newSummary() *summary {
 	}
 }
 
-// read takes events until the end of r and writes what a reader wants to see at once.
+// read reads events until the end of r and writes what a reader wants to see at once.
 func (s *summary) read(r io.Reader, w io.Writer) error {
 	lines := bufio.NewReader(r)
 	for {
@@ -65,7 +65,7 @@ func (s *summary) read(r io.Reader, w io.Writer) error {
 			return fmt.Errorf("reading go test -json: %w", err)
 		}
 	}
-	for path := range s.builds { // of builds that did not fail: a linker's warning
+	for path := range s.builds { // from builds that did not fail, such as a linker's warning
 		s.printBuild(path, w)
 	}
 	return nil
@@ -74,7 +74,7 @@ func (s *summary) read(r io.Reader, w io.Writer) error {
 func (s *summary) line(line string, w io.Writer) {
 	var e event
 	if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
-		fmt.Fprint(w, line) // not of go test's making: pass it on
+		fmt.Fprint(w, line) // not from go test: pass it on
 		return
 	}
 	id := testID{e.Package, e.Test}
@@ -101,7 +101,7 @@ func (s *summary) testDone(id testID, action string, w io.Writer) {
 	case "pass":
 		c.passed++
 		s.passed++
-		return // the output is kept: it may be all there is to say why the package fails
+		return // keep the output: it may be all that explains why the package fails
 	case "fail":
 		c.failed++
 		s.failed++
@@ -135,8 +135,8 @@ func (s *summary) packageDone(e event, w io.Writer) {
 	}
 }
 
-// explain prints what a failed package said beyond its failed tests, and counts the tests that never
-// ended (a panic, a time-out) as failed. Something is always counted.
+// explain prints what a failed package said beyond its failed tests, and counts the tests that never ended (a panic, a
+// timeout) as failed. It always counts at least one failure.
 func (s *summary) explain(e event, c *counts, w io.Writer) {
 	s.printBuild(e.FailedBuild, w)
 	for _, id := range s.testsOf(e.Package) {
@@ -150,14 +150,14 @@ func (s *summary) explain(e event, c *counts, w io.Writer) {
 	if c.failed == 0 {
 		c.failed++
 		s.failed++
-		for _, id := range s.testsOf(e.Package) { // a race report may stand under a test that passed
+		for _, id := range s.testsOf(e.Package) { // a race report may be in the output of a passed test
 			printOutput(w, trouble(s.output[id]))
 		}
 	}
 	printOutput(w, s.output[testID{e.Package, ""}])
 }
 
-// testsOf names the tests whose output is still held, in order.
+// testsOf returns the tests whose output is still held, in order.
 func (s *summary) testsOf(pkg string) []testID {
 	var ids []testID
 	for id := range s.output {
@@ -183,7 +183,7 @@ func (s *summary) printBuild(path string, w io.Writer) {
 	delete(s.builds, path)
 }
 
-// report writes the skips and the closing line, and says whether all is well.
+// report writes the skips and the closing line, and reports whether all is well.
 func (s *summary) report(w io.Writer, allow *allowList) bool {
 	ok := s.failed == 0
 	if len(s.skips) > 0 {
@@ -205,7 +205,7 @@ func (s *summary) report(w io.Writer, allow *allowList) bool {
 	return ok
 }
 
-// printOutput leaves out the marks that only a machine reads.
+// printOutput writes the output without the marks that only a machine reads.
 func printOutput(w io.Writer, output []string) {
 	for _, line := range output {
 		if !strings.HasPrefix(line, "=== ") {
@@ -214,7 +214,7 @@ func printOutput(w io.Writer, output []string) {
 	}
 }
 
-// trouble is output if it holds more than a passing test's own marks and logs.
+// trouble returns output if it holds more than a passing test's own marks and logs.
 func trouble(output []string) []string {
 	all := strings.Join(output, "")
 	if strings.Contains(all, "WARNING: DATA RACE") || strings.Contains(all, "panic: ") {
@@ -225,7 +225,7 @@ func trouble(output []string) []string {
 
 var logLine = regexp.MustCompile(`^ +[^ ]+\.go:\d+: (.*)`)
 
-// skipReason is what the test said last, which is what it gave to t.Skip, on one line.
+// skipReason returns, on one line, the last thing that the test said, which is what it gave to t.Skip.
 func skipReason(output []string) string {
 	reason := ""
 	for _, line := range output {
