@@ -13,7 +13,7 @@ import (
 // KindBackfill is the kind of a slot that is a piece of a backfill. No config names it.
 const KindBackfill Kind = "backfill"
 
-// backfillJobs begins the names of the jobs that backfills are. The name of a configured job has no slash.
+// backfillJobs is the prefix of the name of a backfill's job. The name of a configured job has no slash.
 const backfillJobs = "backfill/"
 
 // BackfillKind says how a backfill finds its videos.
@@ -30,9 +30,9 @@ const (
 // Order is the order in time in which the pieces of a search are worked on.
 type Order string
 
-// The orders. All backfills but searches keep the order in which their pieces were given.
+// The orders. Only a search has one: the pieces of other backfills stay in the order in which they were given.
 const (
-	Newest Order = "newest" // "" too
+	Newest Order = "newest" // the default: "" means the same
 	Oldest Order = "oldest"
 )
 
@@ -45,8 +45,8 @@ type BackfillSpec struct {
 	Order     Order         `json:"order,omitempty"`
 }
 
-// Backfill is a plan to fetch something once, in pieces, each of which is a slot. Its state follows from
-// those of its pieces, and is kept nowhere else:
+// Backfill is a plan to fetch something once, in pieces, each of which is a slot. Its state is derived from the states
+// of its pieces, and stored nowhere:
 //
 //	state                  event                                        next
 //	none                   it is planned                                due
@@ -62,16 +62,16 @@ type Backfill struct {
 	ID        string // as a person names it: "bf-7"; the store gives it
 	Kind      BackfillKind
 	Spec      BackfillSpec
-	Table     string    // of costs, that it was priced under
-	Created   time.Time // what was fetched since then is not fetched again
+	Table     string    // name of the cost table that it was priced with
+	Created   time.Time // videos fetched since then are not fetched again
 	Wait      bool      // ingest serve may carry it on
 	Cancelled time.Time // zero: it was not
 }
 
-// Job is the job that the backfill's slots belong to.
+// Job returns the name of the job that the backfill's slots belong to.
 func (b Backfill) Job() string { return backfillJobs + b.ID }
 
-// State is where the plan is in its life, of which so many pieces are in each state.
+// State returns the state of the plan; pieces says how many of its pieces are in each state.
 func (b Backfill) State(pieces map[State]int) State {
 	open := pieces[Due] + pieces[Claimed] + pieces[Stopped]
 	switch {
@@ -90,7 +90,7 @@ func (b Backfill) State(pieces map[State]int) State {
 	}
 }
 
-// Identity is equal for backfills that ask for the same thing, even in another order.
+// Identity returns the same text for backfills that ask for the same thing, even in a different order.
 func (b Backfill) Identity() string {
 	b.Spec.Order = ""
 	text, err := json.Marshal(b.Spec)
@@ -109,20 +109,20 @@ func (b Backfill) Reversed() bool {
 // IsBackfillJob reports whether the job is a backfill, and which.
 func IsBackfillJob(job string) (id string, ok bool) { return strings.CutPrefix(job, backfillJobs) }
 
-// Piece is a part of a backfill that is worked on, and resumed, as one.
+// Piece is a part of a backfill that is worked on, and resumed, as a unit.
 type Piece struct {
 	Key  string // unique within the backfill; at most about 100 bytes
 	Spec PieceSpec
-	IDs  []string // to look up, at most what one call takes; none where they are yet to be found
+	IDs  []string // to look up, at most as many as one call takes; empty if they have yet to be found
 }
 
-// PieceSpec says where the ids of a piece are found; the zero value says that it has them.
+// PieceSpec says where to find the ids of a piece; it is zero for a piece whose ids are given.
 type PieceSpec struct {
 	Channel       string    `json:"channel,omitempty"` // an id or a handle
 	After, Before time.Time `json:",omitzero"`         // of a search: published within [After, Before), whole seconds
 }
 
-// Slice is the piece of a search that covers [after, before).
+// Slice returns the piece of a search that covers [after, before).
 func Slice(after, before time.Time) Piece {
 	after, before = after.UTC().Truncate(time.Second), before.UTC().Truncate(time.Second)
 	return Piece{
@@ -131,8 +131,7 @@ func Slice(after, before time.Time) Piece {
 	}
 }
 
-// Slices are the pieces of a search that covers [from, to): each covers at most so long, all equally long to
-// the second.
+// Slices splits a search of [from, to) into pieces that cover at most each, all equally long to the second.
 func Slices(from, to time.Time, each time.Duration) []Piece {
 	span := to.Sub(from) / time.Second
 	n := max((span+each/time.Second-1)/(each/time.Second), 1)
@@ -143,7 +142,7 @@ func Slices(from, to time.Time, each time.Duration) []Piece {
 	return pieces
 }
 
-// IDPiece is the nth piece of a backfill whose ids are given.
+// IDPiece returns the nth piece of a backfill whose ids are given.
 func IDPiece(n int, ids []string) Piece {
 	return Piece{Key: fmt.Sprintf("%06d", n), IDs: ids}
 }

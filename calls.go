@@ -2,17 +2,17 @@ package ingest
 
 import "time"
 
-// CallBuckets are the upper bounds of CallStats.Buckets, in seconds: from a near stand-in to a call that is given up.
+// CallBuckets are the upper bounds of CallStats.Buckets, in seconds: from a stand-in nearby to a call that times out.
 var CallBuckets = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
-// Calls is what an upstream was asked, by method: each call that was sent, retries too.
+// Calls counts the calls sent to an upstream, by method, retries included.
 type Calls map[string]CallStats
 
 // CallStats is how the calls of one method were answered.
 type CallStats struct {
 	Verdicts map[string]int64 `json:"verdicts"` // "ok", or what the error means
-	Seconds  float64          `json:"seconds"`  // that all of them took
-	Buckets  []int64          `json:"buckets"`  // how many took at most as long as each of CallBuckets, and longer than the one before
+	Seconds  float64          `json:"seconds"`  // in total
+	Buckets  []int64          `json:"buckets"`  // calls that took at most CallBuckets[i], and longer than CallBuckets[i-1]
 }
 
 // Add counts one call.
@@ -27,7 +27,7 @@ func (c Calls) Add(method, verdict string, took time.Duration) {
 	c.Merge(Calls{method: of})
 }
 
-// Merge adds all that the other counted.
+// Merge adds the counts of other.
 func (c Calls) Merge(other Calls) {
 	for method, more := range other {
 		sum := CallStats{Verdicts: map[string]int64{}, Seconds: c[method].Seconds + more.Seconds, Buckets: make([]int64, len(CallBuckets))}

@@ -17,7 +17,7 @@ import (
 // Region is an ISO 3166-1 alpha-2 country code in upper case, "US". Package regions parses one.
 type Region string
 
-// Video is what an upstream says about one video, as it was said: no text is trimmed or escaped.
+// Video is what an upstream says about one video, verbatim: no text is trimmed or escaped.
 type Video struct {
 	ID          string
 	Title       string
@@ -43,14 +43,14 @@ type Page struct {
 	Odd    Odd
 }
 
-// Odd is what of an answer made no sense and was left out of it: how many videos had such a field, by the upstream's
-// name for it; "id" counts those that were left out themselves. Nil: nothing.
+// Odd counts what was left out of an answer because it made no sense: how many videos had such a field, by the
+// upstream's name for it. "id" counts the videos that were left out altogether. Nil means that nothing was.
 type Odd map[string]int
 
-// Count counts a field of one more video.
+// Count counts the field for one more video.
 func (o *Odd) Count(field string) { o.Add(Odd{field: 1}) }
 
-// Add counts what others have counted.
+// Add adds the counts of others.
 func (o *Odd) Add(others Odd) {
 	for field, n := range others {
 		if *o == nil {
@@ -68,7 +68,7 @@ func (o *Odd) LeftOut(n int) {
 	}
 }
 
-// String says it in one line for a person; "" where nothing was odd.
+// String describes the counts in one line for a person; "" if nothing was left out.
 func (o Odd) String() string {
 	var parts []string
 	for _, field := range slices.Sorted(maps.Keys(o)) {
@@ -86,10 +86,10 @@ func (o Odd) String() string {
 	return strings.TrimSuffix(said, "; ")
 }
 
-// Query is a search that an upstream makes, as a value.
+// Query describes a search by an upstream.
 type Query struct {
 	Text        string
-	Region      Region    // videos that may be watched, not those made, there; "" is anywhere
+	Region      Region    // where the videos may be watched, not where they were made; "" is anywhere
 	Channel     string    // the upstream's channel id; "" is any
 	Category    string    // "" or "0" is any
 	After       time.Time // published at this time or later; zero: from the beginning
@@ -97,9 +97,9 @@ type Query struct {
 	NewestFirst bool      // else by the upstream's relevance
 }
 
-// Found is one answer of a search, or of a list of uploads: ids only, since such answers say too little
-// about a video to store it. Results repeat, across pages and within one. There is no total, since those that
-// upstreams give cannot be trusted.
+// Found is one answer of a search, or of a list of uploads: ids only, since such answers say too little about a video
+// to store it. Results repeat, across pages and within one. There is no total, since the totals that upstreams give
+// cannot be trusted.
 type Found struct {
 	IDs  []string
 	Next string // the token of the next page, "" on the last
@@ -110,25 +110,25 @@ type Found struct {
 type Channel struct {
 	ID      string
 	Title   string
-	Uploads string // where Uploads of an upstream finds its videos
+	Uploads string // names the list of its videos for the upstream's Uploads call
 	Videos  *int64 // public ones, as the upstream counts them; nil where it does not say
 }
 
-// Category is one of the upstream's categories, as it is called in a region.
+// Category is one of the upstream's categories, with its name in a region.
 type Category struct{ ID, Name string }
 
 // Counts is the part of a video that changes from hour to hour.
 type Counts struct {
 	ID                     string
 	Views, Likes, Comments *int64 // nil where the upstream withholds them
-	Odd                    Odd    // of all in one answer: the first carries it
+	Odd                    Odd    // of the whole answer; only its first element carries it
 }
 
 // ChartMove is how much of a region's chart was new when it was fetched.
 type ChartMove struct {
 	Key      string    // the region
-	From, To time.Time // when the chart before and this one were fetched
-	New      int       // videos among its first places that the chart before did not have
+	From, To time.Time // when the previous chart and this one were fetched
+	New      int       // videos in its first places that the previous chart did not have
 }
 
 // Placement is one video's place in one region's chart at one slot.
@@ -147,16 +147,16 @@ const (
 	KindRefresh Kind = "refresh" // fetch again what is older than RefreshAfter, delete what is older than KeepFor
 )
 
-// RefreshAfter and KeepFor bound the age of stored upstream data: the YouTube API Services
-// Developer Policies, III.E.4.d, want it refreshed or deleted within 30 calendar days. A day is left for a
-// machine that was off when it should have deleted.
+// RefreshAfter and KeepFor bound the age of stored upstream data: the YouTube API Services Developer Policies,
+// III.E.4.d, require it to be refreshed or deleted within 30 calendar days. One day is left for a machine that was off
+// when it should have deleted.
 const (
 	RefreshAfter = 25 * 24 * time.Hour
 	KeepFor      = 29 * 24 * time.Hour
 )
 
-// ClockAhead is how far this machine's clock may be ahead of what it can be held against, and a slot ahead of it,
-// before neither is believed.
+// ClockAhead is how far this machine's clock may be ahead of the clocks that it is checked against, and how far the
+// due time of a slot may be ahead of this machine's clock. Beyond that, neither is believed.
 const ClockAhead = 10 * time.Minute
 
 // Job is one line of the schedule: what to do, for which regions, how often.
@@ -179,7 +179,7 @@ type SlotKey struct {
 	DueAt time.Time
 }
 
-// Slot is one row of the table of everything that must happen once, with how far it came.
+// Slot is one row of the table of everything that must happen once, with its progress.
 type Slot struct {
 	SlotKey
 	Kind  Kind
@@ -195,20 +195,19 @@ type Slot struct {
 	TokenAt time.Time // when Token was given
 	Pages   int       // pages saved so far
 	Videos  int       // placements saved so far
-	Units   int64     // charged so far, over all attempts: of each call what it cost in its most expensive pool
+	Units   int64     // charged so far, over all attempts: for each call, its cost in its most expensive pool
 
-	// Charges is what this slot's calls drew of each pool, over all attempts: pool -> amount, without
-	// those it drew nothing of. It is shared by copies of a Slot and changed only by Charge and Refund, which
-	// replace it. Nil with Units above 0 means not known: part of it was charged before the store kept
-	// amounts by pool.
+	// Charges is what this slot's calls drew from each pool, over all attempts: pool -> amount, without zeros. Copies
+	// of a Slot share the map, so only Charge and Refund change it, by replacing it. Nil with Units above 0 means
+	// unknown: part of it was charged before the store kept amounts by pool.
 	Charges map[string]int64
 
-	// Tries counts the claims in a row that brought nothing, the present one included. A claim that ended
-	// because of quota, or because the run stopped, does not count.
+	// Tries counts the claims in a row that brought nothing, including the current one. A claim that ended because of
+	// quota, or because the run stopped, does not count.
 	Tries int
 
-	// Count is how many ticks a missed slot stands for, all those in a row for which nothing ran: DueAt is the
-	// last of them and FirstDueAt the first. 0, with a zero FirstDueAt, is one, as in every other state.
+	// Count is how many ticks a missed slot stands for: consecutive ticks for which nothing ran, the first at
+	// FirstDueAt and the last at DueAt. 0, with a zero FirstDueAt, means one, as in every other state.
 	Count      int
 	FirstDueAt time.Time
 
@@ -220,7 +219,7 @@ type Slot struct {
 // Series is all slots of one key of one job: a region's chart, hour after hour.
 type Series struct{ Job, Key string }
 
-// Series are those of the job's slots: one of each region, or one without a key for a job that has no regions.
+// Series returns the series of the job: one for each region, or one without a key if the job has no regions.
 func (j Job) Series() []Series {
 	if len(j.Regions) == 0 {
 		return []Series{{Job: j.Name}}
@@ -232,7 +231,7 @@ func (j Job) Series() []Series {
 	return all
 }
 
-// Series is the series that the slot belongs to.
+// Series returns the series that the slot belongs to.
 func (k SlotKey) Series() Series { return Series{k.Job, k.Key} }
 
 // Claim says which slots a run wants, and for how long it holds what it gets.
@@ -243,7 +242,7 @@ type Claim struct {
 	Series map[Series]bool  // only these; nil: all
 	Except map[SlotKey]bool // not these: this run has claimed them before
 
-	Backfill string // only pieces of the backfill of this id; "": slots of the schedule, never a piece
+	Backfill string // only pieces of the backfill with this id; "": slots of the schedule, never a piece
 	Reversed bool   // the backfill's last piece first
 }
 
@@ -251,10 +250,10 @@ type Claim struct {
 // ended: nothing was written.
 var ErrFenced = errors.New("the slot was taken over by another run")
 
-// Charge adds to what was charged: a call that drew these amounts of these pools.
+// Charge records a call that drew these amounts, by pool.
 func (s *Slot) Charge(pools map[string]int64) { s.charge(pools, 1) }
 
-// Refund takes a call back that Charge has added.
+// Refund undoes the Charge of a call.
 func (s *Slot) Refund(pools map[string]int64) { s.charge(pools, -1) }
 
 func (s *Slot) charge(pools map[string]int64, sign int64) {
@@ -273,8 +272,8 @@ func (s *Slot) charge(pools map[string]int64, sign int64) {
 	}
 }
 
-// Ticks are when everything that the slot stands for was due, oldest first: its own due time, or those of a row of
-// missed ticks, which are taken as evenly spaced.
+// Ticks returns the due times that the slot stands for, oldest first: its own, or those of consecutive missed ticks,
+// which are taken as evenly spaced.
 func (s Slot) Ticks() []time.Time {
 	if s.Count < 2 {
 		return []time.Time{s.DueAt}
@@ -286,7 +285,7 @@ func (s Slot) Ticks() []time.Time {
 	return ticks
 }
 
-// TicksSince is the slot without those of its ticks that were due before t; its last one stays.
+// TicksSince returns the slot without its ticks that were due before t; the last tick always stays.
 func (s Slot) TicksSince(t time.Time) Slot {
 	ticks := s.Ticks()
 	for len(ticks) > 1 && ticks[0].Before(t) {
@@ -298,7 +297,7 @@ func (s Slot) TicksSince(t time.Time) Slot {
 	return s
 }
 
-// Region is the region of a chart slot.
+// Region returns the region of a chart slot.
 func (k SlotKey) Region() Region { return Region(k.Key) }
 
 // State is where a slot is: due, claimed, or one of the outcomes.

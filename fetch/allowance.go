@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// ahead is how many passes of a backfill there are for every call that may go at once: while one waits for
-// an answer, others claim, take and save.
+// ahead is the number of passes of a backfill for each call that may be in flight: while one waits for an answer,
+// others claim, take and save.
 const ahead = 2
 
-// allowance is what the passes of one run share: how many calls go at once, and what they may spend.
+// allowance is what the passes of one run share: how many calls may be in flight, and what they may spend.
 type allowance struct {
-	calls chan struct{} // has room for those that may go at once; nil: each pass may
+	calls chan struct{} // its capacity is how many calls may be in flight; nil: one of each pass
 	most  int64         // units; 0: no bound
 	spent atomic.Int64
 
@@ -28,7 +28,7 @@ func newAllowance(o RunOptions, workers int) *allowance {
 	return a
 }
 
-// begin waits until a call may go; end says that it came back.
+// begin waits until a call may be sent; end must follow when it has returned.
 func (a *allowance) begin(ctx context.Context) error {
 	if a.calls == nil {
 		return nil
@@ -47,16 +47,16 @@ func (a *allowance) end() {
 	}
 }
 
-// answer notes that a call was answered: the next ones are not made for nothing.
+// answer records that a call was answered: the next ones are not made for nothing.
 func (a *allowance) answer() { a.once.Do(func() { close(a.answered) }) }
 
-// exhausted reports whether nothing may be spent any more.
+// exhausted reports whether nothing more may be spent.
 func (a *allowance) exhausted() bool { return a.most > 0 && a.spent.Load() >= a.most }
 
-// spend counts units, and reports whether there were so many left. Where not, give them back.
+// spend counts units, and reports whether that many were left. If not, the caller must give them back.
 func (a *allowance) spend(units int64) bool {
 	return a.spent.Add(units) <= a.most || a.most == 0
 }
 
-// back counts units that were given back.
+// back gives units back.
 func (a *allowance) back(units int64) { a.spent.Add(-units) }

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// backWithin is how long after its end a pass has to come back, with what it may write, before it is given
-	// up. A stop is over within five seconds.
+	// backWithin is how long after its end a pass may take to return, including what it still writes, before it is
+	// given up. A stop is over within five seconds.
 	backWithin = writeWithin + 500*time.Millisecond
-	// maxDeaths is how many claims of a piece in a row may end because their processes died. That seldom says
-	// anything of the piece; where it does, each of them cost a call at most.
+	// maxDeaths is how many claims of a piece in a row may end because their processes died. That is seldom the fault
+	// of the piece; if it is, each of them cost a call at most.
 	maxDeaths = 25
 )
 
@@ -27,9 +27,9 @@ type result struct {
 	err error // one that the next slot would meet too
 }
 
-// attempt passes one claimed slot, and comes back whatever the pass does. One that panics fails. One that
-// brings nothing until its lease is over is ended then; if it does not come back, its slot fails without
-// it, and the fence refuses what it may write later.
+// attempt passes one claimed slot, and returns whatever the pass does. If the pass panics, the slot fails. If the pass
+// saves nothing within its lease, it is cancelled; if it then does not return, the slot fails without it, and the
+// fence refuses what it may write later.
 func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, o RunOptions, purpose quota.Purpose, share *allowance) result {
 	before, began := slot.Units, time.Now()
 	ctx, end := r.span(ctx, "pass")
@@ -82,7 +82,7 @@ func (r *Reconciler) passWatched(ctx context.Context, slot ingest.Slot, o RunOpt
 	return r.finish(ctx, slot, ingest.Failed, p.overdue()+", and the pass does not come back", nil)
 }
 
-// guarded runs the pass; a panic ends its slot as failed, and nothing else.
+// guarded runs the pass; a panic fails its slot, and nothing else.
 func (p *pass) guarded(ctx context.Context) (slot ingest.Slot, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -14,13 +14,12 @@ import (
 )
 
 const (
-	passRetries = 8                // of all calls of a pass, and one more for every answer that it saved
+	passRetries = 8                // over all calls of a pass, plus one for every answer that it saved
 	longestWait = 10 * time.Second // before a retry
 )
 
-// call does one step's call. Every retry is a take: an upstream may charge for what it fails. It returns
-// the refusing decision when quota is refused, and otherwise the last answer as an *Error, or what kept it
-// from asking.
+// call makes one step's call. Every retry is a take: an upstream may charge for what it fails. It returns the refusing
+// decision if quota is refused; otherwise its error is the last answer as an *Error, or what kept it from asking.
 func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.RandomizationFactor = 1 // full jitter: eight regions do not come back as one
@@ -65,9 +64,9 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 	}
 }
 
-// take draws the call's cost and waits until the call may go. It draws the cost again when so long has
-// passed since that the windows no longer cover the call: the process was suspended in between. Whoever
-// gets an admitted call must end its share.
+// take draws the call's cost and waits until the call may be sent. If it waited so long that the windows no longer
+// cover the call, as when the process was suspended, it draws the cost again. Whoever gets an admitted call must end
+// its share.
 func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 	for {
 		asked := p.Now()
@@ -87,7 +86,7 @@ func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 	}
 }
 
-// sendWithin is how long after its take a call may leave; later it is refunded and taken again.
+// sendWithin returns how long after its take a call may be sent; after that it is refunded and taken again.
 func (p *pass) sendWithin() time.Duration {
 	if q, ok := p.Quota.(interface{ SendWithin() time.Duration }); ok {
 		return q.SendWithin()
@@ -95,14 +94,14 @@ func (p *pass) sendWithin() time.Duration {
 	return quota.SendWithin
 }
 
-// draw draws the call's cost, and refunds it where the run may not spend so much.
+// draw draws the call's cost, and refunds it if the run may not spend that much.
 func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.share.exhausted() {
 		return quota.Decision{}, ErrMaxUnits
 	}
 	r := quota.Request{Method: s.method, Region: string(s.region), Purpose: p.purpose}
 	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
-		r.Region = p.slot.Key // whatever a region's slot asks for, look-ups included, is asked for that region
+		r.Region = p.slot.Key // every call of a region's slot, look-ups included, is made for that region
 	}
 	if p.Reserved != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
 		r.Reserved = p.Reserved(ctx)
@@ -136,8 +135,8 @@ func (p *pass) traceTake(ctx context.Context, r quota.Request) (quota.Decision, 
 	return d, err
 }
 
-// refund gives back a call that never left. Where that fails the ledger counts too much, which is
-// safe.
+// refund gives back the cost of a call that was not sent, or that costs nothing. If that fails, the ledger counts too
+// much, which is safe.
 func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
@@ -150,7 +149,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	p.publishProgress(slot)
 }
 
-// charges is what a decision charged, by pool.
+// charges returns what a decision charged, by pool.
 func charges(d quota.Decision) map[string]int64 {
 	pools := map[string]int64{}
 	for _, p := range d.Pools {
@@ -168,7 +167,7 @@ func (p *pass) drain(ctx context.Context, d quota.Decision, e *Error) error {
 	return nil
 }
 
-// answered tells the ledger of a probe that was answered.
+// answered tells the ledger that a probe was answered.
 func (p *pass) answered(ctx context.Context, d quota.Decision) {
 	q, ok := p.Quota.(interface {
 		Answered(ctx context.Context, d quota.Decision) error
@@ -197,8 +196,8 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// send does the call and ends its share, whatever the result. When the run is ending the call may still
-// finish, for a moment: it is paid for.
+// send makes the call and ends its share, whatever the result. If the run ends meanwhile, the call still gets a moment
+// to finish: it is paid for.
 func (p *pass) send(ctx context.Context, s step) error {
 	defer p.share.end()
 	ctx, cancel := withGrace(ctx, callWithin)
@@ -218,7 +217,7 @@ func (p *pass) send(ctx context.Context, s step) error {
 	return err
 }
 
-// asError is err as an *Error: an adapter that could not tell what an answer means has failed.
+// asError returns err as an *Error. An error that the adapter could not classify is Broken.
 func asError(s step, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

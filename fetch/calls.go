@@ -13,12 +13,11 @@ type Limits struct {
 	IDsPerCall  int // ids that one look-up takes
 	PerPage     int // results on a full page of a search or of a channel's uploads
 	ChartPages  int // pages of a chart, at most
-	SearchPages int // pages of a search, at most: it lists no more, whatever it found
+	SearchPages int // pages of a search, at most, however much it finds
 	Uploads     int // videos of a channel that are listed, at most
 }
 
-// Calls are the methods that a piece of work calls, as costs.yaml names them; "" where it makes no such
-// call.
+// Calls are the methods that a piece of work calls, as costs.yaml names them; "" if it makes no such call.
 type Calls struct {
 	Channel string // once a channel: finds its list of uploads
 	Page    string // once a page: of a chart, of a search, of a list of uploads
@@ -31,8 +30,8 @@ var (
 	ErrNoUploads = errors.New("this upstream cannot list the uploads of a channel")
 )
 
-// JobCalls is what the slots of a job call. A refresh also names categories and counts videos, for next to
-// nothing.
+// JobCalls returns the methods that the slots of a job call. A refresh also names categories and counts videos, for
+// next to nothing.
 func JobCalls(up Upstream, job ingest.Job) (Calls, error) {
 	switch job.Kind {
 	case ingest.KindChart:
@@ -46,7 +45,7 @@ func JobCalls(up Upstream, job ingest.Job) (Calls, error) {
 	}
 }
 
-// BackfillCalls is what the pieces of a backfill call.
+// BackfillCalls returns the methods that the pieces of a backfill call.
 func BackfillCalls(up Upstream, kind ingest.BackfillKind) (Calls, error) {
 	calls := Calls{Lookup: up.Videos(nil).Method}
 	switch kind {
@@ -69,19 +68,19 @@ func BackfillCalls(up Upstream, kind ingest.BackfillKind) (Calls, error) {
 	return calls, nil
 }
 
-// Methods is the methods in the order in which the work first calls them.
+// Methods returns the methods in the order in which the work first calls them.
 func (c Calls) Methods() []string {
 	return slices.DeleteFunc([]string{c.Channel, c.Page, c.Lookup}, func(method string) bool { return method == "" })
 }
 
-// MethodCount is so many calls of a method.
+// MethodCount is a number of calls of a method.
 type MethodCount struct {
 	Method string
 	Calls  int
 }
 
-// PerPage is what a full page takes, in order: the call for it, and the look-ups of what it lists. It is
-// empty for work that has no pages.
+// PerPage returns the calls that a full page takes, in order: the one for the page, and the look-ups of what it lists.
+// It is empty for work that has no pages.
 func (c Calls) PerPage(l Limits) []MethodCount {
 	if c.Page == "" {
 		return nil

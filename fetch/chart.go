@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// absentFor is how long a chart that the upstream does not have is not asked for again.
+	// absentFor is how long a chart that the upstream does not have is left alone before it is asked for again.
 	absentFor = 24 * time.Hour
 	// resumeWithin is how old a chart's page token may be: an older one belongs to another chart.
 	resumeWithin = 10 * time.Minute
 )
 
-// Spare is for how many calls beyond its pages a paced chart of so many is to have room when it begins: a retry costs
-// what a page does, and one that comes at the end of a budget would leave a chart that is paid for in part.
+// Spare returns how many calls beyond its pages the budget must have room for when a paced chart begins. A retry costs
+// as much as a page, and one at the end of a budget would leave a chart that is paid for but incomplete.
 func Spare(pages int) int { return pages / 2 }
 
 // chart is the work of a chart slot: a region's pages, in order.

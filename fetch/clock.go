@@ -9,12 +9,13 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// ErrClock is a clock that is ahead of the newest slot and of the upstream's own clock. Nothing was added, fetched or
-// deleted: a year ahead, all that is stored would be too old, and all that is due later would be taken for done.
+// ErrClock says that this machine's clock is ahead of the newest slot and of the upstream's clock. Nothing was added,
+// fetched or deleted: with a clock a year ahead, everything stored would be too old, and everything due until then
+// would count as done.
 var ErrClock = errors.New("this machine's clock is ahead")
 
-// checkClock refuses a clock that is ahead of everything it can be held against. newest is when the newest slot was
-// due. An upstream whose clock cannot be asked for says nothing: what it is then asked for fails too.
+// checkClock returns ErrClock if now is ahead of both the due time of the newest slot and the upstream's clock. It
+// returns another error if the upstream was not reached, and nil if it does not say what time it is.
 func (r *Reconciler) checkClock(ctx context.Context, newest, now time.Time) error {
 	if r.Date == nil || !newest.Before(now.Add(-ingest.ClockAhead)) {
 		return nil
@@ -31,7 +32,7 @@ func (r *Reconciler) checkClock(ctx context.Context, newest, now time.Time) erro
 		ErrClock, now.UTC().Format(time.RFC3339), date.UTC().Format(time.RFC3339), slot)
 }
 
-// newestOf is the latest of what is known, and the zero time where nothing is.
+// newestOf returns the latest time in known, or the zero time if there is none.
 func newestOf(known map[ingest.Series]time.Time) time.Time {
 	var newest time.Time
 	for _, t := range known {

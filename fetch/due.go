@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// addDue adds the slots that the schedule, or a forcing person, wants, and ends those that nobody wants.
-// purposes is set for slots that are not of the usual one. pages are those of charts that are paced.
+// addDue adds the slots that the schedule, or a person who forces them, wants, and ends those that nobody wants. It
+// sets purposes for slots that do not have the usual one. pages is how many pages each paced job's charts have.
 func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[ingest.SlotKey]quota.Purpose) (pages map[string]int, _ error) {
 	now := r.Now()
 	known, err := r.Slots.Newest(ctx, now)
@@ -20,7 +20,7 @@ func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[inge
 		return nil, fmt.Errorf("read the slots: %w", err)
 	}
 	schedule := r.Schedule
-	if r.Pacer != nil && (o.paced || o.Force) { // what is forced is added beside what is due
+	if r.Pacer != nil && (o.paced || o.Force) { // forced slots are added to those that are due
 		paced := r.Pacer.Pace(ctx, known, now)
 		schedule, pages = paced.Schedule, paced.Pages
 	}
@@ -54,7 +54,7 @@ func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[inge
 	return pages, r.retire(ctx, known)
 }
 
-// sweepUnscheduled deletes what is too old where no job of the schedule does.
+// sweepUnscheduled deletes what is too old if no job of the schedule does.
 func (r *Reconciler) sweepUnscheduled(ctx context.Context, now time.Time) error {
 	for _, job := range r.Jobs {
 		if job.Kind == ingest.KindRefresh {
@@ -67,7 +67,7 @@ func (r *Reconciler) sweepUnscheduled(ctx context.Context, now time.Time) error 
 	return nil
 }
 
-// retire ends what waits for jobs and regions that the config no longer has: nothing else ever would.
+// retire ends the slots that wait for jobs and regions that the config no longer has: nothing else ever would.
 func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Time) error {
 	gone := map[ingest.Series]string{}
 	for of := range known {
@@ -84,7 +84,7 @@ func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Ti
 	return nil
 }
 
-// unwanted says why nobody wants the slots of a series; "" where they are wanted.
+// unwanted returns why nobody wants the slots of a series; "" if they are wanted.
 func (r *Reconciler) unwanted(of ingest.Series) string {
 	job, ok := r.Jobs[of.Job]
 	switch {

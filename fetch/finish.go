@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// spentAgain is when to ask again after a provider that says no on both sides of its midnight.
+	// spentAgain is how long to wait after a provider has refused on both sides of its midnight.
 	spentAgain = 5 * time.Minute
 	// maxFruitless is how many claims of a piece in a row may bring nothing.
 	maxFruitless = 5
-	// maxReason bounds a reason that nobody wrote for a person, in bytes.
+	// maxReason bounds, in bytes, a reason that was not written for a person.
 	maxReason = 300
 )
 
-// errOverdue ends a pass that has brought no page for as long as its claim holds.
+// errOverdue ends a pass that has saved no page within its lease.
 var errOverdue = errors.New("the claim holds no longer")
 
-// trouble is a piece that was given back, or failed, because calls failed that no id is to blame for.
+// trouble is the error of a piece that was given back, or failed, because calls failed and no id is to blame.
 type trouble struct{ err error }
 
 func (t *trouble) Error() string { return t.err.Error() }
 func (t *trouble) Unwrap() error { return t.err }
 
-// finish records how a slot ended, whatever has become of ctx: a reason that is lost is a tick lost.
+// finish records how a slot ended, even if ctx is done: a lost reason is a lost tick.
 func (r *Reconciler) finish(ctx context.Context, slot ingest.Slot, state ingest.State, reason string, cause error) (ingest.Slot, error) {
 	slot.State, slot.Reason = state, reason
 	ctx, cancel := withGrace(ctx, writeWithin)
@@ -47,8 +47,8 @@ func slotAttr(s ingest.Slot) slog.Attr {
 	return slog.Group("", slog.String("job", s.Job), slog.String("region", s.Key), slog.Time("slot", s.DueAt))
 }
 
-// stop ends the slot because quota was refused. The reason is frozen: whoever finds the region stale the
-// next morning asks for it.
+// stop ends the slot because quota was refused. The reason is frozen, for whoever finds the region stale the next
+// morning.
 func (p *pass) stop(ctx context.Context, d quota.Decision) (ingest.Slot, error) {
 	reason := d.Refusal.String()
 	if p.Explain != nil {
@@ -59,7 +59,7 @@ func (p *pass) stop(ctx context.Context, d quota.Decision) (ingest.Slot, error) 
 	return p.finish(ctx, slot, ingest.Stopped, reason, nil)
 }
 
-// uncountTry takes back that the claim counts as one that brought nothing.
+// uncountTry keeps the claim from counting as one that brought nothing.
 func uncountTry(slot ingest.Slot) ingest.Slot {
 	slot.Tries = max(0, slot.Tries-1)
 	return slot
@@ -74,7 +74,7 @@ func (p *pass) conclude(ctx context.Context, s step, err error) (ingest.Slot, er
 	switch e.Verdict {
 	case BadKey, Unsent: // the next slot would fare no better, and this one cost nothing
 		return p.release(ctx, err)
-	case Spent: // twice, the day having turned in between
+	case Spent: // twice, although the day turned in between
 		slot := uncountTry(p.slot)
 		slot.RetryAt = p.Now().Add(spentAgain)
 		return p.finish(ctx, slot, ingest.Stopped, err.Error(), nil)
@@ -104,14 +104,14 @@ func (p *pass) skipAbsent(ctx context.Context, cause error) (ingest.Slot, error)
 	return p.finish(ctx, p.slot, ingest.Skipped, cause.Error(), nil)
 }
 
-// release hands the slot back as due, with what it has, for a later run: this one cannot go on. A slot
-// that hung fails: the next attempt would hang too, and each of them is paid for.
+// release hands the slot back as due, with its progress, for a later run: this one cannot go on. A slot that hung
+// fails: the next attempt would hang too, and each of them is paid for.
 func (p *pass) release(ctx context.Context, cause error) (ingest.Slot, error) {
 	if errors.Is(cause, ingest.ErrFenced) {
 		return p.slot, cause
 	}
 	if errors.Is(context.Cause(ctx), errOverdue) {
-		if p.slot.Kind == ingest.KindBackfill { // which may have waited for another one's call
+		if p.slot.Kind == ingest.KindBackfill { // it may have waited for another piece's call
 			return p.giveBack(ctx, errors.New(p.overdue()))
 		}
 		return p.finish(ctx, p.slot, ingest.Failed, p.overdue(), nil)
@@ -119,7 +119,7 @@ func (p *pass) release(ctx context.Context, cause error) (ingest.Slot, error) {
 	return p.finish(ctx, uncountTry(p.slot), ingest.Due, cause.Error(), cause)
 }
 
-// giveBack hands a piece that brought nothing to later runs, until that has happened often enough.
+// giveBack hands a piece that brought nothing to later runs; after maxFruitless claims in a row it fails the piece.
 func (p *pass) giveBack(ctx context.Context, err error) (ingest.Slot, error) {
 	state := ingest.Due
 	if p.slot.Tries >= maxFruitless {
@@ -128,12 +128,12 @@ func (p *pass) giveBack(ctx context.Context, err error) (ingest.Slot, error) {
 	return p.finish(ctx, p.slot, state, err.Error(), &trouble{err})
 }
 
-// overdue says that the pass brought nothing for too long.
+// overdue returns the reason for a pass that saved nothing within its lease.
 func (p *pass) overdue() string {
 	return fmt.Sprintf("hung: no page within its lease of %v", p.lease())
 }
 
-// oneLine makes one line of a text, and a short one.
+// oneLine puts s on one line, cut to maxReason.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxReason {

@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// How long after the end of a run, a signal for instance, what was begun may go on. A stop is over
-// within five seconds.
+// How long what was begun may go on after a run ends, by a signal for instance. A stop is over within five seconds.
 const (
 	callWithin  = 2 * time.Second // the call in flight
-	writeWithin = 4 * time.Second // what has to be written behind it
+	writeWithin = 4 * time.Second // the writes that must follow it
 )
 
-// endKey is where the context of a run remembers when it ended, so that what is begun after that gets no
-// more time.
+// endKey is the context key for when the run ended, so that what begins after that gets no more time.
 type endKey struct{}
 
 func rememberEnd(ctx context.Context) context.Context {
@@ -23,8 +21,8 @@ func rememberEnd(ctx context.Context) context.Context {
 	return context.WithValue(ctx, endKey{}, &at)
 }
 
-// withGrace is a context that is cancelled only so long after ctx has ended: what it is for is paid for,
-// or would be lost.
+// withGrace returns a context that is cancelled only d after ctx has ended: for work that is paid for, or would be
+// lost.
 func withGrace(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

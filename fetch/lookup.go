@@ -11,18 +11,18 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// knownFor is how young a video is that need not be looked up although it was found.
+// knownFor is how recently a video must have been fetched to need no look-up when it is found again.
 const knownFor = 24 * time.Hour
 
-// lookup is the work of a slot that looks videos up by their ids, and finds the ids first where it was not
-// given them. Ids are looked up as soon as they fill a call, so that only few ever wait. The slot's Pages and
-// Token are those of what is found: a look-up changes neither.
+// lookup is the work of a slot that looks up videos by their ids, and finds the ids first if it was not given them.
+// Ids are looked up as soon as they fill a call, so that only few ever wait. The slot's Pages and Token belong to the
+// finder: a look-up changes neither.
 type lookup struct {
 	upstream Upstream
 	sink     Sink
 	library  Library
 	as       quota.Purpose
-	since    time.Time // a video that was fetched since is not looked up
+	since    time.Time // videos fetched since then are not looked up
 	load     func(ctx context.Context, slot ingest.Slot) (finder, error)
 
 	find   finder // nil: the ids are given
@@ -33,9 +33,9 @@ type lookup struct {
 
 // finder finds ids, page by page.
 type finder interface {
-	// call is the call for the page at the slot's token.
+	// call returns the call for the page at the slot's token.
 	call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step
-	// rewind is the slot before its first page, and how many pages were paid for that are asked for again.
+	// rewind returns the slot as before its first page, and how many pages that were paid for are asked for again.
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
 }
 
@@ -80,8 +80,8 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 	return l.ask(ids[:min(len(ids), perCall)], !more && len(ids) <= perCall), true, nil
 }
 
-// ask looks ids up; last says that the slot is done then. Where the call fails, it is narrowed down to the
-// ids that make it fail, which are given up.
+// ask looks up ids; last says that this completes the slot. If the call fails, it is narrowed down to the ids that
+// make it fail, which are given up.
 func (l *lookup) ask(ids []string, last bool) step {
 	s := stepOf(l.upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 		slot.Pages--
@@ -117,7 +117,7 @@ func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f found) (ingest
 	return slot, err
 }
 
-// restart writes that the slot begins at page 1 again, and notes what that costs.
+// restart sets the slot back to page 1, and notes what that costs.
 func (l *lookup) restart(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error) {
 	slot, pages := l.find.rewind(slot)
 	slot, err := l.sink.Restart(ctx, slot, pages)

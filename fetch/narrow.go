@@ -1,25 +1,25 @@
 package fetch
 
-// How far a call that fails is narrowed down to the ids that make it fail, in calls of one pass.
+// How many calls one pass may spend on narrowing a failing call down to the ids that make it fail.
 const (
-	// narrowBlind is the most while no part has come: then the whole, its halves and its quarters have failed,
-	// which is not the fault of an id.
+	// narrowBlind is the limit while no part has succeeded: by then the whole, its halves and its quarters have
+	// failed, which is not the fault of an id.
 	narrowBlind = 7
-	// narrowMost is enough for two bad ids among 50, or three.
+	// narrowMost is the limit otherwise: enough for two or three bad ids among 50.
 	narrowMost = 32
 )
 
-// narrowing finds the ids that make a call fail for good: it is asked in halves, and those that fail in
-// halves again, until one id fails alone. The other ids come with the halves that do not fail.
+// narrowing finds the ids that make a call fail for good: it splits the call into halves, and those that fail into
+// halves again, until one id fails alone. The other ids come with the halves that succeed.
 type narrowing struct {
 	groups [][]string // to ask, the largest first
-	calls  int        // that failed or came, since the first failure
-	worked bool       // some of them came
+	calls  int        // that failed or succeeded, since the first failure
+	worked bool       // some of them succeeded
 }
 
 func (n *narrowing) going() bool { return len(n.groups) > 0 }
 
-// next is what to ask, and how often it is retried: what has failed is not worth many calls.
+// next returns the ids to ask for, and how often to retry: what has failed is not worth many calls.
 func (n *narrowing) next() (ids []string, retries int) {
 	ids = n.groups[0]
 	if len(ids) == 1 {
@@ -28,7 +28,7 @@ func (n *narrowing) next() (ids []string, retries int) {
 	return ids, 0
 }
 
-// came is told that the call under way was answered.
+// came records that the call under way was answered.
 func (n *narrowing) came() {
 	if n.going() {
 		n.groups = n.groups[1:]
@@ -37,8 +37,8 @@ func (n *narrowing) came() {
 	}
 }
 
-// failed is told that the call for ids failed; rejected says that the upstream refused it, rather than
-// failed itself. goesOn is false when no id is to blame, or too many are. giveUp is the one id to blame.
+// failed records that the call for ids failed; rejected says that the upstream refused it, rather than failed itself.
+// goesOn is false if no id is to blame, or too many are. giveUp is the one id to blame.
 func (n *narrowing) failed(ids []string, rejected bool) (giveUp string, goesOn bool) {
 	if n.going() {
 		n.groups = n.groups[1:]

@@ -8,21 +8,21 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Schedule says what is due. It is asked with what the table of slots knows already.
+// Schedule says what is due; known is the newest due time of each series in the table of slots.
 type Schedule interface {
 	Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot
 }
 
-// Pacer stretches the schedule where what is left of the quota does not pay for it.
+// Pacer stretches the schedule when what is left of the quota does not pay for it.
 type Pacer interface {
-	// Pace is the schedule as it is stretched at now, known being what Schedule.Due is asked with.
+	// Pace returns the schedule as stretched at now; known is what Schedule.Due gets.
 	Pace(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Paced
 }
 
 // Paced is a stretched schedule.
 type Paced struct {
 	Schedule
-	Pages map[string]int // that the charts of a job have then, by its name; a job that is not here has its own
+	Pages map[string]int // pages of a job's charts, by its name; a job that is missing keeps its own
 }
 
 // Slots keeps the rows of everything that must happen once.
@@ -33,41 +33,39 @@ type Slots interface {
 	// "superseded by ...". A claim that still runs is left alone, and a stopped slot keeps its
 	// outcome and its reason: Claim no longer hands it out.
 	AddDue(ctx context.Context, slots []ingest.Slot) error
-	// Newest is the latest due time known for every job and key of the schedule, in whatever state, that is not
-	// after now by more than ingest.ClockAhead: such a slot was added while a clock was ahead, and counts for nothing.
+	// Newest returns the latest due time of every series of the schedule, in whatever state. It ignores slots due more
+	// than ingest.ClockAhead after now: they were added while a clock was ahead.
 	Newest(ctx context.Context, now time.Time) (map[ingest.Series]time.Time, error)
-	// Claim gives one open slot that c wants to its owner until the lease is over. A slot is open when it
-	// is due, stopped with no newer slot of its series, or claimed with its lease over at c.Now; but not
-	// while another slot of its series is claimed under a lease that still runs. c says whether it wants
-	// slots of the schedule or pieces of a backfill. In the schedule, the least fresh series comes first
-	// (its last slot was done longest ago, or never; a chart that was cut short makes no series fresh),
-	// then the oldest due, then by job and key; pieces come in their order. It raises Attempt and Tries. ok
-	// is false when there is none.
+	// Claim gives c.Owner one open slot that c wants, until the lease is over. A slot is open when it is due, stopped
+	// with no newer slot of its series, or claimed with its lease over at c.Now; but not while another slot of its
+	// series is claimed under a lease that still runs. c says whether it wants slots of the schedule or pieces of a
+	// backfill. In the schedule, the least fresh series comes first (its last slot was done longest ago, or never; a
+	// chart that was cut short makes no series fresh), then the oldest due, then by job and key; pieces come in their
+	// order. It raises Attempt and Tries. ok is false when there is none.
 	Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error)
-	// Claimable are the slots of the schedule that Claim would give at now, in its order, if they were asked for one by
-	// one and ended at once: no more than one of a series.
+	// Claimable returns the slots of the schedule that repeated calls of Claim would give at now, in its order: at
+	// most one of each series.
 	Claimable(ctx context.Context, now time.Time) ([]ingest.SlotKey, error)
-	// Retire ends what is due, or claimed with its lease over, in series that nobody wants any more, as
-	// Skipped with the series' reason. A stopped slot keeps its outcome; Claim no longer
-	// hands it out.
+	// Retire ends slots of series that nobody wants any more, as Skipped with the series' reason: those that are due,
+	// or claimed with their lease over. A stopped slot keeps its outcome; Claim no longer hands it out.
 	Retire(ctx context.Context, gone map[ingest.Series]string) error
 	// Finish writes the slot's state, reason and progress under the fence. A slot that is given back
 	// as Due when its series has a newer one ends as Skipped.
 	Finish(ctx context.Context, slot ingest.Slot) error
 }
 
-// Sink writes what came in. Every write that has a slot also writes the slot's progress, in the same
-// transaction and under the fence, and returns the slot as written.
+// Sink writes what came in. Every write that has a slot also writes the slot's progress, in the same transaction and
+// under the fence, and returns the slot as written.
 type Sink interface {
-	// SavePage writes a page of a chart, with Videos counted. Ranks continue behind those that the slot
-	// already has; a video that the slot already has keeps its first rank and takes no second. With
-	// slot.Pages == 1 it first clears what an earlier attempt at the slot saved.
+	// SavePage writes a page of a chart, with Videos counted. Ranks continue after those that the slot already has; a
+	// video that the slot already has keeps its first rank and gets no second. With slot.Pages == 1 it first clears
+	// what an earlier attempt at the slot saved.
 	SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error)
 	// SaveVideos writes the videos that came back for the ids asked, and deletes those that did not: the
 	// upstream no longer has them.
 	SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
-	// SaveCounts writes the counts that came back for the ids asked. A video that did not come back counts
-	// as asked.
+	// SaveCounts writes the counts that came back for the ids asked. A video that did not come back is marked as
+	// counted too.
 	SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error)
 	// SaveNames replaces the names of a region's categories.
 	SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error)
@@ -78,11 +76,11 @@ type Sink interface {
 	// are added to the slot's backfill.
 	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error)
 	// SaveFound writes the videos that came back for the queued ids asked and takes these ids off the queue.
-	// slot.Videos goes up by what came back. What did not is noted as vanished, and deleted where it was
-	// kept.
+	// slot.Videos goes up by what came back. Ids that did not are noted as vanished, and their videos deleted if they
+	// were stored.
 	SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
-	// Restart sets the slot back to page 1, after so many pages that are already paid for. What has been
-	// found stays.
+	// Restart sets the slot back to page 1; pages is how many of its pages are already paid for. What has been found
+	// stays.
 	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)
 	// GiveUp takes an id that cannot be looked up off the queue, and notes why.
 	GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error)
@@ -90,28 +88,28 @@ type Sink interface {
 	// SaveNoChart remembers until when the region is taken to have no such chart; a zero time forgets it.
 	// It belongs to no slot.
 	SaveNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error
-	// Sweep deletes placements and videos older than ingest.KeepFor before now, with their index rows, in
-	// bounded transactions, and says how many. It belongs to no slot.
+	// Sweep deletes placements and videos older than ingest.KeepFor before now, with their index rows, in bounded
+	// transactions, and returns how many. It belongs to no slot.
 	Sweep(ctx context.Context, now time.Time) (placements, videos int, err error)
 }
 
-// Library is what a pass reads of what is stored.
+// Library is what a pass reads from the store.
 type Library interface {
-	// VideosToRefresh is up to n ids of videos that were charted within ingest.KeepFor before now and were
-	// last fetched more than ingest.RefreshAfter before now, oldest first.
+	// VideosToRefresh returns up to n ids of videos that were charted within ingest.KeepFor before now and were last
+	// fetched more than ingest.RefreshAfter before now, oldest first.
 	VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error)
-	// VideosToCount is up to n ids of stored videos that were neither fetched nor counted at before or later,
-	// those first that were fetched longest ago.
+	// VideosToCount returns up to n ids of stored videos that were neither fetched nor counted at before or later,
+	// starting with those that were fetched longest ago.
 	VideosToCount(ctx context.Context, before time.Time, n int) ([]string, error)
-	// RegionsToName is the regions, in order, that had a chart before charted and whose categories were last
+	// RegionsToName returns the regions, in order, that had a chart before charted and whose categories were last
 	// named before stale, or never.
 	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
-	// Queued is up to n of the ids in the slot's lookup queue, in order, without those whose video was
-	// fetched at since or later.
+	// Queued returns up to n of the ids in the slot's lookup queue, in order, without those whose video was fetched at
+	// since or later.
 	Queued(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error)
-	// Piece is what a piece of a backfill asks for, without its ids.
+	// Piece returns what a piece of a backfill asks for, without its ids.
 	Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error)
-	// NoChartUntil is until when the region is known to have no such chart; zero when it is not.
+	// NoChartUntil returns until when the region is known to have no such chart; zero when it is not.
 	NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error)
 }
 

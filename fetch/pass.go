@@ -25,18 +25,18 @@ type pass struct {
 	saved     int   // answers
 	odd       ingest.Odd
 
-	progress atomic.Pointer[ingest.Slot] // slot, for whoever gives the pass up
-	held     func()                      // is told that the claim holds for another lease
+	progress atomic.Pointer[ingest.Slot] // a copy of slot, for whoever gives the pass up
+	held     func()                      // called when the claim has been extended by another lease
 }
 
-// publishProgress is the one writer of how far the pass came, for itself and for other goroutines.
+// publishProgress alone writes how far the pass came, for the pass itself and for other goroutines.
 func (p *pass) publishProgress(slot ingest.Slot) {
 	p.slot = slot
 	p.progress.Store(&slot)
 }
 
-// run takes, calls and saves until the slot has ended: the only loop that spends. The returned error
-// is one that ends the run as well.
+// run takes, calls and saves until the slot has ended: the only loop that spends. An error concerns the run as well as
+// this slot.
 func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 	for ctx.Err() == nil {
 		s, ok, err := p.work.next(ctx, p.slot)
@@ -69,12 +69,12 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 	return p.release(ctx, context.Cause(ctx))
 }
 
-// finish records how the slot ended, and what of the answers made no sense.
+// finish records how the slot ended, and what made no sense in the answers.
 func (p *pass) finish(ctx context.Context, slot ingest.Slot, state ingest.State, reason string, cause error) (ingest.Slot, error) {
 	return p.Reconciler.finish(ctx, slot, state, withOdd(reason, p.odd), cause)
 }
 
-// withOdd adds to a reason what of the answers made no sense.
+// withOdd adds to a reason what made no sense in the answers.
 func withOdd(reason string, odd ingest.Odd) string {
 	if len(odd) == 0 {
 		return reason
@@ -82,8 +82,8 @@ func withOdd(reason string, odd ingest.Odd) string {
 	return strings.TrimPrefix(reason+"; "+oneLine(odd.String()), "; ")
 }
 
-// save keeps an answer, whatever has become of ctx: it is paid for. One that cannot be kept leaves the
-// slot where it was, so that the next run asks for it again.
+// save stores an answer, even if ctx is done: it is paid for. If it cannot be stored, the slot stays where it was, and
+// the next run asks for the page again.
 func (p *pass) save(ctx context.Context, s step) error {
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
@@ -104,9 +104,8 @@ func (p *pass) save(ctx context.Context, s step) error {
 	return nil
 }
 
-// recover finds a way to go on after a call that failed for good, where there is one: a refused page token
-// sets the slot back to page 1, once, and other failures are the step's to recover. It goes on also where the
-// slot has ended meanwhile.
+// recover tries to go on after a call that failed for good: a refused page token sets the slot back to page 1, once,
+// and other failures are left to the step's recover. goesOn is also true if the slot has ended meanwhile.
 func (p *pass) recover(ctx context.Context, s step, failed error) (goesOn bool, err error) {
 	e, ok := errors.AsType[*Error](failed)
 	if !ok || ctx.Err() != nil {

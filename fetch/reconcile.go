@@ -8,10 +8,10 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Run adds what is due, then claims and passes slots until none is left, ctx is done, or something
-// fails that the next slot would meet too. It returns the slots it worked on, as they ended, and an
-// error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It is
-// back within five seconds of the end of ctx, even if a pass hangs.
+// Run adds what is due, then claims and passes slots until none is left, ctx is done, or something fails that the next
+// slot would meet too. It returns the slots it worked on, as they ended, and an error when it could not go on: an
+// *Error with BadKey, quota.ErrClosed, a context's, or a store's. It returns within five seconds of the end of ctx,
+// even if a pass hangs.
 func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error) {
 	if o.Backfill != nil {
 		if _, err := BackfillCalls(r.Upstream, o.Backfill.Kind); err != nil {
@@ -28,8 +28,8 @@ func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error
 	return run.results, err
 }
 
-// Due adds what is due and returns the slots that may be claimed now, for those who send the workers off themselves: Run,
-// narrowed to a slot's series, claims and passes it.
+// Due adds what is due and returns the slots that may be claimed now, for a caller that starts its own workers: each
+// calls Run, narrowed to the series of its slot.
 func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 	run := newRunner(r, RunOptions{})
 	if err := run.begin(rememberEnd(ctx)); err != nil {
@@ -57,11 +57,11 @@ func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]
 	return all, nil
 }
 
-// Serve passes slots, Workers at once, until ctx is done. trigger says that something may be due: what is
-// due is added, and the workers claim until nothing is left; it returns at once, and to call it often, or
-// while they work, costs next to nothing. What keeps the workers from going on (see Run) ends nothing:
-// they rest until the next trigger, and OnRest is told. wait returns after the end of ctx, when
-// everything has come back or was given up: within five seconds.
+// Serve passes slots, Workers at once, until ctx is done. trigger says that something may be due: Serve adds what is
+// due, and the workers claim until nothing is left. trigger returns at once, and calling it often, or while they work,
+// costs next to nothing. An error that would end Run does not end Serve: the workers rest until the next trigger, and
+// OnRest gets the error. wait returns after ctx has ended, when everything has returned or was given up: within five
+// seconds.
 func (r *Reconciler) Serve(ctx context.Context) (trigger, wait func()) {
 	ctx = rememberEnd(ctx)
 	run := newRunner(r, RunOptions{})

@@ -15,9 +15,9 @@ import (
 // person, only calls Run or, where a program stays, Serve; however often and in however many processes at
 // once, a slot is passed once, and two slots of one series never at the same time.
 type Reconciler struct {
-	Jobs     map[string]ingest.Job // by name: what a slot's pass needs to know, and all that is wanted
+	Jobs     map[string]ingest.Job // by name; slots of any other job are unwanted
 	Schedule Schedule
-	Pacer    Pacer // nil: the schedule is never stretched, and a chart is begun with a unit
+	Pacer    Pacer // nil: the schedule is never stretched, and a chart needs quota for one page only to begin
 	Slots    Slots
 	Sink     Sink
 	Library  Library
@@ -27,34 +27,35 @@ type Reconciler struct {
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
 	Reserved func(context.Context) quota.Reserved         // what a backfill's calls leave for the schedule; nil: what the ceilings leave
-	// FreeBursts says that the upstream charges nothing for a call that it surely refused for its rate: it is given back.
+	// FreeBursts says that the upstream does not charge for a call that it surely refused for its rate: it is
+	// refunded.
 	FreeBursts bool
 	Owner      string        // names this run among all that share the table
 	Workers    int           // passes at once, at most; 0: one
 	Lease      time.Duration // how long a claim holds, from the last page saved; 0: DefaultLease
 	Now        func() time.Time
-	// Date asks the upstream for its clock, by a request that is no call and costs nothing; zero where it does not say, and nil
-	// where it has none. An error is that it was not reached.
+	// Date asks the upstream for its clock, by a request that is no call and costs nothing. It returns the zero time
+	// if the upstream does not say, and an error if it was not reached; nil if the upstream has no clock.
 	Date  func(context.Context) (time.Time, error)
 	Log   *slog.Logger
 	Pause func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
 
-	// OnCall is told of every call that was sent: what its answer means, "ok" or the verdict, and how long it took.
-	// Passes tell it at once; nil: nobody wants to know.
+	// OnCall, if not nil, is called after every call that was sent, with "ok" or the verdict, and how long it took.
+	// Passes call it concurrently.
 	OnCall func(method, verdict string, took time.Duration)
 
-	// Trace is told of every pass, take, call and save; nil: nobody wants to know.
+	// Trace, if not nil, traces every pass, take, call and save.
 	Trace Trace
 
-	// OnSlot is told how every slot that was worked on ended. OnRest is told by Serve that nothing is left to
-	// claim and nothing runs: err is what kept the workers from going on, nil when all is well. Neither is
-	// called twice at once, and both must return soon. They may be nil.
+	// OnSlot is called with every slot that was worked on, as it ended. Serve calls OnRest when nothing is left to
+	// claim and nothing runs: err is what kept the workers from going on, nil when all is well. Neither is called
+	// concurrently, and both must return soon. They may be nil.
 	OnSlot func(SlotResult)
 	OnRest func(err error)
 }
 
-// DefaultLease is longer than one page takes with all its retries. A run that died, or hangs, is taken over
-// after it.
+// DefaultLease is longer than one page takes with all its retries. After it, the slot of a run that died, or hangs, is
+// taken over.
 const DefaultLease = 3 * time.Minute
 
 func (r *Reconciler) lease() time.Duration { return cmp.Or(r.Lease, DefaultLease) }
@@ -70,7 +71,7 @@ type RunOptions struct {
 	Backfill *ingest.Backfill
 	MaxUnits int64 // 0: no bound of its own
 
-	paced bool // the schedule's pace holds: no person has asked for charts now, or for so many pages
+	paced bool // the schedule's pace applies: nobody has forced slots or set the number of pages
 }
 
 // ErrMaxUnits ends a run that has spent RunOptions.MaxUnits. Nothing failed.

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	countAfter = 24 * time.Hour     // a video that no chart has brought since is counted, where counts have a pool of their own
-	countAhead = 100                // calls for such videos whose ids are read at once
+	countAfter = 24 * time.Hour     // a video that no chart has brought for so long is counted, if counts have a pool of their own
+	countAhead = 100                // such calls whose ids are read at once
 	nameAfter  = 7 * 24 * time.Hour // names of categories hardly ever change
 )
 
-// refresh is the work of a refresh slot: it deletes what is too old, fetches what is about to be, names the
-// categories of the regions that were charted, and counts the videos that have left the charts. Counting is last,
-// since quota may refuse it every day while the rest is admitted.
+// refresh is the work of a refresh slot: it deletes what is too old, fetches what soon will be, names the categories
+// of the regions that were charted, and counts the videos that have left the charts. Counting is last, since quota may
+// refuse it every day while the rest is admitted.
 type refresh struct {
 	*Reconciler
 	swept   bool     // what is too old was deleted
@@ -48,7 +48,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 	return step{}, false, nil
 }
 
-// renew fetches again what is about to be too old.
+// renew fetches again what will soon be too old.
 func (r *refresh) renew(ctx context.Context, _ ingest.Slot) (step, bool, error) {
 	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), r.Upstream.Limits().IDsPerCall)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *refresh) renew(ctx context.Context, _ ingest.Slot) (step, bool, error) 
 	}), true, nil
 }
 
-// recount counts what no chart has brought for a day.
+// recount counts the videos that no chart has brought for a day.
 func (r *refresh) recount(ctx context.Context, _ ingest.Slot) (step, bool, error) {
 	if r.Counter == nil {
 		return step{}, false, nil
@@ -84,8 +84,7 @@ func (r *refresh) recount(ctx context.Context, _ ingest.Slot) (step, bool, error
 	}), true, nil
 }
 
-// name asks what the categories of a region are called, from the first refresh that was due after its first
-// chart.
+// name asks for the names of a region's categories, from the first refresh that was due after its first chart.
 func (r *refresh) name(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if r.Namer == nil {
 		return step{}, false, nil
@@ -101,7 +100,7 @@ func (r *refresh) name(ctx context.Context, slot ingest.Slot) (step, bool, error
 
 func (r *refresh) end() string { return r.deleted }
 
-// deletedText says what was too old; "" where nothing was.
+// deletedText says what was deleted; "" if nothing was.
 func deletedText(placements, videos int) string {
 	var what []string
 	if placements > 0 {

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxTroubles is how many pieces in a row may fail as if the upstream were at fault before a run ends: the
-	// next ones would be paid for nothing too.
+	// maxTroubles is how many pieces in a row may fail as if the upstream were at fault before a run ends: the next
+	// ones would be paid for nothing too.
 	maxTroubles = 3
-	// maxUnanswered is how many, where calls are expensive, before any of the run has been answered.
+	// maxUnanswered is the limit while calls are expensive and none of this run has been answered.
 	maxUnanswered = 2
 )
 
@@ -33,8 +33,8 @@ type runner struct {
 	ended    chan result
 
 	share    *allowance
-	answered bool // a call of this run has been
-	troubles int  // pieces in a row that were, see trouble
+	answered bool // a call of this run has been answered
+	troubles int  // pieces in a row that ended with a trouble
 	refused  bool // quota has refused a piece
 }
 
@@ -68,10 +68,10 @@ func (c *runner) begin(ctx context.Context) error {
 	return err
 }
 
-// round claims and passes until nothing is left to claim and nothing runs. A wake in between begins again.
+// round claims and passes until nothing is left to claim and nothing runs. A wake in between calls begin again.
 func (c *runner) round(ctx context.Context, wake <-chan struct{}) error {
 	var fatal error
-	idle := false // nothing to claim, or it would be for nothing
+	idle := false // nothing to claim, or no point in claiming it
 	first := c.share.answered
 	for {
 		for !idle && ctx.Err() == nil && c.running < c.passes() {
@@ -105,12 +105,12 @@ func (c *runner) round(ctx context.Context, wake <-chan struct{}) error {
 	}
 }
 
-// passes is how many there are at once, at most.
+// passes returns how many may run at once.
 func (c *runner) passes() int {
 	switch {
 	case c.options.Backfill == nil:
 		return max(1, c.Workers)
-	case c.expensive() && (!c.answered || c.troubles > 0): // one finds out for all whether the upstream answers
+	case c.expensive() && (!c.answered || c.troubles > 0): // one pass finds out for all whether the upstream answers
 		return 1
 	default:
 		return ahead * max(1, c.Workers)
@@ -122,7 +122,7 @@ func (c *runner) expensive() bool {
 	return c.options.Backfill != nil && c.options.Backfill.Kind == ingest.BackfillSearch
 }
 
-// claim sends a worker off with the next slot, if there is one.
+// claim starts a pass over the next slot, if there is one.
 func (c *runner) claim(ctx context.Context) (ok bool, err error) {
 	want := ingest.Claim{Owner: c.Owner, Now: c.Now(), Lease: c.lease(), Series: c.wanted, Except: c.claimed}
 	if b := c.options.Backfill; b != nil {
@@ -147,7 +147,7 @@ func (c *runner) claim(ctx context.Context) (ok bool, err error) {
 	return true, nil
 }
 
-// report tells how a slot ended, and returns what the next slot would meet too.
+// report reports how a slot ended, and returns an error that the next slot would meet too.
 func (c *runner) report(ctx context.Context, e result) error {
 	switch {
 	case errors.Is(e.err, ingest.ErrFenced):
@@ -169,11 +169,11 @@ func (c *runner) report(ctx context.Context, e result) error {
 	return e.err
 }
 
-// reportPiece remembers what a piece says of those that come next. Quota that refuses one would refuse the
+// reportPiece remembers what the end of a piece says about the next ones. Quota that refuses one would refuse the
 // others as well, or soon.
 func (c *runner) reportPiece(e result) error {
 	if e.State != ingest.Due && e.State != ingest.Stopped {
-		delete(c.claimed, e.SlotKey) // nobody hands it out again
+		delete(c.claimed, e.SlotKey) // it is never handed out again
 	}
 	c.refused = c.refused || e.State == ingest.Stopped
 	if e.State == ingest.Done {
@@ -193,7 +193,7 @@ func (c *runner) reportPiece(e result) error {
 	return fmt.Errorf("%d pieces in a row brought nothing: %w", c.troubles, t.err)
 }
 
-// rest tells that the workers have nothing to do until the next trigger.
+// rest reports that the workers have nothing to do until the next trigger.
 func (c *runner) rest(ctx context.Context, err error) {
 	if err != nil {
 		c.Log.ErrorContext(ctx, "the workers rest until the next trigger", slog.Any("error", err))

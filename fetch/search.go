@@ -7,22 +7,22 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// searchRetries is how often a page is asked for again: one of 100 units is not worth more.
+// searchRetries is how often the call for a page is retried: at 100 units it is not worth more.
 const searchRetries = 1
 
-// searching finds what a search finds, page by page.
+// searching is the finder of a search.
 type searching struct {
 	upstream Searcher
 	query    ingest.Query
 	limits   Limits
 	pages    int  // at most
-	splits   bool // where there is more than a search lists, two searches of half the time go on
+	splits   bool // if there is more than a search lists, two searches of half the time each go on
 
-	seen    map[string]bool // ids, by this process
+	seen    map[string]bool // ids that this process has seen
 	resumed bool            // another process has seen some
 }
 
-// newSearching wants an upstream that is a Searcher.
+// newSearching panics unless up is a Searcher.
 func newSearching(up Upstream, query ingest.Query, pages int) *searching {
 	limits := up.Limits()
 	return &searching{upstream: up.(Searcher), query: query, limits: limits, pages: min(max(pages, 1), limits.SearchPages)}
@@ -39,22 +39,22 @@ func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slo
 	return s
 }
 
-// found is what becomes of a page, with which the slot has slot.Pages pages. A last page that is full is taken to
-// be cut off, since at its limit the upstream names no next page whether there are more results or not: a slice
-// that holds exactly as many as a search lists is split for nothing, and no other loses its rest.
+// found returns what a page brings; slot.Pages counts it already. A last page that is full counts as cut off, since at
+// its limit the upstream names no next page whether there are more results or not. So a slice that holds exactly as
+// many as a search lists is split for nothing, but no slice loses results.
 func (f *searching) found(slot ingest.Slot, page ingest.Found) found {
 	out := found{ids: page.IDs, token: page.Next}
 	for _, id := range page.IDs {
 		f.seen[id] = true
 	}
 	if len(page.IDs) == 0 {
-		out.token = "" // whatever it says
+		out.token = "" // even if it names a next page
 	}
 	if slot.Pages < f.pages {
 		return out
 	}
 	out.token = ""
-	// An upstream whose pages repeat themselves, or are empty, would be split down to the second.
+	// Otherwise an upstream whose pages repeat themselves, or are empty, would be split down to the second.
 	worth := f.resumed || len(f.seen) >= f.limits.PerPage
 	full := len(page.IDs) >= f.limits.PerPage*4/5 // some results are left out of pages
 	if f.splits && worth && (page.Next != "" || full) {

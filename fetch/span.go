@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// Trace begins a span: "pass" is one attempt at one slot, and within it are "take", "call" and "save", one for each of
-// them. What is begun inside belongs to it. end is called once, soon after: err is why it failed, nil where it did not.
+// Trace begins a span: "pass" is one attempt at one slot, and each "take", "call" and "save" within it has its own.
+// Spans begun with inside are its children. end is called once, soon after: err is why it failed, nil if it did not.
 type Trace func(ctx context.Context, span string) (inside context.Context, end func(err error, of ...slog.Attr))
 
 func (r *Reconciler) span(ctx context.Context, name string) (context.Context, func(error, ...slog.Attr)) {

@@ -13,33 +13,34 @@ const maxRetries = 3
 // work is what a kind of job asks for, step by step.
 type work interface {
 	purpose() quota.Purpose
-	// next is what the slot asks for next; ok is false when there is nothing left to ask.
+	// next returns the slot's next step; ok is false when there is nothing left to ask.
 	next(ctx context.Context, slot ingest.Slot) (s step, ok bool, err error)
-	// end says what was done, when nothing is left to ask.
+	// end returns what was done, when nothing is left to ask.
 	end() (reason string)
 }
 
-// step is one call of a pass, and what becomes of its answer. What it writes is the slot as it returns it.
+// step is one call of a pass, and what is done with its answer. Its functions return the slot as they wrote it.
 type step struct {
 	method  string
 	region  ingest.Region
 	retries int                             // at most
 	do      func(ctx context.Context) error // sends the call and keeps the answer for save
-	odd     func() ingest.Odd               // what of the answer made no sense
+	odd     func() ingest.Odd               // what made no sense in the answer
 	// save writes the answer with the slot's progress: its next token, and the state Done when it was the
 	// last.
 	save func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error)
 
-	// restart, of a call for the page at the slot's token, sets the slot back to before its first page,
-	// after a call of so many units was refused for its token.
+	// restart, set for a call for the page at the slot's token, sets the slot back to before its first page after a
+	// call that cost so many units was refused for its token.
 	restart func(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error)
 	// recover, where it is set, may go on with another call after this one failed for good.
 	recover func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error)
-	// alike says that other pieces make the same call for another time: one that is refused would be again.
+	// alike says that other pieces make the same call for another span of time: if this one is refused, they would be
+	// too.
 	alike bool
 }
 
-// stepOf is the step of a call whose answer save writes.
+// stepOf returns the step of a call whose answer save writes.
 func stepOf[T any](c Call[T], save func(ctx context.Context, slot ingest.Slot, answer T) (ingest.Slot, error)) step {
 	var answer T
 	return step{

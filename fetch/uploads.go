@@ -8,12 +8,12 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// uploads finds the videos of a channel: first where they are listed, then page by page. The slot's token
-// is the list, escaped, a slash, and the list's own token.
+// uploads finds the videos of a channel: first the list that holds them, then its pages. The slot's token is the
+// list's name, escaped, a slash, and the list's own token.
 type uploads struct {
 	upstream Archive
 	channel  string // an id or a handle
-	pages    int    // after so many the list is taken to have no end
+	pages    int    // a list with more is taken to be endless
 }
 
 func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step {
@@ -46,7 +46,7 @@ func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot,
 // uploadPages bounds the pages of a channel. Pages need not be full, so it is more than Limits.Uploads fill.
 func uploadPages(l Limits) int { return 5 * l.Uploads / (2 * l.PerPage) }
 
-// rewind goes back to the first page of the list: where that is remains known.
+// rewind goes back to the first page of the list, whose name remains known.
 func (f *uploads) rewind(slot ingest.Slot) (ingest.Slot, int) {
 	pages := slot.Pages - 1
 	list, token, _ := strings.Cut(slot.Token, "/")

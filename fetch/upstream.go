@@ -9,20 +9,19 @@ import (
 // Call is one request to an upstream, as a value: price it by its Method, take its cost, then do it.
 type Call[T any] struct {
 	Method string        // as costs.yaml names it: "videos.list"
-	Region ingest.Region // for whom; "" where a call has no region
+	Region ingest.Region // for whom; "" if the call has no region
 
 	// Do sends the request once and never retries. A returned error is an *Error wherever the
 	// upstream's answer, or the lack of one, could be understood.
 	Do func(ctx context.Context) (T, error)
 }
 
-// Upstream makes calls. To make one sends nothing and costs nothing.
+// Upstream makes calls. Making one sends nothing and costs nothing.
 type Upstream interface {
 	// Chart is one page of a region's chart. category "" or "0" is the whole chart; token "" is
 	// the first page.
 	Chart(region ingest.Region, category, token string) Call[ingest.Page]
-	// Videos is the present state of up to Limits.IDsPerCall videos. Those that are gone are absent from
-	// the page.
+	// Videos is the current state of up to Limits.IDsPerCall videos. Those that are gone are missing from the page.
 	Videos(ids []string) Call[ingest.Page]
 	Limits() Limits
 }
@@ -35,7 +34,7 @@ type (
 		Search(q ingest.Query, token string) Call[ingest.Found]
 	}
 
-	// Archive knows all videos of a channel.
+	// Archive lists all videos of a channel.
 	Archive interface {
 		// Channel finds a channel by its id or its handle, "@name". One that does not exist is an
 		// *Error with Rejected.
@@ -49,8 +48,8 @@ type (
 		Categories(region ingest.Region) Call[[]ingest.Category]
 	}
 
-	// Counter brings the counts of up to Limits.IDsPerCall videos and nothing else, from a pool that other calls do
-	// not draw from. Those that are gone are absent.
+	// Counter fetches only the counts of up to Limits.IDsPerCall videos, from a pool that other calls do not draw
+	// from. Videos that are gone are missing.
 	Counter interface {
 		Counts(ids []string) Call[[]ingest.Counts]
 	}

@@ -7,7 +7,7 @@ import (
 // Verdict is what an upstream's answer means for the pass and for the quota.
 type Verdict string
 
-// The verdicts. Each is what a pass does about it, not what an upstream calls it.
+// The verdicts. Each is named for what a pass does about it, not for what an upstream calls it.
 const (
 	Spent     Verdict = "spent"      // a pool's day is over: drain it, stop
 	Burst     Verdict = "burst"      // too many calls at once: back off, the day goes on
@@ -20,12 +20,12 @@ const (
 	Rejected  Verdict = "rejected"   // the request itself is refused, and would be again: fail
 )
 
-// Error is a call that did not bring a page, with what that means.
+// Error is a call that failed, with what that means for the pass.
 type Error struct {
 	Verdict Verdict
 	Method  string
 	Pool    string // with Spent: the pool that is spent, "" for every pool the method draws from
-	Sure    bool   // with Burst: the upstream said which rate was exceeded, so that it is no other refusal
+	Sure    bool   // with Burst: the upstream said which rate was exceeded, so it is no other refusal
 	Err     error  // what was seen, scrubbed of secrets
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// workOf is the work of a claimed slot, and the slot as it begins. Where there is nothing to do for it, why
-// is the reason to skip it.
+// workOf returns the work of a claimed slot, and the slot as it begins. If there is nothing to do for it, why is the
+// reason to skip it.
 func (r *Reconciler) workOf(slot ingest.Slot, o RunOptions) (_ work, _ ingest.Slot, why string) {
 	if o.Backfill != nil {
 		return r.pieceWork(o.Backfill), slot, ""
@@ -41,7 +41,7 @@ func (r *Reconciler) workOf(slot ingest.Slot, o RunOptions) (_ work, _ ingest.Sl
 	}
 }
 
-// pieceWork is the work of a piece of a backfill.
+// pieceWork returns the work of a piece of a backfill.
 func (r *Reconciler) pieceWork(b *ingest.Backfill) work {
 	since := r.Now().Add(-knownFor)
 	if b.Kind == ingest.BackfillRefresh || b.Created.Before(since) {
@@ -70,8 +70,8 @@ func (r *Reconciler) newLookup(as quota.Purpose, since time.Time, load func(cont
 	return &lookup{upstream: r.Upstream, sink: r.Sink, library: r.Library, as: as, since: since, load: load}
 }
 
-// knownAbsent says why a slot need not be passed: the upstream had no such chart when it was last asked,
-// less than absentFor ago. A memory that cannot be read keeps nobody from asking.
+// knownAbsent returns why a slot need not be passed: the upstream had no such chart when it was last asked, less than
+// absentFor ago. If that cannot be read, the upstream is asked.
 func (r *Reconciler) knownAbsent(ctx context.Context, slot ingest.Slot) (why string) {
 	job := r.Jobs[slot.Job]
 	if job.Kind != ingest.KindChart {

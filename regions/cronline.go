@@ -23,8 +23,8 @@ type cronLine struct {
 	everyHour bool
 }
 
-// searchDays is how far ahead a named time is searched for: 29 February comes within eight years, which is
-// what it takes across a year such as 2100.
+// searchDays is how many days ahead a named time is searched for: 29 February may be eight years away, across a year
+// such as 2100.
 const searchDays = 8*366 + 1
 
 const (
@@ -40,8 +40,8 @@ var macros = map[string]string{
 	"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }
 
-// parseCron reads five fields, or a macro such as @daily, after an optional CRON_TZ=Zone or TZ=Zone.
-// Every error has a hint, and repeats nothing that a terminal would obey.
+// parseCron reads five fields, or a macro such as @daily, after an optional CRON_TZ=Zone or TZ=Zone. Every error has a
+// hint and is safe to print to a terminal.
 func parseCron(line string) (*cronLine, error) {
 	fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) })
 	plain := strings.Join(fields, " ")
@@ -76,7 +76,7 @@ func parseCron(line string) (*cronLine, error) {
 	return l, nil
 }
 
-// orElse is the interval that was asked for where every: takes it.
+// orElse returns the interval that was asked for if every: accepts it, and example otherwise.
 func orElse(asked, example string) string {
 	if d, err := time.ParseDuration(asked); err == nil && d >= MinEvery && d <= MaxEvery && d%time.Second == 0 {
 		return asked
@@ -114,7 +114,7 @@ func (l *cronLine) parse(plain string) error {
 	return nil
 }
 
-// after is the first reading of a clock later than w that the line names.
+// after returns the first clock reading later than w that the line names.
 func (l *cronLine) after(w wall) (wall, bool) {
 	minutes := int64(w)/60 + 1
 	day, minute := minutes/dayMinutes, int(minutes%dayMinutes)
@@ -127,7 +127,7 @@ func (l *cronLine) after(w wall) (wall, bool) {
 	return 0, false
 }
 
-// upTo is the last reading of a clock, not later than w, that the line names.
+// upTo returns the last clock reading not later than w that the line names.
 func (l *cronLine) upTo(w wall) (wall, bool) {
 	minutes := int64(w) / 60
 	day, minute := minutes/dayMinutes, int(minutes%dayMinutes)
@@ -140,7 +140,7 @@ func (l *cronLine) upTo(w wall) (wall, bool) {
 	return 0, false
 }
 
-// namesDay reports whether the line names a day, counted from 1970.
+// namesDay reports whether the line names a day, given in days since 1970-01-01.
 func (l *cronLine) namesDay(day int64) bool {
 	at := time.Unix(day*daySeconds, 0).UTC()
 	_, month, inMonth := at.Date()
@@ -154,7 +154,7 @@ func (l *cronLine) namesDay(day int64) bool {
 	return dom && dow
 }
 
-// atOrAfter is the first named minute of a day, from minute on.
+// atOrAfter returns the first named minute of a day, from minute on.
 func (l *cronLine) atOrAfter(minute int) (int, bool) {
 	h, m := minute/60, minute%60
 	if l.hour>>h&1 == 1 && l.minute>>m != 0 {
@@ -167,7 +167,7 @@ func (l *cronLine) atOrAfter(minute int) (int, bool) {
 	return bits.TrailingZeros64(later)*60 + bits.TrailingZeros64(l.minute), true
 }
 
-// atOrBefore is the last named minute of a day, up to minute.
+// atOrBefore returns the last named minute of a day, up to minute.
 func (l *cronLine) atOrBefore(minute int) (int, bool) {
 	h, m := minute/60, minute%60
 	if sofar := l.minute & (1<<(m+1) - 1); l.hour>>h&1 == 1 && sofar != 0 {

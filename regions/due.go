@@ -28,11 +28,10 @@ func NewPlan(jobs []ingest.Job) (Plan, error) {
 	return p, nil
 }
 
-// Due is what has to be added to the table of slots at now, where known is the newest due time that
-// the table has of each series: the slots since then. The newest of each series is due and the older ones
-// are missed, since a chart of hours ago can no longer be fetched. In a series that the table does not know
-// only the latest slot is due. What was due longer than ingest.KeepFor ago is left out: no report looks back
-// that far.
+// Due returns the slots to add to the table of slots at now: those that came due after known, the newest due time that
+// the table has for each series. The newest slot of each series is due and the older ones are missed, since a chart of
+// hours ago can no longer be fetched. Of a series that the table does not know, only the latest slot is returned.
+// Missed slots from longer than ingest.KeepFor ago are left out: no report looks back that far.
 func (p Plan) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	oldest := now.Add(-ingest.KeepFor)
@@ -61,7 +60,7 @@ func (p Plan) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slo
 	return out
 }
 
-// Next is when anything is next due, after now; the zero time in a plan without jobs.
+// Next returns when anything is next due, after now; the zero time for a plan without jobs.
 func (p Plan) Next(now time.Time) time.Time {
 	var next time.Time
 	for _, s := range p {
@@ -76,7 +75,7 @@ func (s Schedule) slot(i int, due time.Time, state ingest.State, reason string) 
 	return ingest.Slot{SlotKey: s.slotKey(i, due), Kind: s.Job.Kind, State: state, Reason: reason}
 }
 
-// quoted is a name as it is, or quoted where it holds what a terminal might obey.
+// quoted returns a name as it is, or quoted if it holds anything that a terminal might interpret.
 func quoted(name string) string {
 	if q := strconv.QuoteToASCII(name); q != `"`+name+`"` {
 		return q

@@ -6,10 +6,10 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// DefaultStaleAfter is for how many intervals a series counts as fresh where a config does not say.
+// DefaultStaleAfter is for how many intervals a series counts as fresh unless the config says otherwise.
 const DefaultStaleAfter = 3
 
-// Series is every series of the plan, in its order.
+// Series returns every series of the plan, in the plan's order.
 func (p Plan) Series() []ingest.Series {
 	var all []ingest.Series
 	for _, s := range p {
@@ -20,8 +20,8 @@ func (p Plan) Series() []ingest.Series {
 	return all
 }
 
-// Ahead is how long after t so many slots of the series come due: that many intervals or, by a cron line, the
-// times that it names. It is 0 where the series has no such slot.
+// Ahead returns how long after t it takes until that many slots of the series have come due: so many intervals, or the
+// times that its cron line names. It is 0 if the series has no such slot.
 func (p Plan) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
 	for _, s := range p {
 		switch {
@@ -37,9 +37,9 @@ func (p Plan) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
 	return 0
 }
 
-// Stale is what "stale" means everywhere: the newest done slot of the series was due longer before now than
-// the next so many slots after it take to come due. A series that was never done (done is zero) is stale, and
-// one that is never due again is not.
+// Stale defines "stale" for the whole program: since done, when the newest done slot of the series was due, more time
+// has passed than Ahead gives for so many slots. A series that was never done (done is zero) is stale, and one that is
+// never due again is not.
 func (p Plan) Stale(of ingest.Series, done, now time.Time, after int) bool {
 	if done.IsZero() {
 		return true

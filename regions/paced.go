@@ -7,25 +7,27 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Pace is how a job's slots are spread where its budget does not pay for its interval.
+// Pace is how a job's slots are spread out when its budget does not pay for its interval.
 type Pace struct {
-	// Gap is from one slot of the job to the next, of whichever key: its keys take turns.
+	// Gap is the time from one slot of the job to the next, whatever its key: the keys take turns.
 	Gap time.Duration
-	// Round is from one slot of a series to its next, by which its data are judged. It is Gap for each key, but where
-	// nothing is left until Hold: Gap is then a wait. 0 for the job's own interval.
+	// Round is the time from one slot of a series to its next, by which its data are judged: Gap times the number of
+	// keys or, while nothing is left until Hold and Gap is only a wait, what the budget of a whole window pays for. 0
+	// for the job's own interval.
 	Round time.Duration
-	// Last is when its newest slot was due, of whichever key; zero where it has none.
+	// Last is when the job's newest slot, of any key, was due; zero if it has none.
 	Last time.Time
-	// Hold is until when the budget pays for no slot at all; zero where it pays for the next one.
+	// Hold is the time until which the budget pays for no slot at all; zero if it pays for the next one.
 	Hold time.Time
 	// Most is how many slots the budget pays for at present.
 	Most int
-	// Weights is how much the age of each key counts; one that is not here counts 1. With equal weights the key whose
-	// newest slot is oldest comes first.
+	// Weights says how much the age of each key counts; a key that is missing counts 1. With equal weights the key
+	// whose newest slot is oldest comes first.
 	Weights map[string]float64
 }
 
-// turn is the key whose turn it is at t: the one whose age counts most; of equals the one that the job names first.
+// turn returns the key whose turn it is at t: the one with the highest weighted age; of equals, the one that the job
+// names first.
 func (p Pace) turn(keys []string, newest map[string]time.Time, t time.Time) string {
 	counts := func(key string) float64 {
 		weight, ok := p.Weights[key]
@@ -43,15 +45,15 @@ func (p Pace) turn(keys []string, newest map[string]time.Time, t time.Time) stri
 	return best
 }
 
-// Paced is a plan of which some jobs are paced, by name.
+// Paced is a plan some of whose jobs are paced; Paces holds these by name.
 type Paced struct {
 	Plan
 	Paces map[string]Pace
 }
 
-// Due is Plan.Due, but for jobs that are paced. Of these a key is due that has never been, or whose newest slot is
-// older than two rounds, as after a time in which nothing ran; of the others one after each Gap. What a paced job
-// would have had between is no slot: nobody has missed it.
+// Due is Plan.Due, except for paced jobs. Of these, a key is due if it never was, or if its newest slot is older than
+// two rounds, as after a time in which nothing ran; if there is no such key, one is due after each Gap. The ticks that
+// a paced job leaves out are not slots: nobody has missed them.
 func (p Paced) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	for _, s := range p.Plan {
@@ -93,7 +95,7 @@ func (s Schedule) duePaced(pace Pace, known map[ingest.Series]time.Time, now tim
 	return out
 }
 
-// Next is when anything is next due, after now.
+// Next returns when anything is next due, after now.
 func (p Paced) Next(now time.Time) time.Time {
 	var next time.Time
 	for _, s := range p.Plan {
@@ -108,19 +110,19 @@ func (p Paced) Next(now time.Time) time.Time {
 	return next
 }
 
-// next is when the job's next slot is due, after now.
+// next returns when the job's next slot is due, after now.
 func (p Pace) next(now time.Time) time.Time {
 	next := p.Last.Add(p.Gap)
 	if next.Before(p.Hold) {
 		next = p.Hold
 	}
-	if !next.After(now) { // due, and nobody has added it yet
+	if !next.After(now) { // due, but not added yet
 		next = now.Add(time.Second)
 	}
 	return next.Truncate(time.Second).UTC()
 }
 
-// Ahead is Plan.Ahead at the pace of the present.
+// Ahead is Plan.Ahead at the current pace.
 func (p Paced) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
 	ahead := p.Plan.Ahead(of, t, slots)
 	if pace, ok := p.Paces[of.Job]; ok {
@@ -129,13 +131,13 @@ func (p Paced) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
 	return ahead
 }
 
-// Stale is Plan.Stale at the pace of the present.
+// Stale is Plan.Stale at the current pace.
 func (p Paced) Stale(of ingest.Series, done, now time.Time, after int) bool {
 	return p.Plan.Stale(of, done, now, after) && (done.IsZero() || now.Sub(done) > p.Ahead(of, done, after))
 }
 
-// Upcoming is the next n slots after now, of one key where it is not "", soonest first. Those of a paced job are where
-// they are if what is left of its budget stays what it is.
+// Upcoming returns the next n slots after now, soonest first, only of the given key unless it is "". Those of a paced
+// job hold as long as what is left of its budget stays what it is.
 func (p Paced) Upcoming(known map[ingest.Series]time.Time, now time.Time, n int, key string) []ingest.Slot {
 	var slots []ingest.Slot
 	for _, s := range p.Plan {

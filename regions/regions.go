@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Default is the eight regions that are fetched when a config names none.
+// Default returns the eight regions that are fetched when a config names none.
 func Default() []ingest.Region {
 	return []ingest.Region{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
 }

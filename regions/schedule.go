@@ -47,14 +47,14 @@ func New(job ingest.Job) (Schedule, error) {
 	return s, nil
 }
 
-// Keys are the keys of the job's slots: its regions, or "" for a job without any.
+// Keys returns the keys of the job's slots: its regions, or "" for a job without any.
 func (s Schedule) Keys() []string { return slices.Clone(s.keys) }
 
-// Between is every slot due after from and not after to, oldest first.
+// Between returns every slot due after from and not after to, oldest first.
 //
-// An interval is counted from 1970 in UTC and divided over the keys, so that eight regions every 30
-// minutes are due 3 min 45 s apart, the same on every host. A cron line is due for all its keys at
-// once: who writes 06:00 means 06:00.
+// An interval is counted from 1970 in UTC and divided over the keys, so that eight regions every 30 minutes are due 3
+// min 45 s apart, the same on every host. A cron line is due for all its keys at once: whoever writes 06:00 means
+// 06:00.
 func (s Schedule) Between(from, to time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	var times []time.Time
@@ -70,7 +70,7 @@ func (s Schedule) Between(from, to time.Time) []ingest.SlotKey {
 	return out
 }
 
-// Latest is the newest slot of every key that is due at now, oldest first.
+// Latest returns the newest slot of every key that is due at now, oldest first.
 func (s Schedule) Latest(now time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	for i := range s.keys {
@@ -82,7 +82,7 @@ func (s Schedule) Latest(now time.Time) []ingest.SlotKey {
 	return out
 }
 
-// Next is when the job is next due for any key, after now.
+// Next returns when the job is next due for any key, after now.
 func (s Schedule) Next(now time.Time) time.Time {
 	if s.cron != nil {
 		return s.next(0, now)
@@ -96,7 +96,7 @@ func (s Schedule) Next(now time.Time) time.Time {
 	return s.next(i%len(s.keys), now)
 }
 
-// NextTimes is the next n times after now at which the job is due for any key, soonest first.
+// NextTimes returns the next n times after now at which the job is due for any key, soonest first.
 func (s Schedule) NextTimes(now time.Time, n int) []time.Time {
 	var out []time.Time
 	for t := s.Next(now); len(out) < n && !t.IsZero(); t = s.Next(t) {
@@ -109,7 +109,7 @@ func (s Schedule) slotKey(i int, due time.Time) ingest.SlotKey {
 	return ingest.SlotKey{Job: s.Job.Name, Key: s.keys[i], DueAt: due}
 }
 
-// times is when key i is due after from and not after to, oldest first.
+// times returns when key i is due after from and not after to, oldest first.
 func (s Schedule) times(i int, from, to time.Time) []time.Time {
 	var out []time.Time
 	for t := s.next(i, from); !t.IsZero() && !t.After(to); t = s.next(i, t) {
@@ -118,7 +118,7 @@ func (s Schedule) times(i int, from, to time.Time) []time.Time {
 	return out
 }
 
-// next is the first time after t at which key i is due.
+// next returns the first time after t at which key i is due.
 func (s Schedule) next(i int, t time.Time) time.Time {
 	if s.cron != nil {
 		at, ok := s.cron.next(t.Unix())
@@ -128,7 +128,7 @@ func (s Schedule) next(i int, t time.Time) time.Time {
 	return time.Unix(((t.Unix()-offset)/every+1)*every+offset, 0).UTC()
 }
 
-// latest is the last time, not after now, at which key i is due.
+// latest returns the last time, not after now, at which key i is due.
 func (s Schedule) latest(i int, now time.Time) (time.Time, bool) {
 	if s.cron != nil {
 		at, ok := s.cron.latest(now.Unix())
@@ -138,13 +138,13 @@ func (s Schedule) latest(i int, now time.Time) (time.Time, bool) {
 	return time.Unix((now.Unix()-offset)/every*every+offset, 0).UTC(), true
 }
 
-// interval is the job's interval, and how far into each key i is due, in seconds.
+// interval returns the job's interval, and the offset into it at which key i is due, both in seconds.
 func (s Schedule) interval(i int) (every, offset int64) {
 	every = int64(s.Job.Every / time.Second)
 	return every, every * int64(i) / int64(len(s.keys))
 }
 
-// instant is the zero time where there is none.
+// instant returns the time in UTC, or the zero time if ok is false.
 func instant(unix int64, ok bool) time.Time {
 	if !ok {
 		return time.Time{}

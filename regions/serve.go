@@ -15,10 +15,10 @@ const Heartbeat = 30 * time.Second
 // ctx is done. Calls never overlap; triggers that come while do runs become one. It returns when ctx is
 // done, after do and the ticker have ended.
 //
-// The heartbeat is for what a timer cannot know: a laptop that slept and a clock that was set are noticed
-// within one. do gets the time from now, which must be safe for concurrent use, and asks what is due since
-// it last ran; it must return quickly, since it delays the next call. A panic of do passes through Serve
-// after the ticker has ended: a caller that must survive it recovers in its do.
+// The heartbeat covers what a timer cannot know: within one, it notices that a laptop slept or that a clock was set.
+// do gets the time from now, which must be safe for concurrent use, and asks what is due since it last ran; it must
+// return quickly, since it delays the next call. A panic of do passes through Serve after the ticker has ended: a
+// caller that must survive it recovers in its do.
 func (p Plan) Serve(ctx context.Context, heartbeat time.Duration, now func() time.Time, do func(ctx context.Context, now time.Time)) {
 	trigger := make(chan struct{}, 1)
 	ticker := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(cron.DiscardLogger), cron.WithChain())
@@ -60,7 +60,7 @@ func (t ticks) Next(time.Time) time.Time {
 	return time.Now().Add(next.Sub(now))
 }
 
-// drain merges a trigger that is waiting with the one that came.
+// drain drops a trigger that is waiting, since the one that just came covers it.
 func drain[T any](c <-chan T) {
 	select {
 	case <-c:

@@ -28,7 +28,7 @@ const (
 // farthest is more than any zone's offset from UTC.
 const farthest = daySeconds
 
-// next is the first instant after t at which the line fires; ok is false when there is none.
+// next returns the first instant after t at which the line fires; ok is false if there is none.
 func (l *cronLine) next(t int64) (_ int64, ok bool) {
 	if !l.everyHour {
 		w, ok := l.after(highest(l.zone, t))
@@ -47,7 +47,7 @@ func (l *cronLine) next(t int64) (_ int64, ok bool) {
 	}
 }
 
-// latest is the last instant, not after t, at which the line fired; ok is false when there is none.
+// latest returns the last instant, not after t, at which the line fired; ok is false if there is none.
 func (l *cronLine) latest(t int64) (_ int64, ok bool) {
 	if !l.everyHour {
 		w, ok := l.upTo(highest(l.zone, t))
@@ -66,8 +66,8 @@ func (l *cronLine) latest(t int64) (_ int64, ok bool) {
 	}
 }
 
-// highest is the latest time that the zone's clocks have shown up to t: where they were put back, it
-// is what they showed before.
+// highest returns the latest time that the zone's clocks have shown up to t. After they were put back, that is what
+// they showed before.
 func highest(zone *time.Location, t int64) wall {
 	offset, start, _ := stretch(zone, t)
 	high := t + offset
@@ -79,7 +79,7 @@ func highest(zone *time.Location, t int64) wall {
 	return wall(high)
 }
 
-// firstAt is the first instant at which the zone's clocks show w or later.
+// firstAt returns the first instant at which the zone's clocks show w or later.
 func firstAt(zone *time.Location, w wall) int64 {
 	for t := int64(w) - farthest; ; {
 		offset, _, end := stretch(zone, t)
@@ -90,11 +90,10 @@ func firstAt(zone *time.Location, w wall) int64 {
 	}
 }
 
-// stretch is the zone's offset from UTC at t, in seconds, and from when until when it is in force at
-// least: start <= t < end.
+// stretch returns the zone's offset from UTC at t, in seconds, and a span in which it is in force: start <= t < end.
 //
-// On 31 December of a leap year the end that Go gives is that day's beginning, long past
-// (golang/go#81583, in Go 1.26). Where Go means the end of the year, it is the next midnight in UTC.
+// On 31 December of a leap year Go 1.26 gives the beginning of that day as the end, although it has passed
+// (golang/go#81583), where it means the end of the year. The end is then the next midnight in UTC.
 func stretch(zone *time.Location, t int64) (offset, start, end int64) {
 	at := time.Unix(t, 0).In(zone)
 	_, seconds := at.Zone()

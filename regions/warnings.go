@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Warnings is what a job's cron line says and its writer may not mean, a sentence each, without the job's
-// name; none for an interval. A zone is judged by the year after now.
+// Warnings returns what a job's cron line says but its writer may not mean, one sentence each, without the job's name;
+// none for an interval. A zone is judged by the year after now.
 func (s Schedule) Warnings(now time.Time) []string {
 	if s.cron == nil {
 		return nil
@@ -27,11 +27,11 @@ func (s Schedule) Warnings(now time.Time) []string {
 	return append(out, s.cron.zoneWarnings(now)...)
 }
 
-// cronField is how one field of a cron line counts.
+// cronField describes one field of a cron line.
 type cronField struct {
 	name     string
 	min, max int           // its values
-	unit     time.Duration // of one step; 0 where steps have no length, as months
+	unit     time.Duration // of one step; 0 if steps differ in length, as months do
 	around   string        // what restarts its steps
 }
 
@@ -43,8 +43,8 @@ var cronFields = []cronField{
 	{"day of week", 0, 6, 24 * time.Hour, "week"},
 }
 
-// stepWarning is about steps over a whole field, */n or m/n: they restart with every hour, day, month
-// or year, so that a step which does not divide the field leaves a different gap at the end.
+// stepWarning warns of steps over a whole field, */n or m/n: they restart with every hour, day, month or year, so a
+// step that does not divide the field leaves a different gap at the end.
 func (f cronField) stepWarning(part string) string {
 	from, stepText, stepped := strings.Cut(part, "/")
 	step, err := strconv.Atoi(stepText)
@@ -71,7 +71,7 @@ func (f cronField) stepWarning(part string) string {
 	return ""
 }
 
-// instead is the interval of even steps, where there is one.
+// instead suggests an interval of even steps, if there is one.
 func (f cronField) instead(step int) string {
 	every := time.Duration(step) * f.unit
 	if f.unit == 0 || step > int(MaxEvery/f.unit) {
@@ -84,7 +84,7 @@ func (f cronField) instead(step int) string {
 	return "; for even steps set every: " + text + " and no cron:"
 }
 
-// dayWarnings is about days that some months lack, and days of month beside days of week.
+// dayWarnings warns of days that some months lack, and of days of month combined with days of week.
 func (l *cronLine) dayWarnings() []string {
 	var out []string
 	dom := l.fields[2]
@@ -100,7 +100,7 @@ func (l *cronLine) dayWarnings() []string {
 		}
 		var without []string
 		for m := time.January; m <= time.December; m++ {
-			// The last day of a month in 2025, which is no leap year.
+			// The last day of a month in 2025, which is not a leap year.
 			if l.month>>m&1 == 1 && time.Date(2025, m+1, 0, 0, 0, 0, 0, time.UTC).Day() < day {
 				without = append(without, m.String())
 			}
@@ -115,12 +115,12 @@ func (l *cronLine) dayWarnings() []string {
 	return out
 }
 
-// zoneWarnings is about a zone whose clocks change within a year.
+// zoneWarnings warns of a zone whose clocks change within a year.
 func (l *cronLine) zoneWarnings(now time.Time) []string {
 	before, _, change := stretch(l.zone, now.Unix())
 	for change < now.Add(366*24*time.Hour).Unix() {
 		after, _, end := stretch(l.zone, change)
-		if after == before { // its name changes only
+		if after == before { // only its name changes
 			change = end
 			continue
 		}
@@ -134,7 +134,7 @@ func (l *cronLine) zoneWarnings(now time.Time) []string {
 	return nil
 }
 
-// offsetText is an offset from UTC as in -03:30.
+// offsetText formats an offset from UTC, as in -03:30.
 func offsetText(seconds int64) string {
 	return time.Unix(0, 0).In(time.FixedZone("", int(seconds))).Format("-07:00")
 }

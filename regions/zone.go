@@ -32,7 +32,7 @@ func loadZone(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("there is no zone %.80q here: use a name of the IANA database, as in %q", name, example)
 }
 
-// fixedOffset is how many hours ahead of UTC a name such as UTC+2, GMT-05 or +3 means to be.
+// fixedOffset returns how many hours ahead of UTC a name such as UTC+2, GMT-05 or +3 means.
 func fixedOffset(name string) (hours int, ok bool) {
 	number := strings.TrimPrefix(strings.TrimPrefix(strings.ToUpper(name), "UTC"), "GMT")
 	if number == "" || number[0] != '+' && number[0] != '-' {
@@ -42,7 +42,7 @@ func fixedOffset(name string) (hours int, ok bool) {
 	return hours, err == nil && hours >= -12 && hours <= 14 && hours != 0
 }
 
-// abbreviations are not names of zones, and some stand for several: this is the most likely one.
+// abbreviations are not names of zones, and some stand for several: each maps to the most likely one.
 var abbreviations = map[string]string{
 	"pst": "America/Los_Angeles", "pdt": "America/Los_Angeles", "pt": "America/Los_Angeles",
 	"mdt": "America/Denver", "cst": "America/Chicago", "cdt": "America/Chicago",

@@ -13,14 +13,14 @@
 //     watched): /api/platform-api/reference
 //   - Errors, and what 400, 401, 403, 404 and 5xx stand for: /api/platform-api/errors/
 //
-// What no page says, and nothing here has asked the real API: that sort=trending and country work together
-// (public programs combine them); how a reader that asks too often is refused (429, and 403 for "spam
-// activity", are taken to mean it); that ams_country works without a token; how many ids one call may hold; what
-// an unknown country or category, or a page after the last, gets; when the provider's day turns, if it has one;
-// and how long its data may be kept.
+// What no page says, and nothing here has asked the real API: that sort=trending and country work together (public
+// programs combine them); how a client that asks too often is refused (429, and 403 for "spam activity", are taken to
+// mean it); that ams_country works without a token; how many ids one call may hold; what an unknown country or
+// category, or a page after the last, gets; when the provider's day turns, if it has one; and how long its data may be
+// kept.
 //
-// A region's chart is therefore of videos declared to be of that country, not of what is watched there; and
-// what is blocked where this program runs is not in it.
+// A region's chart therefore lists videos declared to be of that country, not what is watched there; and it lacks what
+// is blocked where this program runs.
 package dailymotion
 
 import (
@@ -59,7 +59,7 @@ const (
 	videosSearch   = "videos.search"
 )
 
-// What calls are refused for before they are sent.
+// Why a call may be refused before it is sent.
 var (
 	ErrIDs      = fmt.Errorf("a call asks for 1 to %d ids, each of letters and digits", maxIDsPerCall)
 	errNoRegion = errors.New("a chart needs a region")
@@ -85,7 +85,7 @@ var (
 	_ fetch.Searcher = (*Client)(nil)
 )
 
-// New refuses a base URL with a *wire.BaseURLError. It sends nothing.
+// New returns a *wire.BaseURLError for a base URL that it refuses. It sends nothing.
 func New(_ context.Context, cfg Config) (*Client, error) {
 	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {
@@ -102,8 +102,8 @@ func (*Client) Limits() fetch.Limits {
 	return fetch.Limits{IDsPerCall: maxIDsPerCall, PerPage: pageSize, ChartPages: lastPage, SearchPages: lastPage}
 }
 
-// Chart implements fetch.Upstream: one page of 100 of what trends among the videos of a country.
-// category is the id of one of Dailymotion's channels, "music"; token is the page's number.
+// Chart implements fetch.Upstream: one page of the 100 that trend among the videos of a country. category is the id of
+// one of Dailymotion's channels, "music"; token is the page's number.
 func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: videosTrending, Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
 		if region == "" {
@@ -115,9 +115,9 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 	}}
 }
 
-// Videos implements fetch.Upstream. With no ids, too many, or one that would be read as
-// something else, Do fails with ErrIDs and sends nothing. An answer that holds a video that was not
-// asked for is not an answer: the filter did not work, and what is missing from it is not gone.
+// Videos implements fetch.Upstream. With no ids, too many, or one that would be read as something else, Do fails with
+// ErrIDs and sends nothing. An answer with a video that was not asked for counts as broken: the filter did not work,
+// so what is missing is not gone.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: videosList, Do: func(ctx context.Context) (ingest.Page, error) {
 		asked := map[string]bool{}
@@ -145,8 +145,8 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 	}}
 }
 
-// Search implements fetch.Searcher. Videos that may be watched in q.Region are told by ams_country,
-// which leaves out what is blocked there.
+// Search implements fetch.Searcher. ams_country selects the videos that may be watched in q.Region: it leaves out what
+// is blocked there.
 func (c *Client) Search(sought ingest.Query, token string) fetch.Call[ingest.Found] {
 	return fetch.Call[ingest.Found]{Method: videosSearch, Region: sought.Region, Do: func(ctx context.Context) (ingest.Found, error) {
 		if sought.Text == "" {

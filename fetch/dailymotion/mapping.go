@@ -19,17 +19,16 @@ const videoFields = "id,title,owner.screenname,owner.id,channel,language," +
 	"thumbnail_720_url,thumbnail_360_url," +
 	"created_time,duration,mode,tags,views_total,likes_total"
 
-// list is the part of an answer that is read. The array holds one item more than a page may have: it
-// shows that there are more, and what a hostile list can make us allocate ends with it. List is nil
-// without one.
+// list is the part of an answer that is read. The array has one item more than a page may have, which shows that there
+// are more and bounds what a hostile list can make us allocate. List is nil without one.
 type list[T any] struct {
 	Page    *int              `json:"page"`
 	HasMore bool              `json:"has_more"`
 	List    *[pageSize + 1]*T `json:"list"`
 }
 
-// videoItem is a video of it. A field of an object within has a dot in its name. Every field may be
-// null, which leaves it as if it were absent; a number is then "".
+// videoItem is a video in a list. A field of a nested object has a dot in its name. Any field may be null, which
+// leaves it as if it were absent; a number is then "".
 type videoItem struct {
 	ID          string      `json:"id"`
 	Title       string      `json:"title"`
@@ -57,9 +56,9 @@ var (
 	errTooMany  = fmt.Errorf("it lists more than %d videos", pageSize)
 )
 
-// mapVideos reads a whole answer to a question for a page, by its number. An empty list is a page;
-// anything without a list, of another page, or with more than was asked for is an error for all of it. A field
-// that is not what the API documents is left out, and so is an item without an id. What is given twice stays twice.
+// mapVideos reads a whole answer for the page of that number. An empty list is a page. An answer without a list, of
+// another page, or with more than was asked for is refused as a whole. A field that is not as the API documents it is
+// left out, and so is an item without an id. Duplicates are kept.
 func mapVideos(body []byte, number int) (ingest.Page, error) {
 	l, next, odd, err := readList[videoItem](body, number)
 	if err != nil {
@@ -78,7 +77,7 @@ func mapVideos(body []byte, number int) (ingest.Page, error) {
 	return page, nil
 }
 
-// mapFound reads an answer that holds ids only, by the same rules.
+// mapFound reads an answer of ids only, by the same rules.
 func mapFound(body []byte, number int) (ingest.Found, error) {
 	l, next, odd, err := readList[idItem](body, number)
 	if err != nil {
@@ -97,9 +96,9 @@ func mapFound(body []byte, number int) (ingest.Found, error) {
 	return found, nil
 }
 
-// readList reads the list of an answer without its nulls, the token of the page behind it, and what of the items is
-// odd and was left out. There is a token while
-// Dailymotion says so, this page brought anything, and the next lies within the 1,000 results.
+// readList returns the items of an answer without nulls, the token of the next page, and what was odd and left out.
+// There is a token if Dailymotion says there is more, this page has items, and the next one lies within the 1,000
+// results.
 func readList[T any](body []byte, number int) (items []*T, next string, odd ingest.Odd, err error) {
 	var l list[T]
 	if err := wire.Decode(body, &l); err != nil {
@@ -125,8 +124,8 @@ func readList[T any](body []byte, number int) (items []*T, next string, odd inge
 	return items, next, odd, nil
 }
 
-// maxTexts bounds the JSON of one list of texts, in bytes: a list of nothing but commas would make us
-// allocate many times its size. The provider names no limit for tags; a page of 100 is far below.
+// maxTexts bounds the JSON of one list of texts, in bytes: a list of nothing but commas would make us allocate many
+// times its size. The provider names no limit for tags; those of a page of 100 are far below.
 const maxTexts = 64 << 10
 
 func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
@@ -173,21 +172,20 @@ func date(n wire.Number, odd *ingest.Odd) time.Time {
 	return time.Unix(s, 0).UTC()
 }
 
-// duration reads seconds, of which a fraction is dropped; null is none.
+// duration reads seconds and drops a fraction; null is 0.
 func duration(n wire.Number, odd *ingest.Odd) time.Duration {
 	if n == "" {
 		return 0
 	}
 	s, err := strconv.ParseFloat(string(n), 64)
-	if err == nil && s >= 0 && s <= math.MaxInt32 { // which "NaN" is not
+	if err == nil && s >= 0 && s <= math.MaxInt32 { // "NaN" is not
 		return time.Duration(s) * time.Second
 	}
 	odd.Count("duration")
 	return 0
 }
 
-// texts is an array that may hold numbers among its strings: they are kept as they were written. A
-// null or an empty string in it is nothing.
+// texts is an array of strings and numbers; a number is kept as it was written. Nulls and empty strings are left out.
 type texts struct {
 	list []string
 	odd  bool // there were some, and they are left out

@@ -10,9 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// verdict says what an answer means: nil for one that may hold a list, else what to do about it. It
-// follows the order of certainty: what was never sent, what broke off, what the status settles alone,
-// and then what Dailymotion says.
+// verdict returns what an answer means for the pass: nil if it may hold a list. It goes by certainty: what was never
+// sent, what broke off, what the status settles alone, and then what Dailymotion says.
 func verdict(method string, a wire.Answer) *fetch.Error {
 	clean := wire.Cleaner{}
 	switch {
@@ -41,8 +40,7 @@ type apiError struct {
 	} `json:"error_data"`
 }
 
-// parseError reads an error. Where the body is none, it is the message: a page of something in
-// between.
+// parseError reads an error. A body that is not one, as from a proxy in between, becomes the message.
 func parseError(body []byte) apiError {
 	var b struct {
 		Error *apiError `json:"error"`
@@ -74,8 +72,8 @@ func (e apiError) meaning(method string, status int) (fetch.Verdict, string) {
 	return fetch.Rejected, "Dailymotion rejects the request"
 }
 
-// isAbout reports whether a parameter is at fault. Where error_data does not name one, the message
-// does, as the documented one: "Can't find object video for `id' parameter".
+// isAbout reports whether a parameter is at fault. If error_data does not name one, the message may, as the documented
+// one does: "Can't find object video for `id' parameter".
 func (e apiError) isAbout(param string) bool {
 	if e.Data.Param != "" {
 		return e.Data.Param == param
@@ -83,8 +81,8 @@ func (e apiError) isAbout(param string) bool {
 	return e.Data.ObjectType == param || strings.Contains(e.Message, "`"+param+"'")
 }
 
-// tellsOfARate tells a 403 that will pass from one that will not: the provider uses it both when it
-// denies "due to spam activity" and when a right is missing, and says which only in words.
+// tellsOfARate distinguishes a 403 that will pass from one that will not: the provider uses it both when it denies
+// "due to spam activity" and when a right is missing, and says which only in words.
 func (e apiError) tellsOfARate() bool {
 	return aRate.MatchString(e.Type) || aRate.MatchString(e.Message)
 }

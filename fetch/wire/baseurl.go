@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// BaseURLError is a base URL that no request may be sent to.
+// BaseURLError reports a base URL that no request may be sent to.
 type BaseURLError struct {
 	URL    string // scheme and host only: the rest may hold what must not be shown; "" without them
 	Reason string
@@ -27,7 +27,7 @@ func (e *BaseURLError) Error() string {
 func ParseBaseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil {
-		// What url.Parse says repeats the URL or a part of it, where a secret may stand.
+		// The error of url.Parse repeats the URL or a part of it, which may hold a secret.
 		return nil, &BaseURLError{Reason: "not a URL"}
 	}
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
@@ -68,8 +68,8 @@ func validPort(port string) bool {
 	return err == nil && n > 0
 }
 
-// IsLoopback reports whether host, without a port, is this machine: localhost, 127.0.0.0/8 or ::1,
-// in their usual spelling only.
+// IsLoopback reports whether host, without a port, is this machine: localhost, 127.0.0.0/8 or ::1, only as usually
+// written.
 func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -14,14 +14,14 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// How long, in characters, what comes from outside may be in an error.
+// The longest that text from outside may be in an error, in characters.
 const (
 	maxReason  = 60
 	maxMessage = 300
 	maxText    = 500
 )
 
-// maxMarkup is how many bytes of a body are looked at for a message.
+// maxMarkup is how many bytes of a body are searched for a message.
 const maxMarkup = 8 << 10
 
 // Cleaner makes text from outside fit for an error: without markup, control characters or the key.
@@ -29,19 +29,20 @@ const maxMarkup = 8 << 10
 // value knows no key.
 type Cleaner struct{ key *strings.Replacer }
 
-// NewCleaner takes the key out, however it is spelt: plain, quoted, escaped for a URL or for HTML.
+// NewCleaner returns a Cleaner that takes the key out, however it is spelt: plain, quoted, escaped for a URL or for
+// HTML.
 func NewCleaner(key ingest.Secret) Cleaner {
 	k := key.Reveal()
 	if k == "" {
 		return Cleaner{}
 	}
 	literal := strings.Trim(strconv.Quote(k), `"`)
-	// A host name is said in lower case.
+	// Host names are printed in lower case.
 	return Cleaner{strings.NewReplacer(literal, "***", url.QueryEscape(k), "***", html.EscapeString(k), "***", k, "***", strings.ToLower(k), "***")}
 }
 
-// Text cleans s and cuts it at n characters. The key is taken out before anything is cut, which
-// could leave a part of it, and after what was between its parts is gone.
+// Text cleans s and cuts it at n characters. The key is taken out before the cut, which could leave a part of it, and
+// again after the cleaning, which may have joined its parts.
 func (c Cleaner) Text(s string, n int) string {
 	s = c.hide(s)
 	if len(s) > maxMarkup {
@@ -56,8 +57,8 @@ func (c Cleaner) Text(s string, n int) string {
 	return s
 }
 
-// Wrap is err with what it means for a person before it, and the text of both clean. Is and As see
-// err, unless its own text holds the key: then they see only its kind.
+// Wrap returns err with what it means for a person in front, and cleans the text of both. Is and As see err, unless
+// its own text holds the key: then they see only its kind.
 func (c Cleaner) Wrap(says string, err error) error {
 	raw := err.Error()
 	w := &wrapped{text: c.Text(says+": "+raw, maxText), err: err}
@@ -74,8 +75,8 @@ func (c Cleaner) hide(s string) string {
 	return c.key.Replace(s)
 }
 
-// StandardLog is for the standard library's own logger, which tells what a server sends unasked, quoted and as it came:
-// the key may be in it, or the half of it that came first. What is quoted is left out, whatever it is.
+// StandardLog is for the standard library's own logger, which quotes what a server sends unasked. That may hold the
+// key, or its first half, so everything quoted is left out.
 type StandardLog struct{ To io.Writer }
 
 var quoted = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*(?:"|$)`)
@@ -99,8 +100,8 @@ func stripTags(s string) string {
 	return tag.ReplaceAllString(s, " ")
 }
 
-// printable keeps what a terminal shows as itself: controls become spaces; format characters, which
-// include those that turn the direction of writing, go.
+// printable keeps what a terminal shows as itself. Control characters become spaces; format characters, which include
+// those that turn the direction of writing, are removed.
 func printable(r rune) rune {
 	switch {
 	case unicode.IsSpace(r), unicode.IsControl(r):
@@ -120,7 +121,7 @@ type wrapped struct {
 func (w *wrapped) Error() string { return w.text }
 func (w *wrapped) Unwrap() error { return w.err }
 
-// kindOf is the sentinel that callers ask err for, without err's text; nil when it is neither.
+// kindOf returns the context error that callers compare err with, without err's text; nil if it is neither.
 func kindOf(err error) error {
 	for _, kind := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, kind) {

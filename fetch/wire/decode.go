@@ -14,7 +14,7 @@ import (
 
 var errNotText = errors.New("it is not UTF-8")
 
-// Decode reads a whole body into v. What is not UTF-8 (RFC 8259, 8.1) is refused: encoding/json would replace it.
+// Decode reads a whole body into v. It refuses what is not UTF-8 (RFC 8259, 8.1), which encoding/json would replace.
 // Half of a surrogate pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
 func Decode(body []byte, v any) error {
 	if !utf8.Valid(body) {
@@ -23,9 +23,9 @@ func Decode(body []byte, v any) error {
 	return json.Unmarshal(body, v)
 }
 
-// Items reads the items of a list one by one, after all of it could not be decoded at once: a field of another type
-// than it should have, and a text that is not UTF-8, is as if it were absent. Of an item with several, the first that
-// encoding/json meets is counted; one that is no object counts as "id", since it has none.
+// Items decodes the items of a list one by one, after the whole list could not be decoded. A field of the wrong type,
+// or a text that is not UTF-8, is treated as absent. Of an item with several, only the first that encoding/json meets
+// is counted; an item that is not an object counts as "id", since it has none.
 func Items[T any](from []*json.RawMessage, to []*T) (odd ingest.Odd) {
 	for i, raw := range from {
 		if raw == nil {
@@ -44,8 +44,8 @@ func Items[T any](from []*json.RawMessage, to []*T) (odd ingest.Odd) {
 	return odd
 }
 
-// withoutBytes puts null in place of each string of a JSON text that is not UTF-8, and "" where it is a name. what is
-// "" where there was none.
+// withoutBytes replaces each string of a JSON text that is not UTF-8: a name by "", a value by null. what is "" if
+// there was none.
 func withoutBytes(raw []byte) (clean []byte, what string) {
 	if utf8.Valid(raw) {
 		return raw, ""
@@ -77,8 +77,8 @@ func withoutBytes(raw []byte) (clean []byte, what string) {
 	return clean, "text that is not UTF-8"
 }
 
-// Number is a number as JSON has it, or a string of one: as it was written. It is "" where it is absent or null, and
-// what is neither is found when it is read as something.
+// Number is a JSON number, or a string that holds one, as it was written; "" if it is absent or null. Anything else is
+// found out when it is parsed.
 type Number string
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails: one odd number is no reason to lose a page.
@@ -94,7 +94,8 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Count is nil for a count that is withheld: absent or null. What is not one, or is beyond int64, is odd, and nil too.
+// Count returns a count; nil if it is withheld: absent or null. What is not a count, or is beyond int64, is odd, and
+// nil too.
 func Count(field string, n Number, odd *ingest.Odd) *int64 {
 	if n == "" {
 		return nil
@@ -111,7 +112,7 @@ func Count(field string, n Number, odd *ingest.Odd) *int64 {
 // (developers.google.com/youtube/v3/docs/videos#snippet.title).
 const maxTitle = 1000
 
-// Title is a title, cut where it is longer than any that is one.
+// Title returns a title, cut if it is longer than any real one.
 func Title(s string) string {
 	n := 0
 	for i := range s {
@@ -123,7 +124,7 @@ func Title(s string) string {
 	return s
 }
 
-// FirstHTTPS is the first of the URLs that is served over https; "" where none is.
+// FirstHTTPS returns the first of the URLs that is served over https; "" if none is.
 func FirstHTTPS(urls ...string) string {
 	for _, u := range urls {
 		if strings.HasPrefix(u, "https://") {

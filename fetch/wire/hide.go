@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// minKey is how long a key must be, in bytes, to be looked for in answers: Google's have 39, and a shorter
-// one, which only a stand-in takes, is found in other words.
+// minKey is the length in bytes from which a key is looked for in answers. Google's have 39; a shorter one, which only
+// a stand-in accepts, would be found inside other words.
 const minKey = 16
 
-// hide is a body with "***" in place of a key that the upstream repeats: what an answer says is kept as it
-// comes. The key is found however JSON spells it, "\u0041" is "A" (RFC 8259,
-// section 7), and with format characters between its own.
+// hide returns a body with "***" in place of every copy of the key that the upstream sent back, and otherwise
+// unchanged. It finds the key however JSON spells it, "\u0041" being "A" (RFC 8259, section 7), and with format
+// characters in between.
 func hide(key string, body []byte) []byte {
 	if len(key) < minKey {
 		return body
 	}
 	var clean []byte
-	kept := 0 // all before it is in clean
+	kept := 0 // everything before it is in clean
 	for i := 0; i < len(body); {
 		n := spelt(body[i:], key)
 		if n == 0 {
@@ -37,7 +37,7 @@ func hide(key string, body []byte) []byte {
 	return append(clean, body[kept:]...)
 }
 
-// spelt is how many bytes at the head of b spell s; 0 when they do not.
+// spelt returns how many bytes at the head of b spell s; 0 if they do not.
 func spelt(b []byte, s string) int {
 	n := 0
 	for i := range len(s) {
@@ -57,8 +57,8 @@ func spelt(b []byte, s string) int {
 	return n
 }
 
-// head is the character that b begins with, and how many bytes spell it: 0 where there is none, or an escape
-// of one that is not ASCII.
+// head returns the character that b begins with, and how many bytes spell it: 0 if there is none, or if it is an
+// escape of one that is not ASCII.
 func head(b []byte) (c byte, size int) {
 	switch {
 	case len(b) == 0:
@@ -77,8 +77,8 @@ func head(b []byte) (c byte, size int) {
 	return b[0], 1
 }
 
-// format is how many bytes at the head of b spell a character that no screen shows, raw or escaped; 0 when they do
-// not. Who prints such text takes these out, and would put a key together again.
+// format returns how many bytes at the head of b spell a character that no screen shows, raw or escaped; 0 if they do
+// not. Printing such text removes these characters, and would put a key together again.
 func format(b []byte) int {
 	if len(b) == 0 || b[0] < utf8.RuneSelf && b[0] != '\\' {
 		return 0

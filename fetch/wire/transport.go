@@ -21,8 +21,8 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// maxBody is the most that is read of an answer, after gzip: a page of 100 videos with every field
-// is below 1 MiB, and a bomb ends here.
+// maxBody is the most that is read of an answer, after decompression: a page of 100 videos with every field is below 1
+// MiB, and a gzip bomb ends here.
 const maxBody = 16 << 20
 
 var (
@@ -39,9 +39,9 @@ type Headers struct {
 	Key     ingest.Secret // zero: no such header; taken out of answers that repeat it
 }
 
-// Transport is the one way out: to one host, and back with a bounded body. As a RoundTripper it
-// fills in the *Answer of Ask, and returns the status with an empty object in place of the body: a
-// client library then decodes nothing, and what was sent is read once, by the adapter.
+// Transport is the one way out: to one host, and back with a bounded body. As a RoundTripper it fills in the *Answer
+// of Ask, and returns the status with an empty object in place of the body: a client library then decodes nothing, and
+// the adapter alone reads what the upstream sent.
 //
 // It sends a request at most once. net/http repeats a GET by itself when a kept connection breaks,
 // which would be a second arrival for one take, so requests go out in a form that it may not
@@ -58,7 +58,7 @@ type Transport struct {
 	dateOf, dateAt time.Time // the last Date header, and when it came
 }
 
-// NewTransport makes the way to base, which is as ParseBaseURL returns it.
+// NewTransport returns a Transport to base, which is as ParseBaseURL returns it.
 func NewTransport(base *url.URL, headers Headers) *Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	proxy := http.ProxyFromEnvironment
@@ -89,22 +89,22 @@ func NewTransport(base *url.URL, headers Headers) *Transport {
 	}
 }
 
-// Host is the one host, "api.example.com" or "127.0.0.1:8080": a store is kept to one.
+// Host returns the one host, "api.example.com" or "127.0.0.1:8080": a store is kept to one.
 func (t *Transport) Host() string { return t.host }
 
 // Close drops the connections that are kept for the next request. The Transport stays usable.
 func (t *Transport) Close() { t.base.CloseIdleConnections() }
 
-// Date is the Date header of the last answer that had one, and when that came by this machine's
-// clock; zero before the first.
+// Date returns the Date header of the last answer that had one, and when that came by this machine's clock; zero
+// before the first.
 func (t *Transport) Date() (upstream, here time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.dateOf, t.dateAt
 }
 
-// AskDate asks the host what time it is there: by a request for nothing, without the key, that is no call of the API
-// and costs no quota. It is the zero time where the answer does not say. An error is a *fetch.Error with Unsent: the
+// AskDate asks the host what time it is there, by a HEAD request without the key, which is no call of the API and
+// costs no quota. It returns the zero time if the answer does not say. An error is a *fetch.Error with Unsent: the
 // host was not reached.
 func (t *Transport) AskDate(ctx context.Context) (time.Time, error) {
 	const within = 10 * time.Second
@@ -124,7 +124,7 @@ func (t *Transport) AskDate(ctx context.Context) (time.Time, error) {
 	return t.keepDate(resp), nil
 }
 
-// RoundTrip implements http.RoundTripper for requests whose context is of Ask.
+// RoundTrip implements http.RoundTripper for requests whose context comes from Ask.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a, ok := req.Context().Value(answerKey{}).(*Answer)
 	if !ok {
@@ -173,7 +173,7 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hide(t.headers.Key.Reveal(), body)
 }
 
-// keepDate remembers the Date header of an answer, and returns it: the zero time where there is none.
+// keepDate remembers the Date header of an answer, and returns it; the zero time if there is none.
 func (t *Transport) keepDate(resp *http.Response) time.Time {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
@@ -185,7 +185,7 @@ func (t *Transport) keepDate(resp *http.Response) time.Time {
 	return date
 }
 
-// outgoing adds to our own copy of a request what only the wire may see.
+// outgoing adds, to our own copy of a request, what only the wire may see.
 func (t *Transport) outgoing(req *http.Request) *http.Request {
 	if !t.headers.Key.IsZero() {
 		req.Header.Set(t.headers.KeyName, t.headers.Key.Reveal())
@@ -196,8 +196,8 @@ func (t *Transport) outgoing(req *http.Request) *http.Request {
 	return req
 }
 
-// onlyOnce is an empty body that net/http finds empty and sends nothing for, but may not rewind: so
-// it does not send the request again when a kept connection breaks.
+// onlyOnce is an empty body that cannot be rewound: net/http sends nothing for it, and does not send the request again
+// when a kept connection breaks.
 type onlyOnce struct{}
 
 func (onlyOnce) Read([]byte) (int, error) { return 0, io.EOF }

@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// Unanswered is what it means that a request of a method got no whole answer, a.Err not nil. who is
-// the upstream's name, for a person.
+// Unanswered returns the error for a request that got no whole answer: a.Err is not nil. who is the upstream's name,
+// for a person.
 func Unanswered(who, method string, a Answer, clean Cleaner) *fetch.Error {
 	v, says := fetch.Broken, who+"'s answer broke off"
 	switch {
@@ -26,7 +26,7 @@ func Unanswered(who, method string, a Answer, clean Cleaner) *fetch.Error {
 	return &fetch.Error{Verdict: v, Method: method, Err: clean.Wrap(says, a.Err)}
 }
 
-// AnswerError is an error that an upstream answered with.
+// AnswerError is an error with which an upstream answered.
 type AnswerError struct {
 	Status int    // HTTP
 	Reason string // the upstream's own word for it; "" when it gave none
@@ -35,8 +35,8 @@ type AnswerError struct {
 
 func (e *AnswerError) Error() string { return e.Text }
 
-// Refused is an error that an upstream answered with: says is what it means, reason the upstream's own word
-// for it, and detail what else there is to say.
+// Refused returns an error with which an upstream answered: says is what it means, reason the upstream's own word for
+// it, and detail what else there is to say.
 func (c Cleaner) Refused(status int, says, reason, detail string) *AnswerError {
 	return &AnswerError{
 		Status: status,
@@ -45,7 +45,7 @@ func (c Cleaner) Refused(status int, says, reason, detail string) *AnswerError {
 	}
 }
 
-// Message is what an upstream said, as the detail of an error; "" where it said nothing.
+// Message returns what an upstream said, as the detail of an error; "" if it said nothing.
 func (c Cleaner) Message(said string) string {
 	if said == "" {
 		return ""
@@ -53,7 +53,7 @@ func (c Cleaner) Message(said string) string {
 	return ": " + c.Text(said, maxMessage)
 }
 
-// RedirectHost is the host that a redirect leads to, for a person.
+// RedirectHost returns the host that a redirect leads to, for a person.
 func RedirectHost(location string) string {
 	if u, err := url.Parse(location); err == nil && u.Host != "" {
 		return u.Host
@@ -61,7 +61,7 @@ func RedirectHost(location string) string {
 	return "nowhere we may follow"
 }
 
-// timedOut reports whether err is a deadline, the call's or one of the transport's own.
+// timedOut reports whether err is a timeout, the call's or one of the transport's own.
 func timedOut(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return true

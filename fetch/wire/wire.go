@@ -1,8 +1,8 @@
-// Package wire is what every upstream's adapter needs between a request and its answer: one way out to one host,
-// which sends each request at most once and brings back a bounded body (transport.go) without the key (hide.go);
-// the rules for a base URL (baseurl.go); what is alike in answers (decode.go); text from outside made fit for an
-// error (clean.go); and the errors of refusals and of calls without a whole answer (unanswered.go). What an
-// answer means is the adapter's own business.
+// Package wire is what every upstream's adapter needs between a request and its answer: one way out to one host, which
+// sends each request at most once and brings back a bounded body (transport.go) without the key (hide.go); the rules
+// for a base URL (baseurl.go); what answers have in common (decode.go); text from outside made fit for an error
+// (clean.go); and the errors of refusals and of calls without a whole answer (unanswered.go). What an answer means is
+// up to the adapter.
 package wire
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Answer is what came of one request. Either Err is nil and Body is whole, or Err says why not.
+// Answer is the outcome of one request. Either Err is nil and Body is whole, or Err says why not.
 type Answer struct {
 	Status   int
 	Location string // the Location header, of a redirect
@@ -27,12 +27,11 @@ type Answer struct {
 
 var errNoAnswer = errors.New("the request was never handed to the network")
 
-// answerKey is where a request's context carries its *Answer.
+// answerKey is the context key for a request's *Answer.
 type answerKey struct{}
 
-// Ask gives send a context whose one request, through a Transport, fills in the answer. What send
-// returns matters only where the Transport was never asked: the Transport has seen everything else
-// itself, and in full. It ends after timeout.
+// Ask gives send a context whose one request, through a Transport, fills in the answer. What send returns matters only
+// if the Transport was never asked: the Transport has seen everything else itself, and in full. It ends after timeout.
 func Ask(ctx context.Context, timeout time.Duration, send func(context.Context) error) Answer {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -40,14 +39,14 @@ func Ask(ctx context.Context, timeout time.Duration, send func(context.Context) 
 	if err := send(context.WithValue(ctx, answerKey{}, &a)); a.Err == nil && a.Status == 0 {
 		a.Err = cmp.Or(err, errNoAnswer)
 	}
-	// net/http reports the cause that a context was cancelled with; callers ask for its kind.
+	// net/http reports the cause that a context was cancelled with; callers check for its kind.
 	if a.Err != nil && ctx.Err() != nil && !errors.Is(a.Err, ctx.Err()) {
 		a.Err = fmt.Errorf("%w: %w", ctx.Err(), a.Err)
 	}
 	return a
 }
 
-// Get asks for a path of the host, "/videos", with a query: for adapters without a client library.
+// Get requests a path of the host, "/videos", with a query: for adapters without a client library.
 func (t *Transport) Get(ctx context.Context, timeout time.Duration, path string, query url.Values) Answer {
 	return Ask(ctx, timeout, func(ctx context.Context) error {
 		u := url.URL{Scheme: t.scheme, Host: t.host, Path: path, RawQuery: query.Encode()}

@@ -18,11 +18,11 @@ const (
 	playlistItemsList = "playlistItems.list"
 )
 
-// channelFields asks for what mapChannel reads. The kind tells an answer without channels, which has no
-// list either, from no answer.
+// channelFields asks for what mapChannel reads. An answer without channels has no list either: its kind distinguishes
+// it from no answer.
 const channelFields = "kind,items(id,snippet/title,contentDetails/relatedPlaylists/uploads,statistics/videoCount)"
 
-// uploadFields asks for what mapFound reads of a playlist. An item says twice which video it is.
+// uploadFields asks for what mapFound reads of a playlist. An item names its video twice.
 const uploadFields = "nextPageToken,items(contentDetails/videoId,snippet/resourceId/videoId)"
 
 var (
@@ -102,11 +102,11 @@ type channelItem struct {
 	} `json:"statistics"`
 }
 
-// mapChannel finds the channel that was asked for in a whole answer of channels.list; errAbsent where the
-// answer lists none.
+// mapChannel finds the channel that was asked for in a whole answer of channels.list; errAbsent if the answer lists
+// none.
 func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
 	items, _, odd, err := readList[channelItem](body, pageSize, "youtube#channelListResponse")
-	if err == nil && len(odd) > 0 { // one channel is not a list of which the rest is worth having
+	if err == nil && len(odd) > 0 { // an answer about one channel has no rest worth keeping
 		err = fmt.Errorf("%w: %v", errNotAList, odd)
 	}
 	if err != nil {
@@ -132,6 +132,6 @@ func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
 		return ingest.Channel{}, fmt.Errorf("%w: channel %.60q", errAbsent, idOrHandle)
 	}
 	ch := ingest.Channel{ID: found.ID, Title: found.Snippet.Title, Uploads: found.ContentDetails.RelatedPlaylists.Uploads}
-	ch.Videos = wire.Count("statistics.videoCount", found.Statistics.VideoCount, &odd) // nil too where it is odd
+	ch.Videos = wire.Count("statistics.videoCount", found.Statistics.VideoCount, &odd) // nil too if it is odd
 	return ch, nil
 }

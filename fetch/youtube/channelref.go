@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// ParseChannel reads how a person names a channel: its id, UC and 22 characters; its handle, @name; or
-// the URL of its page, whatever comes after it. The error cuts and escapes what was given.
+// ParseChannel reads how a person names a channel: by its id, UC and 22 characters; its handle, @name; or the URL of
+// its page, whatever follows it. The error quotes what was given, cut and escaped.
 func ParseChannel(s string) (string, error) {
 	ref := strings.TrimSpace(s)
 	if host, path, ok := pageURL(ref); ok {
@@ -61,7 +61,7 @@ func ParseChannels(refs []string) ([]string, error) {
 	return channels, nil
 }
 
-// pageURL takes the URL of a page of YouTube apart; the scheme may be left out.
+// pageURL splits the URL of a YouTube page; the scheme may be left out.
 func pageURL(s string) (host, path string, ok bool) {
 	if !strings.Contains(s, "/") {
 		return "", "", false

@@ -1,11 +1,10 @@
 // Package youtube is the YouTube Data API v3 as a fetch.Upstream with all optional interfaces of package
 // fetch, and the grammar of YouTube's ids, handles and addresses.
 //
-// Google's client builds the requests and reads the error envelope; package wire carries the key and keeps the
-// body, which is decoded here once, into what ingest.Video stores: the client's structs cannot tell a count that
-// YouTube withholds from a count of zero. One bad item is one bad item: a field
-// that is not as the API documents it is left out of its video, a video without an id out of its list, and
-// ingest.Odd counts them.
+// Google's client builds the requests and reads the error envelope. Package wire carries the key and keeps the body,
+// which is decoded here once, into what ingest.Video stores: the client's structs cannot tell a count that YouTube
+// withholds from a count of zero. A bad item does not spoil its page: a field that is not as the API documents it is
+// left out of its video, a video without an id out of its list, and ingest.Odd counts them.
 package youtube
 
 import (
@@ -60,7 +59,7 @@ var (
 	_ fetch.Counter  = (*Client)(nil)
 )
 
-// New refuses a base URL with a *wire.BaseURLError and a key with ErrNoKey or ErrKey. It sends nothing.
+// New returns a *wire.BaseURLError for a base URL that it refuses, and ErrNoKey or ErrKey for a key. It sends nothing.
 func New(ctx context.Context, cfg Config) (*Client, error) {
 	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {
@@ -91,7 +90,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// checkKey wants a key for every host but this machine, and one that a header can carry unchanged.
+// checkKey requires a key for every host but this machine, and one that a header can carry unchanged.
 func checkKey(key ingest.Secret, base *url.URL) error {
 	if key.IsZero() && !wire.IsLoopback(base.Hostname()) {
 		return ErrNoKey
@@ -104,7 +103,7 @@ func checkKey(key ingest.Secret, base *url.URL) error {
 	return nil
 }
 
-// ask is the question as a call: send makes its request, read reads a whole answer.
+// ask returns the call for a question: send makes its request, read reads a whole answer.
 func ask[T any](c *Client, q question, send func(context.Context) error, read func(body []byte) (T, error)) fetch.Call[T] {
 	return fetch.Call[T]{Method: q.method, Region: q.region, Do: func(ctx context.Context) (none T, _ error) {
 		if q.wrong != nil {
@@ -114,7 +113,7 @@ func ask[T any](c *Client, q question, send func(context.Context) error, read fu
 	}}
 }
 
-// understand reads an answer, or says what it means that there is nothing to read.
+// understand reads an answer, or returns what it means that there is nothing to read.
 func understand[T any](q question, a wire.Answer, clean wire.Cleaner, read func(body []byte) (T, error)) (none T, _ error) {
 	if err := verdict(q, a, clean); err != nil {
 		return none, err
@@ -129,5 +128,5 @@ func understand[T any](q question, a wire.Answer, clean wire.Cleaner, read func(
 	return v, nil
 }
 
-// sent is the error of a request whose decoded answer is not wanted: the transport keeps the body.
+// sent returns the error of a request and drops the decoded answer: the transport keeps the body.
 func sent[T any](_ T, err error) error { return err }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// iso8601 is a duration with a number of each of durationUnits. Years and months have no fixed length.
+// iso8601 matches a duration, with a number for each of durationUnits. Years and months have no fixed length.
 var iso8601 = regexp.MustCompile(`^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,]\d+)?S)?)?$`)
 
 var durationUnits = [...]time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second}

@@ -19,7 +19,7 @@ const (
 	maxToken = 1 << 10
 )
 
-// What makes no sense in a list.
+// Why a list makes no sense.
 var (
 	errNotAList  = errors.New("it is not the list that was asked for")
 	errTooMany   = errors.New("it lists more than was asked for")
@@ -27,24 +27,23 @@ var (
 	errToken     = fmt.Errorf("its next page token is longer than %d bytes", maxToken)
 	errSameToken = errors.New("its next page is the page itself")
 
-	// errAbsent is for an answer that makes sense and says that there is no such thing.
+	// errAbsent is for an answer that makes sense and says that what was asked for does not exist.
 	errAbsent = errors.New("there is no such thing")
 )
 
-// list is what all list responses have in common, as far as we read it. The array holds one item more
-// than the longest list may have: it shows that there are more, and what a hostile list can make us
-// allocate ends with it. Items is nil without a list.
+// list is what all list responses have in common, as far as we read it. The array has one item more than the longest
+// list may have, which shows that there are more and bounds what a hostile list can make us allocate. Items is nil
+// without a list.
 type list[T any] struct {
 	Kind          string             `json:"kind"`
 	Items         *[tableSize + 1]*T `json:"items"`
 	NextPageToken string             `json:"nextPageToken"`
 }
 
-// readList is the items of a whole answer, at most so many, the next page's token, and what of the items is odd and was
-// left out. Items that are null are left out. A list with no items is a list; anything without one, or with more than
-// was asked for, is an error for the whole answer, so that nothing half-understood is kept. Where
-// kind is not "", an answer of that kind without a list has no items: some methods leave an empty list
-// out [seen, channels.list].
+// readList returns the items of a whole answer, at most so many, the next page's token, and what was odd and left out
+// of the items. Null items are left out. A list may be empty; an answer without a list, or with more items than were
+// asked for, is refused as a whole, so that nothing half-understood is kept. If kind is not "", an answer of that kind
+// without a list has no items: some methods leave an empty list out [seen, channels.list].
 func readList[T any](body []byte, most int, kind string) (items []*T, next string, odd ingest.Odd, err error) {
 	var l list[T]
 	if err := wire.Decode(body, &l); err != nil {
@@ -70,8 +69,8 @@ func readList[T any](body []byte, most int, kind string) (items []*T, next strin
 
 func isNil[T any](item *T) bool { return item == nil }
 
-// onward refuses an answer to token whose next page is that of token again: whoever follows would pay
-// for the same page indefinitely. A longer circle ends where the caller's number of pages does.
+// onward refuses an answer whose next page is the page at token itself: whoever follows would pay for the same page
+// indefinitely. A longer cycle ends where the caller's number of pages does.
 func onward(token, next string) error {
 	if next != "" && next == token {
 		return errSameToken
@@ -79,14 +78,14 @@ func onward(token, next string) error {
 	return nil
 }
 
-// statistics are JSON strings of digits; one that is "" was not in the answer.
+// statistics are JSON strings of digits; "" means that it was not in the answer.
 type statistics struct {
 	ViewCount    wire.Number `json:"viewCount"`
 	LikeCount    wire.Number `json:"likeCount"`
 	CommentCount wire.Number `json:"commentCount"`
 }
 
-// counts are nil where they are withheld, or odd.
+// counts returns nil for what is withheld, or odd.
 func (s *statistics) counts(odd *ingest.Odd) (views, likes, comments *int64) {
 	return wire.Count("statistics.viewCount", s.ViewCount, odd),
 		wire.Count("statistics.likeCount", s.LikeCount, odd),

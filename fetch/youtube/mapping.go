@@ -42,8 +42,8 @@ type videoItem struct {
 	Statistics statistics `json:"statistics"`
 }
 
-// mapPage reads a whole answer of videos.list. An item without an id is left out; one without a snippet
-// is kept, with empty fields. What is given twice stays twice.
+// mapPage reads a whole answer of videos.list. An item without an id is left out; one without a snippet is kept, with
+// empty fields. Duplicates are kept.
 func mapPage(body []byte) (ingest.Page, error) {
 	items, next, odd, err := readList[videoItem](body, pageSize, "")
 	if err != nil {
@@ -70,7 +70,7 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		Channel:   s.ChannelTitle,
 		ChannelID: s.ChannelID,
 		Category:  s.CategoryID,
-		Language:  cmp.Or(s.DefaultLanguage, s.DefaultAudioLanguage), // the former is of title and description
+		Language:  cmp.Or(s.DefaultLanguage, s.DefaultAudioLanguage), // the former is that of title and description
 		Thumbnail: thumbnail(it),
 		Live:      s.LiveBroadcastContent == "live" || s.LiveBroadcastContent == "upcoming",
 		Tags:      s.Tags.list,
@@ -90,8 +90,8 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 	return v
 }
 
-// mapDuration sets what ingest.Video says of a live broadcast: no duration, even where an upcoming
-// premiere is given one. "P0D" is how YouTube writes the duration of what is still running.
+// mapDuration sets Duration and Live. A live broadcast has no duration, as ingest.Video says, even if an upcoming
+// premiere is given one. YouTube writes "P0D" as the duration of what is still running.
 func mapDuration(v *ingest.Video, text string, odd *ingest.Odd) {
 	if text == "" {
 		return
@@ -109,8 +109,8 @@ func mapDuration(v *ingest.Video, text string, odd *ingest.Odd) {
 	}
 }
 
-// thumbnail is the largest that is served over https. The sizes of 1080 lines and more came with the
-// discovery document of 2026.
+// thumbnail returns the largest that is served over https. The sizes of 1080 lines and more came with the discovery
+// document of 2026.
 func thumbnail(it *videoItem) string {
 	t := &it.Snippet.Thumbnails
 	return wire.FirstHTTPS(t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL)

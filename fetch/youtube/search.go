@@ -57,10 +57,10 @@ func (c *Client) searchCall(q ingest.Query, token string) *youtubev3.SearchListC
 	return call
 }
 
-// publishedAfter and publishedBefore are in whole seconds, as YouTube's own times are: a part of a second
-// makes the range wider, never narrower. The sources disagree about whether YouTube counts the ends in
-// (the discovery document: "before this date"; developers.google.com/youtube/v3/docs/search/list:
-// "before or at"), so a video of exactly Before's second may come too.
+// publishedAfter and publishedBefore are in whole seconds, as YouTube's own times are: a fraction of a second makes
+// the range wider, never narrower. The sources disagree about whether YouTube includes the ends (the discovery
+// document: "before this date"; developers.google.com/youtube/v3/docs/search/list: "before or at"), so a video of
+// exactly Before's second may come too.
 func publishedAfter(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -75,15 +75,14 @@ func publishedBefore(t time.Time) string {
 	return publishedAfter(t.Add(time.Second - time.Nanosecond))
 }
 
-// searchHit is the part of a search result that says which video it is; none for a channel or a playlist.
+// searchHit is the part of a search result that names its video; a channel or a playlist has none.
 type searchHit struct {
 	ID struct {
 		VideoID string `json:"videoId"`
 	} `json:"id"`
 }
 
-// mapFound reads a whole answer that lists videos by their ids. An item without one is left out, and what
-// is given twice stays twice.
+// mapFound reads a whole answer that lists videos by their ids. An item without one is left out; duplicates are kept.
 func mapFound[T any](body []byte, id func(*T) string) (ingest.Found, error) {
 	items, next, odd, err := readList[T](body, pageSize, "")
 	if err != nil {

@@ -18,12 +18,12 @@ const (
 	poolSearch = "search"
 )
 
-// question is what is asked: what it costs, and what changes the meaning of an answer.
+// question is what is asked: its method, and what changes the meaning of an answer.
 type question struct {
 	method string // as costs.yaml names it
 	region ingest.Region
 	chart  bool
-	wrong  error // why it cannot be asked; nil when it can
+	wrong  error // why it cannot be asked; nil if it can
 }
 
 // meaning is what a reason stands for.
@@ -32,7 +32,7 @@ type meaning struct {
 	says    string
 }
 
-// The meanings that do not hang on one reason.
+// The meanings that do not depend on one reason.
 var (
 	refusesKey = meaning{fetch.BadKey, "YouTube refuses the key"}
 	noAPI      = meaning{fetch.BadKey, "The YouTube Data API v3 is not enabled for the key's project"}
@@ -44,9 +44,9 @@ var (
 	noChart    = meaning{fetch.NoChart, "YouTube has no such chart for this region and category"}
 )
 
-// reasons are the words of errors[].reason (developers.google.com/youtube/v3/docs/errors, and the
-// common developers.google.com/webmaster-tools/v1/errors) and, in capitals, of ErrorInfo.reason
-// (google/api/error_reason.proto). Those of a rate or a quota are not the last word: see settle.
+// reasons are the words of errors[].reason (developers.google.com/youtube/v3/docs/errors, and the common
+// developers.google.com/webmaster-tools/v1/errors) and, in capitals, of ErrorInfo.reason
+// (google/api/error_reason.proto). Those about a rate or a quota are not final: see settle.
 var reasons = map[string]meaning{
 	"quotaExceeded":         daySpent,
 	"dailyLimitExceeded":    daySpent, // until 2020
@@ -73,9 +73,8 @@ var reasons = map[string]meaning{
 	"invalidRegionCode": {fetch.BadRegion, "YouTube does not know the region"},
 }
 
-// verdict says what an answer means: nil for one that may hold a page, else what to do about it. It
-// follows the order of certainty: what was never sent, what broke off, what the status settles
-// alone, and then the reasons that YouTube gives.
+// verdict returns what an answer means for the pass: nil if it may hold a page. It goes by certainty: what was never
+// sent, what broke off, what the status settles alone, and then the reasons that YouTube gives.
 func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 	switch {
 	case a.Err != nil:
@@ -87,7 +86,7 @@ func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 	reason, m := body.meaning(q, a.Status)
 	m, pool, sure := body.settle(m)
 	if pool == poolUnits && a.Status == http.StatusTooManyRequests && q.method == searchList && body.metadata("quota_metric") == "" {
-		pool = poolSearch // the shared pool's no is a 403
+		pool = poolSearch // the shared pool refuses with a 403
 	}
 
 	detail := ""
@@ -105,15 +104,15 @@ func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 
 // errorBody is what an answer says about itself.
 type errorBody struct {
-	envelope bool     // it is the API's own error, not a page of something in between
+	envelope bool     // it is the API's own error, not a page from a proxy in between
 	message  string   // may hold HTML
-	reasons  []string // ErrorInfo's first: it is the more exact
+	reasons  []string // ErrorInfo's first: it is more exact
 	info     map[string]any
 }
 
 func parseErrorBody(a wire.Answer) errorBody {
-	// The error is always a *googleapi.Error here; Errors, Details and Message are empty where the
-	// body is not the API's envelope.
+	// The error is always a *googleapi.Error here; Errors, Details and Message are empty if the body is not the API's
+	// envelope.
 	e, ok := errors.AsType[*googleapi.Error](googleapi.CheckResponseWithBody(&http.Response{StatusCode: a.Status}, a.Body))
 	if !ok {
 		return errorBody{}
@@ -142,8 +141,8 @@ func parseErrorBody(a wire.Answer) errorBody {
 	return b
 }
 
-// meaning finds the reason that decides, and what it means for what was asked. The reason returned
-// is the older of the words that say it, which is what people find when they look it up.
+// meaning finds the reason that decides, and what it means for the question. It returns the reason by the older of its
+// names, which is what people find when they look it up.
 func (b errorBody) meaning(q question, status int) (string, meaning) {
 	plain := ""
 	if n := len(b.reasons); n > 0 {
@@ -189,10 +188,10 @@ func meaningOfStatus(q question, status int, b errorBody, reason string) meaning
 	return rejected
 }
 
-// settle tells a day's quota from a minute's, which share their reasons, by ErrorInfo's metadata as
-// seen in production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit
-// "...PerDay..." or "...PerMinute..."), and names the pool of a spent day. Without metadata the
-// reason stands: a rate that is not said to be a day's is a burst. sure says that the metadata made it one.
+// settle distinguishes a day's quota from a minute's, which share their reasons, by ErrorInfo's metadata as seen in
+// production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit "...PerDay..." or
+// "...PerMinute..."), and names the pool of a spent day. Without metadata the reason stands: a rate that is not said
+// to be a day's is a burst. sure says that the metadata showed a burst.
 func (b errorBody) settle(m meaning) (_ meaning, pool string, sure bool) {
 	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
 		return m, "", false
@@ -216,8 +215,8 @@ func (b errorBody) settle(m meaning) (_ meaning, pool string, sure bool) {
 	return m, b.pool(), false
 }
 
-// pool is the pool that ErrorInfo names. A metric that we do not know is "": every pool that the
-// method draws from. No metric at all is the old error of the shared pool.
+// pool returns the pool that ErrorInfo names. A metric that we do not know gives "": every pool that the method draws
+// from. An error without a metric is the old one of the shared pool.
 func (b errorBody) pool() string {
 	metric := b.metadata("quota_metric")
 	switch metric[strings.LastIndexByte(metric, '/')+1:] {

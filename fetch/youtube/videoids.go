@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// FirstVideo is before the first video of YouTube: https://www.youtube.com/watch?v=jNQXAC9IVRw is of
-// 2005-04-24 in UTC.
+// FirstVideo is a time before the first video of YouTube: https://www.youtube.com/watch?v=jNQXAC9IVRw is of 2005-04-24
+// in UTC.
 var FirstVideo = time.Date(2005, 4, 23, 0, 0, 0, 0, time.UTC)
 
 // VideoID is the id of a video: 11 characters of base64url. https://developers.google.com/youtube/v3/docs/videos#id
@@ -38,7 +38,7 @@ const (
 	maxShown    = 160       // bytes of such a line that are kept
 )
 
-// IDList is ids in the order in which they were first read.
+// IDList holds ids in the order in which they were first read.
 type IDList struct {
 	IDs      []VideoID
 	Repeated int            // ids that had been read before
@@ -52,8 +52,8 @@ type RejectedLine struct {
 	Text string // as it was read, cut: not safe for a terminal
 }
 
-// ReadIDs reads one id a line. Empty lines and those that begin with # are skipped; a line of another shape
-// is noted and left out. Memory grows with the number of different ids and with nothing else.
+// ReadIDs reads one id a line. Empty lines and those that begin with # are skipped; a line of another shape is noted
+// and left out. Memory grows only with the number of different ids.
 func ReadIDs(r io.Reader) (*IDList, error) {
 	l, seen := &IDList{}, map[VideoID]struct{}{}
 	lines := bufio.NewReaderSize(r, 1<<16)
@@ -87,8 +87,8 @@ func ReadIDs(r io.Reader) (*IDList, error) {
 	}
 }
 
-// readLine reads a line. Of one that is longer than the reader's buffer it returns the beginning and skips
-// the rest. The line is valid until the next read.
+// readLine reads a line. If it is longer than the reader's buffer, it returns the beginning and skips the rest. The
+// line is valid until the next read.
 func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 	line, err = r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -108,7 +108,7 @@ func (l *IDList) reject(n int, line []byte) {
 	}
 }
 
-// Chunks is the ids, so many at a time.
+// Chunks returns the ids, size at a time.
 func (l *IDList) Chunks(size int) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for ids := range slices.Chunk(l.IDs, size) {

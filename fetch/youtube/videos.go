@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// ErrIDs is what a call for no ids, or for too many, fails with.
+// ErrIDs is the error of a call for no ids, or for too many.
 var ErrIDs = fmt.Errorf("a call asks for 1 to %d ids", maxIDsPerCall)
 
 var errNoRegion = errors.New("it needs a region")
@@ -58,8 +58,8 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 	}, mapPage)
 }
 
-// Counts implements fetch.Counter by videos.batchGetStats, which is there since 2026-06-03
-// (developers.google.com/youtube/v3/revision_history). Ids are refused as Videos refuses them.
+// Counts implements fetch.Counter by videos.batchGetStats, which exists since 2026-06-03
+// (developers.google.com/youtube/v3/revision_history). It refuses ids as Videos does.
 func (c *Client) Counts(ids []string) fetch.Call[[]ingest.Counts] {
 	return ask(c, question{method: videosBatchGetStats, wrong: wrongIDs(ids)}, func(ctx context.Context) error {
 		return sent(c.service.Videos.BatchGetStats().Part("id", "statistics").
@@ -74,11 +74,11 @@ func wrongIDs(ids []string) error {
 	return nil
 }
 
-// named reports whether a category is one, and not all of them.
+// named reports whether a category is a single one rather than all of them.
 func named(category string) bool { return category != "" && category != "0" }
 
-// mapCounts reads a whole answer of videos.batchGetStats. An item without an id is left out. An answer
-// about nothing but videos that are gone may have no list.
+// mapCounts reads a whole answer of videos.batchGetStats. An item without an id is left out. If all videos asked for
+// are gone, the answer may have no list.
 func mapCounts(body []byte) ([]ingest.Counts, error) {
 	items, _, odd, err := readList[struct {
 		ID         string     `json:"id"`

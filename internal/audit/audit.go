@@ -31,21 +31,21 @@ type Account struct {
 	Horizon time.Duration // of its tariff
 }
 
-// Shortfall is what the ledger has not counted of the spending of one slot.
+// Shortfall is the part of one slot's spending that the ledger has not counted.
 type Shortfall struct {
 	Slot  ingest.Slot
 	Units int64      // at most Slot.Units, and counted like them
-	Cost  quota.Cost // by pool; nil where the store does not know the slot's charges by pool
+	Cost  quota.Cost // by pool; nil if the store does not know the slot's charges by pool
 }
 
-// MissingSince is the time from which Missing needs the slots that spent quota: the ledger's clock may be ahead.
+// MissingSince returns the time from which Missing needs the slots that spent quota: the ledger's clock may be ahead.
 func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Horizon + quota.MaxClockGap) }
 
-// RebuildSince is the time from which Rebuild needs them.
+// RebuildSince returns the time from which Rebuild needs them.
 func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longestSlot) }
 
-// Missing is what the ledger certainly lacks of what these slots spent. It judges only slots whose spending lies
-// within the horizon as a whole: of the others the ledger may rightly have forgotten a part.
+// Missing returns what these slots spent that the ledger certainly lacks. It judges only slots that spent everything
+// within the horizon: of the others the ledger may rightly have forgotten a part.
 func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	within, _ := a.split(slots)
 	var spent []quota.Spent
@@ -58,9 +58,9 @@ func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	return compare(within, spent), nil
 }
 
-// Rebuild is what has to be posted to a ledger that lacks anything: first what is missing, then all that was spent
-// by slots which began before the horizon and went on within it, since counting too much is safe. In this order a
-// rebuild that was cut short can be repeated: the gate stays closed until all that is missing has been posted.
+// Rebuild returns what has to be posted to a ledger that lacks anything: first what is missing, then all that was
+// spent by slots which began before the horizon and went on within it, since counting too much is safe. In this order
+// a rebuild that was cut short can be repeated: the gate stays closed until all that is missing has been posted.
 func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	missing, err := a.Missing(ctx, slots)
 	if err != nil || len(missing) == 0 {
@@ -89,7 +89,7 @@ func (a Account) split(slots []ingest.Slot) (within, across []ingest.Slot) {
 	return within, across
 }
 
-// Units is the sum of the units of shortfalls.
+// Units returns the sum of the units of shortfalls.
 func Units(of []Shortfall) int64 {
 	units := int64(0)
 	for _, s := range of {

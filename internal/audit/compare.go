@@ -8,9 +8,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// spendKey is what slots and the ledger's entries are matched by: the region or, of a refresh and of
-// backfills, whose calls may name any region, the purpose. A chart that was forced is spent for another
-// purpose than one of the schedule, and is the same slot.
+// spendKey is what slots and the ledger's entries are matched by: the region or, for a refresh and for backfills,
+// whose calls may name any region, the purpose. The purpose of a chart is left out, since a forced one is spent for
+// another purpose than one of the schedule.
 type spendKey struct {
 	purpose quota.Purpose // "" for what fetches a region
 	region  string
@@ -23,7 +23,7 @@ func keyOf(who quota.Who) spendKey {
 	return spendKey{region: who.Region}
 }
 
-// spender is whom a slot's spending is counted under.
+// spender returns whom a slot's spending is counted under.
 func spender(slot ingest.Slot) quota.Who {
 	switch slot.Kind {
 	case ingest.KindRefresh:
@@ -35,7 +35,7 @@ func spender(slot ingest.Slot) quota.Who {
 	}
 }
 
-// balance is what is not accounted for yet of one key.
+// balance is the spending under one key that is not accounted for yet.
 type balance struct {
 	missing quota.Cost // charged to slots, by pool, and not counted by the ledger
 	units   int64      // of slots whose pools are not known, and not counted by the ledger
@@ -61,10 +61,9 @@ func compare(slots []ingest.Slot, spent []quota.Spent) []Shortfall {
 	return short
 }
 
-// balances sums the slots up and subtracts what the ledger has counted. Which pools the units of older
-// slots were drawn from is not known. The ledger has counted each of their units in one pool at least: so
-// what it has in all pools together beyond the known charges is compared, and less than their units is
-// certainly too little.
+// balances adds up the slots and subtracts what the ledger has counted. It is not known which pools the units of older
+// slots were drawn from, but the ledger has counted each of them in at least one pool. So they are compared with what
+// the ledger has in all pools together beyond the known charges: if that is less, it certainly lacks the difference.
 func balances(slots []ingest.Slot, spent []quota.Spent) map[spendKey]*balance {
 	open := map[spendKey]*balance{}
 	for _, slot := range slots {
@@ -104,7 +103,7 @@ func (b *balance) draw(slot ingest.Slot) (share quota.Cost, units int64) {
 		}
 	}
 	if whole {
-		units = slot.Units // which a slot of calls that draw on different pools has more of than any pool
+		units = slot.Units // more than in any one pool, if its calls drew on different pools
 	}
 	return share, units
 }
@@ -116,8 +115,8 @@ type Posting struct {
 	At   time.Time
 }
 
-// Posting says what to post for a slot that makes calls of these methods. A slot that is done spent until
-// its last page. Any other may have tried since: now is later than it spent, which is safe.
+// Posting returns what to post for a slot that calls these methods. A slot that is done spent until its last page. Any
+// other may have tried since: now is later than it spent, which is safe.
 func (s Shortfall) Posting(methods []string, t *quota.Tariff, now time.Time) (Posting, error) {
 	p := Posting{Who: spender(s.Slot), Cost: maps.Clone(s.Cost), At: now}
 	if s.Slot.State == ingest.Done {

@@ -15,8 +15,8 @@ type CallCosts struct {
 	limits                fetch.Limits
 }
 
-// BackfillCalls prices the calls that a kind of backfill makes. An upstream that cannot make them is
-// refused with fetch.ErrNoSearch or fetch.ErrNoUploads.
+// BackfillCalls prices the calls that a kind of backfill makes. If the upstream cannot make them, the error is
+// fetch.ErrNoSearch or fetch.ErrNoUploads.
 func BackfillCalls(kind ingest.BackfillKind, up fetch.Upstream, t *quota.Tariff) (CallCosts, error) {
 	c := CallCosts{kind: kind, limits: up.Limits()}
 	calls, err := fetch.BackfillCalls(up, kind)
@@ -37,7 +37,7 @@ func BackfillCalls(kind ingest.BackfillKind, up fetch.Upstream, t *quota.Tariff)
 // Size is how much there is to fetch, as far as it is known.
 type Size struct {
 	Pieces   int   // that are still to do
-	Channels []int // of channels that were asked: how many videos each has, or NoChannel
+	Channels []int // how many videos each channel has that was looked up, or NoChannel
 }
 
 // NoChannel is the size of a channel that does not exist: it costs the call that looks for it.
@@ -64,12 +64,12 @@ func (c CallCosts) Estimate(s Size) Estimate {
 	}
 }
 
-// uploads prices the channels whose size is known by it, the others by a range.
+// uploads prices channels of known size by that size, and the others by a range.
 func (c CallCosts) uploads(s Size) Estimate {
 	e := Estimate{Low: quota.Cost{}, High: quota.Cost{}}
 	for _, of := range []struct {
 		cost   quota.Cost
-		videos int // of a channel that was not asked
+		videos int // of a channel that was not looked up
 	}{{e.Low, 1}, {e.High, c.limits.Uploads}} {
 		add(of.cost, c.channel, s.Pieces)
 		add(of.cost, c.found(of.videos), max(s.Pieces-len(s.Channels), 0))
@@ -82,15 +82,15 @@ func (c CallCosts) uploads(s Size) Estimate {
 	return e
 }
 
-// found is what it costs to find so many videos, page by page, and to look them up.
+// found returns the cost of finding so many videos, page by page, and of looking them up.
 func (c CallCosts) found(videos int) quota.Cost {
-	pages := max(ceilDiv(videos, c.limits.PerPage), 1) // a page says that there is nothing
+	pages := max(ceilDiv(videos, c.limits.PerPage), 1) // even to find nothing takes a page
 	cost := c.page.Times(int64(pages))
 	add(cost, c.lookup, ceilDiv(videos, c.limits.IDsPerCall))
 	return cost
 }
 
-// PerCall is what one call draws of each pool at most.
+// PerCall returns the most that one call draws from each pool.
 func (c CallCosts) PerCall() quota.Cost {
 	most := quota.Cost{}
 	for _, cost := range []quota.Cost{c.channel, c.page, c.lookup} {
@@ -101,8 +101,8 @@ func (c CallCosts) PerCall() quota.Cost {
 	return most
 }
 
-// Likely is how many units what is open costs, if it costs what the pieces that are done did: those have
-// spent so much. It is 0 where the estimate is exact, and where nothing is done yet.
+// Likely returns how many units the open pieces will cost if they cost as much as the done ones, which have spent so
+// much. It stays within the estimate, and is 0 if that is exact, or if nothing is done or open.
 func (e Estimate) Likely(spent int64, done, open int) int64 {
 	low, high := e.Low.MaxCharge(), e.High.MaxCharge()
 	if low == high || done == 0 || open == 0 {

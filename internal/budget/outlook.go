@@ -17,8 +17,8 @@ type Outlook struct {
 	tariff *quota.Tariff
 }
 
-// NewOutlook looks at what a report says is used, and at what the schedule needs: what it has reserved, and the price
-// of a whole day.
+// NewOutlook returns the outlook for what a report says is used and what the schedule needs: what it has reserved, and
+// the price of a whole day.
 func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Outlook {
 	o := Outlook{Reserve: reserve, Left: map[string]int64{}, day: day, tariff: t}
 	reports := map[string]quota.PoolReport{}
@@ -31,7 +31,7 @@ func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Out
 	return o
 }
 
-// leftToday is what is left of a pool now. A window that is shorter than the rest of the day comes again.
+// leftToday returns what is left of a pool now. A window that is shorter than the rest of the day is filled again.
 func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Time) int64 {
 	if !report.DrainedUntil.IsZero() {
 		return 0
@@ -55,12 +55,12 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 	return max(left, 0)
 }
 
-// beside is what backfills may use of a window beside a schedule that uses its share of it.
+// beside returns what backfills may use of a window next to a schedule that uses its share of it.
 func (o Outlook) beside(pool quota.Pool, w quota.Window) int64 {
 	return max(0, min(o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)-o.scheduled(pool, w)))
 }
 
-// scheduled is what the schedule uses in a whole window.
+// scheduled returns what the schedule uses in a whole window.
 func (o Outlook) scheduled(pool quota.Pool, w quota.Window) int64 {
 	if o.Whole == nil || w.Day() {
 		return inWindow(o.day.Total[pool.Name], w)
@@ -68,7 +68,7 @@ func (o Outlook) scheduled(pool quota.Pool, w quota.Window) int64 {
 	return o.Whole[pool.Name][w.Name]
 }
 
-// leftDaily is what there is on a whole day, in calls that draw so much.
+// leftDaily returns what is left of a pool on a whole day, in whole calls that draw perCall.
 func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 	left := int64(quota.MaxLimit)
 	for _, w := range pool.Windows {
@@ -78,8 +78,8 @@ func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 	return left
 }
 
-// Never is an ErrNeverFits, which says by what change it would, where so much can never be paid: what is left today is
-// too little, and the schedule leaves less than a call on any other day.
+// Never returns an ErrNeverFits, which says what change would make it fit, if so much can never be paid: too little is
+// left today, and the schedule leaves less than a call on any other day.
 func (o Outlook) Never(cost, perCall quota.Cost) error {
 	if _, ok := o.Days(cost, perCall); ok {
 		return nil
@@ -104,13 +104,13 @@ func (o Outlook) Never(cost, perCall quota.Cost) error {
 	return nil
 }
 
-// percent is the least whole percentage of a limit that has room for so much.
+// percent returns the least whole percentage of a limit that has room for amount.
 func percent(amount, limit int64) string {
 	return fmt.Sprintf("%d%%", (100*amount+limit-1)/limit)
 }
 
-// Days is how many of the provider's days a cost takes, the present one included, where one call draws at
-// most perCall. ok is false where the schedule leaves less than a call a day.
+// Days returns how many of the provider's days a cost takes, including the current one, if one call draws at most
+// perCall. ok is false if the schedule leaves less than a call a day.
 func (o Outlook) Days(cost, perCall quota.Cost) (days int, ok bool) {
 	days = 1
 	for pool, amount := range cost {
@@ -129,12 +129,12 @@ func (o Outlook) Days(cost, perCall quota.Cost) (days int, ok bool) {
 	return days, true
 }
 
-// Ends is when the last of so many of the provider's days ends, the present one being the first.
+// Ends returns when the last of so many of the provider's days ends, the current one being the first.
 func (o Outlook) Ends(days int) time.Time {
 	return o.Until.In(o.tariff.Zone).AddDate(0, 0, days-1).UTC()
 }
 
-// Forecast is what the schedule may still spend before the provider's day ends, and whether that is left.
+// Forecast is what the schedule may still spend before the provider's day ends, and whether so much is left.
 type Forecast struct {
 	Until     time.Time
 	Scheduled map[string]int64 // at most, per pool

@@ -10,21 +10,21 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// rareChart is how far apart the charts of a region may be before they become shallower: half a day. Two charts a
-// day of half the pages say more of what comes and goes than one whole one.
+// rareChart is how far apart the charts of a region may be before they get fewer pages: half a day. Two charts a day
+// with half the pages say more about what comes and goes than one whole chart.
 const rareChart = 12 * time.Hour
 
-// Pace is a job whose budget does not pay for its interval: spread over what is left.
+// Pace is a job whose budget does not pay for its interval, spread over what is left of that budget.
 type Pace struct {
 	regions.Pace
 	Job    ingest.Job
-	Pages  int    // of a chart: fewer than the job's where whole ones would be too rare
-	Pool   string // which holds it back
-	Budget int64  // what of that pool the schedule may use in the window that holds it back
+	Pages  int    // of a chart: fewer than the job's if whole ones would be too rare
+	Pool   string // that holds it back
+	Budget int64  // what the schedule may use of that pool in the window that holds it back
 	Window string
 }
 
-// String is the pace for a person: "chart paced to every 2 h 45 m: 285 units today".
+// String describes the pace for a person: "chart paced to every 2 h 45 m: 285 units today".
 func (p Pace) String() string {
 	s := fmt.Sprintf("%s paced to every %s: %d %s", p.Job.Name, interval(p.Round), p.Budget, p.Pool)
 	if p.Window == "day" {
@@ -38,7 +38,7 @@ func (p Pace) String() string {
 	return s + p.worth()
 }
 
-// interval is a duration for a person, in hours and minutes.
+// interval formats a duration for a person, in hours and minutes.
 func interval(d time.Duration) string {
 	minutes := int64((d + 30*time.Second) / time.Minute)
 	switch h, m := minutes/60, minutes%60; {
@@ -51,13 +51,12 @@ func interval(d time.Duration) string {
 	}
 }
 
-// Paces finds the jobs that what a report says is left does not pay for at their interval, and spreads them: over
-// what is left of the provider's day, and over any length of the sliding windows. known is when the newest slot of
-// each series was due. Equal reports, slots and times have equal paces, on every host.
+// Paces finds the jobs whose interval costs more than a report says is left, and spreads them: over the rest of the
+// provider's day, and over the whole length of the sliding windows. known is when the newest slot of each series was
+// due. Equal reports, slots and times give equal paces on every host.
 //
-// Jobs of one pool are stretched alike. A job with a cron line is not: who writes 06:00 means 06:00, so its price is
-// set aside. A refresh is not either: what it costs depends on what is stored, and it leaves to the others what they
-// need.
+// Jobs of one pool are stretched alike. A job with a cron line is not: whoever writes 06:00 means 06:00, so its price
+// is set aside. Nor is a refresh: its cost depends on what is stored, and it leaves the others what they need.
 func (s Schedule) Paces(r quota.Report, known map[ingest.Series]time.Time, now time.Time) ([]Pace, error) {
 	var out []Pace
 	for _, of := range s.Plan {
@@ -85,7 +84,7 @@ func (s Schedule) Paces(r quota.Report, known map[ingest.Series]time.Time, now t
 	return out, nil
 }
 
-// stretch sets the gap of a job that has so many pages, 0 where its interval can be paid for.
+// stretch sets the gap of a job that has p.Pages pages; 0 if its interval can be paid for.
 func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 	job := p.Job
 	job.Pages = p.Pages
@@ -94,7 +93,7 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 		return err
 	}
 	keys := max(1, len(job.Regions))
-	spare := func(string) int64 { return 0 } // for retries of a chart that is begun
+	spare := func(string) int64 { return 0 } // for retries of a chart that has begun
 	if job.Kind == ingest.KindChart {
 		spare = func(pool string) int64 { return price[pool] * int64(fetch.Spare(p.Pages)) / int64(p.Pages) }
 	}
@@ -134,15 +133,16 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 type supply struct {
 	span   time.Duration // over which left is spread
 	whole  time.Duration // the window's length
-	left   int64         // of it the schedule may use in span
-	now    int64         // it may use at once
-	budget int64         // it may use in the whole window, what is used included
+	left   int64         // what the schedule may use in span
+	now    int64         // what it may use at once
+	budget int64         // what it may use in the whole window, including what it has used
 	renews time.Time     // when the window next has more
 	spent  bool          // span began with the job's last slot, which is paid
 }
 
-// supply looks at a window. What is left of a day is spread from the job's last slot to the day's end. A sliding
-// window has no end: its whole length is spread over what others leave of it, so that what leaves it is what comes.
+// supply returns what a window leaves to the schedule. What is left of a day is spread from the job's last slot to the
+// day's end. A sliding window has no end, so what others leave of it is spread over its whole length: slots then leave
+// it as fast as new ones come.
 func (s Schedule) supply(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
 	own := int64(0)
@@ -171,8 +171,8 @@ func (s Schedule) supply(pool quota.PoolReport, w quota.WindowState, spent []quo
 	return b
 }
 
-// gap is how far apart slots at so much are if a job has such a share of what is left; the time to the end where
-// nothing is.
+// gap returns the time between slots at that price if a job has that share of what is left; the whole span if nothing
+// is left.
 func (b supply) gap(price int64, share float64) time.Duration {
 	slots := fitting(b.left, price, share)
 	if b.spent {
@@ -184,8 +184,9 @@ func (b supply) gap(price int64, share float64) time.Duration {
 	return b.span / time.Duration(slots)
 }
 
-// round is how far apart slots are by which data are judged. Where nothing is left gap is a wait for the window's end,
-// and no interval: then it is what the budget of a whole window pays for, 0 where others have spent that too.
+// round returns the time between slots by which data are judged. While nothing is left, gap is a wait for the window's
+// end and not an interval: round is then what the budget of a whole window pays for, or 0 if others have spent that
+// too.
 func (b supply) round(gap time.Duration, price int64, share float64) time.Duration {
 	switch whole := fitting(b.budget, price, share); {
 	case fitting(b.left, price, share) > 0:
@@ -197,14 +198,14 @@ func (b supply) round(gap time.Duration, price int64, share float64) time.Durati
 	}
 }
 
-// fitting is how many slots a job's share of so many units pays for.
+// fitting returns how many slots a job's share of so many units pays for.
 func fitting(units, price int64, share float64) int64 {
 	return int64(float64(max(0, units)) * share / float64(price))
 }
 
-// lasting is how far apart slots are if what may be used at once is to last until a sliding window has more; 0 where
-// that does not matter. On its first day a schedule fills such a window, and retries fill it sooner than its slots are
-// to: without this the slots would then stand still until the first of them leave it, and again a day later.
+// lasting returns the time between slots with which what may be used at once lasts until a sliding window has more; 0
+// if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than planned:
+// without this the slots would then stand still until the first of them leave the window, and again a day later.
 func (b supply) lasting(price, spare int64, share float64, now time.Time) time.Duration {
 	slots := fitting(b.now-spare, price, share)
 	if b.spent || slots == 0 || !b.renews.After(now) {
@@ -213,8 +214,8 @@ func (b supply) lasting(price, spare int64, share float64, now time.Time) time.D
 	return b.renews.Sub(now) / time.Duration(slots)
 }
 
-// demand is what the other jobs draw of a pool: those with a cron line over a span from now, and the job's share of
-// what those with an interval draw.
+// demand returns what the jobs with a cron line draw from a pool over a span from now, and the job's share of what
+// those with an interval draw.
 func (s Schedule) demand(job ingest.Job, pool string, now time.Time) (others func(time.Duration) int64, share float64, err error) {
 	rate := func(of ingest.Job, price int64) float64 {
 		return float64(price) * float64(max(1, len(of.Regions))) / of.Every.Hours()

@@ -12,14 +12,14 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// Pacing is the plan as it is paced at present, and the jobs that are.
+// Pacing is the plan at its current pace, and the jobs that are paced.
 type Pacing struct {
 	regions.Paced
 	Jobs []Pace
 }
 
-// String says how each job is paced and why; "" where none is. A job of which others have spent the whole budget has
-// no pace: it waits until units come back.
+// String says how each job is paced and why; "" if none is. A job whose whole budget was spent by others has no pace:
+// it waits until units come back.
 func (p Pacing) String() string {
 	var all []string
 	for _, job := range p.Jobs {
@@ -30,17 +30,17 @@ func (p Pacing) String() string {
 	return strings.Join(all, "; ")
 }
 
-// Pacer finds the pace of the present.
+// Pacer finds the current pace.
 type Pacer struct {
 	Schedule Schedule
 	Report   func(context.Context) (quota.Report, error) // of the ledger
 	Off      bool                                        // nothing is paced
-	// Moves is what was new in the newest charts of a job: regions whose charts move faster then come more often. nil:
-	// all come alike.
+	// Moves returns what was new in the newest charts of a job, so that regions whose charts move faster come more
+	// often. nil: all come equally often.
 	Moves func(ctx context.Context, job string) ([]ingest.ChartMove, error)
 }
 
-// Now is the pace at now, known being when the newest slot of each series was due. While the ledger cannot answer
+// Now returns the pace at now; known is when the newest slot of each series was due. While the ledger cannot answer,
 // nothing is paced: what then goes out is bounded in another way.
 func (p Pacer) Now(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Pacing {
 	out := Pacing{Paced: regions.Paced{Plan: p.Schedule.Plan}}
@@ -54,8 +54,8 @@ func (p Pacer) Now(ctx context.Context, known map[ingest.Series]time.Time, now t
 	return out
 }
 
-// Next is Schedule.Next, with the slots of jobs that are paced where they are if what is left of the budget stays what
-// it is.
+// Next is Schedule.Next at the current pace: the slots of paced jobs hold as long as what is left of the budget stays
+// what it is.
 func (p Pacer) Next(ctx context.Context, known map[ingest.Series]time.Time, now, to time.Time) ([]PricedSlot, error) {
 	next, err := p.Schedule.Next(now, to)
 	pacing := p.Now(ctx, known, now)
@@ -80,7 +80,7 @@ func (p Pacer) Next(ctx context.Context, known map[ingest.Series]time.Time, now,
 	return next, nil
 }
 
-// Pacing is the pace of the present where a ledger reports r; see Pacer.Now.
+// Pacing returns the current pace if a ledger reports r; see Pacer.Now.
 func (s Schedule) Pacing(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pacing {
 	out := Pacing{Paced: regions.Paced{Plan: s.Plan}}
 	if r.Degraded != nil {

@@ -20,25 +20,25 @@ type Reserve struct {
 	Until time.Time
 	Cost  quota.Cost
 	Whole quota.PerWindow
-	Used  quota.PerWindow // by the schedule: quota.Governor.ScheduledUse, where the caller has asked
+	Used  quota.PerWindow // by the schedule: quota.Governor.ScheduledUse, if the caller has asked for it
 }
 
-// Reserved is what a call of a backfill or of a refresh leaves.
+// Reserved returns what a call of a backfill or of a refresh must leave.
 func (r Reserve) Reserved() quota.Reserved {
 	return quota.Reserved{Rest: r.Cost, Whole: r.Whole, Used: r.Used}
 }
 
-// Slots is what the store knows of a job.
+// Slots is what the store knows about a job.
 type Slots interface {
-	// NewestDone is the newest n of its slots that are done.
+	// NewestDone returns the newest n of the job's slots that are done.
 	NewestDone(ctx context.Context, job string, n int) ([]ingest.Slot, error)
-	// DueSince is its slots that were due at since or later.
+	// DueSince returns the job's slots that were due at since or later.
 	DueSince(ctx context.Context, job string, since time.Time) ([]ingest.Slot, error)
 }
 
-// Reserve adds up the slots that are still to come before the provider's midnight, and those that are due
-// and not done. Each counts what recent slots of its job cost or, where none is done yet, its price.
-// Nothing is reserved for a refresh: it leaves to the others what they need, as backfills do.
+// Reserve adds up the slots that are still to come before the provider's midnight, and those that are due and not
+// done. Each counts what recent slots of its job cost or, if none is done yet, its price. Nothing is reserved for a
+// refresh: it leaves the others what they need, as backfills do.
 func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
 	r := Reserve{Until: midnight(now, s.Tariff.Zone), Cost: quota.Cost{}, Whole: quota.PerWindow{}}
 	for _, of := range s.Plan {
@@ -59,8 +59,8 @@ func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Rese
 	return r, nil
 }
 
-// reserveWindows adds what a job at so much a slot uses in the whole of each sliding window: in one that begins with
-// its next slot, since no window of that length has more.
+// reserveWindows adds what a job uses in a whole sliding window, at each per slot. It counts the window that begins
+// with the job's next slot, since no window of that length has more.
 func (s Schedule) reserveWindows(whole quota.PerWindow, each quota.Cost, of regions.Schedule, now time.Time) {
 	from := of.Next(now).Add(-time.Second)
 	for _, pool := range s.Tariff.Pools {
@@ -76,7 +76,7 @@ func (s Schedule) reserveWindows(whole quota.PerWindow, each quota.Cost, of regi
 	}
 }
 
-// slotCost is the mean of what the last slots of a job cost, rounded up to whole pages.
+// slotCost returns the mean cost of the last slots of a job, rounded up to whole pages.
 func (s Schedule) slotCost(ctx context.Context, slots Slots, job ingest.Job) (quota.Cost, error) {
 	done, err := slots.NewestDone(ctx, job.Name, pastSlots)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s Schedule) slotCost(ctx context.Context, slots Slots, job ingest.Job) (qu
 	return page.Times((units + of - 1) / of), nil
 }
 
-// pageCost is the call that a job's slots spend most by.
+// pageCost returns the cost of the call that a job's slots spend most on.
 func (s Schedule) pageCost(job ingest.Job) (quota.Cost, error) {
 	calls, err := fetch.JobCalls(s.Upstream, job)
 	if err != nil || calls.Page == "" {
@@ -106,7 +106,7 @@ func (s Schedule) pageCost(job ingest.Job) (quota.Cost, error) {
 	return s.Tariff.Cost(calls.Page)
 }
 
-// unfinished is how many of the job's newest slots are due at now and have not ended for good.
+// unfinished returns how many of the job's newest slots are due at now and have not ended for good.
 func unfinished(ctx context.Context, slots Slots, s regions.Schedule, now time.Time) (int, error) {
 	latest := s.Latest(now)
 	if len(latest) == 0 {

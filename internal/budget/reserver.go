@@ -9,11 +9,11 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// reserveHolds is how long a computed reserve is good for: until the provider's day turns it only falls.
+// reserveHolds is how long a computed reserve is used: it only falls until the provider's day turns.
 const reserveHolds = time.Minute
 
-// Reserver says what the takes of backfills and of a refresh leave to the schedule. It computes that only when it is
-// asked, since most runs refresh nothing. Safe for concurrent use.
+// Reserver says what the takes of backfills and of a refresh must leave for the schedule. It computes that only when
+// it is asked, since most runs refresh nothing. Safe for concurrent use.
 type Reserver struct {
 	Compute func(context.Context) (Reserve, error)
 	Now     func() time.Time
@@ -39,8 +39,8 @@ func (r *Reserver) update(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// Reserved is what the next take leaves. Where it cannot be computed, the last one holds: that was more,
-// unless the provider's day has turned since.
+// Reserved returns what the next take must leave. If it cannot be computed, the last one holds: that was more, unless
+// the provider's day has turned since.
 func (r *Reserver) Reserved(ctx context.Context) quota.Reserved {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -62,7 +62,7 @@ type PricedSlot struct {
 	Cost quota.Cost
 }
 
-// Next is every slot that is due after from and not after to, in the order in which they are due.
+// Next returns every slot that is due after from and not after to, in the order in which they are due.
 func (s Schedule) Next(from, to time.Time) ([]PricedSlot, error) {
 	var next []PricedSlot
 	for _, of := range s.Plan {
@@ -78,7 +78,7 @@ func (s Schedule) Next(from, to time.Time) ([]PricedSlot, error) {
 	return next, nil
 }
 
-// ChartsEvery are the jobs with their charts fetched so often instead; 0: as they are.
+// ChartsEvery returns the jobs with their charts fetched at that interval instead; 0: unchanged.
 func ChartsEvery(jobs []ingest.Job, every time.Duration) []ingest.Job {
 	jobs = slices.Clone(jobs)
 	for i := range jobs {
@@ -89,7 +89,7 @@ func ChartsEvery(jobs []ingest.Job, every time.Duration) []ingest.Job {
 	return jobs
 }
 
-// slotPrice is what one slot of a job costs at most, empty where that depends on what is stored.
+// slotPrice returns what one slot of a job costs at most; empty if that depends on what is stored.
 func (s Schedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 	calls, err := fetch.JobCalls(s.Upstream, job)
 	if err != nil {
@@ -132,7 +132,7 @@ func (p Price) Fits(t *quota.Tariff) error {
 	return nil
 }
 
-// longer says by how much longer intervals a day that needs so much would fit into the room beside a backfill at its
+// longer names the intervals at which a day that needs so much would fit: into the room beside a backfill at its
 // ceiling, and into the whole ceiling without one.
 func (p Price) longer(need, beside, alone int64) string {
 	var every time.Duration
@@ -166,7 +166,7 @@ func (p Price) longer(need, beside, alone int64) string {
 	return text
 }
 
-// Ceilings is how much of each pool the schedule may see used, in whichever window allows least.
+// Ceilings returns the ceiling of the schedule in each pool, in whichever window allows least.
 func Ceilings(t *quota.Tariff) map[string]int64 {
 	ceilings := map[string]int64{}
 	for _, pool := range t.Pools {
@@ -179,7 +179,7 @@ func Ceilings(t *quota.Tariff) map[string]int64 {
 	return ceilings
 }
 
-// inWindow is what an amount a day comes to in a window.
+// inWindow converts an amount a day to an amount in a window.
 func inWindow(amount int64, w quota.Window) int64 {
 	if w.Day() {
 		return amount
@@ -187,7 +187,7 @@ func inWindow(amount int64, w quota.Window) int64 {
 	return int64(float64(amount) * w.Length.Hours() / day.Hours())
 }
 
-// perDay is what an amount in a window comes to a day.
+// perDay converts an amount in a window to an amount a day.
 func perDay(amount int64, w quota.Window) int64 {
 	if w.Day() {
 		return amount
@@ -202,7 +202,7 @@ func add(to, c quota.Cost, n int) {
 	}
 }
 
-// midnight is the end of the provider's present day.
+// midnight returns the end of the provider's current day.
 func midnight(now time.Time, zone *time.Location) time.Time {
 	for _, m := range quota.Midnights(now, zone) {
 		if m.After(now) {

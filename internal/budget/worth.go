@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// rarest is by how much the least weight may be below the mean: so much longer than the mean interval is the
-	// longest. It is below the two rounds after which a key is due whatever its weight.
+	// rarest is the factor by which the least weight may be below the mean, and so the longest interval above the mean
+	// one. It is less than the two rounds after which a key is due whatever its weight.
 	rarest = 1.75
-	// partsOfDay are the hours that are told apart in a region's day, four parts of six hours in UTC.
+	// partsOfDay is how many parts a region's day is divided into: four of six hours, in UTC.
 	partsOfDay = 4
-	// certain is for how long a region has to be watched until what was seen there counts as much as what all regions
-	// have in common, and a part of its day as much as the whole.
+	// certain is how long a region has to be watched until what was seen there counts as much as what all regions have
+	// in common, and a part of its day as much as the whole.
 	certain = 24 * time.Hour
-	// tooLong is from one chart to the next when too much came and went between them to count.
+	// tooLong is the time between two charts after which too much came and went between them to count.
 	tooLong = 24 * time.Hour
 )
 
-// Weights is how much a minute of age counts in each of the keys, of mean 1, by how fast their charts moved in the
-// past: the square root of what is expected to be new per hour since its newest slot. Weighed so, equally many charts
-// have the least mean delay: a region whose chart moves four times as fast is fetched twice as often. No weight is below
-// the mean by more than rarest. Where nothing was seen all weigh the same.
+// Weights returns how much a minute of age counts for each key, with a mean of 1, by how fast its charts moved in the
+// past: the square root of what is expected to be new per hour since its newest slot. With these weights, equally many
+// charts have the least mean delay: a region whose chart moves four times as fast is fetched twice as often. No weight
+// is below the mean by more than rarest. If nothing was seen, all weigh the same.
 func Weights(keys []string, seen []ingest.ChartMove, newest map[string]time.Time, now time.Time) map[string]float64 {
 	var all watched
 	of := map[string]*watched{}
@@ -55,7 +55,7 @@ func Weights(keys []string, seen []ingest.ChartMove, newest map[string]time.Time
 
 // lift sets the mean of weights to 1 and lifts those that are too low.
 func lift(weights map[string]float64) {
-	for range 8 { // to lift one raises the mean, a little less each time
+	for range 8 { // lifting one raises the mean, a little less each time
 		sum := 0.0
 		for _, w := range weights {
 			sum += w
@@ -67,7 +67,7 @@ func lift(weights map[string]float64) {
 	}
 }
 
-// watched is what was new in a chart, and for how many hours it was watched, by the part of the day.
+// watched is how much was new in a chart, and for how many hours it was watched, by the part of the day.
 type watched struct{ fresh, hours [partsOfDay]float64 }
 
 func (w *watched) add(m ingest.ChartMove) {
@@ -85,7 +85,8 @@ func (w *watched) total() (fresh, hours float64) {
 	return fresh, hours
 }
 
-// expected is how much of a chart is new per hour in the time from its newest slot to now, where it is mean in all.
+// expected returns how much of a chart is new per hour from its newest slot to now; mean is that of all charts
+// together.
 func (w *watched) expected(newest, now time.Time, mean float64) float64 {
 	newest = latest(newest, now.Add(-tooLong))
 	fresh, hours := w.total()
@@ -100,7 +101,7 @@ func (w *watched) expected(newest, now time.Time, mean float64) float64 {
 	return sum / now.Sub(newest).Hours()
 }
 
-// rate is so much per hour, 0 where nothing was watched.
+// rate returns how much was new per hour; 0 if nothing was watched.
 func rate(fresh, hours float64) float64 {
 	if hours == 0 {
 		return 0
@@ -108,7 +109,7 @@ func rate(fresh, hours float64) float64 {
 	return fresh / hours
 }
 
-// parts tells in which parts of the day the hours from one time to another are.
+// parts calls tell with the hours in each part of the day from one time to another.
 func parts(from, to time.Time, tell func(part int, hours float64)) {
 	const length = day / partsOfDay
 	for from.Before(to) {
@@ -128,7 +129,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// weigh sets the weights of the charts that are paced, where worth is on. What cannot be read weighs nothing.
+// weigh sets the weights of the charts that are paced, if Moves is set. If the moves cannot be read, all weigh the
+// same.
 func (p Pacer) weigh(ctx context.Context, jobs []Pace, paces map[string]regions.Pace, known map[ingest.Series]time.Time, now time.Time) {
 	for i, job := range jobs {
 		if p.Moves == nil || job.Job.Kind != ingest.KindChart || len(job.Job.Regions) < 2 {
@@ -148,7 +150,7 @@ func (p Pacer) weigh(ctx context.Context, jobs []Pace, paces map[string]regions.
 	}
 }
 
-// worth says which key comes most often and which least, "" where all come alike.
+// worth says which key comes most often and which least; "" if all come about equally often.
 func (p Pace) worth() string {
 	keys := slices.SortedFunc(maps.Keys(p.Weights), func(a, b string) int {
 		return cmp.Or(cmp.Compare(p.Weights[b], p.Weights[a]), cmp.Compare(a, b))

@@ -16,7 +16,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// API is what serve lets visitors ask under /v1/, and how often. Of each client, a nil Limits stands for the default.
+// API is what serve lets clients ask for under /v1/, and how often. Limits are those of each client; nil stands for
+// the default.
 type API struct {
 	Hosts, Origins         []string
 	Limits, Outer          []Limit
@@ -62,7 +63,7 @@ type tokenFile struct {
 	SHA256 string `yaml:"sha256"`
 }
 
-// api checks what only this file can say wrong; what does not hold together is refused by quota/httplimit.
+// api checks what is particular to the file; quota/httplimit refuses what does not fit together.
 func (f apiFile) api(y *strictyaml.Document) (a API, err error) {
 	a = API{Hosts: f.Hosts, Origins: f.Origins, Plans: map[string][]Limit{}, Forwarding: f.Forwarding, Fields: f.Headers, Observe: f.Observe, SuccessesOnly: f.SuccessesOnly}
 	at := func(path ...string) []string { return append([]string{"api"}, path...) }
@@ -110,7 +111,7 @@ func (f apiFile) api(y *strictyaml.Document) (a API, err error) {
 	return a, nil
 }
 
-// limits are in the order of their windows; nil where the file says nothing.
+// limits returns limits in the order of their windows; nil if the file says nothing.
 func limits(y *strictyaml.Document, given map[string]int64, at []string) ([]Limit, error) {
 	if given == nil {
 		return nil, nil
@@ -137,11 +138,11 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.ParsePrefix(s)
 }
 
-// usualLimit is what each client gets where serve listens beyond this machine and the file does not say: far above
-// what a person types, and below what hurts.
+// usualLimit is what each client gets if serve listens beyond this machine and the file does not say: far above what a
+// person types, and below what hurts.
 var usualLimit = []Limit{{time.Minute, 600}}
 
-// ClientLimits are those of each client without a token.
+// ClientLimits returns the limits of each client without a token.
 func (c *Config) ClientLimits() []Limit {
 	if c.API.Limits == nil && c.ListensBeyond() {
 		return usualLimit
@@ -149,11 +150,11 @@ func (c *Config) ClientLimits() []Limit {
 	return c.API.Limits
 }
 
-// AccessPolicy is what the provider's terms make of an API that others can reach.
+// AccessPolicy is what the provider's terms say about an API that others can reach.
 const AccessPolicy = "what comes from YouTube may be shown there in your own front end, with attribution, for 30 days; access to it may not be sold"
 
-// HostNames are the names that serve answers to, beside localhost and addresses: those that are listed, and those that
-// it listens at.
+// HostNames returns the names that serve answers to, besides localhost and addresses: those that are listed, and those
+// that it listens at.
 func (c *Config) HostNames() []string {
 	names := slices.Clone(c.API.Hosts)
 	for _, address := range []string{c.Listen, c.AdminListen} {

@@ -14,7 +14,7 @@ type Clock struct {
 	Moved  bool
 }
 
-// NewClock is the clock that INGEST_NOW asks for; the machine's where it is not set.
+// NewClock returns the clock that INGEST_NOW asks for; the machine's if it is not set.
 func NewClock() (*Clock, error) {
 	c := &Clock{}
 	s := os.Getenv("INGEST_NOW")
@@ -35,5 +35,5 @@ func (c *Clock) Move(t time.Time) {
 	c.Moved = true
 }
 
-// Now is the time, without a monotonic reading.
+// Now returns the time, without a monotonic reading.
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())).Round(0) }

@@ -50,7 +50,7 @@ type Config struct {
 	flags Flags
 }
 
-// RegionCodes are the regions of all jobs, each once, in the order of the config.
+// RegionCodes returns the regions of all jobs, each once, in the order of the config.
 func (c *Config) RegionCodes() (codes []string) {
 	for _, job := range c.Jobs {
 		for _, r := range job.Regions {
@@ -65,7 +65,7 @@ func (c *Config) RegionCodes() (codes []string) {
 // JobLimits are what an upstream lets a job ask for.
 type JobLimits struct {
 	Pages       int            // that a chart has at most
-	UsualPages  int            // of a chart where nobody says
+	UsualPages  int            // of a chart if nobody says
 	SearchPages int            // that a search has at most; 0: it cannot be searched
 	Category    *regexp.Regexp // what an id of a category looks like
 }
@@ -79,8 +79,8 @@ const (
 	maxStaleAfter  = 1000
 )
 
-// DefaultJobs are the charts of eight regions every half hour, and a daily refresh. On YouTube the charts cost
-// 8 regions x 4 pages x 48 times a day = 1,536 units.
+// DefaultJobs returns the charts of eight regions every half hour, and a daily refresh. On YouTube the charts cost 8
+// regions x 4 pages x 48 times a day = 1,536 units.
 func DefaultJobs(p JobLimits) []ingest.Job {
 	return []ingest.Job{
 		{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: p.UsualPages},
@@ -105,7 +105,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	return c, nil
 }
 
-// CheckListen refuses what is no address to listen at; "" is nowhere.
+// CheckListen refuses what is not an address to listen at; "" is nowhere.
 func CheckListen(address string) error {
 	if _, _, err := net.SplitHostPort(address); address == "" || err == nil {
 		return nil
@@ -141,7 +141,7 @@ func Salvage(f Flags, upstreams map[string]JobLimits) *Config {
 	return c
 }
 
-// setTexts sets what is text: a flag before a variable, before the file, before the default.
+// setTexts sets what is text: a flag comes before a variable, before the file, before the default.
 func (c *Config) setTexts(file configFile) {
 	f := c.flags
 	for _, s := range []struct {
@@ -261,7 +261,7 @@ type Flags struct {
 	Set                                                                 func(name string) bool // was it given
 }
 
-// configFile is the file that was named, else the user's or the machine's where there is one; "" for none.
+// configFile returns the file that was named, else the user's or the machine's if there is one; "" for none.
 func (f Flags) configFile() string {
 	if file := f.Pick("config", "INGEST_CONFIG", f.Config); file != "" || f.Set != nil && f.Set("config") {
 		return file
@@ -275,7 +275,7 @@ func (f Flags) configFile() string {
 	return ""
 }
 
-// Pick is the flag's value where it was given, else that of the environment variable.
+// Pick returns the flag's value if it was given, else that of the environment variable.
 func (f Flags) Pick(flag, env, given string) string {
 	if f.Set != nil && f.Set(flag) {
 		return given

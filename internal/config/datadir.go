@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// defaultData is where the store and the ledger are kept when nobody says: systemd's directory for
-// the unit, else the machine's, else the user's.
+// defaultData returns where the store and the ledger are kept when nobody says: systemd's directory for the unit, else
+// the machine's, else the user's.
 func defaultData() (string, error) {
 	if dir := os.Getenv("STATE_DIRECTORY"); dir != "" {
 		first, _, _ := strings.Cut(dir, ":")
@@ -36,7 +36,7 @@ func defaultData() (string, error) {
 }
 
 // CheckData refuses a data directory that every user of the machine can write to, and a file in it that is a link:
-// somebody else could put a ledger in place of ours, or have ours written elsewhere. What is not there is no matter.
+// somebody else could put a ledger in place of ours, or have ours written elsewhere. What does not exist is accepted.
 func CheckData(dir, file string) error {
 	const byOthers = 0o002
 	info, err := os.Stat(dir)

@@ -3,7 +3,7 @@ package config
 // Error is a mistake in the configuration: exit 78.
 type Error struct{ error }
 
-// Unwrap is the mistake itself.
+// Unwrap returns the mistake itself.
 func (e Error) Unwrap() error { return e.error }
 
 // Invalid marks an error as one of the configuration; nil stays nil.
@@ -17,5 +17,5 @@ func Invalid(err error) error {
 // KeyError is a key that is missing or cannot be used: exit 77.
 type KeyError struct{ error }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (e KeyError) Unwrap() error { return e.error }

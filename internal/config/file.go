@@ -37,7 +37,7 @@ type configFile struct {
 	Jobs        []jobFile `yaml:"jobs"`
 }
 
-// Hint says what to do about a field that is not one.
+// Hint says what to do about an unknown field.
 func (*configFile) Hint(field string) string {
 	if field == "key" {
 		return "a key is a secret and not for this file: put it into one of mode 600, and name that with key_file:"
@@ -56,7 +56,7 @@ type jobFile struct {
 	Query    string   `yaml:"query"`
 }
 
-// job checks one job and returns, with an error, the field that it is about.
+// job checks one job and returns, with an error, the field at fault.
 func (j jobFile) job(p JobLimits) (_ ingest.Job, field string, err error) {
 	job := ingest.Job{Name: j.Name, Kind: ingest.Kind(j.Kind), Cron: j.Cron, Query: j.Query}
 	if err := quota.CheckAccount(j.Name); err != nil {

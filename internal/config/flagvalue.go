@@ -20,7 +20,7 @@ type FlagValue struct {
 	set        func(text string) error
 }
 
-// FlagError is a value that a flag does not take. Its text goes on from the flag's name: ` "best": use views or rise`.
+// FlagError is a value that a flag does not take. Its text continues the flag's name: ` "best": use views or rise`.
 type FlagError string
 
 func (e FlagError) Error() string { return string(e) }
@@ -34,16 +34,16 @@ func (v *FlagValue) Set(text string) error {
 	return err
 }
 
-// String is the value as it was given.
+// String returns the value as it was given.
 func (v *FlagValue) String() string { return v.text }
 
-// Type is what help calls the value: "string" for what it shows in quotes.
+// Type returns what help calls the value: "string" for one that it shows in quotes.
 func (v *FlagValue) Type() string { return v.kind }
 
-// Choices are the values that it takes, where they are few and known.
+// Choices returns the values that it takes, if they are few and known.
 func (v *FlagValue) Choices() []string { return v.choices }
 
-// Choice is a flag that takes one of several words. What into holds is the default.
+// Choice returns a flag that takes one of several words. The value of into is the default.
 func Choice[T ~string](into *T, of ...T) *FlagValue {
 	v := &FlagValue{text: string(*into), kind: "string"}
 	for _, word := range of {
@@ -61,7 +61,8 @@ func Choice[T ~string](into *T, of ...T) *FlagValue {
 	return v
 }
 
-// Count is a flag that takes a whole number within bounds; highest 0 is none. What into holds is the default.
+// Count returns a flag that takes a whole number within bounds; a highest of 0 is no bound. The value of into is the
+// default.
 func Count[T int | int64](into *T, lowest, highest T) *FlagValue {
 	return &FlagValue{text: fmt.Sprint(*into), kind: "int", set: func(text string) error {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -78,7 +79,7 @@ func Count[T int | int64](into *T, lowest, highest T) *FlagValue {
 	}}
 }
 
-// DirectoryFlag is a flag that names a directory, and not nothing: that would be the default.
+// DirectoryFlag returns a flag that names a directory. It refuses "", which would be the default.
 func DirectoryFlag(into *string) *FlagValue {
 	return &FlagValue{kind: "string", set: func(text string) error {
 		if *into = text; text == "" {
@@ -88,7 +89,7 @@ func DirectoryFlag(into *string) *FlagValue {
 	}}
 }
 
-// QueryFlag is a flag that takes a jq filter.
+// QueryFlag returns a flag that takes a jq filter.
 func QueryFlag(into **gojq.Code) *FlagValue {
 	return &FlagValue{kind: "filter", set: func(text string) error {
 		query, err := gojq.Parse(text)
@@ -102,10 +103,10 @@ func QueryFlag(into **gojq.Code) *FlagValue {
 	}}
 }
 
-// RegionFlag is a flag that takes a region; "" is none.
+// RegionFlag returns a flag that takes a region; "" is none.
 func RegionFlag(into *ingest.Region) *FlagValue { return regionFlag("region", into, regions.Parse) }
 
-// RegionsFlag is a flag that takes several regions, with commas between them.
+// RegionsFlag returns a flag that takes several regions, with commas between them.
 func RegionsFlag(into *[]ingest.Region) *FlagValue {
 	return regionFlag("regions", into, regions.ParseList)
 }
@@ -134,10 +135,10 @@ type Since struct {
 // IsZero reports whether it was not given.
 func (s Since) IsZero() bool { return s.text == "" }
 
-// String is the time as it was given.
+// String returns the time as it was given.
 func (s Since) String() string { return s.text }
 
-// At is the time, counted back from now; the zero time where it was not given.
+// At returns the time, counted back from now; the zero time if it was not given.
 func (s Since) At(now time.Time) time.Time {
 	if s.days > 0 || s.ago > 0 {
 		return now.AddDate(0, 0, -s.days).Add(-s.ago)
@@ -145,7 +146,7 @@ func (s Since) At(now time.Time) time.Time {
 	return s.at
 }
 
-// SinceFlag is a flag that takes a time: how long before now, a day in UTC, or RFC 3339.
+// SinceFlag returns a flag that takes a time: how long before now, a day in UTC, or RFC 3339.
 func SinceFlag(into *Since) *FlagValue {
 	return &FlagValue{kind: "T", set: func(text string) (err error) {
 		*into = Since{text: text}
@@ -169,7 +170,7 @@ func SinceFlag(into *Since) *FlagValue {
 	}}
 }
 
-// InstantFlag is a flag that takes a time which means the same tomorrow, of whole seconds.
+// InstantFlag returns a flag that takes a time in whole seconds that does not depend on when it is read.
 func InstantFlag(into *time.Time) *FlagValue {
 	return &FlagValue{kind: "day", set: func(text string) error {
 		t, err := parseInstant(text)
@@ -189,7 +190,8 @@ func parseInstant(s string) (time.Time, error) {
 	return t.UTC(), err
 }
 
-// SpanFlag is a flag that takes a length of time of whole seconds, in hours, minutes or days; usual is the default.
+// SpanFlag returns a flag that takes a length of time of whole seconds, in hours, minutes or days; usual is the
+// default.
 func SpanFlag(into *time.Duration, usual string, least time.Duration) *FlagValue {
 	const longest = 30 * 365 * 24 * time.Hour
 	v := &FlagValue{kind: "D", set: func(text string) error {
@@ -206,7 +208,7 @@ func SpanFlag(into *time.Duration, usual string, least time.Duration) *FlagValue
 		return nil
 	}}
 	if usual != "" {
-		_ = v.Set(usual) // a default is one that it takes
+		_ = v.Set(usual) // a default is always valid
 	}
 	return v
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// RedactURL is a ledger's URL without what may hold a password: the part before the host, and the query. Text that
-// does not name a host is not shown at all.
+// RedactURL returns a ledger's URL without what may hold a password: the part before the host, and the query. Text
+// that does not name a host is not shown at all.
 func RedactURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {

@@ -16,7 +16,7 @@ import (
 // Credential is the name under which systemd hands the key over: LoadCredential=youtube-key:FILE.
 const Credential = "youtube-key"
 
-// ErrNoKey is a call that needs a key where none is configured.
+// ErrNoKey is the error of a call that needs a key when none is configured.
 var ErrNoKey = KeyError{errors.New("no API key: give --key-file FILE, set INGEST_KEY_FILE, or try without one: ingest demo")}
 
 // secret is something that nobody may see: what it is, and where it is looked for.
@@ -55,7 +55,7 @@ func (c *Config) Key() (ingest.Secret, error) {
 	return key, err
 }
 
-// KeySource says where Key looks for the key, for a person; "" where nothing names one.
+// KeySource says where Key looks for the key, for a person; "" if nothing names one.
 func (c *Config) KeySource() string {
 	source, _, _ := apiKey.find(c.flags.KeyFile, c.KeyFile)
 	return source
@@ -69,7 +69,7 @@ func (c *Config) PingURL() (ingest.Secret, error) {
 	return address, err
 }
 
-// WebhookURL finds the address that hears of thresholds, as PingURL does: webhook-url, INGEST_WEBHOOK_URL_FILE,
+// WebhookURL finds the address that is told of thresholds, as PingURL does: webhook-url, INGEST_WEBHOOK_URL_FILE,
 // INGEST_WEBHOOK_URL, webhook_file.
 func (c *Config) WebhookURL() (ingest.Secret, error) {
 	_, address, err := webhookURL.find("", c.WebhookFile)

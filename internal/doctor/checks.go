@@ -16,7 +16,7 @@ type check struct {
 	within time.Duration // 0 is checkTimeout
 }
 
-// checks are all that spend nothing, in the order in which they are shown.
+// checks lists all that spend nothing, in the order in which they are shown.
 var checks = []check{
 	{name: "version", look: lookVersion},
 	{name: "environment", look: lookEnvironment},
@@ -68,12 +68,12 @@ func (d *Doctor) Repair(ctx context.Context) []Finding {
 	return d.run(ctx, []check{{"repair", repair, repairFor}})
 }
 
-// AskUpstream makes one call, which is taken from the ledger first.
+// AskUpstream makes one call, whose cost is taken from the ledger first.
 func (d *Doctor) AskUpstream(ctx context.Context) []Finding {
 	return d.run(ctx, []check{{"online", lookOnline, onlineFor}})
 }
 
-// run runs checks side by side, so that a disk or a server that hangs delays one check and not all of them, and
+// run runs checks concurrently, so that a disk or a server that hangs delays one check and not all of them, and
 // returns what they found in the order of the checks.
 func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 	found := make([]Finding, len(checks))
@@ -91,8 +91,8 @@ func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Status == "" })
 }
 
-// bounded is what the check finds within its time. One that does not end, as on a network disk that is gone, is left
-// behind.
+// bounded returns what the check finds within its time. One that does not end, as on a network disk that is gone, is
+// left behind.
 func (d *Doctor) bounded(ctx context.Context, c check) Finding {
 	within := cmp.Or(c.within, checkTimeout)
 	ctx, cancel := context.WithTimeout(ctx, within)

@@ -22,7 +22,7 @@ func lookConfig(ctx context.Context, d *Doctor) Finding {
 		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(d.Config.RegionCodes()), "region"), term.Plural(d.Config.Hosts, "host"))
 }
 
-// lookListen says what holds once others can reach serve.
+// lookListen says which terms apply once others can reach serve.
 func lookListen(_ context.Context, d *Doctor) Finding {
 	if !d.Config.ListensBeyond() {
 		return nothing
@@ -34,7 +34,7 @@ func lookListen(_ context.Context, d *Doctor) Finding {
 	return fine("%s", text)
 }
 
-// configError is what Load refuses, or else the parts that the program is made of.
+// configError returns why Load refused the config, or else why a part made from it cannot be made.
 func configError(ctx context.Context, d *Doctor) error {
 	if d.ConfigErr != nil {
 		return d.ConfigErr
@@ -92,7 +92,7 @@ func lookSchedule(_ context.Context, d *Doctor) Finding {
 	if err := p.Fits(schedule.Tariff); err != nil {
 		what, advice, _ := strings.Cut(err.Error(), ": fetch less")
 		what, advice = strings.Join(append(lines, what), "; "), "fetch less"+advice
-		if d.Config.Pacing { // which run does, and serve refuses
+		if d.Config.Pacing { // run spreads it, serve refuses it
 			return warn(what+"; pacing spreads it over the day", advice+"; ingest serve wants it to fit")
 		}
 		return fail(BadConfig, what, advice)

@@ -36,7 +36,7 @@ func lookData(_ context.Context, d *Doctor) Finding {
 	return judgeOwner(dir, info, d)
 }
 
-// judgeOwner compares whose the directory is with who runs this.
+// judgeOwner compares the owner of the directory with the user who runs this.
 func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	uid := d.UID
 	owner, known := ownerOf(info)
@@ -57,7 +57,7 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	return fine("%s: owner %s, mode %04o, can be written", dir, userName(owner), info.Mode().Perm())
 }
 
-// notOwnedBy lists the files of these names, and those beside them, that belong to somebody else, as a run by root
+// notOwnedBy lists the files whose names begin with one of these and that belong to somebody else, as a run by root
 // leaves them.
 func notOwnedBy(owner int, dir string, names ...string) []string {
 	entries, err := os.ReadDir(dir)
@@ -80,7 +80,7 @@ func notOwnedBy(owner int, dir string, names ...string) []string {
 	return out
 }
 
-// nearest is the directory, or the nearest one above it that exists.
+// nearest returns the directory, or the nearest one above it that exists.
 func nearest(dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -119,8 +119,7 @@ type volume struct {
 	network    string // name of a network file system, "" for a disk
 }
 
-// Below littleSpace, or littleShare of the disk, a warning is due; below noSpace nothing can be relied on to be
-// written.
+// Below littleSpace, or littleShare of the disk, a warning is due; below noSpace no write can be relied on.
 const (
 	littleSpace = 1 << 30
 	littleShare = 5 // percent

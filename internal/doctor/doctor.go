@@ -33,14 +33,14 @@ type Doctor struct {
 
 	Tariff   func() (*quota.Tariff, error)
 	Plan     func() (regions.Plan, error)
-	Schedule func() (budget.Schedule, error) // both of them
+	Schedule func() (budget.Schedule, error) // both of them together
 
 	Keyed    bool                                      // the upstream wants an API key
 	StandIn  bool                                      // its URL leads to this machine
 	Upstream func(ctx context.Context) (string, error) // its host as a store remembers it; nothing is sent
 
 	LedgerFile string                                                      // its name in a data directory
-	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // a copy of such a file
+	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // opens a copy of such a file
 	OpenStore  func(ctx context.Context) (*store.Store, error)             // for reading; nil: the store is SQLite's, in the data directory
 	StoreName  string                                                      // where such a store is, without a password
 	OpenRemote func(ctx context.Context) (sharedledger.Remote, error)      // nil: the ledger is SQLite; nothing is sent
@@ -66,7 +66,7 @@ type LocalLedger interface {
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]sharedledger.Row, error)
 }
 
-// Online opens what one call of the upstream takes, as every command does that spends.
+// Online opens what one call of the upstream needs, as every command that spends does.
 type Online struct {
 	CheckClock func(ctx context.Context) error
 	Upstream   func(ctx context.Context) (Upstream, error)

@@ -12,7 +12,8 @@ const (
 	Fail Status = "fail"
 )
 
-// Class is what failed. Of several, the largest class is to be fixed first: it keeps the others from being judged.
+// Class is what failed. Of several, the largest class is to be fixed first, since it keeps the others from being
+// judged.
 type Class int
 
 // The classes.
@@ -47,12 +48,12 @@ func fail(class Class, detail, advice string) Finding {
 	return Finding{Status: Fail, Detail: detail, Advice: advice, Class: class}
 }
 
-// failed is a failure of the class that the error has.
+// failed returns a failure of the error's class.
 func failed(err error, detail, advice string) Finding {
 	return Finding{Status: Fail, Detail: detail, Advice: advice, err: err}
 }
 
 func broken(err error, advice string) Finding { return failed(err, err.Error(), advice) }
 
-// nothing is what a check finds that has nothing to look at, or whose subject another check reports on.
+// nothing is the finding of a check that has nothing to look at, or whose subject another check reports on.
 var nothing = Finding{}

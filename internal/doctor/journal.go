@@ -31,8 +31,8 @@ func (s *scratch) make() (dir string, err error) {
 }
 
 func (s *scratch) remove() {
-	s.once.Do(func() { s.err = os.ErrClosed }) // a check that was left behind makes none any more
-	_ = os.RemoveAll(s.dir)                    // nothing where it was never made
+	s.once.Do(func() { s.err = os.ErrClosed }) // a check that was left behind makes none from now on
+	_ = os.RemoveAll(s.dir)                    // nothing if it was never made
 }
 
 // openLocal opens a copy, as of this moment, of the ledger's file in a data directory: opening a ledger writes to it.
@@ -49,7 +49,7 @@ func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error)
 		return nil, fmt.Errorf("no place for a copy of %s: %w: set TMPDIR", path, err)
 	}
 	made := filepath.Join(dir, d.LedgerFile)
-	if count, err := os.ReadFile(path + ".lock"); err == nil { // how often it was written, read before it
+	if count, err := os.ReadFile(path + ".lock"); err == nil { // the count of its writes, read before the file itself
 		_ = os.WriteFile(made+".lock", count, 0o600)
 	}
 	if err := sqlitefile.Snapshot(ctx, path, made); err != nil {
@@ -58,14 +58,14 @@ func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error)
 	return d.OpenLocal(ctx, made)
 }
 
-// nameOriginal names the file that was meant where a text names its copy.
+// nameOriginal replaces the path of a copy in a text by the path of its original.
 func nameOriginal(text, data string) string {
 	made := regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `[/\\]*ingest-doctor-\d+[/\\]\d+`)
 	return made.ReplaceAllLiteralString(text, data)
 }
 
-// syncsElsewhere reports whether this data directory has synced its journal with a remote ledger: what that one
-// loses, the journal restores.
+// syncsElsewhere reports whether this data directory has synced its journal with a remote ledger: the journal restores
+// what that ledger loses.
 func syncsElsewhere(ctx context.Context, d *Doctor) bool {
 	l, err := openLocal(ctx, d, d.Config.Data)
 	if err != nil {
@@ -142,7 +142,7 @@ func lookDirectories(ctx context.Context, d *Doctor) Finding {
 	return fine("no second one here spends of account %s", d.Config.Account)
 }
 
-// dataDirectories are the places where a data directory may be, this one first.
+// dataDirectories returns the places where a data directory may be, this one first.
 func dataDirectories(data, root string) []string {
 	service, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":")
 	dirs := []string{data, filepath.Join(root, "var/lib/ingest"), filepath.Join(root, "var/lib/private/ingest"), service}

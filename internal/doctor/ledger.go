@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The checks of the ledger, wherever it is. Of quota.db a copy is opened.
+// The checks of the ledger, wherever it is. They open a copy of quota.db.
 
 // openLedger opens the ledger to be read.
 func openLedger(ctx context.Context, d *Doctor) (quota.Ledger, error) {
@@ -109,14 +109,14 @@ func drained(p quota.PoolReport) (line, advice string) {
 	return line, fmt.Sprintf("does another program spend %s? It should ask ingest quota take; else set the limit to %s", p.Pool, term.Thousands(stopped/step*step))
 }
 
-// lookLost finds what closes the gate of every command that spends: package audit judges both.
+// lookLost finds what closes the gate of every command that spends: package audit decides for both.
 func lookLost(ctx context.Context, d *Doctor) Finding {
 	t, err := d.Tariff()
 	if err != nil {
 		return nothing // costs reports it
 	}
 	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
-	// The ledger is opened after: a copy from before lacks what a run has spent since, and the slots show it.
+	// The ledger is opened after the slots were read: an earlier copy would lack what a run has spent since.
 	slots, err := d.inspectSlots(ctx, account.MissingSince(), d.now())
 	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {
 		return nothing // store reports it, or the journal fills the gap

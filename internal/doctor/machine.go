@@ -37,7 +37,7 @@ func lookEnvironment(_ context.Context, d *Doctor) Finding {
 	return fine("%s; a timer or a crontab is not seen from here", userName(d.UID))
 }
 
-// timerIn is the systemd timer that is enabled, "" for none.
+// timerIn returns the systemd timer that is enabled; "" for none.
 func timerIn(root string) string {
 	for _, dir := range []string{"etc/systemd/system/timers.target.wants", "etc/systemd/user/timers.target.wants"} {
 		if config.FileExists(filepath.Join(root, dir, "ingest.timer")) {
@@ -47,7 +47,7 @@ func timerIn(root string) string {
 	return ""
 }
 
-// crontabIn is the first crontab that runs ingest, of those that can be read.
+// crontabIn returns the first crontab that runs ingest, of those that can be read.
 func crontabIn(root string) string {
 	for _, dir := range []string{"etc", "etc/cron.d", "var/spool/cron/crontabs", "var/spool/cron"} {
 		entries, _ := os.ReadDir(filepath.Join(root, dir)) // what cannot be read is not seen
@@ -95,7 +95,7 @@ func lookClock(ctx context.Context, d *Doctor) Finding {
 	return fine("%s, for the provider %s", term.Stamp(now), now.In(t.Zone).Format("2006-01-02 15:04 MST"))
 }
 
-// lookMovedClock judges INGEST_NOW as every command does that spends.
+// lookMovedClock judges INGEST_NOW as every command that spends does.
 func lookMovedClock(ctx context.Context, d *Doctor) Finding {
 	text := "INGEST_NOW has moved it to " + term.Stamp(d.now())
 	local := d.StandIn
@@ -110,7 +110,7 @@ func lookMovedClock(ctx context.Context, d *Doctor) Finding {
 
 const worthAWord = 5 * time.Second // between two clocks
 
-// clockGap is how far another clock may be apart from this machine's and is trusted.
+// clockGap returns how far another clock may differ from this machine's and still be trusted.
 func (d *Doctor) clockGap() time.Duration {
 	if t, err := d.Tariff(); err == nil {
 		return quota.ClockGap(t.Grace)

@@ -55,7 +55,7 @@ func lookOnline(ctx context.Context, d *Doctor) Finding {
 	return f
 }
 
-// refundUnsent refunds a call that certainly never left, and says what was spent.
+// refundUnsent refunds a call that was certainly never sent, and says what was spent.
 func refundUnsent(ctx context.Context, q *quota.Governor, taken quota.Decision, err error) string {
 	if e := (*fetch.Error)(nil); errors.As(err, &e) && e.Verdict == fetch.Unsent {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -96,11 +96,11 @@ func judgeFailure(err error) Finding {
 
 // dated is an upstream whose clock is known, by the Date header of its last answer.
 type dated interface {
-	// Date is the header, and when the answer came by this machine's clock; zero for none.
+	// Date returns the header, and when the answer came by this machine's clock; zero for none.
 	Date() (upstream, here time.Time)
 }
 
-// judgeUpstreamClock compares the clocks, where the upstream's is known.
+// judgeUpstreamClock compares the clocks, if the upstream's is known.
 func judgeUpstreamClock(up any, moved bool, trusted time.Duration) Finding {
 	if moved {
 		return fine("its clock is not compared with one that was moved")

@@ -22,7 +22,7 @@ func writable(path string) bool {
 	return syscall.Access(path, write) == nil
 }
 
-// userName is a user's name where it has one: a service's often has none.
+// userName returns a user's name, or its id: a service's user often has no name.
 func userName(uid int) string {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil {

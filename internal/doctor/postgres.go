@@ -20,7 +20,7 @@ const (
 	noPostgres     = "see that it runs and is reached from here: psql URL -c 'select 1'; until then cheap calls go on from the emergency budget"
 )
 
-// postgres makes a check of what a PostgreSQL says, where it says anything.
+// postgres makes a check that judges what a PostgreSQL says about itself, if it says anything.
 func postgres(judge func(pgledger.Facts) Finding) func(context.Context, *Doctor) Finding {
 	return func(ctx context.Context, d *Doctor) Finding {
 		if err := askRemote(ctx, d); err != nil || d.server.postgres == nil {

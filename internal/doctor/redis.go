@@ -46,7 +46,7 @@ func askRemote(ctx context.Context, d *Doctor) error {
 	return d.server.err
 }
 
-// askServer is what a Redis says about itself.
+// askServer returns what a Redis says about itself.
 func askServer(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
 	err := askRemote(ctx, d)
 	if d.server.redis == nil {
@@ -55,7 +55,7 @@ func askServer(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
 	return *d.server.redis, err
 }
 
-// onlyConfig is an error in the config, or nil.
+// onlyConfig returns err if it is an error in the config, or nil.
 func onlyConfig(err error) error {
 	if errors.As(err, &config.Error{}) {
 		return err
@@ -63,7 +63,7 @@ func onlyConfig(err error) error {
 	return nil
 }
 
-// server makes a check of what the server says, where it says anything.
+// server makes a check that judges what the Redis says about itself, if it says anything.
 func server(judge func(redisledger.Facts) Finding) func(context.Context, *Doctor) Finding {
 	return func(ctx context.Context, d *Doctor) Finding {
 		f, err := askServer(ctx, d)
@@ -218,7 +218,7 @@ func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 	return fine("%s", strings.Join(lines, "; "))
 }
 
-// inCommon finds what two hosts have in common, and says it by format with that and their names.
+// inCommon lists what two hosts have in common, formatted with that and the names of both.
 func inCommon(hosts []sharedledger.Host, of func(sharedledger.Host) []string, format string) []string {
 	var out []string
 	first := map[string]string{}
@@ -234,7 +234,7 @@ func inCommon(hosts []sharedledger.Host, of func(sharedledger.Host) []string, fo
 	return out
 }
 
-// machineOf is the part of a host's name before its data directory.
+// machineOf returns the part of a host's name before its data directory.
 func machineOf(h sharedledger.Host) []string {
 	machine, _, _ := strings.Cut(h.Name, ":")
 	return []string{machine}

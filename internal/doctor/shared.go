@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What is asked of a store, wherever it is: a file is looked at without opening it as a store, a database is opened for
+// What checks ask of a store, wherever it is: a file is read without opening it as a store, a database is opened for
 // reading.
 
 func (d *Doctor) inspectStore(ctx context.Context) (s store.Summary, err error) {
@@ -42,7 +42,7 @@ func (d *Doctor) inspectFuture(ctx context.Context, now time.Time) (slots []inge
 	return nil, nil
 }
 
-// read does something with a store that is no file.
+// read calls do with a store that is not a file.
 func (d *Doctor) read(ctx context.Context, do func(*store.Store) error) error {
 	s, err := d.OpenStore(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (d *Doctor) read(ctx context.Context, do func(*store.Store) error) error {
 	return do(s)
 }
 
-// judgeShared judges a store that is no file.
+// judgeShared judges a store that is not a file.
 func judgeShared(ctx context.Context, d *Doctor, s store.Summary, err error) Finding {
 	var newer *store.VersionError
 	switch {

@@ -63,7 +63,7 @@ func lookFreshness(ctx context.Context, d *Doctor) Finding {
 	return fine("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))
 }
 
-// paced is the plan at the pace of the present, and as configured where the ledger cannot say what that is.
+// paced returns the plan at its current pace, or as configured if the ledger cannot say what that is.
 func (d *Doctor) paced(ctx context.Context, plan regions.Plan, series map[ingest.Series]store.SeriesSummary) regions.Paced {
 	if d.Config.Pacing {
 		schedule, err := d.Schedule()
@@ -90,7 +90,7 @@ func atMost(n int, lines []string, what string) []string {
 // oneLine keeps the parts of a reason in one line of a finding.
 func oneLine(reason string) string { return strings.ReplaceAll(reason, "; ", ", ") }
 
-// seriesName is the job, and the region where it has several.
+// seriesName returns the job, and the region if it has any.
 func seriesName(s ingest.Series) string { return strings.TrimSpace(s.Job + " " + s.Key) }
 
 func lookSlots(ctx context.Context, d *Doctor) Finding {

@@ -16,8 +16,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// The checks of the databases as files, and the repair of the store. Only a repair opens the store as one: that would
-// make files beside it, and upgrade an older one.
+// The checks of the databases as files, and the repair of the store. Only the repair opens the store as one, since
+// that makes files beside it and upgrades an older one.
 
 func lookStore(ctx context.Context, d *Doctor) Finding {
 	s, err := d.inspectStore(ctx)
@@ -84,7 +84,7 @@ func lookLedgerFile(ctx context.Context, d *Doctor) Finding {
 	return quickCheck(ctx, d.ledgerFile(), Unavailable, rebuildAdvice(d))
 }
 
-// rebuildAdvice is the way out of a ledger that is damaged. An older copy of one would let the same quota be spent again.
+// rebuildAdvice says what to do about a damaged ledger. An older copy of it would let the same quota be spent again.
 func rebuildAdvice(d *Doctor) string {
 	path := d.ledgerFile()
 	return fmt.Sprintf("mv %s %s.broken && ingest quota rebuild counts again what the store knows was spent; an older copy is refused", path, path)
@@ -93,7 +93,7 @@ func rebuildAdvice(d *Doctor) string {
 // readFor is how long a check may read a whole file.
 const readFor = 3 * time.Second
 
-// quickCheck is what SQLite itself says of a file.
+// quickCheck returns what SQLite itself says about a file.
 func quickCheck(ctx context.Context, path string, class Class, advice string) Finding {
 	ctx, cancel := context.WithTimeout(ctx, readFor)
 	defer cancel()
@@ -111,8 +111,8 @@ func quickCheck(ctx context.Context, path string, class Class, advice string) Fi
 	return fine("quick_check finds no damage")
 }
 
-// lookTables compares the tables of a store with each other and with the index, and has a line only where they
-// disagree. What disagrees in a store that is too large to be read within a moment, --repair finds.
+// lookTables compares the tables of a store with each other and with the index, and finds nothing unless they
+// disagree. In a store that is too large to be read within a moment, --repair finds what disagrees.
 func lookTables(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
 		return nothing
@@ -132,7 +132,7 @@ func repair(ctx context.Context, d *Doctor) Finding {
 		return fine("nothing: PostgreSQL repairs itself, and is restored from its own backups")
 	}
 	path := filepath.Join(d.Config.Data, store.FileName)
-	host, _ := d.Upstream(ctx) // not known where the config is broken: the next run remembers it
+	host, _ := d.Upstream(ctx) // not known if the config is broken: the next run remembers it
 	r, err := store.Repair(ctx, d.Config.Data, store.Options{Upstream: host, Now: d.now, Upgraded: d.Upgraded})
 	var foreign *store.ApplicationError
 	var newer *store.VersionError

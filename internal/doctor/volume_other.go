@@ -4,5 +4,5 @@ package doctor
 
 import "errors"
 
-// volumeOf is not known here.
+// volumeOf is not supported here.
 func volumeOf(string) (volume, error) { return volume{}, errors.ErrUnsupported }

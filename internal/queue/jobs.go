@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// The queues, each with workers of its own: a backfill keeps no chart waiting, and neither the reconciliation.
+// The queues, each with workers of its own, so that a backfill delays neither a chart nor the reconciliation.
 const (
 	slotQueue      = "ingest_slots"
 	reconcileQueue = "ingest_reconcile"
@@ -24,7 +24,8 @@ type reconcileArgs struct{}
 
 func (reconcileArgs) Kind() string { return "ingest_reconcile" }
 
-// in is one of these jobs at a time and in a period, so that one whose worker has died keeps no later one away.
+// in admits one of these jobs at a time and in a period, so that one whose worker has died does not keep later ones
+// out.
 func (reconcileArgs) in(period time.Duration) *river.InsertOpts {
 	o := once(reconcileQueue)
 	o.UniqueOpts.ByPeriod = max(period, time.Second)
@@ -52,15 +53,15 @@ func (pumpArgs) Kind() string { return "ingest_backfill" }
 
 func (pumpArgs) InsertOpts() river.InsertOpts { return once(backfillQueue) }
 
-// once admits one job of the same arguments that has not ended.
+// once admits only one job with the same arguments that has not ended.
 func once(queue string) river.InsertOpts {
 	return river.InsertOpts{Queue: queue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
 	}}}
 }
 
-// workers do the three kinds of jobs, until ctx is done. A job's own context ends when River takes its worker for dead,
-// which is no reason to break off a pass: the slot's lease says whose it is.
+// workers returns the workers for the three kinds of jobs, which run until ctx is done. A job's own context does not
+// stop a pass: it ends when River takes the worker for dead, but the slot's lease says whose the slot is.
 func (q *Queue) workers(ctx context.Context, w Work) *river.Workers {
 	all := river.NewWorkers()
 	river.AddWorker(all, river.WorkFunc(func(job context.Context, _ *river.Job[reconcileArgs]) error {
@@ -81,7 +82,7 @@ func (q *Queue) workers(ctx context.Context, w Work) *river.Workers {
 	return all
 }
 
-// insert makes the jobs that are not there yet.
+// insert adds the jobs that are not there yet.
 func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots []ingest.SlotKey, backfills []string) error {
 	var jobs []river.InsertManyParams
 	for _, s := range slots {
@@ -99,8 +100,8 @@ func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots 
 	return err
 }
 
-// later ends a job, or lets it sleep until again. What failed is tried at the next reconciliation's pace: our table, and not
-// the job, remembers how often a slot was tried. What the end of this process interrupts is free for the next one.
+// later ends a job, or lets it sleep until again. A job that failed is tried again after Every: our table, and not the
+// job, remembers how often a slot was tried. A job that the end of this process interrupts is free for the next one.
 func (q *Queue) later(ctx context.Context, again time.Time, err error) error {
 	switch {
 	case ctx.Err() != nil:

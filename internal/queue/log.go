@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// warnings is a log without River's own news: what becomes of slots is for others to say.
+// warnings is a log with only River's warnings and errors: what becomes of slots is for others to say.
 type warnings struct{ slog.Handler }
 
 func onlyWarnings(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }

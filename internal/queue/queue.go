@@ -1,12 +1,13 @@
 // Package queue lets River wake the workers of many machines that share a Postgres. A periodic job reconciles: it adds
-// the slots that are due to our own table, and a job for each of them, which carries the slot's key and nothing else. Who
-// works on such a job claims the slot in our table, and so a job that is lost, doubled, run again or rescued changes
-// nothing but when: what may be claimed and has no job gets one at the next reconciliation, and what was claimed by
-// somebody else is left alone. A slot that quota has refused sleeps in its job until it may be asked for again.
+// the slots that are due to our own table, and a job for each of them, which carries the slot's key and nothing else.
+// The worker of such a job claims the slot in our table. So a job that is lost, doubled, run again or rescued changes
+// only when a slot is passed: one that may be claimed and has no job gets one at the next reconciliation, and one that
+// somebody else has claimed is left alone. A slot that quota has refused sleeps in its job until it may be tried
+// again.
 //
 // Backfills are pumped: a few jobs each claim pieces from our table, and there is never a job for a piece.
 //
-// River polls. That costs half a second where a notification would cost none, of half an hour between two charts, and
+// River polls. Of the half hour between two charts that costs half a second, which a notification would not; but it
 // needs no connection to listen on, which a pooler does not lend.
 package queue
 
@@ -29,7 +30,7 @@ import (
 const (
 	// poll is how often a worker looks for jobs.
 	poll = 500 * time.Millisecond
-	// connections are what River's own work takes of the server at once: fetching, completing, leading.
+	// connections is how many connections River's own work takes at once: fetching, completing, leading.
 	connections = 4
 	// keep is how long jobs that ended can be looked at. Nothing here needs them.
 	keep = time.Hour
@@ -37,14 +38,14 @@ const (
 	stopWithin = 4 * time.Second
 )
 
-// Work is what jobs do. All methods may be called at once, and return soon after the end of their context.
+// Work is what jobs do. All methods may be called concurrently, and return soon after the end of their context.
 type Work interface {
 	// Reconcile adds what is due, and returns the slots that may be claimed now and the ids of the backfills that wait.
 	Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfills []string, err error)
-	// Pass claims the slot, if it may still be claimed, and passes it. again is when to try once more, zero where that is
-	// for Reconcile to find out.
+	// Pass claims the slot, if it may still be claimed, and passes it. again is when to try once more; zero leaves
+	// that to Reconcile.
 	Pass(ctx context.Context, slot ingest.SlotKey) (again time.Time, err error)
-	// Pump works on some pieces of a backfill. again is when there may be more to do for it, zero: never.
+	// Pump works on some pieces of a backfill. again is when there may be more to do for it; zero: never.
 	Pump(ctx context.Context, backfill string) (again time.Time, err error)
 }
 
@@ -60,7 +61,7 @@ type Options struct {
 	Log     *slog.Logger     // what goes wrong in River
 }
 
-// Queue is one process's part.
+// Queue is one process's part in the queue.
 type Queue struct {
 	Options
 
@@ -87,11 +88,11 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	return &Queue{o, pool}, nil
 }
 
-// Close ends the connections. No Serve may run.
+// Close closes the connections. No Serve may be running.
 func (q *Queue) Close() { q.pool.Close() }
 
-// migrate makes River's tables, or changes them to what this version wants. Its transaction only holds the lock that keeps
-// others waiting.
+// migrate creates River's tables, or brings them to what this version needs. Its transaction only holds the lock that
+// keeps others waiting.
 func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
 	doing := func(err error) error { return fmt.Errorf("queue: bring River's tables up to date: %w", err) }
 	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: log})

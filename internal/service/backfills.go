@@ -9,13 +9,13 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// maxBackfillPause is the longest pause until backfills that found the upstream at fault are tried again: the first
-// one is a heartbeat, each next one twice as long. A try may cost some searches.
+// maxBackfillPause is the longest pause before backfills that found the upstream at fault are tried again. The first
+// pause is a heartbeat, each next one twice as long. A try may cost some searches.
 const maxBackfillPause = time.Hour
 
 // continueBackfills works on the backfills that were run with --wait, whenever quota allows and until ctx is done. At
-// every heartbeat it reads the table of slots once. The schedule has workers of its own, and what the takes of a
-// backfill leave for it.
+// every heartbeat it reads the table of slots once. The schedule has workers of its own, and the quota that a
+// backfill's takes leave for it.
 func (s *Service) continueBackfills(ctx context.Context) {
 	tick := time.NewTicker(s.heartbeat)
 	defer tick.Stop()
@@ -39,7 +39,7 @@ func (s *Service) continueBackfills(ctx context.Context) {
 	}
 }
 
-// workOnBackfills works on what waits until it is done or quota is refused.
+// workOnBackfills works on the waiting backfills until they are done or quota is refused.
 func (s *Service) workOnBackfills(ctx context.Context) error {
 	r := s.state.read().runtime
 	if st := s.state.read(); r == nil || r.Queue != nil || st.keyPaused() { // the queue has jobs for them

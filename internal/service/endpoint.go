@@ -15,10 +15,10 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// postWithin bounds one message to an endpoint in all.
+// postWithin bounds the whole exchange of one message with an endpoint.
 const postWithin = 5 * time.Second
 
-// endpoint is where somebody wants to hear of us. Its URL is a secret: whoever knows it can speak in our name.
+// endpoint is a URL that we report to. It is a secret: whoever knows it can speak in our name.
 type endpoint struct {
 	url     ingest.Secret
 	version string // of the program
@@ -32,7 +32,7 @@ func newEndpoint(address ingest.Secret, version string) endpoint {
 	}}
 }
 
-// send posts a message to the path under the URL, "" for the URL itself, with parameters beside those it has. It
+// send posts a message to the path under the URL, "" for the URL itself, and adds parameters to those it has. It
 // returns when there is an answer, after postWithin, or when ctx is done.
 func (e endpoint) send(ctx context.Context, path string, with url.Values, contentType, body string) error {
 	ctx, cancel := context.WithTimeout(ctx, postWithin)
@@ -69,7 +69,7 @@ func (e endpoint) send(ctx context.Context, path string, with url.Values, conten
 	return nil
 }
 
-// withoutURL is the error without the URL, which net/http puts around it, or any part of its path.
+// withoutURL returns the text of the error without the URL that net/http adds to it, and without any part of its path.
 func (e endpoint) withoutURL(err error) string {
 	if around := (*url.Error)(nil); errors.As(err, &around) {
 		err = around.Err

@@ -10,11 +10,12 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// repeatAfter is when the same warning is worth another line: what is wrong at every heartbeat must not bury the rest.
+// repeatAfter is how long until the same warning is worth another line: what is wrong at every heartbeat must not bury
+// the rest.
 const repeatAfter = time.Hour
 
-// newLogs makes two loggers that write to w. The first one writes what happens or, when quiet, only what is wrong;
-// the second one, for those whose good news has lines of its own, always writes only what is wrong.
+// newLogs makes two loggers that write to w. The first one writes what happens or, when quiet, only what is wrong; the
+// second one, for callers whose successes have lines of their own, always writes only what is wrong.
 func newLogs(w io.Writer, quiet bool, f LogFormat) (log, warnings *slog.Logger) {
 	lines := &deduplicator{w: w, written: map[string]time.Time{}}
 	usual := slog.LevelInfo
@@ -27,10 +28,10 @@ func newLogs(w io.Writer, quiet bool, f LogFormat) (log, warnings *slog.Logger) 
 // LogFormat is how log lines are written. The zero LogFormat is text, of the usual level.
 type LogFormat struct {
 	Format string // text, or json: one JSON object a line
-	Level  string // debug, info, warn or error: what is logged at least, in place of what is usual; "": the usual
+	Level  string // debug, info, warn or error: the lowest level that is logged; "": the usual
 }
 
-// Handler writes to w what is of the usual level or above, unless the format names a level.
+// Handler returns a handler that writes to w what is of the usual level or above, unless the format names a level.
 func (f LogFormat) Handler(w io.Writer, usual slog.Level) slog.Handler {
 	o := &slog.HandlerOptions{Level: usual, ReplaceAttr: likeDocuments}
 	var level slog.Level
@@ -43,8 +44,8 @@ func (f LogFormat) Handler(w io.Writer, usual slog.Level) slog.Handler {
 	return slog.NewTextHandler(w, o)
 }
 
-// likeDocuments writes the times of an event as --json does, in whole seconds that are never too early, and lengths of
-// time with their unit in JSON too. When the event was stays as slog has it.
+// likeDocuments writes the times of an event as --json does, in whole seconds that are never too early, and durations
+// with their unit, in JSON too. The time of the log line itself stays as slog writes it.
 func likeDocuments(_ []string, a slog.Attr) slog.Attr {
 	switch {
 	case a.Key == slog.TimeKey:
@@ -64,7 +65,7 @@ type deduplicator struct {
 	w io.Writer
 
 	mu      sync.Mutex
-	written map[string]time.Time // when each warning was, without its own time
+	written map[string]time.Time // when each warning was last written, by its text without its time
 }
 
 func (d *deduplicator) Write(line []byte) (int, error) {

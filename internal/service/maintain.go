@@ -15,8 +15,8 @@ import (
 // askWithin is how long the ledger may take to answer.
 const askWithin = 10 * time.Second
 
-// maintainUntil examines, at every heartbeat, all that may take a while: the files that could not be opened, the
-// ledger, the service manager's line of status, the dead man's switch.
+// maintainUntil does, at every heartbeat until ctx is done, what may take a while: it opens what could not be opened,
+// asks the ledger, and tells the service manager and the dead man's switch.
 func (s *Service) maintainUntil(ctx context.Context) {
 	for {
 		select {
@@ -49,7 +49,7 @@ func (s *Service) askMaintenance() {
 	}
 }
 
-// askLedger asks the ledger for a report, which also notices a Redis that has forgotten.
+// askLedger asks the ledger for a report, which also detects a Redis that has lost its data.
 func (s *Service) askLedger(ctx context.Context) {
 	r := s.state.read().runtime
 	if r == nil {
@@ -89,7 +89,7 @@ func (s *Service) askLedger(ctx context.Context) {
 	}
 }
 
-// status is the service in one line, for systemctl status.
+// status describes the service in one line, for systemctl status.
 func (s *Service) status() string {
 	parts := []string{"next slot " + term.Stamp(s.paced().Next(s.Now()))}
 	st := s.state.read()
@@ -122,7 +122,7 @@ func (s *Service) status() string {
 	return term.Fit(strings.Join(parts, "; "), most)
 }
 
-// remaining is what is left for the schedule: "9,468 units left".
+// remaining describes what is left for the schedule: "9,468 units left".
 func remaining(r quota.Report) string {
 	left := map[string]int64{}
 	for _, p := range r.Pools {

@@ -20,19 +20,19 @@ const maxPingBytes = 10_000 // of a summary
 // Pinger posts to a dead man's switch in the form of Healthchecks: URL for success, URL/start, URL/fail and
 // URL/<exit status>, each with ?rid=<run id>. https://healthchecks.io/docs/http_api/
 //
-// What goes wrong is logged, once until it goes well again, and never with the URL in it.
+// A failure is logged once until a ping succeeds again, and never with the URL in it.
 type Pinger struct {
 	endpoint
 
 	runID string // ties the pings of this process together
 
-	Log *slog.Logger // hears what goes wrong
+	Log *slog.Logger // of what goes wrong
 
 	mu      sync.Mutex
-	failing bool // and it was logged
+	failing bool // the last ping failed, and that was logged
 }
 
-// NewPinger makes a Pinger for a program of this version; nil where there is no address.
+// NewPinger returns a Pinger for a program of this version; nil if there is no address.
 func NewPinger(address ingest.Secret, version string, log *slog.Logger) *Pinger {
 	if address.IsZero() {
 		return nil
@@ -40,8 +40,8 @@ func NewPinger(address ingest.Secret, version string, log *slog.Logger) *Pinger 
 	return &Pinger{endpoint: newEndpoint(address, version), runID: uuid(), Log: log}
 }
 
-// post sends a signal ("start", "fail", an exit status, or "" for success) with what a person wants to know of it.
-// It returns when the switch has answered, after postWithin, or when ctx is done.
+// post sends a signal ("start", "fail", an exit status, or "" for success) with a summary for a person. It returns
+// when the switch has answered, after postWithin, or when ctx is done.
 func (p *Pinger) post(ctx context.Context, signal, command, summary string) error {
 	text := fmt.Sprintf("ingest %s on %s: %s", command, hostname(), summary)
 	if len(text) > maxPingBytes {
@@ -53,14 +53,14 @@ func (p *Pinger) post(ctx context.Context, signal, command, summary string) erro
 	switch {
 	case err == nil:
 		p.failing = false
-	case !p.failing && !errors.Is(ctx.Err(), context.Canceled): // not one that was given up
+	case !p.failing && !errors.Is(ctx.Err(), context.Canceled): // not a ping that was given up
 		p.failing = true
 		p.Log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.withoutURL(err)))
 	}
 	return err
 }
 
-// uuid is a random one, version 4: RFC 9562, section 5.4.
+// uuid returns a random UUID, version 4: RFC 9562, section 5.4.
 func uuid() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -72,10 +72,10 @@ func uuid() string {
 const (
 	lastPingWithin  = 2 * time.Second
 	lastPingBy      = 4500 * time.Millisecond // after a signal
-	startPingWithin = time.Second             // of lastPingWithin, for one that is still on its way
+	startPingWithin = time.Second             // of lastPingWithin, for a start ping that is still on its way
 )
 
-// BeginRun tells the switch that a run has begun, and returns how to tell it of the end: the exit status and a
+// BeginRun tells the switch that a run has begun; end tells it that the run has ended, with the exit status and a
 // summary. Only end waits for the switch, for two seconds at most, and a switch that cannot be reached fails nothing.
 // For a nil Pinger both do nothing.
 func (p *Pinger) BeginRun(ctx context.Context) (end func(status int, summary string)) {

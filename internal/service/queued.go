@@ -10,17 +10,18 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// pumpUnits is what one job of a backfill spends at the most, so that none lasts long and all take turns.
+// pumpUnits is the most that one job of a backfill spends, so that none lasts long and all take turns.
 const pumpUnits = 200
 
-// Queued is the work of a service whose workers are sent off by a queue that many machines share: what a job of it does.
+// Queued is the work of a service whose workers are started by a queue that many machines share: what the queue's jobs
+// do.
 type Queued struct {
 	service    *Service
 	runtime    *Runtime
 	reconciler *fetch.Reconciler
 }
 
-// queued is the work on what is opened.
+// queued returns the work on an open runtime.
 func (s *Service) queued(r *Runtime) *Queued {
 	rec := s.reconciler(r)
 	rec.Workers = 1 // the queue has the others
@@ -45,8 +46,8 @@ func (q *Queued) Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfil
 	return slots, backfills, q.rest(ctx, err)
 }
 
-// Pass claims and passes the open slot of the slot's series, if there is one: a newer slot has taken the place of an older
-// one. again is when one that quota has stopped may be asked for again.
+// Pass claims and passes the open slot of the slot's series, if there is one: that may be a newer slot by now. again
+// is when a slot that quota has stopped may be tried again.
 func (q *Queued) Pass(ctx context.Context, slot ingest.SlotKey) (again time.Time, err error) {
 	if st := q.service.state.read(); st.keyPaused() {
 		return q.service.Now().Add(time.Until(st.keyNext)), nil
@@ -96,7 +97,7 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, 
 	return again, q.rest(ctx, err)
 }
 
-// rest tells the service that a job has ended, which is not the queue's to judge.
+// rest tells the service that a job has ended: it is for the service, not the queue, to judge how.
 func (q *Queued) rest(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		q.reconciler.OnRest(err)

@@ -38,18 +38,18 @@ type Options struct {
 	Workers    int    // passes at once
 	StaleAfter int    // intervals until a region counts as stale
 	Now        func() time.Time
-	Stderr     io.Writer // of the log
+	Stderr     io.Writer // where the log goes
 	Quiet      bool      // only what is wrong
 	LogFormat  LogFormat
 	About      []slog.Attr  // what the first line of the log says of the configuration
 	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
-	Thresholds *Thresholds  // tells of ceilings that are nearly reached; nil: nobody wants to know
-	Admin      net.Listener // where all but /v1/ and /livez is answered; nil: where that is
+	Thresholds *Thresholds  // warns of ceilings that are nearly reached; nil: nobody wants to know
+	Admin      net.Listener // where all but /v1/ and /livez is answered; nil: where those are
 	API        *web.API     // what is served under /v1/, from Runtime.Library; nil: nothing
-	Hosts      []string     // names that are answered to, beside localhost and addresses
+	Hosts      []string     // host names that are answered to, besides localhost and addresses
 
-	// Open opens everything. Where it fails with an error that is Temporary, the service runs without and tries
-	// again at every heartbeat.
+	// Open opens everything. If it fails with an error that is Temporary, the service runs without and tries again at
+	// every heartbeat.
 	Open      func(context.Context, *slog.Logger) (*Runtime, error)
 	Temporary func(error) bool
 	OnSlot    func(fetch.SlotResult) error // prints a slot that has ended; nil: nobody wants to know
@@ -64,24 +64,24 @@ type Runtime struct {
 	Ledger  Ledger
 	Source  *web.Source  // what the metrics are read from
 	Library *web.Library // what the API answers from
-	// Pacing is the schedule as what a report says is left stretches it, and why; nil: it never is.
+	// Pacing returns the schedule as stretched to what a report says is left, and why; nil: it is never stretched.
 	Pacing func(context.Context, quota.Report) (regions.Paced, string)
-	// Queue sends workers off that many machines share; nil: this process's own work on what is due.
+	// Queue starts workers from a queue that many machines share; nil: this process's own workers do what is due.
 	Queue func(context.Context, *Queued) (trigger, wait func(), err error)
 	Save  func(context.Context) // keeps what only this process knows; every heartbeat calls it
 	Close func()
 }
 
-// Store is what the service reads of the store.
+// Store is what the service reads from the store.
 type Store interface {
 	web.Slots
 	// Check reads a little, and returns where the store is.
 	Check(context.Context) (path string, err error)
-	// WaitingBackfills are those that the service may continue.
+	// WaitingBackfills returns those that the service may continue.
 	WaitingBackfills(context.Context) ([]ingest.Backfill, error)
 }
 
-// Ledger answers what is left, which costs nothing.
+// Ledger reports what is left, which costs nothing.
 type Ledger interface {
 	Report(context.Context) (quota.Report, error)
 }
@@ -97,10 +97,10 @@ type Service struct {
 	maintain  chan struct{} // asks the maintenance loop to look
 	site      *web.Site
 	state     stateBox
-	outcomes  map[ingest.Series]outcome // what was last heard of each
+	outcomes  map[ingest.Series]outcome // the latest of each series
 
-	stops        []fetch.SlotResult // by quota, which are not logged yet
-	stoppedUntil time.Time          // of the stop that was logged last
+	stops        []fetch.SlotResult // stopped by quota and not logged yet
+	stoppedUntil time.Time          // RetryAt of the stop that was logged last
 }
 
 // outcome is how a slot of a series has ended.
@@ -124,7 +124,7 @@ func New(o Options) *Service {
 	return s
 }
 
-// Run serves until ctx is done, and answers at l, which may be nil, meanwhile. It returns the cause of the end, or an
+// Run serves until ctx is done, and meanwhile answers at l unless that is nil. It returns the cause of the end, or an
 // error of Open that trying again would not cure.
 func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -180,8 +180,8 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	return context.Cause(ctx)
 }
 
-// beat is the heartbeat of the service: it feeds the watchdog and wakes the workers and the maintenance. It waits for
-// nobody.
+// beat is the heartbeat of the service: it feeds the watchdog and wakes the workers and the maintenance. It never
+// blocks.
 func (s *Service) beat(context.Context, time.Time) {
 	s.state.update(func(st *state) { st.beat = time.Now() })
 	if s.watchdog > 0 {
@@ -191,7 +191,7 @@ func (s *Service) beat(context.Context, time.Time) {
 	s.askMaintenance()
 }
 
-// alive is nil while the scheduler beats. It goes by the monotonic clock, which neither a suspended machine nor a
+// alive returns nil while the scheduler beats. It goes by the monotonic clock, which neither a suspended machine nor a
 // person moves.
 func (s *Service) alive() error {
 	const missed = 3
@@ -202,7 +202,8 @@ func (s *Service) alive() error {
 	return fmt.Errorf("the scheduler has not moved for %v", since.Round(time.Second))
 }
 
-// heartbeat is how often the schedule is examined: at least twice in the time after which systemd's watchdog fires.
+// heartbeat returns how often the schedule is examined: at least twice in the time after which systemd's watchdog
+// fires.
 func heartbeat(watchdog time.Duration) time.Duration {
 	if half := watchdog / 2; half > 0 && half < regions.Heartbeat {
 		return half
@@ -210,7 +211,7 @@ func heartbeat(watchdog time.Duration) time.Duration {
 	return regions.Heartbeat
 }
 
-// watchdog is the time after which the service manager, systemd or another that speaks its protocol, restarts a
+// watchdog returns the time after which the service manager, systemd or another that speaks its protocol, restarts a
 // service that has not fed it; 0: never.
 func watchdog() time.Duration {
 	every, err := daemon.SdWatchdogEnabled(false)
@@ -220,6 +221,6 @@ func watchdog() time.Duration {
 	return every
 }
 
-// notify tells the service manager, where there is one: sd_notify(3). A message that does not arrive is lost: there is
+// notify tells the service manager, if there is one: sd_notify(3). A message that does not arrive is lost: there is
 // nobody to report it to.
 func notify(lines ...string) { _, _ = daemon.SdNotify(false, strings.Join(lines, "\n")) }

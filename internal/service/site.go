@@ -17,7 +17,7 @@ var (
 	errNotAsked = errors.New("not asked yet")
 )
 
-// newSite is what the service shows at its address, and judges itself by.
+// newSite returns what the service shows at its address, and judges itself by.
 func (s *Service) newSite() *web.Site {
 	if s.API != nil {
 		s.API.Library = s.library
@@ -37,7 +37,7 @@ func (s *Service) newSite() *web.Site {
 	return site
 }
 
-// resting says why the workers could not go on, and when they try again; "" where nothing keeps them.
+// resting says why the workers could not go on, and when they try again; "" if nothing keeps them.
 func (s *Service) resting() string {
 	st := s.state.read()
 	if st.restErr == nil {
@@ -47,7 +47,7 @@ func (s *Service) resting() string {
 	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(pause)), term.Clean(st.restErr.Error()))
 }
 
-// opened is the runtime, once it is open.
+// opened returns the runtime, or why it is not open.
 func (s *Service) opened() (*Runtime, error) {
 	st := s.state.read()
 	if st.runtime == nil && st.openErr == nil {
@@ -80,7 +80,7 @@ func (s *Service) checkStore(ctx context.Context) (string, error) {
 	return r.Store.Check(ctx)
 }
 
-// checkLedger repeats what the ledger answered last: whoever asks must not make it work.
+// checkLedger repeats the ledger's last answer: a request must not make the ledger work.
 func (s *Service) checkLedger(context.Context) (string, error) {
 	st := s.state.read()
 	switch since := time.Since(st.askedLedger); {
@@ -118,7 +118,7 @@ func (l lastSlots) Last(ctx context.Context, of ingest.Series) (done, ended inge
 	return r.Store.Last(ctx, of)
 }
 
-// paced is the schedule as the newest report of the ledger stretches it.
+// paced returns the schedule as the newest report of the ledger stretches it.
 func (s *Service) paced() regions.Paced {
 	if paced := s.state.read().paced; paced != nil {
 		return *paced
@@ -126,7 +126,7 @@ func (s *Service) paced() regions.Paced {
 	return regions.Paced{Plan: s.Plan}
 }
 
-// livePlan is the schedule at the pace of the present, for the site.
+// livePlan is the schedule at its current pace, for the site.
 type livePlan struct{ service *Service }
 
 func (p livePlan) Series() []ingest.Series { return p.service.Plan.Series() }

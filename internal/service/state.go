@@ -11,40 +11,40 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// maxKeyPause is the longest pause until a refused key is tried again: the first one is a heartbeat, each next one
-// twice as long. Every try costs up to a unit per worker, and a night of them would cost the day.
+// maxKeyPause is the longest pause before a refused key is tried again. The first pause is a heartbeat, each next one
+// twice as long. Every try costs up to a unit per worker, and a night of them would cost the day's quota.
 const maxKeyPause = 10 * time.Minute
 
 // state is what the service has learned, for its pages, its service manager and its dead man's switch. It is a plain
 // value: the events below change it, and whoever shows it reads a copy.
 type state struct {
-	beat time.Time // of the scheduler, the newest
+	beat time.Time // the scheduler's newest
 
 	openErr error    // why nothing is open
 	runtime *Runtime // nil: not open
 	trigger func()   // wakes the workers of the runtime
-	wait    func()   // for those workers, at the end
+	wait    func()   // waits for those workers, at the end
 
 	askedLedger time.Time // when it last answered or failed to; zero: never
 	ledgerErr   error
 	report      quota.Report
-	degraded    time.Duration  // in all, as far as it was asked
+	degraded    time.Duration  // in all, up to askedLedger
 	paced       *regions.Paced // the schedule at the pace of that report; nil: as configured
-	pacing      string         // in words; "" where nothing is paced
+	pacing      string         // in words; "" if nothing is paced
 
 	keyErr      error // the refusal; nil: none so far
 	keyRefusals int   // in a row
 	keyNext     time.Time
 	keyAccepted bool // a call was answered
 
-	busySince time.Time // since when the workers are at work; zero: they rest
-	rested    bool      // the workers have been through once
+	busySince time.Time // when the workers began to work; zero: they rest
+	rested    bool      // the workers have finished a round
 	restErr   error     // why they could not go on
 	news      bool      // something has happened since the last ping
 	pinged    time.Time
 }
 
-// slotEnded is the event of a pass that has come back. news: its outcome is another one than before.
+// slotEnded is the event of a pass that has ended. news says that its outcome differs from the one before.
 func (s *state) slotEnded(r fetch.SlotResult, news bool) {
 	if r.State == ingest.Done && r.Spent > 0 { // a refresh may end without a call
 		s.keyErr, s.keyRefusals, s.keyNext, s.keyAccepted = nil, 0, time.Time{}, true
@@ -52,20 +52,20 @@ func (s *state) slotEnded(r fetch.SlotResult, news bool) {
 	s.news = s.news || news
 }
 
-// workersRested is the event of workers that have nothing left to do, or cannot go on for err.
+// workersRested is the event of workers that have nothing left to do, or cannot go on because of err.
 func (s *state) workersRested(err error, heartbeat time.Duration) {
 	s.news = s.news || (err == nil) != (s.restErr == nil)
 	s.busySince, s.rested, s.restErr = time.Time{}, true, err
 	s.checkRefusal(err, heartbeat)
 }
 
-// ledgerAnswered is the event of a ledger that was asked for a report, at now.
+// ledgerAnswered is the event of a ledger that answered a request for a report, or failed to, at now.
 func (s *state) ledgerAnswered(report quota.Report, err error, now time.Time) {
 	s.degraded = s.degradedFor(now)
 	s.askedLedger, s.report, s.ledgerErr = now, report, err
 }
 
-// degradedFor is how long the ledger could not answer until now. It goes by the monotonic clock.
+// degradedFor returns for how long, in all, the ledger could not answer until now. It goes by the monotonic clock.
 func (s state) degradedFor(now time.Time) time.Duration {
 	if s.ledgerErr == nil {
 		return s.degraded
@@ -73,7 +73,7 @@ func (s state) degradedFor(now time.Time) time.Duration {
 	return s.degraded + now.Sub(s.askedLedger)
 }
 
-// checkRefusal remembers that a key was refused, where err says so, and when to try it again.
+// checkRefusal remembers that a key was refused, if err says so, and when to try it again.
 func (s *state) checkRefusal(err error, heartbeat time.Duration) {
 	if call := (*fetch.Error)(nil); errors.As(err, &call) && call.Verdict == fetch.BadKey {
 		pause := min(heartbeat<<min(s.keyRefusals, 10), maxKeyPause)

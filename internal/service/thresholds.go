@@ -15,30 +15,30 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// thresholds are the percentages of the schedule's ceiling at which somebody is told. A pool that is closed counts as
+// thresholds are the percentages of the schedule's ceiling at which a warning is sent. A pool that is closed counts as
 // used up.
 var thresholds = []int64{60, 80, 95}
 
 const (
-	toldDir    = "told"          // of the data directory: what was told, for every process that works there
-	tellAgain  = 5 * time.Minute // one try within each five minutes, until one is heard
+	toldDir    = "told"          // in the data directory: what was told, for every process that works there
+	tellAgain  = 5 * time.Minute // one try in every five minutes, until one succeeds
 	forgetTold = 48 * time.Hour
 )
 
 // Thresholds tells a webhook, and a dead man's switch, that the schedule has used 60, 80 or 95 % of its ceiling of a
-// pool: each of them once in a day of the provider, whichever process of the data directory notices. Where several are
+// pool: each of them once in a day of the provider, whichever process of the data directory notices. If several are
 // passed at once, the highest is told.
 //
-// It fails nothing. What goes wrong is logged, never with the URL in it, and tried again.
+// Its failures stop nothing: they are logged, never with the URL in them, and the warning is tried again.
 type Thresholds struct {
 	dir      string
 	now      func() time.Time
 	channels []channel
 
-	Log *slog.Logger // hears what goes wrong
+	Log *slog.Logger // of what goes wrong
 }
 
-// channel is one way to tell.
+// channel is one way to send a warning.
 type channel struct {
 	name string
 	tell func(context.Context, Warning) error
@@ -60,11 +60,11 @@ type Warning struct {
 	Ceiling   int64         `json:"ceiling"`
 	ResetsAt  *time.Time    `json:"resets_at"` // when the window next has more room, or the pool is opened
 
-	day string // of the provider: when it ends
+	day string // the provider's, by the date of its end
 }
 
-// NewThresholds keeps what was told in the data directory dir. It is nil where neither a webhook nor a switch is
-// configured; a nil Thresholds does nothing.
+// NewThresholds returns a Thresholds that keeps what was told in the data directory dir; nil if neither a webhook nor
+// a switch is configured. A nil Thresholds does nothing.
 func NewThresholds(dir string, webhook ingest.Secret, p *Pinger, version string, now func() time.Time, log *slog.Logger) *Thresholds {
 	t := &Thresholds{dir: filepath.Join(dir, toldDir), now: now, Log: log}
 	if !webhook.IsZero() {
@@ -85,8 +85,8 @@ func NewThresholds(dir string, webhook ingest.Secret, p *Pinger, version string,
 	return t
 }
 
-// Check tells what the report has passed. It returns when all channels have answered, after postWithin, or when ctx is
-// done.
+// Check sends the warnings that the report calls for. It returns when all channels have answered, after postWithin, or
+// when ctx is done.
 func (t *Thresholds) Check(ctx context.Context, r quota.Report) {
 	if t == nil || r.Degraded != nil {
 		return
@@ -103,8 +103,8 @@ func (t *Thresholds) Check(ctx context.Context, r quota.Report) {
 	telling.Wait()
 }
 
-// fullest is the window of a pool of which the schedule has used the largest part, and the highest threshold that it
-// has passed, 0 where it has passed none.
+// fullest returns the warning for the window of a pool of which the schedule has used the largest part, with the
+// highest threshold that it has passed; 0 if none.
 func fullest(r quota.Report, p quota.PoolReport) (w Warning) {
 	percent := int64(-1)
 	day := term.Second(r.At).Format("20060102")
@@ -139,8 +139,8 @@ func (t *Thresholds) mark(c channel, w Warning, threshold int64) string {
 	return filepath.Join(t.dir, fmt.Sprintf("%s-%s-%s-%d-%s", w.day, w.Account, w.Pool, threshold, c.name))
 }
 
-// claim reports whether this process is to tell of it now: nobody has, and nobody else has tried within tellAgain.
-// Creating a file that is not there is what only one of several processes can do.
+// claim reports whether this process is to send the warning now: nobody has, and nobody else has tried within
+// tellAgain. Only one of several processes can create a file that does not exist.
 func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 	if w.Threshold == 0 || ctx.Err() != nil {
 		return false
@@ -151,7 +151,7 @@ func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 	}
 	try := fmt.Sprintf("%s.try-%d", mark, t.now().Unix()/int64(tellAgain/time.Second))
 	if _, err := os.Stat(t.dir); err != nil {
-		_ = os.Mkdir(t.dir, 0o700) // where it fails, so does what follows
+		_ = os.Mkdir(t.dir, 0o700) // if it fails, so does what follows
 	}
 	f, err := os.OpenFile(try, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -164,7 +164,7 @@ func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 	return true
 }
 
-// tell tells it, and marks it and what lies below it as told.
+// tell sends the warning, and marks its threshold and those below it as told.
 func (t *Thresholds) tell(ctx context.Context, c channel, w Warning) {
 	t.forget()
 	if err := c.tell(ctx, w); err != nil {
@@ -180,7 +180,7 @@ func (t *Thresholds) tell(ctx context.Context, c channel, w Warning) {
 	}
 }
 
-// forget removes the files of days that have passed, those of tries that nobody heard among them.
+// forget removes the files of days that have passed, including those of tries that failed.
 func (t *Thresholds) forget() {
 	files, _ := os.ReadDir(t.dir)
 	for _, file := range files {

@@ -15,10 +15,10 @@ import (
 
 const (
 	pingEvery  = 55 * time.Second // a little less than every second heartbeat
-	catchUpFor = 5 * time.Minute  // what is stale while the workers are at it is no failure: a laptop that slept
+	catchUpFor = 5 * time.Minute  // how long stale data are no failure while the workers catch up, as on a laptop that slept
 )
 
-// ping tells the dead man's switch how things are, where that is due.
+// ping tells the dead man's switch how things are, if that is due.
 func (s *Service) ping(ctx context.Context) {
 	var st state
 	due := false
@@ -48,8 +48,8 @@ func (s *Service) ReportFailedStart(ctx context.Context, err error) {
 	_ = s.Pinger.post(ctx, "fail", "serve", "cannot start\n"+term.Clean(err.Error())+"\n")
 }
 
-// verdict is what a person who watches the switch wants to know. Running out of quota is a good day, and so is a
-// region that is stale for that reason; what failed, or is closed, is not.
+// verdict returns what a person who watches the switch wants to know. Running out of quota is no failure, and neither
+// is a region that is stale for that reason; what failed, or is closed, is one.
 func (s *Service) verdict(ctx context.Context, st state) (lines []string, failing bool) {
 	_, results := s.site.Ready(ctx)
 	for _, r := range results {
@@ -79,7 +79,7 @@ func (s *Service) verdict(ctx context.Context, st state) (lines []string, failin
 	return append(lines, s.status()), failing
 }
 
-// lateLine is a series that is stale or has failed: "chart DE (2h0m0s), failed: ...".
+// lateLine describes a series that is stale or has failed: "chart DE (2h0m0s), failed: ...".
 func lateLine(series web.SeriesState) string {
 	line := series.String()
 	if series.Outcome != "" && series.Outcome != ingest.Done {

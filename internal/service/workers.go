@@ -64,13 +64,13 @@ func (s *Service) wake() {
 		if st.busySince.IsZero() {
 			st.busySince = time.Now()
 		}
-		st.trigger() // it waits for nobody
+		st.trigger() // it never blocks
 	})
 }
 
-// onSlot hears of every slot that was worked on, one after the other. It logs each end once: a slot that is stopped
-// again at every heartbeat is not news. A slot that was only given back has not ended: the reason is logged once for
-// all of them, and so is a stop by quota.
+// onSlot is called with every slot that was worked on, one after the other. It logs each outcome once: a slot that is
+// stopped again at every heartbeat is not news. A slot that was only given back has not ended: the reason is logged
+// once for all of them, and so is a stop by quota.
 func (s *Service) onSlot(r fetch.SlotResult) {
 	now := outcome{r.DueAt, r.State}
 	news := s.outcomes[r.Series()] != now && r.State != ingest.Due
@@ -104,8 +104,8 @@ func (s *Service) logSlot(r fetch.SlotResult) {
 	s.log.LogAttrs(context.Background(), level, "slot", attrs...)
 }
 
-// logStops writes what quota has stopped since the workers last rested, as one event. What is stopped while that lasts
-// is no news: it is logged for those who want to know everything.
+// logStops logs what quota has stopped since the workers last rested, as one event. Further stops until that ends are
+// not news: they are logged for those who want to know everything.
 func (s *Service) logStops() {
 	if len(s.stops) == 0 {
 		return
@@ -127,7 +127,7 @@ func (s *Service) logStops() {
 		slog.Int64("units", units), slog.Time("retry_at", first.RetryAt.UTC()), slog.String("reason", term.Clean(first.Reason)))
 }
 
-// printSlot prints a slot that has ended, where that is wanted.
+// printSlot prints a slot that has ended, if that is wanted.
 func (s *Service) printSlot(r fetch.SlotResult) {
 	if s.OnSlot != nil {
 		if err := s.OnSlot(r); err != nil {
@@ -136,7 +136,7 @@ func (s *Service) printSlot(r fetch.SlotResult) {
 	}
 }
 
-// onRest hears that the workers have come to an end for now.
+// onRest is called when the workers rest: err is what kept them from going on.
 func (s *Service) onRest(err error) {
 	s.logStops()
 	s.state.update(func(st *state) { st.workersRested(err, s.heartbeat) })

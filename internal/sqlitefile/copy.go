@@ -59,8 +59,8 @@ func copyTo(from io.Reader, to string) error {
 	return err
 }
 
-// Publish gives a database that was made under another name its own, which must be free: otherwise it is an
-// fs.ErrExist. The name is on the disk then.
+// Publish gives a database that was made as draft its own name, path, which must be free: otherwise the error is
+// fs.ErrExist. When it returns, the name is on the disk.
 func Publish(draft, path string) error {
 	err := os.Link(draft, path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -76,7 +76,7 @@ func Publish(draft, path string) error {
 	return nil
 }
 
-// SyncDir writes the names in a directory to the disk: a new one, too, must survive a power cut.
+// SyncDir writes the names in a directory to the disk, so that a new one survives a power cut.
 func SyncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

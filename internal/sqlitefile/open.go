@@ -21,8 +21,8 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// DSN names the file to the driver. SQLite obeys parameters only in the file: form of a name, in which a
-// path may hold any character, escaped.
+// DSN returns the name of the file for the driver. SQLite obeys parameters only in the file: form of a name, in which
+// a path may hold any character, escaped.
 func DSN(path string, params ...string) string {
 	slashed := filepath.ToSlash(path)
 	name := url.URL{Scheme: "file", Path: slashed}
@@ -35,8 +35,8 @@ func DSN(path string, params ...string) string {
 	return name.String() + "?" + strings.Join(params, "&")
 }
 
-// Open makes a pool of at most n connections to the file, all of which are kept. Nothing is opened before
-// the first query.
+// Open returns a pool of at most n connections to the file, all of which are kept. Nothing is opened before the first
+// query.
 func Open(path string, n int, params ...string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", DSN(path, params...))
 	if err != nil {
@@ -62,7 +62,7 @@ func Each(ctx context.Context, q Querier, f func(*sql.Rows) error, query string,
 	return rows.Err()
 }
 
-// Code is SQLite's primary result code, 0 where err is not SQLite's. https://www.sqlite.org/rescode.html
+// Code returns SQLite's primary result code; 0 if err is not SQLite's. https://www.sqlite.org/rescode.html
 func Code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {

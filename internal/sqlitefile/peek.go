@@ -11,13 +11,13 @@ import (
 	"modernc.org/sqlite"
 )
 
-// ErrLeftover is a database that cannot be read without finishing what a crash has left.
+// ErrLeftover is returned for a database that cannot be read without finishing what a crash has left.
 var ErrLeftover = errors.New("a -wal file without its -shm is beside it, as after a crash or a copy")
 
-// Peek calls read with a database file that others may be using, and leaves nothing beside it. SQLite makes
-// a -wal and a -shm file where it reads a database in WAL mode that nobody has open. Such a database is
-// therefore read as a file that does not change, and read again if somebody opened it meanwhile: read may be
-// called several times, and only the last call counts.
+// Peek calls read with a database file that others may be using, and leaves nothing beside it. SQLite makes a -wal and
+// a -shm file when it reads a database in WAL mode that nobody has open. Such a database is therefore read as a file
+// that does not change, and read again if somebody opened it meanwhile: read may be called several times, and only the
+// last call counts.
 func Peek(ctx context.Context, path string, read func(*sql.DB) error) error {
 	for tries := 0; ; tries++ {
 		before, err := os.Stat(path)
@@ -48,14 +48,15 @@ func Peek(ctx context.Context, path string, read func(*sql.DB) error) error {
 	}
 }
 
-// How long Peek waits for a process that is opening or closing the database: a fiftieth of a second, fifty times.
+// How long Peek waits for a process that is opening or closing the database: 20 ms, fifty times.
 const (
 	maxTries     = 50
 	waitForOwner = 20 * time.Millisecond
 )
 
-// unsettled reports whether the log's index is being made anew, which a reader that may not write cannot do: another
-// process is just opening the database, or died before it was done. https://www.sqlite.org/rescode.html#readonly_recovery
+// unsettled reports whether the log's index is being rebuilt, which a reader that may not write cannot do: another
+// process is just opening the database, or died before it was done.
+// https://www.sqlite.org/rescode.html#readonly_recovery
 func unsettled(err error) bool {
 	const readonlyRecovery, readonlyCantLock = 264, 520
 	var e *sqlite.Error
@@ -71,8 +72,7 @@ func peekOnce(path, params string, read func(*sql.DB) error) error {
 	return errors.Join(err, db.Close())
 }
 
-// QuickCheck is what SQLite's own check of the file finds first; "" where that is nothing. It reads the
-// whole file.
+// QuickCheck returns what SQLite's own check of the file finds first; "" if that is nothing. It reads the whole file.
 func QuickCheck(ctx context.Context, path string) (damage string, err error) {
 	err = Peek(ctx, path, func(db *sql.DB) error {
 		return db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&damage)

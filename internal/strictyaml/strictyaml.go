@@ -38,9 +38,9 @@ type Document struct {
 	root ast.Node // nil for an empty file
 }
 
-// Decode decodes one YAML document into the struct that into points at. Unknown and repeated keys, wrong types,
-// a second document, and what is too large or nested too deeply are refused with a *PositionError that names the
-// file as name. Where into has a method Hint(field string) string, what it says of an unknown field goes first.
+// Decode decodes one YAML document into the struct that into points at. Unknown and repeated keys, wrong types, a
+// second document, and what is too large or nested too deeply are refused with a *PositionError that names the file as
+// name. If into has a method Hint(field string) string, its hint about an unknown field comes first.
 func Decode(name string, data []byte, into any) (*Document, error) {
 	text, tokens, err := scan(name, data)
 	if err != nil {
@@ -76,7 +76,7 @@ const (
 	maxDepth = 32        // of brackets, or of dashes on one line
 )
 
-// scan is the text without its byte order mark, and its tokens, where parsing it is within the bounds.
+// scan returns the text without its byte order mark, and its tokens, if parsing it is within the bounds.
 func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 	if len(data) > maxSize {
 		return nil, nil, &PositionError{name, 0, fmt.Sprintf("it has %d bytes: at most %d are read", len(data), maxSize)}
@@ -110,8 +110,8 @@ func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 	return data, tokens, nil
 }
 
-// Errorf is a *PositionError for a mistake that only the caller can see. Its line is that of the value to which path
-// leads, by keys and, in a list, by index, or else that of the last value on the way, or 0.
+// Errorf returns a *PositionError for a mistake that only the caller can see. Its line is that of the value at path,
+// which is made of keys and list indexes; or else that of the last value on the way, or 0.
 func (d *Document) Errorf(path []string, format string, args ...any) error {
 	line, node := 0, d.root
 	for _, key := range path {
@@ -124,8 +124,8 @@ func (d *Document) Errorf(path []string, format string, args ...any) error {
 	return &PositionError{File: d.name, Line: line, What: fmt.Sprintf(format, args...)}
 }
 
-// child is the value under key of a mapping, or the element of a sequence at index key, and its line: 0 when
-// there is none.
+// child returns the value under key of a mapping, or the element of a sequence at index key, and its line: 0 if there
+// is none.
 func child(node ast.Node, key string) (ast.Node, int) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -173,7 +173,7 @@ func positioned(name string, err error, into any) error {
 	return &PositionError{File: name, Line: y.GetToken().Position.Line, What: what}
 }
 
-// fieldNames are the yaml names of a struct type and of all it holds.
+// fieldNames returns the yaml names of a struct type and of all it holds.
 func fieldNames(t reflect.Type) []string {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -191,7 +191,7 @@ func fieldNames(t reflect.Type) []string {
 	}
 }
 
-// Suggest is a hint for a misspelt word: the nearest of the known ones, or all when none is near.
+// Suggest returns a hint for a misspelt word: the nearest of the known ones, or all when none is near.
 func Suggest(word string, known []string) string {
 	hint, distance := "use one of "+strings.Join(known, ", "), 3
 	for _, k := range known {

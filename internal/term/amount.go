@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Thousands is n with separators: 10,000.
+// Thousands formats n with separators: 10,000.
 func Thousands(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -16,7 +16,7 @@ func Thousands(n int64) string {
 	return s
 }
 
-// Amount is an amount of a quota pool: "32 units", "1 unit", "1 search".
+// Amount formats an amount of a quota pool: "32 units", "1 unit", "1 search".
 func Amount(n int64, pool string) string {
 	if n == 1 && (pool == "units" || pool == "calls") {
 		pool = strings.TrimSuffix(pool, "s")
@@ -32,7 +32,7 @@ func Plural(n int, thing string) string {
 	return Thousands(int64(n)) + " " + thing + "s"
 }
 
-// Amounts are several amounts, in the order of their pools: "1 search, 100 units".
+// Amounts formats several amounts, in the order of their pools: "1 search, 100 units".
 func Amounts(amounts map[string]int64) string {
 	var parts []string
 	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
@@ -41,7 +41,7 @@ func Amounts(amounts map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// DayShares are amounts a day beside what there is of each pool: "1,536 units a day of 9,500 (16 %)".
+// DayShares formats amounts a day as shares of what there is of each pool: "1,536 units a day of 9,500 (16 %)".
 func DayShares(amounts, of map[string]int64) string {
 	var parts []string
 	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
@@ -52,7 +52,7 @@ func DayShares(amounts, of map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// Bytes is a size in the largest unit that leaves at least two digits: "80 GiB".
+// Bytes formats a size in the largest unit that leaves at least two digits: "80 GiB".
 func Bytes(n int64) string {
 	switch {
 	case n >= 10<<30:
@@ -63,7 +63,7 @@ func Bytes(n int64) string {
 	return Thousands(n>>10) + " KiB"
 }
 
-// Count is a count that may not be known: "-".
+// Count formats a count; "-" if it is not known.
 func Count(n *int64) string {
 	if n == nil {
 		return "-"
@@ -71,7 +71,7 @@ func Count(n *int64) string {
 	return Thousands(*n)
 }
 
-// Gain is how much a count has grown, with its sign.
+// Gain formats how much a count has grown, with its sign.
 func Gain(n *int64) string {
 	if n != nil && *n > 0 {
 		return "+" + Count(n)

@@ -19,7 +19,7 @@ type Cell struct {
 	Value any
 }
 
-// CellsOf are the fields of a document, named as in JSON.
+// CellsOf returns the fields of a document, named as in JSON.
 func CellsOf(doc any) (row []Cell) {
 	for field, value := range reflect.ValueOf(doc).Fields() {
 		row = append(row, Cell{field.Tag.Get("json"), value.Interface()})
@@ -33,7 +33,7 @@ func SetCell(row []Cell, name string, value any) {
 	row[i].Value = value
 }
 
-// ExportJSONL writes items as JSON lines, by the fields that cells gives of each.
+// ExportJSONL writes items as JSON lines, with the fields that cells returns for each.
 func ExportJSONL[T any](w io.Writer, items []T, cells func(T) []Cell) error {
 	for _, item := range items {
 		line, err := jsonLine(cells(item))
@@ -47,7 +47,7 @@ func ExportJSONL[T any](w io.Writer, items []T, cells func(T) []Cell) error {
 	return nil
 }
 
-// ExportCSV writes items as RFC 4180 wants it, for spreadsheets: text is cleaned, and none of it is a formula. The
+// ExportCSV writes items as RFC 4180 describes, for spreadsheets: text is cleaned, and none of it is a formula. The
 // header is written even when there are no rows.
 func ExportCSV[T any](w io.Writer, items []T, cells func(T) []Cell) error {
 	c := csv.NewWriter(w)
@@ -57,7 +57,7 @@ func ExportCSV[T any](w io.Writer, items []T, cells func(T) []Cell) error {
 	for _, cell := range cells(none) {
 		head = append(head, cell.Name)
 	}
-	_ = c.Write(head) // c.Error has what failed
+	_ = c.Write(head) // c.Error returns what failed
 	for _, item := range items {
 		var record []string
 		for _, cell := range cells(item) {
@@ -93,8 +93,8 @@ func csvText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// defuse cleans a text and puts an apostrophe before what a spreadsheet would take for a formula: what
-// begins with = + - @, in full width too, or with a tab or a line break, also behind what is not seen.
+// defuse cleans a text and puts an apostrophe before what a spreadsheet would take for a formula: a text that begins
+// with = + - @, in full width or after invisible characters too, or with a tab or a line break.
 // https://owasp.org/www-community/attacks/CSV_Injection
 func defuse(s string) string {
 	text := Clean(s)
@@ -106,7 +106,7 @@ func defuse(s string) string {
 	return text
 }
 
-// jsonLine is a row as one line of JSON, its fields in order. Text is as the upstream gave it, in value.
+// jsonLine returns a row as one line of JSON, its fields in order. Decoded, text is as the upstream gave it.
 func jsonLine(row []Cell) ([]byte, error) {
 	var line bytes.Buffer
 	for i, c := range row {

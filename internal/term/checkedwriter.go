@@ -24,7 +24,7 @@ func (o *CheckedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// file is what w writes to in the end; nil where that is no file.
+// file returns the file that w writes to in the end; nil if there is none.
 func file(w io.Writer) *os.File {
 	switch o := w.(type) {
 	case *CheckedWriter:
@@ -37,7 +37,7 @@ func file(w io.Writer) *os.File {
 	return nil
 }
 
-// IsTerminal reports whether w writes to a terminal. The null device, which cron may give, is none.
+// IsTerminal reports whether w writes to a terminal. The null device, which cron may give, is not one.
 func IsTerminal(w io.Writer) bool {
 	f := file(w)
 	if f == nil {

@@ -4,5 +4,5 @@ package term
 
 import "os"
 
-// terminalSize is not known: the terminal is not asked here, COLUMNS says its width.
+// terminalSize returns 0: the terminal is not asked here, and COLUMNS says its width.
 func terminalSize(*os.File) (columns, rows int) { return 0, 0 }

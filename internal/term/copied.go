@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Copied is what a copy of a store has brought: every row of it was read again and is as the source has it.
+// Copied is the result of copying a store: every row of the copy was read again and is as the source has it.
 type Copied struct {
 	From          string        `json:"from"`
 	To            string        `json:"to"`
-	Outcome       string        `json:"outcome"`        // copied, or there: all of it was, and nothing was written
-	At            time.Time     `json:"at"`             // of when the source was copied
-	BeganAgain    bool          `json:"began_again"`    // the source was not what it was when an earlier copy was cut off
-	SourceWritten bool          `json:"source_written"` // while it was copied: what came in then is not in the copy
+	Outcome       string        `json:"outcome"`        // copied, or there: everything was there already, and nothing was written
+	At            time.Time     `json:"at"`             // when the source was copied
+	BeganAgain    bool          `json:"began_again"`    // the source had changed since an earlier copy was cut off, or that copy differed from it
+	SourceWritten bool          `json:"source_written"` // during the copy, which lacks what was written then
 	RowsChanged   int           `json:"rows_changed"`   // in which a text had bytes that the target cannot keep
 	Rows          int           `json:"rows"`
 	Tables        []CopiedTable `json:"tables"`
 }
 
-// CopiedTable is a table of it.
+// CopiedTable is one table of a copy.
 type CopiedTable struct {
 	Table string `json:"table"`
 	Rows  int    `json:"rows"`
 	Hash  string `json:"hash"` // of all rows, the same in both stores
 }
 
-// Print is for a person.
+// Print writes the result for a person.
 func (c Copied) Print(w io.Writer) error {
 	did := map[string]string{"copied": "copied", "there": "there already"}[c.Outcome]
 	text := fmt.Sprintf("%s to %s: %s, %s in %s, as of %s; each table was read again, and is the same",
@@ -41,8 +41,8 @@ func (c Copied) Print(w io.Writer) error {
 	return err
 }
 
-// RowProgress draws how many rows of a table are done, on a terminal every so often, elsewhere as a line now and then; silent
-// is never. wipe wipes away in the end what was drawn.
+// RowProgress shows how many rows of a table are done: on a terminal every drawEvery, elsewhere as a line every
+// tellEvery, and never if silent. wipe erases what was drawn last.
 func RowProgress(w io.Writer, silent bool, drawEvery, tellEvery time.Duration) (draw func(table string, done, of int), wipe func()) {
 	every, begin, end := tellEvery, "ingest: ", "\n"
 	if IsTerminal(w) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Frame collects a screen, which is laid out and styled as for what it will be written to.
+// Frame collects a screen that is laid out and styled for the writer it will go to.
 type Frame struct {
 	to   io.Writer
 	text bytes.Buffer
@@ -16,8 +16,8 @@ type Frame struct {
 
 func (f *Frame) Write(b []byte) (int, error) { return f.text.Write(b) }
 
-// Watch draws a screen every so often: over the one before on a terminal that can, elsewhere behind it and gap. It
-// returns what drawing or writing fails with, or the cause of the end of ctx.
+// Watch draws a screen at every interval: over the previous one on a terminal that can do so, elsewhere after it and
+// gap. It returns the error of drawing or writing, or the cause of the end of ctx.
 func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap string, draw func(to *CheckedWriter) error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -43,8 +43,8 @@ func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap strin
 	}
 }
 
-// over draws over what is on the terminal: each line wipes the rest of its own, and the last one what is below. What
-// does not fit below is left out, since a terminal that scrolls cannot be drawn over.
+// over returns the screen drawn over what is on the terminal: each line erases the rest of its row, and the last one
+// all rows below. Lines that do not fit are left out, since a terminal that scrolls cannot be drawn over.
 func (f *Frame) over() []byte {
 	lines := bytes.SplitAfter(f.text.Bytes(), []byte("\n"))
 	if _, rows := terminalSize(file(f.to)); rows > 1 && len(lines) > rows {
@@ -60,7 +60,7 @@ func (f *Frame) over() []byte {
 	return append(out, "\x1b[J"...)
 }
 
-// Repeat calls do every so often, and last after that, when stop is called or ctx is done; stop returns when last has.
+// Repeat calls do at every interval until stop is called or ctx is done, and then last; stop returns when last has.
 func Repeat(ctx context.Context, every time.Duration, do, last func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	gone := make(chan struct{})

@@ -16,8 +16,8 @@ func PrintJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// PrintQuery writes what a jq filter makes of a document, one result a line: text as it is, cleaned, all else as JSON.
-// Whole numbers of the document keep all their digits.
+// PrintQuery writes the results of a jq filter on a document, one a line: text cleaned, all else as JSON. Whole
+// numbers of the document keep all their digits.
 func PrintQuery(w io.Writer, query *gojq.Code, v any) error {
 	var text bytes.Buffer
 	if err := PrintJSON(&text, v); err != nil {

@@ -4,10 +4,10 @@ import "time"
 
 // Times in documents are in UTC and whole seconds, so that all of them have as many digits.
 
-// Second is a time as a document has it. What has happened is rounded down.
+// Second returns a time as a document has it. Times of what has happened are rounded down.
 func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// TimeOrNull is Second of a time that may not be known: null then.
+// TimeOrNull is Second of a time; null if it is not known.
 func TimeOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -25,7 +25,7 @@ func FromOrNull(t time.Time) *time.Time {
 	return TimeOrNull(t.Add(time.Second - 1))
 }
 
-// RFC3339 is a time as text: "" where it is not known.
+// RFC3339 formats a time; "" if it is not known.
 func RFC3339(t time.Time) string {
 	if t.IsZero() {
 		return ""

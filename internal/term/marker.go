@@ -18,7 +18,7 @@ var (
 	Brackets = Marker{"[", "]", 2}
 )
 
-// MarkerFor is bold where w may be styled, and brackets where they are asked for.
+// MarkerFor returns brackets if they are asked for, else bold if w may be styled.
 func MarkerFor(w io.Writer, brackets bool) Marker {
 	switch {
 	case brackets:
@@ -29,9 +29,9 @@ func MarkerFor(w io.Writer, brackets bool) Marker {
 	return Marker{}
 }
 
-// Pad is Pad of a text with its marked parts. A span is [start, end) in characters of the text as it was given. No
-// marked part is cut through: what does not fit is left out together with what follows it, and where the first one does
-// not fit, so is the beginning of the text. One that is wider than the columns is not marked.
+// Pad is the function Pad for a text with marked parts. A span is [start, end) in characters of the text as it was
+// given. No marked part is cut: one that does not fit is left out together with what follows it, or, if it is the
+// first, shown without the beginning of the text. One that is wider than the columns is not marked.
 func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 	if m.begin == "" || len(spans) == 0 {
 		return Pad(text, columns)
@@ -56,7 +56,7 @@ type cell struct {
 	marked  bool
 }
 
-// cells are what there is to show of a text.
+// cells returns what there is to show of a text.
 func (m Marker) cells(text string, spans [][2]int) (cells []cell) {
 	at, open := -1, false
 	for _, r := range text {
@@ -81,7 +81,7 @@ func (m Marker) cells(text string, spans [][2]int) (cells []cell) {
 	return cells
 }
 
-// line is what of the cells, from one of them on, fits into the columns; an ellipsis is where something is left out.
+// line returns the cells, from one of them on, that fit into the columns; an ellipsis stands for what is left out.
 func (m Marker) line(cells []cell, from, columns int) (line string, used int, marked bool) {
 	var b strings.Builder
 	if from > 0 {
@@ -107,8 +107,8 @@ func (m Marker) line(cells []cell, from, columns int) (line string, used int, ma
 	return b.String(), used, marked
 }
 
-// from is the first cell of a line that shows the first marked part as a whole, with as many words before it as there is
-// room for; 0 where there is no such line.
+// from returns the first cell of a line that shows the first marked part as a whole, with as many words before it as
+// there is room for; 0 if there is no such line.
 func (m Marker) from(cells []cell, columns int) int {
 	at := slices.IndexFunc(cells, func(c cell) bool { return c.marked })
 	if at < 0 || cells[at].columns > columns-2 {

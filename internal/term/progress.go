@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Progress is how far a run is, and how fast. All processes at work on the backfill count, since the table
-// of slots is where it is read.
+// Progress is how far a run is, and how fast. It is read from the table of slots, so all processes at work on the
+// backfill count.
 type Progress struct {
 	Event     string  `json:"event"` // progress
 	ID        string  `json:"id"`
-	Pieces    int     `json:"pieces"` // that are over
+	Pieces    int     `json:"pieces"` // that have ended
 	Total     int     `json:"total"`
 	Units     int64   `json:"units"`
 	Videos    int     `json:"videos"`
@@ -20,7 +20,7 @@ type Progress struct {
 	Of        string  `json:"-"`                       // what the pieces are; "": pieces
 }
 
-// Line is the progress in 79 columns. Before anything is spent there is no rate to speak of.
+// Line formats the progress in 79 columns. Before anything is spent there is no rate to show.
 func (p Progress) Line(bar bool) string {
 	const width = 22
 	drawn := ""

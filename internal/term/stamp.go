@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Stamp is a time as screens show it: in UTC, to the second; "-" for the zero time.
+// Stamp formats a time as screens show it: in UTC, to the second; "-" for the zero time.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -19,7 +19,7 @@ func StampFrom(t time.Time) string {
 	return Stamp(t.Add(time.Second - 1).Truncate(time.Second))
 }
 
-// Ago is a span of time in its two largest units.
+// Ago formats a span of time in its two largest units.
 func Ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -32,7 +32,7 @@ func Ago(d time.Duration) string {
 	return Plural(int(d/(24*time.Hour)), "day")
 }
 
-// Day is a time as short as it can be said: without its hours at midnight.
+// Day formats a time as briefly as possible: without its hours at midnight.
 func Day(t time.Time) string {
 	if t.Equal(t.Truncate(24 * time.Hour)) {
 		return t.UTC().Format(time.DateOnly)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Styled reports whether what is written to w may be bold or coloured: it is a terminal that can do so, and nobody
-// wants it plain (https://no-color.org).
+// Styled reports whether what is written to w may be bold or coloured: it is a terminal that can do so, and nobody has
+// asked for plain text (https://no-color.org).
 func Styled(w io.Writer) bool {
 	return !plain(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
 }
@@ -31,7 +31,7 @@ var colours = map[string]string{
 	"due": "36", "claimed": "36",
 }
 
-// Paint colours a word that is an outcome or a verdict, where w may be coloured.
+// Paint colours a word that is an outcome or a verdict, if w may be coloured.
 func Paint(w io.Writer, word string) string {
 	if colour, ok := colours[word]; ok && Styled(w) {
 		return "\x1b[" + colour + "m" + word + "\x1b[0m"
@@ -44,8 +44,8 @@ func PaintPad(w io.Writer, word string, columns int) string {
 	return Paint(w, word) + strings.Repeat(" ", max(columns-Width(word), 0))
 }
 
-// styles are what Paint and a Marker put around words, which take no columns.
+// styles matches what Paint and a Marker put around words, which takes no columns.
 var styles = regexp.MustCompile(`\x1b\[[0-9]*m`)
 
-// shown is the number of columns of a text that may be styled.
+// shown returns the number of columns of a text that may be styled.
 func shown(s string) int { return Width(styles.ReplaceAllString(s, "")) }

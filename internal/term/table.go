@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Table aligns the tab-separated lines that write prints. Its writer is as styled as w is.
+// Table aligns the tab-separated lines that write prints to its writer, which is styled if w is.
 func Table(w io.Writer, write func(io.Writer)) error {
 	t := Frame{to: w}
 	write(&t)
@@ -37,8 +37,8 @@ func Table(w io.Writer, write func(io.Writer)) error {
 	return err
 }
 
-// FitTable aligns rows, which all have the same number of cells, within the columns of w. Where a row would be
-// wider, the cells of the column give are cut; that column keeps at least 8 columns. Outcomes are coloured.
+// FitTable aligns rows, which all have the same number of cells, within the columns of w. If a row would be wider, the
+// cells of the column give are cut; that column keeps at least 8 columns. Outcomes are coloured.
 func FitTable(w io.Writer, rows [][]string, give int) error {
 	left := Columns(w)
 	for column := range rows[0] {

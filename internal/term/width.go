@@ -22,7 +22,7 @@ func Fit(s string, columns int) string {
 	return s
 }
 
-// Width is the number of terminal columns that s takes.
+// Width returns the number of terminal columns that s takes.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -31,7 +31,7 @@ func Width(s string) int {
 	return n
 }
 
-// runeWidth is the number of terminal columns of a character: 0 for a combining mark, 2 for wide East Asian
+// runeWidth returns the number of terminal columns of a character: 0 for a combining mark, 2 for wide East Asian
 // characters and emoji.
 func runeWidth(r rune) int {
 	switch {
@@ -52,7 +52,8 @@ func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-Width(s), 0))
 }
 
-// stamps are times as Stamp writes them: a day is not parted from its hour. What is clean has no zero byte.
+// stamps matches times as Stamp writes them, which Wrap does not break. Clean text has no zero byte, so one marks the
+// place.
 var stamps = regexp.MustCompile(`(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\dZ)`)
 
 // Wrap breaks s at spaces into lines of at most the given number of columns, unless a single word is longer. All

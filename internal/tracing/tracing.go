@@ -1,5 +1,5 @@
 // Package tracing sends spans to an OpenTelemetry collector, by OTLP over HTTP. It follows the standard's variables,
-// OTEL_EXPORTER_OTLP_ENDPOINT and those beside it: https://opentelemetry.io/docs/specs/otel/protocol/exporter/
+// OTEL_EXPORTER_OTLP_ENDPOINT and others: https://opentelemetry.io/docs/specs/otel/protocol/exporter/
 //
 // A collector that is down, slow or wrong holds nothing up and fails nothing: its spans are lost.
 package tracing
@@ -24,18 +24,18 @@ import (
 )
 
 const (
-	sendEvery  = time.Second     // spans are sent so often
-	sendWithin = 2 * time.Second // one sending
+	sendEvery  = time.Second     // how often spans are sent
+	sendWithin = 2 * time.Second // for one sending
 )
 
 // Tracer sends spans. A nil Tracer is one that is off.
 type Tracer struct {
 	provider *trace.TracerProvider
-	failed   func(error) // says so, once
+	failed   func(error) // logs an error, once
 }
 
-// Endpoint is where spans are sent by the standard's variables or, where none is set, by the config; "": nowhere. An
-// error is that it is no URL.
+// Endpoint returns where spans are sent: what the standard's variables say or, if none is set, the config; "":
+// nowhere. It returns an error if that is not a URL.
 func Endpoint(configured string) (string, error) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return "", nil
@@ -57,8 +57,8 @@ func Endpoint(configured string) (string, error) {
 	return "", nil
 }
 
-// Open begins to send to an endpoint; nil where that is "". log hears, once, that spans could not be sent: never with
-// the endpoint, which may hold a secret.
+// Open returns a Tracer that sends to an endpoint; nil if that is "". That spans could not be sent is logged once, and
+// never with the endpoint, which may hold a secret.
 func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tracer, error) {
 	if endpoint == "" {
 		return nil, nil //nolint:nilnil // off
@@ -67,7 +67,7 @@ func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tra
 	if err != nil {
 		return nil, fmt.Errorf("send traces: %s", withoutURL(err, endpoint))
 	}
-	// What of OTEL_RESOURCE_ATTRIBUTES is wrong is left out.
+	// Wrong parts of OTEL_RESOURCE_ATTRIBUTES are left out.
 	about, _ := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "ingest"), attribute.String("service.version", version)),
 		resource.WithHost(), resource.WithFromEnv())
 	var once sync.Once
@@ -80,7 +80,7 @@ func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tra
 		trace.WithResource(about))}, nil
 }
 
-// withoutURL is the error without the URL that net/http and the exporter put into it.
+// withoutURL returns the text of the error without the URL that net/http and the exporter put into it.
 func withoutURL(err error, endpoint string) string {
 	if around := (*url.Error)(nil); errors.As(err, &around) {
 		err = around.Err
@@ -88,7 +88,7 @@ func withoutURL(err error, endpoint string) string {
 	return strings.ReplaceAll(err.Error(), endpoint, "the collector")
 }
 
-// Span begins a span inside of that of ctx. end ends it, with attributes; an error's text is one of them.
+// Span begins a span inside that of ctx. end ends it, with attributes; an error becomes its status.
 func (t *Tracer) Span(ctx context.Context, name string) (inside context.Context, end func(err error, of ...slog.Attr)) {
 	ctx, span := t.provider.Tracer("github.com/trendvidstream/ingest").Start(ctx, name)
 	return ctx, func(err error, of ...slog.Attr) {
