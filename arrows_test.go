@@ -18,9 +18,9 @@ import (
 
 const module = "github.com/trendvidstream/ingest"
 
-// arrows says which packages of ours a package may import in its non-test files: data flows one way.
-// "." is the root package, "*" is all. A package that is not here does not belong to the program yet:
-// add it where it belongs. .golangci.yml says the same at lint time.
+// arrows says which packages of ours a package may import in its non-test files: data flows one way. "." is the root
+// package, "*" is all. A package that is missing does not belong to the program yet: add it where it belongs.
+// .golangci.yml says the same at lint time.
 var arrows = map[string][]string{
 	".":                         {},
 	"cmd/ingest":                {"*"},
@@ -152,7 +152,7 @@ func wrongArrows(tree fs.FS) ([]string, error) {
 	return wrong, err
 }
 
-// skipDir is true for what go's own ./... leaves out.
+// skipDir reports whether go's own ./... leaves the directory out.
 func skipDir(tree fs.FS, dir string) bool {
 	if dir == "." {
 		return false
@@ -190,7 +190,7 @@ func importsOf(tree fs.FS, file string) ([]string, error) {
 	return ours, nil
 }
 
-// copyOfTree is the module's own Go files, in memory.
+// copyOfTree returns the module's own Go files, in memory.
 func copyOfTree(t *testing.T) fstest.MapFS {
 	t.Helper()
 	from, tree := os.DirFS("."), fstest.MapFS{}

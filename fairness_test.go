@@ -19,9 +19,9 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// On a day with half its price no region pays for the others: none ends with less than 80 % of another's
-// charts. Two starved days in a row of the default schedule; and of a cron line under a limit per hour, where
-// all regions are due at once, every hour ends short, and only the order of the claims shares what there is.
+// On a day with half its price no region pays for the others: none ends with less than 80 % of another's charts. The
+// cases are two starved days in a row of the default schedule, and a cron line under a limit per hour: there all
+// regions are due at once, every hour ends short, and only the order of the claims shares what there is.
 func TestAStarvedDayIsShared(t *testing.T) {
 	usual, at := config.DefaultJobs(config.JobLimits{UsualPages: 4})[0], config.DefaultJobs(config.JobLimits{UsualPages: 4})[0]
 	at.Every, at.Cron = 0, "*/30 * * * *"
@@ -73,7 +73,7 @@ func TestAStarvedDayIsShared(t *testing.T) {
 	}
 }
 
-// shareOf prints and judges how a day was shared.
+// shareOf prints and checks how a day was shared.
 func shareOf(t *testing.T, day int, done map[string]int, units int64, cost int) {
 	t.Helper()
 	counts, share, words := []int{}, 0, []string{}
@@ -91,7 +91,7 @@ func shareOf(t *testing.T, day int, done map[string]int, units int64, cost int) 
 	}
 }
 
-// newStarved is a reconciler under such limits of its units, with an upstream that answers at once.
+// newStarved returns a reconciler under such limits of its units, with an upstream that answers at once.
 func newStarved(t *testing.T, s *store.Store, plan regions.Plan, job ingest.Job, windows []quota.Window, clock func() time.Time) *fetch.Reconciler {
 	t.Helper()
 	tariff, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "")
@@ -136,8 +136,8 @@ func (prompt) Videos([]string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) { return ingest.Page{}, nil }}
 }
 
-// A clock that is set an hour forward and back, with a run that died at each step: every slot that was
-// due by then has one row, with one chart or one reason.
+// A clock is set an hour forward and back, with a run that dies at each step: every slot that was due by then has one
+// row, with one chart or one reason.
 func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
 	now := time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
 	from := now

@@ -111,7 +111,7 @@ type Channel struct {
 	ID      string
 	Title   string
 	Uploads string // names the list of its videos for the upstream's Uploads call
-	Videos  *int64 // public ones, as the upstream counts them; nil where it does not say
+	Videos  *int64 // public ones, as the upstream counts them; nil if it does not say
 }
 
 // Category is one of the upstream's categories, with its name in a region.
@@ -120,7 +120,7 @@ type Category struct{ ID, Name string }
 // Counts is the part of a video that changes from hour to hour.
 type Counts struct {
 	ID                     string
-	Views, Likes, Comments *int64 // nil where the upstream withholds them
+	Views, Likes, Comments *int64 // nil if the upstream withholds them
 	Odd                    Odd    // of the whole answer; only its first element carries it
 }
 

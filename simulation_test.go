@@ -28,10 +28,9 @@ import (
 
 var simulationSeed = flag.Uint64("simulation-seed", 0, "run only this seed of the simulation, and say what happens")
 
-// Three days of hourly charts of eight regions, on half the quota they want, with the real governor, the
-// real protocol and the real passes; the ledger loses its memory, falls silent and loses replies, the
-// upstream fails, says no early and counts what it fails, and every process may die between any two steps.
-// The upstream's own count is the judge.
+// Three days of hourly charts of eight regions, on half the quota they want, with the real governor, protocol and
+// passes. The ledger loses its memory, falls silent and loses replies; the upstream fails, refuses early and counts
+// what it fails; and every process may die between any two steps. The upstream's own count is the judge.
 func TestSimulation(t *testing.T) { simulateSeeds(t, 100) }
 
 func TestLongSimulation(t *testing.T) { simulateSeeds(t, 2000) }
@@ -81,7 +80,7 @@ func simulateOnFiles(t *testing.T, seeds uint64) {
 	}
 }
 
-// TestSoakSimulation goes on with other seeds for as long as SOAK says, two seconds if it says nothing.
+// TestSoakSimulation tries other seeds for as long as SOAK says, two seconds by default.
 func TestSoakSimulation(t *testing.T) {
 	long, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), "2s"))
 	if err != nil {
@@ -121,7 +120,7 @@ type planet struct {
 	memory *memremote.Remote
 	before memremote.Image // what its disk has
 	kit    kit
-	db     string // the planet's quota.db, where it has one
+	db     string // the planet's quota.db, if it has one
 
 	life     int // steps until the process dies
 	dead     bool
@@ -266,7 +265,7 @@ func threeDays(t *testing.T, seed uint64, b backend) simulated {
 	return p.simulated
 }
 
-// say is the trace of a seed that is looked at.
+// say traces a seed that is being debugged.
 func (p *planet) say(format string, args ...any) {
 	if *simulationSeed != 0 {
 		p.t.Logf("%s %3d arrived: %s", p.now.Format("02 15:04:05.000"), len(p.arrivals), fmt.Sprintf(format, args...))
@@ -370,7 +369,7 @@ func (p *planet) account() {
 	}
 }
 
-// farAway is the way to the remote ledger.
+// farAway is the connection to the remote ledger.
 type farAway struct {
 	*memremote.Remote
 
@@ -456,7 +455,7 @@ func (f farAway) arrive() error {
 	return f.p.step()
 }
 
-// mortal is the journal of a process that may die before and after each of its writes.
+// mortal is the journal of a process that may die before or after each of its writes.
 type mortal struct {
 	sharedledger.Journal
 
@@ -486,7 +485,7 @@ func (m mortal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota
 	return ok, errors.Join(err, m.p.step())
 }
 
-// skyward is the upstream: it counts all that arrives, and what it fails as well.
+// skyward is the upstream: it counts everything that arrives, even what it fails.
 type skyward struct{ p *planet }
 
 func (skyward) Limits() fetch.Limits { return fetch.Limits{IDsPerCall: 50} }

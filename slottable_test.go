@@ -11,14 +11,14 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// slotTable is a table of slots in memory, as simple as its contract: fetch.Slots, and what charts need of fetch.Sink and
-// fetch.Library.
+// slotTable is a table of slots in memory, as simple as its contract allows: fetch.Slots, and what charts need of
+// fetch.Sink and fetch.Library.
 type slotTable struct {
 	fetch.Sink
 	fetch.Library
 
 	slots         map[ingest.SlotKey]*ingest.Slot
-	open          map[ingest.SlotKey]*ingest.Slot // those that may be claimed yet
+	open          map[ingest.SlotKey]*ingest.Slot // those that may still be claimed
 	newest, fresh map[ingest.Series]time.Time     // due time of the newest slot, of the newest done
 	saved         map[ingest.SlotKey]int          // pages, over all attempts
 }
@@ -79,7 +79,7 @@ func (s *slotTable) Claimable(_ context.Context, now time.Time) (keys []ingest.S
 	return keys, nil
 }
 
-// claimable are the slots that may be claimed, those that come first first.
+// claimable returns the slots that may be claimed, in their order.
 func (s *slotTable) claimable(now time.Time) (open []*ingest.Slot) {
 	for _, slot := range s.open {
 		if slot.State != ingest.Claimed || !slot.Lease.After(now) {
@@ -130,7 +130,7 @@ func (s *slotTable) NoChartUntil(context.Context, ingest.Region, string) (time.T
 	return time.Time{}, nil
 }
 
-// check wants of every slot that was due one commit or one recorded reason, and of none two.
+// check requires exactly one commit or recorded reason of every slot that was due.
 func (s *slotTable) check(p *planet, known map[ingest.Series]time.Time) {
 	for key, slot := range s.slots {
 		p.slots++

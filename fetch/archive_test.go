@@ -17,11 +17,11 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// raced says that the race detector is at work, which takes ten times the time.
+// raced says that the race detector is on, which makes everything ten times slower.
 var raced bool
 
-// archive is an upstream of so many videos, "v00000" the newest, one a minute back from start, all of them
-// uploads of the channel "@all". It counts what it answered.
+// archive is an upstream of so many videos, "v00000" the newest, one a minute back from start, all of them uploads of
+// the channel "@all". It counts what it answered.
 type archive struct {
 	mu       sync.Mutex
 	videos   int
@@ -60,7 +60,7 @@ func (a *archive) do(ctx context.Context, call string) error {
 	return nil
 }
 
-// asked is how many calls there were that begin so.
+// asked returns how many calls begin with prefix.
 func (a *archive) asked(prefix string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,7 +73,7 @@ func (a *archive) asked(prefix string) int {
 	return n
 }
 
-// twice is what was answered more than once.
+// twice returns what was answered more than once.
 func (a *archive) twice() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,7 +116,7 @@ func (a *archive) Videos(ids []string) fetch.Call[ingest.Page] {
 	}}
 }
 
-// pageOf is a page of 50 of the videos from i to n; the token is the number of the first.
+// pageOf returns a page of up to 50 of the videos between from and to; the token is the number of the first.
 func (a *archive) pageOf(from, to int, token string) (ingest.Found, error) {
 	if token != "" {
 		n, err := strconv.Atoi(token)
@@ -177,7 +177,7 @@ func (a *archive) Uploads(list, token string) fetch.Call[ingest.Found] {
 	}}
 }
 
-// dig is a bench with a real store, an archive of so many videos and quota for a backfill of any size.
+// dig is a bench with a real store, an archive of so many videos, and quota for a backfill of any size.
 type dig struct {
 	*bench
 	archive *archive
@@ -218,7 +218,7 @@ func (d *dig) plan(t testing.TB, kind ingest.BackfillKind, pieces ...ingest.Piec
 	return &b
 }
 
-// ids are pieces of the archive's first videos, 50 each.
+// ids returns pieces of the archive's first videos, 50 each.
 func (d *dig) ids(pieces int) []ingest.Piece {
 	var out []ingest.Piece
 	for i := range pieces {
@@ -240,7 +240,7 @@ func (d *dig) status(t testing.TB, b *ingest.Backfill) store.BackfillStatus {
 	return st
 }
 
-// want checks what has become of the backfill, as "done 2, failed 1; 150 videos".
+// want checks how the backfill ended, as "done 2, failed 1; 150 videos".
 func (d *dig) want(t testing.TB, b *ingest.Backfill, want string) {
 	t.Helper()
 	st := d.status(t, b)
@@ -254,7 +254,7 @@ func (d *dig) want(t testing.TB, b *ingest.Backfill, want string) {
 	}
 }
 
-// reasons are those of the backfill's pieces, by piece.
+// reasons returns the reasons of the backfill's pieces, one a line.
 func (d *dig) reasons(t testing.TB, b *ingest.Backfill) string {
 	t.Helper()
 	slots, err := d.store.ListSlots(t.Context(), store.SlotFilter{Job: b.Job()})

@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// hours is a slice of the search that covers the hours before start.
+// hours returns a slice of the search that covers the hours before start.
 func hours(from, to int) ingest.Piece {
 	return ingest.Slice(start.Add(-time.Duration(from)*time.Hour), start.Add(-time.Duration(to)*time.Hour))
 }
@@ -70,7 +70,7 @@ func TestEachKindFetchesEveryVideoOnce(t *testing.T) {
 	}
 }
 
-// doom ends a run at the nth thing that it does: as a signal does, or as if the process had died there.
+// doom ends a run at its nth step: as a signal does, or as if the process had died there.
 type doom struct {
 	left  atomic.Int64
 	end   context.CancelFunc
@@ -305,8 +305,8 @@ func TestATokenThatIsRefusedBeginsThePieceAgainOnce(t *testing.T) {
 		piece ingest.Piece
 		fails string // the call that refuses its token, at first
 		note  string
-		pages int   // in vain
-		units int64 // 4 pages, 3 calls for 130 videos, and those in vain
+		pages int   // paid for nothing
+		units int64 // 4 pages, 3 calls for 130 videos, and those paid for nothing
 	}{
 		{ingest.BackfillSearch, hours(3, 0), "search 06:00:00 09:00:00 50", "1 page and the refused call were paid for nothing (200 units)", 1, 3*100 + 3 + 200},
 		{ingest.BackfillUploads, wholeChannel, "uploads UU/all 50", "1 page and the refused call were paid for nothing (2 units)", 1, 1 + 3 + 3 + 2},
@@ -409,7 +409,7 @@ func TestTheNewestSliceComesFirstUnlessThePersonSaysOtherwise(t *testing.T) {
 	}
 }
 
-// claimed notes the hour of every slice that is claimed.
+// claimed records the hour of every slice that is claimed.
 type claimed struct {
 	fetch.Slots
 	keys []string

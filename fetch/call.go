@@ -18,7 +18,7 @@ const (
 	longestWait = 10 * time.Second // before a retry
 )
 
-// call makes one step's call. Every retry is a take: an upstream may charge for what it fails. It returns the refusing
+// call makes one step's call. Every retry is a take: an upstream may charge for calls it fails. It returns the refusing
 // decision if quota is refused; otherwise its error is the last answer as an *Error, or what kept it from asking.
 func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ error) {
 	wait := backoff.NewExponentialBackOff()

@@ -11,9 +11,9 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// A clock that is a year ahead for one run, as on a machine whose battery is empty, neither adds slots nor deletes what
-// is then too old. Ahead is what neither the newest slot nor the upstream's clock confirms: a machine that was off for
-// a week is right.
+// A clock that is a year ahead for one run, as on a machine whose battery is empty, neither adds slots nor deletes
+// what is then too old. A clock counts as ahead only if neither the newest slot nor the upstream's clock confirms it:
+// a machine that was off for a week is right.
 func TestAClockThatIsAheadChangesNothing(t *testing.T) {
 	unreached := &fetch.Error{Verdict: fetch.Unsent, Err: errors.New("no route to host")}
 	for _, tt := range []struct {
@@ -54,7 +54,7 @@ func TestAClockThatIsAheadChangesNothing(t *testing.T) {
 	}
 }
 
-// While the slots come as they should, the upstream's clock is not asked for.
+// While slots come as they should, nobody asks for the upstream's clock.
 func TestTheUpstreamsClockIsAskedForOnlyInDoubt(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	if err := b.table.AddDue(t.Context(), []ingest.Slot{{SlotKey: ingest.SlotKey{Job: "chart", Key: "GB", DueAt: start.Add(-5 * time.Minute)}, State: ingest.Done}}); err != nil {

@@ -9,5 +9,5 @@ import (
 
 var processBegan = time.Now()
 
-// cpuTime is the time that has passed: nothing better is at hand here.
+// cpuTime returns the time that has passed: there is nothing better here.
 func cpuTime(testing.TB) time.Duration { return time.Since(processBegan) }

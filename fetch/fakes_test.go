@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// table is slots, sink and library in memory, with the fence: what charts and a refresh of videos need of them.
+// table is slots, sink and library in memory, with the fence: as much of them as charts and a refresh of videos need.
 type table struct {
 	fetch.Sink
 	fetch.Library
@@ -101,7 +101,7 @@ func (t *table) Retire(_ context.Context, gone map[ingest.Series]string) error {
 	return nil
 }
 
-// slot is the row as it is.
+// slot returns the row as it is.
 func (t *table) slot(k ingest.SlotKey) ingest.Slot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,8 +176,8 @@ func (t *table) NoChartUntil(context.Context, ingest.Region, string) (time.Time,
 
 func (t *table) SaveNoChart(context.Context, ingest.Region, string, time.Time) error { return nil }
 
-// upstream serves charts of so many pages, one video each, and counts what arrives. answer may
-// replace an answer, by the number of the call from 1.
+// upstream serves charts of so many pages, one video each, and counts what arrives. answer may replace an answer, by
+// the number of the call from 1.
 type upstream struct {
 	mu     sync.Mutex
 	pages  int
@@ -221,7 +221,7 @@ func (u *upstream) Limits() fetch.Limits {
 	return fetch.Limits{IDsPerCall: 50, PerPage: 50, ChartPages: 4, SearchPages: 10, Uploads: 20_000}
 }
 
-// schedule is always the same slots.
+// schedule always returns the same slots.
 type schedule []ingest.Slot
 
 func (s schedule) Due(map[ingest.Series]time.Time, time.Time) []ingest.Slot { return slices.Clone(s) }
@@ -239,7 +239,7 @@ type bench struct {
 
 var start = time.Date(2026, 2, 14, 9, 0, 0, 0, time.UTC)
 
-// newBench has one slot due of each region, four pages of one unit each, under a limit of units.
+// newBench returns a bench with one slot due for each region, four pages of one unit each, under a limit of units.
 func newBench(t testing.TB, limit int64, regions ...string) *bench {
 	t.Helper()
 	b := &bench{table: &table{}, upstream: &upstream{pages: 4}, now: start}
@@ -280,7 +280,7 @@ func newBench(t testing.TB, limit int64, regions ...string) *bench {
 	return b
 }
 
-// used is what the ledger counts of the units.
+// used returns how many units the ledger counts.
 func (b *bench) used(t *testing.T) int64 {
 	t.Helper()
 	r, err := b.governor.Report(t.Context())

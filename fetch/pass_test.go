@@ -17,7 +17,7 @@ func fails(v fetch.Verdict) error {
 	return &fetch.Error{Verdict: v, Method: "videos.list", Err: errors.New("the upstream said " + string(v))}
 }
 
-// on answers so many calls, from the first, with a verdict.
+// on answers the first so many calls with a verdict.
 func on(v fetch.Verdict, calls int) func(context.Context, int) error {
 	return func(_ context.Context, n int) error {
 		if n <= calls {
@@ -139,7 +139,7 @@ func TestVerdicts(t *testing.T) {
 
 func TestASpentPoolStaysClosedUntilTheProvidersMidnight(t *testing.T) {
 	b := newBench(t, 1000, "US")
-	if err := b.governor.Post(t.Context(), quota.Who{Purpose: quota.Manual}, quota.Cost{"units": 900}, b.now); err != nil { // a no below is doubted
+	if err := b.governor.Post(t.Context(), quota.Who{Purpose: quota.Manual}, quota.Cost{"units": 900}, b.now); err != nil { // a refusal below this is doubted
 		t.Fatal(err)
 	}
 	b.upstream.answer = on(fetch.Spent, 1)
@@ -158,7 +158,7 @@ func TestASpentPoolStaysClosedUntilTheProvidersMidnight(t *testing.T) {
 	}
 }
 
-// A false no costs minutes: the pool is asked again by one call, and the chart goes on.
+// A false refusal costs minutes: one call asks the pool again, and the chart goes on.
 func TestADoubtedNoIsAskedAgain(t *testing.T) {
 	b := newBench(t, 1000, "US", "GB")
 	b.upstream.answer = on(fetch.Spent, 1)
@@ -222,8 +222,7 @@ func TestAnEndingRunKeepsThePageInFlight(t *testing.T) {
 	}
 }
 
-// A machine that sleeps between the take and the call must not send it: the windows cover a call for
-// the grace only.
+// A machine that sleeps between the take and the call must not send it: the windows cover a call only for the grace.
 func TestATakeThatIsTooOldIsTakenAnew(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.run.Quota = sleepy{b.governor, b}
@@ -233,7 +232,7 @@ func TestATakeThatIsTooOldIsTakenAnew(t *testing.T) {
 	}
 }
 
-// sleepy suspends the process behind its first take.
+// sleepy suspends the process after its first take.
 type sleepy struct {
 	*quota.Governor
 	b *bench
@@ -317,7 +316,7 @@ func TestAForcedRunIsManual(t *testing.T) {
 	}
 }
 
-// Three answers in four are of no use: every page would come in the end, at four times its price.
+// Three answers in four are useless: every page would come in the end, at four times its price.
 func TestThePassEndsThatRetriesTooOften(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.upstream.answer = func(_ context.Context, n int) error {
@@ -339,8 +338,8 @@ func TestThePassEndsThatRetriesTooOften(t *testing.T) {
 	}
 }
 
-// Where the schedule is paced, a chart is begun only if what is left pays for all of it: no page is bought that no
-// whole chart has.
+// If the schedule is paced, a chart begins only if what is left pays for all of it: no page is bought for a chart that
+// will not be whole.
 func TestAChartIsBegunOnlyIfItCanBeFinished(t *testing.T) {
 	b := newBench(t, 6, "US", "GB")
 	b.run.Pacer = unpaced{b.run.Schedule}
@@ -350,8 +349,8 @@ func TestAChartIsBegunOnlyIfItCanBeFinished(t *testing.T) {
 	}
 }
 
-// A call that the upstream surely refused for its rate, and does not charge for, is given back; one of which that is not
-// sure stays charged.
+// A call that the upstream certainly refused for its rate, and does not charge for, is refunded; one for which that is
+// uncertain stays charged.
 func TestBurstsThatAreNotChargedAreGivenBack(t *testing.T) {
 	for _, tt := range []struct {
 		free, sure bool
@@ -372,7 +371,7 @@ func TestBurstsThatAreNotChargedAreGivenBack(t *testing.T) {
 	}
 }
 
-// A retry is paid for like a page: a chart that is begun has room for some.
+// A retry costs as much as a page: a chart that begins has room for some.
 func TestARetryLeavesNoChartInPart(t *testing.T) {
 	for _, tt := range []struct {
 		fails int // which call
@@ -399,7 +398,8 @@ func TestARetryLeavesNoChartInPart(t *testing.T) {
 	}
 }
 
-// Who asks for charts now, or for so many pages, gets them: at whatever pace the schedule is, and until quota is refused.
+// A person who asks for charts now, or for so many pages, gets them until quota is refused, whatever the schedule's
+// pace.
 func TestAPersonsWishIsNotPaced(t *testing.T) {
 	for want, o := range map[string]fetch.RunOptions{ // a person's ceiling is 5 of 6 units, the schedule's here 6
 		"US done 4; GB stopped 1; ": {Force: true},
@@ -424,7 +424,7 @@ func (held) Pace(context.Context, map[ingest.Series]time.Time, time.Time) fetch.
 
 func (held) Due(map[ingest.Series]time.Time, time.Time) []ingest.Slot { return nil }
 
-// unpaced is a pacer under which everything is due as ever.
+// unpaced is a pacer under which everything is due as usual.
 type unpaced struct{ fetch.Schedule }
 
 func (u unpaced) Pace(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Paced {

@@ -34,7 +34,7 @@ type Reconciler struct {
 	Workers    int           // passes at once, at most; 0: one
 	Lease      time.Duration // how long a claim holds, from the last page saved; 0: DefaultLease
 	Now        func() time.Time
-	// Date asks the upstream for its clock, by a request that is no call and costs nothing. It returns the zero time
+	// Date asks the upstream for its clock, by a request that is not a call and costs nothing. It returns the zero time
 	// if the upstream does not say, and an error if it was not reached; nil if the upstream has no clock.
 	Date  func(context.Context) (time.Time, error)
 	Log   *slog.Logger

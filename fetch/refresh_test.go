@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// clerk names categories and counts videos, and writes down what it was asked.
+// clerk names categories and counts videos, and records what it was asked.
 type clerk struct {
 	asked []string
 	fail  error
@@ -79,7 +79,7 @@ func TestVideosThatLeftTheChartsAreCountedOnceADay(t *testing.T) {
 	}
 	run(0) // 8 regions x 4 pages of one video
 	b.upstream.pages = 1
-	// The refresh is passed before that day's charts, so that all 32 are a day old.
+	// The refresh runs before that day's charts, so that all 32 are a day old.
 	if got := run(24*time.Hour + time.Minute); !slices.Equal(got, []string{"32"}) {
 		t.Errorf("a day later asked for %v, want the 32 at once", got)
 	}
@@ -150,7 +150,7 @@ func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 			t.Errorf("after %v: %d calls, want %d", at.after, got, at.want)
 		}
 	}
-	// Who forces it is heard.
+	// A person who forces it gets it.
 	b.now = start.Add(25*time.Hour + time.Minute)
 	before := len(b.upstream.calls)
 	us := []ingest.Series{{Job: "chart", Key: "US"}}
@@ -159,7 +159,7 @@ func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 	}
 }
 
-// broom deletes so much.
+// broom reports these numbers as deleted.
 type broom struct {
 	fetch.Sink
 	placements, videos int

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// searches schedules a search for two regions, of so many pages, over an archive of 130 videos.
+// searches schedules a search of so many pages for two regions, over an archive of 130 videos.
 func searches(t *testing.T, pages int) (*dig, []ingest.Series) {
 	t.Helper()
 	d := newDig(t, 130)
@@ -90,7 +90,7 @@ func TestAChartIsClaimedBesideABackfillAsEver(t *testing.T) {
 	}
 }
 
-// A search is dear: an upstream that answers nothing is found out by one piece at a time, and by few calls.
+// A search is expensive: an upstream that answers nothing is found out by one piece at a time, with few calls.
 func TestAnOutageCostsABackfillOfSearchesLittle(t *testing.T) {
 	for verdict, most := range map[fetch.Verdict]int{fetch.Broken: 4, fetch.Rejected: 2} {
 		d := newDig(t, 400)
@@ -119,11 +119,12 @@ func TestPagesThatRepeatThemselvesSplitNothing(t *testing.T) {
 	}
 }
 
-// After 500 results the upstream ends a search, whether there are more or not: who has as many has been cut off.
+// After 500 results the upstream ends a search, whether there are more or not: a search with that many counts as cut
+// off.
 func TestASliceOfAsManyAsASearchBringsIsSplit(t *testing.T) {
 	for _, c := range []struct{ videos, searches int }{
 		{489, 10},      // the last page is not full
-		{500, 10 + 10}, // in vain, and none can tell: two halves of five pages
+		{500, 10 + 10}, // for nothing, which nobody can know: two halves of five pages
 		{501, 10 + 11},
 	} {
 		d := newDig(t, c.videos)

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// flights adds up how many calls are under way, over time.
+// flights adds up how many calls are in flight, over time.
 type flights struct {
 	mu     sync.Mutex
 	each   time.Duration
@@ -55,10 +55,10 @@ func (f *flights) around(ctx context.Context) (func(), error) {
 	}, nil
 }
 
-// rate is how many calls were under way on average, until there were none to begin.
+// rate returns how many calls were in flight on average, until there were none to begin.
 func (f *flights) rate() float64 { return float64(f.atLast) / float64(f.last.Sub(f.began)) }
 
-// busyStore takes so long for every claim and every write.
+// busyStore takes a while for every claim and every write.
 type busyStore struct {
 	*store.Store
 	each time.Duration
@@ -74,7 +74,7 @@ func (b busyStore) SaveFound(ctx context.Context, slot ingest.Slot, asked []stri
 	return b.Store.SaveFound(ctx, slot, asked, page)
 }
 
-// The claims and writes between two calls fit behind the other calls.
+// The claims and writes between two calls fit into the time of the other calls.
 func TestFourCallsAreUnderWayNearlyAlways(t *testing.T) {
 	best := 0.0
 	for try := 0; try < 5 && best < 0.95; try++ { // who writes first is the machine's choice
@@ -85,7 +85,7 @@ func TestFourCallsAreUnderWayNearlyAlways(t *testing.T) {
 	}
 }
 
-// callsUnderWay is how many calls of four workers are under way on average.
+// callsUnderWay returns how many calls of four workers are in flight on average.
 func callsUnderWay(t *testing.T) (rate float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,8 +109,8 @@ func callsUnderWay(t *testing.T) (rate float64) {
 	return rate
 }
 
-// What a call of 50 costs this process: claimed, taken, saved, finished; videos that are new, with their
-// text to index, and videos that are known. The bounds leave room for a machine that does other things too.
+// What a call of 50 costs this process when it is claimed, taken, saved and finished: for new videos, with their text
+// to index, and for known ones. The bounds leave room for a machine that does other things too.
 func TestACallOfFiftyTakesLittleTime(t *testing.T) {
 	calls := 40
 	if raced {

@@ -33,7 +33,7 @@ type step struct {
 	// restart, set for a call for the page at the slot's token, sets the slot back to before its first page after a
 	// call that cost so many units was refused for its token.
 	restart func(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error)
-	// recover, where it is set, may go on with another call after this one failed for good.
+	// recover, if set, may go on with another call after this one failed for good.
 	recover func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error)
 	// alike says that other pieces make the same call for another span of time: if this one is refused, they would be
 	// too.

@@ -21,7 +21,7 @@ import (
 
 // These are the promises that a table in memory could keep too easily.
 
-// onStore puts a real store under the bench, and the default schedule over it.
+// onStore gives the bench a real store and the default schedule.
 func (b *bench) onStore(t testing.TB) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), t.TempDir(), store.Options{Upstream: "127.0.0.1", Now: b.run.Now})
@@ -135,7 +135,7 @@ func TestTheStoreRefusesTheLateCommitOfAPassThatHung(t *testing.T) {
 	})
 }
 
-// watched hears no end of a context, and counts the pages that the fence refuses.
+// watched ignores the end of its context, and counts the pages that the fence refuses.
 type watched struct {
 	*store.Store
 	fenced atomic.Int32

@@ -17,13 +17,13 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// live lets the bench run by the clock of its bubble.
+// live makes the bench use the clock of its bubble.
 func (b *bench) live() *bench {
 	b.run.Now, b.governor.Now, b.ledger.Now = time.Now, time.Now, time.Now
 	return b
 }
 
-// ends are what serve tells, as "US done 4".
+// ends collects what serve reports, as "US done 4".
 type ends struct {
 	mu    sync.Mutex
 	slots []string
@@ -44,7 +44,7 @@ func (e *ends) of(r *fetch.Reconciler) *ends {
 	return e
 }
 
-// told is what has been told since it was last asked.
+// told returns what was reported since it was last asked.
 func (e *ends) told() (slots string, rests []error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -70,7 +70,7 @@ func serve(t *testing.T, r *fetch.Reconciler) (trigger func(), stop func()) {
 	}
 }
 
-// slowly makes every call last for d, and counts how many go on at once, in all and for one region.
+// slowly makes every call last for d, and counts how many are in flight at once, in all and for one region.
 type slowly struct {
 	mu        sync.Mutex
 	d         time.Duration

@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// zones are those of the places most people live in.
+// zones are where most people live.
 const zones = `
 UTC
 Africa/Abidjan Africa/Accra Africa/Addis_Ababa Africa/Algiers Africa/Cairo Africa/Casablanca Africa/Dakar
@@ -54,7 +54,7 @@ func anyField(t *rapid.T, name string, lowest, highest int) string {
 	return strings.Join(parts, ",")
 }
 
-// anyLine draws a cron line that is not too rare, as half of its fields are stars.
+// anyLine draws a cron line that does not fire too rarely, since half of its fields are stars.
 func anyLine(t *rapid.T) string {
 	fields := make([]string, 5)
 	for i, f := range []struct {
@@ -69,7 +69,7 @@ func anyLine(t *rapid.T) string {
 	return strings.Join(fields, " ")
 }
 
-// Any line in any zone, around a change of its clocks since 1990 or anywhere.
+// Any line in any zone, around a change of its clocks since 1990 or at any other time.
 func TestAnyLineInAnyZoneIsWhatAWalkFinds(t *testing.T) {
 	names := strings.Fields(zones)
 	rapid.Check(t, func(t *rapid.T) {

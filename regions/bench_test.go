@@ -18,7 +18,7 @@ func defaultPlan(b testing.TB) regions.Plan {
 	return plan
 }
 
-// largePlan has 40 jobs of 250 regions each, every other of them by a cron line with a zone.
+// largePlan has 40 jobs of 250 regions each, half of them with a cron line in a zone.
 func largePlan(b testing.TB) regions.Plan {
 	var all []ingest.Region
 	for i := range 250 {
@@ -39,7 +39,7 @@ func largePlan(b testing.TB) regions.Plan {
 	return plan
 }
 
-// upToDate is what a table knows that has every slot due at now.
+// upToDate returns what a table knows that has every slot due at now.
 func upToDate(plan regions.Plan, now time.Time) map[ingest.Series]time.Time {
 	known := map[ingest.Series]time.Time{}
 	for _, s := range plan.Due(nil, now) {
@@ -110,7 +110,7 @@ func BenchmarkLatest(b *testing.B) {
 	}
 }
 
-// A heartbeat asks what is due 2,880 times a day: it may not cost a host anything.
+// A heartbeat asks what is due 2,880 times a day: that must cost a host next to nothing.
 func TestDueOfAnIdleDefaultPlanTakesNoTimeWorthNaming(t *testing.T) {
 	plan := defaultPlan(t)
 	known := upToDate(plan, benchNow)

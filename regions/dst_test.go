@@ -34,7 +34,7 @@ func zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
-// What a person expects of a day on which the clocks change, written by hand from the tz database.
+// What a person expects on a day on which the clocks change, written by hand from the tz database.
 func TestALocalTimeFiresExactlyOnceWhenTheClocksChange(t *testing.T) {
 	for _, c := range []struct {
 		name, line, from, to string // from is excluded
@@ -96,7 +96,7 @@ func TestALocalTimeFiresExactlyOnceWhenTheClocksChange(t *testing.T) {
 	}
 }
 
-// The days on which clocks of all sorts change, and some on which none does.
+// The days on which clocks of all sorts change, and some on which none do.
 var changes = []struct{ zone, day string }{
 	{"America/New_York", "2026-03-08"}, {"America/New_York", "2026-11-01"},
 	{"Europe/Berlin", "2026-03-29"}, {"Europe/Berlin", "2026-10-25"},
@@ -120,8 +120,8 @@ var lines = []string{
 	"0 6 29 2 *", "30 1 * * 0", "0 0 1,15 * 1", "5 * 4 * *", "0 12 30 12 *", "10/15 2/1 * 3,10,11 *",
 }
 
-// change is one line over one day of changes, from two days before until two days after, with what
-// the walker finds there.
+// change is one line over one day of changes, from two days before it to two days after, with what the walker finds
+// there.
 type change struct {
 	name     string
 	schedule regions.Schedule

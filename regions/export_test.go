@@ -5,5 +5,5 @@ import (
 	"slices"
 )
 
-// HintZones are the zones that a hint may offer.
+// HintZones returns the zones that a hint may suggest.
 func HintZones() []string { return slices.Collect(maps.Values(abbreviations)) }

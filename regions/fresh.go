@@ -38,8 +38,8 @@ func (p Plan) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
 }
 
 // Stale defines "stale" for the whole program: since done, when the newest done slot of the series was due, more time
-// has passed than Ahead gives for so many slots. A series that was never done (done is zero) is stale, and one that is
-// never due again is not.
+// has passed than Ahead gives for that many slots. A series that was never done (done is zero) is stale, and one that
+// is never due again is not.
 func (p Plan) Stale(of ingest.Series, done, now time.Time, after int) bool {
 	if done.IsZero() {
 		return true

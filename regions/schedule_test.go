@@ -47,7 +47,7 @@ func TestRegionsAreStaggeredOverTheInterval(t *testing.T) {
 	}
 }
 
-// A span that is split anywhere has the same slots as the whole: a caller that slept loses none.
+// A span split at any point has the same slots as the whole: a caller that slept loses none.
 func TestBetweenIsTheSameHoweverItIsCut(t *testing.T) {
 	for _, job := range []ingest.Job{
 		chart(30*time.Minute, ""), chart(7*time.Hour+time.Second, ""),

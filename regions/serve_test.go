@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// everyday is a plan with all kinds of lines, among them such as the clocks of New York trouble: a
-// bubble begins in 2000, which has a leap day, and there 2 April has 23 hours and 29 October 25.
+// everyday is a plan with all kinds of lines, including some that are affected by the clocks of New York: a bubble
+// begins in 2000, which has a leap day, and there 2 April has 23 hours and 29 October 25.
 func everyday(t *testing.T, every time.Duration) regions.Plan {
 	t.Helper()
 	us := []ingest.Region{"US"}
@@ -57,7 +57,7 @@ func (b *table) reconcile(now time.Time) {
 	}
 }
 
-// wants checks that the table has every slot due after from and not after to, and each once.
+// wants checks that the table has every slot due after from and not after to exactly once.
 func (b *table) wants(t *testing.T, from, to time.Time) {
 	t.Helper()
 	want := 0
@@ -74,7 +74,7 @@ func (b *table) wants(t *testing.T, from, to time.Time) {
 			t.Errorf("%v came before it was due", k)
 		}
 		if !k.DueAt.After(from) {
-			want++ // that which was newest at the start
+			want++ // the one that was newest at the start
 		}
 	}
 	if len(b.slots) != want || b.twice > 0 {
@@ -92,7 +92,7 @@ func (b *table) count(state ingest.State) int {
 	return n
 }
 
-// serving serves plan for as long as the bubble's time goes to d, and returns when Serve has.
+// serving serves plan until d has passed in the bubble, and returns when Serve has.
 func serving(t *testing.T, plan regions.Plan, d, heartbeat time.Duration, now func() time.Time, do func(context.Context, time.Time)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -173,7 +173,7 @@ func TestSlotsBesideADoThatBlocksForHoursAreMissedNotLost(t *testing.T) {
 			}
 		})
 		book.wants(t, start, start.Add(24*time.Hour))
-		// Of the 14 slots of each of eight regions all but the newest, and of the 21 of */20.
+		// All but the newest of the 14 slots of each of eight regions, and of the 21 of */20.
 		if missed := book.count(ingest.Missed); missed < 8*12 || missed > 8*13+21 {
 			t.Errorf("%d slots missed in seven hours", missed)
 		}
@@ -195,8 +195,8 @@ func TestServeNeverOverlapsAndTriggersThatComeMeanwhileAreOne(t *testing.T) {
 			}
 			running.Add(-1)
 		})
-		// One call at once, one for all that came in 50 minutes; then nine beats, and the chart's regions
-		// that are due at 52:30 and 56:15.
+		// One call at once, and one for everything that came due in 50 minutes; then nine beats, and the chart's
+		// regions that are due at 52:30 and 56:15.
 		if len(calls) != 2+9+2 || calls[1] != 50*time.Minute+30*time.Second || calls[2] != 51*time.Minute {
 			t.Errorf("calls at %v", calls)
 		}
@@ -239,7 +239,7 @@ func TestServeEndsAtOnceWhenItsContextDoes(t *testing.T) {
 	})
 }
 
-// The bubble fails where a goroutine is left.
+// The bubble fails if a goroutine is left behind.
 func TestAPanicOfDoLeavesThroughServeAndTheTickerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer func() {
@@ -270,7 +270,7 @@ func TestAPlanWithoutJobsHasItsHeartbeat(t *testing.T) {
 	})
 }
 
-// INGEST_NOW moves the program's clock; the machine's goes on.
+// INGEST_NOW moves the program's clock; the machine's is not moved.
 func TestServeTicksByTheClockItIsGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		moved := time.Until(at(t, "2026-02-14T08:59:59.7Z"))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// crontab(5): where day of month or day of week begins with a star, a step after it included, both have to match.
+// crontab(5): if day of month or day of week begins with a star, even with a step after it, both have to match.
 func TestAStepOfAllDaysAndADayOfWeekBothHaveToMatch(t *testing.T) {
 	from := at(t, "2026-02-01T00:00:00Z")
 	for line, want := range map[string]int{"0 6 */2 * 1": 2, "0 6 1-31/2 * 1": 16, "0 6 * * 1": 4, "0 6 15 * */2": 1} {

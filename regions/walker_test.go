@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// walker is a second opinion on a cron line, which shares no code with the first: it reads the text
-// of the five numeric fields, and walks through real time minute by minute, looking at the clock.
+// walker is a second opinion on a cron line and shares no code with the first: it reads the text of the five numeric
+// fields, and walks through real time minute by minute, looking at the clock.
 type walker struct {
 	minute, hour, dom, month, dow [60]bool
 	anyDay, everyHour             bool
@@ -51,7 +51,7 @@ func numbers(field string, lowest, highest int) [60]bool {
 	return set
 }
 
-// fires is when the line fires after from and not after to.
+// fires returns when the line fires after from and not after to.
 func (w *walker) fires(from, to time.Time) []time.Time {
 	var out []time.Time
 	start := from.UTC().Truncate(time.Minute).Add(-50 * time.Hour) // clocks are put back by less
@@ -73,7 +73,7 @@ func (w *walker) fires(from, to time.Time) []time.Time {
 	return out
 }
 
-// look is what the clock shows at an instant, as if it showed UTC.
+// look returns what the clock shows at an instant, as if it showed UTC.
 func (w *walker) look(at time.Time) time.Time {
 	at = at.In(w.zone)
 	y, m, d := at.Date()

@@ -209,8 +209,8 @@ func TestVideosBringsThoseThatAreThere(t *testing.T) {
 	}
 }
 
-// A filter that does not work gives other videos, and none of those that were asked for: taken at
-// its word, that would delete them all.
+// A filter that does not work returns other videos, and none of those that were asked for: taken literally, that would
+// delete them all.
 func TestVideosThatWereNotAskedForAreNoAnswer(t *testing.T) {
 	c, _ := serve(t, respond(http.StatusOK, `{"page":1,"has_more":true,"list":[{"id":"xa"},{"id":"xother"}]}`))
 	if fe := fails(t.Context(), t, c.Videos([]string{"xa", "xb"})); fe.Verdict != fetch.Broken || !strings.Contains(fe.Error(), `"xother" was not asked for`) {

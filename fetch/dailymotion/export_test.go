@@ -1,6 +1,6 @@
 package dailymotion
 
-// MapVideos and MapFound are fuzzed and measured without a server.
+// MapVideos and MapFound are exported to be fuzzed and measured without a server.
 var (
 	MapVideos = mapVideos
 	MapFound  = mapFound

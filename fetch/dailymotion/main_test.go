@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // now is the stand-in's clock.
 var now = time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC)
 
-// serve starts a server and a client of it, both closed with the test.
+// serve starts a server and returns a client of it, both closed with the test.
 func serve(t testing.TB, h http.HandlerFunc) (*dailymotion.Client, *httptest.Server) {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -38,7 +38,7 @@ func clientOf(t testing.TB, base string, timeout time.Duration) *dailymotion.Cli
 	return c
 }
 
-// standIn starts the stand-in with faults, and a client of it.
+// standIn starts the stand-in with faults, and returns a client of it.
 func standIn(t testing.TB, o dailymotionsim.Options, faults ...string) (*dailymotion.Client, *dailymotionsim.Server, string) {
 	t.Helper()
 	for _, text := range faults {

@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/dailymotionsim"
 )
 
-// description is a video with what its pointers point at.
+// description is a video with its pointers resolved.
 type description struct {
 	Video        ingest.Video
 	Views, Likes string
@@ -38,7 +38,7 @@ func describe(v ingest.Video) description {
 	return d
 }
 
-// decoded is what a video of the stand-in's own JSON says, read without our mapping.
+// decoded returns what a video of the stand-in's own JSON says, read without our mapping.
 func decoded(t *testing.T, v map[string]any) description {
 	t.Helper()
 	text := func(name string) string {
@@ -122,7 +122,7 @@ func count(held map[string]int, kind string, is bool) {
 	}
 }
 
-// rawPage asks the stand-in itself, for all that it has.
+// rawPage asks the stand-in directly, for what a call for videos asks for.
 func rawPage(t *testing.T, base string, region ingest.Region, page int) []map[string]any {
 	t.Helper()
 	q := url.Values{
@@ -296,7 +296,7 @@ func TestOneBadItemIsOneBadItem(t *testing.T) {
 	}
 }
 
-// TestMappingAPageIsBounded: what a page takes to read is a small multiple of the page itself.
+// TestMappingAPageIsBounded: reading a page takes a small multiple of the page itself.
 func TestMappingAPageIsBounded(t *testing.T) {
 	body := pageOf(t, 100)
 	const runs = 20
@@ -316,7 +316,7 @@ func TestMappingAPageIsBounded(t *testing.T) {
 	}
 }
 
-// pageOf is the body of a chart's first page of n videos.
+// pageOf returns the body of a chart's first page of n videos.
 func pageOf(t testing.TB, n int) []byte {
 	t.Helper()
 	_, _, base := standIn(t, dailymotionsim.Options{Seed: 3})

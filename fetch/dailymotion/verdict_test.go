@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/dailymotionsim"
 )
 
-// envelope is an error of the API. param is the one at fault, "" for none.
+// envelope returns an error of the API. param is the one at fault; "" for none.
 func envelope(code int, kind, message, param string) string {
 	e := map[string]any{"more_info": "https://developer.dailymotion.com/api#error-codes", "code": code, "message": message, "type": kind}
 	if param != "" {

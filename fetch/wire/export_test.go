@@ -9,7 +9,7 @@ import (
 // Trust makes the transport accept a test server's certificate.
 func Trust(t *Transport, cfg *tls.Config) { t.base.TLSClientConfig = cfg }
 
-// Dial makes the transport's connections another way.
+// Dial replaces how the transport makes connections.
 func Dial(t *Transport, dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	t.base.DialContext = dial
 }
@@ -22,5 +22,5 @@ func Connect(ctx context.Context, t *Transport, address string) (net.Conn, error
 // Hide is what becomes of every body.
 var Hide = hide
 
-// LoopbackOnly is asked for every address that a connection in clear is about to go to.
+// LoopbackOnly checks every address that a connection in clear is about to go to.
 func LoopbackOnly(address string) error { return loopbackOnly("tcp", address, nil) }

@@ -52,7 +52,7 @@ func TestAKeyIsFoundHoweverJSONSpellsIt(t *testing.T) {
 	}
 }
 
-// FuzzHide: whatever is decoded of an answer holds no key, and nothing but the key changes.
+// FuzzHide: whatever is decoded from an answer holds no key, and nothing but the key changes.
 func FuzzHide(f *testing.F) {
 	f.Add([]byte(`{"title":"` + canary + `"}`))
 	f.Add([]byte(`["\\\u0043` + canary[1:] + `\"",7]`))

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // canary is the key of every test.
 const canary = "CANARY-0123456789_secret"
 
-// serve starts a server and the way to it, both closed with the test.
+// serve starts a server and returns the way to it, both closed with the test.
 func serve(t testing.TB, h http.HandlerFunc) (*wire.Transport, *httptest.Server) {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -45,7 +45,7 @@ func get(ctx context.Context, tr *wire.Transport) wire.Answer {
 	return tr.Get(ctx, time.Minute, "/things", url.Values{"a": {"b c"}})
 }
 
-// unanswered is the verdict over an answer that must not be whole.
+// unanswered returns the verdict on an answer that must not be whole.
 func unanswered(t testing.TB, a wire.Answer) *fetch.Error {
 	t.Helper()
 	if a.Err == nil {
@@ -62,7 +62,7 @@ func unanswered(t testing.TB, a wire.Answer) *fetch.Error {
 	return e
 }
 
-// holdsNoKey looks at err and at all that it wraps.
+// holdsNoKey checks err and all that it wraps.
 func holdsNoKey(t testing.TB, err error) {
 	t.Helper()
 	if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, canary) {

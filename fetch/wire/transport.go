@@ -103,9 +103,9 @@ func (t *Transport) Date() (upstream, here time.Time) {
 	return t.dateOf, t.dateAt
 }
 
-// AskDate asks the host what time it is there, by a HEAD request without the key, which is no call of the API and
-// costs no quota. It returns the zero time if the answer does not say. An error is a *fetch.Error with Unsent: the
-// host was not reached.
+// AskDate asks the host what time it is there, by a HEAD request without the key, which is not an API call and costs
+// no quota. It returns the zero time if the answer does not say. An error is a *fetch.Error with Unsent: the host was
+// not reached.
 func (t *Transport) AskDate(ctx context.Context) (time.Time, error) {
 	const within = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, within)

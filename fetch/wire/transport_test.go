@@ -200,7 +200,7 @@ func TestAnAnswerThatBreaksOffIsBroken(t *testing.T) {
 	}
 }
 
-// A slow answer costs no time here: in the bubble the clock goes on when all wait, and never before.
+// A slow answer costs no time here: in the bubble the clock moves only when all wait.
 func TestASlowAnswerEndsWithTheCall(t *testing.T) {
 	tests := []struct {
 		name           string
@@ -252,7 +252,7 @@ func TestAConnectionThatIsNeverMadeEndsWithTheCall(t *testing.T) {
 	})
 }
 
-// silence reads what is asked and says nothing.
+// silence reads the request and says nothing.
 func silence(conn net.Conn) {
 	defer conn.Close()
 	_, _ = io.Copy(io.Discard, conn)
@@ -300,7 +300,7 @@ func TestACancelledCallSaysWhetherItLeft(t *testing.T) {
 	}
 }
 
-// What a server does that fails or is restarted after it has counted a request on a kept connection.
+// What a server does that fails, or is restarted, after it has counted a request on a kept connection.
 func TestOneCallArrivesOnce(t *testing.T) {
 	var arrived atomic.Int32
 	tr, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -357,7 +357,7 @@ func TestOnlyLoopbackIsConnectedToInClear(t *testing.T) {
 	}
 }
 
-// To ask for the clock costs nothing, and shows the key to nobody.
+// Asking for the clock costs nothing, and shows the key to nobody.
 func TestAskingForTheDateIsNoCall(t *testing.T) {
 	theirs := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
 	tr, srv := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -74,7 +74,7 @@ func TestAChannelThatIsNotThereIsRejected(t *testing.T) {
 	}
 }
 
-// TestAHostileAnswerAllocatesLittle: what nobody documents must not cost memory by the hundred megabytes.
+// TestAHostileAnswerAllocatesLittle: an answer that no documentation allows must not cost hundreds of megabytes.
 func TestAHostileAnswerAllocatesLittle(t *testing.T) {
 	c, _ := serve(t, respond(http.StatusOK, ""))
 	const size = 1 << 20

@@ -5,13 +5,13 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// MapPage and ParseDuration are measured and tested without a server.
+// MapPage and ParseDuration are exported to be measured and tested without a server.
 var (
 	MapPage       = mapPage
 	ParseDuration = parseDuration
 )
 
-// Understand is what a call makes of an answer that is there already; call is a name of everyCall.
+// Understand returns what a call makes of an answer that is there already; call is a name of everyCall.
 func Understand(c *Client, call string, status int, body []byte) (any, error) {
 	a := wire.Answer{Status: status, Body: body, Sent: true}
 	switch call {

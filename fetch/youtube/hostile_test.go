@@ -13,7 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// hostileRows are answers that no API should give, and what must become of them: nothing, by name, or all but what is odd.
+// hostileRows are answers that no API should give, and what must become of them: a refusal by name, or all but what is
+// odd.
 func hostileRows(t *testing.T) []row {
 	const whole = `{"nextPageToken":"T","items":[{"id":"v","snippet":{"title":"t"}}]}`
 	rows := []row{
@@ -107,7 +108,7 @@ func hijacked(raw string) http.HandlerFunc {
 	}
 }
 
-// filled answers with n bytes, or as many as are taken.
+// filled answers with n bytes, or as many as the client takes.
 func filled(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		spaces := bytes.Repeat([]byte(" "), 1<<20)
@@ -126,7 +127,7 @@ func announced(n int) http.HandlerFunc {
 	}
 }
 
-// bomb is small on the wire, and announces it: a gzip file may be many, one behind the other.
+// bomb is small on the wire, and says so: a gzip file may have many members, one after the other.
 func bomb(t *testing.T) http.HandlerFunc {
 	var member bytes.Buffer
 	zip := gzip.NewWriter(&member)

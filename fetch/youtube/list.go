@@ -40,10 +40,10 @@ type list[T any] struct {
 	NextPageToken string             `json:"nextPageToken"`
 }
 
-// readList returns the items of a whole answer, at most so many, the next page's token, and what was odd and left out
-// of the items. Null items are left out. A list may be empty; an answer without a list, or with more items than were
-// asked for, is refused as a whole, so that nothing half-understood is kept. If kind is not "", an answer of that kind
-// without a list has no items: some methods leave an empty list out [seen, channels.list].
+// readList returns the items of a whole answer, at most that many, the next page's token, and what was odd and left
+// out of the items. Null items are left out. A list may be empty; an answer without a list, or with more items than
+// were asked for, is refused as a whole, so that nothing half-understood is kept. If kind is not "", an answer of that
+// kind without a list has no items: some methods leave an empty list out [seen, channels.list].
 func readList[T any](body []byte, most int, kind string) (items []*T, next string, odd ingest.Odd, err error) {
 	var l list[T]
 	if err := wire.Decode(body, &l); err != nil {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // canary is the key of every test: no error may hold it.
 const canary = "AIzaCANARY-0123456789_secret"
 
-// serve starts a server and a client of it, both closed with the test.
+// serve starts a server and returns a client of it, both closed with the test.
 func serve(t testing.TB, h http.HandlerFunc) (*youtube.Client, *httptest.Server) {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -57,7 +57,7 @@ func untyped[T any](c fetch.Call[T]) fetch.Call[any] {
 	return fetch.Call[any]{Method: c.Method, Region: c.Region, Do: func(ctx context.Context) (any, error) { return c.Do(ctx) }}
 }
 
-// everyCall is one call of every method.
+// everyCall returns one call of every method.
 func everyCall(c *youtube.Client) map[string]fetch.Call[any] {
 	return map[string]fetch.Call[any]{
 		"chart":      untyped(c.Chart("US", "", "")),
@@ -90,7 +90,7 @@ func fails[T any](ctx context.Context, t testing.TB, call fetch.Call[T]) *fetch.
 	return fe
 }
 
-// holdsNoKey looks into every way of printing err and everything that it wraps.
+// holdsNoKey checks every way of printing err and everything that it wraps.
 func holdsNoKey(t testing.TB, err error) {
 	t.Helper()
 	var log strings.Builder

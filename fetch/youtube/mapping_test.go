@@ -176,13 +176,13 @@ func TestDurationsAreISO8601(t *testing.T) {
 
 func TestMappingAPageAllocatesAtMostThreeTimesItsSize(t *testing.T) {
 	most := 3.0
-	if quotatest.Raced { // the detector drops at random what is kept to be used again
+	if quotatest.Raced { // the detector drops at random what is pooled for reuse
 		most = 30
 	}
 	for _, videos := range []int{5, 25, 47, 50} {
 		body := pageOf(videos)
 		least := math.Inf(1)
-		for range 5 { // a collection in between has the mapping make again what it keeps
+		for range 5 { // a garbage collection in between makes the mapping allocate again what it pools
 			least = min(least, allocatedPerByte(t, body))
 		}
 		t.Logf("%d videos, %d bytes: %.2f bytes allocated per byte", videos, len(body), least)
@@ -218,7 +218,7 @@ func BenchmarkMapPage(b *testing.B) {
 	b.ReportMetric(float64(len(body)), "body-B")
 }
 
-// pageOf is a page of videos as the fields mask leaves it: no descriptions.
+// pageOf returns a page of videos as the fields mask leaves it: without descriptions.
 func pageOf(videos int) []byte {
 	var s strings.Builder
 	s.WriteString(`{"nextPageToken":"CDIQAA","items":[`)

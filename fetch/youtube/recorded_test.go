@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/youtube"
 )
 
-// shared lists recorded answers, or skips where this checkout has none.
+// shared lists recorded answers, or skips the test if this checkout has none.
 func shared(t *testing.T, pattern string) []string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "data", "recorded")
@@ -45,8 +45,8 @@ var notOurs = map[string]bool{
 	"youtube#videoGetRatingResponse": true, "youtube#video": true, "youtube#channel": true, "youtube#playlistItem": true,
 }
 
-// TestEveryRecordedAnswerKeepsEveryStoredField serves what was recorded and compares what calls make of it
-// with the JSON, decoded by other code.
+// TestEveryRecordedAnswerKeepsEveryStoredField serves what was recorded and compares what calls make of it with the
+// JSON, decoded by other code.
 func TestEveryRecordedAnswerKeepsEveryStoredField(t *testing.T) {
 	type tally struct{ answers, items int }
 	seen := map[string]tally{}
@@ -114,7 +114,7 @@ func compareRecorded(t *testing.T, c *youtube.Client, name, kind string, raw map
 	}
 }
 
-// each maps the items that are something.
+// each maps the items that are not nothing.
 func each[T any](items []any, of func(any) T) []T {
 	var out []T
 	for _, o := range items {
@@ -125,7 +125,7 @@ func each[T any](items []any, of func(any) T) []T {
 	return out
 }
 
-// at walks generic JSON by a path such as "snippet.title"; nil where there is nothing.
+// at follows a path such as "snippet.title" through generic JSON; nil if there is nothing.
 func at(v any, path string) any {
 	for key := range strings.SplitSeq(path, ".") {
 		m, _ := v.(map[string]any)

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// What the wire does is tested there. These are its seams with the adapter and with Google's client, which
+// What the wire does is tested there. These tests are about its seams with the adapter and with Google's client, which
 // stands between the two and has rules of its own for redirects and failures.
 
 func TestARedirectIsNotFollowed(t *testing.T) {
@@ -61,8 +61,8 @@ func TestACancelledCallSaysWhetherItLeft(t *testing.T) {
 	}
 }
 
-// Whether the call had left when its time was over hangs on how busy the machine is, so nothing is said of
-// the verdict: the wire's own test has a clock that no machine slows down.
+// Whether the call was sent before its time was over depends on how busy the machine is, so the verdict is not
+// checked: the wire's own test has a clock that no machine slows down.
 func TestACallEndsWithItsTimeout(t *testing.T) {
 	_, srv := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	begin := time.Now()

@@ -57,7 +57,7 @@ func TestEveryRecordedErrorHasItsVerdict(t *testing.T) {
 	}
 }
 
-// envelope is an error of the API: reason, and metadata of an ErrorInfo when it is not "".
+// envelope returns an error of the API: reason, and metadata of an ErrorInfo unless it is "".
 func envelope(code int, reason, infoReason, metadata string) string {
 	details := ""
 	if infoReason != "" || metadata != "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// row is one answer, whoever asked, and what it must mean. verdict "" is an answer that is understood.
+// row is one answer, to whichever call, and what it must mean. A verdict of "" is an answer that is understood.
 type row struct {
 	name    string
 	asks    string // a name of everyCall; "" is "chart"
@@ -25,8 +25,8 @@ type row struct {
 	pool    string
 }
 
-// TestTheVerdictTable puts every body that we know of before the calls, and prints what they made of it:
-// go test ./fetch/youtube -run TestTheVerdictTable -v
+// TestTheVerdictTable gives every body that we know of to the calls, and prints what they made of it: go test
+// ./fetch/youtube -run TestTheVerdictTable -v
 func TestTheVerdictTable(t *testing.T) {
 	t.Run("recorded", func(t *testing.T) { judgeRows(t, recordedRows(t)) })
 	t.Run("documented", func(t *testing.T) { judgeRows(t, documentedRows()) })
@@ -87,7 +87,7 @@ func recordedRows(t *testing.T) []row {
 	return rows
 }
 
-// errorInfo is an error that is told by its ErrorInfo alone, as google.rpc gives it.
+// errorInfo answers with an error that only its ErrorInfo explains, as google.rpc gives it.
 func errorInfo(code int, reason, metadata string) http.HandlerFunc {
 	return respond(code, envelope(code, "", reason, metadata))
 }

@@ -78,7 +78,7 @@ func TestOnlyTheFirstWrongLinesAreKept(t *testing.T) {
 	}
 }
 
-// manyIDs is n ids and no more memory than one of them.
+// manyIDs reads as n ids, and takes no more memory than one of them.
 type manyIDs struct {
 	next, n int
 	rest    []byte
@@ -113,7 +113,7 @@ func TestAMillionIDsAreReadInBoundedMemory(t *testing.T) {
 	}
 }
 
-// FuzzReadIDs: whatever is read, what comes out has the shape of ids, each once, and every line is counted.
+// FuzzReadIDs: whatever is read, each result has the shape of an id and comes once, and every line is counted.
 func FuzzReadIDs(f *testing.F) {
 	shape := regexp.MustCompile(`^[-_0-9A-Za-z]{11}$`)
 	f.Add([]byte("dQw4w9WgXcQ\n#\n\nx\r\ndQw4w9WgXcQ"))

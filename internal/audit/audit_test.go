@@ -35,7 +35,7 @@ func account(l audit.Ledger) audit.Account {
 	return audit.Account{Ledger: l, Name: "default", Now: now, Horizon: horizon}
 }
 
-// slot is one that was due so long ago and spent these charges.
+// slot returns one that was due so long ago and spent these charges.
 func slot(kind ingest.Kind, key string, ago time.Duration, charges map[string]int64) ingest.Slot {
 	s := ingest.Slot{Kind: kind, State: ingest.Done, Attempt: 1, FetchedAt: now.Add(-ago + time.Minute)}
 	s.Job, s.Key, s.DueAt = string(kind), key, now.Add(-ago)
@@ -43,7 +43,7 @@ func slot(kind ingest.Kind, key string, ago time.Duration, charges map[string]in
 	return s
 }
 
-// older is a slot that was charged before the store kept charges by pool.
+// older returns a slot that was charged before the store kept charges by pool.
 func older(s ingest.Slot) ingest.Slot {
 	s.Charges = nil
 	return s

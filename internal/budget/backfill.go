@@ -11,7 +11,7 @@ import (
 // CallCosts are what the calls of a backfill cost.
 type CallCosts struct {
 	kind                  ingest.BackfillKind
-	channel, page, lookup quota.Cost // empty where it makes no such call
+	channel, page, lookup quota.Cost // empty if it makes no such call
 	limits                fetch.Limits
 }
 
@@ -82,7 +82,7 @@ func (c CallCosts) uploads(s Size) Estimate {
 	return e
 }
 
-// found returns the cost of finding so many videos, page by page, and of looking them up.
+// found returns the cost of finding that many videos, page by page, and of looking them up.
 func (c CallCosts) found(videos int) quota.Cost {
 	pages := max(ceilDiv(videos, c.limits.PerPage), 1) // even to find nothing takes a page
 	cost := c.page.Times(int64(pages))
@@ -101,7 +101,7 @@ func (c CallCosts) PerCall() quota.Cost {
 	return most
 }
 
-// Likely returns how many units the open pieces will cost if they cost as much as the done ones, which have spent so
+// Likely returns how many units the open pieces will cost if they cost as much as the done ones, which have spent that
 // much. It stays within the estimate, and is 0 if that is exact, or if nothing is done or open.
 func (e Estimate) Likely(spent int64, done, open int) int64 {
 	low, high := e.Low.MaxCharge(), e.High.MaxCharge()

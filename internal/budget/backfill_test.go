@@ -57,7 +57,7 @@ func TestABackfillThatTheUpstreamCannotMakeIsRefused(t *testing.T) {
 	}
 }
 
-// Once some of a backfill is done, that says more of the rest than what a plan has to assume.
+// Once some of a backfill is done, it says more about the rest than what a plan has to assume.
 func TestWhatIsLeftLikelyCostsWhatWasDone(t *testing.T) {
 	e := budget.Estimate{Low: quota.Cost{"units": 101, "search": 1}, High: quota.Cost{"units": 5050, "search": 50}}
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func TestWhatIsLeftLikelyCostsWhatWasDone(t *testing.T) {
 	}
 }
 
-// outlook is one under the shipped costs, with so much used and reserved, and the price of a day.
+// outlook returns one under the shipped costs, with so much used and reserved, and the price of a day.
 func outlook(t *testing.T, used24, usedDay, reserved, day int64) budget.Outlook {
 	t.Helper()
 	costs, r := tariff(t), quota.Report{}

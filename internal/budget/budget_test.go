@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// tariff is the shipped costs under the table with weights: a search draws on two pools.
+// tariff returns the shipped costs under the table with weights: a search draws on two pools.
 func tariff(t *testing.T) *quota.Tariff {
 	t.Helper()
 	parsed, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "classic")

@@ -78,8 +78,8 @@ func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 	return left
 }
 
-// Never returns an ErrNeverFits, which says what change would make it fit, if so much can never be paid: too little is
-// left today, and the schedule leaves less than a call on any other day.
+// Never returns an ErrNeverFits, which says what change would make it fit, if so high a cost can never be paid: too
+// little is left today, and the schedule leaves less than a call on any other day.
 func (o Outlook) Never(cost, perCall quota.Cost) error {
 	if _, ok := o.Days(cost, perCall); ok {
 		return nil
@@ -129,12 +129,12 @@ func (o Outlook) Days(cost, perCall quota.Cost) (days int, ok bool) {
 	return days, true
 }
 
-// Ends returns when the last of so many of the provider's days ends, the current one being the first.
+// Ends returns when the last of that many of the provider's days ends, the current one being the first.
 func (o Outlook) Ends(days int) time.Time {
 	return o.Until.In(o.tariff.Zone).AddDate(0, 0, days-1).UTC()
 }
 
-// Forecast is what the schedule may still spend before the provider's day ends, and whether so much is left.
+// Forecast is what the schedule may still spend before the provider's day ends, and whether that much is left.
 type Forecast struct {
 	Until     time.Time
 	Scheduled map[string]int64 // at most, per pool

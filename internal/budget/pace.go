@@ -198,7 +198,7 @@ func (b supply) round(gap time.Duration, price int64, share float64) time.Durati
 	}
 }
 
-// fitting returns how many slots a job's share of so many units pays for.
+// fitting returns how many slots a job's share of units pays for.
 func fitting(units, price int64, share float64) int64 {
 	return int64(float64(max(0, units)) * share / float64(price))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// limited is the schedule under so many units a day.
+// limited returns the schedule under so many units a day.
 func limited(t *testing.T, units int64, jobs ...ingest.Job) budget.Schedule {
 	t.Helper()
 	s := schedule(t, jobs...)
@@ -24,7 +24,7 @@ func limited(t *testing.T, units int64, jobs ...ingest.Job) budget.Schedule {
 	return s
 }
 
-// reported is a report in which the schedule and others have used so much of the units, in the day and in 24 h.
+// reported returns a report in which the schedule and others have used so much of the units, in the day and in 24 h.
 func reported(s budget.Schedule, now time.Time, own, others int64) quota.Report {
 	r := quota.Report{At: now, Spent: []quota.Spent{
 		{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled}, Amount: own},
@@ -54,7 +54,7 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 		jobs        []ingest.Job
 		own, others int64
 		now         time.Time
-		want        string // "" where nothing is paced
+		want        string // "" if nothing is paced
 		pages       int
 	}{
 		{"it fits", 10_000, []ingest.Job{usual}, 0, 0, dawn, "", 0},
@@ -87,7 +87,7 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 	}
 }
 
-// While the pool is spent, by the provider's word, nothing is due before it opens.
+// While the provider says that the pool is spent, nothing is due before it opens.
 func TestADrainedPoolHoldsThePace(t *testing.T) {
 	now := time.Date(2026, 2, 14, 20, 0, 0, 0, time.UTC)
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
@@ -103,8 +103,8 @@ func TestADrainedPoolHoldsThePace(t *testing.T) {
 	}
 }
 
-// 240 of the 285 units were used within a few hours, and none of them leaves the sliding window before ten hours have
-// passed: what is left lasts until then. As soon as they leave it, slots come at the window's own pace.
+// 240 of the 285 units were used within a few hours, and none of them leaves the sliding window for another ten hours:
+// what is left lasts until then. As soon as they leave it, slots come at the window's own pace.
 func TestWhatIsLeftLastsUntilASlidingWindowHasMore(t *testing.T) {
 	now := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))

@@ -40,8 +40,8 @@ func past(job, key string, due time.Time, state ingest.State, units int64) inges
 	return ingest.Slot{SlotKey: ingest.SlotKey{Job: job, Key: key, DueAt: due}, State: state, Units: units}
 }
 
-// What is reserved is the slots that are still to come before the provider's midnight and those that nobody
-// has finished, at what they recently cost: a chart of three pages does not cost the four that were planned.
+// Reserved are the slots still to come before the provider's midnight and those that nobody has finished, at what they
+// recently cost: a chart of three pages does not cost the four that were planned.
 func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 2, 14, hour, minute, 0, 0, time.UTC) }
 	hourly := chart(time.Hour, 4, "US", "GB") // US on the hour, GB at half past; the provider's day turns at 08:00

@@ -56,7 +56,7 @@ func (s Schedule) Price(from, to time.Time) (Price, error) {
 	return p, nil
 }
 
-// PricedSlot is a slot to come and what it costs at most; its Cost is empty where that depends on what is stored.
+// PricedSlot is a slot to come and what it costs at most; its Cost is empty if that depends on what is stored.
 type PricedSlot struct {
 	ingest.SlotKey
 	Cost quota.Cost
@@ -132,7 +132,7 @@ func (p Price) Fits(t *quota.Tariff) error {
 	return nil
 }
 
-// longer names the intervals at which a day that needs so much would fit: into the room beside a backfill at its
+// longer names the intervals at which a day that needs that much would fit: into the room beside a backfill at its
 // ceiling, and into the whole ceiling without one.
 func (p Price) longer(need, beside, alone int64) string {
 	var every time.Duration

@@ -50,7 +50,7 @@ func TestAMethodWithoutAPriceIsAnErrorThatNamesTheJob(t *testing.T) {
 	}
 }
 
-// A schedule fits where a backfill that uses all it may leaves enough for a day of it.
+// A schedule fits if a backfill that uses all it may leaves enough for a day of it.
 func TestAScheduleFitsBesideABackfillAtItsCeiling(t *testing.T) {
 	costs := tariff(t)
 	if got := budget.Ceilings(costs); got["units"] != 9500 || got["search"] != 95 {
@@ -149,7 +149,7 @@ func TestTheForecastIsThePriceOfTheRestOfTheProvidersDay(t *testing.T) {
 	}
 }
 
-// A schedule that does not fit is told the interval that would.
+// The error of a schedule that does not fit names the interval that would.
 func TestTheIntervalThatFitsIsNamed(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	price, err := s.DayPrice(start)

@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// moved is a week in which so much was new in a region every hour.
+// moved returns a week in which so much was new in a region every hour.
 func moved(key string, fresh func(hour int) int) (all []ingest.ChartMove) {
 	for i := range 7 * 24 {
 		from := start.Truncate(24 * time.Hour).Add(time.Duration(i-7*24) * time.Hour)
@@ -52,7 +52,7 @@ func TestWeightsFollowHowFastChartsMove(t *testing.T) {
 	}
 }
 
-// Both charts bring as much a day, one of them between 06:00 and 12:00 only.
+// Both charts bring the same amount a day, one of them only between 06:00 and 12:00.
 func TestWeightsFollowTheHour(t *testing.T) {
 	seen := slices.Concat(moved("US", always(2)), moved("GB", func(hour int) int {
 		if hour/6 == 1 {
@@ -73,8 +73,8 @@ func TestWeightsFollowTheHour(t *testing.T) {
 	}
 }
 
-// Charts move at random, some twenty times as fast as others. By their weights what is new in them waits less than where
-// they take turns, and no region waits for more than twice the mean interval.
+// Charts move at random, some twenty times as fast as others. With their weights what is new in them waits less than
+// if they take turns, and no region waits for more than twice the mean interval.
 func TestWorthShortensTheDelayAndForgetsNobody(t *testing.T) {
 	perHour := map[string]float64{"US": 10, "GB": 6, "DE": 3, "FR": 2, "IN": 1, "BR": 1, "AU": 0.5, "CA": 0.5}
 	const gap, weeks = 15 * time.Minute, 3

@@ -65,7 +65,7 @@ func (c *Config) RegionCodes() (codes []string) {
 // JobLimits are what an upstream lets a job ask for.
 type JobLimits struct {
 	Pages       int            // that a chart has at most
-	UsualPages  int            // of a chart if nobody says
+	UsualPages  int            // of a chart by default
 	SearchPages int            // that a search has at most; 0: it cannot be searched
 	Category    *regexp.Regexp // what an id of a category looks like
 }

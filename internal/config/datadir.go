@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// defaultData returns where the store and the ledger are kept when nobody says: systemd's directory for the unit, else
-// the machine's, else the user's.
+// defaultData returns where the store and the ledger are kept by default: systemd's directory for the unit, else the
+// machine's, else the user's.
 func defaultData() (string, error) {
 	if dir := os.Getenv("STATE_DIRECTORY"); dir != "" {
 		first, _, _ := strings.Cut(dir, ":")

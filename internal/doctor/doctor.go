@@ -53,8 +53,8 @@ type Doctor struct {
 	scratch scratch
 	server  struct {
 		once     sync.Once
-		redis    *redisledger.Facts // nil: it is none
-		postgres *pgledger.Facts    // nil: it is none
+		redis    *redisledger.Facts // nil: it is not one
+		postgres *pgledger.Facts    // nil: it is not one
 		err      error
 	}
 }

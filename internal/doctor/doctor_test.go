@@ -22,7 +22,7 @@ func host(name string, regions ...string) sharedledger.Host {
 	return sharedledger.Host{ID: name, Name: name, Regions: regions}
 }
 
-// What one machine cannot be made to be, judged by itself.
+// What cannot be staged on one machine is judged from values.
 func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 	hosts := func(want int, h ...sharedledger.Host) doctor.Finding { return doctor.JudgeHosts(h, want) }
 	root := t.TempDir()
@@ -135,7 +135,7 @@ func TestACheckThatPanicsOrHangsCostsItselfOnly(t *testing.T) {
 	}
 }
 
-// All of a schedule is stale: each series is counted, also those that are not listed, and the reason is said once.
+// All of a schedule is stale: every series is counted, even if it is not listed, and the reason is said once.
 func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
 	dir, now := t.TempDir(), time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
 	job := ingest.Job{Name: "chart", Kind: ingest.KindChart, Every: 30 * time.Minute, Pages: 1}

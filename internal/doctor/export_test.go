@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The judgements, without the machine, the server or the upstream that would have to be so.
+// The judgements, without a machine, a server or an upstream in that state.
 var (
 	LookData           = lookData
 	LookFreshness      = lookFreshness
@@ -20,7 +20,7 @@ var (
 func JudgeSpace(free, size int64) Finding { return volume{free: free, size: size}.judgeSpace() }
 func JudgeKind(network string) Finding    { return volume{network: network}.judgeKind() }
 
-// Found is a finding that a check may make.
+// Found returns a finding that a check may make.
 func Found(detail string) Finding { return fine("%s", detail) }
 
 // Look is a check that takes no longer than Within.
@@ -30,7 +30,7 @@ type Look struct {
 	Within time.Duration
 }
 
-// Run runs other checks than there are.
+// Run runs checks other than the real ones.
 func (d *Doctor) Run(ctx context.Context, looks ...Look) []Finding {
 	var checks []check
 	for _, l := range looks {

@@ -28,7 +28,7 @@ const (
 // Finding is what a check found.
 type Finding struct {
 	Check  string `json:"check"`
-	Status Status `json:"status"` // "" where there was nothing to look at
+	Status Status `json:"status"` // "" if there was nothing to look at
 	Detail string `json:"detail"` // what was seen; its parts are separated by "; "
 	Advice string `json:"advice"` // what to do next
 	Class  Class  `json:"-"`      // of a failure

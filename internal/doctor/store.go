@@ -71,7 +71,7 @@ func unreadable(path string, err error) Finding {
 
 func lookStoreFile(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
-		return nothing // it is no file
+		return nothing // it is not a file
 	}
 	path := filepath.Join(d.Config.Data, store.FileName)
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {

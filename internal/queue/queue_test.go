@@ -43,7 +43,7 @@ var server struct {
 
 var databases atomic.Int64
 
-// newDatabase is the URL of an empty one.
+// newDatabase returns the URL of an empty one.
 func newDatabase(t *testing.T) string {
 	t.Helper()
 	server.Do(func() { server.Database, server.err = faulty.StartPostgres() })
@@ -71,7 +71,7 @@ type table struct {
 	mu      sync.Mutex
 	open    []ingest.SlotKey
 	asked   map[ingest.SlotKey][]time.Time
-	refuse  time.Duration // from when it is first asked for a slot on
+	refuse  time.Duration // counted from when it is first asked for a slot
 	pieces  int
 	waiting []string
 	pumped  int
@@ -129,14 +129,14 @@ func (w worker) Pump(context.Context, string) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// left is how many slots are still open.
+// left returns how many slots are still open.
 func (t *table) left() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.open)
 }
 
-// serve lets a worker of a name take part until the test, or stop, ends it.
+// serve makes a worker of that name take part until the test, or stop, ends it.
 func serve(t *testing.T, place string, of *table, name string) (trigger, stop func()) {
 	t.Helper()
 	q, err := queue.Open(t.Context(), queue.Options{
@@ -155,7 +155,7 @@ func serve(t *testing.T, place string, of *table, name string) (trigger, stop fu
 	return trigger, stop
 }
 
-// until looks until something is so.
+// until polls until so is true.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for began := time.Now(); !so(); time.Sleep(20 * time.Millisecond) {
@@ -190,12 +190,12 @@ func TestThreeWorkersShareTheSlotsEachOfWhichHasOneJob(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		trigger, _ := serve(t, place, slots, name)
-		trigger() // each of them says so: the jobs stay one a slot
+		trigger() // each of them triggers: there is still one job a slot
 	}
 	until(t, "all slots are passed", func() bool { return slots.left() == 0 })
 	slots.mu.Lock()
 	defer slots.mu.Unlock()
-	// A job may be made for a slot that is passed just then.
+	// A job may be added for a slot that is being passed.
 	if jobs := rows(t, place, `SELECT count(*) FROM river_job WHERE kind = 'ingest_slot'`); jobs < 60 || jobs > 90 {
 		t.Errorf("60 slots had %d jobs", jobs)
 	}

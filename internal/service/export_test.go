@@ -1,6 +1,6 @@
 package service
 
-// What the tests need that nobody else does.
+// What only the tests need.
 var (
 	DegradedFor    = state.degradedFor
 	LedgerAnswered = (*state).ledgerAnswered

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/service"
 )
 
-// TestAWarningIsWrittenOnceInEitherFormat, and what is fine every time, each line of JSON an object.
+// TestAWarningIsWrittenOnceInEitherFormat: what is fine is written every time, and each line of JSON is an object.
 func TestAWarningIsWrittenOnceInEitherFormat(t *testing.T) {
 	for _, f := range []service.LogFormat{{}, {Format: "json"}} {
 		var text strings.Builder
@@ -32,7 +32,7 @@ func TestAWarningIsWrittenOnceInEitherFormat(t *testing.T) {
 	}
 }
 
-// TestTimesOfAnEventAreThoseOfTheDocuments: in whole seconds, never too early, and lengths of time with their unit.
+// TestTimesOfAnEventAreThoseOfTheDocuments: in whole seconds, never too early, and durations with their unit.
 func TestTimesOfAnEventAreThoseOfTheDocuments(t *testing.T) {
 	for format, want := range map[string]string{"text": "retry_at=2026-02-15T09:40:31Z took=2ms\n", "json": `"retry_at":"2026-02-15T09:40:31Z","took":"2ms"}` + "\n"} {
 		var text strings.Builder

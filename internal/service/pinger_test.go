@@ -43,14 +43,14 @@ func (d *deadman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// told is what it was told so far.
+// told returns what it was told so far.
 func (d *deadman) told() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.heard)
 }
 
-// run is one run that pings address, and what was logged of it.
+// run is one run that pings address; it returns what was logged about it.
 func run(t *testing.T, address, summary string) (logged string) {
 	t.Helper()
 	var log bytes.Buffer
@@ -101,7 +101,7 @@ func TestPingFailsNothingAndFollowsNothing(t *testing.T) {
 	}
 }
 
-// Nobody listens there, or somebody drops the connection, or repeats what was said to them, which is no HTTP.
+// Nobody listens there, or somebody drops the connection, or echoes what was said, which is not HTTP.
 func TestPingHidesTheURLInWhatGoesWrong(t *testing.T) {
 	for _, host := range []string{"127.0.0.1:1", answering(t, false), answering(t, true)} {
 		if logged := run(t, "http://"+host+"/ping/"+pingSecret, ""); !strings.Contains(logged, "dead man's switch") {
@@ -110,7 +110,7 @@ func TestPingHidesTheURLInWhatGoesWrong(t *testing.T) {
 	}
 }
 
-// answering is an address where a connection is closed, after what was said there was said back if it echoes.
+// answering returns an address where a connection is closed, after it echoed what was said if echo is set.
 func answering(t *testing.T, echo bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

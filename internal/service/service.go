@@ -43,7 +43,7 @@ type Options struct {
 	LogFormat  LogFormat
 	About      []slog.Attr  // what the first line of the log says of the configuration
 	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
-	Thresholds *Thresholds  // warns of ceilings that are nearly reached; nil: nobody wants to know
+	Thresholds *Thresholds  // warns of ceilings that are nearly reached; nil: no warnings
 	Admin      net.Listener // where all but /v1/ and /livez is answered; nil: where those are
 	API        *web.API     // what is served under /v1/, from Runtime.Library; nil: nothing
 	Hosts      []string     // host names that are answered to, besides localhost and addresses
@@ -52,7 +52,7 @@ type Options struct {
 	// every heartbeat.
 	Open      func(context.Context, *slog.Logger) (*Runtime, error)
 	Temporary func(error) bool
-	OnSlot    func(fetch.SlotResult) error // prints a slot that has ended; nil: nobody wants to know
+	OnSlot    func(fetch.SlotResult) error // prints a slot that has ended; nil: none is printed
 }
 
 // Runtime is what a service works with, opened.
@@ -91,7 +91,7 @@ type Service struct {
 	Options
 
 	log       *slog.Logger
-	warnings  *slog.Logger  // what is wrong, for those whose good news has lines of its own
+	warnings  *slog.Logger  // what is wrong, for callers whose successes have lines of their own
 	watchdog  time.Duration // the service manager's; 0: none
 	heartbeat time.Duration
 	maintain  chan struct{} // asks the maintenance loop to look

@@ -9,7 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// TestTheSecondsOfAnOutageAreCounted: from the first answer that failed to the next one that did not, while it lasts too.
+// TestTheSecondsOfAnOutageAreCounted: from the first answer that failed to the next one that did not, also while it
+// lasts.
 func TestTheSecondsOfAnOutageAreCounted(t *testing.T) {
 	down, began := errors.New("down"), time.Now()
 	at := func(s int) time.Time { return began.Add(time.Duration(s) * time.Second) }

@@ -44,7 +44,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wants compares the thresholds that were sent since it was last asked.
+// wants compares the thresholds that were sent since it was last called.
 func (h *hook) wants(t *testing.T, what string, percent ...int64) {
 	t.Helper()
 	h.mu.Lock()
@@ -62,7 +62,7 @@ func (h *hook) wants(t *testing.T, what string, percent ...int64) {
 	h.sent = nil
 }
 
-// teller is a world in which a pool of 10,000 units, of which the schedule may use 9,500, is used up.
+// teller is a world that uses up a pool of 10,000 units, of which the schedule may use 9,500.
 type teller struct {
 	*hook
 
@@ -83,7 +83,7 @@ func newTeller(t *testing.T) *teller {
 	return w
 }
 
-// report is what a run sees that finds so many units used, in a provider's day that ends at 08:00.
+// report returns what a run sees when so many units are used, in a provider's day that ends at 08:00.
 func (w *teller) report(used int64) quota.Report {
 	turns := time.Date(2026, 2, 15, 8, 0, 30, 0, time.UTC)
 	for !turns.After(w.now) {
@@ -98,7 +98,7 @@ func (w *teller) report(used int64) quota.Report {
 	}}}
 }
 
-// run is one process that looks once.
+// run is one process that checks once.
 func (w *teller) run(used int64) {
 	log := slog.New(slog.NewTextHandler(&w.logged, nil))
 	service.NewThresholds(w.dir, ingest.NewSecret(w.url), w.check, "test", func() time.Time { return w.now }, log).Check(w.t.Context(), w.report(used))
@@ -144,7 +144,7 @@ func TestAClosedPoolIsUsedUp(t *testing.T) {
 	}
 }
 
-// TestWhatCouldNotBeToldIsTriedAgain: not by the next run at once, and never with the URL in the log.
+// TestWhatCouldNotBeToldIsTriedAgain: not at once by the next run, and never with the URL in the log.
 func TestWhatCouldNotBeToldIsTriedAgain(t *testing.T) {
 	w := newTeller(t)
 	w.status = http.StatusBadGateway
@@ -166,7 +166,7 @@ func TestWhatCouldNotBeToldIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A webhook that is never heard leaves a file for each try: they go as well.
+// A webhook that never answers leaves a file for each try: these go as well.
 func TestTriesThatFailedAreForgotten(t *testing.T) {
 	w := newTeller(t)
 	w.status = http.StatusInternalServerError
@@ -202,7 +202,7 @@ func TestSeveralProcessesTellOnce(t *testing.T) {
 	w.wants(t, "eight at once", 80)
 }
 
-// TestTheSwitchHearsOfThresholdsAsOfAnEvent: which is no failure of the check.
+// TestTheSwitchHearsOfThresholdsAsOfAnEvent: that is not a failure of the check.
 func TestTheSwitchHearsOfThresholdsAsOfAnEvent(t *testing.T) {
 	d := &deadman{}
 	w := newTeller(t)
@@ -219,7 +219,7 @@ func TestTheSwitchHearsOfThresholdsAsOfAnEvent(t *testing.T) {
 func TestAWebhookThatHangsIsGivenUp(t *testing.T) {
 	w := newTeller(t)
 	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then it is noticed that the client has gone
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone
 		<-r.Context().Done()
 	}))
 	defer hangs.Close()

@@ -52,7 +52,7 @@ func TestAByteOrderMarkIsNoPartOfTheFirstKey(t *testing.T) {
 	}
 }
 
-// What salvages a file for doctor is bounded as well.
+// Salvaging a file for doctor is bounded as well.
 func TestWhatIsNestedTooDeeplyCostsLittle(t *testing.T) {
 	var before, after runtime.MemStats
 	text := []byte("jobs: " + strings.Repeat("[", 100_000))

@@ -2,8 +2,8 @@ package term
 
 import "strings"
 
-// Bar draws how much of a whole is used, in so many columns: "[####------]". It is empty only if nothing is used, and
-// full only if all is.
+// Bar draws how much of a whole is used, in that many columns: "[####------]". It is empty only if nothing is used,
+// and full only if all is.
 func Bar(used, of int64, columns int) string {
 	inside := int64(max(columns-2, 1))
 	n := inside
