@@ -38,6 +38,8 @@ type Request struct {
 	// Calls is how many such calls have to fit for the first of them to be admitted, and only that one is charged:
 	// work that is worth nothing in part. Where so many can never fit, or 0, it is one.
 	Calls int
+
+	times int64 // calls that are charged together; 0: one
 }
 
 // SendWithin is how long after its take a call may leave where no grace is configured.
@@ -57,12 +59,18 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 	for range 3 {
 		asked := g.Now()
 		d, err := g.take(ctx, r)
-		if err != nil || !d.Allowed || g.Now().Sub(asked) <= g.SendWithin() {
+		if err != nil || !d.Allowed || elapsed(asked, g.Now()) <= g.SendWithin() {
 			return d, err
 		}
 		g.giveBack(ctx, d)
 	}
 	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after it was asked for: is this machine stopped again and again?", ErrClosed, r.Method, g.SendWithin())
+}
+
+// elapsed is the time from one reading of a clock to the next, also where the machine was suspended in between, which
+// the monotonic part of a time does not see, or its clock was set back, which only that part sees.
+func elapsed(from, to time.Time) time.Duration {
+	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
 // giveBack refunds a take that was never used. What cannot be given back stays charged, which is the safe side.
@@ -81,6 +89,7 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	if !fits {
 		return g.refuseReserved(ctx, a)
 	}
+	a = a.times(max(r.times, 1))
 	if err := g.turned(ctx, a); err != nil {
 		return g.degraded(ctx, a, err)
 	}

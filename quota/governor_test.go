@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/memledger"
@@ -438,4 +439,33 @@ func TestTakeThatIsAnsweredTooLateIsVoid(t *testing.T) {
 			t.Errorf("stopped for %v: %d counted, want %d (%v)", c.stop, sum, c.count, err)
 		}
 	}
+}
+
+// A machine that sleeps stops the monotonic clock as well: what is 90 s old by the time of day is too old.
+func TestTakeOfAMachineThatSleptIsVoid(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	now := time.Now()
+	d.Now = func() time.Time { return now }
+	d.Ledger = &asleep{Ledger: &memledger.Ledger{Now: func() time.Time { return now }}, now: &now}
+	got, err := d.try("videos.list", quota.Scheduled)
+	if late := now.Round(0).Sub(got.At); err != nil || !got.Allowed || late > quota.SendWithin {
+		t.Errorf("the call leaves %v after its take, %v", late, err)
+	}
+}
+
+// asleep is a ledger whose machine sleeps for 90 s while its first take is answered.
+type asleep struct {
+	quota.Ledger
+
+	now   *time.Time
+	slept bool
+}
+
+func (l *asleep) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	d, err := l.Ledger.Take(ctx, a)
+	if !l.slept { // a time's first word has the seconds of its time of day above 30 bits
+		*(*uint64)(unsafe.Pointer(l.now)) += 90 << 30
+		l.slept = true
+	}
+	return d, err
 }

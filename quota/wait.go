@@ -21,19 +21,24 @@ func (g *Governor) Fits(ctx context.Context, r Request) (bool, error) {
 // not even one does. The decision is that of all of them together, and so is its refund. While the ledger cannot
 // answer it is a Take of one. Errors as Take.
 func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int64, d Decision, err error) {
-	a, fits, err := g.ask(r)
-	if err != nil {
-		return 0, Decision{}, err
-	}
-	for fits && n > 1 && g.turned(ctx, a) == nil {
-		room, err := g.room(ctx, a)
-		if room = min(room, n); err != nil || room < 2 {
+	for all := r; n > 1; n = all.times - 1 { // less than there was room for: somebody else has spent in between
+		a, fits, err := g.ask(r)
+		if err != nil {
+			return 0, Decision{}, err
+		}
+		if !fits {
 			break
 		}
-		if d, err = g.Ledger.Take(ctx, a.times(room)); err != nil || d.Allowed {
-			return room, d, err
+		room, err := g.room(ctx, a)
+		if all.times = min(room, n); err != nil || all.times < 2 {
+			break
 		}
-		n = room - 1 // less than there was room for: somebody else has spent in between
+		if d, err = g.Take(ctx, all); err != nil {
+			break
+		}
+		if d.Allowed {
+			return all.times, d, nil
+		}
 	}
 	if n < 1 {
 		return 0, Decision{}, nil

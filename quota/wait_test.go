@@ -45,6 +45,47 @@ func TestTakeUpToTakesWhatFits(t *testing.T) {
 	}
 }
 
+// K10 and K9 hold for several calls at once as for one: a take whose process was stopped before it saw the answer is given
+// back, and what nobody knows the outcome of is no call.
+func TestTakeUpToThatIsAnsweredTooLateIsVoid(t *testing.T) {
+	for _, stopped := range []int{0, 1, 2} { // at the look, at the take, at the take after that
+		d := newDesk(t, "2026-06-01 12:00:00")
+		stops := make([]time.Duration, stopped+1)
+		stops[stopped] = 90 * time.Second
+		d.Ledger = &stopping{d.Ledger, d, stops}
+		calls, got, err := d.TakeUpTo(t.Context(), search, 40)
+		if late := d.now.Sub(got.At); err != nil || calls != 40 || late > quota.SendWithin {
+			t.Errorf("stopped at %d: %d calls leave %v after their take, %v", stopped, calls, late, err)
+		}
+		if used := d.pool("search").Windows[0].Used; used != 40 {
+			t.Errorf("stopped at %d: %d used, want 40", stopped, used)
+		}
+	}
+}
+
+func TestTakeUpToWithoutAnAnswerIsATakeOfOne(t *testing.T) {
+	d := newDesk(t, "2026-06-01 12:00:00")
+	d.Ledger = &silent{Ledger: d.Ledger, answers: 1}
+	calls, got, err := d.TakeUpTo(t.Context(), search, 40)
+	if !errors.Is(err, quota.ErrClosed) || calls != 0 || got.Allowed {
+		t.Errorf("%d calls, %+v, %v: want none, failed closed", calls, got, err)
+	}
+}
+
+// silent is a ledger that answers so often.
+type silent struct {
+	quota.Ledger
+
+	answers int
+}
+
+func (l *silent) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	if l.answers--; l.answers < 0 {
+		return quota.Decision{}, quota.ErrUnavailable
+	}
+	return l.Ledger.Take(ctx, a)
+}
+
 func TestObserveRefusesNothingAndCountsEverything(t *testing.T) {
 	d := newDesk(t, "2026-06-01 12:00:00")
 	d.Observe = true
