@@ -68,8 +68,8 @@ func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillSt
 	return plan, err
 }
 
-// RetryBackfill makes due again the pieces that failed and those with IDs that could not be looked up, and returns
-// their number. It does nothing for a cancelled backfill, nor for pieces that have lost what they ask for.
+// RetryBackfill makes due again the pieces that failed, or have ids that could not be looked up, and returns their
+// number. A cancelled backfill has none, nor has a piece that has lost what it asks for.
 func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err error) {
 	err = s.tx(ctx, "retry what failed of "+id, func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// However many pieces are open, no plan of what the schedule asks for touches one.
+// However many pieces are open, no query plan of the schedule touches one.
 func TestAClaimOfTheScheduleIsAsFastBesideTwentyThousandPieces(t *testing.T) {
 	alone(t)
 	pieces, tries := 20_000, 60
@@ -50,7 +50,7 @@ func TestAClaimOfTheScheduleIsAsFastBesideTwentyThousandPieces(t *testing.T) {
 	}
 }
 
-// Nor does a claim of a piece look at those that are done, or sort those that are not.
+// Nor does the claim of a piece scan done pieces, or sort open ones.
 func TestAClaimOfAPieceSortsAndScansNothing(t *testing.T) {
 	s, _ := newStore(t)
 	b := addBackfill(t, s, plan("x"), numbered(100))
@@ -76,8 +76,8 @@ func TestLongMillionIDsArePlannedInSecondsAndAHundredMegabytes(t *testing.T) {
 	planManyIDs(t, 20_000, 4*time.Second) // two on a quiet machine
 }
 
-// planManyIDs plans so many pieces of 50 ids. Processor time too grows on a machine that is busy with other
-// things, so that the best of three counts.
+// planManyIDs plans so many pieces of 50 ids. The best of three counts: CPU time too grows on a machine that is busy
+// with other things.
 func planManyIDs(t *testing.T, planned int, soon time.Duration) {
 	t.Helper()
 	var mem runtime.MemStats

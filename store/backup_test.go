@@ -130,8 +130,7 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	wantEntries(t, dir)
 }
 
-// What a backup that was killed has left goes with the next one into the same file; what is not known to be such
-// stays.
+// The next backup into the same file removes what a killed one left; files not known to be such stay.
 func TestABackupRemovesWhatAKilledOneLeft(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("a", "Apfel")))
@@ -147,7 +146,7 @@ func TestABackupRemovesWhatAKilledOneLeft(t *testing.T) {
 	wantEntries(t, dir, "b.db", "b.db.part-", "b.db.part-of-mine", "c.db.part-17")
 }
 
-// spoil changes a file in place: the page of that number, or all of it for -1.
+// spoil changes a file in place: the page with that number, or all of it for -1.
 func spoil(t testing.TB, path string, page int, change func([]byte)) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -164,7 +163,7 @@ func spoil(t testing.TB, path string, page int, change func([]byte)) {
 	}
 }
 
-// One writes, one searches, and backups are taken: nobody hears of the others, and each backup is whole.
+// While one writes and one searches, backups are taken: nobody notices the others, and each backup is whole.
 func TestABackupIsOfOneMomentWhileOthersWork(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("first", "erster")))

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// invented are n videos with titles of six words; "common" is in every twentieth.
+// invented returns n videos with titles of six words; "common" is in every twentieth.
 func invented(n int) []ingest.Video {
 	rng := rand.New(rand.NewPCG(1, 2))
 	videos := make([]ingest.Video, n)
@@ -30,7 +30,7 @@ func invented(n int) []ingest.Video {
 	return videos
 }
 
-// stocked is a store with n videos, charted 200 at a time in eight regions.
+// stocked returns a store with n videos, charted 200 at a time in eight regions.
 func stocked(b *testing.B, n int) (*store.Store, time.Time) {
 	b.Helper()
 	s, _ := newStore(b)

@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// What is cancelled first is the backfill itself: whenever the process dies, no piece is claimed any more, and
-// the next cancel ends the rest.
+// The backfill itself is cancelled first: whenever the process dies, no piece is claimed any more, and the next cancel
+// ends the rest.
 func TestACancelThatDiesHalfwayLeavesNothingToClaim(t *testing.T) {
 	s, clock := newStore(t)
 	b := addBackfill(t, s, plan("x"), numbered(2500))
@@ -57,7 +57,7 @@ func TestACancelThatDiesHalfwayLeavesNothingToClaim(t *testing.T) {
 	}
 }
 
-// The halves of a slice that was too full are not worked on when its backfill was cancelled meanwhile.
+// The halves of a slice that was too full are not added if its backfill was cancelled meanwhile.
 func TestACancelledPieceLeavesNoHalves(t *testing.T) {
 	s, _ := newStore(t)
 	b := hunt(t, s)

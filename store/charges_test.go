@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What a slot has drawn of each pool outlives a page, a stop, a restart and the next claim.
+// A slot's charges by pool survive a page, a stop, a restart and the next claim.
 func TestChargesAreKeptByPoolOverAttempts(t *testing.T) {
 	dir := t.TempDir()
 	clock := &handClock{t: noon}
@@ -41,7 +41,7 @@ func TestChargesAreKeptByPoolOverAttempts(t *testing.T) {
 	}
 }
 
-// A slot that was charged before version 3 is not known by pool, however it goes on.
+// The charges by pool of a slot from before version 3 stay unknown, however it continues.
 func TestChargesOfAnOlderStoreAreNotKnown(t *testing.T) {
 	s := open(t, old(t, "v2.sql"), &handClock{t: noon})
 	slots, err := s.ListSlots(t.Context(), store.SlotFilter{})

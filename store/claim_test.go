@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// crowd is 250 regions x 40 jobs, one slot of each due at a time.
+// crowd returns 250 regions x 40 jobs, with one slot of each due at a time.
 func crowd(at time.Time) []ingest.Slot {
 	var slots []ingest.Slot
 	for i := range 10_000 {
@@ -21,7 +21,7 @@ func crowd(at time.Time) []ingest.Slot {
 	return slots
 }
 
-// However many slots wait, the one to claim is found by walking an index, in order.
+// However many slots wait, the one to claim is found by scanning an index in order.
 func TestAClaimSortsAndScansNothing(t *testing.T) {
 	s, _ := newStore(t)
 	addDue(t, s, crowd(noon)[:100]...)
@@ -38,7 +38,7 @@ func TestAClaimSortsAndScansNothing(t *testing.T) {
 	}
 }
 
-// queryPlan is how SQLite goes about a query.
+// queryPlan returns SQLite's plan of a query.
 func queryPlan(t *testing.T, s *store.Store, query string, args ...any) string {
 	t.Helper()
 	db := raw(t, s.Path())
@@ -62,7 +62,7 @@ func queryPlan(t *testing.T, s *store.Store, query string, args ...any) string {
 	return strings.Join(plan, "\n")
 }
 
-// What series says of its slots is what the slots say, whatever has happened to them.
+// A series row says what its slots say, whatever has happened to them.
 func TestSeriesSayWhatTheirSlotsSay(t *testing.T) {
 	s, clock := newStore(t)
 	db := raw(t, s.Path())
@@ -115,7 +115,7 @@ func BenchmarkClaim10000(b *testing.B) {
 	}
 }
 
-// A thousand slots of least fresh series are not wanted, for instance since they were stopped in this run.
+// A thousand slots of the least fresh series are excluded, for instance because they were stopped in this run.
 func BenchmarkClaimBehind1000(b *testing.B) {
 	s, clock := newStore(b)
 	addDue(b, s, crowd(noon)...)

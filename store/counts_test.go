@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// It is asked at every heartbeat while the pool for counts is empty, however many videos there are.
+// The query runs at every heartbeat while the pool for counts is empty, however many videos there are.
 func TestToFindWhatToCountSortsNothing(t *testing.T) {
 	s, _ := newStore(t)
 	got := queryPlan(t, s, store.Uncounted, noon.UnixMilli(), noon.Unix()/86400, 5000)

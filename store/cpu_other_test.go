@@ -9,5 +9,5 @@ import (
 
 var processBegan = time.Now()
 
-// cpuTime is the time that has passed: nothing better is at hand here.
+// cpuTime returns the elapsed time, since no CPU time is available here.
 func cpuTime(testing.TB) time.Duration { return time.Since(processBegan) }

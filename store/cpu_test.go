@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used, which is what it takes where other processes wait for it too.
+// cpuTime returns the CPU time of this process, which does not grow while other processes wait as well.
 func cpuTime(t testing.TB) time.Duration {
 	t.Helper()
 	var u syscall.Rusage

@@ -65,7 +65,7 @@ func newDraft(ctx context.Context, path, upstream string) (draft string, err err
 }
 
 // moveLeftLog renames the log of a store that was deleted without it to ingest.db-wal.left-TIME: SQLite would write it
-// into the new store. A store that another process has just created is no danger: its file exists before its log.
+// into the new store. If another process has just created a store, its file is there before its log.
 func moveLeftLog(d *database) error {
 	at := d.now().UTC().Format("20060102T150405.000Z")
 	for _, suffix := range []string{"-shm", "-wal"} {

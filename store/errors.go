@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// VersionError means that a store's tables are of another version than this program's.
+// VersionError means that a store's tables are of another version than the program's.
 type VersionError struct {
 	Path       string
 	Have, Know int // the file's version, and the one that this program reads and writes
@@ -36,7 +36,7 @@ func (e *ApplicationError) Error() string {
 	return fmt.Sprintf("%s is not a store of ingest (application id %#x): move it away, or give another data directory", e.Path, e.ID)
 }
 
-// UpstreamError means that a store holds data of another upstream than what would be written to it.
+// UpstreamError means that a store holds another upstream's data.
 type UpstreamError struct {
 	Have, Want string // host names
 	Path       string
@@ -110,8 +110,8 @@ func isUnopenable(err error) bool {
 	return code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY
 }
 
-// isUnknownFormat reports whether SQLite is reading a file that is not ours: it then rejects queries that are always
-// valid with its error for any invalid one.
+// isUnknownFormat reports whether SQLite is reading a file that is not ours: it rejects queries that are always valid
+// with its error for any invalid one.
 func isUnknownFormat(err error) bool { return sqlitefile.Code(err) == sqlite3.SQLITE_ERROR }
 
 // isConstraint reports whether a row was refused because of its values.

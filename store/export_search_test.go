@@ -16,7 +16,7 @@ func SetMaxMatches(t testing.TB, n int) {
 	t.Cleanup(func() { maxMatches = before })
 }
 
-// RewriteCharted makes charted_blocks what the placements say.
+// RewriteCharted rebuilds charted_blocks from the placements.
 func RewriteCharted(t testing.TB, s *Store) {
 	if err := s.tx(t.Context(), "test", func(tx *txn) error { return rewriteCharted(t.Context(), tx) }); err != nil {
 		t.Fatal(err)

@@ -11,13 +11,13 @@ const Claimable = claimable
 // Uncounted is the query that finds the videos to count.
 const Uncounted = uncounted
 
-// OlderThatDay is the query that goes on among the videos that were last fetched on one day.
+// OlderThatDay is the query that continues among the videos last fetched on one day.
 const OlderThatDay = olderThatDay
 
 // ClaimablePieces is the query that finds the piece to claim.
 const ClaimablePieces = claimablePieces
 
-// LimitPages makes the writer's disk full: the file may not grow beyond n pages more than it has.
+// LimitPages fills the writer's disk: the file may grow by at most n pages.
 func (s *Store) LimitPages(t testing.TB, n int) {
 	t.Helper()
 	var have int
@@ -29,14 +29,14 @@ func (s *Store) LimitPages(t testing.TB, n int) {
 	}
 }
 
-// SetSteps appends a step to the migrations, and makes a version of it.
+// SetSteps appends steps to the migrations, each with a version of its own.
 func SetSteps(t testing.TB, more ...string) {
 	before, was := steps, version
 	steps, version = append(steps[:len(steps):len(steps)], more...), version+len(more)
 	t.Cleanup(func() { steps, version = before, was })
 }
 
-// CopiedColumns are all columns that CopyInto copies, with their tables.
+// CopiedColumns returns all columns that CopyInto copies, with their tables.
 func CopiedColumns() (all []string) {
 	for _, t := range copyTables {
 		for _, column := range t.columns {

@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// INDEX_FLIPS_SEED names another seed than one at random.
+// INDEX_FLIPS_SEED sets the seed, which is random otherwise.
 func TestABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) {
 	alone(t)
 	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("INDEX_FLIPS_SEED"), strconv.Itoa(rand.IntN(1e6))), 10, 64)
@@ -91,7 +91,7 @@ func TestAnIndexThatHoldsOtherWordsIsFoundAndBuiltAgain(t *testing.T) {
 	sound(t, open(t, dir, &handClock{t: noon}))
 }
 
-// someQueries are words, pairs, phrases and beginnings of the titles.
+// someQueries returns words, pairs, phrases and beginnings from the titles.
 func someQueries(rng *rand.Rand, titles []string) (queries []string) {
 	for len(queries) < 120 {
 		words := strings.Fields(text.Normalize(titles[rng.IntN(len(titles))]))
@@ -105,7 +105,7 @@ func someQueries(rng *rand.Rand, titles []string) (queries []string) {
 	return queries
 }
 
-// answers are what the queries find in the store of a directory; an error is one as well.
+// answers returns what the queries find in the store of a directory; an error counts as an answer, too.
 func answers(t *testing.T, dir string, queries []string) (all []string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream})

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// The suite that every store passes has what these tests are written with as well.
+// The suite that every store passes provides what these tests are written with as well.
 var (
 	due         = storetest.Due
 	addDue      = storetest.AddDue
@@ -132,7 +132,7 @@ func scalar[T any](t testing.TB, db *sql.DB, query string, args ...any) T {
 // realRegions are those of the recorded charts.
 var realRegions = []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
 
-// realCharts are the recorded charts of a region: by day, in rank order.
+// realCharts returns the recorded charts of a region: by day, in rank order.
 func realCharts(t testing.TB, region string) map[string][]ingest.Video {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "shared", "data", "trending", region+".csv.gz"))
@@ -195,7 +195,7 @@ func realVideo(t testing.TB, row map[string]string) ingest.Video {
 
 const crashDir = "STORE_TEST_CRASH_DIR"
 
-// saveForEver is another process: it claims slots and saves pages until it is killed.
+// saveForEver runs in another process: it claims slots and saves pages until it is killed.
 func saveForEver(dir string) {
 	ctx := context.Background()
 	s, err := store.Open(ctx, dir, store.Options{Upstream: upstream})
@@ -229,7 +229,7 @@ func saveForEver(dir string) {
 	}
 }
 
-// cancelled is a context that is over.
+// cancelled returns a context that has ended.
 func cancelled(t testing.TB) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -51,7 +51,7 @@ func TestInspectReadsAStoreOfAnyVersionAndLeavesItAlone(t *testing.T) {
 	}
 }
 
-// contents are the files in a directory with their sizes.
+// contents returns the files in a directory with their sizes.
 func contents(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -96,7 +96,7 @@ func TestInspectRefusesWhatOpenRefuses(t *testing.T) {
 	}
 }
 
-// The pages of a run that was killed are in a log that only a writer may fold in.
+// The pages of a killed run are in a log that only a writer may fold in.
 func TestInspectDoesNotRecoverWhatACrashLeft(t *testing.T) {
 	from, dir := t.TempDir(), t.TempDir()
 	s := open(t, from, &handClock{t: noon})

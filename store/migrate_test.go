@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// released are the stores of earlier versions, as SQL: every schema that went out has one.
+// released are the stores of earlier versions, as SQL: one for every released schema.
 var released = []string{"v1.sql", "v2.sql", "v3.sql", "v4.sql", "v5.sql", "v6.sql"}
 
 // old makes a store of an earlier version in a directory of its own.
@@ -40,7 +40,7 @@ func old(t testing.TB, fixture string) (dir string) {
 	return dir
 }
 
-// dump is every row of the columns that a table has in the older of two stores.
+// dump returns every row of a table, in the columns that the older of two stores has.
 func dump(t testing.TB, db *sql.DB, table string, columns []string) []string {
 	t.Helper()
 	quoted := make([]string, len(columns))
@@ -66,7 +66,7 @@ func dump(t testing.TB, db *sql.DB, table string, columns []string) []string {
 	return out
 }
 
-// tables are the tables of a store with their columns, the index's own aside.
+// tables returns the tables of a store with their columns, without the index's own.
 func tables(t testing.TB, db *sql.DB) map[string][]string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `
@@ -90,7 +90,7 @@ func tables(t testing.TB, db *sql.DB) map[string][]string {
 	return out
 }
 
-// shape is a schema without what does not matter: the order of columns, and how it is written.
+// shape returns a schema without what does not matter: the order of columns, and how it is written.
 func shape(t testing.TB, db *sql.DB) []string {
 	t.Helper()
 	return slices.Concat(dump(t, db, `(
@@ -167,7 +167,7 @@ func TestEveryReleasedStoreBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 	}
 }
 
-// Missed ticks in a row are one slot since version 6.
+// Consecutive missed ticks are one slot since version 6.
 func TestMissedTicksOfAnOlderStoreBecomeOneSlot(t *testing.T) {
 	dir := old(t, "v5.sql")
 	s := open(t, dir, &handClock{t: noon})
@@ -182,7 +182,7 @@ func TestMissedTicksOfAnOlderStoreBecomeOneSlot(t *testing.T) {
 	}
 }
 
-// backupsOf are the names of the backups that migrations have left, and of what they should not leave.
+// backupsOf returns the names of the backups that migrations have left, and of parts that they should not leave.
 func backupsOf(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -256,7 +256,7 @@ func TestOfManyProcessesOneMigrates(t *testing.T) {
 	}
 }
 
-// What another process left half done when it was killed does not stay.
+// Unfinished files of a process that was killed are removed.
 func TestAMigrationClearsAwayWhatAKilledOneLeft(t *testing.T) {
 	dir := old(t, "v1.sql")
 	if err := os.WriteFile(filepath.Join(dir, "ingest.db.migration-part-123"), []byte("half"), 0o600); err != nil {
@@ -292,7 +292,7 @@ func TestAnOlderStoreOfAnotherUpstreamIsRefusedAndNotMigrated(t *testing.T) {
 	}
 }
 
-// FuzzMigrate keeps a random part of the rows of a released store, and brings that up to date.
+// FuzzMigrate keeps a random part of the rows of a released store, and upgrades that.
 func FuzzMigrate(f *testing.F) {
 	for seed := range uint64(3) {
 		f.Add(seed, byte(seed*90))

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// A chart is held against the one before it in its own series, whole ones only, and among the first fifty places.
+// A chart is compared with the one before it in its own series, whole ones only, in the first fifty places.
 func TestChartMovesCountWhatIsNew(t *testing.T) {
 	s, _ := newStore(t)
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }

@@ -39,7 +39,7 @@ func TestOlderBringsEveryVideoThatIsOldOnce(t *testing.T) {
 	}
 }
 
-// A backfill fetches hundreds of thousands in a day: each step goes on where the one before ended.
+// A backfill fetches hundreds of thousands in a day: each step continues where the one before ended.
 func TestAStepOfOlderWalksNoDayFromItsBeginning(t *testing.T) {
 	s, _ := newStore(t)
 	got := queryPlan(t, s, store.OlderThatDay, noon.Unix()/86400, 5, noon.Unix()/86400, noon.UnixMilli(), 50)

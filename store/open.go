@@ -77,8 +77,8 @@ func (s *Store) Path() string { return s.path }
 func (s *Store) open(ctx context.Context, o Options) error {
 	id, err := s.openToRead(ctx)
 	if o.ReadOnly && isUnopenable(err) && !sqlitefile.HasLog(s.path) && !sqlitefile.Exists(s.path+"-shm") {
-		// A read-only disk or directory has no place for the -shm file through which SQLite's readers and writers
-		// coordinate. Without a log nobody has the store open, and it can be read as a file that does not change.
+		// A read-only disk or directory has no place for the -shm file through which SQLite's readers and writers know
+		// of each other. Without a log nobody has the store open, and it can be read as a file that does not change.
 		s.frozen = true
 		id, err = s.openToRead(ctx)
 	}

@@ -150,8 +150,8 @@ func TestWhatWasSavedOutlivesAKill(t *testing.T) {
 	}
 }
 
-// killAfter runs another process that saves pages of 50, kills it after so many, and returns how many
-// placements it had said were saved.
+// killAfter runs another process that saves pages of 50, kills it after so many, and returns how many placements it had
+// reported as saved.
 func killAfter(t *testing.T, dir string, pages int) int {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])

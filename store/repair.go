@@ -19,10 +19,9 @@ type Repaired struct {
 }
 
 // Repair makes the store in dir whole. Contradictions between its tables are repaired in place, in small steps, while
-// others use the store. A damaged file is kept under another name, and all that can be read of it moves to a new one;
-// nobody else may have it open then. A file of another program or of a newer version is refused as by Open, unless only
-// a damaged header makes it look like one. A store whose upstream cannot be read gets that of the options. No other
-// file in dir is touched.
+// others use it. A damaged file is kept under another name, and all that can be read of it moves to a new one; nobody
+// else may have it open. A file of another program or of a newer version is refused as by Open, unless only a damaged
+// header says so. A store whose upstream cannot be read gets that of the options. No other file in dir is touched.
 func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	var r Repaired
 	upstream := o.Upstream

@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// library is a store with a few charts, closed.
+// library returns a closed store with a few charts.
 func library(t testing.TB, dir string, videos int) (path string) {
 	t.Helper()
 	clock := &handClock{t: noon}
@@ -53,7 +53,7 @@ func repair(t testing.TB, dir string) store.Repaired {
 	return r
 }
 
-// spoiled are ways in which a store can be whole as a file and yet wrong, and what Check says of each.
+// spoiled are ways in which an undamaged file can hold a wrong store, and what Check says about each.
 var spoiled = []struct{ sql, says string }{
 	{`DELETE FROM video_text WHERE rowid % 3 = 0`, "20 videos are not in the index: no search finds them"},
 	{`INSERT INTO video_text (rowid, title) VALUES (999, 'gespenst')`, "1 row of the index is of no video"},
@@ -106,7 +106,7 @@ func TestRepairMendsWhatTheTablesSayOfEachOther(t *testing.T) {
 	}
 }
 
-// sound wants a store that is true to itself, finds all that it has, and takes the next chart.
+// sound requires that a store is consistent, finds all that it has, and takes the next chart.
 func sound(t *testing.T, s *store.Store) {
 	t.Helper()
 	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
@@ -156,7 +156,7 @@ func TestRepairRebuildsAnIndexThatIsDamaged(t *testing.T) {
 	sound(t, open(t, dir, &handClock{t: noon}))
 }
 
-// What is lost of a damaged file is said; what is not is there, with the units that quota rebuild needs.
+// What is lost of a damaged file is reported; the rest is there, with the units that quota rebuild needs.
 func TestRepairMovesWhatCanBeRead(t *testing.T) {
 	alone(t)
 	tests := []struct {
@@ -216,7 +216,7 @@ func TestRepairMovesWhatCanBeRead(t *testing.T) {
 	}
 }
 
-// A file of which nothing can be read is kept, and the store begins again.
+// A file of which nothing can be read is kept, and the store starts over.
 func TestRepairOfWhatIsNoDatabaseBeginsAnew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ingest.db")
@@ -255,8 +255,8 @@ func TestRepairRefusesWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-// TestADamagedPageIsFoundOrHarmless damages pages as seeds say, more of them where SOAK is set. Whatever is hit: no panic; what no check finds
-// has changed no text and no rank; and after a repair the store is sound.
+// TestADamagedPageIsFoundOrHarmless damages pages by seed, more of them with SOAK set. Whatever is hit: no panic;
+// damage that no check finds has changed no text and no rank; and after a repair the store is sound.
 func TestADamagedPageIsFoundOrHarmless(t *testing.T) {
 	alone(t)
 	base := t.TempDir()
@@ -350,7 +350,7 @@ func glance(t *testing.T, dir string) (found []string, err error) {
 	return s.Check(t.Context())
 }
 
-// truth is what the store says of the world: texts and ranks.
+// truth returns the store's texts and ranks.
 func truth(t testing.TB, db *sql.DB) []string {
 	t.Helper()
 	defer func() { _ = db.Close() }()
@@ -358,7 +358,7 @@ func truth(t testing.TB, db *sql.DB) []string {
 		dump(t, db, "placements JOIN videos ON videos.id = video JOIN slots ON slots.id = slot", []string{"video_id", "due_at", "rank"})...)
 }
 
-// Tags that are no JSON are damage like any other: they are named, mended, and hide nothing else.
+// Tags that are not JSON are damage like any other: they are reported, repaired, and hide nothing else.
 func TestTagsThatAreDamagedHideNothing(t *testing.T) {
 	alone(t)
 	dir := t.TempDir()
@@ -380,7 +380,7 @@ func TestTagsThatAreDamagedHideNothing(t *testing.T) {
 	sound(t, open(t, dir, &handClock{t: noon}))
 }
 
-// What was lost is no secret to the refresh, whichever day the video was fetched on.
+// The refresh finds what was lost, whichever day the video was fetched on.
 func TestWhatRepairMarksToBeRefreshedIsStale(t *testing.T) {
 	for _, spoil := range []string{`DELETE FROM video_latest WHERE id IN (7, 8)`, `UPDATE video_facts SET title = 'X' || title WHERE id IN (7, 8)`} {
 		dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// The first page is the way to all others. Whichever byte of its header is flipped, and of the way that it
-// shows: nothing of the rest is lost, or the file is refused for a version that may be a newer program's.
+// The first page leads to all others. Whichever byte of its header, or of the pointers that follow, is flipped: nothing
+// else is lost, or the file is refused for a version that may be a newer program's.
 func TestAFlippedByteOfTheFirstPageLosesNothing(t *testing.T) {
 	base := t.TempDir()
 	path := library(t, base, 40)
@@ -46,7 +46,7 @@ func TestAFlippedByteOfTheFirstPageLosesNothing(t *testing.T) {
 	}
 }
 
-// A backup was written in another order: the way to its tables is one of its own.
+// A backup was written in another order, so the pages of its tables are its own.
 func TestAFlippedByteOfABackupLosesNothing(t *testing.T) {
 	from := t.TempDir()
 	want := truth(t, raw(t, library(t, from, 40)))
@@ -67,7 +67,7 @@ func TestAFlippedByteOfABackupLosesNothing(t *testing.T) {
 	}
 }
 
-// The log of a store that somebody has deleted alone is not written into the new one.
+// The log of a store that was deleted without it is not written into the new one.
 func TestALogWithoutItsStoreIsMovedAside(t *testing.T) {
 	dir, from := t.TempDir(), t.TempDir()
 	old := open(t, from, &handClock{t: noon})
@@ -89,7 +89,7 @@ func TestALogWithoutItsStoreIsMovedAside(t *testing.T) {
 	wantEntries(t, dir, "ingest.db", "ingest.db-shm", "ingest.db-shm.left-20260214T120000.000Z", "ingest.db-wal", "ingest.db-wal.left-20260214T120000.000Z")
 }
 
-// What was read from the damaged file leaves nothing beside it but its log.
+// Reading the damaged file leaves nothing next to it but its log.
 func TestARepairLeavesTheDamagedFileAndItsLogAlone(t *testing.T) {
 	dir := t.TempDir()
 	old := open(t, t.TempDir(), &handClock{t: noon})
@@ -110,8 +110,8 @@ func TestARepairLeavesTheDamagedFileAndItsLogAlone(t *testing.T) {
 	wantEntries(t, dir, "ingest.db", broken, broken+"-wal")
 }
 
-// flipped are the bytes that are: all of the header and of the beginning of the first page where SOAK is set,
-// and else those that mean most.
+// flipped returns the bytes to flip: all of the header and of the beginning of the first page with SOAK set, and else
+// those that matter most.
 func flipped() (bytes []int) {
 	if raced || testing.Short() {
 		return []int{0, 18, 100}
@@ -124,7 +124,7 @@ func flipped() (bytes []int) {
 	return bytes
 }
 
-// What SQLite takes for a file that is only to be read is damage, and is said before anything is fetched.
+// A header that makes SQLite treat the file as read-only is damage, and is reported before anything is fetched.
 func TestAHeaderThatForbidsWritingIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	path := library(t, dir, 3)
@@ -138,7 +138,7 @@ func TestAHeaderThatForbidsWritingIsNamed(t *testing.T) {
 	}
 }
 
-// An empty file beside its log is what a file that was cut off leaves: SQLite would take the log away.
+// An empty file with a log is what a truncated file leaves: SQLite would delete the log.
 func TestAnEmptyFileIsBegunAnewFromItsLog(t *testing.T) {
 	for _, logged := range []bool{false, true} {
 		dir, from := t.TempDir(), t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// leafPages are the numbers of a table's pages with rows on them, and how many rows each has.
+// leafPages returns the numbers of a table's leaf pages, with the number of rows on each.
 func leafPages(t *testing.T, path, table string) map[int]int {
 	t.Helper()
 	db := raw(t, path)
@@ -32,7 +32,7 @@ func leafPages(t *testing.T, path, table string) map[int]int {
 	return pages
 }
 
-// What lies on pages to which no other leads any more is found by reading all pages.
+// Rows on pages to which no other page leads any more are found by reading all pages.
 func TestRepairReadsPagesThatNothingLeadsTo(t *testing.T) {
 	alone(t)
 	for _, table := range []string{"video_facts", "video_latest"} {
@@ -63,7 +63,7 @@ func TestRepairReadsPagesThatNothingLeadsTo(t *testing.T) {
 	}
 }
 
-// Of a file that was cut off every row is kept whose page is left, and what is lost is counted.
+// Every row whose page is left in a truncated file is kept, and what is lost is counted.
 func TestRepairKeepsEveryRowThatACutFileStillHas(t *testing.T) {
 	alone(t)
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Version 1 had all that is known of a video in one table.
+// Version 1 had one table for all facts about a video.
 func TestRepairMovesTheVideosOfAnOlderStore(t *testing.T) {
 	columns := strings.Fields("video_id title tags views likes comments fetched_at seen_at duration_s thumbnail")
 	dir := old(t, "v1.sql")

@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// planned is a store with a search in two pieces, one stopped with an id that waits and one due; ids in two
-// pieces, one done with an id that vanished and one claimed by a run that died; and a search of the schedule.
+// planned returns a store with a search in two pieces, one stopped with an id that waits and one due; ids in two
+// pieces, one done with an id that vanished and one claimed by a run that died; and a scheduled search.
 func planned(t *testing.T, dir string) (path string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream, Now: func() time.Time { return noon }})
@@ -36,7 +36,7 @@ func planned(t *testing.T, dir string) (path string) {
 	return s.Path()
 }
 
-// pieceStates are the states of a backfill's pieces, in words.
+// pieceStates returns the states of a backfill's pieces, in words.
 func pieceStates(b store.BackfillStatus) string {
 	var all []string
 	for _, state := range []ingest.State{ingest.Due, ingest.Claimed, ingest.Stopped, ingest.Done, ingest.Failed, ingest.Skipped} {
@@ -103,7 +103,7 @@ func TestRepairLeavesNoPieceThatNobodyCouldWorkOn(t *testing.T) {
 	}
 }
 
-// worked claims all that can be claimed of a backfill, also after a retry: each asks for something.
+// worked claims all that can be claimed of a backfill, also after a retry: each piece asks for something.
 func worked(t *testing.T, s *store.Store, id string) {
 	t.Helper()
 	later := noon.Add(time.Hour)
@@ -131,7 +131,7 @@ func worked(t *testing.T, s *store.Store, id string) {
 	}
 }
 
-// Before a repair, too: what is left of such a piece must not pass for one that has been done.
+// Also before a repair: what is left of such a piece must not pass for a done one.
 func TestAPieceThatLostWhatItAsksForIsAnError(t *testing.T) {
 	s, _ := newStore(t)
 	b := addBackfill(t, s, plan("x"), numbered(1))
@@ -148,7 +148,7 @@ func TestAPieceThatLostWhatItAsksForIsAnError(t *testing.T) {
 	}
 }
 
-// A page of pieces, or of backfills, that cannot be read takes the store down no further.
+// An unreadable page of pieces, or of backfills, costs no more of the store.
 func TestRepairMovesWhatCanBeReadOfBackfills(t *testing.T) {
 	alone(t)
 	for _, table := range []string{"pieces", "slots", "series", "backfills", "vanished"} {
@@ -177,7 +177,7 @@ func TestRepairMovesWhatCanBeReadOfBackfills(t *testing.T) {
 	}
 }
 
-// The last chart of a region is fetched again at once, an older one is given up.
+// The last chart of a region is fetched again at once; an older one is given up.
 func TestAChartThatWasLostIsFetchedAgainAtOnce(t *testing.T) {
 	for _, table := range []string{"placements", "a video"} {
 		t.Run(table, func(t *testing.T) {

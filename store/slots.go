@@ -73,7 +73,7 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 		return s.explain(ctx, "look for slots that nobody wants", err)
 	}
 	return s.tx(ctx, "end the slots that nobody wants", func(tx *txn) error {
-		// Read the series first: once the slots are updated, retired no longer finds them.
+		// List the series first: their open slot is how retired finds them.
 		of, err := column[int64](ctx, tx, retired+`SELECT series FROM retired`, list, now)
 		if err != nil {
 			return err

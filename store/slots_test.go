@@ -89,8 +89,8 @@ func TestClaimWithNothingDueDoesNotWrite(t *testing.T) {
 	}
 }
 
-// What was added while a clock was ahead counts for nothing once the clock is right: it neither keeps a slot of the
-// present from being added and claimed, nor makes its series the freshest.
+// Slots added while a clock was ahead count for nothing once the clock is right: they neither keep a present slot from
+// being added and claimed, nor make their series the freshest.
 func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 	s, clock := newStore(t)
 	addDue(t, s, due("US", noon), due("GB", noon))

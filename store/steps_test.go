@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Another process is another store to SQLite: while one does much, its writes get their turns.
+// To SQLite another process is another store: while one does much, the other's writes get their turns.
 func TestWhatTakesLongKeepsNoOtherWriterWaiting(t *testing.T) {
 	n := 10_000
 	if raced {
@@ -59,8 +59,8 @@ func TestWhatTakesLongKeepsNoOtherWriterWaiting(t *testing.T) {
 	}
 }
 
-// beside writes a little, through another store, every few milliseconds until do is over, and says how long that
-// took and each of these writes.
+// beside writes a little, through another store, every few milliseconds until do ends, and returns how long that and
+// each of the writes took.
 func beside(t *testing.T, s *store.Store, clock *handClock, do func(context.Context) error) (took time.Duration, waits []time.Duration) {
 	t.Helper()
 	little := addBackfill(t, s, plan("y"), numbered(1))

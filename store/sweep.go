@@ -45,8 +45,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 	return placements, videos, s.Tidy(ctx)
 }
 
-// leftCopy matches the suffix of a file that a migration or a repair left beside the store, or that creating the store
-// moved aside: its contents are at least as old as the time in its name.
+// leftCopy matches the suffix of a file that a migration or a repair left beside the store, or that was found there: it
+// is at least as old as its name says.
 var leftCopy = regexp.MustCompile(`^(?:\.v[0-9]+-backup|\.broken|-wal\.left|-shm\.left)-([0-9]{8}T[0-9]{6}\.[0-9]{3}Z)(?:-[0-9]+)?$`)
 
 // sweepCopies deletes such files when they are too old: they too hold data that must go.

@@ -69,7 +69,7 @@ func TestNothingOfTheUpstreamIsKeptBeyondThirtyDays(t *testing.T) {
 	}
 }
 
-// A video whose counts are lost waits for a repair: what it belongs to must stay, and the sweep goes on.
+// A video whose counts are lost waits for a repair: what it belongs to must stay, and the sweep continues.
 func TestSweepKeepsTheChannelOfAVideoThatLostItsCounts(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("a", "A")))

@@ -31,8 +31,8 @@ func TestTidyGivesBackWhatIsLongEmpty(t *testing.T) {
 	sound(t, s)
 }
 
-// A year of days, each with new videos, and a refresh that deletes what is older than 30 days: after the
-// first months the file grows no more.
+// Days, each with new videos and a refresh that deletes what is older than 30 days: after the first months the file
+// stops growing.
 func TestAQuarterOfDaysStaysBounded(t *testing.T) { daysStayBounded(t, 90, 3) }
 
 func TestLongYearOfDaysStaysBounded(t *testing.T) { daysStayBounded(t, 365, 8) }

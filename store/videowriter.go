@@ -202,7 +202,7 @@ func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 		if err != nil {
 			return err
 		}
-		// The name of a video without a channel is known only through the hash, so the hash must stay.
+		// A channel's name without a channel is known only through the hash, which must stay.
 		if _, err := tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
 			return err
 		}

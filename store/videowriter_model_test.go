@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// naive is what a store is to hold: a video as it was last put, a channel under its last name.
+// naive is a model of a store: each video as it was last put, each channel under its last name.
 type naive struct {
 	videos map[string]*naiveVideo
 	names  map[string]string // of channels
@@ -34,7 +34,7 @@ type naivePlace struct {
 	views *int64
 }
 
-// put is videos.put as one would write it who had all the time there is.
+// put is videoWriter.put written in the simplest way, without regard to speed.
 func (n *naive) put(v ingest.Video, at time.Time, charted bool) {
 	have := n.videos[v.ID]
 	if have == nil && !charted {
@@ -93,7 +93,7 @@ func (n *naive) sweep(now time.Time) {
 	maps.DeleteFunc(n.names, func(id, _ string) bool { return !used[id] })
 }
 
-// lines are all that it holds, as linesOf reads them.
+// lines returns all that it holds, as linesOf reads it.
 func (n *naive) lines() []string {
 	var lines []string
 	for id, name := range n.names {
@@ -133,7 +133,7 @@ func (n *naive) lines() []string {
 	return lines
 }
 
-// line writes values alike, whether they come from Go or from SQLite.
+// line formats values alike, whether they come from Go or from SQLite.
 func line(values ...any) string {
 	var b strings.Builder
 	for _, v := range values {
@@ -174,7 +174,7 @@ func linesOf(t *testing.T, db *sql.Conn) []string {
 	return lines
 }
 
-// rowsOf are the rows of a query, a line each.
+// rowsOf returns the rows of a query, one line each.
 func rowsOf(t *testing.T, db *sql.Conn, query string) (lines []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
@@ -199,7 +199,7 @@ func rowsOf(t *testing.T, db *sql.Conn, query string) (lines []string) {
 	return lines
 }
 
-// modelled is a store, what it is to hold, and the dice.
+// modelled is a store, its model, and the dice.
 type modelled struct {
 	*testing.T
 	*rand.Rand
@@ -231,7 +231,7 @@ func (m *modelled) video() ingest.Video {
 	return v
 }
 
-// page has few videos or many, and often what the store has already.
+// page returns few videos or many, often ones that the store already has.
 func (m *modelled) page() ingest.Page {
 	var p ingest.Page
 	for range []int{0, 1, 2, 3, 9, 30, 51, 60}[m.IntN(8)] {
@@ -248,7 +248,7 @@ func (m *modelled) page() ingest.Page {
 	return p
 }
 
-// asked are some ids, once each.
+// asked returns some ids, each once.
 func (m *modelled) asked() []string {
 	var ids []string
 	for range m.IntN(6) {
@@ -270,7 +270,7 @@ func (m *modelled) claim(job string, kind ingest.Kind) ingest.Slot {
 	return slot
 }
 
-// end says that the slot's next write is its last.
+// end makes the slot's next write its last.
 func end(slot ingest.Slot) ingest.Slot {
 	slot.State = ingest.Done
 	return slot
@@ -286,7 +286,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// charts saves a chart of a few pages, and now and then begins again behind the second.
+// charts saves a chart of a few pages, and sometimes starts over after the second.
 func (m *modelled) charts(context.Context) {
 	slot := m.claim("chart", ingest.KindChart)
 	for pages := 1 + m.IntN(3); ; pages-- {
@@ -310,7 +310,7 @@ func (m *modelled) charts(context.Context) {
 	}
 }
 
-// looksUp asks for videos by id, by a refresh or by a search.
+// looksUp requests videos by id, by a refresh or by a search.
 func (m *modelled) looksUp(ctx context.Context) {
 	job, kind, save := "refresh", ingest.KindRefresh, m.s.SaveVideos
 	if m.IntN(2) == 0 {
@@ -411,7 +411,7 @@ func (m *modelled) compare(ctx context.Context, step int) {
 	m.Fatalf("step %d: what the store holds is not what was put into it", step)
 }
 
-// The clock goes on in jumps, stands, and goes back, also over a day.
+// The clock jumps ahead, stands still, and goes back, also across a day.
 var modelJumps = []time.Duration{0, 0, time.Millisecond, time.Hour, 13 * time.Hour, 3 * day, 9 * day, -time.Millisecond, -2 * time.Hour, -day}
 
 func TestTheStoreHoldsWhatANaiveOneWould(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// A log that is deleted under a process that writes: it is said once, what was acknowledged is kept, and the
-// next transaction is where others find it.
+// A log is deleted under a process that writes: this is reported once, what was acknowledged is kept, and the next
+// transaction is where others find it.
 func TestALogThatIsDeletedInUseIsWrittenBack(t *testing.T) {
 	for _, taken := range [][]string{{"-wal"}, {"-shm"}, {"-wal", "-shm"}} {
 		dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestALogThatIsDeletedInUseIsWrittenBack(t *testing.T) {
 	}
 }
 
-// A store that is deleted, or replaced by a backup, under a process that writes takes nothing more from it.
+// A store is deleted, or replaced by a backup, under a process that writes: that process writes nothing more to it.
 func TestAStoreThatIsReplacedInUseTakesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, &handClock{t: noon})
@@ -72,7 +72,7 @@ func TestAStoreThatIsReplacedInUseTakesNothing(t *testing.T) {
 	}
 }
 
-// A newer program may bring the store up to date while an older one has it open: that writes nothing more.
+// A newer program may upgrade the store while an older one has it open: the older one writes nothing more.
 func TestAProgramThatHasBecomeTooOldWritesNothing(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("a", "Apfel")))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A worker has an entry from its first chart on that it completes while the entry is there; after the world's last day
-// comes its first one again.
+// A worker has an entry from the first chart that it completes while the entry is there; the world's last day is
+// followed by its first one again.
 func TestAnEntryIsSeenByTheFirstChartWhileItIsThere(t *testing.T) {
 	at := func(hours ...int) (times []int64) {
 		for _, h := range hours {

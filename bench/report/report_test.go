@@ -80,7 +80,7 @@ func TestAGoalThatWasMetAndIsClearlyMissedFailsTheRun(t *testing.T) {
 	}
 }
 
-// The goals that are kept are those of the results.
+// The goals in goals.json are those of the results.
 func TestEveryGoalThatWasMetIsStillMeasured(t *testing.T) {
 	results, err := os.ReadFile(filepath.Join("..", report.File))
 	if err != nil {

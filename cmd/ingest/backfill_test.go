@@ -29,7 +29,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// someIDs writes n ids that no video has, with those given among them, to a file and returns its path.
+// someIDs writes n ids that no video has, and the given ones among them, to a file and returns its path.
 func someIDs(t *testing.T, n int, given ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ids.txt")
@@ -47,7 +47,7 @@ func someIDs(t *testing.T, n int, given ...string) string {
 	return path
 }
 
-// lastJSON is the last line of JSON lines.
+// lastJSON decodes the last of several JSON lines.
 func lastJSON[T any](t *testing.T, out string) T {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -65,8 +65,8 @@ func runJSON(t *testing.T, want int, args ...string) backfillEnd {
 	return lastJSON[backfillEnd](t, out)
 }
 
-// What a plan of uploads, whose channels were asked, and a plan of ids say is what the upstream counts, and
-// what the ledger counts.
+// The prices of a plan of uploads, whose channels were asked, and of a plan of ids are what the upstream and the ledger
+// count.
 func TestThePriceInThePlanIsWhatTheUpstreamCounts(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 3})
 	at(t, "2026-02-14T09:40:00Z")
@@ -98,8 +98,8 @@ func TestThePriceInThePlanIsWhatTheUpstreamCounts(t *testing.T) {
 	sameCount(t, sim)
 }
 
-// A search whose slices hold more than an upstream lists is split, goes on where it was over the days that
-// its pool allows, and brings every video once. The day its quota ends somebody else spends too.
+// A search whose slices hold more than an upstream lists is split, resumes over the days that its pool allows, and
+// brings every video once. On the day its quota ends somebody else spends too.
 func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	w := newWitness(t, youtubesim.Options{Seed: 5, CostTable: "split-2026-06", Limits: map[string]int64{"search": 30}}, start)
@@ -167,8 +167,8 @@ func backfillLines(args ...string) (string, int) {
 	return out.String(), code
 }
 
-// everyVideo is all that a search finds, asked of another stand-in of the same seed in slices that are never
-// too full.
+// everyVideo returns all that a search finds, asked of another stand-in of the same seed in slices that are never too
+// full.
 func everyVideo(t *testing.T, seed uint64, q string, from time.Time, span time.Duration, now time.Time) map[string]bool {
 	t.Helper()
 	sim, err := youtubesim.New(youtubesim.Options{Seed: seed, CostTable: "split-2026-06", Limits: map[string]int64{"search": 1e6}, Now: func() time.Time { return now }})
@@ -194,8 +194,7 @@ func everyVideo(t *testing.T, seed uint64, q string, from time.Time, span time.D
 	return all
 }
 
-// A page token that the upstream no longer knows begins its piece again, once, and the report says what that
-// cost.
+// When the upstream no longer knows a page token, its piece starts over, once, and the report says what that cost.
 func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	now := at(t, "2026-02-14T09:40:00Z")
 	sim := newWitness(t, youtubesim.Options{Seed: 5, Faults: faultsOf(t, "badtoken@4")}, now)
@@ -224,8 +223,8 @@ func faultsOf(t *testing.T, texts ...string) []youtubesim.Fault {
 	return faults
 }
 
-// The provider says no in the middle of a day, since somebody else spent: the run stops cleanly, and says when one call
-// will ask again, for our own count is far below; the next day it goes on.
+// The provider refuses in the middle of a day because somebody else spent: the run stops cleanly and says when one call
+// will ask again, since our own count is far below; the next day it continues.
 func TestAnUpstreamThatIsSpentStopsABackfillCleanly(t *testing.T) {
 	start := time.Date(2026, 2, 14, 9, 0, 0, 0, time.UTC)
 	w := newWitness(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 12}}, start)
@@ -271,7 +270,7 @@ func TestTwoRunsAtOnceShareThePieces(t *testing.T) {
 	sameCount(t, sim)
 }
 
-// 100,000 ids come in by standard input; what the process held is said, and bounded.
+// 100,000 ids come in by standard input; the memory of the process is printed, and bounded.
 func TestManyIDsComeInByStandardInput(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	at(t, "2026-02-14T09:40:00Z")
@@ -302,8 +301,8 @@ func TestManyIDsComeInByStandardInput(t *testing.T) {
 	}
 }
 
-// mostHeld is how much memory a process has held at most until it ends, in MB; 0 where the system does not
-// say. What wait returns counts the memory of the process that started it as well.
+// mostHeld returns the most memory that a process has held until it ends, in MB; 0 if the system does not say. The
+// figure of wait includes the memory of the process that started it.
 func mostHeld(pid int) (most int) {
 	for {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -319,8 +318,8 @@ func mostHeld(pid int) (most int) {
 	}
 }
 
-// A signal in the middle of a backfill: out within five seconds with its code, and the same command goes on,
-// paying for nothing again.
+// A signal in the middle of a backfill ends it within five seconds with its exit code, and the same command continues
+// without paying for anything again.
 func TestASignalEndsABackfillCleanly(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 100 * time.Millisecond})
 	at(t, "2026-02-14T09:40:00Z")
@@ -349,7 +348,7 @@ func TestASignalEndsABackfillCleanly(t *testing.T) {
 	sameCount(t, sim)
 }
 
-// A plan that was made under another cost table is priced again, and that is said.
+// A plan made under another cost table is priced again, and says so.
 func TestAPlanOfAnotherCostTableIsPricedAnew(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	at(t, "2026-02-14T09:40:00Z")
@@ -373,7 +372,7 @@ func TestAPlanOfAnotherCostTableIsPricedAnew(t *testing.T) {
 	}
 }
 
-// The gate knows what backfills spent: a ledger that was lost is told of it before anything is fetched.
+// The gate knows what backfills spent: a lost ledger gets those spends before anything is fetched.
 func TestALostLedgerIsToldWhatBackfillsSpent(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{})
 	at(t, "2026-02-14T09:40:00Z")
@@ -401,7 +400,7 @@ func TestALostLedgerIsToldWhatBackfillsSpent(t *testing.T) {
 	}
 }
 
-// What is run with --wait is carried on by serve, and a run that has reached its limit leaves the rest to it.
+// serve continues what is run with --wait, and a run that has reached its limit leaves the rest to it.
 func TestServeCarriesOnWhatWaits(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Latency: time.Millisecond})
 	ids := someIDs(t, 500)
@@ -424,7 +423,7 @@ func TestServeCarriesOnWhatWaits(t *testing.T) {
 	sameCount(t, sim)
 }
 
-// What is old is fetched again, at the price of the plan; what is young is left alone.
+// Old videos are fetched again, at the price of the plan; recent ones are left alone.
 func TestARefreshFetchesWhatIsOldAgain(t *testing.T) {
 	start := time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
 	w := newWitness(t, youtubesim.Options{Seed: 5}, start)
@@ -446,8 +445,8 @@ func TestARefreshFetchesWhatIsOldAgain(t *testing.T) {
 	}
 }
 
-// What is kept for the schedule is the slots that are still to come before the provider's midnight, at what
-// they recently cost; a chart of three pages does not cost the four that were planned.
+// The schedule's reserve is its remaining slots before the provider's midnight, at what they recently cost: a chart of
+// three pages does not cost the four that were planned.
 func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	config := filepath.Join(t.TempDir(), "ingest.yaml")
@@ -532,8 +531,8 @@ func TestScreensAreEightyColumnsWide(t *testing.T) {
 	}
 }
 
-// A schedule that does not fit beside a backfill at its ceiling is not in its way: the backfill stops early
-// enough for every slot of the day, and goes on as far as those that need nothing more allow.
+// A schedule that does not fit next to a backfill at its ceiling comes first: the backfill stops early enough for every
+// slot of the day, and goes on as far as those leave quota.
 func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 1, 0, time.UTC) // the provider's midnight
 	w := newWitness(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 100}}, start)
@@ -566,7 +565,7 @@ func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
 	}
 }
 
-// A run ends at its --until, and shows how far it is meanwhile, in JSON lines.
+// A run ends at its --until, and shows its progress meanwhile in JSON lines.
 func TestARunEndsAtItsTimeAndTellsItsProgress(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Latency: 300 * time.Millisecond})
 	at(t, "2026-02-14T09:40:00Z")

@@ -25,7 +25,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// arrival is one call that reached the upstream.
+// arrival is a call that reached the upstream.
 type arrival struct {
 	at     time.Time
 	path   string
@@ -35,10 +35,10 @@ type arrival struct {
 	by     int      // which process made it
 }
 
-// name tells a page from every other one.
+// name tells a page from all others.
 func (a arrival) name() string { return a.path + "?" + a.query.Encode() }
 
-// buys is what the call pays for: a page, or videos.
+// buys returns what the call pays for: a page, or videos.
 func (a arrival) buys() []string {
 	if a.path == "/youtube/v3/videos" {
 		return a.ids
@@ -46,10 +46,10 @@ func (a arrival) buys() []string {
 	return []string{a.name()}
 }
 
-// chart reports whether it is the schedule's.
+// chart reports whether the call is the schedule's.
 func (a arrival) chart() bool { return a.query.Has("chart") }
 
-// witness is the stand-in with a log of its own, and a hand on the process that calls.
+// witness is the stand-in with a log of its own, and with control of the calling process.
 type witness struct {
 	*youtubesim.Server
 
@@ -145,7 +145,7 @@ func (t *tee) Write(p []byte) (int, error) {
 	return t.ResponseWriter.Write(p)
 }
 
-// found is the ids in the answer of a search or of a list of uploads.
+// found returns the ids in the answer of a search or of a list of uploads.
 func found(body []byte) []string {
 	var list struct {
 		Items []struct {
@@ -170,15 +170,15 @@ func found(body []byte) []string {
 	return ids
 }
 
-// begins notes that another process begins.
+// begins records that another process begins.
 func (w *witness) begins() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs = append(w.runs, 0)
 }
 
-// killed starts the program with so many workers and kills it at its n-th call: before the answer where wait
-// is negative, else so long behind it. It reports whether the program got that far.
+// killed starts the program with so many workers and kills it at its n-th call: before the answer if wait is negative,
+// else that long after it. It reports whether the program got that far.
 func (w *witness) killed(t *testing.T, workers, n int, wait time.Duration, args ...string) bool {
 	t.Helper()
 	w.begins()
@@ -214,17 +214,17 @@ func (w *witness) killed(t *testing.T, workers, n int, wait time.Duration, args 
 	return code == -1
 }
 
-// What the shipped costs come to with so many units a day.
+// The shipped costs at this many units a day.
 const (
 	weekUnits     = 100
 	weekCeiling   = 70 // of backfills
 	weekScheduled = 95
 )
 
-// A backfill of three days' quota, killed at twenty random calls and gone on with over a simulated week,
-// beside a schedule. The judge is the stand-in's own log: every video that it listed is in the store, once;
-// no page is paid for twice but those whose process was killed before it can have kept the answer; every
-// scheduled pass ran; and no call of the backfill crossed its ceiling or what the schedule still needed.
+// A backfill of three days' quota, killed at twenty random calls and resumed over a simulated week, next to a schedule.
+// The stand-in's own log is the judge: every video that it listed is in the store, once; no page is paid for twice
+// except by processes killed before they could store the answer; every scheduled pass ran; and no call of the backfill
+// exceeded its ceiling or took what the schedule still needed.
 func TestBackfillThroughAWeek(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("a backfill of the uploads of 100 channels, on %d units a day beside a schedule; seed %d", weekUnits, seed)
@@ -290,7 +290,7 @@ func backfillCode(args ...string) (int, string) {
 	return code, out.String()
 }
 
-// judge goes by the log.
+// judge judges by the log.
 func (w *witness) judge(t *testing.T, plan, end backfillDocument, passes int) {
 	t.Helper()
 	spent, wasted, doubtful := 0, 0, 0
@@ -348,7 +348,7 @@ func (w *witness) judge(t *testing.T, plan, end backfillDocument, passes int) {
 	t.Logf("wasted:  %d units for what was paid for and kept before", wasted)
 }
 
-// judgeLimits holds a call of the backfill to its ceiling and to what the schedule still needed when it
+// judgeLimits checks a call of the backfill against its ceiling and against what the schedule still needed when it
 // arrived: a unit for each of its slots until the provider's midnight.
 func (w *witness) judgeLimits(t *testing.T, n int) {
 	t.Helper()
@@ -381,7 +381,7 @@ func (w *witness) judgeLimits(t *testing.T, n int) {
 	}
 }
 
-// storedIDs is how often each video is in a table of the store.
+// storedIDs returns how often each video is in a table of the store.
 func storedIDs(t *testing.T, table string) map[string]int {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(os.Getenv("INGEST_DATA"), "ingest.db"))

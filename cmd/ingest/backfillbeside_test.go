@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// besideASchedule is a stand-in with 100 units a day, of which the schedule may use 95 and backfills 70, and a schedule
-// of three regions. The clock is the test's.
+// besideASchedule starts a stand-in with 100 units a day, of which the schedule may use 95 and backfills 70, and
+// configures a schedule of three regions. The test owns the clock.
 func besideASchedule(t *testing.T, every string, now *time.Time) *youtubesim.Server {
 	t.Helper()
 	sim := standIn(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 100}, Now: func() time.Time { return *now }})
@@ -28,7 +28,7 @@ func besideASchedule(t *testing.T, every string, now *time.Time) *youtubesim.Ser
 	return sim
 }
 
-// idsOf writes so many ids that nobody has.
+// idsOf writes n ids that no video has.
 func idsOf(t *testing.T, n int) string {
 	t.Helper()
 	var ids strings.Builder
@@ -42,8 +42,9 @@ func idsOf(t *testing.T, n int) string {
 	return path
 }
 
-// A schedule that spends 72 of 95 units a day leaves 23 a day to a backfill, whose own ceiling of 70 is not used up by
-// the schedule: it ends when the plan said, and neither the schedule nor the upstream loses anything by it.
+// A schedule that spends 72 of 95 units a day leaves 23 a day to a backfill, which the schedule does not count against
+// the backfill's own ceiling of 70: it ends when the plan said, and neither the schedule nor the upstream loses
+// anything.
 func TestABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 	now := time.Date(2026, 2, 14, 8, 5, 0, 0, time.UTC) // five minutes into the provider's day
 	sim := besideASchedule(t, "3h", &now)
@@ -84,7 +85,8 @@ func TestABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 	t.Logf("60 units beside 72 of 95 a day: planned for %+v days, ended after %v", planned.Days, ended.Sub(start.Add(24*time.Hour)))
 }
 
-// One that the schedule leaves nothing is refused when it is planned, with what would change that, and is not kept.
+// A backfill to which the schedule leaves nothing is refused when planned, with what would change that, and is not
+// kept.
 func TestABackfillThatCanNeverEndIsRefused(t *testing.T) {
 	now := time.Date(2026, 2, 14, 8, 5, 0, 0, time.UTC)
 	besideASchedule(t, "2h", &now) // 108 units a day

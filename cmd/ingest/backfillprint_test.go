@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// screenOf is what a command prints, of lines that fit.
+// screenOf returns what a command prints, whose lines must fit.
 func screenOf(t *testing.T, args ...string) string {
 	t.Helper()
 	out, _ := ingestCode(t, exitOK, args...)
@@ -38,7 +38,7 @@ func wantScreen(t *testing.T, want string, args ...string) {
 	}
 }
 
-// killedRun claims n pieces and is never heard of again.
+// killedRun claims n pieces and never returns.
 func killedRun(t *testing.T, id string, n int, now time.Time) {
 	t.Helper()
 	s, err := store.Open(t.Context(), os.Getenv("INGEST_DATA"), store.Options{Upstream: "localhost"})
@@ -53,7 +53,7 @@ func killedRun(t *testing.T, id string, n int, now time.Time) {
 	}
 }
 
-// What a run holds is said with when it is free should the run have died, and is due from then on.
+// The status says when the pieces that a run holds become free if it has died, and counts them as due from then on.
 func TestTheStatusSaysUntilWhenAPieceIsHeld(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 3})
 	now := at(t, "2026-02-14T09:40:00Z")
@@ -107,7 +107,7 @@ next: ingest backfill run bf-1, if that run has died
 	}
 }
 
-// What is still to do is priced by what was done, once anything was, and by the sizes that were asked.
+// The rest of a backfill is priced by what the done part cost, once there is one, and by the sizes that were asked.
 func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 	sim := newWitness(t, youtubesim.Options{Seed: 5, CostTable: "classic"}, at(t, "2026-02-14T09:40:00Z"))
 	t.Setenv("INGEST_COST_TABLE", "classic")
@@ -138,7 +138,7 @@ func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 	}
 }
 
-// A newcomer's slips are answered by what to give instead.
+// A newcomer's mistakes are answered with what to give instead.
 func TestABackfillAsksForWhatIsMissing(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 3})
 	at(t, "2026-02-14T09:40:00Z")
@@ -164,8 +164,8 @@ func TestABackfillAsksForWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The same command once more says that there is nothing left, and how to fetch it again; a plan that found
-// nothing old does not stand in the way of a later one.
+// The same command once more says that nothing is left and how to fetch it again; a plan that found nothing old does
+// not prevent a later one.
 func TestWhatWasDoneBeforeIsSaid(t *testing.T) {
 	w := newWitness(t, youtubesim.Options{Seed: 5}, at(t, "2026-02-14T09:40:00Z"))
 	ids := someIDs(t, 10)
@@ -224,7 +224,7 @@ bf-1  done     0 of 0  0      0       videos last fetched more than 7 days befoâ
 `, "backfill", "status")
 }
 
-// The store keeps milliseconds of the time to try again, the run all of it: the screen shows one.
+// The store keeps the retry time in milliseconds, the run keeps it exactly: the screen shows one time.
 func TestAStoppedRunNamesOneTime(t *testing.T) {
 	at := time.Date(2026, 2, 15, 8, 0, 0, 300, time.UTC)
 	kept := at.Truncate(time.Millisecond)

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// badItem is what is put in place of a part of the first video of every page.
+// badItem replaces a part of the first video of every page.
 type badItem struct {
 	name, part, by string // part is a pattern
 	reason         string // which the slot's reason names
@@ -23,7 +23,7 @@ type badItem struct {
 
 const text = `"(?:[^"\\]|\\.)*"`
 
-// One bad item a page costs a field or a video, never the page: all pages come with one call each, the slot's reason
+// One bad item per page costs a field or a video, never the page: all pages come with one call each, the slot's reason
 // says what was left out, and the ledger has what the upstream counted.
 func TestOneBadItemIsOneBadItem(t *testing.T) {
 	sim, err := youtubesim.New(youtubesim.Options{Seed: 4})
@@ -55,7 +55,8 @@ func TestOneBadItemIsOneBadItem(t *testing.T) {
 	})
 }
 
-// spoilPages runs a region's chart of so many pages once for each item. The first is none: what the others are held to.
+// spoilPages runs a region's chart of so many pages once for each item. The first item changes nothing: the others are
+// compared with it.
 func spoilPages(t *testing.T, upstream string, sim http.Handler, charged func() int64, pages int, items []badItem) {
 	t.Helper()
 	var spoil atomic.Pointer[badItem]

@@ -26,8 +26,8 @@ type row struct {
 	child bool
 }
 
-// canaryRows has a row for every command, those too that have only subcommands. Of a command that is not
-// here nobody knows what it shows. $HOME in an argument is a directory that is looked at afterwards.
+// canaryRows has a row for every command, also for those with only subcommands: of a command that is missing here
+// nobody knows what it shows. $HOME in an argument is a directory that is examined afterwards.
 var canaryRows = map[string]row{
 	"ingest":        {args: [][]string{{}, {"--help"}, {"--version"}}, alone: true},
 	"ingest run":    {args: [][]string{{"run"}, {"run", "--json"}, {"run", "--quiet"}, {"run", "--force", "--region", "US"}}, child: true},
@@ -76,7 +76,7 @@ var canaryRows = map[string]row{
 	"ingest completion powershell": {args: [][]string{{"completion", "powershell"}}, alone: true},
 }
 
-// commands are those of the program, by their paths.
+// commands returns those of the program, by their paths.
 func commands() []string {
 	root := program.NewRoot()
 	root.InitDefaultHelpCmd()
@@ -105,9 +105,8 @@ func TestEveryCommandIsInTheCanaryTest(t *testing.T) {
 	}
 }
 
-// I6: no byte of any output or file holds the key, whatever the command, whatever is wrong with the
-// upstream, and however the key was given. Each command meets each hazard and each way; each hazard meets
-// each way.
+// I6: no byte of any output or file holds the key, whatever the command, whatever is wrong with the upstream, and
+// however the key was given. Each command meets each hazard and each way; each hazard meets each way.
 func TestNoCommandShowsTheKey(t *testing.T) { noCommandShowsTheKey(t, 3) }
 
 func TestLongNoCommandShowsTheKey(t *testing.T) { noCommandShowsTheKey(t, 1) }
@@ -147,8 +146,8 @@ func goodWays(ways []way) int {
 	return slices.IndexFunc(ways, func(w way) bool { return !w.good })
 }
 
-// online makes one call of the doctor, with the key, and looks whether it came to the upstream: a test of
-// which no key ever leaves would prove nothing.
+// online makes one call of the doctor with the key, and checks that it reached the upstream: a test from which no key
+// ever leaves would prove nothing.
 func online(t *testing.T, c canary, h *home, hazard hazard, w way) {
 	t.Helper()
 	h.run(c, hazard.name, w, []string{"doctor", "--online"})
@@ -171,7 +170,7 @@ func (h *home) run(c canary, hazard string, w way, args []string) {
 	c.watch(h.t, where+": standard error", []byte(messages.String()))
 }
 
-// A key that was typed where something else belongs is known by its shape only.
+// A key typed where something else belongs is recognized only by its shape.
 func TestAKeyThatIsTypedIsNotRepeated(t *testing.T) {
 	c := newCanary(likeGoogle)
 	h := newHome(t, c.key, "http://127.0.0.1:1/")
@@ -184,7 +183,7 @@ func TestAKeyThatIsTypedIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Where a file is named that should hold a secret and is not there, the name helps, unless it is the secret.
+// If a file that should hold a secret does not exist, its name is shown, unless the name is the secret.
 func TestAFileThatIsNotThereIsNamedUnlessItIsTheSecret(t *testing.T) {
 	for _, name := range []string{"CREDENTIALS_DIRECTORY", "INGEST_KEY_FILE", "INGEST_KEY", "INGEST_PING_URL_FILE", "INGEST_PING_URL"} {
 		t.Setenv(name, "")

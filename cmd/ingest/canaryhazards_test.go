@@ -29,7 +29,7 @@ type hazard struct {
 	unmet bool      // the key cannot come to the upstream
 }
 
-// recorder remembers all bytes of the requests that came.
+// recorder keeps all bytes of the requests.
 type recorder struct {
 	mu  sync.Mutex
 	all bytes.Buffer
@@ -47,7 +47,7 @@ func (r *recorder) bytes() []byte {
 	return slices.Clone(r.all.Bytes())
 }
 
-// of notes what a handler is asked.
+// of records what a handler is asked.
 func (r *recorder) of(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var text bytes.Buffer
@@ -57,7 +57,7 @@ func (r *recorder) of(h http.Handler) http.Handler {
 	})
 }
 
-// canaryHazards are all faults of the stand-in, and what else can be between a program and its upstream.
+// canaryHazards returns all faults of the stand-in, and what else can be between a program and its upstream.
 func canaryHazards(t *testing.T, key string) []hazard {
 	t.Helper()
 	var all []hazard
@@ -83,7 +83,7 @@ func canaryHazards(t *testing.T, key string) []hazard {
 	return append(all, astray(t)...)
 }
 
-// standInFaults are the kinds of faults, as the stand-in names them to whoever asks for one it has not.
+// standInFaults returns the kinds of faults, as the stand-in lists them when asked for an unknown one.
 func standInFaults(t *testing.T) []string {
 	t.Helper()
 	_, err := youtubesim.ParseFault("nope")
@@ -95,7 +95,7 @@ func standInFaults(t *testing.T) []string {
 	return nil
 }
 
-// serveHazard serves an upstream that takes down what it is asked.
+// serveHazard serves an upstream that records its requests.
 func serveHazard(t *testing.T, name string, h http.Handler) hazard {
 	t.Helper()
 	heard := &recorder{}
@@ -104,7 +104,7 @@ func serveHazard(t *testing.T, name string, h http.Handler) hazard {
 	return hazard{name: name, base: server.URL + "/", heard: heard}
 }
 
-// echoes are upstreams that repeat what they were sent, the key too, wherever an answer has room for it.
+// echoes returns upstreams that repeat what they were sent, the key included, wherever an answer has room for it.
 func echoes(t *testing.T) []hazard {
 	t.Helper()
 	headers := func(r *http.Request) string {
@@ -151,10 +151,11 @@ func echoes(t *testing.T) []hazard {
 	return all
 }
 
-// behindAnAnswer is a whole answer, and then what nobody asked for: net/http tells it to the standard library's logger.
+// behindAnAnswer is a complete answer followed by unrequested bytes, which net/http reports to the standard library's
+// logger.
 const behindAnAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}%[1]s \xff\"%.20[1]s"
 
-// spoken is an upstream that answers with a text into which it puts the key.
+// spoken is an upstream that answers with a text that contains the key.
 func spoken(t *testing.T, name, answer string) hazard {
 	t.Helper()
 	h := hazard{name: name, heard: &recorder{}}
@@ -193,7 +194,7 @@ func listen(t *testing.T, answer func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// astray are the ways on which the key must not leave.
+// astray returns the ways on which the key must not leave.
 func astray(t *testing.T) []hazard {
 	t.Helper()
 	other := &recorder{}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// canary is a key that nobody else has, and what is left of it in a text that shows it.
+// canary is a unique key, and what is left of it in a text that shows it.
 type canary struct {
 	key     string
 	needles []needle
@@ -25,12 +25,12 @@ type needle struct {
 	text []byte
 }
 
-// pieceLen is how long a piece is, in characters of the key: shorter ones turn up by chance in a
-// database. Pieces lie end to end, so whoever shows twice as many characters shows one of them.
+// pieceLen is the length of a piece in characters of the key: shorter ones turn up by chance in a database. Pieces lie
+// end to end, so that a text with twice as many characters of the key contains one.
 const pieceLen = 6
 
-// The prefixes of a key: with Google's it has the shape of theirs, which is taken out of messages wherever
-// it comes from. The other shape is safe only where it is known to be the key.
+// The prefixes of a key: with Google's it has the shape of their keys, which is removed from messages wherever it comes
+// from. The other shape is only safe where it is known to be the key.
 const (
 	likeGoogle = "AIzaSy-"
 	unlike     = "canary-"
@@ -72,7 +72,7 @@ func (c *canary) add(piece string) {
 	}
 }
 
-// in says in which form a text shows a piece of the key; "" for none.
+// in returns the form in which a text shows a piece of the key; "" if it shows none.
 func (c canary) in(text []byte) string {
 	for _, n := range c.needles {
 		if i := bytes.Index(text, n.text); i >= 0 {
@@ -82,7 +82,7 @@ func (c canary) in(text []byte) string {
 	return ""
 }
 
-// watch fails the test where a text shows the key.
+// watch fails the test if a text shows the key.
 func (c canary) watch(t *testing.T, where string, text []byte) {
 	t.Helper()
 	if form := c.in(text); form != "" {
@@ -90,7 +90,7 @@ func (c canary) watch(t *testing.T, where string, text []byte) {
 	}
 }
 
-// watchFiles looks at every file below a directory, its name and its bytes, and counts them.
+// watchFiles examines every file below a directory, its name and its bytes, and counts them.
 func (c canary) watchFiles(t *testing.T, where, dir string) (files int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -112,8 +112,8 @@ func (c canary) watchFiles(t *testing.T, where, dir string) (files int) {
 	return files
 }
 
-// The canary test is worth what its grep finds: here the key is planted, whole and in part, in every
-// form, between other bytes.
+// The canary test is only as good as its search: here the key is planted, whole and in part, in every form, between
+// other bytes.
 func TestTheCanaryIsSeenInEveryForm(t *testing.T) {
 	c := newCanary(likeGoogle)
 	part := c.key[10:30]

@@ -20,8 +20,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// I6 for real processes: what they say, what they write, what they answer, and their command line, which
-// everybody on the machine can read. All that makes Go and Google's client talkative is on.
+// I6 for real processes: what they print, write and answer, and their command line, which everybody on the machine can
+// read. All that makes Go and Google's client verbose is on.
 func TestNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, 3) }
 
 func TestLongNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, 1) }
@@ -99,7 +99,7 @@ func noProcessShowsTheKey(t *testing.T, share int) {
 	t.Logf("%d processes, %d files: no piece of the key", processes, files)
 }
 
-// process is the program as a process of its own.
+// process is the program as a separate process.
 type process struct {
 	t              *testing.T
 	c              canary
@@ -109,7 +109,7 @@ type process struct {
 	gone           chan struct{}
 }
 
-// start begins a process, and looks at its command line unless the person has put the key there.
+// start starts a process, and examines its command line unless the user has put the key there.
 func (h *home) start(c canary, w way, hazard hazard, args []string) *process {
 	g := w.give(h)
 	p := &process{t: h.t, c: c, gone: make(chan struct{})}
@@ -153,7 +153,7 @@ func (*home) waits(p *process) {
 	}
 }
 
-// asks waits until a serve has met the upstream, and asks it everything that it answers.
+// asks waits until a serve has met the upstream, and requests everything that it serves.
 func (h *home) asks(p *process) {
 	url := ""
 	p.until(func() bool {
@@ -190,7 +190,7 @@ func (h *home) stops(p *process) {
 	h.waits(p)
 }
 
-// until waits for something that the process shall come to, and no longer than it lives.
+// until waits for a condition of the process, but no longer than it lives.
 func (p *process) until(is func() bool) {
 	for began := time.Now(); !is() && time.Since(began) < waitAtMost; time.Sleep(10 * time.Millisecond) {
 		select {
@@ -201,7 +201,7 @@ func (p *process) until(is func() bool) {
 	}
 }
 
-// end looks at all it said.
+// end examines all its output.
 func (p *process) end() {
 	_ = p.cmd.Process.Kill()
 	<-p.gone
@@ -209,8 +209,7 @@ func (p *process) end() {
 	p.c.watch(p.t, p.where+": standard error", []byte(p.stderr.String()))
 }
 
-// A process that dies of a fault of its own prints all its stacks; the key is on them while it waits for
-// an answer.
+// A process that crashes prints all its stacks; the key is on them while it waits for an answer.
 func TestACrashDoesNotShowTheKey(t *testing.T) {
 	c := newCanary(unlike)
 	sim, err := youtubesim.New(youtubesim.Options{RequireKey: c.key, Latency: time.Minute})
@@ -233,7 +232,7 @@ func TestACrashDoesNotShowTheKey(t *testing.T) {
 	}
 }
 
-// The standard library has a logger of its own, which repeats what a server sends behind a whole answer.
+// The standard library has a logger of its own, which repeats what a server sends after a complete answer.
 func TestWhatIsSentUnaskedIsNotRepeated(t *testing.T) {
 	c := newCanary(unlike)
 	hazard := spoken(t, "unasked", behindAnAnswer)

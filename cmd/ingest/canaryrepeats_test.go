@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// An upstream, or what stands before it, may repeat the key in an answer that is well formed: in titles,
-// tags and ids, which are kept as they come. The key is taken out before anything is kept.
+// An upstream, or a proxy in front of it, may repeat the key in a well-formed answer: in titles, tags and ids, which
+// are stored as they come. The key is removed before anything is stored.
 func TestAnUpstreamThatRepeatsTheKeyInItsVideosDoesNotSpreadIt(t *testing.T) {
 	c := newCanary(unlike)
 	hazard := serveHazard(t, "echo in a video", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-// way is a way in which the key comes to the program, or nearly.
+// way is a way in which the key reaches the program, or nearly does.
 type way struct {
 	name string
 	good bool // the program finds the key in it
@@ -25,7 +25,7 @@ type handed struct {
 	env  map[string]string
 }
 
-// home is a place where the program runs, and what must not show the key: the key itself lies outside.
+// home is a place where the program runs, in which nothing may show the key: the key itself lies outside.
 type home struct {
 	t       *testing.T
 	key     string
@@ -62,7 +62,7 @@ func (h *home) secret(name, text string, mode os.FileMode) string {
 	return path
 }
 
-// args are a row's arguments with those of the way behind them.
+// args returns a row's arguments followed by those of the way.
 func (h *home) args(of []string, g handed) []string {
 	var all []string
 	for _, arg := range slices.Concat(of, g.args) {
@@ -74,7 +74,7 @@ func (h *home) args(of []string, g handed) []string {
 // canaryConfig keeps the runs short: a region, a page.
 const canaryConfig = "jobs: [{name: chart, kind: chart, regions: [US], every: 30m, pages: 1}, {name: refresh, kind: refresh, every: 24h}]\n"
 
-// env is the environment of a command: the way's over the usual one. Empty ones are not set.
+// env is the environment of a command: the way's on top of the usual one. Empty variables are not set.
 func (h *home) env(g handed) map[string]string {
 	env := map[string]string{
 		"HOME": h.dir, "TMPDIR": filepath.Join(h.dir, "tmp"), "INGEST_DATA": h.data(), "INGEST_UPSTREAM_URL": h.base,
@@ -87,7 +87,7 @@ func (h *home) env(g handed) map[string]string {
 	return env
 }
 
-// canaryWays are all ways to give the key, and the mistakes that people make with it.
+// canaryWays returns all ways to give the key, and the mistakes that people make with it.
 func canaryWays() []way {
 	file := func(name string, good bool, mode os.FileMode, text func(key string) string) way {
 		return way{name: name, good: good, give: func(h *home) handed {

@@ -70,7 +70,7 @@ func count(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// sameCount holds the ledger to the upstream's own count.
+// sameCount compares the ledger with the upstream's own count.
 func sameCount(t *testing.T, sim *youtubesim.Server) {
 	t.Helper()
 	counted := sim.Ledger()
@@ -171,8 +171,8 @@ func sameElements(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// The upstream says no at 20 although the ledger believes in 10,000: that is doubted, and asked again three times, by
-// one call each. Then its word closes the pool.
+// The upstream refuses at 20 although the ledger expects 10,000: that is doubted, and probed three times by one call
+// each. Then its refusal closes the pool.
 func TestTheUpstreamsOwnLimitIsFinal(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 7, Limits: map[string]int64{"units": 20}})
 	now := at(t, "2026-02-14T20:00:00Z") // far from the provider's midnight

@@ -18,16 +18,16 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// In the environment, crashSeed repeats a crash loop, and crashKills is how often the leader of a fleet on a PostgreSQL is
-// killed.
+// Environment variables: crashSeed repeats a crash loop, and crashKills is how often the leader of a fleet on a
+// PostgreSQL is killed.
 const (
 	crashSeed  = "CRASHLOOP_SEED"
 	crashKills = "CRASHLOOP_KILLS"
 )
 
-// Three processes, a tick a second for four jobs, and at least 22 of kill -9: single processes, the whole
-// fleet for seconds, and one that is suspended with a call in flight and goes on when others have taken its
-// slots over. No tick is lost and none is committed twice.
+// Three processes, a tick per second for four jobs, and at least 22 times kill -9: single processes, the whole fleet
+// for seconds, and one that is suspended with a call in flight and continues when others have taken over its slots. No
+// tick is lost and none is committed twice.
 func TestCrashLoop(t *testing.T) {
 	seed := fromEnv(t, crashSeed, uint64(time.Now().UnixNano()))
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -68,9 +68,9 @@ func TestCrashLoop(t *testing.T) {
 	j.judge()
 }
 
-// Three machines on one PostgreSQL, whose leader is killed with kill -9 again and again (CRASHLOOP_KILLS times), and now
-// and then another; all at once, for seconds, and one that is suspended past its lease. The lease of a dead leader ends
-// with it: a quarter of a minute each time would only be waited for.
+// Three machines on one PostgreSQL, whose leader is killed with kill -9 repeatedly (CRASHLOOP_KILLS times), now and
+// then another one; once all of them, for seconds, and one suspended past its lease. A killed leader's lease is ended
+// at once, to save a wait of a quarter of a minute each time.
 func TestCrashLoopOnPostgres(t *testing.T) {
 	t.Parallel()
 	d := faulty.Postgres(t, "max_connections=200")
@@ -110,7 +110,7 @@ func TestCrashLoopOnPostgres(t *testing.T) {
 	j.judge()
 }
 
-// fromEnv is a number in the environment.
+// fromEnv returns a number from the environment.
 func fromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
 	s := os.Getenv(name)
@@ -143,7 +143,7 @@ func (f *fleet) killLeader(j *judge) {
 	}
 }
 
-// Two runs at the same instant share the work: nothing is fetched twice, and both are content.
+// Two runs at the same instant share the work: nothing is fetched twice, and both succeed.
 func TestTwoRunsAtTheSameInstantFetchEachSlotOnce(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 20 * time.Millisecond})
 	at(t, "2026-02-14T09:40:00Z")

@@ -14,7 +14,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/dailymotionsim"
 )
 
-// A day of the second upstream, a tenth of it failing: its own count judges the ledger, as the first one's does.
+// A day of the second upstream with a tenth of its calls failing: its own count judges the ledger, like the first
+// one's.
 func TestTheSecondUpstreamsCountIsTheLedgers(t *testing.T) {
 	start := at(t, "2026-02-14T00:10:00Z")
 	now := start

@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// brokenWorlds are ways to break a world, each with the line that shows it. Args are given to doctor.
+// brokenWorlds are ways to break a world, each with the line that reports it. Args are given to doctor.
 var brokenWorlds = []struct {
 	name   string
 	broken func(w *ward) (args []string)
@@ -169,7 +169,7 @@ var brokenWorlds = []struct {
 		"redis url", doctor.Warn, exitUnavailable, "the password goes to 192.0.2.1 in clear", "rediss://"},
 }
 
-// Every line is seen red once; what is not broken is still looked at, and nothing is changed.
+// Every line is seen red once; what is not broken is still checked, and nothing is changed.
 func TestTheDoctorSeesWhatIsBroken(t *testing.T) {
 	well := newWard(t)
 	for _, tt := range brokenWorlds {

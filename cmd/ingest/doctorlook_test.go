@@ -19,7 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// One screen of 80 columns where all is well.
+// One screen of 80 columns if all is well.
 func TestTheDoctorFitsOneScreen(t *testing.T) {
 	now := at(t, "2026-11-21T10:40:00Z")
 	t.Chdir(t.TempDir())
@@ -63,7 +63,7 @@ func TestTheDoctorFitsOneScreen(t *testing.T) {
 	}
 }
 
-// What a slow machine shows otherwise.
+// Output that differs on a slow machine.
 var (
 	ownerOf   = regexp.MustCompile(`owner [^,]+,`)
 	timeOfDay = regexp.MustCompile(`10:4\d:\d\dZ(.*) 02:4\d`)
@@ -86,10 +86,10 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// source is this directory, whichever one the test has gone to.
+// source is this directory, whatever directory the test has changed to.
 var source, _ = os.Getwd()
 
-// The code is that of the first class, whatever else failed.
+// The exit code is that of the first class, whatever else failed.
 func TestTheDoctorsExitCode(t *testing.T) {
 	for _, tt := range []struct {
 		classes []doctor.Class
@@ -119,7 +119,7 @@ func TestTheDoctorsExitCode(t *testing.T) {
 	}
 }
 
-// One call, taken from the ledger first, said before and after.
+// One call, taken from the ledger first, and announced before and after.
 func TestTheDoctorAsksOnce(t *testing.T) {
 	well := newWard(t)
 	for _, tt := range []struct {

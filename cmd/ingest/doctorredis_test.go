@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
 
-// redisWorlds are ways in which a Redis is not what a ledger needs, each with the line that shows it.
+// redisWorlds are ways in which a Redis is unfit for a ledger, each with the line that reports it.
 var redisWorlds = []struct {
 	name     string
 	settings []string
@@ -61,7 +61,7 @@ var redisWorlds = []struct {
 	}, "redis", doctor.Fail, exitUnavailable, "DEL", "what else writes"},
 }
 
-// policy is changed after the first run, which would refuse it.
+// policy changes the eviction policy, after the first run, which would refuse it.
 func policy(name string) func(*faulty.Server) string {
 	return func(s *faulty.Server) string { s.Must("CONFIG", "SET", "maxmemory-policy", name); return "" }
 }
@@ -96,7 +96,7 @@ func TestTheDoctorLooksAtARedis(t *testing.T) {
 	}
 }
 
-// What the Redis holds is the same before and after the doctor.
+// The Redis holds the same before and after the doctor.
 func TestTheDoctorChangesNothingInARedis(t *testing.T) {
 	s := faulty.Redis(t, "--appendonly", "yes")
 	ledger := "redis://" + s.Addr()
@@ -136,8 +136,7 @@ func TestTheDoctorSeesTheOtherHosts(t *testing.T) {
 	}
 }
 
-// A start refuses a Redis that evicts, warns of one that forgets, and does not wait for one that is
-// silent.
+// A start refuses a Redis that evicts, warns about one that forgets, and does not wait for one that does not answer.
 func TestAStartChecksTheRedis(t *testing.T) {
 	check := func(s *faulty.Server, quiet bool) (said string, err error) {
 		t.Helper()
@@ -204,7 +203,7 @@ func BenchmarkStartCheck(b *testing.B) {
 	})
 }
 
-// A store that was filled beside another ledger closes the gate: what it spent is not known there.
+// A store that was filled with another ledger closes the gate: this ledger does not know what it spent.
 func TestTheDoctorSeesAnotherLedger(t *testing.T) {
 	s := faulty.Redis(t, "--appendonly", "yes")
 	newWard(t)

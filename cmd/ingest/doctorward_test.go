@@ -16,14 +16,14 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// ward is a world that is well until a test breaks it.
+// ward is a healthy world until a test breaks it.
 type ward struct {
 	*testing.T
 
 	data string
 }
 
-// newWard has fetched every region once.
+// newWard returns one in which every region was fetched once.
 func newWard(t *testing.T) *ward {
 	t.Helper()
 	standIn(t, youtubesim.Options{})
@@ -37,7 +37,7 @@ func newWard(t *testing.T) *ward {
 	return w
 }
 
-// another is the same world again, for a test to break.
+// another returns the same world again, for a test to break.
 func (w *ward) another(t *testing.T) *ward {
 	t.Helper()
 	c := &ward{T: t, data: filepath.Join(t.TempDir(), "data")}
@@ -123,7 +123,7 @@ func (w *ward) journal(change func(context.Context, *sqliteledger.Ledger) error)
 // doctorDocument is what doctor --json prints.
 type doctorDocument program.DoctorDocument
 
-// find is the line of one check.
+// find returns the line of one check.
 func (d doctorDocument) find(check string) doctor.Finding {
 	i := slices.IndexFunc(d.Checks, func(c doctor.Finding) bool { return c.Check == check })
 	if i < 0 {
@@ -132,7 +132,7 @@ func (d doctorDocument) find(check string) doctor.Finding {
 	return d.Checks[i]
 }
 
-// listing is every file below the directories, with what a change would change.
+// listing returns every file below the directories, with everything that a change would change.
 func listing(t *testing.T, dirs ...string) []string {
 	t.Helper()
 	var out []string

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What the tests, which are another package, look at beside the program as a whole.
+// What the tests, which are another package, use besides the program as a whole.
 
 // Run is the whole program.
 var Run = run
@@ -36,7 +36,7 @@ type (
 	SlotEvent        = slotEvent
 )
 
-// Documents are all that commands print with --json, by the names of their schemas.
+// Documents are all documents that commands print with --json, by the names of their schemas.
 var Documents = map[string]any{
 	"search": web.SearchDocument{}, "chart": web.ChartDocument{}, "chart-compare": web.MovesDocument{}, "history": web.HistoryDocument{},
 	"slots": slotsDocument{}, "quota": web.QuotaDocument{}, "quota-take": web.TakeDocument{}, "run": runDocument{}, "serve": slotEvent{},
@@ -47,18 +47,18 @@ var Documents = map[string]any{
 // ErrPartial is silent, and ends the program with exit code 3.
 var ErrPartial error = codeError{exitPartial, nil}
 
-// ExitCode and DoctorExitCode are what an error ends a command and the doctor with.
+// ExitCode and DoctorExitCode return the exit codes of an error for a command and for the doctor.
 var ExitCode = exitCode
 
 func DoctorExitCode(err error) int { return exitOf[classify(err)] }
 
-// NewRoot is the command line.
+// NewRoot returns the command line.
 func NewRoot() *cobra.Command {
 	return newRoot(&app{console: console{stdout: &term.CheckedWriter{To: io.Discard}, stderr: io.Discard}})
 }
 
-// Report says an error as a message, as a mistake in the arguments and as the end of a command. It returns the exit
-// code of the second.
+// Report prints an error as a message, as a usage error and as the end of a command. It returns the exit code of the
+// second.
 func Report(stderr io.Writer, terminal bool, err error) int {
 	a := &app{console: console{stderr: stderr, narrow: terminal}}
 	a.say("%v", err)
@@ -75,7 +75,7 @@ func PrintBackfillEnd(w io.Writer, worked []fetch.SlotResult, doc BackfillDocume
 	return endOf(worked, nil, doc).Print(w)
 }
 
-// ProgressLine is how far a backfill has come, on a terminal.
+// ProgressLine returns a backfill's progress, as on a terminal.
 func ProgressLine(began, now store.BackfillStatus, took time.Duration, maxUnits int64) string {
 	return progressOf(began, now, took, maxUnits).Line(true)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// TestFaultBackupKilled kills a backup whenever, more often where SOAK is set: what has its name is whole, and
-// the next one into the same file clears away what was left.
+// TestFaultBackupKilled kills a backup at random moments, more often with SOAK set: a file with its final name is
+// complete, and the next backup into the same file removes what was left.
 func TestFaultBackupKilled(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
@@ -60,7 +60,7 @@ func TestFaultBackupKilled(t *testing.T) {
 	p.judge("store: a backup killed")
 }
 
-// TestFaultBackupOntoAFullDisk has no room for the copy: it says so, and nothing of it stays.
+// TestFaultBackupOntoAFullDisk has no room for the copy: the error says so, and nothing of the copy stays.
 func TestFaultBackupOntoAFullDisk(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})

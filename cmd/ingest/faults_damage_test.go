@@ -19,9 +19,9 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// damages are what can happen to the bytes of a store that nobody has open, and what a person hears of it: the
-// exit code of a search, and what it says where it fails; the code of a repair; and whether everything that was
-// found before is found after it, or only what the next run fetches.
+// damages are what can happen to the bytes of a closed store, and what the user sees: the exit code of a search and its
+// message if it fails; the exit code of a repair; and whether everything that was found before is found after it, or
+// only what the next run fetches.
 var damages = []struct {
 	name   string
 	do     func(p *programRig, path string) error
@@ -71,7 +71,7 @@ func flips(at int) func(*programRig, string) error {
 	}
 }
 
-// pageOf is the number of the page that a table begins with.
+// pageOf returns the number of a table's first page.
 func pageOf(path, table string) (number int, err error) {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -90,8 +90,8 @@ func edit(path string, change func([]byte) []byte) error {
 	return os.WriteFile(path, change(text), 0o600)
 }
 
-// TestFaultStoreDamaged damages the store while nobody has it open, and does what a person would: search, look
-// at doctor, repair, search again, fetch.
+// TestFaultStoreDamaged damages a closed store, and does what a person would: search, look at doctor, repair, search
+// again, fetch.
 func TestFaultStoreDamaged(t *testing.T) {
 	t.Parallel()
 	base := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
@@ -141,7 +141,7 @@ func TestFaultStoreDamaged(t *testing.T) {
 	}
 }
 
-// finds is how many videos a search finds.
+// finds returns how many videos a search finds.
 func (p *programRig) finds() int {
 	code, out, errs := p.do(nil, "search", "the", "--limit", "100", "--json")
 	var doc struct{ Items []json.RawMessage }
@@ -151,8 +151,8 @@ func (p *programRig) finds() int {
 	return len(doc.Items)
 }
 
-// TestFaultLogDeletedUnderServe deletes the log of a store that serve has open. Others hear what has happened, a
-// repair waits until serve is stopped, and then all goes on.
+// TestFaultLogDeletedUnderServe deletes the log of a store that serve has open. Other commands report it, a repair
+// waits until serve is stopped, and then everything continues.
 func TestFaultLogDeletedUnderServe(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
@@ -184,8 +184,8 @@ func TestFaultLogDeletedUnderServe(t *testing.T) {
 	p.judge("store: the log deleted under serve")
 }
 
-// TestFaultNewerProgram hands an older program what a newer one has migrated: no command reads it, none changes a
-// byte, and every one says what to do.
+// TestFaultNewerProgram gives an older program what a newer one has migrated: no command reads it, none changes a byte,
+// and every one says what to do.
 func TestFaultNewerProgram(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// TestFaultDisk takes the disk away from the program: what cannot be written down is not asked for.
+// TestFaultDisk takes the disk away from the program: what cannot be journalled is not requested.
 func TestFaultDisk(t *testing.T) {
 	t.Parallel()
 	for _, ledger := range []string{"redis", "sqlite"} {
@@ -67,10 +67,10 @@ func TestFaultDisk(t *testing.T) {
 	}
 }
 
-// nextSecond is when a run has something to do again.
+// nextSecond moves to when a run has work again.
 func (p *programRig) nextSecond() { p.through = true }
 
-// largest is the size of the largest file in the data directory.
+// largest returns the size of the largest file in the data directory.
 func (p *programRig) largest() int64 {
 	entries, err := os.ReadDir(p.data())
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *programRig) largest() int64 {
 	return largest
 }
 
-// readOnly is the program where it may not write its data directory: mounted read-only, or else as somebody else.
+// readOnly runs the program without write access to its data directory: mounted read-only, or else as another user.
 func (p *programRig) readOnly(args ...string) (code int, out, errs string) {
 	p.Helper()
 	cmd, stdout, stderr := p.command(nil, args...)
@@ -96,8 +96,8 @@ func (p *programRig) readOnly(args ...string) (code int, out, errs string) {
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// unprivileged is the program without the right to write its data directory. Root may write whatever the modes
-// say, so that it runs as nobody.
+// unprivileged runs the program without the permission to write its data directory. Root may write whatever the modes
+// say, so it runs as nobody.
 func (p *programRig) unprivileged(args ...string) (code int, out, errs string) {
 	p.Helper()
 	cmd, stdout, stderr := p.command(nil, args...)
@@ -125,7 +125,7 @@ func (p *programRig) unprivileged(args ...string) (code int, out, errs string) {
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// publicDir is a directory that nobody, too, may come into and write.
+// publicDir returns a directory that nobody, too, may enter and write.
 func (p *programRig) publicDir() string {
 	dir, err := os.MkdirTemp("/tmp", "faults-")
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *programRig) publicDir() string {
 	return dir
 }
 
-// modes sets those of the data directory and its files.
+// modes sets the modes of the data directory and its files.
 func (p *programRig) modes(dir, file os.FileMode) {
 	entries, err := os.ReadDir(p.data())
 	if err != nil {
@@ -150,7 +150,7 @@ func (p *programRig) modes(dir, file os.FileMode) {
 	_ = os.Chmod(p.data(), dir)
 }
 
-// copyTree copies a file or a directory, for everybody to read, and nobody but its owner to write.
+// copyTree copies a file or a directory, readable by everybody and writable by its owner only.
 func copyTree(from, to string) error {
 	return filepath.Walk(from, func(path string, info os.FileInfo, err error) error {
 		if err != nil {

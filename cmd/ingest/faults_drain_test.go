@@ -17,8 +17,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// TestFaultDrainedInTheMiddle: the upstream has less left than the ledger believes, for others draw on
-// it. It says no once, everything stops, and nothing that happens to the ledger makes it ask again.
+// TestFaultDrainedInTheMiddle: the upstream has less left than the ledger believes, since others draw on it. It refuses
+// once, everything stops, and nothing that happens to the ledger makes it ask again.
 func TestFaultDrainedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "redis", 250, youtubesim.Options{Limits: map[string]int64{"units": 5}})
@@ -43,8 +43,8 @@ func TestFaultDrainedInTheMiddle(t *testing.T) {
 	p.judge("upstream drained in the middle")
 }
 
-// midnight is a governor on a ledger whose clocks can be moved to the provider's midnight, as a real
-// server's cannot, with a journal in a file.
+// midnight is a governor on a ledger whose clocks can be moved to the provider's midnight, unlike a real server's, with
+// a journal in a file.
 type midnight struct {
 	*testing.T
 
@@ -85,7 +85,7 @@ func newMidnight(t *testing.T, at time.Time, ahead time.Duration, limit int64) *
 	return m
 }
 
-// take wants a decision.
+// take requires a decision.
 func (m *midnight) take(allowed bool) quota.Decision {
 	m.Helper()
 	d, err := m.governor.Take(context.Background(), quota.Request{Method: cheap, Region: "US", Purpose: quota.Manual})
@@ -95,7 +95,7 @@ func (m *midnight) take(allowed bool) quota.Decision {
 	return d
 }
 
-// call is answered, or the upstream is out of quota.
+// call succeeds, or reports that the upstream is out of quota.
 func (m *midnight) call() bool {
 	w := httptest.NewRecorder()
 	m.sim.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/youtube/v3/videos?part=id&chart=mostPopular&regionCode=US&maxResults=1", nil))
@@ -194,7 +194,7 @@ func TestFaultDrainedAtMidnight(t *testing.T) {
 	})
 }
 
-// A status fault is charged by the upstream, and was by the ledger: the two are equal.
+// A call that fails with a status is charged by both the upstream and the ledger: the two are equal.
 func TestFaultStatusesAreEqual(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"500@2-4", "503:20%", "drop:20%", "reset@3", "truncate:20%", "empty@2", "429min:20%", "502html@3"}[:fewer(8, 3)] {

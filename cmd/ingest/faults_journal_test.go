@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// journalFaults happen to the file of the journal. What happens to its disk needs a process of its own:
-// see TestFaultDisk.
+// journalFaults returns faults of the journal's file. What happens to its disk needs a process of its own: see
+// TestFaultDisk.
 func journalFaults() []fault {
 	return []fault{
 		one("the journal deleted while it is open", func(s *site) {
@@ -86,14 +86,14 @@ func journalFaults() []fault {
 	}
 }
 
-// eachFile is for the database and what SQLite keeps beside it.
+// eachFile calls f for the database and the files that SQLite keeps beside it.
 func (s *site) eachFile(f func(path string)) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		f(s.journalPath() + suffix)
 	}
 }
 
-// wontOpen wants the journal refused.
+// wontOpen requires that the journal is refused.
 func (s *site) wontOpen(what string) {
 	l, err := sqliteledger.Open(context.Background(), s.journalPath())
 	if err == nil {

@@ -34,8 +34,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
-// What a test tells the program that it starts: where to end without a word, and how large a file may
-// grow. Only the test binary listens.
+// What a test tells the program that it starts: where to crash, and how large a file may grow. Only the test binary
+// listens.
 const (
 	failpointEnv = "INGEST_TEST_FAILPOINT" // STEP:N, the N-th time
 	fileSizeEnv  = "INGEST_TEST_FSIZE"     // bytes
@@ -80,7 +80,7 @@ func readFailpoint() func(*fetch.Reconciler) {
 	}
 }
 
-// bomb ends the program as kill -9 does, at the n-th passage of a step.
+// bomb kills the program, like kill -9, at the n-th pass through a step.
 type bomb struct {
 	step string
 	left atomic.Int64
@@ -146,7 +146,7 @@ func (m minedSlots) Finish(ctx context.Context, slot ingest.Slot) error {
 	return err
 }
 
-// programRig is the program, as a process of its own, between a Redis or a PostgreSQL and an upstream.
+// programRig is the program, as a separate process, between a Redis or a PostgreSQL and an upstream.
 type programRig struct {
 	*testing.T
 
@@ -203,7 +203,7 @@ func (p *programRig) write(name, text string) {
 
 func (p *programRig) data() string { return filepath.Join(p.dir, "data") }
 
-// command is the program with its arguments, not yet started.
+// command returns the program with its arguments, not yet started.
 func (p *programRig) command(env []string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	args = append([]string{"--config", filepath.Join(p.dir, "ingest.yaml"), "--data", p.data(), "--costs", filepath.Join(p.dir, "costs.yaml"),
 		"--ledger", p.ledger, "--upstream-url", p.upstream}, args...)
@@ -231,8 +231,8 @@ func (p *programRig) do(env []string, args ...string) (code int, stdout, stderr 
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// later lets the leases of those who died run out. A run that came through has left nothing to do: the
-// next is of the next second.
+// later lets the leases of killed processes expire. A run that succeeded has left nothing to do, so the next one is a
+// second later.
 func (p *programRig) later() {
 	if !p.now.IsZero() {
 		p.now = p.now.Add(cmp.Or(p.step, 30*time.Minute))
@@ -277,7 +277,7 @@ func (p *programRig) want(ok bool, format string, args ...any) {
 	}
 }
 
-// force is a run of every region now.
+// force runs every region now.
 func (p *programRig) force(env ...string) int {
 	p.later()
 	code, _, errs := p.do(env, "run", "--quiet", "--force")
@@ -288,7 +288,7 @@ func (p *programRig) force(env ...string) int {
 	return code
 }
 
-// judge compares the upstream's count with the ledger's, and looks into the store.
+// judge compares the upstream's count with the ledger's, and examines the store.
 func (p *programRig) judge(name string) {
 	p.Helper()
 	sent := p.sim.Ledger().Units["units"]
@@ -304,7 +304,7 @@ func (p *programRig) judge(name string) {
 	}
 }
 
-// used is what the ledger counts; while it cannot answer, it is asked again.
+// used returns what the ledger counts; it retries while the ledger cannot answer.
 func (p *programRig) used() int64 {
 	code, out, errs := 0, "", ""
 	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -321,8 +321,8 @@ func (p *programRig) used() int64 {
 	return -1
 }
 
-// whole wants nothing lost and nothing doubled in the store: every page that a slot says was saved is
-// there, with every place once.
+// whole requires that nothing is lost or doubled in the store: every page that a slot says was saved is there, with
+// every place once.
 func (p *programRig) whole() {
 	db := p.store()
 	defer func() { _ = db.Close() }()
@@ -353,7 +353,7 @@ func (p *programRig) whole() {
 	}
 }
 
-// fewer is for what starts processes of this binary: with the race detector in it that takes seconds.
+// fewer reduces the repetitions of what starts processes of this binary: with the race detector that takes seconds.
 func fewer(n, raced int) int {
 	if quotatest.Raced {
 		return raced
@@ -361,8 +361,8 @@ func fewer(n, raced int) int {
 	return n
 }
 
-// TestFaultKilledAtEveryStep ends the program without a word at each step of a page, and between the
-// steps of an operation on the ledger.
+// TestFaultKilledAtEveryStep kills the program at each step of a page, and between the steps of an operation on the
+// ledger.
 func TestFaultKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, ledger := range []string{"redis", "sqlite", "postgres"} {
@@ -392,7 +392,7 @@ func TestFaultKilledAtEveryStep(t *testing.T) {
 }
 
 // TestFaultBeforeTheLedgerHasAnswered spends the emergency budget of a ledger that has never answered. As soon as it
-// does it is told of that, and the gate opens by itself.
+// answers it gets those spends, and the gate opens by itself.
 func TestFaultBeforeTheLedgerHasAnswered(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "redis", 300, youtubesim.Options{})
@@ -410,7 +410,7 @@ func TestFaultBeforeTheLedgerHasAnswered(t *testing.T) {
 	p.judge("first asked when it is down")
 }
 
-// killedOnTheWay kills it while its n-th script is asked, or answered.
+// killedOnTheWay kills it while its n-th script is being asked or answered.
 func (p *programRig) killedOnTheWay(moment faulty.Moment) {
 	for n := 1; n <= fewer(5, 2); n++ {
 		p.nextSecond()
@@ -437,7 +437,7 @@ func (p *programRig) killedOnTheWay(moment faulty.Moment) {
 	}
 }
 
-// TestFaultKilledAtRandom kills it forty times, whenever.
+// TestFaultKilledAtRandom kills it forty times, at random.
 func TestFaultKilledAtRandom(t *testing.T) {
 	for _, ledger := range []string{"redis", "sqlite", "postgres"} {
 		t.Run(ledger, func(t *testing.T) {

@@ -11,9 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// inTheMiddle is a loss, and at every step of the way back another fault: between any two scripts, the
-// second having been asked, or the first carried out. A second process of the data directory goes on
-// meanwhile.
+// inTheMiddle is a loss with another fault at every step of the recovery: between any two scripts, when the second has
+// been asked or the first executed. A second process of the data directory continues meanwhile.
 func inTheMiddle(name string, happens func(s *site)) fault {
 	return fault{"emptied, and on the way back " + name, func(t *testing.T, off need) *rig {
 		t.Helper()
@@ -52,7 +51,7 @@ func inTheMiddle(name string, happens func(s *site)) fault {
 	}}
 }
 
-// patient spends so many calls, waiting for the breaker where it has to.
+// patient makes so many calls, waiting for the breaker when necessary.
 func (s *site) patient(method string, n int) {
 	var sum spree
 	for end := time.Now().Add(waitAtMost); sum.made() < n && sum.refused == 0 && time.Now().Before(end); {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mounting has a command run where something else is mounted, for it alone and for as long as it runs. It reports
-// whether this machine lets us.
+// mounting makes a command run with something else mounted, for it alone and only while it runs. It reports whether
+// this machine permits that.
 func mounting(t *testing.T, cmd *exec.Cmd, mount string) bool {
 	t.Helper()
 	if !mayMount() {
@@ -33,7 +33,7 @@ var mayMount = sync.OnceValue(func() bool {
 	return cmd.Run() == nil
 })
 
-// inMount puts a command behind a shell command in a namespace of their own.
+// inMount wraps a command in a shell command in a namespace of its own.
 func inMount(cmd *exec.Cmd, mount string) {
 	cmd.Args = append([]string{"sh", "-c", mount + ` && exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = "/bin/sh"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// mounting cannot be had for one process alone.
+// mounting is not possible here for a single process.
 func mounting(*testing.T, *exec.Cmd, string) bool { return false }
 
 func quoted(path string) string { return path }

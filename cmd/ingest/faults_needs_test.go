@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// need is a part of the protocol that a fault goes without, to see who needs it.
+// need is a part of the protocol that faults run without, to see which of them need it.
 type need string
 
 const (
@@ -28,7 +28,7 @@ const (
 	numbers    need = "number"     // the same for the same operation
 )
 
-// journal is the journal without what is switched off.
+// journal returns the journal without what is switched off.
 func (n need) journal(j sharedledger.Journal) sharedledger.Journal {
 	if n == journals {
 		return &memremote.Journal{} // gone with the process
@@ -36,7 +36,7 @@ func (n need) journal(j sharedledger.Journal) sharedledger.Journal {
 	return j
 }
 
-// remote is the remote without what is switched off.
+// remote returns the remote without what is switched off.
 func (n need) remote(r sharedledger.Remote) sharedledger.Remote {
 	switch n {
 	case generation:
@@ -47,7 +47,7 @@ func (n need) remote(r sharedledger.Remote) sharedledger.Remote {
 	return r
 }
 
-// unnumbered asks anew for what it asks again.
+// unnumbered uses a new number for every retry.
 type unnumbered struct {
 	sharedledger.Remote
 
@@ -63,7 +63,7 @@ func (u *unnumbered) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.
 	return u.Remote.TakeOnce(ctx, a, op)
 }
 
-// forgetful goes on with whatever the server knows, and tells nobody that it lost something.
+// forgetful continues with whatever the server knows, and does not report a loss.
 type forgetful struct {
 	sharedledger.Remote
 }
@@ -103,7 +103,7 @@ func (f *forgetful) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.O
 	return quota.Decision{}, quota.ErrUnavailable
 }
 
-// Standing never changes.
+// State never changes.
 func (f *forgetful) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	s, err := f.Remote.State(ctx, account, writers)
 	if err != nil && !errors.Is(err, sharedledger.ErrLost) {
@@ -128,9 +128,9 @@ func (f *forgetful) Deliver(ctx context.Context, d sharedledger.Delivery) (time.
 	return f.Remote.Deliver(ctx, d)
 }
 
-// TestFaultNeeds switches off one part of the protocol at a time: the faults that it is for must then
-// turn red, and make faults prints the table. On a busy machine a time-out more may happen to repair what the part
-// is for, so there are three attempts.
+// TestFaultNeeds switches off one part of the protocol at a time: the faults that it is for must then fail, and make
+// faults prints the table. On a busy machine an extra timeout may happen to repair what the part is for, so there are
+// three attempts.
 func TestFaultNeeds(t *testing.T) {
 	t.Parallel()
 	table := map[need][]string{

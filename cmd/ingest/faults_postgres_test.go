@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// TestFaultsOfPostgres lets everything happen that may happen to a ledger in PostgreSQL. make faults shows its lines.
+// TestFaultsOfPostgres runs every fault of a ledger in PostgreSQL. make faults shows its lines.
 func TestFaultsOfPostgres(t *testing.T) {
 	t.Parallel()
 	runFaults(t, allFaultsOfPostgres(), func(t *testing.T, f fault) {
@@ -140,7 +140,7 @@ func onDisk(name string, happens func(s *site)) fault {
 	})
 }
 
-// postgresToldInVain are outages behind which one of the first replies is lost.
+// postgresToldInVain returns outages after which one of the first replies is lost.
 func postgresToldInVain() (all []fault) {
 	for reply := 1; reply <= 3; reply++ {
 		all = append(all, onePostgres(fmt.Sprintf("told of an outage, and reply %d is lost", reply), func(s *site) {
@@ -153,7 +153,7 @@ func postgresToldInVain() (all []fault) {
 	return all
 }
 
-// killedWhileTold is a server that dies in the COMMIT with which it is told of an outage.
+// killedWhileTold is a server that dies in the COMMIT that posts an outage's spends.
 func killedWhileTold(m faulty.Moment) fault {
 	when := map[faulty.Moment]string{faulty.Asked: "before", faulty.Executed: "after"}[m]
 	return postgresFault("killed in the COMMIT of what it is told, "+when, func(s *site) {
@@ -169,7 +169,8 @@ func killedWhileTold(m faulty.Moment) fault {
 	}, func(t *testing.T, off need) *rig { return onPostgres(t, off, 1, faulty.Postgres(t), "COMMIT") })
 }
 
-// killPostgresAt ends the server as a power cut does, at the n-th such moment of a script. killed reports whether it has.
+// killPostgresAt kills the server, like a power cut, at the n-th such moment of a script. killed reports whether it
+// has.
 func (s *site) killPostgresAt(m faulty.Moment, n int) (killed func() bool) {
 	var mu sync.Mutex
 	s.proxy.Watch(func(now faulty.Moment) {
@@ -189,7 +190,7 @@ func (s *site) killPostgresAt(m faulty.Moment, n int) (killed func() bool) {
 	}
 }
 
-// copyPostgres keeps a copy of its data as they are now.
+// copyPostgres copies its present data.
 func (s *site) copyPostgres() {
 	s.pg.Halt()
 	s.pg.Save(s)
@@ -207,7 +208,7 @@ func (s *site) setPostgres(name, value string) {
 	s.proxy.Cut() // sessions that were there hear of it later
 }
 
-// connection is one of somebody else's.
+// connection opens a connection of somebody else.
 func (s *site) connection() *pgconn.PgConn {
 	c, err := pgconn.Connect(context.Background(), s.pg.URL())
 	if err != nil {
@@ -223,7 +224,7 @@ func (s *site) exec(c *pgconn.PgConn, sql string) {
 	}
 }
 
-// takeAllConnections leaves the server none for others.
+// takeAllConnections leaves the server no connections for others.
 func (s *site) takeAllConnections() (leave func()) {
 	s.proxy.Refuse()
 	var all []*pgconn.PgConn
@@ -303,7 +304,7 @@ func twoHostsOnPostgres() []fault {
 	}
 }
 
-// bothSpend lets two hosts spend, and the first see what the second has spent.
+// bothSpend has two hosts spend, and the first see what the second has spent.
 func (r *rig) bothSpend() {
 	a, b := r.sites[0], r.sites[1]
 	a.recover()
@@ -313,13 +314,13 @@ func (r *rig) bothSpend() {
 	a.spend(cheap, 1)
 }
 
-// shutUntilHeard wants the gate closed to dear calls until all hosts have said what they know.
+// shutUntilHeard requires that expensive calls stay closed until all hosts have synced.
 func (s *site) shutUntilHeard() {
 	early := s.spend(dear, 1)
 	s.want(early.closed == 1, "a dear call before the other host has delivered: %+v", early)
 }
 
-// promoted is a server that dies, and its replica, behind by so much, takes its place.
+// promoted is a server that dies and is replaced by its replica, which lags by so much.
 func promoted(hosts int, lag time.Duration) fault {
 	return fault{fmt.Sprintf("postgres: replica promoted, behind by %v, hosts: %d", lag, hosts), func(t *testing.T, off need) *rig {
 		t.Helper()

@@ -12,15 +12,15 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// behind puts another proxy before the PostgreSQL, which knows the statements with one of the words.
+// behind puts another proxy in front of the PostgreSQL, which recognizes statements with one of the words.
 func (p *programRig) behind(words ...string) {
 	p.proxy = faulty.BeforePostgres(p, p.pg.Addr(), words...)
 	p.ledger = p.pg.URLAt(p.proxy.Addr())
 	p.stored = p.ledger
 }
 
-// TestFaultPostgresKilledUnderARun kills the server under the program: in what it takes, in the pages that it saves, and
-// in every COMMIT.
+// TestFaultPostgresKilledUnderARun kills the server during a run: in its takes, in the pages it saves, and in every
+// COMMIT.
 func TestFaultPostgresKilledUnderARun(t *testing.T) {
 	t.Parallel()
 	for what, word := range map[string]string{"in takes": ".take_1(", "in page saves": "INTO placements", "in COMMITs": "COMMIT"} {
@@ -41,7 +41,7 @@ func TestFaultPostgresKilledUnderARun(t *testing.T) {
 	}
 }
 
-// killPostgresIn kills the server at the n-th moment of a run, and lets the next run find it restarted.
+// killPostgresIn kills the server at the n-th moment of a run, and restarts it before the next.
 func (p *programRig) killPostgresIn(m faulty.Moment, n int64) {
 	p.nextSecond()
 	p.later()
@@ -60,7 +60,7 @@ func (p *programRig) killPostgresIn(m faulty.Moment, n int64) {
 	p.used() // until the ledger is asked again
 }
 
-// TestFaultPostgresLost takes what it holds away from the program, and what this host knew of it.
+// TestFaultPostgresLost takes away the ledger's contents, and what this host knew of them.
 func TestFaultPostgresLost(t *testing.T) {
 	t.Parallel()
 	t.Run("an older copy", func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestFaultPostgresLost(t *testing.T) {
 	})
 }
 
-// TestFaultPostgresVersions lets a newer program change the tables before and while this one works.
+// TestFaultPostgresVersions has a newer program change the tables before and during this one's work.
 func TestFaultPostgresVersions(t *testing.T) {
 	t.Parallel()
 	const newer = "UPDATE ingest_quota.ledger SET version = version + 1; ALTER FUNCTION ingest_quota.take_1 RENAME TO take_2; ALTER FUNCTION ingest_quota.look_1 RENAME TO look_2"

@@ -4,8 +4,8 @@ package main_test
 
 import "testing"
 
-// TestLongFaultQueue breaks the queue of three machines on one PostgreSQL: the truth is in our tables, and so nothing is
-// lost with it, nor done twice.
+// TestLongFaultQueue breaks the queue of three machines on one PostgreSQL: the truth is in our tables, so nothing is
+// lost with the queue, and nothing is done twice.
 func TestLongFaultQueue(t *testing.T) {
 	t.Parallel()
 	for _, f := range []struct {

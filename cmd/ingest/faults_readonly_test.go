@@ -14,8 +14,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// withoutWriting is what each command does where the data directory cannot be written: what reads the store does
-// its work, and what has to write says why it cannot, and spends nothing. {} is a directory that can be written.
+// withoutWriting is what each command does if the data directory cannot be written: one that reads the store works, and
+// one that must write says why it cannot, and spends nothing. {} is a writable directory.
 var withoutWriting = []struct {
 	command string
 	code    int
@@ -59,7 +59,7 @@ func TestFaultReadOnly(t *testing.T) {
 	p.judge("store: every command with the data directory read-only")
 }
 
-// TestFaultStoreFileReadOnly forbids to write ingest.db alone.
+// TestFaultStoreFileReadOnly makes only ingest.db read-only.
 func TestFaultStoreFileReadOnly(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
@@ -82,7 +82,7 @@ func TestFaultStoreFileReadOnly(t *testing.T) {
 	p.judge("store: ingest.db read-only")
 }
 
-// listing is the names and the sizes of what is in the data directory.
+// listing returns the names and sizes of what is in the data directory.
 func (p *programRig) listing() string {
 	entries, err := os.ReadDir(p.data())
 	if err != nil {

@@ -25,9 +25,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// faultCosts are the costs of the faults: so few units that every fault can go on until none is left.
-// What manual calls leave of the limit is what may go on without the ledger, so that one unit too many
-// is one too many.
+// faultCosts returns the costs of the faults: so few units that every fault can run until none is left. What manual
+// calls leave of the limit may go on without the ledger, so that a single unit too many shows.
 func faultCosts(limit int) string {
 	return fmt.Sprintf(`version: 1
 upstreams:
@@ -90,7 +89,7 @@ func newRig(t *testing.T, off need, hosts int, settings ...string) *rig {
 	return r
 }
 
-// newPostgresRig is one whose ledger is a PostgreSQL.
+// newPostgresRig is newRig with a ledger in PostgreSQL.
 func newPostgresRig(t *testing.T, off need, hosts int, settings ...string) *rig {
 	t.Helper()
 	return onPostgres(t, off, hosts, faulty.Postgres(t, settings...), postgresScripts...)
@@ -107,7 +106,7 @@ func onPostgres(t *testing.T, off need, hosts int, d *faulty.Database, scripts .
 	return r
 }
 
-// postgresScripts are what a proxy loses the answers to: takes, and the ends of transactions.
+// postgresScripts are the statements whose answers a proxy loses: takes, and the ends of transactions.
 var postgresScripts = []string{".take_1(", "COMMIT"}
 
 // bareRig is one without a ledger.
@@ -182,8 +181,8 @@ func openRemote(url string) (sharedledger.Remote, error) {
 	return redisledger.Open(context.Background(), url, redisledger.Options{})
 }
 
-// doubtful counts as in doubt what goes on without the ledger after an ask that may have been carried out: where the
-// ledger is lost then, another host may have seen it charged, and it counts once more when it is delivered.
+// doubtful counts as in doubt the calls that go on without the ledger after an ask that may have been executed: if the
+// ledger is then lost, another host may have seen the charge, and it counts once more when it is posted.
 type doubtful struct {
 	*sharedledger.Ledger
 
@@ -199,7 +198,7 @@ func (d doubtful) Spend(ctx context.Context, e quota.Emergency, budgets []quota.
 	return d.Ledger.Spend(ctx, e, budgets)
 }
 
-// stop ends the process in good order.
+// stop ends the process cleanly.
 func (s *site) stop() {
 	if !s.mute {
 		_ = s.shared.Close()
@@ -208,9 +207,8 @@ func (s *site) stop() {
 	}
 }
 
-// crash ends the process without a word: what it has not written down is gone. What it was last
-// answered counts as in doubt then: where the ledger is lost too, nobody knows any more that others
-// have seen it.
+// crash ends the process abruptly: what it has not written is gone. Its last answer then counts as in doubt: if the
+// ledger is lost too, nobody knows any more that others have seen it.
 func (s *site) crash() {
 	s.mu.Lock()
 	s.inDoubt++
@@ -223,7 +221,7 @@ func (s *site) crash() {
 // again is a crash and a new process.
 func (s *site) again() { s.crash(); s.open() }
 
-// spree is what became of some calls.
+// spree is the outcome of some calls.
 type spree struct {
 	allowed  int // by the ledger
 	degraded int // without it
@@ -235,7 +233,7 @@ type spree struct {
 
 func (c spree) made() int { return c.allowed + c.degraded }
 
-// spend takes so many calls and makes those that may be made.
+// spend takes so many calls and makes those that are admitted.
 func (s *site) spend(method string, n int) spree {
 	var sum spree
 	for i := range n {
@@ -297,14 +295,14 @@ func (r *rig) wrongly(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
 }
 
-// want notes as wrong what is not so.
+// want records a violated expectation.
 func (r *rig) want(ok bool, format string, args ...any) {
 	if !ok {
 		r.wrongly(format, args...)
 	}
 }
 
-// recover waits until the ledger answers again, and returns what it says.
+// recover waits until the ledger answers again, and returns its report.
 func (s *site) recover() quota.Report {
 	var err error
 	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -328,7 +326,7 @@ func (s *site) exhaust() {
 	s.want(sum.refused > 0, "it never refused: %+v", sum)
 }
 
-// used is what the ledger counts of the units.
+// used returns what the ledger counts of the units.
 func (s *site) used() int64 {
 	for _, p := range s.recover().Pools {
 		if p.Pool == "units" {
@@ -338,7 +336,7 @@ func (s *site) used() int64 {
 	return -1
 }
 
-// judge compares the ledger with the upstream's own count and says how it was, in one line.
+// judge compares the ledger with the upstream's own count and returns the result in one line.
 func (r *rig) judge(name string) string {
 	sent := r.sim.Ledger().Units["units"]
 	window, day := r.sim.MaxInWindow("units", 24*time.Hour), r.sim.MaxInDay("units")
@@ -350,7 +348,7 @@ func (r *rig) judge(name string) string {
 	return verdictLine(name, sent, r.limit, used, time.Since(r.began), r.wrong)
 }
 
-// verdictLine is the one line of a fault in make faults.
+// verdictLine returns the line of a fault in make faults.
 func verdictLine(name string, sent, limit, ledger int64, took time.Duration, wrong []string) string {
 	verdict := "holds"
 	if len(wrong) > 0 {
@@ -359,7 +357,7 @@ func verdictLine(name string, sent, limit, ledger int64, took time.Duration, wro
 	return fmt.Sprintf("%-58s %5d sent  %5d limit  %5d ledger  %6.1fs  %s", name, sent, limit, ledger, took.Seconds(), verdict)
 }
 
-// copyFile copies a file, or removes the copy where there is none.
+// copyFile copies a file, or removes the copy if there is none.
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	data, err := os.ReadFile(from)

@@ -15,11 +15,11 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// soakEnv is how long storms go on; without it there are a few.
+// soakEnv is how long storms last; without it there are a few.
 const soakEnv = "SOAK"
 
-// TestFaultStorms lets faults come one over the other, at random, while processes of one or two data
-// directories spend as fast as they can. make soak does so for as long as it is told.
+// TestFaultStorms overlaps faults at random, while processes of one or two data directories spend as fast as they can.
+// make soak does so for as long as requested.
 func TestFaultStorms(t *testing.T) {
 	t.Parallel()
 	first, until := uint64(time.Now().UnixNano()), time.Now()
@@ -64,7 +64,7 @@ const (
 	stormFor   = 6 * time.Second
 )
 
-// storm is faults as the seed says, over traffic.
+// storm runs the faults of a seed over traffic.
 func storm(t *testing.T, seed uint64) *rig {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 2))

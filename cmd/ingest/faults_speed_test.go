@@ -16,8 +16,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// The promises about time. A busy machine is not a slow program: the best of three counts, and there is
-// slack; the figures are printed.
+// The promises about time. A busy machine is not a slow program: the best of three counts, with some slack; the figures
+// are printed.
 
 // TestFaultSpeedOfAnOutage: from the second call on nobody waits for a ledger that does not answer.
 func TestFaultSpeedOfAnOutage(t *testing.T) {
@@ -61,7 +61,7 @@ func TestFaultSpeedOfAnOutage(t *testing.T) {
 	}
 }
 
-// counting counts what is written to a journal: every write is a transaction, with one fsync.
+// counting counts the writes to a journal: each is a transaction, with one fsync.
 type counting struct {
 	sharedledger.Journal
 
@@ -97,7 +97,7 @@ func TestFaultSpeedOneWritePerTake(t *testing.T) {
 	}
 }
 
-// TestFaultSpeedOfPostingBack: 9,500 spends are told to a ledger that came back empty.
+// TestFaultSpeedOfPostingBack: 9,500 spends are posted to a ledger that came back empty.
 func TestFaultSpeedOfPostingBack(t *testing.T) {
 	const spends = 9500
 	r := bareRig(t, nothing, 1, 10*spends)

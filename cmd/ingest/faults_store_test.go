@@ -17,8 +17,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// TestLongFaultStoreKilled kills the program whenever, 200 times where SOAK is set: every time the store is whole,
-// and what a run has said to be done stays done.
+// TestLongFaultStoreKilled kills the program at random, 200 times with SOAK set: every time the store is whole, and
+// what a run reported as done stays done.
 func TestLongFaultStoreKilled(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -58,7 +58,7 @@ func TestLongFaultStoreKilled(t *testing.T) {
 	p.judge(fmt.Sprintf("store, killed %d times at random, seed %d", kills, seed))
 }
 
-// said is a run to its end, and notes how many videos each slot has that it says is done.
+// said runs to the end, and records how many videos each slot has that the run reports as done.
 func (p *programRig) said(of map[string]int) {
 	p.Helper()
 	p.later()
@@ -73,7 +73,7 @@ func (p *programRig) said(of map[string]int) {
 	}
 }
 
-// keeps wants every slot that was said to be done, with all its videos.
+// keeps requires every slot that was reported as done, with all its videos.
 func (p *programRig) keeps(said map[string]int) {
 	db := p.store()
 	defer func() { _ = db.Close() }()
@@ -88,7 +88,7 @@ func (p *programRig) keeps(said map[string]int) {
 	}
 }
 
-// agrees wants a store that is true to itself.
+// agrees requires a store that is consistent.
 func (p *programRig) agrees() {
 	if _, err := os.Stat(filepath.Join(p.data(), store.FileName)); err != nil {
 		return // killed before there was one
@@ -103,8 +103,8 @@ func (p *programRig) agrees() {
 	p.want(err == nil && len(found) == 0, "the store: %q %v", found, err)
 }
 
-// storeFaults are what can happen to ingest.db while nobody looks. What a run says of it is in says, "" where
-// it goes on; repairs says that ingest doctor --repair makes it go on.
+// storeFaults are what can happen to a closed ingest.db. says is part of what a run says about it, "" if it succeeds;
+// repairs reports whether ingest doctor --repair makes it work.
 var storeFaults = []struct {
 	name    string
 	do      func(p *programRig, path string) error
@@ -135,7 +135,7 @@ var storeFaults = []struct {
 	}, exitOK, "", true},
 }
 
-// TestFaultStoreFile takes the store away from the program in every way that a file can go.
+// TestFaultStoreFile takes the store away from the program in every way that a file can disappear.
 func TestFaultStoreFile(t *testing.T) {
 	t.Parallel()
 	for _, tt := range storeFaults {
@@ -171,7 +171,7 @@ func TestFaultStoreFile(t *testing.T) {
 	}
 }
 
-// kill ends a run at a step, as kill -9 does.
+// kill kills a run at a step, like kill -9.
 func (p *programRig) kill(step string) {
 	p.later()
 	code, _, errs := p.do([]string{failpointEnv + "=" + step}, "run", "--quiet", "--force")

@@ -14,14 +14,14 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// fault is something that happens to the ledger while calls are drawn from it. It ends with the ledger
-// back and nothing left to spend.
+// fault is something that happens to the ledger while calls are drawn from it. It ends with the ledger back and nothing
+// left to spend.
 type fault struct {
 	name string
 	run  func(t *testing.T, off need) *rig
 }
 
-// one is a fault that a single data directory meets: what happens, between calls before and after.
+// one is a fault for a single data directory: it happens between calls before and after.
 func one(name string, happens func(s *site), settings ...string) fault {
 	return fault{name, func(t *testing.T, off need) *rig {
 		t.Helper()
@@ -35,8 +35,8 @@ func one(name string, happens func(s *site), settings ...string) fault {
 	}}
 }
 
-// outage is what calls do while the ledger cannot answer: no dear one goes on, cheap ones as far as the
-// emergency budget.
+// outage checks calls while the ledger cannot answer: no expensive one goes on, cheap ones as far as the emergency
+// budget.
 func (s *site) outage() {
 	shut := s.spend(dear, 2)
 	s.want(shut.closed == 2, "of two dear calls in an outage: %+v", shut)
@@ -44,7 +44,7 @@ func (s *site) outage() {
 	s.want(open.allowed == 0 && open.refused == 0 && open.closed >= faultEmergency, "of %d cheap calls in an outage: %+v", 2*faultEmergency, open)
 }
 
-// trouble is calls that may come through, or not.
+// trouble makes calls that may or may not succeed.
 func (s *site) trouble() {
 	s.spend(cheap, 3)
 	s.spend(dear, 1)
@@ -136,8 +136,8 @@ func singleFaults() []fault {
 	}
 }
 
-// toldInVain is an outage behind which one of the first replies is lost: to the probe, to what the
-// ledger knows, to what it is told.
+// toldInVain is an outage after which one of the first replies is lost: to the probe, to what the ledger knows, or to
+// what is posted to it.
 func toldInVain(reply int) fault {
 	return one(fmt.Sprintf("told of an outage, and reply %d is lost", reply), func(s *site) {
 		s.proxy.Refuse()
@@ -156,8 +156,8 @@ func (s *site) clock(by time.Duration) {
 	s.skew.Store(0)
 }
 
-// lostReplies are replies lost after their execution: with plenty left, and with just what the call
-// costs. The calls come through all the same, and are charged once.
+// lostReplies returns faults that lose replies after execution: with plenty left, and with just what the call costs.
+// The calls succeed anyway, and are charged once.
 func lostReplies(prefix string, begin func(*testing.T, need, int, ...string) *rig) []fault {
 	var all []fault
 	for how, name := range map[faulty.Loss]string{faulty.Closed: "closed", faulty.Torn: "reset in the middle", faulty.Swallowed: "swallowed"} {
@@ -195,7 +195,7 @@ func lostReplies(prefix string, begin func(*testing.T, need, int, ...string) *ri
 	return all
 }
 
-// failover is a master that dies with a replica behind it by so much.
+// failover is a master that dies with a replica that lags by so much.
 func failover(lag time.Duration) fault {
 	return fault{fmt.Sprintf("Sentinel failover, replica behind by %v", lag), func(t *testing.T, off need) *rig {
 		t.Helper()
@@ -226,8 +226,8 @@ func failover(lag time.Duration) fault {
 	}}
 }
 
-// backToTheOldMaster is a failover, and another back to the first master, which knows all scripts and
-// lacks what came last: what another process of this data directory spent, which has ended since.
+// backToTheOldMaster is a failover, and another back to the first master, which knows all scripts and lacks the last
+// data: what another process of this data directory spent, which has ended since.
 func backToTheOldMaster(t *testing.T, off need) *rig {
 	t.Helper()
 	r := newRig(t, off, 1)
@@ -264,7 +264,7 @@ func backToTheOldMaster(t *testing.T, off need) *rig {
 	return r
 }
 
-// rolledBackInPlace is a master that is made a replica of an older copy, and a master again: it keeps its scripts,
+// rolledBackInPlace is a master that becomes a replica of an older copy, and then a master again: it keeps its scripts,
 // and one of two hosts has written nothing since the copy was made.
 func rolledBackInPlace(t *testing.T, off need) *rig {
 	t.Helper()
@@ -396,7 +396,7 @@ func allFaults() []fault {
 		[]fault{{"failover, and another back to the old master", backToTheOldMaster}, failover(0), failover(300 * time.Millisecond), failover(time.Second)})
 }
 
-// flapping refuses and passes in turn for three periods and a bit.
+// flapping refuses and passes in turn for a little over three periods.
 func flapping(period time.Duration) fault {
 	return one(fmt.Sprintf("flapping every %v", period), func(s *site) {
 		stop := s.proxy.Flap(period)
@@ -419,7 +419,7 @@ func TestLongFaultFlapping(t *testing.T) {
 	})
 }
 
-// TestFaults lets everything happen that may happen to a ledger. make faults shows its lines.
+// TestFaults runs every fault of a ledger. make faults shows its lines.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	runFaults(t, allFaults(), func(t *testing.T, f fault) {
@@ -431,7 +431,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// atOnce is how many faults happen side by side: most of them wait most of the time.
+// atOnce is how many faults run side by side: most of them wait most of the time.
 const atOnce = 12
 
 // runFaults calls test for each fault, several side by side whatever -parallel says.

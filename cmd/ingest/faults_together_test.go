@@ -30,7 +30,7 @@ const manyJobs = `jobs:
   - {name: sixth, kind: chart, every: 1m, pages: 2}
 `
 
-// crowd is processes of every kind on one data directory, and what came of them.
+// crowd is processes of every kind on one data directory, and their results.
 type crowd struct {
 	*programRig
 
@@ -40,10 +40,10 @@ type crowd struct {
 	took []time.Duration // of searches
 }
 
-// stuck is what no person may read: that somebody else has the store.
+// stuck matches what no person should read: that somebody else has the store.
 var stuck = regexp.MustCompile(`(?i)\bbusy\b|\blocked\b|SQLITE_`)
 
-// again starts a command over and over, a pause apart, until the time is over and it has run so many times.
+// again starts a command repeatedly, with pauses, until the time is over and it has run often enough.
 func (c *crowd) again(name string, least int, pause time.Duration, args func(n int) []string) {
 	for n := 0; n < least || time.Now().Before(c.end); n++ {
 		cmd, out, errs := c.command(nil, args(n)...)
@@ -66,9 +66,9 @@ func (c *crowd) again(name string, least int, pause time.Duration, args func(n i
 	}
 }
 
-// TestFaultManyProcessesAtOnce lets every command that a person has use one data directory at once, against a
-// stand-in that is a process too: nobody hears of the others, no reader waits for the writers, and the ledger
-// counts what the stand-in counts. make soak does so for a minute.
+// TestFaultManyProcessesAtOnce has every user command use one data directory at once, against a stand-in that is a
+// process too: no command notices the others, no reader waits for the writers, and the ledger counts what the stand-in
+// counts. make soak does so for a minute.
 func TestFaultManyProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 1_000_000, youtubesim.Options{})
@@ -129,7 +129,7 @@ func (p *programRig) copyOf(n int) string {
 	return filepath.Join(p.dir, fmt.Sprintf("copy-%d.db", n))
 }
 
-// sound wants every backup whole, and true to itself.
+// sound requires that every backup is whole and consistent.
 func (c *crowd) sound(n int) {
 	for i := range n {
 		dir := c.TempDir()
@@ -150,7 +150,7 @@ func (c *crowd) sound(n int) {
 	c.want(err == nil && len(left) == 0, "backups left %v", left)
 }
 
-// units is what a stand-in has counted by itself.
+// units returns a stand-in's own count.
 func units(t *testing.T, base string) int64 {
 	t.Helper()
 	resp, err := http.Get(base + "sim/ledger")

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// fleet is the members that run, as their parent sees them.
+// fleet is the running members, as seen by their parent.
 type fleet struct {
 	t       *testing.T
 	o       ticks
@@ -79,7 +79,7 @@ func executable(t *testing.T) string {
 	return exe
 }
 
-// kill ends the i-th member as kill -9 does.
+// kill ends the i-th member with kill -9.
 func (f *fleet) kill(i int) {
 	f.t.Helper()
 	m := f.members[i]
@@ -91,7 +91,7 @@ func (f *fleet) kill(i int) {
 	_ = m.stdin.Close()
 }
 
-// stop ends all members with SIGTERM: each within five seconds, with code 0, or ingest serve's of a signal.
+// stop ends all members with SIGTERM: each within five seconds, with code 0, or ingest serve's code for a signal.
 func (f *fleet) stop() {
 	f.t.Helper()
 	for _, m := range f.members {
@@ -135,9 +135,9 @@ func (f *fleet) fill(n int) {
 	}
 }
 
-// suspend stops the i-th member while it has a call in flight, and lets it go on when its leases have run out
-// and others have taken its slots over. One that is stopped in the middle of a write would keep all others from
-// writing, and let their leases run out as well: it goes on at once, and is stopped another time.
+// suspend stops the i-th member while it has a call in flight, and continues it when its leases have expired and others
+// have taken over its slots. A member stopped in the middle of a write would keep all others from writing, and let
+// their leases expire as well: it is continued at once, and stopped another time.
 func (f *fleet) suspend(i int, j *judge) {
 	f.t.Helper()
 	p := f.members[i].cmd.Process

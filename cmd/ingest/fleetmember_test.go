@@ -24,9 +24,9 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// A fleet is processes of this test binary with an upstream that writes down what arrives. They share a data directory:
-// real store, real ledger, as several ingest serve on one machine would. Or they share a PostgreSQL, each with a data
-// directory of its own, as machines would: then a member is ingest serve itself, queue and all.
+// A fleet is processes of this test binary with an upstream that logs what arrives. They share a data directory, with
+// real store and ledger, like several ingest serve on one machine. Or they share a PostgreSQL, each with a data
+// directory of its own, like machines: then a member is ingest serve itself, queue and all.
 
 // fleetEnv makes the test binary a member of a fleet on one data directory, and ticksEnv gives ingest serve its schedule.
 const (
@@ -34,7 +34,7 @@ const (
 	ticksEnv = "INGEST_TEST_TICKS"
 )
 
-// A member never comes as far as TestMain.
+// A member never gets as far as TestMain.
 func init() {
 	if order := os.Getenv(fleetEnv); order != "" {
 		if err := serveFleet(order); err != nil {
@@ -45,7 +45,7 @@ func init() {
 	}
 }
 
-// ticks is a schedule of a tick a second: what the fleet is ordered to do.
+// ticks is a schedule of a tick per second, given to the fleet.
 type ticks struct {
 	Dir   string
 	Place string // of the PostgreSQL; "": the files in Dir
@@ -60,9 +60,9 @@ const (
 	fleetVideo = 3
 )
 
-// Every tick has a slot in each of two kinds of job. The slots of "newest" jobs are one series: only the
-// newest is worth fetching, as with a chart. Each slot of an "every" job is a series of its own, so that
-// none takes another's place: every one must be fetched, as the pieces of a backfill.
+// Every tick has a slot in each of two kinds of job. The slots of "newest" jobs are one series: only the newest is
+// worth fetching, as with a chart. Each slot of an "every" job is a series of its own, so that none supersedes another:
+// every one must be fetched, like the pieces of a backfill.
 func (o ticks) slots(i int) []ingest.SlotKey {
 	due := time.Unix(o.From+int64(i), 0).UTC()
 	var out []ingest.SlotKey
@@ -88,7 +88,7 @@ func (o ticks) jobs() map[string]ingest.Job {
 	return jobs
 }
 
-// Due implements fetch.Schedule, as regions.Plan does for jobs that may not be as frequent.
+// Due implements fetch.Schedule, like regions.Plan, which does not allow jobs this frequent.
 func (o ticks) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	newest := min(int(now.Unix()-o.From), o.Ticks)
@@ -107,7 +107,7 @@ func (o ticks) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Sl
 	return out
 }
 
-// serveFleet is a member's life: until a signal, or until its parent has gone.
+// serveFleet is a member's life: until a signal, or until its parent is gone.
 func serveFleet(order string) error {
 	var o ticks
 	if err := json.Unmarshal([]byte(order), &o); err != nil {
@@ -136,7 +136,7 @@ func serveFleet(order string) error {
 	}
 }
 
-// into has a reconciler of ingest serve work on the ticks.
+// into makes a reconciler of ingest serve work on the ticks.
 func (o ticks) into() func(*fetch.Reconciler) {
 	arrivals, err := os.OpenFile(o.arrivals(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -189,8 +189,8 @@ func (o ticks) governor(ctx context.Context) (*quota.Governor, quota.Ledger, err
 
 func (o ticks) arrivals() string { return filepath.Join(o.Dir, "arrivals") }
 
-// paper is an upstream that writes down every call before it answers: who calls, for what, and the call's
-// number, which is in the ids of the videos that it answers with.
+// paper is an upstream that logs every call before it answers: who calls, for what, and the call's number, which is in
+// the ids of the videos in its answer.
 type paper struct {
 	log   *os.File
 	calls atomic.Int64

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// TestHelpIsOfACommandAndFitsATerminal: each section of help.txt is shown by a command, in 80 columns.
+// TestHelpIsOfACommandAndFitsATerminal: each section of help.txt belongs to a command, and fits into 80 columns.
 func TestHelpIsOfACommandAndFitsATerminal(t *testing.T) {
 	sections := program.HelpSections()
 	if len(sections) < 30 {

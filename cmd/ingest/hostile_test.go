@@ -25,7 +25,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// shown is what the upstream shows of a video, as it stands in its answer.
+// shown is a video as it stands in the upstream's answer.
 type shown struct {
 	ID      string
 	Snippet struct {
@@ -35,7 +35,7 @@ type shown struct {
 	}
 }
 
-// hostile reports whether a video of the stand-in is one that it made to do harm.
+// hostile reports whether a video of the stand-in was made to do harm.
 func (s shown) hostile() bool {
 	return len(s.Snippet.Tags) == 2 && s.Snippet.Tags[1] == "plain"
 }
@@ -64,8 +64,8 @@ func showing(t *testing.T, base, region string) (all []shown) {
 	}
 }
 
-// fetchHostile fetches eight charts in which every hostile title of the stand-in is, and returns what the
-// upstream showed in them.
+// fetchHostile fetches eight charts that contain every hostile title of the stand-in, and returns what the upstream
+// showed in them.
 func fetchHostile(t *testing.T) map[string][]shown {
 	t.Helper()
 	now := at(t, "2026-02-14T12:00:00Z")
@@ -86,8 +86,8 @@ func fetchHostile(t *testing.T) map[string][]shown {
 	return charts
 }
 
-// Every title, up to 1,000 characters, channel and tag comes out of the store as it came from the upstream, to the byte; what is
-// printed on the way has no character that a terminal obeys.
+// Every title, up to 1,000 characters, channel and tag comes out of the store byte for byte as it came from the
+// upstream; what is printed on the way has no character that controls a terminal.
 func TestHostileTextIsKeptAsItCame(t *testing.T) {
 	charts := fetchHostile(t)
 	videos, hostile := 0, 0
@@ -122,13 +122,13 @@ func TestHostileTextIsKeptAsItCame(t *testing.T) {
 	t.Logf("%d videos in eight charts, %d of them with hostile text: each title, channel and tag is kept to the byte", videos, hostile)
 }
 
-// capped is as much of a title as is kept.
+// capped returns as much of a title as is stored.
 func capped(title string) string {
 	letters := []rune(title)
 	return string(letters[:min(len(letters), 1000)])
 }
 
-// harmless fails the test where a text has a character that a terminal obeys instead of showing it.
+// harmless fails the test if a text has a character that controls a terminal instead of being shown.
 func harmless(t *testing.T, where, text string) {
 	t.Helper()
 	for i, r := range text {
@@ -178,8 +178,7 @@ func TestHostileTextOfTheUpstreamIsHarmlessOnAScreen(t *testing.T) {
 	}
 }
 
-// As CSV it is no formula, one row stays one row, and what is left is the text without what a terminal
-// obeys.
+// As CSV it is no formula, one row stays one row, and what is left is the text without what controls a terminal.
 func TestHostileTextOfTheUpstreamIsNoFormula(t *testing.T) {
 	for region, want := range fetchHostile(t) {
 		text, _ := ingestCode(t, exitOK, "chart", region, "--format", "csv")
@@ -210,7 +209,7 @@ func TestHostileTextOfTheUpstreamIsNoFormula(t *testing.T) {
 	}
 }
 
-// hostileError is an upstream that refuses with a text that is as hostile as a title can be.
+// hostileError serves an upstream that refuses with a text as hostile as a title can be.
 func hostileError(t *testing.T) {
 	t.Helper()
 	const message = "\x1b[31mred\x1b]0;title\x07 \u009b31m \u202egnp.exe \u2066x\u2069 <b>bold</b><script>alert(1)</script> \r\nSet-Cookie: a=b\u2028 =1+1 \x00 \x7f end"
@@ -225,7 +224,7 @@ func hostileError(t *testing.T) {
 	t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "data"))
 }
 
-// What an upstream says in place of an answer is shown too, in a reason, in a log and in JSON.
+// What an upstream says instead of an answer is shown too: in a reason, in a log and in JSON.
 func TestHostileErrorsAreHarmlessOnAScreen(t *testing.T) {
 	hostileError(t)
 	seen := 0
@@ -250,7 +249,7 @@ func TestHostileErrorsAreHarmlessOnAScreen(t *testing.T) {
 	}
 }
 
-// The same where it is asked for over HTTP: nothing there is markup.
+// The same when requested over HTTP: nothing there is markup.
 func TestHostileErrorsAreHarmlessOverHTTP(t *testing.T) {
 	hostileError(t)
 	d := startServe(t)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// counted is a video with one combination of counts: what the upstream says of each, and what is to be
-// kept, "NULL" or the number.
+// counted is a video with one combination of counts: what the upstream gives for each, and what is stored, "NULL" or
+// the number.
 type counted struct {
 	id   string
 	json string
@@ -21,8 +21,8 @@ type counted struct {
 
 var countNames = [3]string{"viewCount", "likeCount", "commentCount"}
 
-// combinations are all videos whose three counts are each absent, null, zero or a number, and one without
-// statistics at all, or with none in them.
+// combinations returns videos with every combination of three counts that are absent, null, zero or a number, and one
+// without statistics at all, or with empty ones.
 func combinations() []counted {
 	forms := []struct{ json, kept string }{{"", "NULL"}, {"null", "NULL"}, {`"0"`, "0"}, {`"7"`, "7"}}
 	all := []counted{
@@ -46,8 +46,8 @@ func combinations() []counted {
 	return all
 }
 
-// A count that an upstream withholds is not zero: it is NULL in the store, null in JSON and empty in CSV,
-// and zero stays zero, from the wire to the screen.
+// A count that an upstream withholds is not zero: it is NULL in the store, null in JSON and empty in CSV, while zero
+// stays zero, from the wire to the screen.
 func TestACountThatIsAbsentIsNotZero(t *testing.T) {
 	all := combinations()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

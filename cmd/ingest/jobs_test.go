@@ -74,7 +74,7 @@ func TestASearchJobIsPricedWithWhatItLooksUp(t *testing.T) {
 	}
 }
 
-// A search of the schedule is paid for as it is priced, by the upstream's own count, and what it finds is kept.
+// A scheduled search costs what its price says, by the upstream's own count, and what it finds is stored.
 func TestASearchJobFindsWhatItPaysFor(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 4, CostTable: "classic"})
 	t.Setenv("INGEST_COST_TABLE", "classic")

@@ -18,9 +18,9 @@ import (
 	"github.com/trendvidstream/ingest/store/pgstore"
 )
 
-// judge decides by what no run writes: a log of commits that the database itself keeps, in the
-// transaction of each commit and never changed, and what the upstream wrote down. Of the table of slots it
-// believes only the names and, of a slot without a commit, the reason.
+// judge decides by what no run writes: a log of commits that the database itself keeps, in the transaction of each
+// commit and never changed, and the upstream's log. Of the table of slots it trusts only the names and, for a slot
+// without a commit, the reason.
 type judge struct {
 	t *testing.T
 	o ticks
@@ -69,7 +69,7 @@ const (
 		CREATE RULE commits_stay AS ON DELETE TO commits DO INSTEAD NOTHING`
 )
 
-// waitUntil waits for what is said to become so.
+// waitUntil waits for a described condition.
 func (j *judge) waitUntil(what string, is func() bool) {
 	j.t.Helper()
 	for began := time.Now(); !is(); time.Sleep(2 * time.Millisecond) {
@@ -89,7 +89,7 @@ func (j *judge) settled() {
 	})
 }
 
-// count is how many slots there are of which the condition holds.
+// count returns how many slots satisfy a condition.
 func (j *judge) count(condition string) int64 {
 	j.t.Helper()
 	return j.number("SELECT count(*) FROM slots WHERE " + condition)
@@ -103,7 +103,7 @@ func (j *judge) number(query string) (n int64) {
 	return n
 }
 
-// writable reports whether nobody keeps others from writing for long.
+// writable reports whether nobody blocks other writers for long.
 func (j *judge) writable() bool {
 	j.t.Helper()
 	if j.o.Place != "" { // a transaction takes milliseconds
@@ -127,7 +127,7 @@ func (j *judge) writable() bool {
 	return true
 }
 
-// ends is what became of a number of slots. Each is in one of the first four.
+// ends counts the outcomes of slots. Each slot is in one of the first four.
 type ends struct {
 	once, reason, twice, neither int
 	reasons                      map[ingest.State]int
@@ -173,7 +173,7 @@ func (j *judge) judge() {
 	j.judgeCalls()
 }
 
-// count puts one slot where it belongs.
+// count adds one slot to its outcome.
 func (a *ends) count(t *testing.T, slot ingest.Slot, commits int) {
 	t.Helper()
 	ended := slot.State != "" && slot.State != ingest.Due && slot.State != ingest.Claimed
@@ -192,7 +192,7 @@ func (a *ends) count(t *testing.T, slot ingest.Slot, commits int) {
 	}
 }
 
-// commits are the committed charts, by the database's own log.
+// commits returns the committed charts, by the database's own log.
 func (j *judge) commits() map[ingest.SlotKey]int {
 	j.t.Helper()
 	rows, err := j.d.QueryContext(j.t.Context(), `
@@ -218,8 +218,8 @@ func (j *judge) commits() map[ingest.SlotKey]int {
 	return out
 }
 
-// judgeCalls holds what is stored to what the upstream wrote down: every page is the whole answer of one
-// call that was made for its slot, and the ledger counts no less than arrived.
+// judgeCalls compares what is stored with the upstream's log: every page is the whole answer of one call that was made
+// for its slot, and the ledger counts no less than arrived.
 func (j *judge) judgeCalls() {
 	j.t.Helper()
 	calls := j.calls()
@@ -261,7 +261,7 @@ func (j *judge) judgeCalls() {
 	}
 }
 
-// calls are what arrived upstream: by number, for which job, region and page.
+// calls returns what arrived upstream: by number, for which job, region and page.
 func (j *judge) calls() map[string]string {
 	j.t.Helper()
 	data, err := os.ReadFile(j.o.arrivals())

@@ -14,8 +14,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// Three machines have one PostgreSQL and nothing else in common. They share the charts, one of them leaves in the middle,
-// and what arrived upstream is what the one ledger counts, and no more than each chart once.
+// Three machines have one PostgreSQL and nothing else in common. They share the charts, one of them leaves in the
+// middle, and what arrived upstream is what the one ledger counts, each chart once.
 func TestManyMachinesShareOnePostgres(t *testing.T) {
 	d := faulty.Postgres(t)
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 100 * time.Millisecond})

@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// TestMetricsCountWhatOneShotRunsSpent: figures of processes that have ended, as quota --json and slots --json print
-// them, in what ingest metrics prints and serve answers.
+// TestMetricsCountWhatOneShotRunsSpent: ingest metrics and serve export the figures of processes that have ended, as
+// quota --json and slots --json print them.
 func TestMetricsCountWhatOneShotRunsSpent(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 3})
 	ingestCode(t, exitError, "metrics") // nothing is there yet

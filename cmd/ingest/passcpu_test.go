@@ -17,12 +17,12 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
-// passCPU is what a pass of 8 regions x 200 videos, fetched, saved and indexed, may take of a processor,
-// from the start of the process to its end.
+// passCPU is the CPU time that a pass of 8 regions x 200 videos, fetched, saved and indexed, may take, from the start
+// of the process to its end.
 const passCPU = 1500 * time.Millisecond
 
-// The upstream is another process, so that what the kernel says of ours is ours alone. The best of three
-// counts: processor time too grows on a machine that is busy with other things.
+// The upstream is another process, so that the kernel's figure is ours alone. The best of three counts: CPU time too
+// grows on a machine that is busy with other things.
 func TestAPassOfEightRegionsIsCheap(t *testing.T) {
 	at(t, "2026-02-14T12:00:00Z")
 	base := simulateApart(t)
@@ -62,7 +62,7 @@ func TestAPassOfEightRegionsIsCheap(t *testing.T) {
 	}
 }
 
-// simulateApart starts a stand-in in a process of its own, and returns its URL.
+// simulateApart starts a stand-in in a separate process, and returns its URL.
 func simulateApart(t *testing.T) (base string) {
 	t.Helper()
 	cmd := exec.Command(self(t), "simulate", "--quiet")
@@ -88,7 +88,7 @@ func simulateApart(t *testing.T) (base string) {
 	return first.URL
 }
 
-// askedApart is what a stand-in in another process was asked.
+// askedApart returns what a stand-in in another process was asked.
 func askedApart(t *testing.T, base string) []youtubesim.CallCount {
 	t.Helper()
 	resp, err := http.Get(base + "sim/ledger")

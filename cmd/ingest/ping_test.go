@@ -19,7 +19,7 @@ import (
 
 const pingSecret = "5f0c1b1e-very-secret-check"
 
-// deadman is a switch that remembers what it was told.
+// deadman is a dead man's switch that records what it was told.
 type deadman struct {
 	mu    sync.Mutex
 	told  []told
@@ -29,7 +29,7 @@ type deadman struct {
 
 type told struct{ signal, rid, body string }
 
-// startDeadman serves a switch, and hands its address to the program in a file.
+// startDeadman serves a switch, and passes its address to the program in a file.
 func startDeadman(t *testing.T, d *deadman) {
 	t.Helper()
 	server := httptest.NewServer(d)
@@ -155,7 +155,7 @@ func faultOf(t *testing.T, text string) youtubesim.Fault {
 	return f
 }
 
-// What could not even be opened is told of as well.
+// A run that could not even be opened is reported as well.
 func TestPingTellsOfAMissingKey(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	t.Setenv("INGEST_UPSTREAM_URL", "")
@@ -234,7 +234,7 @@ func TestPingOfServeTakesStoppedForWell(t *testing.T) {
 	s.end(syscall.SIGTERM)
 }
 
-// TestThresholdsAreToldByRunAndByServe: once for both, to the webhook that a file names.
+// TestThresholdsAreToldByRunAndByServe: once for both, to the webhook named in a file.
 func TestThresholdsAreToldByRunAndByServe(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")

@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// TestPostgresScripts is TestScripts of what the program does with a store in PostgreSQL: $POSTGRES is the URL of one,
-// $LEDGER that of a ledger beside it.
+// TestPostgresScripts is TestScripts for a store in PostgreSQL: $POSTGRES is its URL, $LEDGER that of a ledger beside
+// it.
 func TestPostgresScripts(t *testing.T) {
 	d := faulty.Postgres(t)
 	testscript.Run(t, testscript.Params{

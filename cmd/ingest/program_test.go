@@ -29,7 +29,7 @@ const (
 	exitConfig      = 78
 )
 
-// ledgerFile is the ledger, or the journal beside a Redis, in a data directory.
+// ledgerFile is the ledger in a data directory or, with a Redis, the journal.
 const ledgerFile = "quota.db"
 
 // The documents of --json.
@@ -47,7 +47,7 @@ type (
 	slotEvent        = program.SlotEvent
 )
 
-// ingestCode runs the program in this process and wants an exit code.
+// ingestCode runs the program in this process and requires an exit code.
 func ingestCode(t *testing.T, want int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -93,7 +93,7 @@ func at(t *testing.T, s string) time.Time {
 	return when
 }
 
-// limits writes a costs file with so many units and returns its path.
+// limits writes a costs file with that many units and returns its path.
 func limits(t *testing.T, units string) string {
 	t.Helper()
 	shipped, err := os.ReadFile("../../costs.yaml")
@@ -108,7 +108,7 @@ func limits(t *testing.T, units string) string {
 	return path
 }
 
-// charts is where real charts lie beside the project; without them the test is skipped.
+// charts returns where real charts lie next to the project; without them the test is skipped.
 func charts(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "data", "trending")
@@ -118,7 +118,7 @@ func charts(t *testing.T) string {
 	return dir
 }
 
-// recorded is one region's rows of one day, in rank order.
+// recorded returns one region's rows of one day, in rank order.
 func recorded(t *testing.T, dir, region, day string) []map[string]string {
 	t.Helper()
 	var out []map[string]string
@@ -138,7 +138,7 @@ func recorded(t *testing.T, dir, region, day string) []map[string]string {
 
 var parsedCharts = map[string][][]string{} // by path
 
-// recordedRows parses a file of recorded charts, once for all tests, none of which runs beside another.
+// recordedRows parses a file of recorded charts, once for all tests, which do not run in parallel.
 func recordedRows(t *testing.T, path string) [][]string {
 	t.Helper()
 	if rows, ok := parsedCharts[path]; ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// A refresh asks about regions: what it spends must not be looked for under their charts.
+// A refresh asks about regions: its spends must not be looked for under their charts.
 func TestWhatARefreshSpendsClosesNoGate(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	for _, now := range []string{"2026-02-14T09:40:00Z", "2026-02-15T09:40:00Z", "2026-02-15T10:40:00Z"} {

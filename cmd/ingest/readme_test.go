@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// freePort sets $PORT to a port that nobody listens at just now.
+// freePort sets $PORT to a port that nobody listens on just now.
 func freePort(ts *testscript.TestScript, _ bool, _ []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -17,8 +17,8 @@ func freePort(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("PORT", port)
 }
 
-// readmeScript pastes the shell blocks of a section of a document into a shell that ends at the first command that
-// fails: readme FILE SECTION [OLD=>NEW...]. What is replaced must be there: ports and places that a test cannot have.
+// readmeScript pastes the shell blocks of a section of a document into a shell that stops at the first failing command:
+// readme FILE SECTION [OLD=>NEW...]. OLD must occur: ports and places that a test cannot have.
 func readmeScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: readme FILE SECTION [OLD=>NEW...]")

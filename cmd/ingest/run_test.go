@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// What keeps several regions from being fetched is said once, in lines that fit.
+// A reason that several regions share is printed once, in lines that fit.
 func TestWhatARunSaysFitsATerminal(t *testing.T) {
 	due := time.Date(2026, 2, 14, 9, 0, 0, 0, time.UTC)
 	const why = "units: the provider said no at 21 used; most by scheduled AU videos.list (4 in 24h); frees at 2026-02-15T08:00:00Z"

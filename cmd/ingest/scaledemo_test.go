@@ -22,8 +22,8 @@ type scale struct {
 
 const demoLease = 8 * time.Second
 
-// TestLongScaleDemo kills the leader of three machines and another, each in the middle of a pass, and holds the account of
-// the one that is left to the upstream's own count. Its screen is make scale-demo's.
+// TestLongScaleDemo kills the leader of three machines and another, each in the middle of a pass, and compares the
+// account of the remaining one with the upstream's own count. Its output is that of make scale-demo.
 func TestLongScaleDemo(t *testing.T) {
 	t.Parallel()
 	s := newScale(t)
@@ -81,7 +81,7 @@ func (s *scale) start(names ...string) {
 	}
 }
 
-// settled waits until all is done that is due by now, and ends the machines that are left.
+// settled waits until everything due by now is done, and stops the remaining machines.
 func (s *scale) settled() {
 	s.Helper()
 	until := time.Now().Unix()
@@ -115,7 +115,7 @@ func (s *scale) done() int64 {
 	return s.number("SELECT count(*) FROM ingest.slots WHERE state = 'done'")
 }
 
-// wait is for something that the machines which are left shall come to.
+// wait waits for a condition of the remaining machines.
 func (s *scale) wait(what string, is func() bool) {
 	s.Helper()
 	for _, m := range s.machines {
@@ -127,7 +127,7 @@ func (s *scale) wait(what string, is func() bool) {
 	}
 }
 
-// leads is the name of the machine that does, "" where none of those that are left is known to.
+// leads returns the name of the leader, "" if none of the remaining machines is known to lead.
 func (s *scale) leads() string {
 	if s.pg.Must(s, "SELECT to_regclass('river_leader') IS NULL") == "t" {
 		return ""
@@ -156,7 +156,7 @@ func (s *scale) kill(name string) {
 	s.say("   %s is killed while it fetches %s", name, chart)
 }
 
-// account compares what the ledger, the upstream and the slots say that was spent.
+// account compares what the ledger, the upstream and the slots say was spent.
 func (s *scale) account() {
 	s.Helper()
 	sent, ledger, slots := s.sim.Ledger().Units["units"], s.used(), s.number("SELECT sum(units) FROM ingest.slots")

@@ -21,13 +21,13 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The schemas of the documents are the golden files of --json: they are made of what the program prints, and whoever
-// takes a field away, or gives it another type, sees it in a diff.
+// The schemas of the documents are the golden files of --json: they are generated from what the program prints, so that
+// removing a field, or changing its type, shows in a diff.
 const schemas = "../../docs/schema"
 
 var update = flag.Bool("update", false, "write the schemas of the documents anew")
 
-// words are the values of the types that have few.
+// words are the values of the types that have only a few.
 var words = map[reflect.Type][]any{
 	reflect.TypeFor[ingest.State](): {"", string(ingest.Due), string(ingest.Claimed), string(ingest.Done), string(ingest.Stopped),
 		string(ingest.Failed), string(ingest.Skipped), string(ingest.Missed)},
@@ -111,7 +111,7 @@ func schemaOf(t reflect.Type) map[string]any {
 	return map[string]any{"type": "integer"}
 }
 
-// addFields adds a struct's fields, and those of what it embeds that it does not have itself.
+// addFields adds a struct's fields, and those of embedded structs that it does not have itself.
 func addFields(t reflect.Type, properties map[string]any, required map[string]bool) {
 	for field := range t.Fields() {
 		name, options, tagged := strings.Cut(field.Tag.Get("json"), ",")

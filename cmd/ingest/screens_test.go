@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// narrowJobs have a name that is long, and prices in two pools.
+// narrowJobs have a long name, and prices in two pools.
 const narrowJobs = `jobs:
   - {name: chart, kind: chart, every: 1m, regions: [US], pages: 1}
   - {name: a-search-with-a-name-that-is-longer-than-its-column, kind: search, query: cup, every: 24h, pages: 3}

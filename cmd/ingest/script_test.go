@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// failpoint is what the tested program puts around the parts of a pass; nil for nothing.
+// failpoint is what the tested program wraps around the parts of a pass; nil: nothing.
 var failpoint = func() func(*fetch.Reconciler) { return nil }
 
 func TestMain(m *testing.M) {
@@ -43,8 +43,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// simulate starts ingest simulate with the arguments in the background, and sets $SIM to its URL.
-// It is ended, as an operator would, with SIGTERM, and must then exit 0.
+// simulate starts ingest simulate with the arguments in the background, and sets $SIM to its URL. It is stopped with
+// SIGTERM, as an operator would, and must then exit 0.
 func simulate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("simulate cannot be negated")
@@ -84,7 +84,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// exits runs a command and wants an exit code: exits 78 ingest config check.
+// exits runs a command and requires an exit code: exits 78 ingest config check.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE command [args...]")
@@ -120,7 +120,7 @@ func jsonField(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lookup walks a decoded document along a.0.b and prints what is there as JSON.
+// lookup follows a path such as a.0.b in a decoded document and returns the value there as JSON.
 func lookup(doc any, path string) (string, error) {
 	for key := range strings.SplitSeq(path, ".") {
 		switch d := doc.(type) {

@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveScript starts ingest serve with the arguments in the background, and sets $API to its URL. It is
-// ended with SIGTERM.
+// serveScript starts ingest serve with the arguments in the background, and sets $API to its URL. It is stopped with
+// SIGTERM.
 func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("serve cannot be negated")

@@ -89,7 +89,7 @@ func TestSearchIsReadPageByPage(t *testing.T) {
 	}
 }
 
-// hostileTitles break who prints or exports them without care.
+// hostileTitles break whatever prints or exports them carelessly.
 var hostileTitles = []string{
 	"=cmd|' /C calc'!A0 word", "+1+1 word", "-2+3 word", "@SUM(A1) word", "\t=1 word", "\r\n=1 word", " =1 word", "\u200b=1 word", "＝1 word",
 	"\x1b[31mred\x1b[0m word", "\u009b31m word", "a \u202egnp.exe word", "NUL\x00 word", "bad \xff\xfe word \xc3", "two\nlines\u2028word",
@@ -163,7 +163,7 @@ func TestNoCellOfACSVIsAFormula(t *testing.T) {
 	}
 }
 
-// What a CSV has to change, JSON lines keep, but for what is no UTF-8.
+// JSON lines keep what CSV must change, except invalid UTF-8.
 func TestJSONLinesKeepTheText(t *testing.T) {
 	hostileCharts(t)
 	out, _ := ingestCode(t, exitOK, "chart", "US", "--format", "jsonl")

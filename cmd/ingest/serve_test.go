@@ -221,7 +221,7 @@ func TestALostLedgerKeepsServeWaiting(t *testing.T) {
 	}
 }
 
-// dead is an address where connections are taken and dropped, and counted.
+// dead returns an address where connections are accepted, dropped and counted.
 func dead(t *testing.T) (address string, dials *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -345,7 +345,7 @@ func TestAStoppedSlotIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAdminHasAnAddressOfItsOwn: visitors are answered what is theirs, and nothing else.
+// TestAdminHasAnAddressOfItsOwn: visitors get what is theirs, and nothing else.
 func TestAdminHasAnAddressOfItsOwn(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	t.Setenv("INGEST_ADMIN_LISTEN", "127.0.0.1:0")

@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/web"
 )
 
-// served is a serve of its own process.
+// served is a serve in a process of its own.
 type served struct {
 	t              *testing.T
 	cmd            *exec.Cmd
@@ -28,7 +28,7 @@ type served struct {
 
 var listens = regexp.MustCompile(`msg="ingest serves".* listen=(\S+)`)
 
-// startServe starts ingest serve with a port of its own, and waits until it says where it is.
+// startServe starts ingest serve on a port of its own, and waits until it says where.
 func startServe(t *testing.T, args ...string) *served {
 	t.Helper()
 	d := startProcess(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
@@ -68,10 +68,10 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *served {
 	return d
 }
 
-// waitAtMost is for a busy machine; no promise hangs on it.
+// waitAtMost allows for a busy machine; no promise depends on it.
 const waitAtMost = 3 * time.Minute
 
-// until waits for something that a real process shall come to.
+// until waits for a condition of a real process.
 func (d *served) until(what string, is func() bool) {
 	d.t.Helper()
 	for began := time.Now(); !is(); time.Sleep(10 * time.Millisecond) {
@@ -86,7 +86,7 @@ func (d *served) until(what string, is func() bool) {
 	}
 }
 
-// get asks it.
+// get requests a path from it.
 func (d *served) get(path string) (code int, body string) {
 	d.t.Helper()
 	resp, err := http.Get(d.url + path)
@@ -106,7 +106,7 @@ func (d *served) isReady() bool {
 	return code == http.StatusOK
 }
 
-// check is one line of /readyz.
+// check returns one line of /readyz.
 func (d *served) check(name string) web.Result {
 	d.t.Helper()
 	_, body := d.get("readyz?format=json")
@@ -123,11 +123,11 @@ func (d *served) check(name string) web.Result {
 	return web.Result{}
 }
 
-// stopsWithin is twice the promise: ending a call in flight may take four of its five seconds, and a busy
-// machine is no broken promise. What does not stop goes on for a minute.
+// stopsWithin is twice the promise: ending a call in flight may take four of its five seconds, and a busy machine is no
+// broken promise. What does not stop runs on for a minute.
 const stopsWithin = 10 * time.Second
 
-// end signals it and wants it gone soon, with the signal's exit code.
+// end signals it and requires it to be gone soon, with the signal's exit code.
 func (d *served) end(sig syscall.Signal) {
 	d.t.Helper()
 	began := time.Now()
@@ -162,7 +162,7 @@ func (l *output) String() string {
 	return l.b.String()
 }
 
-// count is how many lines have the text in them.
+// count returns how many lines contain the text.
 func (l *output) count(text string) int {
 	n := 0
 	for line := range strings.Lines(l.String()) {
@@ -173,13 +173,13 @@ func (l *output) count(text string) int {
 	return n
 }
 
-// quickHeart makes serve look five times a second, as a watchdog of 400 ms does.
+// quickHeart makes serve's heart beat five times a second, as with a watchdog of 400 ms.
 func quickHeart(t *testing.T) {
 	t.Helper()
 	t.Setenv("WATCHDOG_USEC", "400000")
 }
 
-// shortDir is a directory whose path is short enough for a socket.
+// shortDir returns a directory whose path is short enough for a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ingest") //nolint:usetesting // t.TempDir is too long for a socket's name

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// The ledger is down at the start, comes, and is lost: serve lives through it all, and takes up its work.
+// The ledger is down at the start, comes, and is lost: serve survives it all, and resumes its work.
 func TestServeLivesThroughALedgerThatComesAndGoes(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5})
 	redis := faulty.Redis(t)

@@ -27,14 +27,14 @@ import (
 	normal "github.com/trendvidstream/ingest/store/text"
 )
 
-// What serve is measured at: a day of charts, and so many videos.
+// The load on which serve is measured: a day of charts, and so many videos.
 const (
 	sizeVideos  = 100_000
 	sizeWords   = 20_000 // of the titles, some of them frequent
 	sizeStreams = 200
 )
 
-// large is a store of sizeVideos, most of them written behind its back: nobody charts as many within a test.
+// large is a store of sizeVideos, most of them written directly: nobody charts that many within a test.
 func large(t *testing.T) {
 	t.Helper()
 	standIn(t, youtubesim.Options{Seed: 5})
@@ -89,8 +89,8 @@ func TestLongAHundredThousandVideos(t *testing.T) {
 	t.Run("the API under load", theAPIUnderLoad)
 }
 
-// whatIsSeenIsSmallAndQuick: the page, a scrape and ingest quota, and two hundred open pages. It prints what it measures;
-// it fails at ten times what is promised, since other tests run beside it, but bytes are bytes.
+// whatIsSeenIsSmallAndQuick: the page, a scrape and ingest quota, and two hundred open pages. It prints what it
+// measures; times fail at ten times the promise, since other tests run at the same time, but bytes at the promise.
 func whatIsSeenIsSmallAndQuick(t *testing.T) {
 	d := startServe(t)
 	d.until("it is ready", d.isReady)
@@ -118,7 +118,7 @@ func whatIsSeenIsSmallAndQuick(t *testing.T) {
 	streams(t, d)
 }
 
-// wants is the median of several times.
+// wants measures the median of several times.
 func wants(t *testing.T, what string, promised, between time.Duration, do func()) {
 	t.Helper()
 	var took []time.Duration
@@ -135,7 +135,7 @@ func wants(t *testing.T, what string, promised, between time.Duration, do func()
 	}
 }
 
-// streams opens many pages that stay open, and looks at the memory of the process.
+// streams opens many pages that stay open, and measures the memory of the process.
 func streams(t *testing.T, d *served) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -165,7 +165,7 @@ func streams(t *testing.T, d *served) {
 
 var rss = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
-// resident is how much memory a process has, in bytes.
+// resident returns how much memory a process has, in bytes.
 func resident(t *testing.T, pid int) int {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -179,7 +179,7 @@ func resident(t *testing.T, pid int) int {
 	return n * 1024
 }
 
-// processor is how much time of a processor a process has used, 0 where that cannot be read.
+// processor returns the CPU time of a process, 0 if that cannot be read.
 func processor(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -195,9 +195,9 @@ func processor(t *testing.T, pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond // in hundredths of a second, on every Linux
 }
 
-// theAPIUnderLoad: searches with limits on, as fast as eight clients ask, who run beside it: the words that people ask for
-// repeat (one of 200), and then every question is another one. It prints what it measures, and fails at a tenth of what
-// is promised.
+// theAPIUnderLoad: searches with limits on, as fast as eight concurrent clients ask: first with words that repeat, like
+// people's (one of 200), then with a different question each time. It prints what it measures, and fails at a tenth of
+// the promise.
 func theAPIUnderLoad(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "ingest.yaml")
 	if err := os.WriteFile(config, []byte("api: {limits: {1m: 1000000, 1h: 10000000}}\n"), 0o600); err != nil {

@@ -27,9 +27,9 @@ var tenPercent = []string{
 	"500:1%", "503:1%", "502:1%", "502html:1%", "429min:1%", "drop:1%", "reset:1%", "truncate:1%", "empty:1%", "badtoken:1%",
 }
 
-// A simulated day of the real client, store and ledger, in which every tenth call fails: the ledger has
-// what the upstream charged, to the unit. An upstream that charges for nothing that it fails is counted
-// too high by just the calls that it did not charge, never too low.
+// A simulated day of the real client, store and ledger, in which every tenth call fails: the ledger has what the
+// upstream charged, to the unit. If an upstream does not charge for its failures, the ledger is too high by exactly
+// those calls, and never too low.
 func TestADayOfStatusFaultsIsCountedToTheUnit(t *testing.T) {
 	for _, upstream := range []struct {
 		name  string
@@ -87,7 +87,7 @@ func (d *faultyDay) wait(_ context.Context, pause time.Duration) error {
 	return nil
 }
 
-// run does what is due at a time, or a little later where a run before it took longer.
+// run does what is due at a time, or a little later if a run before it took longer.
 func (d *faultyDay) run(at time.Time) {
 	d.Helper()
 	if d.now.Load().Before(at) {

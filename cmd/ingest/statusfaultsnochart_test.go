@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// A chart that the upstream does not have costs one call a day for its region and category, not one a slot:
-// the slots between are skipped, and say why. Other categories of the region are asked for as ever.
+// A chart that the upstream does not have costs one call a day for its region and category, not one per slot: the slots
+// between are skipped, and say why. Other categories of the region are requested as usual.
 func TestAChartThatIsNotThereIsAskedForOnceADay(t *testing.T) {
 	none, err := youtubesim.ParseFault("nochart@1-2")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// A signal in the middle of a pass: out within five seconds, with the signal's code, and the next run
-// loses and doubles nothing.
+// A signal in the middle of a pass ends it within five seconds, with the signal's code, and the next run loses and
+// doubles nothing.
 func TestASignalEndsARunCleanly(t *testing.T) {
 	for signal, code := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
 		sim, slow := slowStandIn(t)
@@ -48,8 +48,7 @@ func TestASignalEndsARunCleanly(t *testing.T) {
 	}
 }
 
-// slowStandIn takes a while over each answer, so that a signal comes in the middle of a pass, until slow is set
-// to 0.
+// slowStandIn takes a while over each answer, so that a signal comes in the middle of a pass, until slow is set to 0.
 func slowStandIn(t *testing.T) (sim *youtubesim.Server, slow *atomic.Int64) {
 	t.Helper()
 	sim, slow = standIn(t, youtubesim.Options{Seed: 5}), new(atomic.Int64)

@@ -19,7 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// otlp is a collector that keeps what it is sent.
+// otlp is a collector that keeps what it receives.
 type otlp struct {
 	url  string
 	mu   sync.Mutex
@@ -51,7 +51,7 @@ func newOTLP(t *testing.T) *otlp {
 	return c
 }
 
-// spans are how many of each name came, and whether each is inside of what it belongs to.
+// spans returns how many of each name came, and checks that each lies within its parent.
 func (c *otlp) spans(t *testing.T) map[string]int {
 	t.Helper()
 	c.mu.Lock()
@@ -70,7 +70,8 @@ func (c *otlp) spans(t *testing.T) map[string]int {
 }
 
 // TestSpansAreWhatTheUpstreamCounts: a pass for each region, a take and a call for each call that the upstream counted,
-// retries too, and a save for each page; by the standard's variable and by the config; and no key in any of them.
+// retries too, and a save for each page; configured by the standard's variable and by the config; and no key in any of
+// them.
 func TestSpansAreWhatTheUpstreamCounts(t *testing.T) {
 	key := newCanary(unlike).key
 	for name, configure := range map[string]func(t *testing.T, url string) []string{
@@ -120,7 +121,7 @@ func TestSpansAreWhatTheUpstreamCounts(t *testing.T) {
 	}
 }
 
-// TestACollectorThatHangsHoldsNothingUp: nor does one that refuses, and neither is a failure.
+// TestACollectorThatHangsHoldsNothingUp: a collector that hangs, or refuses, delays nothing and is no failure.
 func TestACollectorThatHangsHoldsNothingUp(t *testing.T) {
 	gone := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

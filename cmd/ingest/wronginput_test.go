@@ -10,8 +10,8 @@ import (
 	program "github.com/trendvidstream/ingest/cmd/ingest"
 )
 
-// wrongInputs are what people get wrong, with the exit code that README gives and a part of the one line that is said.
-// A word KEY=VALUE before the command sets a variable. Files are those of wrongFiles.
+// wrongInputs are common mistakes, with the exit code that README gives and a part of the one line printed. A word
+// KEY=VALUE before the command sets a variable. Files are those of wrongFiles.
 var wrongInputs = []struct {
 	command string
 	code    int
@@ -119,8 +119,8 @@ var wrongFiles = map[string]string{
 	"absent.dir": "",
 }
 
-// TestWrongInputs: each mistake is one clear line and the documented exit code; nothing is on standard output, no key is
-// shown, and nothing is made.
+// TestWrongInputs: each mistake is one clear line and the documented exit code; standard output is empty, no key is
+// shown, and nothing is created.
 func TestWrongInputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range wrongFiles {
@@ -162,7 +162,7 @@ func TestWrongInputs(t *testing.T) {
 	}
 }
 
-// namesHere is what lies in the working directory.
+// namesHere lists the working directory.
 func namesHere(t *testing.T) string {
 	t.Helper()
 	names, err := filepath.Glob("*")

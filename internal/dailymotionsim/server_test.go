@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock is the stand-in's: it moves when a test moves it.
+// clock is the stand-in's clock, moved by the test.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time { return c.Time }
@@ -44,7 +44,7 @@ func newServer(t *testing.T, o dailymotionsim.Options, faults ...string) *dailym
 	return s
 }
 
-// page is a list or an error, as anybody reads it.
+// page is a list or an error, as any client reads it.
 type page struct {
 	Page, Limit, Total int
 	HasMore            bool `json:"has_more"`
@@ -56,7 +56,7 @@ type page struct {
 	}
 }
 
-// ask answers a query without a network. A call that is dropped has status 0.
+// ask sends a query without a network. A dropped call has status 0.
 func ask(t *testing.T, s http.Handler, path string) (status int, p page) {
 	t.Helper()
 	w := httptest.NewRecorder()

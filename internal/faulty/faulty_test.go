@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// count is a script that changes something, so that it is known whether it ran.
+// count is a script with an effect, which shows whether it ran.
 const count = "return redis.call('INCR', 'n')"
 
 func behind(t *testing.T, settings ...string) (*faulty.Server, *faulty.Proxy) {
@@ -45,7 +45,7 @@ func dial(t *testing.T, addr string) *client {
 	return &client{c, bufio.NewReader(c)}
 }
 
-// eval asks for a script whose reply is one line.
+// eval runs a script whose reply is one line.
 func (c *client) eval(script string, within time.Duration) (string, error) {
 	_ = c.SetDeadline(time.Now().Add(within))
 	fmt.Fprintf(c, "*3\r\n$4\r\nEVAL\r\n$%d\r\n%s\r\n$1\r\n0\r\n", len(script), script)

@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// behindPostgres is a table of which each script adds one row.
+// behindPostgres returns a table to which each script adds one row.
 func behindPostgres(t *testing.T, settings ...string) (*faulty.Database, *faulty.Proxy) {
 	t.Helper()
 	d := faulty.Postgres(t, settings...)
@@ -34,7 +34,7 @@ func connect(t *testing.T, d *faulty.Database, p *faulty.Proxy) *pgx.Conn {
 	return c
 }
 
-// addOne adds in every way that a client may say so.
+// addOne adds one in every way that a client may send it.
 var addOne = map[string]func(context.Context, *pgx.Conn) error{
 	"prepared": func(ctx context.Context, c *pgx.Conn) error { _, err := c.Exec(ctx, "SELECT add_one()"); return err },
 	"once": func(ctx context.Context, c *pgx.Conn) error {
@@ -98,7 +98,7 @@ func TestPostgresAnswersThatAreLostWereCarriedOut(t *testing.T) {
 	}
 }
 
-// What a server says before it hangs up arrives.
+// What a server says before it closes the connection arrives.
 func TestPostgresRefusalArrives(t *testing.T) {
 	d, p := behindPostgres(t)
 	_, err := pgconn.Connect(t.Context(), "postgres://nobody@"+p.Addr()+"/postgres?sslmode=disable")
@@ -114,7 +114,7 @@ func TestPostgresRefusalArrives(t *testing.T) {
 	}
 }
 
-// What a replica is sent is late, and lost with the connection.
+// What is sent to a replica arrives late, and is lost with the connection.
 func TestPostgresReplicaLags(t *testing.T) {
 	d, p := behindPostgres(t, "wal_level=replica", "max_wal_senders=4")
 	r := d.Replica(t, p.Followed())

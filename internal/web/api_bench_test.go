@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// BenchmarkAPI is an answer that is remembered, over connections that stay open, with limits on.
+// BenchmarkAPI serves a cached answer over kept-alive connections, with limits on.
 func BenchmarkAPI(b *testing.B) {
 	site, _ := newAPI(b, httplimit.PerMinute(quota.MaxLimit), httplimit.PerHour(quota.MaxLimit))
 	server := httptest.NewServer(site.Handler())

@@ -76,7 +76,7 @@ func (s *shelf) library() (*web.Library, error) {
 	}, nil
 }
 
-// newAPI is a site with an API, over a shelf.
+// newAPI returns a site with an API, over a shelf.
 func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *shelf) {
 	t.Helper()
 	site, _ := fresh()
@@ -107,7 +107,7 @@ func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *shelf) {
 	return site, books
 }
 
-// ask sends a request to a site by way of localhost, unless the header says otherwise.
+// ask sends a request to a site by the name localhost, unless the header says otherwise.
 func ask(site http.Handler, method, target string, header ...string) *http.Response {
 	r := httptest.NewRequest(method, target, nil)
 	r.Host = "localhost:8080"
@@ -251,7 +251,7 @@ func TestTheAPIRefusesWhatNoFrontEndSends(t *testing.T) {
 	}
 }
 
-// A page that has let its own name lead here sends that name as Host, whatever it asks for.
+// A page that points its own name at this address sends that name as Host, whatever it requests.
 func TestAForgedHostReadsNothing(t *testing.T) {
 	site, _ := paged()
 	books := &shelf{}
@@ -309,7 +309,7 @@ func TestOnlyListedOriginsMayRead(t *testing.T) {
 	}
 }
 
-// The 61st request of a minute, over a real connection: refused, and nothing that was sent is in the log.
+// The 61st request within a minute, over a real connection, is refused, and nothing that was sent is in the log.
 func TestServedOverAConnection(t *testing.T) {
 	site, _ := newAPI(t, httplimit.PerMinute(60))
 	var log bytes.Buffer

@@ -131,7 +131,7 @@ func encode(ctx context.Context, document func(context.Context) (any, error)) ([
 	return b.Bytes(), nil
 }
 
-// stale needs c.mu.
+// stale must be called with c.mu held.
 func (e *entry) stale() bool { return !e.made.IsZero() && time.Since(e.held) >= freshFor }
 
 // put makes room if necessary: it drops stale entries first, then any others.

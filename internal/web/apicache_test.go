@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/web"
 )
 
-// TestASearchIsMadeAgainOnlyWhenTheStoreHasChanged: and within ten seconds then. What a time narrows, and what is of
-// the ledger, is made again every ten seconds.
+// TestASearchIsMadeAgainOnlyWhenTheStoreHasChanged: and then within ten seconds. Searches limited by time, and answers
+// from the ledger, are made again every ten seconds.
 func TestASearchIsMadeAgainOnlyWhenTheStoreHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		site, books := newAPI(t)

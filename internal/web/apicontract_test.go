@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// Every answer that openapi.json promises is given, in the form that it promises, and no other.
+// Every answer that openapi.json promises is given, in the promised form, and no other.
 func TestTheAPIKeepsItsContract(t *testing.T) {
 	site, _ := newAPI(t, httplimit.PerMinute(1000))
 	starved, _ := newAPI(t, httplimit.PerHour(1))
@@ -115,7 +115,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 	return c
 }
 
-// check compares an answer with what is promised of its status.
+// check compares an answer with what is promised for its status.
 func (c contract) check(t *testing.T, path string, resp *http.Response) {
 	t.Helper()
 	media, ok := c.responses[path][resp.StatusCode]

@@ -20,7 +20,7 @@ import (
 
 func pointer[T any](v T) *T { return &v }
 
-// shown is a document in which no two figures are equal, so that none can stand in another's place.
+// shown returns a document in which no two figures are equal, so that none can be mistaken for another.
 func shown() web.QuotaDocument {
 	return web.QuotaDocument{
 		At: noon, Account: "default", Data: "/data", Ledger: "sqlite", Table: "classic",
@@ -49,7 +49,7 @@ func shown() web.QuotaDocument {
 	}
 }
 
-// sourced is the fresh site with a source.
+// sourced returns the fresh site with a source.
 func sourced() (*web.Site, *web.Source) {
 	site, _ := fresh()
 	ended := func(region string, before time.Duration, outcome ingest.State) web.SlotDocument {
@@ -79,7 +79,8 @@ func sourced() (*web.Site, *web.Source) {
 	return site, source
 }
 
-// TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered: the one by a process that serves, the other by all.
+// TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered: the former only for a process that serves, the latter for
+// all.
 func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 	site, source := sourced()
 	if _, body := get(t, site, "/metrics"); strings.Contains(body, "ingest_api_") || strings.Contains(body, "ingest_upstream_") {
@@ -177,7 +178,7 @@ func TestMetricsAreNamedAsPrometheusAsks(t *testing.T) {
 	}
 }
 
-// TestAScrapeOfWhatIsDownIsAFigure: neither a ledger nor a store that cannot be read hides the other.
+// TestAScrapeOfWhatIsDownIsAFigure: a ledger or a store that cannot be read does not hide the other.
 func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 	down := errors.New("connection refused")
 	tests := []struct {
@@ -220,7 +221,7 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 	}
 }
 
-// TestManyScrapesReadOnce: whoever asks must not make the ledger work.
+// TestManyScrapesReadOnce: many scrapes must not load the ledger.
 func TestManyScrapesReadOnce(t *testing.T) {
 	site, source := sourced()
 	reads, quotaOf := 0, source.Quota
@@ -240,7 +241,7 @@ func TestManyScrapesReadOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkScrape: the encoding alone; the ledger and the store are read by cmd/ingest's tests.
+// BenchmarkScrape measures the encoding alone; cmd/ingest's tests read the ledger and the store.
 func BenchmarkScrape(b *testing.B) {
 	site, _ := sourced()
 	for b.Loop() {

@@ -23,7 +23,7 @@ import (
 
 const hostileText = "<script>alert(1)</script>\u202e\x1b[31m\"'>&{{.}}"
 
-// paged is the fresh site with all that the page shows.
+// paged returns the fresh site with all that the page shows.
 func paged() (*web.Site, *web.Source) {
 	site, source := sourced()
 	source.Spent = func(_ context.Context, since time.Time) ([]web.SpentDocument, error) {
@@ -66,7 +66,7 @@ var (
 	spaces = regexp.MustCompile(`\s+`)
 )
 
-// textOf is what a person reads of a page.
+// textOf returns what a person reads of a page.
 func textOf(body string) string {
 	return spaces.ReplaceAllString(html.UnescapeString(tags.ReplaceAllString(body, " ")), " ")
 }
@@ -137,7 +137,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 
 var order = []string{"pools", "clocks", "burn", "who", "next", "fresh", "refusals", "drift", "change", "ledger", "policy", "search"}
 
-// TestThePageIsReadFromTheTop: its parts have headings, in the order in which they matter, after the one sentence.
+// TestThePageIsReadFromTheTop: its parts have headings, in order of importance, after the one sentence.
 func TestThePageIsReadFromTheTop(t *testing.T) {
 	site, _ := paged()
 	_, body := get(t, site, "/")
@@ -157,8 +157,8 @@ func TestThePageIsReadFromTheTop(t *testing.T) {
 	}
 }
 
-// TestThePageLoadsNothingAndRunsNothingElse: its policy allows the style and the script that carry its nonce, which is
-// another one every time, and nothing refers elsewhere.
+// TestThePageLoadsNothingAndRunsNothingElse: its policy allows only the style and the script with its nonce, which is
+// different each time, and nothing refers elsewhere.
 func TestThePageLoadsNothingAndRunsNothingElse(t *testing.T) {
 	site, _ := paged()
 	resp, body := get(t, site, "/")
@@ -185,7 +185,7 @@ func TestThePageLoadsNothingAndRunsNothingElse(t *testing.T) {
 	}
 }
 
-// TestHostileTitlesAreTextOnThePage: of the upstream, of a reason, of a query.
+// TestHostileTitlesAreTextOnThePage: those of the upstream, of a reason, of a query.
 func TestHostileTitlesAreTextOnThePage(t *testing.T) {
 	site, source := paged()
 	source.Slots = func(context.Context, time.Time) ([]web.SlotDocument, error) {
@@ -211,7 +211,7 @@ func TestHostileTitlesAreTextOnThePage(t *testing.T) {
 	}
 }
 
-// TestThePageSaysWhatCannotBeRead: it is there when nothing else is.
+// TestThePageSaysWhatCannotBeRead: the page is served even if nothing else can be.
 func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 	down := errors.New("connection <refused>")
 	tests := []struct {
@@ -258,7 +258,7 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestTheStripSaysEachReasonOnce: an afternoon in which the machine was off hides nothing that failed before it.
+// TestTheStripSaysEachReasonOnce: an afternoon in which the machine was off does not hide what failed before it.
 func TestTheStripSaysEachReasonOnce(t *testing.T) {
 	site, source := paged()
 	source.Slots = func(context.Context, time.Time) (slots []web.SlotDocument, err error) {
@@ -291,7 +291,7 @@ func TestTheStripSaysEachReasonOnce(t *testing.T) {
 	}
 }
 
-// TestThePageSaysAtOnceWhatIsStale: the sentence above it is of the quota alone.
+// TestThePageSaysAtOnceWhatIsStale: the sentence above it is about quota alone.
 func TestThePageSaysAtOnceWhatIsStale(t *testing.T) {
 	site, _ := paged()
 	if _, body := get(t, site, "/"); strings.Contains(textOf(body), "Stale:") {
@@ -336,7 +336,7 @@ func TestThePageIsSmall(t *testing.T) {
 	}
 }
 
-// TestAnOpenPageHearsAndLetsGo: a stream of events does not hold up the end of the server.
+// TestAnOpenPageHearsAndLetsGo: a stream of events does not delay the end of the server.
 func TestAnOpenPageHearsAndLetsGo(t *testing.T) {
 	site, _ := paged()
 	addr, end := serveSite(t, site)
@@ -369,7 +369,7 @@ func manyRegions() regions.Plan {
 	return regions.Plan{schedule}
 }
 
-// BenchmarkPage renders all of it; what it reads is ready.
+// BenchmarkPage renders the whole page; its data is ready.
 func BenchmarkPage(b *testing.B) {
 	site, _ := paged()
 	handler := site.Handler()

@@ -56,7 +56,7 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 	}
 }
 
-// What was spent yesterday leaves a sliding window today: until midnight nobody has to wait.
+// Yesterday's spends leave a sliding window today: until midnight nobody has to wait.
 func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
 	d := web.QuotaDocument{At: noon, Forecast: web.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": 12}}, Pools: []web.PoolDocument{{
 		Pool: "units", Limit: 100, Windows: []web.WindowDocument{
@@ -87,7 +87,7 @@ func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
 	}
 }
 
-// TestASlotThatFitsDrawsItsPrice: what is refused leaves its part to a cheaper one behind it.
+// TestASlotThatFitsDrawsItsPrice: a refused slot leaves its part to a cheaper one after it.
 func TestASlotThatFitsDrawsItsPrice(t *testing.T) {
 	slot := func(n int64) web.NextDocument { return web.NextDocument{Cost: map[string]int64{"units": n}} }
 	d := web.QuotaDocument{Pools: []web.PoolDocument{{Pool: "units", Purposes: []web.PurposeDocument{{Purpose: quota.Scheduled, Remaining: 10}}}}}
@@ -99,7 +99,7 @@ func TestASlotThatFitsDrawsItsPrice(t *testing.T) {
 	}
 }
 
-// What is left of a minute is not all that is left until midnight: a short window comes again.
+// What is left of a minute's window is not all that is left until midnight: a short window renews.
 func TestAWindowOfAMinuteComesAgain(t *testing.T) {
 	d := web.QuotaDocument{At: noon, Forecast: web.ForecastDocument{Until: noon.Add(time.Hour), Scheduled: map[string]int64{"units": 84}, Fits: true}, Pools: []web.PoolDocument{{
 		Pool: "units", Limit: 60, Windows: []web.WindowDocument{{Window: "1m", Limit: 60, Used: 57}, {Window: "24h", Limit: 200, Used: 100}},

@@ -39,8 +39,8 @@ func (p *pipes) dial() net.Conn {
 	return ours
 }
 
-// TestASlowClientIsCutOff: whoever sends a header, or a body, a byte at a time, or reads no answer, holds a connection
-// for seconds, however long it goes on; and the others are answered meanwhile.
+// TestASlowClientIsCutOff: a client that sends a header or a body byte by byte, or reads no answer, holds a connection
+// for seconds, however long it continues, and others are answered meanwhile.
 func TestASlowClientIsCutOff(t *testing.T) {
 	const head = "GET /big HTTP/1.1\r\nHost: localhost\r\n"
 	for _, slow := range []struct {

@@ -29,7 +29,7 @@ func halfHourly() regions.Plan {
 	return regions.Plan{schedule}
 }
 
-// memory is slots that are ready to be read.
+// memory is slots in memory.
 type memory struct {
 	done, ended map[ingest.Series]ingest.Slot
 	err         error
@@ -43,7 +43,7 @@ func (s *memory) Last(_ context.Context, of ingest.Series) (done, ended ingest.S
 
 var us, de = ingest.Series{Job: "chart", Key: "US"}, ingest.Series{Job: "chart", Key: "DE"}
 
-// fresh is a site where all is well: two regions, done half an hour ago.
+// fresh returns a site where all is well: two regions, done half an hour ago.
 func fresh() (*web.Site, *memory) {
 	slot := func(of ingest.Series) ingest.Slot {
 		return ingest.Slot{SlotKey: ingest.SlotKey{Job: of.Job, Key: of.Key, DueAt: noon.Add(-30 * time.Minute)}, State: ingest.Done, FetchedAt: noon.Add(-29 * time.Minute)}
@@ -58,7 +58,7 @@ func fresh() (*web.Site, *memory) {
 	}, s
 }
 
-// get asks the site, and returns the answer with its body.
+// get requests a path from the site, and returns the answer with its body.
 func get(t *testing.T, s *web.Site, target string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "http://localhost"+target, nil)
@@ -205,7 +205,7 @@ func TestTheSiteOnlyReads(t *testing.T) {
 	}
 }
 
-// What an upstream says may end up in a reason; here it meets browsers and terminals.
+// What an upstream says may end up in a reason, which browsers and terminals show.
 func TestTextIsHarmless(t *testing.T) {
 	const hostile = "<script>\x1b[2J\u202eevil\r\nX: y\x00"
 	s, slots := fresh()

@@ -37,7 +37,7 @@ func TestRecordedChartsAreServedAsTheyStand(t *testing.T) {
 	}
 }
 
-// served is what an item carries, in the order of the CSV's columns.
+// served returns the contents of an item, in the order of the CSV's columns.
 func served(v map[string]any) string {
 	var tags []string
 	list, _ := v["snippet"].(map[string]any)["tags"].([]any)
@@ -51,7 +51,7 @@ func served(v map[string]any) string {
 	}, "|")
 }
 
-// readRows are the same of a CSV, in rank order.
+// readRows returns the same for a CSV, in rank order.
 func readRows(t *testing.T, path, day string) []string {
 	t.Helper()
 	f, err := os.Open(path)

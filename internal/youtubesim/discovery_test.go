@@ -69,8 +69,7 @@ func (f *findings) String() string {
 		f.responses, f.fields, f.unknown, f.mistyped, f.failed)
 }
 
-// response checks a whole body. One with a field that the schema does not have, or has with another
-// type, has failed.
+// response checks a whole body. A field that the schema does not have, or has with another type, is a failure.
 func (d discovery) response(f *findings, name string, s schema, body any) {
 	before := f.unknown + f.mistyped
 	f.responses++
@@ -194,8 +193,8 @@ func TestEveryAnswerFitsTheDiscoveryDocument(t *testing.T) {
 	}
 }
 
-// everyPage checks all pages of what is long: the charts of some regions, what is in them looked up by id,
-// searches, uploads and channels.
+// everyPage checks all pages of long lists: the charts of some regions, their videos looked up by id, searches, uploads
+// and channels.
 func (d discovery) everyPage(f *findings, s *stand) {
 	follow := func(name, path string) {
 		resource, method, _ := strings.Cut(name, ".")

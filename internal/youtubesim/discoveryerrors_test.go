@@ -25,7 +25,7 @@ func errorSchema() schema {
 	})})
 }
 
-// errorBodies is every refusal that the stand-in gives, of a fault and of its own.
+// errorBodies returns every refusal of the stand-in, by a fault and of its own.
 func errorBodies(t *testing.T) map[string]any {
 	t.Helper()
 	bodies := map[string]any{}

@@ -18,7 +18,7 @@ import (
 
 const regions = "US GB DE FR IN BR AU CA"
 
-// noon is a quiet moment: no day turns near it.
+// noon is a quiet moment: no day ends near it.
 var noon = time.Date(2026, 11, 21, 20, 10, 0, 0, time.UTC)
 
 // clock is a hand-moved time.
@@ -71,7 +71,7 @@ func (s *stand) ask(path string) (int, map[string]any) {
 	return w.Code, body
 }
 
-// list asks for what must succeed.
+// list sends a call that must succeed.
 func (s *stand) list(path string) map[string]any {
 	s.t.Helper()
 	status, body := s.ask(path)
@@ -117,7 +117,7 @@ func chartPath(region string) string {
 	return "videos?part=snippet,statistics,contentDetails&chart=mostPopular&maxResults=50&regionCode=" + region
 }
 
-// at digs into nested objects by a path such as "snippet/title"; "" when there is nothing.
+// at follows a path such as "snippet/title" into nested objects; "" if there is nothing.
 func at(o map[string]any, path string) string {
 	parts := strings.Split(path, "/")
 	for _, p := range parts[:len(parts)-1] {
@@ -134,7 +134,7 @@ func ids(items []map[string]any) (out []string) {
 	return out
 }
 
-// reason is the first reason of an error body.
+// reason returns the first reason of an error body.
 func reason(body map[string]any) string {
 	e, _ := body["error"].(map[string]any)
 	list, _ := e["errors"].([]any)
@@ -144,7 +144,7 @@ func reason(body map[string]any) string {
 	return at(list[0].(map[string]any), "reason")
 }
 
-// shared is a file of the recorded data that lies beside a checkout, or a skip.
+// shared returns the path of recorded data that lies next to a checkout, or skips.
 func shared(t *testing.T, path string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "data")

@@ -17,8 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// npmClient is Google's client for Node.js, at a version whose methods are those of the discovery document
-// that we use.
+// npmClient is Google's client for Node.js, at a version with the methods of the discovery document that we use.
 const npmClient = "@googleapis/youtube@39.0.0"
 
 // npmCall is one call, as the npm client names it.
@@ -27,7 +26,7 @@ type npmCall struct {
 	params           map[string]any // lists are []string
 }
 
-// path is the same call as a request of ours.
+// path returns the same call as a request of ours.
 func (c npmCall) path() string {
 	q := url.Values{}
 	for k, v := range c.params {
@@ -44,7 +43,7 @@ func (c npmCall) path() string {
 	return c.resource + "?" + q.Encode()
 }
 
-// MarshalJSON is how the script reads it.
+// MarshalJSON encodes it for the script.
 func (c npmCall) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{c.resource, c.method, c.params})
 }
@@ -115,8 +114,8 @@ func TestTheNPMClientSeesWhatGoSees(t *testing.T) {
 	t.Logf("%s: %d calls, %d items, every field equal; charged %v", npmClient, len(calls), compared, node.Ledger().Units)
 }
 
-// installNPMClient is a directory that has the client and our script. It skips where Node.js, npm or the
-// registry is absent.
+// installNPMClient returns a directory that has the client and our script. It skips if Node.js, npm or the registry is
+// absent.
 func installNPMClient(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"node", "npm"} {
@@ -144,7 +143,7 @@ func installNPMClient(t *testing.T) string {
 	return dir
 }
 
-// command runs for at most a minute. What it says on standard error comes with an error only.
+// command runs for at most a minute. Its standard error is shown only with an error.
 func command(t *testing.T, dir, name string, args ...string) ([]byte, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -64,7 +64,7 @@ func longestWord(s string) string {
 	return slices.MaxFunc(words, func(a, b string) int { return utf8.RuneCountInString(a) - utf8.RuneCountInString(b) })
 }
 
-// isHostile knows hostile rows by their tag, which no other title has.
+// isHostile recognizes hostile rows by their tag, which no other title has.
 func isHostile(v map[string]any) bool {
 	tags, _ := v["snippet"].(map[string]any)["tags"].([]any)
 	return len(tags) == 2 && tags[1] == "plain"

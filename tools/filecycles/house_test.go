@@ -65,7 +65,7 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 	}
 }
 
-// tooLong names what is too long in a file, and the file if it is.
+// tooLong returns what is too long in a file, and the file if it is.
 func tooLong(t *testing.T, path string) []string {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -86,7 +86,7 @@ func tooLong(t *testing.T, path string) []string {
 }
 
 // TestAPlantedKnotIsFound: three files that need each other through a method, a field and a constant, and one that only
-// looks at them.
+// uses them.
 func TestAPlantedKnotIsFound(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
