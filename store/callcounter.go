@@ -44,14 +44,14 @@ func (c *CallCounter) Save(ctx context.Context) {
 	c.mu.Unlock()
 }
 
-// SaveLast is Save with a timeout, for the end of a process.
+// SaveLast is Save with a timeout, for a process's end.
 func (c *CallCounter) SaveLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), saveCallsWithin)
 	defer cancel()
 	c.Save(ctx)
 }
 
-// Total returns the calls since the store was created, unsaved ones included.
+// Total returns all calls since the store was created.
 func (c *CallCounter) Total(ctx context.Context) (ingest.Calls, error) {
 	calls, err := c.store.Calls(ctx)
 	if err != nil {

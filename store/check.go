@@ -77,8 +77,8 @@ func (d *database) check(ctx context.Context) (found []string, file bool, err er
 	return found, file, err
 }
 
-// examine does the work of check. A budget other than 0 bounds only the time spent comparing texts and index. The
-// connection must not have searched before.
+// examine is check with a connection that has not searched before. A budget other than 0 bounds only the time spent
+// comparing texts and index.
 func examine(ctx context.Context, q querier, budget time.Duration) (found []string, file bool, err error) {
 	if found, err = damages(ctx, q); err != nil || len(found) > 0 {
 		return found, true, err // the queries would fail, or return nonsense

@@ -32,7 +32,7 @@ type CopiedTable struct {
 	Hash string // of the rows; the same in every database and any order
 }
 
-// errDiffers means that the copy is not what the source is.
+// errDiffers means that target and source differ.
 var errDiffers = errors.New("they differ")
 
 // copier copies one consistent snapshot of a store.
@@ -273,7 +273,7 @@ func (c *copier) verify(ctx context.Context) error {
 // compare records each table of the target, which must equal the source's.
 func (c *copier) compare(ctx context.Context, tx *txn) error {
 	plain := c.result.Plain
-	defer func() { c.result.Plain = plain }() // count the source's rows only
+	defer func() { c.result.Plain = plain }() // counts the source's rows
 	c.result.Tables = nil
 	for _, t := range copyTables {
 		want := c.state.Done[t.name]

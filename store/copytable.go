@@ -169,8 +169,8 @@ func plainJSON(document string, plain func(string) string) string {
 	return string(text)
 }
 
-// tableSum is the number of rows in a table and an order-independent hash of them: the sum of the rows' SHA-256 hashes,
-// each taken as four numbers, with overflow.
+// tableSum is the number of rows in a table and a hash of them in any order: the sum of their SHA-256 hashes, each
+// taken as four numbers, with overflow.
 type tableSum struct {
 	Rows int64     `json:"rows"`
 	Hash [4]uint64 `json:"hash"`
@@ -196,7 +196,7 @@ func (s *tableSum) addRow(row []any) {
 			b = binary.BigEndian.AppendUint64(append(b, 't'), uint64(len(v)))
 			b = append(b, v...)
 		default:
-			b = fmt.Appendf(b, "%T %v", v, v) // no table has such a value
+			b = fmt.Appendf(b, "%T %v", v, v) // not in any table
 		}
 	}
 	hash := sha256.Sum256(b)

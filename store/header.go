@@ -36,7 +36,7 @@ var (
 )
 
 // unwritable returns errUnwritable if the header of a database keeps SQLite from writing it. It reads the header
-// through SQLite: opening and closing the file separately would release SQLite's locks.
+// through SQLite: closing a file that SQLite has open too would release its locks.
 func unwritable(ctx context.Context, q querier) error {
 	var version []byte
 	err := q.QueryRowContext(ctx, `SELECT substr(data, ?, 1) FROM sqlite_dbpage WHERE pgno = 1`, writeVersionAt+1).Scan(&version)

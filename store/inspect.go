@@ -102,8 +102,8 @@ func (s *Store) Check(ctx context.Context) (found []string, err error) {
 	return found, err
 }
 
-// CheckFile is Check for a store that must not be opened as one. The budget bounds the time spent comparing texts and
-// index, not the rest.
+// CheckFile is Check for a store that must not be opened as one. The budget bounds the comparison of texts and index,
+// not the rest.
 func CheckFile(ctx context.Context, dir string, budget time.Duration) (found []string, err error) {
 	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) error {
 		found, _, err = examine(ctx, db, budget)

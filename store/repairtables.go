@@ -122,7 +122,7 @@ func (d *database) repairCharted(ctx context.Context, r *Repaired) error {
 	return err
 }
 
-// repairTexts indexes texts that were changed outside the program as they are now, and has their videos refreshed.
+// repairTexts indexes texts changed outside the program as they now are, and has their videos refreshed.
 func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
 	ids, _, err := changedTexts(ctx, d.read, 0, func(int64, ingest.Video) {})
 	if err != nil || len(ids) == 0 {

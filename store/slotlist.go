@@ -35,7 +35,7 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 	and(f.Job != "", `job = ?`, f.Job)
 	and(f.Key != "", `key = ?`, f.Key)
 	if _, ok := ingest.IsBackfillJob(f.Job); !ok {
-		where = append(where, `kind <> 'backfill'`) // matches the condition of the index slots_due
+		where = append(where, `kind <> 'backfill'`) // the condition of slots_due
 	}
 	query := selectSlots
 	if len(where) > 0 {

@@ -47,7 +47,7 @@ func column[T any](ctx context.Context, q querier, query string, args ...any) ([
 	return collect(ctx, q, scanValue[T], query, args...)
 }
 
-// pairs returns the rows that a query of two columns finds, the second column by the first.
+// pairs returns the rows of a query of two columns, the second by the first.
 func pairs[K comparable, V any](ctx context.Context, q querier, query string, args ...any) (map[K]V, error) {
 	all := map[K]V{}
 	return all, each(ctx, q, func(rows *sql.Rows) error {
@@ -59,7 +59,7 @@ func pairs[K comparable, V any](ctx context.Context, q querier, query string, ar
 	}, query, args...)
 }
 
-// execJSON runs a statement with a list, as JSON, as its ?1. With an empty list it does nothing.
+// execJSON runs a statement with a list as its ?1, unless the list is empty.
 func execJSON[T any](ctx context.Context, tx *txn, query string, list []T, args ...any) error {
 	if len(list) == 0 {
 		return nil
@@ -97,8 +97,8 @@ func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sq
 	return each(ctx, tx, f, query, listJSON(plain))
 }
 
-// insertSizes are the numbers of rows that one statement may write. There are few, so that the statements stay
-// prepared; the first is the size of an upstream page.
+// insertSizes are the possible numbers of rows of a statement, few so that the statements stay prepared; the first is
+// an upstream page.
 var insertSizes = []int{50, 10, 1}
 
 // insertRows writes the rows, all of one length, in as few statements as possible: a row that shares a statement costs

@@ -124,8 +124,8 @@ func (s *Store) sweepChannels(ctx context.Context) error {
 	return err
 }
 
-// sweepFound forgets IDs that the upstream returned too long ago: those that could not be looked up, and those that
-// still wait to be; the pieces of the latter start over.
+// sweepFound forgets ids that the upstream returned too long ago: those that could not be looked up, and those still
+// waiting, whose piece starts over.
 func sweepFound(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
 	n, err := affected(tx.ExecContext(ctx, `
 		DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ? LIMIT ?)`,
@@ -168,7 +168,7 @@ func sweepBackfills(ctx context.Context, tx *txn, cutoff time.Time) (swept, erro
 	return swept{slots: n}, err
 }
 
-// sweepCharted deletes the rows of charted_blocks whose videos are all deleted.
+// sweepCharted deletes rows of charted_blocks without videos.
 func sweepCharted(ctx context.Context, tx *txn, _ time.Time) (swept, error) {
 	_, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM charted_blocks WHERE block < (SELECT min(id) FROM video_facts) / %d`, blockOf))
 	return swept{}, err

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Limits that let a step of Tidy hold the write lock for milliseconds only.
+// Limits, so that a step holds the write lock for milliseconds.
 const (
 	tidyMerge   = 200 // pages of the index that a step merges
 	tidyPages   = 500 // pages that a step returns to the disk: 2 MiB

@@ -16,8 +16,7 @@ type watcher struct {
 	name string // of conn: counts of different connections are not comparable
 }
 
-// version returns a string that changes with every commit by others. open makes the pool for the connection on first
-// use.
+// version returns a string that changes with every commit. open makes the pool for the connection, on first use.
 func (w *watcher) version(ctx context.Context, open func() (*sql.DB, error)) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
