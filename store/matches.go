@@ -39,7 +39,7 @@ type matches struct {
 
 // match has the index walk the lists of the words, once in a search for each expression. bm25 would not: it counts all the
 // matches of every word first. Twenty thousand ids are read in a tenth of the time as one text.
-func (f *finder) match(ctx context.Context, expr string) (m matches, err error) {
+func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches, err error) {
 	if known, ok := f.walked[expr]; ok {
 		return known, nil
 	}
@@ -50,10 +50,10 @@ func (f *finder) match(ctx context.Context, expr string) (m matches, err error) 
 		if order == "" && !strings.Contains(expr, " AND ") {
 			continue
 		}
-		if err := f.tx.QueryRowContext(ctx, fmt.Sprintf(walk, order), expr, f.after.Video, maxMatches+1).Scan(&ids); err != nil {
+		if err := f.tx.QueryRowContext(ctx, fmt.Sprintf(walk, order), expr, f.after.Video, atMost+1).Scan(&ids); err != nil {
 			return m, err
 		}
-		if m.all = strings.Count(ids.String, " "); m.all < maxMatches {
+		if m.all = strings.Count(ids.String, " "); m.all < atMost {
 			break
 		}
 	}
@@ -66,8 +66,8 @@ func (f *finder) match(ctx context.Context, expr string) (m matches, err error) 
 		m.ids, rest = append(m.ids, id), strings.TrimPrefix(rest, " ")
 	}
 	newestFirst(m.ids)
-	if m.capped = len(m.ids) > maxMatches; m.capped {
-		m.ids = m.ids[:maxMatches]
+	if m.capped = len(m.ids) > atMost; m.capped {
+		m.ids = m.ids[:atMost]
 	}
 	if m.all = len(m.ids); m.all > 0 && f.q.Region != "" {
 		if f.charted == nil {
@@ -83,12 +83,15 @@ func newestFirst(ids []int64) {
 	slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
 }
 
-// butOne are the videos that meet all clauses but one, among the newest of each.
+// butOne are the videos that meet all clauses but one, among the newest of each: the more clauses there are, the fewer.
 func (f *finder) butOne(ctx context.Context, query text.Query) (m matches, err error) {
 	each := query.Each()
+	if len(each) < 2 {
+		return m, nil
+	}
 	var ids []int64
 	for _, clause := range each {
-		of, err := f.match(ctx, clause.Match(false))
+		of, err := f.match(ctx, clause.Match(false), 2*maxMatches/len(each))
 		if err != nil {
 			return m, err
 		}
@@ -100,13 +103,18 @@ func (f *finder) butOne(ctx context.Context, query text.Query) (m matches, err e
 		if met++; i+1 < len(ids) && ids[i+1] == id {
 			continue
 		}
-		if met >= max(len(each)-1, 1) && len(each) > 1 {
+		if met >= len(each)-1 {
 			m.ids = append(m.ids, id)
 		}
 		met = 0
 	}
 	m.all = len(m.ids)
 	return m, nil
+}
+
+// picky reports whether a filter may leave few of those that a region's charts hold.
+func (q Query) picky() bool {
+	return q.Category != "" || q.MinViews > 0 || !q.PublishedSince.IsZero() || !q.PublishedUntil.IsZero() || !q.SeenSince.IsZero()
 }
 
 // without are the matches that are not among others.
@@ -152,24 +160,27 @@ func (f *finder) widen(ctx context.Context, r ranking) (pool []candidate, err er
 	few, enough := fewMatches, poolSize
 	if f.q.Order != ByRelevance {
 		few, enough = 1, 1
-	} else if pool, err = f.named(ctx, r); err != nil {
-		return nil, err
+	} else if pool, err = f.named(ctx, r); err != nil || f.onlyNamed {
+		return pool, err
 	}
 	query := f.query
-	for forgive, widen := range []func(text.Query) (text.Query, error){
-		func(q text.Query) (text.Query, error) { return q, nil },
-		func(q text.Query) (text.Query, error) { return q.Open(), nil },
-		func(q text.Query) (text.Query, error) { return q.Forgive(f.vocabulary(ctx)) },
-		func(q text.Query) (text.Query, error) { return q, nil },
-	} {
-		if forgive == 1 && len(pool) >= enough || forgive > 1 && (len(pool) >= few || f.among.all >= few) {
-			break
+	for forgive := range 4 {
+		switch {
+		case forgive == 1 && max(len(pool), len(f.among.ids)) >= enough, forgive > 1 && max(len(pool), f.among.all) >= few:
+			return pool, nil
+		case forgive == 1:
+			query = query.Open()
+		case forgive == 2:
+			if query, err = query.Forgive(f.vocabulary(ctx)); err != nil {
+				return nil, err
+			}
 		}
-		if query, err = widen(query); err != nil {
-			return nil, err
+		var found matches
+		if forgive < 3 {
+			found, err = f.match(ctx, query.Match(false), maxMatches)
+		} else {
+			found, err = f.butOne(ctx, query)
 		}
-		butOne := forgive == 3
-		found, err := f.matching(ctx, query, butOne)
 		if err != nil {
 			return nil, err
 		}
@@ -180,42 +191,44 @@ func (f *finder) widen(ctx context.Context, r ranking) (pool []candidate, err er
 			}
 		}
 		if len(fresh) > 0 || f.looked == "" {
-			f.query, f.among, f.looked, f.forgiven = query, found, query.Explain(butOne), forgive > 1 && len(fresh) > 0
+			f.query, f.among, f.looked, f.forgiven = query, found, query.Explain(forgive == 3), forgive > 1 && len(fresh) > 0
 		}
 		pool = append(pool, fresh...)
 	}
 	return pool, nil
 }
 
-// matching are the videos that the query finds, or that meet all of it but one clause.
-func (f *finder) matching(ctx context.Context, query text.Query, butOne bool) (matches, error) {
-	if butOne {
-		return f.butOne(ctx, query)
-	}
-	return f.match(ctx, query.Match(false))
-}
-
 // named looks first, where more match than are worth scoring, for what is named so: most others are only tagged.
-func (f *finder) named(ctx context.Context, r ranking) ([]candidate, error) {
-	// Of three words and more the last is the beginning of one at once, where that finds no more than are scored.
-	if opened := f.query.Open(); len(f.query) > 2 {
-		all, err := f.match(ctx, opened.Match(false))
-		if err != nil {
+func (f *finder) named(ctx context.Context, r ranking) (pool []candidate, err error) {
+	if len(f.query) > 2 { // enough is said to take the last word as the beginning of one
+		f.query = f.query.Open()
+	}
+	// One word is found as fast among the names as anywhere, and where these fill the pool, the others can wait.
+	all := matches{}
+	wait := f.query.IsWord() && !f.q.picky()
+	if !wait {
+		all, err = f.match(ctx, f.query.Match(false), maxMatches)
+		if err != nil || len(all.ids) <= poolSize {
 			return nil, err
 		}
-		if len(all.ids) <= poolSize {
-			f.query = opened
-			return nil, nil
+	}
+	if f.q.picky() { // and may leave no more than are scored
+		if pool, err = f.rank(ctx, all.ids, r); err != nil || len(pool) < poolSize {
+			f.among = all
+			return pool, err
 		}
 	}
-	all, err := f.match(ctx, f.query.Match(false))
-	if err != nil || len(all.ids) <= poolSize {
+	if f.among, err = f.match(ctx, f.query.Match(true), maxMatches); err != nil {
 		return nil, err
 	}
-	if f.among, err = f.match(ctx, f.query.Match(true)); err != nil {
-		return nil, err
+	pool, err = f.rank(ctx, f.among.ids, r)
+	if f.onlyNamed = wait && len(pool) == poolSize; err == nil && f.onlyNamed {
+		f.looked = f.query.Explain(false)
+		if !f.among.capped {
+			f.among.capped, err = f.vocabulary(ctx).Has(f.query.Match(false), maxMatches+1)
+		}
 	}
-	return f.rank(ctx, f.among.ids, r)
+	return pool, err
 }
 
 // errEnough ends a look through the vocabulary.
@@ -279,13 +292,25 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 		elsewhere = fmt.Sprintf("\n  AND (first, second, third, -id) < (%s, %s, %s, -%s)",
 			args.add(r.after.Key[0]), args.add(r.after.Key[1]), args.add(r.after.Key[2]), args.add(r.after.ID)) + elsewhere
 	}
-	err = each(ctx, f.tx, func(rows *sql.Rows) error {
-		var c candidate
-		err := rows.Scan(&c.ID, &c.Key[0], &c.Key[1], &c.Key[2])
-		found = append(found, c)
-		return err
-	}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], own, elsewhere, args.add(r.limit)), args...)
-	return found, err
+	// Nearly all pass whose ids are known to be in the region: so the first are enough, unless they are not.
+	first := fmt.Sprintf(" LIMIT %d", r.limit+r.limit/4)
+	if r.after != nil || f.q.picky() {
+		first = ""
+	}
+	limit := args.add(r.limit)
+	for {
+		found = nil
+		err = each(ctx, f.tx, func(rows *sql.Rows) error {
+			var c candidate
+			err := rows.Scan(&c.ID, &c.Key[0], &c.Key[1], &c.Key[2])
+			found = append(found, c)
+			return err
+		}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], own, first, elsewhere, limit), args...)
+		if err != nil || first == "" || len(found) == r.limit || len(of) <= r.limit {
+			return found, err
+		}
+		first = ""
+	}
 }
 
 const rankMatches = `
@@ -293,7 +318,7 @@ WITH ranked AS MATERIALIZED (
 	SELECT latest.id AS id, %s AS first, %s AS second, %s AS third
 	FROM json_each(?1) AS given CROSS JOIN video_latest AS latest ON latest.id = CAST(given.value AS bigint)
 	WHERE true%s
-	ORDER BY 2 DESC, 3 DESC, 4 DESC, 1
+	ORDER BY 2 DESC, 3 DESC, 4 DESC, 1%s
 )
 SELECT id, first, second, third FROM ranked WHERE true%s LIMIT %s`
 

@@ -170,3 +170,62 @@ func TestACursorOfNothingOrOfAnotherQueryIsRefused(t *testing.T) {
 		t.Errorf("%d videos on the rest, want 25", len(got))
 	}
 }
+
+// TestTheRestFollowsWhatIsNamedSo: where the names alone fill the pool, the others are not looked for before their page.
+func TestTheRestFollowsWhatIsNamedSo(t *testing.T) {
+	store.SetPoolSize(t, 10)
+	s, _ := newStore(t)
+	var videos []ingest.Video
+	for i := range 12 {
+		videos = append(videos, titled(fmt.Sprintf("named%02d", i), fmt.Sprint("Lion ", i)))
+	}
+	for i := range 15 {
+		v := withViews(titled(fmt.Sprintf("tagged%02d", i), "Other word"), 1e9)
+		v.Tags = []string{"lion"}
+		videos = append(videos, v)
+	}
+	videos[20].Category = "99"
+	chart(t, s, "US", noon, page(videos...))
+	for _, tt := range []struct {
+		q    store.Query
+		want int
+	}{{store.Query{Text: "lion"}, 27}, {store.Query{Text: "lion", Region: "US"}, 27}, {store.Query{Text: "lio*", MinViews: 1}, 27}, {store.Query{Text: "lion", Category: "99"}, 1}} {
+		q := tt.q
+		q.Limit = 50
+		whole := search(t, s, q)
+		if at := slices.IndexFunc(whole, func(id string) bool { return strings.HasPrefix(id, "tagged") }); at < min(10, tt.want-1) {
+			t.Errorf("%+v: the first that is only tagged so is at %d", q, at)
+		}
+		q.Limit = 5
+		if got := pages(t, s, q, func() {}); len(got) != tt.want || !slices.Equal(got, whole) {
+			t.Errorf("%+v: want %d\n pages %v\n whole %v", q, tt.want, got, whole)
+		}
+		for most, capped := range map[int]bool{26: true, 27: false} {
+			store.SetMaxMatches(t, most)
+			if r, err := s.Search(t.Context(), q); err != nil || r.Capped != capped {
+				t.Errorf("%+v: %v, capped %v: 27 match, of which %d are looked at", q, err, r.Capped, most)
+			}
+		}
+	}
+}
+
+// TestPagesStandWhileARegionChartsWhatWasThere: its charts hold it then, but did not when the first page was read.
+func TestPagesStandWhileARegionChartsWhatWasThere(t *testing.T) {
+	store.SetPoolSize(t, 4)
+	s, clock := newStore(t)
+	var here, elsewhere []ingest.Video
+	for i := range 10 {
+		here = append(here, withViews(titled(fmt.Sprint("here", i), "common"), int64(i)))
+	}
+	for i := range 30 {
+		elsewhere = append(elsewhere, withViews(titled(fmt.Sprint("elsewhere", i), "common"), 1e6))
+	}
+	chart(t, s, "DE", noon, page(elsewhere...))
+	chart(t, s, "US", noon, page(here...))
+	q := store.Query{Text: "common", Region: "US", Limit: 3}
+	whole := search(t, s, store.Query{Text: "common", Region: "US", Limit: 100})
+	got := pages(t, s, q, func() { chart(t, s, "US", clock.move(minutes(1)), page(elsewhere...)) })
+	if len(whole) != 10 || !slices.Equal(got, whole) {
+		t.Errorf("\n pages %v\n whole %v", got, whole)
+	}
+}

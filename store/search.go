@@ -138,15 +138,16 @@ func (q Query) start(now time.Time) (cursor, error) {
 
 // finder is one search within one transaction.
 type finder struct {
-	q        Query
-	query    text.Query // of q.Text, as far as it was forgiven
-	among    matches    // what the query finds
-	walked   map[string]matches
-	charted  charted // what the query's region may have charted; nil until that is asked for
-	looked   string  // says so
-	forgiven bool
-	tx       *txn
-	after    cursor
+	q         Query
+	query     text.Query         // of q.Text, as far as it was forgiven
+	among     matches            // what the query finds
+	onlyNamed bool               // of that only what is named so: more than is scored
+	walked    map[string]matches // by the index
+	charted   charted            // what the query's region may have charted; nil until that is asked for
+	looked    string             // says so
+	forgiven  bool
+	tx        *txn
+	after     cursor
 }
 
 // pin makes a first page the one that says what its search looks at.
@@ -194,9 +195,14 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 	if f.q.After != "" {
 		pool = slices.DeleteFunc(pool, func(c candidate) bool { return c.compare(f.after.Last) <= 0 })
 	}
-	// Behind those that were scored come the others, by popularity alone.
-	if paged.limit -= len(pool); paged.limit <= 0 {
+	// Behind those that were scored come the others, by popularity alone: where not all were.
+	if paged.limit -= len(pool); paged.limit <= 0 || len(scored) < poolSize {
 		return pool, nil
+	}
+	if f.onlyNamed {
+		if f.among, err = f.match(ctx, f.query.Match(false), maxMatches); err != nil {
+			return nil, err
+		}
 	}
 	if paged.after != nil {
 		if paged.after = nil; f.after.Last.Key[0] == 0 {
@@ -225,10 +231,10 @@ func (f *finder) score(ctx context.Context, of []candidate) error {
 			return err
 		}
 		if _, known := channels[channel]; !known {
-			channels[channel] = strings.Fields(text.Normalize(channel))
+			channels[channel] = text.Tokens(channel)
 		}
 		c := &of[at[id]]
-		c.title = strings.Fields(text.Normalize(title))
+		c.title = text.Tokens(title)
 		c.score, c.named = f.query.Score(text.Document{Title: title, TitleTokens: c.title, Channel: channels[channel]})
 		return nil
 	}, `

@@ -19,12 +19,14 @@ import (
 // Chinese, Japanese, Korean, and Thai, Lao, Khmer and Burmese, put no spaces where words end: a run of
 // them becomes its bigrams and its last character, "東京都" -> "東京 京都 都". So a search for one character is one for the bigrams
 // that begin with it, and finds it at the end of a run as well.
-func Normalize(text string) string {
-	var tokens []string
+func Normalize(text string) string { return strings.Join(Tokens(text), " ") }
+
+// Tokens are those of Normalize.
+func Tokens(text string) (tokens []string) {
 	for _, w := range words(fold(text)) {
 		tokens = w.tokens(tokens, true)
 	}
-	return strings.Join(tokens, " ")
+	return tokens
 }
 
 // word is a piece of folded text that the index must find.

@@ -120,6 +120,9 @@ func (q Query) Open() Query {
 	return q
 }
 
+// IsWord reports whether the query is one word, or the beginning of one.
+func (q Query) IsWord() bool { return len(q) == 1 && len(q[0].tokens) == 1 }
+
 // Match writes the query for FTS5: what meets all clauses, in its title and its channel's name with inNames.
 // https://www.sqlite.org/fts5.html#full_text_query_syntax
 func (q Query) Match(inNames bool) string {
