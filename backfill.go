@@ -27,7 +27,7 @@ const (
 	BackfillRefresh BackfillKind = "refresh" // stored videos that have become old: a piece is a call's worth of ids
 )
 
-// Order is the order in time in which the pieces of a search are worked on.
+// Order is the chronological order in which the pieces of a search are worked on.
 type Order string
 
 // The orders. Only a search has one: the pieces of other backfills stay in the order in which they were given.

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// backWithin is how long after its end a pass may take to return, including what it still writes, before it is
-	// given up. A stop is over within five seconds.
+	// backWithin is how long a cancelled pass may take to return, including what it still writes, before it is given
+	// up. A stop is over within five seconds.
 	backWithin = writeWithin + 500*time.Millisecond
 	// maxDeaths is how many claims of a piece in a row may end because their processes died. That is seldom the fault
 	// of the piece; if it is, each of them cost a call at most.

@@ -30,8 +30,8 @@ var (
 	ErrNoUploads = errors.New("this upstream cannot list the uploads of a channel")
 )
 
-// JobCalls returns the methods that the slots of a job call. A refresh also names categories and counts videos, for
-// next to nothing.
+// JobCalls returns the methods that the slots of a job call. It leaves out that a refresh names categories and counts
+// videos, which costs next to nothing.
 func JobCalls(up Upstream, job ingest.Job) (Calls, error) {
 	switch job.Kind {
 	case ingest.KindChart:

@@ -11,9 +11,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Reconciler brings the table of slots up to date with the clock. Every trigger, a cron line, a timer or a
-// person, only calls Run or, where a program stays, Serve; however often and in however many processes at
-// once, a slot is passed once, and two slots of one series never at the same time.
+// Reconciler brings the table of slots up to date with the clock. Every trigger, a cron line, a timer or a person,
+// only calls Run or, in a program that stays, Serve. However often and in however many processes that happens, a slot
+// is passed once, and two slots of one series never at the same time.
 type Reconciler struct {
 	Jobs     map[string]ingest.Job // by name; slots of any other job are unwanted
 	Schedule Schedule

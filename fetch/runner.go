@@ -117,7 +117,7 @@ func (c *runner) passes() int {
 	}
 }
 
-// expensive reports whether a call that is made for nothing costs much.
+// expensive reports whether a wasted call costs much.
 func (c *runner) expensive() bool {
 	return c.options.Backfill != nil && c.options.Backfill.Kind == ingest.BackfillSearch
 }

@@ -30,8 +30,8 @@ type step struct {
 	// last.
 	save func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error)
 
-	// restart, set for a call for the page at the slot's token, sets the slot back to before its first page after a
-	// call that cost so many units was refused for its token.
+	// restart, set for a call for the page at the slot's token, sets the slot back to before its first page when the
+	// token was refused. units is what the refused call cost.
 	restart func(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error)
 	// recover, if set, may go on with another call after this one failed for good.
 	recover func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error)

@@ -43,7 +43,7 @@ func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot,
 	})
 }
 
-// uploadPages bounds the pages of a channel. Pages need not be full, so it is more than Limits.Uploads fill.
+// uploadPages bounds the pages of a channel. Pages need not be full, so it is more than Limits.Uploads would fill.
 func uploadPages(l Limits) int { return 5 * l.Uploads / (2 * l.PerPage) }
 
 // rewind goes back to the first page of the list, whose name remains known.

@@ -6,7 +6,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// DefaultStaleAfter is for how many intervals a series counts as fresh unless the config says otherwise.
+// DefaultStaleAfter is the number of intervals for which a series counts as fresh unless the config says otherwise.
 const DefaultStaleAfter = 3
 
 // Series returns every series of the plan, in the plan's order.
@@ -20,8 +20,8 @@ func (p Plan) Series() []ingest.Series {
 	return all
 }
 
-// Ahead returns how long after t it takes until that many slots of the series have come due: so many intervals, or the
-// times that its cron line names. It is 0 if the series has no such slot.
+// Ahead returns how long it takes from t until that many slots of the series have come due, by its interval or its
+// cron line. It is 0 if the series has no such slot.
 func (p Plan) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
 	for _, s := range p {
 		switch {

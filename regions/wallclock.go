@@ -92,8 +92,8 @@ func firstAt(zone *time.Location, w wall) int64 {
 
 // stretch returns the zone's offset from UTC at t, in seconds, and a span in which it is in force: start <= t < end.
 //
-// On 31 December of a leap year Go 1.26 gives the beginning of that day as the end, although it has passed
-// (golang/go#81583), where it means the end of the year. The end is then the next midnight in UTC.
+// On 31 December of a leap year Go 1.26 gives the beginning of that day, which has passed, as the end, where it means
+// the end of the year (golang/go#81583). The end is then the next midnight in UTC.
 func stretch(zone *time.Location, t int64) (offset, start, end int64) {
 	at := time.Unix(t, 0).In(zone)
 	_, seconds := at.Zone()

@@ -102,8 +102,8 @@ func (*Client) Limits() fetch.Limits {
 	return fetch.Limits{IDsPerCall: maxIDsPerCall, PerPage: pageSize, ChartPages: lastPage, SearchPages: lastPage}
 }
 
-// Chart implements fetch.Upstream: one page of the 100 that trend among the videos of a country. category is the id of
-// one of Dailymotion's channels, "music"; token is the page's number.
+// Chart implements fetch.Upstream: one page, of 100, of what trends among the videos of a country. category is the id
+// of one of Dailymotion's channels, "music"; token is the page's number.
 func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: videosTrending, Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
 		if region == "" {

@@ -24,9 +24,8 @@ const (
 // maxMarkup is how many bytes of a body are searched for a message.
 const maxMarkup = 8 << 10
 
-// Cleaner makes text from outside fit for an error: without markup, control characters or the key.
-// The key is not expected there; this is the second belt (a server may echo a header). The zero
-// value knows no key.
+// Cleaner makes text from outside fit for an error: without markup, control characters or the key. The key is not
+// expected there; this is a second safeguard (a server may echo a header). The zero value knows no key.
 type Cleaner struct{ key *strings.Replacer }
 
 // NewCleaner returns a Cleaner that takes the key out, however it is spelt: plain, quoted, escaped for a URL or for

@@ -113,7 +113,7 @@ func ask[T any](c *Client, q question, send func(context.Context) error, read fu
 	}}
 }
 
-// understand reads an answer, or returns what it means that there is nothing to read.
+// understand reads an answer; if there is nothing to read, its error says what that means.
 func understand[T any](q question, a wire.Answer, clean wire.Cleaner, read func(body []byte) (T, error)) (none T, _ error) {
 	if err := verdict(q, a, clean); err != nil {
 		return none, err

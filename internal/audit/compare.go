@@ -115,8 +115,8 @@ type Posting struct {
 	At   time.Time
 }
 
-// Posting returns what to post for a slot that calls these methods. A slot that is done spent until its last page. Any
-// other may have tried since: now is later than it spent, which is safe.
+// Posting returns what to post for a slot that calls these methods. A slot that is done spent nothing after its last
+// page. Any other may have tried since: now is later than it spent, which is safe.
 func (s Shortfall) Posting(methods []string, t *quota.Tariff, now time.Time) (Posting, error) {
 	p := Posting{Who: spender(s.Slot), Cost: maps.Clone(s.Cost), At: now}
 	if s.Slot.State == ingest.Done {

@@ -203,7 +203,7 @@ func fitting(units, price int64, share float64) int64 {
 	return int64(float64(max(0, units)) * share / float64(price))
 }
 
-// lasting returns the time between slots with which what may be used at once lasts until a sliding window has more; 0
+// lasting returns how far apart slots must be for what may be used at once to last until a sliding window has more; 0
 // if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than planned:
 // without this the slots would then stand still until the first of them leave the window, and again a day later.
 func (b supply) lasting(price, spare int64, share float64, now time.Time) time.Duration {

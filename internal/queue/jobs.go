@@ -24,8 +24,8 @@ type reconcileArgs struct{}
 
 func (reconcileArgs) Kind() string { return "ingest_reconcile" }
 
-// in admits one of these jobs at a time and in a period, so that one whose worker has died does not keep later ones
-// out.
+// in returns options that admit one of these jobs at a time and in a period, so that one whose worker has died does
+// not keep later ones out.
 func (reconcileArgs) in(period time.Duration) *river.InsertOpts {
 	o := once(reconcileQueue)
 	o.UniqueOpts.ByPeriod = max(period, time.Second)
@@ -53,7 +53,7 @@ func (pumpArgs) Kind() string { return "ingest_backfill" }
 
 func (pumpArgs) InsertOpts() river.InsertOpts { return once(backfillQueue) }
 
-// once admits only one job with the same arguments that has not ended.
+// once returns options that admit only one unfinished job with the same arguments.
 func once(queue string) river.InsertOpts {
 	return river.InsertOpts{Queue: queue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
@@ -101,7 +101,8 @@ func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots 
 }
 
 // later ends a job, or lets it sleep until again. A job that failed is tried again after Every: our table, and not the
-// job, remembers how often a slot was tried. A job that the end of this process interrupts is free for the next one.
+// job, remembers how often a slot was tried. A job that the end of this process interrupts is free for the next
+// process.
 func (q *Queue) later(ctx context.Context, again time.Time, err error) error {
 	switch {
 	case ctx.Err() != nil:

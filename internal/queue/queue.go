@@ -7,8 +7,8 @@
 //
 // Backfills are pumped: a few jobs each claim pieces from our table, and there is never a job for a piece.
 //
-// River polls. Of the half hour between two charts that costs half a second, which a notification would not; but it
-// needs no connection to listen on, which a pooler does not lend.
+// River polls. A notification would save half a second of the half hour between two charts, but needs a connection to
+// listen on, which a pooler does not lend.
 package queue
 
 import (

@@ -103,7 +103,7 @@ func (t *Thresholds) Check(ctx context.Context, r quota.Report) {
 	telling.Wait()
 }
 
-// fullest returns the warning for the window of a pool of which the schedule has used the largest part, with the
+// fullest returns the warning for the window of a pool that the schedule has used the largest part of, with the
 // highest threshold that it has passed; 0 if none.
 func fullest(r quota.Report, p quota.PoolReport) (w Warning) {
 	percent := int64(-1)

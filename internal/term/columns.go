@@ -23,7 +23,7 @@ func Columns(w io.Writer) int {
 }
 
 // Share widens two cells, of a line that is laid out for Screen, to the columns of w: the first one gets two thirds of
-// what there is more. On a narrower screen both lose in the same ratio.
+// the extra columns. On a narrower screen both shrink in the same ratio.
 func Share(w io.Writer, first, second int) (int, int) {
 	more := Columns(w) - Screen
 	return first + more - more/3, second + more/3

@@ -57,8 +57,8 @@ func Endpoint(configured string) (string, error) {
 	return "", nil
 }
 
-// Open returns a Tracer that sends to an endpoint; nil if that is "". That spans could not be sent is logged once, and
-// never with the endpoint, which may hold a secret.
+// Open returns a Tracer that sends to an endpoint; nil if that is "". A failure to send is logged once, never with the
+// endpoint, which may hold a secret.
 func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tracer, error) {
 	if endpoint == "" {
 		return nil, nil //nolint:nilnil // off
