@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// forgetAhead takes ticks out of rows of missed ones that a clock wrote which was ahead: those that come again now. The
-// later ones stay, since they would have no record where a newer slot was passed meanwhile.
+// forgetAhead removes, from rows of missed ticks written while a clock was ahead, those that now come again. The later
+// ones stay: they would have no record if a newer slot was passed meanwhile.
 func (a *addition) forgetAhead(ctx context.Context, tx *txn, now time.Time) error {
 	var ahead []int64
 	last := map[int64]int64{} // due time of the newest slot to add

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// asJSON is a column that holds a value as JSON: an argument, or what a row is scanned into. NULL leaves the
-// value as it is.
+// asJSON is a value kept in a column as JSON, either an argument or the target of a scan. NULL leaves the value as it
+// is.
 type asJSON struct{ value any }
 
 // Value implements driver.Valuer.
@@ -26,7 +26,7 @@ func (j asJSON) Scan(column any) error {
 	return json.Unmarshal([]byte(text.String), j.value)
 }
 
-// listJSON is a list as JSON, [] where it is nil.
+// listJSON returns a list as JSON, [] if it is nil.
 func listJSON[T any](list []T) asJSON {
 	if list == nil {
 		list = []T{}
@@ -59,7 +59,7 @@ func inSeconds(to *time.Time) timeColumn {
 	return timeColumn{to, func(n int64) time.Time { return time.Unix(n, 0) }}
 }
 
-// millis is t for a column of milliseconds; the zero time is NULL.
+// millis returns t for a column of milliseconds; the zero time is NULL.
 func millis(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }

@@ -2,7 +2,7 @@ package store
 
 import "github.com/trendvidstream/ingest"
 
-// Change is what became of a video between two charts.
+// Change is what happened to a video between two charts.
 type Change string
 
 // The changes. One vocabulary in JSON, CSV and on the screen.
@@ -14,17 +14,17 @@ const (
 	Gone   Change = "gone" // it is not in the newer chart
 )
 
-// Move is a video and what became of it.
+// Move is a video and its change.
 type Move struct {
-	// Placement is that of the newer chart; of the older one where the video is gone.
+	// Placement is that of the newer chart, or of the older one if the video is gone.
 	ingest.Placement
 	Change Change
-	Was    int    // its rank in the older chart; 0 when it is new
+	Was    int    // its rank in the older chart; 0 if it is new
 	Gained *int64 // views since then; nil unless both charts have a count
 }
 
-// Compare says how a chart came out of an older one: the newer chart in the order of its ranks, then what
-// is gone, in the order of the ranks it had.
+// Compare returns the moves from an older chart to a newer one: the newer chart in rank order, then what is gone, in
+// the order of its former ranks.
 func Compare(older, newer Chart) []Move {
 	was := map[string]ingest.Placement{}
 	for _, p := range older.Items {
@@ -59,7 +59,7 @@ func direction(was, is int) Change {
 	return Same
 }
 
-// gained is how much a count grew, where both are known. It may shrink: upstreams correct themselves.
+// gained returns how much a count grew, nil unless both are known. It may shrink: upstreams correct themselves.
 func gained(was, is *int64) *int64 {
 	if was == nil || is == nil {
 		return nil

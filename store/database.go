@@ -118,7 +118,7 @@ func (d *database) tx(ctx context.Context, doing string, f func(*txn) error) err
 	if err != nil {
 		return d.explain(ctx, doing, err)
 	}
-	defer d.writes.prepare(ctx) // behind the end of tx
+	defer d.writes.prepare(ctx) // runs after tx has ended
 	defer func() { _ = tx.Rollback() }()
 	if err := f(tx); err != nil {
 		return d.explain(ctx, doing, err)
@@ -163,7 +163,7 @@ func (d *database) view(ctx context.Context, doing string, f func(*txn) error) e
 	if err != nil {
 		return d.explain(ctx, doing, err)
 	}
-	defer d.reads.prepare(ctx) // behind the end of tx
+	defer d.reads.prepare(ctx) // runs after tx has ended
 	defer func() { _ = tx.Rollback() }()
 	return d.explain(ctx, doing, f(d.reads.begin(tx)))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// InspectFuture is Inspect of the schedule's slots that are due after now by more than ingest.ClockAhead, newest first:
+// InspectFuture is Inspect for the scheduled slots that are due after now by more than ingest.ClockAhead, newest first:
 // they were added while a clock was ahead.
 func InspectFuture(ctx context.Context, dir string, now time.Time) (slots []ingest.Slot, err error) {
 	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, id identity) (err error) {
@@ -19,7 +19,7 @@ func InspectFuture(ctx context.Context, dir string, now time.Time) (slots []inge
 	return slots, err
 }
 
-// RemoveFuture deletes those slots with their placements, and says how many.
+// RemoveFuture deletes those slots with their placements, and returns their number.
 func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err error) {
 	err = s.tx(ctx, "delete slots in the future", func(tx *txn) error {
 		if _, err := tx.ExecContext(ctx, `

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// longestID bounds an id that is kept, in bytes: a longer one is not taken for an id.
+// longestID bounds the length of a stored id, in bytes: a longer text is not taken for an id.
 const longestID = 100
 
 // Enqueue implements fetch.Sink.
@@ -27,7 +27,7 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 			return err
 		}
 		for _, half := range halves {
-			if _, err := addPiece(ctx, tx, b, half, 0); err != nil { // one that is there was added before a restart
+			if _, err := addPiece(ctx, tx, b, half, 0); err != nil { // an existing one was added before a restart
 				return err
 			}
 		}
@@ -35,15 +35,15 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 	})
 }
 
-// met are the ids in ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were
-// fetched at ?4 or later, or they wait in, or could not be looked up by, that slot or one of its backfill.
+// met selects the ids in ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were fetched at
+// ?4 or later, or they wait in, or could not be looked up by, that slot or one of its backfill.
 const met = `
 SELECT given.value FROM json_each(?1) AS given
 WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >= ?4)
    OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value AND (slot = ?2 OR backfill = ?3))
    OR given.value IN (SELECT w.value FROM pieces CROSS JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
 
-// enqueue adds the ids that are not met yet to those that wait.
+// enqueue adds the ids that are not met yet to the queue.
 func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.Time) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" || len(id) > longestID })
 	if len(ids) == 0 {
@@ -68,7 +68,7 @@ func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.T
 	return nil
 }
 
-// Queued implements fetch.Library. A piece of a backfill that is not there is an error, as of Piece.
+// Queued implements fetch.Library. A missing piece of a backfill is an error, as in Piece.
 func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error) {
 	ids, err := column[string](ctx, s.read, `
 		SELECT w.value FROM series
@@ -83,8 +83,7 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 	return ids, s.explain(ctx, "read the ids to look up", err)
 }
 
-// SaveFound implements fetch.Sink. A video that nobody asked for is left out. A refresh does not count as
-// having seen a video.
+// SaveFound implements fetch.Sink. A video that nobody asked for is left out. A refresh does not count as a sighting.
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot, page = s.stamp(slot), s.engine.plain(page)
 	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {

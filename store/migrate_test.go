@@ -227,7 +227,7 @@ func TestAMigrationThatFailsLeavesTheStoreAndItsBackup(t *testing.T) {
 				t.Errorf("beside it lie %v", got)
 			}
 		})
-		// With a program whose migration works the same store goes on.
+		// A program whose migration works continues with the same store.
 		if s := open(t, dir, &handClock{t: noon}); len(search(t, s, store.Query{Text: "suden"})) != 1 {
 			t.Error("nothing found")
 		}

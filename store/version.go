@@ -5,8 +5,8 @@ import (
 	"database/sql"
 )
 
-// Version is a text that becomes another one with every commit, of this process or another: where two are equal nothing
-// was written between. An error is that it is not known, after which all later ones are others.
+// Version returns a text that changes with every commit, of this process or another: if two are equal, nothing was
+// written between them. After an error it is not known, and all later ones are different.
 func (s *Store) Version(ctx context.Context) (string, error) {
 	if s.engine != nil {
 		v, err := s.engine.Version(ctx)

@@ -16,7 +16,7 @@ import (
 
 // row is how the canary test runs a command.
 type row struct {
-	args [][]string // they take turns; what the way adds comes behind
+	args [][]string // they take turns; the way's additions come last
 	// alone is a command that has an upstream of its own, or none: which one is configured changes nothing.
 	alone bool
 	// dear is one that takes seconds: it is run twice, and no more.

@@ -222,7 +222,7 @@ func astray(t *testing.T) []hazard {
 	plain := hazard{name: "https that is http", heard: &recorder{}, unmet: true}
 	plain.base = strings.Replace(serveHazard(t, "", http.NotFoundHandler()).base, "http:", "https:", 1)
 
-	// A host that nobody has, behind a proxy that takes down all it is told, and repeats it.
+	// A host that nobody has, behind a proxy that records and repeats everything it is sent.
 	proxied := hazard{name: "proxy", base: "https://stand-in.invalid/", heard: &recorder{}, spied: &recorder{}, unmet: true}
 	proxy := "http://" + listen(t, func(c net.Conn) {
 		buf := make([]byte, 64<<10)
@@ -232,7 +232,7 @@ func astray(t *testing.T) []hazard {
 	})
 	proxied.env = []string{"HTTPS_PROXY=" + proxy, "HTTP_PROXY=" + proxy, "ALL_PROXY=" + proxy}
 
-	// A provider that takes no key is not to be told another one's.
+	// A provider without keys must not receive another one's.
 	keyless := serveHazard(t, "an upstream without keys", http.NotFoundHandler())
 	keyless.env, keyless.spied, keyless.unmet = []string{"INGEST_UPSTREAM=dailymotion"}, keyless.heard, true
 	return []hazard{redirect, refused, unknown, plain, proxied, keyless}

@@ -21,7 +21,7 @@ func TestFaultDisk(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, ledger, 250, youtubesim.Options{})
 			p.force()
-			// No file may grow any more: what is nowhere near the end can be written still.
+			// No file may grow any more: small writes within the present size still succeed.
 			failed := 0
 			for _, beyond := range []int64{0, 4096, 20_000, 100_000}[:fewer(4, 1)] {
 				p.nextSecond()

@@ -127,7 +127,7 @@ func postgresFaults() []fault {
 			_, _ = s.pg.Query(context.Background(), "SELECT pg_switch_wal()")
 			s.outage()
 			s.pg.Free(s)
-			s.pg.Kill() // where it tried again by itself
+			s.pg.Kill() // which it retried by itself
 			s.pg.Restart(s)
 		}),
 	}, postgresToldInVain())

@@ -117,7 +117,7 @@ func bareRig(t *testing.T, off need, hosts, limit int) *rig {
 	if r.tariff, err = quota.ParseCosts("costs.yaml", []byte(faultCosts(limit)), "youtube", ""); err != nil {
 		t.Fatal(err)
 	}
-	// The upstream would admit more: that it must not be asked to is what is judged.
+	// The upstream would admit more: the test is that it must not be asked to.
 	if r.sim, err = youtubesim.New(youtubesim.Options{CostTable: "classic", Limits: map[string]int64{"units": 10 * r.limit, "search": 1000}}); err != nil {
 		t.Fatal(err)
 	}

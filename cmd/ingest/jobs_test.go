@@ -92,7 +92,7 @@ func TestASearchJobFindsWhatItPaysFor(t *testing.T) {
 	if again := ingestJSON[runDocument](t, exitOK, "run", "--config", config); again.Units != 0 {
 		t.Errorf("an hour later: %d units", again.Units)
 	}
-	// Half a day later the gate is open: what a search spent on a region is looked for where it was spent.
+	// Half a day later the gate is open: a search's spends on a region are found under that region.
 	at(t, "2026-02-14T21:50:00Z")
 	ingestCode(t, exitOK, "run", "--config", config)
 	if used := ingestJSON[quotaDocument](t, exitOK, "quota").Pools[1].Windows[0].Used; used != sim.Ledger().Units["units"] {

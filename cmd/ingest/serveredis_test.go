@@ -31,7 +31,7 @@ func TestServeLivesThroughALedgerThatComesAndGoes(t *testing.T) {
 	d.until("it knows that the ledger is gone", func() bool { return !d.isReady() })
 	redis.Restart()
 	d.until("it knows the ledger that has forgotten", d.isReady)
-	// Nothing was taken since: the look itself has told the new ledger what the old one knew.
+	// Nothing was taken since: the check itself has posted to the new ledger what the old one knew.
 	d.until("it is told what was spent", func() bool { return strings.Contains(d.check("ledger").Detail, "9,468 units left") })
 	d.end(syscall.SIGTERM)
 	if n := sim.Ledger().Units["units"]; n != 32 {

@@ -104,7 +104,7 @@ func whatIsSeenIsSmallAndQuick(t *testing.T) {
 	}
 	for _, read := range []struct {
 		what, path           string
-		promised, remembered time.Duration // what is read is shown for so long: each time it is read again
+		promised, remembered time.Duration // readings are reused for that long; this way each is a new one
 	}{{"a page", "", 50 * time.Millisecond, 5100 * time.Millisecond}, {"a scrape", "metrics", 20 * time.Millisecond, 1100 * time.Millisecond}} {
 		before := processor(t, d.cmd.Process.Pid)
 		wants(t, read.what, read.promised, read.remembered, func() { d.get(read.path) })

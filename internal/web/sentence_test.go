@@ -75,7 +75,7 @@ func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
 	if got, want := web.Verdicts(d, next), []string{"fits", "does not fit", "fits if enough comes back by then"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// The ledger knows exactly when the next call is admitted, where nothing is left.
+	// The ledger knows exactly when the next call is admitted, if nothing is left.
 	d.Pools[0].Windows[0].Used, d.Pools[0].Purposes[0].Remaining, d.Pools[0].Purposes[0].ResumesAt = 95, 0, pointer(noon.Add(90*time.Minute))
 	if got, want := web.Outlook(d, next), "Runs out at 12:01Z: US and GB wait for units, which come back from 2026-02-14 13:30:00Z on."; got != want {
 		t.Errorf("%q, want %q", got, want)

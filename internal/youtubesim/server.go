@@ -6,7 +6,7 @@
 // server.go answers a call from four pieces that know nothing of each other: the methods read the
 // request (method, params, fields) and render what the catalogue has (videos, channels, search); the
 // catalogue is generated or recorded; the counter admits or refuses; write.go writes the answer, and
-// spoils it where a fault says so.
+// spoils it if a fault is due.
 //
 // Sources, all under https://developers.google.com/youtube/v3: costs and the split of 2026-06-01
 // from determine_quota_cost and revision_history; parameters, ranges and shapes from the discovery
@@ -19,7 +19,7 @@
 //     in a fault. An invalid call (4xx before any work, also for a bad key) is charged 1.
 //   - A call is charged to all its pools or to none. The first pool without room, in the table's order,
 //     gives the refusal.
-//   - A path that is no method of the API is answered 404 and not charged.
+//   - A path that is not a method of the API is answered 404 and not charged.
 //   - Requests that need a signed-in user, and search filters that the catalogue has no data for,
 //     are refused rather than ignored.
 package youtubesim
