@@ -64,7 +64,7 @@ func parseCron(line string) (*cronLine, error) {
 		l.zone, plain = zone, rest
 	}
 	if strings.HasPrefix(plain, "@every") {
-		return nil, fmt.Errorf("cron: %q: write an interval as every: %s", plain, orElse(strings.TrimPrefix(plain, "@every "), "30m"))
+		return nil, fmt.Errorf("cron: %q: write an interval as every: %s", plain, suggestInterval(strings.TrimPrefix(plain, "@every "), "30m"))
 	}
 	if macro, ok := macros[plain]; ok {
 		plain = macro
@@ -76,8 +76,8 @@ func parseCron(line string) (*cronLine, error) {
 	return l, nil
 }
 
-// orElse returns the interval that was asked for if every: accepts it, and example otherwise.
-func orElse(asked, example string) string {
+// suggestInterval returns the interval that was asked for if every: accepts it, and example otherwise.
+func suggestInterval(asked, example string) string {
 	if d, err := time.ParseDuration(asked); err == nil && d >= MinEvery && d <= MaxEvery && d%time.Second == 0 {
 		return asked
 	}
@@ -108,14 +108,14 @@ func (l *cronLine) parse(plain string) error {
 	starred := func(field string) bool { return field[0] == '*' || field[0] == '?' } // */2 too, as crontab(5) has it
 	l.anyDay = !starred(l.fields[2]) && !starred(l.fields[4])
 	l.everyHour = l.hour == 1<<24-1
-	if _, ok := l.after(0); !ok {
+	if _, ok := l.firstAfter(0); !ok {
 		return fmt.Errorf("cron: %q never fires: there is no such day in any year: try %q for the last day that every month has", plain, "0 6 28 * *")
 	}
 	return nil
 }
 
-// after returns the first clock reading later than w that the line names.
-func (l *cronLine) after(w wall) (wall, bool) {
+// firstAfter returns the first clock reading later than w that the line names.
+func (l *cronLine) firstAfter(w wall) (wall, bool) {
 	minutes := int64(w)/60 + 1
 	day, minute := minutes/dayMinutes, int(minutes%dayMinutes)
 	for range searchDays {
@@ -127,8 +127,8 @@ func (l *cronLine) after(w wall) (wall, bool) {
 	return 0, false
 }
 
-// upTo returns the last clock reading not later than w that the line names.
-func (l *cronLine) upTo(w wall) (wall, bool) {
+// lastUpTo returns the last clock reading not later than w that the line names.
+func (l *cronLine) lastUpTo(w wall) (wall, bool) {
 	minutes := int64(w) / 60
 	day, minute := minutes/dayMinutes, int(minutes%dayMinutes)
 	for range searchDays {

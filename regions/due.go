@@ -17,7 +17,7 @@ func NewPlan(jobs []ingest.Job) (Plan, error) {
 	var p Plan
 	for _, job := range jobs {
 		if slices.ContainsFunc(p, func(s Schedule) bool { return s.Job.Name == job.Name }) {
-			return nil, fmt.Errorf("two jobs are called %s: give each its own name", quoted(job.Name))
+			return nil, fmt.Errorf("two jobs are called %s: give each its own name", quoteName(job.Name))
 		}
 		s, err := New(job)
 		if err != nil {
@@ -75,8 +75,8 @@ func (s Schedule) slot(i int, due time.Time, state ingest.State, reason string) 
 	return ingest.Slot{SlotKey: s.slotKey(i, due), Kind: s.Job.Kind, State: state, Reason: reason}
 }
 
-// quoted returns a name as it is, or quoted if it holds anything that a terminal might interpret.
-func quoted(name string) string {
+// quoteName returns a name as it is, or quoted if it holds anything that a terminal might interpret.
+func quoteName(name string) string {
 	if q := strconv.QuoteToASCII(name); q != `"`+name+`"` {
 		return q
 	}

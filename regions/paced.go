@@ -26,9 +26,9 @@ type Pace struct {
 	Weights map[string]float64
 }
 
-// turn returns the key whose turn it is at t: the one with the highest weighted age; of equals, the one that the job
+// nextKey returns the key whose turn it is at t: the one with the highest weighted age; of equals, the one that the job
 // names first.
-func (p Pace) turn(keys []string, newest map[string]time.Time, t time.Time) string {
+func (p Pace) nextKey(keys []string, newest map[string]time.Time, t time.Time) string {
 	counts := func(key string) float64 {
 		weight, ok := p.Weights[key]
 		if !ok {
@@ -88,7 +88,7 @@ func (s Schedule) duePaced(pace Pace, known map[ingest.Series]time.Time, now tim
 	reached := int64(now.Sub(pace.Last) / max(pace.Gap, time.Second))
 	for left := min(int64(len(waiting)), int64(pace.Most), reached); left > 0; left-- {
 		due := pace.Last.Add(time.Duration(reached-left+1) * pace.Gap).Truncate(time.Second)
-		key := pace.turn(waiting, newestOf, due)
+		key := pace.nextKey(waiting, newestOf, due)
 		waiting = slices.DeleteFunc(waiting, func(k string) bool { return k == key })
 		out = append(out, s.slot(slices.Index(s.keys, key), due, ingest.Due, ""))
 	}
@@ -157,7 +157,7 @@ func (s Schedule) upcoming(paces map[string]Pace, known map[ingest.Series]time.T
 			newest[k] = known[ingest.Series{Job: s.Job.Name, Key: k}]
 		}
 		for due := pace.next(now); len(out) < n; due = due.Add(pace.Gap) {
-			k := pace.turn(s.keys, newest, due)
+			k := pace.nextKey(s.keys, newest, due)
 			if newest[k] = due; key == "" || k == key {
 				out = append(out, s.slot(slices.Index(s.keys, k), due.Truncate(time.Second), ingest.Due, ""))
 			}

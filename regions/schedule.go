@@ -28,21 +28,21 @@ func New(job ingest.Job) (Schedule, error) {
 	s := Schedule{Job: job}
 	for _, of := range job.Series() {
 		if slices.Contains(s.keys, of.Key) {
-			return s, fmt.Errorf("job %s: region %s is named twice", quoted(job.Name), quoted(of.Key))
+			return s, fmt.Errorf("job %s: region %s is named twice", quoteName(job.Name), quoteName(of.Key))
 		}
 		s.keys = append(s.keys, of.Key)
 	}
 	switch {
 	case (job.Every == 0) == (job.Cron == ""):
-		return s, fmt.Errorf("job %s: set either every: or cron:, such as every: 30m", quoted(job.Name))
+		return s, fmt.Errorf("job %s: set either every: or cron:, such as every: 30m", quoteName(job.Name))
 	case job.Cron != "":
 		parsed, err := parseCron(job.Cron)
 		if err != nil {
-			return s, fmt.Errorf("job %s: %w", quoted(job.Name), err)
+			return s, fmt.Errorf("job %s: %w", quoteName(job.Name), err)
 		}
 		s.cron = parsed
 	case job.Every < MinEvery || job.Every > MaxEvery || job.Every%time.Second != 0:
-		return s, fmt.Errorf("job %s: every: %v is not a whole number of seconds from %v to %v: try 30m", quoted(job.Name), job.Every, MinEvery, MaxEvery)
+		return s, fmt.Errorf("job %s: every: %v is not a whole number of seconds from %v to %v: try 30m", quoteName(job.Name), job.Every, MinEvery, MaxEvery)
 	}
 	return s, nil
 }

@@ -37,9 +37,9 @@ func (p Plan) Serve(ctx context.Context, heartbeat time.Duration, now func() tim
 		select {
 		case <-ctx.Done():
 		case <-trigger:
-			drain(beat.C)
+			dropPending(beat.C)
 		case <-beat.C:
-			drain(trigger)
+			dropPending(trigger)
 		}
 	}
 }
@@ -60,8 +60,8 @@ func (t ticks) Next(time.Time) time.Time {
 	return time.Now().Add(next.Sub(now))
 }
 
-// drain drops a trigger that is waiting, since the one that just came covers it.
-func drain[T any](c <-chan T) {
+// dropPending drops a trigger that is waiting, since the one that just came covers it.
+func dropPending[T any](c <-chan T) {
 	select {
 	case <-c:
 	default:

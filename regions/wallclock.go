@@ -25,18 +25,18 @@ const (
 	everAfter  = math.MaxInt64 / 2
 )
 
-// farthest is more than any zone's offset from UTC.
-const farthest = daySeconds
+// maxOffset is more than any zone's offset from UTC.
+const maxOffset = daySeconds
 
 // next returns the first instant after t at which the line fires; ok is false if there is none.
 func (l *cronLine) next(t int64) (_ int64, ok bool) {
 	if !l.everyHour {
-		w, ok := l.after(highest(l.zone, t))
+		w, ok := l.firstAfter(highestReading(l.zone, t))
 		return firstAt(l.zone, w), ok
 	}
 	for from := t + 1; ; {
-		offset, _, end := stretch(l.zone, from)
-		w, ok := l.after(wall(from + offset - 1))
+		offset, _, end := offsetSpan(l.zone, from)
+		w, ok := l.firstAfter(wall(from + offset - 1))
 		if !ok {
 			return 0, false
 		}
@@ -50,12 +50,12 @@ func (l *cronLine) next(t int64) (_ int64, ok bool) {
 // latest returns the last instant, not after t, at which the line fired; ok is false if there is none.
 func (l *cronLine) latest(t int64) (_ int64, ok bool) {
 	if !l.everyHour {
-		w, ok := l.upTo(highest(l.zone, t))
+		w, ok := l.lastUpTo(highestReading(l.zone, t))
 		return firstAt(l.zone, w), ok
 	}
 	for to := t; ; {
-		offset, start, _ := stretch(l.zone, to)
-		w, ok := l.upTo(wall(to + offset))
+		offset, start, _ := offsetSpan(l.zone, to)
+		w, ok := l.lastUpTo(wall(to + offset))
 		if !ok {
 			return 0, false
 		}
@@ -66,14 +66,14 @@ func (l *cronLine) latest(t int64) (_ int64, ok bool) {
 	}
 }
 
-// highest returns the latest time that the zone's clocks have shown up to t. After they were put back, that is what
-// they showed before.
-func highest(zone *time.Location, t int64) wall {
-	offset, start, _ := stretch(zone, t)
+// highestReading returns the latest time that the zone's clocks have shown up to t. After they were put back, that is
+// what they showed before.
+func highestReading(zone *time.Location, t int64) wall {
+	offset, start, _ := offsetSpan(zone, t)
 	high := t + offset
-	for start > t-2*farthest {
+	for start > t-2*maxOffset {
 		last := start - 1
-		offset, start, _ = stretch(zone, last)
+		offset, start, _ = offsetSpan(zone, last)
 		high = max(high, last+offset)
 	}
 	return wall(high)
@@ -81,8 +81,8 @@ func highest(zone *time.Location, t int64) wall {
 
 // firstAt returns the first instant at which the zone's clocks show w or later.
 func firstAt(zone *time.Location, w wall) int64 {
-	for t := int64(w) - farthest; ; {
-		offset, _, end := stretch(zone, t)
+	for t := int64(w) - maxOffset; ; {
+		offset, _, end := offsetSpan(zone, t)
 		if at := max(t, int64(w)-offset); at < end {
 			return at
 		}
@@ -90,11 +90,11 @@ func firstAt(zone *time.Location, w wall) int64 {
 	}
 }
 
-// stretch returns the zone's offset from UTC at t, in seconds, and a span in which it is in force: start <= t < end.
+// offsetSpan returns the zone's offset from UTC at t, in seconds, and a span in which it is in force: start <= t < end.
 //
 // On 31 December of a leap year Go 1.26 gives the beginning of that day, which has passed, as the end, where it means
 // the end of the year (golang/go#81583). The end is then the next midnight in UTC.
-func stretch(zone *time.Location, t int64) (offset, start, end int64) {
+func offsetSpan(zone *time.Location, t int64) (offset, start, end int64) {
 	at := time.Unix(t, 0).In(zone)
 	_, seconds := at.Zone()
 	from, to := at.ZoneBounds()

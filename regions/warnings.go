@@ -32,7 +32,7 @@ type cronField struct {
 	name     string
 	min, max int           // its values
 	unit     time.Duration // of one step; 0 if steps differ in length, as months do
-	around   string        // what restarts its steps
+	cycle    string        // what restarts its steps
 }
 
 var cronFields = []cronField{
@@ -62,17 +62,17 @@ func (f cronField) stepWarning(part string) string {
 	gap := first + size - last
 	switch {
 	case first == last:
-		return fmt.Sprintf("%s %s is only ever %d, since steps restart each %s: it fires once each %s%s", f.name, part, first, f.around, f.around, f.instead(step))
+		return fmt.Sprintf("%s %s is only ever %d, since steps restart each %s: it fires once each %s%s", f.name, part, first, f.cycle, f.cycle, f.evenStepsHint(step))
 	case f.name == "day of month":
-		return fmt.Sprintf("%s %s restarts on day %d of each month: the step from the end of a month is shorter or longer than %d days%s", f.name, part, first, step, f.instead(step))
+		return fmt.Sprintf("%s %s restarts on day %d of each month: the step from the end of a month is shorter or longer than %d days%s", f.name, part, first, step, f.evenStepsHint(step))
 	case gap != step:
-		return fmt.Sprintf("%s %s restarts each %s: the step from %d to %d is %d, not %d%s", f.name, part, f.around, last, first, gap, step, f.instead(step))
+		return fmt.Sprintf("%s %s restarts each %s: the step from %d to %d is %d, not %d%s", f.name, part, f.cycle, last, first, gap, step, f.evenStepsHint(step))
 	}
 	return ""
 }
 
-// instead suggests an interval of even steps, if there is one.
-func (f cronField) instead(step int) string {
+// evenStepsHint suggests an interval of even steps, if there is one.
+func (f cronField) evenStepsHint(step int) string {
 	every := time.Duration(step) * f.unit
 	if f.unit == 0 || step > int(MaxEvery/f.unit) {
 		return ""
@@ -117,9 +117,9 @@ func (l *cronLine) dayWarnings() []string {
 
 // zoneWarnings warns of a zone whose clocks change within a year.
 func (l *cronLine) zoneWarnings(now time.Time) []string {
-	before, _, change := stretch(l.zone, now.Unix())
+	before, _, change := offsetSpan(l.zone, now.Unix())
 	for change < now.Add(366*24*time.Hour).Unix() {
-		after, _, end := stretch(l.zone, change)
+		after, _, end := offsetSpan(l.zone, change)
 		if after == before { // only its name changes
 			change = end
 			continue

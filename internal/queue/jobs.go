@@ -24,10 +24,10 @@ type reconcileArgs struct{}
 
 func (reconcileArgs) Kind() string { return "ingest_reconcile" }
 
-// in returns options that admit one of these jobs at a time and in a period, so that one whose worker has died does
-// not keep later ones out.
-func (reconcileArgs) in(period time.Duration) *river.InsertOpts {
-	o := once(reconcileQueue)
+// insertOptsFor returns options that admit one of these jobs at a time and in a period, so that one whose worker has
+// died does not keep later ones out.
+func (reconcileArgs) insertOptsFor(period time.Duration) *river.InsertOpts {
+	o := uniqueOpts(reconcileQueue)
 	o.UniqueOpts.ByPeriod = max(period, time.Second)
 	return &o
 }
@@ -41,7 +41,7 @@ type slotArgs struct {
 
 func (slotArgs) Kind() string { return "ingest_slot" }
 
-func (slotArgs) InsertOpts() river.InsertOpts { return once(slotQueue) }
+func (slotArgs) InsertOpts() river.InsertOpts { return uniqueOpts(slotQueue) }
 
 // pumpArgs is one of the jobs that work on a backfill.
 type pumpArgs struct {
@@ -51,10 +51,10 @@ type pumpArgs struct {
 
 func (pumpArgs) Kind() string { return "ingest_backfill" }
 
-func (pumpArgs) InsertOpts() river.InsertOpts { return once(backfillQueue) }
+func (pumpArgs) InsertOpts() river.InsertOpts { return uniqueOpts(backfillQueue) }
 
-// once returns options that admit only one unfinished job with the same arguments.
-func once(queue string) river.InsertOpts {
+// uniqueOpts returns options that admit only one unfinished job with the same arguments.
+func uniqueOpts(queue string) river.InsertOpts {
 	return river.InsertOpts{Queue: queue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
 	}}}
@@ -69,15 +69,15 @@ func (q *Queue) workers(ctx context.Context, w Work) *river.Workers {
 		if err == nil {
 			err = q.insert(ctx, river.ClientFromContext[pgx.Tx](job), slots, backfills)
 		}
-		return q.later(ctx, time.Time{}, err)
+		return q.jobResult(ctx, time.Time{}, err)
 	}))
 	river.AddWorker(all, river.WorkFunc(func(_ context.Context, j *river.Job[slotArgs]) error {
 		again, err := w.Pass(ctx, ingest.SlotKey{Job: j.Args.Job, Key: j.Args.Key, DueAt: j.Args.DueAt})
-		return q.later(ctx, again, err)
+		return q.jobResult(ctx, again, err)
 	}))
 	river.AddWorker(all, river.WorkFunc(func(_ context.Context, j *river.Job[pumpArgs]) error {
 		again, err := w.Pump(ctx, j.Args.Backfill)
-		return q.later(ctx, again, err)
+		return q.jobResult(ctx, again, err)
 	}))
 	return all
 }
@@ -100,10 +100,10 @@ func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots 
 	return err
 }
 
-// later ends a job, or lets it sleep until again. A job that failed is tried again after Every: our table, and not the
-// job, remembers how often a slot was tried. A job that the end of this process interrupts is free for the next
+// jobResult ends a job, or lets it sleep until again. A job that failed is tried again after Every: our table, and not
+// the job, remembers how often a slot was tried. A job that the end of this process interrupts is free for the next
 // process.
-func (q *Queue) later(ctx context.Context, again time.Time, err error) error {
+func (q *Queue) jobResult(ctx context.Context, again time.Time, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return river.JobSnooze(0)

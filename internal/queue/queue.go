@@ -28,12 +28,12 @@ import (
 )
 
 const (
-	// poll is how often a worker looks for jobs.
-	poll = 500 * time.Millisecond
-	// connections is how many connections River's own work takes at once: fetching, completing, leading.
-	connections = 4
-	// keep is how long jobs that ended can be looked at. Nothing here needs them.
-	keep = time.Hour
+	// pollEvery is how often a worker looks for jobs.
+	pollEvery = 500 * time.Millisecond
+	// maxConns is how many connections River's own work takes at once: fetching, completing, leading.
+	maxConns = 4
+	// keepJobs is how long jobs that ended can be looked at. Nothing here needs them.
+	keepJobs = time.Hour
 	// stopWithin bounds a stop of River, after the passes have ended.
 	stopWithin = 4 * time.Second
 )
@@ -74,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, errors.New("queue: the URL of the Postgres cannot be read") // pgx would quote it
 	}
-	config.MaxConns = connections
+	config.MaxConns = maxConns
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is prepared: a pooler may be in between
 	config.ConnConfig.StatementCacheCapacity, config.ConnConfig.DescriptionCacheCapacity = 0, 0
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -129,7 +129,7 @@ func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err er
 			case <-ctx.Done():
 				return
 			case <-wake:
-				if _, err := client.Insert(ctx, reconcileArgs{}, reconcileArgs{}.in(q.Every)); err != nil && ctx.Err() == nil {
+				if _, err := client.Insert(ctx, reconcileArgs{}, reconcileArgs{}.insertOptsFor(q.Every)); err != nil && ctx.Err() == nil {
 					q.Log.WarnContext(ctx, "the queue was not told that something is due: the next reconciliation will find it", slog.Any("error", err))
 				}
 			}
@@ -151,7 +151,7 @@ func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err er
 
 func (q *Queue) config(ctx context.Context, w Work) *river.Config {
 	reconcile := river.NewPeriodicJob(river.PeriodicInterval(q.Every), func() (river.JobArgs, *river.InsertOpts) {
-		return reconcileArgs{}, reconcileArgs{}.in(q.Every)
+		return reconcileArgs{}, reconcileArgs{}.insertOptsFor(q.Every)
 	},
 		&river.PeriodicJobOpts{RunOnStart: true})
 	return &river.Config{
@@ -164,13 +164,13 @@ func (q *Queue) config(ctx context.Context, w Work) *river.Config {
 		Workers:                     q.workers(ctx, w),
 		PeriodicJobs:                []*river.PeriodicJob{reconcile},
 		PollOnly:                    true,
-		FetchPollInterval:           poll,
+		FetchPollInterval:           pollEvery,
 		JobTimeout:                  q.Rescue,
 		RescueStuckJobsAfter:        q.Rescue,
 		SoftStopTimeout:             time.Millisecond, // a pass ends its call and commits when its context does
-		CompletedJobRetentionPeriod: keep,
-		CancelledJobRetentionPeriod: keep,
-		DiscardedJobRetentionPeriod: keep,
+		CompletedJobRetentionPeriod: keepJobs,
+		CancelledJobRetentionPeriod: keepJobs,
+		DiscardedJobRetentionPeriod: keepJobs,
 		Logger:                      onlyWarnings(q.Log),
 	}
 }

@@ -74,9 +74,9 @@ func csvText(value any) string {
 	case nil:
 		return ""
 	case string:
-		return defuse(v)
+		return defuseFormula(v)
 	case []string:
-		return defuse(strings.Join(v, ", "))
+		return defuseFormula(strings.Join(v, ", "))
 	case *int64:
 		if v != nil {
 			return fmt.Sprint(*v)
@@ -93,10 +93,10 @@ func csvText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// defuse cleans a text and puts an apostrophe before what a spreadsheet would take for a formula: a text that begins
-// with = + - @, in full width or after invisible characters too, or with a tab or a line break.
+// defuseFormula cleans a text and puts an apostrophe before what a spreadsheet would take for a formula: a text that
+// begins with = + - @, in full width or after invisible characters too, or with a tab or a line break.
 // https://owasp.org/www-community/attacks/CSV_Injection
-func defuse(s string) string {
+func defuseFormula(s string) string {
 	text := Clean(s)
 	seen := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if strings.HasPrefix(s, "\t") || strings.HasPrefix(s, "\r") || strings.HasPrefix(s, "\n") ||

@@ -24,13 +24,13 @@ func (o *CheckedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// file returns the file that w writes to in the end; nil if there is none.
-func file(w io.Writer) *os.File {
+// fileOf returns the file that w writes to in the end; nil if there is none.
+func fileOf(w io.Writer) *os.File {
 	switch o := w.(type) {
 	case *CheckedWriter:
-		return file(o.To)
+		return fileOf(o.To)
 	case *Frame:
-		return file(o.to)
+		return fileOf(o.to)
 	case *os.File:
 		return o
 	}
@@ -39,7 +39,7 @@ func file(w io.Writer) *os.File {
 
 // IsTerminal reports whether w writes to a terminal. The null device, which cron may give, is not one.
 func IsTerminal(w io.Writer) bool {
-	f := file(w)
+	f := fileOf(w)
 	if f == nil {
 		return false
 	}

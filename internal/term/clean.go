@@ -40,14 +40,14 @@ func (w JSONEscaper) Write(p []byte) (int, error) {
 
 // escapeJSON escapes those characters, which valid JSON has only within strings.
 func escapeJSON(p []byte) []byte {
-	if !bytes.ContainsFunc(p, actedOn) {
+	if !bytes.ContainsFunc(p, needsEscape) {
 		return p
 	}
 	out := make([]byte, 0, len(p)+len(p)/8)
 	for len(p) > 0 {
 		r, n := utf8.DecodeRune(p)
 		switch {
-		case !actedOn(r):
+		case !needsEscape(r):
 			out = append(out, p[:n]...)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
@@ -60,7 +60,8 @@ func escapeJSON(p []byte) []byte {
 	return out
 }
 
-// actedOn reports whether a terminal may do something with r other than show it. Joiners are exempt because words need them.
-func actedOn(r rune) bool {
+// needsEscape reports whether a terminal may do something with r other than show it. Joiners are exempt because words
+// need them.
+func needsEscape(r rune) bool {
 	return r >= 0x7f && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf)
 }

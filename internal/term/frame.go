@@ -21,7 +21,7 @@ func (f *Frame) Write(b []byte) (int, error) { return f.text.Write(b) }
 func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap string, draw func(to *CheckedWriter) error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	over := IsTerminal(w) && os.Getenv("TERM") != "dumb"
+	inPlace := IsTerminal(w) && os.Getenv("TERM") != "dumb"
 	between := ""
 	for {
 		frame := &Frame{to: w}
@@ -29,8 +29,8 @@ func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap strin
 			return err
 		}
 		text := append([]byte(between), frame.text.Bytes()...)
-		if between = gap; over {
-			text = frame.over()
+		if between = gap; inPlace {
+			text = frame.redraw()
 		}
 		if _, err := w.Write(text); err != nil {
 			return err
@@ -43,11 +43,11 @@ func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap strin
 	}
 }
 
-// over returns the screen drawn over what is on the terminal: each line erases the rest of its row, and the last one
+// redraw returns the screen drawn over what is on the terminal: each line erases the rest of its row, and the last one
 // all rows below. Lines that do not fit are left out, since a terminal that scrolls cannot be drawn over.
-func (f *Frame) over() []byte {
+func (f *Frame) redraw() []byte {
 	lines := bytes.SplitAfter(f.text.Bytes(), []byte("\n"))
-	if _, rows := terminalSize(file(f.to)); rows > 1 && len(lines) > rows {
+	if _, rows := terminalSize(fileOf(f.to)); rows > 1 && len(lines) > rows {
 		lines = lines[:rows-1]
 	}
 	out := []byte("\x1b[H")

@@ -39,7 +39,7 @@ func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 	cells := m.cells(text, spans)
 	line, used, marked := m.line(cells, 0, columns)
 	if !marked {
-		if from := m.from(cells, columns); from > 0 {
+		if from := m.lineStart(cells, columns); from > 0 {
 			line, used, marked = m.line(cells, from, columns)
 		}
 	}
@@ -107,9 +107,9 @@ func (m Marker) line(cells []cell, from, columns int) (line string, used int, ma
 	return b.String(), used, marked
 }
 
-// from returns the first cell of a line that shows the first marked part as a whole, with as many words before it as
-// there is room for; 0 if there is no such line.
-func (m Marker) from(cells []cell, columns int) int {
+// lineStart returns the first cell of a line that shows the first marked part as a whole, with as many words before it
+// as there is room for; 0 if there is no such line.
+func (m Marker) lineStart(cells []cell, columns int) int {
 	at := slices.IndexFunc(cells, func(c cell) bool { return c.marked })
 	if at < 0 || cells[at].columns > columns-2 {
 		return 0

@@ -10,15 +10,15 @@ import (
 // Styled reports whether what is written to w may be bold or coloured: it is a terminal that can do so, and nobody has
 // asked for plain text (https://no-color.org).
 func Styled(w io.Writer) bool {
-	return !plain(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
+	return !isPlain(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
 }
 
-func plain(w io.Writer) bool {
+func isPlain(w io.Writer) bool {
 	switch o := w.(type) {
 	case *CheckedWriter:
 		return o.Plain
 	case *Frame:
-		return plain(o.to)
+		return isPlain(o.to)
 	}
 	return false
 }
@@ -47,5 +47,5 @@ func PaintPad(w io.Writer, word string, columns int) string {
 // styles matches what Paint and a Marker put around words, which takes no columns.
 var styles = regexp.MustCompile(`\x1b\[[0-9]*m`)
 
-// shown returns the number of columns of a text that may be styled.
-func shown(s string) int { return Width(styles.ReplaceAllString(s, "")) }
+// styledWidth returns the number of columns of a text that may be styled.
+func styledWidth(s string) int { return Width(styles.ReplaceAllString(s, "")) }

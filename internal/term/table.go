@@ -21,7 +21,7 @@ func Table(w io.Writer, write func(io.Writer)) error {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], shown(cell))
+			widths[i] = max(widths[i], styledWidth(cell))
 		}
 		rows = append(rows, row)
 	}
@@ -29,7 +29,7 @@ func Table(w io.Writer, write func(io.Writer)) error {
 	for _, row := range rows {
 		last := len(row) - 1
 		for i, cell := range row[:last] {
-			out.WriteString(cell + strings.Repeat(" ", widths[i]+2-shown(cell)))
+			out.WriteString(cell + strings.Repeat(" ", widths[i]+2-styledWidth(cell)))
 		}
 		out.WriteString(row[last] + "\n")
 	}
