@@ -56,7 +56,7 @@ var arrows = map[string][]string{
 	"regions":                   {"."},
 	"store":                     {".", "store/text", "internal/sqlitefile"},
 	"store/pgstore":             {".", "store"},
-	"store/storetest":           {".", "store"},
+	"store/storetest":           {".", "store", "store/text"},
 	"store/text":                {},
 	"tools/filecycles":          {},
 	"tools/testsum":             {"*"},

@@ -1,18 +1,12 @@
 package store_test
 
 import (
-	"compress/gzip"
 	"context"
 	"database/sql"
-	"encoding/csv"
-	"errors"
-	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -60,6 +54,10 @@ var (
 	status      = storetest.Status
 	refreshSlot = storetest.RefreshSlot
 	stale       = storetest.Stale
+	alone       = storetest.Alone
+	raced       = storetest.Raced
+	realRegions = storetest.RealRegions
+	realCharts  = storetest.RealCharts
 )
 
 // noon is when the tests begin.
@@ -89,19 +87,7 @@ const (
 	day      = 24 * time.Hour
 )
 
-func open(t testing.TB, dir string, clock *handClock) *store.Store {
-	t.Helper()
-	s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream, Now: clock.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
+func open(t testing.TB, dir string, clock *handClock) *store.Store { return openAt(t, dir, clock.now) }
 
 func newStore(t testing.TB) (*store.Store, *handClock) {
 	t.Helper()
@@ -125,70 +111,6 @@ func scalar[T any](t testing.TB, db *sql.DB, query string, args ...any) T {
 	var v T
 	if err := db.QueryRowContext(t.Context(), query, args...).Scan(&v); err != nil {
 		t.Fatalf("%s: %v", query, err)
-	}
-	return v
-}
-
-// realRegions are those of the recorded charts.
-var realRegions = []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
-
-// realCharts returns the recorded charts of a region: by day, in rank order.
-func realCharts(t testing.TB, region string) map[string][]ingest.Video {
-	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "shared", "data", "trending", region+".csv.gz"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("../shared absent: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := csv.NewReader(z)
-	head, err := r.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	days := map[string][]ingest.Video{}
-	for {
-		line, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return days
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		row := map[string]string{}
-		for i, name := range head {
-			row[name] = line[i]
-		}
-		days[row["snapshot_date"]] = append(days[row["snapshot_date"]], realVideo(t, row))
-	}
-}
-
-func realVideo(t testing.TB, row map[string]string) ingest.Video {
-	number := func(name string) *int64 {
-		n, err := strconv.ParseInt(row[name], 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return &n
-	}
-	published, err := time.Parse(time.RFC3339, strings.Replace(row["published_at"], " ", "T", 1)) // both forms occur
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := ingest.Video{
-		ID: row["video_id"], Title: row["title"], Channel: row["channel_title"], ChannelID: row["channel_id"],
-		Category: row["category_id"], Language: row["default_language"], Thumbnail: row["thumbnail"],
-		PublishedAt: published.UTC(), Duration: time.Duration(*number("duration")) * time.Second, Live: row["is_live"] == "True",
-		Views: number("views"), Likes: number("likes"), Comments: number("comments"),
-	}
-	if row["tags"] != "" {
-		v.Tags = strings.Split(row["tags"], ", ")
 	}
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/trendvidstream/ingest/store"
+	"github.com/trendvidstream/ingest/store/storetest"
 )
 
 // What is typed in many languages, and what it finds among the recorded charts: go test -v -run Transcript
@@ -15,7 +16,7 @@ func TestTranscriptOfSearchesInManyLanguages(t *testing.T) {
 	if raced {
 		days = 3 // enough for what the detector can find, at a tenth of the time
 	}
-	r := record(t, "2026-02-14", days)
+	r := storetest.Record(t, openAt, "2026-02-14", days)
 	for _, of := range []struct {
 		language string
 		same     []string // ways to type one thing
@@ -37,7 +38,7 @@ func TestTranscriptOfSearchesInManyLanguages(t *testing.T) {
 	} {
 		first := ""
 		for i, text := range of.same {
-			got, err := r.store.Search(t.Context(), store.Query{Text: text, Limit: 3})
+			got, err := r.Store.Search(t.Context(), store.Query{Text: text, Limit: 3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +46,7 @@ func TestTranscriptOfSearchesInManyLanguages(t *testing.T) {
 			for _, h := range got.Items {
 				shown = append(shown, fmt.Sprintf("    %s  (%s)", marked(h.Video.Title, h.Highlight), h.Video.Channel))
 			}
-			all := search(t, r.store, store.Query{Text: text, Limit: 1000, Order: store.ByViews})
+			all := search(t, r.Store, store.Query{Text: text, Limit: 1000, Order: store.ByViews})
 			t.Logf("%s: %s finds %d:\n%s", of.language, text, len(all), strings.Join(shown, "\n"))
 			if len(all) == 0 && !raced {
 				t.Errorf("%s: %s finds nothing", of.language, text)

@@ -8,18 +8,19 @@ import (
 	"github.com/trendvidstream/ingest/store/storetest"
 )
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t testing.TB, dir string, now func() time.Time) *store.Store {
-		t.Helper()
-		s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream, Now: now})
-		if err != nil {
-			t.Fatal(err)
+func TestStore(t *testing.T) { storetest.Run(t, openAt, storetest.Sample{Days: 81, Each: 20}) }
+
+// openAt is open for the suite.
+func openAt(t testing.TB, dir string, now func() time.Time) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return s
 	})
+	return s
 }

@@ -79,7 +79,7 @@ func TestStore(t *testing.T) {
 			urls[dir] = place(t)
 		}
 		return open(t, urls[dir], store.Options{Upstream: upstream, Now: now})
-	})
+	}, storetest.Sample{Days: 30, Each: 1}) // a page takes longer here
 }
 
 // run runs a statement as anybody might.

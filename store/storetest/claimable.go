@@ -11,8 +11,8 @@ import (
 
 // By any history, what may be claimed is what claims would give, one after the other.
 func testClaimableIsWhatClaimsWouldGive(t *testing.T, open Open) {
-	seed := rand.Uint64()               //nolint:gosec // dice
-	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // dice
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
 	s, clock := newStore(t, open)
 	ends := []ingest.State{ingest.Done, ingest.Stopped, ingest.Failed}
 	for range 40 {

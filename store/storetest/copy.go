@@ -114,7 +114,7 @@ func answers(t testing.TB, s *store.Store) string {
 		for i := range c.Items {
 			v := &c.Items[i].Video
 			for _, p := range []**int64{&v.Views, &v.Likes, &v.Comments} {
-				fmt.Fprint(&b, text(*p), " ")
+				fmt.Fprint(&b, shown(*p), " ")
 				*p = nil
 			}
 		}

@@ -87,7 +87,7 @@ func testAHistoryIsAVideosPath(t *testing.T, open Open) {
 		}
 		var parts []string
 		for _, at := range h.Sightings {
-			parts = append(parts, fmt.Sprintf("%s+%.0f #%d %s %s", at.Region, at.Slot.Sub(noon).Minutes(), at.Rank, text(at.Views), text(at.Gained)))
+			parts = append(parts, fmt.Sprintf("%s+%.0f #%d %s %s", at.Region, at.Slot.Sub(noon).Minutes(), at.Rank, shown(at.Views), shown(at.Gained)))
 		}
 		return strings.Join(parts, "; ")
 	}

@@ -135,7 +135,7 @@ func withViews(v ingest.Video, n int64) ingest.Video {
 	return v
 }
 
-func text(n *int64) string {
+func shown(n *int64) string {
 	if n == nil {
 		return "-"
 	}

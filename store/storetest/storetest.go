@@ -6,11 +6,22 @@ import (
 	"testing"
 )
 
-// Run runs the suite: each test on a store of its own.
-func Run(t *testing.T, open Open) {
+// Sample is how much of the recorded charts is searched: so many days of them, for so many videos of a region in each way
+// of asking.
+type Sample struct{ Days, Each int }
+
+// Run runs the suite: each test on a store of its own, and those of what searches find together on one with the sample.
+func Run(t *testing.T, open Open, of Sample) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
 	}
+	t.Run("SearchQuality", func(t *testing.T) {
+		Alone(t)
+		r := Record(t, open, "2026-02-28", of.Days)
+		t.Run("KnownItem", func(t *testing.T) { r.knownItem(t, of.Each) })
+		t.Run("OrderByViewsIsTrueOverAllThatMatches", func(t *testing.T) { r.orderByViews(t, 10*of.Each) })
+		t.Run("NaturalQueriesFindWhatIsWatched", r.naturalQueries)
+	})
 }
 
 var tests = []struct {
@@ -55,6 +66,7 @@ var tests = []struct {
 	{"RowsOfSlotsGoWithWhatTheyBrought", testRowsOfSlotsGoWithWhatTheyBrought},
 	{"SearchMeansWhatIsTyped", testSearchMeansWhatIsTyped},
 	{"FiltersAndOrders", testFiltersAndOrders},
+	{"FewMissesAreChance", testFewMissesAreChance},
 	{"HostileQueriesAreAnsweredSoon", testHostileQueriesAreAnsweredSoon},
 	{"PagesOfAResultTogetherAreTheWhole", testPagesOfAResultTogetherAreTheWhole},
 	{"TheIndexFollowsNames", testTheIndexFollowsNames},

@@ -1,9 +1,8 @@
-package store_test
+package storetest
 
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,66 +19,6 @@ import (
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/text"
 )
-
-// recorded is a store with some days of the recorded charts, and what was charted in each region.
-type recorded struct {
-	store    *store.Store
-	byRegion map[string][]ingest.Video // once each, as the store has it, by id
-}
-
-// raced says that the race detector is on: what is only large is made smaller, or left out.
-var raced bool
-
-// alone leaves out, where races are looked for, what runs beside nothing: SQLite is tenfold slower there.
-func alone(t *testing.T) {
-	t.Helper()
-	if raced {
-		t.Skip("the race detector: nothing here runs beside anything")
-	}
-}
-
-// usedBy is how many videos of a channel have a word in their titles, as last recorded.
-var usedBy = map[[2]string]int{}
-
-// record charts so many of the recorded days, up to the last.
-func record(t testing.TB, last string, days int) recorded {
-	t.Helper()
-	until, err := time.Parse(time.DateOnly, last)
-	if err != nil {
-		t.Fatal(err)
-	}
-	charts, charted := map[string]map[string][]ingest.Video{}, map[string]map[string]bool{}
-	for _, region := range realRegions {
-		charts[region], charted[region] = realCharts(t, region), map[string]bool{}
-	}
-	r := recorded{open(t, t.TempDir(), &handClock{t: until}), map[string][]ingest.Video{}}
-	now, nameOf := map[string]ingest.Video{}, map[string]string{}
-	for at := until.AddDate(0, 0, 1-days); !at.After(until); at = at.AddDate(0, 0, 1) {
-		for _, region := range realRegions {
-			videos := charts[region][at.Format(time.DateOnly)]
-			if len(videos) > 0 {
-				chart(t, r.store, region, at, page(videos...))
-			}
-			for _, v := range videos {
-				now[v.ID], nameOf[v.ChannelID], charted[region][v.ID] = v, v.Channel, true
-			}
-		}
-	}
-	for _, region := range realRegions {
-		for _, id := range slices.Sorted(maps.Keys(charted[region])) {
-			v := now[id]
-			v.Channel = nameOf[v.ChannelID] // which another video of it may have brought later
-			r.byRegion[region] = append(r.byRegion[region], v)
-		}
-	}
-	clear(usedBy)
-	for _, v := range now {
-		for _, word := range slices.Compact(slices.Sorted(strings.FieldsSeq(text.Normalize(v.Title)))) {
-			usedBy[[2]string{v.ChannelID, word}]++
-		}
-	}
-	return r
-}
 
 // asking is a way in which somebody asks for a video of which they know something. Of those who ask so, at least
 // these percentages must find it among the first five and the first twenty of its region. Where the query depends on
@@ -94,28 +32,31 @@ type asking struct {
 	byTitle      bool // the query depends on the title alone
 }
 
-var askings = []asking{
-	{"two longest", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(strings.Fields(v.Title)) }, 97, 98, true},
-	{"two longest, bare", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(bareWords(v.Title)) }, 97, 98, true},
-	{"two longest, small", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(bareWords(strings.ToLower(v.Title))) }, 97, 98, true},
-	{"two longest, capitals", func(_ *rand.Rand, v ingest.Video) string { return strings.ToUpper(twoLongest(bareWords(v.Title))) }, 97, 98, true},
-	{"accents stripped", func(_ *rand.Rand, v ingest.Video) string { return unaccented(twoLongest(bareWords(v.Title))) }, 97, 98, true},
-	{"first three", func(_ *rand.Rand, v ingest.Video) string { return joined(bareWords(v.Title), 0, 3) }, 99, 99, true},
-	{"last two", func(_ *rand.Rand, v ingest.Video) string {
-		words := bareWords(v.Title)
-		return joined(words, len(words)-2, len(words))
-	}, 96, 98, true},
-	{"a typo in two words", func(rng *rand.Rand, v ingest.Video) string { return typo(rng, twoLongest(bareWords(v.Title))) }, 89, 93, false},
-	{"word and prefix", func(rng *rand.Rand, v ingest.Video) string { return wordAndPrefix(rng, bareWords(v.Title)) }, 85, 92, false},
-	{"last word cut", func(rng *rand.Rand, v ingest.Video) string { return cutAnywhere(rng, joined(bareWords(v.Title), 0, 2)) }, 84, 92, false},
-	{"joined", func(rng *rand.Rand, v ingest.Video) string { return joinTwo(rng, bareWords(v.Title)) }, 89, 95, false},
-	{"split", func(rng *rand.Rand, v ingest.Video) string { return splitOne(rng, bareWords(v.Title)) }, 89, 95, false},
-	{"plural off", func(_ *rand.Rand, v ingest.Video) string { return pluralOff(bareWords(v.Title)) }, 84, 91, false},
-	{"channel and word", channelAndWord, 98, 98, false},
-	{"id", func(_ *rand.Rand, v ingest.Video) string { return v.ID }, 100, 100, false},
-	{"URL", func(rng *rand.Rand, v ingest.Video) string {
-		return []string{"https://www.youtube.com/watch?v=", "youtu.be/", "https://youtube.com/shorts/"}[rng.IntN(3)] + v.ID
-	}, 100, 100, false},
+// askings are those of people who know these videos.
+func (r Recorded) askings() []asking {
+	return []asking{
+		{"two longest", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(strings.Fields(v.Title)) }, 97, 98, true},
+		{"two longest, bare", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(bareWords(v.Title)) }, 97, 98, true},
+		{"two longest, small", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(bareWords(strings.ToLower(v.Title))) }, 97, 98, true},
+		{"two longest, capitals", func(_ *rand.Rand, v ingest.Video) string { return strings.ToUpper(twoLongest(bareWords(v.Title))) }, 97, 98, true},
+		{"accents stripped", func(_ *rand.Rand, v ingest.Video) string { return unaccented(twoLongest(bareWords(v.Title))) }, 97, 98, true},
+		{"first three", func(_ *rand.Rand, v ingest.Video) string { return joined(bareWords(v.Title), 0, 3) }, 99, 99, true},
+		{"last two", func(_ *rand.Rand, v ingest.Video) string {
+			words := bareWords(v.Title)
+			return joined(words, len(words)-2, len(words))
+		}, 96, 98, true},
+		{"a typo in two words", func(rng *rand.Rand, v ingest.Video) string { return typo(rng, twoLongest(bareWords(v.Title))) }, 89, 93, false},
+		{"word and prefix", func(rng *rand.Rand, v ingest.Video) string { return wordAndPrefix(rng, bareWords(v.Title)) }, 85, 92, false},
+		{"last word cut", func(rng *rand.Rand, v ingest.Video) string { return cutAnywhere(rng, joined(bareWords(v.Title), 0, 2)) }, 84, 92, false},
+		{"joined", func(rng *rand.Rand, v ingest.Video) string { return joinTwo(rng, bareWords(v.Title)) }, 89, 95, false},
+		{"split", func(rng *rand.Rand, v ingest.Video) string { return splitOne(rng, bareWords(v.Title)) }, 89, 95, false},
+		{"plural off", func(_ *rand.Rand, v ingest.Video) string { return pluralOff(bareWords(v.Title)) }, 84, 91, false},
+		{"channel and word", r.channelAndWord, 98, 98, false},
+		{"id", func(_ *rand.Rand, v ingest.Video) string { return v.ID }, 100, 100, false},
+		{"URL", func(rng *rand.Rand, v ingest.Video) string {
+			return []string{"https://www.youtube.com/watch?v=", "youtu.be/", "https://youtube.com/shorts/"}[rng.IntN(3)] + v.ID
+		}, 100, 100, false},
+	}
 }
 
 // bareWords are the words without what stands around them: "(Official" is Official.
@@ -247,11 +188,11 @@ func pluralOff(words []string) string {
 }
 
 // channelAndWord is the channel's name and the longest word of the title that its other videos here do not have.
-func channelAndWord(_ *rand.Rand, v ingest.Video) string {
+func (r Recorded) channelAndWord(_ *rand.Rand, v ingest.Video) string {
 	words := bareWords(v.Title)
 	slices.SortStableFunc(words, func(a, b string) int { return letters(b) - letters(a) })
 	for _, w := range words {
-		if word := text.Normalize(w); word != "" && usedBy[[2]string{v.ChannelID, word}] == 1 && text.Normalize(v.Channel) != "" {
+		if word := text.Normalize(w); word != "" && r.usedBy[[2]string{v.ChannelID, word}] == 1 && text.Normalize(v.Channel) != "" {
 			return v.Channel + " " + w
 		}
 	}
@@ -316,7 +257,7 @@ func logFactorial(n int) float64 {
 	return log
 }
 
-func TestUnlucky(t *testing.T) {
+func testFewMissesAreChance(t *testing.T, _ Open) {
 	for _, c := range []struct {
 		met, asked int
 		want       float64
@@ -336,21 +277,19 @@ func (f found) String() string {
 	return fmt.Sprintf("%.1f (likely %.1f, clear %.1f)", of(f.met, f.asked), 100*f.likely/float64(max(f.asked, 1)), of(f.clearMet, f.clearAsked))
 }
 
-// TestKnownItem draws its samples by two seeds: 1, and another in each run. KNOWN_ITEM_SEEDS names others,
+// knownItem draws its samples by two seeds: 1, and another in each run. KNOWN_ITEM_SEEDS names others,
 // KNOWN_ITEM_EACH how many videos of a region each draws, and with KNOWN_ITEM_MISSED each query that misses is printed
 // with the ten that come first.
-func TestKnownItem(t *testing.T) {
-	alone(t)
-	r := record(t, "2026-02-28", 81)
+func (r Recorded) knownItem(t *testing.T, each int) {
 	seeds := strings.Fields(cmp.Or(os.Getenv("KNOWN_ITEM_SEEDS"), "1 "+strconv.Itoa(rand.IntN(1e6))))
-	each, err := strconv.Atoi(cmp.Or(os.Getenv("KNOWN_ITEM_EACH"), "20"))
+	each, err := strconv.Atoi(cmp.Or(os.Getenv("KNOWN_ITEM_EACH"), strconv.Itoa(each)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("KNOWN_ITEM_SEEDS=%q KNOWN_ITEM_EACH=%d: percent found among the first 5, and among the first 20 of a region", strings.Join(seeds, " "), each)
-	for _, s := range askings {
+	for _, s := range r.askings() {
 		all := tally{}
-		for _, region := range realRegions {
+		for _, region := range RealRegions {
 			one := tally{}
 			for _, seed := range seeds {
 				r.askAs(t, s, region, seed, each, &one)
@@ -368,7 +307,7 @@ func TestKnownItem(t *testing.T) {
 }
 
 // askedAlike are the titles of a region that are asked for by the same query.
-func (r recorded) askedAlike(s asking, region string) map[string]map[string]bool {
+func (r Recorded) askedAlike(s asking, region string) map[string]map[string]bool {
 	titles := map[string]map[string]bool{}
 	for _, v := range r.byRegion[region] {
 		if query := text.Normalize(s.ask(nil, v)); titles[query] == nil {
@@ -381,7 +320,7 @@ func (r recorded) askedAlike(s asking, region string) map[string]map[string]bool
 }
 
 // askAs asks for so many videos of a region, drawn by the seed.
-func (r recorded) askAs(t testing.TB, s asking, region, seed string, want int, to *tally) {
+func (r Recorded) askAs(t testing.TB, s asking, region, seed string, want int, to *tally) {
 	t.Helper()
 	n, err := strconv.ParseUint(seed, 10, 64)
 	if err != nil {
@@ -402,7 +341,7 @@ func (r recorded) askAs(t testing.TB, s asking, region, seed string, want int, t
 		if asked++; asked > want {
 			return
 		}
-		got, err := r.store.Search(t.Context(), store.Query{Text: query, Region: ingest.Region(region)})
+		got, err := r.Store.Search(t.Context(), store.Query{Text: query, Region: ingest.Region(region)})
 		if err != nil {
 			t.Fatal(err)
 		}

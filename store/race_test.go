@@ -1,5 +1,0 @@
-//go:build race
-
-package store_test
-
-func init() { raced = true }

@@ -1,0 +1,5 @@
+//go:build race
+
+package storetest
+
+func init() { Raced = true }
