@@ -47,7 +47,7 @@ func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches,
 	var ids sql.NullString
 	// From the oldest on several lists are walked in two thirds of the time; where there are too many, from the newest on.
 	for _, order := range []string{"", " ORDER BY rowid DESC"} {
-		if order == "" && !strings.Contains(expr, " AND ") {
+		if order == "" && (f.many || !strings.Contains(expr, " AND ")) {
 			continue
 		}
 		if err := f.tx.QueryRowContext(ctx, fmt.Sprintf(walk, order), expr, f.after.Video, atMost+1).Scan(&ids); err != nil {
@@ -56,6 +56,7 @@ func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches,
 		if m.all = strings.Count(ids.String, " "); m.all < atMost {
 			break
 		}
+		f.many = true
 	}
 	m.ids = make([]int64, 0, m.all+1)
 	for rest := ids.String; rest != ""; {

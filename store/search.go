@@ -143,6 +143,7 @@ type finder struct {
 	among     matches            // what the query finds
 	onlyNamed bool               // of that only what is named so: more than is scored
 	walked    map[string]matches // by the index
+	many      bool               // some expression found too many: the next may as well
 	charted   charted            // what the query's region may have charted; nil until that is asked for
 	looked    string             // says so
 	forgiven  bool
