@@ -28,7 +28,7 @@ import (
 
 const title = "The store, measured"
 
-const howToRun = "`make bench`, or in `bench/`: `go run ./store -write`" + `. It needs gcc, for SQLite in C, and some 15 minutes. ` +
+const howToRun = "`make bench`, or in `bench/`: `go run ./store -write`" + `. It needs gcc, for SQLite in C, and some nine minutes. ` +
 	"`-small`" + ` is a
 tenth of it, ` + "`-only writing,size,search,processes`" + ` runs parts, ` + "`-rows N`" + ` says how many generated videos the large store
 holds, ` + "`-keep DIR`" + ` keeps the generated stores for the next run. Real rows are the recorded charts of ` + "`../shared/data/trending`" + `;
