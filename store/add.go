@@ -95,8 +95,8 @@ const recorded = `EXISTS (
 		WHERE series = CAST(value ->> 0 AS bigint) AND due_at >= CAST(value ->> 1 AS bigint) ORDER BY due_at LIMIT 1
 	) AS next WHERE since <= CAST(value ->> 1 AS bigint))`
 
-// lacks reports whether one of the slots is not there yet.
-func (a *addition) lacks(ctx context.Context, tx *txn) (lacks bool, err error) {
+// hasNew reports whether one of the slots is not there yet.
+func (a *addition) hasNew(ctx context.Context, tx *txn) (found bool, err error) {
 	rows := make([][2]int64, len(a.slots))
 	for i, slot := range a.slots {
 		of, due := a.series[slot.Series()], slot.DueAt.Unix()
@@ -108,8 +108,8 @@ func (a *addition) lacks(ctx context.Context, tx *txn) (lacks bool, err error) {
 		SELECT EXISTS (
 			SELECT 1 FROM json_each(?1)
 			WHERE NOT `+recorded+`
-		)`, listJSON(rows)).Scan(&lacks)
-	return lacks, err
+		)`, listJSON(rows)).Scan(&found)
+	return found, err
 }
 
 func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {

@@ -84,7 +84,7 @@ func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err e
 		}
 		pieces = len(slots)
 		for _, slot := range slots {
-			if err := regain(ctx, tx, slot); err != nil {
+			if err := requeueVanished(ctx, tx, slot); err != nil {
 				return err
 			}
 		}
@@ -96,8 +96,8 @@ func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err e
 	return pieces, err
 }
 
-// regain puts a slot's IDs that could not be looked up back into its queue.
-func regain(ctx context.Context, tx *txn, slot int64) error {
+// requeueVanished puts a slot's IDs that could not be looked up back into its queue.
+func requeueVanished(ctx context.Context, tx *txn, slot int64) error {
 	ids, err := column[string](ctx, tx, `DELETE FROM vanished WHERE slot = ? AND reason <> '' RETURNING video_id`, slot)
 	if err != nil || len(ids) == 0 {
 		return err
@@ -133,7 +133,7 @@ func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (c
 	if err != nil {
 		return false, err
 	}
-	err = s.steps(ctx, "cancel "+id, func(tx *txn) (bool, error) {
+	err = s.runSteps(ctx, "cancel "+id, func(tx *txn) (bool, error) {
 		n, err := endPieces(ctx, tx, row, now)
 		cancelled = cancelled || n > 0
 		return n > 0, err
@@ -157,15 +157,15 @@ func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int
 
 // SetWait sets whether ingest serve may continue the backfill.
 func (s *Store) SetWait(ctx context.Context, id string, wait bool) error {
-	return s.change(ctx, id, `UPDATE backfills SET wait = ? WHERE name = ?`, wait)
+	return s.updateBackfill(ctx, id, `UPDATE backfills SET wait = ? WHERE name = ?`, wait)
 }
 
 // Reprice records the cost table that the backfill was last priced with.
 func (s *Store) Reprice(ctx context.Context, id, table string) error {
-	return s.change(ctx, id, `UPDATE backfills SET cost_table = ? WHERE name = ?`, table)
+	return s.updateBackfill(ctx, id, `UPDATE backfills SET cost_table = ? WHERE name = ?`, table)
 }
 
-func (s *Store) change(ctx context.Context, id, query string, to any) error {
+func (s *Store) updateBackfill(ctx context.Context, id, query string, to any) error {
 	n, err := s.exec(ctx, "change "+id, query, to, id)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("change %s: %w", id, ErrNoBackfill)

@@ -63,7 +63,7 @@ func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) 
 			return Copy{}, &fs.PathError{Op: "back up into", Path: path, Err: fs.ErrExist}
 		}
 	}
-	removeLeft(filepath.Dir(to), prefix)
+	removeLeftParts(filepath.Dir(to), prefix)
 	f, err := os.CreateTemp(filepath.Dir(to), prefix+"*") // 0600
 	if err != nil {
 		return Copy{}, fmt.Errorf("back up into %s: %w: give a file in a directory that can be written", to, err)
@@ -92,9 +92,9 @@ func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) 
 	return made, nil
 }
 
-// removeLeft removes the unlocked parts, which no process is writing any more. If two processes make the same copy at
-// the same time, one of them has to fail anyway.
-func removeLeft(dir, prefix string) {
+// removeLeftParts removes the unlocked parts, which no process is writing any more. If two processes make the same copy
+// at the same time, one of them has to fail anyway.
+func removeLeftParts(dir, prefix string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // creating the part fails likewise

@@ -74,7 +74,7 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 		err := tx.QueryRowContext(ctx, findChart, q.Region, until, q.Partial, q.Job).
 			Scan(&slot, &c.Job, inSeconds(&c.Slot), inMillis(&c.FetchedAt))
 		if errors.Is(err, sql.ErrNoRows) {
-			return q.none(ctx, tx)
+			return q.explainNone(ctx, tx)
 		}
 		if err != nil {
 			return err
@@ -116,8 +116,8 @@ SELECT min(due_at) FROM series JOIN slots ON slots.series = series.id
 WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (state = 'done' OR ?3)
   AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)`
 
-// none explains that the query admits no chart.
-func (q ChartQuery) none(ctx context.Context, tx *txn) error {
+// explainNone explains that the query admits no chart.
+func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	kind, when, job, hint := "complete chart", "", "", ""
 	if q.Partial {
 		kind = "chart"

@@ -47,11 +47,11 @@ var laterChecks = []struct{ what, count string }{
 	{"%d piece{|s} {asks|ask} for nothing that can be read", `SELECT count(*) ` + garbledPieces},
 	{"%d piece{|s} {does|do} not say of which backfill {it is|they are}", `SELECT count(*) FROM series WHERE ` + unnamedSeries},
 	{"%d piece{|s} {is|are} of a backfill that is not there", `SELECT count(*) ` + lostBackfills},
-	{"%d piece{|s} {is|are} of another backfill than {its|their} series", `SELECT count(*) ` + strayPieces},
+	{"%d piece{|s} {is|are} of another backfill than {its|their} series", `SELECT count(*) ` + mismatchedPieces},
 	{"%d piece{|s} {has|have} lost {its|their} slot", `SELECT count(*) ` + slotlessSeries},
-	{"%d piece{|s} {has|have} lost what {it asks|they ask} for", `SELECT count(*) FROM slots WHERE ` + hollowPieces},
-	{"%d piece{|s} {is|are} open and nobody would claim {it|them}", `SELECT count(*) ` + shutPieces},
-	{"%d search{|es} {has|have} lost what {it|they} found", `SELECT count(*) FROM slots WHERE ` + forgetfulSearch},
+	{"%d piece{|s} {has|have} lost what {it asks|they ask} for", `SELECT count(*) FROM slots WHERE ` + missingPieces},
+	{"%d piece{|s} {is|are} open and nobody would claim {it|them}", `SELECT count(*) ` + unclaimablePieces},
+	{"%d search{|es} {has|have} lost what {it|they} found", `SELECT count(*) FROM slots WHERE ` + missingSearchPieces},
 }
 
 // uncharted selects the placements that a search in their region would miss, since version 5.

@@ -129,14 +129,14 @@ func firstAdmitted(ctx context.Context, tx *txn, c ingest.Claim, query string, a
 // given back after its series has moved on is superseded at once.
 func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
 	slot.FetchedAt = time.Time{}
-	return s.fenced(ctx, "finish a slot", &slot, func(tx *txn, id, _ int64) error {
+	return s.withFence(ctx, "finish a slot", &slot, func(tx *txn, id, _ int64) error {
 		return endPiece(ctx, tx, id, &slot)
 	})
 }
 
-// fenced runs f with the ids of the slot and its series, if the slot is still its owner's, and then writes the slot's
-// progress, in one transaction. f may change the slot.
-func (s *Store) fenced(ctx context.Context, doing string, slot *ingest.Slot, f func(tx *txn, id, series int64) error) error {
+// withFence runs f with the ids of the slot and its series, if the slot is still its owner's, and then writes the
+// slot's progress, in one transaction. f may change the slot.
+func (s *Store) withFence(ctx context.Context, doing string, slot *ingest.Slot, f func(tx *txn, id, series int64) error) error {
 	return s.tx(ctx, doing, func(tx *txn) error {
 		id, series, err := fence(ctx, tx, *slot)
 		if err != nil {

@@ -75,7 +75,7 @@ func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied,
 	if err != nil || c.result.Already {
 		return c.result, err
 	}
-	return c.result, c.lookAgain(ctx, s)
+	return c.result, c.checkWritten(ctx, s)
 }
 
 // sameUpstream returns an UpstreamError unless both stores are for the same upstream.
@@ -126,7 +126,7 @@ func (c *copier) finish(ctx context.Context, from *Store) error {
 		return from.explain(ctx, "read the store", err)
 	}
 	return c.to.tx(ctx, "end the copy", func(tx *txn) error {
-		if err := c.to.filled(ctx, tx, last); err != nil {
+		if err := c.to.advanceSequences(ctx, tx, last); err != nil {
 			return err
 		}
 		n, err := affected(tx.ExecContext(ctx, `DELETE FROM meta WHERE name = ? AND value = ?`, copyMark, c.mark))
@@ -186,7 +186,7 @@ func (c *copier) table(ctx context.Context, t copyTable) error {
 		c.state.Table, c.state.Sum = t.name, *sum
 		err := c.state.step(ctx, c.to, &c.mark, func(tx *txn) error { return t.write(ctx, tx, rows) })
 		if err == nil {
-			c.tell(t.name, int(sum.Rows), of)
+			c.reportProgress(t.name, int(sum.Rows), of)
 		}
 		return err
 	})
@@ -255,7 +255,7 @@ func (c *copier) index(ctx context.Context) error {
 			return err
 		}
 		n += read
-		c.tell("index", n, of)
+		c.reportProgress("index", n, of)
 	}
 }
 
@@ -316,9 +316,9 @@ func (c *copier) compareWhole(ctx context.Context, occupied error) error {
 	return err
 }
 
-// lookAgain reports in c.result whether the source was written to during the copy. Every write to a store touches slots
-// or backfills.
-func (c *copier) lookAgain(ctx context.Context, from *Store) error {
+// checkWritten reports in c.result whether the source was written to during the copy. Every write to a store touches
+// slots or backfills.
+func (c *copier) checkWritten(ctx context.Context, from *Store) error {
 	return from.view(ctx, "look whether the store was written to", func(tx *txn) error {
 		plain := c.result.Plain
 		defer func() { c.result.Plain = plain }()
@@ -336,7 +336,7 @@ func (c *copier) lookAgain(ctx context.Context, from *Store) error {
 	})
 }
 
-func (c *copier) tell(table string, done, of int) {
+func (c *copier) reportProgress(table string, done, of int) {
 	if c.o.Progress != nil {
 		c.o.Progress(table, done, of)
 	}

@@ -124,11 +124,11 @@ func (d *database) lastBackfill(ctx context.Context, tx *txn) (last int64, err e
 	return last, err
 }
 
-// filled moves the ID sequences past the copied rows, so that no ID is assigned twice; last is the source's highest
-// backfill ID.
-func (d *database) filled(ctx context.Context, tx *txn, last int64) error {
+// advanceSequences moves the ID sequences past the copied rows, so that no ID is assigned twice; last is the source's
+// highest backfill ID.
+func (d *database) advanceSequences(ctx context.Context, tx *txn, last int64) error {
 	if d.engine != nil {
-		return d.engine.Filled(ctx, tx.Tx, last)
+		return d.engine.AdvanceSequences(ctx, tx.Tx, last)
 	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM sqlite_sequence WHERE name = 'backfills'`)
 	if err == nil {

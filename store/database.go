@@ -186,10 +186,10 @@ func collectView[T any](ctx context.Context, d *database, doing string, scan fun
 	return all, err
 }
 
-// steps spreads over many short transactions work that in one would keep other writers waiting. It calls step until
+// runSteps spreads over many short transactions work that in one would keep other writers waiting. It calls step until
 // that reports that there is no more. After each transaction it pauses for as long as the lock was held: other
 // processes poll for the lock every few milliseconds, and without the pause would find it taken each time.
-func (d *database) steps(ctx context.Context, doing string, step func(*txn) (more bool, err error)) error {
+func (d *database) runSteps(ctx context.Context, doing string, step func(*txn) (more bool, err error)) error {
 	for {
 		var began time.Time
 		more := false

@@ -25,8 +25,8 @@ type Engine struct {
 	Explain func(err error) (hint string)               // what a person can do about it; "" if that is not known
 	Plain   func(text string) string                    // the part of a text that the engine can keep; nil: all of it
 
-	LastBackfill func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
-	Filled       func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows were inserted with their IDs: assign only higher ones from now on
+	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
+	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows were inserted with their IDs: assign only higher ones from now on
 
 	Close func() error // closes what is behind the connections; nil: nothing to close
 }

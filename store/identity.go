@@ -30,9 +30,9 @@ var toVersion6 string
 //go:embed migrations/7.sql
 var toVersion7 string
 
-// steps upgrade an older store: steps[0] turns version 1 into version 2, and so on. A new store is created by
-// ingest.Schema alone, which is always the newest version. Foreign keys are enforced while a step runs.
-var steps = []string{toVersion2, toVersion3, toVersion4, toVersion5, toVersion6, toVersion7}
+// upgrades bring an older store up to date: upgrades[0] turns version 1 into version 2, and so on. A new store is
+// created by ingest.Schema alone, which is always the newest version. Foreign keys are enforced while one runs.
+var upgrades = []string{toVersion2, toVersion3, toVersion4, toVersion5, toVersion6, toVersion7}
 
 // normalized is the version since which the index holds text as Normalize returns it today.
 const normalized = 4
@@ -41,7 +41,7 @@ const normalized = 4
 const inBlocks = 7
 
 // version is the version of ingest.Schema.
-var version = 1 + len(steps)
+var version = 1 + len(upgrades)
 
 // Version is the version of the tables that this program reads and writes.
 func Version() int { return version }

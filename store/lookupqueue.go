@@ -87,17 +87,17 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot, page = s.stamp(slot), s.engine.plain(page)
 	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
-		found, gone, err := putAsked(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
+		found, gone, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
 		if err != nil {
 			return err
 		}
 		slot.Videos += found
 		for _, id := range gone {
-			if err := p.vanish(ctx, tx, id, "", slot.FetchedAt.UnixMilli()); err != nil {
+			if err := p.recordVanished(ctx, tx, id, "", slot.FetchedAt.UnixMilli()); err != nil {
 				return err
 			}
 		}
-		p.drop(asked...)
+		p.dequeue(asked...)
 		return nil
 	})
 }

@@ -50,7 +50,7 @@ func migrate(ctx context.Context, d *database, upgraded func(from, to int, backu
 
 // migrateFrom runs the steps that follow version from, and commits.
 func migrateFrom(ctx context.Context, tx *txn, from int) error {
-	for i, step := range steps[from-1:] {
+	for i, step := range upgrades[from-1:] {
 		if _, err := tx.ExecContext(ctx, step); err != nil {
 			return fmt.Errorf("step to version %d: %w", from+i+1, err)
 		}

@@ -12,20 +12,20 @@ import (
 // an ID is left out: nothing could ever find it again.
 func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 	slot, page = s.stamp(slot), s.engine.plain(page)
-	err := s.fenced(ctx, "save a page", &slot, func(tx *txn, id, series int64) (err error) {
+	err := s.withFence(ctx, "save a page", &slot, func(tx *txn, id, series int64) (err error) {
 		if slot.Pages == 1 {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM placements WHERE slot = ?`, id); err != nil {
 				return err
 			}
 		}
-		slot.Videos, err = place(ctx, tx, id, series, page, slot.FetchedAt)
+		slot.Videos, err = writePlacements(ctx, tx, id, series, page, slot.FetchedAt)
 		return err
 	})
 	return slot, err
 }
 
-// place writes the page's videos and their ranks, and returns how many videos the slot has then.
-func place(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, at time.Time) (int, error) {
+// writePlacements writes the page's videos and their ranks, and returns how many videos the slot has then.
+func writePlacements(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, at time.Time) (int, error) {
 	rank, placed, err := placedIn(ctx, tx, slot)
 	if err != nil {
 		return 0, err

@@ -40,8 +40,8 @@ func (s *Store) Restart(ctx context.Context, slot ingest.Slot, pages int) (inges
 // GiveUp implements fetch.Sink.
 func (s *Store) GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error) {
 	return s.onPiece(ctx, "give an id up", &slot, func(tx *txn, p *piece) error {
-		p.drop(id)
-		return p.vanish(ctx, tx, id, reason, s.now().UnixMilli())
+		p.dequeue(id)
+		return p.recordVanished(ctx, tx, id, reason, s.now().UnixMilli())
 	})
 }
 
@@ -60,7 +60,7 @@ type piece struct {
 // onPiece changes a slot's piece and then writes the slot's progress, in one transaction under the fence. f may change
 // the slot as well. onPiece returns the slot as written.
 func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f func(*txn, *piece) error) (ingest.Slot, error) {
-	err := s.fenced(ctx, doing, slot, func(tx *txn, id, _ int64) error {
+	err := s.withFence(ctx, doing, slot, func(tx *txn, id, _ int64) error {
 		p, err := loadPiece(ctx, tx, id)
 		if err != nil {
 			return err
@@ -127,13 +127,13 @@ func (p piece) write(ctx context.Context, tx *txn) error {
 	return err
 }
 
-// drop removes IDs from the queue.
-func (p *piece) drop(ids ...string) {
+// dequeue removes IDs from the queue.
+func (p *piece) dequeue(ids ...string) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(id string) bool { return slices.Contains(ids, id) })
 }
 
-// vanish records an ID that could not be looked up.
-func (p *piece) vanish(ctx context.Context, tx *txn, id, reason string, at int64) error {
+// recordVanished records an ID that could not be looked up.
+func (p *piece) recordVanished(ctx context.Context, tx *txn, id, reason string, at int64) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO vanished (video_id, slot, reason, noted_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (video_id, slot) DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`, id, p.slot, reason, at)

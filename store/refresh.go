@@ -26,17 +26,17 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 	if slot.Pages == 1 {
 		slot.Videos = 0
 	}
-	err := s.fenced(ctx, "save refreshed videos", &slot, func(tx *txn, _, _ int64) error {
-		came, _, err := putAsked(ctx, tx, slot.FetchedAt, asked, page.Videos, false)
+	err := s.withFence(ctx, "save refreshed videos", &slot, func(tx *txn, _, _ int64) error {
+		came, _, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, false)
 		slot.Videos += came
 		return err
 	})
 	return slot, err
 }
 
-// putAsked writes the videos whose IDs were asked for, as videoWriter.put does, and deletes those that did not come:
-// the upstream no longer has them.
-func putAsked(ctx context.Context, tx *txn, at time.Time, asked []string, videos []ingest.Video, found bool) (came int, gone []string, err error) {
+// putRequested writes the videos whose IDs were asked for, as videoWriter.put does, and deletes those that did not
+// come: the upstream no longer has them.
+func putRequested(ctx context.Context, tx *txn, at time.Time, asked []string, videos []ingest.Video, found bool) (came int, gone []string, err error) {
 	w, err := newVideoWriter(ctx, tx, at, videos)
 	if err != nil {
 		return 0, nil, err
@@ -73,7 +73,7 @@ func forget(ctx context.Context, tx *txn, videoID string) error {
 	if err != nil {
 		return err
 	}
-	_, err = drop(ctx, tx, id)
+	_, err = dropVideo(ctx, tx, id)
 	return err
 }
 
@@ -93,7 +93,7 @@ func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]s
 // again.
 func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	err := s.fenced(ctx, "save counts", &slot, func(tx *txn, _, _ int64) error {
+	err := s.withFence(ctx, "save counts", &slot, func(tx *txn, _, _ int64) error {
 		for _, c := range counts {
 			if !slices.Contains(asked, c.ID) {
 				continue

@@ -21,7 +21,7 @@ func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) ([]
 // SaveNames implements fetch.Sink.
 func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	err := s.fenced(ctx, "save the names of categories", &slot, func(tx *txn, _, _ int64) error {
+	err := s.withFence(ctx, "save the names of categories", &slot, func(tx *txn, _, _ int64) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM categories WHERE region = ?`, region); err != nil {
 			return err
 		}

@@ -48,8 +48,8 @@ func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	return r, d.rescue(ctx, upstream, &r)
 }
 
-// did records what was done to n rows, in a text for counted.
-func (r *Repaired) did(text string, n int) {
+// recordDone records what was done to n rows, in a text for counted.
+func (r *Repaired) recordDone(text string, n int) {
 	if n > 0 {
 		r.Done = append(r.Done, counted(text, n))
 	}
@@ -60,13 +60,13 @@ func (r *Repaired) did(text string, n int) {
 func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bool, err error) {
 	s, err := Open(ctx, dir, o)
 	if err != nil {
-		return false, r.damaged(err)
+		return false, r.recordDamage(err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	for range 3 { // errors in the tables may hide errors in the index
 		found, file, err := s.check(ctx)
 		if err != nil {
-			return false, r.damaged(err)
+			return false, r.recordDamage(err)
 		}
 		if len(found) == 0 {
 			return true, nil
@@ -76,19 +76,19 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 		}
 		if slices.ContainsFunc(found, ofIndex) {
 			if _, err := s.exec(ctx, "empty the index", `INSERT INTO video_text (video_text) VALUES ('delete-all')`); err != nil {
-				return false, r.damaged(err)
+				return false, r.recordDamage(err)
 			}
 			r.Done = append(r.Done, "emptied the index, which was damaged")
 		}
 		if err := s.repairTables(ctx, r); err != nil {
-			return false, r.damaged(err)
+			return false, r.recordDamage(err)
 		}
 	}
 	return false, nil
 }
 
-// damaged records an error about a damaged file as a finding, and returns any other.
-func (r *Repaired) damaged(err error) error {
+// recordDamage records an error about a damaged file as a finding, and returns any other.
+func (r *Repaired) recordDamage(err error) error {
 	var corrupt *CorruptError
 	switch {
 	case errors.As(err, &corrupt):

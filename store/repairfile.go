@@ -36,18 +36,18 @@ func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (er
 	defer func() {
 		_ = errors.Join(sqlitefile.Remove(draft), sqlitefile.Remove(copied), os.RemoveAll(r.Broken+"-shm"))
 	}()
-	from, err := r.legible(ctx, draft, copied)
+	from, err := r.readableFile(ctx, draft, copied)
 	if err != nil {
 		return err
 	}
-	if err := d.fill(ctx, from, draft, upstream, r); err != nil {
+	if err := d.buildDraft(ctx, from, draft, upstream, r); err != nil {
 		return err
 	}
 	return d.replace(f, draft)
 }
 
-// fill builds a consistent store, draft, from what can be read of a file.
-func (d *database) fill(ctx context.Context, file, draft, upstream string, r *Repaired) (err error) {
+// buildDraft builds a consistent store, draft, from what can be read of a file.
+func (d *database) buildDraft(ctx context.Context, file, draft, upstream string, r *Repaired) (err error) {
 	// writable_schema lets SQLite read a truncated file, and a damaged schema.
 	from, err := connect(file, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)", "_pragma=writable_schema(1)")
 	if err != nil {

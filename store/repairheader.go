@@ -11,11 +11,11 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// legible returns a file from which the damaged store, kept as r.Broken, can be read: that file or, if it yields more
-// tables, a copy with another first page. The first page leads to all others, so one changed byte may hide a store that
-// is otherwise whole. fresh is a new store, which has the same header and, unless the old one was vacuumed, the same
-// pages for its tables.
-func (r *Repaired) legible(ctx context.Context, fresh, copied string) (path string, err error) {
+// readableFile returns a file from which the damaged store, kept as r.Broken, can be read: that file or, if it yields
+// more tables, a copy with another first page. The first page leads to all others, so one changed byte may hide a store
+// that is otherwise whole. fresh is a new store, which has the same header and, unless the old one was vacuumed, the
+// same pages for its tables.
+func (r *Repaired) readableFile(ctx context.Context, fresh, copied string) (path string, err error) {
 	want, err := newSchema(ctx)
 	if err != nil {
 		return "", err

@@ -17,11 +17,11 @@ type leafColumn struct {
 	rowid      bool // the rowid, stored as NULL in the row itself
 }
 
-// leaves moves the rows of leaf pages that no other page leads to any more: when a file was truncated, the pages above
-// them may be gone. A page is taken for one of the table if all its rows fit the table's columns: no two tables of a
-// store have rows that look alike. Rows that were moved already stay as they are. An error is one of the new store, or
-// of ctx. https://www.sqlite.org/fileformat2.html#b_tree_pages
-func (s *salvage) leaves(ctx context.Context, tx *txn, t tableOf) (kept int, err error) {
+// moveLeaves moves the rows of leaf pages that no other page leads to any more: when a file was truncated, the pages
+// above them may be gone. A page is taken for one of the table if all its rows fit the table's columns: no two tables
+// of a store have rows that look alike. Rows that were moved already stay as they are. An error is one of the new
+// store, or of ctx. https://www.sqlite.org/fileformat2.html#b_tree_pages
+func (s *salvage) moveLeaves(ctx context.Context, tx *txn, t salvageTable) (kept int, err error) {
 	columns, err := collect(ctx, s.from, func(row scanner) (c leafColumn, err error) {
 		return c, row.Scan(&c.name, &c.kind, &c.required, &c.rowid)
 	}, `SELECT name, type, "notnull" AND dflt_value IS NULL AND NOT pk, pk FROM pragma_table_info(?)`, t.from)

@@ -15,13 +15,13 @@ const (
 	garbledPieces  = `FROM pieces WHERE NOT json_valid(spec) OR NOT json_valid(waiting)
 		OR spec = '{}' AND waiting = '[]' AND known = 0 AND slot NOT IN (SELECT slot FROM vanished)
 		AND slot IN (SELECT id FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND videos = 0)`
-	unnamedSeries   = `backfill IS NULL AND job = 'backfill/bf-' || CAST(substr(job, 13) AS INTEGER)`
-	lostBackfills   = `FROM series WHERE backfill IS NOT NULL AND backfill NOT IN (SELECT id FROM backfills)`
-	strayPieces     = `FROM pieces JOIN slots ON slots.id = slot JOIN series ON series.id = series WHERE pieces.backfill IS NOT series.backfill`
-	slotlessSeries  = `FROM series WHERE backfill IS NOT NULL AND id NOT IN (SELECT series FROM slots)`
-	hollowPieces    = `kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND id NOT IN (SELECT slot FROM pieces)`
-	shutPieces      = `FROM series JOIN slots ON slots.series = series.id WHERE backfill IS NOT NULL AND state IN ('claimed', 'stopped') AND due_at IS NOT open`
-	forgetfulSearch = `kind = 'search' AND state IN ('due', 'stopped', 'claimed') AND pages > 0 AND id NOT IN (SELECT slot FROM pieces)`
+	unnamedSeries       = `backfill IS NULL AND job = 'backfill/bf-' || CAST(substr(job, 13) AS INTEGER)`
+	lostBackfills       = `FROM series WHERE backfill IS NOT NULL AND backfill NOT IN (SELECT id FROM backfills)`
+	mismatchedPieces    = `FROM pieces JOIN slots ON slots.id = slot JOIN series ON series.id = series WHERE pieces.backfill IS NOT series.backfill`
+	slotlessSeries      = `FROM series WHERE backfill IS NOT NULL AND id NOT IN (SELECT series FROM slots)`
+	missingPieces       = `kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND id NOT IN (SELECT slot FROM pieces)`
+	unclaimablePieces   = `FROM series JOIN slots ON slots.series = series.id WHERE backfill IS NOT NULL AND state IN ('claimed', 'stopped') AND due_at IS NOT open`
+	missingSearchPieces = `kind = 'search' AND state IN ('due', 'stopped', 'claimed') AND pages > 0 AND id NOT IN (SELECT slot FROM pieces)`
 )
 
 // repairPieces lets every piece of a backfill be worked on, or fails it. Rows without a slot must be gone by then. A
@@ -45,9 +45,9 @@ func repairPieces(now time.Time) []string {
 		WHERE found.id = slot AND pieces.backfill IS NOT found.backfill`,
 		`INSERT INTO slots (series, due_at, kind, state, reason) SELECT id, newest, 'backfill', 'failed', '` + lostPiece + `' ` + slotlessSeries,
 		`UPDATE slots SET state = 'failed', lease = NULL, retry_at = NULL, reason = '` + lostPiece + `'
-		WHERE ` + hollowPieces + ` OR state IN ('due', 'stopped', 'claimed') AND series IN (
+		WHERE ` + missingPieces + ` OR state IN ('due', 'stopped', 'claimed') AND series IN (
 			SELECT series.id FROM series JOIN backfills ON backfills.id = backfill WHERE identity = 'lost ' || backfill)`,
-		`UPDATE slots SET pages = 0, token = '', token_at = NULL WHERE ` + forgetfulSearch,
+		`UPDATE slots SET pages = 0, token = '', token_at = NULL WHERE ` + missingSearchPieces,
 		`DELETE FROM backfills WHERE id NOT IN (SELECT backfill FROM series WHERE backfill IS NOT NULL)`,
 	}
 }

@@ -22,8 +22,8 @@ type salvage struct {
 	kept, lost []string
 }
 
-// tableOf is a table to move, with the columns that both stores have.
-type tableOf struct {
+// salvageTable is a table to move, with the columns that both stores have.
+type salvageTable struct {
 	name    string
 	from    string // its name in the old store
 	columns []string
@@ -39,7 +39,7 @@ func (s *salvage) run(ctx context.Context) error {
 	}
 	return s.to.tx(ctx, "fill the new store", func(tx *txn) error {
 		for _, table := range tables {
-			if err := s.move(ctx, tx, table); err != nil {
+			if err := s.moveTable(ctx, tx, table); err != nil {
 				return err
 			}
 		}
@@ -53,7 +53,7 @@ func (s *salvage) run(ctx context.Context) error {
 }
 
 // tables returns the tables of the new store without the index's own, parents before their children.
-func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
+func (s *salvage) tables(ctx context.Context) ([]salvageTable, error) {
 	tables, err := collectView(ctx, s.to, "read the schema", scanTable, `
 		SELECT name, name, (SELECT json_group_array(name) FROM pragma_table_info(l.name)),
 		       (SELECT group_concat(name ORDER BY pk) FROM pragma_table_info(l.name) WHERE pk), NOT wr
@@ -75,13 +75,13 @@ func (s *salvage) tables(ctx context.Context) ([]tableOf, error) {
 	return tables, err
 }
 
-func scanTable(row scanner) (t tableOf, err error) {
+func scanTable(row scanner) (t salvageTable, err error) {
 	err = row.Scan(&t.name, &t.from, asJSON{&t.columns}, &t.key, &t.rowid)
 	return t, err
 }
 
-// move moves one table and records the outcome.
-func (s *salvage) move(ctx context.Context, tx *txn, t tableOf) error {
+// moveTable moves one table and records the outcome.
+func (s *salvage) moveTable(ctx context.Context, tx *txn, t salvageTable) error {
 	if len(t.columns) == 0 {
 		return nil // the old version had no such table
 	}
@@ -94,13 +94,13 @@ func (s *salvage) move(ctx context.Context, tx *txn, t tableOf) error {
 	if t.name == "series" && gaps > 0 { // the index holds job and key in a tree of its own
 		const query = `SELECT id, job, key FROM series INDEXED BY sqlite_autoindex_series_1`
 		again := &writer{query: `INSERT OR IGNORE INTO series (id, job, key, newest) VALUES (?, ?, ?, 0)`, tx: tx}
-		if _, err := s.pass(ctx, query, again); err != nil {
+		if _, err := s.copyRows(ctx, query, again); err != nil {
 			return err
 		}
 		w.kept += again.kept
 	}
 	if gaps > 0 && t.rowid {
-		kept, err := s.leaves(ctx, tx, t)
+		kept, err := s.moveLeaves(ctx, tx, t)
 		if w.kept += kept; err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *salvage) move(ctx context.Context, tx *txn, t tableOf) error {
 }
 
 // scan reads a table around its unreadable parts; gaps is their number.
-func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err error) {
+func (s *salvage) scan(ctx context.Context, t salvageTable, w *writer) (gaps int, err error) {
 	list := strings.Join(t.columns, ", ")
 	switch {
 	case t.name == "placements":
@@ -126,7 +126,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 	case !t.rowid:
 		// From both ends towards the damage.
 		for _, order := range []string{"", " DESC"} {
-			ok, err := s.pass(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", list, t.from, strings.ReplaceAll(t.key, ",", order+", ")+order), w)
+			ok, err := s.copyRows(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", list, t.from, strings.ReplaceAll(t.key, ",", order+", ")+order), w)
 			if ok || err != nil {
 				return gaps, err
 			}
@@ -137,7 +137,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 	w.numbered = true
 	rows := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid", list, t.from)
 	for { // w.last only grows
-		ok, err := s.pass(ctx, fmt.Sprintf("%s > %d ORDER BY rowid", rows, w.last), w)
+		ok, err := s.copyRows(ctx, fmt.Sprintf("%s > %d ORDER BY rowid", rows, w.last), w)
 		if ok || err != nil {
 			return gaps, err
 		}
@@ -149,7 +149,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 			gaps++
 		}
 		// By itself, because a driver that reads one row ahead never returns the last row before a gap.
-		if _, err := s.pass(ctx, fmt.Sprintf("%s = %d", rows, next), w); err != nil {
+		if _, err := s.copyRows(ctx, fmt.Sprintf("%s = %d", rows, next), w); err != nil {
 			return gaps, err
 		}
 		w.last = max(w.last, next)
@@ -157,7 +157,7 @@ func (s *salvage) scan(ctx context.Context, t tableOf, w *writer) (gaps int, err
 }
 
 // afterGap returns the first readable row after the gap that follows row at.
-func (s *salvage) afterGap(ctx context.Context, t tableOf, at int64) (next int64, found bool) {
+func (s *salvage) afterGap(ctx context.Context, t salvageTable, at int64) (next int64, found bool) {
 	readable := func(from int64) (row int64, ok bool) {
 		// Read the whole row: its key may be readable when the rest is not.
 		into := make([]any, 1+len(t.columns))
@@ -188,7 +188,7 @@ func (s *salvage) afterGap(ctx context.Context, t tableOf, at int64) (next int64
 }
 
 // scanPlacements reads the stored charts one by one. An incomplete chart is dropped altogether.
-func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gaps int, err error) {
+func (s *salvage) scanPlacements(ctx context.Context, t salvageTable, w *writer) (gaps int, err error) {
 	slots, err := column[int64](ctx, w.tx, `SELECT id FROM slots WHERE kind = 'chart' ORDER BY id`)
 	if err != nil {
 		return 0, err
@@ -196,7 +196,7 @@ func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gap
 	var broken []int64
 	for _, slot := range slots {
 		refused := w.refused
-		ok, err := s.pass(ctx, fmt.Sprintf("SELECT %s FROM placements WHERE slot = %d ORDER BY rank", strings.Join(t.columns, ", "), slot), w)
+		ok, err := s.copyRows(ctx, fmt.Sprintf("SELECT %s FROM placements WHERE slot = %d ORDER BY rank", strings.Join(t.columns, ", "), slot), w)
 		if err != nil {
 			return gaps, err
 		}
@@ -207,11 +207,11 @@ func (s *salvage) scanPlacements(ctx context.Context, t tableOf, w *writer) (gap
 			broken = append(broken, slot)
 		}
 	}
-	return gaps, s.giveUp(ctx, w.tx, broken)
+	return gaps, s.dropPartialCharts(ctx, w.tx, broken)
 }
 
-// giveUp drops charts of which a part is lost: half a chart must not look like a whole one. See lostCharts.
-func (s *salvage) giveUp(ctx context.Context, tx *txn, slots []int64) error {
+// dropPartialCharts drops charts of which a part is lost: half a chart must not look like a whole one. See lostCharts.
+func (s *salvage) dropPartialCharts(ctx context.Context, tx *txn, slots []int64) error {
 	if len(slots) == 0 {
 		return nil
 	}
@@ -244,7 +244,7 @@ func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	if err != nil {
 		return err
 	}
-	if err := s.giveUp(ctx, tx, broken); err != nil {
+	if err := s.dropPartialCharts(ctx, tx, broken); err != nil {
 		return err
 	}
 	// A series without slots of which nothing else is known starts over.
@@ -262,9 +262,9 @@ type writer struct {
 	kept, refused int
 }
 
-// pass writes the rows that a query finds, up to an unreadable one: then ok is false. An error is one of the new store,
-// or of ctx.
-func (s *salvage) pass(ctx context.Context, query string, w *writer) (ok bool, err error) {
+// copyRows copies the rows that a query finds, up to an unreadable one: then ok is false. An error is one of the new
+// store, or of ctx.
+func (s *salvage) copyRows(ctx context.Context, query string, w *writer) (ok bool, err error) {
 	rows, err := s.from.QueryContext(ctx, query)
 	if err != nil {
 		return false, ctx.Err()

@@ -54,7 +54,7 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 		if err != nil {
 			return err
 		}
-		r.did(step.did, total)
+		r.recordDone(step.did, total)
 	}
 	return errors.Join(d.repairCharted(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
 }
@@ -118,7 +118,7 @@ func (d *database) repairCharted(ctx context.Context, r *Repaired) error {
 		}
 		return rewriteCharted(ctx, tx)
 	})
-	r.did("had %d video{|s} looked for in {its|their} regions again", n)
+	r.recordDone("had %d video{|s} looked for in {its|their} regions again", n)
 	return err
 }
 
@@ -138,7 +138,7 @@ func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
 		return rewriteIndex(ctx, tx, ids)
 	})
 	if err == nil {
-		r.did("marked %d video{|s} to be refreshed, and indexed {it as it is|them as they are}", len(ids))
+		r.recordDone("marked %d video{|s} to be refreshed, and indexed {it as it is|them as they are}", len(ids))
 	}
 	return err
 }
@@ -158,7 +158,7 @@ func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 	}
 	for _, step := range steps {
 		total, last := 0, int64(0)
-		err := d.steps(ctx, "repair the index", func(tx *txn) (bool, error) {
+		err := d.runSteps(ctx, "repair the index", func(tx *txn) (bool, error) {
 			ids, err := column[int64](ctx, tx, step.find, last, repairStep)
 			if err != nil {
 				return false, err
@@ -172,7 +172,7 @@ func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 		if err != nil {
 			return err
 		}
-		r.did(step.did, total)
+		r.recordDone(step.did, total)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 		if err := a.forgetAhead(ctx, tx, s.now()); err != nil {
 			return err
 		}
-		if lacks, err := a.lacks(ctx, tx); err != nil || !lacks {
+		if found, err := a.hasNew(ctx, tx); err != nil || !found {
 			return err
 		}
 		return a.write(ctx, tx, s.now())

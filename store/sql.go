@@ -78,9 +78,9 @@ func execEach[T any](ctx context.Context, tx *txn, list []T, queries ...string) 
 	return nil
 }
 
-// lookIn runs a query over a list of the upstream's IDs, ?1. JSON cannot hold an ID that is not valid text: each such
+// eachByID runs a query over a list of the upstream's IDs, ?1. JSON cannot hold an ID that is not valid text: each such
 // ID is looked up separately, as an argument.
-func lookIn(ctx context.Context, tx *txn, query string, ids []string, f func(*sql.Rows) error) error {
+func eachByID(ctx context.Context, tx *txn, query string, ids []string, f func(*sql.Rows) error) error {
 	var plain []string
 	for _, id := range ids {
 		if utf8.ValidString(id) && !strings.Contains(id, "\x00") {

@@ -14,13 +14,13 @@ const keptStatements = 100
 type statements struct {
 	db *sql.DB
 
-	mu    sync.Mutex
-	ready map[string]*sql.Stmt
-	asked map[string]bool // requested but not prepared; true: more than once
+	mu        sync.Mutex
+	ready     map[string]*sql.Stmt
+	requested map[string]bool // requested but not prepared; true: more than once
 }
 
 func newStatements(db *sql.DB) *statements {
-	return &statements{db: db, ready: map[string]*sql.Stmt{}, asked: map[string]bool{}}
+	return &statements{db: db, ready: map[string]*sql.Stmt{}, requested: map[string]bool{}}
 }
 
 // of returns the prepared statement, nil if there is none, and remembers the request.
@@ -31,8 +31,8 @@ func (s *statements) of(query string) *sql.Stmt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stmt := s.ready[query]
-	if _, known := s.asked[query]; stmt == nil && (known || len(s.ready)+len(s.asked) < keptStatements) {
-		s.asked[query] = known
+	if _, known := s.requested[query]; stmt == nil && (known || len(s.ready)+len(s.requested) < keptStatements) {
+		s.requested[query] = known
 	}
 	return stmt
 }
@@ -40,7 +40,7 @@ func (s *statements) of(query string) *sql.Stmt {
 // prepare prepares what was requested twice. It waits for a free connection and holds no lock meanwhile, since whoever
 // has the connection may be requesting another statement.
 func (s *statements) prepare(ctx context.Context) {
-	for _, query := range s.again() {
+	for _, query := range s.popRepeated() {
 		stmt, err := s.db.PrepareContext(ctx, query)
 		if err != nil {
 			return // the next request tries it again
@@ -55,18 +55,18 @@ func (s *statements) prepare(ctx context.Context) {
 	}
 }
 
-// again removes and returns the queries requested twice.
-func (s *statements) again() []string {
+// popRepeated removes and returns the queries requested twice.
+func (s *statements) popRepeated() []string {
 	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var queries []string
-	for query, again := range s.asked {
-		if again {
+	for query, repeated := range s.requested {
+		if repeated {
 			queries = append(queries, query)
-			delete(s.asked, query)
+			delete(s.requested, query)
 		}
 	}
 	return queries
@@ -76,9 +76,9 @@ func (s *statements) again() []string {
 type txn struct {
 	*sql.Tx
 
-	known *statements
-	own   map[string]*sql.Stmt
-	asked map[string]bool
+	known     *statements
+	own       map[string]*sql.Stmt
+	requested map[string]bool
 }
 
 func (s *statements) begin(tx *sql.Tx) *txn {
@@ -93,10 +93,10 @@ func (t *txn) stmt(ctx context.Context, query string) *sql.Stmt {
 	var own *sql.Stmt
 	if stmt := t.known.of(query); stmt != nil {
 		own = t.StmtContext(ctx, stmt)
-	} else if t.asked[query] {
+	} else if t.requested[query] {
 		own, _ = t.PrepareContext(ctx, query) // if that fails, so will the query itself
 	}
-	t.asked[query], t.own[query] = true, own
+	t.requested[query], t.own[query] = true, own
 	return own
 }
 

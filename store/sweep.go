@@ -27,7 +27,7 @@ const (
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
 	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills, sweepCharted} {
-		err := s.steps(ctx, "delete what is too old", func(tx *txn) (bool, error) {
+		err := s.runSteps(ctx, "delete what is too old", func(tx *txn) (bool, error) {
 			n, err := sweep(ctx, tx, cutoff)
 			placements, videos = placements+n.placements, videos+n.videos
 			return n != swept{}, err
@@ -92,7 +92,7 @@ func sweepLibrary(ctx context.Context, tx *txn, cutoff time.Time) (swept, error)
 	ids, err := column[int64](ctx, tx, `SELECT id FROM videos WHERE fetched_day <= ? AND fetched_at < ? LIMIT ?`, dayOf(cutoff), cutoff.UnixMilli(), sweepVideos)
 	placements := 0
 	for _, id := range ids {
-		n, err := drop(ctx, tx, id)
+		n, err := dropVideo(ctx, tx, id)
 		if err != nil {
 			return swept{}, err
 		}

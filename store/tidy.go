@@ -25,9 +25,9 @@ func (s *Store) Tidy(ctx context.Context) error {
 	for _, of := range []struct {
 		doing string
 		step  func(context.Context, *txn) (more bool, err error)
-	}{{"merge the index", mergeIndex}, {"give empty pages back", giveBack}} {
+	}{{"merge the index", mergeIndex}, {"give empty pages back", releasePages}} {
 		left := tidyAtMost
-		err := s.steps(ctx, of.doing, func(tx *txn) (bool, error) {
+		err := s.runSteps(ctx, of.doing, func(tx *txn) (bool, error) {
 			left--
 			more, err := of.step(ctx, tx)
 			return more && left > 0, err
@@ -52,8 +52,8 @@ func mergeIndex(ctx context.Context, tx *txn) (more bool, err error) {
 	return after-before >= tidyChanged, err
 }
 
-// giveBack returns a few empty pages to the disk and reports whether there are more than the file should keep.
-func giveBack(ctx context.Context, tx *txn) (more bool, err error) {
+// releasePages returns a few empty pages to the disk and reports whether there are more than the file should keep.
+func releasePages(ctx context.Context, tx *txn) (more bool, err error) {
 	var all, free, mode int64
 	err = tx.QueryRowContext(ctx, `SELECT page_count, freelist_count, auto_vacuum FROM pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`).
 		Scan(&all, &free, &mode)

@@ -30,8 +30,8 @@ func scanVideo(row scanner, more ...any) (ingest.Video, error) {
 	return v, nil
 }
 
-// drop deletes a video with its placements and its index row.
-func drop(ctx context.Context, tx *txn, id int64) (placements int, err error) {
+// dropVideo deletes a video with its placements and its index row.
+func dropVideo(ctx context.Context, tx *txn, id int64) (placements int, err error) {
 	placements, err = affected(tx.ExecContext(ctx, `DELETE FROM placements WHERE video = ?`, id))
 	if err != nil {
 		return 0, err

@@ -36,7 +36,7 @@ func (w *videoWriter) findChannel(ctx context.Context, id string) (knownChannel,
 }
 
 func (w *videoWriter) findChannels(ctx context.Context, ids ...string) error {
-	return lookIn(ctx, w.tx, findChannels, ids, func(rows *sql.Rows) error {
+	return eachByID(ctx, w.tx, findChannels, ids, func(rows *sql.Rows) error {
 		var id string
 		var k knownChannel
 		err := rows.Scan(&id, &k.id, &k.title)

@@ -68,7 +68,7 @@ func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.
 	for _, v := range videos {
 		ids = append(ids, v.ID)
 	}
-	err := lookIn(ctx, tx, findVideos, ids, func(rows *sql.Rows) error {
+	err := eachByID(ctx, tx, findVideos, ids, func(rows *sql.Rows) error {
 		var id string
 		var k knownVideo
 		err := rows.Scan(&id, &k.id, &k.text, &k.facts, &k.day)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// errTaken means that somebody has deleted or replaced a file of the store while it was in use.
-var errTaken = errors.New("was deleted or replaced while it was in use")
+// errReplaced means that somebody has deleted or replaced a file of the store while it was in use.
+var errReplaced = errors.New("was deleted or replaced while it was in use")
 
 // reopenFor bounds how long a store whose files were taken away waits for its readers to finish.
 const reopenFor = 5 * time.Second
@@ -47,7 +47,7 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	}
 	path := d.path + fileSuffixes[taken]
 	if taken == 0 {
-		return fmt.Errorf("%s %w: stop ingest serve, and start it again", path, errTaken)
+		return fmt.Errorf("%s %w: stop ingest serve, and start it again", path, errReplaced)
 	}
 	d.seen = files{d.seen[0]}
 	_ = tx.Rollback() // a log cannot be moved within a transaction
@@ -57,7 +57,7 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 		saved = "what was in the log may be lost, and the next runs fetch it again"
 	}
 	d.reopen()
-	return fmt.Errorf("%s %w: %s; leave the files beside ingest.db alone while ingest runs", path, errTaken, saved)
+	return fmt.Errorf("%s %w: %s; leave the files beside ingest.db alone while ingest runs", path, errReplaced, saved)
 }
 
 // reopen closes every connection, so that the next ones open the files that are there now.

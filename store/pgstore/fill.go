@@ -15,8 +15,9 @@ func lastBackfill(ctx context.Context, tx *sql.Tx) (last int64, err error) {
 	return last, err
 }
 
-// filled makes sure that rows that came with their numbers keep them to themselves, and tells the planner what there is.
-func filled(ctx context.Context, tx *sql.Tx, last int64) error {
+// advanceSequences makes sure that rows that came with their numbers keep them to themselves, and tells the planner
+// what there is.
+func advanceSequences(ctx context.Context, tx *sql.Tx, last int64) error {
 	for _, table := range numbered {
 		query := fmt.Sprintf( //nolint:gosec // names of numbered
 			`

@@ -85,8 +85,8 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		Explain: hint,
 		Plain:   plain,
 
-		LastBackfill: lastBackfill,
-		Filled:       filled,
+		LastBackfill:     lastBackfill,
+		AdvanceSequences: advanceSequences,
 	}
 	e.Version = func(ctx context.Context) (snapshot string, err error) {
 		// Which transactions can be seen. The place in the log would not do: it moves before a commit can be seen.
