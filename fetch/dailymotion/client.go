@@ -107,11 +107,11 @@ func (*Client) Limits() fetch.Limits {
 func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: videosTrending, Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
 		if region == "" {
-			return ingest.Page{}, rejected(videosTrending, errNoRegion)
+			return ingest.Page{}, rejectedError(videosTrending, errNoRegion)
 		}
 		q := url.Values{"sort": {"trending"}, "country": {strings.ToLower(string(region))}, "fields": {videoFields}}
 		setCategory(q, category)
-		return page(ctx, c, videosTrending, token, q, mapVideos)
+		return fetchPage(ctx, c, videosTrending, token, q, mapVideos)
 	}}
 }
 
@@ -123,21 +123,21 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 		asked := map[string]bool{}
 		for _, id := range ids {
 			if !isID(id) {
-				return ingest.Page{}, rejected(videosList, fmt.Errorf("%w, not %.40q", ErrIDs, id))
+				return ingest.Page{}, rejectedError(videosList, fmt.Errorf("%w, not %.40q", ErrIDs, id))
 			}
 			asked[id] = true
 		}
 		if len(ids) == 0 || len(ids) > maxIDsPerCall {
-			return ingest.Page{}, rejected(videosList, fmt.Errorf("%w, not %d", ErrIDs, len(ids)))
+			return ingest.Page{}, rejectedError(videosList, fmt.Errorf("%w, not %d", ErrIDs, len(ids)))
 		}
 		q := url.Values{"ids": {strings.Join(ids, ",")}, "fields": {videoFields}}
-		found, err := page(ctx, c, videosList, "", q, mapVideos)
+		found, err := fetchPage(ctx, c, videosList, "", q, mapVideos)
 		if err != nil {
 			return ingest.Page{}, err
 		}
 		for _, v := range found.Videos {
 			if !asked[v.ID] {
-				return ingest.Page{}, senseless(videosList, fmt.Errorf("video %.40q was not asked for", v.ID))
+				return ingest.Page{}, brokenError(videosList, fmt.Errorf("video %.40q was not asked for", v.ID))
 			}
 		}
 		found.Next = ""
@@ -150,7 +150,7 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 func (c *Client) Search(sought ingest.Query, token string) fetch.Call[ingest.Found] {
 	return fetch.Call[ingest.Found]{Method: videosSearch, Region: sought.Region, Do: func(ctx context.Context) (ingest.Found, error) {
 		if sought.Text == "" {
-			return ingest.Found{}, rejected(videosSearch, errNoText)
+			return ingest.Found{}, rejectedError(videosSearch, errNoText)
 		}
 		q := url.Values{"search": {sought.Text}, "sort": {"relevance"}, "fields": {"id"}}
 		if sought.NewestFirst {
@@ -165,7 +165,7 @@ func (c *Client) Search(sought ingest.Query, token string) fetch.Call[ingest.Fou
 		setCategory(q, sought.Category)
 		setTime(q, "created_after", sought.After)
 		setTime(q, "created_before", sought.Before)
-		return page(ctx, c, videosSearch, token, q, mapFound)
+		return fetchPage(ctx, c, videosSearch, token, q, mapFound)
 	}}
 }
 
@@ -181,8 +181,8 @@ func setTime(q url.Values, name string, t time.Time) {
 	}
 }
 
-// page sends one request and maps its answer.
-func page[T any](ctx context.Context, c *Client, method, token string, query url.Values, read func([]byte, int) (T, error)) (T, error) {
+// fetchPage sends one request and maps its answer.
+func fetchPage[T any](ctx context.Context, c *Client, method, token string, query url.Values, read func([]byte, int) (T, error)) (T, error) {
 	var none T
 	number, err := pageNumber(token)
 	if err != nil {
@@ -196,7 +196,7 @@ func page[T any](ctx context.Context, c *Client, method, token string, query url
 	}
 	out, err := read(a.Body, number)
 	if err != nil {
-		return none, senseless(method, err)
+		return none, brokenError(method, err)
 	}
 	return out, nil
 }
@@ -213,10 +213,10 @@ func pageNumber(token string) (int, error) {
 	return n, nil
 }
 
-func rejected(method string, err error) *fetch.Error {
+func rejectedError(method string, err error) *fetch.Error {
 	return &fetch.Error{Verdict: fetch.Rejected, Method: method, Err: err}
 }
 
-func senseless(method string, err error) *fetch.Error {
+func brokenError(method string, err error) *fetch.Error {
 	return &fetch.Error{Verdict: fetch.Broken, Method: method, Err: wire.Cleaner{}.Wrap("Dailymotion's answer makes no sense", err)}
 }

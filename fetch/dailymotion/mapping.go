@@ -140,14 +140,14 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		Live:      it.Mode == "live",
 		Tags:      it.Tags.list,
 
-		PublishedAt: date(it.CreatedTime, odd),
+		PublishedAt: parseDate(it.CreatedTime, odd),
 		Views:       wire.Count("views_total", it.ViewsTotal, odd),
 		Likes:       wire.Count("likes_total", it.LikesTotal, odd),
 	}
 	if it.Tags.odd {
 		odd.Count("tags")
 	}
-	if d := duration(it.Duration, odd); !v.Live {
+	if d := parseDuration(it.Duration, odd); !v.Live {
 		v.Duration = d
 	}
 	return v
@@ -159,8 +159,8 @@ func isID(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// date reads a number of seconds since 1970, up to the year 9999; null is no date.
-func date(n wire.Number, odd *ingest.Odd) time.Time {
+// parseDate reads a number of seconds since 1970, up to the year 9999; null is no date.
+func parseDate(n wire.Number, odd *ingest.Odd) time.Time {
 	if n == "" {
 		return time.Time{}
 	}
@@ -172,8 +172,8 @@ func date(n wire.Number, odd *ingest.Odd) time.Time {
 	return time.Unix(s, 0).UTC()
 }
 
-// duration reads seconds and drops a fraction; null is 0.
-func duration(n wire.Number, odd *ingest.Odd) time.Duration {
+// parseDuration reads seconds and drops a fraction; null is 0.
+func parseDuration(n wire.Number, odd *ingest.Odd) time.Duration {
 	if n == "" {
 		return 0
 	}

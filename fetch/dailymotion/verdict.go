@@ -56,7 +56,7 @@ func (e apiError) meaning(method string, status int) (fetch.Verdict, string) {
 	switch {
 	case status >= 500 || status <= 399 || status == http.StatusRequestTimeout:
 		return fetch.Broken, "Dailymotion failed"
-	case status == http.StatusTooManyRequests, status == http.StatusForbidden && e.tellsOfARate():
+	case status == http.StatusTooManyRequests, status == http.StatusForbidden && e.isRateLimit():
 		return fetch.Burst, "Dailymotion says too many calls came at once"
 	case status == http.StatusUnauthorized:
 		return fetch.BadKey, "Dailymotion asks for an access token, which this program has none of"
@@ -81,10 +81,10 @@ func (e apiError) isAbout(param string) bool {
 	return e.Data.ObjectType == param || strings.Contains(e.Message, "`"+param+"'")
 }
 
-// tellsOfARate distinguishes a 403 that will pass from one that will not: the provider uses it both when it denies
+// isRateLimit distinguishes a 403 that will pass from one that will not: the provider uses it both when it denies
 // "due to spam activity" and when a right is missing, and says which only in words.
-func (e apiError) tellsOfARate() bool {
-	return aRate.MatchString(e.Type) || aRate.MatchString(e.Message)
+func (e apiError) isRateLimit() bool {
+	return rateLimitText.MatchString(e.Type) || rateLimitText.MatchString(e.Message)
 }
 
-var aRate = regexp.MustCompile(`(?i)\brate\b|\brate.?limit|\blimit (is |was )?exceeded|\bquota\b|\bspam|\btoo many\b`)
+var rateLimitText = regexp.MustCompile(`(?i)\brate\b|\brate.?limit|\blimit (is |was )?exceeded|\bquota\b|\bspam|\btoo many\b`)

@@ -43,13 +43,13 @@ func NewCleaner(key ingest.Secret) Cleaner {
 // Text cleans s and cuts it at n characters. The key is taken out before the cut, which could leave a part of it, and
 // again after the cleaning, which may have joined its parts.
 func (c Cleaner) Text(s string, n int) string {
-	s = c.hide(s)
+	s = c.hideKey(s)
 	if len(s) > maxMarkup {
 		s = s[:maxMarkup]
 	}
 	s = stripTags(html.UnescapeString(stripTags(strings.ToValidUTF8(s, ""))))
-	s = strings.Join(strings.Fields(strings.Map(printable, s)), " ")
-	s = c.hide(s)
+	s = strings.Join(strings.Fields(strings.Map(printableRune, s)), " ")
+	s = c.hideKey(s)
 	if r := []rune(s); len(r) > n {
 		s = strings.TrimSpace(string(r[:n-1])) + "…"
 	}
@@ -61,13 +61,13 @@ func (c Cleaner) Text(s string, n int) string {
 func (c Cleaner) Wrap(says string, err error) error {
 	raw := err.Error()
 	w := &wrapped{text: c.Text(says+": "+raw, maxText), err: err}
-	if c.hide(raw) != raw {
-		w.err = kindOf(err)
+	if c.hideKey(raw) != raw {
+		w.err = contextErrorOf(err)
 	}
 	return w
 }
 
-func (c Cleaner) hide(s string) string {
+func (c Cleaner) hideKey(s string) string {
 	if c.key == nil {
 		return s
 	}
@@ -86,22 +86,22 @@ func (l StandardLog) Write(line []byte) (int, error) {
 }
 
 var (
-	unseen = regexp.MustCompile(`(?is)<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->`)
-	inline = regexp.MustCompile(`(?i)</?(?:a|b|i|em|strong|code|span)\b[^>]*>`)
-	tag    = regexp.MustCompile(`</?[a-zA-Z!][^>]*(?:>|$)`)
+	hiddenMarkup = regexp.MustCompile(`(?is)<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->`)
+	inlineTag    = regexp.MustCompile(`(?i)</?(?:a|b|i|em|strong|code|span)\b[^>]*>`)
+	anyTag       = regexp.MustCompile(`</?[a-zA-Z!][^>]*(?:>|$)`)
 )
 
 func stripTags(s string) string {
 	if !strings.ContainsRune(s, '<') {
 		return s
 	}
-	s = inline.ReplaceAllString(unseen.ReplaceAllString(s, " "), "")
-	return tag.ReplaceAllString(s, " ")
+	s = inlineTag.ReplaceAllString(hiddenMarkup.ReplaceAllString(s, " "), "")
+	return anyTag.ReplaceAllString(s, " ")
 }
 
-// printable keeps what a terminal shows as itself. Control characters become spaces; format characters, which include
-// those that turn the direction of writing, are removed.
-func printable(r rune) rune {
+// printableRune keeps what a terminal shows as itself. Control characters become spaces; format characters, which
+// include those that turn the direction of writing, are removed.
+func printableRune(r rune) rune {
 	switch {
 	case unicode.IsSpace(r), unicode.IsControl(r):
 		return ' '
@@ -120,8 +120,8 @@ type wrapped struct {
 func (w *wrapped) Error() string { return w.text }
 func (w *wrapped) Unwrap() error { return w.err }
 
-// kindOf returns the context error that callers compare err with, without err's text; nil if it is neither.
-func kindOf(err error) error {
+// contextErrorOf returns the context error that callers compare err with, without err's text; nil if it is neither.
+func contextErrorOf(err error) error {
 	for _, kind := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, kind) {
 			return kind

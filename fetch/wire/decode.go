@@ -31,7 +31,7 @@ func Items[T any](from []*json.RawMessage, to []*T) (odd ingest.Odd) {
 		if raw == nil {
 			continue
 		}
-		clean, field := withoutBytes(*raw)
+		clean, field := dropInvalidUTF8(*raw)
 		to[i] = new(T)
 		wrong, _ := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(clean, to[i]))
 		if wrong != nil {
@@ -44,9 +44,9 @@ func Items[T any](from []*json.RawMessage, to []*T) (odd ingest.Odd) {
 	return odd
 }
 
-// withoutBytes replaces each string of a JSON text that is not UTF-8: a name by "", a value by null. what is "" if
+// dropInvalidUTF8 replaces each string of a JSON text that is not UTF-8: a name by "", a value by null. what is "" if
 // there was none.
-func withoutBytes(raw []byte) (clean []byte, what string) {
+func dropInvalidUTF8(raw []byte) (clean []byte, what string) {
 	if utf8.Valid(raw) {
 		return raw, ""
 	}

@@ -20,7 +20,7 @@ func Connect(ctx context.Context, t *Transport, address string) (net.Conn, error
 }
 
 // Hide is what becomes of every body.
-var Hide = hide
+var Hide = hideKey
 
 // LoopbackOnly checks every address that a connection in clear is about to go to.
 func LoopbackOnly(address string) error { return loopbackOnly("tcp", address, nil) }

@@ -12,17 +12,17 @@ import (
 // a stand-in accepts, would be found inside other words.
 const minKey = 16
 
-// hide returns a body with "***" in place of every copy of the key that the upstream sent back, and otherwise
+// hideKey returns a body with "***" in place of every copy of the key that the upstream sent back, and otherwise
 // unchanged. It finds the key however JSON spells it, "\u0041" being "A" (RFC 8259, section 7), and with format
 // characters in between.
-func hide(key string, body []byte) []byte {
+func hideKey(key string, body []byte) []byte {
 	if len(key) < minKey {
 		return body
 	}
 	var clean []byte
 	kept := 0 // everything before it is in clean
 	for i := 0; i < len(body); {
-		n := spelt(body[i:], key)
+		n := matchEscaped(body[i:], key)
 		if n == 0 {
 			i++
 			continue
@@ -37,18 +37,18 @@ func hide(key string, body []byte) []byte {
 	return append(clean, body[kept:]...)
 }
 
-// spelt returns how many bytes at the head of b spell s; 0 if they do not.
-func spelt(b []byte, s string) int {
+// matchEscaped returns how many bytes at the head of b spell s; 0 if they do not.
+func matchEscaped(b []byte, s string) int {
 	n := 0
 	for i := range len(s) {
 		for i > 0 {
-			size := format(b[n:])
+			size := invisibleLen(b[n:])
 			if size == 0 {
 				break
 			}
 			n += size
 		}
-		c, size := head(b[n:])
+		c, size := decodeByte(b[n:])
 		if size == 0 || c != s[i] {
 			return 0
 		}
@@ -57,9 +57,9 @@ func spelt(b []byte, s string) int {
 	return n
 }
 
-// head returns the character that b begins with, and how many bytes spell it: 0 if there is none, or if it is an
+// decodeByte returns the character that b begins with, and how many bytes spell it: 0 if there is none, or if it is an
 // escape of one that is not ASCII.
-func head(b []byte) (c byte, size int) {
+func decodeByte(b []byte) (c byte, size int) {
 	switch {
 	case len(b) == 0:
 		return 0, 0
@@ -77,9 +77,9 @@ func head(b []byte) (c byte, size int) {
 	return b[0], 1
 }
 
-// format returns how many bytes at the head of b spell a character that no screen shows, raw or escaped; 0 if they do
-// not. Printing such text removes these characters, and would put a key together again.
-func format(b []byte) int {
+// invisibleLen returns how many bytes at the head of b spell a character that no screen shows, raw or escaped; 0 if
+// they do not. Printing such text removes these characters, and would put a key together again.
+func invisibleLen(b []byte) int {
 	if len(b) == 0 || b[0] < utf8.RuneSelf && b[0] != '\\' {
 		return 0
 	}

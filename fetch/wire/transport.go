@@ -157,7 +157,7 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 		// Name, connection and TLS handshake are behind us; every fault before this is free.
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
 	})
-	resp, err := t.base.RoundTrip(t.outgoing(req.Clone(ctx)))
+	resp, err := t.base.RoundTrip(t.prepareRequest(req.Clone(ctx)))
 	a.Sent = sent.Load()
 	if err != nil {
 		a.Err = err
@@ -170,7 +170,7 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 		a.Err = fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
 		return
 	}
-	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hide(t.headers.Key.Reveal(), body)
+	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hideKey(t.headers.Key.Reveal(), body)
 }
 
 // keepDate remembers the Date header of an answer, and returns it; the zero time if there is none.
@@ -185,23 +185,23 @@ func (t *Transport) keepDate(resp *http.Response) time.Time {
 	return date
 }
 
-// outgoing adds, to our own copy of a request, what only the wire may see.
-func (t *Transport) outgoing(req *http.Request) *http.Request {
+// prepareRequest adds, to our own copy of a request, what only the wire may see.
+func (t *Transport) prepareRequest(req *http.Request) *http.Request {
 	if !t.headers.Key.IsZero() {
 		req.Header.Set(t.headers.KeyName, t.headers.Key.Reveal())
 	}
 	req.Header.Set("User-Agent", t.headers.Agent)
 	req.Host = ""
-	req.Body = onlyOnce{}
+	req.Body = oneShotBody{}
 	return req
 }
 
-// onlyOnce is an empty body that cannot be rewound: net/http sends nothing for it, and does not send the request again
-// when a kept connection breaks.
-type onlyOnce struct{}
+// oneShotBody is an empty body that cannot be rewound: net/http sends nothing for it, and does not send the request
+// again when a kept connection breaks.
+type oneShotBody struct{}
 
-func (onlyOnce) Read([]byte) (int, error) { return 0, io.EOF }
-func (onlyOnce) Close() error             { return nil }
+func (oneShotBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (oneShotBody) Close() error             { return nil }
 
 // readAll reads a body of at most maxBody bytes.
 func readAll(resp *http.Response) ([]byte, error) {

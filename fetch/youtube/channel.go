@@ -26,10 +26,10 @@ const channelFields = "kind,items(id,snippet/title,contentDetails/relatedPlaylis
 const uploadFields = "nextPageToken,items(contentDetails/videoId,snippet/resourceId/videoId)"
 
 var (
-	errNoChannel = errors.New("it needs a channel: an id, UC..., or a handle, @name")
-	errNoUploads = errors.New("the channel has no list of uploads")
-	errOther     = errors.New("it is about another channel")
-	errSeveral   = errors.New("it gives several channels for one handle")
+	errNoChannel       = errors.New("it needs a channel: an id, UC..., or a handle, @name")
+	errNoUploads       = errors.New("the channel has no list of uploads")
+	errOtherChannel    = errors.New("it is about another channel")
+	errSeveralChannels = errors.New("it gives several channels for one handle")
 )
 
 // Channel implements fetch.Archive.
@@ -38,14 +38,14 @@ func (c *Client) Channel(idOrHandle string) fetch.Call[ingest.Channel] {
 	if strings.Trim(idOrHandle, "@ ") == "" {
 		q.wrong = errNoChannel
 	}
-	return ask(c, q, func(ctx context.Context) error {
+	return newCall(c, q, func(ctx context.Context) error {
 		call := c.service.Channels.List([]string{"snippet", "contentDetails", "statistics"}).Fields(channelFields).Context(ctx)
 		if isHandle(idOrHandle) {
 			call.ForHandle(idOrHandle)
 		} else {
 			call.Id(idOrHandle)
 		}
-		return sent(call.Do())
+		return errorOnly(call.Do())
 	}, func(body []byte) (ingest.Channel, error) { return mapChannel(body, idOrHandle) })
 }
 
@@ -57,16 +57,16 @@ func (c *Client) Uploads(uploads, token string) fetch.Call[ingest.Found] {
 	if uploads == "" {
 		q.wrong = errNoUploads
 	}
-	return ask(c, q, func(ctx context.Context) error {
+	return newCall(c, q, func(ctx context.Context) error {
 		call := c.service.PlaylistItems.List([]string{"snippet", "contentDetails"}).
 			PlaylistId(uploads).MaxResults(pageSize).Fields(uploadFields).Context(ctx)
 		if token != "" {
 			call.PageToken(token)
 		}
-		return sent(call.Do())
+		return errorOnly(call.Do())
 	}, func(body []byte) (ingest.Found, error) {
 		found, err := mapFound(body, (*upload).videoID)
-		return found, cmp.Or(err, onward(token, found.Next))
+		return found, cmp.Or(err, checkNextToken(token, found.Next))
 	})
 }
 
@@ -120,14 +120,14 @@ func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
 		case !isHandle(idOrHandle) && item.ID != idOrHandle:
 			others++
 		case found != nil && item.ID != found.ID:
-			return ingest.Channel{}, errSeveral
+			return ingest.Channel{}, errSeveralChannels
 		default:
 			found = item
 		}
 	}
 	switch {
 	case found == nil && others > 0:
-		return ingest.Channel{}, errOther
+		return ingest.Channel{}, errOtherChannel
 	case found == nil:
 		return ingest.Channel{}, fmt.Errorf("%w: channel %.60q", errAbsent, idOrHandle)
 	}

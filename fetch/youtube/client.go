@@ -103,18 +103,18 @@ func checkKey(key ingest.Secret, base *url.URL) error {
 	return nil
 }
 
-// ask returns the call for a question: send makes its request, read reads a whole answer.
-func ask[T any](c *Client, q question, send func(context.Context) error, read func(body []byte) (T, error)) fetch.Call[T] {
+// newCall returns the call for a question: send makes its request, read reads a whole answer.
+func newCall[T any](c *Client, q question, send func(context.Context) error, read func(body []byte) (T, error)) fetch.Call[T] {
 	return fetch.Call[T]{Method: q.method, Region: q.region, Do: func(ctx context.Context) (none T, _ error) {
 		if q.wrong != nil {
 			return none, &fetch.Error{Verdict: fetch.Rejected, Method: q.method, Err: c.clean.Wrap("nothing was asked", q.wrong)}
 		}
-		return understand(q, wire.Ask(ctx, c.timeout, send), c.clean, read)
+		return readAnswer(q, wire.Ask(ctx, c.timeout, send), c.clean, read)
 	}}
 }
 
-// understand reads an answer; if there is nothing to read, its error says what that means.
-func understand[T any](q question, a wire.Answer, clean wire.Cleaner, read func(body []byte) (T, error)) (none T, _ error) {
+// readAnswer reads an answer; if there is nothing to read, its error says what that means.
+func readAnswer[T any](q question, a wire.Answer, clean wire.Cleaner, read func(body []byte) (T, error)) (none T, _ error) {
 	if err := verdict(q, a, clean); err != nil {
 		return none, err
 	}
@@ -128,5 +128,5 @@ func understand[T any](q question, a wire.Answer, clean wire.Cleaner, read func(
 	return v, nil
 }
 
-// sent returns the error of a request and drops the decoded answer: the transport keeps the body.
-func sent[T any](_ T, err error) error { return err }
+// errorOnly returns the error of a request and drops the decoded answer: the transport keeps the body.
+func errorOnly[T any](_ T, err error) error { return err }

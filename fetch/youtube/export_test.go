@@ -16,22 +16,22 @@ func Understand(c *Client, call string, status int, body []byte) (any, error) {
 	a := wire.Answer{Status: status, Body: body, Sent: true}
 	switch call {
 	case "counts":
-		return result(understand(question{method: videosBatchGetStats}, a, c.clean, mapCounts))
+		return result(readAnswer(question{method: videosBatchGetStats}, a, c.clean, mapCounts))
 	case "search":
-		return result(understand(question{method: searchList}, a, c.clean, func(b []byte) (ingest.Found, error) {
+		return result(readAnswer(question{method: searchList}, a, c.clean, func(b []byte) (ingest.Found, error) {
 			return mapFound(b, func(hit *searchHit) string { return hit.ID.VideoID })
 		}))
 	case "channel", "handle":
 		who := map[string]string{"channel": "UC1", "handle": "@name"}[call]
-		return result(understand(question{method: channelsList}, a, c.clean, func(b []byte) (ingest.Channel, error) { return mapChannel(b, who) }))
+		return result(readAnswer(question{method: channelsList}, a, c.clean, func(b []byte) (ingest.Channel, error) { return mapChannel(b, who) }))
 	case "uploads":
-		return result(understand(question{method: playlistItemsList}, a, c.clean, func(b []byte) (ingest.Found, error) {
+		return result(readAnswer(question{method: playlistItemsList}, a, c.clean, func(b []byte) (ingest.Found, error) {
 			return mapFound(b, (*upload).videoID)
 		}))
 	case "categories":
-		return result(understand(question{method: videoCategoriesList}, a, c.clean, mapCategories))
+		return result(readAnswer(question{method: videoCategoriesList}, a, c.clean, mapCategories))
 	}
-	return result(understand(question{method: videosList, chart: call == "chart"}, a, c.clean, mapPage))
+	return result(readAnswer(question{method: videosList, chart: call == "chart"}, a, c.clean, mapPage))
 }
 
 func result[T any](v T, err error) (any, error) { return v, err }

@@ -69,9 +69,9 @@ func readList[T any](body []byte, most int, kind string) (items []*T, next strin
 
 func isNil[T any](item *T) bool { return item == nil }
 
-// onward refuses an answer whose next page is the page at token itself: whoever follows would pay for the same page
-// indefinitely. A longer cycle ends where the caller's number of pages does.
-func onward(token, next string) error {
+// checkNextToken refuses an answer whose next page is the page at token itself: whoever follows would pay for the same
+// page indefinitely. A longer cycle ends where the caller's number of pages does.
+func checkNextToken(token, next string) error {
 	if next != "" && next == token {
 		return errSameToken
 	}

@@ -16,8 +16,8 @@ func (c *Client) Categories(region ingest.Region) fetch.Call[[]ingest.Category] 
 	if region == "" {
 		q.wrong = errNoRegion
 	}
-	return ask(c, q, func(ctx context.Context) error {
-		return sent(c.service.VideoCategories.List([]string{"snippet"}).
+	return newCall(c, q, func(ctx context.Context) error {
+		return errorOnly(c.service.VideoCategories.List([]string{"snippet"}).
 			RegionCode(string(region)).Fields("items(id,snippet/title)").Context(ctx).Do())
 	}, mapCategories)
 }

@@ -27,11 +27,11 @@ func (c *Client) Search(q ingest.Query, token string) fetch.Call[ingest.Found] {
 	if !q.After.IsZero() && !q.Before.IsZero() && !q.After.Before(q.Before) {
 		question.wrong = errNoTime
 	}
-	return ask(c, question, func(ctx context.Context) error {
-		return sent(c.searchCall(q, token).Context(ctx).Do())
+	return newCall(c, question, func(ctx context.Context) error {
+		return errorOnly(c.searchCall(q, token).Context(ctx).Do())
 	}, func(body []byte) (ingest.Found, error) {
 		found, err := mapFound(body, func(hit *searchHit) string { return hit.ID.VideoID })
-		return found, cmp.Or(err, onward(token, found.Next))
+		return found, cmp.Or(err, checkNextToken(token, found.Next))
 	})
 }
 
@@ -51,7 +51,7 @@ func (c *Client) searchCall(q ingest.Query, token string) *youtubev3.SearchListC
 			p.set(p.value)
 		}
 	}
-	if named(q.Category) {
+	if isOneCategory(q.Category) {
 		call.VideoCategoryId(q.Category)
 	}
 	return call

@@ -44,10 +44,10 @@ var (
 	noChart    = meaning{fetch.NoChart, "YouTube has no such chart for this region and category"}
 )
 
-// reasons are the words of errors[].reason (developers.google.com/youtube/v3/docs/errors, and the common
+// reasonMeanings are the words of errors[].reason (developers.google.com/youtube/v3/docs/errors, and the common
 // developers.google.com/webmaster-tools/v1/errors) and, in capitals, of ErrorInfo.reason
 // (google/api/error_reason.proto). Those about a rate or a quota are not final: see settle.
-var reasons = map[string]meaning{
+var reasonMeanings = map[string]meaning{
 	"quotaExceeded":         daySpent,
 	"dailyLimitExceeded":    daySpent, // until 2020
 	"rateLimitExceeded":     tooFast,  // also a spent pool of search calls: see settle
@@ -83,7 +83,7 @@ func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 		return nil
 	}
 	body := parseErrorBody(a)
-	reason, m := body.meaning(q, a.Status)
+	reason, m := body.findMeaning(q, a.Status)
 	m, pool, sure := body.settle(m)
 	if pool == poolUnits && a.Status == http.StatusTooManyRequests && q.method == searchList && body.metadata("quota_metric") == "" {
 		pool = poolSearch // the shared pool refuses with a 403
@@ -141,9 +141,9 @@ func parseErrorBody(a wire.Answer) errorBody {
 	return b
 }
 
-// meaning finds the reason that decides, and what it means for the question. It returns the reason by the older of its
-// names, which is what people find when they look it up.
-func (b errorBody) meaning(q question, status int) (string, meaning) {
+// findMeaning finds the reason that decides, and what it means for the question. It returns the reason by the older of
+// its names, which is what people find when they look it up.
+func (b errorBody) findMeaning(q question, status int) (string, meaning) {
 	plain := ""
 	if n := len(b.reasons); n > 0 {
 		plain = b.reasons[n-1]
@@ -152,14 +152,14 @@ func (b errorBody) meaning(q question, status int) (string, meaning) {
 		return plain, failed
 	}
 	for _, r := range b.reasons {
-		m, ok := reasons[r]
+		m, ok := reasonMeanings[r]
 		if !ok && strings.HasPrefix(r, "API_KEY_") { // ..._INVALID, ..._SERVICE_BLOCKED and more
 			m, ok = refusesKey, true
 		}
 		if !ok {
 			continue
 		}
-		if _, known := reasons[plain]; known {
+		if _, known := reasonMeanings[plain]; known {
 			r = plain
 		}
 		return r, m

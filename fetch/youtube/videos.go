@@ -32,28 +32,28 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 	if region == "" {
 		q.wrong = errNoRegion
 	}
-	return ask(c, q, func(ctx context.Context) error {
+	return newCall(c, q, func(ctx context.Context) error {
 		call := c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).
 			Chart("mostPopular").RegionCode(string(region)).MaxResults(pageSize).
 			Fields(googleapi.Field(videoFields)).Context(ctx)
-		if named(category) {
+		if isOneCategory(category) {
 			call.VideoCategoryId(category)
 		}
 		if token != "" {
 			call.PageToken(token)
 		}
-		return sent(call.Do())
+		return errorOnly(call.Do())
 	}, func(body []byte) (ingest.Page, error) {
 		page, err := mapPage(body)
-		return page, cmp.Or(err, onward(token, page.Next))
+		return page, cmp.Or(err, checkNextToken(token, page.Next))
 	})
 }
 
 // Videos implements fetch.Upstream. With no ids, or too many, Do fails with ErrIDs and
 // sends nothing.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
-	return ask(c, question{method: videosList, wrong: wrongIDs(ids)}, func(ctx context.Context) error {
-		return sent(c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).
+	return newCall(c, question{method: videosList, wrong: checkIDs(ids)}, func(ctx context.Context) error {
+		return errorOnly(c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).
 			Id(ids...).Fields(googleapi.Field(videoFields)).Context(ctx).Do())
 	}, mapPage)
 }
@@ -61,21 +61,21 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 // Counts implements fetch.Counter by videos.batchGetStats, which exists since 2026-06-03
 // (developers.google.com/youtube/v3/revision_history). It refuses ids as Videos does.
 func (c *Client) Counts(ids []string) fetch.Call[[]ingest.Counts] {
-	return ask(c, question{method: videosBatchGetStats, wrong: wrongIDs(ids)}, func(ctx context.Context) error {
-		return sent(c.service.Videos.BatchGetStats().Part("id", "statistics").
+	return newCall(c, question{method: videosBatchGetStats, wrong: checkIDs(ids)}, func(ctx context.Context) error {
+		return errorOnly(c.service.Videos.BatchGetStats().Part("id", "statistics").
 			Id(ids...).Fields(countFields).Context(ctx).Do())
 	}, mapCounts)
 }
 
-func wrongIDs(ids []string) error {
+func checkIDs(ids []string) error {
 	if len(ids) == 0 || len(ids) > maxIDsPerCall {
 		return fmt.Errorf("%w, not %d", ErrIDs, len(ids))
 	}
 	return nil
 }
 
-// named reports whether a category is a single one rather than all of them.
-func named(category string) bool { return category != "" && category != "0" }
+// isOneCategory reports whether a category is a single one rather than all of them.
+func isOneCategory(category string) bool { return category != "" && category != "0" }
 
 // mapCounts reads a whole answer of videos.batchGetStats. An item without an id is left out. If all videos asked for
 // are gone, the answer may have no list.
