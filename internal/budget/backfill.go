@@ -52,11 +52,11 @@ type Estimate struct {
 func (c CallCosts) Estimate(s Size) Estimate {
 	switch c.kind {
 	case ingest.BackfillUploads:
-		return c.uploads(s)
+		return c.uploadsEstimate(s)
 	case ingest.BackfillSearch:
 		return Estimate{
-			Low:  c.found(1).Times(int64(s.Pieces)),
-			High: c.found(c.limits.SearchPages * c.limits.PerPage).Times(int64(s.Pieces)),
+			Low:  c.findCost(1).Times(int64(s.Pieces)),
+			High: c.findCost(c.limits.SearchPages * c.limits.PerPage).Times(int64(s.Pieces)),
 		}
 	default: // a piece has as many ids as one call looks up
 		all := c.lookup.Times(int64(s.Pieces))
@@ -64,29 +64,29 @@ func (c CallCosts) Estimate(s Size) Estimate {
 	}
 }
 
-// uploads prices channels of known size by that size, and the others by a range.
-func (c CallCosts) uploads(s Size) Estimate {
+// uploadsEstimate prices channels of known size by that size, and the others by a range.
+func (c CallCosts) uploadsEstimate(s Size) Estimate {
 	e := Estimate{Low: quota.Cost{}, High: quota.Cost{}}
 	for _, of := range []struct {
 		cost   quota.Cost
 		videos int // of a channel that was not looked up
 	}{{e.Low, 1}, {e.High, c.limits.Uploads}} {
-		add(of.cost, c.channel, s.Pieces)
-		add(of.cost, c.found(of.videos), max(s.Pieces-len(s.Channels), 0))
+		addCost(of.cost, c.channel, s.Pieces)
+		addCost(of.cost, c.findCost(of.videos), max(s.Pieces-len(s.Channels), 0))
 		for _, videos := range s.Channels {
 			if videos != NoChannel {
-				add(of.cost, c.found(min(videos, c.limits.Uploads)), 1)
+				addCost(of.cost, c.findCost(min(videos, c.limits.Uploads)), 1)
 			}
 		}
 	}
 	return e
 }
 
-// found returns the cost of finding that many videos, page by page, and of looking them up.
-func (c CallCosts) found(videos int) quota.Cost {
+// findCost returns the cost of finding that many videos, page by page, and of looking them up.
+func (c CallCosts) findCost(videos int) quota.Cost {
 	pages := max(ceilDiv(videos, c.limits.PerPage), 1) // even to find nothing takes a page
 	cost := c.page.Times(int64(pages))
-	add(cost, c.lookup, ceilDiv(videos, c.limits.IDsPerCall))
+	addCost(cost, c.lookup, ceilDiv(videos, c.limits.IDsPerCall))
 	return cost
 }
 

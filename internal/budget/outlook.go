@@ -13,14 +13,14 @@ type Outlook struct {
 	Reserve
 	Left map[string]int64 // before the provider's day ends, if nobody else spends
 
-	day    Price
-	tariff *quota.Tariff
+	dayPrice Price
+	tariff   *quota.Tariff
 }
 
 // NewOutlook returns the outlook for what a report says is used and what the schedule needs: what it has reserved, and
 // the price of a whole day.
 func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Outlook {
-	o := Outlook{Reserve: reserve, Left: map[string]int64{}, day: day, tariff: t}
+	o := Outlook{Reserve: reserve, Left: map[string]int64{}, dayPrice: day, tariff: t}
 	reports := map[string]quota.PoolReport{}
 	for _, p := range r.Pools {
 		reports[p.Pool] = p
@@ -48,22 +48,22 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 			n -= report.Windows[i].Used
 		}
 		if rest := o.Until.Sub(now); !w.Day() && w.Length < day && rest > w.Length {
-			n = max(n, 0) + int64(float64(o.beside(pool, w))*float64(rest-w.Length)/float64(w.Length))
+			n = max(n, 0) + int64(float64(o.backfillRoom(pool, w))*float64(rest-w.Length)/float64(w.Length))
 		}
 		left = min(left, n)
 	}
 	return max(left, 0)
 }
 
-// beside returns what backfills may use of a window next to a schedule that uses its share of it.
-func (o Outlook) beside(pool quota.Pool, w quota.Window) int64 {
-	return max(0, min(o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)-o.scheduled(pool, w)))
+// backfillRoom returns what backfills may use of a window next to a schedule that uses its share of it.
+func (o Outlook) backfillRoom(pool quota.Pool, w quota.Window) int64 {
+	return max(0, min(o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)-o.scheduledUse(pool, w)))
 }
 
-// scheduled returns what the schedule uses in a whole window.
-func (o Outlook) scheduled(pool quota.Pool, w quota.Window) int64 {
+// scheduledUse returns what the schedule uses in a whole window.
+func (o Outlook) scheduledUse(pool quota.Pool, w quota.Window) int64 {
 	if o.Whole == nil || w.Day() {
-		return inWindow(o.day.Total[pool.Name], w)
+		return inWindow(o.dayPrice.Total[pool.Name], w)
 	}
 	return o.Whole[pool.Name][w.Name]
 }
@@ -72,7 +72,7 @@ func (o Outlook) scheduled(pool quota.Pool, w quota.Window) int64 {
 func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 	left := int64(quota.MaxLimit)
 	for _, w := range pool.Windows {
-		n := o.beside(pool, w)
+		n := o.backfillRoom(pool, w)
 		left = min(left, perDay(n-n%max(perCall, 1), w))
 	}
 	return left
@@ -90,14 +90,14 @@ func (o Outlook) Never(cost, perCall quota.Cost) error {
 			continue
 		}
 		for _, w := range pool.Windows {
-			own, scheduled, need := o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit), o.scheduled(pool, w)
+			own, scheduled, need := o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit), o.scheduledUse(pool, w)
 			switch {
 			case own < call:
 				return fmt.Errorf("it %w: a call costs %d %s, and backfills may use %d of %d in window %s: raise ceilings.backfill in the costs to %s or more",
 					quota.ErrNeverFits, call, pool.Name, own, w.Limit, w.Name, percent(call, w.Limit))
 			case scheduled-need < call:
 				return fmt.Errorf("it %w: a call costs %d %s, and in window %s the schedule needs %d of the %d that it may use: fetch less often (%s), fewer pages or regions, or raise ceilings.scheduled in the costs",
-					quota.ErrNeverFits, call, pool.Name, w.Name, need, scheduled, o.day.longer(need, scheduled-call, scheduled))
+					quota.ErrNeverFits, call, pool.Name, w.Name, need, scheduled, o.dayPrice.longerIntervals(need, scheduled-call, scheduled))
 			}
 		}
 	}
@@ -143,7 +143,7 @@ type Forecast struct {
 
 // Forecast compares the price of the rest of the provider's day with what a report says is left.
 func (s Schedule) Forecast(r quota.Report, now time.Time) (Forecast, error) {
-	f := Forecast{Until: midnight(now, s.Tariff.Zone), Fits: r.Degraded == nil}
+	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), Fits: r.Degraded == nil}
 	price, err := s.Price(now, f.Until)
 	f.Scheduled = price.Total
 	for _, p := range r.Pools {

@@ -26,7 +26,7 @@ type Pace struct {
 
 // String describes the pace for a person: "chart paced to every 2 h 45 m: 285 units today".
 func (p Pace) String() string {
-	s := fmt.Sprintf("%s paced to every %s: %d %s", p.Job.Name, interval(p.Round), p.Budget, p.Pool)
+	s := fmt.Sprintf("%s paced to every %s: %d %s", p.Job.Name, intervalText(p.Round), p.Budget, p.Pool)
 	if p.Window == "day" {
 		s += " today"
 	} else {
@@ -35,11 +35,11 @@ func (p Pace) String() string {
 	if p.Pages < p.Job.Pages {
 		s += fmt.Sprintf(", %d of %d pages", p.Pages, p.Job.Pages)
 	}
-	return s + p.worth()
+	return s + p.worthText()
 }
 
-// interval formats a duration for a person, in hours and minutes.
-func interval(d time.Duration) string {
+// intervalText formats a duration for a person, in hours and minutes.
+func intervalText(d time.Duration) string {
 	minutes := int64((d + 30*time.Second) / time.Minute)
 	switch h, m := minutes/60, minutes%60; {
 	case h == 0:
@@ -107,11 +107,11 @@ func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
 			return err
 		}
 		for _, w := range r.Pools[i].Windows {
-			b := s.supply(r.Pools[i], w, r.Spent, p.Last, now)
+			b := s.supplyOf(r.Pools[i], w, r.Spent, p.Last, now)
 			b.left -= others(b.span) + spare(pool.Name)
 			gap := b.gap(price[pool.Name], share)
 			if gap > job.Every/time.Duration(keys) {
-				gap = max(gap, b.lasting(price[pool.Name], spare(pool.Name), share, now))
+				gap = max(gap, b.sustainableGap(price[pool.Name], spare(pool.Name), share, now))
 			}
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
 				p.Gap, p.Pool, p.Budget, p.Window = gap, pool.Name, b.budget, w.Window.Name
@@ -140,10 +140,10 @@ type supply struct {
 	spent  bool          // span began with the job's last slot, which is paid
 }
 
-// supply returns what a window leaves to the schedule. What is left of a day is spread from the job's last slot to the
-// day's end. A sliding window has no end, so what others leave of it is spread over its whole length: slots then leave
-// it as fast as new ones come.
-func (s Schedule) supply(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
+// supplyOf returns what a window leaves to the schedule. What is left of a day is spread from the job's last slot to
+// the day's end. A sliding window has no end, so what others leave of it is spread over its whole length: slots then
+// leave it as fast as new ones come.
+func (s Schedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
 	own := int64(0)
 	for _, of := range spent {
@@ -163,7 +163,7 @@ func (s Schedule) supply(pool quota.PoolReport, w quota.WindowState, spent []quo
 		return b
 	}
 	b.whole = day
-	end := midnight(now, s.Tariff.Zone)
+	end := nextMidnight(now, s.Tariff.Zone)
 	b.span, b.left, b.spent = end.Sub(now), max(0, ceiling-w.Used), true // a drain only holds: it may be lifted
 	if !last.IsZero() && last.Before(now) && now.Sub(last) < day {
 		b.span = end.Sub(last)
@@ -174,7 +174,7 @@ func (s Schedule) supply(pool quota.PoolReport, w quota.WindowState, spent []quo
 // gap returns the time between slots at that price if a job has that share of what is left; the whole span if nothing
 // is left.
 func (b supply) gap(price int64, share float64) time.Duration {
-	slots := fitting(b.left, price, share)
+	slots := slotsFor(b.left, price, share)
 	if b.spent {
 		slots++ // as many gaps as slots, and the one before the end
 	}
@@ -188,8 +188,8 @@ func (b supply) gap(price int64, share float64) time.Duration {
 // end and not an interval: round is then what the budget of a whole window pays for, or 0 if others have spent that
 // too.
 func (b supply) round(gap time.Duration, price int64, share float64) time.Duration {
-	switch whole := fitting(b.budget, price, share); {
-	case fitting(b.left, price, share) > 0:
+	switch whole := slotsFor(b.budget, price, share); {
+	case slotsFor(b.left, price, share) > 0:
 		return gap
 	case whole > 0:
 		return b.whole / time.Duration(whole)
@@ -198,16 +198,17 @@ func (b supply) round(gap time.Duration, price int64, share float64) time.Durati
 	}
 }
 
-// fitting returns how many slots a job's share of units pays for.
-func fitting(units, price int64, share float64) int64 {
+// slotsFor returns how many slots a job's share of units pays for.
+func slotsFor(units, price int64, share float64) int64 {
 	return int64(float64(max(0, units)) * share / float64(price))
 }
 
-// lasting returns how far apart slots must be for what may be used at once to last until a sliding window has more; 0
-// if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than planned:
-// without this the slots would then stand still until the first of them leave the window, and again a day later.
-func (b supply) lasting(price, spare int64, share float64, now time.Time) time.Duration {
-	slots := fitting(b.now-spare, price, share)
+// sustainableGap returns how far apart slots must be for what may be used at once to last until a sliding window has
+// more; 0 if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than
+// planned: without this the slots would then stand still until the first of them leave the window, and again a day
+// later.
+func (b supply) sustainableGap(price, spare int64, share float64, now time.Time) time.Duration {
+	slots := slotsFor(b.now-spare, price, share)
 	if b.spent || slots == 0 || !b.renews.After(now) {
 		return 0
 	}

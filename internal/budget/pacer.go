@@ -49,7 +49,7 @@ func (p Pacer) Now(ctx context.Context, known map[ingest.Series]time.Time, now t
 	}
 	if r, err := p.Report(ctx); err == nil {
 		out = p.Schedule.Pacing(r, known, now)
-		p.weigh(ctx, out.Jobs, out.Paces, known, now)
+		p.setWeights(ctx, out.Jobs, out.Paces, known, now)
 	}
 	return out
 }

@@ -40,7 +40,7 @@ type Slots interface {
 // done. Each counts what recent slots of its job cost or, if none is done yet, its price. Nothing is reserved for a
 // refresh: it leaves the others what they need, as backfills do.
 func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
-	r := Reserve{Until: midnight(now, s.Tariff.Zone), Cost: quota.Cost{}, Whole: quota.PerWindow{}}
+	r := Reserve{Until: nextMidnight(now, s.Tariff.Zone), Cost: quota.Cost{}, Whole: quota.PerWindow{}}
 	for _, of := range s.Plan {
 		if of.Job.Kind == ingest.KindRefresh {
 			continue
@@ -48,12 +48,12 @@ func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Rese
 		each, err := s.slotCost(ctx, slots, of.Job)
 		open := 0
 		if err == nil {
-			open, err = unfinished(ctx, slots, of, now)
+			open, err = countUnfinished(ctx, slots, of, now)
 		}
 		if err != nil {
 			return r, fmt.Errorf("find what the schedule still needs: %w", err)
 		}
-		add(r.Cost, each, open+len(of.Between(now, r.Until.Add(-time.Second)))) // one at midnight is the next day's
+		addCost(r.Cost, each, open+len(of.Between(now, r.Until.Add(-time.Second)))) // one at midnight is the next day's
 		s.reserveWindows(r.Whole, each, of, now)
 	}
 	return r, nil
@@ -106,8 +106,8 @@ func (s Schedule) pageCost(job ingest.Job) (quota.Cost, error) {
 	return s.Tariff.Cost(calls.Page)
 }
 
-// unfinished returns how many of the job's newest slots are due at now and have not ended for good.
-func unfinished(ctx context.Context, slots Slots, s regions.Schedule, now time.Time) (int, error) {
+// countUnfinished returns how many of the job's newest slots are due at now and have not ended for good.
+func countUnfinished(ctx context.Context, slots Slots, s regions.Schedule, now time.Time) (int, error) {
 	latest := s.Latest(now)
 	if len(latest) == 0 {
 		return 0, nil

@@ -50,7 +50,7 @@ func (s Schedule) Price(from, to time.Time) (Price, error) {
 		}
 		slots := len(of.Between(from, to))
 		cost := slot.Times(int64(slots))
-		add(p.Total, cost, 1)
+		addCost(p.Total, cost, 1)
 		p.Jobs = append(p.Jobs, JobPrice{Job: of.Job, Slots: slots, Cost: cost})
 	}
 	return p, nil
@@ -101,7 +101,7 @@ func (s Schedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 		if err != nil {
 			return nil, fmt.Errorf("price job %s: %w", job.Name, err)
 		}
-		add(slot, cost, of.Calls*job.Pages)
+		addCost(slot, cost, of.Calls*job.Pages)
 	}
 	return slot, nil
 }
@@ -120,21 +120,21 @@ func (p Price) Fits(t *quota.Tariff) error {
 				if p.Total[pool.Name] > through {
 					return fmt.Errorf("the schedule does not fit: a day of it costs %d %s, and window %s lets %d of them through in a day, %d of %d at a time: "+
 						"fetch less often (%s), fewer pages or regions",
-						p.Total[pool.Name], pool.Name, w.Name, through, scheduled, w.Limit, p.longer(p.Total[pool.Name], through, p.Total[pool.Name]))
+						p.Total[pool.Name], pool.Name, w.Name, through, scheduled, w.Limit, p.longerIntervals(p.Total[pool.Name], through, p.Total[pool.Name]))
 				}
 			case need+backfill > scheduled:
 				return fmt.Errorf("the schedule does not fit: a day of it costs %d %s, a backfill may use %d, and the schedule has to stop at %d of %d in window %s: "+
 					"fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs",
-					need, pool.Name, backfill, scheduled, w.Limit, w.Name, p.longer(need, scheduled-backfill, scheduled))
+					need, pool.Name, backfill, scheduled, w.Limit, w.Name, p.longerIntervals(need, scheduled-backfill, scheduled))
 			}
 		}
 	}
 	return nil
 }
 
-// longer names the intervals at which a day that needs that much would fit: into the room beside a backfill at its
-// ceiling, and into the whole ceiling without one.
-func (p Price) longer(need, beside, alone int64) string {
+// longerIntervals names the intervals at which a day that needs that much would fit: into the room beside a backfill at
+// its ceiling, and into the whole ceiling without one.
+func (p Price) longerIntervals(need, beside, alone int64) string {
 	var every time.Duration
 	for _, j := range p.Jobs {
 		if j.Job.Every > 0 && j.Cost.MaxCharge() > 0 {
@@ -195,15 +195,15 @@ func perDay(amount int64, w quota.Window) int64 {
 	return int64(float64(amount) / w.Length.Hours() * day.Hours())
 }
 
-// add adds n times a cost to another.
-func add(to, c quota.Cost, n int) {
+// addCost adds n times a cost to another.
+func addCost(to, c quota.Cost, n int) {
 	for pool, amount := range c {
 		to[pool] += amount * int64(n)
 	}
 }
 
-// midnight returns the end of the provider's current day.
-func midnight(now time.Time, zone *time.Location) time.Time {
+// nextMidnight returns the end of the provider's current day.
+func nextMidnight(now time.Time, zone *time.Location) time.Time {
 	for _, m := range quota.Midnights(now, zone) {
 		if m.After(now) {
 			return m.UTC()

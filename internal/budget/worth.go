@@ -14,31 +14,31 @@ import (
 )
 
 const (
-	// rarest is the factor by which the least weight may be below the mean, and so the longest interval above the mean
-	// one. It is less than the two rounds after which a key is due whatever its weight.
-	rarest = 1.75
+	// maxBelowMean is the factor by which the least weight may be below the mean, and so the longest interval above the
+	// mean one. It is less than the two rounds after which a key is due whatever its weight.
+	maxBelowMean = 1.75
 	// partsOfDay is how many parts a region's day is divided into: four of six hours, in UTC.
 	partsOfDay = 4
-	// certain is how long a region has to be watched until what was seen there counts as much as what all regions have
-	// in common, and a part of its day as much as the whole.
-	certain = 24 * time.Hour
-	// tooLong is the time between two charts after which too much came and went between them to count.
-	tooLong = 24 * time.Hour
+	// trustAfter is how long a region has to be watched until what was seen there counts as much as what all regions
+	// have in common, and a part of its day as much as the whole.
+	trustAfter = 24 * time.Hour
+	// maxChartGap is the time between two charts after which too much came and went between them to count.
+	maxChartGap = 24 * time.Hour
 )
 
 // Weights returns how much a minute of age counts for each key, with a mean of 1, by how fast its charts moved in the
 // past: the square root of what is expected to be new per hour since its newest slot. With these weights, equally many
 // charts have the least mean delay: a region whose chart moves four times as fast is fetched twice as often. No weight
-// is below the mean by more than rarest. If nothing was seen, all weigh the same.
+// is below the mean by more than maxBelowMean. If nothing was seen, all weigh the same.
 func Weights(keys []string, seen []ingest.ChartMove, newest map[string]time.Time, now time.Time) map[string]float64 {
-	var all watched
-	of := map[string]*watched{}
+	var all observation
+	of := map[string]*observation{}
 	for _, key := range keys {
-		of[key] = &watched{}
+		of[key] = &observation{}
 	}
 	for _, m := range seen {
-		if w := of[m.Key]; w != nil && m.To.After(m.From) && m.To.Sub(m.From) <= tooLong {
-			w.add(m)
+		if o := of[m.Key]; o != nil && m.To.After(m.From) && m.To.Sub(m.From) <= maxChartGap {
+			o.add(m)
 			all.add(m)
 		}
 	}
@@ -47,14 +47,14 @@ func Weights(keys []string, seen []ingest.ChartMove, newest map[string]time.Time
 		return weights
 	}
 	for _, key := range keys {
-		weights[key] = math.Sqrt(of[key].expected(newest[key], now, mean))
+		weights[key] = math.Sqrt(of[key].expectedRate(newest[key], now, mean))
 	}
-	lift(weights)
+	normalizeWeights(weights)
 	return weights
 }
 
-// lift sets the mean of weights to 1 and lifts those that are too low.
-func lift(weights map[string]float64) {
+// normalizeWeights sets the mean of weights to 1 and lifts those that are too low.
+func normalizeWeights(weights map[string]float64) {
 	for range 8 { // lifting one raises the mean, a little less each time
 		sum := 0.0
 		for _, w := range weights {
@@ -62,41 +62,41 @@ func lift(weights map[string]float64) {
 		}
 		mean := sum / float64(len(weights))
 		for key, w := range weights {
-			weights[key] = max(w/mean, 1/rarest)
+			weights[key] = max(w/mean, 1/maxBelowMean)
 		}
 	}
 }
 
-// watched is how much was new in a chart, and for how many hours it was watched, by the part of the day.
-type watched struct{ fresh, hours [partsOfDay]float64 }
+// observation is how much was new in a chart, and for how many hours it was watched, by the part of the day.
+type observation struct{ fresh, hours [partsOfDay]float64 }
 
-func (w *watched) add(m ingest.ChartMove) {
+func (o *observation) add(m ingest.ChartMove) {
 	whole := m.To.Sub(m.From).Hours()
-	parts(m.From, m.To, func(part int, hours float64) {
-		w.hours[part] += hours
-		w.fresh[part] += float64(m.New) * hours / whole
+	eachPart(m.From, m.To, func(part int, hours float64) {
+		o.hours[part] += hours
+		o.fresh[part] += float64(m.New) * hours / whole
 	})
 }
 
-func (w *watched) total() (fresh, hours float64) {
+func (o *observation) total() (fresh, hours float64) {
 	for part := range partsOfDay {
-		fresh, hours = fresh+w.fresh[part], hours+w.hours[part]
+		fresh, hours = fresh+o.fresh[part], hours+o.hours[part]
 	}
 	return fresh, hours
 }
 
-// expected returns how much of a chart is new per hour from its newest slot to now; mean is that of all charts
+// expectedRate returns how much of a chart is new per hour from its newest slot to now; mean is that of all charts
 // together.
-func (w *watched) expected(newest, now time.Time, mean float64) float64 {
-	newest = latest(newest, now.Add(-tooLong))
-	fresh, hours := w.total()
-	own := (fresh + mean*certain.Hours()) / (hours + certain.Hours())
+func (o *observation) expectedRate(newest, now time.Time, mean float64) float64 {
+	newest = laterOf(newest, now.Add(-maxChartGap))
+	fresh, hours := o.total()
+	own := (fresh + mean*trustAfter.Hours()) / (hours + trustAfter.Hours())
 	if !newest.Before(now) {
 		return own
 	}
 	sum := 0.0
-	parts(newest, now, func(part int, hours float64) {
-		sum += hours * (w.fresh[part] + own*certain.Hours()/partsOfDay) / (w.hours[part] + certain.Hours()/partsOfDay)
+	eachPart(newest, now, func(part int, hours float64) {
+		sum += hours * (o.fresh[part] + own*trustAfter.Hours()/partsOfDay) / (o.hours[part] + trustAfter.Hours()/partsOfDay)
 	})
 	return sum / now.Sub(newest).Hours()
 }
@@ -109,8 +109,8 @@ func rate(fresh, hours float64) float64 {
 	return fresh / hours
 }
 
-// parts calls tell with the hours in each part of the day from one time to another.
-func parts(from, to time.Time, tell func(part int, hours float64)) {
+// eachPart calls tell with the hours in each part of the day from one time to another.
+func eachPart(from, to time.Time, tell func(part int, hours float64)) {
 	const length = day / partsOfDay
 	for from.Before(to) {
 		end := from.Truncate(length).Add(length)
@@ -122,16 +122,16 @@ func parts(from, to time.Time, tell func(part int, hours float64)) {
 	}
 }
 
-func latest(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-// weigh sets the weights of the charts that are paced, if Moves is set. If the moves cannot be read, all weigh the
+// setWeights sets the weights of the charts that are paced, if Moves is set. If the moves cannot be read, all weigh the
 // same.
-func (p Pacer) weigh(ctx context.Context, jobs []Pace, paces map[string]regions.Pace, known map[ingest.Series]time.Time, now time.Time) {
+func (p Pacer) setWeights(ctx context.Context, jobs []Pace, paces map[string]regions.Pace, known map[ingest.Series]time.Time, now time.Time) {
 	for i, job := range jobs {
 		if p.Moves == nil || job.Job.Kind != ingest.KindChart || len(job.Job.Regions) < 2 {
 			continue
@@ -150,8 +150,8 @@ func (p Pacer) weigh(ctx context.Context, jobs []Pace, paces map[string]regions.
 	}
 }
 
-// worth says which key comes most often and which least; "" if all come about equally often.
-func (p Pace) worth() string {
+// worthText says which key comes most often and which least; "" if all come about equally often.
+func (p Pace) worthText() string {
 	keys := slices.SortedFunc(maps.Keys(p.Weights), func(a, b string) int {
 		return cmp.Or(cmp.Compare(p.Weights[b], p.Weights[a]), cmp.Compare(a, b))
 	})
