@@ -12,45 +12,45 @@ import (
 // check looks at one thing.
 type check struct {
 	name   string
-	look   func(context.Context, *Doctor) Finding
+	find   func(context.Context, *Doctor) Finding
 	within time.Duration // 0 is checkTimeout
 }
 
 // checks lists all that spend nothing, in the order in which they are shown.
 var checks = []check{
-	{name: "version", look: lookVersion},
-	{name: "environment", look: lookEnvironment},
-	{name: "clock", look: lookClock},
-	{name: "config", look: lookConfig},
-	{name: "listen", look: lookListen},
-	{name: "costs", look: lookCosts},
-	{name: "schedule", look: lookSchedule},
-	{name: "key", look: lookKey},
-	{name: "data", look: lookData},
-	{name: "disk", look: lookDisk},
-	{name: "filesystem", look: lookFilesystem},
-	{name: "store", look: lookStore},
-	{name: "ingest.db", look: lookStoreFile},
-	{name: "tables", look: lookTables},
-	{name: "freshness", look: lookFreshness},
-	{name: "slots", look: lookSlots},
-	{name: "quota.db", look: lookLedgerFile},
-	{name: "ledger", look: lookLedger},
-	{name: "pools", look: lookPools},
-	{name: "lost", look: lookLost},
-	{name: "degraded", look: lookDegraded},
-	{name: "directories", look: lookDirectories},
-	{name: "redis", look: lookRedis},
-	{name: "eviction", look: server(judgeEviction)},
-	{name: "persistence", look: server(judgePersistence)},
-	{name: "redis clock", look: lookRedisClock},
-	{name: "redis user", look: server(judgeRedisRights)},
-	{name: "redis url", look: lookRedisURL},
-	{name: "postgres", look: lookPostgres},
-	{name: "durability", look: postgres(judgeDurability)},
-	{name: "server clock", look: lookPostgresClock},
-	{name: "server url", look: lookPostgresURL},
-	{name: "hosts", look: lookHosts},
+	{name: "version", find: checkVersion},
+	{name: "environment", find: checkEnvironment},
+	{name: "clock", find: checkClock},
+	{name: "config", find: checkConfig},
+	{name: "listen", find: checkListen},
+	{name: "costs", find: checkCosts},
+	{name: "schedule", find: checkSchedule},
+	{name: "key", find: checkKey},
+	{name: "data", find: checkData},
+	{name: "disk", find: checkDisk},
+	{name: "filesystem", find: checkFilesystem},
+	{name: "store", find: checkStore},
+	{name: "ingest.db", find: checkStoreFile},
+	{name: "tables", find: checkTables},
+	{name: "freshness", find: checkFreshness},
+	{name: "slots", find: checkSlots},
+	{name: "quota.db", find: checkLedgerFile},
+	{name: "ledger", find: checkLedger},
+	{name: "pools", find: checkPools},
+	{name: "lost", find: checkLost},
+	{name: "degraded", find: checkDegraded},
+	{name: "directories", find: checkDirectories},
+	{name: "redis", find: checkRedis},
+	{name: "eviction", find: withRedis(judgeEviction)},
+	{name: "persistence", find: withRedis(judgePersistence)},
+	{name: "redis clock", find: checkRedisClock},
+	{name: "redis user", find: withRedis(judgeRedisRights)},
+	{name: "redis url", find: checkRedisURL},
+	{name: "postgres", find: checkPostgres},
+	{name: "durability", find: withPostgres(judgeDurability)},
+	{name: "server clock", find: checkPostgresClock},
+	{name: "server url", find: checkPostgresURL},
+	{name: "hosts", find: checkHosts},
 }
 
 const (
@@ -65,12 +65,12 @@ func (d *Doctor) Examine(ctx context.Context) []Finding { return d.run(ctx, chec
 
 // Repair makes the store whole.
 func (d *Doctor) Repair(ctx context.Context) []Finding {
-	return d.run(ctx, []check{{"repair", repair, repairFor}})
+	return d.run(ctx, []check{{"repair", repairStore, repairFor}})
 }
 
 // AskUpstream makes one call, whose cost is taken from the ledger first.
 func (d *Doctor) AskUpstream(ctx context.Context) []Finding {
-	return d.run(ctx, []check{{"online", lookOnline, onlineFor}})
+	return d.run(ctx, []check{{"online", checkOnline, onlineFor}})
 }
 
 // run runs checks concurrently, so that a disk or a server that hangs delays one check and not all of them, and
@@ -80,7 +80,7 @@ func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 	var all sync.WaitGroup
 	for i, c := range checks {
 		all.Go(func() {
-			f := d.bounded(ctx, c)
+			f := d.runBounded(ctx, c)
 			if f.Check = c.name; f.err != nil {
 				f.Class = d.Classify(f.err)
 			}
@@ -91,9 +91,9 @@ func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Status == "" })
 }
 
-// bounded returns what the check finds within its time. One that does not end, as on a network disk that is gone, is
+// runBounded returns what the check finds within its time. One that does not end, as on a network disk that is gone, is
 // left behind.
-func (d *Doctor) bounded(ctx context.Context, c check) Finding {
+func (d *Doctor) runBounded(ctx context.Context, c check) Finding {
 	within := cmp.Or(c.within, checkTimeout)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -104,7 +104,7 @@ func (d *Doctor) bounded(ctx context.Context, c check) Finding {
 				done <- fail(Other, fmt.Sprintf("the check itself broke: %v", r), "report this, with the output of ingest doctor --json")
 			}
 		}()
-		done <- c.look(ctx, d)
+		done <- c.find(ctx, d)
 	}()
 	select {
 	case f := <-done:

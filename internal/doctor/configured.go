@@ -14,24 +14,24 @@ import (
 
 // The checks of what the program was configured with: config, costs, schedule, key.
 
-func lookConfig(ctx context.Context, d *Doctor) Finding {
+func checkConfig(ctx context.Context, d *Doctor) Finding {
 	if err := configError(ctx, d); err != nil {
-		return broken(err, "correct it; until then every command but this one ends with 78")
+		return failWith(err, "correct it; until then every command but this one ends with 78")
 	}
-	return fine("%s: account %s, %s, %s, %s", cmp.Or(d.Config.File, "no file, built-in defaults"), d.Config.Account,
+	return okf("%s: account %s, %s, %s, %s", cmp.Or(d.Config.File, "no file, built-in defaults"), d.Config.Account,
 		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(d.Config.RegionCodes()), "region"), term.Plural(d.Config.Hosts, "host"))
 }
 
-// lookListen says which terms apply once others can reach serve.
-func lookListen(_ context.Context, d *Doctor) Finding {
+// checkListen says which terms apply once others can reach serve.
+func checkListen(_ context.Context, d *Doctor) Finding {
 	if !d.Config.ListensBeyond() {
-		return nothing
+		return noFinding
 	}
 	text := "others can reach " + d.Config.Listen + ": " + config.AccessPolicy
 	if len(d.Config.ClientLimits()) == 0 {
 		return warn(text, "give each client a limit, under api: limits:, or one can keep all others waiting")
 	}
-	return fine("%s", text)
+	return okf("%s", text)
 }
 
 // configError returns why Load refused the config, or else why a part made from it cannot be made.
@@ -53,10 +53,10 @@ func configError(ctx context.Context, d *Doctor) error {
 	return err
 }
 
-func lookCosts(_ context.Context, d *Doctor) Finding {
+func checkCosts(_ context.Context, d *Doctor) Finding {
 	t, err := d.Tariff()
 	if err != nil {
-		return broken(err, "correct the costs, or leave --costs out to use those that were shipped")
+		return failWith(err, "correct the costs, or leave --costs out to use those that were shipped")
 	}
 	var limits []string
 	for _, p := range t.Pools {
@@ -66,18 +66,18 @@ func lookCosts(_ context.Context, d *Doctor) Finding {
 		}
 		limits = append(limits, fmt.Sprintf("%s %s", p.Name, term.Thousands(limit)))
 	}
-	return fine("%s: %s; ceilings scheduled %s, backfill %s, manual %s", t.Table, strings.Join(limits, ", "),
+	return okf("%s: %s; ceilings scheduled %s, backfill %s, manual %s", t.Table, strings.Join(limits, ", "),
 		t.Ceilings[quota.Scheduled], t.Ceilings[quota.Backfill], t.Ceilings[quota.Manual])
 }
 
-func lookSchedule(_ context.Context, d *Doctor) Finding {
+func checkSchedule(_ context.Context, d *Doctor) Finding {
 	schedule, err := d.Schedule()
 	if err != nil {
-		return nothing // costs or config reports it
+		return noFinding // costs or config reports it
 	}
 	p, err := schedule.DayPrice(d.now())
 	if err != nil {
-		return broken(err, "give the method a price in the costs")
+		return failWith(err, "give the method a price in the costs")
 	}
 	var lines []string
 	ceilings := budget.Ceilings(schedule.Tariff)
@@ -97,20 +97,20 @@ func lookSchedule(_ context.Context, d *Doctor) Finding {
 		}
 		return fail(BadConfig, what, advice)
 	}
-	return fine("%s", strings.Join(lines, "; "))
+	return okf("%s", strings.Join(lines, "; "))
 }
 
-func lookKey(_ context.Context, d *Doctor) Finding {
+func checkKey(_ context.Context, d *Doctor) Finding {
 	key, err := d.Config.Key()
 	switch {
 	case err != nil:
-		return broken(err, "put the key alone into a file of mode 0600 and name it with --key-file")
+		return failWith(err, "put the key alone into a file of mode 0600 and name it with --key-file")
 	case !key.IsZero():
-		return fine("from %s", d.Config.KeySource())
+		return okf("from %s", d.Config.KeySource())
 	case d.StandIn:
-		return fine("none, and the stand-in upstream wants none")
+		return okf("none, and the stand-in upstream wants none")
 	case !d.Keyed:
-		return fine("none, and %s wants none", d.Config.Upstream)
+		return okf("none, and %s wants none", d.Config.Upstream)
 	}
 	return fail(BadKey, "none: --key-file, credential "+config.Credential+", INGEST_KEY_FILE, INGEST_KEY and key_file: name no key",
 		"give --key-file FILE; a key that systemd hands to the service is not seen from here")

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-func lookData(_ context.Context, d *Doctor) Finding {
+func checkData(_ context.Context, d *Doctor) Finding {
 	dir := d.Config.Data
 	if dir == "" {
 		return fail(BadConfig, "no data directory is known", "give --data")
@@ -23,13 +23,13 @@ func lookData(_ context.Context, d *Doctor) Finding {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if parent := nearest(dir); !writable(parent) {
+		if parent := nearestExisting(dir); !writable(parent) {
 			return fail(BadConfig, dir+" is not there, and "+parent+" cannot be written",
 				"give another --data, or make the directory for the user that runs ingest, mode 0700")
 		}
 		return warn(dir+" is not there yet", "ingest run makes it; was another --data meant?")
 	case err != nil:
-		return broken(err, "run as its owner, or give another --data")
+		return failWith(err, "run as its owner, or give another --data")
 	case !info.IsDir():
 		return fail(BadConfig, dir+" is a file", "give another --data")
 	}
@@ -54,7 +54,7 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && known {
 		return warn(fmt.Sprintf("%s has mode %04o: others of this machine can look into it", dir, mode), "chmod 700 "+dir)
 	}
-	return fine("%s: owner %s, mode %04o, can be written", dir, userName(owner), info.Mode().Perm())
+	return okf("%s: owner %s, mode %04o, can be written", dir, userName(owner), info.Mode().Perm())
 }
 
 // notOwnedBy lists the files whose names begin with one of these and that belong to somebody else, as a run by root
@@ -80,8 +80,8 @@ func notOwnedBy(owner int, dir string, names ...string) []string {
 	return out
 }
 
-// nearest returns the directory, or the nearest one above it that exists.
-func nearest(dir string) string {
+// nearestExisting returns the directory, or the nearest one above it that exists.
+func nearestExisting(dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return dir
@@ -92,23 +92,23 @@ func nearest(dir string) string {
 	return dir
 }
 
-func lookDisk(_ context.Context, d *Doctor) Finding {
-	v, err := volumeOf(nearest(d.Config.Data))
+func checkDisk(_ context.Context, d *Doctor) Finding {
+	v, err := volumeOf(nearestExisting(d.Config.Data))
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return nothing
+		return noFinding
 	case err != nil:
-		return broken(err, "see whether the disk is there")
+		return failWith(err, "see whether the disk is there")
 	case v.size == 0:
-		return nothing // not a disk
+		return noFinding // not a disk
 	}
 	return v.judgeSpace()
 }
 
-func lookFilesystem(_ context.Context, d *Doctor) Finding {
-	v, err := volumeOf(nearest(d.Config.Data))
+func checkFilesystem(_ context.Context, d *Doctor) Finding {
+	v, err := volumeOf(nearestExisting(d.Config.Data))
 	if err != nil {
-		return nothing // disk reports it
+		return noFinding // disk reports it
 	}
 	return v.judgeKind()
 }
@@ -135,7 +135,7 @@ func (v volume) judgeSpace() Finding {
 	case v.free < littleSpace || share < littleShare:
 		return warn(text, "free some space before it is full")
 	}
-	return fine("%s", text)
+	return okf("%s", text)
 }
 
 func (v volume) judgeKind() Finding {
@@ -143,5 +143,5 @@ func (v volume) judgeKind() Finding {
 		return warn("the data directory is on "+v.network+", where SQLite's locks may not hold",
 			"move it to a disk of this machine; hosts share quota by --ledger redis://..., not by a directory")
 	}
-	return fine("a disk of this machine")
+	return okf("a disk of this machine")
 }

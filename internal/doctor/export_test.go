@@ -7,10 +7,10 @@ import (
 
 // The judgements, without a machine, a server or an upstream in that state.
 var (
-	LookData           = lookData
-	LookFreshness      = lookFreshness
-	LookEnvironment    = lookEnvironment
-	LookListen         = lookListen
+	LookData           = checkData
+	LookFreshness      = checkFreshness
+	LookEnvironment    = checkEnvironment
+	LookListen         = checkListen
 	JudgeHosts         = judgeHosts
 	JudgeClockGap      = judgeClockGap
 	JudgeUpstreamClock = judgeUpstreamClock
@@ -21,7 +21,7 @@ func JudgeSpace(free, size int64) Finding { return volume{free: free, size: size
 func JudgeKind(network string) Finding    { return volume{network: network}.judgeKind() }
 
 // Found returns a finding that a check may make.
-func Found(detail string) Finding { return fine("%s", detail) }
+func Found(detail string) Finding { return okf("%s", detail) }
 
 // Look is a check that takes no longer than Within.
 type Look struct {

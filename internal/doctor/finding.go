@@ -36,7 +36,7 @@ type Finding struct {
 	err error // of a failure whose class is the error's
 }
 
-func fine(format string, args ...any) Finding {
+func okf(format string, args ...any) Finding {
 	return Finding{Status: OK, Detail: fmt.Sprintf(format, args...)}
 }
 
@@ -48,12 +48,13 @@ func fail(class Class, detail, advice string) Finding {
 	return Finding{Status: Fail, Detail: detail, Advice: advice, Class: class}
 }
 
-// failed returns a failure of the error's class.
-func failed(err error, detail, advice string) Finding {
+// failAs returns a failure of the error's class.
+func failAs(err error, detail, advice string) Finding {
 	return Finding{Status: Fail, Detail: detail, Advice: advice, err: err}
 }
 
-func broken(err error, advice string) Finding { return failed(err, err.Error(), advice) }
+// failWith is failAs with the error's text as the detail.
+func failWith(err error, advice string) Finding { return failAs(err, err.Error(), advice) }
 
-// nothing is the finding of a check that has nothing to look at, or whose subject another check reports on.
-var nothing = Finding{}
+// noFinding is the finding of a check that has nothing to look at, or whose subject another check reports on.
+var noFinding = Finding{}

@@ -76,15 +76,15 @@ func syncsElsewhere(ctx context.Context, d *Doctor) bool {
 	return err == nil && state.Generation != 0
 }
 
-func lookDegraded(ctx context.Context, d *Doctor) Finding {
+func checkDegraded(ctx context.Context, d *Doctor) Finding {
 	l, err := openLocal(ctx, d, d.Config.Data)
 	if err != nil {
-		return nothing // ledger reports it
+		return noFinding // ledger reports it
 	}
 	defer func() { _ = l.Close() }()
 	state, err := l.State(ctx, d.Config.Account)
 	if err != nil {
-		return nothing // ledger reports it
+		return noFinding // ledger reports it
 	}
 	var lines []string
 	switch b := state.Breaker; {
@@ -95,7 +95,7 @@ func lookDegraded(ctx context.Context, d *Doctor) Finding {
 	}
 	owed, err := l.Rows(ctx, d.Config.Account, time.Time{}, true)
 	if err != nil {
-		return broken(err, "restore a backup of "+d.LedgerFile)
+		return failWith(err, "restore a backup of "+d.LedgerFile)
 	}
 	if len(owed) > 0 {
 		sum := quota.Cost{}
@@ -109,14 +109,14 @@ func lookDegraded(ctx context.Context, d *Doctor) Finding {
 	if len(lines) > 0 {
 		return warn(strings.Join(lines, "; "), "bring the ledger back: the next run that reaches it syncs, and goes on")
 	}
-	return fine("not degraded, nothing is owed")
+	return okf("not degraded, nothing is owed")
 }
 
-// lookDirectories looks for a second ledger of the same account on this machine.
-func lookDirectories(ctx context.Context, d *Doctor) Finding {
+// checkDirectories looks for a second ledger of the same account on this machine.
+func checkDirectories(ctx context.Context, d *Doctor) Finding {
 	t, err := d.Tariff()
 	if err != nil || d.OpenRemote != nil {
-		return nothing // costs reports it, or hosts share a ledger
+		return noFinding // costs reports it, or hosts share a ledger
 	}
 	var spending []string
 	var seen []os.FileInfo
@@ -139,7 +139,7 @@ func lookDirectories(ctx context.Context, d *Doctor) Finding {
 		return warn(fmt.Sprintf("account %s is spent from %d data directories, each allows the whole limit: %s", d.Config.Account, len(spending), strings.Join(spending, ", ")),
 			"use one --data for all runs on this machine, or --ledger redis://...")
 	}
-	return fine("no second one here spends of account %s", d.Config.Account)
+	return okf("no second one here spends of account %s", d.Config.Account)
 }
 
 // dataDirectories returns the places where a data directory may be, this one first.

@@ -37,9 +37,9 @@ func ledgerReport(ctx context.Context, d *Doctor) (quota.Report, error) {
 	return g.Report(ctx)
 }
 
-func lookLedger(ctx context.Context, d *Doctor) Finding {
+func checkLedger(ctx context.Context, d *Doctor) Finding {
 	if _, err := d.Tariff(); err != nil || d.OpenRemote != nil {
-		return nothing // costs or redis reports it
+		return noFinding // costs or redis reports it
 	}
 	_, err := ledgerReport(ctx, d)
 	switch {
@@ -48,15 +48,15 @@ func lookLedger(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest quota finishes what was left; then look again")
 	case err != nil:
-		return failed(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock; if it is damaged, "+rebuildAdvice(d))
+		return failAs(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock; if it is damaged, "+rebuildAdvice(d))
 	}
-	return fine("sqlite, account %s: it answers", d.Config.Account)
+	return okf("sqlite, account %s: it answers", d.Config.Account)
 }
 
-func lookPools(ctx context.Context, d *Doctor) Finding {
+func checkPools(ctx context.Context, d *Doctor) Finding {
 	r, err := ledgerReport(ctx, d)
 	if err != nil {
-		return nothing // ledger or redis reports it
+		return noFinding // ledger or redis reports it
 	}
 	var lines, unused, advice []string
 	for _, p := range r.Pools {
@@ -75,7 +75,7 @@ func lookPools(ctx context.Context, d *Doctor) Finding {
 			}
 			continue
 		}
-		line, what := drained(p)
+		line, what := describeDrained(p)
 		lines, advice = append(lines, line), append(advice, what)
 	}
 	if len(unused) > 0 {
@@ -84,11 +84,11 @@ func lookPools(ctx context.Context, d *Doctor) Finding {
 	if len(advice) > 0 {
 		return warn(strings.Join(lines, "; "), strings.Join(advice, "; "))
 	}
-	return fine("%s", strings.Join(lines, ", "))
+	return okf("%s", strings.Join(lines, ", "))
 }
 
-// drained says where the upstream stopped short of the limit, and which limit it seems to keep.
-func drained(p quota.PoolReport) (line, advice string) {
+// describeDrained says where the upstream stopped short of the limit, and which limit it seems to keep.
+func describeDrained(p quota.PoolReport) (line, advice string) {
 	if !p.DrainedByHand.IsZero() {
 		return fmt.Sprintf("%s: closed by hand at %s, until %s", p.Pool, term.Stamp(p.DrainedByHand), term.Stamp(p.DrainedUntil)),
 			"ingest quota drain " + p.Pool + " --lift opens it"
@@ -109,29 +109,29 @@ func drained(p quota.PoolReport) (line, advice string) {
 	return line, fmt.Sprintf("does another program spend %s? It should ask ingest quota take; else set the limit to %s", p.Pool, term.Thousands(stopped/step*step))
 }
 
-// lookLost finds what closes the gate of every command that spends: package audit decides for both.
-func lookLost(ctx context.Context, d *Doctor) Finding {
+// checkLost finds what closes the gate of every command that spends: package audit decides for both.
+func checkLost(ctx context.Context, d *Doctor) Finding {
 	t, err := d.Tariff()
 	if err != nil {
-		return nothing // costs reports it
+		return noFinding // costs reports it
 	}
 	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
 	// The ledger is opened after the slots were read: an earlier copy would lack what a run has spent since.
 	slots, err := d.inspectSlots(ctx, account.MissingSince(), d.now())
 	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {
-		return nothing // store reports it, or the journal fills the gap
+		return noFinding // store reports it, or the journal fills the gap
 	}
 	l, err := openLedger(ctx, d)
 	if err == nil {
 		defer func() { _ = l.Close() }()
 		account.Ledger = l
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nothing // ledger or redis reports it
+		return noFinding // ledger or redis reports it
 	}
 	missing, err := account.Missing(ctx, slots.Spent)
 	units := audit.Units(missing)
 	if err != nil || units == 0 {
-		return nothing
+		return noFinding
 	}
 	return fail(Unavailable, fmt.Sprintf("the store's slots recently spent %s that the ledger does not know: nothing is fetched", term.Amount(units, "units")),
 		"put "+d.LedgerFile+" back as it was, or count them again: ingest quota rebuild")

@@ -18,11 +18,11 @@ import (
 
 // The checks of the program, of what starts it, and of the clock that it goes by.
 
-func lookVersion(_ context.Context, d *Doctor) Finding {
-	return fine("ingest %s (%s, %s/%s)", d.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func checkVersion(_ context.Context, d *Doctor) Finding {
+	return okf("ingest %s (%s, %s/%s)", d.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-func lookEnvironment(_ context.Context, d *Doctor) Finding {
+func checkEnvironment(_ context.Context, d *Doctor) Finding {
 	timer, crontab := timerIn(d.Root), crontabIn(d.Root)
 	switch {
 	case timer != "" && crontab != "":
@@ -32,9 +32,9 @@ func lookEnvironment(_ context.Context, d *Doctor) Finding {
 			"run ingest as the user that owns the data; root is for looking only")
 	}
 	if by := cmp.Or(timer, crontab); by != "" {
-		return fine("%s; started by %s", userName(d.UID), by)
+		return okf("%s; started by %s", userName(d.UID), by)
 	}
-	return fine("%s; a timer or a crontab is not seen from here", userName(d.UID))
+	return okf("%s; a timer or a crontab is not seen from here", userName(d.UID))
 }
 
 // timerIn returns the systemd timer that is enabled; "" for none.
@@ -77,26 +77,26 @@ func runsIngest(path string) bool {
 // firstBuild is before any build of this program: a clock that shows an earlier time was never set.
 var firstBuild = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func lookClock(ctx context.Context, d *Doctor) Finding {
+func checkClock(ctx context.Context, d *Doctor) Finding {
 	if d.ClockErr != nil {
-		return broken(d.ClockErr, "unset INGEST_NOW")
+		return failWith(d.ClockErr, "unset INGEST_NOW")
 	}
 	now := d.now()
 	if d.Clock.Moved {
-		return lookMovedClock(ctx, d)
+		return checkMovedClock(ctx, d)
 	}
 	if now.Before(firstBuild) {
 		return fail(Other, "it says "+term.Stamp(now)+", which is long past", "set the clock: timedatectl set-ntp true")
 	}
 	t, err := d.Tariff()
 	if err != nil {
-		return fine("%s", term.Stamp(now))
+		return okf("%s", term.Stamp(now))
 	}
-	return fine("%s, for the provider %s", term.Stamp(now), now.In(t.Zone).Format("2006-01-02 15:04 MST"))
+	return okf("%s, for the provider %s", term.Stamp(now), now.In(t.Zone).Format("2006-01-02 15:04 MST"))
 }
 
-// lookMovedClock judges INGEST_NOW as every command that spends does.
-func lookMovedClock(ctx context.Context, d *Doctor) Finding {
+// checkMovedClock judges INGEST_NOW as every command that spends does.
+func checkMovedClock(ctx context.Context, d *Doctor) Finding {
 	text := "INGEST_NOW has moved it to " + term.Stamp(d.now())
 	local := d.StandIn
 	if s, err := d.inspectStore(ctx); err == nil && s.Upstream != "" {
@@ -108,7 +108,7 @@ func lookMovedClock(ctx context.Context, d *Doctor) Finding {
 	return warn(text, "unset INGEST_NOW when the trial is over")
 }
 
-const worthAWord = 5 * time.Second // between two clocks
+const notableGap = 5 * time.Second // between two clocks
 
 // clockGap returns how far another clock may differ from this machine's and still be trusted.
 func (d *Doctor) clockGap() time.Duration {
@@ -129,8 +129,8 @@ func judgeClockGap(gap, trusted time.Duration, whose string) Finding {
 	switch {
 	case gap.Abs() > trusted:
 		return fail(Unavailable, text+": it is not trusted, and nothing but the emergency budget is spent", advice)
-	case gap.Abs() > worthAWord:
+	case gap.Abs() > notableGap:
 		return warn(text, advice)
 	}
-	return fine("%s", text)
+	return okf("%s", text)
 }

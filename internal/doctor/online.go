@@ -12,23 +12,23 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// lookOnline makes one call, whose unit is taken from the ledger first.
-func lookOnline(ctx context.Context, d *Doctor) Finding {
+// checkOnline makes one call, whose unit is taken from the ledger first.
+func checkOnline(ctx context.Context, d *Doctor) Finding {
 	if d.ConfigErr != nil || d.ClockErr != nil {
 		return fail(BadConfig, "not asked, nothing was spent: the config is wrong", "correct what is said above")
 	}
 	if err := d.Online.CheckClock(ctx); err != nil {
-		return broken(err, "nothing was spent")
+		return failWith(err, "nothing was spent")
 	}
 	up, err := d.Online.Upstream(ctx)
 	if err != nil {
-		return broken(err, "not asked, nothing was spent: give the key")
+		return failWith(err, "not asked, nothing was spent: give the key")
 	}
 	defer up.Close()
 	const ledgerFirst = "not asked, nothing was spent: the ledger comes first"
 	q, closeQuota, err := d.Online.Quota(ctx)
 	if err != nil {
-		return broken(err, ledgerFirst)
+		return failWith(err, ledgerFirst)
 	}
 	defer closeQuota()
 	region := append(d.Config.RegionCodes(), "US")[0] // the first that is configured, if any is
@@ -37,7 +37,7 @@ func lookOnline(ctx context.Context, d *Doctor) Finding {
 	taken, err := q.Take(ctx, quota.Request{Method: call.Method, Region: string(call.Region), Purpose: quota.Manual})
 	switch {
 	case err != nil:
-		return broken(err, ledgerFirst)
+		return failWith(err, ledgerFirst)
 	case !taken.Allowed:
 		return warn("not asked, nothing was spent: "+q.Explain(ctx, taken), "ask again when there is quota")
 	}
@@ -78,19 +78,19 @@ func refundUnsent(ctx context.Context, q *quota.Governor, taken quota.Decision, 
 func judgeFailure(err error) Finding {
 	var e *fetch.Error
 	if !errors.As(err, &e) {
-		return broken(err, "see the network")
+		return failWith(err, "see the network")
 	}
 	switch e.Verdict {
 	case fetch.BadKey:
-		return broken(err, "make a key for this project in the Google Cloud console, and allow it the YouTube Data API v3")
+		return failWith(err, "make a key for this project in the Google Cloud console, and allow it the YouTube Data API v3")
 	case fetch.Spent:
 		return warn(err.Error(), "other programs spend of this project, or its limit is lower: ingest quota drain POOL closes it until midnight")
 	case fetch.Burst, fetch.NoChart:
 		return warn(err.Error(), "the key works; ask again later")
 	case fetch.Unsent:
-		return broken(err, "see the network: DNS, firewall, proxy")
+		return failWith(err, "see the network: DNS, firewall, proxy")
 	default:
-		return broken(err, "ask again later")
+		return failWith(err, "ask again later")
 	}
 }
 
@@ -103,12 +103,12 @@ type dated interface {
 // judgeUpstreamClock compares the clocks, if the upstream's is known.
 func judgeUpstreamClock(up any, moved bool, trusted time.Duration) Finding {
 	if moved {
-		return fine("its clock is not compared with one that was moved")
+		return okf("its clock is not compared with one that was moved")
 	}
 	if u, ok := up.(dated); ok {
 		if theirs, here := u.Date(); !theirs.IsZero() {
 			return judgeClockGap(theirs.Sub(here), trusted, "the upstream")
 		}
 	}
-	return fine("its clock is not known: compare yours with another machine's")
+	return okf("its clock is not known: compare yours with another machine's")
 }

@@ -20,22 +20,22 @@ const (
 	noPostgres     = "see that it runs and is reached from here: psql URL -c 'select 1'; until then cheap calls go on from the emergency budget"
 )
 
-// postgres makes a check that judges what a PostgreSQL says about itself, if it says anything.
-func postgres(judge func(pgledger.Facts) Finding) func(context.Context, *Doctor) Finding {
+// withPostgres makes a check that judges what a PostgreSQL says about itself, if it says anything.
+func withPostgres(judge func(pgledger.Facts) Finding) func(context.Context, *Doctor) Finding {
 	return func(ctx context.Context, d *Doctor) Finding {
 		if err := askRemote(ctx, d); err != nil || d.server.postgres == nil {
-			return nothing // postgres reports it
+			return noFinding // postgres reports it
 		}
 		return judge(*d.server.postgres)
 	}
 }
 
-func lookPostgres(ctx context.Context, d *Doctor) Finding {
+func checkPostgres(ctx context.Context, d *Doctor) Finding {
 	err, name := askRemote(ctx, d), config.RedactURL(d.Config.Ledger)
 	f := d.server.postgres
 	switch {
 	case f == nil:
-		return nothing // the ledger is another, or config reports it
+		return noFinding // the ledger is another, or config reports it
 	case err != nil:
 		return fail(Unavailable, name+": "+err.Error(), noPostgres)
 	}
@@ -52,9 +52,9 @@ func lookPostgres(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, sharedledger.ErrLost):
 		return fail(Unavailable, name+": "+err.Error(), noPostgres)
 	case errors.Is(err, quota.ErrCorrupt), errors.Is(err, quota.ErrNewer):
-		return broken(err, "the ledger in it cannot be used: see what else writes to its schema")
+		return failWith(err, "the ledger in it cannot be used: see what else writes to its schema")
 	}
-	return fine("%s", text)
+	return okf("%s", text)
 }
 
 func judgeDurability(f pgledger.Facts) Finding {
@@ -64,19 +64,19 @@ func judgeDurability(f pgledger.Facts) Finding {
 	case f.SynchronousCommit == "off":
 		return warn("synchronous_commit is off: a power cut forgets the last half second", "ALTER DATABASE NAME SET synchronous_commit = on")
 	case f.Standbys == "":
-		return fine("on disk before it is confirmed; a replica that is promoted may lack the newest")
+		return okf("on disk before it is confirmed; a replica that is promoted may lack the newest")
 	}
-	return fine("on disk here and at %s before it is confirmed", f.Standbys)
+	return okf("on disk here and at %s before it is confirmed", f.Standbys)
 }
 
-func lookPostgresClock(ctx context.Context, d *Doctor) Finding {
-	return postgres(func(f pgledger.Facts) Finding { return judgeClockGap(f.ClockAhead, d.clockGap(), "postgres") })(ctx, d)
+func checkPostgresClock(ctx context.Context, d *Doctor) Finding {
+	return withPostgres(func(f pgledger.Facts) Finding { return judgeClockGap(f.ClockAhead, d.clockGap(), "postgres") })(ctx, d)
 }
 
-func lookPostgresURL(_ context.Context, d *Doctor) Finding {
+func checkPostgresURL(_ context.Context, d *Doctor) Finding {
 	c, err := pgledger.Parse(d.Config.Ledger)
 	if err != nil || d.OpenRemote == nil || c.Password == "" || wire.IsLoopback(c.Host) || strings.HasPrefix(c.Host, "/") {
-		return nothing
+		return noFinding
 	}
 	inClear := c.TLSConfig == nil
 	for _, f := range c.Fallbacks {
@@ -85,5 +85,5 @@ func lookPostgresURL(_ context.Context, d *Doctor) Finding {
 	if inClear {
 		return warn("the connection to "+c.Host+" may be made in clear", "add ?sslmode=verify-full, or use a tunnel to a loopback address")
 	}
-	return nothing
+	return noFinding
 }

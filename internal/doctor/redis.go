@@ -46,29 +46,29 @@ func askRemote(ctx context.Context, d *Doctor) error {
 	return d.server.err
 }
 
-// askServer returns what a Redis says about itself.
-func askServer(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
+// askRedis returns what a Redis says about itself.
+func askRedis(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
 	err := askRemote(ctx, d)
 	if d.server.redis == nil {
-		return redisledger.Facts{}, cmp.Or(onlyConfig(err), errOther)
+		return redisledger.Facts{}, cmp.Or(asConfigError(err), errOther)
 	}
 	return *d.server.redis, err
 }
 
-// onlyConfig returns err if it is an error in the config, or nil.
-func onlyConfig(err error) error {
+// asConfigError returns err if it is an error in the config, or nil.
+func asConfigError(err error) error {
 	if errors.As(err, &config.Error{}) {
 		return err
 	}
 	return nil
 }
 
-// server makes a check that judges what the Redis says about itself, if it says anything.
-func server(judge func(redisledger.Facts) Finding) func(context.Context, *Doctor) Finding {
+// withRedis makes a check that judges what the Redis says about itself, if it says anything.
+func withRedis(judge func(redisledger.Facts) Finding) func(context.Context, *Doctor) Finding {
 	return func(ctx context.Context, d *Doctor) Finding {
-		f, err := askServer(ctx, d)
+		f, err := askRedis(ctx, d)
 		if err != nil {
-			return nothing // redis reports it
+			return noFinding // redis reports it
 		}
 		return judge(f)
 	}
@@ -76,17 +76,17 @@ func server(judge func(redisledger.Facts) Finding) func(context.Context, *Doctor
 
 const (
 	oldestRedis = 7
-	unreached   = "see that it runs and is reached from here: redis-cli -h HOST ping; until then cheap calls go on from the emergency budget"
+	noRedis     = "see that it runs and is reached from here: redis-cli -h HOST ping; until then cheap calls go on from the emergency budget"
 )
 
-func lookRedis(ctx context.Context, d *Doctor) Finding {
+func checkRedis(ctx context.Context, d *Doctor) Finding {
 	name := config.RedactURL(d.Config.Ledger)
-	f, err := askServer(ctx, d)
+	f, err := askRedis(ctx, d)
 	switch {
 	case errors.Is(err, errOther), errors.As(err, &config.Error{}):
-		return nothing // config reports it
+		return noFinding // config reports it
 	case err != nil:
-		return fail(Unavailable, name+": "+err.Error(), unreached)
+		return fail(Unavailable, name+": "+err.Error(), noRedis)
 	}
 	_, err = ledgerReport(ctx, d)
 	text := fmt.Sprintf("%s: %s %s, %s, answers in %.1f ms", name, cmp.Or(f.Server, "redis"), cmp.Or(f.Version, "of unknown version"),
@@ -99,11 +99,11 @@ func lookRedis(ctx context.Context, d *Doctor) Finding {
 	case f.Role != "" && f.Role != "master":
 		return fail(Unavailable, text+": a replica takes no writes", "name the master in --ledger, or use redis+sentinel://")
 	case errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, sharedledger.ErrLost):
-		return fail(Unavailable, name+": "+err.Error(), unreached)
+		return fail(Unavailable, name+": "+err.Error(), noRedis)
 	case errors.Is(err, quota.ErrCorrupt), errors.Is(err, quota.ErrNewer):
-		return broken(err, "the ledger in it cannot be used: see what else writes to this Redis")
+		return failWith(err, "the ledger in it cannot be used: see what else writes to this Redis")
 	}
-	return fine("%s", text)
+	return okf("%s", text)
 }
 
 func judgeEviction(f redisledger.Facts) Finding {
@@ -120,7 +120,7 @@ func judgeEviction(f redisledger.Facts) Finding {
 	} else if f.MaxMemory == 0 {
 		memory = "none"
 	}
-	return fine("maxmemory-policy %s, maxmemory %s", f.MaxMemoryPolicy, memory)
+	return okf("maxmemory-policy %s, maxmemory %s", f.MaxMemoryPolicy, memory)
 }
 
 func judgePersistence(f redisledger.Facts) Finding {
@@ -133,13 +133,13 @@ func judgePersistence(f redisledger.Facts) Finding {
 	case f.AppendFsync == "no":
 		return warn("append-only file, appendfsync no: a power cut forgets half a minute", "CONFIG SET appendfsync everysec, and in redis.conf")
 	case f.AppendFsync == "":
-		return fine("append-only file")
+		return okf("append-only file")
 	}
-	return fine("append-only file, appendfsync %s", f.AppendFsync)
+	return okf("append-only file, appendfsync %s", f.AppendFsync)
 }
 
-func lookRedisClock(ctx context.Context, d *Doctor) Finding {
-	return server(func(f redisledger.Facts) Finding { return judgeClockGap(f.ClockAhead, d.clockGap(), "redis") })(ctx, d)
+func checkRedisClock(ctx context.Context, d *Doctor) Finding {
+	return withRedis(func(f redisledger.Facts) Finding { return judgeClockGap(f.ClockAhead, d.clockGap(), "redis") })(ctx, d)
 }
 
 func judgeRedisRights(f redisledger.Facts) Finding {
@@ -149,34 +149,34 @@ func judgeRedisRights(f redisledger.Facts) Finding {
 	case !f.LacksKnown:
 		return warn("what its user may do could not be tried", "look again when the Redis takes writes")
 	}
-	return fine("it has all rights that it needs")
+	return okf("it has all rights that it needs")
 }
 
-func lookRedisURL(_ context.Context, d *Doctor) Finding {
+func checkRedisURL(_ context.Context, d *Doctor) Finding {
 	t, err := redisledger.Parse(d.Config.Ledger)
 	if err != nil || d.OpenRemote == nil || t.TLSConfig != nil || t.Password+t.SentinelPassword == "" {
-		return nothing
+		return noFinding
 	}
 	for _, h := range t.Addrs {
 		if host, _, _ := net.SplitHostPort(h); !wire.IsLoopback(host) {
 			return warn("the password goes to "+host+" in clear", "use rediss://, or a tunnel to a loopback address")
 		}
 	}
-	return nothing
+	return noFinding
 }
 
-func lookHosts(ctx context.Context, d *Doctor) Finding {
+func checkHosts(ctx context.Context, d *Doctor) Finding {
 	want := d.Config.Hosts
 	if d.OpenRemote == nil {
 		if want > 1 {
 			return warn(fmt.Sprintf("hosts: is %d, but the ledger is %s, which no other host sees", want, d.LedgerFile),
 				"set hosts: 1, or share a --ledger redis://... or postgres://...")
 		}
-		return nothing
+		return noFinding
 	}
 	l, err := d.OpenRemote(ctx)
 	if err != nil {
-		return nothing // config reports it
+		return noFinding // config reports it
 	}
 	defer func() { _ = l.Close() }()
 	s, err := l.State(ctx, d.Config.Account, nil)
@@ -184,9 +184,9 @@ func lookHosts(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, sharedledger.ErrLost):
 		return warn("the ledger's server was restarted or replaced since hosts last synced what they spent", "the next run of each host syncs again; let all of them run once")
 	case err != nil:
-		return nothing // redis reports it
+		return noFinding // redis reports it
 	case s.Generation == 0:
-		return fine("none of %d has come yet", want)
+		return okf("none of %d has come yet", want)
 	}
 	return judgeHosts(s.Hosts, want)
 }
@@ -215,7 +215,7 @@ func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 	if len(advice) > 0 {
 		return warn(strings.Join(lines, "; "), strings.Join(advice, "; "))
 	}
-	return fine("%s", strings.Join(lines, "; "))
+	return okf("%s", strings.Join(lines, "; "))
 }
 
 // inCommon lists what two hosts have in common, formatted with that and the names of both.

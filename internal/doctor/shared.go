@@ -16,7 +16,7 @@ func (d *Doctor) inspectStore(ctx context.Context) (s store.Summary, err error) 
 	if d.OpenStore == nil {
 		return store.Inspect(ctx, d.Config.Data)
 	}
-	err = d.read(ctx, func(of *store.Store) (err error) {
+	err = d.withStore(ctx, func(of *store.Store) (err error) {
 		s, err = of.Summary(ctx)
 		return err
 	})
@@ -28,7 +28,7 @@ func (d *Doctor) inspectSlots(ctx context.Context, since, now time.Time) (s stor
 	if d.OpenStore == nil {
 		return store.InspectSlots(ctx, d.Config.Data, since, now)
 	}
-	err = d.read(ctx, func(of *store.Store) (err error) {
+	err = d.withStore(ctx, func(of *store.Store) (err error) {
 		s, err = of.SlotSummary(ctx, since, now)
 		return err
 	})
@@ -42,8 +42,8 @@ func (d *Doctor) inspectFuture(ctx context.Context, now time.Time) (slots []inge
 	return nil, nil
 }
 
-// read calls do with a store that is not a file.
-func (d *Doctor) read(ctx context.Context, do func(*store.Store) error) error {
+// withStore calls do with a store that is not a file.
+func (d *Doctor) withStore(ctx context.Context, do func(*store.Store) error) error {
 	s, err := d.OpenStore(ctx)
 	if err != nil {
 		return err
@@ -59,9 +59,9 @@ func judgeShared(ctx context.Context, d *Doctor, s store.Summary, err error) Fin
 	case errors.Is(err, store.ErrMissing):
 		return warn(d.StoreName+" has no tables yet", "ingest run makes them")
 	case errors.As(err, &newer):
-		return broken(err, "use the program that wrote it, or let ingest run bring it up to date")
+		return failWith(err, "use the program that wrote it, or let ingest run bring it up to date")
 	case err != nil:
-		return failed(err, "cannot be read: "+err.Error(), "see that it runs, and that --store names it")
+		return failAs(err, "cannot be read: "+err.Error(), "see that it runs, and that --store names it")
 	}
 	return judgeStore(ctx, d, s)
 }

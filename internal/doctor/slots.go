@@ -16,15 +16,15 @@ import (
 
 // The checks of what ran and what did not.
 
-func lookFreshness(ctx context.Context, d *Doctor) Finding {
+func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	plan, err := d.Plan()
 	if err != nil {
-		return nothing // config reports it
+		return noFinding // config reports it
 	}
 	now := d.now()
 	slots, err := d.inspectSlots(ctx, now, now)
 	if err != nil {
-		return nothing // store reports it
+		return noFinding // store reports it
 	}
 	var stale []string
 	paced := sync.OnceValue(func() regions.Paced { return d.paced(ctx, plan, slots.Series) })
@@ -52,7 +52,7 @@ func lookFreshness(ctx context.Context, d *Doctor) Finding {
 	}
 	fresh := len(all) - len(stale)
 	if len(stale) > 0 {
-		listed := atMost(8, stale, "more")
+		listed := shortenList(8, stale, "more")
 		if len(slots.Waiting) > 0 {
 			at := slots.Waiting[0]
 			listed = append([]string{fmt.Sprintf("the last run ended at %s: %s", seriesName(at.Series()), oneLine(at.Reason))}, listed...)
@@ -60,7 +60,7 @@ func lookFreshness(ctx context.Context, d *Doctor) Finding {
 		return warn(fmt.Sprintf("%d stale, %d fresh; %s", len(stale), fresh, strings.Join(listed, "; ")),
 			"ingest slots --region R says why; is a timer, cron or serve running?")
 	}
-	return fine("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))
+	return okf("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))
 }
 
 // paced returns the plan at its current pace, or as configured if the ledger cannot say what that is.
@@ -79,8 +79,8 @@ func (d *Doctor) paced(ctx context.Context, plan regions.Plan, series map[ingest
 	return regions.Paced{Plan: plan}
 }
 
-// atMost cuts a list that is longer than n, and counts what is left out.
-func atMost(n int, lines []string, what string) []string {
+// shortenList cuts a list that is longer than n, and counts what is left out.
+func shortenList(n int, lines []string, what string) []string {
 	if len(lines) <= n {
 		return lines
 	}
@@ -93,12 +93,12 @@ func oneLine(reason string) string { return strings.ReplaceAll(reason, "; ", ", 
 // seriesName returns the job, and the region if it has any.
 func seriesName(s ingest.Series) string { return strings.TrimSpace(s.Job + " " + s.Key) }
 
-func lookSlots(ctx context.Context, d *Doctor) Finding {
+func checkSlots(ctx context.Context, d *Doctor) Finding {
 	const lately = 24 * time.Hour
 	now := d.now()
 	slots, err := d.inspectSlots(ctx, now.Add(-lately), now)
 	if err != nil {
-		return nothing // store reports it
+		return noFinding // store reports it
 	}
 	if ahead, err := d.inspectFuture(ctx, now); err == nil && len(ahead) > 0 {
 		return warn(fmt.Sprintf("%d are due in the future, the last at %s: they were added while this machine's clock was ahead, and count for nothing", len(ahead), term.Stamp(ahead[0].DueAt)),
@@ -114,12 +114,12 @@ func lookSlots(ctx context.Context, d *Doctor) Finding {
 	for _, s := range slots.Failed {
 		failed = append(failed, fmt.Sprintf("%s of %s: %s", seriesName(s.Series()), term.Stamp(s.DueAt), oneLine(s.Reason)))
 	}
-	listed := append(atMost(3, stuck, "more stuck"), atMost(3, failed, "more failed")...)
+	listed := append(shortenList(3, stuck, "more stuck"), shortenList(3, failed, "more failed")...)
 	switch {
 	case len(stuck) > 0:
 		return warn(strings.Join(listed, "; "), "the next ingest run takes it over; if it stays, nothing runs: see the timer, cron or serve")
 	case len(failed) > 0:
 		return warn(fmt.Sprintf("%d failed in the last day; %s", len(failed), strings.Join(listed, "; ")), "ingest slots --outcome failed shows them all")
 	}
-	return fine("no claim is stuck, none failed in the last day")
+	return okf("no claim is stuck, none failed in the last day")
 }

@@ -19,7 +19,7 @@ import (
 // The checks of the databases as files, and the repair of the store. Only the repair opens the store as one, since
 // that makes files beside it and upgrades an older one.
 
-func lookStore(ctx context.Context, d *Doctor) Finding {
+func checkStore(ctx context.Context, d *Doctor) Finding {
 	s, err := d.inspectStore(ctx)
 	if d.OpenStore != nil {
 		return judgeShared(ctx, d, s, err)
@@ -28,7 +28,7 @@ func lookStore(ctx context.Context, d *Doctor) Finding {
 		return warn(s.Path+" is not there yet", "ingest run makes it")
 	}
 	if err != nil {
-		return unreadable(s.Path, err)
+		return judgeUnreadable(s.Path, err)
 	}
 	return judgeStore(ctx, d, s)
 }
@@ -45,42 +45,42 @@ func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 	if s.DoneAt.IsZero() {
 		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
 	}
-	return fine("%s; newest slot done %s ago", text, term.Ago(max(d.now().Sub(s.DoneAt), 0)))
+	return okf("%s; newest slot done %s ago", text, term.Ago(max(d.now().Sub(s.DoneAt), 0)))
 }
 
 // repairAdvice is what to do about a damaged store.
 const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
 
-// unreadable judges a store that could not be read.
-func unreadable(path string, err error) Finding {
+// judgeUnreadable judges a store that could not be read.
+func judgeUnreadable(path string, err error) Finding {
 	var newer *store.VersionError
 	var foreign *store.ApplicationError
 	var corrupt *store.CorruptError
 	switch {
 	case errors.As(err, &corrupt):
-		return failed(err, "damaged: "+corrupt.Err.Error(), repairAdvice)
+		return failAs(err, "damaged: "+corrupt.Err.Error(), repairAdvice)
 	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest run finishes what was left; then look again")
 	case errors.As(err, &newer):
-		return broken(err, "use the program that wrote it")
+		return failWith(err, "use the program that wrote it")
 	case errors.As(err, &foreign):
-		return failed(err, "cannot be read: "+err.Error(), "give another --data, or move "+path+" and its -wal away")
+		return failAs(err, "cannot be read: "+err.Error(), "give another --data, or move "+path+" and its -wal away")
 	}
-	return failed(err, "cannot be read: "+err.Error(), "see its owner and mode; if it is damaged, "+repairAdvice)
+	return failAs(err, "cannot be read: "+err.Error(), "see its owner and mode; if it is damaged, "+repairAdvice)
 }
 
-func lookStoreFile(ctx context.Context, d *Doctor) Finding {
+func checkStoreFile(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
-		return nothing // it is not a file
+		return noFinding // it is not a file
 	}
 	path := filepath.Join(d.Config.Data, store.FileName)
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-		return nothing // store reports it
+		return noFinding // store reports it
 	}
 	return quickCheck(ctx, path, Other, repairAdvice)
 }
 
-func lookLedgerFile(ctx context.Context, d *Doctor) Finding {
+func checkLedgerFile(ctx context.Context, d *Doctor) Finding {
 	return quickCheck(ctx, d.ledgerFile(), Unavailable, rebuildAdvice(d))
 }
 
@@ -100,36 +100,36 @@ func quickCheck(ctx context.Context, path string, class Class, advice string) Fi
 	damage, err := sqlitefile.QuickCheck(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sqlitefile.ErrLeftover):
-		return nothing // store or ledger reports it
+		return noFinding // store or ledger reports it
 	case ctx.Err() != nil:
-		return fine("too large to be checked within %v: sqlite3 %s 'PRAGMA quick_check'", readFor, path)
+		return okf("too large to be checked within %v: sqlite3 %s 'PRAGMA quick_check'", readFor, path)
 	case err != nil:
 		return fail(class, "cannot be checked: "+err.Error(), advice)
 	case damage != "":
 		return fail(class, "damaged: "+damage, advice)
 	}
-	return fine("quick_check finds no damage")
+	return okf("quick_check finds no damage")
 }
 
-// lookTables compares the tables of a store with each other and with the index, and finds nothing unless they
+// checkTables compares the tables of a store with each other and with the index, and finds nothing unless they
 // disagree. In a store that is too large to be read within a moment, --repair finds what disagrees.
-func lookTables(ctx context.Context, d *Doctor) Finding {
+func checkTables(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
-		return nothing
+		return noFinding
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*readFor)
 	defer cancel()
 	found, err := store.CheckFile(ctx, d.Config.Data, readFor/2)
 	if err != nil || len(found) == 0 {
-		return nothing // ingest.db reports whether it can be read
+		return noFinding // ingest.db reports whether it can be read
 	}
 	return fail(Other, strings.Join(found, "; "), "ingest doctor --repair puts it right")
 }
 
-// repair makes the store whole. quota.db is not touched.
-func repair(ctx context.Context, d *Doctor) Finding {
+// repairStore makes the store whole. quota.db is not touched.
+func repairStore(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
-		return fine("nothing: PostgreSQL repairs itself, and is restored from its own backups")
+		return okf("nothing: PostgreSQL repairs itself, and is restored from its own backups")
 	}
 	path := filepath.Join(d.Config.Data, store.FileName)
 	host, _ := d.Upstream(ctx) // not known if the config is broken: the next run remembers it
@@ -138,11 +138,11 @@ func repair(ctx context.Context, d *Doctor) Finding {
 	var newer *store.VersionError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nothing // store reports it
+		return noFinding // store reports it
 	case errors.As(err, &foreign):
-		return broken(err, "move it away, and ingest run makes a store; nothing was changed")
+		return failWith(err, "move it away, and ingest run makes a store; nothing was changed")
 	case errors.As(err, &newer):
-		return broken(err, "use the newer program, or restore a backup; nothing was changed")
+		return failWith(err, "use the newer program, or restore a backup; nothing was changed")
 	case err != nil:
 		advice := "stop ingest serve and all that uses " + path + ", see that the disk has room and can be written, and try again"
 		if r.Broken != "" {
@@ -152,17 +152,17 @@ func repair(ctx context.Context, d *Doctor) Finding {
 		if len(r.Found) > 0 {
 			text = strings.Join(r.Found, "; ") + ": " + text
 		}
-		return failed(err, text, advice)
+		return failAs(err, text, advice)
 	}
 	removed, err := removeFuture(ctx, d)
 	switch {
 	case err != nil:
-		return broken(err, "the store is whole; try again to remove its slots in the future")
+		return failWith(err, "the store is whole; try again to remove its slots in the future")
 	case removed > 0:
 		r.Found = append(r.Found, fmt.Sprintf("%d slots that were due in the future", removed))
 		r.Done = append(r.Done, "removed them")
 	case len(r.Found) == 0:
-		return fine("nothing to repair in %s", path)
+		return okf("nothing to repair in %s", path)
 	}
 	text := "found: " + strings.Join(r.Found, "; ")
 	if len(r.Done) > 0 {
@@ -171,7 +171,7 @@ func repair(ctx context.Context, d *Doctor) Finding {
 	if len(r.Lost) > 0 {
 		text += "; lost: " + strings.Join(r.Lost, "; ")
 	} else if r.Broken == "" {
-		return fine("%s", text)
+		return okf("%s", text)
 	}
 	return warn(text, "the next runs fetch again what the upstream still has; the damaged file is "+r.Broken+": remove it when all is well")
 }
