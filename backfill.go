@@ -13,8 +13,8 @@ import (
 // KindBackfill is the kind of a slot that is a piece of a backfill. No config names it.
 const KindBackfill Kind = "backfill"
 
-// backfillJobs is the prefix of the name of a backfill's job. The name of a configured job has no slash.
-const backfillJobs = "backfill/"
+// backfillPrefix is the prefix of the name of a backfill's job. The name of a configured job has no slash.
+const backfillPrefix = "backfill/"
 
 // BackfillKind says how a backfill finds its videos.
 type BackfillKind string
@@ -69,7 +69,7 @@ type Backfill struct {
 }
 
 // Job returns the name of the job that the backfill's slots belong to.
-func (b Backfill) Job() string { return backfillJobs + b.ID }
+func (b Backfill) Job() string { return backfillPrefix + b.ID }
 
 // State returns the state of the plan; pieces says how many of its pieces are in each state.
 func (b Backfill) State(pieces map[State]int) State {
@@ -107,7 +107,7 @@ func (b Backfill) Reversed() bool {
 }
 
 // IsBackfillJob reports whether the job is a backfill, and which.
-func IsBackfillJob(job string) (id string, ok bool) { return strings.CutPrefix(job, backfillJobs) }
+func IsBackfillJob(job string) (id string, ok bool) { return strings.CutPrefix(job, backfillPrefix) }
 
 // Piece is a part of a backfill that is worked on, and resumed, as a unit.
 type Piece struct {

@@ -47,7 +47,7 @@ func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longest
 // Missing returns what these slots spent that the ledger certainly lacks. It judges only slots that spent everything
 // within the horizon: of the others the ledger may rightly have forgotten a part.
 func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
-	within, _ := a.split(slots)
+	within, _ := a.splitByHorizon(slots)
 	var spent []quota.Spent
 	if a.Ledger != nil && len(within) > 0 {
 		var err error
@@ -66,15 +66,15 @@ func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
-	_, across := a.split(slots)
+	_, across := a.splitByHorizon(slots)
 	for _, slot := range across {
 		missing = append(missing, Shortfall{Slot: slot, Units: slot.Units, Cost: quota.Cost(slot.Charges)})
 	}
 	return missing, nil
 }
 
-// split finds the slots that spent everything within the horizon, and those that may have begun before it.
-func (a Account) split(slots []ingest.Slot) (within, across []ingest.Slot) {
+// splitByHorizon finds the slots that spent everything within the horizon, and those that may have begun before it.
+func (a Account) splitByHorizon(slots []ingest.Slot) (within, across []ingest.Slot) {
 	since := a.MissingSince()
 	for _, slot := range slots {
 		oneAttempt := slot.Kind == ingest.KindBackfill && slot.Attempt == 1

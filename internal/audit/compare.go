@@ -23,8 +23,8 @@ func keyOf(who quota.Who) spendKey {
 	return spendKey{region: who.Region}
 }
 
-// spender returns whom a slot's spending is counted under.
-func spender(slot ingest.Slot) quota.Who {
+// whoOf returns whom a slot's spending is counted under.
+func whoOf(slot ingest.Slot) quota.Who {
 	switch slot.Kind {
 	case ingest.KindRefresh:
 		return quota.Who{Purpose: quota.Refresh}
@@ -46,7 +46,7 @@ func compare(slots []ingest.Slot, spent []quota.Spent) []Shortfall {
 	var short []Shortfall
 	open := balances(slots, spent)
 	for _, slot := range slots {
-		b := open[keyOf(spender(slot))]
+		b := open[keyOf(whoOf(slot))]
 		s := Shortfall{Slot: slot}
 		if slot.Charges == nil {
 			s.Units = max(min(slot.Units, b.units), 0)
@@ -67,7 +67,7 @@ func compare(slots []ingest.Slot, spent []quota.Spent) []Shortfall {
 func balances(slots []ingest.Slot, spent []quota.Spent) map[spendKey]*balance {
 	open := map[spendKey]*balance{}
 	for _, slot := range slots {
-		key := keyOf(spender(slot))
+		key := keyOf(whoOf(slot))
 		if open[key] == nil {
 			open[key] = &balance{missing: quota.Cost{}}
 		}
@@ -118,7 +118,7 @@ type Posting struct {
 // Posting returns what to post for a slot that calls these methods. A slot that is done spent nothing after its last
 // page. Any other may have tried since: now is later than it spent, which is safe.
 func (s Shortfall) Posting(methods []string, t *quota.Tariff, now time.Time) (Posting, error) {
-	p := Posting{Who: spender(s.Slot), Cost: maps.Clone(s.Cost), At: now}
+	p := Posting{Who: whoOf(s.Slot), Cost: maps.Clone(s.Cost), At: now}
 	if s.Slot.State == ingest.Done {
 		p.At = s.Slot.FetchedAt
 	}

@@ -63,8 +63,8 @@ type tokenFile struct {
 	SHA256 string `yaml:"sha256"`
 }
 
-// api checks what is particular to the file; quota/httplimit refuses what does not fit together.
-func (f apiFile) api(y *strictyaml.Document) (a API, err error) {
+// toAPI checks what is particular to the file; quota/httplimit refuses what does not fit together.
+func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 	a = API{Hosts: f.Hosts, Origins: f.Origins, Plans: map[string][]Limit{}, Forwarding: f.Forwarding, Fields: f.Headers, Observe: f.Observe, SuccessesOnly: f.SuccessesOnly}
 	at := func(path ...string) []string { return append([]string{"api"}, path...) }
 	for i, origin := range f.Origins {
@@ -77,14 +77,14 @@ func (f apiFile) api(y *strictyaml.Document) (a API, err error) {
 			return a, y.Errorf(at("hosts", strconv.Itoa(i)), "host %q: use a name such as api.example.com", host)
 		}
 	}
-	if a.Limits, err = limits(y, f.Limits, at("limits")); err != nil {
+	if a.Limits, err = parseLimits(y, f.Limits, at("limits")); err != nil {
 		return a, err
 	}
-	if a.Outer, err = limits(y, f.Outer, at("outer")); err != nil {
+	if a.Outer, err = parseLimits(y, f.Outer, at("outer")); err != nil {
 		return a, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Plans)) {
-		if a.Plans[name], err = limits(y, f.Plans[name], at("plans", name)); err != nil {
+		if a.Plans[name], err = parseLimits(y, f.Plans[name], at("plans", name)); err != nil {
 			return a, err
 		}
 	}
@@ -111,8 +111,8 @@ func (f apiFile) api(y *strictyaml.Document) (a API, err error) {
 	return a, nil
 }
 
-// limits returns limits in the order of their windows; nil if the file says nothing.
-func limits(y *strictyaml.Document, given map[string]int64, at []string) ([]Limit, error) {
+// parseLimits returns limits in the order of their windows; nil if the file says nothing.
+func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) ([]Limit, error) {
 	if given == nil {
 		return nil, nil
 	}

@@ -91,7 +91,7 @@ func DefaultJobs(p JobLimits) []ingest.Job {
 // Load resolves the configuration. An error is an Error: exit 78.
 func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	c := &Config{flags: f, File: f.configFile()}
-	file, err := c.read(upstreams)
+	file, err := c.readFile(upstreams)
 	if err == nil {
 		c.setTexts(file)
 		err = cmp.Or(c.setNumbers(file), c.setPacing(file), quota.CheckAccount(c.Account), CheckListen(c.Listen), CheckListen(c.AdminListen))
@@ -126,7 +126,7 @@ func Salvage(f Flags, upstreams map[string]JobLimits) *Config {
 		file = configFile{}
 	}
 	c := &Config{flags: f}
-	if c.choose("", upstreams) != nil {
+	if c.chooseUpstream("", upstreams) != nil {
 		c.Upstream, c.Jobs = "youtube", DefaultJobs(upstreams["youtube"])
 	}
 	c.setTexts(file)
@@ -204,11 +204,11 @@ func (c *Config) setPacing(file configFile) error {
 	return nil
 }
 
-// read decodes and checks the config file, and sets the upstream and the jobs.
-func (c *Config) read(upstreams map[string]JobLimits) (configFile, error) {
+// readFile decodes and checks the config file, and sets the upstream and the jobs.
+func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 	var file configFile
 	if c.File == "" {
-		return file, c.choose("", upstreams)
+		return file, c.chooseUpstream("", upstreams)
 	}
 	data, err := os.ReadFile(c.File)
 	if err != nil {
@@ -216,10 +216,10 @@ func (c *Config) read(upstreams map[string]JobLimits) (configFile, error) {
 	}
 	y, err := strictyaml.Decode(c.File, data, &file)
 	if err == nil {
-		err = c.choose(file.Upstream, upstreams)
+		err = c.chooseUpstream(file.Upstream, upstreams)
 	}
 	if err == nil {
-		c.API, err = file.API.api(y)
+		c.API, err = file.API.toAPI(y)
 	}
 	if err != nil || file.Jobs == nil {
 		return file, err
@@ -231,7 +231,7 @@ func (c *Config) read(upstreams map[string]JobLimits) (configFile, error) {
 	seen := map[string]bool{}
 	for i, j := range file.Jobs {
 		at := []string{"jobs", strconv.Itoa(i)}
-		job, field, err := j.job(upstreams[c.Upstream])
+		job, field, err := j.toJob(upstreams[c.Upstream])
 		if err == nil && seen[job.Name] {
 			field, err = "name", fmt.Errorf("two jobs are called %s: give each its own name", job.Name)
 		}
@@ -244,8 +244,8 @@ func (c *Config) read(upstreams map[string]JobLimits) (configFile, error) {
 	return file, nil
 }
 
-// choose sets the upstream, INGEST_UPSTREAM before the file's, and its default jobs.
-func (c *Config) choose(named string, upstreams map[string]JobLimits) error {
+// chooseUpstream sets the upstream, INGEST_UPSTREAM before the file's, and its default jobs.
+func (c *Config) chooseUpstream(named string, upstreams map[string]JobLimits) error {
 	c.Upstream = cmp.Or(os.Getenv("INGEST_UPSTREAM"), named, "youtube")
 	p, ok := upstreams[c.Upstream]
 	if !ok {

@@ -56,8 +56,8 @@ type jobFile struct {
 	Query    string   `yaml:"query"`
 }
 
-// job checks one job and returns, with an error, the field at fault.
-func (j jobFile) job(p JobLimits) (_ ingest.Job, field string, err error) {
+// toJob checks one job and returns, with an error, the field at fault.
+func (j jobFile) toJob(p JobLimits) (_ ingest.Job, field string, err error) {
 	job := ingest.Job{Name: j.Name, Kind: ingest.Kind(j.Kind), Cron: j.Cron, Query: j.Query}
 	if err := quota.CheckAccount(j.Name); err != nil {
 		return job, "name", fmt.Errorf("job name %q: use 1 to 64 letters, digits, '.', '-' and '_'", j.Name)
@@ -80,7 +80,7 @@ func (j jobFile) job(p JobLimits) (_ ingest.Job, field string, err error) {
 		}
 		job.Regions = append(job.Regions, r)
 	}
-	if field, err := j.kind(p, &job); err != nil {
+	if field, err := j.setKind(p, &job); err != nil {
 		return job, field, err
 	}
 	if _, err := regions.New(job); err != nil {
@@ -93,8 +93,8 @@ func (j jobFile) job(p JobLimits) (_ ingest.Job, field string, err error) {
 	return job, "", nil
 }
 
-// kind checks and sets what a job has by its kind.
-func (j jobFile) kind(p JobLimits, job *ingest.Job) (field string, err error) {
+// setKind checks and sets what a job has by its kind.
+func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error) {
 	pages := 0
 	switch job.Kind {
 	case ingest.KindChart:

@@ -27,14 +27,14 @@ func MissingFile(doing, path string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	if !secretive(path) || filepath.IsAbs(path) && FileExists(filepath.Dir(path)) {
+	if !looksSecret(path) || filepath.IsAbs(path) && FileExists(filepath.Dir(path)) {
 		doing += " " + path
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// secretive reports whether a path may be a secret: it is a URL, or its name has a part as long as a key.
-func secretive(path string) bool {
+// looksSecret reports whether a path may be a secret: it is a URL, or its name has a part as long as a key.
+func looksSecret(path string) bool {
 	long := func(part string) bool { return len(part) >= 20 }
 	return strings.Contains(path, "://") || slices.ContainsFunc(strings.Split(filepath.Base(path), "."), long)
 }

@@ -125,14 +125,15 @@ func (s secret) read(path string) (ingest.Secret, error) {
 	return s.parse(s.name+" file "+path, string(data))
 }
 
-// parse trims the newline that editors leave, and refuses what cannot be such a secret. Its errors never quote the text.
+// parse trims the newline that editors leave, and refuses what cannot be such a secret. Its errors never quote the
+// text.
 func (s secret) parse(where, text string) (ingest.Secret, error) {
 	text = strings.TrimSpace(text)
 	var err error
 	switch {
 	case text == "":
 		err = fmt.Errorf("is empty: put the %s into it", s.holds)
-	case !oneWord(text):
+	case !isOneWord(text):
 		err = fmt.Errorf("holds more than one word, or characters that no %s has", s.holds)
 	case s.check != nil:
 		err = s.check(text)
@@ -156,8 +157,8 @@ func checkPingURL(text string) error {
 	return nil
 }
 
-// oneWord reports whether a secret is one word of printable ASCII, as keys and URLs are.
-func oneWord(text string) bool {
+// isOneWord reports whether a secret is one word of printable ASCII, as keys and URLs are.
+func isOneWord(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) || r == ' ' })
 }
 
