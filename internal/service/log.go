@@ -33,7 +33,7 @@ type LogFormat struct {
 
 // Handler returns a handler that writes to w what is of the usual level or above, unless the format names a level.
 func (f LogFormat) Handler(w io.Writer, usual slog.Level) slog.Handler {
-	o := &slog.HandlerOptions{Level: usual, ReplaceAttr: likeDocuments}
+	o := &slog.HandlerOptions{Level: usual, ReplaceAttr: formatAttr}
 	var level slog.Level
 	if f.Level != "" && level.UnmarshalText([]byte(f.Level)) == nil {
 		o.Level = level
@@ -44,9 +44,9 @@ func (f LogFormat) Handler(w io.Writer, usual slog.Level) slog.Handler {
 	return slog.NewTextHandler(w, o)
 }
 
-// likeDocuments writes the times of an event as --json does, in whole seconds that are never too early, and durations
+// formatAttr writes the times of an event as --json does, in whole seconds that are never too early, and durations
 // with their unit, in JSON too. The time of the log line itself stays as slog writes it.
-func likeDocuments(_ []string, a slog.Attr) slog.Attr {
+func formatAttr(_ []string, a slog.Attr) slog.Attr {
 	switch {
 	case a.Key == slog.TimeKey:
 	case a.Value.Kind() == slog.KindTime:

@@ -15,9 +15,9 @@ import (
 // askWithin is how long the ledger may take to answer.
 const askWithin = 10 * time.Second
 
-// maintainUntil does, at every heartbeat until ctx is done, what may take a while: it opens what could not be opened,
+// runMaintenance does, at every heartbeat until ctx is done, what may take a while: it opens what could not be opened,
 // asks the ledger, and tells the service manager and the dead man's switch.
-func (s *Service) maintainUntil(ctx context.Context) {
+func (s *Service) runMaintenance(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -37,13 +37,13 @@ func (q *Queued) Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfil
 		return nil, nil, nil
 	}
 	if slots, err = q.reconciler.Due(ctx); err != nil {
-		return nil, nil, q.rest(ctx, err)
+		return nil, nil, q.reportEnd(ctx, err)
 	}
 	waiting, err := q.runtime.Store.WaitingBackfills(ctx)
 	for _, b := range waiting {
 		backfills = append(backfills, b.ID)
 	}
-	return slots, backfills, q.rest(ctx, err)
+	return slots, backfills, q.reportEnd(ctx, err)
 }
 
 // Pass claims and passes the open slot of the slot's series, if there is one: that may be a newer slot by now. again
@@ -58,7 +58,7 @@ func (q *Queued) Pass(ctx context.Context, slot ingest.SlotKey) (again time.Time
 			again = s.RetryAt
 		}
 	}
-	return again, q.rest(ctx, err)
+	return again, q.reportEnd(ctx, err)
 }
 
 // Pump works on some pieces of a backfill.
@@ -94,11 +94,11 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, 
 			again = piece.RetryAt
 		}
 	}
-	return again, q.rest(ctx, err)
+	return again, q.reportEnd(ctx, err)
 }
 
-// rest tells the service that a job has ended: it is for the service, not the queue, to judge how.
-func (q *Queued) rest(ctx context.Context, err error) error {
+// reportEnd tells the service that a job has ended: it is for the service, not the queue, to judge how.
+func (q *Queued) reportEnd(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		q.reconciler.OnRest(err)
 	}

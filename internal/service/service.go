@@ -164,7 +164,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 		s.About = append(s.About, slog.String("admin", answer(s.Admin, s.site.Handler())))
 	}
 	address := answer(l, public)
-	running.Go(func() { s.maintainUntil(ctx) })
+	running.Go(func() { s.runMaintenance(ctx) })
 	running.Go(func() { s.continueBackfills(ctx) })
 	s.log.LogAttrs(ctx, slog.LevelInfo, "ingest serves",
 		append(s.About, slog.Time("next", s.Plan.Next(s.Now())), slog.String("listen", address))...)
@@ -191,9 +191,9 @@ func (s *Service) beat(context.Context, time.Time) {
 	s.askMaintenance()
 }
 
-// alive returns nil while the scheduler beats. It goes by the monotonic clock, which neither a suspended machine nor a
-// person moves.
-func (s *Service) alive() error {
+// checkAlive returns nil while the scheduler beats. It goes by the monotonic clock, which neither a suspended machine
+// nor a person moves.
+func (s *Service) checkAlive() error {
 	const missed = 3
 	since := time.Since(s.state.read().beat)
 	if since <= missed*max(s.heartbeat, time.Second) {

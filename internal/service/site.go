@@ -24,7 +24,7 @@ func (s *Service) newSite() *web.Site {
 	}
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts,
-		Now: s.Now, Alive: s.alive, Schedule: livePlan{s}, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Resting: s.resting,
+		Now: s.Now, Alive: s.checkAlive, Schedule: livePlan{s}, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Resting: s.restReason,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 	site.Status = &web.Status{
@@ -37,8 +37,8 @@ func (s *Service) newSite() *web.Site {
 	return site
 }
 
-// resting says why the workers could not go on, and when they try again; "" if nothing keeps them.
-func (s *Service) resting() string {
+// restReason says why the workers could not go on, and when they try again; "" if nothing keeps them.
+func (s *Service) restReason() string {
 	st := s.state.read()
 	if st.restErr == nil {
 		return ""
@@ -47,8 +47,8 @@ func (s *Service) resting() string {
 	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(pause)), term.Clean(st.restErr.Error()))
 }
 
-// opened returns the runtime, or why it is not open.
-func (s *Service) opened() (*Runtime, error) {
+// currentRuntime returns the runtime, or why it is not open.
+func (s *Service) currentRuntime() (*Runtime, error) {
 	st := s.state.read()
 	if st.runtime == nil && st.openErr == nil {
 		return nil, errNotOpen
@@ -57,7 +57,7 @@ func (s *Service) opened() (*Runtime, error) {
 }
 
 func (s *Service) source() (*web.Source, error) {
-	r, err := s.opened()
+	r, err := s.currentRuntime()
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Service) source() (*web.Source, error) {
 }
 
 func (s *Service) library() (*web.Library, error) {
-	r, err := s.opened()
+	r, err := s.currentRuntime()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Service) library() (*web.Library, error) {
 }
 
 func (s *Service) checkStore(ctx context.Context) (string, error) {
-	r, err := s.opened()
+	r, err := s.currentRuntime()
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +111,7 @@ func (s *Service) checkKey(context.Context) (string, error) {
 type lastSlots struct{ service *Service }
 
 func (l lastSlots) Last(ctx context.Context, of ingest.Series) (done, ended ingest.Slot, err error) {
-	r, err := l.service.opened()
+	r, err := l.service.currentRuntime()
 	if err != nil {
 		return done, ended, err
 	}

@@ -93,7 +93,7 @@ func (t *Thresholds) Check(ctx context.Context, r quota.Report) {
 	}
 	var telling sync.WaitGroup
 	for _, p := range r.Pools {
-		w := fullest(r, p)
+		w := warningFor(r, p)
 		for _, c := range t.channels {
 			if t.claim(ctx, c, w) {
 				telling.Go(func() { t.tell(ctx, c, w) })
@@ -103,9 +103,9 @@ func (t *Thresholds) Check(ctx context.Context, r quota.Report) {
 	telling.Wait()
 }
 
-// fullest returns the warning for the window of a pool that the schedule has used the largest part of, with the
+// warningFor returns the warning for the window of a pool that the schedule has used the largest part of, with the
 // highest threshold that it has passed; 0 if none.
-func fullest(r quota.Report, p quota.PoolReport) (w Warning) {
+func warningFor(r quota.Report, p quota.PoolReport) (w Warning) {
 	percent := int64(-1)
 	day := term.Second(r.At).Format("20060102")
 	for _, window := range p.Windows {
@@ -135,7 +135,7 @@ func fullest(r quota.Report, p quota.PoolReport) (w Warning) {
 	return w
 }
 
-func (t *Thresholds) mark(c channel, w Warning, threshold int64) string {
+func (t *Thresholds) markFile(c channel, w Warning, threshold int64) string {
 	return filepath.Join(t.dir, fmt.Sprintf("%s-%s-%s-%d-%s", w.day, w.Account, w.Pool, threshold, c.name))
 }
 
@@ -145,7 +145,7 @@ func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 	if w.Threshold == 0 || ctx.Err() != nil {
 		return false
 	}
-	mark := t.mark(c, w, w.Threshold)
+	mark := t.markFile(c, w, w.Threshold)
 	if _, err := os.Stat(mark); err == nil {
 		return false
 	}
@@ -166,22 +166,22 @@ func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 
 // tell sends the warning, and marks its threshold and those below it as told.
 func (t *Thresholds) tell(ctx context.Context, c channel, w Warning) {
-	t.forget()
+	t.removeOldMarks()
 	if err := c.tell(ctx, w); err != nil {
 		t.Log.WarnContext(ctx, "a threshold could not be told: it is tried again", slog.String("to", c.name), slog.String("pool", w.Pool), slog.String("error", c.hide(err)))
 		return
 	}
 	for _, at := range thresholds {
 		if at <= w.Threshold {
-			if err := os.WriteFile(t.mark(c, w, at), nil, 0o600); err != nil {
+			if err := os.WriteFile(t.markFile(c, w, at), nil, 0o600); err != nil {
 				t.Log.WarnContext(ctx, "a threshold was told, which cannot be kept", slog.String("error", err.Error()))
 			}
 		}
 	}
 }
 
-// forget removes the files of days that have passed, including those of tries that failed.
-func (t *Thresholds) forget() {
+// removeOldMarks removes the files of days that have passed, including those of tries that failed.
+func (t *Thresholds) removeOldMarks() {
 	files, _ := os.ReadDir(t.dir)
 	for _, file := range files {
 		if info, err := file.Info(); err == nil && time.Since(info.ModTime()) > forgetTold {

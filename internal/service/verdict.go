@@ -31,7 +31,7 @@ func (s *Service) ping(ctx context.Context) {
 		return
 	}
 	signal, head := "", "well\n"
-	lines, failing := s.verdict(ctx, st)
+	lines, failing := s.healthLines(ctx, st)
 	if failing {
 		signal, head = "fail", "failing\n"
 	}
@@ -48,9 +48,9 @@ func (s *Service) ReportFailedStart(ctx context.Context, err error) {
 	_ = s.Pinger.post(ctx, "fail", "serve", "cannot start\n"+term.Clean(err.Error())+"\n")
 }
 
-// verdict returns what a person who watches the switch wants to know. Running out of quota is no failure, and neither
-// is a region that is stale for that reason; what failed, or is closed, is one.
-func (s *Service) verdict(ctx context.Context, st state) (lines []string, failing bool) {
+// healthLines returns what a person who watches the switch wants to know. Running out of quota is no failure, and
+// neither is a region that is stale for that reason; what failed, or is closed, is one.
+func (s *Service) healthLines(ctx context.Context, st state) (lines []string, failing bool) {
 	_, results := s.site.Ready(ctx)
 	for _, r := range results {
 		if !r.OK && r.Check != "freshness" {
@@ -59,7 +59,7 @@ func (s *Service) verdict(ctx context.Context, st state) (lines []string, failin
 		}
 	}
 	if st.restErr != nil {
-		lines = append(lines, s.resting())
+		lines = append(lines, s.restReason())
 		// An upstream that cannot be reached for a moment is no failure yet: if it lasts, something becomes stale.
 		failing = failing || !errors.As(st.restErr, new(*fetch.Error))
 	}

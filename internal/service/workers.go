@@ -22,7 +22,7 @@ func (s *Service) open(ctx context.Context) error {
 		r.Close()
 		return context.Cause(ctx)
 	}
-	trigger, wait, err := s.sendOff(ctx, r)
+	trigger, wait, err := s.startWorkers(ctx, r)
 	if err != nil {
 		r.Close()
 		s.state.update(func(st *state) { st.openErr = err })
@@ -32,8 +32,8 @@ func (s *Service) open(ctx context.Context) error {
 	return nil
 }
 
-// sendOff starts what works on slots: the queue's workers, or those of this process.
-func (s *Service) sendOff(ctx context.Context, r *Runtime) (trigger, wait func(), err error) {
+// startWorkers starts what works on slots: the queue's workers, or those of this process.
+func (s *Service) startWorkers(ctx context.Context, r *Runtime) (trigger, wait func(), err error) {
 	if r.Queue != nil {
 		return r.Queue(ctx, s.queued(r))
 	}
