@@ -6,30 +6,30 @@ import (
 	"sync/atomic"
 )
 
-// ahead is the number of passes of a backfill for each call that may be in flight: while one waits for an answer,
-// others claim, take and save.
-const ahead = 2
+// passesPerCall is the number of passes of a backfill for each call that may be in flight: while one waits for an
+// answer, others claim, take and save.
+const passesPerCall = 2
 
 // allowance is what the passes of one run share: how many calls may be in flight, and what they may spend.
 type allowance struct {
-	calls chan struct{} // its capacity is how many calls may be in flight; nil: one of each pass
-	most  int64         // units; 0: no bound
-	spent atomic.Int64
+	calls    chan struct{} // its capacity is how many calls may be in flight; nil: one of each pass
+	maxUnits int64         // 0: no bound
+	spent    atomic.Int64
 
 	answered chan struct{} // closed when a call has been answered
 	once     sync.Once
 }
 
 func newAllowance(o RunOptions, workers int) *allowance {
-	a := &allowance{most: o.MaxUnits, answered: make(chan struct{})}
+	a := &allowance{maxUnits: o.MaxUnits, answered: make(chan struct{})}
 	if o.Backfill != nil {
 		a.calls = make(chan struct{}, workers)
 	}
 	return a
 }
 
-// begin waits until a call may be sent; end must follow when it has returned.
-func (a *allowance) begin(ctx context.Context) error {
+// beginCall waits until a call may be sent; endCall must follow when it has returned.
+func (a *allowance) beginCall(ctx context.Context) error {
 	if a.calls == nil {
 		return nil
 	}
@@ -41,22 +41,22 @@ func (a *allowance) begin(ctx context.Context) error {
 	}
 }
 
-func (a *allowance) end() {
+func (a *allowance) endCall() {
 	if a.calls != nil {
 		<-a.calls
 	}
 }
 
-// answer records that a call was answered: the next ones are not made for nothing.
-func (a *allowance) answer() { a.once.Do(func() { close(a.answered) }) }
+// markAnswered records that a call was answered: the next ones are not made for nothing.
+func (a *allowance) markAnswered() { a.once.Do(func() { close(a.answered) }) }
 
 // exhausted reports whether nothing more may be spent.
-func (a *allowance) exhausted() bool { return a.most > 0 && a.spent.Load() >= a.most }
+func (a *allowance) exhausted() bool { return a.maxUnits > 0 && a.spent.Load() >= a.maxUnits }
 
 // spend counts units, and reports whether that many were left. If not, the caller must give them back.
 func (a *allowance) spend(units int64) bool {
-	return a.spent.Add(units) <= a.most || a.most == 0
+	return a.spent.Add(units) <= a.maxUnits || a.maxUnits == 0
 }
 
-// back gives units back.
-func (a *allowance) back(units int64) { a.spent.Add(-units) }
+// giveBack gives units back.
+func (a *allowance) giveBack(units int64) { a.spent.Add(-units) }

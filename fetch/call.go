@@ -34,7 +34,7 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 			return &d, nil
 		}
 		if err = p.send(ctx, s); err == nil {
-			p.answered(ctx, d)
+			p.reportAnswer(ctx, d)
 			return nil, nil
 		}
 		e := asError(s, err)
@@ -74,14 +74,14 @@ func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 		if err != nil || !d.Allowed {
 			return d, err
 		}
-		if err := p.share.begin(ctx); err != nil {
+		if err := p.share.beginCall(ctx); err != nil {
 			p.refund(ctx, d)
 			return d, err
 		}
 		if p.Now().Sub(asked) <= p.sendWithin() {
 			return d, nil
 		}
-		p.share.end()
+		p.share.endCall()
 		p.refund(ctx, d)
 	}
 }
@@ -145,7 +145,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	}
 	slot := p.slot
 	slot.Refund(charges(d))
-	p.share.back(p.slot.Units - slot.Units)
+	p.share.giveBack(p.slot.Units - slot.Units)
 	p.publishProgress(slot)
 }
 
@@ -167,8 +167,8 @@ func (p *pass) drain(ctx context.Context, d quota.Decision, e *Error) error {
 	return nil
 }
 
-// answered tells the ledger that a probe was answered.
-func (p *pass) answered(ctx context.Context, d quota.Decision) {
+// reportAnswer tells the ledger that a probe was answered.
+func (p *pass) reportAnswer(ctx context.Context, d quota.Decision) {
 	q, ok := p.Quota.(interface {
 		Answered(ctx context.Context, d quota.Decision) error
 	})
@@ -199,14 +199,14 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 // send makes the call and ends its share, whatever the result. If the run ends meanwhile, the call still gets a moment
 // to finish: it is paid for.
 func (p *pass) send(ctx context.Context, s step) error {
-	defer p.share.end()
+	defer p.share.endCall()
 	ctx, cancel := withGrace(ctx, callWithin)
 	defer cancel()
 	ctx, end := p.span(ctx, "call")
 	sent, verdict := time.Now(), "ok"
 	err := s.do(ctx)
 	if err == nil {
-		p.share.answer()
+		p.share.markAnswered()
 	} else {
 		verdict = string(asError(s, err).Verdict)
 	}

@@ -49,4 +49,4 @@ func (c *chart) save(ctx context.Context, slot ingest.Slot, page ingest.Page) (i
 	return c.sink.SavePage(ctx, slot, page)
 }
 
-func (*chart) end() string { return "" }
+func (*chart) doneReason() string { return "" }

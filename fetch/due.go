@@ -71,7 +71,7 @@ func (r *Reconciler) sweepUnscheduled(ctx context.Context, now time.Time) error 
 func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Time) error {
 	gone := map[ingest.Series]string{}
 	for of := range known {
-		if reason := r.unwanted(of); reason != "" {
+		if reason := r.unwantedReason(of); reason != "" {
 			gone[of] = reason
 		}
 	}
@@ -84,8 +84,8 @@ func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Ti
 	return nil
 }
 
-// unwanted returns why nobody wants the slots of a series; "" if they are wanted.
-func (r *Reconciler) unwanted(of ingest.Series) string {
+// unwantedReason returns why nobody wants the slots of a series; "" if they are wanted.
+func (r *Reconciler) unwantedReason(of ingest.Series) string {
 	job, ok := r.Jobs[of.Job]
 	switch {
 	case !ok:

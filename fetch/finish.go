@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// spentAgain is how long to wait after a provider has refused on both sides of its midnight.
-	spentAgain = 5 * time.Minute
+	// spentPause is how long to wait after a provider has refused on both sides of its midnight.
+	spentPause = 5 * time.Minute
 	// maxFruitless is how many claims of a piece in a row may bring nothing.
 	maxFruitless = 5
 	// maxReason bounds, in bytes, a reason that was not written for a person.
@@ -76,7 +76,7 @@ func (p *pass) conclude(ctx context.Context, s step, err error) (ingest.Slot, er
 		return p.release(ctx, err)
 	case Spent: // twice, although the day turned in between
 		slot := uncountTry(p.slot)
-		slot.RetryAt = p.Now().Add(spentAgain)
+		slot.RetryAt = p.Now().Add(spentPause)
 		return p.finish(ctx, slot, ingest.Stopped, err.Error(), nil)
 	case NoChart:
 		return p.skipAbsent(ctx, err)
@@ -85,7 +85,7 @@ func (p *pass) conclude(ctx context.Context, s step, err error) (ingest.Slot, er
 	var cause error
 	if p.slot.Kind == ingest.KindBackfill {
 		if e.Verdict == Broken || e.Verdict == Rejected && s.recover != nil { // the upstream may be at fault
-			return p.giveBack(ctx, err)
+			return p.returnPiece(ctx, err)
 		}
 		if s.alike {
 			cause = &trouble{err}
@@ -112,15 +112,15 @@ func (p *pass) release(ctx context.Context, cause error) (ingest.Slot, error) {
 	}
 	if errors.Is(context.Cause(ctx), errOverdue) {
 		if p.slot.Kind == ingest.KindBackfill { // it may have waited for another piece's call
-			return p.giveBack(ctx, errors.New(p.overdue()))
+			return p.returnPiece(ctx, errors.New(p.overdueReason()))
 		}
-		return p.finish(ctx, p.slot, ingest.Failed, p.overdue(), nil)
+		return p.finish(ctx, p.slot, ingest.Failed, p.overdueReason(), nil)
 	}
 	return p.finish(ctx, uncountTry(p.slot), ingest.Due, cause.Error(), cause)
 }
 
-// giveBack hands a piece that brought nothing to later runs; after maxFruitless claims in a row it fails the piece.
-func (p *pass) giveBack(ctx context.Context, err error) (ingest.Slot, error) {
+// returnPiece hands a piece that brought nothing to later runs; after maxFruitless claims in a row it fails the piece.
+func (p *pass) returnPiece(ctx context.Context, err error) (ingest.Slot, error) {
 	state := ingest.Due
 	if p.slot.Tries >= maxFruitless {
 		state = ingest.Failed
@@ -128,8 +128,8 @@ func (p *pass) giveBack(ctx context.Context, err error) (ingest.Slot, error) {
 	return p.finish(ctx, p.slot, state, err.Error(), &trouble{err})
 }
 
-// overdue returns the reason for a pass that saved nothing within its lease.
-func (p *pass) overdue() string {
+// overdueReason returns the reason for a pass that saved nothing within its lease.
+func (p *pass) overdueReason() string {
 	return fmt.Sprintf("hung: no page within its lease of %v", p.lease())
 }
 

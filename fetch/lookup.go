@@ -34,13 +34,13 @@ type lookup struct {
 // finder finds ids, page by page.
 type finder interface {
 	// call returns the call for the page at the slot's token.
-	call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step
+	call(slot ingest.Slot, save func(context.Context, ingest.Slot, foundPage) (ingest.Slot, error)) step
 	// rewind returns the slot as before its first page, and how many pages that were paid for are asked for again.
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
 }
 
-// found is what a page of a finder brings.
-type found struct {
+// foundPage is what a page of a finder brings.
+type foundPage struct {
 	ids    []string
 	token  string // of the next page; "": there is nothing more to find here
 	halves []ingest.Piece
@@ -57,9 +57,9 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		}
 		l.find, l.loaded = find, true
 	}
-	if l.narrow.going() {
+	if l.narrow.active() {
 		ids, retries := l.narrow.next()
-		s := l.ask(ids, false)
+		s := l.lookupStep(ids, false)
 		s.retries = retries
 		return s, true, nil
 	}
@@ -77,20 +77,20 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 	case len(ids) == 0:
 		return step{}, false, nil
 	}
-	return l.ask(ids[:min(len(ids), perCall)], !more && len(ids) <= perCall), true, nil
+	return l.lookupStep(ids[:min(len(ids), perCall)], !more && len(ids) <= perCall), true, nil
 }
 
-// ask looks up ids; last says that this completes the slot. If the call fails, it is narrowed down to the ids that
-// make it fail, which are given up.
-func (l *lookup) ask(ids []string, last bool) step {
+// lookupStep returns the step that looks up ids; last says that this completes the slot. If the call fails, it is
+// narrowed down to the ids that make it fail, which are given up.
+func (l *lookup) lookupStep(ids []string, last bool) step {
 	s := stepOf(l.upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 		slot.Pages--
 		if last {
-			slot.State, slot.Reason = ingest.Done, strings.Trim(l.end()+"; "+slot.Reason, "; ")
+			slot.State, slot.Reason = ingest.Done, strings.Trim(l.doneReason()+"; "+slot.Reason, "; ")
 		}
 		slot, err := l.sink.SaveFound(ctx, slot, ids, page)
 		if err == nil {
-			l.narrow.came()
+			l.narrow.succeeded()
 		}
 		return slot, err
 	})
@@ -108,11 +108,11 @@ func (l *lookup) ask(ids []string, last bool) step {
 }
 
 // enqueue queues the ids of a page for lookup.
-func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f found) (ingest.Slot, error) {
+func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f foundPage) (ingest.Slot, error) {
 	slot.Token = f.token
 	slot, err := l.sink.Enqueue(ctx, slot, f.ids, l.since, f.halves...)
 	if err == nil {
-		l.note(f.note)
+		l.addNote(f.note)
 	}
 	return slot, err
 }
@@ -128,15 +128,15 @@ func (l *lookup) restart(ctx context.Context, slot ingest.Slot, units int64) (in
 	if pages > 0 {
 		wasted = counted(pages, "page") + " and the refused call were"
 	}
-	l.note(fmt.Sprintf("the upstream refused its page token: it began at page 1 again, and %s paid for nothing (%s)",
+	l.addNote(fmt.Sprintf("the upstream refused its page token: it began at page 1 again, and %s paid for nothing (%s)",
 		wasted, counted(int(units)*(pages+1), "unit")))
 	return slot, nil
 }
 
-func (l *lookup) note(s string) {
+func (l *lookup) addNote(s string) {
 	if s != "" && !slices.Contains(l.notes, s) {
 		l.notes = append(l.notes, s)
 	}
 }
 
-func (l *lookup) end() string { return strings.Join(l.notes, "; ") }
+func (l *lookup) doneReason() string { return strings.Join(l.notes, "; ") }

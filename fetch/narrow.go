@@ -17,7 +17,7 @@ type narrowing struct {
 	worked bool       // some of them succeeded
 }
 
-func (n *narrowing) going() bool { return len(n.groups) > 0 }
+func (n *narrowing) active() bool { return len(n.groups) > 0 }
 
 // next returns the ids to ask for, and how often to retry: what has failed is not worth many calls.
 func (n *narrowing) next() (ids []string, retries int) {
@@ -28,9 +28,9 @@ func (n *narrowing) next() (ids []string, retries int) {
 	return ids, 0
 }
 
-// came records that the call under way was answered.
-func (n *narrowing) came() {
-	if n.going() {
+// succeeded records that the call under way was answered.
+func (n *narrowing) succeeded() {
+	if n.active() {
 		n.groups = n.groups[1:]
 		n.calls++
 		n.worked = true
@@ -40,7 +40,7 @@ func (n *narrowing) came() {
 // failed records that the call for ids failed; rejected says that the upstream refused it, rather than failed itself.
 // goesOn is false if no id is to blame, or too many are. giveUp is the one id to blame.
 func (n *narrowing) failed(ids []string, rejected bool) (giveUp string, goesOn bool) {
-	if n.going() {
+	if n.active() {
 		n.groups = n.groups[1:]
 	} else {
 		n.calls, n.worked = 0, false

@@ -25,8 +25,8 @@ type pass struct {
 	saved     int   // answers
 	odd       ingest.Odd
 
-	progress atomic.Pointer[ingest.Slot] // a copy of slot, for whoever gives the pass up
-	held     func()                      // called when the claim has been extended by another lease
+	progress      atomic.Pointer[ingest.Slot] // a copy of slot, for whoever gives the pass up
+	leaseExtended func()                      // called when the claim has been extended by another lease
 }
 
 // publishProgress alone writes how far the pass came, for the pass itself and for other goroutines.
@@ -44,7 +44,7 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 			return p.release(ctx, err)
 		}
 		if !ok {
-			return p.finish(ctx, p.slot, ingest.Done, p.work.end(), nil)
+			return p.finish(ctx, p.slot, ingest.Done, p.work.doneReason(), nil)
 		}
 		refused, failed := p.call(ctx, s)
 		switch {
@@ -100,7 +100,7 @@ func (p *pass) save(ctx context.Context, s step) error {
 	}
 	p.saved++
 	p.publishProgress(slot)
-	p.held()
+	p.leaseExtended()
 	return nil
 }
 

@@ -20,11 +20,11 @@ func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error
 	}
 	ctx = rememberEnd(ctx)
 	run := newRunner(r, o)
-	run.keep = true
-	if err := run.begin(ctx); err != nil {
+	run.keepResults = true
+	if err := run.beginRound(ctx); err != nil {
 		return nil, err
 	}
-	err := run.round(ctx, nil)
+	err := run.runRound(ctx, nil)
 	return run.results, err
 }
 
@@ -32,7 +32,7 @@ func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error
 // calls Run, narrowed to the series of its slot.
 func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 	run := newRunner(r, RunOptions{})
-	if err := run.begin(rememberEnd(ctx)); err != nil {
+	if err := run.beginRound(rememberEnd(ctx)); err != nil {
 		return nil, err
 	}
 	open, err := r.Slots.Claimable(ctx, r.Now())
@@ -74,14 +74,14 @@ func (r *Reconciler) Serve(ctx context.Context) (trigger, wait func()) {
 			case <-ctx.Done():
 				return
 			}
-			err := run.begin(ctx)
+			err := run.beginRound(ctx)
 			if err == nil {
-				err = run.round(ctx, wake)
+				err = run.runRound(ctx, wake)
 			}
 			if ctx.Err() != nil {
 				return
 			}
-			run.rest(ctx, err)
+			run.reportRest(ctx, err)
 		}
 	}()
 	trigger = func() {

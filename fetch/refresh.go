@@ -23,7 +23,7 @@ type refresh struct {
 	*Reconciler
 	swept   bool     // what is too old was deleted
 	deleted string   // what was deleted, in words; "": nothing
-	count   []string // ids to count next
+	toCount []string // ids to count next
 }
 
 func (*refresh) purpose() quota.Purpose { return quota.Refresh }
@@ -40,7 +40,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 		}
 		r.swept, r.deleted = true, deletedText(placements, videos)
 	}
-	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renew, r.name, r.recount} {
+	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renewVideos, r.nameCategories, r.recountVideos} {
 		if s, ok, err := next(ctx, slot); ok || err != nil {
 			return s, ok, err
 		}
@@ -48,8 +48,8 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 	return step{}, false, nil
 }
 
-// renew fetches again what will soon be too old.
-func (r *refresh) renew(ctx context.Context, _ ingest.Slot) (step, bool, error) {
+// renewVideos fetches again what will soon be too old.
+func (r *refresh) renewVideos(ctx context.Context, _ ingest.Slot) (step, bool, error) {
 	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), r.Upstream.Limits().IDsPerCall)
 	if err != nil {
 		return step{}, false, fmt.Errorf("find the videos to refresh: %w", err)
@@ -62,30 +62,31 @@ func (r *refresh) renew(ctx context.Context, _ ingest.Slot) (step, bool, error) 
 	}), true, nil
 }
 
-// recount counts the videos that no chart has brought for a day.
-func (r *refresh) recount(ctx context.Context, _ ingest.Slot) (step, bool, error) {
+// recountVideos counts the videos that no chart has brought for a day.
+func (r *refresh) recountVideos(ctx context.Context, _ ingest.Slot) (step, bool, error) {
 	if r.Counter == nil {
 		return step{}, false, nil
 	}
 	perCall := r.Upstream.Limits().IDsPerCall
-	if len(r.count) == 0 {
+	if len(r.toCount) == 0 {
 		var err error
-		if r.count, err = r.Library.VideosToCount(ctx, r.Now().Add(-countAfter), countAhead*perCall); err != nil || len(r.count) == 0 {
+		if r.toCount, err = r.Library.VideosToCount(ctx, r.Now().Add(-countAfter), countAhead*perCall); err != nil || len(r.toCount) == 0 {
 			return step{}, false, err
 		}
 	}
-	ids := r.count[:min(perCall, len(r.count))]
+	ids := r.toCount[:min(perCall, len(r.toCount))]
 	return stepOf(r.Counter.Counts(ids), func(ctx context.Context, slot ingest.Slot, counts []ingest.Counts) (ingest.Slot, error) {
 		slot, err := r.Sink.SaveCounts(ctx, slot, ids, counts)
 		if err == nil {
-			r.count = r.count[len(ids):]
+			r.toCount = r.toCount[len(ids):]
 		}
 		return slot, err
 	}), true, nil
 }
 
-// name asks for the names of a region's categories, from the first refresh that was due after its first chart.
-func (r *refresh) name(ctx context.Context, slot ingest.Slot) (step, bool, error) {
+// nameCategories asks for the names of a region's categories, from the first refresh that was due after its first
+// chart.
+func (r *refresh) nameCategories(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if r.Namer == nil {
 		return step{}, false, nil
 	}
@@ -98,7 +99,7 @@ func (r *refresh) name(ctx context.Context, slot ingest.Slot) (step, bool, error
 	}), true, nil
 }
 
-func (r *refresh) end() string { return r.deleted }
+func (r *refresh) doneReason() string { return r.deleted }
 
 // deletedText says what was deleted; "" if nothing was.
 func deletedText(placements, videos int) string {

@@ -22,15 +22,15 @@ const (
 // runner is one Run or Serve. One goroutine adds and claims; each pass has its own.
 type runner struct {
 	*Reconciler
-	options  RunOptions
-	wanted   map[ingest.Series]bool
-	claimed  map[ingest.SlotKey]bool // since the last trigger
-	purposes map[ingest.SlotKey]quota.Purpose
-	pages    map[string]int // of charts that are paced, by job
-	keep     bool           // results are wanted
-	results  []SlotResult   // so far
-	running  int
-	ended    chan result
+	options     RunOptions
+	wanted      map[ingest.Series]bool
+	claimed     map[ingest.SlotKey]bool // since the last trigger
+	purposes    map[ingest.SlotKey]quota.Purpose
+	pages       map[string]int // of charts that are paced, by job
+	keepResults bool           // results are wanted
+	results     []SlotResult   // so far
+	running     int
+	ended       chan result
 
 	share    *allowance
 	answered bool // a call of this run has been answered
@@ -55,8 +55,8 @@ func newRunner(r *Reconciler, o RunOptions) *runner {
 	return c
 }
 
-// begin adds what is due; what was claimed before may be claimed again.
-func (c *runner) begin(ctx context.Context) error {
+// beginRound adds what is due; what was claimed before may be claimed again.
+func (c *runner) beginRound(ctx context.Context) error {
 	c.claimed, c.purposes = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]quota.Purpose{}
 	if c.options.Backfill != nil {
 		return nil
@@ -68,13 +68,13 @@ func (c *runner) begin(ctx context.Context) error {
 	return err
 }
 
-// round claims and passes until nothing is left to claim and nothing runs. A wake in between calls begin again.
-func (c *runner) round(ctx context.Context, wake <-chan struct{}) error {
+// runRound claims and passes until nothing is left to claim and nothing runs. A wake in between calls beginRound again.
+func (c *runner) runRound(ctx context.Context, wake <-chan struct{}) error {
 	var fatal error
 	idle := false // nothing to claim, or no point in claiming it
 	first := c.share.answered
 	for {
-		for !idle && ctx.Err() == nil && c.running < c.passes() {
+		for !idle && ctx.Err() == nil && c.running < c.maxPasses() {
 			var ok bool
 			if ok, fatal = c.claim(ctx); !ok || fatal != nil {
 				idle = true
@@ -89,7 +89,7 @@ func (c *runner) round(ctx context.Context, wake <-chan struct{}) error {
 		select {
 		case e := <-c.ended:
 			c.running--
-			if err := c.report(ctx, e); fatal == nil {
+			if err := c.reportResult(ctx, e); fatal == nil {
 				fatal = err
 			}
 			idle = fatal != nil || c.refused // what ended may have kept its series from being claimed
@@ -97,23 +97,23 @@ func (c *runner) round(ctx context.Context, wake <-chan struct{}) error {
 			first, c.answered = nil, true
 		case <-wake:
 			if fatal != nil {
-				c.rest(ctx, fatal)
+				c.reportRest(ctx, fatal)
 			}
-			fatal = c.begin(ctx)
+			fatal = c.beginRound(ctx)
 			idle = fatal != nil
 		}
 	}
 }
 
-// passes returns how many may run at once.
-func (c *runner) passes() int {
+// maxPasses returns how many may run at once.
+func (c *runner) maxPasses() int {
 	switch {
 	case c.options.Backfill == nil:
 		return max(1, c.Workers)
 	case c.expensive() && (!c.answered || c.troubles > 0): // one pass finds out for all whether the upstream answers
 		return 1
 	default:
-		return ahead * max(1, c.Workers)
+		return passesPerCall * max(1, c.Workers)
 	}
 }
 
@@ -147,8 +147,8 @@ func (c *runner) claim(ctx context.Context) (ok bool, err error) {
 	return true, nil
 }
 
-// report reports how a slot ended, and returns an error that the next slot would meet too.
-func (c *runner) report(ctx context.Context, e result) error {
+// reportResult reports how a slot ended, and returns an error that the next slot would meet too.
+func (c *runner) reportResult(ctx context.Context, e result) error {
 	switch {
 	case errors.Is(e.err, ingest.ErrFenced):
 		c.Log.WarnContext(ctx, "the slot went to another run", slotAttr(e.Slot))
@@ -156,7 +156,7 @@ func (c *runner) report(ctx context.Context, e result) error {
 	case e.State == ingest.Claimed:
 		c.Log.WarnContext(ctx, "a pass hangs, the run ends without it", slotAttr(e.Slot))
 	default:
-		if c.keep {
+		if c.keepResults {
 			c.results = append(c.results, e.SlotResult)
 		}
 		if c.OnSlot != nil {
@@ -193,8 +193,8 @@ func (c *runner) reportPiece(e result) error {
 	return fmt.Errorf("%d pieces in a row brought nothing: %w", c.troubles, t.err)
 }
 
-// rest reports that the workers have nothing to do until the next trigger.
-func (c *runner) rest(ctx context.Context, err error) {
+// reportRest reports that the workers have nothing to do until the next trigger.
+func (c *runner) reportRest(ctx context.Context, err error) {
 	if err != nil {
 		c.Log.ErrorContext(ctx, "the workers rest until the next trigger", slog.Any("error", err))
 	}

@@ -28,22 +28,22 @@ func newSearching(up Upstream, query ingest.Query, pages int) *searching {
 	return &searching{upstream: up.(Searcher), query: query, limits: limits, pages: min(max(pages, 1), limits.SearchPages)}
 }
 
-func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step {
+func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slot, foundPage) (ingest.Slot, error)) step {
 	if f.seen == nil {
 		f.seen, f.resumed = map[string]bool{}, slot.Pages > 0
 	}
 	s := stepOf(f.upstream.Search(f.query, slot.Token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
-		return save(ctx, slot, f.found(slot, page))
+		return save(ctx, slot, f.readPage(slot, page))
 	})
 	s.retries, s.alike = searchRetries, true
 	return s
 }
 
-// found returns what a page brings; slot.Pages counts it already. A last page that is full counts as cut off, since at
-// its limit the upstream names no next page whether there are more results or not. So a slice that holds exactly as
+// readPage returns what a page brings; slot.Pages counts it already. A last page that is full counts as cut off, since
+// at its limit the upstream names no next page whether there are more results or not. So a slice that holds exactly as
 // many as a search lists is split for nothing, but no slice loses results.
-func (f *searching) found(slot ingest.Slot, page ingest.Found) found {
-	out := found{ids: page.IDs, token: page.Next}
+func (f *searching) readPage(slot ingest.Slot, page ingest.Found) foundPage {
+	out := foundPage{ids: page.IDs, token: page.Next}
 	for _, id := range page.IDs {
 		f.seen[id] = true
 	}

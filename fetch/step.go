@@ -15,8 +15,8 @@ type work interface {
 	purpose() quota.Purpose
 	// next returns the slot's next step; ok is false when there is nothing left to ask.
 	next(ctx context.Context, slot ingest.Slot) (s step, ok bool, err error)
-	// end returns what was done, when nothing is left to ask.
-	end() (reason string)
+	// doneReason returns what was done, when nothing is left to ask.
+	doneReason() (reason string)
 }
 
 // step is one call of a pass, and what is done with its answer. Its functions return the slot as they wrote it.

@@ -16,13 +16,13 @@ type uploads struct {
 	pages    int    // a list with more is taken to be endless
 }
 
-func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot, found) (ingest.Slot, error)) step {
+func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot, foundPage) (ingest.Slot, error)) step {
 	if slot.Token == "" {
 		return stepOf(f.upstream.Channel(f.channel), func(ctx context.Context, slot ingest.Slot, c ingest.Channel) (ingest.Slot, error) {
 			if c.Uploads == "" {
-				return save(ctx, slot, found{note: "the channel lists no videos"})
+				return save(ctx, slot, foundPage{note: "the channel lists no videos"})
 			}
-			return save(ctx, slot, found{token: url.PathEscape(c.Uploads) + "/"})
+			return save(ctx, slot, foundPage{token: url.PathEscape(c.Uploads) + "/"})
 		})
 	}
 	list, token, _ := strings.Cut(slot.Token, "/")
@@ -31,7 +31,7 @@ func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot,
 		name = list // not written by us
 	}
 	return stepOf(f.upstream.Uploads(name, token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
-		out := found{ids: page.IDs}
+		out := foundPage{ids: page.IDs}
 		switch {
 		case page.Next == "":
 		case slot.Pages > f.pages:

@@ -18,7 +18,7 @@ func (r *Reconciler) workOf(slot ingest.Slot, o RunOptions) (_ work, _ ingest.Sl
 	}
 	job, ok := r.Jobs[slot.Job]
 	if !ok {
-		return nil, slot, r.unwanted(slot.Series())
+		return nil, slot, r.unwantedReason(slot.Series())
 	}
 	pages := cmp.Or(o.Pages, job.Pages)
 	switch job.Kind {
@@ -70,9 +70,9 @@ func (r *Reconciler) newLookup(as quota.Purpose, since time.Time, load func(cont
 	return &lookup{upstream: r.Upstream, sink: r.Sink, library: r.Library, as: as, since: since, load: load}
 }
 
-// knownAbsent returns why a slot need not be passed: the upstream had no such chart when it was last asked, less than
+// absentReason returns why a slot need not be passed: the upstream had no such chart when it was last asked, less than
 // absentFor ago. If that cannot be read, the upstream is asked.
-func (r *Reconciler) knownAbsent(ctx context.Context, slot ingest.Slot) (why string) {
+func (r *Reconciler) absentReason(ctx context.Context, slot ingest.Slot) (why string) {
 	job := r.Jobs[slot.Job]
 	if job.Kind != ingest.KindChart {
 		return ""
