@@ -80,7 +80,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	at := fmt.Sprintf("postgres://%s:%d/%s", c.Host, c.Port, c.Database)
 	e := store.Engine{
 		Name:    at,
-		Read:    pool(c, readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+		Read:    pool(c, readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+planned),
 		Check:   func(ctx context.Context, tx *sql.Tx) error { return checkVersion(ctx, tx, at) },
 		Explain: hint,
 		Plain:   plain,
@@ -119,6 +119,10 @@ func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 	}
 	return err
 }
+
+// planned has each search planned for its own words: a plan for whatever words walks all videos until it has enough of
+// those that have them.
+const planned = "SET LOCAL plan_cache_mode = force_custom_plan"
 
 // begin begins a transaction that writes, once no other does.
 func begin(schema string) string {
