@@ -1,8 +1,8 @@
-// Command scale measures what many machines share: the ledger in PostgreSQL beside a bare row, and workers beside one
-// worker. It starts PostgreSQL servers of its own, and a stand-in upstream; every verdict is computed from the figures of
+// Command scale measures what many machines share: the ledger in PostgreSQL beside a bare row, the store beside one in
+// SQLite, and workers beside one worker. It starts PostgreSQL servers of its own, and a stand-in upstream; every verdict is computed from the figures of
 // the same run.
 //
-//	go run ./scale [-write] [-only takes,writers,accounts,workers] [-disk DIR] [-memory DIR]
+//	go run ./scale [-write] [-only takes,writers,accounts,stores,workers] [-videos N] [-disk DIR] [-memory DIR]
 //
 // It needs PostgreSQL 15 or newer: POSTGRES_BIN, or where Debian puts it. Exit: 0 measured, goals missed included; 1
 // something could not be measured, or, with -write, a goal that was met before is missed by more than 15 % (goals.json).
@@ -23,7 +23,7 @@ import (
 )
 
 const about = "In `bench/`: `go run ./scale -write`. It needs PostgreSQL 15 or newer (`POSTGRES_BIN`, or where Debian puts it) and starts servers\n" +
-	"of its own. `-only takes,writers,accounts,workers` runs parts, `-disk DIR` says where fsync is real, `-memory DIR` where it is free.\n" +
+	"of its own. `-only takes,writers,accounts,stores,workers` runs parts, `-videos N` says how many are searched, `-disk DIR` says where fsync is real, `-memory DIR` where it is free.\n" +
 	"Client, server and stand-in share the machine's cores. Compare ratios: milliseconds belong to the machine."
 
 // place is a directory for a server's data, and how that server writes.
@@ -36,6 +36,7 @@ type options struct {
 	write  bool
 	parts  []string
 	places []place
+	videos int
 }
 
 func main() {
@@ -43,9 +44,10 @@ func main() {
 	defer stop()
 	o := options{}
 	flag.BoolVar(&o.write, "write", false, "also write the table to "+report.File)
-	only := flag.String("only", "takes,writers,accounts,workers", "the `PARTS` to measure")
+	only := flag.String("only", "takes,writers,accounts,stores,workers", "the `PARTS` to measure")
 	disk := flag.String("disk", os.TempDir(), "a `DIR` on a disk, where fsync costs what it costs")
 	memory := flag.String("memory", "/dev/shm", "a `DIR` in memory; empty: leave that out")
+	flag.IntVar(&o.videos, "videos", 50_000, "how many `VIDEOS` are searched: 50,000 take about a minute to generate and copy")
 	flag.Parse()
 	o.parts = strings.Split(*only, ",")
 	o.places = []place{{"disk, with fsync", *disk, []string{"fsync=on", "full_page_writes=on", "max_connections=150", "shared_buffers=128MB", "max_wal_size=1GB"}}}
@@ -71,7 +73,7 @@ func measure(ctx context.Context, o options) error {
 			return fmt.Errorf("start PostgreSQL: %w", err)
 		}
 		defer d.Stop()
-		servers = append(servers, server{p.name, d})
+		servers = append(servers, server{p.name, p.dir, d})
 	}
 	version, err := servers[0].Query(ctx, "SHOW server_version")
 	if err != nil {
@@ -82,7 +84,9 @@ func measure(ctx context.Context, o options) error {
 	for _, part := range []struct {
 		name string
 		run  func(context.Context, []server, *report.Report) error
-	}{{"takes", takes}, {"writers", writers}, {"accounts", accounts}, {"workers", workers}} {
+	}{{"takes", takes}, {"writers", writers}, {"accounts", accounts}, {"stores", func(ctx context.Context, all []server, r *report.Report) error {
+		return stores(ctx, all, o.videos, r)
+	}}, {"workers", workers}} {
 		if !slices.Contains(o.parts, part.name) {
 			continue
 		}
@@ -99,6 +103,6 @@ func measure(ctx context.Context, o options) error {
 
 // server is one PostgreSQL, and where it writes.
 type server struct {
-	name string
+	name, dir string
 	*faulty.Database
 }
