@@ -163,8 +163,8 @@ func contenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]con
 	return append(all, mine...), err
 }
 
-// ourContenders returns ours. All their accounts but one are filled by posts and then a take: a post discards what a
-// take records for the next search.
+// ourContenders returns ours. All their accounts but one are filled by posts and then a take, which records for the next
+// search where each window begins: of posts, only the first into an empty log records anything.
 func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]contender, error) {
 	const longest = day - 10*time.Minute // so that nothing leaves the window during the measurement
 	fill := func(n int, from time.Duration, cost func(int) int64, taken bool) snapshotter {

@@ -52,10 +52,14 @@ local lives = math.ceil((horizon + KEEP) / 1000)
 for i = 1, pools do
 	local q, key, amount = p[i], KEYS[1 + i], tonumber(ARGV[5 + pools + i])
 	if amount > 0 then
-		if q[NUMBER] == q[FIRST] then
+		local empty, total = q[NUMBER] == q[FIRST], q[TOTAL]
+		if empty then
 			redis.call('LTRIM', key, 1, 0)
 		end
 		shift(key, q, pos[i], tails[i], 1, amount, extra[i])
+		if empty then -- a window that holds all there is begins with it
+			q[HINT], q[HINT + 1], q[HINT + 2], q[HINT + 3] = pos[i], 0, at, total
+		end
 		q[NEWEST] = math.max(q[NEWEST], at)
 		q[EXPIRES] = renewed
 		redis.call('PEXPIRE', key, lives)

@@ -45,9 +45,9 @@ local function tail(key, q, pos)
 end
 
 -- shift adds delta to the sums of entries[from] and all behind it, which start at position pos, and
--- writes them there, behind the entry extra where there is one.
+-- writes them there, behind the entry extra where there is one: hints of what is before that stay true.
 local function shift(key, q, pos, entries, from, delta, extra)
-	local at = pos - q[FIRST]
+	local at, changed = pos - q[FIRST], extra and pos or 0
 	for k = from, #entries do
 		local t, sum, n, w = unpack_(ENTRY, entries[k])
 		local e = pack(ENTRY, t, sum + delta, n, w)
@@ -62,7 +62,9 @@ local function shift(key, q, pos, entries, from, delta, extra)
 		q[NUMBER] = q[NUMBER] + 1
 	end
 	q[TOTAL] = q[TOTAL] + delta
-	for h = HINT, COLUMNS do
-		q[h] = 0
+	for h = HINT, COLUMNS, HINT_SIZE do
+		if q[h] >= changed then
+			q[h], q[h + 1], q[h + 2], q[h + 3] = 0, 0, 0, 0
+		end
 	end
 end

@@ -1,0 +1,64 @@
+package redisledger_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+// What a search has found is known to the next one also after a post: of what is before the post, nothing has changed.
+func TestAPostKeepsWhatASearchHasFound(t *testing.T) {
+	const entries = 100
+	for _, c := range []struct {
+		name  string
+		taken bool // after the posts one is taken, and then one more is posted
+		most  int  // entries that a refusal looks at: the one that has to leave, and those that find where the 12 hours begin
+	}{
+		{"posts alone: the first entry is known", false, 3},
+		{"and a take: where the 12 hours begin is known too", true, 1},
+	} {
+		s := redisServer(t)
+		l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+		ctx, limit := t.Context(), int64(entries)
+		ask := func() quota.Ask {
+			a := benchAsk("a", 1, limit, "units")
+			a.Charges[0].Bounds[1].Window = quota.Window{Name: "12h", Length: 12 * time.Hour, Limit: limit}
+			return a
+		}
+		post := func(at time.Time) {
+			if err := l.Post(ctx, ask(), at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range entries {
+			post(time.Now().Add(-23*time.Hour + time.Duration(i)*10*time.Minute))
+		}
+		if c.taken {
+			limit += 2
+			if d, err := l.Take(ctx, ask()); err != nil || !d.Allowed {
+				t.Fatalf("%+v, %v", d, err)
+			}
+			post(time.Now())
+		}
+		s.client.ConfigResetStat(ctx)
+		if d, err := l.Take(ctx, ask()); err != nil || d.Allowed {
+			t.Fatalf("%s: %+v, %v: want a refusal", c.name, d, err)
+		}
+		looked := 0
+		for line := range strings.Lines(s.client.Info(ctx, "commandstats").Val()) {
+			if strings.HasPrefix(line, "cmdstat_lindex:") {
+				if _, err := fmt.Sscanf(line, "cmdstat_lindex:calls=%d", &looked); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		t.Logf("%s: a refusal looks at %d entries", c.name, looked)
+		if looked > c.most {
+			t.Errorf("%s: a refusal looks at %d entries, want at most %d", c.name, looked, c.most)
+		}
+	}
+}
