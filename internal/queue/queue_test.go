@@ -180,7 +180,16 @@ func rows(t *testing.T, place, query string) (n int) {
 }
 
 func TestThreeWorkersShareTheSlotsEachOfWhichHasOneJob(t *testing.T) {
-	place, slots := newDatabase(t), newTable(60)
+	t.Run("directly", func(t *testing.T) { threeWorkers(t, newDatabase(t)) })
+	t.Run("through a pooler in transaction mode", func(t *testing.T) {
+		newDatabase(t) // or skip
+		threeWorkers(t, server.URLAt(faulty.PgBouncer(t, server.Database, 4).Addr()))
+	})
+}
+
+func threeWorkers(t *testing.T, place string) {
+	t.Helper()
+	slots := newTable(60)
 	by := map[string]int{}
 	slots.hold = func(name string, _ ingest.SlotKey) {
 		time.Sleep(200 * time.Millisecond) // the upstream, for longer in all than two reconciliations are apart
