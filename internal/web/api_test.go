@@ -31,10 +31,10 @@ import (
 
 const hostile = "<script>alert(1)</script>\u202e\x1b[31m\"'&"
 
-// shelf is a library of a few documents, hostile ones among them.
-type shelf struct{ calls atomic.Int64 }
+// testLibrary is a library of a few documents, hostile ones among them.
+type testLibrary struct{ calls atomic.Int64 }
 
-func (s *shelf) library() (*web.Library, error) {
+func (s *testLibrary) library() (*web.Library, error) {
 	views := int64(12)
 	return &web.Library{
 		Search: func(_ context.Context, p url.Values) (web.SearchDocument, error) {
@@ -76,13 +76,13 @@ func (s *shelf) library() (*web.Library, error) {
 	}, nil
 }
 
-// newAPI returns a site with an API, over a shelf.
-func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *shelf) {
+// newAPI returns a site with an API, over a test library.
+func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *testLibrary) {
 	t.Helper()
 	site, _ := fresh()
-	books := &shelf{}
+	lib := &testLibrary{}
 	site.Hosts = []string{"api.example.com"}
-	site.API = &web.API{Library: books.library, Origins: []string{"https://www.example.com"}}
+	site.API = &web.API{Library: lib.library, Origins: []string{"https://www.example.com"}}
 	site.Status = &web.Status{Source: func() (*web.Source, error) {
 		return &web.Source{Quota: func(context.Context) (web.QuotaDocument, error) {
 			tariff := &quota.Tariff{Zone: time.UTC, Table: "classic"}
@@ -104,7 +104,7 @@ func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *shelf) {
 			t.Fatal(err)
 		}
 	}
-	return site, books
+	return site, lib
 }
 
 // ask sends a request to a site by the name localhost, unless the header says otherwise.
@@ -165,7 +165,7 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 }
 
 func TestWhatIsAskedTwiceIsMadeOnce(t *testing.T) {
-	site, books := newAPI(t)
+	site, lib := newAPI(t)
 	h := site.Handler()
 	var all sync.WaitGroup
 	for range 50 {
@@ -177,7 +177,7 @@ func TestWhatIsAskedTwiceIsMadeOnce(t *testing.T) {
 	}
 	all.Wait()
 	ask(h, "GET", "/v1/search?q=cup&limit=5") // the same question
-	if n := books.calls.Load(); n != 1 {
+	if n := lib.calls.Load(); n != 1 {
 		t.Errorf("searched %d times, want once", n)
 	}
 	for range 3 {
@@ -185,7 +185,7 @@ func TestWhatIsAskedTwiceIsMadeOnce(t *testing.T) {
 			t.Errorf("%d", resp.StatusCode)
 		}
 	}
-	if n := books.calls.Load(); n != 4 {
+	if n := lib.calls.Load(); n != 4 {
 		t.Errorf("searched %d times, want 4: an error is not remembered", n)
 	}
 	for i := range 3000 {
@@ -254,8 +254,8 @@ func TestTheAPIRefusesWhatNoFrontEndSends(t *testing.T) {
 // A page that points its own name at this address sends that name as Host, whatever it requests.
 func TestAForgedHostReadsNothing(t *testing.T) {
 	site, _ := paged()
-	books := &shelf{}
-	site.API, site.Hosts = &web.API{Library: books.library}, []string{"api.example.com"}
+	lib := &testLibrary{}
+	site.API, site.Hosts = &web.API{Library: lib.library}, []string{"api.example.com"}
 	for _, path := range []string{"/", "/?format=json", "/events", "/metrics", "/freshness", "/readyz", "/v1/quota", "/none"} {
 		for host, ours := range map[string]bool{
 			"localhost:8080": true, "127.0.0.1": true, "[::1]:8080": true, "192.0.2.7:80": true, "api.example.com": true, "app.localhost": true,

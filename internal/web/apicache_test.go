@@ -14,19 +14,19 @@ import (
 // from the ledger, are made again every ten seconds.
 func TestASearchIsMadeAgainOnlyWhenTheStoreHasChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		site, books := newAPI(t)
+		site, lib := newAPI(t)
 		version, unknown := "1", error(nil)
-		library, _ := books.library()
+		library, _ := lib.library()
 		library.Version = func(context.Context) (string, error) { return version, unknown }
 		site.API.Library = func() (*web.Library, error) { return library, nil }
 		handler := site.Handler()
 		asked := func(what, query string, made int64) {
 			t.Helper()
-			before := books.calls.Load()
+			before := lib.calls.Load()
 			if resp := ask(handler, "GET", "/v1/search?q=cup"+query); resp.StatusCode != 200 {
 				t.Errorf("%s: %d", what, resp.StatusCode)
 			}
-			if n := books.calls.Load() - before; n != made {
+			if n := lib.calls.Load() - before; n != made {
 				t.Errorf("%s: made %d times, want %d", what, n, made)
 			}
 		}
@@ -58,7 +58,7 @@ func TestASearchIsMadeAgainOnlyWhenTheStoreHasChanged(t *testing.T) {
 			time.Sleep(9 * time.Second)
 			ask(handler, "GET", "/v1/search?q=cup")
 		}
-		if n := books.calls.Load(); n != 1+21+1+1+2+1+1 {
+		if n := lib.calls.Load(); n != 1+21+1+1+2+1+1 {
 			t.Errorf("made %d times in all: want once more after ten minutes", n)
 		}
 	})

@@ -28,8 +28,8 @@ func (s *Site) Freshness(ctx context.Context) (Freshness, error) {
 	return f, nil
 }
 
-// recent is Freshness, up to rereadAfter old.
-func (s *Site) recent(ctx context.Context) (Freshness, error) {
+// cachedFreshness is Freshness, up to rereadAfter old.
+func (s *Site) cachedFreshness(ctx context.Context) (Freshness, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.at.IsZero() && time.Since(s.at) < rereadAfter {
@@ -58,9 +58,9 @@ func (f Freshness) state(schedule Schedule, of ingest.Series, done, ended ingest
 	return state
 }
 
-// lookFresh is the last check of /readyz.
-func (s *Site) lookFresh(ctx context.Context) (string, error) {
-	f, err := s.recent(ctx)
+// checkFresh is the last check of /readyz.
+func (s *Site) checkFresh(ctx context.Context) (string, error) {
+	f, err := s.cachedFreshness(ctx)
 	if err != nil {
 		return "", fmt.Errorf("not known: %w", err)
 	}
@@ -86,7 +86,7 @@ func (s *Site) lookFresh(ctx context.Context) (string, error) {
 
 // freshness always answers in JSON.
 func (s *Site) freshness(w http.ResponseWriter, r *http.Request) {
-	f, err := s.recent(r.Context())
+	f, err := s.cachedFreshness(r.Context())
 	if err != nil {
 		writeText(w, http.StatusServiceUnavailable, term.Clean(err.Error())+"\n")
 		return

@@ -17,7 +17,7 @@ type Result struct {
 
 // Ready runs all checks, freshness last, and reports whether all hold.
 func (s *Site) Ready(ctx context.Context) (ready bool, results []Result) {
-	checks := append(append([]Check{}, s.Checks...), Check{"freshness", s.lookFresh})
+	checks := append(append([]Check{}, s.Checks...), Check{"freshness", s.checkFresh})
 	ready = true
 	for _, c := range checks {
 		detail, err := c.Look(ctx)

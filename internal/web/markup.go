@@ -51,9 +51,9 @@ func (v *view) header() g.Node {
 // top is the one sentence, and what else is wrong.
 func (v *view) top() g.Node {
 	return g.Group{
-		h.H1(class(v.Mood), g.Text(v.Sentence)),
-		g.Map(v.Troubles, func(s string) g.Node { return h.P(class(bad), h.Role("alert"), g.Text(s)) }),
-		g.If(v.Stale != "", h.P(class(bad), g.Text(v.Stale+" "), h.A(h.Href("#fresh"), g.Text("Why?")))),
+		h.H1(moodClass(v.Mood), g.Text(v.Sentence)),
+		g.Map(v.Troubles, func(s string) g.Node { return h.P(moodClass(bad), h.Role("alert"), g.Text(s)) }),
+		g.If(v.Stale != "", h.P(moodClass(bad), g.Text(v.Stale+" "), h.A(h.Href("#fresh"), g.Text("Why?")))),
 	}
 }
 
@@ -65,14 +65,14 @@ func footer() g.Node {
 
 // section is a part of the page under a heading, with the command that prints the same figures.
 func section(id, title, command string, parts ...g.Node) g.Node {
-	return g.Group{g.Text("\n"), h.Section(h.Aria("labelledby", id), h.H2(h.ID(id), g.Text(title)), g.Text("\n"), g.Group(parts), from(command))}
+	return g.Group{g.Text("\n"), h.Section(h.Aria("labelledby", id), h.H2(h.ID(id), g.Text(title)), g.Text("\n"), g.Group(parts), sourceLine(command))}
 }
 
-func from(command string) g.Node {
+func sourceLine(command string) g.Node {
 	return h.P(h.Class("from"), h.A(h.Href("?format=json"), g.Text("JSON")), g.Text(" · "), h.Code(g.Text(command)))
 }
 
-func unknown() g.Node { return h.P(g.Text("Not known while the ledger cannot answer.")) }
+func notKnown() g.Node { return h.P(g.Text("Not known while the ledger cannot answer.")) }
 
 // column is a heading of a table; n: of figures, which are right-aligned.
 type column struct {
@@ -91,11 +91,11 @@ func table(label string, columns []column, rows g.Group) g.Node {
 func cell(text string) g.Node    { return h.Td(g.Text(text)) }
 func figure(text string) g.Node  { return h.Td(h.Class("n"), g.Text(text)) }
 func rowHead(text string) g.Node { return h.Th(h.Scope("row"), g.Text(text)) }
-func judged(m mood, text string) g.Node {
-	return h.Td(class(m), g.Text(text))
+func moodCell(m mood, text string) g.Node {
+	return h.Td(moodClass(m), g.Text(text))
 }
 
-func class(m mood) g.Node { return h.Class(string(m)) }
+func moodClass(m mood) g.Node { return h.Class(string(m)) }
 
 func nonce(n string) g.Node { return g.Attr("nonce", n) }
 

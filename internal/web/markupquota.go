@@ -12,7 +12,7 @@ import (
 func (v *view) pools() g.Node {
 	pools := g.Map(v.Pools, func(p poolView) g.Node {
 		return g.Group{
-			h.H3(g.Text(p.Name)), g.If(p.Closed != "", h.P(class(bad), g.Text(p.Closed))),
+			h.H3(g.Text(p.Name)), g.If(p.Closed != "", h.P(moodClass(bad), g.Text(p.Closed))),
 			g.Map(p.Bars, barView.markup),
 			table("Purposes of "+p.Name, []column{{"Purpose", false}, {"Ceiling", true}, {"Left", true}}, g.Map(p.Purposes, func(of purposeView) g.Node {
 				return h.Tr(rowHead(of.Purpose), figure(of.Ceiling), figure(of.Left))
@@ -20,7 +20,7 @@ func (v *view) pools() g.Node {
 		}
 	})
 	if len(pools) == 0 {
-		pools = g.Group{unknown()}
+		pools = g.Group{notKnown()}
 	}
 	return section("pools", "What is left", "ingest quota", pools)
 }
@@ -45,7 +45,7 @@ func (v *view) clocks() g.Node {
 	}))
 	switch {
 	case len(v.Pools) == 0:
-		clocks = unknown()
+		clocks = notKnown()
 	case len(v.Clocks) == 0:
 		clocks = facts([]fact{{"Nothing is used", "so nothing has to come back"}})
 	}
@@ -53,7 +53,7 @@ func (v *view) clocks() g.Node {
 }
 
 func (v *view) burn() g.Node {
-	drawn := unknown()
+	drawn := notKnown()
 	if v.Burn != nil {
 		drawn = v.Burn.markup()
 	}
@@ -92,13 +92,13 @@ func (v *view) who() g.Node {
 	case len(v.Pools) > 0:
 		spent = h.P(g.Text("Nothing was spent in the longest window."))
 	default:
-		spent = unknown()
+		spent = notKnown()
 	}
 	return section("who", "Who spent it", "ingest quota", spent)
 }
 
 func (v *view) drift() g.Node {
-	return section("drift", "Our count and the provider’s", "ingest quota", list(g.Map(v.Drift, func(s string) g.Node { return h.Li(g.Text(s)) }), unknown()))
+	return section("drift", "Our count and the provider’s", "ingest quota", list(g.Map(v.Drift, func(s string) g.Node { return h.Li(g.Text(s)) }), notKnown()))
 }
 
 func (v *view) change() g.Node {

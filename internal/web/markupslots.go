@@ -15,7 +15,7 @@ func (v *view) next() g.Node {
 	next := h.P(g.Text("Nothing is due before the provider’s day turns."))
 	if len(v.Next) > 0 {
 		next = table("The next slots", []column{{"Due", false}, {"Job", false}, {"Region", false}, {"Price", true}, {"Fits", false}}, g.Map(v.Next, func(n nextView) g.Node {
-			return h.Tr(h.Td(moment(n.Due)), cell(n.Job), cell(n.Region), figure(n.Price), judged(n.Mood, n.Fits))
+			return h.Tr(h.Td(moment(n.Due)), cell(n.Job), cell(n.Region), figure(n.Price), moodCell(n.Mood, n.Fits))
 		}))
 	}
 	return section("next", "What comes next", "ingest slots --next 8", next)
@@ -24,7 +24,7 @@ func (v *view) next() g.Node {
 func (v *view) fresh() g.Node {
 	return section("fresh", "How old the data is", "ingest slots --since 24h",
 		table("Age of data", []column{{"Job", false}, {"Region", false}, {"Age", true}, {"Interval", true}, {"State", false}}, g.Map(v.Series, func(s seriesView) g.Node {
-			return h.Tr(cell(s.Job), rowHead(s.Region), figure(s.Age), figure(s.Interval), judged(s.Mood, s.State))
+			return h.Tr(cell(s.Job), rowHead(s.Region), figure(s.Age), figure(s.Interval), moodCell(s.Mood, s.State))
 		})),
 		h.H3(g.Text("Slots of the last 24 hours")),
 		g.Map(v.Strips, stripView.markup))
@@ -56,7 +56,7 @@ func (v *view) policy() g.Node {
 				ended, pieces := strconv.Itoa(b.Ended), strconv.Itoa(b.Pieces)
 				return h.Tr(rowHead(b.ID), cell(b.What), cell(string(b.Outcome)),
 					h.Td(h.Progress(h.Value(ended), h.Max(pieces), h.Aria("label", b.ID)), g.Text(" "+ended+" of "+pieces)), figure(term.Thousands(b.Units)))
-			})), from("ingest backfill status"),
+			})), sourceLine("ingest backfill status"),
 		}
 	}
 	return section("policy", "What is kept", "ingest doctor", facts(v.Policy), backfills)

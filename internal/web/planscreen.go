@@ -104,7 +104,7 @@ func (d PlanDocument) piecesText() string {
 		switch n := d.Pieces[string(s)]; n {
 		case 0:
 		case total:
-			return fmt.Sprintf("%s, %s%s", parts[0], all(n), s)
+			return fmt.Sprintf("%s, %s%s", parts[0], allPrefix(n), s)
 		default:
 			parts = append(parts, fmt.Sprintf("%s %s", term.Thousands(int64(n)), s))
 		}
@@ -112,7 +112,7 @@ func (d PlanDocument) piecesText() string {
 	return strings.Join(parts, ", ")
 }
 
-func all(n int) string {
+func allPrefix(n int) string {
 	if n > 1 {
 		return "all "
 	}

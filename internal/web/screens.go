@@ -40,8 +40,8 @@ func (d QuotaDocument) Print(w io.Writer, next []NextDocument) error {
 	case d.Forecast.Fits:
 	case d.Forecast.Pacing != "":
 		fits = "which is more than is left"
-	case d.returns(next, Fitting(d, next)) != nil:
-		fits = "which is more than is left now; more comes back from " + term.StampFrom(*d.returns(next, Fitting(d, next))) + " on"
+	case d.refillAt(next, Fitting(d, next)) != nil:
+		fits = "which is more than is left now; more comes back from " + term.StampFrom(*d.refillAt(next, Fitting(d, next))) + " on"
 	default:
 		fits = "which is more than is left: it will be stopped"
 	}

@@ -14,12 +14,12 @@ import (
 //
 // Like the forecast, it does not count on what a sliding window may free until then, and says so if that matters.
 func Outlook(d QuotaDocument, next []NextDocument) string {
-	midnight := "midnight" + d.in()
+	midnight := "midnight" + d.inZone()
 	switch {
 	case d.Degraded:
 		return "The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait."
 	case d.Forecast.Fits:
-		return fitting(d, midnight)
+		return fitSentence(d, midnight)
 	}
 	for _, p := range d.Pools {
 		if p.DrainedUntil != nil && d.Forecast.Scheduled[p.Pool] > 0 {
@@ -52,7 +52,7 @@ func Outlook(d QuotaDocument, next []NextDocument) string {
 		return "Does not fit: the schedule wants more before " + midnight + " than is left."
 	}
 	verb := "go without until " + midnight
-	if at := d.returns(next, fits); at != nil {
+	if at := d.refillAt(next, fits); at != nil {
 		verb = "wait for units, which come back from " + term.StampFrom(*at) + " on"
 	}
 	if len(without) == 1 {
@@ -61,9 +61,9 @@ func Outlook(d QuotaDocument, next []NextDocument) string {
 	return fmt.Sprintf("Runs out at %s: %s %s.", out.UTC().Format("15:04Z"), enumerate(without, 3), verb)
 }
 
-// returns is when a sliding window begins to return units to the first of the next slots that lacks them. It is nil if
+// refillAt is when a sliding window begins to return units to the first of the next slots that lacks them. It is nil if
 // the provider's day lacks them too: then nothing comes back before midnight.
-func (d QuotaDocument) returns(next []NextDocument, fits []bool) (from *time.Time) {
+func (d QuotaDocument) refillAt(next []NextDocument, fits []bool) (from *time.Time) {
 	drawn := map[string]int64{}
 	for i, slot := range next {
 		for _, p := range d.Pools {
@@ -75,7 +75,7 @@ func (d QuotaDocument) returns(next []NextDocument, fits []bool) (from *time.Tim
 			if n == 0 || drawn[p.Pool]+n <= p.supply(slot.DueAt.Sub(d.At)) {
 				continue
 			}
-			at := p.returns(drawn[p.Pool] + n)
+			at := p.roomAt(drawn[p.Pool] + n)
 			if at == nil {
 				return nil
 			}
@@ -90,9 +90,9 @@ func (d QuotaDocument) returns(next []NextDocument, fits []bool) (from *time.Tim
 	return nil
 }
 
-// returns is when the pool may give the schedule n units, which a sliding window refuses now; nil if the provider's day
+// roomAt is when the pool may give the schedule n units, which a sliding window refuses now; nil if the provider's day
 // refuses them, too.
-func (p PoolDocument) returns(n int64) (from *time.Time) {
+func (p PoolDocument) roomAt(n int64) (from *time.Time) {
 	i := p.scheduled()
 	if i < 0 || p.DrainedUntil != nil {
 		return nil
@@ -134,8 +134,8 @@ func (d QuotaDocument) resumesAt() (latest *time.Time) {
 	return latest
 }
 
-// fitting returns the sentence of a day that fits, for the pool with the least to spare.
-func fitting(d QuotaDocument, midnight string) string {
+// fitSentence returns the sentence of a day that fits, for the pool with the least to spare.
+func fitSentence(d QuotaDocument, midnight string) string {
 	pool, least, part := "", int64(0), 2.0
 	for _, p := range d.Pools {
 		for _, of := range p.Purposes {
@@ -165,7 +165,7 @@ const (
 // Verdicts returns for each of the next slots whether it finds quota.
 func Verdicts(d QuotaDocument, next []NextDocument) []string {
 	fits := Fitting(d, next)
-	from, verdicts := d.returns(next, fits), make([]string, len(next))
+	from, verdicts := d.refillAt(next, fits), make([]string, len(next))
 	for i := range next {
 		switch verdicts[i] = fitsNow; {
 		case fits[i]:
@@ -227,8 +227,8 @@ func (n NextDocument) Name() string {
 	return n.Job
 }
 
-// in says where the provider's day turns: " in Los Angeles".
-func (d QuotaDocument) in() string {
+// inZone says where the provider's day turns: " in Los Angeles".
+func (d QuotaDocument) inZone() string {
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {
 			if w.Zone != "" {

@@ -118,7 +118,7 @@ func (v *view) setQuota(d QuotaDocument, now time.Time) {
 			if at := w.FreesAt(); at != nil {
 				what := fmt.Sprintf("%s, %s: units free from", p.Pool, w.Window)
 				if w.ResetsAt != nil {
-					what = fmt.Sprintf("%s: the provider’s day turns%s", p.Pool, d.in())
+					what = fmt.Sprintf("%s: the provider’s day turns%s", p.Pool, d.inZone())
 				}
 				v.Clocks = append(v.Clocks, clockView{what, term.StampFrom(*at), "in " + term.Ago(at.Sub(now))})
 			}
