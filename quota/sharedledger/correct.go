@@ -29,7 +29,7 @@ func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 	for _, p := range d.Pools {
 		for _, u := range s.state.Snapshots {
 			if u.Pool == p.Pool && !u.At.Before(d.At) {
-				s.keep(u.refunded(p.Charged))
+				s.noteSnapshot(u.refunded(p.Charged))
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, until time.Tim
 		return nil
 	}
 	u.DrainedUntil, u.DrainedUsed, u.Owed = until, used, true
-	s.keep(u)
+	s.noteSnapshot(u)
 	if err := s.flush(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 	s.ensureWriter()
 	if s.seemsFull(a) { // a refusal that was to be expected costs no row
 		d, err := s.ask(ctx, a, Row{})
-		if err = s.answered(ctx, a, Row{}, d, err); err != nil || !d.Allowed {
+		if err = s.noteAnswer(ctx, a, Row{}, d, err); err != nil || !d.Allowed {
 			return d, err
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		if errors.Is(err, ErrDelivered) {
 			continue // it is counted, and must not be acted upon: ask under another number
 		}
-		return d, s.answered(ctx, a, row, d, err)
+		return d, s.noteAnswer(ctx, a, row, d, err)
 	}
 	return quota.Decision{}, fmt.Errorf("%w: %w again and again", quota.ErrUnavailable, ErrDelivered)
 }
@@ -201,8 +201,8 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row) (quota.Decis
 	return d, err
 }
 
-// answered notes what became of the row.
-func (s *Ledger) answered(ctx context.Context, a quota.Ask, row Row, d quota.Decision, err error) error {
+// noteAnswer notes what became of the row.
+func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.Decision, err error) error {
 	if err == nil {
 		changed := s.observe(a, d)
 		if row.ID == 0 {
@@ -255,13 +255,13 @@ func (s *Ledger) observe(a quota.Ask, d quota.Decision) (changed bool) {
 		for j, l := range a.Lookups(a.Charges[i], d.At) {
 			u.Windows = append(u.Windows, WindowUsage{p.Windows[j].Window, quota.FromMicros(l.Start), p.Windows[j].Used})
 		}
-		changed = s.keep(u) || changed
+		changed = s.noteSnapshot(u) || changed
 	}
 	return changed
 }
 
-// keep notes a snapshot in place of the one before, and reports whether it differs from that.
-func (s *Ledger) keep(u UsageSnapshot) (changed bool) {
+// noteSnapshot notes a snapshot in place of the one before, and reports whether it differs from that.
+func (s *Ledger) noteSnapshot(u UsageSnapshot) (changed bool) {
 	s.state.Snapshots, u, changed = replaceSnapshot(s.state.Snapshots, u)
 	s.notes.Snapshots, _, _ = replaceSnapshot(s.notes.Snapshots, u)
 	return changed

@@ -33,9 +33,9 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 				return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, s.Pool)
 			}
 			if err != nil {
-				return l.broken("read", err)
+				return l.explain("read", err)
 			}
-			if err := t.giveBack(p, entry{at: d.At.UnixMicro(), number: s.Entry, amount: amount}); err != nil {
+			if err := t.removeEntry(p, entry{at: d.At.UnixMicro(), number: s.Entry, amount: amount}); err != nil {
 				return err
 			}
 		}
@@ -43,9 +43,9 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 	})
 }
 
-// giveBack takes an entry out, so that no window waits for it. The newest is only emptied until the next takes its
+// removeEntry takes an entry out, so that no window waits for it. The newest is only emptied until the next takes its
 // place: it holds the sum of them all, and the ledger's clock never stands before it.
-func (t *transaction) giveBack(p *pool, e entry) error {
+func (t *transaction) removeEntry(p *pool, e entry) error {
 	if p.newest.at == e.at && p.newest.number == e.number {
 		return t.exec(t.sql.raise, e.at, -e.amount, p.id, e.at, e.number)
 	}
@@ -100,13 +100,13 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 		return err
 	}
 	us := at.UnixMicro()
-	before, _, err := t.before(p, us+1)
+	before, _, err := t.sumBefore(p, us+1)
 	if err != nil {
 		return err
 	}
 	var number int64
 	if err := t.sql.next.row([]any{p.id, us}, &number); err != nil {
-		return t.ledger.broken("read", err)
+		return t.ledger.explain("read", err)
 	}
 	number = max(number, p.newest.number+1) // numbers grow, since every 64th forgets old entries
 	if err := t.exec(t.sql.shift, amount, p.id, us, number); err != nil {

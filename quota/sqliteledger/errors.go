@@ -11,9 +11,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// broken wraps an error of SQLite in the one of package quota that it amounts to, and says what a
+// explain wraps an error of SQLite in the one of package quota that it amounts to, and says what a
 // person can do.
-func (l *Ledger) broken(doing string, err error) error {
+func (l *Ledger) explain(doing string, err error) error {
 	kind, hint := quota.ErrUnavailable, ""
 	switch sqlitefile.Code(err) {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT:

@@ -16,16 +16,16 @@ func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, e
 	for i, l := range lookups {
 		w := &f.Windows[i]
 		var err error
-		if w.Before, w.First, err = t.before(p, l.Start); err != nil {
+		if w.Before, w.First, err = t.sumBefore(p, l.Start); err != nil {
 			return f, err
 		}
 		if !l.Refuses(p.total, w.Before) {
 			continue
 		}
 		if l.Next > 0 {
-			w.NextStart, _, err = t.before(p, l.Next)
+			w.NextStart, _, err = t.sumBefore(p, l.Next)
 		} else {
-			w.Leaves, err = t.reaching(p, l.Needs(p.total), w.First-1, w.Before)
+			w.Leaves, err = t.timeOfSum(p, l.Needs(p.total), w.First-1, w.Before)
 		}
 		if err != nil {
 			return f, err
@@ -34,9 +34,9 @@ func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, e
 	return f, nil
 }
 
-// before is the sum of a pool's entries that are older than a time, and the time of the first that is not: 0
+// sumBefore is the sum of a pool's entries that are older than a time, and the time of the first that is not: 0
 // when there is none.
-func (t *transaction) before(p *pool, at int64) (sum, first int64, err error) {
+func (t *transaction) sumBefore(p *pool, at int64) (sum, first int64, err error) {
 	if at > p.newest.at {
 		return p.total, 0, nil
 	}
@@ -45,15 +45,15 @@ func (t *transaction) before(p *pool, at int64) (sum, first int64, err error) {
 		return p.total, 0, nil
 	}
 	if err != nil {
-		return 0, 0, t.ledger.broken("read", err)
+		return 0, 0, t.ledger.explain("read", err)
 	}
 	return sum, first, nil
 }
 
-// reaching is the time of the first entry with which the sum is at least c: what is not later than lo sums to below,
+// timeOfSum is the time of the first entry with which the sum is at least c: what is not later than lo sums to below,
 // which is less. It looks where a straight line between two known sums has c, then right beside that, then in the
 // middle, so that the number of entries hardly matters.
-func (t *transaction) reaching(p *pool, c, lo, below int64) (int64, error) {
+func (t *transaction) timeOfSum(p *pool, c, lo, below int64) (int64, error) {
 	hi, above := p.newest.at, p.total // what is not later than hi is enough
 	for step, beside := 0, lo+1; lo+1 < hi; step++ {
 		at := beside
@@ -64,7 +64,7 @@ func (t *transaction) reaching(p *pool, c, lo, below int64) (int64, error) {
 			at = lo + (hi-lo)/2
 		}
 		at = min(max(at, lo+1), hi-1)
-		sum, next, err := t.before(p, at+1)
+		sum, next, err := t.sumBefore(p, at+1)
 		if err != nil {
 			return 0, err
 		}
@@ -89,7 +89,7 @@ func (t *transaction) rebase(p *pool) error {
 	var base int64
 	err := t.conn.once(`SELECT before FROM entries WHERE pool = ? ORDER BY at, number LIMIT 1`, func(s *stmt) error { return s.row([]any{p.id}, &base) })
 	if err != nil {
-		return t.ledger.broken("read", err)
+		return t.ledger.explain("read", err)
 	}
 	err = t.conn.once(`UPDATE entries SET before = before - ? WHERE pool = ?`, func(s *stmt) error { return t.run(s, base, p.id) })
 	if err != nil {

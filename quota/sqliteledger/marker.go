@@ -33,18 +33,18 @@ const (
 // remember keeps the marker for the next Open. Where that fails, a rollback may go unnoticed.
 func (q *queue) remember(m commitMarker) {
 	if m.writes > 0 {
-		q.keep(writesAt, m.writes)
+		q.writeNumbers(writesAt, m.writes)
 	}
 	if m.operation > 0 {
-		q.keep(operationAt, m.operation)
+		q.writeNumbers(operationAt, m.operation)
 	}
 	if m.pool > 0 {
-		q.keep(entryAt, m.pool, m.entry, m.number)
+		q.writeNumbers(entryAt, m.pool, m.entry, m.number)
 	}
 }
 
-// keep writes numbers into the lock file, 19 digits and a new line each.
-func (q *queue) keep(at int64, numbers ...int64) {
+// writeNumbers writes numbers into the lock file, 19 digits and a new line each.
+func (q *queue) writeNumbers(at int64, numbers ...int64) {
 	q.line = q.line[:0]
 	for _, n := range numbers {
 		for width := int64(1_000_000_000_000_000_000); width > max(n, 1); width /= 10 {
@@ -55,8 +55,8 @@ func (q *queue) keep(at int64, numbers ...int64) {
 	_, _ = q.lock.WriteAt(q.line, at)
 }
 
-// remembered is 0 where nothing is known.
-func (q *queue) remembered() (m commitMarker) {
+// lastMarker is 0 where nothing is known.
+func (q *queue) lastMarker() (m commitMarker) {
 	text := make([]byte, 5*20)
 	_, _ = q.lock.ReadAt(text, writesAt)
 	for i, into := range []*int64{&m.writes, &m.operation, &m.pool, &m.entry, &m.number} {
@@ -76,12 +76,12 @@ const hasMarker = `
 
 // checkNotRolledBack refuses a file that is older than what was acknowledged by those who had it open before.
 func (l *Ledger) checkNotRolledBack(ctx context.Context) error {
-	m := l.queue.remembered() // before the file is read, since others may write meanwhile
+	m := l.queue.lastMarker() // before the file is read, since others may write meanwhile
 	err := l.read(ctx, func(t *transaction) error {
 		var has bool
 		err := t.conn.once(hasMarker, func(s *stmt) error { return s.row([]any{m.writes, m.operation, m.pool, m.entry, m.number}, &has) })
 		if err != nil {
-			return l.broken("read", err)
+			return l.explain("read", err)
 		}
 		if !has {
 			return fmt.Errorf("%w: %s is an older copy, which has not all that was acknowledged: put the newest back, or move it away",

@@ -19,7 +19,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	err = t.sql.journal.row([]any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed,
 		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &amounts, &synced.State, &synced.Emergency, &told)
 	if err != nil {
-		return s, t.ledger.broken("read", err)
+		return s, t.ledger.explain("read", err)
 	}
 	if until != 0 {
 		s.Breaker.Until = quota.FromMicros(until)

@@ -87,11 +87,11 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 		l.writer.open(l.dsn("_pragma=synchronous(full)"), "BEGIN IMMEDIATE"),
 		l.reader.open(l.dsn("_pragma=query_only(1)"), "BEGIN"))
 	if err != nil {
-		return nil, l.broken("open", err)
+		return nil, l.explain("open", err)
 	}
 	// From here on who writes waits in the queue, and in its begin.
 	if err := l.writer.conn.exec("PRAGMA busy_timeout = 0"); err != nil {
-		return nil, l.broken("open", err)
+		return nil, l.explain("open", err)
 	}
 	if err := l.checkNotRolledBack(ctx); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func touch(path string) error {
 func (l *Ledger) identify(ctx context.Context) (int, error) {
 	db, err := sql.Open("sqlite", l.dsn("mode=ro"))
 	if err != nil {
-		return 0, l.broken("open", err)
+		return 0, l.explain("open", err)
 	}
 	defer func() { _ = db.Close() }()
 	return l.version(ctx, db)
@@ -143,7 +143,7 @@ func (l *Ledger) identify(ctx context.Context) (int, error) {
 // several processes one migrates, and the others wait for it.
 func (l *Ledger) migrate(ctx context.Context) error {
 	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
-		return l.broken("wait for", err)
+		return l.explain("wait for", err)
 	}
 	defer l.queue.leave()
 	if err := touch(l.path); err != nil {
@@ -151,16 +151,16 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	}
 	db, err := sql.Open("sqlite", l.dsn("_txlock=immediate"))
 	if err != nil {
-		return l.broken("open", err)
+		return l.explain("open", err)
 	}
 	defer func() { _ = db.Close() }()
 	// The mode is the file's from then on. It cannot be changed within a transaction.
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = wal"); err != nil {
-		return l.broken("create the tables of", err)
+		return l.explain("create the tables of", err)
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return l.broken("open", err)
+		return l.explain("open", err)
 	}
 	defer func() { _ = tx.Rollback() }()
 	have, err := l.version(ctx, tx)
@@ -173,10 +173,10 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	}
 	head := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, version)
 	if _, err := tx.ExecContext(ctx, head+tables); err != nil {
-		return l.broken("create the tables of", err)
+		return l.explain("create the tables of", err)
 	}
 	if err := tx.Commit(); err != nil {
-		return l.broken("create the tables of", err)
+		return l.explain("create the tables of", err)
 	}
 	if have > 0 {
 		return nil
@@ -196,7 +196,7 @@ func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error
 		(SELECT count(*) FROM sqlite_schema)`).Scan(&app, &have, &tables)
 	switch {
 	case err != nil:
-		return 0, l.broken("read", err)
+		return 0, l.explain("read", err)
 	case app == 0 && tables == 0:
 		return 0, nil
 	case app != applicationID:

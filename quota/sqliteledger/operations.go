@@ -29,7 +29,7 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 		t.marker.operation, err = result.LastInsertId()
 	}
 	if err != nil {
-		return 0, t.ledger.broken("write", err)
+		return 0, t.ledger.explain("write", err)
 	}
 	return t.marker.operation, nil
 }
@@ -119,7 +119,7 @@ func (t *transaction) operations(from *stmt, account string, args ...any) (out [
 	}
 	rows, err := from.query(append([]any{account}, args...)...)
 	if err != nil {
-		return nil, t.ledger.broken("read", err)
+		return nil, t.ledger.explain("read", err)
 	}
 	defer func() { _ = rows.close() }()
 	costs := map[string]quota.Cost{} // most cost the same
@@ -128,7 +128,7 @@ func (t *transaction) operations(from *stmt, account string, args ...any) (out [
 		var at, spender int64
 		var amounts, told string
 		if err := rows.scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &told); err != nil {
-			return nil, t.ledger.broken("read", err)
+			return nil, t.ledger.explain("read", err)
 		}
 		var known bool
 		if r.Syncs, err = syncs(told); err != nil {
@@ -146,7 +146,7 @@ func (t *transaction) operations(from *stmt, account string, args ...any) (out [
 		out = append(out, r)
 	}
 	if rows.err != nil {
-		return nil, t.ledger.broken("read", rows.err)
+		return nil, t.ledger.explain("read", rows.err)
 	}
 	return out, nil
 }
@@ -155,7 +155,7 @@ func (t *transaction) operations(from *stmt, account string, args ...any) (out [
 func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	rows, err := t.sql.who.query()
 	if err != nil {
-		return nil, t.ledger.broken("read", err)
+		return nil, t.ledger.explain("read", err)
 	}
 	defer func() { _ = rows.close() }()
 	who := map[int64]quota.Who{}
@@ -163,12 +163,12 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 		var id int64
 		var w quota.Who
 		if err := rows.scan(&id, &w.Purpose, &w.Region, &w.Method); err != nil {
-			return nil, t.ledger.broken("read", err)
+			return nil, t.ledger.explain("read", err)
 		}
 		who[id] = w
 	}
 	if rows.err != nil {
-		return nil, t.ledger.broken("read", rows.err)
+		return nil, t.ledger.explain("read", rows.err)
 	}
 	return who, nil
 }
@@ -177,7 +177,7 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 func (t *transaction) emergencies(account string, since time.Time, except int64) (quota.Cost, error) {
 	rows, err := t.sql.emergencies.query(account, since.UnixMicro(), except)
 	if err != nil {
-		return nil, t.ledger.broken("read", err)
+		return nil, t.ledger.explain("read", err)
 	}
 	defer func() { _ = rows.close() }()
 	sums := quota.Cost{}
@@ -185,7 +185,7 @@ func (t *transaction) emergencies(account string, since time.Time, except int64)
 		var amounts string
 		var n int64
 		if err := rows.scan(&amounts, &n); err != nil {
-			return nil, t.ledger.broken("read", err)
+			return nil, t.ledger.explain("read", err)
 		}
 		cost, err := t.cost(amounts)
 		if err != nil {
@@ -196,7 +196,7 @@ func (t *transaction) emergencies(account string, since time.Time, except int64)
 		}
 	}
 	if rows.err != nil {
-		return nil, t.ledger.broken("read", rows.err)
+		return nil, t.ledger.explain("read", rows.err)
 	}
 	return sums, nil
 }

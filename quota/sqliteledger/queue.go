@@ -81,8 +81,8 @@ func (q *queue) giveUpAt() time.Time {
 	return time.Now().Add(busyTimeout)
 }
 
-// within ends a wait at its time.
-func (q *queue) within(ctx context.Context, until time.Time) (context.Context, context.CancelFunc) {
+// withDeadline ends a wait at its time.
+func (q *queue) withDeadline(ctx context.Context, until time.Time) (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(ctx, until, &hungError{q.lock.Name()})
 }
 
@@ -93,8 +93,8 @@ func (e *hungError) Error() string {
 	return fmt.Sprintf("another process has held %s for %v: is one stopped? fuser names it", e.lock, busyTimeout)
 }
 
-// gaveUp notes the end of a wait, and returns why it ended.
-func (q *queue) gaveUp(ctx context.Context) error {
+// endWait notes the end of a wait, and returns why it ended.
+func (q *queue) endWait(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if _, ok := errors.AsType[*hungError](err); ok {
 		q.hung.Store(true)
@@ -110,13 +110,13 @@ func (q *queue) begin(ctx context.Context, until time.Time, begin func() error) 
 		return nil
 	}
 	// Somebody who does not know the queue has the file, or it is broken.
-	ctx, cancel := q.within(ctx, until)
+	ctx, cancel := q.withDeadline(ctx, until)
 	defer cancel()
 	for wait := firstRetry; sqlitefile.Code(err) == sqlite3.SQLITE_BUSY; wait = min(2*wait, longestWait) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", q.gaveUp(ctx), err)
+			return fmt.Errorf("%w: %w", q.endWait(ctx), err)
 		}
 		if err = begin(); err == nil {
 			q.hung.Store(false)
@@ -133,12 +133,12 @@ func (q *queue) enter(ctx context.Context, until time.Time) (err error) {
 	select {
 	case q.turn <- struct{}{}:
 	default:
-		waiting, cancel := q.within(ctx, until)
+		waiting, cancel := q.withDeadline(ctx, until)
 		defer cancel()
 		select {
 		case q.turn <- struct{}{}:
 		case <-waiting.Done():
-			return q.gaveUp(waiting)
+			return q.endWait(waiting)
 		}
 	}
 	if time.Since(q.left) < reacquire && q.othersWait() {
@@ -152,7 +152,7 @@ func (q *queue) enter(ctx context.Context, until time.Time) (err error) {
 	}
 	got := make(chan error, 1)
 	go func() { got <- q.waitForLock() }()
-	waiting, cancel := q.within(ctx, until)
+	waiting, cancel := q.withDeadline(ctx, until)
 	defer cancel()
 	select {
 	case err := <-got:
@@ -169,7 +169,7 @@ func (q *queue) enter(ctx context.Context, until time.Time) (err error) {
 				q.endTurn()
 			}
 		}()
-		return q.gaveUp(waiting)
+		return q.endWait(waiting)
 	}
 }
 

@@ -51,14 +51,14 @@ type transaction struct {
 func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 	until := l.queue.giveUpAt()
 	if err := l.queue.enter(ctx, until); err != nil {
-		return l.broken("wait for", err)
+		return l.explain("wait for", err)
 	}
 	defer l.queue.leave()
 	if err := l.checkSameFile(); err != nil {
 		return err
 	}
 	var m commitMarker
-	err := l.in(ctx, &l.writer, until, func(t *transaction) error {
+	err := l.transact(ctx, &l.writer, until, func(t *transaction) error {
 		if err := do(t); err != nil {
 			return err
 		}
@@ -79,14 +79,14 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
-	return l.in(ctx, &l.reader, time.Time{}, do)
+	return l.transact(ctx, &l.reader, time.Time{}, do)
 }
 
-// in runs one transaction. Once begun it is not cancelled: it takes microseconds, and an outcome that
+// transact runs one transaction. Once begun it is not cancelled: it takes microseconds, and an outcome that
 // is not known helps nobody.
-func (l *Ledger) in(ctx context.Context, s *preparedConn, until time.Time, do func(*transaction) error) (err error) {
+func (l *Ledger) transact(ctx context.Context, s *preparedConn, until time.Time, do func(*transaction) error) (err error) {
 	if ctx.Err() != nil {
-		return l.broken("begin in", context.Cause(ctx))
+		return l.explain("begin in", context.Cause(ctx))
 	}
 	begin := func() error { _, err := s.begin.exec(); return err }
 	if s == &l.reader {
@@ -95,7 +95,7 @@ func (l *Ledger) in(ctx context.Context, s *preparedConn, until time.Time, do fu
 		err = l.queue.begin(ctx, until, begin)
 	}
 	if err != nil {
-		return l.broken("begin in", err)
+		return l.explain("begin in", err)
 	}
 	committed := false
 	defer func() {
@@ -108,7 +108,7 @@ func (l *Ledger) in(ctx context.Context, s *preparedConn, until time.Time, do fu
 		return err
 	}
 	if _, err := s.commit.exec(); err != nil {
-		return fmt.Errorf("%w: %w", l.broken("write", err), quota.ErrInDoubt)
+		return fmt.Errorf("%w: %w", l.explain("write", err), quota.ErrInDoubt)
 	}
 	committed = true
 	for _, s := range t.learned {
@@ -126,7 +126,7 @@ func (t *transaction) exec(s *stmt, args ...any) error {
 // run runs any other statement.
 func (t *transaction) run(s *stmt, args ...any) error {
 	if _, err := s.exec(args...); err != nil {
-		return t.ledger.broken("write", err)
+		return t.ledger.explain("write", err)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (t *transaction) each(text string, args []any, do func(*rows) error) error 
 		return errors.Join(err, rows.err, rows.close())
 	})
 	if err != nil {
-		return t.ledger.broken("read", err)
+		return t.ledger.explain("read", err)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (t *transaction) each(text string, args []any, do func(*rows) error) error 
 func (t *transaction) returning(s *stmt, into any, args ...any) error {
 	t.changed = true
 	if err := s.row(args, into); err != nil {
-		return t.ledger.broken("write", err)
+		return t.ledger.explain("write", err)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (t *transaction) account(name string) (*account, error) {
 	a := &account{owed: true, pools: map[string]*pool{}} // until it is read
 	rows, err := t.sql.account.query(name)
 	if err != nil {
-		return nil, t.ledger.broken("read", err)
+		return nil, t.ledger.explain("read", err)
 	}
 	defer func() { _ = rows.close() }()
 	for rows.next() {
@@ -210,12 +210,12 @@ func (t *transaction) account(name string) (*account, error) {
 		err := rows.scan(&a.id, &a.horizon, &a.owed, &p.id, &p.name, &p.drainedUntil, &p.drainedUsed,
 			&p.newest.at, &p.newest.number, &p.total, &p.newest.amount, &p.newest.spender)
 		if err != nil {
-			return nil, t.ledger.broken("read", err)
+			return nil, t.ledger.explain("read", err)
 		}
 		a.pools[p.name] = p
 	}
 	if rows.err != nil {
-		return nil, t.ledger.broken("read", rows.err)
+		return nil, t.ledger.explain("read", rows.err)
 	}
 	return a, nil
 }
@@ -225,7 +225,7 @@ func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 	if horizon := a.Horizon.Microseconds(); acc.id == 0 || horizon > acc.horizon {
 		isNew := acc.id == 0
 		if err := t.sql.keepAccount.row([]any{a.Account, horizon}, &acc.id, &acc.horizon); err != nil {
-			return t.ledger.broken("write", err)
+			return t.ledger.explain("write", err)
 		}
 		t.changed = true
 		if isNew {
@@ -254,7 +254,7 @@ func (t *transaction) spenderID(who quota.Who) (int64, error) {
 	}
 	var id int64
 	if err := t.sql.keepWho.row([]any{who.Purpose, who.Region, who.Method}, &id); err != nil {
-		return 0, t.ledger.broken("write", err)
+		return 0, t.ledger.explain("write", err)
 	}
 	t.learned = append(t.learned, learned{who, id})
 	return id, nil
