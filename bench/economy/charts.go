@@ -72,9 +72,9 @@ func stays(region string, random *rand.Rand) ([]entry, error) {
 	return all, nil
 }
 
-// seen returns when a worker that completed charts at these times, over so many days, first had the entry; ok is false
-// if it never did. The days of the charts are laid over the world's repeatedly.
-func (e entry) seen(times []int64, days int) (at time.Duration, ok bool) {
+// firstSeen returns when a worker that completed charts at these times, over so many days, first had the entry; ok is
+// false if it never did. The days of the charts are laid over the world's repeatedly.
+func (e entry) firstSeen(times []int64, days int) (at time.Duration, ok bool) {
 	world := time.Duration(days) * 24 * time.Hour
 	for lap := e.enters / world * world; lap < e.leaves; lap += world {
 		first := start.Add(e.enters - lap).Unix()
@@ -108,7 +108,7 @@ func staysOf(regions []ingest.Region, seed uint64) (map[string][]entry, error) {
 // moves returns what would be new in the newest charts of each region if they were real: the world's days are the first
 // days of the real charts.
 func (p *program) moves(context.Context, string) (all []ingest.ChartMove, _ error) {
-	for region, times := range p.judge.charts {
+	for region, times := range p.recorder.charts {
 		for i := max(1, len(times)-24); i < len(times); i++ {
 			from, to := times[i-1].Sub(start), times[i].Sub(start)
 			m := ingest.ChartMove{Key: region, From: times[i-1], To: times[i]}
@@ -145,12 +145,12 @@ func entries(r *report.Report, full, half, worth *simulated, days int, seed uint
 		var last time.Duration
 		for _, e := range all {
 			last = max(last, e.enters)
-			first, ok := e.seen(full.Done[region], days)
+			first, ok := e.firstSeen(full.Done[region], days)
 			if !ok {
 				continue
 			}
 			had++
-			if again, ok := e.seen(half.Done[region], days); !ok || again-first > time.Hour {
+			if again, ok := e.firstSeen(half.Done[region], days); !ok || again-first > time.Hour {
 				late++
 			}
 		}
@@ -183,9 +183,9 @@ func worthOf(r *report.Report, full, half, worth *simulated, of map[string][]ent
 		var a, b float64
 		had, soon := 0, 0
 		for _, e := range of[region] {
-			first, ok := e.seen(full.Done[region], days)
-			inTurn, okTurn := e.seen(half.Done[region], days)
-			byWorth, okWorth := e.seen(worth.Done[region], days)
+			first, ok := e.firstSeen(full.Done[region], days)
+			inTurn, okTurn := e.firstSeen(half.Done[region], days)
+			byWorth, okWorth := e.firstSeen(worth.Done[region], days)
 			if e.enters < learned || !ok || !okTurn || !okWorth {
 				continue
 			}

@@ -29,7 +29,7 @@ func TestAnEntryIsSeenByTheFirstChartWhileItIsThere(t *testing.T) {
 		{3, 200, nil, -1},
 	} {
 		e := entry{time.Duration(tt.enters) * time.Hour, time.Duration(tt.leaves) * time.Hour}
-		got, ok := e.seen(tt.times, 1)
+		got, ok := e.firstSeen(tt.times, 1)
 		if ok != (tt.want >= 0) || ok && got != time.Duration(tt.want)*time.Hour {
 			t.Errorf("%+v: %v, %v", tt, got, ok)
 		}

@@ -25,47 +25,47 @@ type result struct {
 	Done    map[string][]int64 // when each region's charts were completed, in seconds since 1970
 }
 
-// judge records a worker's results.
-type judge struct {
+// recorder records a worker's results.
+type recorder struct {
 	from, to time.Time
 	charts   map[string][]time.Time // when each region's were completed
 	pages    int64                  // of complete charts
 	probes   int
 }
 
-func newJudge(from, to time.Time, regions []ingest.Region) *judge {
-	j := &judge{from: from, to: to, charts: map[string][]time.Time{}}
+func newRecorder(from, to time.Time, regions []ingest.Region) *recorder {
+	rec := &recorder{from: from, to: to, charts: map[string][]time.Time{}}
 	for _, r := range regions {
-		j.charts[string(r)] = nil
+		rec.charts[string(r)] = nil
 	}
-	return j
+	return rec
 }
 
-func (j *judge) done(region string, at time.Time) {
-	j.charts[region] = append(j.charts[region], at)
+func (rec *recorder) done(region string, at time.Time) {
+	rec.charts[region] = append(rec.charts[region], at)
 }
 
-// verdict adds up the results. A region that was never fetched is as old as the world.
-func (j *judge) verdict(sim *youtubesim.Server) result {
-	r := result{Probes: j.probes, Orphans: -j.pages, Done: map[string][]int64{}}
+// result adds up the results. A region that was never fetched is as old as the world.
+func (rec *recorder) result(sim *youtubesim.Server) result {
+	r := result{Probes: rec.probes, Orphans: -rec.pages, Done: map[string][]int64{}}
 	var counts []int
 	sum := 0.0
-	for region, times := range j.charts {
+	for region, times := range rec.charts {
 		r.Done[region] = nil
 		for _, t := range times {
 			r.Done[region] = append(r.Done[region], t.Unix())
 		}
 		counts = append(counts, len(times))
 		r.Charts += len(times)
-		last := j.from
-		for _, t := range append(slices.Clone(times), j.to) {
+		last := rec.from
+		for _, t := range append(slices.Clone(times), rec.to) {
 			span := t.Sub(last)
 			r.Oldest = max(r.Oldest, span)
 			sum += span.Hours() * span.Hours() / 2
 			last = t
 		}
 	}
-	r.Mean = time.Duration(sum / float64(len(j.charts)) / j.to.Sub(j.from).Hours() * float64(time.Hour))
+	r.Mean = time.Duration(sum / float64(len(rec.charts)) / rec.to.Sub(rec.from).Hours() * float64(time.Hour))
 	if most := slices.Max(counts); most > 0 {
 		r.Worst = float64(slices.Min(counts)) / float64(most)
 	}

@@ -22,7 +22,7 @@ func naive(retries int) worker {
 		}
 		defer up.server.Close()
 		s.url, s.client = up.server.URL, up.server.Client()
-		j := newJudge(from, to, w.regions)
+		rec := newRecorder(from, to, w.regions)
 		for tick := from; tick.Before(to); tick = tick.Add(w.every) {
 			if ctx.Err() != nil {
 				return result{}, context.Cause(ctx)
@@ -30,8 +30,8 @@ func naive(retries int) worker {
 			s.clock.reach(tick)
 			for _, region := range w.regions {
 				if got := s.chart(ctx, string(region), w.pages); got == w.pages {
-					j.done(string(region), s.clock.now())
-					j.pages += int64(got)
+					rec.done(string(region), s.clock.now())
+					rec.pages += int64(got)
 				}
 			}
 			if w.backfill {
@@ -40,7 +40,7 @@ func naive(retries int) worker {
 				}
 			}
 		}
-		return j.verdict(up.sim), context.Cause(ctx)
+		return rec.result(up.sim), context.Cause(ctx)
 	}
 }
 

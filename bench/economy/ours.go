@@ -32,13 +32,13 @@ func ours(o options) worker {
 			return result{}, err
 		}
 		defer p.close()
-		j := newJudge(from, to, w.regions)
-		p.judge = j
+		rec := newRecorder(from, to, w.regions)
+		p.recorder = rec
 		p.reconciler.OnSlot = func(s fetch.SlotResult) {
 			if s.Kind == ingest.KindChart && s.State == ingest.Done {
-				j.pages += int64(s.Pages)
+				rec.pages += int64(s.Pages)
 				if s.Job == "chart" {
-					j.done(s.Key, s.FetchedAt)
+					rec.done(s.Key, s.FetchedAt)
 				}
 			}
 		}
@@ -48,25 +48,25 @@ func ours(o options) worker {
 			if tick.Equal(from.Add(clockLiesAt)) {
 				p.skew = w.trouble.ahead
 			}
-			if _, err := p.reconciler.Run(ctx, fetch.RunOptions{}); goesOn(err) != nil {
+			if _, err := p.reconciler.Run(ctx, fetch.RunOptions{}); onlyFatal(err) != nil {
 				return result{}, fmt.Errorf("at %s: %w", p.clock.now(), err)
 			}
 			if w.backfill {
-				if _, err := p.reconciler.CarryOn(ctx, []ingest.Backfill{p.backfill}); goesOn(err) != nil {
+				if _, err := p.reconciler.CarryOn(ctx, []ingest.Backfill{p.backfill}); onlyFatal(err) != nil {
 					return result{}, fmt.Errorf("at %s, the backfill: %w", p.clock.now(), err)
 				}
 			}
 		}
-		j.probes = p.probes
-		return j.verdict(p.up.sim), nil
+		rec.probes = p.probes
+		return rec.result(p.up.sim), nil
 	}
 }
 
 // clockLiesAt is the time into a world at which its clock is ahead for one run.
 const clockLiesAt = 60 * time.Hour
 
-// goesOn returns nil for an error after which cron starts the next run as usual.
-func goesOn(err error) error {
+// onlyFatal returns nil for an error after which cron starts the next run as usual.
+func onlyFatal(err error) error {
 	if errors.Is(err, fetch.ErrClock) {
 		return nil
 	}
@@ -83,7 +83,7 @@ type program struct {
 	up         *upstream
 	reconciler *fetch.Reconciler
 	backfill   ingest.Backfill
-	judge      *judge
+	recorder   *recorder
 	stays      map[string][]entry // in the charts from which worth is learned, by region
 	closers    []func()
 	probes     int

@@ -55,9 +55,9 @@ func bound(text string) (limit float64, atMost, ok bool) {
 	return limit, m[1][0] == '<', err == nil
 }
 
-// judge compares the goals with those that earlier runs met, and adds those that this one met. It writes the file, and
-// then returns ErrMissed for every missed goal.
-func (r *Report) judge(file string) error {
+// checkGoals compares the goals with those that earlier runs met, and adds those that this one met. It writes the file,
+// and then returns ErrMissed for every missed goal.
+func (r *Report) checkGoals(file string) error {
 	file = filepath.Join(filepath.Dir(file), GoalsFile)
 	met := map[string]map[string]bool{} // by title and goal
 	text, err := os.ReadFile(file)

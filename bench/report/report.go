@@ -95,7 +95,7 @@ func (r *Report) Write(file string) error {
 	if err := os.Chmod(file, 0o644); err != nil { //nolint:gosec // a document for everybody
 		return err
 	}
-	return r.judge(file)
+	return r.checkGoals(file)
 }
 
 // documents splits a file at its first-level headings.
