@@ -74,7 +74,7 @@ func (l library) search(ctx context.Context, params url.Values) (web.SearchDocum
 		return web.SearchDocument{}, badRequest(err)
 	}
 	r, err := l.store.Search(ctx, q)
-	return newSearchDocument(q, r), answered(err)
+	return newSearchDocument(q, r), asClientError(err)
 }
 
 func (l library) chart(ctx context.Context, region string, params url.Values) (web.ChartDocument, error) {
@@ -97,7 +97,7 @@ func (l library) chart(ctx context.Context, region string, params url.Values) (w
 	}
 	q.Region, q.At = code, at.At(now)
 	c, err := findChart(ctx, l.store, l.app.cfg.Jobs, q)
-	return newChartDocument(c), answered(err)
+	return newChartDocument(c), asClientError(err)
 }
 
 func (l library) video(ctx context.Context, id string, params url.Values) (web.HistoryDocument, error) {
@@ -108,7 +108,7 @@ func (l library) video(ctx context.Context, id string, params url.Values) (web.H
 	}
 	q.Since = since.At(l.app.clock.Now())
 	h, err := l.store.History(ctx, q)
-	return newHistoryDocument(h), answered(err)
+	return newHistoryDocument(h), asClientError(err)
 }
 
 func (l library) slots(ctx context.Context, params url.Values) (docs []web.SlotDocument, err error) {
@@ -126,7 +126,7 @@ func (l library) slots(ctx context.Context, params url.Values) (docs []web.SlotD
 	for _, slot := range slots {
 		docs = append(docs, web.NewSlotDocument(slot))
 	}
-	return docs, answered(err)
+	return docs, asClientError(err)
 }
 
 // setFlags sets the flags defined by add from the parameters of a URL, which have '_' where flags have '-'.
@@ -160,8 +160,8 @@ func badRequest(err error) error {
 	return fmt.Errorf("%w: %s", web.ErrBadRequest, text)
 }
 
-// answered marks the errors of the store that are the client's.
-func answered(err error) error {
+// asClientError marks the errors of the store that are the client's.
+func asClientError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrCursor):
 		return badRequest(store.ErrCursor)

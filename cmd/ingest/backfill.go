@@ -70,7 +70,7 @@ func (a *app) changeCommand(cmd *cobra.Command, unchanged string, change func(co
 func (a *app) storeOfPlan(ctx context.Context, id string) (*store.Store, error) {
 	reader, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noPlan(id)
+		return nil, errNoPlan(id)
 	}
 	if err != nil {
 		return nil, err

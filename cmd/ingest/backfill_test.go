@@ -102,7 +102,7 @@ func TestThePriceInThePlanIsWhatTheUpstreamCounts(t *testing.T) {
 // brings every video once. On the day its quota ends somebody else spends too.
 func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
-	w := newWitness(t, youtubesim.Options{Seed: 5, CostTable: "split-2026-06", Limits: map[string]int64{"search": 30}}, start)
+	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, CostTable: "split-2026-06", Limits: map[string]int64{"search": 30}}, start)
 	at(t, start.Format(time.RFC3339))
 	t.Setenv("INGEST_COST_TABLE", "split-2026-06")
 	costs, err := os.ReadFile("../../costs.yaml")
@@ -125,7 +125,7 @@ func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 		now := start.Add(time.Duration(days) * 25 * time.Hour)
 		w.move(now)
 		at(t, now.Format(time.RFC3339))
-		w.begins()
+		w.recordStart()
 		if days == 1 {
 			ingestCode(t, exitOK, "quota", "post", "search", "15") // a colleague's script
 		}
@@ -197,7 +197,7 @@ func everyVideo(t *testing.T, seed uint64, q string, from time.Time, span time.D
 // When the upstream no longer knows a page token, its piece starts over, once, and the report says what that cost.
 func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	now := at(t, "2026-02-14T09:40:00Z")
-	sim := newWitness(t, youtubesim.Options{Seed: 5, Faults: faultsOf(t, "badtoken@4")}, now)
+	sim := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Faults: faultsOf(t, "badtoken@4")}, now)
 	// Three days of search, some 400 videos: pages of 50 with tokens.
 	end := runJSON(t, exitOK, "search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "3d", "--yes")
 	if end.Outcome != "done" || end.Again == 0 {
@@ -227,7 +227,7 @@ func faultsOf(t *testing.T, texts ...string) []youtubesim.Fault {
 // will ask again, since our own count is far below; the next day it continues.
 func TestAnUpstreamThatIsSpentStopsABackfillCleanly(t *testing.T) {
 	start := time.Date(2026, 2, 14, 9, 0, 0, 0, time.UTC)
-	w := newWitness(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 12}}, start)
+	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 12}}, start)
 	at(t, start.Format(time.RFC3339))
 	ids := someIDs(t, 1000)
 	end := runJSON(t, exitStopped, "videos", ids, "--concurrency", "1")
@@ -426,7 +426,7 @@ func TestServeCarriesOnWhatWaits(t *testing.T) {
 // Old videos are fetched again, at the price of the plan; recent ones are left alone.
 func TestARefreshFetchesWhatIsOldAgain(t *testing.T) {
 	start := time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
-	w := newWitness(t, youtubesim.Options{Seed: 5}, start)
+	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5}, start)
 	at(t, start.Format(time.RFC3339))
 	ingestJSON[runDocument](t, exitOK, "run", "--region", "US")
 	old := len(storedIDs(t, "videos"))
@@ -535,7 +535,7 @@ func TestScreensAreEightyColumnsWide(t *testing.T) {
 // slot of the day, and goes on as far as those leave quota.
 func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 1, 0, time.UTC) // the provider's midnight
-	w := newWitness(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 100}}, start)
+	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 100}}, start)
 	config := filepath.Join(t.TempDir(), "ingest.yaml")
 	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 1}]\n"), 0o600); err != nil {
 		t.Fatal(err)

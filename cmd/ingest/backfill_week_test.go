@@ -49,8 +49,8 @@ func (a arrival) buys() []string {
 // chart reports whether the call is the schedule's.
 func (a arrival) chart() bool { return a.query.Has("chart") }
 
-// witness is the stand-in with a log of its own, and with control of the calling process.
-type witness struct {
+// loggedStandIn is the stand-in with a log of its own, and with control of the calling process.
+type loggedStandIn struct {
 	*youtubesim.Server
 
 	mu    sync.Mutex
@@ -64,9 +64,9 @@ type witness struct {
 	shots sync.WaitGroup
 }
 
-func newWitness(t *testing.T, o youtubesim.Options, now time.Time) *witness {
+func newLoggedStandIn(t *testing.T, o youtubesim.Options, now time.Time) *loggedStandIn {
 	t.Helper()
-	w := &witness{}
+	w := &loggedStandIn{}
 	w.move(now)
 	o.Now = w.now
 	var err error
@@ -80,20 +80,20 @@ func newWitness(t *testing.T, o youtubesim.Options, now time.Time) *witness {
 	return w
 }
 
-func (w *witness) now() time.Time {
+func (w *loggedStandIn) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.at.Add(time.Since(w.set)).Round(0)
 }
 
 // move sets the upstream's clock.
-func (w *witness) move(t time.Time) {
+func (w *loggedStandIn) move(t time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.at, w.set = t, time.Now()
 }
 
-func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (w *loggedStandIn) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	now := w.now()
 	a := arrival{at: now, path: r.URL.Path, query: r.URL.Query()}
 	r.Header.Del("Accept-Encoding") // the answer is read here too
@@ -111,7 +111,7 @@ func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	w.mu.Unlock()
 	if shot && wait < 0 {
-		w.shoot()
+		w.killProcess()
 	}
 	answer := &tee{ResponseWriter: rw}
 	defer func() {
@@ -121,15 +121,15 @@ func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		if shot && wait >= 0 {
 			go func() { // the answer leaves when this handler is back
 				time.Sleep(wait)
-				w.shoot()
+				w.killProcess()
 			}()
 		}
 	}()
 	w.Server.ServeHTTP(answer, r)
 }
 
-// shoot kills the process.
-func (w *witness) shoot() {
+// killProcess kills the process.
+func (w *loggedStandIn) killProcess() {
 	defer w.shots.Done()
 	w.kill()
 }
@@ -170,18 +170,18 @@ func found(body []byte) []string {
 	return ids
 }
 
-// begins records that another process begins.
-func (w *witness) begins() {
+// recordStart records that another process begins.
+func (w *loggedStandIn) recordStart() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs = append(w.runs, 0)
 }
 
-// killed starts the program with so many workers and kills it at its n-th call: before the answer if wait is negative,
-// else that long after it. It reports whether the program got that far.
-func (w *witness) killed(t *testing.T, workers, n int, wait time.Duration, args ...string) bool {
+// runAndKill starts the program with so many workers and kills it at its n-th call: before the answer if wait is
+// negative, else that long after it. It reports whether the program got that far.
+func (w *loggedStandIn) runAndKill(t *testing.T, workers, n int, wait time.Duration, args ...string) bool {
 	t.Helper()
-	w.begins()
+	w.recordStart()
 	cmd := exec.Command(self(t), append(args, fmt.Sprint("--concurrency=", workers))...)
 	cmd.Env = os.Environ()
 	var out bytes.Buffer
@@ -230,7 +230,7 @@ func TestBackfillThroughAWeek(t *testing.T) {
 	t.Logf("a backfill of the uploads of 100 channels, on %d units a day beside a schedule; seed %d", weekUnits, seed)
 	random := rand.New(rand.NewPCG(seed, 2))
 	start := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC) // the provider's midnight
-	w := newWitness(t, youtubesim.Options{Seed: 7, Limits: map[string]int64{"units": weekUnits}}, start)
+	w := newLoggedStandIn(t, youtubesim.Options{Seed: 7, Limits: map[string]int64{"units": weekUnits}}, start)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "ingest.yaml")
 	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, regions: [US, GB], every: 6h, pages: 1}]\n"), 0o600); err != nil {
@@ -254,7 +254,7 @@ func TestBackfillThroughAWeek(t *testing.T) {
 		w.move(now)
 		at(t, now.Format(time.RFC3339))
 		if hour%3 == 0 { // US and GB take turns
-			w.begins()
+			w.recordStart()
 			doc := ingestJSON[runDocument](t, exitOK, "run")
 			if doc.Outcome != "done" || len(doc.Regions) == 0 {
 				t.Errorf("hour %d: the scheduled pass: %+v", hour, doc)
@@ -263,11 +263,11 @@ func TestBackfillThroughAWeek(t *testing.T) {
 		}
 		switch {
 		case kills < 20 && random.IntN(2) == 0:
-			if w.killed(t, 1+random.IntN(2), 1+random.IntN(8), time.Duration(random.IntN(12)-4)*time.Millisecond, run...) {
+			if w.runAndKill(t, 1+random.IntN(2), 1+random.IntN(8), time.Duration(random.IntN(12)-4)*time.Millisecond, run...) {
 				kills++
 			}
 		case kills == 20 && hour%2 == 1: // a run that nobody kills uses what the day has left
-			w.begins()
+			w.recordStart()
 			if code, out := backfillCode(run...); code == exitStopped {
 				stops++
 			} else if code != exitOK {
@@ -291,7 +291,7 @@ func backfillCode(args ...string) (int, string) {
 }
 
 // judge judges by the log.
-func (w *witness) judge(t *testing.T, plan, end backfillDocument, passes int) {
+func (w *loggedStandIn) judge(t *testing.T, plan, end backfillDocument, passes int) {
 	t.Helper()
 	spent, wasted, doubtful := 0, 0, 0
 	paid, listed := map[string]int{}, map[string]bool{} // by which call; what was found
@@ -350,7 +350,7 @@ func (w *witness) judge(t *testing.T, plan, end backfillDocument, passes int) {
 
 // judgeLimits checks a call of the backfill against its ceiling and against what the schedule still needed when it
 // arrived: a unit for each of its slots until the provider's midnight.
-func (w *witness) judgeLimits(t *testing.T, n int) {
+func (w *loggedStandIn) judgeLimits(t *testing.T, n int) {
 	t.Helper()
 	now := w.log[n].at
 	zone, err := time.LoadLocation("America/Los_Angeles")

@@ -61,7 +61,7 @@ func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) 
 	if err != nil {
 		return web.PlanDocument{}, err
 	}
-	p, err := a.priced(ctx, w, status)
+	p, err := a.priceBackfill(ctx, w, status)
 	if err != nil {
 		return web.PlanDocument{}, err
 	}

@@ -80,7 +80,7 @@ func endOf(worked []fetch.SlotResult, ended error, doc web.PlanDocument) backfil
 	case end.Outcome == ingest.Done && open == 0 && doc.Outcome == ingest.Failed:
 		end.Outcome = ingest.Failed
 	}
-	if n, why := broughtNothing(worked); n > 0 && ended == nil && end.Outcome == ingest.Done {
+	if n, why := unansweredPieces(worked); n > 0 && ended == nil && end.Outcome == ingest.Done {
 		end.Outcome, end.Reason = ingest.Failed, fmt.Sprintf("%s brought nothing, the same command tries again: %s", term.Plural(n, "piece"), why)
 	}
 	if end.Outcome == ingest.Done && len(worked) == 0 && open == 0 {
@@ -92,14 +92,14 @@ func endOf(worked []fetch.SlotResult, ended error, doc web.PlanDocument) backfil
 	if end.Outcome == ingest.Done && open > 0 {
 		end.Outcome = ingest.Due
 		if end.Reason == "" {
-			end.Reason = othersAtWork(open, doc.Held)
+			end.Reason = heldReason(open, doc.Held)
 		}
 	}
 	return end
 }
 
-// othersAtWork says why a run ends while pieces are open: other runs hold the last of them until then.
-func othersAtWork(open int, until *time.Time) string {
+// heldReason says why a run ends while pieces are open: other runs hold the last of them until then.
+func heldReason(open int, until *time.Time) string {
 	if until == nil { // ended in between
 		return fmt.Sprintf("another run gave %s back in the meantime", term.Plural(open, "piece"))
 	}
@@ -110,8 +110,8 @@ func othersAtWork(open int, until *time.Time) string {
 	return fmt.Sprintf("another run is at work on the last %s; should it have died, the same command goes on from %s", last, term.StampFrom(*until))
 }
 
-// broughtNothing returns how many pieces were given back without an answer, and the reason of the last one.
-func broughtNothing(worked []fetch.SlotResult) (n int, why string) {
+// unansweredPieces returns how many pieces were given back without an answer, and the reason of the last one.
+func unansweredPieces(worked []fetch.SlotResult) (n int, why string) {
 	open := map[string]string{}
 	for _, s := range worked {
 		delete(open, s.Key)

@@ -24,8 +24,8 @@ type kindFlags struct {
 	again, ask       bool
 }
 
-// between checks --from and --to: both or neither, in order, not in the future.
-func (f kindFlags) between(now time.Time) error {
+// checkRange checks --from and --to: both or neither, in order, not in the future.
+func (f kindFlags) checkRange(now time.Time) error {
 	if f.from.IsZero() != f.to.IsZero() {
 		return usageError{errors.New("--from and --to: give both, or neither for everything until now")}
 	}

@@ -51,7 +51,7 @@ func findBackfill(ctx context.Context, s *store.Store, id string) (store.Backfil
 	return b, err
 }
 
-// noPlan is the error for an id when there is no store.
-func noPlan(id string) error {
+// errNoPlan is the error for an id when there is no store.
+func errNoPlan(id string) error {
 	return codeError{exitError, fmt.Errorf("there is no backfill %s: none is planned in this data directory", term.Fit(id, 40))}
 }

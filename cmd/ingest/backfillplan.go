@@ -36,7 +36,7 @@ func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 		return err
 	}
 	defer w.close()
-	p, err := a.planned(ctx, w, request)
+	p, err := a.preparePlan(ctx, w, request)
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 	return a.show(p.document())
 }
 
-// planned finds or adds the requested plan and, with --ask, asks for sizes.
-func (a *app) planned(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
+// preparePlan finds or adds the requested plan and, with --ask, asks for sizes.
+func (a *app) preparePlan(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
 	p, err := a.findOrAdd(ctx, w, request)
 	if err != nil || !request.ask {
 		return p, err

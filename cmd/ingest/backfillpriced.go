@@ -56,7 +56,7 @@ func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRe
 			return nil, err
 		}
 	}
-	p, err := a.priced(ctx, w, status)
+	p, err := a.priceBackfill(ctx, w, status)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRe
 	return p, nil
 }
 
-// priced returns the plan with the price of what is still to do, under today's table.
-func (a *app) priced(ctx context.Context, w *fetchRuntime, status store.BackfillStatus) (*pricedBackfill, error) {
+// priceBackfill returns the plan with the price of what is still to do, under today's table.
+func (a *app) priceBackfill(ctx context.Context, w *fetchRuntime, status store.BackfillStatus) (*pricedBackfill, error) {
 	p := &pricedBackfill{BackfillStatus: status, table: w.governor.Tariff.Table}
 	if err := p.price(ctx, w); err != nil {
 		return nil, err

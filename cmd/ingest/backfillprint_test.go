@@ -109,7 +109,7 @@ next: ingest backfill run bf-1, if that run has died
 
 // The rest of a backfill is priced by what the done part cost, once there is one, and by the sizes that were asked.
 func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
-	sim := newWitness(t, youtubesim.Options{Seed: 5, CostTable: "classic"}, at(t, "2026-02-14T09:40:00Z"))
+	sim := newLoggedStandIn(t, youtubesim.Options{Seed: 5, CostTable: "classic"}, at(t, "2026-02-14T09:40:00Z"))
 	t.Setenv("INGEST_COST_TABLE", "classic")
 	search := []string{"search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "24h"}
 	if got := screenOf(t, append([]string{"backfill", "plan"}, search...)...); !strings.Contains(got, "price     3 to 30 search, 303 to 3,030 units (cost table classic), if each") {
@@ -167,7 +167,7 @@ func TestABackfillAsksForWhatIsMissing(t *testing.T) {
 // The same command once more says that nothing is left and how to fetch it again; a plan that found nothing old does
 // not prevent a later one.
 func TestWhatWasDoneBeforeIsSaid(t *testing.T) {
-	w := newWitness(t, youtubesim.Options{Seed: 5}, at(t, "2026-02-14T09:40:00Z"))
+	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5}, at(t, "2026-02-14T09:40:00Z"))
 	ids := someIDs(t, 10)
 	for _, want := range []string{"bf-1 is done: 1 unit in this run", "bf-1: it was done before. Planned with --again it is fetched again"} {
 		if got := screenOf(t, "backfill", "run", "videos", ids); !strings.HasPrefix(got, want+"\n") {

@@ -42,7 +42,7 @@ func requestUploads(_ kindFlags, args []string) (backfillRequest, error) {
 		pieces = append(pieces, ingest.Piece{Key: c, Spec: ingest.PieceSpec{Channel: c}})
 	}
 	return backfillRequest{
-		kind: ingest.BackfillUploads, spec: ingest.BackfillSpec{Channels: channels}, pieces: given(slices.Values(pieces)),
+		kind: ingest.BackfillUploads, spec: ingest.BackfillSpec{Channels: channels}, pieces: fixedPieces(slices.Values(pieces)),
 	}, nil
 }
 
@@ -55,7 +55,7 @@ func (a *app) requestSearch(f kindFlags, args []string) (backfillRequest, error)
 		return r, usageError{errors.New("the query is empty")}
 	}
 	now := a.clock.Now().UTC().Truncate(time.Second)
-	if err := f.between(now); err != nil {
+	if err := f.checkRange(now); err != nil {
 		return r, err
 	}
 	r.spec.Query = q
@@ -66,7 +66,7 @@ func (a *app) requestSearch(f kindFlags, args []string) (backfillRequest, error)
 	if n := to.Sub(from) / each; n > mostSlices {
 		each = to.Sub(from) / mostSlices // a slice that finds too much is split later
 	}
-	r.pieces = given(slices.Values(ingest.Slices(from, to, each)))
+	r.pieces = fixedPieces(slices.Values(ingest.Slices(from, to, each)))
 	return r, nil
 }
 
@@ -92,7 +92,7 @@ func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error)
 		digest.Write(id[:])
 	}
 	r.spec.IDs = hex.EncodeToString(digest.Sum(nil)[:16])
-	r.pieces = given(func(yield func(ingest.Piece) bool) {
+	r.pieces = fixedPieces(func(yield func(ingest.Piece) bool) {
 		n := 0
 		for ids := range r.ids.Chunks(a.provider().calls.Limits().IDsPerCall) {
 			if n++; !yield(ingest.IDPiece(n, ids)) {
@@ -157,8 +157,8 @@ func openIDs(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// given returns pieces that are known without the store.
-func given(pieces iter.Seq[ingest.Piece]) func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error] {
+// fixedPieces returns pieces that are known without the store.
+func fixedPieces(pieces iter.Seq[ingest.Piece]) func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error] {
 	return func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error] {
 		return func(yield func(ingest.Piece, error) bool) {
 			for p := range pieces {

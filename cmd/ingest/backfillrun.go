@@ -44,7 +44,7 @@ func (a *app) backfillRunCommand() *cobra.Command {
 				if err != nil {
 					return nil, err
 				}
-				return a.priced(ctx, w, status)
+				return a.priceBackfill(ctx, w, status)
 			})
 		},
 	}
@@ -58,7 +58,7 @@ func (a *app) backfillRunCommand() *cobra.Command {
 	cmd.AddCommand(a.kindCommands("run", func(ctx context.Context, request backfillRequest) error {
 		r.order = request.spec.Order
 		return a.runBackfill(ctx, *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
-			return a.planned(ctx, w, request)
+			return a.preparePlan(ctx, w, request)
 		})
 	})...)
 	return cmd

@@ -29,7 +29,7 @@ func (a *app) backfillStatusCommand() *cobra.Command {
 				if len(args) == 0 {
 					return a.printBackfills(nil)
 				}
-				return noPlan(args[0])
+				return errNoPlan(args[0])
 			}
 			if err != nil {
 				return err

@@ -55,7 +55,7 @@ const anywhere = math.MaxInt
 // completion completes the first so many arguments.
 func (a *app) completion(list lister, first int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) >= first || a.load(cmd) != nil {
+		if len(args) >= first || a.loadConfig(cmd) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		a.quiet = true
@@ -64,8 +64,8 @@ func (a *app) completion(list lister, first int) cobra.CompletionFunc {
 	}
 }
 
-// load reads the clock and the configuration.
-func (a *app) load(cmd *cobra.Command) (err error) {
+// loadConfig reads the clock and the configuration.
+func (a *app) loadConfig(cmd *cobra.Command) (err error) {
 	a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
 	if a.clock, err = config.NewClock(); err == nil && needsConfig(cmd) {
 		a.cfg, err = config.Load(a.flags, upstreamLimits())

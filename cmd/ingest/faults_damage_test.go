@@ -113,7 +113,7 @@ func TestFaultStoreDamaged(t *testing.T) {
 			if err := tt.do(p, path); err != nil {
 				t.Fatal(err)
 			}
-			p.later()
+			p.expireLeases()
 			code, _, errs := p.do(nil, "search", "the")
 			p.want(code == tt.search && strings.Contains(errs, tt.says), "a search: exit %d: %s", code, errs)
 			code, out, errs := p.do(nil, "doctor")
@@ -129,7 +129,7 @@ func TestFaultStoreDamaged(t *testing.T) {
 				p.now = time.Time{} // a store that has lost whose data it holds has no other clock
 				p.want(p.force() == exitOK, "no run after the repair")
 				p.want(p.finds() >= 8, "after the next run only %d are found", p.finds())
-				p.agrees()
+				p.checkStore()
 			}
 			verdict := "holds"
 			if len(p.wrong) > 0 {
@@ -160,7 +160,7 @@ func TestFaultLogDeletedUnderServe(t *testing.T) {
 	flags, _, _ := p.command(nil)
 	serve := startServe(t, flags.Args[1:]...)
 	p.nextSecond()
-	p.later()
+	p.expireLeases()
 	p.want(p.force() == exitOK, "no run beside serve")
 	if err := os.Remove(filepath.Join(p.data(), store.FileName) + "-wal"); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestFaultLogDeletedUnderServe(t *testing.T) {
 	p.want(p.finds() > 0, "nothing is found")
 	p.nextSecond()
 	p.want(p.force() == exitOK, "no run after the repair")
-	p.agrees()
+	p.checkStore()
 	p.judge("store: the log deleted under serve")
 }
 

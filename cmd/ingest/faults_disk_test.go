@@ -25,7 +25,7 @@ func TestFaultDisk(t *testing.T) {
 			failed := 0
 			for _, beyond := range []int64{0, 4096, 20_000, 100_000}[:fewer(4, 1)] {
 				p.nextSecond()
-				p.later()
+				p.expireLeases()
 				size := fmt.Sprintf("%s=%d", fileSizeEnv, p.largest()+beyond)
 				code, _, errs := p.do([]string{size}, "run", "--quiet", "--force")
 				p.want(code == exitError || code == exitUnavailable || code == exitPartial || code == exitOK, "with the disk full: exit %d: %s", code, errs)
@@ -56,7 +56,7 @@ func TestFaultDisk(t *testing.T) {
 			p.force()
 			before := p.sim.Ledger().Units["units"]
 			p.nextSecond()
-			p.later()
+			p.expireLeases()
 			code, _, errs := p.unprivileged("run", "--quiet", "--force")
 			p.want(code == exitError || code == exitUnavailable || code == exitConfig, "with the data directory read-only: exit %d: %s", code, errs)
 			p.want(p.sim.Ledger().Units["units"] == before, "units were spent with the data directory read-only")

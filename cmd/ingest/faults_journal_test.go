@@ -18,7 +18,7 @@ func journalFaults() []fault {
 		one("the journal deleted while it is open", func(s *site) {
 			s.eachFile(func(path string) { _ = os.Remove(path) })
 			s.spend(cheap, 5)
-			s.again()
+			s.crashAndOpen()
 		}),
 		one("the journal deleted between two processes", func(s *site) {
 			s.stop()

@@ -231,9 +231,9 @@ func (p *programRig) do(env []string, args ...string) (code int, stdout, stderr 
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// later lets the leases of killed processes expire. A run that succeeded has left nothing to do, so the next one is a
-// second later.
-func (p *programRig) later() {
+// expireLeases lets the leases of killed processes expire. A run that succeeded has left nothing to do, so the next one
+// is a second later.
+func (p *programRig) expireLeases() {
 	if !p.now.IsZero() {
 		p.now = p.now.Add(cmp.Or(p.step, 30*time.Minute))
 		return
@@ -279,7 +279,7 @@ func (p *programRig) want(ok bool, format string, args ...any) {
 
 // force runs every region now.
 func (p *programRig) force(env ...string) int {
-	p.later()
+	p.expireLeases()
 	code, _, errs := p.do(env, "run", "--quiet", "--force")
 	if code != -1 && code != exitOK && code != exitStopped {
 		p.want(false, "ingest run: exit %d: %s", code, errs)
@@ -297,7 +297,7 @@ func (p *programRig) judge(name string) {
 	used := p.used()
 	p.want(used >= sent, "I2: the ledger counts %d, and %d arrived", used, sent)
 	p.want(used-sent <= p.inDoubt, "the ledger counts %d, %d more than arrived, and %d are in doubt", used, used-sent, p.inDoubt)
-	p.whole()
+	p.checkPages()
 	p.Log(verdictLine(name, sent, p.limit, used, time.Since(p.began), p.wrong))
 	if len(p.wrong) > 0 {
 		p.Fail()
@@ -321,9 +321,9 @@ func (p *programRig) used() int64 {
 	return -1
 }
 
-// whole requires that nothing is lost or doubled in the store: every page that a slot says was saved is there, with
-// every place once.
-func (p *programRig) whole() {
+// checkPages requires that nothing is lost or doubled in the store: every page that a slot says was saved is there,
+// with every place once.
+func (p *programRig) checkPages() {
 	db := p.store()
 	defer func() { _ = db.Close() }()
 	sound, check := "", "PRAGMA integrity_check"
@@ -405,7 +405,7 @@ func TestFaultBeforeTheLedgerHasAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.nextSecond()
-	p.later()
+	p.expireLeases()
 	p.want(p.force() == exitOK, "no run when the ledger answered")
 	p.judge("first asked when it is down")
 }
@@ -414,7 +414,7 @@ func TestFaultBeforeTheLedgerHasAnswered(t *testing.T) {
 func (p *programRig) killedOnTheWay(moment faulty.Moment) {
 	for n := 1; n <= fewer(5, 2); n++ {
 		p.nextSecond()
-		p.later()
+		p.expireLeases()
 		cmd, _, _ := p.command(nil, "run", "--quiet", "--force")
 		var passed atomic.Int64
 		started := make(chan struct{})
@@ -453,7 +453,7 @@ func TestFaultKilledAtRandom(t *testing.T) {
 			whole := time.Since(began)
 			killed := 0
 			for killed < fewer(40, 6) {
-				p.later()
+				p.expireLeases()
 				cmd, _, errs := p.command(nil, "run", "--quiet", "--force")
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)

@@ -41,7 +41,7 @@ func inTheMiddle(name string, happens func(s *site)) fault {
 				r.proxy.Watch(nil)
 				other.patient(cheap, 1)
 				if step%3 == 0 {
-					s.again()
+					s.crashAndOpen()
 				}
 			}
 		}

@@ -74,7 +74,7 @@ func postgresFaults() []fault {
 			s.pg.Kill()
 			s.pg.Load(s)
 			s.pg.Restart(s)
-			s.again()
+			s.crashAndOpen()
 		}),
 		onePostgres("an outage, then an older copy before it is told", func(s *site) {
 			s.copyPostgres()
@@ -252,7 +252,7 @@ func twoHostsOnPostgres() []fault {
 			t.Helper()
 			r := newPostgresRig(t, off, 2)
 			a, b := r.sites[0], r.sites[1]
-			r.bothSpend()
+			r.spendOnBoth()
 			happens(a, b)
 			a.recover()
 			b.recover()
@@ -273,7 +273,7 @@ func twoHostsOnPostgres() []fault {
 			a.pg.Kill()
 			a.pg.Load(a)
 			a.pg.Restart(a)
-			a.shutUntilHeard()
+			a.wantClosedUntilSynced()
 		}),
 		both("an older copy, and one is away", func(a, b *site) {
 			older(a, b)
@@ -281,12 +281,12 @@ func twoHostsOnPostgres() []fault {
 			a.pg.Kill()
 			a.pg.Load(a)
 			a.pg.Restart(a)
-			a.shutUntilHeard()
+			a.wantClosedUntilSynced()
 			a.recover()
 			a.exhaust()
 			b.open()
 		}),
-		both("the schema dropped", func(a, b *site) { a.pg.Must(a, "DROP SCHEMA ingest_quota CASCADE"); a.shutUntilHeard() }),
+		both("the schema dropped", func(a, b *site) { a.pg.Must(a, "DROP SCHEMA ingest_quota CASCADE"); a.wantClosedUntilSynced() }),
 		both("killed while both take", func(a, b *site) {
 			killed := a.killPostgresAt(faulty.Executed, 15)
 			var all sync.WaitGroup
@@ -304,8 +304,8 @@ func twoHostsOnPostgres() []fault {
 	}
 }
 
-// bothSpend has two hosts spend, and the first see what the second has spent.
-func (r *rig) bothSpend() {
+// spendOnBoth has two hosts spend, and the first see what the second has spent.
+func (r *rig) spendOnBoth() {
 	a, b := r.sites[0], r.sites[1]
 	a.recover()
 	b.recover()
@@ -314,8 +314,8 @@ func (r *rig) bothSpend() {
 	a.spend(cheap, 1)
 }
 
-// shutUntilHeard requires that expensive calls stay closed until all hosts have synced.
-func (s *site) shutUntilHeard() {
+// wantClosedUntilSynced requires that expensive calls stay closed until all hosts have synced.
+func (s *site) wantClosedUntilSynced() {
 	early := s.spend(dear, 1)
 	s.want(early.closed == 1, "a dear call before the other host has delivered: %+v", early)
 }
@@ -332,7 +332,7 @@ func promoted(hosts int, lag time.Duration) fault {
 		}
 		s := r.sites[0]
 		if hosts == 2 {
-			r.bothSpend()
+			r.spendOnBoth()
 		} else {
 			s.spend(cheap, 40)
 		}
@@ -347,7 +347,7 @@ func promoted(hosts int, lag time.Duration) fault {
 		replica.Promote(t)
 		r.proxy.Lead(replica.Addr())
 		if hosts == 2 {
-			s.shutUntilHeard()
+			s.wantClosedUntilSynced()
 		}
 		for _, s := range r.sites {
 			s.recover()

@@ -44,7 +44,7 @@ func TestFaultPostgresKilledUnderARun(t *testing.T) {
 // killPostgresIn kills the server at the n-th moment of a run, and restarts it before the next.
 func (p *programRig) killPostgresIn(m faulty.Moment, n int64) {
 	p.nextSecond()
-	p.later()
+	p.expireLeases()
 	var passed atomic.Int64
 	p.proxy.Watch(func(now faulty.Moment) {
 		if now == m && passed.Add(1) == n {
@@ -91,7 +91,7 @@ func TestFaultPostgresLost(t *testing.T) {
 		}
 		before := p.sim.Ledger().Units["units"]
 		p.nextSecond()
-		p.later()
+		p.expireLeases()
 		code, _, errs := p.do(nil, "run", "--quiet", "--force")
 		p.want(code == exitUnavailable && strings.Contains(errs, "ingest quota rebuild"), "with the ledger lost: exit %d: %s", code, errs)
 		p.want(p.sim.Ledger().Units["units"] == before, "the gate was open")
@@ -110,7 +110,7 @@ func TestFaultPostgresLost(t *testing.T) {
 		failed := 0
 		for range 4 {
 			p.nextSecond()
-			p.later()
+			p.expireLeases()
 			code, _, errs := p.do(nil, "run", "--quiet", "--force")
 			p.want(code == exitOK || code == exitError || code == exitPartial || code == exitUnavailable, "with its disk full: exit %d: %s", code, errs)
 			p.inDoubt++
@@ -149,7 +149,7 @@ func TestFaultPostgresVersions(t *testing.T) {
 			p.pg.Must(p, of.change)
 			before, sent := rows(), p.sim.Ledger().Units["units"]
 			p.nextSecond()
-			p.later()
+			p.expireLeases()
 			code, _, errs := p.do(nil, "run", "--quiet", "--force")
 			refused("a newer "+of.what, code, errs, before)
 			p.want(p.sim.Ledger().Units["units"] == sent, "units were spent")
@@ -164,7 +164,7 @@ func TestFaultPostgresVersions(t *testing.T) {
 				}
 			})
 			p.nextSecond()
-			p.later()
+			p.expireLeases()
 			code, _, errs = p.do(nil, "run", "--quiet", "--force")
 			p.proxy.Watch(nil)
 			p.want(done.Load(), "it was never changed")

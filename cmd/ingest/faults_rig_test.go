@@ -218,8 +218,8 @@ func (s *site) crash() {
 	s.mute = true
 }
 
-// again is a crash and a new process.
-func (s *site) again() { s.crash(); s.open() }
+// crashAndOpen is a crash and a new process.
+func (s *site) crashAndOpen() { s.crash(); s.open() }
 
 // spree is the outcome of some calls.
 type spree struct {

@@ -101,7 +101,7 @@ func storm(t *testing.T, seed uint64) *rig {
 				}
 				s.spend(method, 1)
 				if dice.IntN(150) == 0 {
-					s.again()
+					s.crashAndOpen()
 				}
 				time.Sleep(time.Duration(dice.IntN(8)) * time.Millisecond)
 			}

@@ -31,11 +31,11 @@ func TestLongFaultStoreKilled(t *testing.T) {
 	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
 	p.step = 22 * time.Hour / time.Duration(kills+kills/10+2) // all that is spent is in one window
 	began := time.Now()
-	said := map[string]int{}
-	p.said(said)
+	reported := map[string]int{}
+	p.runAndRecord(reported)
 	whole := time.Since(began)
 	for i := range kills {
-		p.later()
+		p.expireLeases()
 		cmd, _, errs := p.command(nil, "run", "--quiet", "--force")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -46,22 +46,22 @@ func TestLongFaultStoreKilled(t *testing.T) {
 		code := cmd.ProcessState.ExitCode()
 		p.want(code == -1 || code == exitOK, "exit %d: %s", code, errs)
 		p.inDoubt++
-		p.agrees()
-		p.whole()
+		p.checkStore()
+		p.checkPages()
 		if i%10 == 9 {
-			p.later()
-			p.said(said)
+			p.expireLeases()
+			p.runAndRecord(reported)
 		}
 	}
-	p.said(said)
-	p.keeps(said)
+	p.runAndRecord(reported)
+	p.checkKept(reported)
 	p.judge(fmt.Sprintf("store, killed %d times at random, seed %d", kills, seed))
 }
 
-// said runs to the end, and records how many videos each slot has that the run reports as done.
-func (p *programRig) said(of map[string]int) {
+// runAndRecord runs to the end, and records how many videos each slot has that the run reports as done.
+func (p *programRig) runAndRecord(of map[string]int) {
 	p.Helper()
-	p.later()
+	p.expireLeases()
 	code, out, errs := p.do(nil, "run", "--force", "--json")
 	var doc runDocument
 	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitOK {
@@ -73,12 +73,12 @@ func (p *programRig) said(of map[string]int) {
 	}
 }
 
-// keeps requires every slot that was reported as done, with all its videos.
-func (p *programRig) keeps(said map[string]int) {
+// checkKept requires every slot that was reported as done, with all its videos.
+func (p *programRig) checkKept(reported map[string]int) {
 	db := p.store()
 	defer func() { _ = db.Close() }()
-	p.want(len(said) >= 16, "only %d slots were said to be done", len(said))
-	for name, videos := range said {
+	p.want(len(reported) >= 16, "only %d slots were said to be done", len(reported))
+	for name, videos := range reported {
 		var n int
 		region, due, _ := strings.Cut(name, " ")
 		err := db.QueryRow(`
@@ -88,8 +88,8 @@ func (p *programRig) keeps(said map[string]int) {
 	}
 }
 
-// agrees requires a store that is consistent.
-func (p *programRig) agrees() {
+// checkStore requires a store that is consistent.
+func (p *programRig) checkStore() {
 	if _, err := os.Stat(filepath.Join(p.data(), store.FileName)); err != nil {
 		return // killed before there was one
 	}
@@ -148,7 +148,7 @@ func TestFaultStoreFile(t *testing.T) {
 			if err := tt.do(p, path); err != nil {
 				t.Fatal(err)
 			}
-			p.later()
+			p.expireLeases()
 			code, _, errs := p.do(nil, "run", "--quiet", "--force")
 			p.want(code == tt.code && strings.Contains(errs, tt.says), "a run: exit %d: %s", code, errs)
 			before := p.sim.Ledger().Units["units"]
@@ -158,7 +158,7 @@ func TestFaultStoreFile(t *testing.T) {
 			if tt.repairs {
 				p.now = p.now.Add(time.Minute)
 				p.want(p.force() == exitOK, "no run after the repair")
-				p.agrees()
+				p.checkStore()
 				p.inDoubt++
 				p.judge("store: " + tt.name)
 				return
@@ -173,7 +173,7 @@ func TestFaultStoreFile(t *testing.T) {
 
 // kill kills a run at a step, like kill -9.
 func (p *programRig) kill(step string) {
-	p.later()
+	p.expireLeases()
 	code, _, errs := p.do([]string{failpointEnv + "=" + step}, "run", "--quiet", "--force")
 	p.want(code == -1, "it was not killed: exit %d: %s", code, errs)
 	p.inDoubt++
@@ -232,7 +232,7 @@ func TestFaultStoreMigrated(t *testing.T) {
 		p.inDoubt += 40
 		code, _, errs := p.do(nil, "run")
 		p.want(code == exitOK, "after a kill: exit %d: %s", code, errs)
-		p.agrees()
+		p.checkStore()
 		left, err := filepath.Glob(filepath.Join(p.data(), "*part*"))
 		p.want(err == nil && len(left) == 0, "left behind: %v", left)
 	}

@@ -58,7 +58,7 @@ func singleFaults() []fault {
 		one("hung, its processes killed, and resumed", func(s *site) {
 			s.redis.Freeze()
 			s.spend(cheap, 2)
-			s.again()
+			s.crashAndOpen()
 			s.spend(cheap, 2)
 			s.redis.Thaw()
 		}),
@@ -66,7 +66,7 @@ func singleFaults() []fault {
 		one("replies 1 s late", func(s *site) { s.proxy.Delay(time.Second); s.trouble(); s.pass() }),
 		one("scripts flushed", func(s *site) { s.redis.Must("SCRIPT", "FLUSH") }),
 		one("emptied (FLUSHALL)", func(s *site) { s.redis.Must("FLUSHALL") }),
-		one("emptied, and nobody looks before it died", func(s *site) { s.redis.Must("FLUSHALL"); s.again() }),
+		one("emptied, and nobody looks before it died", func(s *site) { s.redis.Must("FLUSHALL"); s.crashAndOpen() }),
 		one("the log evicted", func(s *site) { s.redis.Must("DEL", "ingest:{default}:units") }),
 		one("the state evicted", func(s *site) { s.redis.Must("DEL", "ingest:{default}") }),
 		one("killed, and back empty", func(s *site) { s.redis.Kill(); s.trouble(); s.redis.Restart() }),
@@ -127,7 +127,7 @@ func singleFaults() []fault {
 			s.redis.Restart()
 			s.pass()
 		}),
-		toldInVain(1), toldInVain(2), toldInVain(3), toldInVain(4),
+		lostSyncReply(1), lostSyncReply(2), lostSyncReply(3), lostSyncReply(4),
 		one("emptied while replies are lost", func(s *site) {
 			s.proxy.Lose(6, faulty.Closed)
 			s.redis.Must("FLUSHALL")
@@ -136,9 +136,9 @@ func singleFaults() []fault {
 	}
 }
 
-// toldInVain is an outage after which one of the first replies is lost: to the probe, to what the ledger knows, or to
-// what is posted to it.
-func toldInVain(reply int) fault {
+// lostSyncReply is an outage after which one of the first replies is lost: to the probe, to what the ledger knows, or
+// to what is posted to it.
+func lostSyncReply(reply int) fault {
 	return one(fmt.Sprintf("told of an outage, and reply %d is lost", reply), func(s *site) {
 		s.proxy.Refuse()
 		s.outage()
@@ -357,7 +357,7 @@ func twoHosts() []fault {
 			a, b := r.sites[0], r.sites[1]
 			b.proxy = faulty.Before(t, r.redis.Addr())
 			b.url = "redis://" + b.proxy.Addr()
-			b.again()
+			b.crashAndOpen()
 			a.recover()
 			b.recover()
 			a.spend(cheap, 40)

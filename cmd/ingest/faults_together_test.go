@@ -43,8 +43,8 @@ type crowd struct {
 // stuck matches what no person should read: that somebody else has the store.
 var stuck = regexp.MustCompile(`(?i)\bbusy\b|\blocked\b|SQLITE_`)
 
-// again starts a command repeatedly, with pauses, until the time is over and it has run often enough.
-func (c *crowd) again(name string, least int, pause time.Duration, args func(n int) []string) {
+// repeat starts a command repeatedly, with pauses, until the time is over and it has run often enough.
+func (c *crowd) repeat(name string, least int, pause time.Duration, args func(n int) []string) {
 	for n := 0; n < least || time.Now().Before(c.end); n++ {
 		cmd, out, errs := c.command(nil, args(n)...)
 		began := time.Now()
@@ -101,7 +101,7 @@ func TestFaultManyProcessesAtOnce(t *testing.T) {
 		{"backup", 1, 300 * time.Millisecond, func(n int) []string { return []string{"backup", p.copyOf(n)} }},
 		{"doctor", 2, 500 * time.Millisecond, func(n int) []string { return []string{"doctor", "--repair"}[:1+n%2] }},
 	} {
-		all.Go(func() { c.again(w.name, w.least, w.pause, w.args) })
+		all.Go(func() { c.repeat(w.name, w.least, w.pause, w.args) })
 	}
 	all.Wait()
 	serve.until("it has fetched a slot", func() bool { return strings.Contains(serve.stderr.String(), "outcome=done") })
@@ -110,8 +110,8 @@ func TestFaultManyProcessesAtOnce(t *testing.T) {
 	p.want(serve.cmd.ProcessState.ExitCode() == 143, "serve: exit %d", serve.cmd.ProcessState.ExitCode())
 	p.want(!stuck.MatchString(serve.stderr.String()), "serve says %s", stuck.FindString(serve.stderr.String()))
 	served := strings.Count(serve.stderr.String(), "outcome=done")
-	c.whole()
-	c.agrees()
+	c.checkPages()
+	c.checkStore()
 	c.sound(c.ran["backup"])
 	sent := units(t, p.upstream)
 	p.want(p.used() == sent && sent > 0, "the ledger counts %d, the stand-in %d", p.used(), sent)

@@ -14,7 +14,9 @@ func (a *app) metricsCommand() *cobra.Command {
 		Use:   "metrics",
 		Short: "Print the figures once, in the text format of Prometheus",
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.withLook(cmd.Context(), a.printMetrics) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withReadOnlyGovernor(cmd.Context(), a.printMetrics)
+		},
 	}
 }
 

@@ -21,11 +21,11 @@ func (a *app) newNotices(log *slog.Logger) (*service.Pinger, *service.Thresholds
 }
 
 // beginPing tells the dead man's switch, if configured, that a run has begun. It returns end, which reports how it
-// ended and returns err unchanged, and told, the threshold notices. Only a wrong configuration is an error.
+// ended and returns err unchanged, and thresholds, the notices of thresholds. Only a wrong configuration is an error.
 //
 // A day stopped by quota is a good day: the switch gets exit status 0, with the reason in the summary.
-func (a *app) beginPing(ctx context.Context) (end func(summary string, err error) error, told *service.Thresholds, err error) {
-	p, told, err := a.newNotices(a.log())
+func (a *app) beginPing(ctx context.Context) (end func(summary string, err error) error, thresholds *service.Thresholds, err error) {
+	p, thresholds, err := a.newNotices(a.log())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,5 +41,5 @@ func (a *app) beginPing(ctx context.Context) (end func(summary string, err error
 		}
 		endRun(code, text+summary)
 		return err
-	}, told, nil
+	}, thresholds, nil
 }

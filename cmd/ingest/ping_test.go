@@ -22,12 +22,12 @@ const pingSecret = "5f0c1b1e-very-secret-check"
 // deadman is a dead man's switch that records what it was told.
 type deadman struct {
 	mu    sync.Mutex
-	told  []told
+	calls []pingCall
 	delay time.Duration // before every answer
 	code  int           // 0 is 200
 }
 
-type told struct{ signal, rid, body string }
+type pingCall struct{ signal, rid, body string }
 
 // startDeadman serves a switch, and passes its address to the program in a file.
 func startDeadman(t *testing.T, d *deadman) {
@@ -48,7 +48,7 @@ func (d *deadman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok || r.Method != http.MethodPost || r.URL.Query().Get("create") != "1" {
 		signal = "wrong: " + r.Method + " " + r.URL.String()
 	}
-	d.told = append(d.told, told{signal, r.URL.Query().Get("rid"), string(body)})
+	d.calls = append(d.calls, pingCall{signal, r.URL.Query().Get("rid"), string(body)})
 	delay, code := d.delay, d.code
 	d.mu.Unlock()
 	select {
@@ -61,16 +61,16 @@ func (d *deadman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (d *deadman) heard() []told {
+func (d *deadman) received() []pingCall {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return append([]told{}, d.told...)
+	return append([]pingCall{}, d.calls...)
 }
 
-// wants checks the signals of one run, their order and their run id.
-func (d *deadman) wants(t *testing.T, signals ...string) (last told) {
+// checkSignals checks the signals of one run, their order and their run id.
+func (d *deadman) checkSignals(t *testing.T, signals ...string) (last pingCall) {
 	t.Helper()
-	heard := d.heard()
+	heard := d.received()
 	var got []string
 	for _, h := range heard {
 		got = append(got, h.signal)
@@ -98,7 +98,7 @@ func TestPingTellsOfARunFromStartToEnd(t *testing.T) {
 	d := &deadman{}
 	startDeadman(t, d)
 	stdout, stderr := ingestCode(t, exitOK, "run")
-	last := d.wants(t, "/start", "/0")
+	last := d.checkSignals(t, "/start", "/0")
 	if !strings.Contains(last.body, "exit 0") || !strings.Contains(last.body, "DE") || !strings.HasPrefix(last.body, "ingest run on ") {
 		t.Errorf("%s", last.body)
 	}
@@ -116,7 +116,7 @@ func TestPingTakesADayStoppedByQuotaForAGoodOne(t *testing.T) {
 	d := &deadman{}
 	startDeadman(t, d)
 	ingestCode(t, exitStopped, "run")
-	if last := d.wants(t, "/start", "/log", "/0"); !strings.Contains(last.body, "exit 75") || !strings.Contains(last.body, "19 of 19 used") {
+	if last := d.checkSignals(t, "/start", "/log", "/0"); !strings.Contains(last.body, "exit 75") || !strings.Contains(last.body, "19 of 19 used") {
 		t.Errorf("%s", last.body)
 	}
 }
@@ -138,7 +138,7 @@ func TestPingTellsOfFailure(t *testing.T) {
 		d := &deadman{}
 		startDeadman(t, d)
 		_, stderr := ingestCode(t, tt.code, "run")
-		last := d.wants(t, "/start", fmt.Sprint("/", tt.code))
+		last := d.checkSignals(t, "/start", fmt.Sprint("/", tt.code))
 		if !strings.Contains(last.body, tt.body) || tt.key != "" && strings.Contains(last.body, tt.key) {
 			t.Errorf("%s: %s", tt.name, last.body)
 		}
@@ -162,12 +162,12 @@ func TestPingTellsOfAMissingKey(t *testing.T) {
 	d := &deadman{}
 	startDeadman(t, d)
 	ingestCode(t, exitKey, "run")
-	if last := d.wants(t, "/start", "/77"); !strings.Contains(last.body, "no API key") {
+	if last := d.checkSignals(t, "/start", "/77"); !strings.Contains(last.body, "no API key") {
 		t.Errorf("%s", last.body)
 	}
-	d.told = nil
+	d.calls = nil
 	ingestCode(t, exitKey, "serve")
-	if last := d.wants(t, "/fail"); !strings.Contains(last.body, "no API key") {
+	if last := d.checkSignals(t, "/fail"); !strings.Contains(last.body, "no API key") {
 		t.Errorf("%s", last.body)
 	}
 }
@@ -182,7 +182,7 @@ func TestPingOfARunThatASignalEnds(t *testing.T) {
 		hidesPing(t, string(cmdline), strings.Join(s.cmd.Args, " "))
 	}
 	s.end(syscall.SIGTERM)
-	d.wants(t, "/start", "/143")
+	d.checkSignals(t, "/start", "/143")
 	hidesPing(t, s.stdout.String(), s.stderr.String())
 }
 
@@ -191,8 +191,8 @@ func TestPingTellsHowServeGoes(t *testing.T) {
 	d := &deadman{}
 	startDeadman(t, d)
 	s := startServe(t)
-	s.until("the switch was told", func() bool { return len(d.heard()) > 0 })
-	if first := d.heard()[0]; first.signal != "" || !strings.Contains(first.body, "well") || !strings.Contains(first.body, "nothing stale") {
+	s.until("the switch was told", func() bool { return len(d.received()) > 0 })
+	if first := d.received()[0]; first.signal != "" || !strings.Contains(first.body, "well") || !strings.Contains(first.body, "nothing stale") {
 		t.Errorf("%+v, want success, and only once the first round is done", first)
 	}
 	s.end(syscall.SIGTERM)
@@ -208,8 +208,8 @@ func TestPingTellsThatServeIsClosed(t *testing.T) {
 	d := &deadman{}
 	startDeadman(t, d)
 	s := startServe(t)
-	s.until("the switch was told", func() bool { return len(d.heard()) > 0 })
-	if first := d.heard()[0]; first.signal != "/fail" || !strings.Contains(first.body, "ingest quota rebuild") {
+	s.until("the switch was told", func() bool { return len(d.received()) > 0 })
+	if first := d.received()[0]; first.signal != "/fail" || !strings.Contains(first.body, "ingest quota rebuild") {
 		t.Errorf("%+v, want failure, and what to do", first)
 	}
 	s.end(syscall.SIGTERM)
@@ -223,10 +223,10 @@ func TestPingOfServeTakesStoppedForWell(t *testing.T) {
 	startDeadman(t, d)
 	s := startServe(t)
 	s.until("the switch was told of a stop", func() bool {
-		heard := d.heard()
+		heard := d.received()
 		return len(heard) > 0 && strings.Contains(heard[len(heard)-1].body, "stopped by quota")
 	})
-	for _, h := range d.heard() {
+	for _, h := range d.received() {
 		if h.signal != "" && h.signal != "/log" { // of the threshold that was passed
 			t.Errorf("%+v, want success", h)
 		}
@@ -251,8 +251,8 @@ func TestThresholdsAreToldByRunAndByServe(t *testing.T) {
 	s := startServe(t)
 	s.until("it is ready", s.isReady)
 	ingestCode(t, exitOK, "quota", "post", "units", "1500")
-	s.until("the second threshold was told", func() bool { return len(d.heard()) >= 2 })
-	heard := d.heard()
+	s.until("the second threshold was told", func() bool { return len(d.received()) >= 2 })
+	heard := d.received()
 	for i, percent := range []string{`"threshold_percent":80`, `"threshold_percent":95`} {
 		if h := heard[i]; h.signal != "" || !strings.Contains(h.body, percent) || !strings.Contains(h.body, `"purpose":"scheduled"`) {
 			t.Errorf("%+v, want %s", h, percent)

@@ -23,7 +23,7 @@ func (a *app) quotaCommand() *cobra.Command {
 		Short: "What is left of the quota, and who spent it",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withLook(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
+			return a.withReadOnlyGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
 				return a.quotaReportOf(ctx, g, of, since.At(a.clock.Now()))
 			})
 		},

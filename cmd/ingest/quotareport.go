@@ -33,9 +33,9 @@ func (a *app) withGovernor(ctx context.Context, do func(context.Context, *quota.
 	return do(ctx, g)
 }
 
-// withLook is withGovernor for a command that only reads. If the data directory does not exist or cannot be written, it
-// opens a copy of the ledger, and creates nothing there.
-func (a *app) withLook(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
+// withReadOnlyGovernor is withGovernor for a command that only reads. If the data directory does not exist or cannot be
+// written, it opens a copy of the ledger, and creates nothing there.
+func (a *app) withReadOnlyGovernor(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	_, err := os.Stat(a.cfg.Data)
 	absent := errors.Is(err, fs.ErrNotExist)
@@ -56,9 +56,9 @@ func (a *app) withLook(ctx context.Context, do func(context.Context, *quota.Gove
 	} else if err := sqlitefile.Snapshot(ctx, path, filepath.Join(dir, ledgerFile)); err != nil {
 		return fmt.Errorf("%w: read %s: %w", quota.ErrUnavailable, path, err)
 	}
-	look, cfg := *a, *a.cfg
-	look.cfg, cfg.Data = &cfg, dir
-	g, closeLedger, err := look.openLedger(ctx)
+	reader, cfg := *a, *a.cfg
+	reader.cfg, cfg.Data = &cfg, dir
+	g, closeLedger, err := reader.openLedger(ctx)
 	if err != nil {
 		return err
 	}

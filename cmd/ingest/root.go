@@ -25,7 +25,7 @@ func newRoot(a *app) *cobra.Command {
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			a.started = true
 			a.json = a.json || a.query != nil
-			if err = a.load(cmd); err != nil || !needsConfig(cmd) {
+			if err = a.loadConfig(cmd); err != nil || !needsConfig(cmd) {
 				return err
 			}
 			if cmd.Name() == "check" || cmd.Name() == "backup" || cmd.Name() == "copy" {

@@ -69,7 +69,7 @@ func (a *app) selectSeries(w *fetch.RunOptions, only []ingest.Region) error {
 
 // reconcile runs once over what is due and reports how it ended.
 func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
-	end, told, err := a.beginPing(ctx)
+	end, thresholds, err := a.beginPing(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 			return end("", err)
 		}
 	}
-	if left, err := w.governor.Report(ctx); err == nil && told != nil {
-		told.Check(ctx, left)
+	if left, err := w.governor.Report(ctx); err == nil && thresholds != nil {
+		thresholds.Check(ctx, left)
 	}
 	pace := w.pacing(context.WithoutCancel(ctx), a)
 	sum.next, sum.pacing = pace.Next(a.clock.Now()), pace.String()

@@ -168,5 +168,5 @@ func (s *scale) account() {
 	s.say("   %5d units in the slots, and %d whose machine was killed before it saved them", slots, lost)
 	s.want(ledger == sent, "the ledger counts %d, and %d arrived", ledger, sent)
 	s.want(lost >= 0 && lost <= 2, "%d units are in no slot, where two machines were killed", lost)
-	s.whole()
+	s.checkPages()
 }

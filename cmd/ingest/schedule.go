@@ -75,7 +75,7 @@ func (a *app) pacing(ctx context.Context) (p budget.Pacing, known map[ingest.Ser
 	if s, err := a.store(ctx, ""); err == nil && a.cfg.Pacing {
 		defer func() { _ = s.Close() }()
 		if known, err = s.Newest(ctx, a.clock.Now()); err == nil {
-			_ = a.withLook(ctx, func(ctx context.Context, g *quota.Governor) error {
+			_ = a.withReadOnlyGovernor(ctx, func(ctx context.Context, g *quota.Governor) error {
 				pacer.Report, pacer.Off, pacer.Moves = g.Report, false, a.moves(s)
 				p = pacer.Now(ctx, known, a.clock.Now())
 				return nil

@@ -70,7 +70,7 @@ func (a *app) newService() (*service.Service, error) {
 	if err := price.Fits(schedule.Tariff); err != nil {
 		return nil, config.Invalid(err)
 	}
-	p, told, err := a.newNotices(nil)
+	p, thresholds, err := a.newNotices(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (a *app) newService() (*service.Service, error) {
 		jobs = append(jobs, job.Name)
 	}
 	o := service.Options{
-		Plan: schedule.Plan, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: told, API: api, Hosts: a.cfg.HostNames(),
+		Plan: schedule.Plan, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: thresholds, API: api, Hosts: a.cfg.HostNames(),
 		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", ledgerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Open:  a.openService,
 		// A restart would not help against a ledger that is down or lost: the service waits for it.
@@ -152,8 +152,8 @@ func (s serviceStore) Last(ctx context.Context, of ingest.Series) (done, ended i
 	if len(list) > 0 {
 		done = list[0]
 	}
-	const open = 3 // newest slots of a series in which to look for its last outcome
-	list, err = s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, Until: s.until(), Limit: open})
+	const newest = 3 // newest slots of a series in which to look for its last outcome
+	list, err = s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, Until: s.until(), Limit: newest})
 	for _, slot := range list {
 		if slot.State != ingest.Due && slot.State != ingest.Claimed {
 			return done, slot, err

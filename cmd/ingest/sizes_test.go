@@ -107,10 +107,10 @@ func whatIsSeenIsSmallAndQuick(t *testing.T) {
 		promised, remembered time.Duration // readings are reused for that long; this way each is a new one
 	}{{"a page", "", 50 * time.Millisecond, 5100 * time.Millisecond}, {"a scrape", "metrics", 20 * time.Millisecond, 1100 * time.Millisecond}} {
 		before := processor(t, d.cmd.Process.Pid)
-		wants(t, read.what, read.promised, read.remembered, func() { d.get(read.path) })
+		checkMedian(t, read.what, read.promised, read.remembered, func() { d.get(read.path) })
 		t.Logf("%s takes %v of the processor, with what serve does beside", read.what, (processor(t, d.cmd.Process.Pid)-before)/3)
 	}
-	wants(t, "ingest quota, a process", 60*time.Millisecond, 0, func() {
+	checkMedian(t, "ingest quota, a process", 60*time.Millisecond, 0, func() {
 		if out, err := exec.Command(self(t), "quota").CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
@@ -118,8 +118,8 @@ func whatIsSeenIsSmallAndQuick(t *testing.T) {
 	streams(t, d)
 }
 
-// wants measures the median of several times.
-func wants(t *testing.T, what string, promised, between time.Duration, do func()) {
+// checkMedian measures the median of several times.
+func checkMedian(t *testing.T, what string, promised, between time.Duration, do func()) {
 	t.Helper()
 	var took []time.Duration
 	for range 3 {
