@@ -59,7 +59,7 @@ func stores(ctx context.Context, servers []server, videos int, r *report.Report)
 	r.Table([]string{"", "SQLite ms", "PostgreSQL ms", "x SQLite"}, passed)
 	r.Section(fmt.Sprintf("Searches in %d videos", videos), fmt.Sprintf("%s. %d searches of each kind, in turns over both stores, one at a time; the second is a copy of the first.", servers[len(servers)-1].name, searches))
 	r.Table([]string{"", "SQLite p50 ms", "p99", "PostgreSQL p50 ms", "p99", "p99 x SQLite"}, searched)
-	return nil
+	return sizes(ctx, servers[len(servers)-1], "copied", r)
 }
 
 func openBoth(ctx context.Context, s server, database string) (b *both, closing func() error, err error) {
