@@ -35,6 +35,9 @@ func writePlacements(ctx context.Context, tx *txn, slot, series int64, page inge
 		return 0, err
 	}
 	videos.charted = 1 << (series % 63)
+	if err := videos.add(ctx, page.Videos); err != nil {
+		return 0, err
+	}
 	var rows [][]any
 	for _, v := range page.Videos {
 		if v.ID == "" {

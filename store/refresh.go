@@ -41,6 +41,12 @@ func putRequested(ctx context.Context, tx *txn, at time.Time, asked []string, vi
 	if err != nil {
 		return 0, nil, err
 	}
+	if found {
+		those := slices.DeleteFunc(slices.Clone(videos), func(v ingest.Video) bool { return !slices.Contains(asked, v.ID) })
+		if err := w.add(ctx, those); err != nil {
+			return 0, nil, err
+		}
+	}
 	gone = slices.Clone(asked)
 	for _, v := range videos {
 		if !slices.Contains(gone, v.ID) {

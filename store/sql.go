@@ -104,11 +104,22 @@ var insertSizes = []int{50, 10, 1}
 // insertRows writes the rows, all of one length, in as few statements as possible: a row that shares a statement costs
 // half of one that has its own. head ends with VALUES, and tail follows the rows.
 func insertRows(ctx context.Context, tx *txn, head, tail string, rows [][]any) error {
+	return inSizes(head, tail, rows, func(query string, args ...any) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
+	})
+}
+
+// returnRows is insertRows with a RETURNING in tail; f is run on each row that it returns, in any order.
+func returnRows(ctx context.Context, tx *txn, head, tail string, rows [][]any, f func(*sql.Rows) error) error {
+	return inSizes(head, tail, rows, func(query string, args ...any) error { return each(ctx, tx, f, query, args...) })
+}
+
+func inSizes(head, tail string, rows [][]any, run func(query string, args ...any) error) error {
 	for _, size := range insertSizes {
 		for ; len(rows) >= size; rows = rows[size:] {
 			row := ", (?" + strings.Repeat(", ?", len(rows[0])-1) + ")"
-			query := head + strings.Repeat(row, size)[1:] + tail
-			if _, err := tx.ExecContext(ctx, query, slices.Concat(rows[:size]...)...); err != nil {
+			if err := run(head+strings.Repeat(row, size)[1:]+tail, slices.Concat(rows[:size]...)...); err != nil {
 				return err
 			}
 		}

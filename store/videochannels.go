@@ -14,8 +14,9 @@ type knownChannel struct {
 }
 
 const (
-	findChannels = `SELECT channel_id, channels.id, title FROM json_each(?1) AS given CROSS JOIN channels ON channel_id = given.value`
-	addChannel   = `INSERT INTO channels (channel_id, title) VALUES (?, ?) RETURNING id`
+	findChannels  = `SELECT channel_id, channels.id, title FROM json_each(?1) AS given CROSS JOIN channels ON channel_id = given.value`
+	addChannels   = `INSERT INTO channels (channel_id, title) VALUES`
+	addedChannels = ` RETURNING channel_id, id, title`
 )
 
 // findChannel returns what is known about a channel. The first call looks up the channels of all new videos at once.
@@ -36,13 +37,7 @@ func (w *videoWriter) findChannel(ctx context.Context, id string) (knownChannel,
 }
 
 func (w *videoWriter) findChannels(ctx context.Context, ids ...string) error {
-	return eachByID(ctx, w.tx, findChannels, ids, func(rows *sql.Rows) error {
-		var id string
-		var k knownChannel
-		err := rows.Scan(&id, &k.id, &k.title)
-		w.channels[id] = k
-		return err
-	})
+	return eachByID(ctx, w.tx, findChannels, ids, w.scanChannel)
 }
 
 // channel writes the video's channel and returns its ID; NULL if the upstream names none. If the channel has a new
@@ -66,9 +61,22 @@ func (w *videoWriter) channel(ctx context.Context, v ingest.Video) (sql.NullInt6
 		}
 		return id, w.reindex(ctx, known.id)
 	}
-	err = w.tx.QueryRowContext(ctx, addChannel, v.ChannelID, v.Channel).Scan(&id.Int64)
-	w.channels[v.ChannelID] = knownChannel{id.Int64, v.Channel}
+	err = w.addChannels(ctx, [][]any{{v.ChannelID, v.Channel}})
+	id.Int64 = w.channels[v.ChannelID].id
 	return id, err
+}
+
+// addChannels writes new channels, each with its ID and its name.
+func (w *videoWriter) addChannels(ctx context.Context, rows [][]any) error {
+	return returnRows(ctx, w.tx, addChannels, addedChannels, rows, w.scanChannel)
+}
+
+func (w *videoWriter) scanChannel(rows *sql.Rows) error {
+	var id string
+	var k knownChannel
+	err := rows.Scan(&id, &k.id, &k.title)
+	w.channels[id] = k
+	return err
 }
 
 // reindex writes the index rows of all videos of a channel that has a new name. It resets their facts_hash, so that a

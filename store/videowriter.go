@@ -39,8 +39,8 @@ const (
 	addFacts = `
 		INSERT INTO video_facts (text_hash, facts_hash, fetched_day, channel, published_at, duration_s, live, category, language,
 		                         thumbnail, title, tags, video_id)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-		RETURNING id`
+		VALUES`
+	addedFacts = ` RETURNING video_id, id`
 
 	changeFacts = `
 		UPDATE video_facts
@@ -87,21 +87,26 @@ func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.
 // says that this is a sighting: see schema.sql. A video that was only asked for again is not added if the store does
 // not have it.
 func (w *videoWriter) put(ctx context.Context, v ingest.Video, found bool) (int64, error) {
-	k, known := w.known[v.ID]
-	if !known && !found {
-		return 0, nil
-	}
-	text := textHash(v)
-	if facts := factsHash(v, text); !known || k.facts != facts {
-		changed := !known || k.text != text
-		k.text, k.facts, k.day = text, facts, w.day
-		id, err := w.write(ctx, v, k)
-		if err != nil {
+	if _, known := w.known[v.ID]; !known {
+		if !found {
+			return 0, nil
+		}
+		if _, err := w.channel(ctx, v); err != nil {
 			return 0, err
 		}
-		k.id = id
+		if err := w.addFacts(ctx, []ingest.Video{v}); err != nil {
+			return 0, err
+		}
+	}
+	k, text := w.known[v.ID], textHash(v)
+	if facts := factsHash(v, text); k.facts != facts {
+		changed := k.text != text
+		k.text, k.facts, k.day = text, facts, w.day
+		if err := w.change(ctx, v, k); err != nil {
+			return 0, err
+		}
 		if changed {
-			w.index(id, v)
+			w.index(k.id, v)
 		}
 	} else if k.day != w.day {
 		k.day = w.day
@@ -116,21 +121,20 @@ func (w *videoWriter) put(ctx context.Context, v ingest.Video, found bool) (int6
 	return k.id, nil
 }
 
-// write writes the facts of a video, which are new or changed; k.id is 0 for a new video.
-func (w *videoWriter) write(ctx context.Context, v ingest.Video, k knownVideo) (int64, error) {
+// change writes the facts of a video that the store has.
+func (w *videoWriter) change(ctx context.Context, v ingest.Video, k knownVideo) error {
 	channel, err := w.channel(ctx, v)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		_, err = w.tx.ExecContext(ctx, changeFacts, factsRow(v, k, channel)...)
 	}
+	return err
+}
+
+// factsRow is the arguments of addFacts and changeFacts.
+func factsRow(v ingest.Video, k knownVideo, channel sql.NullInt64) []any {
 	published := sql.NullInt64{Int64: v.PublishedAt.Unix(), Valid: !v.PublishedAt.IsZero()}
-	row := []any{k.text, k.facts, k.day, channel, published, int64(v.Duration / time.Second), v.Live,
+	return []any{k.text, k.facts, k.day, channel, published, int64(v.Duration / time.Second), v.Live,
 		v.Category, v.Language, v.Thumbnail, v.Title, listJSON(v.Tags), v.ID}
-	if k.id != 0 {
-		_, err := w.tx.ExecContext(ctx, changeFacts, row...)
-		return k.id, err
-	}
-	err = w.tx.QueryRowContext(ctx, addFacts, row...).Scan(&k.id)
-	return k.id, err
 }
 
 // index queues what the index is to hold of the video.

@@ -124,10 +124,14 @@ func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 // those that have them.
 const planned = "SET LOCAL plan_cache_mode = force_custom_plan"
 
+// walked has what a page looks up walk an index for each, as SQLite does: a plan made while the tables were small, and kept,
+// reads them whole.
+const walked = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
+
 // begin begins a transaction that writes, once no other does.
 func begin(schema string) string {
-	return fmt.Sprintf("BEGIN; SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d; SELECT pg_advisory_xact_lock(%d, hashtext(%s))",
-		lockFor.Milliseconds(), idleFor.Milliseconds(), lockSpace, quote(schema))
+	return fmt.Sprintf("BEGIN; %s; SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d; SELECT pg_advisory_xact_lock(%d, hashtext(%s))",
+		walked, lockFor.Milliseconds(), idleFor.Milliseconds(), lockSpace, quote(schema))
 }
 
 // lockSpace keeps our advisory locks apart from those of other programs: "ingt".
@@ -183,6 +187,9 @@ func migrate(ctx context.Context, db *sql.DB, schema string) error {
 	return tx.Commit()
 }
 
+// newest reads the version of tables that are there.
+const newest = `SELECT coalesce(max(value), '0') FROM meta WHERE name = 'version'`
+
 // version is that of the tables, 0 where there are none.
 func version(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -192,13 +199,14 @@ func version(ctx context.Context, q interface {
 		return 0, err
 	}
 	var have int
-	err := q.QueryRowContext(ctx, `SELECT coalesce(max(value), '0') FROM meta WHERE name = 'version'`).Scan(&have)
+	err := q.QueryRowContext(ctx, newest).Scan(&have)
 	return have, err
 }
 
 // checkVersion ends a transaction of a program that has become the older one while it ran.
 func checkVersion(ctx context.Context, tx *sql.Tx, path string) error {
-	have, err := version(ctx, tx)
+	var have int
+	err := tx.QueryRowContext(ctx, newest).Scan(&have)
 	if err == nil && have > Version() {
 		err = &store.VersionError{Path: path, Have: have, Know: Version()}
 	}
