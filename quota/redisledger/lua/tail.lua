@@ -2,6 +2,8 @@
 
 local pcall = redis.pcall
 
+--: seek
+
 local function corrupt(key, why)
 	error({ err = 'CORRUPT ' .. key .. ': ' .. why })
 end

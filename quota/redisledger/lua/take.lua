@@ -133,6 +133,7 @@ repeat
 			end
 			if length > 0 then
 				if length > 1 and (number + 1) % 64 == 0 then -- entries beyond the horizon are dropped now and then, at most 16384
+					--: seek
 					drop = seek(log, first, true, now - horizon + 1, first, first + 16384 < number and first + 16384 or number, first, 0, 0, 0) - first
 				end
 				number = number + 1

@@ -7,9 +7,13 @@ if reach > 0 then
 	start = now - reach + 1
 else
 	local turned = now - grace -- a day holds until the grace after its end
-	while tonight <= turned and days + 27 <= #head do -- neither the first nor the last of the days
+	while tonight <= turned and days + 34 <= #head do -- neither the first nor the last of the days
 		days = days + 7
-		today, tonight = unpack_('>I7I7', head, days)
+		local yesterday
+		yesterday, today, tonight = unpack_('>I7I7I7', head, days)
+		if today > turned then
+			today, tonight = yesterday, today
+		end
 	end
 	if today > turned or tonight <= turned then
 		return redis.error_reply(string.format('DAYS %.0f', now))
@@ -45,6 +49,7 @@ else
 			end
 			oldest, gone = 0, total -- the newest may have been given back
 		end
+		--: seek
 		pos, oldest, gone, prev = seek(log, first, true, start, lo, hi, guess, before, oldest, gone, below, newest)
 		if b == 1 then
 			pos1, prev1, at1, sum1 = pos, prev, oldest, gone
@@ -61,6 +66,7 @@ end
 local later, _ = 0, nil
 if amount > 0 and total - gone + amount > ceiling then
 	allowed = false
+	--: seek
 	if reach > 0 then
 		-- The window's oldest entries have to leave until the sum before the next one is x; where all cost the
 		-- same the guess is right.

@@ -1,0 +1,42 @@
+-- Part of several scripts, placed where a search is needed: most calls make none, and Redis would make the function anew
+-- for each of them.
+--
+-- seek is the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with
+-- its time, its sum, and the time of the entry before it. The caller knows that everything before lo is less (prev is the
+-- time there), and from hi on is not (at and sum are those of hi); it may know what stands there, below and above x.
+-- It looks at guess first, then ever further from it. Once x is between two that are known, it looks
+-- where a straight line has x, between them or through the two below that it saw last, and in the middle when that did
+-- not halve what is left, which bounds how often. first is the position of the head of the log.
+local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum, below, above)
+	local step, width = 1, nil
+	while lo < hi do
+		if guess < lo then
+			guess = lo
+		elseif guess >= hi then
+			guess = hi - 1
+		end
+		local e = redis.pcall('LINDEX', key, guess - first)
+		if type(e) ~= 'string' or #e ~= 20 then
+			broken(key, e, 'entry ' .. guess - first .. ' is missing or not an entry', numbered)
+		end
+		local t, s = struct.unpack('>I7I7', e)
+		local v, slope = by_time and t or s, 0
+		if v >= x then
+			hi, at, sum, above = guess, t, s, v
+			guess = guess - step
+		else
+			slope = below and (v - below) / (guess + 1 - lo) or 0
+			lo, prev, below = guess + 1, t, v
+			guess = guess + step
+		end
+		if not (below and above) then
+			step = step * 2
+		elseif width and hi - lo > width / 2 then
+			guess, width = math.floor((lo + hi) / 2), nil
+		else
+			width = hi - lo
+			guess = slope > 0 and lo - 1 + math.ceil((x - below) / slope) or lo + math.floor(width * (x - below) / (above - below))
+		end
+	end
+	return hi, at, sum, prev
+end
