@@ -49,6 +49,23 @@ func (s *Store) Newest(ctx context.Context, now time.Time) (map[ingest.Series]ti
 	})
 }
 
+// Last returns the newest done slot of every series, and its newest with any outcome, of those that are not in the future.
+func (s *Store) Last(ctx context.Context, now time.Time) (done, ended map[ingest.Series]ingest.Slot, err error) {
+	slots, err := collectView(ctx, s.database, "read the slots", scanSlot, selectSlots+`
+		WHERE backfill IS NULL AND due_at IN (
+			(SELECT max(due_at) FROM slots AS d WHERE d.series = series.id AND d.state = 'done' AND d.due_at <= ?1),
+			(SELECT max(due_at) FROM slots AS e WHERE e.series = series.id AND e.state NOT IN ('due', 'claimed') AND e.due_at <= ?1))
+		ORDER BY due_at`, future(now))
+	done, ended = map[ingest.Series]ingest.Slot{}, map[ingest.Series]ingest.Slot{}
+	for _, slot := range slots {
+		ended[slot.Series()] = slot
+		if slot.State == ingest.Done {
+			done[slot.Series()] = slot
+		}
+	}
+	return done, ended, err
+}
+
 // retired selects the open slots that no run is working on at ?2 (milliseconds), of the series in ?1, a JSON array of
 // [job, key, reason].
 const retired = `

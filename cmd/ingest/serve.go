@@ -136,30 +136,13 @@ type serviceStore struct {
 	now func() time.Time
 }
 
-// until excludes slots in the future, which were added while a clock was ahead.
-func (s serviceStore) until() time.Time { return s.now().Add(ingest.ClockAhead) }
-
 func (s serviceStore) Check(ctx context.Context) (path string, err error) {
 	_, err = s.ListSlots(ctx, store.SlotFilter{Limit: 1})
 	return s.Path(), err
 }
 
-func (s serviceStore) Last(ctx context.Context, of ingest.Series) (done, ended ingest.Slot, err error) {
-	list, err := s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, State: ingest.Done, Until: s.until(), Limit: 1})
-	if err != nil {
-		return done, ended, err
-	}
-	if len(list) > 0 {
-		done = list[0]
-	}
-	const newest = 3 // newest slots of a series in which to look for its last outcome
-	list, err = s.ListSlots(ctx, store.SlotFilter{Job: of.Job, Key: of.Key, Until: s.until(), Limit: newest})
-	for _, slot := range list {
-		if slot.State != ingest.Due && slot.State != ingest.Claimed {
-			return done, slot, err
-		}
-	}
-	return done, ended, err
+func (s serviceStore) Last(ctx context.Context) (done, ended map[ingest.Series]ingest.Slot, err error) {
+	return s.Store.Last(ctx, s.now())
 }
 
 // slotEvent is a finished slot as serve --json prints it, one per line.

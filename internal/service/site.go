@@ -110,12 +110,12 @@ func (s *Service) checkKey(context.Context) (string, error) {
 // lastSlots reads the store for the site.
 type lastSlots struct{ service *Service }
 
-func (l lastSlots) Last(ctx context.Context, of ingest.Series) (done, ended ingest.Slot, err error) {
+func (l lastSlots) Last(ctx context.Context) (done, ended map[ingest.Series]ingest.Slot, err error) {
 	r, err := l.service.currentRuntime()
 	if err != nil {
-		return done, ended, err
+		return nil, nil, err
 	}
-	return r.Store.Last(ctx, of)
+	return r.Store.Last(ctx)
 }
 
 // paced returns the schedule as the newest report of the ledger stretches it.

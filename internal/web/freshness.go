@@ -18,12 +18,12 @@ const rereadAfter = time.Second
 // Freshness reads how fresh everything is.
 func (s *Site) Freshness(ctx context.Context) (Freshness, error) {
 	f := Freshness{At: term.Second(s.Now()), StaleAfter: s.StaleAfter, Series: []SeriesState{}}
+	done, ended, err := s.Slots.Last(ctx)
+	if err != nil {
+		return f, err
+	}
 	for _, of := range s.Schedule.Series() {
-		done, ended, err := s.Slots.Last(ctx, of)
-		if err != nil {
-			return f, err
-		}
-		f.Series = append(f.Series, f.state(s.Schedule, of, done, ended))
+		f.Series = append(f.Series, f.state(s.Schedule, of, done[of], ended[of]))
 	}
 	return f, nil
 }

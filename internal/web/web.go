@@ -58,8 +58,8 @@ type Schedule interface {
 
 // Slots reads the outcomes of slots.
 type Slots interface {
-	// Last returns the newest done slot of the series, and the newest with any outcome; a zero Slot if there is none.
-	Last(ctx context.Context, of ingest.Series) (done, ended ingest.Slot, err error)
+	// Last returns the newest done slot of every series, and the newest with any outcome.
+	Last(context.Context) (done, ended map[ingest.Series]ingest.Slot, err error)
 }
 
 // Handler serves the site: GET and HEAD only.

@@ -200,6 +200,38 @@ func testNewestIsTheLatestDueTimeInAnyState(t *testing.T, open Open) {
 	}
 }
 
+func testLastIsTheNewestDoneSlotAndTheNewestOutcome(t *testing.T, open Open) {
+	s, _ := newStore(t, open)
+	Chart(t, s, "US", noon.Add(-time.Hour), Page(Titled("a", "A")))
+	Chart(t, s, "US", noon, Page(Titled("a", "A")))
+	Chart(t, s, "DE", noon.Add(-time.Hour), Page(Titled("a", "A")))
+	Chart(t, s, "FR", noon.AddDate(1, 0, 0), Page(Titled("a", "A"))) // while a clock was ahead
+	AddDue(t, s, Due("DE", noon), Due("GB", noon))
+	only := By("a", noon)
+	only.Series = map[ingest.Series]bool{{Job: "chart", Key: "DE"}: true}
+	Finish(t, s, Claim(t, s, only), ingest.Stopped, "units: 6 of 6 used")
+	Claim(t, s, By("a", noon)) // GB
+	AddDue(t, s, Due("US", noon.Add(time.Hour)))
+	b := AddBackfill(t, s, Plan("x"), Numbered(1))
+	Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Done, "")
+
+	done, ended, err := s.Last(t.Context(), noon.Add(2*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{}
+	for of, slot := range done {
+		got = append(got, fmt.Sprint("done ", of.Key, slot.DueAt.Format(" 15:04")))
+	}
+	for of, slot := range ended {
+		got = append(got, fmt.Sprint(slot.State, " ", of.Key, slot.DueAt.Format(" 15:04 "), slot.Reason))
+	}
+	slices.Sort(got)
+	if want := []string{"done DE 11:00", "done US 12:00", "done US 12:00 ", "stopped DE 12:00 units: 6 of 6 used"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func testTheLeastFreshSeriesIsClaimedFirst(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	Chart(t, s, "US", noon, Page(Titled("a", "A")))

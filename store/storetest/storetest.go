@@ -34,6 +34,7 @@ var tests = []struct {
 	{"ADueSlotThatComesTooLateEndsAsItIsAdded", testADueSlotThatComesTooLateEndsAsItIsAdded},
 	{"AStoppedSlotKeepsItsReasonUntilItIsClaimedAgain", testAStoppedSlotKeepsItsReasonUntilItIsClaimedAgain},
 	{"NewestIsTheLatestDueTimeInAnyState", testNewestIsTheLatestDueTimeInAnyState},
+	{"LastIsTheNewestDoneSlotAndTheNewestOutcome", testLastIsTheNewestDoneSlotAndTheNewestOutcome},
 	{"TheLeastFreshSeriesIsClaimedFirst", testTheLeastFreshSeriesIsClaimedFirst},
 	{"ClaimHandsOutWhatIsWantedOnly", testClaimHandsOutWhatIsWantedOnly},
 	{"AStoppedSlotIsClaimedAgainUntilANewerOneExists", testAStoppedSlotIsClaimedAgainUntilANewerOneExists},
