@@ -63,7 +63,7 @@ test: ## Test every promise in random order; installs redis-server, postgresql a
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
-	$(TESTSUM) -p 3 -parallel 4 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) ./...
+	$(TESTSUM) -p 3 -parallel 8 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) ./...
 
 # What kills processes and waits for their leases waits most of the time: other packages run beside it.
 test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what goroutines share
