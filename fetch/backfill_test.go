@@ -285,17 +285,16 @@ func TestARunSpendsNoMoreThanItMay(t *testing.T) {
 func TestWhatTheScheduleNeedsIsLeftToIt(t *testing.T) {
 	d := newDig(t, 1000)
 	d.limit(10)
-	asked := 0
+	var asked atomic.Int64 // passes ask side by side
 	d.run.Reserved = func(context.Context) quota.Reserved {
-		asked++
-		return quota.Reserved{Rest: quota.Cost{"units": int64(asked)}}
+		return quota.Reserved{Rest: quota.Cost{"units": asked.Add(1)}}
 	}
 	b := d.plan(t, ingest.BackfillVideos, d.ids(20)...)
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
-	if d.used(t) != 5 || asked < 6 { // 5 takes, of which each was asked for before
-		t.Errorf("%d used, asked %d times", d.used(t), asked)
+	if d.used(t) != 5 || asked.Load() < 6 { // 5 takes, of which each was asked for before
+		t.Errorf("%d used, asked %d times", d.used(t), asked.Load())
 	}
 }
 

@@ -26,7 +26,9 @@ type Reconciler struct {
 	Counter  Counter // nil: counts come with videos only
 	Quota    Quota
 	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
-	Reserved func(context.Context) quota.Reserved         // what a backfill's calls leave for the schedule; nil: what the ceilings leave
+	// Reserved returns what a backfill's calls leave for the schedule; nil: what the ceilings leave. Passes call it
+	// concurrently.
+	Reserved func(context.Context) quota.Reserved
 	// FreeBursts says that the upstream does not charge for a call that it surely refused for its rate: it is
 	// refunded.
 	FreeBursts bool
