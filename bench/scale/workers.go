@@ -29,7 +29,7 @@ func workers(ctx context.Context, servers []server, r *report.Report) error {
 	r.Section("Three workers beside one", fmt.Sprintf("Processes of `ingest serve --workers 1` on one PostgreSQL, %d charts of %d pages due, a stand-in upstream that takes %v a call. Charts done within %v.",
 		8*jobs, chartPages, upstreamTakes, watched))
 	s := servers[len(servers)-1]
-	dir, err := os.MkdirTemp("", "scale")
+	dir, err := os.MkdirTemp(s.dir, "scale")
 	if err != nil {
 		return err
 	}
