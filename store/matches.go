@@ -45,9 +45,9 @@ func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches,
 	}
 	const walk = `SELECT group_concat(CAST(id AS text), ' ') FROM (SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid <= ?2%s LIMIT ?3) AS found`
 	var ids sql.NullString
-	// From the oldest on several lists are walked in two thirds of the time; where there are too many, from the newest on.
+	// From the oldest on SQLite walks several lists in two thirds of the time; where there are too many, from the newest on.
 	for _, order := range []string{"", " ORDER BY rowid DESC"} {
-		if order == "" && (f.many || !strings.Contains(expr, " AND ")) {
+		if order == "" && (f.newest || !strings.Contains(expr, " AND ")) {
 			continue
 		}
 		if err := f.tx.QueryRowContext(ctx, fmt.Sprintf(walk, order), expr, f.after.Video, atMost+1).Scan(&ids); err != nil {
@@ -56,7 +56,7 @@ func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches,
 		if m.all = strings.Count(ids.String, " "); m.all < atMost {
 			break
 		}
-		f.many = true
+		f.newest = true
 	}
 	m.ids = make([]int64, 0, m.all+1)
 	for rest := ids.String; rest != ""; {

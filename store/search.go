@@ -94,7 +94,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	var r Result
 	err = s.view(ctx, "search", func(tx *txn) error {
-		f := finder{q: q, query: query, tx: tx, after: after, walked: map[string]matches{}}
+		f := finder{q: q, query: query, tx: tx, after: after, walked: map[string]matches{}, newest: s.engine != nil}
 		if err := f.pin(ctx); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ type finder struct {
 	among     matches            // what the query finds
 	onlyNamed bool               // of that only what is named so: more than is scored
 	walked    map[string]matches // by the index
-	many      bool               // some expression found too many: the next may as well
+	newest    bool               // walk from the newest on: an expression found too many, or the engine sorts what it finds
 	charted   charted            // what the query's region may have charted; nil until that is asked for
 	looked    string             // says so
 	forgiven  bool

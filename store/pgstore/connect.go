@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -19,8 +20,10 @@ type connector struct {
 	begin string
 }
 
-// pool is at most n connections.
-func pool(c *pgx.ConnConfig, n int, begin string) *sql.DB {
+// pool is at most n connections, with these settings besides those of c.
+func pool(c *pgx.ConnConfig, n int, settings map[string]string, begin string) *sql.DB {
+	c = c.Copy()
+	maps.Copy(c.RuntimeParams, settings)
 	db := sql.OpenDB(connector{stdlib.GetConnector(*c), begin})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)

@@ -1,7 +1,6 @@
 package pgstore
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -56,19 +55,30 @@ func tsquery(match string) string {
 func phrase(tokens []string, weight string, prefix bool) string {
 	parts := make([]string, len(tokens))
 	for i, t := range tokens {
-		if r := []rune(t); len(r) > longest {
-			t = string(r[:longest])
-		}
-		mark := weight
-		if prefix && i == len(tokens)-1 {
-			mark = "*" + mark
-		}
-		if parts[i] = "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(t) + "'"; mark != "" {
-			parts[i] += ":" + mark
-		}
+		parts[i] = lexemes(t, weight, len(tokens) > 1, prefix && i == len(tokens)-1)
 	}
-	return fmt.Sprintf("(%s)", strings.Join(parts, " <-> "))
+	return "(" + strings.Join(parts, " <-> ") + ")"
 }
 
-// longest is how many letters of a token the index keeps: see schema.sql.
-const longest = 500
+// lexemes is a token, or the beginning of one, in the columns of weight. That it is in a name says the lexeme, see
+// named.sql; the weights of its positions are read only to know in which, or that it is there in a phrase.
+func lexemes(token, weight string, inPhrase, prefix bool) string {
+	lexeme := func(mark, weight string) string {
+		if prefix {
+			weight = "*" + weight
+		}
+		if weight != "" {
+			weight = ":" + weight
+		}
+		return quoted(mark+cut(token)) + weight
+	}
+	switch {
+	case weight == "":
+		return "(" + lexeme(named, "") + " | " + lexeme("", "") + ")"
+	case weight == "C":
+		return "(" + lexeme(named, "C") + " | " + lexeme("", "") + ")"
+	case weight == "AB" && !inPhrase:
+		return lexeme(named, "")
+	}
+	return lexeme(named, weight)
+}

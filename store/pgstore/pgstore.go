@@ -16,7 +16,8 @@
 // Each could be given a lock or an order of its own, but nothing would show that none was forgotten.
 //
 // The index is a tsvector with positions under GIN, not array_to_tsvector, which has none: phrases, and Chinese, Japanese and
-// Thai, which are bigrams, need them. What matches, bounded as ever at the newest, is ranked and scored by package store.
+// Thai, which are bigrams, need them. A lexeme says whether its token is in a name, since most that a common word finds are only
+// tagged so: by the weights of their positions a million videos would have to be read. What matches, bounded as ever at the newest, is ranked and scored by package store.
 package pgstore
 
 import (
@@ -54,8 +55,11 @@ var schema string
 //go:embed charted.sql
 var charted string
 
+//go:embed named.sql
+var marked string
+
 // steps bring an older store up to date: steps[0] makes version 1 of nothing, and so on.
-var steps = []string{schema, charted}
+var steps = []string{schema, charted, marked}
 
 // Version is the version of the tables that this program reads and writes.
 func Version() int { return len(steps) }
@@ -80,7 +84,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	at := fmt.Sprintf("postgres://%s:%d/%s", c.Host, c.Port, c.Database)
 	e := store.Engine{
 		Name:    at,
-		Read:    pool(c, readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "+planned),
+		Read:    pool(c, readers, planned, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
 		Check:   func(ctx context.Context, tx *sql.Tx) error { return checkVersion(ctx, tx, at) },
 		Explain: hint,
 		Plain:   plain,
@@ -93,7 +97,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		err = e.Read.QueryRowContext(ctx, `SELECT CAST(pg_current_snapshot() AS text)`).Scan(&snapshot)
 		return snapshot, err
 	}
-	e.Write = pool(c, 1, begin(name))
+	e.Write = pool(c, 1, walked, begin(name))
 	err = explain(at, checkSettings(ctx, e.Read, name))
 	if err == nil {
 		err = prepare(ctx, e, name, o)
@@ -120,18 +124,22 @@ func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 	return err
 }
 
-// planned has each search planned for its own words: a plan for whatever words walks all videos until it has enough of
-// those that have them.
-const planned = "SET LOCAL plan_cache_mode = force_custom_plan"
+// planned are the settings of connections that read. Each search is planned for its own words: a plan for whatever words
+// walks all videos until it has enough of those that have them. That seems cheap for rare words too where a page out of
+// order counts as four in order, as on a spinning disk; here it counts as one.
+var planned = map[string]string{"plan_cache_mode": "force_custom_plan", "random_page_cost": "1.1"}
 
-// walked has what a page looks up walk an index for each, as SQLite does: a plan made while the tables were small, and kept,
-// reads them whole.
-const walked = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
+// walked are those of the connection that writes. What a page looks up walks an index for each, as SQLite does: a plan made
+// while the tables were small, and kept, reads them whole.
+var walked = map[string]string{
+	"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
+	"lock_timeout":                        strconv.FormatInt(lockFor.Milliseconds(), 10),
+	"idle_in_transaction_session_timeout": strconv.FormatInt(idleFor.Milliseconds(), 10),
+}
 
 // begin begins a transaction that writes, once no other does.
 func begin(schema string) string {
-	return fmt.Sprintf("BEGIN; %s; SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d; SELECT pg_advisory_xact_lock(%d, hashtext(%s))",
-		walked, lockFor.Milliseconds(), idleFor.Milliseconds(), lockSpace, quote(schema))
+	return fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, hashtext(%s))", lockSpace, quote(schema))
 }
 
 // lockSpace keeps our advisory locks apart from those of other programs: "ingt".

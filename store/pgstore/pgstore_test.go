@@ -3,6 +3,7 @@
 package pgstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -85,14 +86,28 @@ func TestStore(t *testing.T) {
 // run runs a statement as anybody might.
 func run(t testing.TB, url, statement string) {
 	t.Helper()
+	conn := connect(t, url)
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// query reads one value as anybody might.
+func query(t testing.TB, url, statement string, value any) {
+	t.Helper()
+	if err := connect(t, url).QueryRow(t.Context(), statement).Scan(value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close(t.Context()) }()
-	if _, err := conn.Exec(t.Context(), statement); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
 }
 
 // Any number of programs that start at once make one store.
@@ -182,24 +197,46 @@ func TestAConnectionThatDiesInATransactionLeavesNothing(t *testing.T) {
 	}
 }
 
-// Version 2 has rows that say which videos were charted where.
+// Version 2 has rows that say which videos were charted where, and version 3 says in the index what is in names. What a store
+// of version 1 becomes is what this program writes.
 func TestAnOlderStoreIsBroughtUpToDate(t *testing.T) {
 	url := place(t)
 	first, err := pgstore.Open(t.Context(), url, store.Options{Upstream: upstream})
 	if err != nil {
 		t.Fatal(err)
 	}
+	tagged := storetest.Titled("c", "東京 tower tower")
+	tagged.Channel, tagged.ChannelID, tagged.Tags = "Apfel Tower", "UCc", []string{"apfelbaum", "tower", "日本 saft"}
 	storetest.Chart(t, first, "US", time.Unix(1771070400, 0), storetest.Page(storetest.Titled("a", "Apfel"), storetest.Titled("b", "Apfelbaum")))
-	storetest.Chart(t, first, "DE", time.Unix(1771070400, 0), storetest.Page(storetest.Titled("b", "Apfelbaum")))
+	storetest.Chart(t, first, "DE", time.Unix(1771070400, 0), storetest.Page(storetest.Titled("b", "Apfelbaum"), tagged))
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	run(t, url, `DROP TABLE charted_blocks; UPDATE meta SET value = '1' WHERE name = 'version'`)
+	index := func() (index string) {
+		query(t, url, `SELECT string_agg(line, E'\n' ORDER BY line) FROM (
+			SELECT rowid || words::text AS line FROM video_text UNION ALL SELECT term || ' ' || doc FROM video_words) AS lines`, &index)
+		return index
+	}
+	written := index()
+	run(t, url, `
+		DROP TABLE charted_blocks;
+		CREATE FUNCTION tokens(text, bigint, text) RETURNS text LANGUAGE sql AS 'SELECT NULL';
+		CREATE FUNCTION words(text, text, text) RETURNS tsvector LANGUAGE sql AS 'SELECT NULL::tsvector';
+		ALTER TABLE video_text DISABLE TRIGGER USER;
+		UPDATE video_text SET words = replace(words::text, '=', '')::tsvector;
+		ALTER TABLE video_text ENABLE TRIGGER USER;
+		UPDATE meta SET value = '1' WHERE name = 'version'`)
+	if index() == written {
+		t.Fatal("the index of version 1 is that of version 3")
+	}
 	if _, err := pgstore.Open(t.Context(), url, store.Options{ReadOnly: true}); !errors.As(err, new(*store.VersionError)) {
 		t.Errorf("a reader of version 1: %v", err)
 	}
 	s := open(t, url, store.Options{Upstream: upstream})
-	for region, want := range map[ingest.Region]int{"US": 2, "DE": 1, "FR": 0} {
+	if became := index(); became != written {
+		t.Errorf("the index became\n%s\nand this program writes\n%s", became, written)
+	}
+	for region, want := range map[ingest.Region]int{"US": 2, "DE": 2, "FR": 0} {
 		if found := storetest.Search(t, s, store.Query{Text: "apfel", Region: region}); len(found) != want {
 			t.Errorf("in %s: %v, want %d", region, found, want)
 		}

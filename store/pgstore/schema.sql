@@ -159,7 +159,7 @@ CREATE TABLE absent_charts (
 );
 
 -- The index: the tokens that text.Normalize makes, with their positions, and where they stand as their weight: A in
--- the title, B in the channel's name, C in the tags.
+-- the title, B in the channel's name, C in the tags. Version 3 marks those that are in names.
 CREATE TABLE video_text (
     rowid bigint PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
     words tsvector NOT NULL

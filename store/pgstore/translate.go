@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"database/sql/driver"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,14 +21,14 @@ var dialect = []struct {
 	// A number with a point is no decimal, but a double.
 	{regexp.MustCompile(`(^|[\s(,])(-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))`), "$1$2::float8"},
 	{regexp.MustCompile(`\bvideo_text MATCH (\?\d*)`), "words @@ $1"},
-	{regexp.MustCompile(`INSERT OR REPLACE INTO video_text \(rowid, title, channel, tags\)\s+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 (FROM .*)`),
+	{regexp.MustCompile(`INSERT OR REPLACE INTO video_text \(rowid, title, channel, tags\)\s+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each\((\?\d*)\)`),
 		`INSERT INTO video_text (rowid, words)
-		SELECT CAST(value ->> 0 AS bigint), words(value ->> 1, value ->> 2, value ->> 3) $1
+		SELECT CAST(video ->> 0 AS bigint), CAST(video ->> 1 AS tsvector) FROM jsonb_array_elements(CAST(vectors $1 AS jsonb)) AS video
 		ON CONFLICT (rowid) DO UPDATE SET words = excluded.words`},
 }
 
 // placeholder is an argument, or a text in quotes, which has none.
-var placeholder = regexp.MustCompile(`'[^']*'|(words @@ )?\?(\d*)`)
+var placeholder = regexp.MustCompile(`'[^']*'|(words @@ |vectors )?\?(\d*)`)
 
 // statement is a statement of package store's, cut where its arguments stand.
 type statement struct {
@@ -37,8 +36,9 @@ type statement struct {
 	marks []int    // which of args stands behind each text
 	args  []int    // the arguments that are used, as package store numbers them, from 0
 
-	matches map[int]bool // arguments that are expressions of FTS5
-	typed   bool         // its arguments need types: those of VALUES have their columns'
+	matches, rows map[int]bool // arguments that are expressions of FTS5, and rows of its index
+	typed         bool         // its arguments need types: those of VALUES have their columns'
+	untyped       string       // the whole without types
 }
 
 var statements sync.Map // of *statement, by their text as package store writes it
@@ -52,7 +52,7 @@ func parse(query string) *statement {
 	for _, d := range dialect {
 		text = d.from.ReplaceAllString(text, d.to)
 	}
-	s := &statement{matches: map[int]bool{}, typed: !strings.Contains(text, "VALUES")}
+	s := &statement{matches: map[int]bool{}, rows: map[int]bool{}, typed: !strings.Contains(text, "VALUES")}
 	at := 0
 	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
 		if m[4] < 0 {
@@ -63,17 +63,23 @@ func parse(query string) *statement {
 			n, _ := strconv.Atoi(number)
 			arg = n - 1
 		}
-		if m[2] >= 0 {
+		begin := m[4] - 1
+		switch {
+		case m[2] < 0:
+		case strings.HasPrefix(text[m[2]:], "vectors"):
+			s.rows[arg], begin = true, m[2]
+		default:
 			s.matches[arg] = true
 		}
 		used := slices.Index(s.args, arg)
 		if used < 0 {
 			used, s.args = len(s.args), append(s.args, arg)
 		}
-		s.text, s.marks = append(s.text, text[at:m[4]-1]), append(s.marks, used)
+		s.text, s.marks = append(s.text, text[at:begin]), append(s.marks, used)
 		at = m[5]
 	}
 	s.text = append(s.text, text[at:])
+	s.untyped = s.write(func(int) string { return "" })
 	statements.Store(query, s)
 	return s
 }
@@ -81,7 +87,6 @@ func parse(query string) *statement {
 // translate is a statement as Postgres reads it, with its arguments.
 func translate(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	s := parse(query)
-	var out strings.Builder
 	sent := make([]driver.NamedValue, len(s.args))
 	for i, arg := range s.args {
 		sent[i] = driver.NamedValue{Ordinal: i + 1}
@@ -92,17 +97,29 @@ func translate(query string, args []driver.NamedValue) (string, []driver.NamedVa
 			if s.matches[arg] {
 				text = tsquery(text)
 			}
+			if s.rows[arg] {
+				text = vectors(text)
+			}
 			sent[i].Value = plain(text)
 		}
 	}
+	if !s.typed {
+		return s.untyped, sent
+	}
+	return s.write(func(used int) string { return typeOf(sent[used].Value, s.matches[s.args[used]]) }), sent
+}
+
+// write is the statement with the type of each argument.
+func (s *statement) write(typeOf func(arg int) string) string {
+	var out strings.Builder
 	for i, used := range s.marks {
-		fmt.Fprintf(&out, "%s$%d", s.text[i], used+1)
-		if s.typed {
-			out.WriteString(typeOf(sent[used].Value, s.matches[s.args[used]]))
-		}
+		out.WriteString(s.text[i])
+		out.WriteByte('$')
+		out.WriteString(strconv.Itoa(used + 1))
+		out.WriteString(typeOf(used))
 	}
 	out.WriteString(s.text[len(s.marks)])
-	return out.String(), sent
+	return out.String()
 }
 
 // typeOf is the type of an argument where Postgres would have to guess it.

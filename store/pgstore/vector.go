@@ -1,0 +1,95 @@
+package pgstore
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+const (
+	longest = 500    // letters of a token that are kept: a lexeme may have 2,046 bytes
+	most    = 10_000 // tokens of a video that are kept: a tsvector counts positions to 16,383
+)
+
+// vectors makes of the rows that package store writes into its index, [[id, title, channel, tags], ...] as JSON, those that
+// are written here: [[id, words], ...]. What is no such JSON stays, and Postgres refuses it.
+func vectors(rows string) string {
+	var videos [][4]any
+	decoder := json.NewDecoder(strings.NewReader(rows))
+	decoder.UseNumber()
+	if decoder.Decode(&videos) != nil {
+		return rows
+	}
+	written := make([][2]any, len(videos))
+	for i, v := range videos {
+		var columns [3]string
+		for c := range columns {
+			columns[c], _ = v[1+c].(string)
+		}
+		written[i] = [2]any{v[0], vector(columns)}
+	}
+	text, err := json.Marshal(written)
+	if err != nil {
+		return rows
+	}
+	return string(text)
+}
+
+// vector is a video's title, channel's name and tags, each as text.Normalize makes it, as the text of a tsvector. Their weights
+// are A, B and C. A position is left out between two columns, so that no phrase runs from one into the next. A token that
+// is in a name begins with a mark: see named.sql.
+func vector(columns [3]string) string {
+	type lexeme struct {
+		named  bool
+		places []byte
+	}
+	lexemes := map[string]*lexeme{}
+	at, tokens := 0, 0
+	for c, normal := range columns {
+		for token := range strings.FieldsSeq(normal) {
+			if tokens++; tokens > most {
+				break
+			}
+			at++
+			token = cut(token)
+			l := lexemes[token]
+			if l == nil {
+				l = &lexeme{}
+				lexemes[token] = l
+			} else {
+				l.places = append(l.places, ',')
+			}
+			l.named = l.named || c < 2
+			l.places = append(strconv.AppendInt(l.places, int64(at), 10), "ABC"[c])
+		}
+		at++
+	}
+	var out strings.Builder
+	for token, l := range lexemes {
+		mark := ""
+		if l.named {
+			mark = named
+		}
+		out.WriteString(quoted(mark+token) + ":")
+		out.Write(l.places)
+		out.WriteByte(' ')
+	}
+	return out.String()
+}
+
+// named begins a lexeme that is in a title or in a channel's name. No token has it.
+const named = "="
+
+// cut is what is kept of a token.
+func cut(token string) string {
+	if len(token) <= longest {
+		return token
+	}
+	r := []rune(token)
+	return string(r[:min(len(r), longest)])
+}
+
+// quoted writes a lexeme as tsvector and tsquery read it.
+func quoted(lexeme string) string { return "'" + quotes.Replace(lexeme) + "'" }
+
+var quotes = strings.NewReplacer(`\`, `\\`, `'`, `''`)

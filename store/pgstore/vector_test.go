@@ -1,0 +1,44 @@
+package pgstore
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAVectorSaysWhereTokensAre(t *testing.T) {
+	for _, c := range []struct{ title, channel, tags, want string }{
+		{"apfel baum", "kanal", "baum saft", `'=apfel':1A '=baum':2A,6C '=kanal':4B 'saft':7C`},
+		{"", "", "saft saft", `'saft':3C,4C`},
+		{"it's", "", `\n`, `'=it''s':1A '\\n':4C`},
+		{strings.Repeat("é", longest+1), "", "", "'=" + strings.Repeat("é", longest) + "':1A"},
+		{"", "", "", ""},
+	} {
+		got := strings.Fields(vector([3]string{c.title, c.channel, c.tags}))
+		slices.Sort(got)
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%q: %s, want %s", c, got, c.want)
+		}
+	}
+	if n := strings.Count(vector([3]string{strings.Repeat("a ", 2*most)}), ","); n != most-1 {
+		t.Errorf("of %d tokens %d are kept", 2*most, n+1)
+	}
+}
+
+// What stands in a name is found by its lexeme alone, without a look at its positions, except where they matter.
+func TestAQueryReadsPositionsOnlyWhereTheyMatter(t *testing.T) {
+	for match, want := range map[string]string{
+		`("apfel")`:                            `'=apfel' | 'apfel'`,
+		`("apf" *)`:                            `'=apf':* | 'apf':*`,
+		`{title channel} : (("apfel"))`:        `'=apfel'`,
+		`{title channel} : (("apf" *))`:        `'=apf':*`,
+		`{title channel} : (("apfel baum"))`:   `'=apfel':AB <-> '=baum':AB`,
+		`tags : ("apfel")`:                     `'=apfel':C | 'apfel'`,
+		`channel : ("apf" *)`:                  `'=apf':*B`,
+		`{title channel} : (tags : ("apfel"))`: `'=apfel':D`,
+	} {
+		if got := strings.NewReplacer("(", "", ")", "").Replace(tsquery(match)); got != want {
+			t.Errorf("%s: %s, want %s", match, got, want)
+		}
+	}
+}
