@@ -50,9 +50,9 @@ func main() {
 	flag.IntVar(&o.videos, "videos", 50_000, "how many `VIDEOS` are searched")
 	flag.Parse()
 	o.parts = strings.Split(*only, ",")
-	o.places = []place{{"disk, with fsync", *disk, []string{"fsync=on", "full_page_writes=on", "max_connections=150", "shared_buffers=128MB", "max_wal_size=1GB"}}}
+	o.places = []place{{"disk, with fsync", *disk, []string{"fsync=on", "full_page_writes=on", "max_connections=150", "shared_buffers=1GB", "max_wal_size=1GB"}}}
 	if *memory != "" {
-		o.places = append(o.places, place{"memory, without fsync", *memory, []string{"max_connections=150", "shared_buffers=128MB", "max_wal_size=1GB"}})
+		o.places = append(o.places, place{"memory, without fsync", *memory, []string{"max_connections=150", "shared_buffers=1GB", "max_wal_size=1GB"}})
 	}
 	if err := measure(ctx, o); err != nil {
 		fmt.Fprintf(os.Stderr, "scale: %v\n", err)
