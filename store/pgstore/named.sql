@@ -33,7 +33,7 @@ DROP INDEX video_text_words;
 ALTER TABLE video_text DISABLE TRIGGER USER;
 INSERT INTO video_text SELECT rowid, words FROM moved;
 ALTER TABLE video_text ENABLE TRIGGER USER;
--- What a few pages add is merged into the index at once; until then a search reads it beside, which takes less than 1 ms.
+-- What a few pages add is merged into the index at once; until then a search reads it beside: 256 kB at most.
 CREATE INDEX video_text_words ON video_text USING gin (words) WITH (gin_pending_list_limit = 256);
 ALTER TABLE video_text ALTER words SET STATISTICS 1000; -- counts ten thousand words, so that what a prefix finds is estimated well
 ANALYZE video_text;
