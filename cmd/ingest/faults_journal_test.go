@@ -16,11 +16,13 @@ import (
 func journalFaults() []fault {
 	return []fault{
 		one("the journal deleted while it is open", func(s *site) {
+			s.recover() // what a slow machine has left in it goes with it
 			s.eachFile(func(path string) { _ = os.Remove(path) })
 			s.spend(cheap, 5)
 			s.crashAndOpen()
 		}),
 		one("the journal deleted between two processes", func(s *site) {
+			s.recover() // what a slow machine has left in it goes with it
 			s.stop()
 			s.eachFile(func(path string) { _ = os.Remove(path) })
 			s.open()

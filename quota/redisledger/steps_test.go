@@ -2,6 +2,7 @@ package redisledger_test
 
 import (
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,15 +13,17 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// longestCall is how long the server was busy with any one command of do.
+// longestCall is how long the server was busy with any one command of do: its share of the processor, where others use that too.
 func longestCall(t testing.TB, s *server, do func()) time.Duration {
 	t.Helper()
 	ctx := t.Context()
 	s.client.ConfigSet(ctx, "slowlog-max-len", "1000000")
 	s.client.ConfigSet(ctx, "slowlog-log-slower-than", "0")
 	s.client.Do(ctx, "slowlog", "reset")
+	ran, waited := scheduled(s.process.Pid)
 	do()
 	s.client.ConfigSet(ctx, "slowlog-log-slower-than", "-1")
+	ranAfter, waitedAfter := scheduled(s.process.Pid)
 	calls, err := s.client.SlowLogGet(ctx, -1).Result()
 	if err != nil {
 		t.Fatal(err)
@@ -29,8 +32,19 @@ func longestCall(t testing.TB, s *server, do func()) time.Duration {
 	for _, c := range calls {
 		longest = max(longest, c.Duration)
 	}
-	t.Logf("%d calls, the longest %v", len(calls), longest)
-	return longest
+	crowd := 1 + (waitedAfter-waited)/max(ranAfter-ran, 1)
+	t.Logf("%d calls, the longest %v, of a server that took %.1f times as long as it ran", len(calls), longest, crowd)
+	return time.Duration(float64(longest) / crowd)
+}
+
+// scheduled is for how long a process has run, and for how long it has waited to, in nanoseconds; 0 where only Linux says so.
+// https://docs.kernel.org/scheduler/sched-stats.html
+func scheduled(pid int) (ran, waited float64) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
+	if err == nil {
+		_, _ = fmt.Sscan(string(text), &ran, &waited)
+	}
+	return ran, waited
 }
 
 // tenfold is about ten times what a call takes at most when the machine is not busy.
