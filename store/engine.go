@@ -12,7 +12,8 @@ import (
 )
 
 // Engine is a database other than SQLite that can hold a store. What a store does is written once, in this package, in
-// SQL that both understand; an engine provides connections that run that SQL, and everything that is not SQL.
+// SQL that both understand; an engine provides connections that run that SQL, and everything that is not SQL. Its
+// video_words is a table, so that how many videos have a word is known and not counted.
 type Engine struct {
 	Name string // for people: where the database is, without a password
 

@@ -226,7 +226,8 @@ func (f *finder) named(ctx context.Context, r ranking) (pool []candidate, err er
 	if f.onlyNamed = wait && len(pool) == poolSize; err == nil && f.onlyNamed {
 		f.looked = f.query.Explain(false)
 		if !f.among.capped {
-			f.among.capped, err = f.vocabulary(ctx).Has(f.query.Match(false), maxMatches+1)
+			word, prefix := f.query.Word()
+			f.among.capped, err = f.has(ctx, f.query.Match(false), word, prefix, maxMatches+1)
 		}
 	}
 	return pool, err
@@ -255,12 +256,32 @@ func (f *finder) vocabulary(ctx context.Context) text.Vocabulary {
 			}
 			return err
 		},
-		Has: func(expr string, documents int) (has bool, err error) {
-			err = f.tx.QueryRowContext(ctx, `
-				SELECT count(*) >= ?2 FROM (SELECT 1 AS one FROM video_text WHERE video_text MATCH ?1 LIMIT ?2) AS found`, expr, documents).Scan(&has)
-			return has, err
+		Has: func(words []string, documents int) (bool, error) {
+			word := ""
+			if len(words) == 1 {
+				word = words[0]
+			}
+			return f.has(ctx, text.Phrase(words), word, false, documents)
 		},
 	}
+}
+
+// has reports whether so many videos match. Where the query is a word, or with prefix the beginning of one, and an engine has
+// counted who has it, none of them is read.
+func (f *finder) has(ctx context.Context, expr, word string, prefix bool, videos int) (has bool, err error) {
+	if f.counted && word != "" {
+		last := word
+		if prefix {
+			last += "\U0010FFFF"
+		}
+		err = f.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM video_words WHERE term >= ?1 AND term <= ?2 AND doc >= ?3)`, word, last, videos).Scan(&has)
+		if has || err != nil || !prefix {
+			return has, err
+		}
+	}
+	err = f.tx.QueryRowContext(ctx, `
+		SELECT count(*) >= ?2 FROM (SELECT 1 AS one FROM video_text WHERE video_text MATCH ?1 LIMIT ?2) AS found`, expr, videos).Scan(&has)
+	return has, err
 }
 
 // ranking is in which order, from where on and how many matches are wanted.

@@ -67,6 +67,7 @@ var tests = []struct {
 	{"RowsOfSlotsGoWithWhatTheyBrought", testRowsOfSlotsGoWithWhatTheyBrought},
 	{"SearchMeansWhatIsTyped", testSearchMeansWhatIsTyped},
 	{"FiltersAndOrders", testFiltersAndOrders},
+	{"AResultSaysThatMoreMatchThanAreLookedAt", testAResultSaysThatMoreMatchThanAreLookedAt},
 	{"FewMissesAreChance", testFewMissesAreChance},
 	{"HostileQueriesAreAnsweredSoon", testHostileQueriesAreAnsweredSoon},
 	{"PagesOfAResultTogetherAreTheWhole", testPagesOfAResultTogetherAreTheWhole},

@@ -22,8 +22,8 @@ const usual = 20
 type Vocabulary struct {
 	// Like hands over the words that begin with prefix, each with how many documents have it.
 	Like func(prefix string, word func(text string, documents int)) error
-	// Has reports whether so many documents match.
-	Has func(match string, documents int) (bool, error)
+	// Has reports whether so many documents have these words, one behind the other.
+	Has func(words []string, documents int) (bool, error)
 }
 
 // Forgive is the query with other spellings of its words that the vocabulary has: in the letters of another alphabet, one
@@ -40,7 +40,7 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 			continue
 		}
 		c.others = nil
-		known, err := v.Has(phrase(c.tokens), usual)
+		known, err := v.Has(c.tokens, usual)
 		if err != nil {
 			return q, err
 		}
@@ -60,7 +60,7 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 			tries = append(tries, joined(q[i], q[i+1]))
 		}
 		for _, tokens := range tries {
-			has, err := v.Has(phrase(tokens), 1)
+			has, err := v.Has(tokens, 1)
 			if err != nil {
 				return q, err
 			}

@@ -89,7 +89,7 @@ func (c *clause) transcribed(v Vocabulary) error {
 	}
 	if written := inKana(word); utf8.RuneCountInString(written) > 1 {
 		tokens := words(written)[0].tokens(nil, false)
-		if has, err := v.Has(phrase(tokens), 1); err != nil {
+		if has, err := v.Has(tokens, 1); err != nil {
 			return err
 		} else if has {
 			c.others = append(c.others, tokens)

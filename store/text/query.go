@@ -123,6 +123,14 @@ func (q Query) Open() Query {
 // IsWord reports whether the query is one word, or the beginning of one.
 func (q Query) IsWord() bool { return len(q) == 1 && len(q[0].tokens) == 1 }
 
+// Word is the only token of a query for one word in any field, and whether it may go on; "" where it asks for something else.
+func (q Query) Word() (token string, prefix bool) {
+	if !q.IsWord() || q[0].column != "" || len(q[0].others) > 0 {
+		return "", false
+	}
+	return q[0].tokens[0], q[0].prefix
+}
+
 // Match writes the query for FTS5: what meets all clauses, in its title and its channel's name with inNames.
 // https://www.sqlite.org/fts5.html#full_text_query_syntax
 func (q Query) Match(inNames bool) string {
@@ -156,12 +164,12 @@ func (q Query) Each() (each []Query) {
 
 // match quotes the tokens; none holds a quote, since quotes part words.
 func (c clause) match() string {
-	expr := phrase(c.tokens)
+	expr := Phrase(c.tokens)
 	if c.prefix {
 		expr += " *"
 	}
 	for _, o := range c.others {
-		expr += " OR " + phrase(o)
+		expr += " OR " + Phrase(o)
 	}
 	if c.column != "" {
 		return c.column + " : (" + expr + ")"
@@ -169,7 +177,8 @@ func (c clause) match() string {
 	return "(" + expr + ")"
 }
 
-func phrase(tokens []string) string { return `"` + strings.Join(tokens, " ") + `"` }
+// Phrase writes words, one behind the other, for FTS5.
+func Phrase(tokens []string) string { return `"` + strings.Join(tokens, " ") + `"` }
 
 // Explain says in words what the query looks for, folded as it is looked for.
 func (q Query) Explain(butOne bool) string {
@@ -193,12 +202,12 @@ func (c clause) explain() string {
 	for _, w := range words(fold(c.typed)) {
 		text = append(text, w.text)
 	}
-	s := phrase(text)
+	s := Phrase(text)
 	if c.prefix && kindOf([]rune(c.tokens[0])[0]) != ideo {
 		s += "..."
 	}
 	for _, o := range c.others {
-		s += " or " + phrase(o)
+		s += " or " + Phrase(o)
 	}
 	switch c.column {
 	case "tags":
