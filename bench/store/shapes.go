@@ -84,10 +84,13 @@ var shapes = []shape{
 	{"a common word by rise", with(common(1), func(q *store.Query) { q.Order = store.ByRise }), true},
 }
 
+// fewTitles are as many as are asked for, and no more: see searching.
+const fewTitles = 2000
+
 // wordlist is what is asked for: words that are there.
 type wordlist struct {
 	common, han []string
-	titles      [][]string // of at least two words that follow one another, of four letters or more
+	titles      [][]string // some of at least two words that follow one another, of four letters or more
 }
 
 func wordlistOf(videos []ingest.Video) wordlist {
@@ -109,6 +112,8 @@ func wordlistOf(videos []ingest.Video) wordlist {
 			c.titles = append(c.titles, title)
 		}
 	}
+	rand.New(rand.NewPCG(2, 2)).Shuffle(len(c.titles), func(i, j int) { c.titles[i], c.titles[j] = c.titles[j], c.titles[i] }) //nolint:gosec // the same ones every time
+	c.titles = slices.Clone(c.titles[:min(len(c.titles), fewTitles)])
 	for w := range used {
 		c.common = append(c.common, w)
 	}
