@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +23,6 @@ var (
 const (
 	// fewMatches is how many matches a query needs not to be forgiven.
 	fewMatches = 3
-	// readForgiving is how many entries of the index are read for other spellings: those of some ten milliseconds.
-	readForgiving = 300_000
 	// notGained is less than a video can gain.
 	notGained = -1e15
 )
@@ -231,57 +228,6 @@ func (f *finder) named(ctx context.Context, r ranking) (pool []candidate, err er
 		}
 	}
 	return pool, err
-}
-
-// errEnough ends a look through the vocabulary.
-var errEnough = errors.New("enough words")
-
-// vocabulary is that of the index, as far as it is read: to count what has a word takes the longer, the more have it.
-func (f *finder) vocabulary(ctx context.Context) text.Vocabulary {
-	left := readForgiving
-	return text.Vocabulary{
-		Like: func(prefix string, word func(string, int)) error {
-			err := each(ctx, f.tx, func(rows *sql.Rows) error {
-				var term string
-				var videos int
-				err := rows.Scan(&term, &videos)
-				word(term, videos)
-				if left -= 1 + videos; err == nil && left < 0 {
-					err = errEnough
-				}
-				return err
-			}, `SELECT term, doc FROM video_words WHERE term >= ?1 AND term < ?2`, prefix, prefix+"\U0010FFFF")
-			if errors.Is(err, errEnough) {
-				err = nil
-			}
-			return err
-		},
-		Has: func(words []string, documents int) (bool, error) {
-			word := ""
-			if len(words) == 1 {
-				word = words[0]
-			}
-			return f.has(ctx, text.Phrase(words), word, false, documents)
-		},
-	}
-}
-
-// has reports whether so many videos match. Where the query is a word, or with prefix the beginning of one, and an engine has
-// counted who has it, none of them is read.
-func (f *finder) has(ctx context.Context, expr, word string, prefix bool, videos int) (has bool, err error) {
-	if f.counted && word != "" {
-		last := word
-		if prefix {
-			last += "\U0010FFFF"
-		}
-		err = f.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM video_words WHERE term >= ?1 AND term <= ?2 AND doc >= ?3)`, word, last, videos).Scan(&has)
-		if has || err != nil || !prefix {
-			return has, err
-		}
-	}
-	err = f.tx.QueryRowContext(ctx, `
-		SELECT count(*) >= ?2 FROM (SELECT 1 AS one FROM video_text WHERE video_text MATCH ?1 LIMIT ?2) AS found`, expr, videos).Scan(&has)
-	return has, err
 }
 
 // ranking is in which order, from where on and how many matches are wanted.
