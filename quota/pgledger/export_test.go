@@ -6,7 +6,5 @@ func OpenWithClock(url string, o Options, clock string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := open(config, o)
-	l.clock = clock
-	return l, nil
+	return open(config, o, clock), nil
 }

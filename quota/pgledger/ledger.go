@@ -40,7 +40,7 @@ type Options struct {
 type Ledger struct {
 	conns   conns
 	schema  string
-	clock   string // the SQL that reads it, in microseconds
+	names   *strings.Replacer // of the placeholders in package sql
 	timeout time.Duration
 }
 
@@ -53,13 +53,22 @@ func Open(_ context.Context, url string, o Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(config, o), nil
+	return open(config, o, serverClock), nil
 }
 
 const serverClock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-func open(config *pgconn.Config, o Options) *Ledger {
-	l := &Ledger{schema: cmp.Or(o.Schema, "ingest_quota"), clock: serverClock, timeout: cmp.Or(o.Timeout, time.Second)}
+// open makes a ledger whose clock is what that SQL reads, in microseconds.
+func open(config *pgconn.Config, o Options, clock string) *Ledger {
+	l := &Ledger{schema: cmp.Or(o.Schema, "ingest_quota"), timeout: cmp.Or(o.Timeout, time.Second)}
+	seed := fnv.New32a()
+	_, _ = seed.Write([]byte(l.schema))
+	l.names = strings.NewReplacer(
+		"{schema}", `"`+strings.ReplaceAll(l.schema, `"`, `""`)+`"`,
+		"{seed}", strconv.FormatUint(uint64(seed.Sum32()), 10), // of the hashes that name locks
+		"{clock}", clock,
+		"{timeline}", "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)",
+	)
 	l.conns = conns{config: config, slots: make(chan struct{}, maxConns)}
 	return l
 }
@@ -74,13 +83,4 @@ func (l *Ledger) Close() error {
 }
 
 // sql puts the names of this ledger into a text of package sql.
-func (l *Ledger) sql(text string) string {
-	seed := fnv.New32a()
-	_, _ = seed.Write([]byte(l.schema))
-	return strings.NewReplacer(
-		"{schema}", `"`+strings.ReplaceAll(l.schema, `"`, `""`)+`"`,
-		"{seed}", strconv.FormatUint(uint64(seed.Sum32()), 10), // of the hashes that name locks
-		"{clock}", l.clock,
-		"{timeline}", "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)",
-	).Replace(text)
-}
+func (l *Ledger) sql(text string) string { return l.names.Replace(text) }
