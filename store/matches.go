@@ -169,7 +169,7 @@ func (f *finder) widen(ctx context.Context, r ranking) (pool []candidate, err er
 		case forgive == 1:
 			query = query.Open()
 		case forgive == 2:
-			if query, err = query.Forgive(f.vocabulary(ctx)); err != nil {
+			if query, err = query.Forgive(f.words.vocabulary(ctx)); err != nil {
 				return nil, err
 			}
 		}
@@ -224,7 +224,7 @@ func (f *finder) named(ctx context.Context, r ranking) (pool []candidate, err er
 		f.looked = f.query.Explain(false)
 		if !f.among.capped {
 			word, prefix := f.query.Word()
-			f.among.capped, err = f.has(ctx, f.query.Match(false), word, prefix, maxMatches+1)
+			f.among.capped, err = f.words.has(ctx, f.query.Match(false), word, prefix, maxMatches+1)
 		}
 	}
 	return pool, err

@@ -94,7 +94,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	var r Result
 	err = s.view(ctx, "search", func(tx *txn) error {
-		f := finder{q: q, query: query, tx: tx, after: after, walked: map[string]matches{}, newest: s.engine != nil, counted: s.engine != nil}
+		f := finder{q: q, query: query, tx: tx, after: after, walked: map[string]matches{}, newest: s.engine != nil, words: lexicon{tx, s.engine != nil}}
 		if err := f.pin(ctx); err != nil {
 			return err
 		}
@@ -144,9 +144,9 @@ type finder struct {
 	onlyNamed bool               // of that only what is named so: more than is scored
 	walked    map[string]matches // by the index
 	newest    bool               // walk from the newest on: an expression found too many, or the engine sorts what it finds
-	counted   bool               // how many videos have a word is known: see Engine
-	charted   charted            // what the query's region may have charted; nil until that is asked for
-	looked    string             // says so
+	words     lexicon
+	charted   charted // what the query's region may have charted; nil until that is asked for
+	looked    string  // says so
 	forgiven  bool
 	tx        *txn
 	after     cursor
