@@ -11,6 +11,7 @@ import (
 // Of more than 20,000 that match the newest are looked at, and the result says so: also where few are named so, and the
 // others are only tagged.
 func testAResultSaysThatMoreMatchThanAreLookedAt(t *testing.T, open Open) {
+	Alone(t)
 	const looked, named = 20_000, 400
 	s, _ := newStore(t, open)
 	var pages []ingest.Page
