@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -94,11 +93,7 @@ func (p *programRig) readOnly(args ...string) (code int, out, errs string) {
 	if !mounting(p.T, cmd, "mount --bind "+quoted(p.data())+" "+quoted(p.data())+" && mount -o remount,bind,ro "+quoted(p.data())) {
 		return p.unprivileged(args...)
 	}
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		p.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+	return p.exit(cmd), stdout.String(), stderr.String()
 }
 
 // unprivileged runs the program without the permission to write its data directory. Root may write whatever the modes
@@ -128,8 +123,7 @@ func (p *programRig) unprivileged(args ...string) (code int, out, errs string) {
 		p.modes(0o500, 0o400)
 		defer p.modes(0o700, 0o600)
 	}
-	_ = cmd.Run()
-	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+	return p.exit(cmd), stdout.String(), stderr.String()
 }
 
 // publicDir returns a directory that nobody, too, may enter and write.

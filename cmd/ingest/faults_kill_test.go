@@ -223,12 +223,16 @@ func (p *programRig) command(env []string, args ...string) (cmd *exec.Cmd, stdou
 // do runs the program to its end, whatever that is, and returns its exit code, -1 for a signal.
 func (p *programRig) do(env []string, args ...string) (code int, stdout, stderr string) {
 	cmd, out, errs := p.command(env, args...)
-	err := cmd.Run()
+	return p.exit(cmd), out.String(), errs.String()
+}
+
+// exit runs a command to its end, and returns its exit code, -1 for a signal.
+func (p *programRig) exit(cmd *exec.Cmd) int {
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		p.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+	return cmd.ProcessState.ExitCode()
 }
 
 // expireLeases lets the leases of killed processes expire. A run that succeeded has left nothing to do, so the next one
