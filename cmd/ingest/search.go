@@ -111,49 +111,25 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.Query, r 
 	if q.Category != "" && !a.provider().limits.Category.MatchString(q.Category) {
 		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", term.Fit(q.Category, 30))
 	}
-	without := withoutFilters(q)
-	for _, w := range without {
-		if found, err := s.Search(ctx, w.query); err != nil {
+	wider := q.Wider()
+	for _, w := range wider {
+		if found, err := s.Search(ctx, w.Query); err != nil {
 			return err
 		} else if len(found.Items) > 0 {
-			a.say("without %s there is something: drop it", w.flags)
+			filters := "the filters"
+			if w.Dropped != "" {
+				filters = "--" + w.Dropped
+			}
+			a.say("without %s there is something: drop it", filters)
 			return nil
 		}
 	}
-	if len(without) > 0 {
+	if len(wider) > 0 {
 		a.say("nor is there anything without the filters")
 	} else {
 		a.say("try fewer words, or the beginning of one: begin*")
 	}
 	return nil
-}
-
-// lighter is a query without some of its filters.
-type lighter struct {
-	flags string
-	query store.Query
-}
-
-// withoutFilters returns a query without each one of the filters, and then one without all; none if there is no filter.
-func withoutFilters(q store.Query) (out []lighter) {
-	q.Limit = 1
-	drop := func(set bool, flag string, drop func(*store.Query)) {
-		if set {
-			without := q
-			drop(&without)
-			out = append(out, lighter{flag, without})
-		}
-	}
-	drop(q.Region != "", "--region", func(q *store.Query) { q.Region = "" })
-	drop(q.Category != "", "--category", func(q *store.Query) { q.Category = "" })
-	drop(q.MinViews > 0, "--min-views", func(q *store.Query) { q.MinViews = 0 })
-	drop(!q.PublishedSince.IsZero(), "--published-since", func(q *store.Query) { q.PublishedSince = time.Time{} })
-	drop(!q.PublishedUntil.IsZero(), "--published-until", func(q *store.Query) { q.PublishedUntil = time.Time{} })
-	drop(!q.SeenSince.IsZero(), "--seen-since", func(q *store.Query) { q.SeenSince = time.Time{} })
-	if len(out) > 1 {
-		out = append(out, lighter{"the filters", store.Query{Text: q.Text, Limit: 1}})
-	}
-	return out
 }
 
 // printSearch prints a page of results.
