@@ -102,7 +102,7 @@ func usesOf(fset *token.FileSet, imports types.Importer, p listed) (map[string][
 			return nil, 0, err
 		}
 		files = append(files, f)
-		lines += fset.File(f.FileStart).LineCount() - 1
+		lines += fset.File(f.FileStart).LineCount()
 		uses[name] = nil
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
