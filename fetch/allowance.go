@@ -28,10 +28,11 @@ func newAllowance(o RunOptions, workers int) *allowance {
 	return a
 }
 
-// beginCall waits until a call may be sent; endCall must follow when it has returned.
+// beginCall waits until a call may be sent, which none may once the run has ended; endCall must follow when it has
+// returned.
 func (a *allowance) beginCall(ctx context.Context) error {
-	if a.calls == nil {
-		return nil
+	if a.calls == nil || ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	select {
 	case a.calls <- struct{}{}:

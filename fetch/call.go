@@ -127,7 +127,11 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	return d, nil
 }
 
+// traceTake takes. If the run ends meanwhile, the ledger still gets a moment to answer: a take whose outcome is unknown
+// counts as charged.
 func (p *pass) traceTake(ctx context.Context, r quota.Request) (quota.Decision, error) {
+	ctx, cancel := withGrace(ctx, callWithin)
+	defer cancel()
 	ctx, end := p.span(ctx, "take")
 	d, err := p.Quota.Take(ctx, r)
 	end(err, slog.String("method", r.Method), slog.String("region", r.Region), slog.String("purpose", string(r.Purpose)),

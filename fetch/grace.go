@@ -8,7 +8,7 @@ import (
 
 // How long what was begun may go on after a run ends, by a signal for instance. A stop is over within five seconds.
 const (
-	callWithin  = 2 * time.Second // the call in flight
+	callWithin  = 2 * time.Second // the take or the call in flight
 	writeWithin = 4 * time.Second // the writes that must follow it
 )
 

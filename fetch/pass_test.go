@@ -222,6 +222,36 @@ func TestAnEndingRunKeepsThePageInFlight(t *testing.T) {
 	}
 }
 
+// A signal between a take and its answer: the answer is waited for, and the call that will not be sent is given back.
+func TestAnEndingRunGivesBackItsLastTake(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := errors.New("SIGTERM")
+	b.run.Quota = interrupted{b.governor, func() { cancel(ended) }}
+	worked, err := b.run.Run(ctx, fetch.RunOptions{Series: b.series})
+	if !errors.Is(err, ended) || states(worked) != "US due 0; " || worked[0].Units != 0 {
+		t.Errorf("%s %v, %d units in the slot", states(worked), err, worked[0].Units)
+	}
+	if used := b.used(t); used != 0 || len(b.upstream.calls) != 0 {
+		t.Errorf("the ledger counts %d, and %d calls arrived", used, len(b.upstream.calls))
+	}
+}
+
+// interrupted ends the run after the ledger has charged and before it has answered.
+type interrupted struct {
+	*quota.Governor
+	end func()
+}
+
+func (i interrupted) Take(ctx context.Context, r quota.Request) (quota.Decision, error) {
+	d, err := i.Governor.Take(ctx, r)
+	i.end()
+	if ctx.Err() != nil {
+		return quota.Decision{}, context.Cause(ctx)
+	}
+	return d, err
+}
+
 // A machine that sleeps between the take and the call must not send it: the windows cover a call only for the grace.
 func TestATakeThatIsTooOldIsTakenAnew(t *testing.T) {
 	b := newBench(t, 1000, "US")
