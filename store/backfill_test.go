@@ -55,7 +55,7 @@ func TestAClaimOfAPieceSortsAndScansNothing(t *testing.T) {
 	s, _ := newStore(t)
 	b := addBackfill(t, s, plan("x"), numbered(100))
 	for _, order := range []string{"", " DESC"} {
-		got := queryPlan(t, s, store.ClaimablePieces+order, noon.UnixMilli(), b.ID)
+		got := queryPlan(t, s, store.ClaimablePieces+order, b.ID, noon.UnixMilli())
 		for _, bad := range []string{"TEMP B-TREE", "SCAN", "AUTOMATIC"} {
 			if strings.Contains(got, bad) {
 				t.Errorf("the plan%s has %s:\n%s", order, bad, got)

@@ -4,32 +4,28 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 )
 
-// newestOpen is newestAt, with ?1 in milliseconds; 600 seconds are ingest.ClockAhead.
-const newestOpen = `iif(newest <= ?1 / 1000 + 600, newest, (SELECT max(due_at) FROM slots AS past WHERE past.series = series.id AND past.due_at <= ?1 / 1000 + 600))`
-
-// claimable lists the slots that may be claimed at ?1, in the order of Claim: the open slot of each series, unless a
-// run is working on the series. A stopped slot counts only if it is the newest.
+// claimable lists the slots that may be claimed at ?2 (milliseconds; ?1 is future of it), in the order of Claim: the
+// open slot of each series, unless a run is working on the series. A stopped slot counts only if it is the newest.
 const claimable = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_open CROSS JOIN slots ON slots.series = series.id AND due_at = open
-WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = ` + newestOpen + `)
-  AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?1 AND other.due_at <= ?1 / 1000 + 600)
+WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = ` + newestAt + `)
+  AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?2 AND other.due_at <= ?1)
 ORDER BY fresh_at NULLS FIRST, open, job, key`
 
-// claimablePieces lists the pieces of backfill ?2 that may be claimed at ?1 in order or, with DESC appended, in
+// claimablePieces lists the pieces of backfill ?1 that may be claimed at ?2 in order or, with DESC appended, in
 // reverse. All of them are due at the time the backfill was created.
 const claimablePieces = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_backfill
 CROSS JOIN slots ON slots.series = series.id AND due_at = open
-WHERE backfill = (SELECT id FROM backfills WHERE name = ?2 AND cancelled_at IS NULL)
-  AND open = (SELECT created_at / 1000 FROM backfills WHERE name = ?2) AND (state <> 'claimed' OR lease <= ?1)
+WHERE backfill = (SELECT id FROM backfills WHERE name = ?1 AND cancelled_at IS NULL)
+  AND open = (SELECT created_at / 1000 FROM backfills WHERE name = ?1) AND (state <> 'claimed' OR lease <= ?2)
 ORDER BY place`
 
 // Claim implements fetch.Slots. If there is nothing to claim it writes nothing. For the schedule, where most claims
@@ -69,7 +65,7 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 // Claimable implements fetch.Slots.
 func (s *Store) Claimable(ctx context.Context, now time.Time) (open []ingest.SlotKey, err error) {
 	err = s.view(ctx, "look for slots to claim", func(tx *txn) error {
-		rows, err := tx.QueryContext(ctx, claimable, now.UnixMilli())
+		rows, err := tx.QueryContext(ctx, claimable, future(now), now.UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -89,14 +85,14 @@ func (s *Store) Claimable(ctx context.Context, now time.Time) (open []ingest.Slo
 
 // findClaimable returns the first claimable slot that the claim admits.
 func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok bool, err error) {
-	query, args := claimable, []any{c.Now.UnixMilli()}
+	query, args := claimable, []any{future(c.Now), c.Now.UnixMilli()}
 	if c.Backfill != "" {
-		query, args = claimablePieces, append(args, c.Backfill)
+		query, args[0] = claimablePieces, c.Backfill
 	}
 	if c.Reversed {
 		query += ` DESC`
 	}
-	query += fmt.Sprintf(` LIMIT ?%d`, len(args)+1)
+	query += ` LIMIT ?3`
 	for limit := 16; ; limit *= 16 {
 		id, n, err := firstAdmitted(ctx, tx, c, query, append(args, limit)...)
 		if err != nil || id != 0 || n < limit {

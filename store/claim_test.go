@@ -25,7 +25,7 @@ func crowd(at time.Time) []ingest.Slot {
 func TestAClaimSortsAndScansNothing(t *testing.T) {
 	s, _ := newStore(t)
 	addDue(t, s, crowd(noon)[:100]...)
-	got := queryPlan(t, s, store.Claimable, noon.UnixMilli())
+	got := queryPlan(t, s, store.Claimable, noon.Unix(), noon.UnixMilli())
 	for _, bad := range []string{"TEMP B-TREE", "SCAN slots", "SCAN other", "AUTOMATIC"} {
 		if strings.Contains(got, bad) {
 			t.Errorf("the plan has %s:\n%s", bad, got)
