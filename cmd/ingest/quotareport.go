@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // quotaScreen is a quota document for a person, with the slots until the provider's day ends.
@@ -74,7 +74,11 @@ func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
 // quotaReportOf is quotaReport with who spent it since a time (zero: as far back as a window counts). If a purpose is
 // named and nothing is left for it, the exit code is 75.
 func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Purpose, since time.Time) error {
-	doc, degraded, err := a.quotaDocument(ctx, g)
+	s, err := a.store(ctx, "")
+	if err == nil { // else nothing was fetched yet
+		defer func() { _ = s.Close() }()
+	}
+	doc, degraded, err := a.quotaDocument(ctx, g, s)
 	if err == nil && !since.IsZero() && degraded == nil {
 		var spent []quota.Spent
 		spent, err = g.Ledger.Spent(ctx, g.Account, since)
@@ -84,10 +88,6 @@ func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Pur
 		return err
 	}
 	screen := quotaScreen{QuotaDocument: doc}
-	s, err := a.store(ctx, "")
-	if err == nil { // else nothing was fetched yet
-		defer func() { _ = s.Close() }()
-	}
 	if screen.next, err = a.nextSlots(ctx, g, s, doc.Forecast.Until); err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Pur
 	return err
 }
 
-// quotaDocument returns what is left. degraded is why the ledger cannot answer, nil if it can.
-func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.QuotaDocument, degraded, err error) {
+// quotaDocument returns what is left, and the pace if there is a store. degraded is why the ledger cannot answer, nil if it can.
+func (a *app) quotaDocument(ctx context.Context, g *quota.Governor, s *store.Store) (doc web.QuotaDocument, degraded, err error) {
 	r, err := g.Report(ctx)
 	if errors.Is(err, quota.ErrUnavailable) {
 		r.Degraded, err = err, nil
@@ -119,12 +119,8 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor) (doc web.Quo
 		return doc, nil, err
 	}
 	doc = web.NewQuotaDocument(r, g.Tariff, web.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Fits: forecast.Fits})
-	if s, err := a.store(ctx, ""); err == nil && a.cfg.Pacing {
-		defer func() { _ = s.Close() }()
-		known, _ := s.Newest(ctx, g.Now())
-		pacer := budget.Pacer{Schedule: schedule, Moves: a.moves(s), Report: func(context.Context) (quota.Report, error) { return r, nil }}
-		doc.Forecast.Pacing = pacer.Now(ctx, known, g.Now()).String()
-	}
+	pace, _ := a.paceNow(ctx, a.pacer(schedule, s, func(context.Context) (quota.Report, error) { return r, nil }), s)
+	doc.Forecast.Pacing = pace.String()
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
 	return doc, r.Degraded, err
 }

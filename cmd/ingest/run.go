@@ -94,7 +94,7 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	if left, err := w.governor.Report(ctx); err == nil && thresholds != nil {
 		thresholds.Check(ctx, left)
 	}
-	pace := w.pacing(context.WithoutCancel(ctx), a)
+	pace, _ := a.paceNow(context.WithoutCancel(ctx), a.pacer(w.schedule, w.store, w.governor.Report), w.store)
 	sum.next, sum.pacing = pace.Next(a.clock.Now()), pace.String()
 	var text strings.Builder
 	sum.print(&text)

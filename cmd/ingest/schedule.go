@@ -63,27 +63,3 @@ func (s jobSlots) NewestDone(ctx context.Context, job string, n int) ([]ingest.S
 func (s jobSlots) DueSince(ctx context.Context, job string, since time.Time) ([]ingest.Slot, error) {
 	return s.store.ListSlots(ctx, store.SlotFilter{Job: job, Since: since})
 }
-
-// pacing returns the plan at its present pace, and when the newest slot of each series was due. Nothing is paced if the
-// store or the ledger cannot be read.
-func (a *app) pacing(ctx context.Context) (p budget.Pacing, known map[ingest.Series]time.Time, err error) {
-	schedule, err := scheduleOf(a.cfg)
-	if err != nil {
-		return p, nil, err
-	}
-	pacer := budget.Pacer{Schedule: schedule, Off: true}
-	if s, err := a.store(ctx, ""); err == nil && a.cfg.Pacing {
-		defer func() { _ = s.Close() }()
-		if known, err = s.Newest(ctx, a.clock.Now()); err == nil {
-			_ = a.withReadOnlyGovernor(ctx, func(ctx context.Context, g *quota.Governor) error {
-				pacer.Report, pacer.Off, pacer.Moves = g.Report, false, a.moves(s)
-				p = pacer.Now(ctx, known, a.clock.Now())
-				return nil
-			})
-		}
-	}
-	if pacer.Off {
-		p = pacer.Now(ctx, known, a.clock.Now())
-	}
-	return p, known, nil
-}

@@ -115,11 +115,7 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 		},
 		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.governor, Source: source, Save: w.calls.Save, Library: a.library(w.store), Close: w.close,
 		Pacing: func(ctx context.Context, r quota.Report) (regions.Paced, string) {
-			known, err := w.store.Newest(ctx, a.clock.Now())
-			report := func(context.Context) (quota.Report, error) { return r, err }
-			pacer := w.pacer(a)
-			pacer.Report = report
-			p := pacer.Now(ctx, known, a.clock.Now())
+			p, _ := a.paceNow(ctx, a.pacer(w.schedule, w.store, func(context.Context) (quota.Report, error) { return r, nil }), w.store)
 			return p.Paced, p.String()
 		},
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -20,7 +19,7 @@ import (
 func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 	return &web.Source{
 		Quota: func(ctx context.Context) (web.QuotaDocument, error) {
-			doc, _, err := a.quotaDocument(ctx, g)
+			doc, _, err := a.quotaDocument(ctx, g, s)
 			return doc, err
 		},
 		Slots: func(ctx context.Context, since time.Time) ([]web.SlotDocument, error) {
@@ -59,27 +58,6 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 			return journalOf(g).Emergencies(ctx, g.Account, since)
 		},
 	}
-}
-
-// nextSlots returns the slots until then at the present pace, with their costs. Nothing is paced without a store.
-func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, until time.Time) ([]web.NextDocument, error) {
-	schedule, err := scheduleOf(a.cfg)
-	if err != nil {
-		return nil, err
-	}
-	pacer, now := budget.Pacer{Schedule: schedule, Report: g.Report, Off: s == nil || !a.cfg.Pacing, Moves: a.moves(s)}, a.clock.Now()
-	var known map[ingest.Series]time.Time
-	if !pacer.Off {
-		if known, err = s.Newest(ctx, now); err != nil {
-			return nil, err
-		}
-	}
-	slots, err := pacer.Next(ctx, known, now, until)
-	docs := make([]web.NextDocument, 0, len(slots))
-	for _, n := range slots {
-		docs = append(docs, web.NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost})
-	}
-	return docs, err
 }
 
 // dayPrice returns what a day of the schedule costs or, with every, what it would if each chart were fetched so often.

@@ -140,7 +140,7 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	r.Reserved = w.reserver(a).Reserved
 	if a.cfg.Pacing {
-		r.Pacer = w.pacer(a)
+		r.Pacer = a.pacer(w.schedule, w.store, w.governor.Report)
 	}
 	if a.traces != nil {
 		r.Trace = a.traces.Span
@@ -149,29 +149,6 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 		a.wrapPass(r)
 	}
 	return r
-}
-
-// pacer returns what stretches the schedule to the quota that is left.
-func (w *fetchRuntime) pacer(a *app) budget.Pacer {
-	return budget.Pacer{Schedule: w.schedule, Report: w.governor.Report, Off: !a.cfg.Pacing, Moves: a.moves(w.store)}
-}
-
-// moves returns how fast the charts in a store move, nil if that does not matter.
-func (a *app) moves(s *store.Store) func(context.Context, string) ([]ingest.ChartMove, error) {
-	if !a.cfg.Worth || s == nil {
-		return nil
-	}
-	return func(ctx context.Context, job string) ([]ingest.ChartMove, error) {
-		return s.ChartMoves(ctx, job, a.clock.Now())
-	}
-}
-
-// pacing returns the plan at its present pace.
-func (w *fetchRuntime) pacing(ctx context.Context, a *app) budget.Pacing {
-	known, err := w.store.Newest(ctx, a.clock.Now())
-	p := w.pacer(a)
-	p.Off = p.Off || err != nil
-	return p.Now(ctx, known, a.clock.Now())
 }
 
 // reserver returns what backfills and refreshes must leave for the schedule.

@@ -1,0 +1,52 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// Whoever looks at serve for weeks leaves nothing open in it, paced or not.
+func TestLookingLeavesNoFileOpen(t *testing.T) {
+	for _, pacing := range []string{"auto", "off"} {
+		t.Run(pacing, func(t *testing.T) {
+			standIn(t, youtubesim.Options{Seed: 3})
+			config := filepath.Join(t.TempDir(), "ingest.yaml")
+			text := fmt.Sprintf("pacing: %s\njobs: [{name: chart, kind: chart, every: 24h, pages: 1}]\n", pacing)
+			if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("INGEST_CONFIG", config)
+			if out, errs := ingestCode(t, exitOK, "run", "--json"); out == "" {
+				t.Fatalf("nothing was fetched: %s", errs)
+			}
+			d := startServe(t)
+			d.until("it is ready", d.isReady)
+			open := func() int {
+				if code, body := d.get("metrics"); code != http.StatusOK {
+					t.Fatalf("%d: %s", code, body)
+				}
+				time.Sleep(1100 * time.Millisecond) // what was read is shown for a second
+				files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.cmd.Process.Pid))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(files)
+			}
+			few := open()
+			few = max(few, open(), open())
+			many := few
+			for range 6 {
+				many = open()
+			}
+			if many > few+2 {
+				t.Errorf("%d files were open, and %d after six more looks", few, many)
+			}
+		})
+	}
+}
