@@ -6,6 +6,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/tracing"
 )
 
+// version is set by the linker.
+var version = "dev"
+
 // app is one run of the program.
 type app struct {
 	console

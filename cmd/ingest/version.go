@@ -29,6 +29,6 @@ func (a *app) versionCommand() *cobra.Command {
 }
 
 func (a *app) printVersion() error {
-	_, err := fmt.Fprintln(a.stdout, versionText())
+	_, err := fmt.Fprintf(a.stdout, "ingest %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
