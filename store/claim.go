@@ -63,24 +63,12 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 }
 
 // Claimable implements fetch.Slots.
-func (s *Store) Claimable(ctx context.Context, now time.Time) (open []ingest.SlotKey, err error) {
-	err = s.view(ctx, "look for slots to claim", func(tx *txn) error {
-		rows, err := tx.QueryContext(ctx, claimable, future(now), now.UnixMilli())
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var id int64
-			var k ingest.SlotKey
-			if err := rows.Scan(&id, &k.Job, &k.Key, inSeconds(&k.DueAt)); err != nil {
-				return err
-			}
-			open = append(open, k)
-		}
-		return rows.Err()
-	})
-	return open, err
+func (s *Store) Claimable(ctx context.Context, now time.Time) ([]ingest.SlotKey, error) {
+	return collectView(ctx, s.database, "look for slots to claim", func(row scanner) (k ingest.SlotKey, err error) {
+		var id int64
+		err = row.Scan(&id, &k.Job, &k.Key, inSeconds(&k.DueAt))
+		return k, err
+	}, claimable, future(now), now.UnixMilli())
 }
 
 // findClaimable returns the first claimable slot that the claim admits.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -55,16 +54,8 @@ func (s *salvage) moveLeaves(ctx context.Context, tx *txn, t salvageTable) (kept
 
 // page returns a page of the damaged store; nil if it cannot be read.
 func (s *salvage) page(ctx context.Context, n uint32) (page []byte) {
-	var data sql.RawBytes
-	rows, err := s.from.QueryContext(ctx, `SELECT data FROM sqlite_dbpage WHERE pgno = ?`, n)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() && rows.Scan(&data) == nil && len(data) == pageSize {
-		page = slices.Clone(data)
-	}
-	if rows.Err() != nil {
+	err := s.from.QueryRowContext(ctx, `SELECT data FROM sqlite_dbpage WHERE pgno = ?`, n).Scan(&page)
+	if err != nil || len(page) != pageSize {
 		return nil
 	}
 	return page

@@ -76,27 +76,26 @@ func (s *statements) popRepeated() []string {
 type txn struct {
 	*sql.Tx
 
-	known     *statements
-	own       map[string]*sql.Stmt
-	requested map[string]bool
+	known *statements
+	own   map[string]*sql.Stmt // nil: requested once, and not prepared
 }
 
 func (s *statements) begin(tx *sql.Tx) *txn {
-	return &txn{tx, s, map[string]*sql.Stmt{}, map[string]bool{}}
+	return &txn{tx, s, map[string]*sql.Stmt{}}
 }
 
 // stmt returns the transaction's own form of a statement, nil if it is not prepared.
 func (t *txn) stmt(ctx context.Context, query string) *sql.Stmt {
-	if own := t.own[query]; own != nil {
+	own, again := t.own[query]
+	if own != nil {
 		return own
 	}
-	var own *sql.Stmt
 	if stmt := t.known.of(query); stmt != nil {
 		own = t.StmtContext(ctx, stmt)
-	} else if t.requested[query] {
+	} else if again && t.known != nil { // an engine's driver prepares by itself
 		own, _ = t.PrepareContext(ctx, query) // if that fails, so will the query itself
 	}
-	t.requested[query], t.own[query] = true, own
+	t.own[query] = own
 	return own
 }
 

@@ -51,11 +51,10 @@ type connection struct {
 }
 
 var (
-	_ driver.ConnBeginTx        = (*connection)(nil)
-	_ driver.ConnPrepareContext = (*connection)(nil)
-	_ driver.ExecerContext      = (*connection)(nil)
-	_ driver.NamedValueChecker  = (*connection)(nil)
-	_ driver.QueryerContext     = (*connection)(nil)
+	_ driver.ConnBeginTx       = (*connection)(nil)
+	_ driver.ExecerContext     = (*connection)(nil)
+	_ driver.NamedValueChecker = (*connection)(nil)
+	_ driver.QueryerContext    = (*connection)(nil)
 )
 
 // CheckNamedValue makes of an argument one of few types, as for SQLite: those decide how Postgres reads it.
@@ -79,9 +78,10 @@ func (c *connection) QueryContext(ctx context.Context, query string, args []driv
 	return c.Conn.QueryContext(ctx, query, args)
 }
 
-// PrepareContext implements driver.ConnPrepareContext. The connection below prepares what it is asked twice by itself.
-func (c *connection) PrepareContext(_ context.Context, query string) (driver.Stmt, error) {
-	return statementOf{c, query}, nil
+// PrepareContext hides that of the connection below, which would get the SQL untranslated. Nobody calls it: package
+// store prepares nothing for an engine, and the connection below prepares what it is asked twice by itself.
+func (c *connection) PrepareContext(context.Context, string) (driver.Stmt, error) {
+	return nil, errors.New("package store prepares nothing in PostgreSQL")
 }
 
 // BeginTx implements driver.ConnBeginTx: one round trip for everything with which a transaction begins.
@@ -123,37 +123,4 @@ func (t transaction) Rollback() error {
 		return nil // the server has rolled it back, or will
 	}
 	return t.c.simple(t.ctx, "ROLLBACK")
-}
-
-// statementOf is a statement that is prepared when it is run: only then the types of its arguments are known.
-type statementOf struct {
-	c     *connection
-	query string
-}
-
-var (
-	_ driver.StmtExecContext  = statementOf{}
-	_ driver.StmtQueryContext = statementOf{}
-)
-
-// Close implements driver.Stmt.
-func (statementOf) Close() error { return nil }
-
-// NumInput implements driver.Stmt.
-func (statementOf) NumInput() int { return -1 }
-
-// Exec implements driver.Stmt. Package sql calls ExecContext.
-func (statementOf) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
-
-// Query implements driver.Stmt. Package sql calls QueryContext.
-func (statementOf) Query([]driver.Value) (driver.Rows, error) { return nil, driver.ErrSkip }
-
-// ExecContext implements driver.StmtExecContext.
-func (s statementOf) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	return s.c.ExecContext(ctx, s.query, args)
-}
-
-// QueryContext implements driver.StmtQueryContext.
-func (s statementOf) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return s.c.QueryContext(ctx, s.query, args)
 }
