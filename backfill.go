@@ -55,9 +55,11 @@ type BackfillSpec struct {
 //	claimed                quota is refused for a piece                 stopped
 //	claimed                the last open piece ends, and none failed    done
 //	claimed                the last open piece ends, and some failed    failed
-//	failed                 retry makes the failed pieces due again      due
+//	failed, or done with   retry makes those pieces due again           due
+//	ids given up
 //	due, stopped, claimed  it is cancelled; what was fetched stays      skipped
-//	done, failed, skipped  the same is planned with --again             another plan, due
+//	done, failed           the same is planned with --again             another plan, due
+//	skipped                the same is planned                          another plan, due
 type Backfill struct {
 	ID        string // as a person names it: "bf-7"; the store gives it
 	Kind      BackfillKind

@@ -19,7 +19,8 @@
 //	unknown   the remote is in our generation and has what it         settling
 //	          acknowledged
 //	unknown   the remote is in a younger generation than ours         settling, after a delivery to it
-//	unknown   the remote is in an older one: an earlier copy is back  settling, under a new generation
+//	unknown   the remote is in an older one, or in another of our     settling, under a new generation
+//	          age: an earlier copy is back, or two began at once
 //	any       the server was restarted or replaced, a log is short,   settling, under a new generation
 //	          or a writer's number is behind what was acknowledged
 //	settling  all hosts have delivered, or Settle has passed, or      deciding
