@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -14,13 +15,15 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/goccy/go-yaml"
 )
 
 const module = "github.com/trendvidstream/ingest"
 
 // arrows says which packages of ours a package may import in its non-test files: data flows one way. "." is the root
 // package, "*" is all. A package that is missing does not belong to the program yet: add it where it belongs.
-// .golangci.yml says the same at lint time.
+// .golangci.yml says the same while linting.
 var arrows = map[string][]string{
 	".":                         {},
 	"cmd/ingest":                {"*"},
@@ -59,7 +62,7 @@ var arrows = map[string][]string{
 	"store/storetest":           {".", "store", "store/text"},
 	"store/text":                {},
 	"tools/filecycles":          {},
-	"tools/testsum":             {"*"},
+	"tools/testsum":             {},
 }
 
 func TestImportsFollowTheArrows(t *testing.T) {
@@ -109,6 +112,63 @@ func TestPlantedImportsAreFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheLinterHasTheSameArrows: depguard refuses while linting what this table refuses, package by package.
+func TestTheLinterHasTheSameArrows(t *testing.T) {
+	text, err := os.ReadFile(".golangci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range differingArrows(t, text) {
+		t.Error(wrong)
+	}
+	planted := bytes.Replace(text, []byte("allow: [github.com/trendvidstream/ingest$, "), []byte("allow: [github.com/trendvidstream/ingest$, github.com/trendvidstream/ingest/cmd/ingest$, "), 1)
+	if len(differingArrows(t, planted)) == 0 {
+		t.Error("a rule that allows too much is not noticed")
+	}
+}
+
+// differingArrows compares depguard's rules with the table.
+func differingArrows(t *testing.T, config []byte) (wrong []string) {
+	t.Helper()
+	var file struct {
+		Linters struct {
+			Settings struct {
+				Depguard struct {
+					Rules map[string]struct{ Files, Allow []string }
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(config, &file); err != nil {
+		t.Fatal(err)
+	}
+	ruled := map[string][]string{}
+	for name, rule := range file.Linters.Settings.Depguard.Rules {
+		allowed := []string{}
+		for _, to := range rule.Allow {
+			to = strings.TrimPrefix(strings.TrimSuffix(to, "$"), module)
+			allowed = append(allowed, cmp.Or(strings.TrimPrefix(to, "/"), "."))
+		}
+		slices.Sort(allowed)
+		for _, files := range rule.Files {
+			if dir, ok := strings.CutPrefix(files, "${base-path}/"); ok {
+				pkg := path.Dir(dir)
+				if ruled[pkg] != nil || path.Base(dir) != "*.go" {
+					wrong = append(wrong, fmt.Sprintf("depguard's rule %s: %s: want one rule for all files of a package", name, files))
+				}
+				ruled[pkg] = allowed
+			}
+		}
+	}
+	for pkg, want := range arrows {
+		want = slices.Sorted(slices.Values(want))
+		if got, ok := ruled[pkg]; !slices.Contains(want, "*") && (!ok || !slices.Equal(got, want)) {
+			wrong = append(wrong, fmt.Sprintf("%s may import %q, and depguard allows %q", pkg, want, got))
+		}
+	}
+	return wrong
 }
 
 func TestStoreHasNothingOfGoogle(t *testing.T) {
