@@ -83,11 +83,11 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 		cmd.Flags().Var(orderFlag(&f.order), "order", "`order` of a search's slices: newest or oldest first")
 	}
 	commands[0].Flags().BoolVar(&f.ask, "ask", false, "ask how many videos each channel has, a call each")
-	search := commands[1].Flags()
+	search, most := commands[1].Flags(), providers["youtube"].calls.Limits()
 	search.Var(config.RegionFlag(&f.region), "region", "only videos that may be watched in this `region`")
 	search.Var(config.InstantFlag(&f.from), "from", "only videos published since this `day` or RFC 3339 time")
 	search.Var(config.InstantFlag(&f.to), "to", "only videos published before this `day` or time; with --from, or neither")
-	search.Var(config.Choice(&f.orderBy, "date", "relevance"), "order-by", "which 500 of a slice's results come: by `date` or relevance")
+	search.Var(config.Choice(&f.orderBy, "date", "relevance"), "order-by", fmt.Sprintf("which %d of a slice's results come: by `date` or relevance", most.SearchPages*most.PerPage))
 	search.Var(config.SpanFlag(&f.slice, "7d", time.Minute), "slice", "how much `time` one search covers at most, such as 24h")
 	commands[3].Flags().Var(config.SpanFlag(&f.olderThan, "", time.Hour), "older-than", "`D`, such as 24h or 7d")
 	return commands

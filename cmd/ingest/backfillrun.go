@@ -53,7 +53,7 @@ func (a *app) backfillRunCommand() *cobra.Command {
 	f.Var(config.Count(&r.maxUnits, 1, 0), "max-units", "spend at most `N` units in this run")
 	f.StringVar(&r.until, "until", "", "stop at this `time`: RFC 3339, or a length of time from now such as 2h")
 	f.Var(config.Count(&r.concurrency, 1, config.MaxConcurrency), "concurrency", "`N` pieces at once (concurrency: of the config)")
-	f.BoolVar(&r.yes, "yes", false, "spend more than 500 units without asking")
+	f.BoolVar(&r.yes, "yes", false, fmt.Sprintf("spend more than %d units without asking", freeUnits))
 	f.BoolVar(&r.wait, "wait", false, "let ingest serve carry it on whenever quota allows")
 	cmd.AddCommand(a.kindCommands("run", func(ctx context.Context, request backfillRequest) error {
 		r.order = request.spec.Order

@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -88,7 +90,7 @@ func (a *app) checkConfig() error {
 	}
 	ceilings := budget.Ceilings(schedule.Tariff)
 	for i, j := range price.Jobs {
-		text := cmp.Or(term.DayShares(j.Cost, ceilings), "1 unit per 50 videos unseen for 25 days")
+		text := cmp.Or(term.DayShares(j.Cost, ceilings), a.refreshCost(schedule.Tariff))
 		doc.Jobs = append(doc.Jobs, checkJob{j.Job.Name, string(j.Job.Kind), j.Slots, j.Cost, schedule.Plan[i].Next(now), text})
 		for _, w := range schedule.Plan[i].Warnings(now) {
 			doc.Warnings = append(doc.Warnings, checkWarning{j.Job.Name, w, schedule.Plan[i].NextTimes(now, 5)})
@@ -156,3 +158,10 @@ func (d checkDocument) printJobs(w io.Writer) {
 }
 
 func (j checkJob) slots() string { return term.Plural(j.Slots, "slot") + " a day" }
+
+// refreshCost says what a refresh costs, which depends on what the store then has.
+func (a *app) refreshCost(tariff *quota.Tariff) string {
+	calls := a.provider().calls
+	cost, _ := tariff.Cost(calls.Videos(nil).Method) // its price is known: that of the day has it
+	return fmt.Sprintf("%s per %d videos unseen for %d days", term.Amounts(cost), calls.Limits().IDsPerCall, ingest.RefreshAfter/(24*time.Hour))
+}

@@ -70,8 +70,8 @@ type JobLimits struct {
 	Category    *regexp.Regexp // what an id of a category looks like
 }
 
-// maxHosts keeps each host's part of the emergency budget large enough to be of use.
-const maxHosts = 50
+// maxConfiguredHosts keeps each host's part of the emergency budget large enough to be of use.
+const maxConfiguredHosts = 50
 
 // Upper bounds of what serve can be configured to.
 const (
@@ -171,7 +171,7 @@ func (c *Config) setNumbers(file configFile) error {
 		by, max int
 		what    string
 	}{
-		{&c.Hosts, "hosts", file.Hosts, 1, maxHosts, "how many data directories share the ledger"},
+		{&c.Hosts, "hosts", file.Hosts, 1, maxConfiguredHosts, "how many data directories share the ledger"},
 		{&c.Concurrency, "concurrency", file.Concurrency, 4, MaxConcurrency, "how many regions are fetched at once"},
 		{&c.StaleAfter, "stale_after", file.StaleAfter, regions.DefaultStaleAfter, maxStaleAfter, "after how many intervals a region is stale"},
 	} {
