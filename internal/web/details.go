@@ -25,15 +25,15 @@ const detailsFor = 5 * time.Second
 
 // details reads what the page shows in addition to o.
 func (s *Status) details(ctx context.Context, o overview) details {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	if !s.detailsAt.IsZero() && time.Since(s.detailsAt) < detailsFor {
-		return s.lastDetails
-	}
+	d, _ := s.detailed.get(detailsFor, func() (details, error) { return s.readDetails(ctx, o) }) // the overview reports an error
+	return d
+}
+
+func (s *Status) readDetails(ctx context.Context, o overview) (details, error) {
 	d := details{pool: mostWanted(o.quota), errs: map[string]error{}}
 	source, err := s.Source()
 	if err != nil {
-		return d // the overview reports it
+		return d, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
@@ -46,8 +46,7 @@ func (s *Status) details(ctx context.Context, o overview) details {
 	if o.quotaErr == nil && !o.quota.Degraded {
 		d.hours, d.errs["hours"] = spentByHour(ctx, source, o.at, d.pool)
 	}
-	s.lastDetails, s.detailsAt = d, time.Now()
-	return d
+	return d, nil
 }
 
 // mostWanted returns the pool of which the schedule wants most; the last one if it wants nothing.

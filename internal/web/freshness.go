@@ -30,16 +30,7 @@ func (s *Site) Freshness(ctx context.Context) (Freshness, error) {
 
 // cachedFreshness is Freshness, up to rereadAfter old.
 func (s *Site) cachedFreshness(ctx context.Context) (Freshness, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.at.IsZero() && time.Since(s.at) < rereadAfter {
-		return s.fresh, nil
-	}
-	f, err := s.Freshness(ctx)
-	if err == nil {
-		s.fresh, s.at = f, time.Now()
-	}
-	return f, err
+	return s.fresh.get(rereadAfter, func() (Freshness, error) { return s.Freshness(ctx) })
 }
 
 func (f Freshness) state(schedule Schedule, of ingest.Series, done, ended ingest.Slot) SeriesState {

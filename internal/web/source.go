@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,22 +68,18 @@ type Status struct {
 
 	Limits func() httplimit.Stats // of the API's clients; nil: there are no limits
 
-	reading     sync.Mutex
-	last        overview
-	readAt      time.Time // of last; zero: never
-	lastDetails details
-	detailsAt   time.Time
+	overviews recent[overview]
+	detailed  recent[details]
 
 	streams atomic.Int32 // of events, open
 }
 
 // overview reads the source, at most once per readFor.
 func (s *Status) overview(ctx context.Context) (overview, error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	if !s.readAt.IsZero() && time.Since(s.readAt) < readFor {
-		return s.last, nil
-	}
+	return s.overviews.get(readFor, func() (overview, error) { return s.readOverview(ctx) })
+}
+
+func (s *Status) readOverview(ctx context.Context) (overview, error) {
 	source, err := s.Source()
 	if err != nil {
 		return overview{}, err
@@ -107,7 +102,6 @@ func (s *Status) overview(ctx context.Context) (overview, error) {
 	if s.Degraded != nil {
 		o.degraded = s.Degraded()
 	}
-	s.last, s.readAt = o, time.Now()
 	return o, nil
 }
 

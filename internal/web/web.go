@@ -9,7 +9,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -33,9 +32,7 @@ type Site struct {
 
 	Hosts []string // names under which all but /livez is served, besides localhost and addresses
 
-	mu    sync.Mutex
-	fresh Freshness // what the pages show
-	at    time.Time // when fresh was read; zero: never
+	fresh recent[Freshness] // what the pages show
 }
 
 // Check is one thing that must hold for the schedule to be kept.

@@ -1,0 +1,27 @@
+package web
+
+import (
+	"sync"
+	"time"
+)
+
+// recent keeps what was read last, so that readers, however many, cause few reads.
+type recent[T any] struct {
+	mu    sync.Mutex
+	value T
+	at    time.Time // zero: never read
+}
+
+// get returns what was read within the last d, or reads it. What comes with an error is returned and not kept.
+func (r *recent[T]) get(d time.Duration, read func() (T, error)) (T, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.at.IsZero() && time.Since(r.at) < d {
+		return r.value, nil
+	}
+	value, err := read()
+	if err == nil {
+		r.value, r.at = value, time.Now()
+	}
+	return value, err
+}
