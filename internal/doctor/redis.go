@@ -20,12 +20,10 @@ import (
 
 // The checks of a Redis as a ledger, and of the hosts that share it.
 
-var errOther = errors.New("the ledger is another")
-
-// askRemote asks the server about itself, once.
+// askRemote asks the server about itself, once; a ledger in a file has none.
 func askRemote(ctx context.Context, d *Doctor) error {
 	if d.OpenRemote == nil {
-		return errOther
+		return nil
 	}
 	d.server.once.Do(func() {
 		remote, err := d.OpenRemote(ctx)
@@ -46,31 +44,13 @@ func askRemote(ctx context.Context, d *Doctor) error {
 	return d.server.err
 }
 
-// askRedis returns what a Redis says about itself.
-func askRedis(ctx context.Context, d *Doctor) (redisledger.Facts, error) {
-	err := askRemote(ctx, d)
-	if d.server.redis == nil {
-		return redisledger.Facts{}, cmp.Or(asConfigError(err), errOther)
-	}
-	return *d.server.redis, err
-}
-
-// asConfigError returns err if it is an error in the config, or nil.
-func asConfigError(err error) error {
-	if errors.As(err, &config.Error{}) {
-		return err
-	}
-	return nil
-}
-
 // withRedis makes a check that judges what the Redis says about itself, if it says anything.
 func withRedis(judge func(redisledger.Facts) Finding) func(context.Context, *Doctor) Finding {
 	return func(ctx context.Context, d *Doctor) Finding {
-		f, err := askRedis(ctx, d)
-		if err != nil {
+		if err := askRemote(ctx, d); err != nil || d.server.redis == nil {
 			return noFinding // redis reports it
 		}
-		return judge(f)
+		return judge(*d.server.redis)
 	}
 }
 
@@ -80,11 +60,11 @@ const (
 )
 
 func checkRedis(ctx context.Context, d *Doctor) Finding {
-	name := config.RedactURL(d.Config.Ledger)
-	f, err := askRedis(ctx, d)
+	err, name := askRemote(ctx, d), config.RedactURL(d.Config.Ledger)
+	f := d.server.redis
 	switch {
-	case errors.Is(err, errOther), errors.As(err, &config.Error{}):
-		return noFinding // config reports it
+	case f == nil:
+		return noFinding // the ledger is another, or config reports it
 	case err != nil:
 		return fail(Unavailable, name+": "+err.Error(), noRedis)
 	}
