@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	"fetch/youtube":             {".", "fetch", "fetch/wire"},
 	"internal/audit":            {".", "quota"},
 	"internal/budget":           {".", "fetch", "quota", "regions"},
-	"internal/config":           {".", "fetch/wire", "internal/strictyaml", "quota", "regions"},
+	"internal/config":           {".", "fetch/wire", "internal/strictyaml", "quota", "quota/httplimit", "regions"},
 	"internal/dailymotionsim":   {},
 	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/sqlitefile", "internal/term", "quota", "quota/pgledger", "quota/redisledger", "quota/sharedledger", "regions", "store"},
 	"internal/faulty":           {},

@@ -22,21 +22,10 @@ import (
 
 // newAPI returns what serve answers under /v1/, with the config's limits, which are counted in memory.
 func newAPI(c *config.Config) (*web.API, error) {
-	of, limits := c.API, c.ClientLimits()
-	api := &web.API{Origins: of.Origins}
-	if len(limits)+len(of.Outer)+len(of.Tokens)+len(of.Deny) == 0 {
+	api, l := &web.API{Origins: c.API.Origins}, c.API.Config
+	l.Ledger, l.Timeout, l.Limits = &memledger.Ledger{}, -1, c.ClientLimits()
+	if len(l.Limits)+len(l.Outer)+len(l.Tokens)+len(l.Deny) == 0 {
 		return api, nil
-	}
-	l := httplimit.Config{
-		Ledger: &memledger.Ledger{}, Timeout: -1, Limits: limitsOf(limits), Outer: limitsOf(of.Outer), Plans: map[string][]httplimit.Limit{},
-		Proxies: of.Proxies, Forwarding: httplimit.Forwarding(of.Forwarding), Allow: of.Allow, Deny: of.Deny,
-		Fields: httplimit.Fields(of.Fields), Observe: of.Observe, SuccessesOnly: of.SuccessesOnly,
-	}
-	for name, limits := range of.Plans {
-		l.Plans[name] = limitsOf(limits)
-	}
-	for _, t := range of.Tokens {
-		l.Tokens = append(l.Tokens, httplimit.Token{Client: t.Client, Plan: t.Plan, SHA256: t.SHA256})
 	}
 	limiter, err := httplimit.New(l)
 	if err != nil {
@@ -44,13 +33,6 @@ func newAPI(c *config.Config) (*web.API, error) {
 	}
 	api.Limiter = limiter
 	return api, nil
-}
-
-func limitsOf(in []config.Limit) (out []httplimit.Limit) {
-	for _, l := range in {
-		out = append(out, httplimit.Limit{Quota: l.Quota, Window: l.Window})
-	}
-	return out
 }
 
 // library returns what the API answers from: the store, as the commands show it.

@@ -14,30 +14,14 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// API is what serve lets clients ask for under /v1/, and how often. Limits are those of each client; nil stands for
-// the default.
+// API is what serve lets clients ask for under /v1/, and how often.
 type API struct {
-	Hosts, Origins         []string
-	Limits, Outer          []Limit
-	Plans                  map[string][]Limit
-	Tokens                 []Token
-	Proxies, Allow, Deny   []netip.Prefix
-	Forwarding, Fields     string // "" is the default of quota/httplimit
-	Observe, SuccessesOnly bool
-}
+	httplimit.Config // the limits of clients, without a ledger; Limits nil stands for the default
 
-// Limit is how many requests a window admits.
-type Limit struct {
-	Window time.Duration
-	Quota  int64
-}
-
-// Token is what is known of a client's token.
-type Token struct {
-	Client, Plan string
-	SHA256       [32]byte
+	Hosts, Origins []string
 }
 
 // apiFile mirrors api: in the config file.
@@ -65,7 +49,10 @@ type tokenFile struct {
 
 // toAPI checks what is particular to the file; quota/httplimit refuses what does not fit together.
 func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
-	a = API{Hosts: f.Hosts, Origins: f.Origins, Plans: map[string][]Limit{}, Forwarding: f.Forwarding, Fields: f.Headers, Observe: f.Observe, SuccessesOnly: f.SuccessesOnly}
+	a = API{Hosts: f.Hosts, Origins: f.Origins, Config: httplimit.Config{
+		Plans: map[string][]httplimit.Limit{}, Forwarding: httplimit.Forwarding(f.Forwarding), Fields: httplimit.Fields(f.Headers),
+		Observe: f.Observe, SuccessesOnly: f.SuccessesOnly,
+	}}
 	at := func(path ...string) []string { return append([]string{"api"}, path...) }
 	for i, origin := range f.Origins {
 		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin || u.Scheme != "https" && u.Scheme != "http" {
@@ -106,17 +93,17 @@ func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 		if err != nil || len(sum) != 32 {
 			return a, y.Errorf(at("tokens", strconv.Itoa(i), "sha256"), "sha256 of a token is 64 hex digits: printf %%s \"$TOKEN\" | sha256sum")
 		}
-		a.Tokens = append(a.Tokens, Token{t.Client, t.Plan, [32]byte(sum)})
+		a.Tokens = append(a.Tokens, httplimit.Token{Client: t.Client, Plan: t.Plan, SHA256: [32]byte(sum)})
 	}
 	return a, nil
 }
 
 // parseLimits returns limits in the order of their windows; nil if the file says nothing.
-func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) ([]Limit, error) {
+func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) ([]httplimit.Limit, error) {
 	if given == nil {
 		return nil, nil
 	}
-	out := []Limit{}
+	out := []httplimit.Limit{}
 	for _, window := range slices.Sorted(maps.Keys(given)) {
 		w, err := quota.ParseWindow(window)
 		if err != nil || w.Day() || w.Length%time.Second != 0 {
@@ -125,9 +112,9 @@ func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) ([
 		if n := given[window]; n < 1 || n > quota.MaxLimit {
 			return nil, y.Errorf(append(at, window), "%d requests within %s: use 1..%d", n, window, int64(quota.MaxLimit))
 		}
-		out = append(out, Limit{w.Length, given[window]})
+		out = append(out, httplimit.Limit{Quota: given[window], Window: w.Length})
 	}
-	slices.SortFunc(out, func(a, b Limit) int { return int(a.Window - b.Window) })
+	slices.SortFunc(out, func(a, b httplimit.Limit) int { return int(a.Window - b.Window) })
 	return out, nil
 }
 
@@ -140,10 +127,10 @@ func parsePrefix(s string) (netip.Prefix, error) {
 
 // usualLimit is what each client gets if serve listens beyond this machine and the file does not say: far above what a
 // person types, and below what hurts.
-var usualLimit = []Limit{{time.Minute, 600}}
+var usualLimit = []httplimit.Limit{{Quota: 600, Window: time.Minute}}
 
 // ClientLimits returns the limits of each client without a token.
-func (c *Config) ClientLimits() []Limit {
+func (c *Config) ClientLimits() []httplimit.Limit {
 	if c.API.Limits == nil && c.ListensBeyond() {
 		return usualLimit
 	}

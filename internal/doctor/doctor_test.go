@@ -13,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/quota/httplimit"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -40,8 +41,8 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 	on := func(root string, uid int) doctor.Finding {
 		return doctor.LookEnvironment(t.Context(), &doctor.Doctor{Root: root, UID: uid})
 	}
-	listening := func(address string, limits []config.Limit) doctor.Finding {
-		return doctor.LookListen(t.Context(), &doctor.Doctor{Config: &config.Config{Listen: address, API: config.API{Limits: limits}}})
+	listening := func(address string, limits []httplimit.Limit) doctor.Finding {
+		return doctor.LookListen(t.Context(), &doctor.Doctor{Config: &config.Config{Listen: address, API: config.API{Config: httplimit.Config{Limits: limits}}}})
 	}
 	if got := listening("127.0.0.1:8080", nil); got.Status != "" {
 		t.Errorf("on loopback there is nothing to say: %+v", got)
@@ -62,7 +63,7 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		{"somebody", on(t.TempDir(), 4711), doctor.OK, "user 4711"},
 		{"started twice", on(root, 4711), doctor.Warn, "started twice: by systemd's ingest.timer and by crontab"},
 		{"others can", listening("0.0.0.0:8080", nil), doctor.OK, "others can reach 0.0.0.0:8080: what comes from YouTube may be shown there"},
-		{"others can, without limits", listening(":8080", []config.Limit{}), doctor.Warn, "others can reach :8080"},
+		{"others can, without limits", listening(":8080", []httplimit.Limit{}), doctor.Warn, "others can reach :8080"},
 		{"clocks agree", doctor.JudgeClockGap(time.Second, time.Minute, "redis"), doctor.OK, "1s ahead of this one"},
 		{"clocks differ", doctor.JudgeClockGap(-6*time.Second, time.Minute, "redis"), doctor.Warn, "6s behind this one"},
 		{"clocks apart", doctor.JudgeClockGap(61*time.Second, time.Minute, "redis"), doctor.Fail, "1m1s ahead of this one: it is not trusted"},
