@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// The bits of video_latest.charted lie in the table charted_blocks once more, those of thousands of videos together: so a
-// search in a region reads of a million videos a hundred rows, and not one of each that matches.
+// The table charted_blocks repeats the bits of video_latest.charted, thousands of videos to a row. A search in a region
+// among a million videos then reads a hundred rows instead of one per match.
 
-// blockOf is how many videos.id a row is of: seven rows fit on a page.
+// blockOf is how many ids of videos one row covers: seven rows fit on a page.
 const blockOf = 4096
 
-// charted are the videos with some bit: by block, a bit for each id.
+// charted is the set of videos that have one of the bits: by block, a bit for each id.
 type charted map[int64][]byte
 
 func (c charted) has(id int64) bool {
@@ -20,7 +20,7 @@ func (c charted) has(id int64) bool {
 	return bits != nil && bits[id%blockOf/8]&(1<<(id%8)) != 0
 }
 
-// set reports whether that is new.
+// set adds a video and reports whether it is new.
 func (c charted) set(id int64) bool {
 	if c.has(id) {
 		return false
@@ -32,7 +32,7 @@ func (c charted) set(id int64) bool {
 	return true
 }
 
-// readCharted reads the rows with the condition; of several with the same videos each counts.
+// readCharted reads the rows with the condition; rows for the same block are combined.
 func readCharted(ctx context.Context, q querier, where string, args ...any) (charted, error) {
 	c := charted{}
 	return c, each(ctx, q, func(rows *sql.Rows) error {
@@ -42,14 +42,14 @@ func readCharted(ctx context.Context, q querier, where string, args ...any) (cha
 		if c[block] == nil {
 			c[block] = make([]byte, blockOf/8)
 		}
-		for i, b := range bits[:min(len(bits), blockOf/8)] { // doctor says where a row has lost some
+		for i, b := range bits[:min(len(bits), blockOf/8)] { // doctor reports a row that has lost some
 			c[block][i] |= b
 		}
 		return err
 	}, `SELECT block, bits FROM charted_blocks WHERE `+where, args...)
 }
 
-// addCharted gives videos the bit. A page of videos that have it reads a row or two, and writes none.
+// addCharted gives videos the bit. For a page of videos that all have it, a row or two are read and none is written.
 func addCharted(ctx context.Context, tx *txn, bit int64, videos []int64) error {
 	var blocks []int64
 	for _, id := range videos {
@@ -81,7 +81,7 @@ func writeCharted(ctx context.Context, tx *txn, bit, block int64, bits []byte) e
 	return err
 }
 
-// eachCharted visits the bits as the placements have them, a block after the other.
+// eachCharted visits the bits as the placements have them, one block after the other.
 func eachCharted(ctx context.Context, q querier, visit func(bit, block int64, c charted) error) error {
 	var last sql.NullInt64
 	if err := q.QueryRowContext(ctx, `SELECT max(video) FROM placements`).Scan(&last); err != nil {
@@ -110,7 +110,7 @@ func eachCharted(ctx context.Context, q querier, visit func(bit, block int64, c 
 	return nil
 }
 
-// rewriteCharted writes all rows anew.
+// rewriteCharted writes all rows again, from the placements.
 func rewriteCharted(ctx context.Context, tx *txn) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM charted_blocks`); err != nil {
 		return err
@@ -118,7 +118,7 @@ func rewriteCharted(ctx context.Context, tx *txn) error {
 	return eachCharted(ctx, tx, func(bit, block int64, c charted) error { return writeCharted(ctx, tx, bit, block, c[block]) })
 }
 
-// hidden counts the videos that a search in a region would miss, since charted_blocks lacks their bit.
+// hidden counts the videos that a search in a region would miss because charted_blocks lacks their bit.
 func hidden(ctx context.Context, q querier) (videos int, err error) {
 	return videos, eachCharted(ctx, q, func(bit, block int64, want charted) error {
 		have, err := readCharted(ctx, q, `bit = ? AND block = ?`, bit, block)

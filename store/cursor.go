@@ -28,21 +28,21 @@ type cursor struct {
 	Last position // of the last hit
 }
 
-// position is where a candidate stands in a result: the greater key comes first, and of equal ones the earlier id.
+// position is a candidate's place in a result: the greater key comes first, and of equal ones the smaller id.
 type position struct {
 	Key [3]float64
 	ID  int64 // videos.id
 }
 
-// compare puts what comes first before the other.
+// compare returns a negative number if p comes before o in a result, and a positive one if it comes after.
 func (p position) compare(o position) int {
 	return cmp.Or(cmp.Compare(o.Key[0], p.Key[0]), cmp.Compare(o.Key[1], p.Key[1]), cmp.Compare(o.Key[2], p.Key[2]), cmp.Compare(p.ID, o.ID))
 }
 
-// cursorForm is the first byte of a cursor; another form gets another.
+// cursorForm is the first byte of a cursor; a new form gets a new number.
 const cursorForm = 2
 
-// text is the cursor as a user carries it: its fields and a checksum, in base64url.
+// text encodes the cursor for the user to send back: its fields and a checksum, in base64url.
 func (c cursor) text() string {
 	var b bytes.Buffer
 	b.WriteByte(cursorForm)
@@ -51,7 +51,7 @@ func (c cursor) text() string {
 	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
-// readCursor reads what text wrote.
+// readCursor decodes what text encoded.
 func readCursor(text string) (c cursor, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) != 1+binary.Size(c)+4 || b[0] != cursorForm {
@@ -64,7 +64,7 @@ func readCursor(text string) (c cursor, err error) {
 	return c, nil
 }
 
-// CursorAt is the Query.At of the search that gave the cursor, zero where it had none: a later page counts
+// CursorAt returns the Query.At of the search that gave the cursor, zero if it had none: a later page counts
 // "since yesterday" from then, not from now.
 func CursorAt(after string) (time.Time, error) {
 	c, err := readCursor(after)
@@ -74,8 +74,8 @@ func CursorAt(after string) (time.Time, error) {
 	return time.Unix(c.At, 0).UTC(), nil
 }
 
-// hash tells queries apart; the limit and the cursor are not part of one. The words
-// count as they were typed, as for the score.
+// hash returns a number that tells queries apart, without the limit and the cursor. The words count as they were typed,
+// as they do for the score.
 func (q Query) hash() uint32 {
 	h := fnv.New32a()
 	_, _ = fmt.Fprintf(h, "%q %q %q %q %d", strings.Fields(q.Text), q.Region, q.Category, q.Order, q.MinViews)

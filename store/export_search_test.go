@@ -2,11 +2,11 @@ package store
 
 import "testing"
 
-// SetPoolSize sets how many matches are scored.
-func SetPoolSize(t testing.TB, n int) {
-	before := poolSize
-	poolSize = n
-	t.Cleanup(func() { poolSize = before })
+// SetMaxScored sets how many matches are scored.
+func SetMaxScored(t testing.TB, n int) {
+	before := maxScored
+	maxScored = n
+	t.Cleanup(func() { maxScored = before })
 }
 
 // SetMaxMatches sets how many matches are ranked.

@@ -13,36 +13,37 @@ import (
 
 // The bounds of a search. They are variables so that a test can make them apply to a small store.
 var (
-	// maxMatches is how many matches are ranked, the newest.
+	// maxMatches is how many matches are ranked: the newest.
 	maxMatches = 20_000
-	// poolSize is how many of them are scored by their text, those most watched; and as many of those that have
-	// all words in their titles, where more match.
-	poolSize = 300
+	// maxScored is how many of them are scored by their text: those most watched; if more match, first as many of those
+	// with all words in title or channel.
+	maxScored = 300
 )
 
 const (
-	// fewMatches is how many matches a query needs not to be forgiven.
+	// fewMatches is how many matches are enough for a query not to be forgiven.
 	fewMatches = 3
 	// notGained is less than a video can gain.
 	notGained = -1e15
 )
 
-// matches are the videos that a query finds, by id from the newest on, no more than maxMatches.
+// matches are the videos that a query finds, the newest id first, no more than maxMatches.
 type matches struct {
 	ids    []int64 // those that the query's region may have charted
-	all    int     // how many there are with the others
-	capped bool    // there are more
+	all    int     // how many there are in all regions
+	capped bool    // more match
 }
 
-// match has the index walk the lists of the words, once in a search for each expression. bm25 would not: it counts all the
-// matches of every word first. Twenty thousand ids are read in a tenth of the time as one text.
+// match returns the newest atMost videos that an FTS5 expression finds. The index is asked once in a search for each
+// expression, and not for bm25, which first counts all matches of every word. Read as one text, twenty thousand ids
+// take a tenth of the time.
 func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches, err error) {
 	if known, ok := f.walked[expr]; ok {
 		return known, nil
 	}
 	const walk = `SELECT group_concat(CAST(id AS text), ' ') FROM (SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid <= ?2%s LIMIT ?3) AS found`
 	var ids sql.NullString
-	// From the oldest on SQLite walks several lists in two thirds of the time; where there are too many, from the newest on.
+	// SQLite walks several lists from the oldest on in two thirds of the time; if too many match, from the newest on.
 	for _, order := range []string{"", " ORDER BY rowid DESC"} {
 		if order == "" && (f.newest || !strings.Contains(expr, " AND ")) {
 			continue
@@ -81,7 +82,8 @@ func newestFirst(ids []int64) {
 	slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
 }
 
-// butOne are the videos that meet all clauses but one, among the newest of each: the more clauses there are, the fewer.
+// butOne finds videos that meet all clauses but one, among the newest matches of each clause; more clauses mean fewer
+// per clause.
 func (f *finder) butOne(ctx context.Context, query text.Query) (m matches, err error) {
 	each := query.Each()
 	if len(each) < 2 {
@@ -115,7 +117,7 @@ func (q Query) picky() bool {
 	return q.Category != "" || q.MinViews > 0 || !q.PublishedSince.IsZero() || !q.PublishedUntil.IsZero() || !q.SeenSince.IsZero()
 }
 
-// without are the matches that are not among others.
+// without returns the matches that are not among others.
 func (m matches) without(others []int64) (rest []int64) {
 	for _, id := range m.ids {
 		for len(others) > 0 && others[0] > id {
@@ -128,7 +130,8 @@ func (m matches) without(others []int64) (rest []int64) {
 	return rest
 }
 
-// byID finds the videos with one of these ids. No id is shorter than six characters, and none is cut by what parts a URL.
+// byID finds a video whose id is the query, or is part of it as in a URL: each run of six or more idLetters is tried.
+// A query with spaces is neither.
 func (f *finder) byID(ctx context.Context, query string) ([]int64, error) {
 	ids := strings.FieldsFunc(query, func(r rune) bool { return r > 'z' || !strings.ContainsRune(idLetters, r) })
 	ids = slices.DeleteFunc(ids, func(id string) bool { return len(id) < 6 })
@@ -141,31 +144,31 @@ func (f *finder) byID(ctx context.Context, query string) ([]int64, error) {
 
 const idLetters = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// widen chooses what the query is to find, and returns the first of that. A query is taken as it is; its last word as the
-// beginning of one too, unless there is enough; and where it finds few, it is forgiven: other spellings of its words, and
-// then one word less. That a filter passes few is no reason to. In an order of its own nothing is mixed with what was
-// asked for.
-func (f *finder) widen(ctx context.Context, r ranking) (pool []candidate, err error) {
+// widen chooses what the query finds and returns the first of it. The query is taken as typed; if that is not enough,
+// its last word may also be the beginning of a word; and if few match, the query is forgiven: other spellings of its
+// words count, then one word may be missing. A filter that passes few is no reason to forgive. In any order but
+// ByRelevance a query is widened only while it finds nothing, so that nothing else is mixed with what was asked for.
+func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, err error) {
 	id := strings.TrimSpace(f.q.Text)
 	if f.among.ids, err = f.byID(ctx, id); err != nil {
 		return nil, err
 	}
-	if pool, err = f.rank(ctx, f.among.ids, r); err != nil || len(pool) > 0 {
+	if candidates, err = f.rank(ctx, f.among.ids, r); err != nil || len(candidates) > 0 {
 		f.looked = "the video " + id
-		return pool, err
+		return candidates, err
 	}
 	f.among = matches{}
-	few, enough := fewMatches, poolSize
+	few, enough := fewMatches, maxScored
 	if f.q.Order != ByRelevance {
 		few, enough = 1, 1
-	} else if pool, err = f.named(ctx, r); err != nil || f.onlyNamed {
-		return pool, err
+	} else if candidates, err = f.findInNames(ctx, r); err != nil || f.onlyInNames {
+		return candidates, err
 	}
 	query := f.query
 	for forgive := range 4 {
 		switch {
-		case forgive == 1 && max(len(pool), len(f.among.ids)) >= enough, forgive > 1 && max(len(pool), f.among.all) >= few:
-			return pool, nil
+		case forgive == 1 && max(len(candidates), len(f.among.ids)) >= enough, forgive > 1 && max(len(candidates), f.among.all) >= few:
+			return candidates, nil
 		case forgive == 1:
 			query = query.Open()
 		case forgive == 2:
@@ -183,7 +186,7 @@ func (f *finder) widen(ctx context.Context, r ranking) (pool []candidate, err er
 			return nil, err
 		}
 		var fresh []candidate
-		if len(pool) < poolSize {
+		if len(candidates) < maxScored {
 			if fresh, err = f.rank(ctx, found.without(f.among.ids), r); err != nil {
 				return nil, err
 			}
@@ -191,63 +194,64 @@ func (f *finder) widen(ctx context.Context, r ranking) (pool []candidate, err er
 		if len(fresh) > 0 || f.looked == "" {
 			f.query, f.among, f.looked, f.forgiven = query, found, query.Explain(forgive == 3), forgive > 1 && len(fresh) > 0
 		}
-		pool = append(pool, fresh...)
+		candidates = append(candidates, fresh...)
 	}
-	return pool, nil
+	return candidates, nil
 }
 
-// named looks first, where more match than are worth scoring, for what is named so: most others are only tagged.
-func (f *finder) named(ctx context.Context, r ranking) (pool []candidate, err error) {
-	if len(f.query) > 2 { // enough is said to take the last word as the beginning of one
+// findInNames tries, if more videos match than are scored, those with the words in title or channel first; most others
+// are only tagged.
+func (f *finder) findInNames(ctx context.Context, r ranking) (candidates []candidate, err error) {
+	if len(f.query) > 2 { // three clauses say enough for the last word to be the beginning of one
 		f.query = f.query.Open()
 	}
-	// One word is found as fast among the names as anywhere, and where these fill the pool, the others can wait.
+	// One word is found as fast in the names as anywhere; if that gives enough candidates, the other videos can wait.
 	all := matches{}
 	wait := f.query.IsWord() && !f.q.picky()
 	if !wait {
 		all, err = f.match(ctx, f.query.Match(false), maxMatches)
-		if err != nil || len(all.ids) <= poolSize {
+		if err != nil || len(all.ids) <= maxScored {
 			return nil, err
 		}
 	}
-	if f.q.picky() { // and may leave no more than are scored
-		if pool, err = f.rank(ctx, all.ids, r); err != nil || len(pool) < poolSize {
+	if f.q.picky() { // its filters may leave no more than are scored
+		if candidates, err = f.rank(ctx, all.ids, r); err != nil || len(candidates) < maxScored {
 			f.among = all
-			return pool, err
+			return candidates, err
 		}
 	}
 	if f.among, err = f.match(ctx, f.query.Match(true), maxMatches); err != nil {
 		return nil, err
 	}
-	pool, err = f.rank(ctx, f.among.ids, r)
-	if f.onlyNamed = wait && len(pool) == poolSize; err == nil && f.onlyNamed {
+	candidates, err = f.rank(ctx, f.among.ids, r)
+	if f.onlyInNames = wait && len(candidates) == maxScored; err == nil && f.onlyInNames {
 		f.looked = f.query.Explain(false)
 		if !f.among.capped {
 			word, prefix := f.query.Word()
 			f.among.capped, err = f.words.has(ctx, f.query.Match(false), word, prefix, maxMatches+1)
 		}
 	}
-	return pool, err
+	return candidates, err
 }
 
-// ranking is in which order, from where on and how many matches are wanted.
+// ranking says in which order, after which position and how many matches are wanted.
 type ranking struct {
 	order Order
 	after *position // nil from the first on
 	limit int
 }
 
-// arguments are those of a query.
+// arguments are the arguments of a statement.
 type arguments []any
 
-// add returns the name of one more.
+// add appends one and returns its name in the statement.
 func (a *arguments) add(value any) string {
 	*a = append(*a, value)
 	return fmt.Sprintf("?%d", len(*a))
 }
 
-// rank is the first of the videos that pass the filters, in the order. What takes a look elsewhere than into their counts
-// is asked of one after the other, until there are enough.
+// rank returns the first of these videos that pass the filters, in the order. A condition on anything but their counts
+// is checked for one video after the other, until there are enough.
 func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
 	if len(of) == 0 {
 		return nil, nil
@@ -260,7 +264,8 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 		elsewhere = fmt.Sprintf("\n  AND (first, second, third, -id) < (%s, %s, %s, -%s)",
 			args.add(r.after.Key[0]), args.add(r.after.Key[1]), args.add(r.after.Key[2]), args.add(r.after.ID)) + elsewhere
 	}
-	// Nearly all pass whose ids are known to be in the region: so the first are enough, unless they are not.
+	// Almost every id is already known to be in the region, so a few more than needed are read first, and all only if
+	// those do not suffice.
 	first := fmt.Sprintf(" LIMIT %d", r.limit+r.limit/4)
 	if r.after != nil || f.q.picky() {
 		first = ""
@@ -290,8 +295,8 @@ WITH ranked AS MATERIALIZED (
 )
 SELECT id, first, second, third FROM ranked WHERE true%s LIMIT %s`
 
-// column is a count or time of a video, on a later page as it was when the first was read: that of its newest
-// placement then.
+// column writes a count or time of a video as an expression. On a later page it is what it was when the first was
+// read: that of the newest placement then.
 func (f *finder) column(args *arguments, now, then string) string {
 	if f.q.After == "" {
 		return "latest." + now
@@ -301,9 +306,9 @@ func (f *finder) column(args *arguments, now, then string) string {
 	return fmt.Sprintf("iif(latest.seen_at <= %s OR NOT EXISTS (SELECT 1 %s), latest.%s, (SELECT %s %s ORDER BY slot DESC LIMIT 1))", seen, placed, now, then, placed)
 }
 
-// keys are what goes before what. What is not known comes last.
+// keys returns the three sort keys, largest first; unknown values sort last.
 func (f *finder) keys(args *arguments, order Order, views, seen string) [3]string {
-	// Popularity: an e-fold of views, or to have been seen 20 days later.
+	// Popularity: to have been seen 20 days later counts as much as e times the views.
 	popularity := "ln(1.0 + max(coalesce(" + views + ", 0), 0)) + " + seen + " / 1.728e9"
 	switch order {
 	case ByViews:
@@ -317,9 +322,10 @@ func (f *finder) keys(args *arguments, order Order, views, seen string) [3]strin
 	}
 }
 
-// risen are the views that a video has gained between its last two counts in a chart of a region, ” for all: the
-// most of any chart. Within a series slots with placements are numbered as they were due, so that up to the last that
-// counts the greatest number is the last sighting.
+// risen is the expression for the views that a video has gained between its last two counts in a chart of a region,
+// or of any if the region is empty: the largest of all its charts. Within a series, slots with placements are
+// numbered in the order in which they were due, so the greatest number, up to the last slot that counts, is the last
+// sighting.
 const risen = `(
 	SELECT max((
 		SELECT views FROM placements
@@ -331,8 +337,8 @@ const risen = `(
 		ORDER BY slot DESC LIMIT 1 OFFSET 1
 	)) FROM series WHERE backfill IS NULL AND series.key <> '' AND latest.charted & (1 << series.id %% 63) <> 0 AND %[1]s IN ('', series.key))`
 
-// filters writes the query's filters as conditions on a video's own counts, and on what is elsewhere: the cheapest first.
-// With CASE Postgres, too, asks that by region of one after the other.
+// filters writes the query's filters as conditions, own on a video's counts and elsewhere on other tables, the cheapest
+// first. Because of the CASE, Postgres too checks the region of one video after the other.
 func (f *finder) filters(args *arguments, views, seen string) (own, elsewhere string) {
 	and := func(to *string, set bool, condition string, arg any) {
 		if set {

@@ -59,7 +59,7 @@ func pages(t *testing.T, s *store.Store, q store.Query, between func()) []string
 }
 
 func TestThePagesTogetherAreTheWholeResult(t *testing.T) {
-	store.SetPoolSize(t, 25) // the rest follows by what is watched
+	store.SetMaxScored(t, 25) // the rest follows by what is watched
 	s, clock := newStore(t)
 	videos := mixed(60)
 	chart(t, s, "US", noon, page(videos...))
@@ -81,7 +81,7 @@ func TestThePagesTogetherAreTheWholeResult(t *testing.T) {
 
 func TestPagesStandWhileNewVideosComeIn(t *testing.T) {
 	alone(t)
-	store.SetPoolSize(t, 15)
+	store.SetMaxScored(t, 15)
 	for _, order := range allOrders {
 		s, clock := newStore(t)
 		videos := mixed(40)
@@ -101,7 +101,7 @@ func TestPagesStandWhileNewVideosComeIn(t *testing.T) {
 
 func TestPagesStandWhileChartsMove(t *testing.T) {
 	alone(t)
-	store.SetPoolSize(t, 15)
+	store.SetMaxScored(t, 15)
 	for _, order := range allOrders {
 		s, clock := newStore(t)
 		videos := mixed(40)
@@ -171,9 +171,10 @@ func TestACursorOfNothingOrOfAnotherQueryIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheRestFollowsWhatIsNamedSo: where the names alone fill the pool, the others are not looked for before their page.
+// TestTheRestFollowsWhatIsNamedSo: if names alone give enough candidates, the others are not looked for before their
+// page.
 func TestTheRestFollowsWhatIsNamedSo(t *testing.T) {
-	store.SetPoolSize(t, 10)
+	store.SetMaxScored(t, 10)
 	s, _ := newStore(t)
 	var videos []ingest.Video
 	for i := range 12 {
@@ -211,7 +212,7 @@ func TestTheRestFollowsWhatIsNamedSo(t *testing.T) {
 
 // TestPagesStandWhileARegionChartsWhatWasThere: its charts hold it then, but did not when the first page was read.
 func TestPagesStandWhileARegionChartsWhatWasThere(t *testing.T) {
-	store.SetPoolSize(t, 4)
+	store.SetMaxScored(t, 4)
 	s, clock := newStore(t)
 	var here, elsewhere []ingest.Video
 	for i := range 10 {

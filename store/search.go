@@ -16,7 +16,7 @@ import (
 // Order is what comes first in a result.
 type Order string
 
-// The orders. Each is true over all that matches, and ties go by what is watched most: see popularity.
+// The orders. Each holds over all matches, and ties go by popularity: see keys.
 const (
 	ByRelevance Order = ""          // the best score
 	ByViews     Order = "views"     // the most views
@@ -53,10 +53,10 @@ type Result struct {
 	Next string
 	// Capped says that more videos match than the newest maxMatches, which are all that is looked at.
 	Capped bool
-	// Looked says in words what was looked for, after parsing, and how the query was forgiven where it found
-	// little; "" when nothing was.
+	// Looked says in words what was looked for, after parsing, and how the query was forgiven if it found
+	// little; "" when nothing was looked for.
 	Looked string
-	// Forgiven says that the query found little as it is, and that Looked is another.
+	// Forgiven says that the query found little as typed, and that Looked describes another.
 	Forgiven bool
 	// FreshAt is when the schedule last brought anything that is in the store; zero: never.
 	FreshAt time.Time
@@ -70,12 +70,12 @@ type Hit struct {
 	Regions   []ingest.Region // whose kept charts hold it, in alphabetical order
 	Score     float64         // higher is better; comparable within one result only
 	SeenAt    time.Time       // when it was last found: see schema.sql
-	Gained    *int64          // with ByRise: the views gained; nil where no chart has two counts of it
-	Highlight []text.Span     // what of the title was asked for
+	Gained    *int64          // with ByRise: the views gained; nil if no chart has two counts of it
+	Highlight []text.Span     // the parts of the title that were asked for
 }
 
-// Search finds videos by their titles, channels and tags, or a video by its id or URL. No text is a wrong query; the
-// only wrong input is a cursor, ErrCursor.
+// Search finds videos by their titles, channels and tags, or a video by its id or URL. Every text is a valid query; the
+// only invalid input is a cursor: ErrCursor.
 //
 // The work is bounded, however many videos match: of the newest maxMatches those most watched are scored by their text,
 // and the others follow them.
@@ -120,7 +120,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	return r, nil
 }
 
-// start is the cursor to go on from; for a first page, one with nothing but the query and the time in it.
+// start returns the cursor to go on from; that of a first page holds only the query's hash and the time.
 func (q Query) start(now time.Time) (cursor, error) {
 	if q.After == "" {
 		c := cursor{Of: q.hash(), Seen: now.UnixMilli()}
@@ -138,21 +138,21 @@ func (q Query) start(now time.Time) (cursor, error) {
 
 // finder is one search within one transaction.
 type finder struct {
-	q         Query
-	query     text.Query         // of q.Text, as far as it was forgiven
-	among     matches            // what the query finds
-	onlyNamed bool               // of that only what is named so: more than is scored
-	walked    map[string]matches // by the index
-	newest    bool               // walk from the newest on: an expression found too many, or the engine sorts what it finds
-	words     lexicon
-	charted   charted // what the query's region may have charted; nil until that is asked for
-	looked    string  // says so
-	forgiven  bool
-	tx        *txn
-	after     cursor
+	q           Query
+	query       text.Query         // of q.Text, as far as it was forgiven
+	among       matches            // what the query finds
+	onlyInNames bool               // among holds only those with the words in title or channel, which are enough
+	walked      map[string]matches // what the index found, by expression
+	newest      bool               // walk from the newest on: an expression found too many, or the engine sorts what it finds
+	words       lexicon
+	charted     charted // what the query's region may have charted; nil until it is needed
+	looked      string  // what was looked for, in words: see Result
+	forgiven    bool
+	tx          *txn
+	after       cursor
 }
 
-// pin makes a first page the one that says what its search looks at.
+// pin sets what the search looks at, on its first page: the videos and slots that are there now. Later pages keep that.
 func (f *finder) pin(ctx context.Context) error {
 	if f.q.After != "" {
 		return nil
@@ -165,12 +165,12 @@ func (f *finder) pin(ctx context.Context) error {
 type candidate struct {
 	position
 
-	title []string // its tokens
-	score float64  // by its text; in the pool also by its views
-	named float64  // how much of what was asked for is in its title
+	title      []string // its tokens
+	score      float64  // by its text; after scoreAndSort also by its views
+	titleShare float64  // how much of what was asked for is in its title
 }
 
-// find returns the page's candidates and, where there is a next page, the first of that.
+// find returns the page's candidates and, if there is a next page, the first of that.
 func (f *finder) find(ctx context.Context) ([]candidate, error) {
 	paged := ranking{order: f.q.Order, limit: f.q.Limit + 1}
 	if f.q.After != "" {
@@ -183,25 +183,25 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 		}
 		return found, f.score(ctx, found)
 	}
-	pool, err := f.widen(ctx, ranking{limit: poolSize})
+	candidates, err := f.widen(ctx, ranking{limit: maxScored})
 	if err != nil {
 		return nil, err
 	}
-	if err := f.settle(ctx, pool); err != nil {
+	if err := f.scoreAndSort(ctx, candidates); err != nil {
 		return nil, err
 	}
 	var scored []int64
-	for _, c := range pool {
+	for _, c := range candidates {
 		scored = append(scored, c.ID)
 	}
 	if f.q.After != "" {
-		pool = slices.DeleteFunc(pool, func(c candidate) bool { return c.compare(f.after.Last) <= 0 })
+		candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return c.compare(f.after.Last) <= 0 })
 	}
-	// Behind those that were scored come the others, by popularity alone: where not all were.
-	if paged.limit -= len(pool); paged.limit <= 0 || len(scored) < poolSize {
-		return pool, nil
+	// If not all matches were scored, the others follow, by popularity alone.
+	if paged.limit -= len(candidates); paged.limit <= 0 || len(scored) < maxScored {
+		return candidates, nil
 	}
-	if f.onlyNamed {
+	if f.onlyInNames {
 		if f.among, err = f.match(ctx, f.query.Match(false), maxMatches); err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 		k := &rest[i].Key
 		k[0], k[1], k[2] = 0, k[0], k[1]
 	}
-	return append(pool, rest...), err
+	return append(candidates, rest...), err
 }
 
 // score reads the candidates' texts and scores them.
@@ -237,46 +237,46 @@ func (f *finder) score(ctx context.Context, of []candidate) error {
 		}
 		c := &of[at[id]]
 		c.title = text.Tokens(title)
-		c.score, c.named = f.query.Score(text.Document{Title: title, TitleTokens: c.title, Channel: channels[channel]})
+		c.score, c.titleShare = f.query.Score(text.Document{Title: title, TitleTokens: c.title, Channel: channels[channel]})
 		return nil
 	}, `
 		SELECT facts.id, facts.title, coalesce(channels.title, '')
 		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`, idsOf(of))
 }
 
-// named counts those that have what was asked for in their titles.
-func named(pool []candidate) (n int) {
-	for _, c := range pool {
-		if c.named > 0.85 {
+// inTitleCount counts the candidates that have what was asked for in their titles.
+func inTitleCount(candidates []candidate) (n int) {
+	for _, c := range candidates {
+		if c.titleShare > 0.85 {
 			n++
 		}
 	}
 	return n
 }
 
-// settle scores the pool and puts it in order. Views count the more, the more are named so: of two videos one is meant, of
-// two hundred those that everybody watches. Copies of a title stand back, the third far behind, so that they do not fill
-// the first page.
-func (f *finder) settle(ctx context.Context, pool []candidate) error {
-	if err := f.score(ctx, pool); err != nil {
+// scoreAndSort scores the candidates and sorts them. The more titles match, the more views weigh: with two matches
+// the title decides, with two hundred the audience does. Repeated titles are ranked lower, the third far lower, so
+// that they do not fill the first page.
+func (f *finder) scoreAndSort(ctx context.Context, candidates []candidate) error {
+	if err := f.score(ctx, candidates); err != nil {
 		return err
 	}
-	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(named(pool), 1)))/math.Log(300), 1), 3)
-	for i := range pool {
-		c := &pool[i]
+	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(inTitleCount(candidates), 1)))/math.Log(300), 1), 3)
+	for i := range candidates {
+		c := &candidates[i]
 		c.score *= math.Pow(0.4+math.Log10(1+max(c.Key[1], 0))/8, weight)
 		c.Key = [3]float64{1, c.score, c.Key[0]}
 	}
-	byPosition(pool)
+	byPosition(candidates)
 	met := map[string]float64{}
-	for i := range pool {
-		c := &pool[i]
+	for i := range candidates {
+		c := &candidates[i]
 		title := strings.Join(c.title, " ")
 		met[title]++
 		c.score /= met[title] * met[title] * met[title]
 		c.Key[1] = c.score
 	}
-	byPosition(pool)
+	byPosition(candidates)
 	return nil
 }
 

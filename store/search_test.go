@@ -248,7 +248,7 @@ func TestTheCapKeepsTheNewestAndSaysSo(t *testing.T) {
 }
 
 func TestAboveThePoolTitlesAreNotDrownedByTags(t *testing.T) {
-	store.SetPoolSize(t, 10)
+	store.SetMaxScored(t, 10)
 	s, _ := newStore(t)
 	videos := []ingest.Video{withViews(titled("seldom", "Lion"), 1)}
 	for i := range 30 {

@@ -24,11 +24,11 @@ const (
 func (w *videoWriter) findChannel(ctx context.Context, id string) (knownChannel, bool, error) {
 	if w.channels == nil {
 		w.channels = map[string]knownChannel{}
-		if err := w.findChannels(ctx, w.named...); err != nil {
+		if err := w.findChannels(ctx, w.newChannels...); err != nil {
 			return knownChannel{}, false, err
 		}
 	}
-	if k, ok := w.channels[id]; ok || slices.Contains(w.named, id) {
+	if k, ok := w.channels[id]; ok || slices.Contains(w.newChannels, id) {
 		return k, ok, nil
 	}
 	err := w.findChannels(ctx, id)

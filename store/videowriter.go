@@ -19,13 +19,13 @@ type videoWriter struct {
 	at  int64 // when they were fetched, in milliseconds
 	day int64 // of at, since 1970
 
-	charted  int64                   // the bit of the series that places them; 0: none; see schema.sql
-	known    map[string]knownVideo   // of those to write, by the upstream's id
-	channels map[string]knownChannel // of those to write, by the upstream's id; nil until one is needed
-	named    []string                // the channels of new videos
-	latest   [][]any                 // to write into video_latest
-	moved    []int64                 // videos whose fetched_day is to become day
-	texts    map[int64]indexed       // to write into the index, by video
+	charted     int64                   // the bit of the series that places them; 0: none; see schema.sql
+	known       map[string]knownVideo   // of those to write, by the upstream's id
+	channels    map[string]knownChannel // of those to write, by the upstream's id; nil until one is needed
+	newChannels []string                // the channels of new videos
+	latest      [][]any                 // to write into video_latest
+	moved       []int64                 // videos whose fetched_day is to become day
+	texts       map[int64]indexed       // to write into the index, by video
 }
 
 type knownVideo struct{ id, text, facts, day int64 }
@@ -77,7 +77,7 @@ func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.
 	})
 	for _, v := range videos {
 		if _, known := w.known[v.ID]; !known {
-			w.named = append(w.named, v.ChannelID)
+			w.newChannels = append(w.newChannels, v.ChannelID)
 		}
 	}
 	return w, err

@@ -11,16 +11,17 @@ import (
 // lexicon is what the index knows of its words.
 type lexicon struct {
 	tx      *txn
-	counted bool // how many videos have a word is known: see Engine
+	counted bool // the engine keeps how many videos have each word: see Engine
 }
 
-// readForgiving is how many entries of the index are read for other spellings: those of some ten milliseconds.
+// readForgiving is how many entries of the index are read for other spellings: that takes some ten milliseconds.
 const readForgiving = 300_000
 
-// errEnough ends a look through the vocabulary.
+// errEnough ends the reading of the vocabulary.
 var errEnough = errors.New("enough words")
 
-// vocabulary is that of the index, as far as it is read: to count what has a word takes the longer, the more have it.
+// vocabulary reads the index's words, up to readForgiving entries: counting a word's videos takes longer the more there
+// are.
 func (l lexicon) vocabulary(ctx context.Context) text.Vocabulary {
 	left := readForgiving
 	return text.Vocabulary{
@@ -50,8 +51,8 @@ func (l lexicon) vocabulary(ctx context.Context) text.Vocabulary {
 	}
 }
 
-// has reports whether so many videos match. Where the query is a word, or with prefix the beginning of one, and an engine has
-// counted who has it, none of them is read.
+// has reports whether at least that many videos match. If the query is one word, or with prefix the beginning of one,
+// and the engine keeps the number of videos of each word, that is asked first, and no video is read if it suffices.
 func (l lexicon) has(ctx context.Context, expr, word string, prefix bool, videos int) (has bool, err error) {
 	if l.counted && word != "" {
 		last := word

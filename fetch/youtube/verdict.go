@@ -46,11 +46,12 @@ var (
 
 // reasonMeanings are the words of errors[].reason (developers.google.com/youtube/v3/docs/errors, and the common
 // developers.google.com/webmaster-tools/v1/errors) and, in capitals, of ErrorInfo.reason
-// (google/api/error_reason.proto). Those about a rate or a quota are not final: see settle.
+// (google/api/error_reason.proto). Those about a rate or a quota are not final: see
+// classifyLimit.
 var reasonMeanings = map[string]meaning{
 	"quotaExceeded":         daySpent,
 	"dailyLimitExceeded":    daySpent, // until 2020
-	"rateLimitExceeded":     tooFast,  // also a spent pool of search calls: see settle
+	"rateLimitExceeded":     tooFast,  // also a spent pool of search calls: see classifyLimit
 	"userRateLimitExceeded": tooFast,
 	"RATE_LIMIT_EXCEEDED":   tooFast,
 
@@ -84,7 +85,7 @@ func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 	}
 	body := parseErrorBody(a)
 	reason, m := body.findMeaning(q, a.Status)
-	m, pool, sure := body.settle(m)
+	m, pool, sure := body.classifyLimit(m)
 	if pool == poolUnits && a.Status == http.StatusTooManyRequests && q.method == searchList && body.metadata("quota_metric") == "" {
 		pool = poolSearch // the shared pool refuses with a 403
 	}
@@ -188,11 +189,11 @@ func meaningOfStatus(q question, status int, b errorBody, reason string) meaning
 	return rejected
 }
 
-// settle distinguishes a day's quota from a minute's, which share their reasons, by ErrorInfo's metadata as seen in
-// production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit "...PerDay..." or
+// classifyLimit distinguishes a day's quota from a minute's, which share their reasons, by ErrorInfo's metadata as seen
+// in production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit "...PerDay..." or
 // "...PerMinute..."), and names the pool of a spent day. Without metadata the reason stands: a rate that is not said
 // to be a day's is a burst. sure says that the metadata showed a burst.
-func (b errorBody) settle(m meaning) (_ meaning, pool string, sure bool) {
+func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) {
 	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
 		return m, "", false
 	}
