@@ -7,28 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of Forgive: a query of more clauses is taken as it is, and so is a longer word; of a word no more
-// spellings are tried.
+// The bounds of Forgive.
 const (
-	maxForgiven = 8
-	maxLetters  = 40
-	maxOthers   = 8
+	maxForgiven = 8  // a query of more clauses is taken as typed
+	maxLetters  = 40 // and so is a longer word
+	maxOthers   = 8  // spellings of a word that are tried, of each kind
 )
 
-// usual is how many documents have a word that is no mistake.
+// usual is in how many documents a word occurs if it is no mistake.
 const usual = 20
 
-// Vocabulary is what of its words an index can say.
+// Vocabulary answers what an index knows of its words.
 type Vocabulary struct {
-	// Like hands over the words that begin with prefix, each with how many documents have it.
+	// Like calls word for each word that begins with prefix, with how many documents have it.
 	Like func(prefix string, word func(text string, documents int)) error
-	// Has reports whether so many documents have these words, one behind the other.
+	// Has reports whether at least that many documents have these words, one after the other.
 	Has func(words []string, documents int) (bool, error)
 }
 
-// Forgive is the query with other spellings of its words that the vocabulary has: in the letters of another alphabet, one
-// letter off, or two in words of eight letters and more, joined with the next word, or split in two. A phrase in quotes, a beginning with an asterisk
-// and what is excluded stay as they are.
+// Forgive returns the query with other spellings of its words that the vocabulary has: in the letters of another
+// alphabet, one letter off, or two in words of eight letters and more, joined with the next word, or split in two.
+// A phrase in quotes, a beginning with an asterisk and what is excluded stay as they are.
 func (q Query) Forgive(v Vocabulary) (Query, error) {
 	if len(q) > maxForgiven {
 		return q, nil
@@ -72,12 +71,12 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 	return out, nil
 }
 
-// joined is two clauses written as one word.
+// joined returns two clauses written as one word.
 func joined(a, b clause) []string {
 	return []string{strings.Join(a.tokens, "") + strings.Join(b.tokens, "")}
 }
 
-// plural is the word with an s more, or one less.
+// plural returns the word with an s more, or with one less.
 func (c clause) plural() [][]string {
 	word, cut := strings.CutSuffix(c.tokens[0], "s")
 	switch {
@@ -89,7 +88,7 @@ func (c clause) plural() [][]string {
 	return [][]string{{word}}
 }
 
-// split are a word's ways to be two, and those of several tokens to be one: spiderman, don't.
+// split returns all ways to write a word as two, or several tokens as one: spiderman, don't.
 func (c clause) split() (all [][]string) {
 	if len(c.tokens) > 1 {
 		return [][]string{joined(c, clause{})}
@@ -104,7 +103,7 @@ func (c clause) split() (all [][]string) {
 }
 
 // misspelled adds the words of the vocabulary that are a mistake or two away, the closest and most frequent first.
-// A mistake in the first letter is found only where it is one too many, or stands behind the second.
+// A mistake in the first letter is found only if that letter is one too many, or was swapped with the second.
 func (c *clause) misspelled(v Vocabulary) error {
 	word := []rune(c.tokens[0])
 	if len(c.tokens) > 1 || len(word) < 4 || kindOf(word[0]) == ideo {
@@ -129,8 +128,8 @@ func (c *clause) misspelled(v Vocabulary) error {
 			}
 		})
 	}
-	// With the first two letters; without one of the first three, or with two of them in turn; and only where that finds
-	// nothing all words with the first letter, of which there are many.
+	// Words with the first two letters; without one of the first three, or with two of them swapped; and only if that
+	// finds nothing, all words with the first letter, of which there are many.
 	for _, prefix := range [][]rune{word[:2], word[1:3], {word[1], word[0]}, {word[0], word[2]}, word[:1]} {
 		if len(prefix) == 1 && len(found) > 0 {
 			break
@@ -149,7 +148,7 @@ func (c *clause) misspelled(v Vocabulary) error {
 	return nil
 }
 
-// distance counts the letters that were left out, put in, changed, or put after the next.
+// distance counts the letters that were left out, put in, changed, or swapped with the next.
 // https://en.wikipedia.org/wiki/Damerau–Levenshtein_distance#Optimal_string_alignment_distance
 func distance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

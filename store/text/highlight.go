@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Span is a part of a text: from the rune at its first number on, up to and without the rune at its
+// Span is a part of a text: from the rune at its first number up to, but without, the rune at its
 // second. A byte that is not UTF-8 counts as a rune.
 type Span = [2]int
 
@@ -19,7 +19,7 @@ type placed struct {
 	from  []int // where each rune of the token begins in the text, and where the last one ends
 }
 
-// Highlight finds what of a title the query matches, in order and without overlap.
+// Highlight finds the parts of a title that the query matches, in order and without overlap.
 func (q Query) Highlight(title string) []Span {
 	placed := locate(title)
 	tokens := make([]string, len(placed))
@@ -40,7 +40,7 @@ func (q Query) Highlight(title string) []Span {
 	return join(spans)
 }
 
-// end is where the match ends whose last token is t: behind the whole word, also when only its
+// end returns where a match ends whose last token is t: after the whole word, even if only its
 // beginning was asked for; but a bigram is no word.
 func (c clause) end(t placed) int {
 	last := c.tokens[len(c.tokens)-1]
@@ -50,7 +50,7 @@ func (c clause) end(t placed) int {
 	return t.from[len(t.from)-1]
 }
 
-// join sorts spans and makes one of those that touch.
+// join sorts spans and merges those that touch.
 func join(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return a[0] - b[0] })
 	out := spans[:0]
@@ -64,7 +64,7 @@ func join(spans []Span) []Span {
 	return slices.Clip(out)
 }
 
-// locate cuts a text as Normalize does and keeps where each token stands. It folds piece by piece. Where
+// locate cuts a text as Normalize does and keeps where each token stands. It folds piece by piece. If
 // that gives another text than folding the whole, which no text in use does, no token is located.
 func locate(text string) []placed {
 	var folded strings.Builder
@@ -97,7 +97,7 @@ func locate(text string) []placed {
 	return out
 }
 
-// pieceEnd is where the piece ends that the byte before end was made of.
+// pieceEnd returns where the piece ends that the byte before end was made of.
 func pieceEnd(starts []int, end int) int {
 	for i := end; i < len(starts); i++ {
 		if starts[i] != starts[end-1] {

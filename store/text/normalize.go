@@ -1,5 +1,5 @@
 // Package text is what search knows of text, without a database: how the index keeps it, how a query is read,
-// which of it a title has and where, and how well a video answers.
+// which parts of it a title has and where, and how well a video answers.
 package text
 
 import (
@@ -11,17 +11,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normalize is a text as the index keeps it: tokens with one space between them. What looks the same
+// Normalize returns a text as the index keeps it: tokens with one space between them. What looks the same
 // to a reader, or is typed instead of it, gives the same tokens: composed or not, upper or lower case,
 // with accents or without, full or half width, ß or ss, ø or o, with joiners inside or not.
 //
 // Letters, digits and the vowel signs of Indic scripts form words; every emoji is a token of its own.
 // Chinese, Japanese, Korean, and Thai, Lao, Khmer and Burmese, put no spaces where words end: a run of
-// them becomes its bigrams and its last character, "東京都" -> "東京 京都 都". So a search for one character is one for the bigrams
-// that begin with it, and finds it at the end of a run as well.
+// them becomes its bigrams and its last character, "東京都" -> "東京 京都 都". So a search for one character
+// is one for the bigrams that begin with it, and finds it at the end of a run as well.
 func Normalize(text string) string { return strings.Join(Tokens(text), " ") }
 
-// Tokens are those of Normalize.
+// Tokens returns the tokens of Normalize.
 func Tokens(text string) (tokens []string) {
 	for _, w := range words(fold(text)) {
 		tokens = w.tokens(tokens, true)
@@ -36,7 +36,7 @@ type word struct {
 	at   int  // the byte of the folded text at which it begins
 }
 
-// tokens appends the word's tokens. The last character of a run stands by itself only where the run
+// tokens appends the word's tokens. The last character of a run is a token of its own only if the run
 // is known to end there.
 func (w word) tokens(to []string, ends bool) []string {
 	if !w.cjk {
@@ -56,13 +56,13 @@ func (w word) tokens(to []string, ends bool) []string {
 type kind int
 
 const (
-	between kind = iota // parts words
+	between kind = iota // separates words
 	letter              // continues a word
 	ideo                // continues a run of a script without spaces
 	symbol              // is a word by itself
 )
 
-// words cuts folded text.
+// words cuts folded text into words.
 func words(folded string) []word {
 	var out []word
 	start, open := 0, between
@@ -131,7 +131,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// strip drops what has no shape of its own, and parts words at signs that NFKC would spell out.
+// strip drops characters without a shape of their own, and separates words at signs that NFKC would spell out.
 func strip(r rune) rune {
 	switch {
 	case r < '©', r >= 'À' && r <= 'ɏ', r >= 'Ѐ' && r <= 'ҁ': // most of what there is, without a look into tables

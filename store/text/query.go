@@ -20,14 +20,14 @@ var columns = map[string]string{"channel": "channel", "tag": "tags"}
 // Query is what was asked for: all clauses must be met.
 type Query []clause
 
-// clause is one condition of a query: these tokens, one behind the other.
+// clause is one condition of a query: these tokens, one after the other.
 type clause struct {
 	column string // "" is any
 	tokens []string
-	others [][]string // what counts as well, where little else is found: see Forgive
-	prefix bool       // the last token may go on
+	others [][]string // other spellings that count too if little is found: see Forgive
+	prefix bool       // the last token may be the beginning of a word
 	not    bool
-	exact  bool   // it is in quotes, or ends with an asterisk: taken as it is
+	exact  bool   // it is in quotes, or ends with an asterisk: taken as typed
 	typed  string // what the tokens were cut from
 }
 
@@ -36,7 +36,7 @@ type clause struct {
 //	word  "a phrase"  begin*  -not  channel:word  tag:"a phrase"
 //
 // No query is wrong: what has no meaning is taken as text, and so is a quote that is never closed, or a minus
-// where nothing would be left to look for. Text without a letter, digit or emoji asks for nothing.
+// if nothing would be left to look for. Text without a letter, digit or emoji asks for nothing.
 func Parse(query string) Query {
 	var out Query
 	tokens := 0
@@ -78,7 +78,7 @@ func cutColumn(s string) (column, rest string) {
 	return column, behind
 }
 
-// cutText cuts a quoted phrase or a word off, and the asterisk behind it.
+// cutText cuts a quoted phrase or a word off, and the asterisk after it.
 func cutText(s string) (text string, prefix bool, rest string) {
 	if quoted, ok := strings.CutPrefix(s, `"`); ok {
 		if text, rest, ok := strings.Cut(quoted, `"`); ok {
@@ -109,7 +109,7 @@ func (c *clause) setTokens(text string) {
 	}
 }
 
-// Open is the query with its last word as the beginning of one, as in a search box.
+// Open returns the query with its last word as the beginning of one, as in a search box.
 func (q Query) Open() Query {
 	last := len(q) - 1
 	if c := q[last]; c.not || c.exact || c.prefix {
@@ -123,7 +123,8 @@ func (q Query) Open() Query {
 // IsWord reports whether the query is one word, or the beginning of one.
 func (q Query) IsWord() bool { return len(q) == 1 && len(q[0].tokens) == 1 }
 
-// Word is the only token of a query for one word in any field, and whether it may go on; "" where it asks for something else.
+// Word returns the only token of a query for one word in any field, and whether it may be the beginning of one; "" if
+// the query asks for anything else.
 func (q Query) Word() (token string, prefix bool) {
 	if !q.IsWord() || q[0].column != "" || len(q[0].others) > 0 {
 		return "", false
@@ -131,7 +132,7 @@ func (q Query) Word() (token string, prefix bool) {
 	return q[0].tokens[0], q[0].prefix
 }
 
-// Match writes the query for FTS5: what meets all clauses, in its title and its channel's name with inNames.
+// Match writes the query for FTS5: all clauses must be met, with inNames in the title and the channel's name.
 // https://www.sqlite.org/fts5.html#full_text_query_syntax
 func (q Query) Match(inNames bool) string {
 	var want, not []string
@@ -152,7 +153,7 @@ func (q Query) Match(inNames bool) string {
 	return expr
 }
 
-// Each is a query for each clause that must be met, and what must not be is in all of them.
+// Each returns a query for each clause that must be met; what is excluded is in all of them.
 func (q Query) Each() (each []Query) {
 	for i, c := range q {
 		if !c.not {
@@ -162,7 +163,7 @@ func (q Query) Each() (each []Query) {
 	return each
 }
 
-// match quotes the tokens; none holds a quote, since quotes part words.
+// match writes a clause for FTS5. No token has a quote in it, since quotes separate words.
 func (c clause) match() string {
 	expr := Phrase(c.tokens)
 	if c.prefix {
@@ -177,7 +178,7 @@ func (c clause) match() string {
 	return "(" + expr + ")"
 }
 
-// Phrase writes words, one behind the other, for FTS5.
+// Phrase writes words, one after the other, for FTS5.
 func Phrase(tokens []string) string { return `"` + strings.Join(tokens, " ") + `"` }
 
 // Explain says in words what the query looks for, folded as it is looked for.

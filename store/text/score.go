@@ -7,39 +7,39 @@ import (
 	"unicode/utf8"
 )
 
-// What a letter that was asked for is worth by where it was found: a video is what it is named, then whose it
-// is, then what it is tagged with.
+// What a letter that was asked for is worth, by where it was found: the title says best what a video is, then its
+// channel, then its tags.
 const (
 	inTitle   = 1.0
 	inChannel = 0.6
 	inTags    = 0.2
 )
 
-// What is not quite what was asked for counts for less.
+// A word that is not quite what was asked for counts for less.
 const (
-	asBeginning = 0.9 // a word that goes on, where it was not asked for with an asterisk
+	asBeginning = 0.9 // a word that only begins like this, though no asterisk asked for that
 	asOther     = 0.7 // another spelling: see Forgive
 )
 
-// The rest is worth so much more: a score is multiplied by one and each of these, in full or in part.
+// These raise a score: it is multiplied by one plus each of them, in full or in part.
 const (
 	coverTitle   = 1.0  // for a title that is nothing but what was asked for; a long word says more of it than a short one
 	coverChannel = 0.25 // for a channel's name that is nothing else
 	asTyped      = 0.5  // for a title that has all words as they were typed: "Polish" is not "polish", "schön" not "schon"
-	inOrder      = 0.5  // for a title that has them one behind the other
+	inOrder      = 0.5  // for a title that has them one after the other
 	atAnEnd      = 0.5  // for one that begins or ends with them
 )
 
-// Document is what of a video its score depends on. All tokens are those of Normalize.
+// Document holds what the score of a video depends on. All tokens are those of Normalize.
 type Document struct {
 	Title       string
 	TitleTokens []string
 	Channel     []string // the tokens of the channel's name
 }
 
-// Score says how well a document that matches answers, by its text alone, and what part of the letters asked for is in its
-// title. A word that is neither in its title nor in its channel is in its tags.
-func (q Query) Score(d Document) (score, named float64) {
+// Score returns how well a matching document answers the query, by its text alone, and what share of the letters asked
+// for is in its title. A word that is neither in its title nor in its channel is in its tags.
+func (q Query) Score(d Document) (score, titleShare float64) {
 	var clauses, asked, got, title, channel, typed, ordered, cover float64
 	start, end := -1, -1 // of the clauses before, in the title
 	for _, c := range q {
@@ -90,14 +90,14 @@ func (q Query) Score(d Document) (score, named float64) {
 	return score, title / asked
 }
 
-// hasTyped reports whether the title has what was typed; who types small letters may mean capitals.
+// hasTyped reports whether the title has what was typed; small letters may stand for capitals.
 func hasTyped(title, typed string) bool {
 	return strings.Contains(title, typed) ||
 		strings.IndexFunc(typed, unicode.IsUpper) < 0 && strings.Contains(strings.ToLower(title), typed)
 }
 
-// find is where the clause stands in these tokens, how many it takes there, and how close it is to what was asked
-// for, 0 for not at all. Of places that are equally close it is the one wanted, else the first.
+// find returns where the clause stands in these tokens, how many it takes there, and how close it is to what was asked
+// for, 0 for not at all. Of places that are equally close it takes the one wanted, else the first.
 func (c clause) find(tokens []string, wanted int) (at, n int, closeness float64) {
 	for i := range tokens {
 		if m, how := c.leads(tokens[i:]); how > closeness || how == closeness && how > 0 && i == wanted {
@@ -107,7 +107,7 @@ func (c clause) find(tokens []string, wanted int) (at, n int, closeness float64)
 	return at, n, closeness
 }
 
-// leads is how many of these tokens the clause is that they begin with, and how close it is; 0 for none.
+// leads returns how many of these tokens, from the first on, the clause matches, and how closely; 0 for none.
 func (c clause) leads(tokens []string) (n int, closeness float64) {
 	n = len(c.tokens)
 	last := n - 1
@@ -127,7 +127,7 @@ func (c clause) leads(tokens []string) (n int, closeness float64) {
 	return 0, 0
 }
 
-// squares is the sum of the squares of the tokens' letters.
+// squares returns the sum of the squares of the tokens' numbers of letters.
 func squares(tokens []string) (sum float64) {
 	for _, t := range tokens {
 		n := utf8.RuneCountInString(t)
