@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/store/storetest"
 )
 
-// However many pieces wait, a claim looks at the first ones: it says how long that takes, and fails at ten times what is
-// promised, 20 ms, since other tests run beside it. To sort a twentieth of them for each claim took 170 ms.
+// However many pieces wait, a claim looks at the first ones: it says how long that takes, and fails at ten times what
+// is promised, 20 ms, since other tests run beside it. To sort a twentieth of them for each claim took 170 ms.
 func TestLongClaimsBesideAMillionPieces(t *testing.T) {
 	const pieces, claims, soon = 1_000_000, 400, 200 * time.Millisecond
 	url := place(t)

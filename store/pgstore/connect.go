@@ -20,7 +20,7 @@ type connector struct {
 	begin string
 }
 
-// pool is at most n connections, with these settings besides those of c.
+// pool opens a pool of at most n connections, with these settings besides those of c.
 func pool(c *pgx.ConnConfig, n int, settings map[string]string, begin string) *sql.DB {
 	c = c.Copy()
 	maps.Copy(c.RuntimeParams, settings)
@@ -43,7 +43,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &connection{own, c.begin}, nil
 }
 
-// connection is one that translates.
+// connection is a connection that translates statements.
 type connection struct {
 	*stdlib.Conn
 
@@ -57,7 +57,7 @@ var (
 	_ driver.QueryerContext    = (*connection)(nil)
 )
 
-// CheckNamedValue makes of an argument one of few types, as for SQLite: those decide how Postgres reads it.
+// CheckNamedValue converts an argument to one of few types, as for SQLite: they decide how Postgres reads it.
 func (c *connection) CheckNamedValue(v *driver.NamedValue) (err error) {
 	v.Value, err = driver.DefaultParameterConverter.ConvertValue(v.Value)
 	return err
@@ -79,12 +79,12 @@ func (c *connection) QueryContext(ctx context.Context, query string, args []driv
 }
 
 // PrepareContext hides that of the connection below, which would get the SQL untranslated. Nobody calls it: package
-// store prepares nothing for an engine, and the connection below prepares what it is asked twice by itself.
+// store prepares nothing for an engine, and pgx itself prepares a statement that comes a second time.
 func (c *connection) PrepareContext(context.Context, string) (driver.Stmt, error) {
 	return nil, errors.New("package store prepares nothing in PostgreSQL")
 }
 
-// BeginTx implements driver.ConnBeginTx: one round trip for everything with which a transaction begins.
+// BeginTx implements driver.ConnBeginTx. Everything with which a transaction begins is one round trip.
 func (c *connection) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	if err := c.simple(ctx, c.begin); err != nil {
 		return nil, errors.Join(err, c.simple(context.WithoutCancel(ctx), "ROLLBACK"))
@@ -101,7 +101,7 @@ func (c *connection) simple(ctx context.Context, statements string) error {
 	return pg.Exec(ctx, statements).Close()
 }
 
-// transaction ends one that BeginTx has begun.
+// transaction is one that BeginTx has begun.
 type transaction struct {
 	c   *connection
 	ctx context.Context

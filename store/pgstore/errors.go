@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// explain is an error with what a person may do about it.
+// explain adds to an error what a person may do about it.
 func explain(name string, err error) error {
 	if h := hint(err); h != "" {
 		return fmt.Errorf("%s: %s: %w", name, h, err)
@@ -18,7 +18,8 @@ func explain(name string, err error) error {
 	return err
 }
 
-// hints are what to try, by Postgres's code or class of codes. https://www.postgresql.org/docs/15/errcodes-appendix.html
+// hints says what to try, by Postgres's code or class of codes.
+// https://www.postgresql.org/docs/15/errcodes-appendix.html
 var hints = map[string]string{
 	"08P01": "a pooler such as pgbouncer stands before it, and will not set what a connection of a store needs: give the store PostgreSQL's own address; the ledger may go through the pooler",
 	"25006": "it cannot be written: it is a standby, or was set to be read only",
@@ -47,11 +48,11 @@ func hint(err error) string {
 	return ""
 }
 
-// errPooled is a connection whose settings something between has dropped.
+// errPooled is returned if something on the way to the server has dropped the settings of a connection.
 var errPooled = errors.New("what the connection set is not set: " + hints["08P01"])
 
-// unavailable is an error of a server that cannot be reached, or lets nobody in just now, as store.ErrUnavailable. It is one
-// line, whose end is the last thing that was tried.
+// unavailable marks the error of a server that cannot be reached, or lets nobody in just now, as store.ErrUnavailable.
+// Its text is one line: the last thing that was tried.
 type unavailable struct{ error }
 
 func (unavailable) Is(target error) bool { return target == store.ErrUnavailable }
@@ -63,8 +64,8 @@ func (u unavailable) Error() string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// unreachable is unavailable where an error of connecting is one that waiting may cure. Who is refused for what he is, or
-// asks for what there is not, is not told to wait.
+// unreachable marks a connection error that waiting may cure. A wrong password or a missing database is returned as it
+// is.
 func unreachable(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && !strings.HasPrefix(pg.Code, "57P") && !strings.HasPrefix(pg.Code, "53") && pg.Code != "08006" {

@@ -9,14 +9,14 @@ import (
 // numbered are the tables whose rows get numbers.
 var numbered = []string{"backfills", "series", "slots", "channels", "video_facts"}
 
-// lastBackfill is the largest number that a backfill was ever given.
+// lastBackfill returns the largest number that a backfill was ever given.
 func lastBackfill(ctx context.Context, tx *sql.Tx) (last int64, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM backfills_id_seq`).Scan(&last)
 	return last, err
 }
 
-// advanceSequences makes sure that rows that came with their numbers keep them to themselves, and tells the planner
-// what there is.
+// advanceSequences moves the sequences past the rows that came with their numbers, so that none is given twice, and
+// updates the planner's statistics.
 func advanceSequences(ctx context.Context, tx *sql.Tx, last int64) error {
 	for _, table := range numbered {
 		query := fmt.Sprintf( //nolint:gosec // names of numbered

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// ftsToken is a word of the expressions that text.Query.Match writes for FTS5.
+// ftsToken matches a token of the expressions that text.Query.Match writes for FTS5.
 var ftsToken = regexp.MustCompile(`"[^"]*"|(?:\w+|\{title channel\}) : \(|[()*]|AND|OR|NOT`)
 
-// weights are the columns of the index, as schema.sql marks them.
+// weights maps the columns of the index to their weights in a tsvector, as vector writes them.
 var weights = map[string]string{"title": "A", "channel": "B", "tags": "C", "{title channel}": "AB"}
 
-// tsquery is an expression for FTS5, as text.Query.Match writes it, as a tsquery: the same videos match.
+// tsquery translates an expression for FTS5, as text.Query.Match writes it, to a tsquery that matches the same videos.
 func tsquery(match string) string {
 	var out strings.Builder
 	var scopes []string // the weight that each open parenthesis asks for
@@ -39,7 +39,7 @@ func tsquery(match string) string {
 		case strings.HasSuffix(w, " : ("):
 			weight := weights[strings.TrimSuffix(w, " : (")]
 			if outer := scope(); outer != "" && !strings.Contains(outer, weight) {
-				weight = "D" // a word of one column in another: no word has it
+				weight = "D" // a column within another matches nothing: no word has this weight
 			}
 			scopes = append(scopes, weight)
 			out.WriteString("(")
@@ -51,7 +51,7 @@ func tsquery(match string) string {
 	return out.String()
 }
 
-// phrase is words one behind the other; with prefix the last may go on.
+// phrase writes words that must follow one another; with prefix the last may be the beginning of a word.
 func phrase(tokens []string, weight string, prefix bool) string {
 	parts := make([]string, len(tokens))
 	for i, t := range tokens {
@@ -60,8 +60,8 @@ func phrase(tokens []string, weight string, prefix bool) string {
 	return "(" + strings.Join(parts, " <-> ") + ")"
 }
 
-// lexemes is a token, or the beginning of one, in the columns of weight. That it is in a name says the lexeme, see
-// named.sql; the weights of its positions are read only to know in which, or that it is there in a phrase.
+// lexemes writes a token, or the beginning of one, in the columns of weight. The lexeme itself says whether it is in a
+// name, see named.sql; the weights of its positions are read only to know in which, or for a phrase.
 func lexemes(token, weight string, inPhrase, prefix bool) string {
 	lexeme := func(mark, weight string) string {
 		if prefix {

@@ -1,23 +1,25 @@
 // Package pgstore opens a store that lies in Postgres, which any number of machines share.
 //
-// What a store does is written once, in package store: the states of a slot, fences, what is stale, what is kept for how
-// long, how a result is ranked. Of the two ways to have it on another database, a second package with SQL of its own, or
-// the same statements there, this is the second: three thousand lines of rules exist once, and a rule that changes
-// changes for both. Package store writes SQL that both databases read. The few functions that only SQLite has are
-// defined in schema.sql, and translate.go replaces what is left: the marks of arguments, hints, and FTS5's MATCH.
+// What a store does is written once, in package store: the states of a slot, fences, what is stale, what is kept for
+// how long, how a result is ranked. There are two ways to have it on another database: a second package with SQL of
+// its own, or the same statements there. This is the second: three thousand lines of rules exist once, and a rule that
+// changes changes for both. Package store writes SQL that both databases read. The few functions that only SQLite has
+// are defined in schema.sql, and translate.go replaces the rest: the marks of arguments, hints, and FTS5's MATCH.
 //
 // Transactions that write run one at a time, as with SQLite, by an advisory lock that ends with them: every rule
-// holds for many workers since it holds for one. A pass writes for milliseconds after each call, which takes a
+// holds for many workers because it holds for one. A pass writes for milliseconds after each call, which takes a
 // hundred or more: the lock is far from what bounds them. Readers never wait.
 //
-// A lock for each region or slot would not do: what a page writes is shared by all regions. Two that meet the same video
-// or channel insert it both; charted_blocks and the queue of a piece are read, changed in Go and written back, so that one
-// would undo the other; the counts in video_words are locked in the order of the words of each page, which is a deadlock.
-// Each could be given a lock or an order of its own, but nothing would show that none was forgotten.
+// A lock for each region or slot would not do: what a page writes is shared by all regions. Two pages with the same
+// new video or channel would both insert it; charted_blocks and the queue of a piece are read, changed in Go and
+// written back, so that one page would undo the other; the counts in video_words are locked in the order of the words
+// of each page, which is a deadlock. Each could be given a lock or an order of its own, but nothing would show that
+// none was forgotten.
 //
-// The index is a tsvector with positions under GIN, not array_to_tsvector, which has none: phrases, and Chinese, Japanese and
-// Thai, which are bigrams, need them. A lexeme says whether its token is in a name, since most that a common word finds are only
-// tagged so: by the weights of their positions a million videos would have to be read. What matches, bounded as ever at the newest, is ranked and scored by package store.
+// The index is a tsvector with positions under GIN, not array_to_tsvector, which has none: phrases, and Chinese,
+// Japanese and Thai, which are bigrams, need them. A lexeme says whether its token is in a name, because a common word
+// is mostly only a tag: by the weights of positions alone a million videos would have to be read. The matches, limited
+// to the newest, as in SQLite, are ranked and scored by package store.
 package pgstore
 
 import (
@@ -41,8 +43,8 @@ const (
 
 	readers = 4 // connections that read, at most
 
-	// lockFor bounds how long a transaction waits for those that write before it, and idleFor how long one may hold them
-	// up without doing anything: a machine that is frozen in the middle must not stop all others.
+	// lockFor bounds how long a transaction waits for those that write before it, and idleFor how long one may hold
+	// up others without doing anything: a machine that is frozen in the middle must not stop all others.
 	lockFor = 20 * time.Second
 	idleFor = time.Minute
 
@@ -64,9 +66,10 @@ var steps = []string{schema, charted, marked}
 // Version is the version of the tables that this program reads and writes.
 func Version() int { return len(steps) }
 
-// Open opens the store at a URL, postgres://USER@HOST/DATABASE, whose database must be there. The tables are made where
-// they are missing, and brought up to date where they are older, unless the store is to be read only: then it is a
-// store.VersionError, and one that is missing a store.ErrMissing. One of a newer version, or of another upstream, is refused.
+// Open opens the store at a URL, postgres://USER@HOST/DATABASE, whose database must exist. It makes the tables if they
+// are missing and upgrades them if they are older, unless the store is to be read only: then older tables are a
+// store.VersionError, and missing ones a store.ErrMissing. A store of a newer version, or of another upstream, is
+// refused.
 func Open(ctx context.Context, url string, o store.Options) (*store.Store, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -114,7 +117,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	return store.OpenOn(ctx, e, o)
 }
 
-// checkSettings is errPooled where the tables would be looked for elsewhere than where they are.
+// checkSettings returns errPooled if the connections lack their settings, so that the tables would not be found.
 func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 	var set bool
 	err := db.QueryRowContext(ctx, `SELECT current_setting('search_path') = ? AND current_setting('jit') = 'off'`, path).Scan(&set)
@@ -124,20 +127,20 @@ func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 	return err
 }
 
-// planned are the settings of connections that read. Each search is planned for its own words: a plan for whatever words
-// walks all videos until it has enough of those that have them. That seems cheap for rare words too where a page out of
-// order counts as four in order, as on a spinning disk; here it counts as one.
+// planned are the settings of connections that read. Each search is planned for its own words: a plan made for any
+// words reads all videos until enough have them. Even for rare words that seems cheap if a random page costs as much as
+// four in order, as on a spinning disk; here it costs about as much as one.
 var planned = map[string]string{"plan_cache_mode": "force_custom_plan", "random_page_cost": "1.1"}
 
-// walked are those of the connection that writes. What a page looks up walks an index for each, as SQLite does: a plan made
-// while the tables were small, and kept, reads them whole.
+// walked are the settings of the connection that writes. Each row that a page needs is found by an index, as in SQLite:
+// a plan that was made while the tables were small, and kept, would read them whole.
 var walked = map[string]string{
 	"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
 	"lock_timeout":                        strconv.FormatInt(lockFor.Milliseconds(), 10),
 	"idle_in_transaction_session_timeout": strconv.FormatInt(idleFor.Milliseconds(), 10),
 }
 
-// begin begins a transaction that writes, once no other does.
+// begin returns the statements that begin a transaction that writes, once no other does.
 func begin(schema string) string {
 	return fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, hashtext(%s))", lockSpace, quote(schema))
 }
@@ -147,7 +150,7 @@ const lockSpace = 0x696E6774
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// prepare makes the tables, or brings them up to date, or refuses them.
+// prepare makes the tables, or upgrades them, or refuses them.
 func prepare(ctx context.Context, e store.Engine, schema string, o store.Options) error {
 	have, err := version(ctx, e.Read)
 	switch {
@@ -163,8 +166,8 @@ func prepare(ctx context.Context, e store.Engine, schema string, o store.Options
 	return explain(e.Name, migrate(ctx, e.Write, schema))
 }
 
-// migrate runs the steps that the tables lack, in one transaction: of several programs one does, and the others find it
-// done.
+// migrate runs the steps that the tables lack, in one transaction: if several programs try, one does it, and the others
+// find it done.
 func migrate(ctx context.Context, db *sql.DB, schema string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -195,10 +198,10 @@ func migrate(ctx context.Context, db *sql.DB, schema string) error {
 	return tx.Commit()
 }
 
-// newest reads the version of tables that are there.
+// newest reads the version of existing tables.
 const newest = `SELECT coalesce(max(value), '0') FROM meta WHERE name = 'version'`
 
-// version is that of the tables, 0 where there are none.
+// version returns the version of the tables, 0 if there are none.
 func version(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (int, error) {
@@ -211,7 +214,7 @@ func version(ctx context.Context, q interface {
 	return have, err
 }
 
-// checkVersion ends a transaction of a program that has become the older one while it ran.
+// checkVersion fails a transaction if a newer program has upgraded the tables while this one ran.
 func checkVersion(ctx context.Context, tx *sql.Tx, path string) error {
 	var have int
 	err := tx.QueryRowContext(ctx, newest).Scan(&have)

@@ -197,8 +197,8 @@ func TestAConnectionThatDiesInATransactionLeavesNothing(t *testing.T) {
 	}
 }
 
-// Version 2 has rows that say which videos were charted where, and version 3 says in the index what is in names. What a store
-// of version 1 becomes is what this program writes.
+// Version 2 has rows that say which videos were charted where, and version 3 says in the index what is in names. What
+// a store of version 1 becomes is what this program writes.
 func TestAnOlderStoreIsBroughtUpToDate(t *testing.T) {
 	url := place(t)
 	first, err := pgstore.Open(t.Context(), url, store.Options{Upstream: upstream})

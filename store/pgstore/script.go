@@ -5,11 +5,11 @@ import (
 	"database/sql"
 )
 
-// script runs several statements as they stand, which no argument and no translation may touch.
+// script runs several statements as they are, without arguments or translation.
 func script(ctx context.Context, tx *sql.Tx, statements string) error {
 	_, err := tx.ExecContext(ctx, asIs+statements)
 	return err
 }
 
-// asIs begins what is not translated.
+// asIs begins a query that is not translated.
 const asIs = "-- as it is\n"

@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// Package store writes SQL that SQLite and Postgres both read, but for a few words. What is a function or an operator
-// is defined in schema.sql; the rest is translated here, once for every statement.
+// Package store writes SQL that SQLite and Postgres both read, but for a few words. Functions and operators that
+// Postgres lacks are defined in schema.sql; the rest is translated here, once for every statement.
 var dialect = []struct {
 	from *regexp.Regexp
 	to   string
 }{
-	// Hints of how to walk: Postgres knows from its statistics.
+	// Hints for SQLite's planner; Postgres has its statistics.
 	{regexp.MustCompile(`\s(INDEXED BY \w+|NOT INDEXED)\b`), ""},
 	{regexp.MustCompile(`\bCROSS JOIN (\w+(?:\([^()]*\))?(?: AS \w+)?) ON\b`), "JOIN $1 ON"},
-	// A number with a point is no decimal, but a double.
+	// A number with a point is a decimal to Postgres, and must be a double.
 	{regexp.MustCompile(`(^|[\s(,])(-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))`), "$1$2::float8"},
 	{regexp.MustCompile(`\bvideo_text MATCH (\?\d*)`), "words @@ $1"},
 	{regexp.MustCompile(`INSERT OR REPLACE INTO video_text \(rowid, title, channel, tags\)\s+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each\((\?\d*)\)`),
@@ -27,23 +27,23 @@ var dialect = []struct {
 		ON CONFLICT (rowid) DO UPDATE SET words = excluded.words`},
 }
 
-// placeholder is an argument, or a text in quotes, which has none.
+// placeholder matches the mark of an argument, or a text in quotes, which has none.
 var placeholder = regexp.MustCompile(`'[^']*'|(words @@ |vectors )?\?(\d*)`)
 
 // statement is a statement of package store's, cut where its arguments stand.
 type statement struct {
 	text  []string // one more than marks
-	marks []int    // which of args stands behind each text
+	marks []int    // which of args follows each text
 	args  []int    // the arguments that are used, as package store numbers them, from 0
 
 	matches, rows map[int]bool // arguments that are expressions of FTS5, and rows of its index
 	typed         bool         // its arguments need types: those of VALUES have their columns'
-	untyped       string       // the whole without types
+	untyped       string       // the whole statement without types
 }
 
 var statements sync.Map // of *statement, by their text as package store writes it
 
-// parse reads a statement.
+// parse translates a statement and cuts it at its arguments. Each is parsed once.
 func parse(query string) *statement {
 	if known, ok := statements.Load(query); ok {
 		return known.(*statement)
@@ -84,7 +84,7 @@ func parse(query string) *statement {
 	return s
 }
 
-// translate is a statement as Postgres reads it, with its arguments.
+// translate returns a statement as Postgres reads it, with its arguments.
 func translate(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	s := parse(query)
 	sent := make([]driver.NamedValue, len(s.args))
@@ -109,7 +109,7 @@ func translate(query string, args []driver.NamedValue) (string, []driver.NamedVa
 	return s.write(func(used int) string { return typeOf(sent[used].Value, s.matches[s.args[used]]) }), sent
 }
 
-// write is the statement with the type of each argument.
+// write returns the statement with the type of each argument.
 func (s *statement) write(typeOf func(arg int) string) string {
 	var out strings.Builder
 	for i, used := range s.marks {
@@ -122,7 +122,7 @@ func (s *statement) write(typeOf func(arg int) string) string {
 	return out.String()
 }
 
-// typeOf is the type of an argument where Postgres would have to guess it.
+// typeOf returns the type of an argument if Postgres would have to guess it.
 func typeOf(value any, match bool) string {
 	switch value.(type) {
 	case int64:
@@ -140,7 +140,7 @@ func typeOf(value any, match bool) string {
 	return ""
 }
 
-// plain is a text as Postgres can keep it: valid UTF-8 without a NUL.
+// plain returns a text as Postgres can keep it: valid UTF-8 without a NUL.
 func plain(text string) string {
 	if strings.IndexByte(text, 0) >= 0 {
 		text = strings.ReplaceAll(text, "\x00", "")

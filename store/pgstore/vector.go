@@ -11,8 +11,8 @@ const (
 	most    = 10_000 // tokens of a video that are kept: a tsvector counts positions to 16,383
 )
 
-// vectors makes of the rows that package store writes into its index, [[id, title, channel, tags], ...] as JSON, those that
-// are written here: [[id, words], ...]. What is no such JSON stays, and Postgres refuses it.
+// vectors converts the rows that package store writes into its index, [[id, title, channel, tags], ...] as JSON, to
+// those that are written here: [[id, words], ...]. Anything else is left as it is, and Postgres refuses it.
 func vectors(rows string) string {
 	var videos [][4]any
 	decoder := json.NewDecoder(strings.NewReader(rows))
@@ -35,9 +35,9 @@ func vectors(rows string) string {
 	return string(text)
 }
 
-// vector is a video's title, channel's name and tags, each as text.Normalize makes it, as the text of a tsvector. Their weights
-// are A, B and C. A position is left out between two columns, so that no phrase runs from one into the next. A token that
-// is in a name begins with a mark: see named.sql.
+// vector returns the text of a tsvector of a video's title, channel's name and tags, each as text.Normalize returns it.
+// Their weights are A, B and C. A position is left out between two columns, so that no phrase runs from one into the
+// next. A token that is in a name begins with a mark: see named.sql.
 func vector(columns [3]string) string {
 	type lexeme struct {
 		named  bool
@@ -77,10 +77,10 @@ func vector(columns [3]string) string {
 	return out.String()
 }
 
-// named begins a lexeme that is in a title or in a channel's name. No token has it.
+// named is the mark with which a lexeme begins that is in a title or in a channel's name. No token has it.
 const named = "="
 
-// cut is what is kept of a token.
+// cut shortens a token to what is kept of it.
 func cut(token string) string {
 	if len(token) <= longest {
 		return token
