@@ -124,8 +124,8 @@ func newestTick(t *testing.T, s *store.Store) int {
 	return int(known[ingest.Series{Job: "chart", Key: "US"}].Sub(noon) / (30 * time.Minute))
 }
 
-// Once the clock is right, each tick that was missed while it was ahead comes again, and is recorded once; only the last
-// one is known by then.
+// Once the clock is right, each tick that was missed while it was ahead comes again, and is recorded once; only the
+// last one is known by then.
 func TestTicksMissedByAClockThatWasAheadComeAgain(t *testing.T) {
 	s, clock := newStore(t)
 	addDue(t, s, since(-1, 0)...)

@@ -39,7 +39,8 @@ func (s *Store) Tidy(ctx context.Context) error {
 	return nil
 }
 
-// mergeIndex merges a little of the index and reports whether there is more. https://www.sqlite.org/fts5.html#the_merge_command
+// mergeIndex merges a little of the index and reports whether there is more.
+// https://www.sqlite.org/fts5.html#the_merge_command
 func mergeIndex(ctx context.Context, tx *txn) (more bool, err error) {
 	var before, after int64
 	if err := tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&before); err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// add writes the facts of those videos that are new, in few statements: to a store in Postgres each is a round trip. Every
-// one of the videos must then be put. It leaves to put those whose channel has another name in the store or in another of
-// the videos, since that reindexes the channel's videos as they are when it is met.
+// add writes the facts of those videos that are new, in few statements: to a store in Postgres each is a round trip.
+// Every one of the videos must then be put. It leaves to put those whose channel has another name in the store or in
+// another of the videos, since that reindexes the channel's videos as they are when it is met.
 func (w *videoWriter) add(ctx context.Context, videos []ingest.Video) error {
 	names, several := map[string]string{}, map[string]bool{}
 	for _, v := range videos {

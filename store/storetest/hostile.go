@@ -45,8 +45,8 @@ func Beginners() []ingest.Video {
 	return videos
 }
 
-// Whatever is typed is answered, and soon, also where thousands of words begin so and thousands of videos match: the bound is
-// far above what any of these takes on a machine that does other things too. What was not looked at is said.
+// Whatever is typed is answered, and soon, also where thousands of words begin so and thousands of videos match: the
+// bound is far above what any of these takes on a machine that does other things too. What was not looked at is said.
 func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {
 	const soon = 30 * time.Second
 	s, _ := newStore(t, open)

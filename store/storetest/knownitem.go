@@ -23,8 +23,8 @@ import (
 // asking is a way in which somebody asks for a video of which they know something. Of those who ask so, at least
 // these percentages must find it among the first five and the first twenty of its region. Where the query depends on
 // the title alone, they are of the queries that no more than five, or twenty, titles of the region are asked for by:
-// which of 200 titles "Official Trailer" means, no ranking can know. Of all queries as many must be answered, less spare,
-// as if it were known which titles are asked for so, and one of them were meant at random.
+// which of 200 titles "Official Trailer" means, no ranking can know. Of all queries as many must be answered, less
+// spare, as if it were known which titles are asked for so, and one of them were meant at random.
 type asking struct {
 	name         string
 	ask          func(rng *rand.Rand, v ingest.Video) string // "" where the video cannot be asked for so
@@ -228,8 +228,8 @@ func (f found) add(g found) found {
 	return found{f.asked + g.asked, f.met + g.met, f.likely + g.likely, f.clearAsked + g.clearAsked, f.clearMet + g.clearMet}
 }
 
-// spare is how many points fewer than likely may be found: videos that have the words and are not asked for by them come
-// first where they are watched more.
+// spare is how many points fewer than likely may be found: videos that have the words and are not asked for by them
+// come first where they are watched more.
 const spare = 3
 
 // short says that less is found than the percentage, or than is likely, by more than chance explains.

@@ -106,8 +106,8 @@ func (r Recorded) orderByViews(t *testing.T, queries int) {
 	}
 }
 
-// naturalQueries: the mean percentile of the first ten's views among all that match. 0.5 is as random; the ten most watched
-// have the most that there can be, which is little where few match.
+// naturalQueries: the mean percentile of the first ten's views among all that match. 0.5 is as random; the ten most
+// watched have the most that there can be, which is little where few match.
 func (r Recorded) naturalQueries(t *testing.T) {
 	var shares, most, overlaps, queries float64
 	for _, region := range RealRegions {

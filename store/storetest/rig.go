@@ -118,8 +118,8 @@ func Search(t testing.TB, s *store.Store, q store.Query) []string {
 	return ids
 }
 
-// Open opens the store of the upstream 127.0.0.1 that belongs to a directory, and makes it the first time. It closes with
-// the test.
+// Open opens the store of the upstream 127.0.0.1 that belongs to a directory, and makes it the first time. It closes
+// with the test.
 type Open func(t testing.TB, dir string, now func() time.Time) *store.Store
 
 func newStore(t testing.TB, open Open) (*store.Store, *handClock) {

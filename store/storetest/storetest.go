@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Sample is how much of the recorded charts is searched: so many days of them, for so many videos of a region in each way
-// of asking.
+// Sample is how much of the recorded charts is searched: so many days of them, for so many videos of a region in each
+// way of asking.
 type Sample struct{ Days, Each int }
 
 // Run runs the suite: each test on a store of its own, and those of what searches find together on one with the sample.
