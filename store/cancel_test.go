@@ -48,8 +48,8 @@ func TestACancelThatDiesHalfwayLeavesNothingToClaim(t *testing.T) {
 	if st := status(t, s, b.ID); !st.Cancelled.Equal(noon.Add(time.Minute)) {
 		t.Errorf("it was cancelled at %s", st.Cancelled)
 	}
-	ids := parked(t, s, running)
-	if got := look(t, s, running, ids, ids...); got.State != ingest.Skipped {
+	ids := queuedIDs(t, s, running)
+	if got := saveFound(t, s, running, ids, ids...); got.State != ingest.Skipped {
 		t.Errorf("the page in flight left %+v", got)
 	}
 	if did, err := s.CancelBackfill(t.Context(), b.ID, clock.now()); did || err != nil {

@@ -41,10 +41,10 @@ var (
 	wantStates  = storetest.WantStates
 	finish      = storetest.Finish
 	dataVersion = storetest.DataVersion
-	parked      = storetest.Parked
+	queuedIDs   = storetest.QueuedIDs
 	ranks       = storetest.Ranks
-	look        = storetest.Look
-	park        = storetest.Park
+	saveFound   = storetest.SaveFound
+	enqueue     = storetest.Enqueue
 	hunt        = storetest.Hunt
 	plan        = storetest.Plan
 	numbered    = storetest.Numbered

@@ -15,7 +15,7 @@ func TestAnIDThatVanishedIsDeletedAndNoted(t *testing.T) {
 	chart(t, s, "US", noon.Add(-time.Hour), page(titled("a", "Alpha"), titled("b", "Beta")))
 	b := addBackfill(t, s, ingest.Backfill{Kind: ingest.BackfillRefresh, Created: noon}, of(ingest.Piece{Key: "1", IDs: []string{"a", "b", "c"}}))
 	slot := claim(t, s, piecesOf(b, "a", clock.now()))
-	look(t, s, slot, []string{"a", "b", "c"}, "b", "c")
+	saveFound(t, s, slot, []string{"a", "b", "c"}, "b", "c")
 	db := raw(t, s.Path())
 	if got := scalar[string](t, db, `SELECT group_concat(video_id || ' ' || seen_at) FROM videos`); got != fmt.Sprint("b ", noon.Add(-time.Hour).UnixMilli()) {
 		t.Errorf("kept %s: a refresh adds no video, and has seen none", got)
@@ -30,13 +30,13 @@ func TestABackfillGoesAMonthAfterItsEnd(t *testing.T) {
 	done, open := addBackfill(t, s, plan("x"), numbered(6)), hunt(t, s)
 	for range 6 {
 		slot := claim(t, s, piecesOf(done, "a", noon))
-		ids := parked(t, s, slot)
+		ids := queuedIDs(t, s, slot)
 		slot.State, slot.FetchedAt = ingest.Done, noon.Add(time.Hour)
-		look(t, s, slot, ids, ids[1:]...)
+		saveFound(t, s, slot, ids, ids[1:]...)
 	}
 	found := claim(t, s, piecesOf(open, "a", noon))
 	found.Token, found.FetchedAt = "3", noon
-	finish(t, s, park(t, s, found, "x"), ingest.Stopped, "units are spent")
+	finish(t, s, enqueue(t, s, found, "x"), ingest.Stopped, "units are spent")
 	sweep := func() {
 		t.Helper()
 		if _, _, err := s.Sweep(t.Context(), clock.now()); err != nil {
@@ -58,7 +58,7 @@ func TestABackfillGoesAMonthAfterItsEnd(t *testing.T) {
 		t.Errorf("%d rows are left, want the open backfill's 2 slots and 2 pieces", n)
 	}
 	again := claim(t, s, piecesOf(open, "a", clock.now()))
-	if again.Token != "" || again.Pages != 0 || len(parked(t, s, again)) != 0 {
+	if again.Token != "" || again.Pages != 0 || len(queuedIDs(t, s, again)) != 0 {
 		t.Errorf("ids that were found a month ago are kept: %+v", again)
 	}
 }

@@ -74,7 +74,7 @@ var spoiled = []struct{ sql, says string }{
 	{`UPDATE video_facts SET title = 'X' || title WHERE id < 4`, "3 videos have another text than when they were indexed"},
 }
 
-func TestRepairMendsWhatTheTablesSayOfEachOther(t *testing.T) {
+func TestRepairCorrectsWhatTheTablesSayOfEachOther(t *testing.T) {
 	alone(t)
 	base := t.TempDir()
 	library(t, base, 40)

@@ -19,7 +19,7 @@ func TestAFlippedByteOfTheFirstPageLosesNothing(t *testing.T) {
 	path := library(t, base, 40)
 	want := truth(t, raw(t, path))
 	bytes := flipped()
-	mended := 0
+	repaired := 0
 	for _, at := range bytes {
 		dir := t.TempDir()
 		path := copyStore(t, base, dir)
@@ -33,16 +33,16 @@ func TestAFlippedByteOfTheFirstPageLosesNothing(t *testing.T) {
 			t.Errorf("byte %d: lost %q, %v", at, r.Lost, err)
 			continue
 		}
-		mended += min(len(r.Found), 1)
+		repaired += min(len(r.Found), 1)
 		s := open(t, dir, &handClock{t: noon})
 		if got := truth(t, raw(t, path)); !slices.Equal(got, want) {
 			t.Errorf("byte %d: other rows after %+v", at, r)
 		}
 		sound(t, s)
 	}
-	t.Logf("%d bytes flipped, one at a time: %d stores were mended", len(bytes), mended)
-	if mended < len(bytes)/4 {
-		t.Errorf("only %d of %d were damaged at all", mended, len(bytes))
+	t.Logf("%d bytes flipped, one at a time: %d stores were repaired", len(bytes), repaired)
+	if repaired < len(bytes)/4 {
+		t.Errorf("only %d of %d were damaged at all", repaired, len(bytes))
 	}
 }
 

@@ -21,15 +21,15 @@ func planned(t *testing.T, dir string) (path string) {
 		t.Fatal(err)
 	}
 	search := hunt(t, s)
-	slot := park(t, s, claim(t, s, piecesOf(search, "a", noon)), "x")
+	slot := enqueue(t, s, claim(t, s, piecesOf(search, "a", noon)), "x")
 	slot.Units = 100
 	finish(t, s, slot, ingest.Stopped, "no quota")
 	ids := addBackfill(t, s, plan("x"), numbered(2))
-	slot = look(t, s, claim(t, s, piecesOf(ids, "a", noon)), []string{"i0000000000", "i0000000001"}, "i0000000001")
+	slot = saveFound(t, s, claim(t, s, piecesOf(ids, "a", noon)), []string{"i0000000000", "i0000000001"}, "i0000000001")
 	finish(t, s, slot, ingest.Done, "")
 	claim(t, s, piecesOf(ids, "a", noon))
 	addDue(t, s, ingest.Slot{SlotKey: ingest.SlotKey{Job: "cats", Key: "DE", DueAt: noon}, Kind: ingest.KindSearch, State: ingest.Due})
-	finish(t, s, park(t, s, claim(t, s, by("a", noon)), "y"), ingest.Stopped, "no quota")
+	finish(t, s, enqueue(t, s, claim(t, s, by("a", noon)), "y"), ingest.Stopped, "no quota")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func worked(t *testing.T, s *store.Store, id string) {
 				break
 			}
 			piece, err := s.Piece(t.Context(), slot.SlotKey)
-			if ids := parked(t, s, slot); err != nil || len(ids) == 0 && piece.Spec == (ingest.PieceSpec{}) {
+			if ids := queuedIDs(t, s, slot); err != nil || len(ids) == 0 && piece.Spec == (ingest.PieceSpec{}) {
 				t.Errorf("%s %s asks for nothing: %+v, %v", id, slot.Key, piece, err)
 			}
 			finish(t, s, slot, ingest.Done, "")

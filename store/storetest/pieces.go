@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Look saves what came back for the ids asked.
-func Look(t testing.TB, s *store.Store, slot ingest.Slot, asked []string, back ...string) ingest.Slot {
+// SaveFound saves what came back for the ids asked.
+func SaveFound(t testing.TB, s *store.Store, slot ingest.Slot, asked []string, back ...string) ingest.Slot {
 	t.Helper()
 	var videos []ingest.Video
 	for _, id := range back {
@@ -26,8 +26,8 @@ func Look(t testing.TB, s *store.Store, slot ingest.Slot, asked []string, back .
 	return slot
 }
 
-// Park queues ids that a search has found.
-func Park(t testing.TB, s *store.Store, slot ingest.Slot, ids ...string) ingest.Slot {
+// Enqueue queues ids that a search has found.
+func Enqueue(t testing.TB, s *store.Store, slot ingest.Slot, ids ...string) ingest.Slot {
 	t.Helper()
 	slot.Pages++
 	slot, err := s.Enqueue(t.Context(), slot, ids, noon)
@@ -49,20 +49,20 @@ func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
 	b := Hunt(t, s)
 	clock.move(time.Minute)
 	one, two := Claim(t, s, PiecesOf(b, "a", noon)), Claim(t, s, PiecesOf(b, "a", noon))
-	one = Park(t, s, one, "x", "y", "x", "", strings.Repeat("z", 101), "gone")
-	if got := Parked(t, s, one); !slices.Equal(got, []string{"x", "y", "gone"}) {
+	one = Enqueue(t, s, one, "x", "y", "x", "", strings.Repeat("z", 101), "gone")
+	if got := QueuedIDs(t, s, one); !slices.Equal(got, []string{"x", "y", "gone"}) {
 		t.Fatalf("%q wait", got)
 	}
-	two = Park(t, s, two, "y", "w") // y waits in the other piece
-	if got := Parked(t, s, two); !slices.Equal(got, []string{"w"}) {
+	two = Enqueue(t, s, two, "y", "w") // y waits in the other piece
+	if got := QueuedIDs(t, s, two); !slices.Equal(got, []string{"w"}) {
 		t.Errorf("in the second piece %q wait", got)
 	}
-	one = Look(t, s, one, []string{"x", "y", "gone"}, "y", "x", "nobody asked")
-	two = Park(t, s, two, "x", "gone") // x is kept and gone is known to be gone
-	if got := Parked(t, s, two); !slices.Equal(got, []string{"w"}) || one.Videos != 2 {
+	one = SaveFound(t, s, one, []string{"x", "y", "gone"}, "y", "x", "nobody asked")
+	two = Enqueue(t, s, two, "x", "gone") // x is kept and gone is known to be gone
+	if got := QueuedIDs(t, s, two); !slices.Equal(got, []string{"w"}) || one.Videos != 2 {
 		t.Errorf("after the first was saved %q wait, %d videos", got, one.Videos)
 	}
-	for _, slot := range []ingest.Slot{one, Look(t, s, two, []string{"w"}, "w")} {
+	for _, slot := range []ingest.Slot{one, SaveFound(t, s, two, []string{"w"}, "w")} {
 		Finish(t, s, slot, ingest.Done, "")
 	}
 	st := Status(t, s, b.ID)
@@ -80,11 +80,11 @@ func testWhatWasFetchedSinceIsNotLookedUp(t *testing.T, open Open) {
 	Chart(t, s, "US", noon.Add(-time.Hour), Page(Titled("old", "Old")))
 	Chart(t, s, "GB", noon, Page(Titled("young", "Young")))
 	slot := Claim(t, s, PiecesOf(b, "a", clock.now()))
-	if got := Parked(t, s, slot); !slices.Equal(got, []string{"old", "new"}) {
+	if got := QueuedIDs(t, s, slot); !slices.Equal(got, []string{"old", "new"}) {
 		t.Fatalf("%q wait", got)
 	}
 	slot.State = ingest.Done
-	slot = Look(t, s, slot, []string{"old", "new"}, "old", "new")
+	slot = SaveFound(t, s, slot, []string{"old", "new"}, "old", "new")
 	if st := Status(t, s, b.ID); st.Videos != 2 || st.Known != 1 || st.Waiting != 0 || st.Pieces[ingest.Done] != 1 {
 		t.Errorf("%+v", st)
 	}
@@ -123,11 +123,11 @@ func testAnotherRunsPieceIsFenced(t *testing.T, open Open) {
 	if taken.Key != old.Key || taken.Tries != 2 {
 		t.Fatalf("took over %s, try %d", taken.Key, taken.Tries)
 	}
-	_, park := s.Enqueue(t.Context(), old, []string{"x"}, noon)
+	_, enqueue := s.Enqueue(t.Context(), old, []string{"x"}, noon)
 	_, save := s.SaveFound(t.Context(), old, []string{"x"}, Page(Titled("x", "X")))
 	_, restart := s.Restart(t.Context(), old, 1)
 	_, giveUp := s.GiveUp(t.Context(), old, "x", "")
-	for _, err := range []error{park, save, restart, giveUp} {
+	for _, err := range []error{enqueue, save, restart, giveUp} {
 		if !errors.Is(err, ingest.ErrFenced) {
 			t.Errorf("a late write is %v", err)
 		}
@@ -148,8 +148,8 @@ func testACancelledBackfillEndsWithThePageInFlight(t *testing.T, open Open) {
 		t.Fatal(did, err)
 	}
 	ClaimNone(t, s, PiecesOf(b, "c", clock.move(time.Hour)))
-	ids := Parked(t, s, running)
-	if got := Look(t, s, running, ids, ids...); got.State != ingest.Skipped || got.Videos != 50 {
+	ids := QueuedIDs(t, s, running)
+	if got := SaveFound(t, s, running, ids, ids...); got.State != ingest.Skipped || got.Videos != 50 {
 		t.Errorf("the page in flight left %+v", got)
 	}
 	Finish(t, s, other, ingest.Stopped, "units are spent")
@@ -179,9 +179,9 @@ func testWhatFailedIsTriedAgainWhenAPersonSaysSo(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := Parked(t, s, bad)
+	ids := QueuedIDs(t, s, bad)
 	bad.State = ingest.Done
-	Look(t, s, bad, ids, ids...)
+	SaveFound(t, s, bad, ids, ids...)
 	Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Failed, "the upstream is broken")
 	Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Done, "")
 	failures, err := s.FailedPieces(t.Context(), b.ID, 0)
@@ -196,13 +196,13 @@ func testWhatFailedIsTriedAgainWhenAPersonSaysSo(t *testing.T, open Open) {
 	}
 	first, second := Claim(t, s, PiecesOf(b, "a", clock.now())), Claim(t, s, PiecesOf(b, "a", clock.now()))
 	ClaimNone(t, s, PiecesOf(b, "a", clock.now()))
-	if got := Parked(t, s, first); !slices.Equal(got, []string{"i0000000007"}) || second.Key != "k00001" || second.Tries != 1 {
+	if got := QueuedIDs(t, s, first); !slices.Equal(got, []string{"i0000000007"}) || second.Key != "k00001" || second.Tries != 1 {
 		t.Errorf("again: %q of %s, then %s, try %d", got, first.Key, second.Key, second.Tries)
 	}
 }
 
-// Parked are the ids that wait to be looked up.
-func Parked(t testing.TB, s *store.Store, slot ingest.Slot) []string {
+// QueuedIDs returns the ids that wait to be looked up.
+func QueuedIDs(t testing.TB, s *store.Store, slot ingest.Slot) []string {
 	t.Helper()
 	ids, err := s.Queued(t.Context(), slot.SlotKey, 100, noon)
 	if err != nil {
