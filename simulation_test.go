@@ -299,7 +299,7 @@ func (p *planet) run(job ingest.Job) {
 	ledger, reserve, end := p.kit.open(p)
 	g := &quota.Governor{Ledger: ledger, Reserve: reserve, Tariff: p.tariff, Account: "default", Now: p.clock}
 	r := fetch.Reconciler{
-		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: p.plan, Slots: desk{p.kit.slots, p}, Sink: desk{p.kit.slots, p}, Library: p.kit.slots,
+		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: p.plan, Slots: crashingStore{p.kit.slots, p}, Sink: crashingStore{p.kit.slots, p}, Library: p.kit.slots,
 		Upstream: skyward{p}, Quota: g, Explain: g.Explain, Owner: fmt.Sprint(p.r.Uint64()), Now: p.clock, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.now = p.now.Add(d); return p.step() },
 	}
@@ -519,42 +519,42 @@ func (u skyward) Chart(region ingest.Region, _, _ string) fetch.Call[ingest.Page
 	}}
 }
 
-// desk is the table of slots of a process that may die.
-type desk struct {
+// crashingStore is the table of slots of a process that may die.
+type crashingStore struct {
 	tables
 	p *planet
 }
 
-func (d desk) AddDue(ctx context.Context, slots []ingest.Slot) error {
-	return d.do(func() error { return d.tables.AddDue(ctx, slots) })
+func (s crashingStore) AddDue(ctx context.Context, slots []ingest.Slot) error {
+	return s.do(func() error { return s.tables.AddDue(ctx, slots) })
 }
 
-func (d desk) Newest(ctx context.Context, now time.Time) (known map[ingest.Series]time.Time, err error) {
-	err = d.do(func() error { known, err = d.tables.Newest(ctx, now); return err })
+func (s crashingStore) Newest(ctx context.Context, now time.Time) (known map[ingest.Series]time.Time, err error) {
+	err = s.do(func() error { known, err = s.tables.Newest(ctx, now); return err })
 	return known, err
 }
 
-func (d desk) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
-	err = d.do(func() error { slot, ok, err = d.tables.Claim(ctx, c); return err })
+func (s crashingStore) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
+	err = s.do(func() error { slot, ok, err = s.tables.Claim(ctx, c); return err })
 	return slot, ok, err
 }
 
-func (d desk) Retire(ctx context.Context, gone map[ingest.Series]string) error {
-	return d.do(func() error { return d.tables.Retire(ctx, gone) })
+func (s crashingStore) Retire(ctx context.Context, gone map[ingest.Series]string) error {
+	return s.do(func() error { return s.tables.Retire(ctx, gone) })
 }
 
-func (d desk) Finish(ctx context.Context, slot ingest.Slot) error {
-	return d.do(func() error { return d.tables.Finish(ctx, slot) })
+func (s crashingStore) Finish(ctx context.Context, slot ingest.Slot) error {
+	return s.do(func() error { return s.tables.Finish(ctx, slot) })
 }
 
-func (d desk) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (saved ingest.Slot, err error) {
-	err = d.do(func() error { saved, err = d.tables.SavePage(ctx, slot, page); return err })
+func (s crashingStore) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (saved ingest.Slot, err error) {
+	err = s.do(func() error { saved, err = s.tables.SavePage(ctx, slot, page); return err })
 	return saved, err
 }
 
-func (d desk) do(what func() error) error {
-	if err := d.p.step(); err != nil {
+func (s crashingStore) do(what func() error) error {
+	if err := s.p.step(); err != nil {
 		return err
 	}
-	return errors.Join(what(), d.p.step())
+	return errors.Join(what(), s.p.step())
 }

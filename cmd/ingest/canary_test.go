@@ -19,8 +19,8 @@ type row struct {
 	args [][]string // they take turns; the way's additions come last
 	// alone is a command that has an upstream of its own, or none: which one is configured changes nothing.
 	alone bool
-	// dear is one that takes seconds: it is run twice, and no more.
-	dear bool
+	// slow is one that takes seconds: it is run twice, and no more.
+	slow bool
 	// child is a command that is run as a process of its own, by TestNoProcessShowsTheKey: one that waits
 	// between its tries, or for a signal.
 	child bool
@@ -65,7 +65,7 @@ var canaryRows = map[string]row{
 	"ingest backup":                {args: [][]string{{"backup", "$HOME/copy.db"}, {"backup", "$HOME/other.db", "--json"}}},
 	"ingest store":                 {args: [][]string{{"store"}}},
 	"ingest store copy":            {args: [][]string{{"store", "copy"}, {"store", "copy", "--from", "sqlite", "--to", "postgres://me@127.0.0.1:1/x", "--json"}}},
-	"ingest demo":                  {args: [][]string{{"demo"}}, alone: true, dear: true},
+	"ingest demo":                  {args: [][]string{{"demo"}}, alone: true, slow: true},
 	"ingest simulate":              {args: [][]string{{"simulate"}}, alone: true, child: true},
 	"ingest version":               {args: [][]string{{"version"}, {"version", "--json"}}, alone: true},
 	"ingest help":                  {args: [][]string{{"help", "run"}}, alone: true},
@@ -127,7 +127,7 @@ func noCommandShowsTheKey(t *testing.T, share int) {
 		}
 		for j, path := range paths {
 			r := canaryRows[path]
-			if (i+j)%share > 0 || r.child || r.alone && i >= len(ways) || r.dear && i >= 2 {
+			if (i+j)%share > 0 || r.child || r.alone && i >= len(ways) || r.slow && i >= 2 {
 				continue
 			}
 			h.run(c, hazard.name, ways[(i+j)%len(ways)], r.args[i%len(r.args)])

@@ -118,8 +118,8 @@ func postgresFaults() []fault {
 					break
 				}
 			}
-			shut := s.spend(dear, 1)
-			s.want(sum.degraded+sum.closed > 0 && shut.closed == 1, "with the disk full: %+v, and a dear call: %+v", sum, shut)
+			shut := s.spend(expensive, 1)
+			s.want(sum.degraded+sum.closed > 0 && shut.closed == 1, "with the disk full: %+v, and an expensive call: %+v", sum, shut)
 			s.pg.Free(s)
 		}),
 		onDisk("no room for its log: it ends, and starts with room", func(s *site) {
@@ -316,8 +316,8 @@ func (r *rig) spendOnBoth() {
 
 // wantClosedUntilSynced requires that expensive calls stay closed until all hosts have synced.
 func (s *site) wantClosedUntilSynced() {
-	early := s.spend(dear, 1)
-	s.want(early.closed == 1, "a dear call before the other host has delivered: %+v", early)
+	early := s.spend(expensive, 1)
+	s.want(early.closed == 1, "an expensive call before the other host has synced: %+v", early)
 }
 
 // promoted is a server that dies and is replaced by its replica, which lags by so much.

@@ -48,8 +48,8 @@ const (
 	faultEmergency = faultLimit * 2 / 100
 	faultSettle    = 3 * time.Second
 
-	cheap = "videos.list" // one unit: it goes on without the ledger
-	dear  = "search.list" // a hundred: it does not
+	cheap     = "videos.list" // one unit: it goes on without the ledger
+	expensive = "search.list" // a hundred: it does not
 )
 
 // rig is an upstream that counts, a Redis or PostgreSQL that fails, and the data directories that draw on it.
@@ -281,7 +281,7 @@ func (s *site) call(method string, sum *spree) error {
 
 // upstream makes the call.
 func (r *rig) upstream(method string) {
-	path := map[string]string{cheap: "videos?part=id&chart=mostPopular&regionCode=US&maxResults=1", dear: "search?part=id&q=a&maxResults=1"}[method]
+	path := map[string]string{cheap: "videos?part=id&chart=mostPopular&regionCode=US&maxResults=1", expensive: "search?part=id&q=a&maxResults=1"}[method]
 	w := httptest.NewRecorder()
 	r.sim.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/youtube/v3/"+path, nil))
 	if w.Code != http.StatusOK {

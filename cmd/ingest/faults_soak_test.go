@@ -97,7 +97,7 @@ func storm(t *testing.T, seed uint64) *rig {
 			for n := 0; !over.Load(); n++ {
 				method := cheap
 				if dice.IntN(40) == 0 {
-					method = dear
+					method = expensive
 				}
 				s.spend(method, 1)
 				if dice.IntN(150) == 0 {

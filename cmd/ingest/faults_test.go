@@ -38,8 +38,8 @@ func one(name string, happens func(s *site), settings ...string) fault {
 // outage checks calls while the ledger cannot answer: no expensive one goes on, cheap ones as far as the emergency
 // budget.
 func (s *site) outage() {
-	shut := s.spend(dear, 2)
-	s.want(shut.closed == 2, "of two dear calls in an outage: %+v", shut)
+	shut := s.spend(expensive, 2)
+	s.want(shut.closed == 2, "of two expensive calls in an outage: %+v", shut)
 	open := s.spend(cheap, 2*faultEmergency)
 	s.want(open.allowed == 0 && open.refused == 0 && open.closed >= faultEmergency, "of %d cheap calls in an outage: %+v", 2*faultEmergency, open)
 }
@@ -47,7 +47,7 @@ func (s *site) outage() {
 // trouble makes calls that may or may not succeed.
 func (s *site) trouble() {
 	s.spend(cheap, 3)
-	s.spend(dear, 1)
+	s.spend(expensive, 1)
 	s.spend(cheap, 3)
 }
 
@@ -175,10 +175,10 @@ func lostReplies(prefix string, begin func(*testing.T, need, int, ...string) *ri
 					r := begin(t, off, 1)
 					s := r.sites[0]
 					s.spend(cheap, 45)
-					s.spend(dear, 1)
+					s.spend(expensive, 1)
 					r.proxy.Lose(n, how)
 					if exactly {
-						sum := s.spend(dear, 1)
+						sum := s.spend(expensive, 1)
 						r.want(sum.refused == 0, "a call with just enough left: %+v", sum)
 						r.proxy.Lose(0, how)
 					} else {
@@ -283,8 +283,8 @@ func rolledBackInPlace(t *testing.T, off need) *rig {
 	r.redis.Must("REPLICAOF", "127.0.0.1", fmt.Sprint(older.Port))
 	r.redis.Await("master_link_status:up", "INFO", "replication")
 	r.redis.Must("REPLICAOF", "NO", "ONE")
-	early := a.spend(dear, 1)
-	a.want(early.closed == 1, "a dear call before the other host has delivered: %+v", early)
+	early := a.spend(expensive, 1)
+	a.want(early.closed == 1, "an expensive call before the other host has synced: %+v", early)
 	b.open()
 	b.recover()
 	a.recover()
@@ -316,15 +316,15 @@ func twoHosts() []fault {
 		both("two hosts, back empty", func(a, b *site) {
 			a.redis.Kill()
 			a.redis.Restart()
-			early := a.spend(dear, 1)
-			a.want(early.closed == 1, "a dear call before the other host has delivered: %+v", early)
+			early := a.spend(expensive, 1)
+			a.want(early.closed == 1, "an expensive call before the other host has synced: %+v", early)
 		}),
 		both("two hosts, back empty, one away and back later", func(a, b *site) {
 			b.stop()
 			a.redis.Kill()
 			a.redis.Restart()
-			early := a.spend(dear, 1)
-			a.want(early.closed == 1, "a dear call before the time to settle is over: %+v", early)
+			early := a.spend(expensive, 1)
+			a.want(early.closed == 1, "an expensive call before the time to settle is over: %+v", early)
 			a.recover()
 			a.exhaust()
 			b.open()
@@ -345,7 +345,7 @@ func twoHosts() []fault {
 			a.redis.Must("FLUSHALL")
 		}),
 		both("two hosts, back empty, one had not seen what the other spent", func(a, b *site) {
-			b.spend(dear, 1)
+			b.spend(expensive, 1)
 			a.redis.Must("FLUSHALL")
 			for early := (spree{}); early.closed == 0 && early.refused == 0; {
 				_ = a.call(cheap, &early) // as much as there is, before b looks
