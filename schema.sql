@@ -18,7 +18,7 @@ CREATE TABLE meta (
 -- A series is one key of one job: the region of a chart, '' where a job has no regions.
 --
 -- newest and open repeat what its slots say, and fresh_at outlives them: so the next slot to claim is
--- the first that fits in series_open, however many wait. Who writes a slot's state keeps them.
+-- the first that fits in series_open, however many wait. Every write of a slot's state keeps them up to date.
 --
 -- A piece of a backfill is a series of one slot, which has its backfill here and its place among the
 -- others, a whole number. It has indexes of its own: what the schedule walks holds no piece.
@@ -44,11 +44,6 @@ CREATE INDEX series_backfill ON series (backfill, open, place) WHERE backfill IS
 -- owner and attempt are the fence: who claimed the slot, and how often it has been claimed. A write
 -- counts only while the row is claimed and carries both. From lease on another run may claim it, and
 -- until then no other slot of its series may be claimed.
---
--- charges is NULL where units is 0. Where units is more, NULL means that part of it was charged before
--- version 3, which did not keep it by pool, and it stays NULL over later attempts. Which pools such a slot
--- drew on is not guessed, since costs.yaml decides that and may have changed: ingest quota rebuild then
--- assumes the most that units allows.
 CREATE TABLE slots (
     id         INTEGER PRIMARY KEY,
     series     INTEGER NOT NULL REFERENCES series (id),
@@ -72,6 +67,11 @@ CREATE TABLE slots (
     first_due_at INTEGER,                       -- of the first of them, due_at being that of the last; NULL: of one
     UNIQUE (series, due_at)
 ) STRICT;
+
+-- charges is NULL if units is 0. If units is more, NULL means that part of it was charged by a version before 3,
+-- when charges were not kept by pool, and it stays NULL over later attempts. Which pools such a slot drew on is
+-- not guessed, because costs.yaml decides that and may have changed: ingest quota rebuild then assumes the most
+-- that units allows.
 
 CREATE INDEX slots_claimed ON slots (series, lease) WHERE state = 'claimed';              -- never two of a series
 CREATE INDEX slots_due ON slots (due_at) WHERE kind <> 'backfill';                        -- reports, retention

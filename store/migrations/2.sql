@@ -80,7 +80,7 @@ CREATE TABLE pieces (
 
 CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';                   -- no id waits twice
 
--- Ids that were looked up in vain. reason '' is gone: the upstream left it out of its answer.
+-- Ids that could not be looked up. reason '' is gone: the upstream left it out of its answer.
 CREATE TABLE vanished (
     video_id TEXT    NOT NULL,
     slot     INTEGER NOT NULL REFERENCES slots (id) ON DELETE CASCADE,
