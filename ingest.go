@@ -78,7 +78,7 @@ func (o Odd) String() string {
 	}
 	said := ""
 	if n := o["id"]; n > 0 {
-		said = fmt.Sprintf("left out for want of a usable id: %d; ", n)
+		said = fmt.Sprintf("left out, without a usable id: %d; ", n)
 	}
 	if len(parts) > 0 {
 		said += "left out as it made no sense: " + strings.Join(parts, ", ")

@@ -41,7 +41,7 @@ func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, o RunOptions
 
 func (r *Reconciler) passWithinLease(ctx context.Context, slot ingest.Slot, o RunOptions, purpose quota.Purpose, share *allowance) (ingest.Slot, error) {
 	if slot.Kind == ingest.KindBackfill && slot.Tries > maxDeaths {
-		return r.finish(ctx, slot, ingest.Failed, fmt.Sprintf("%d runs in a row ended at it without a page and without a word", maxDeaths), nil)
+		return r.finish(ctx, slot, ingest.Failed, fmt.Sprintf("%d runs in a row died on it before saving a page", maxDeaths), nil)
 	}
 	work, begin, why := r.workOf(slot, o)
 	if why == "" && purpose != quota.Manual { // a person who forces it may know better

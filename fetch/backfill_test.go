@@ -511,7 +511,7 @@ func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || len(d.archive.calls) != calls {
 		t.Errorf("%d more calls, %v", len(d.archive.calls)-calls, err)
 	}
-	if got := d.reasons(t, b); !strings.Contains(got, "25 runs in a row ended at it") {
+	if got := d.reasons(t, b); !strings.Contains(got, "25 runs in a row died on it") {
 		t.Errorf("reasons are %q", got)
 	}
 }

@@ -55,7 +55,7 @@ func (a *app) showProgress(ctx context.Context, s *store.Store, p *pricedBackfil
 	return term.Repeat(ctx, every, func() {
 		now, err := s.FindBackfill(ctx, p.ID)
 		if err != nil {
-			return // the next attempt may succeed
+			return // the next read may succeed
 		}
 		at := progressOf(p.BackfillStatus, now, time.Since(began), maxUnits)
 		switch {

@@ -128,7 +128,7 @@ func (a *app) sayRejected(l *youtube.IDList) {
 		a.say("ingest: line %d is no id of a video: %s", r.Line, r.Text)
 	}
 	if more := l.Wrong - len(l.Rejected); more > 0 {
-		a.say("ingest: and %s more lines that are none", term.Thousands(int64(more)))
+		a.say("ingest: and %s more such lines", term.Thousands(int64(more)))
 	}
 }
 

@@ -238,7 +238,7 @@ func TestFaultStoreMigrated(t *testing.T) {
 	}
 	p.older()
 	code, _, errs = p.do(nil, "run")
-	p.want(code == exitOK && strings.Contains(errs, "the store was brought from version 1 to ") && strings.Contains(errs, "ingest.db.v1-backup-"), "it says %s", errs)
+	p.want(code == exitOK && strings.Contains(errs, "upgraded the store from version 1 to ") && strings.Contains(errs, "ingest.db.v1-backup-"), "it says %s", errs)
 	code, out, _ := p.do(nil, "search", "strasse")
 	p.want(code == exitOK && strings.Contains(out, "de-1"), "a search: exit %d: %s", code, out)
 	p.Log(verdictLine("store: an older version, killed while it is migrated", 0, p.limit, 0, time.Since(p.began), p.wrong))

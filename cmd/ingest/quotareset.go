@@ -12,7 +12,7 @@ func (a *app) quotaResetCommand() *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
 		Use:   "reset",
-		Short: "Forget what was counted, but what the store says was spent",
+		Short: "Forget all counts except what the store's slots spent",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !yes {

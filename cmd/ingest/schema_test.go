@@ -25,7 +25,7 @@ import (
 // removing a field, or changing its type, shows in a diff.
 const schemas = "../../docs/schema"
 
-var update = flag.Bool("update", false, "write the schemas of the documents anew")
+var update = flag.Bool("update", false, "write the schemas of the documents again")
 
 // words are the values of the types that have only a few.
 var words = map[reflect.Type][]any{

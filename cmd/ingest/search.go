@@ -138,7 +138,7 @@ func printSearch(out *console, q store.Query, r store.Result, f searchFlags) err
 		return err
 	}
 	if r.Forgiven {
-		out.say("little is found for that as it is written: looked for %s", term.Clean(r.Looked))
+		out.say("few results as typed; searched for %s instead", term.Clean(r.Looked))
 	}
 	if r.Capped {
 		out.say("many videos match: these are the best of the newest ones; add a word to narrow it down")

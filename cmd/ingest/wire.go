@@ -275,5 +275,5 @@ func (a *app) checkStore(ctx context.Context, host string) error {
 
 // sayUpgraded says that the store was upgraded, and where its backup is.
 func (a *app) sayUpgraded(from, to int, backup string) {
-	a.say("ingest: the store was brought from version %d to %d; as it was it is in %s", from, to, backup)
+	a.say("ingest: upgraded the store from version %d to %d; a backup is %s", from, to, backup)
 }
