@@ -130,7 +130,7 @@ func (w *videoWriter) change(ctx context.Context, v ingest.Video, k knownVideo) 
 	return err
 }
 
-// factsRow is the arguments of addFacts and changeFacts.
+// factsRow returns the arguments of addFacts and changeFacts.
 func factsRow(v ingest.Video, k knownVideo, channel sql.NullInt64) []any {
 	published := sql.NullInt64{Int64: v.PublishedAt.Unix(), Valid: !v.PublishedAt.IsZero()}
 	return []any{k.text, k.facts, k.day, channel, published, int64(v.Duration / time.Second), v.Live,

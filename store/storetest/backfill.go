@@ -13,12 +13,12 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Plan is a backfill of kind videos, as a person makes one at noon.
+// Plan returns a backfill of kind videos, as a person makes one at noon.
 func Plan(name string) ingest.Backfill {
 	return ingest.Backfill{Kind: ingest.BackfillVideos, Spec: ingest.BackfillSpec{IDs: name}, Table: "classic", Created: noon}
 }
 
-// Numbered are n pieces of 50 ids each: "k00007" has "i0000350" to "i0000399".
+// Numbered yields n pieces of 50 ids each: "k00007" has "i0000350" to "i0000399".
 func Numbered(n int) iter.Seq2[ingest.Piece, error] {
 	return func(yield func(ingest.Piece, error) bool) {
 		for i := range n {
@@ -33,7 +33,7 @@ func Numbered(n int) iter.Seq2[ingest.Piece, error] {
 	}
 }
 
-// Of are these pieces.
+// Of yields these pieces.
 func Of(pieces ...ingest.Piece) iter.Seq2[ingest.Piece, error] {
 	return func(yield func(ingest.Piece, error) bool) {
 		for _, p := range pieces {
@@ -54,14 +54,14 @@ func AddBackfill(t testing.TB, s *store.Store, b ingest.Backfill, pieces iter.Se
 	return b
 }
 
-// PiecesOf is a claim of pieces.
+// PiecesOf returns a claim of pieces of this backfill.
 func PiecesOf(b ingest.Backfill, owner string, now time.Time) ingest.Claim {
 	c := By(owner, now)
 	c.Backfill, c.Reversed = b.ID, b.Reversed()
 	return c
 }
 
-// Status is how far a backfill has come.
+// Status returns how far a backfill has come.
 func Status(t testing.TB, s *store.Store, id string) store.BackfillStatus {
 	t.Helper()
 	b, err := s.FindBackfill(t.Context(), id)

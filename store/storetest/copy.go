@@ -53,7 +53,7 @@ func (p Place) open(t testing.TB, name string, o store.Options) *store.Store {
 	return s
 }
 
-// Filled is a store with rows in every table, some of them hostile.
+// Filled returns a store with rows in every table, some of them hostile.
 func (p Place) Filled(t testing.TB) (*store.Store, string) {
 	t.Helper()
 	name := p.New(t)
@@ -104,7 +104,7 @@ var hostileTitles = []string{
 	"no text \xff\xfe", strings.Repeat("x", 5000), "", "NULL", "video_text MATCH ?",
 }
 
-// answers is what a store says to all that is asked of it.
+// answers returns what a store answers to every question that it can be asked.
 func answers(t testing.TB, s *store.Store) string {
 	t.Helper()
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// chartOf is chart for a job of another name.
+// chartOf saves a chart like Chart, for a job of another name.
 func chartOf(t testing.TB, s *store.Store, job, region string, at time.Time, videos ...ingest.Video) {
 	t.Helper()
 	slot := Due(region, at)

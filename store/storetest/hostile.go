@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// HostileQueries are what somebody types who wants to keep the server busy, or to break it.
+// HostileQueries returns what somebody types who wants to keep the server busy, or to break it.
 func HostileQueries() []string {
 	many := func(n int, text string) string { return strings.Repeat(text, n) }
 	var numbered strings.Builder
@@ -28,7 +28,7 @@ func HostileQueries() []string {
 	}
 }
 
-// Beginners are videos with many words of one beginning, in their titles, channels and tags.
+// Beginners returns videos with many words of one beginning, in their titles, channels and tags.
 func Beginners() []ingest.Video {
 	var videos []ingest.Video
 	for i := range 40 {

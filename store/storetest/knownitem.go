@@ -32,7 +32,7 @@ type asking struct {
 	byTitle      bool // the query depends on the title alone
 }
 
-// askings are those of people who know these videos.
+// askings returns the queries of people who know these videos.
 func (r Recorded) askings() []asking {
 	return []asking{
 		{"two longest", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(strings.Fields(v.Title)) }, 97, 98, true},
@@ -59,15 +59,15 @@ func (r Recorded) askings() []asking {
 	}
 }
 
-// bareWords are the words without what stands around them: "(Official" is Official.
+// bareWords returns the words of a title without the signs around them: "(Official" is Official.
 func bareWords(title string) []string {
 	return strings.FieldsFunc(title, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) })
 }
 
-// letters are the letters of a word.
+// letters counts the letters of a word.
 func letters(word string) int { return utf8.RuneCountInString(word) }
 
-// twoLongest are the two longest words that differ; "" of a title that has none.
+// twoLongest returns the two longest words that differ; "" if a title has none.
 func twoLongest(all []string) string {
 	var words, seen []string
 	for _, w := range all {
@@ -131,7 +131,7 @@ func kanaOrHan(word string) bool {
 	})
 }
 
-// wordAndPrefix is a word of four letters or more and two to four letters of the next.
+// wordAndPrefix returns a word of four letters or more and two to four letters of the next.
 func wordAndPrefix(rng *rand.Rand, words []string) string {
 	for i := range max(0, len(words)-1) {
 		if next := []rune(words[i+1]); letters(words[i]) >= 4 && len(next) >= 4 {
@@ -172,7 +172,7 @@ func splitOne(rng *rand.Rand, words []string) string {
 	return string(r[:at]) + " " + string(r[at:]) + " " + two[1]
 }
 
-// pluralOff is two words, the first of them with an s where it has none or without the one it has.
+// pluralOff returns two words, the first with an s added, or without the one it has.
 func pluralOff(words []string) string {
 	for i, w := range words[:max(0, len(words)-1)] {
 		small := strings.ToLower(w)
@@ -187,7 +187,7 @@ func pluralOff(words []string) string {
 	return ""
 }
 
-// channelAndWord is the channel's name and the longest word of the title that its other videos here do not have.
+// channelAndWord returns the channel's name and the longest word of the title that its other videos here do not have.
 func (r Recorded) channelAndWord(_ *rand.Rand, v ingest.Video) string {
 	words := bareWords(v.Title)
 	slices.SortStableFunc(words, func(a, b string) int { return letters(b) - letters(a) })
@@ -306,7 +306,7 @@ func (r Recorded) knownItem(t *testing.T, each int) {
 	}
 }
 
-// askedAlike are the titles of a region that are asked for by the same query.
+// askedAlike returns the titles of a region that are asked for by the same query.
 func (r Recorded) askedAlike(s asking, region string) map[string]map[string]bool {
 	titles := map[string]map[string]bool{}
 	for _, v := range r.byRegion[region] {

@@ -26,7 +26,8 @@ var natural = map[string][]string{
 	"CA": {"nhl", "hockey highlights", "official trailer", "raptors", "minecraft", "drake"},
 }
 
-// among are the videos of which a word of title, channel or tags begins with each word, the most watched first.
+// among returns the videos in which each word of the query meets a word of title, channel or tags, the most watched
+// first.
 func among(videos []ingest.Video, query string, meets func(have, want string) bool) []ingest.Video {
 	var found []ingest.Video
 	for _, v := range videos {

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Ranks are a region's newest placements, as "1 id".
+// Ranks returns a region's newest placements, as "1 id".
 func Ranks(t *testing.T, s *store.Store, region ingest.Region) string {
 	t.Helper()
 	c, err := s.Chart(t.Context(), region, time.Time{}, true)

@@ -37,7 +37,7 @@ func Enqueue(t testing.TB, s *store.Store, slot ingest.Slot, ids ...string) inge
 	return slot
 }
 
-// Hunt is a backfill whose two pieces find their ids.
+// Hunt adds a backfill whose two pieces find their ids.
 func Hunt(t testing.TB, s *store.Store) ingest.Backfill {
 	t.Helper()
 	return AddBackfill(t, s, ingest.Backfill{Kind: ingest.BackfillSearch, Created: noon},

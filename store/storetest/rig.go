@@ -32,7 +32,7 @@ func (c *handClock) move(d time.Duration) time.Time {
 	return c.t
 }
 
-// Due is a due slot of the job "chart".
+// Due returns a due slot of the job "chart".
 func Due(region string, at time.Time) ingest.Slot {
 	return ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: region, DueAt: at}, Kind: ingest.KindChart, State: ingest.Due}
 }
@@ -64,7 +64,7 @@ func ClaimNone(t testing.TB, s *store.Store, c ingest.Claim) {
 	}
 }
 
-// By is a claim for five minutes of whatever is open.
+// By returns a claim for five minutes of whatever is open.
 func By(owner string, now time.Time) ingest.Claim {
 	return ingest.Claim{Owner: owner, Now: now, Lease: 5 * time.Minute}
 }
@@ -89,10 +89,10 @@ func Chart(t testing.TB, s *store.Store, region string, at time.Time, pages ...i
 	return slot
 }
 
-// Count is a count that is known.
+// Count returns a count that is known.
 func Count(n int64) *int64 { return &n }
 
-// Titled is a video with a title and otherwise invented details.
+// Titled returns a video with a title and otherwise invented details.
 func Titled(id, title string) ingest.Video {
 	return ingest.Video{
 		ID: id, Title: title, Channel: "Kanal", ChannelID: "UCkanal", Category: "10", Language: "de",
@@ -101,10 +101,10 @@ func Titled(id, title string) ingest.Video {
 	}
 }
 
-// Page is a page of these videos.
+// Page returns a page of these videos.
 func Page(videos ...ingest.Video) ingest.Page { return ingest.Page{Videos: videos} }
 
-// Search is the ids that a search finds, in their order.
+// Search returns the ids that a search finds, in their order.
 func Search(t testing.TB, s *store.Store, q store.Query) []string {
 	t.Helper()
 	r, err := s.Search(t.Context(), q)

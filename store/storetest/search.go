@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// library are videos in several scripts, each watched less than the one before.
+// library returns a store with videos in several scripts, each watched less than the one before.
 func library(t *testing.T, open Open) (*store.Store, *handClock) {
 	t.Helper()
 	s, clock := newStore(t, open)

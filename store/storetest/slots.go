@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// states are the slots' states, newest first, as "US 12:00 due".
+// states returns the slots' states, newest first, as "US 12:00 due".
 func states(t *testing.T, s *store.Store, f store.SlotFilter) []string {
 	t.Helper()
 	slots, err := s.ListSlots(t.Context(), f)

@@ -12,7 +12,7 @@ import (
 
 const day = 24 * time.Hour
 
-// RefreshSlot is a claimed slot of a refresh.
+// RefreshSlot returns a claimed slot of a refresh.
 func RefreshSlot(t *testing.T, s *store.Store, at time.Time) ingest.Slot {
 	t.Helper()
 	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: at}, Kind: ingest.KindRefresh, State: ingest.Due}
@@ -22,7 +22,7 @@ func RefreshSlot(t *testing.T, s *store.Store, at time.Time) ingest.Slot {
 	return Claim(t, s, c)
 }
 
-// Stale is up to n ids of videos to refresh.
+// Stale returns up to n ids of videos to refresh.
 func Stale(t *testing.T, s *store.Store, now time.Time, n int) []string {
 	t.Helper()
 	ids, err := s.VideosToRefresh(t.Context(), now, n)
