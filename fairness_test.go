@@ -43,16 +43,16 @@ func TestAStarvedDayIsShared(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = s.Close() })
-			plan, err := regions.NewPlan([]ingest.Job{c.job})
+			schedule, err := regions.NewSchedule([]ingest.Job{c.job})
 			if err != nil {
 				t.Fatal(err)
 			}
-			cost := len(plan[0].Between(start, start.Add(24*time.Hour))) * c.job.Pages
+			cost := len(schedule[0].Between(start, start.Add(24*time.Hour))) * c.job.Pages
 			windows := []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: int64(cost) / 2}, {Name: "day", Limit: int64(cost) / 2}}
 			if c.window > 0 {
 				windows = []quota.Window{{Name: c.window.String(), Length: c.window, Limit: int64(cost) / 2 * int64(c.window) / int64(24*time.Hour)}}
 			}
-			r := newStarved(t, s, plan, c.job, windows, clock)
+			r := newStarved(t, s, schedule, c.job, windows, clock)
 			r.Upstream = prompt{c.job.Pages, func() { now.Add(int64(100 * time.Millisecond)) }} // a call takes a while
 			for day := 1; day <= 2; day++ {
 				done := map[string]int{}
@@ -92,7 +92,7 @@ func shareOf(t *testing.T, day int, done map[string]int, units int64, cost int) 
 }
 
 // newStarved returns a reconciler under such limits of its units, with an upstream that answers at once.
-func newStarved(t *testing.T, s *store.Store, plan regions.Plan, job ingest.Job, windows []quota.Window, clock func() time.Time) *fetch.Reconciler {
+func newStarved(t *testing.T, s *store.Store, schedule regions.Schedule, job ingest.Job, windows []quota.Window, clock func() time.Time) *fetch.Reconciler {
 	t.Helper()
 	tariff, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "")
 	if err != nil {
@@ -107,7 +107,7 @@ func newStarved(t *testing.T, s *store.Store, plan regions.Plan, job ingest.Job,
 	t.Cleanup(func() { _ = ledger.Close() })
 	g := &quota.Governor{Ledger: ledger, Tariff: tariff, Account: "default", Now: clock}
 	return &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: plan, Slots: s, Sink: s, Library: s, Upstream: prompt{job.Pages, func() {}}, Quota: g,
+		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: schedule, Slots: s, Sink: s, Library: s, Upstream: prompt{job.Pages, func() {}}, Quota: g,
 		Explain: g.Explain, Owner: "test", Now: clock, Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -147,12 +147,12 @@ func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	job := ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 1}
-	plan, err := regions.NewPlan([]ingest.Job{job})
+	schedule, err := regions.NewSchedule([]ingest.Job{job})
 	if err != nil {
 		t.Fatal(err)
 	}
 	latest := now // the ledger's clock stays where it was: what a step costs there is not this test's
-	r := newStarved(t, s, plan, job, []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 1_000_000}}, func() time.Time {
+	r := newStarved(t, s, schedule, job, []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 1_000_000}}, func() time.Time {
 		if now.After(latest) {
 			latest = now
 		}
@@ -162,7 +162,7 @@ func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
 	done, last := 0, now
 	for i, step := range []time.Duration{0, time.Hour, -time.Hour, 10 * time.Minute, time.Hour, time.Hour, -time.Hour, 2 * time.Hour, 4 * time.Hour} {
 		now = now.Add(step)
-		due := plan.Due(mustNewest(t, s), now)
+		due := schedule.Due(mustNewest(t, s), now)
 		if err := s.AddDue(t.Context(), due); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
 	if done != 0 {
 		t.Errorf("%d passes more than slots that are done", done)
 	}
-	for _, k := range plan[0].Between(from, last) {
+	for _, k := range schedule[0].Between(from, last) {
 		if have[k] != 1 {
 			t.Errorf("%s %s has %d rows", k.Key, k.DueAt, have[k])
 		}

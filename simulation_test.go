@@ -115,12 +115,12 @@ type planet struct {
 	now  time.Time
 	simulated
 
-	tariff *quota.Tariff
-	plan   regions.Plan
-	memory *memremote.Remote
-	before memremote.Image // what its disk has
-	kit    kit
-	db     string // the planet's quota.db, if it has one
+	tariff   *quota.Tariff
+	schedule regions.Schedule
+	memory   *memremote.Remote
+	before   memremote.Image // what its disk has
+	kit      kit
+	db       string // the planet's quota.db, if it has one
 
 	life     int // steps until the process dies
 	dead     bool
@@ -243,7 +243,7 @@ func threeDays(t *testing.T, seed uint64, b backend) simulated {
 		t.Fatal(err)
 	}
 	job := ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: time.Hour, Pages: 1}
-	if p.plan, err = regions.NewPlan([]ingest.Job{job}); err != nil {
+	if p.schedule, err = regions.NewSchedule([]ingest.Job{job}); err != nil {
 		t.Fatal(err)
 	}
 	p.memory = &memremote.Remote{Now: p.clock}
@@ -299,7 +299,7 @@ func (p *planet) run(job ingest.Job) {
 	ledger, reserve, end := p.kit.open(p)
 	g := &quota.Governor{Ledger: ledger, Reserve: reserve, Tariff: p.tariff, Account: "default", Now: p.clock}
 	r := fetch.Reconciler{
-		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: p.plan, Slots: crashingStore{p.kit.slots, p}, Sink: crashingStore{p.kit.slots, p}, Library: p.kit.slots,
+		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: p.schedule, Slots: crashingStore{p.kit.slots, p}, Sink: crashingStore{p.kit.slots, p}, Library: p.kit.slots,
 		Upstream: skyward{p}, Quota: g, Explain: g.Explain, Owner: fmt.Sprint(p.r.Uint64()), Now: p.clock, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.now = p.now.Add(d); return p.step() },
 	}

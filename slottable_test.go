@@ -149,7 +149,7 @@ func (s *slotTable) check(p *planet, known map[ingest.Series]time.Time) {
 			p.t.Errorf("seed %d: I4: %v is %s without a reason", p.seed, key, slot.State)
 		}
 	}
-	for _, schedule := range p.plan {
+	for _, schedule := range p.schedule {
 		for series, newest := range known {
 			for _, k := range schedule.Between(newest.Add(-24*time.Hour), newest) {
 				if k.Series() == series && s.slots[k] == nil {

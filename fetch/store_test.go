@@ -38,7 +38,7 @@ func (b *bench) onStore(t testing.TB) *store.Store {
 		{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 4},
 		{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour},
 	}
-	plan, err := regions.NewPlan(jobs)
+	plan, err := regions.NewSchedule(jobs)
 	if err != nil {
 		t.Fatal(err)
 	}

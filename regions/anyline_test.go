@@ -78,7 +78,7 @@ func TestAnyLineInAnyZoneIsWhatAWalkFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := regions.New(oneRegion("CRON_TZ=" + name + " " + line))
+		s, err := regions.NewJobSchedule(oneRegion("CRON_TZ=" + name + " " + line))
 		if err != nil {
 			if !strings.Contains(err.Error(), "never fires") {
 				t.Fatal(err)

@@ -9,17 +9,17 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// defaultPlan is the plan of a config that names no jobs: nine series.
-func defaultPlan(b testing.TB) regions.Plan {
-	plan, err := regions.NewPlan([]ingest.Job{chart(30*time.Minute, ""), {Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour}})
+// defaultSchedule is the schedule of a config that names no jobs: nine series.
+func defaultSchedule(b testing.TB) regions.Schedule {
+	schedule, err := regions.NewSchedule([]ingest.Job{chart(30*time.Minute, ""), {Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return plan
+	return schedule
 }
 
-// largePlan has 40 jobs of 250 regions each, half of them with a cron line in a zone.
-func largePlan(b testing.TB) regions.Plan {
+// largeSchedule has 40 jobs of 250 regions each, half of them with a cron line in a zone.
+func largeSchedule(b testing.TB) regions.Schedule {
 	var all []ingest.Region
 	for i := range 250 {
 		all = append(all, ingest.Region([]byte{'A' + byte(i/26), 'A' + byte(i%26)}))
@@ -32,17 +32,17 @@ func largePlan(b testing.TB) regions.Plan {
 		}
 		jobs = append(jobs, job)
 	}
-	plan, err := regions.NewPlan(jobs)
+	schedule, err := regions.NewSchedule(jobs)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return plan
+	return schedule
 }
 
 // upToDate returns what a table knows that has every slot due at now.
-func upToDate(plan regions.Plan, now time.Time) map[ingest.Series]time.Time {
+func upToDate(schedule regions.Schedule, now time.Time) map[ingest.Series]time.Time {
 	known := map[ingest.Series]time.Time{}
-	for _, s := range plan.Due(nil, now) {
+	for _, s := range schedule.Due(nil, now) {
 		known[s.Series()] = s.DueAt
 	}
 	return known
@@ -52,14 +52,14 @@ var benchNow = time.Date(2026, 11, 1, 5, 59, 30, 0, time.UTC)
 
 func BenchmarkDueNothing(b *testing.B) {
 	for _, c := range []struct {
-		name string
-		plan regions.Plan
-	}{{"default", defaultPlan(b)}, {"10000", largePlan(b)}} {
+		name     string
+		schedule regions.Schedule
+	}{{"default", defaultSchedule(b)}, {"10000", largeSchedule(b)}} {
 		b.Run(c.name, func(b *testing.B) {
-			known := upToDate(c.plan, benchNow)
+			known := upToDate(c.schedule, benchNow)
 			b.ReportAllocs()
 			for b.Loop() {
-				if due := c.plan.Due(known, benchNow); len(due) > 0 {
+				if due := c.schedule.Due(known, benchNow); len(due) > 0 {
 					b.Fatal(due)
 				}
 			}
@@ -68,29 +68,29 @@ func BenchmarkDueNothing(b *testing.B) {
 }
 
 func BenchmarkDue10000(b *testing.B) {
-	plan := largePlan(b)
+	schedule := largeSchedule(b)
 	known := map[ingest.Series]time.Time{}
-	for _, s := range plan {
+	for _, s := range schedule {
 		for _, k := range s.Latest(benchNow) { // one slot ago: one due, none missed
 			known[k.Series()] = k.DueAt.Add(-time.Second)
 		}
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if due := plan.Due(known, benchNow); len(due) != 10000 {
+		if due := schedule.Due(known, benchNow); len(due) != 10000 {
 			b.Fatal(len(due))
 		}
 	}
 }
 
-func BenchmarkPlanNext(b *testing.B) {
+func BenchmarkScheduleNext(b *testing.B) {
 	for _, c := range []struct {
-		name string
-		plan regions.Plan
-	}{{"default", defaultPlan(b)}, {"10000", largePlan(b)}} {
+		name     string
+		schedule regions.Schedule
+	}{{"default", defaultSchedule(b)}, {"10000", largeSchedule(b)}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				c.plan.Next(benchNow)
+				c.schedule.Next(benchNow)
 			}
 		})
 	}
@@ -99,7 +99,7 @@ func BenchmarkPlanNext(b *testing.B) {
 func BenchmarkLatest(b *testing.B) {
 	for _, line := range []string{"*/20 * * * *", "CRON_TZ=America/New_York 30 1 * * *", "CRON_TZ=America/New_York 30 * * * 0", "0 6 29 2 *"} {
 		b.Run(line, func(b *testing.B) {
-			s, err := regions.New(oneRegion(line))
+			s, err := regions.NewJobSchedule(oneRegion(line))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -111,10 +111,10 @@ func BenchmarkLatest(b *testing.B) {
 }
 
 // A heartbeat asks what is due 2,880 times a day: that must cost a host next to nothing.
-func TestDueOfAnIdleDefaultPlanTakesNoTimeWorthNaming(t *testing.T) {
-	plan := defaultPlan(t)
-	known := upToDate(plan, benchNow)
-	if allocs := testing.AllocsPerRun(100, func() { plan.Due(known, benchNow) }); allocs > 0 {
+func TestDueOfAnIdleDefaultScheduleTakesNoTimeWorthNaming(t *testing.T) {
+	schedule := defaultSchedule(t)
+	known := upToDate(schedule, benchNow)
+	if allocs := testing.AllocsPerRun(100, func() { schedule.Due(known, benchNow) }); allocs > 0 {
 		t.Errorf("%v allocations when nothing is due", allocs)
 	}
 }

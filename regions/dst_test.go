@@ -85,7 +85,7 @@ func TestALocalTimeFiresExactlyOnceWhenTheClocksChange(t *testing.T) {
 		{"every hour of no leap day in 2100", "30 * 29 2 *", "2096-02-29T22:00:00Z", "2104-02-29T01:00:00Z",
 			[]string{"2096-02-29T22:30:00Z", "2096-02-29T23:30:00Z", "2104-02-29T00:30:00Z"}},
 	} {
-		got := schedule(t, oneRegion(c.line)).Between(at(t, c.from), at(t, c.to))
+		got := jobSchedule(t, oneRegion(c.line)).Between(at(t, c.from), at(t, c.to))
 		var times []string
 		for _, k := range got {
 			times = append(times, k.DueAt.Format(time.RFC3339))
@@ -124,7 +124,7 @@ var lines = []string{
 // there.
 type change struct {
 	name     string
-	schedule regions.Schedule
+	schedule regions.JobSchedule
 	from, to time.Time
 	want     []time.Time
 }
@@ -142,7 +142,7 @@ var allChanges = sync.OnceValues(func() (all []change, err error) {
 		}
 		from, to := day.Add(-48*time.Hour), day.Add(48*time.Hour)
 		for _, line := range lines {
-			s, err := regions.New(oneRegion("CRON_TZ=" + c.zone + " " + line))
+			s, err := regions.NewJobSchedule(oneRegion("CRON_TZ=" + c.zone + " " + line))
 			if err != nil {
 				return nil, err
 			}
@@ -153,7 +153,7 @@ var allChanges = sync.OnceValues(func() (all []change, err error) {
 	return all, nil
 })
 
-func overChanges(t *testing.T, check func(name string, s regions.Schedule, from, to time.Time, want []time.Time)) {
+func overChanges(t *testing.T, check func(name string, s regions.JobSchedule, from, to time.Time, want []time.Time)) {
 	t.Helper()
 	all, err := allChanges()
 	if err != nil {
@@ -166,7 +166,7 @@ func overChanges(t *testing.T, check func(name string, s regions.Schedule, from,
 
 func TestBetweenIsWhatAWalkThroughEveryMinuteFinds(t *testing.T) {
 	total := 0
-	overChanges(t, func(name string, s regions.Schedule, from, to time.Time, want []time.Time) {
+	overChanges(t, func(name string, s regions.JobSchedule, from, to time.Time, want []time.Time) {
 		got := dues(s.Between(from, to))
 		total += len(got)
 		if !slices.Equal(got, want) {
@@ -186,7 +186,7 @@ func TestBetweenIsWhatAWalkThroughEveryMinuteFinds(t *testing.T) {
 
 func TestBetweenCutAnywhereIsTheWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	overChanges(t, func(name string, s regions.Schedule, from, to time.Time, want []time.Time) {
+	overChanges(t, func(name string, s regions.JobSchedule, from, to time.Time, want []time.Time) {
 		var pieces []time.Time
 		for cut := from; cut.Before(to); {
 			step := time.Duration(random.Int64N(int64(5 * time.Hour))) // to the nanosecond
@@ -207,7 +207,7 @@ func TestBetweenCutAnywhereIsTheWhole(t *testing.T) {
 
 func TestLatestAndNextAreTheNeighboursOfNow(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	overChanges(t, func(name string, s regions.Schedule, from, to time.Time, want []time.Time) {
+	overChanges(t, func(name string, s regions.JobSchedule, from, to time.Time, want []time.Time) {
 		nows := slices.Clone(want)
 		for range 40 {
 			nows = append(nows, from.Add(time.Duration(random.Int64N(int64(to.Sub(from))))))
@@ -244,7 +244,7 @@ func TestADailyTimeFiresOnceOnEveryDayOfTheYear(t *testing.T) {
 	for _, name := range []string{"UTC", "America/New_York", "Europe/London", "Australia/Lord_Howe", "America/Havana", "Asia/Beirut", "Africa/Cairo", "Africa/Casablanca"} {
 		z := zone(t, name)
 		for minute := 0; minute < 24*60; minute += 15 {
-			s := schedule(t, oneRegion(fmt.Sprintf("CRON_TZ=%s %d %d * * *", name, minute%60, minute/60)))
+			s := jobSchedule(t, oneRegion(fmt.Sprintf("CRON_TZ=%s %d %d * * *", name, minute%60, minute/60)))
 			for year, days := range map[int]int{2025: 365, 2028: 366} {
 				from, to := time.Date(year, 1, 1, 0, 0, -1, 0, z), time.Date(year+1, 1, 1, 0, 0, -1, 0, z)
 				if got := s.Between(from, to); len(got) != days {

@@ -9,33 +9,33 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Plan is the schedules of all jobs.
-type Plan []Schedule
+// Schedule is when each of the configured jobs is due.
+type Schedule []JobSchedule
 
-// NewPlan checks the jobs' timing; two jobs of one name are refused.
-func NewPlan(jobs []ingest.Job) (Plan, error) {
-	var p Plan
+// NewSchedule checks the jobs' timing; two jobs of one name are refused.
+func NewSchedule(jobs []ingest.Job) (Schedule, error) {
+	var all Schedule
 	for _, job := range jobs {
-		if slices.ContainsFunc(p, func(s Schedule) bool { return s.Job.Name == job.Name }) {
+		if slices.ContainsFunc(all, func(s JobSchedule) bool { return s.Job.Name == job.Name }) {
 			return nil, fmt.Errorf("two jobs are called %s: give each its own name", quoteName(job.Name))
 		}
-		s, err := New(job)
+		s, err := NewJobSchedule(job)
 		if err != nil {
 			return nil, err
 		}
-		p = append(p, s)
+		all = append(all, s)
 	}
-	return p, nil
+	return all, nil
 }
 
 // Due returns the slots to add to the table of slots at now: those that came due after known, the newest due time that
 // the table has for each series. The newest slot of each series is due and the older ones are missed, since a chart of
 // hours ago can no longer be fetched. Of a series that the table does not know, only the latest slot is returned.
 // Missed slots from longer than ingest.KeepFor ago are left out: no report looks back that far.
-func (p Plan) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
+func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	oldest := now.Add(-ingest.KeepFor)
-	for _, s := range p {
+	for _, s := range all {
 		var latest time.Time
 		var ok bool
 		for i := range s.keys {
@@ -60,10 +60,10 @@ func (p Plan) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slo
 	return out
 }
 
-// Next returns when anything is next due, after now; the zero time for a plan without jobs.
-func (p Plan) Next(now time.Time) time.Time {
+// Next returns when anything is next due, after now; the zero time for a schedule without jobs.
+func (all Schedule) Next(now time.Time) time.Time {
 	var next time.Time
-	for _, s := range p {
+	for _, s := range all {
 		if t := s.Next(now); next.IsZero() || !t.IsZero() && t.Before(next) {
 			next = t
 		}
@@ -71,7 +71,7 @@ func (p Plan) Next(now time.Time) time.Time {
 	return next
 }
 
-func (s Schedule) slot(i int, due time.Time, state ingest.State, reason string) ingest.Slot {
+func (s JobSchedule) slot(i int, due time.Time, state ingest.State, reason string) ingest.Slot {
 	return ingest.Slot{SlotKey: s.slotKey(i, due), Kind: s.Job.Kind, State: state, Reason: reason}
 }
 

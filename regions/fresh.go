@@ -9,21 +9,21 @@ import (
 // DefaultStaleAfter is the number of intervals for which a series counts as fresh unless the config says otherwise.
 const DefaultStaleAfter = 3
 
-// Series returns every series of the plan, in the plan's order.
-func (p Plan) Series() []ingest.Series {
-	var all []ingest.Series
-	for _, s := range p {
+// Series returns every series of the schedule, in its order.
+func (all Schedule) Series() []ingest.Series {
+	var series []ingest.Series
+	for _, s := range all {
 		for _, key := range s.keys {
-			all = append(all, ingest.Series{Job: s.Job.Name, Key: key})
+			series = append(series, ingest.Series{Job: s.Job.Name, Key: key})
 		}
 	}
-	return all
+	return series
 }
 
 // Ahead returns how long it takes from t until that many slots of the series have come due, by its interval or its
 // cron line. It is 0 if the series has no such slot.
-func (p Plan) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
-	for _, s := range p {
+func (all Schedule) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
+	for _, s := range all {
 		switch {
 		case s.Job.Name != of.Job:
 		case s.cron == nil:
@@ -40,10 +40,10 @@ func (p Plan) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
 // Stale defines "stale" for the whole program: since done, when the newest done slot of the series was due, more time
 // has passed than Ahead gives for that many slots. A series that was never done (done is zero) is stale, and one that
 // is never due again is not.
-func (p Plan) Stale(of ingest.Series, done, now time.Time, after int) bool {
+func (all Schedule) Stale(of ingest.Series, done, now time.Time, after int) bool {
 	if done.IsZero() {
 		return true
 	}
-	ahead := p.Ahead(of, done, after)
+	ahead := all.Ahead(of, done, after)
 	return ahead > 0 && now.Sub(done) > ahead
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestASeriesIsStaleWhenItsNewestDoneSlotIsOlderThanSoManyIntervals(t *testing.T) {
-	plan, err := regions.NewPlan([]ingest.Job{
+	schedule, err := regions.NewSchedule([]ingest.Job{
 		{Name: "chart", Regions: []ingest.Region{"US", "DE"}, Every: 30 * time.Minute},
 		{Name: "weekday", Cron: "0 6 * * 1-5"},
 		{Name: "leap", Cron: "0 0 29 2 *"},
@@ -41,11 +41,11 @@ func TestASeriesIsStaleWhenItsNewestDoneSlotIsOlderThanSoManyIntervals(t *testin
 		if tt.done.IsZero() {
 			now = friday
 		}
-		if got := plan.Stale(of, tt.done, now, tt.after); got != tt.want {
+		if got := schedule.Stale(of, tt.done, now, tt.after); got != tt.want {
 			t.Errorf("%s: stale %v, want %v", tt.what, got, tt.want)
 		}
 	}
-	if got := len(plan.Series()); got != 4 {
+	if got := len(schedule.Series()); got != 4 {
 		t.Errorf("%d series, want 4", got)
 	}
 }

@@ -45,21 +45,21 @@ func (p Pace) nextKey(keys []string, newest map[string]time.Time, t time.Time) s
 	return best
 }
 
-// Paced is a plan some of whose jobs are paced; Paces holds these by name.
+// Paced is a schedule some of whose jobs are paced; Paces holds these by name.
 type Paced struct {
-	Plan
+	Schedule
 	Paces map[string]Pace
 }
 
-// Due is Plan.Due, except for paced jobs. Of these, a key is due if it never was, or if its newest slot is older than
-// two rounds, as after a time in which nothing ran; if there is no such key, one is due after each Gap. The ticks that
-// a paced job leaves out are not slots: nobody has missed them.
+// Due is like Schedule.Due, except for paced jobs. Of these, a key is due if it never was, or if its newest slot is
+// older than two rounds, as after a time in which nothing ran; if there is no such key, one is due after each Gap. The
+// ticks that a paced job leaves out are not slots: nobody has missed them.
 func (p Paced) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
-	for _, s := range p.Plan {
+	for _, s := range p.Schedule {
 		pace, ok := p.Paces[s.Job.Name]
 		if !ok {
-			out = append(out, Plan{s}.Due(known, now)...)
+			out = append(out, Schedule{s}.Due(known, now)...)
 			continue
 		}
 		out = append(out, s.duePaced(pace, known, now)...)
@@ -67,7 +67,7 @@ func (p Paced) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Sl
 	return out
 }
 
-func (s Schedule) duePaced(pace Pace, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
+func (s JobSchedule) duePaced(pace Pace, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	var waiting []string // keys that are not overdue
 	newestOf := map[string]time.Time{}
@@ -98,7 +98,7 @@ func (s Schedule) duePaced(pace Pace, known map[ingest.Series]time.Time, now tim
 // Next returns when anything is next due, after now.
 func (p Paced) Next(now time.Time) time.Time {
 	var next time.Time
-	for _, s := range p.Plan {
+	for _, s := range p.Schedule {
 		t := s.Next(now)
 		if pace, ok := p.Paces[s.Job.Name]; ok {
 			t = pace.next(now)
@@ -122,32 +122,32 @@ func (p Pace) next(now time.Time) time.Time {
 	return next.Truncate(time.Second).UTC()
 }
 
-// Ahead is Plan.Ahead at the current pace.
+// Ahead is like Schedule.Ahead, at the current pace.
 func (p Paced) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
-	ahead := p.Plan.Ahead(of, t, slots)
+	ahead := p.Schedule.Ahead(of, t, slots)
 	if pace, ok := p.Paces[of.Job]; ok {
 		ahead = max(ahead, time.Duration(slots)*pace.Round)
 	}
 	return ahead
 }
 
-// Stale is Plan.Stale at the current pace.
+// Stale is like Schedule.Stale, at the current pace.
 func (p Paced) Stale(of ingest.Series, done, now time.Time, after int) bool {
-	return p.Plan.Stale(of, done, now, after) && (done.IsZero() || now.Sub(done) > p.Ahead(of, done, after))
+	return p.Schedule.Stale(of, done, now, after) && (done.IsZero() || now.Sub(done) > p.Ahead(of, done, after))
 }
 
 // Upcoming returns the next n slots after now, soonest first, only of the given key unless it is "". Those of a paced
 // job hold as long as what is left of its budget stays what it is.
 func (p Paced) Upcoming(known map[ingest.Series]time.Time, now time.Time, n int, key string) []ingest.Slot {
 	var slots []ingest.Slot
-	for _, s := range p.Plan {
+	for _, s := range p.Schedule {
 		slots = append(slots, s.upcoming(p.Paces, known, now, n, key)...)
 	}
 	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
 	return slots[:min(n, len(slots))]
 }
 
-func (s Schedule) upcoming(paces map[string]Pace, known map[ingest.Series]time.Time, now time.Time, n int, key string) (out []ingest.Slot) {
+func (s JobSchedule) upcoming(paces map[string]Pace, known map[ingest.Series]time.Time, now time.Time, n int, key string) (out []ingest.Slot) {
 	if pace, ok := paces[s.Job.Name]; ok {
 		if key != "" && !slices.Contains(s.keys, key) {
 			return nil

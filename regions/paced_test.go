@@ -11,7 +11,7 @@ import (
 
 func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 2, 14, hour, minute, 0, 0, time.UTC) }
-	plan, err := regions.NewPlan([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US", "GB", "DE"}, Every: 30 * time.Minute}})
+	schedule, err := regions.NewSchedule([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US", "GB", "DE"}, Every: 30 * time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 		{"nothing ran for more than two rounds of GB and DE", turn, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 12:10"}},
 		{"an empty table: each is due at once", nil, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Most: 3}, []string{"US 12:00", "GB 12:10", "DE 12:20"}},
 	} {
-		paced := regions.Paced{Plan: plan, Paces: map[string]regions.Pace{"chart": tt.pace}}
+		paced := regions.Paced{Schedule: schedule, Paces: map[string]regions.Pace{"chart": tt.pace}}
 		var got []string
 		for _, slot := range paced.Due(tt.known, tt.now) {
 			if slot.State != ingest.Due {
@@ -49,7 +49,7 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	paced := regions.Paced{Plan: plan, Paces: map[string]regions.Pace{"chart": {Gap: 40 * time.Minute, Round: 2 * time.Hour, Last: at(10, 0), Most: 3}}}
+	paced := regions.Paced{Schedule: schedule, Paces: map[string]regions.Pace{"chart": {Gap: 40 * time.Minute, Round: 2 * time.Hour, Last: at(10, 0), Most: 3}}}
 	if next := paced.Next(at(10, 5)); !next.Equal(at(10, 40)) {
 		t.Errorf("next at %v", next)
 	}
@@ -57,7 +57,7 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 	if paced.Stale(us, at(10, 0), at(15, 59), 3) || !paced.Stale(us, at(10, 0), at(16, 1), 3) || paced.Ahead(us, at(10, 0), 1) != 2*time.Hour {
 		t.Error("a series is stale after three of the intervals that it has at present")
 	}
-	if free := (regions.Paced{Plan: plan}); len(free.Due(turn, at(10, 5))) != 3 || free.Next(at(10, 5)) != plan.Next(at(10, 5)) {
+	if free := (regions.Paced{Schedule: schedule}); len(free.Due(turn, at(10, 5))) != 3 || free.Next(at(10, 5)) != schedule.Next(at(10, 5)) {
 		t.Error("a job that is not paced is due as ever")
 	}
 }

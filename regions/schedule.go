@@ -15,17 +15,17 @@ const (
 	MaxEvery = 30 * 24 * time.Hour
 )
 
-// Schedule is when one job is due. New makes one.
-type Schedule struct {
+// JobSchedule is when one job is due; NewJobSchedule makes one.
+type JobSchedule struct {
 	Job  ingest.Job
 	keys []string  // of its slots
 	cron *cronLine // nil for an interval
 }
 
-// New checks a job's timing: exactly one of Every and Cron must be set, and no region twice. An
+// NewJobSchedule checks a job's timing: exactly one of Every and Cron must be set, and no region twice. An
 // error says what to write instead.
-func New(job ingest.Job) (Schedule, error) {
-	s := Schedule{Job: job}
+func NewJobSchedule(job ingest.Job) (JobSchedule, error) {
+	s := JobSchedule{Job: job}
 	for _, of := range job.Series() {
 		if slices.Contains(s.keys, of.Key) {
 			return s, fmt.Errorf("job %s: region %s is named twice", quoteName(job.Name), quoteName(of.Key))
@@ -48,14 +48,14 @@ func New(job ingest.Job) (Schedule, error) {
 }
 
 // Keys returns the keys of the job's slots: its regions, or "" for a job without any.
-func (s Schedule) Keys() []string { return slices.Clone(s.keys) }
+func (s JobSchedule) Keys() []string { return slices.Clone(s.keys) }
 
 // Between returns every slot due after from and not after to, oldest first.
 //
 // An interval is counted from 1970 in UTC and divided over the keys, so that eight regions every 30 minutes are due 3
 // min 45 s apart, the same on every host. A cron line is due for all its keys at once: whoever writes 06:00 means
 // 06:00.
-func (s Schedule) Between(from, to time.Time) []ingest.SlotKey {
+func (s JobSchedule) Between(from, to time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	var times []time.Time
 	for i := range s.keys {
@@ -71,7 +71,7 @@ func (s Schedule) Between(from, to time.Time) []ingest.SlotKey {
 }
 
 // Latest returns the newest slot of every key that is due at now, oldest first.
-func (s Schedule) Latest(now time.Time) []ingest.SlotKey {
+func (s JobSchedule) Latest(now time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	for i := range s.keys {
 		if due, ok := s.latest(i, now); ok {
@@ -83,7 +83,7 @@ func (s Schedule) Latest(now time.Time) []ingest.SlotKey {
 }
 
 // Next returns when the job is next due for any key, after now.
-func (s Schedule) Next(now time.Time) time.Time {
+func (s JobSchedule) Next(now time.Time) time.Time {
 	if s.cron != nil {
 		return s.next(0, now)
 	}
@@ -97,7 +97,7 @@ func (s Schedule) Next(now time.Time) time.Time {
 }
 
 // NextTimes returns the next n times after now at which the job is due for any key, soonest first.
-func (s Schedule) NextTimes(now time.Time, n int) []time.Time {
+func (s JobSchedule) NextTimes(now time.Time, n int) []time.Time {
 	var out []time.Time
 	for t := s.Next(now); len(out) < n && !t.IsZero(); t = s.Next(t) {
 		out = append(out, t)
@@ -105,12 +105,12 @@ func (s Schedule) NextTimes(now time.Time, n int) []time.Time {
 	return out
 }
 
-func (s Schedule) slotKey(i int, due time.Time) ingest.SlotKey {
+func (s JobSchedule) slotKey(i int, due time.Time) ingest.SlotKey {
 	return ingest.SlotKey{Job: s.Job.Name, Key: s.keys[i], DueAt: due}
 }
 
 // times returns when key i is due after from and not after to, oldest first.
-func (s Schedule) times(i int, from, to time.Time) []time.Time {
+func (s JobSchedule) times(i int, from, to time.Time) []time.Time {
 	var out []time.Time
 	for t := s.next(i, from); !t.IsZero() && !t.After(to); t = s.next(i, t) {
 		out = append(out, t)
@@ -119,7 +119,7 @@ func (s Schedule) times(i int, from, to time.Time) []time.Time {
 }
 
 // next returns the first time after t at which key i is due.
-func (s Schedule) next(i int, t time.Time) time.Time {
+func (s JobSchedule) next(i int, t time.Time) time.Time {
 	if s.cron != nil {
 		at, ok := s.cron.next(t.Unix())
 		return instant(at, ok)
@@ -129,7 +129,7 @@ func (s Schedule) next(i int, t time.Time) time.Time {
 }
 
 // latest returns the last time, not after now, at which key i is due.
-func (s Schedule) latest(i int, now time.Time) (time.Time, bool) {
+func (s JobSchedule) latest(i int, now time.Time) (time.Time, bool) {
 	if s.cron != nil {
 		at, ok := s.cron.latest(now.Unix())
 		return instant(at, ok), ok
@@ -139,7 +139,7 @@ func (s Schedule) latest(i int, now time.Time) (time.Time, bool) {
 }
 
 // interval returns the job's interval, and the offset into it at which key i is due, both in seconds.
-func (s Schedule) interval(i int) (every, offset int64) {
+func (s JobSchedule) interval(i int) (every, offset int64) {
 	every = int64(s.Job.Every / time.Second)
 	return every, every * int64(i) / int64(len(s.keys))
 }

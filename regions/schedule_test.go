@@ -15,9 +15,9 @@ func chart(every time.Duration, cron string) ingest.Job {
 	return ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: regions.Default(), Every: every, Cron: cron}
 }
 
-func schedule(t *testing.T, job ingest.Job) regions.Schedule {
+func jobSchedule(t *testing.T, job ingest.Job) regions.JobSchedule {
 	t.Helper()
-	s, err := regions.New(job)
+	s, err := regions.NewJobSchedule(job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func at(t *testing.T, s string) time.Time {
 
 func TestRegionsAreStaggeredOverTheInterval(t *testing.T) {
 	from := at(t, "2026-02-14T09:00:00Z").Add(-time.Second)
-	got := schedule(t, chart(30*time.Minute, "")).Between(from, from.Add(30*time.Minute))
+	got := jobSchedule(t, chart(30*time.Minute, "")).Between(from, from.Add(30*time.Minute))
 	if len(got) != 8 {
 		t.Fatalf("%d slots in one interval, want one of each region", len(got))
 	}
@@ -53,7 +53,7 @@ func TestBetweenIsTheSameHoweverItIsCut(t *testing.T) {
 		chart(30*time.Minute, ""), chart(7*time.Hour+time.Second, ""),
 		chart(0, "*/20 * * * *"), chart(0, "CRON_TZ=America/Los_Angeles 15 3 * * *"),
 	} {
-		s := schedule(t, job)
+		s := jobSchedule(t, job)
 		from := at(t, "2026-10-31T00:00:13Z") // over the 25-hour day
 		to := from.Add(72 * time.Hour)
 		whole := s.Between(from, to)
@@ -82,7 +82,7 @@ func earlier(a, b time.Time) time.Time {
 func TestLatestIsTheLastOfBetween(t *testing.T) {
 	now := at(t, "2026-02-14T09:10:00Z")
 	for _, job := range []ingest.Job{chart(30*time.Minute, ""), chart(0, "0 6 29 2 *"), chart(0, "30 6 * * *")} {
-		s := schedule(t, job)
+		s := jobSchedule(t, job)
 		for _, k := range s.Latest(now) {
 			if k.DueAt.After(now) {
 				t.Errorf("%v: latest %v is after now", job, k)
@@ -100,7 +100,7 @@ func TestLatestIsTheLastOfBetween(t *testing.T) {
 }
 
 func TestDueMissesWhatNobodyRan(t *testing.T) {
-	plan, err := regions.NewPlan([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})
+	schedule, err := regions.NewSchedule([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestDueMissesWhatNobodyRan(t *testing.T) {
 		{"a table from the future", map[ingest.Series]time.Time{us: at(t, "2027-02-14T05:00:00Z")}, 0, ""},
 	} {
 		missed, due := 0, ""
-		for _, s := range plan.Due(c.known, now) {
+		for _, s := range schedule.Due(c.known, now) {
 			switch s.State {
 			case ingest.Missed:
 				missed++
@@ -181,11 +181,11 @@ func TestBadTimingIsRefusedWithAHint(t *testing.T) {
 		{chart(0, "0 6 * * * "+strings.Repeat("*", 1<<20)), "longer than"},
 		{ingest.Job{Name: "chart", Every: time.Hour, Regions: []ingest.Region{"US", "GB", "US"}}, "US is named twice"},
 	} {
-		if _, err := regions.New(c.job); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := regions.NewJobSchedule(c.job); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("every %v, cron %q: %v, want it to say %q", c.job.Every, c.job.Cron, err, c.says)
 		}
 	}
-	if _, err := regions.NewPlan([]ingest.Job{chart(time.Hour, ""), chart(time.Hour, "")}); err == nil || !strings.Contains(err.Error(), "give each its own name") {
+	if _, err := regions.NewSchedule([]ingest.Job{chart(time.Hour, ""), chart(time.Hour, "")}); err == nil || !strings.Contains(err.Error(), "give each its own name") {
 		t.Error("two jobs of one name were accepted")
 	}
 }
@@ -198,7 +198,7 @@ func TestARefusalEchoesNothingThatATerminalObeys(t *testing.T) {
 			{Name: "a" + bad + "b", Every: time.Second},
 			{Name: "a", Every: time.Hour, Regions: []ingest.Region{ingest.Region(bad), ingest.Region(bad)}},
 		} {
-			_, err := regions.New(job)
+			_, err := regions.NewJobSchedule(job)
 			if err == nil {
 				t.Errorf("%+v was accepted", job)
 				continue
@@ -233,7 +233,7 @@ func TestWhitespaceAndMacrosAreReadAsCronReadsThem(t *testing.T) {
 		"0-59/15 6-8 * mar-may mon":        "0,15,30,45 6,7,8 * 3,4,5 1",
 		strings.Repeat("0,", 60) + "0 0 1 1,12 *": "0 0 1 12,1 *",
 	} {
-		got, want := schedule(t, oneRegion(line)).NextTimes(now, 20), schedule(t, oneRegion(same)).NextTimes(now, 20)
+		got, want := jobSchedule(t, oneRegion(line)).NextTimes(now, 20), jobSchedule(t, oneRegion(same)).NextTimes(now, 20)
 		if len(got) != 20 || !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want those of %q: %v", line, got, same, want)
 		}
@@ -245,7 +245,7 @@ func TestNextTimesAreTheFirstOfBetween(t *testing.T) {
 	for _, job := range []ingest.Job{
 		chart(30*time.Minute, ""), chart(time.Minute, ""), chart(25*time.Hour+time.Second, ""), chart(0, "CRON_TZ=America/New_York 30 1 * * *"), {Name: "refresh", Every: 24 * time.Hour},
 	} {
-		s := schedule(t, job)
+		s := jobSchedule(t, job)
 		want := slices.Compact(dues(s.Between(now, now.Add(8*24*time.Hour))))[:5]
 		if got := s.NextTimes(now, 5); !slices.Equal(got, want) {
 			t.Errorf("%v: next %v, want %v", job, got, want)

@@ -11,7 +11,7 @@ import (
 // Heartbeat is how often Serve calls do when nothing is due.
 const Heartbeat = 30 * time.Second
 
-// Serve calls do at once, whenever a slot of the plan is due, and at every heartbeat (0 is Heartbeat), until
+// Serve calls do at once, whenever a slot of the schedule is due, and at every heartbeat (0 is Heartbeat), until
 // ctx is done. Calls never overlap; triggers that come while do runs become one. It returns when ctx is
 // done, after do and the ticker have ended.
 //
@@ -19,10 +19,10 @@ const Heartbeat = 30 * time.Second
 // do gets the time from now, which must be safe for concurrent use, and asks what is due since it last ran; it must
 // return quickly, since it delays the next call. A panic of do passes through Serve after the ticker has ended: a
 // caller that must survive it recovers in its do.
-func (p Plan) Serve(ctx context.Context, heartbeat time.Duration, now func() time.Time, do func(ctx context.Context, now time.Time)) {
+func (all Schedule) Serve(ctx context.Context, heartbeat time.Duration, now func() time.Time, do func(ctx context.Context, now time.Time)) {
 	trigger := make(chan struct{}, 1)
 	ticker := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(cron.DiscardLogger), cron.WithChain())
-	ticker.Schedule(ticks{p, now}, cron.FuncJob(func() {
+	ticker.Schedule(ticks{all, now}, cron.FuncJob(func() {
 		select {
 		case trigger <- struct{}{}:
 		default: // one is waiting already
@@ -44,16 +44,16 @@ func (p Plan) Serve(ctx context.Context, heartbeat time.Duration, now func() tim
 	}
 }
 
-// ticks is the plan by Serve's clock, for a ticker that follows the machine's.
+// ticks is the schedule by Serve's clock, for a ticker that follows the machine's.
 type ticks struct {
-	plan Plan
-	now  func() time.Time
+	schedule Schedule
+	now      func() time.Time
 }
 
 // Next is never early: the machine's clock is read after the other one.
 func (t ticks) Next(time.Time) time.Time {
 	now := t.now()
-	next := t.plan.Next(now)
+	next := t.schedule.Next(now)
 	if next.IsZero() {
 		return next
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// everyday is a plan with all kinds of lines, including some that are affected by the clocks of New York: a bubble
+// everyday is a schedule with all kinds of lines, including some that are affected by the clocks of New York: a bubble
 // begins in 2000, which has a leap day, and there 2 April has 23 hours and 29 October 25.
-func everyday(t *testing.T, every time.Duration) regions.Plan {
+func everyday(t *testing.T, every time.Duration) regions.Schedule {
 	t.Helper()
 	us := []ingest.Region{"US"}
-	plan, err := regions.NewPlan([]ingest.Job{
+	schedule, err := regions.NewSchedule([]ingest.Job{
 		chart(every, ""),
 		{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour},
 		{Name: "skipped", Kind: ingest.KindChart, Regions: us, Cron: "CRON_TZ=America/New_York 30 2 * * *"},
@@ -29,23 +29,23 @@ func everyday(t *testing.T, every time.Duration) regions.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan
+	return schedule
 }
 
 // table keeps slots as the store does: one row each, and the newest of every series.
 type table struct {
-	plan        regions.Plan
+	schedule    regions.Schedule
 	known       map[ingest.Series]time.Time
 	slots       map[ingest.SlotKey]ingest.State
 	twice, late int
 }
 
-func newTable(plan regions.Plan) *table {
-	return &table{plan: plan, known: map[ingest.Series]time.Time{}, slots: map[ingest.SlotKey]ingest.State{}}
+func newTable(schedule regions.Schedule) *table {
+	return &table{schedule: schedule, known: map[ingest.Series]time.Time{}, slots: map[ingest.SlotKey]ingest.State{}}
 }
 
 func (b *table) reconcile(now time.Time) {
-	for _, s := range b.plan.Due(b.known, now) {
+	for _, s := range b.schedule.Due(b.known, now) {
 		if _, ok := b.slots[s.SlotKey]; ok {
 			b.twice++
 		}
@@ -61,7 +61,7 @@ func (b *table) reconcile(now time.Time) {
 func (b *table) wants(t *testing.T, from, to time.Time) {
 	t.Helper()
 	want := 0
-	for _, s := range b.plan {
+	for _, s := range b.schedule {
 		for _, k := range s.Between(from, to) {
 			want++
 			if b.slots[k] == "" {
@@ -92,12 +92,12 @@ func (b *table) count(state ingest.State) int {
 	return n
 }
 
-// serving serves plan until d has passed in the bubble, and returns when Serve has.
-func serving(t *testing.T, plan regions.Plan, d, heartbeat time.Duration, now func() time.Time, do func(context.Context, time.Time)) {
+// serving serves schedule until d has passed in the bubble, and returns when Serve has.
+func serving(t *testing.T, schedule regions.Schedule, d, heartbeat time.Duration, now func() time.Time, do func(context.Context, time.Time)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	plan.Serve(ctx, heartbeat, now, do)
+	schedule.Serve(ctx, heartbeat, now, do)
 }
 
 func TestServeSeesEverySlotOnceAndOnTime(t *testing.T) {
@@ -113,7 +113,7 @@ func TestServeSeesEverySlotOnceAndOnTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, book := time.Now(), newTable(everyday(t, c.every))
 				calls := 0
-				serving(t, book.plan, c.length+time.Second, c.heartbeat, time.Now, func(_ context.Context, now time.Time) {
+				serving(t, book.schedule, c.length+time.Second, c.heartbeat, time.Now, func(_ context.Context, now time.Time) {
 					calls++
 					book.reconcile(now)
 				})
@@ -138,7 +138,7 @@ func TestSleepAndClockStepsLoseNoSlotAndDoubleNone(t *testing.T) {
 				time.AfterFunc(10*time.Hour+13*time.Second, func() { stepped.Store(int64(step)) })
 				start, book := now(), newTable(everyday(t, 30*time.Minute))
 				var seen, seenAt time.Time // when do saw the step, by the clock and by the machine's timers
-				serving(t, book.plan, 20*time.Hour+17*time.Second, regions.Heartbeat, now, func(_ context.Context, at time.Time) {
+				serving(t, book.schedule, 20*time.Hour+17*time.Second, regions.Heartbeat, now, func(_ context.Context, at time.Time) {
 					if seen.IsZero() && stepped.Load() != 0 {
 						seen, seenAt = at, time.Now()
 					}
@@ -165,7 +165,7 @@ func TestSlotsBesideADoThatBlocksForHoursAreMissedNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, book := time.Now(), newTable(everyday(t, 30*time.Minute))
 		blocked := false
-		serving(t, book.plan, 24*time.Hour+time.Second, 0, time.Now, func(_ context.Context, now time.Time) {
+		serving(t, book.schedule, 24*time.Hour+time.Second, 0, time.Now, func(_ context.Context, now time.Time) {
 			book.reconcile(now)
 			if !blocked && now.Sub(start) >= 3*time.Hour {
 				blocked = true
@@ -260,7 +260,7 @@ func TestAPanicOfDoLeavesThroughServeAndTheTickerEnds(t *testing.T) {
 	})
 }
 
-func TestAPlanWithoutJobsHasItsHeartbeat(t *testing.T) {
+func TestAScheduleWithoutJobsHasItsHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		serving(t, nil, 10*time.Minute+time.Second, 0, time.Now, func(context.Context, time.Time) { calls++ })
@@ -276,7 +276,7 @@ func TestServeTicksByTheClockItIsGiven(t *testing.T) {
 		moved := time.Until(at(t, "2026-02-14T08:59:59.7Z"))
 		now := func() time.Time { return time.Now().Add(moved).Round(0) }
 		start, book := now(), newTable(everyday(t, 30*time.Minute))
-		serving(t, book.plan, 48*time.Hour, 24*time.Hour, now, func(_ context.Context, now time.Time) { book.reconcile(now) })
+		serving(t, book.schedule, 48*time.Hour, 24*time.Hour, now, func(_ context.Context, now time.Time) { book.reconcile(now) })
 		book.wants(t, start, start.Add(48*time.Hour).Add(-time.Second))
 		if book.late > 0 || book.count(ingest.Missed) > 0 {
 			t.Errorf("%d slots late, %d missed", book.late, book.count(ingest.Missed))

@@ -11,7 +11,7 @@ import (
 
 // Warnings returns what a job's cron line says but its writer may not mean, one sentence each, without the job's name;
 // none for an interval. A zone is judged by the year after now.
-func (s Schedule) Warnings(now time.Time) []string {
+func (s JobSchedule) Warnings(now time.Time) []string {
 	if s.cron == nil {
 		return nil
 	}

@@ -52,7 +52,7 @@ func TestWarningsSayWhatACronLineDoesInstead(t *testing.T) {
 		{"CRON_TZ=Australia/Lord_Howe 0 6 * * *", []string{"from UTC+11:00 to UTC+10:30"}},
 		{"CRON_TZ=America/New_York */90 * 31 * 1", []string{"*/90", "both set", "no day 31", "America/New_York"}},
 	} {
-		got := schedule(t, oneRegion(c.line)).Warnings(now)
+		got := jobSchedule(t, oneRegion(c.line)).Warnings(now)
 		if len(got) != len(c.says) {
 			t.Errorf("%s: %d warnings, want %d: %q", c.line, len(got), len(c.says), got)
 			continue
@@ -63,7 +63,7 @@ func TestWarningsSayWhatACronLineDoesInstead(t *testing.T) {
 			}
 		}
 	}
-	if got := schedule(t, chart(regions.MinEvery*7, "")).Warnings(now); len(got) > 0 {
+	if got := jobSchedule(t, chart(regions.MinEvery*7, "")).Warnings(now); len(got) > 0 {
 		t.Errorf("an interval was warned of: %q", got)
 	}
 }
@@ -72,7 +72,7 @@ func TestWarningsSayWhatACronLineDoesInstead(t *testing.T) {
 func TestASuggestedIntervalIsInBounds(t *testing.T) {
 	now := at(t, "2026-02-14T09:10:00Z")
 	for _, line := range []string{"*/43201 * * * *", "0 */721 * * *", "0 6 */31 * *", "0 6 1 */99 *"} {
-		for _, w := range schedule(t, oneRegion(line)).Warnings(now) {
+		for _, w := range jobSchedule(t, oneRegion(line)).Warnings(now) {
 			if strings.Contains(w, "every:") {
 				t.Errorf("%s: %q", line, w)
 			}

@@ -145,12 +145,12 @@ func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, 
 	if err != nil {
 		return err
 	}
-	plan, err := regions.NewPlan(w.jobs())
+	jobs, err := regions.NewSchedule(w.jobs())
 	if err != nil {
 		return err
 	}
 	g := &quota.Governor{Ledger: ledger, Reserve: ledger, Tariff: tariff, Account: "default", Now: p.now}
-	schedule := budget.Schedule{Plan: plan, Upstream: client, Tariff: tariff}
+	schedule := budget.Schedule{Jobs: jobs, Upstream: client, Tariff: tariff}
 	reserver := budget.Reserver{Now: p.now, Log: slog.New(slog.DiscardHandler), Compute: func(ctx context.Context) (budget.Reserve, error) {
 		r, err := schedule.Reserve(ctx, jobSlots{s}, p.now())
 		if err == nil {
@@ -159,7 +159,7 @@ func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, 
 		return r, err
 	}}
 	p.reconciler = &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{}, Schedule: plan, Slots: s, Sink: s, Library: s, Upstream: client, Namer: client, Quota: g,
+		Jobs: map[string]ingest.Job{}, Schedule: jobs, Slots: s, Sink: s, Library: s, Upstream: client, Namer: client, Quota: g,
 		Explain: g.Explain, Reserved: reserver.Reserved, Owner: "economy", FreeBursts: tariff.FreeBursts, Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}

@@ -91,9 +91,9 @@ func (a *app) checkConfig() error {
 	ceilings := budget.Ceilings(schedule.Tariff)
 	for i, j := range price.Jobs {
 		text := cmp.Or(term.DayShares(j.Cost, ceilings), a.refreshCost(schedule.Tariff))
-		doc.Jobs = append(doc.Jobs, checkJob{j.Job.Name, string(j.Job.Kind), j.Slots, j.Cost, schedule.Plan[i].Next(now), text})
-		for _, w := range schedule.Plan[i].Warnings(now) {
-			doc.Warnings = append(doc.Warnings, checkWarning{j.Job.Name, w, schedule.Plan[i].NextTimes(now, 5)})
+		doc.Jobs = append(doc.Jobs, checkJob{j.Job.Name, string(j.Job.Kind), j.Slots, j.Cost, schedule.Jobs[i].Next(now), text})
+		for _, w := range schedule.Jobs[i].Warnings(now) {
+			doc.Warnings = append(doc.Warnings, checkWarning{j.Job.Name, w, schedule.Jobs[i].NextTimes(now, 5)})
 		}
 	}
 	if a.cfg.Worth {

@@ -91,7 +91,7 @@ func (d *demo) print(format string, args ...any) { fmt.Fprintf(d.stdout, format+
 // slots moves the clock through one slot of each region.
 func (d *demo) slots(ctx context.Context) error {
 	d.print("\n1. Eight regions, each at its own time: never eight bursts at once")
-	for _, key := range d.runtime.schedule.Plan[0].Between(d.start.Add(-time.Second), d.start.Add(demoInterval-time.Second)) {
+	for _, key := range d.runtime.schedule.Jobs[0].Between(d.start.Add(-time.Second), d.start.Add(demoInterval-time.Second)) {
 		d.clock.Move(key.DueAt)
 		if _, err := d.pass(ctx, key.Series()); err != nil {
 			return err
@@ -155,7 +155,7 @@ func (d *demo) call(ctx context.Context, path string) error {
 func (d *demo) refusal(ctx context.Context) error {
 	d.print("\n3. The next round stops cleanly: what came in is kept, nobody gets a 403")
 	var reason string
-	for _, key := range d.runtime.schedule.Plan[0].Between(d.start.Add(demoInterval-time.Second), d.start.Add(demoInterval+demoInterval/4)) {
+	for _, key := range d.runtime.schedule.Jobs[0].Between(d.start.Add(demoInterval-time.Second), d.start.Add(demoInterval+demoInterval/4)) {
 		d.clock.Move(key.DueAt)
 		worked, err := d.pass(ctx, key.Series())
 		if err != nil {

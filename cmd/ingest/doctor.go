@@ -105,10 +105,10 @@ func scrub(urls []string, s string) string {
 func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 	d := &doctor.Doctor{
 		Version: version, LedgerFile: ledgerFile, Root: root, UID: uid,
-		Tariff:   sync.OnceValues(func() (*quota.Tariff, error) { return tariffOf(a.cfg) }),
-		Plan:     sync.OnceValues(func() (regions.Plan, error) { return planOf(a.cfg) }),
-		Schedule: func() (budget.Schedule, error) { return scheduleOf(a.cfg) },
-		Classify: classify, Say: a.say, Upgraded: a.sayUpgraded,
+		Tariff:         sync.OnceValues(func() (*quota.Tariff, error) { return tariffOf(a.cfg) }),
+		Schedule:       sync.OnceValues(func() (regions.Schedule, error) { return jobSchedules(a.cfg) }),
+		PricedSchedule: func() (budget.Schedule, error) { return scheduleOf(a.cfg) },
+		Classify:       classify, Say: a.say, Upgraded: a.sayUpgraded,
 	}
 	if a.clock, d.ClockErr = config.NewClock(); d.ClockErr != nil {
 		a.clock = &config.Clock{}

@@ -27,7 +27,7 @@ func (a *app) moves(s *store.Store) func(context.Context, string) ([]ingest.Char
 	}
 }
 
-// paceNow returns the plan at its present pace and, if it may be paced, when the newest slot of each series was due.
+// paceNow returns the schedule at its present pace and, if it may be paced, when the newest slot of each series was due.
 // Nothing is paced while the store or the ledger cannot be read.
 func (a *app) paceNow(ctx context.Context, p budget.Pacer, s *store.Store) (pace budget.Pacing, known map[ingest.Series]time.Time) {
 	if !p.Off {

@@ -27,20 +27,20 @@ func tariffOf(c *config.Config) (*quota.Tariff, error) {
 	return quota.ParseCosts(name, data, c.Upstream, c.CostTable)
 }
 
-// planOf returns the schedule of the configured jobs.
-func planOf(c *config.Config) (regions.Plan, error) {
-	p, err := regions.NewPlan(c.Jobs)
-	return p, config.Invalid(err)
+// jobSchedules returns when the configured jobs are due.
+func jobSchedules(c *config.Config) (regions.Schedule, error) {
+	s, err := regions.NewSchedule(c.Jobs)
+	return s, config.Invalid(err)
 }
 
 // scheduleOf returns the configured jobs with the costs of their calls.
 func scheduleOf(c *config.Config) (budget.Schedule, error) {
-	plan, err := planOf(c)
+	jobs, err := jobSchedules(c)
 	if err != nil {
 		return budget.Schedule{}, err
 	}
 	tariff, err := tariffOf(c)
-	return budget.Schedule{Plan: plan, Upstream: providers[c.Upstream].calls, Tariff: tariff}, err
+	return budget.Schedule{Jobs: jobs, Upstream: providers[c.Upstream].calls, Tariff: tariff}, err
 }
 
 // pricedSchedule returns the schedule with the price of the day that begins now.

@@ -83,7 +83,7 @@ func (a *app) newService() (*service.Service, error) {
 		jobs = append(jobs, job.Name)
 	}
 	o := service.Options{
-		Plan: schedule.Plan, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: thresholds, API: api, Hosts: a.cfg.HostNames(),
+		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: thresholds, API: api, Hosts: a.cfg.HostNames(),
 		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", ledgerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Open:  a.openService,
 		// A restart would not help against a ledger that is down or lost: the service waits for it.

@@ -69,7 +69,7 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	return printSlots(&a.console, p.Upcoming(known, now, n, region), nil, now, region != "")
 }
 
-// seriesOf returns what is known about every series of the plan, or about those of one key.
+// seriesOf returns what is known about every series of the schedule, or about those of one key.
 func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.SeriesDocument, error) {
 	p, known, err := a.pacing(ctx)
 	if err != nil {
@@ -81,9 +81,9 @@ func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.Se
 		return nil, err
 	}
 	var out []web.SeriesDocument
-	for _, schedule := range p.Plan {
+	for _, schedule := range p.Schedule {
 		for _, k := range schedule.Keys() {
-			for _, slot := range (regions.Paced{Plan: regions.Plan{schedule}, Paces: p.Paces}).Upcoming(known, now, 1, k) {
+			for _, slot := range (regions.Paced{Schedule: regions.Schedule{schedule}, Paces: p.Paces}).Upcoming(known, now, 1, k) {
 				next[slot.Series()] = slot.DueAt
 			}
 		}

@@ -31,7 +31,7 @@ var (
 	_ fetch.Sink     = (*store.Store)(nil)
 	_ fetch.Library  = (*store.Store)(nil)
 	_ fetch.Quota    = (*quota.Governor)(nil)
-	_ fetch.Schedule = (regions.Plan)(nil)
+	_ fetch.Schedule = (regions.Schedule)(nil)
 )
 
 // openUpstream makes the client; it sends nothing. If the provider wants a key, only a local stand-in does without.
@@ -121,7 +121,7 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 
 func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{}, Schedule: w.schedule.Plan, Slots: w.store, Sink: w.store, Library: w.store,
+		Jobs: map[string]ingest.Job{}, Schedule: w.schedule.Jobs, Slots: w.store, Sink: w.store, Library: w.store,
 		Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
 		Owner: owner(), FreeBursts: w.governor.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(),
 	}

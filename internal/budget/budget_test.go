@@ -23,11 +23,11 @@ func tariff(t *testing.T) *quota.Tariff {
 
 func schedule(t *testing.T, jobs ...ingest.Job) budget.Schedule {
 	t.Helper()
-	plan, err := regions.NewPlan(jobs)
+	timing, err := regions.NewSchedule(jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return budget.Schedule{Plan: plan, Upstream: &youtube.Client{}, Tariff: tariff(t)}
+	return budget.Schedule{Jobs: timing, Upstream: &youtube.Client{}, Tariff: tariff(t)}
 }
 
 func chart(every time.Duration, pages int, in ...ingest.Region) ingest.Job {

@@ -59,7 +59,7 @@ func intervalText(d time.Duration) string {
 // is set aside. Nor is a refresh: its cost depends on what is stored, and it leaves the others what they need.
 func (s Schedule) Paces(r quota.Report, known map[ingest.Series]time.Time, now time.Time) ([]Pace, error) {
 	var out []Pace
-	for _, of := range s.Plan {
+	for _, of := range s.Jobs {
 		if of.Job.Every == 0 || of.Job.Kind == ingest.KindRefresh {
 			continue
 		}
@@ -223,7 +223,7 @@ func (s Schedule) demand(job ingest.Job, pool string, now time.Time) (others fun
 	}
 	own, all := 0.0, 0.0
 	prices := map[string]int64{} // of jobs with a cron line
-	for _, of := range s.Plan {
+	for _, of := range s.Jobs {
 		j := of.Job
 		if j.Name == job.Name {
 			j = job
@@ -244,7 +244,7 @@ func (s Schedule) demand(job ingest.Job, pool string, now time.Time) (others fun
 	}
 	return func(span time.Duration) int64 {
 		sum := int64(0)
-		for _, of := range s.Plan {
+		for _, of := range s.Jobs {
 			if price := prices[of.Job.Name]; price > 0 {
 				sum += price * int64(len(of.Between(now, now.Add(span))))
 			}

@@ -73,7 +73,7 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 	} {
 		s := limited(t, tt.units, tt.jobs...)
 		known := map[ingest.Series]time.Time{}
-		for _, of := range s.Plan.Series() {
+		for _, of := range s.Jobs.Series() {
 			known[of] = tt.now
 		}
 		got := budget.Pacing{}

@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// Pacing is the plan at its current pace, and the jobs that are paced.
+// Pacing is the schedule at its current pace, and the jobs that are paced.
 type Pacing struct {
 	regions.Paced
 	Jobs []Pace
@@ -43,7 +43,7 @@ type Pacer struct {
 // Now returns the pace at now; known is when the newest slot of each series was due. While the ledger cannot answer,
 // nothing is paced: what then goes out is bounded in another way.
 func (p Pacer) Now(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Pacing {
-	out := Pacing{Paced: regions.Paced{Plan: p.Schedule.Plan}}
+	out := Pacing{Paced: regions.Paced{Schedule: p.Schedule.Jobs}}
 	if p.Off {
 		return out
 	}
@@ -82,7 +82,7 @@ func (p Pacer) Next(ctx context.Context, known map[ingest.Series]time.Time, now,
 
 // Pacing returns the current pace if a ledger reports r; see Pacer.Now.
 func (s Schedule) Pacing(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pacing {
-	out := Pacing{Paced: regions.Paced{Plan: s.Plan}}
+	out := Pacing{Paced: regions.Paced{Schedule: s.Jobs}}
 	if r.Degraded != nil {
 		return out
 	}

@@ -41,7 +41,7 @@ type Slots interface {
 // refresh: it leaves the others what they need, as backfills do.
 func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
 	r := Reserve{Until: nextMidnight(now, s.Tariff.Zone), Cost: quota.Cost{}, Whole: quota.PerWindow{}}
-	for _, of := range s.Plan {
+	for _, of := range s.Jobs {
 		if of.Job.Kind == ingest.KindRefresh {
 			continue
 		}
@@ -61,7 +61,7 @@ func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Rese
 
 // reserveWindows adds what a job uses in a whole sliding window, at each per slot. It counts the window that begins
 // with the job's next slot, since no window of that length has more.
-func (s Schedule) reserveWindows(whole quota.PerWindow, each quota.Cost, of regions.Schedule, now time.Time) {
+func (s Schedule) reserveWindows(whole quota.PerWindow, each quota.Cost, of regions.JobSchedule, now time.Time) {
 	from := of.Next(now).Add(-time.Second)
 	for _, pool := range s.Tariff.Pools {
 		if whole[pool.Name] == nil {
@@ -107,7 +107,7 @@ func (s Schedule) pageCost(job ingest.Job) (quota.Cost, error) {
 }
 
 // countUnfinished returns how many of the job's newest slots are due at now and have not ended for good.
-func countUnfinished(ctx context.Context, slots Slots, s regions.Schedule, now time.Time) (int, error) {
+func countUnfinished(ctx context.Context, slots Slots, s regions.JobSchedule, now time.Time) (int, error) {
 	latest := s.Latest(now)
 	if len(latest) == 0 {
 		return 0, nil

@@ -17,9 +17,9 @@ import (
 
 const day = 24 * time.Hour
 
-// Schedule is a plan, the upstream that its slots call, and what those calls cost.
+// Schedule is when the jobs are due, the upstream that their slots call, and what those calls cost.
 type Schedule struct {
-	Plan     regions.Plan
+	Jobs     regions.Schedule
 	Upstream fetch.Upstream
 	Tariff   *quota.Tariff
 }
@@ -43,7 +43,7 @@ func (s Schedule) DayPrice(now time.Time) (Price, error) { return s.Price(now, n
 // Price prices every slot that is due after from and not after to. A list that ends early costs less.
 func (s Schedule) Price(from, to time.Time) (Price, error) {
 	p := Price{Total: quota.Cost{}}
-	for _, of := range s.Plan {
+	for _, of := range s.Jobs {
 		slot, err := s.slotPrice(of.Job)
 		if err != nil {
 			return p, err
@@ -65,7 +65,7 @@ type PricedSlot struct {
 // Next returns every slot that is due after from and not after to, in the order in which they are due.
 func (s Schedule) Next(from, to time.Time) ([]PricedSlot, error) {
 	var next []PricedSlot
-	for _, of := range s.Plan {
+	for _, of := range s.Jobs {
 		cost, err := s.slotPrice(of.Job)
 		if err != nil {
 			return nil, err

@@ -95,12 +95,12 @@ func TestWorthShortensTheDelayAndForgetsNobody(t *testing.T) {
 			for of := range newest {
 				known[ingest.Series{Job: "chart", Key: of}] = newest[of]
 			}
-			plan, err := regions.NewPlan([]ingest.Job{chart(time.Minute, 1, regions.Default()...)})
+			schedule, err := regions.NewSchedule([]ingest.Job{chart(time.Minute, 1, regions.Default()...)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			pace.Last = now.Add(-gap)
-			next := (regions.Paced{Plan: plan, Paces: map[string]regions.Pace{"chart": pace}}).Upcoming(known, now.Add(-time.Second), 1, "")
+			next := (regions.Paced{Schedule: schedule, Paces: map[string]regions.Pace{"chart": pace}}).Upcoming(known, now.Add(-time.Second), 1, "")
 			key := next[0].Key
 			age := now.Sub(newest[key])
 			fresh := int(perHour[key]*age.Hours() + random.Float64()) // rounded at random

@@ -83,7 +83,7 @@ func (j jobFile) toJob(p JobLimits) (_ ingest.Job, field string, err error) {
 	if field, err := j.setKind(p, &job); err != nil {
 		return job, field, err
 	}
-	if _, err := regions.New(job); err != nil {
+	if _, err := regions.NewJobSchedule(job); err != nil {
 		field = "every"
 		if j.Cron != "" {
 			field = "cron"

@@ -39,7 +39,7 @@ func configError(ctx context.Context, d *Doctor) error {
 	if d.ConfigErr != nil {
 		return d.ConfigErr
 	}
-	if _, err := d.Plan(); err != nil {
+	if _, err := d.Schedule(); err != nil {
 		return err
 	}
 	if d.OpenRemote != nil {
@@ -71,7 +71,7 @@ func checkCosts(_ context.Context, d *Doctor) Finding {
 }
 
 func checkSchedule(_ context.Context, d *Doctor) Finding {
-	schedule, err := d.Schedule()
+	schedule, err := d.PricedSchedule()
 	if err != nil {
 		return noFinding // costs or config reports it
 	}

@@ -31,9 +31,9 @@ type Doctor struct {
 	Root      string // the directory under which the system's own files are: "/"
 	UID       int
 
-	Tariff   func() (*quota.Tariff, error)
-	Plan     func() (regions.Plan, error)
-	Schedule func() (budget.Schedule, error) // both of them together
+	Tariff         func() (*quota.Tariff, error)
+	Schedule       func() (regions.Schedule, error)
+	PricedSchedule func() (budget.Schedule, error) // the schedule with the tariff
 
 	Keyed    bool                                      // the upstream wants an API key
 	StandIn  bool                                      // its URL leads to this machine

@@ -143,7 +143,7 @@ func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
 	for _, region := range []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA", "JP", "KR", "MX", "IT", "ES"} {
 		job.Regions = append(job.Regions, ingest.Region(region))
 	}
-	plan, err := regions.NewPlan([]ingest.Job{job})
+	schedule, err := regions.NewSchedule([]ingest.Job{job})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slots := plan.Due(nil, now)
+	slots := schedule.Due(nil, now)
 	for i := range slots {
 		slots[i].State, slots[i].Reason = ingest.Missed, "no quota; try at noon"
 	}
@@ -160,7 +160,7 @@ func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
 	}
 	clock := &config.Clock{}
 	clock.Move(now)
-	d := &doctor.Doctor{Config: &config.Config{Data: dir}, Clock: clock, Plan: func() (regions.Plan, error) { return plan, nil }}
+	d := &doctor.Doctor{Config: &config.Config{Data: dir}, Clock: clock, Schedule: func() (regions.Schedule, error) { return schedule, nil }}
 	f := doctor.LookFreshness(t.Context(), d)
 	if f.Status != doctor.Warn || !strings.HasPrefix(f.Detail, "13 stale, 0 fresh; ") || !strings.HasSuffix(f.Detail, "; and 5 more") ||
 		strings.Count(f.Detail, "missed no quota, try at noon") != 1 {

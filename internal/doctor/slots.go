@@ -17,7 +17,7 @@ import (
 // The checks of what ran and what did not.
 
 func checkFreshness(ctx context.Context, d *Doctor) Finding {
-	plan, err := d.Plan()
+	schedule, err := d.Schedule()
 	if err != nil {
 		return noFinding // config reports it
 	}
@@ -27,13 +27,13 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 		return noFinding // store reports it
 	}
 	var stale []string
-	paced := sync.OnceValue(func() regions.Paced { return d.paced(ctx, plan, slots.Series) })
+	paced := sync.OnceValue(func() regions.Paced { return d.paced(ctx, schedule, slots.Series) })
 	after := cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter)
 	said := map[string]bool{}
-	all, oldest, of := plan.Series(), time.Duration(0), ""
+	all, oldest, of := schedule.Series(), time.Duration(0), ""
 	for _, series := range all {
 		known := slots.Series[series]
-		if !plan.Stale(series, known.DoneDue, now, after) || !paced().Stale(series, known.DoneDue, now, after) {
+		if !schedule.Stale(series, known.DoneDue, now, after) || !paced().Stale(series, known.DoneDue, now, after) {
 			if age := now.Sub(known.DoneDue); age > oldest {
 				oldest, of = age, seriesName(series)
 			}
@@ -63,10 +63,10 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	return okf("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))
 }
 
-// paced returns the plan at its current pace, or as configured if the ledger cannot say what that is.
-func (d *Doctor) paced(ctx context.Context, plan regions.Plan, series map[ingest.Series]store.SeriesSummary) regions.Paced {
+// paced returns the schedule at its current pace, or as configured if the ledger cannot say what that is.
+func (d *Doctor) paced(ctx context.Context, schedule regions.Schedule, series map[ingest.Series]store.SeriesSummary) regions.Paced {
 	if d.Config.Pacing {
-		schedule, err := d.Schedule()
+		schedule, err := d.PricedSchedule()
 		report, reportErr := ledgerReport(ctx, d)
 		if err == nil && reportErr == nil {
 			done := map[ingest.Series]time.Time{}
@@ -76,7 +76,7 @@ func (d *Doctor) paced(ctx context.Context, plan regions.Plan, series map[ingest
 			return schedule.Pacing(report, done, d.now()).Paced
 		}
 	}
-	return regions.Paced{Plan: plan}
+	return regions.Paced{Schedule: schedule}
 }
 
 // shortenList cuts a list that is longer than n, and counts what is left out.

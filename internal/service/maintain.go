@@ -67,8 +67,8 @@ func (s *Service) askLedger(ctx context.Context) {
 	var paced *regions.Paced
 	pacing := ""
 	if r.Pacing != nil && err == nil {
-		plan, text := r.Pacing(within, report)
-		paced, pacing = &plan, text
+		live, text := r.Pacing(within, report)
+		paced, pacing = &live, text
 	}
 	before := s.state.read()
 	s.state.update(func(st *state) {

@@ -32,7 +32,7 @@ const closeWithin = 400 * time.Millisecond
 
 // Options are what a service runs with.
 type Options struct {
-	Plan       regions.Plan
+	Schedule   regions.Schedule
 	Version    string // of the program
 	Moved      string // says that the clock was moved; "": it was not
 	Workers    int    // passes at once
@@ -167,9 +167,9 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	running.Go(func() { s.runMaintenance(ctx) })
 	running.Go(func() { s.continueBackfills(ctx) })
 	s.log.LogAttrs(ctx, slog.LevelInfo, "ingest serves",
-		append(s.About, slog.Time("next", s.Plan.Next(s.Now())), slog.String("listen", address))...)
+		append(s.About, slog.Time("next", s.Schedule.Next(s.Now())), slog.String("listen", address))...)
 	notify(daemon.SdNotifyReady, "STATUS="+s.status())
-	s.Plan.Serve(ctx, s.heartbeat, s.Now, s.beat)
+	s.Schedule.Serve(ctx, s.heartbeat, s.Now, s.beat)
 	notify(daemon.SdNotifyStopping)
 	if wait := s.state.read().wait; wait != nil {
 		wait() // within 4.5 s of the stop

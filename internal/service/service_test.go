@@ -78,13 +78,13 @@ func (s *systemd) count(text string) (n int) {
 func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	manager := startSystemd(t)
 	t.Setenv("WATCHDOG_USEC", "100000")
-	plan, err := regions.NewPlan([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})
+	schedule, err := regions.NewSchedule([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	hangs, hang := atomic.Bool{}, make(chan struct{})
 	s := service.New(service.Options{
-		Plan: plan, Workers: 1, StaleAfter: 3, Stderr: io.Discard,
+		Schedule: schedule, Workers: 1, StaleAfter: 3, Stderr: io.Discard,
 		Now: func() time.Time {
 			if hangs.Load() {
 				<-hang

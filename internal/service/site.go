@@ -24,7 +24,7 @@ func (s *Service) newSite() *web.Site {
 	}
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts,
-		Now: s.Now, Alive: s.checkAlive, Schedule: livePlan{s}, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Resting: s.restReason,
+		Now: s.Now, Alive: s.checkAlive, Schedule: liveSchedule{s}, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Resting: s.restReason,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 	site.Status = &web.Status{
@@ -123,18 +123,18 @@ func (s *Service) paced() regions.Paced {
 	if paced := s.state.read().paced; paced != nil {
 		return *paced
 	}
-	return regions.Paced{Plan: s.Plan}
+	return regions.Paced{Schedule: s.Schedule}
 }
 
-// livePlan is the schedule at its current pace, for the site.
-type livePlan struct{ service *Service }
+// liveSchedule is the schedule at its current pace, for the site.
+type liveSchedule struct{ service *Service }
 
-func (p livePlan) Series() []ingest.Series { return p.service.Plan.Series() }
+func (l liveSchedule) Series() []ingest.Series { return l.service.Schedule.Series() }
 
-func (p livePlan) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
-	return p.service.paced().Ahead(of, t, slots)
+func (l liveSchedule) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
+	return l.service.paced().Ahead(of, t, slots)
 }
 
-func (p livePlan) Stale(of ingest.Series, done, now time.Time, after int) bool {
-	return p.service.paced().Stale(of, done, now, after)
+func (l liveSchedule) Stale(of ingest.Series, done, now time.Time, after int) bool {
+	return l.service.paced().Stale(of, done, now, after)
 }

@@ -359,14 +359,14 @@ func TestAnOpenPageHearsAndLetsGo(t *testing.T) {
 	}
 }
 
-// manyRegions is a plan of sixteen regions, each due every half hour.
-func manyRegions() regions.Plan {
-	schedule, err := regions.New(ingest.Job{Name: "chart", Every: 30 * time.Minute,
+// manyRegions is a schedule of sixteen regions, each due every half hour.
+func manyRegions() regions.Schedule {
+	schedule, err := regions.NewJobSchedule(ingest.Job{Name: "chart", Every: 30 * time.Minute,
 		Regions: []ingest.Region{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA", "JP", "KR", "MX", "ES", "IT", "NL", "PL", "SE"}})
 	if err != nil {
 		panic(err)
 	}
-	return regions.Plan{schedule}
+	return regions.Schedule{schedule}
 }
 
 // BenchmarkPage renders the whole page; its data is ready.

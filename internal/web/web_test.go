@@ -20,13 +20,13 @@ import (
 
 var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 
-// halfHourly is a plan of two regions, each due every half hour.
-func halfHourly() regions.Plan {
-	schedule, err := regions.New(ingest.Job{Name: "chart", Regions: []ingest.Region{"US", "DE"}, Every: 30 * time.Minute})
+// halfHourly is a schedule of two regions, each due every half hour.
+func halfHourly() regions.Schedule {
+	schedule, err := regions.NewJobSchedule(ingest.Job{Name: "chart", Regions: []ingest.Region{"US", "DE"}, Every: 30 * time.Minute})
 	if err != nil {
 		panic(err)
 	}
-	return regions.Plan{schedule}
+	return regions.Schedule{schedule}
 }
 
 // memory is slots in memory.
