@@ -134,7 +134,7 @@ type planet struct {
 // kit is what outlives a process.
 type kit struct {
 	slots tables
-	open  func(p *planet) (ledger quota.Ledger, reserve quota.Reserve, end func())
+	open  func(p *planet) (ledger quota.Ledger, emergency quota.EmergencyAccount, end func())
 }
 
 // tables is everything that a pass wants of a store.
@@ -148,15 +148,15 @@ type backend func(p *planet) kit
 
 func inMemory(p *planet) kit {
 	journal := &memremote.Journal{}
-	return kit{newSlotTable(), func(p *planet) (quota.Ledger, quota.Reserve, func()) { return p.share(journal) }}
+	return kit{newSlotTable(), func(p *planet) (quota.Ledger, quota.EmergencyAccount, func()) { return p.share(journal) }}
 }
 
 func journalInAFile(p *planet) kit {
 	k := ledgerInAFile(p)
-	k.open = func(p *planet) (quota.Ledger, quota.Reserve, func()) {
+	k.open = func(p *planet) (quota.Ledger, quota.EmergencyAccount, func()) {
 		journal := p.file()
-		shared, reserve, end := p.share(journal)
-		return shared, reserve, func() { end(); _ = journal.Close() }
+		shared, emergency, end := p.share(journal)
+		return shared, emergency, func() { end(); _ = journal.Close() }
 	}
 	return k
 }
@@ -169,7 +169,7 @@ func ledgerInAFile(p *planet) kit {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { _ = s.Close() })
-	return kit{s, func(p *planet) (quota.Ledger, quota.Reserve, func()) {
+	return kit{s, func(p *planet) (quota.Ledger, quota.EmergencyAccount, func()) {
 		l := p.file()
 		return l, l, func() { _ = l.Close() }
 	}}
@@ -185,7 +185,7 @@ func (p *planet) file() *sqliteledger.Ledger {
 	return l
 }
 
-func (p *planet) share(journal sharedledger.Journal) (quota.Ledger, quota.Reserve, func()) {
+func (p *planet) share(journal sharedledger.Journal) (quota.Ledger, quota.EmergencyAccount, func()) {
 	shared, err := sharedledger.Open(p.tariff, farAway{p.memory, p}, mortal{journal, p}, 1)
 	if err != nil {
 		p.t.Fatal(err)
@@ -296,8 +296,8 @@ func (p *planet) run(job ingest.Job) {
 	if p.chance(25) {
 		p.life = 1 + p.r.IntN(60)
 	}
-	ledger, reserve, end := p.kit.open(p)
-	g := &quota.Governor{Ledger: ledger, Reserve: reserve, Tariff: p.tariff, Account: "default", Now: p.clock}
+	ledger, emergency, end := p.kit.open(p)
+	g := &quota.Governor{Ledger: ledger, EmergencyAccount: emergency, Tariff: p.tariff, Account: "default", Now: p.clock}
 	r := fetch.Reconciler{
 		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: p.schedule, Slots: crashingStore{p.kit.slots, p}, Sink: crashingStore{p.kit.slots, p}, Library: p.kit.slots,
 		Upstream: skyward{p}, Quota: g, Explain: g.Explain, Owner: fmt.Sprint(p.r.Uint64()), Now: p.clock, Log: slog.New(slog.DiscardHandler),
@@ -340,9 +340,9 @@ func (p *planet) judge() {
 
 // account compares the ledger with the upstream, and the slots with the schedule.
 func (p *planet) account() {
-	ledger, reserve, end := p.kit.open(p)
+	ledger, emergency, end := p.kit.open(p)
 	defer end()
-	g := &quota.Governor{Ledger: ledger, Reserve: reserve, Tariff: p.tariff, Account: "default", Now: p.clock}
+	g := &quota.Governor{Ledger: ledger, EmergencyAccount: emergency, Tariff: p.tariff, Account: "default", Now: p.clock}
 	report, err := g.Report(p.t.Context())
 	if err != nil {
 		p.t.Fatalf("seed %d: %v", p.seed, err)
@@ -477,7 +477,7 @@ func (m mortal) Note(ctx context.Context, account string, n sharedledger.Notes) 
 	return errors.Join(m.Journal.Note(ctx, account, n), m.p.step())
 }
 
-func (m mortal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (bool, error) {
+func (m mortal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
 	if err := m.p.step(); err != nil {
 		return false, err
 	}

@@ -28,19 +28,19 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	if ctx.Err() != nil {
 		return Decision{}, context.Cause(ctx)
 	}
-	if g.Reserve == nil {
+	if g.EmergencyAccount == nil {
 		return Decision{}, fmt.Errorf("%w: %s: %w", ErrClosed, a.Who.Method, cause)
 	}
 	if err := g.cheap(a); err != nil {
 		return Decision{}, fmt.Errorf("%w: %w: %w", ErrClosed, err, cause)
 	}
-	last, err := g.Reserve.LastUsage(ctx, g.Account)
+	last, err := g.EmergencyAccount.LastUsage(ctx, g.Account)
 	if err != nil {
 		return Decision{}, fmt.Errorf("%w: %s: %w; and the journal: %w", ErrClosed, a.Who.Method, cause, err)
 	}
 	e := Emergency{Account: g.Account, At: g.Now(), Who: a.Who, Amounts: Cost{}, Cause: cause}
 	d := Decision{Allowed: true, At: e.At, Who: a.Who, Degraded: true}
-	var budgets []Budget
+	var budgets []EmergencyBudget
 	for _, c := range a.Charges {
 		e.Amounts[c.Pool] = c.Amount
 		if refusal := g.drained(c, last, e.At); refusal != nil {
@@ -49,7 +49,7 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 		budgets = append(budgets, g.budgets(a, c, last, e.At)...)
 		d.Pools = append(d.Pools, PoolState{Pool: c.Pool, Charged: c.Amount})
 	}
-	ok, err := g.Reserve.Spend(ctx, e, budgets)
+	ok, err := g.EmergencyAccount.Spend(ctx, e, budgets)
 	if err != nil {
 		return Decision{}, fmt.Errorf("%w: %s: %w; and the journal: %w", ErrClosed, a.Who.Method, cause, err)
 	}
@@ -82,16 +82,16 @@ func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision 
 
 // budgets are what the charge must have room in: the emergency budget, and, for every window, what was left of it
 // when the ledger last answered.
-func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []Budget {
-	emergency := Budget{Pool: c.Pool, Amount: MaxLimit, Shared: true, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
+func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []EmergencyBudget {
+	emergency := EmergencyBudget{Pool: c.Pool, Amount: MaxLimit, Shared: true, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
 	for _, b := range c.Bounds {
 		emergency.Amount = min(emergency.Amount, g.Tariff.emergency(b.Window.Limit))
 	}
-	all := []Budget{emergency}
+	all := []EmergencyBudget{emergency}
 	for _, u := range last {
 		for _, b := range c.Bounds {
 			if used, ok := u.Used[b.Window]; ok && u.Pool == c.Pool && a.stillCounts(b.Window, u.At, now) {
-				all = append(all, Budget{Pool: c.Pool, Amount: b.Ceiling - used, Since: u.At})
+				all = append(all, EmergencyBudget{Pool: c.Pool, Amount: b.Ceiling - used, Since: u.At})
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func (d *desk) openShared(path string, remote sharedledger.Remote, hosts int) *s
 	}
 	shared.Account, shared.Now, shared.Pause, shared.ShortWait = d.Account, d.Now, func(context.Context, time.Duration) {}, time.Minute
 	d.t.Cleanup(func() { _ = shared.Close() })
-	d.Ledger, d.Reserve, d.journal = shared, shared, journal
+	d.Ledger, d.EmergencyAccount, d.journal = shared, shared, journal
 	return journal
 }
 
@@ -149,7 +149,7 @@ func TestExpensiveCallsFailClosed(t *testing.T) {
 
 func TestWithoutAReserveEverythingFailsClosed(t *testing.T) {
 	d, _ := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
-	d.Reserve = nil
+	d.EmergencyAccount = nil
 	if got, err := d.try("videos.list", quota.Scheduled); !errors.Is(err, quota.ErrClosed) {
 		t.Errorf("%+v %v", got, err)
 	}

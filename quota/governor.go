@@ -12,13 +12,13 @@ import (
 // Governor draws the cost of calls from a ledger as a tariff prices them, and decides what still
 // goes on when the ledger cannot answer. Safe for concurrent use.
 type Governor struct {
-	Ledger  Ledger
-	Tariff  *Tariff
-	Usual   string // the method that is called most, for Report.ResumesAt; "": the cheapest of each pool
-	Account string
-	Now     func() time.Time
-	Reserve Reserve      // nil: every call fails closed while the ledger cannot answer
-	Log     *slog.Logger // nil: nothing is logged
+	Ledger           Ledger
+	Tariff           *Tariff
+	Usual            string // the method that is called most, for Report.ResumesAt; "": the cheapest of each pool
+	Account          string
+	Now              func() time.Time
+	EmergencyAccount EmergencyAccount // nil: every call fails closed while the ledger cannot answer
+	Log              *slog.Logger     // nil: nothing is logged
 	// Date asks what time it is at the provider. Where this machine's clock says that the provider's day has turned
 	// within MaxClockGap, a take asks, and fails closed if it has not: no clock of ours can know. nil: nobody is asked.
 	Date func(ctx context.Context) (time.Time, error)
@@ -93,7 +93,7 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	if err := g.turned(ctx, a); err != nil {
 		return g.degraded(ctx, a, err)
 	}
-	a.HasFallback = g.Reserve != nil && g.cheap(a) == nil
+	a.HasFallback = g.EmergencyAccount != nil && g.cheap(a) == nil
 	d, err := g.Ledger.Take(ctx, a)
 	if err != nil {
 		return g.degraded(ctx, a, err)

@@ -7,10 +7,11 @@
 //
 // Refusal is a value, Decision.Refusal. An error is a broken thing, or a cost that can never fit.
 //
-// A program needs a Governor: over a Ledger of one of the packages below, with a Tariff, which ParseCosts reads or which
-// is made of Pools, their Windows and the Costs of methods. It sends a Request with a Purpose, and gets a Decision with
-// the PoolStates, and a Refusal where there is no room; a Report says what is left and who spent it. Ask, Charge, Bound,
-// Lookup, Decide and the facts are for those who write a Ledger; Emergency, Budget and LastUsage for a Reserve.
+// A program needs a Governor: over a Ledger of one of the packages below, with a Tariff, which ParseCosts reads or
+// which is made of Pools, their Windows and the Costs of methods. It sends a Request with a Purpose, and gets a
+// Decision with the PoolStates, and a Refusal if there is no room; a Report says what is left and who spent it. Ask,
+// Charge, Bound, Lookup, Decide and the facts are for those who write a Ledger; Emergency, EmergencyBudget and
+// LastUsage are for those who write an EmergencyAccount.
 package quota
 
 import (

@@ -149,7 +149,7 @@ func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, 
 	if err != nil {
 		return err
 	}
-	g := &quota.Governor{Ledger: ledger, Reserve: ledger, Tariff: tariff, Account: "default", Now: p.now}
+	g := &quota.Governor{Ledger: ledger, EmergencyAccount: ledger, Tariff: tariff, Account: "default", Now: p.now}
 	schedule := budget.Schedule{Jobs: jobs, Upstream: client, Tariff: tariff}
 	reserver := budget.Reserver{Now: p.now, Log: slog.New(slog.DiscardHandler), Compute: func(ctx context.Context) (budget.Reserve, error) {
 		r, err := schedule.Reserve(ctx, jobSlots{s}, p.now())

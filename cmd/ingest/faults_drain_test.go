@@ -77,7 +77,7 @@ func newMidnight(t *testing.T, at time.Time, ahead time.Duration, limit int64) *
 	}
 	shared.Now = clock
 	t.Cleanup(func() { _ = shared.Close() })
-	m.governor = &quota.Governor{Ledger: shared, Reserve: shared, Tariff: tariff, Account: "default", Now: clock}
+	m.governor = &quota.Governor{Ledger: shared, EmergencyAccount: shared, Tariff: tariff, Account: "default", Now: clock}
 	m.sim, err = youtubesim.New(youtubesim.Options{Limits: map[string]int64{"units": limit}, Now: func() time.Time { return m.now.Add(m.ahead) }})
 	if err != nil {
 		t.Fatal(err)

@@ -170,7 +170,7 @@ func (s *site) open() {
 	if s.off == settling {
 		s.shared.Settle = time.Nanosecond
 	}
-	s.governor = &quota.Governor{Ledger: s.shared, Reserve: doubtful{s.shared, s.rig}, Tariff: s.tariff, Account: "default", Now: s.now}
+	s.governor = &quota.Governor{Ledger: s.shared, EmergencyAccount: doubtful{s.shared, s.rig}, Tariff: s.tariff, Account: "default", Now: s.now}
 	s.mute = false
 }
 
@@ -189,7 +189,7 @@ type doubtful struct {
 	rig *rig
 }
 
-func (d doubtful) Spend(ctx context.Context, e quota.Emergency, budgets []quota.Budget) (bool, error) {
+func (d doubtful) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
 	if errors.Is(e.Cause, quota.ErrInDoubt) {
 		d.rig.mu.Lock()
 		d.rig.inDoubt += e.Amounts["units"]

@@ -54,7 +54,7 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 	}
 	local.Now = a.clock.Now
 	chart, _ := fetch.JobCalls(a.provider().calls, ingest.Job{Kind: ingest.KindChart}) // every upstream has charts
-	g := &quota.Governor{Ledger: local, Reserve: local, Tariff: tariff, Usual: chart.Page, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
+	g := &quota.Governor{Ledger: local, EmergencyAccount: local, Tariff: tariff, Usual: chart.Page, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
 	if remote != nil {
 		shared, err := sharedledger.Open(tariff, remote, local, a.cfg.Hosts)
 		// A ledger that recently failed to answer is not asked: an outage costs one timeout, not one per start.
@@ -67,7 +67,7 @@ func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
 			return nil, nil, err
 		}
 		shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account, hostOf(a.cfg), a.clock.Now, a.log()
-		g.Ledger, g.Reserve = shared, shared
+		g.Ledger, g.EmergencyAccount = shared, shared
 		closeAll = func() { _ = shared.Close() } // closes the remote, too
 	}
 	return g, func() { closeAll(); _ = local.Close() }, nil
@@ -150,7 +150,7 @@ func (a *app) governor(ctx context.Context) (*quota.Governor, func(), error) {
 // checkLost keeps the gate closed if the ledger lacks spends of the store's slots. A remote ledger that this data
 // directory has synced with before gets what it lacks from the journal, and needs no check.
 func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
-	if replays, err := g.Reserve.Replays(ctx, g.Account); err != nil || replays {
+	if replays, err := g.EmergencyAccount.Replays(ctx, g.Account); err != nil || replays {
 		return err
 	}
 	account := auditOf(g)

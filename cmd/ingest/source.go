@@ -97,8 +97,8 @@ func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.St
 
 // journalOf returns the file of this data directory: the ledger itself or, with a remote one, the journal.
 func journalOf(g *quota.Governor) *sqliteledger.Ledger {
-	if shared, ok := g.Reserve.(*sharedledger.Ledger); ok {
+	if shared, ok := g.EmergencyAccount.(*sharedledger.Ledger); ok {
 		return shared.Journal.(*sqliteledger.Ledger)
 	}
-	return g.Reserve.(*sqliteledger.Ledger)
+	return g.EmergencyAccount.(*sqliteledger.Ledger)
 }

@@ -98,7 +98,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 		want = append(want, fmt.Sprintf("%s %s %s %s", s.Purpose, region, s.Method, term.Amount(s.Amount, s.Pool)))
 	}
 	want = append(want,
-		web.Outlook(d, nil),
+		web.OutlookSentence(d, nil),
 		"search: the provider stopped at 39 of 100: 61 were spent beyond our knowledge.", "units: the provider has not said no.",
 		"Closed until 2026-02-15 08:00:00Z.",
 		"scheduled: 1,440 units", "the schedule wants 1,280 units more", // 24 hours of 60

@@ -17,7 +17,7 @@ import (
 // Print shows the document in 80 columns, with the next slots, and with bars on a terminal.
 func (d QuotaDocument) Print(w io.Writer, next []NextDocument) error {
 	if !d.Degraded {
-		fmt.Fprintf(w, "%s\n\n", term.Wrap(Outlook(d, next), term.Screen, ""))
+		fmt.Fprintf(w, "%s\n\n", term.Wrap(OutlookSentence(d, next), term.Screen, ""))
 	}
 	fmt.Fprintf(w, "account %s, ledger %s, costs %s\ndata %s\n", d.Account, d.Ledger, d.Table, d.Data)
 	if d.Degraded {

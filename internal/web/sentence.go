@@ -10,10 +10,10 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Outlook says in one sentence whether the quota lasts. next are the slots until the provider's day ends.
+// OutlookSentence says in one sentence whether the quota lasts. next are the slots until the provider's day ends.
 //
 // Like the forecast, it does not count on what a sliding window may free until then, and says so if that matters.
-func Outlook(d QuotaDocument, next []NextDocument) string {
+func OutlookSentence(d QuotaDocument, next []NextDocument) string {
 	midnight := "midnight" + d.inZone()
 	switch {
 	case d.Degraded:

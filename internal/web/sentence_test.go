@@ -50,7 +50,7 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 		{"nothing is scheduled", idle, nil, "Fine until midnight in Los Angeles: the schedule wants nothing that is counted."},
 	}
 	for _, tt := range tests {
-		if got := web.Outlook(tt.doc, tt.next); got != tt.want {
+		if got := web.OutlookSentence(tt.doc, tt.next); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
 		return web.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(after), Cost: map[string]int64{"units": 4}}
 	}
 	next := []web.NextDocument{slot("US", time.Minute), slot("GB", 10*time.Minute), slot("GB", 2*time.Hour)}
-	if got, want := web.Outlook(d, next), "Runs out at 12:10Z: GB waits for units, which come back from 2026-02-14 13:00:00Z on."; got != want {
+	if got, want := web.OutlookSentence(d, next), "Runs out at 12:10Z: GB waits for units, which come back from 2026-02-14 13:00:00Z on."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := web.Verdicts(d, next), []string{"fits", "does not fit", "fits if enough comes back by then"}; !slices.Equal(got, want) {
@@ -77,12 +77,12 @@ func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
 	}
 	// The ledger knows exactly when the next call is admitted, if nothing is left.
 	d.Pools[0].Windows[0].Used, d.Pools[0].Purposes[0].Remaining, d.Pools[0].Purposes[0].ResumesAt = 95, 0, pointer(noon.Add(90*time.Minute))
-	if got, want := web.Outlook(d, next), "Runs out at 12:01Z: US and GB wait for units, which come back from 2026-02-14 13:30:00Z on."; got != want {
+	if got, want := web.OutlookSentence(d, next), "Runs out at 12:01Z: US and GB wait for units, which come back from 2026-02-14 13:30:00Z on."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// Of the provider's day nothing is left either: until its midnight nothing comes back.
 	d.Pools[0].Windows[1].Used = 95
-	if got, want := web.Outlook(d, next), "Runs out at 12:01Z: US and GB go without until midnight in Los Angeles."; got != want {
+	if got, want := web.OutlookSentence(d, next), "Runs out at 12:01Z: US and GB go without until midnight in Los Angeles."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -112,7 +112,7 @@ func TestAWindowOfAMinuteComesAgain(t *testing.T) {
 	if want := []bool{false, true, true, false}; !slices.Equal(got, want) { // 190 of 200 may be used in 24 hours
 		t.Errorf("%v fit, want %v", got, want)
 	}
-	if got := web.Outlook(d, nil); got != "Fine until midnight: 6 units to spare." {
+	if got := web.OutlookSentence(d, nil); got != "Fine until midnight: 6 units to spare." {
 		t.Error(got)
 	}
 }

@@ -91,7 +91,7 @@ func newView(o overview, d details, version string) view {
 		}
 	}
 	if o.quotaErr == nil {
-		v.Sentence, v.Mood = Outlook(o.quota, d.next), warn
+		v.Sentence, v.Mood = OutlookSentence(o.quota, d.next), warn
 		if o.quota.Degraded {
 			v.Mood = bad
 		} else if o.quota.Forecast.Fits {

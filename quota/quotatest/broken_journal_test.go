@@ -188,7 +188,7 @@ type believing struct {
 	last time.Time
 }
 
-func (j *believing) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (bool, error) {
+func (j *believing) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if row.At.Before(j.last) {
@@ -200,16 +200,16 @@ func (j *believing) Allow(ctx context.Context, row sharedledger.Row, budgets []q
 
 type doubling struct{ *memremote.Journal }
 
-func (j *doubling) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (bool, error) {
+func (j *doubling) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
 	row.ID = 0
 	return j.Journal.Allow(ctx, row, budgets)
 }
 
 type relieved struct{ *memremote.Journal }
 
-func (j *relieved) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (bool, error) {
+func (j *relieved) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
 	rows, _ := j.Rows(ctx, row.Account, time.Time{}, false)
-	var more []quota.Budget
+	var more []quota.EmergencyBudget
 	for _, b := range budgets {
 		for _, r := range rows {
 			if r.State == sharedledger.RowDelivered && r.Emergency {
@@ -229,7 +229,7 @@ type racing struct {
 	rows int
 }
 
-func (j *racing) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (bool, error) {
+func (j *racing) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
 	j.mu.Lock()
 	j.rows++
 	stale := j.rows%10 == 0

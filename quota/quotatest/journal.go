@@ -102,7 +102,7 @@ func (d *desk) state() sharedledger.JournalState {
 }
 
 // allows asks for an emergency, and wants it to go on or not.
-func (d *desk) allows(want bool, row sharedledger.Row, budgets ...quota.Budget) {
+func (d *desk) allows(want bool, row sharedledger.Row, budgets ...quota.EmergencyBudget) {
 	d.Helper()
 	if got, err := d.journal.Allow(d.Context(), row, budgets); err != nil || got != want {
 		d.Fatalf("allow %+v by %+v: %t %v, want %t", row, budgets, got, err, want)

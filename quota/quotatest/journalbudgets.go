@@ -10,7 +10,7 @@ import (
 
 var journalBudgets = []JournalCase{
 	{"an emergency is written down as owed where the budget has room", func(d *desk) {
-		budget := quota.Budget{Pool: "units", Amount: 3, Since: noon.Add(-time.Hour)}
+		budget := quota.EmergencyBudget{Pool: "units", Amount: 3, Since: noon.Add(-time.Hour)}
 		var rows []sharedledger.Row
 		for range 3 {
 			row := d.row("a", noon)
@@ -34,25 +34,25 @@ var journalBudgets = []JournalCase{
 	{"of two budgets one without room is enough, and nothing is written", func(d *desk) {
 		row := d.row("a", noon)
 		row.Amounts = quota.Cost{"units": 2, "search": 1}
-		units, search := quota.Budget{Pool: "units", Amount: 2}, quota.Budget{Pool: "search", Amount: 1}
-		for _, budgets := range [][]quota.Budget{{units, {Pool: "search"}}, {{Pool: "units", Amount: 1}, search}} {
+		units, search := quota.EmergencyBudget{Pool: "units", Amount: 2}, quota.EmergencyBudget{Pool: "search", Amount: 1}
+		for _, budgets := range [][]quota.EmergencyBudget{{units, {Pool: "search"}}, {{Pool: "units", Amount: 1}, search}} {
 			d.allows(false, row, budgets...)
 			d.lists(long, false)
 		}
 		d.allows(true, row, units, search)
 	}},
 	{"an emergency counts from the budget's start on, its first instant included", func(d *desk) {
-		d.allows(true, d.row("a", noon), quota.Budget{Pool: "units", Amount: 1})
-		d.allows(false, d.row("a", noon.Add(time.Hour)), quota.Budget{Pool: "units", Amount: 1, Since: noon})
-		d.allows(true, d.row("a", noon.Add(time.Hour)), quota.Budget{Pool: "units", Amount: 1, Since: noon.Add(time.Microsecond)})
+		d.allows(true, d.row("a", noon), quota.EmergencyBudget{Pool: "units", Amount: 1})
+		d.allows(false, d.row("a", noon.Add(time.Hour)), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon})
+		d.allows(true, d.row("a", noon.Add(time.Hour)), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(time.Microsecond)})
 	}},
 	{"a clock that was set back does not open a budget again", func(d *desk) {
-		d.allows(true, d.row("a", noon), quota.Budget{Pool: "units", Amount: 1, Since: noon.Add(-24 * time.Hour)})
+		d.allows(true, d.row("a", noon), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-24 * time.Hour)})
 		back := noon.Add(-48 * time.Hour)
-		d.allows(false, d.row("a", back), quota.Budget{Pool: "units", Amount: 1, Since: back.Add(-24 * time.Hour)})
+		d.allows(false, d.row("a", back), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: back.Add(-24 * time.Hour)})
 	}},
 	{"what the ledger was told of stays on the budget", func(d *desk) {
-		budget := quota.Budget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
+		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		d.allows(true, d.row("a", noon), budget)
 		rows, err := d.journal.Rows(d.Context(), account, long, true)
 		if err != nil || len(rows) != 1 {
@@ -62,7 +62,7 @@ var journalBudgets = []JournalCase{
 		d.allows(false, d.row("a", noon.Add(time.Minute)), budget)
 	}},
 	{"only emergencies of the account count", func(d *desk) {
-		budget := quota.Budget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
+		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, time.Time{})
 		owed, other := d.row("a", noon), d.row("a", noon)
 		owed.State, other.Account = sharedledger.RowOwed, "other"
@@ -74,7 +74,7 @@ var journalBudgets = []JournalCase{
 	{"what was asked already becomes owed in its place", func(d *desk) {
 		first := d.begins(d.row("a", noon), sharedledger.Notes{})
 		second := d.begins(d.row("a", noon), sharedledger.Notes{})
-		none := quota.Budget{Pool: "units", Since: noon.Add(-time.Hour)}
+		none := quota.EmergencyBudget{Pool: "units", Since: noon.Add(-time.Hour)}
 		d.allows(false, first, none)
 		d.lists(long, true)
 		d.lists(long, false, first, second)
@@ -129,7 +129,7 @@ var journalShared = []JournalCase{
 			wg.Go(func() {
 				for range room {
 					row := sharedledger.Row{Account: account, At: noon, Amounts: quota.Cost{"units": 1}}
-					ok, err := handles[i%2].Allow(d.Context(), row, []quota.Budget{{Pool: "units", Amount: room}})
+					ok, err := handles[i%2].Allow(d.Context(), row, []quota.EmergencyBudget{{Pool: "units", Amount: room}})
 					if err != nil {
 						d.Errorf("allow: %v", err)
 					}

@@ -123,7 +123,7 @@ var journalNotes = []JournalCase{
 			d.Fatalf("void, and owed")
 		}
 		row = d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowUnused, time.Time{})
-		d.allows(true, row, quota.Budget{Pool: "units", Amount: 1}) // it is used after all
+		d.allows(true, row, quota.EmergencyBudget{Pool: "units", Amount: 1}) // it is used after all
 		row.State, row.Emergency = sharedledger.RowOwed, true
 		d.lists(long, true, row)
 	}},

@@ -37,7 +37,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = ledger.Close() }() // and the remote with it
-	governor := &quota.Governor{Ledger: ledger, Reserve: ledger, Tariff: tariff, Account: ledger.Account, Now: ledger.Now}
+	governor := &quota.Governor{Ledger: ledger, EmergencyAccount: ledger, Tariff: tariff, Account: ledger.Account, Now: ledger.Now}
 	d, err := governor.Take(ctx, quota.Request{Method: "videos.list", Region: "US", Purpose: quota.Scheduled})
 	switch {
 	case err != nil:

@@ -121,9 +121,9 @@ func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]
 	return s.Remote.Spent(ctx, account, since)
 }
 
-// Spend implements quota.Reserve. An operation whose answer is not known becomes the emergency itself, so that
+// Spend implements quota.EmergencyAccount. An operation whose answer is not known becomes the emergency itself, so that
 // it is counted once whatever became of it.
-func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.Budget) (bool, error) {
+func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
 	leave, err := s.enter(ctx, e.Account)
 	if err != nil {
 		return false, err
@@ -156,13 +156,13 @@ func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.B
 	return true, nil
 }
 
-// LastUsage implements quota.Reserve.
+// LastUsage implements quota.EmergencyAccount.
 func (s *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
 	state, err := s.journalState(ctx, account)
 	return state.LastUsage(), err
 }
 
-// Replays implements quota.Reserve.
+// Replays implements quota.EmergencyAccount.
 func (s *Ledger) Replays(ctx context.Context, account string) (bool, error) {
 	state, err := s.journalState(ctx, account)
 	return state.Generation != 0, err

@@ -30,7 +30,7 @@ func ExampleOpen() {
 			log.Fatal(err)
 		}
 		defer func() { _ = ledger.Close() }()
-		hosts = append(hosts, &quota.Governor{Ledger: ledger, Reserve: ledger, Tariff: tariff, Account: "default", Now: time.Now})
+		hosts = append(hosts, &quota.Governor{Ledger: ledger, EmergencyAccount: ledger, Tariff: tariff, Account: "default", Now: time.Now})
 	}
 	take := func(host int) {
 		d, err := hosts[host].Take(ctx, quota.Request{Method: "search.list", Purpose: quota.Manual})

@@ -62,7 +62,7 @@ func (h *host) start(name string, r *rand.Rand) *process {
 	}
 	p.shared.Host.Name, p.shared.Now = fmt.Sprintf("host %d", h.id), h.now
 	p.shared.Pause = func(_ context.Context, d time.Duration) { h.rest(d) }
-	p.governor = &quota.Governor{Ledger: p.shared, Reserve: &reserve{p}, Tariff: h.tariff, Account: "default", Now: h.now}
+	p.governor = &quota.Governor{Ledger: p.shared, EmergencyAccount: &emergencyAccount{p}, Tariff: h.tariff, Account: "default", Now: h.now}
 	h.say("%s starts", name)
 	return p
 }
@@ -203,21 +203,21 @@ func (p *process) step(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// reserve is the shared ledger's, asked at a time of its own: of two that ask at once, neither is first.
-type reserve struct{ *process }
+// emergencyAccount is the shared ledger's, asked at a time of its own: of two that ask at once, neither is first.
+type emergencyAccount struct{ *process }
 
-func (v *reserve) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
-	v.rest(between(dice(ctx, v.probes), time.Microsecond, 50*time.Microsecond))
-	return v.shared.LastUsage(ctx, account)
+func (a *emergencyAccount) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
+	a.rest(between(dice(ctx, a.probes), time.Microsecond, 50*time.Microsecond))
+	return a.shared.LastUsage(ctx, account)
 }
 
-func (v *reserve) Spend(ctx context.Context, e quota.Emergency, budgets []quota.Budget) (bool, error) {
-	v.rest(between(dice(ctx, v.probes), time.Microsecond, 50*time.Microsecond))
-	return v.shared.Spend(ctx, e, budgets)
+func (a *emergencyAccount) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
+	a.rest(between(dice(ctx, a.probes), time.Microsecond, 50*time.Microsecond))
+	return a.shared.Spend(ctx, e, budgets)
 }
 
-func (v *reserve) Replays(ctx context.Context, account string) (bool, error) {
-	return v.shared.Replays(ctx, account)
+func (a *emergencyAccount) Replays(ctx context.Context, account string) (bool, error) {
+	return a.shared.Replays(ctx, account)
 }
 
 var errDead = errors.New("the process is dead")
@@ -270,7 +270,7 @@ func (d *desk) Rows(ctx context.Context, account string, since time.Time, owed b
 	return rows, err
 }
 
-func (d *desk) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (ok bool, err error) {
+func (d *desk) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (ok bool, err error) {
 	err = d.on(ctx, func() error { ok, err = d.journal.Allow(ctx, row, budgets); return err })
 	return ok, err
 }

@@ -23,9 +23,9 @@ type Journal interface {
 	// Rows are those at since or later but for RowVoid, of all writers, in the order in which they
 	// were written down; with owed only those that are RowOwed or RowUnused, of any time.
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]Row, error)
-	// Allow is quota.Reserve's Spend for a row: it becomes RowOwed and an emergency. A row with an ID was asked
+	// Allow is quota.EmergencyAccount's Spend for a row: it becomes RowOwed and an emergency. A row with an ID was asked
 	// already, and is owed from then on whatever has become of it.
-	Allow(ctx context.Context, row Row, budgets []quota.Budget) (bool, error)
+	Allow(ctx context.Context, row Row, budgets []quota.EmergencyBudget) (bool, error)
 }
 
 // MaxAsked is how many rows without an answer a state holds: each process that died leaves one.

@@ -51,8 +51,8 @@ type Ledger struct {
 }
 
 var (
-	_ quota.Ledger  = (*Ledger)(nil)
-	_ quota.Reserve = (*Ledger)(nil)
+	_ quota.Ledger           = (*Ledger)(nil)
+	_ quota.EmergencyAccount = (*Ledger)(nil)
 )
 
 const (

@@ -69,7 +69,7 @@ func (r *room) open(journal sharedledger.Journal, hosts int) *gate {
 	}
 	shared.Host.Name, shared.Now, shared.Pause, shared.ShortWait = "here", d.Now, func(context.Context, time.Duration) {}, time.Minute
 	r.t.Cleanup(func() { _ = shared.Close() })
-	d.Ledger, d.Reserve = shared, shared
+	d.Ledger, d.EmergencyAccount = shared, shared
 	return d
 }
 

@@ -88,7 +88,7 @@ func replaceSnapshot(all []UsageSnapshot, u UsageSnapshot) (kept []UsageSnapshot
 	return append(kept, u), u, changed
 }
 
-// LastUsage is what the remote was last seen to have used, for quota.Reserve.
+// LastUsage is what the remote was last seen to have used, for quota.EmergencyAccount.
 func (s JournalState) LastUsage() []quota.LastUsage {
 	var out []quota.LastUsage
 	for _, u := range s.Snapshots {

@@ -25,7 +25,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = ledger.Close() }()
-	g := &quota.Governor{Ledger: ledger, Reserve: ledger, Account: "default", Now: time.Now, Tariff: &quota.Tariff{
+	g := &quota.Governor{Ledger: ledger, EmergencyAccount: ledger, Account: "default", Now: time.Now, Tariff: &quota.Tariff{
 		Zone:     time.UTC,
 		Pools:    []quota.Pool{{Name: "calls", Windows: []quota.Window{{Name: "1h", Length: time.Hour, Limit: 2}}}},
 		Methods:  map[string]quota.Cost{"get": {"calls": 1}},

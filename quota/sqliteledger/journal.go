@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	_ sharedledger.Journal = (*Ledger)(nil)
-	_ quota.Ledger         = (*Ledger)(nil)
-	_ quota.Reserve        = (*Ledger)(nil)
+	_ sharedledger.Journal   = (*Ledger)(nil)
+	_ quota.Ledger           = (*Ledger)(nil)
+	_ quota.EmergencyAccount = (*Ledger)(nil)
 )
 
 // forgetNotesEvery is how many notes of this process pass between two rounds of deleting operations
@@ -90,26 +90,26 @@ func (l *Ledger) Emergencies(ctx context.Context, account string, since time.Tim
 	return sums, err
 }
 
-// LastUsage implements quota.Reserve.
+// LastUsage implements quota.EmergencyAccount.
 func (l *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
 	s, err := l.State(ctx, account)
 	return s.LastUsage(), err
 }
 
-// Replays implements quota.Reserve.
+// Replays implements quota.EmergencyAccount.
 func (l *Ledger) Replays(ctx context.Context, account string) (bool, error) {
 	s, err := l.State(ctx, account)
 	return s.Generation != 0, err
 }
 
-// Spend implements quota.Reserve. The row has no writer: it is owed to this very file, as a ledger, which
+// Spend implements quota.EmergencyAccount. The row has no writer: it is owed to this very file, as a ledger, which
 // enters it before it decides again.
-func (l *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.Budget) (bool, error) {
+func (l *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
 	return l.Allow(ctx, sharedledger.Row{Account: e.Account, At: e.At, Who: e.Who, Amounts: e.Amounts}, budgets)
 }
 
 // Allow implements sharedledger.Journal: one transaction.
-func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.Budget) (ok bool, err error) {
+func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (ok bool, err error) {
 	if err := checkRow(row); err != nil {
 		return false, err
 	}

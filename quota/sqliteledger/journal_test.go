@@ -50,7 +50,7 @@ func TestForgottenRowThatGoesOnIsWrittenAnew(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	r := row(noon)
 	r.ID = 77
-	if ok, err := l.Allow(t.Context(), r, []quota.Budget{{Pool: "units", Amount: 1}}); err != nil || !ok {
+	if ok, err := l.Allow(t.Context(), r, []quota.EmergencyBudget{{Pool: "units", Amount: 1}}); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	if rows := owed(t, l); len(rows) != 1 || rows[0].Amounts["units"] != 1 || !rows[0].Emergency {
@@ -142,7 +142,7 @@ func TestBudgetsOfSeveralTimes(t *testing.T) {
 		{noon, 3, 1, false},
 		{noon, 3, 2, true},
 	} {
-		ok, err := l.Allow(t.Context(), row(c.at), []quota.Budget{{Pool: "units", Amount: c.inDay, Since: day}, {Pool: "units", Amount: c.inAnHour, Since: hour}})
+		ok, err := l.Allow(t.Context(), row(c.at), []quota.EmergencyBudget{{Pool: "units", Amount: c.inDay, Since: day}, {Pool: "units", Amount: c.inAnHour, Since: hour}})
 		if err != nil || ok != c.want {
 			t.Errorf("%d: %t %v, want %t", i, ok, err, c.want)
 		}
@@ -190,7 +190,7 @@ func journalStaysBounded(t *testing.T, days int) {
 			r := row(now)
 			r.Number = int64(day*perDay + i)
 			if i%20 == 0 {
-				if ok, err := l.Allow(t.Context(), r, []quota.Budget{{Pool: "units", Amount: 50, Since: now.Add(-24 * time.Hour)}}); err != nil || !ok {
+				if ok, err := l.Allow(t.Context(), r, []quota.EmergencyBudget{{Pool: "units", Amount: 50, Since: now.Add(-24 * time.Hour)}}); err != nil || !ok {
 					t.Fatal(ok, err)
 				}
 			}
@@ -240,4 +240,4 @@ func sizeOf(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
-var _ quota.Reserve = (*sqliteledger.Ledger)(nil)
+var _ quota.EmergencyAccount = (*sqliteledger.Ledger)(nil)

@@ -96,7 +96,7 @@ func TestFrozenProcessCostsOneTimeOut(t *testing.T) {
 			l := open(t, path)
 			take(t, l, ask("default", 1))
 			day := quota.Pool{Name: "units", Windows: []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 10_000}}}
-			g := &quota.Governor{Ledger: l, Reserve: l, Account: "default", Now: time.Now, Tariff: &quota.Tariff{
+			g := &quota.Governor{Ledger: l, EmergencyAccount: l, Account: "default", Now: time.Now, Tariff: &quota.Tariff{
 				Zone: time.UTC, Pools: []quota.Pool{day}, Methods: map[string]quota.Cost{"list": {"units": 1}},
 				Ceilings: map[quota.Purpose]quota.Share{quota.Manual: 950_000}, Failure: quota.Failure{OpenAtMost: 1000, Emergency: 5000}}}
 			thaw := freeze(t, path)

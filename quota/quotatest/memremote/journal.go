@@ -103,7 +103,7 @@ func (j *Journal) Rows(_ context.Context, account string, since time.Time, owed 
 }
 
 // Allow implements sharedledger.Journal.
-func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota.Budget) (bool, error) {
+func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	b, err := j.write(row.Account)

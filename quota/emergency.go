@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Reserve is a data directory's own account of what goes on while the ledger cannot answer. The ledger is told
-// of it before it decides again. The ledgers of packages sqliteledger and sharedledger are their own.
-type Reserve interface {
-	// LastUsage is what each pool had used when the ledger last answered. It does not ask the ledger.
+// EmergencyAccount is a data directory's own account of what goes on while the ledger cannot answer. It is synced into
+// the ledger before that decides again. The ledgers of packages sqliteledger and sharedledger are their own.
+type EmergencyAccount interface {
+	// LastUsage returns what each pool had used when the ledger last answered. It does not ask the ledger.
 	LastUsage(ctx context.Context, account string) ([]LastUsage, error)
 	// Spend writes the emergency down when every budget has room for it, all or nothing, and says whether it did.
 	// What lies after e.At counts too: a clock that was set back must not open a budget again.
-	Spend(ctx context.Context, e Emergency, budgets []Budget) (bool, error)
-	// Replays reports whether the ledger is one that was told of all spending here before, and so will be told
-	// again should it lose its memory.
+	Spend(ctx context.Context, e Emergency, budgets []EmergencyBudget) (bool, error)
+	// Replays reports whether all spending here was synced into this ledger before, and so will be again should it lose
+	// its memory.
 	Replays(ctx context.Context, account string) (bool, error)
 }
 
@@ -36,10 +36,10 @@ type Emergency struct {
 	Cause   error // what the ledger returned instead of a decision
 }
 
-// Budget is what a pool may spend in emergencies.
-type Budget struct {
+// EmergencyBudget is what a pool may spend in emergencies.
+type EmergencyBudget struct {
 	Pool   string
 	Amount int64     // at most this much
 	Shared bool      // it is that of all data directories together: each has an equal part
-	Since  time.Time // of the emergencies from here on, whether or not the ledger was told of them since
+	Since  time.Time // of the emergencies from here on, whether or not they were synced since
 }
