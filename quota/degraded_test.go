@@ -243,7 +243,7 @@ func TestDrainedPoolStaysClosedWithoutTheLedger(t *testing.T) {
 		if err != nil || got.Allowed || got.Refusal == nil || got.Refusal.Window != quota.DrainWindow || got.RetryAfter != 12*time.Hour {
 			t.Errorf("heard %s: %+v %v", heard, got, err)
 		}
-		// And the ledger is told, by another process of the data directory.
+		// And it is synced into the ledger, by another process of the data directory.
 		remote.err = nil
 		d.now = d.now.Add(time.Minute)
 		if got := d.take("videos.list", quota.Scheduled); got.Allowed || got.Degraded || got.Refusal.Window != quota.DrainWindow {

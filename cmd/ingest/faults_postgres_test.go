@@ -76,7 +76,7 @@ func postgresFaults() []fault {
 			s.pg.Restart(s)
 			s.crashAndOpen()
 		}),
-		onePostgres("an outage, then an older copy before it is told", func(s *site) {
+		onePostgres("an outage, then an older copy before it is synced", func(s *site) {
 			s.copyPostgres()
 			s.spend(cheap, 20)
 			s.proxy.Refuse()
@@ -143,7 +143,7 @@ func onDisk(name string, happens func(s *site)) fault {
 // postgresToldInVain returns outages after which one of the first replies is lost.
 func postgresToldInVain() (all []fault) {
 	for reply := 1; reply <= 3; reply++ {
-		all = append(all, onePostgres(fmt.Sprintf("told of an outage, and reply %d is lost", reply), func(s *site) {
+		all = append(all, onePostgres(fmt.Sprintf("synced after an outage, and reply %d is lost", reply), func(s *site) {
 			s.proxy.Refuse()
 			s.outage()
 			s.pass()
@@ -156,7 +156,7 @@ func postgresToldInVain() (all []fault) {
 // killedWhileTold is a server that dies in the COMMIT that posts an outage's spends.
 func killedWhileTold(m faulty.Moment) fault {
 	when := map[faulty.Moment]string{faulty.Asked: "before", faulty.Executed: "after"}[m]
-	return postgresFault("killed in the COMMIT of what it is told, "+when, func(s *site) {
+	return postgresFault("killed in the COMMIT of what is synced, "+when, func(s *site) {
 		s.proxy.Refuse()
 		s.outage()
 		s.pass()
@@ -164,7 +164,7 @@ func killedWhileTold(m faulty.Moment) fault {
 		for end := time.Now().Add(waitAtMost); !killed() && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			s.spend(cheap, 1) // the breaker
 		}
-		s.want(killed(), "it was never told")
+		s.want(killed(), "it was never synced")
 		s.pg.Restart(s)
 	}, func(t *testing.T, off need) *rig { return onPostgres(t, off, 1, faulty.Postgres(t), "COMMIT") })
 }

@@ -120,7 +120,7 @@ func singleFaults() []fault {
 			s.redis.Must("FLUSHALL")
 			s.pass()
 		}),
-		one("an outage, then killed and back empty before it is told", func(s *site) {
+		one("an outage, then killed and back empty before it is synced", func(s *site) {
 			s.proxy.Refuse()
 			s.outage()
 			s.redis.Kill()
@@ -139,7 +139,7 @@ func singleFaults() []fault {
 // lostSyncReply is an outage after which one of the first replies is lost: to the probe, to what the ledger knows, or
 // to what is posted to it.
 func lostSyncReply(reply int) fault {
-	return one(fmt.Sprintf("told of an outage, and reply %d is lost", reply), func(s *site) {
+	return one(fmt.Sprintf("synced after an outage, and reply %d is lost", reply), func(s *site) {
 		s.proxy.Refuse()
 		s.outage()
 		s.pass()

@@ -234,8 +234,8 @@ func TestPingOfServeTakesStoppedForWell(t *testing.T) {
 	s.end(syscall.SIGTERM)
 }
 
-// TestThresholdsAreToldByRunAndByServe: once for both, to the webhook named in a file.
-func TestThresholdsAreToldByRunAndByServe(t *testing.T) {
+// TestThresholdsAreSentByRunAndByServe: once for both, to the webhook named in a file.
+func TestThresholdsAreSentByRunAndByServe(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")
 	d := &deadman{}
@@ -251,7 +251,7 @@ func TestThresholdsAreToldByRunAndByServe(t *testing.T) {
 	s := startServe(t)
 	s.until("it is ready", s.isReady)
 	ingestCode(t, exitOK, "quota", "post", "units", "1500")
-	s.until("the second threshold was told", func() bool { return len(d.received()) >= 2 })
+	s.until("the second threshold was sent", func() bool { return len(d.received()) >= 2 })
 	heard := d.received()
 	for i, percent := range []string{`"threshold_percent":80`, `"threshold_percent":95`} {
 		if h := heard[i]; h.signal != "" || !strings.Contains(h.body, percent) || !strings.Contains(h.body, `"purpose":"scheduled"`) {
@@ -259,7 +259,7 @@ func TestThresholdsAreToldByRunAndByServe(t *testing.T) {
 		}
 	}
 	if len(heard) != 2 {
-		t.Errorf("told %d times, want twice: %+v", len(heard), heard)
+		t.Errorf("sent %d times, want twice: %+v", len(heard), heard)
 	}
 	hidesPing(t, s.stderr.String())
 }

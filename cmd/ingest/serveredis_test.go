@@ -32,7 +32,7 @@ func TestServeLivesThroughALedgerThatComesAndGoes(t *testing.T) {
 	redis.Restart()
 	d.until("it knows the ledger that has forgotten", d.isReady)
 	// Nothing was taken since: the check itself has posted to the new ledger what the old one knew.
-	d.until("it is told what was spent", func() bool { return strings.Contains(d.check("ledger").Detail, "9,468 units left") })
+	d.until("what was spent is synced", func() bool { return strings.Contains(d.check("ledger").Detail, "9,468 units left") })
 	d.end(syscall.SIGTERM)
 	if n := sim.Ledger().Units["units"]; n != 32 {
 		t.Errorf("%d units, want 32", n)

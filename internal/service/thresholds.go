@@ -20,14 +20,14 @@ import (
 var thresholds = []int64{60, 80, 95}
 
 const (
-	toldDir    = "told"          // in the data directory: what was told, for every process that works there
-	tellAgain  = 5 * time.Minute // one try in every five minutes, until one succeeds
-	forgetTold = 48 * time.Hour
+	sentDir    = "told"          // in the data directory: marks what was sent, for every process that works there
+	sendAgain  = 5 * time.Minute // one try in every five minutes, until one succeeds
+	forgetSent = 48 * time.Hour
 )
 
 // Thresholds tells a webhook, and a dead man's switch, that the schedule has used 60, 80 or 95 % of its ceiling of a
 // pool: each of them once in a day of the provider, whichever process of the data directory notices. If several are
-// passed at once, the highest is told.
+// passed at once, only the highest is sent.
 //
 // Its failures stop nothing: they are logged, never with the URL in them, and the warning is tried again.
 type Thresholds struct {
@@ -41,7 +41,7 @@ type Thresholds struct {
 // channel is one way to send a warning.
 type channel struct {
 	name string
-	tell func(context.Context, Warning) error
+	send func(context.Context, Warning) error
 	hide func(error) string // takes the secret out of an error
 }
 
@@ -63,10 +63,10 @@ type Warning struct {
 	day string // the provider's, by the date of its end
 }
 
-// NewThresholds returns a Thresholds that keeps what was told in the data directory dir; nil if neither a webhook nor
+// NewThresholds returns a Thresholds that keeps what was sent in the data directory dir; nil if neither a webhook nor
 // a switch is configured. A nil Thresholds does nothing.
 func NewThresholds(dir string, webhook ingest.Secret, p *Pinger, version string, now func() time.Time, log *slog.Logger) *Thresholds {
-	t := &Thresholds{dir: filepath.Join(dir, toldDir), now: now, Log: log}
+	t := &Thresholds{dir: filepath.Join(dir, sentDir), now: now, Log: log}
 	if !webhook.IsZero() {
 		e := newEndpoint(webhook, version)
 		t.channels = append(t.channels, channel{"webhook", func(ctx context.Context, w Warning) error {
@@ -91,16 +91,16 @@ func (t *Thresholds) Check(ctx context.Context, r quota.Report) {
 	if t == nil || r.Degraded != nil {
 		return
 	}
-	var telling sync.WaitGroup
+	var sending sync.WaitGroup
 	for _, p := range r.Pools {
 		w := warningFor(r, p)
 		for _, c := range t.channels {
 			if t.claim(ctx, c, w) {
-				telling.Go(func() { t.tell(ctx, c, w) })
+				sending.Go(func() { t.send(ctx, c, w) })
 			}
 		}
 	}
-	telling.Wait()
+	sending.Wait()
 }
 
 // warningFor returns the warning for the window of a pool that the schedule has used the largest part of, with the
@@ -140,7 +140,7 @@ func (t *Thresholds) markFile(c channel, w Warning, threshold int64) string {
 }
 
 // claim reports whether this process is to send the warning now: nobody has, and nobody else has tried within
-// tellAgain. Only one of several processes can create a file that does not exist.
+// sendAgain. Only one of several processes can create a file that does not exist.
 func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 	if w.Threshold == 0 || ctx.Err() != nil {
 		return false
@@ -149,14 +149,14 @@ func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 	if _, err := os.Stat(mark); err == nil {
 		return false
 	}
-	try := fmt.Sprintf("%s.try-%d", mark, t.now().Unix()/int64(tellAgain/time.Second))
+	try := fmt.Sprintf("%s.try-%d", mark, t.now().Unix()/int64(sendAgain/time.Second))
 	if _, err := os.Stat(t.dir); err != nil {
 		_ = os.Mkdir(t.dir, 0o700) // if it fails, so does what follows
 	}
 	f, err := os.OpenFile(try, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		if !os.IsExist(err) {
-			t.Log.WarnContext(ctx, "a threshold is not told: what was told cannot be kept", slog.String("error", err.Error()))
+			t.Log.WarnContext(ctx, "a warning is not sent: what was sent cannot be recorded", slog.String("error", err.Error()))
 		}
 		return false
 	}
@@ -164,17 +164,17 @@ func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 	return true
 }
 
-// tell sends the warning, and marks its threshold and those below it as told.
-func (t *Thresholds) tell(ctx context.Context, c channel, w Warning) {
+// send sends the warning, and marks its threshold and those below it as sent.
+func (t *Thresholds) send(ctx context.Context, c channel, w Warning) {
 	t.removeOldMarks()
-	if err := c.tell(ctx, w); err != nil {
-		t.Log.WarnContext(ctx, "a threshold could not be told: it is tried again", slog.String("to", c.name), slog.String("pool", w.Pool), slog.String("error", c.hide(err)))
+	if err := c.send(ctx, w); err != nil {
+		t.Log.WarnContext(ctx, "a warning could not be sent; trying again", slog.String("to", c.name), slog.String("pool", w.Pool), slog.String("error", c.hide(err)))
 		return
 	}
 	for _, at := range thresholds {
 		if at <= w.Threshold {
 			if err := os.WriteFile(t.markFile(c, w, at), nil, 0o600); err != nil {
-				t.Log.WarnContext(ctx, "a threshold was told, which cannot be kept", slog.String("error", err.Error()))
+				t.Log.WarnContext(ctx, "a warning was sent, but that could not be recorded", slog.String("error", err.Error()))
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (t *Thresholds) tell(ctx context.Context, c channel, w Warning) {
 func (t *Thresholds) removeOldMarks() {
 	files, _ := os.ReadDir(t.dir)
 	for _, file := range files {
-		if info, err := file.Info(); err == nil && time.Since(info.ModTime()) > forgetTold {
+		if info, err := file.Info(); err == nil && time.Since(info.ModTime()) > forgetSent {
 			_ = os.Remove(filepath.Join(t.dir, file.Name()))
 		}
 	}

@@ -57,7 +57,7 @@ func (h *hook) wants(t *testing.T, what string, percent ...int64) {
 		}
 	}
 	if !slices.Equal(got, percent) {
-		t.Errorf("%s: told of %v, want %v", what, got, percent)
+		t.Errorf("%s: sent %v, want %v", what, got, percent)
 	}
 	h.sent = nil
 }
@@ -104,7 +104,7 @@ func (w *teller) run(used int64) {
 	service.NewThresholds(w.dir, ingest.NewSecret(w.url), w.check, "test", func() time.Time { return w.now }, log).Check(w.t.Context(), w.report(used))
 }
 
-func TestEachThresholdIsToldOnceADayByOneShotRuns(t *testing.T) {
+func TestEachThresholdIsSentOnceADayByOneShotRuns(t *testing.T) {
 	w := newTeller(t)
 	w.run(5699)
 	w.wants(t, "59 %")
@@ -115,7 +115,7 @@ func TestEachThresholdIsToldOnceADayByOneShotRuns(t *testing.T) {
 	w.wants(t, "95 %: the highest that is passed", 95)
 	w.run(7700)
 	w.run(9500)
-	w.wants(t, "again what was told, or lies below it")
+	w.wants(t, "again what was sent, or lies below it")
 	w.now = w.now.AddDate(0, 0, 1)
 	w.run(7600)
 	w.wants(t, "the next day", 80)
@@ -158,7 +158,7 @@ func TestWhatCouldNotBeToldIsTriedAgain(t *testing.T) {
 	w.wants(t, "later, and heard", 80)
 	w.url, w.dir = "http://127.0.0.1:1/hook/"+pingSecret, t.TempDir()
 	w.run(7600)
-	if n := strings.Count(w.logged.String(), "could not be told"); n != 2 {
+	if n := strings.Count(w.logged.String(), "could not be sent"); n != 2 {
 		t.Errorf("%d lines, want 2:\n%s", n, w.logged.String())
 	}
 	if strings.Contains(w.logged.String(), "very-secret") {
@@ -229,7 +229,7 @@ func TestAWebhookThatHangsIsGivenUp(t *testing.T) {
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it held the run up for %v", took)
 	}
-	if !strings.Contains(w.logged.String(), "could not be told") {
+	if !strings.Contains(w.logged.String(), "could not be sent") {
 		t.Errorf("nothing is said of it: %s", w.logged.String())
 	}
 }

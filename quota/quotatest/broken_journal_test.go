@@ -40,7 +40,7 @@ func TestSuiteCatchesBrokenJournals(t *testing.T) {
 		{"lets nothing go", "what may go is forgotten in the end", whole(func(j *memremote.Journal) sharedledger.Journal { return &hoarding{j} })},
 		{"believes a clock that was set back", "a clock that was set back", whole(func(j *memremote.Journal) sharedledger.Journal { return &believing{Journal: j} })},
 		{"writes down twice what becomes owed", "what was asked already", whole(func(j *memremote.Journal) sharedledger.Journal { return &doubling{j} })},
-		{"counts what was told no more", "what the ledger was told of", whole(func(j *memremote.Journal) sharedledger.Journal { return &relieved{j} })},
+		{"counts what was synced no more", "what was synced into the ledger", whole(func(j *memremote.Journal) sharedledger.Journal { return &relieved{j} })},
 		{"looks first and writes then", "two processes have one budget", whole(func(j *memremote.Journal) sharedledger.Journal { return &racing{Journal: j} })},
 	} {
 		t.Run(b.name, func(t *testing.T) {

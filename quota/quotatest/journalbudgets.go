@@ -51,7 +51,7 @@ var journalBudgets = []JournalCase{
 		back := noon.Add(-48 * time.Hour)
 		d.allows(false, d.row("a", back), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: back.Add(-24 * time.Hour)})
 	}},
-	{"what the ledger was told of stays on the budget", func(d *desk) {
+	{"what was synced into the ledger stays on the budget", func(d *desk) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		d.allows(true, d.row("a", noon), budget)
 		rows, err := d.journal.Rows(d.Context(), account, long, true)

@@ -79,34 +79,34 @@ var journalNotes = []JournalCase{
 			d.Fatalf("another account has the hosts %v (%v)", s.Hosts, err)
 		}
 	}},
-	{"what was told of a row, and when, is kept", func(d *desk) {
+	{"what was synced of a row, and when, is kept", func(d *desk) {
 		charged := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, noon)
 		asked := d.begins(d.row("b", noon), sharedledger.Notes{})
-		tell := func(told time.Time, until, now sharedledger.Generation) {
+		synced := func(since time.Time, until, now sharedledger.Generation) {
 			d.notes(sharedledger.Notes{Generation: now, Verdicts: []sharedledger.Verdict{
-				{ID: charged.ID, State: sharedledger.RowDelivered, Synced: told, Until: until}, {ID: asked.ID, State: sharedledger.RowDelivered, Synced: told, Until: until}}})
+				{ID: charged.ID, State: sharedledger.RowDelivered, Synced: since, Until: until}, {ID: asked.ID, State: sharedledger.RowDelivered, Synced: since, Until: until}}})
 		}
 		at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
-		tell(at(1), 11, 22)
+		synced(at(1), 11, 22)
 		charged.State, asked.State = sharedledger.RowDelivered, sharedledger.RowDelivered
 		charged.Syncs, asked.Syncs = []sharedledger.Sync{{Until: 11}, {Since: at(1)}}, []sharedledger.Sync{{Since: at(1)}}
 		d.lists(long, false, charged, asked)
 		if got := d.state().Synced; !sameRow(got, asked) {
-			d.Fatalf("told %+v, want %+v", got, asked)
+			d.Fatalf("synced %+v, want %+v", got, asked)
 		}
-		tell(at(2), 11, 22) // another process of the data directory has noted it before
+		synced(at(2), 11, 22) // another process of the data directory has noted it before
 		d.lists(long, false, charged, asked)
-		tell(at(3), 22, 33)
+		synced(at(3), 22, 33)
 		charged.Syncs = []sharedledger.Sync{{Until: 11}, {Since: at(1), Until: 22}, {Since: at(3)}}
 		asked.Syncs = charged.Syncs[1:]
 		d.reopened()
 		d.lists(long, false, charged, asked)
 		for n := range 40 {
-			tell(at(4+n), sharedledger.Generation(33+n), sharedledger.Generation(34+n))
+			synced(at(4+n), sharedledger.Generation(33+n), sharedledger.Generation(34+n))
 		}
 		rows, err := d.journal.Rows(d.Context(), account, long, false)
 		if err != nil || len(rows) != 2 || len(rows[0].Syncs) < 3 || !rows[0].Syncs[len(rows[0].Syncs)-1].Since.Equal(at(43)) {
-			d.Fatalf("%+v %v: want what was told last", rows, err)
+			d.Fatalf("%+v %v: want what was synced last", rows, err)
 		}
 	}},
 	{"what nobody used is owed until it is void", func(d *desk) {
@@ -196,11 +196,11 @@ var journalNotes = []JournalCase{
 		}
 		second = d.becomes(second, sharedledger.RowDelivered, time.Time{})
 		if got := d.state().Synced; !sameRow(got, second) {
-			d.Fatalf("told %+v, want %+v", got, second)
+			d.Fatalf("synced %+v, want %+v", got, second)
 		}
 		d.becomes(second, sharedledger.RowVoid, time.Time{})
 		if got := d.state().Synced; !sameRow(got, first) {
-			d.Fatalf("told %+v, want %+v", got, first)
+			d.Fatalf("synced %+v, want %+v", got, first)
 		}
 	}},
 }

@@ -12,15 +12,15 @@ var syncs = []Case{
 		for _, c := range []struct {
 			name     string
 			snapshot int // the minute of it
-			told     []sharedledger.Sync
+			syncs    []sharedledger.Sync
 			want     int64
 		}{
 			{"before", 4, []sharedledger.Sync{{Since: minute(5)}}, 15},
 			{"from then on", 4, []sharedledger.Sync{{Since: minute(4)}}, 10},
 			{"charged at its own time, then lost", 4, []sharedledger.Sync{{Until: first}, {Since: minute(5)}}, 10},
 			{"charged at its own time, then lost before the snapshot", 4, []sharedledger.Sync{{Until: 2 << 28}, {Since: minute(5)}}, 15},
-			{"told, lost, and told again since", 4, []sharedledger.Sync{{Since: minute(2), Until: first}, {Since: minute(5)}}, 10},
-			{"not told of its time", 4, nil, 10},
+			{"synced, lost, and synced again since", 4, []sharedledger.Sync{{Since: minute(2), Until: first}, {Since: minute(5)}}, 10},
+			{"not synced at its time", 4, nil, 10},
 			{"before its own time", -1, nil, 15},
 		} {
 			r.about = "a snapshot " + c.name + ": "
@@ -29,12 +29,12 @@ var syncs = []Case{
 			snapshot := r.snapshot(minute(c.snapshot), 10)
 			r.raises(snapshot)
 			row := r.row("away", 1, noon, 5)
-			row.State, row.Syncs = sharedledger.RowDelivered, c.told
+			row.State, row.Syncs = sharedledger.RowDelivered, c.syncs
 			r.rows(row)
 			r.used(c.want)
 		}
 	}},
-	{ID: "K2", Name: "a row that was told later than its time is not what an earlier snapshot had seen", check: func(r *rig) {
+	{ID: "K2", Name: "a row that was synced later than its time is not what an earlier snapshot had seen", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
 		row := r.row("here", 1, noon, 5)
@@ -45,7 +45,7 @@ var syncs = []Case{
 		r.raises(r.snapshot(noon.Add(5*time.Minute), 8)) // both
 		r.used(8)
 	}},
-	{ID: "K2", Name: "what was told and looked at within one step is counted once", check: func(r *rig) {
+	{ID: "K2", Name: "what was synced and had a snapshot within one step is counted once", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		owed := r.row("here", 1, noon.Add(-time.Hour+7*time.Millisecond+13*time.Microsecond), 5)
 		owed.State = sharedledger.RowOwed

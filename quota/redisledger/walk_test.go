@@ -252,7 +252,7 @@ func (w *walk) delivery() sharedledger.Delivery {
 			row := sharedledger.Row{Account: w.account, Writer: name, Number: n, Nonce: w.r.Int64N(9) + 1, At: at,
 				Who:     quota.Who{Purpose: quota.Scheduled, Region: []string{"US", "GB", "FR"}[w.r.IntN(3)], Method: "m"},
 				Amounts: quota.Cost{}, State: []sharedledger.RowState{sharedledger.RowCharged, sharedledger.RowCharged, sharedledger.RowAsked, sharedledger.RowOwed}[w.r.IntN(4)]}
-			if row.State != sharedledger.RowCharged { // Redis counts in steps of 2 ms how late it is told of it, and would move it
+			if row.State != sharedledger.RowCharged { // Redis counts in steps of 2 ms how late it is synced, and would move it
 				row.At = w.clock.now.Add(-w.clock.now.Sub(at).Truncate(2 * time.Millisecond))
 			}
 			for _, p := range []string{"units", "search"}[w.r.IntN(2):] {

@@ -44,7 +44,7 @@ func (s *Ledger) checkBreaker(ctx context.Context, hasFallback bool) error {
 	return nil
 }
 
-// probe asks whether the remote answers. Who has a fallback waits for ShortWait only, and leaves the answer to a
+// probe asks whether the remote answers. A caller with a fallback waits only ShortWait, and leaves the answer to a
 // later call.
 func (s *Ledger) probe(ctx context.Context, hasFallback bool) (err error, answered bool) { //nolint:revive // the answer may be an error
 	if s.probing == nil {
@@ -76,7 +76,7 @@ func (s *Ledger) openBreaker(ctx context.Context, err error) {
 	b.Failures++
 	b.Why = strings.TrimPrefix(err.Error(), quota.ErrUnavailable.Error()+": ")
 	s.state.Breaker, s.notes.Breaker = b, &b
-	_ = s.flush(context.WithoutCancel(ctx)) // where it fails, the next write tells the other processes
+	_ = s.flush(context.WithoutCancel(ctx)) // if it fails, the other processes learn it from the next write
 }
 
 // breakerError says why the remote is not asked.

@@ -36,7 +36,7 @@ func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 	return s.flush(context.WithoutCancel(ctx)) // else another process might deliver it as spent
 }
 
-// Post implements quota.Ledger. Once the spend is in the journal the remote will be told of it, now or later.
+// Post implements quota.Ledger. Once the spend is in the journal it is synced into the remote, now or later.
 func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	leave, err := s.enter(ctx, a.Account)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	return s.syncOwed(ctx)
 }
 
-// Drain implements quota.Ledger. Once it is in the journal the remote will be told of it, now or later.
+// Drain implements quota.Ledger. Once the drain is in the journal it is synced into the remote, now or later.
 func (s *Ledger) Drain(ctx context.Context, account, pool string, until time.Time, used int64) error {
 	leave, err := s.enter(ctx, account)
 	if err != nil {
@@ -92,15 +92,15 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, until time.Tim
 	return s.syncOwed(ctx)
 }
 
-// Reset implements quota.Ledger: it refuses. The journal of each data directory has what was spent, and would tell
-// the remote of it after the next loss.
+// Reset implements quota.Ledger: it refuses. The journal of each data directory has what was spent, and would sync it
+// into the remote after the next loss.
 func (s *Ledger) Reset(_ context.Context, account string) error {
 	return fmt.Errorf("%w: account %s is not reset: the journals of its hosts would bring back what was spent when the ledger is lost next. "+
 		"Set another account: in the config of each host, which begins at 0", quota.ErrShared, account)
 }
 
-// Spent implements quota.Ledger. What this data directory owes the remote, it is told before: else whoever began while it
-// was down would find that it lacks what was spent from the emergency budget.
+// Spent implements quota.Ledger. It first syncs what this data directory owes; otherwise a process started during the
+// outage would find the emergency calls missing.
 func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
 	leave, err := s.enter(ctx, account)
 	if err != nil {

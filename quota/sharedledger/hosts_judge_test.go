@@ -10,7 +10,7 @@ import (
 )
 
 // judge is the upstream, which counts what arrives by its own clock, and beside it what ought to be
-// known where. All of it is told by the world, nothing by the ledger.
+// known where. All of it comes from the world, nothing from the ledger.
 type judge struct {
 	*world
 
@@ -125,7 +125,7 @@ func (j *judge) waited(c *charge) bool {
 	return j.reborn.Before(c.lost) || j.now().Sub(j.reborn) >= j.tariff.Failure.Settle
 }
 
-// delivered is what the ledger was told.
+// delivered is what was synced into the ledger.
 func (j *judge) delivered(d sharedledger.Delivery) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -196,13 +196,13 @@ func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time,
 		at, err := l.server.ledger.Deliver(ctx, d)
 		if err == nil {
 			l.judge.delivered(whole)
-			l.say("%s delivers %s", l.name, told(d))
+			l.say("%s delivers %s", l.name, describe(d))
 		}
 		return at, err
 	})
 }
 
-func told(d sharedledger.Delivery) string {
+func describe(d sharedledger.Delivery) string {
 	s := ""
 	for _, r := range d.Rows {
 		s += fmt.Sprintf(" %s/%d:%d%s", r.Writer[:min(len(r.Writer), 4)], r.Number, r.Amounts["units"], []string{"?", "", "!", "d", "v", "u"}[r.State])

@@ -8,23 +8,23 @@ import (
 )
 
 // Journal is a data directory's own account of what it asked of a remote and what it spent without one. It
-// outlives the process, so that a crash loop has one budget and not many, and a remote that forgets can be told
-// again. Many processes share it. What a call has written is on disk when it returns; every error is one of
+// outlives the process, so that a crash loop has one budget and not many, and can be synced again into a remote that
+// forgets. Many processes share it. What a call has written is on disk when it returns; every error is one of
 // package quota's, wrapped. Rows without a writer do not concern a remote: State and Rows leave them out.
 type Journal interface {
-	// State is the account's, an empty one where nothing was noted yet. It makes the host's id.
+	// State returns the account's state, an empty one if nothing was noted yet. It makes the host's id.
 	State(ctx context.Context, account string) (JournalState, error)
-	// Begin notes n, and writes down an operation that is about to be asked: as RowOwed where the row says so,
-	// else as RowAsked. It returns the row's id and the state after it. Where the breaker is open at row.At
+	// Begin notes n, and writes down an operation that is about to be asked: as RowOwed if the row says so,
+	// else as RowAsked. It returns the row's id and the state after it. If the breaker is open at row.At
 	// and the row is not owed, only the notes are written, and the id is 0.
 	Begin(ctx context.Context, row Row, n Notes) (int64, JournalState, error)
 	// Note writes n down.
 	Note(ctx context.Context, account string, n Notes) error
-	// Rows are those at since or later but for RowVoid, of all writers, in the order in which they
+	// Rows returns the rows at since or later except for RowVoid, of all writers, in the order in which they
 	// were written down; with owed only those that are RowOwed or RowUnused, of any time.
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]Row, error)
-	// Allow is quota.EmergencyAccount's Spend for a row: it becomes RowOwed and an emergency. A row with an ID was asked
-	// already, and is owed from then on whatever has become of it.
+	// Allow does what quota.EmergencyAccount's Spend does, for a row: it becomes RowOwed and an emergency. A row with
+	// an ID was asked already, and is owed from then on whatever has become of it.
 	Allow(ctx context.Context, row Row, budgets []quota.EmergencyBudget) (bool, error)
 }
 
@@ -133,8 +133,8 @@ type RowState int
 const (
 	RowAsked     RowState = iota // an answer is not known
 	RowCharged                   // the remote answered: charged
-	RowOwed                      // spent without the remote, which has to be told
-	RowDelivered                 // the remote was told later
+	RowOwed                      // spent without the remote; to be synced
+	RowDelivered                 // synced into the remote later
 	RowVoid                      // refused, given back, or surely never asked
-	RowUnused                    // an answer is not known, and nobody acts upon it: the remote has to be told
+	RowUnused                    // an answer is not known, and nobody acts upon it: to be synced
 )

@@ -15,7 +15,7 @@ type UsageSnapshot struct {
 	Windows      []WindowUsage `json:"windows"`
 	DrainedUntil time.Time     `json:"drained_until"` // zero: not drained
 	DrainedUsed  int64         `json:"drained_used"`
-	Owed         bool          `json:"owed,omitempty"` // the remote has to be told that the pool is drained
+	Owed         bool          `json:"owed,omitempty"` // the drain has to be synced into the remote
 }
 
 // WindowUsage is one window of a UsageSnapshot.
@@ -88,7 +88,7 @@ func replaceSnapshot(all []UsageSnapshot, u UsageSnapshot) (kept []UsageSnapshot
 	return append(kept, u), u, changed
 }
 
-// LastUsage is what the remote was last seen to have used, for quota.EmergencyAccount.
+// LastUsage returns what the remote was last seen to have used, for quota.EmergencyAccount.
 func (s JournalState) LastUsage() []quota.LastUsage {
 	var out []quota.LastUsage
 	for _, u := range s.Snapshots {
@@ -101,7 +101,7 @@ func (s JournalState) LastUsage() []quota.LastUsage {
 	return out
 }
 
-// owes reports whether the remote has to be told of anything.
+// owes reports whether anything has to be synced into the remote.
 func (s JournalState) owes() bool {
 	return s.Owed || slices.ContainsFunc(s.Snapshots, func(u UsageSnapshot) bool { return u.Owed })
 }
@@ -132,8 +132,8 @@ func (s JournalState) trustedNow(now time.Time) time.Time {
 	return seen
 }
 
-// unsynced are copies of the snapshots that a generation was not told of. What was used the generation itself has
-// said, where it was this one, and it may have been given back since: then there is only a drain to be told of.
+// unsynced returns copies of the snapshots that were not synced into a generation. Of a snapshot of this very
+// generation only an owed drain is left: what was used came from it, and may have been given back since.
 func (s JournalState) unsynced(g Generation) []UsageSnapshot {
 	var out []UsageSnapshot
 	for _, u := range s.Snapshots {

@@ -82,7 +82,7 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
 	} else {
 		if s.state.Generation != 0 {
-			s.warn(ctx, "the ledger has begun a new generation: it is told what was spent", slog.Int64("generation", int64(remote.Generation)))
+			s.warn(ctx, "the ledger has begun a new generation: syncing what was spent", slog.Int64("generation", int64(remote.Generation)))
 		}
 		s.written = 0
 		if rows, err = s.missingRows(ctx, remote, snapshots); err != nil {
@@ -228,7 +228,7 @@ func (s *Ledger) syncOwed(ctx context.Context) error {
 		err = s.ensureUpToDate(ctx, Row{})
 	}
 	if errors.Is(err, quota.ErrUnavailable) {
-		s.warn(ctx, "the ledger cannot answer: it is told later: "+err.Error())
+		s.warn(ctx, "the ledger cannot answer; syncing later: "+err.Error())
 		return nil
 	}
 	return err

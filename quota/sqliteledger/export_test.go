@@ -16,7 +16,7 @@ func (l *Ledger) Fsync(_ context.Context, on bool) error {
 	return l.writer.conn.exec(pragma)
 }
 
-// OwedHere are the operations that this file itself has to be told: those without a writer.
+// OwedHere returns the operations that have to be synced into this file itself: those without a writer.
 func (l *Ledger) OwedHere(ctx context.Context, account string) (rows []sharedledger.Row, err error) {
 	err = l.read(ctx, func(t *transaction) error { rows, err = t.operations(t.sql.owedHere, account); return err })
 	return rows, err

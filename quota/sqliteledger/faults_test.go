@@ -251,7 +251,7 @@ func check(t *testing.T, path string, now time.Time, each int) error {
 		return err
 	}
 	if s, err = l.State(t.Context(), "default"); err == nil && s.Synced.ID != id {
-		t.Errorf("told %+v, want %d", s.Synced, id)
+		t.Errorf("synced %+v, want %d", s.Synced, id)
 	}
 	return err
 }

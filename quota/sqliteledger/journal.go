@@ -80,7 +80,7 @@ func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed
 	return out, err
 }
 
-// Emergencies sums what Spend and Allow have let through at since or later, told to the ledger since then or not.
+// Emergencies sums what Spend and Allow have let through at since or later, whether or not it was synced since.
 // It waits for no writer.
 func (l *Ledger) Emergencies(ctx context.Context, account string, since time.Time) (sums quota.Cost, err error) {
 	err = l.read(ctx, func(t *transaction) error {

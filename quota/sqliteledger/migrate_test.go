@@ -33,7 +33,7 @@ func TestAReleasedFileBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 		for _, r := range rows {
 			states = append(states, r.State)
 			if len(r.Syncs) != 0 {
-				t.Errorf("what was told of %+v is not known", r)
+				t.Errorf("what was synced of %+v is not known", r)
 			}
 		}
 		if want := []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowOwed, sharedledger.RowDelivered}; err != nil || !slices.Equal(states, want) {

@@ -132,7 +132,7 @@ func (t *transaction) operations(from *stmt, account string, args ...any) (out [
 		}
 		var known bool
 		if r.Syncs, err = syncs(told); err != nil {
-			return nil, fmt.Errorf("%w: %s: what was told of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
+			return nil, fmt.Errorf("%w: %s: what was synced of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
 		}
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {
 			return nil, fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)

@@ -33,7 +33,7 @@ func owe(t *testing.T, l *sqliteledger.Ledger, at time.Time, cost quota.Cost) {
 	}
 }
 
-// owed is what a remote has to be told, owedHere what this file has.
+// owed is what has to be synced into a remote, owedHere what has to be synced into this file.
 func owed(t *testing.T, l *sqliteledger.Ledger) []sharedledger.Row {
 	t.Helper()
 	rows, err := l.Rows(t.Context(), "default", time.Time{}, true)
@@ -104,7 +104,7 @@ func TestWhatWentOnWithoutTheLedgerIsCountedOnce(t *testing.T) {
 				t.Errorf("still owed: %+v", left)
 			}
 			if s, err := l.State(t.Context(), "default"); err != nil || s.Owed || s.Synced.ID != 0 {
-				t.Errorf("%+v %v: want nothing that a ledger elsewhere was told", s, err)
+				t.Errorf("%+v %v: want nothing that was synced into a ledger elsewhere", s, err)
 			}
 			spends(t, l, 10+first.adds, 3)
 			// They count from their own time on.
@@ -230,7 +230,7 @@ func TestManyWhoSettleAtOnceCountOnce(t *testing.T) {
 	}
 }
 
-// A reset forgets what this ledger was still to be told of, and no emergency budget opens again.
+// A reset forgets what was still to be synced into this ledger, and no emergency budget opens again.
 func TestResetForgetsWhatIsOwed(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)

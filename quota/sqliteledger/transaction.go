@@ -169,7 +169,7 @@ func (t *transaction) returning(s *stmt, into any, args ...any) error {
 type account struct {
 	id      int64
 	horizon int64 // microseconds
-	owed    bool  // there are operations that this ledger has to be told
+	owed    bool  // there are operations that have to be synced into this ledger
 	pools   map[string]*pool
 }
 
