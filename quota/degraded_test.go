@@ -16,21 +16,21 @@ import (
 
 var errDown = fmt.Errorf("%w: connection refused", quota.ErrUnavailable)
 
-// degradedDesk is a desk whose shared ledger cannot answer, with a journal in a file.
-func degradedDesk(t *testing.T, path string) (*desk, *unreachable) {
+// degradedGovernor is a governor whose shared ledger cannot answer, with a journal in a file.
+func degradedGovernor(t *testing.T, path string) (*testGovernor, *unreachable) {
 	t.Helper()
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	remote := &unreachable{Remote: &memremote.Remote{Now: d.Now}, err: errDown}
 	d.openJournal(path, remote)
 	return d, remote
 }
 
-func (d *desk) openJournal(path string, remote sharedledger.Remote) *sqliteledger.Ledger {
+func (d *testGovernor) openJournal(path string, remote sharedledger.Remote) *sqliteledger.Ledger {
 	d.t.Helper()
 	return d.openShared(path, remote, 1)
 }
 
-func (d *desk) openShared(path string, remote sharedledger.Remote, hosts int) *sqliteledger.Ledger {
+func (d *testGovernor) openShared(path string, remote sharedledger.Remote, hosts int) *sqliteledger.Ledger {
 	d.t.Helper()
 	journal := openFile(d.t, path)
 	journal.Now = d.Now
@@ -79,12 +79,12 @@ func (u *unreachable) Deliver(ctx context.Context, d sharedledger.Delivery) (tim
 	return u.Remote.Deliver(ctx, d)
 }
 
-func (d *desk) try(method string, p quota.Purpose) (quota.Decision, error) {
+func (d *testGovernor) try(method string, p quota.Purpose) (quota.Decision, error) {
 	return d.Take(d.t.Context(), quota.Request{Method: method, Region: "US", Purpose: p})
 }
 
 // emergencies takes as many cheap calls as go on.
-func (d *desk) emergencies() (n int, last error) {
+func (d *testGovernor) emergencies() (n int, last error) {
 	d.t.Helper()
 	for n < 1000 {
 		got, err := d.try("videos.list", quota.Scheduled)
@@ -102,7 +102,7 @@ func (d *desk) emergencies() (n int, last error) {
 
 func TestCheapCallsGoOnWithinTheEmergencyBudget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
-	d, remote := degradedDesk(t, path)
+	d, remote := degradedGovernor(t, path)
 	if n, err := d.emergencies(); n != 50 || !errors.Is(err, quota.ErrClosed) || !errors.Is(err, quota.ErrUnavailable) {
 		t.Errorf("%d of 10,000 units went on, then %v; want 50, then %v", n, err, quota.ErrClosed)
 	}
@@ -125,7 +125,7 @@ func TestCheapCallsGoOnWithinTheEmergencyBudget(t *testing.T) {
 
 // A clock that is set back does not open the budget again.
 func TestEmergencyBudgetSurvivesAClockThatIsSetBack(t *testing.T) {
-	d, _ := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	d.emergencies()
 	d.now = d.now.Add(-48 * time.Hour)
 	if n, _ := d.emergencies(); n != 0 {
@@ -134,7 +134,7 @@ func TestEmergencyBudgetSurvivesAClockThatIsSetBack(t *testing.T) {
 }
 
 func TestExpensiveCallsFailClosed(t *testing.T) {
-	d, _ := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	got, err := d.try("search.list", quota.Manual)
 	if !errors.Is(err, quota.ErrClosed) || !errors.Is(err, quota.ErrUnavailable) || got.Allowed {
 		t.Errorf("%+v %v, want %v", got, err, quota.ErrClosed)
@@ -148,7 +148,7 @@ func TestExpensiveCallsFailClosed(t *testing.T) {
 }
 
 func TestWithoutAReserveEverythingFailsClosed(t *testing.T) {
-	d, _ := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	d.EmergencyAccount = nil
 	if got, err := d.try("videos.list", quota.Scheduled); !errors.Is(err, quota.ErrClosed) {
 		t.Errorf("%+v %v", got, err)
@@ -156,7 +156,7 @@ func TestWithoutAReserveEverythingFailsClosed(t *testing.T) {
 }
 
 func TestEmergenciesAreDeliveredBeforeTheNextTake(t *testing.T) {
-	d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	for range 7 {
 		if _, err := d.try("videos.list", quota.Scheduled); err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func TestEmergenciesAreDeliveredBeforeTheNextTake(t *testing.T) {
 }
 
 func TestRefusalIsNeverAnEmergency(t *testing.T) {
-	d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	remote.err = nil
 	d.spend("units", 9500)
 	for range 3 {
@@ -197,7 +197,7 @@ func TestRefusalIsNeverAnEmergency(t *testing.T) {
 	d.owesNothing()
 }
 
-func (d *desk) owesNothing() {
+func (d *testGovernor) owesNothing() {
 	d.t.Helper()
 	state, err := d.journal.State(context.Background(), "default")
 	if err != nil || state.Owed {
@@ -207,7 +207,7 @@ func (d *desk) owesNothing() {
 
 // What the ledger last said is not forgotten when it falls silent: what was used up then is used up.
 func TestEmergenciesKeepToWhatWasLastKnownToRemain(t *testing.T) {
-	d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	remote.err = nil
 	d.spend("units", 9496)
 	d.take("videos.list", quota.Scheduled)
@@ -228,7 +228,7 @@ func TestEmergenciesKeepToWhatWasLastKnownToRemain(t *testing.T) {
 // The provider's own no needs no ledger.
 func TestDrainedPoolStaysClosedWithoutTheLedger(t *testing.T) {
 	for _, heard := range []string{"before", "while the ledger is away"} {
-		d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+		d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 		remote.err = nil
 		d.spend("units", 9_000) // near the limit: no doubt
 		got := d.take("videos.list", quota.Scheduled)
@@ -254,7 +254,7 @@ func TestDrainedPoolStaysClosedWithoutTheLedger(t *testing.T) {
 
 func TestHostsShareTheEmergencyBudget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
-	d, remote := degradedDesk(t, path)
+	d, remote := degradedGovernor(t, path)
 	d.openShared(path, remote, 3)
 	if n, _ := d.emergencies(); n != 16 {
 		t.Errorf("%d went on, want a third of 50", n)
@@ -264,7 +264,7 @@ func TestHostsShareTheEmergencyBudget(t *testing.T) {
 // A ledger that holds what no ledger wrote cannot answer either.
 func TestWhoIsDegraded(t *testing.T) {
 	for _, kind := range []error{quota.ErrNewer, quota.ErrNeverFits, quota.ErrUnknown, errors.New("of nobody's kind"), quota.ErrCorrupt, quota.ErrUnavailable} {
-		d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+		d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 		remote.err = fmt.Errorf("%w: here", kind)
 		got, err := d.try("videos.list", quota.Scheduled)
 		if kind == quota.ErrCorrupt || kind == quota.ErrUnavailable {
@@ -282,7 +282,7 @@ func TestWhoIsDegraded(t *testing.T) {
 // Who gives up waiting has not been let through, whether before the ledger is asked or while it is.
 func TestCancelledTakeIsNoEmergency(t *testing.T) {
 	for _, before := range []bool{true, false} {
-		d, remote := degradedDesk(t, filepath.Join(t.TempDir(), "quota.db"))
+		d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 		ctx, cancel := context.WithCancel(t.Context())
 		if remote.meanwhile = cancel; before {
 			cancel()

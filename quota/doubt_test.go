@@ -11,7 +11,7 @@ import (
 
 // A no far below our own count closes the pool for minutes, and one cheap call asks again.
 func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
-	d := newDesk(t, "2026-02-14 09:00:00")
+	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	d.spend("units", 100)
 	no := func(at quota.Decision) time.Duration {
 		t.Helper()
@@ -79,7 +79,7 @@ func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
 }
 
 func TestANoNearOurOwnCountStands(t *testing.T) {
-	d := newDesk(t, "2026-02-14 09:00:00")
+	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	d.spend("units", 9_000)
 	if err := d.Drain(t.Context(), d.take("videos.list", quota.Scheduled), "units"); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestANoNearOurOwnCountStands(t *testing.T) {
 
 // However many ask at once, in however many processes, one call goes.
 func TestOneProbeForAll(t *testing.T) {
-	d := newDesk(t, "2026-02-14 09:00:00")
+	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	if err := d.Drain(t.Context(), d.take("videos.list", quota.Scheduled), "units"); err != nil {
 		t.Fatal(err)
 	}

@@ -16,19 +16,19 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// desk is a governor over a ledger in memory, under one clock.
-type desk struct {
+// testGovernor is a governor over a ledger in memory, under one clock.
+type testGovernor struct {
 	*quota.Governor
 
 	t       *testing.T
 	now     time.Time
-	journal *sqliteledger.Ledger // of a desk whose ledger is shared
+	journal *sqliteledger.Ledger // of one whose ledger is shared
 }
 
-// newDesk opens a governor for small costs, at a time in Los Angeles.
-func newDesk(t *testing.T, local string) *desk {
+// newTestGovernor opens a governor for small costs, at a time in Los Angeles.
+func newTestGovernor(t *testing.T, local string) *testGovernor {
 	t.Helper()
-	d := &desk{t: t}
+	d := &testGovernor{t: t}
 	d.at(local)
 	d.Governor = &quota.Governor{Tariff: tariff(t), Account: "default", Now: func() time.Time { return d.now }}
 	d.Ledger = &memledger.Ledger{Now: d.Now}
@@ -44,7 +44,7 @@ func tariff(t testing.TB) *quota.Tariff {
 	return tariff
 }
 
-func (d *desk) at(local string) {
+func (d *testGovernor) at(local string) {
 	d.t.Helper()
 	now, err := time.ParseInLocation(time.DateTime, local, zone(d.t, "America/Los_Angeles"))
 	if err != nil {
@@ -53,7 +53,7 @@ func (d *desk) at(local string) {
 	d.now = now
 }
 
-func (d *desk) take(method string, p quota.Purpose) quota.Decision {
+func (d *testGovernor) take(method string, p quota.Purpose) quota.Decision {
 	d.t.Helper()
 	got, err := d.Take(d.t.Context(), quota.Request{Method: method, Region: "US", Purpose: p})
 	if err != nil {
@@ -65,14 +65,14 @@ func (d *desk) take(method string, p quota.Purpose) quota.Decision {
 var byHand = quota.Who{Purpose: quota.Manual, Method: "post"}
 
 // spend posts units that count from now on.
-func (d *desk) spend(pool string, amount int64) {
+func (d *testGovernor) spend(pool string, amount int64) {
 	d.t.Helper()
 	if err := d.Post(d.t.Context(), byHand, quota.Cost{pool: amount}, d.now); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) pool(name string) quota.PoolReport {
+func (d *testGovernor) pool(name string) quota.PoolReport {
 	d.t.Helper()
 	r, err := d.Report(d.t.Context())
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *desk) pool(name string) quota.PoolReport {
 }
 
 func TestTakeDrawsWhatTheMethodCosts(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	got := d.take("search.list", quota.Manual)
 	if !got.Allowed || len(got.Pools) != 2 || got.Degraded || got.Who != (quota.Who{Purpose: quota.Manual, Region: "US", Method: "search.list"}) {
 		t.Fatalf("%+v", got)
@@ -105,7 +105,7 @@ func TestTakeDrawsWhatTheMethodCosts(t *testing.T) {
 }
 
 func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
-	d := newDesk(t, "2026-06-01 22:00:00")
+	d := newTestGovernor(t, "2026-06-01 22:00:00")
 	d.take("search.list", quota.Scheduled)
 	d.spend("units", 9300)
 	d.at("2026-06-01 23:00:00")
@@ -136,7 +136,7 @@ func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
 }
 
 func TestUnknownMethodsPurposesAndPoolsAreErrorsWithAHint(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	take := func(method string, p quota.Purpose) func() error {
 		return func() error {
 			_, err := d.Take(t.Context(), quota.Request{Method: method, Purpose: p})
@@ -168,7 +168,7 @@ func TestUnknownMethodsPurposesAndPoolsAreErrorsWithAHint(t *testing.T) {
 }
 
 func TestWhatCanNeverFitIsAnError(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	d.Tariff.Methods["captions.download"] = quota.Cost{"units": 9501}
 	for purpose, never := range map[quota.Purpose]bool{quota.Scheduled: true, quota.Backfill: true, quota.Manual: false} {
 		_, err := d.Take(t.Context(), quota.Request{Method: "captions.download", Purpose: purpose})
@@ -179,7 +179,7 @@ func TestWhatCanNeverFitIsAnError(t *testing.T) {
 }
 
 func TestPurposesStopAtTheirCeilings(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	for _, c := range []struct {
 		purpose quota.Purpose
 		used    int64
@@ -212,7 +212,7 @@ func TestDrainLastsUntilTheFirstMidnightAfterTheTake(t *testing.T) {
 		{"on the day of 25 hours", "2026-11-01 00:30:00", "2026-11-01 00:30:01", "2026-11-02 00:00:00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDesk(t, c.taken)
+			d := newTestGovernor(t, c.taken)
 			d.spend("units", 9_000) // near the limit: no doubt
 			got := d.take("videos.list", quota.Scheduled)
 			d.at(c.told)
@@ -246,7 +246,7 @@ func TestDrainLastsUntilTheFirstMidnightAfterTheTake(t *testing.T) {
 }
 
 func TestDrainClosesThePoolsOfTheCallAndReportsTheDrift(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	d.spend("units", 6712)
 	got := d.take("search.list", quota.Manual)
 	if err := d.Drain(t.Context(), got, "units"); err != nil {
@@ -278,7 +278,7 @@ func TestDrainClosesThePoolsOfTheCallAndReportsTheDrift(t *testing.T) {
 
 // A refusal that arrives late must not open what a newer one has closed.
 func TestDrainOfADayThatIsOverOpensNothing(t *testing.T) {
-	d := newDesk(t, "2026-06-01 23:59:00")
+	d := newTestGovernor(t, "2026-06-01 23:59:00")
 	late := d.take("videos.list", quota.Scheduled)
 	d.at("2026-06-02 12:00:00")
 	d.spend("units", 9_000)
@@ -298,7 +298,7 @@ func TestDrainOfADayThatIsOverOpensNothing(t *testing.T) {
 }
 
 func TestDrainByHandLastsUntilTheNextMidnight(t *testing.T) {
-	d := newDesk(t, "2026-11-01 00:30:00") // the day of 25 hours
+	d := newTestGovernor(t, "2026-11-01 00:30:00") // the day of 25 hours
 	if err := d.DrainByHand(t.Context(), "search", false); err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestDrainByHandLastsUntilTheNextMidnight(t *testing.T) {
 }
 
 func TestResetIsNotedWithWhoAndWhen(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	var log strings.Builder
 	d.Log = slog.New(slog.NewTextHandler(&log, nil))
 	got := d.take("search.list", quota.Manual)
@@ -337,7 +337,7 @@ func TestResetIsNotedWithWhoAndWhen(t *testing.T) {
 }
 
 func TestRefundGivesBackATakeOnce(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	got := d.take("search.list", quota.Manual)
 	if err := d.Refund(t.Context(), got); err != nil {
 		t.Fatal(err)
@@ -356,7 +356,7 @@ func TestRefundGivesBackATakeOnce(t *testing.T) {
 }
 
 func TestReportSumsWhoSpentWhatAndChangesNothing(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	for range 3 {
 		d.take("videos.list", quota.Scheduled)
 	}
@@ -399,7 +399,7 @@ func TestReportSumsWhoSpentWhatAndChangesNothing(t *testing.T) {
 type stopping struct {
 	quota.Ledger
 
-	d    *desk
+	d    *testGovernor
 	stop []time.Duration
 }
 
@@ -424,7 +424,7 @@ func TestTakeThatIsAnsweredTooLateIsVoid(t *testing.T) {
 		{[]time.Duration{5 * time.Minute}, 2, nil}, // too late to give it back
 		{[]time.Duration{time.Minute, time.Minute, time.Minute, time.Minute}, 0, quota.ErrClosed},
 	} {
-		d := newDesk(t, "2026-06-01 12:00:00")
+		d := newTestGovernor(t, "2026-06-01 12:00:00")
 		d.Ledger = &stopping{d.Ledger, d, c.stop}
 		got, err := d.try("videos.list", quota.Scheduled)
 		if !errors.Is(err, c.err) || err == nil && (!got.Allowed || d.now.Sub(got.At) > quota.SendWithin) {
@@ -443,7 +443,7 @@ func TestTakeThatIsAnsweredTooLateIsVoid(t *testing.T) {
 
 // A machine that sleeps stops the monotonic clock as well: what is 90 s old by the time of day is too old.
 func TestTakeOfAMachineThatSleptIsVoid(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	now := time.Now()
 	d.Now = func() time.Time { return now }
 	d.Ledger = &asleep{Ledger: &memledger.Ledger{Now: func() time.Time { return now }}, now: &now}

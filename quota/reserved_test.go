@@ -9,7 +9,7 @@ import (
 
 // What the schedule still needs stays free under its ceiling of 9,500, whatever a backfill's own 7,000 say.
 func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
-	d := newDesk(t, "2026-02-14 09:00:00")
+	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	ask := func(method string, need int64) quota.Decision {
 		t.Helper()
 		got, err := d.Take(t.Context(), quota.Request{Method: method, Purpose: quota.Backfill, Reserved: quota.Reserved{Rest: quota.Cost{"units": need}}})

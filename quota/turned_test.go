@@ -82,7 +82,7 @@ func TestACallLeavesWithinTheGrace(t *testing.T) {
 		{2 * time.Minute, 90 * time.Second, false},
 		{100 * time.Millisecond, 900 * time.Millisecond, false}, // not less than a second
 	} {
-		d := newDesk(t, "2026-06-01 12:00:00")
+		d := newTestGovernor(t, "2026-06-01 12:00:00")
 		tariff := *d.Tariff
 		tariff.Grace, d.Tariff = c.grace, &tariff
 		d.Ledger = &stopping{d.Ledger, d, []time.Duration{c.stop}}

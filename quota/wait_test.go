@@ -14,7 +14,7 @@ import (
 var search = quota.Request{Method: "search.list", Purpose: quota.Scheduled} // 1 of the 95 searches that may be used
 
 func TestFitsChargesNothingAndSaysWhatTakeWould(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	for taken := range 96 {
 		fits, err := d.Fits(t.Context(), search)
 		if err != nil || fits != (taken < 95) {
@@ -30,7 +30,7 @@ func TestFitsChargesNothingAndSaysWhatTakeWould(t *testing.T) {
 }
 
 func TestTakeUpToTakesWhatFits(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	for _, c := range []struct{ most, want int64 }{{0, 0}, {1, 1}, {40, 40}, {60, 54}, {3, 0}} {
 		calls, got, err := d.TakeUpTo(t.Context(), search, c.most)
 		if err != nil || calls != c.want || got.Allowed != (c.want > 0) {
@@ -49,7 +49,7 @@ func TestTakeUpToTakesWhatFits(t *testing.T) {
 // back, and what nobody knows the outcome of is no call.
 func TestTakeUpToThatIsAnsweredTooLateIsVoid(t *testing.T) {
 	for _, stopped := range []int{0, 1, 2} { // at the look, at the take, at the take after that
-		d := newDesk(t, "2026-06-01 12:00:00")
+		d := newTestGovernor(t, "2026-06-01 12:00:00")
 		stops := make([]time.Duration, stopped+1)
 		stops[stopped] = 90 * time.Second
 		d.Ledger = &stopping{d.Ledger, d, stops}
@@ -64,7 +64,7 @@ func TestTakeUpToThatIsAnsweredTooLateIsVoid(t *testing.T) {
 }
 
 func TestTakeUpToWithoutAnAnswerIsATakeOfOne(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	d.Ledger = &silent{Ledger: d.Ledger, answers: 1}
 	calls, got, err := d.TakeUpTo(t.Context(), search, 40)
 	if !errors.Is(err, quota.ErrClosed) || calls != 0 || got.Allowed {
@@ -87,7 +87,7 @@ func (l *silent) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 }
 
 func TestObserveRefusesNothingAndCountsEverything(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	d.Observe = true
 	for taken := range 100 {
 		got := d.take("search.list", quota.Scheduled)
@@ -131,7 +131,7 @@ func TestWaitTakesAsSoonAsItFits(t *testing.T) {
 
 // A cost of which a part would go uncounted must not be taken for a smaller one.
 func TestCostOfAPoolThatIsNotCountedIsAnError(t *testing.T) {
-	d := newDesk(t, "2026-06-01 12:00:00")
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	d.Tariff.Methods["search.list"] = quota.Cost{"units": 100, "serach": 1}
 	if got, err := d.Take(t.Context(), search); !errors.Is(err, quota.ErrUnknown) {
 		t.Errorf("%+v, %v", got, err)

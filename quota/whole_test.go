@@ -9,7 +9,7 @@ import (
 // A call may ask whether others of its kind fit behind it: it is refused where they do not, and charged alone where
 // they do.
 func TestAWholeFitsOrNothingOfIt(t *testing.T) {
-	d := newDesk(t, "2026-02-14 09:00:00")
+	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	take := func(calls int) quota.Decision {
 		t.Helper()
 		got, err := d.Take(t.Context(), quota.Request{Method: "videos.list", Region: "US", Purpose: quota.Scheduled, Calls: calls})

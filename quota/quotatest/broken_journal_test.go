@@ -31,7 +31,7 @@ func TestSuiteCatchesBrokenJournals(t *testing.T) {
 		{"begins behind an open breaker", "behind an open breaker", whole(func(j *memremote.Journal) sharedledger.Journal { return &fearless{j} })},
 		{"drops the notes behind an open breaker", "behind an open breaker", whole(func(j *memremote.Journal) sharedledger.Journal { return &forgetting{j} })},
 		{"lets what is owed wait for the breaker", "what is owed is written down behind", whole(func(j *memremote.Journal) sharedledger.Journal { return &waiting{j} })},
-		{"keeps whatever look comes last", "of each pool the youngest look", whole(func(j *memremote.Journal) sharedledger.Journal { return &lastLook{Journal: j} })},
+		{"keeps whatever snapshot comes last", "of each pool the youngest snapshot", whole(func(j *memremote.Journal) sharedledger.Journal { return &lastSnapshot{Journal: j} })},
 		{"lists what was not spent", "what was not spent", whole(func(j *memremote.Journal) sharedledger.Journal { return &charitable{j} })},
 		{"believes the last verdict", "that it was charged is no news", whole(func(j *memremote.Journal) sharedledger.Journal { return &swayed{j} })},
 		{"lists by time", "rows are listed from a time on", whole(func(j *memremote.Journal) sharedledger.Journal { return &sorted{j} })},
@@ -99,20 +99,20 @@ func (j *waiting) Begin(ctx context.Context, row sharedledger.Row, n sharedledge
 	return j.Journal.Begin(ctx, row, n)
 }
 
-type lastLook struct {
+type lastSnapshot struct {
 	*memremote.Journal
 
 	last []sharedledger.UsageSnapshot
 }
 
-func (j *lastLook) Note(ctx context.Context, account string, n sharedledger.Notes) error {
+func (j *lastSnapshot) Note(ctx context.Context, account string, n sharedledger.Notes) error {
 	if len(n.Snapshots) > 0 {
 		j.last = n.Snapshots
 	}
 	return j.Journal.Note(ctx, account, n)
 }
 
-func (j *lastLook) State(ctx context.Context, account string) (sharedledger.JournalState, error) {
+func (j *lastSnapshot) State(ctx context.Context, account string) (sharedledger.JournalState, error) {
 	s, err := j.Journal.State(ctx, account)
 	s.Snapshots = j.last
 	return s, err

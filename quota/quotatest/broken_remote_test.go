@@ -36,8 +36,8 @@ func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 		{"raises at the delivery's time", "G5 a snapshot raises its pool", func(l *memremote.Remote) sharedledger.Remote { return &late{l} }},
 		{"adds a snapshot instead of raising to it", "G5 a snapshot that saw less", func(l *memremote.Remote) sharedledger.Remote { return &adding{l} }},
 		{"raises to every snapshot again", "G5 a snapshot that is not younger", func(l *memremote.Remote) sharedledger.Remote { return &eager{l} }},
-		{"eats nothing", "G5 a host that comes back", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowAsked} }},
-		{"lets unseen rows eat", "G5 what no snapshot can have counted", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowCharged} }},
+		{"nets nothing", "G5 a host that comes back", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowAsked} }},
+		{"nets unseen rows", "G5 what no snapshot can have counted", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowCharged} }},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			backend := quotatest.Backend{Name: b.name, Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {
@@ -178,12 +178,12 @@ func (l *deaf) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operat
 	return d, err
 }
 
-// altered delivers other looks than it was given.
-func altered(ctx context.Context, l *memremote.Remote, d sharedledger.Delivery, look func(sharedledger.UsageSnapshot) sharedledger.UsageSnapshot) (time.Time, error) {
-	looks := d.Snapshots
+// altered delivers other snapshots than it was given.
+func altered(ctx context.Context, l *memremote.Remote, d sharedledger.Delivery, change func(sharedledger.UsageSnapshot) sharedledger.UsageSnapshot) (time.Time, error) {
+	snapshots := d.Snapshots
 	d.Snapshots = nil
-	for _, one := range looks {
-		d.Snapshots = append(d.Snapshots, look(one))
+	for _, one := range snapshots {
+		d.Snapshots = append(d.Snapshots, change(one))
 	}
 	return l.Deliver(ctx, d)
 }

@@ -17,13 +17,13 @@ type OpenJournal func(t testing.TB) (j sharedledger.Journal, again func() shared
 // JournalCase is one promise of a sharedledger.Journal.
 type JournalCase struct {
 	Name  string
-	check func(*desk)
+	check func(*journalRig)
 }
 
 // Check holds a fresh journal to the promise.
 func (c JournalCase) Check(t testing.TB, open OpenJournal) {
 	t.Helper()
-	d := &desk{TB: t, open: open}
+	d := &journalRig{TB: t, open: open}
 	d.journal, d.again = open(t)
 	c.check(d)
 }
@@ -41,8 +41,8 @@ func RunJournal(t *testing.T, open OpenJournal) {
 	}
 }
 
-// desk is a journal under test.
-type desk struct {
+// journalRig is a journal under test.
+type journalRig struct {
 	testing.TB
 
 	open    OpenJournal
@@ -54,14 +54,14 @@ type desk struct {
 const account = "default"
 
 // row is the writer's next operation.
-func (d *desk) row(writer string, at time.Time) sharedledger.Row {
+func (d *journalRig) row(writer string, at time.Time) sharedledger.Row {
 	d.number++
 	return sharedledger.Row{Account: account, Writer: writer, Number: d.number, Nonce: 1000 + d.number, At: at,
 		Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"}, Amounts: quota.Cost{"units": 1}}
 }
 
 // begins writes the row down and returns it as it then ought to be listed.
-func (d *desk) begins(row sharedledger.Row, n sharedledger.Notes) sharedledger.Row {
+func (d *journalRig) begins(row sharedledger.Row, n sharedledger.Notes) sharedledger.Row {
 	d.Helper()
 	id, _, err := d.journal.Begin(d.Context(), row, n)
 	if err != nil || id <= 0 {
@@ -74,7 +74,7 @@ func (d *desk) begins(row sharedledger.Row, n sharedledger.Notes) sharedledger.R
 	return row
 }
 
-func (d *desk) notes(n sharedledger.Notes) {
+func (d *journalRig) notes(n sharedledger.Notes) {
 	d.Helper()
 	if err := d.journal.Note(d.Context(), account, n); err != nil {
 		d.Fatalf("note: %v", err)
@@ -82,7 +82,7 @@ func (d *desk) notes(n sharedledger.Notes) {
 }
 
 // becomes notes what became of a row.
-func (d *desk) becomes(row sharedledger.Row, state sharedledger.RowState, at time.Time) sharedledger.Row {
+func (d *journalRig) becomes(row sharedledger.Row, state sharedledger.RowState, at time.Time) sharedledger.Row {
 	d.Helper()
 	d.notes(sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: state, At: at}}})
 	row.State = state
@@ -92,7 +92,7 @@ func (d *desk) becomes(row sharedledger.Row, state sharedledger.RowState, at tim
 	return row
 }
 
-func (d *desk) state() sharedledger.JournalState {
+func (d *journalRig) state() sharedledger.JournalState {
 	d.Helper()
 	s, err := d.journal.State(d.Context(), account)
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *desk) state() sharedledger.JournalState {
 }
 
 // allows asks for an emergency, and wants it to go on or not.
-func (d *desk) allows(want bool, row sharedledger.Row, budgets ...quota.EmergencyBudget) {
+func (d *journalRig) allows(want bool, row sharedledger.Row, budgets ...quota.EmergencyBudget) {
 	d.Helper()
 	if got, err := d.journal.Allow(d.Context(), row, budgets); err != nil || got != want {
 		d.Fatalf("allow %+v by %+v: %t %v, want %t", row, budgets, got, err, want)
@@ -110,7 +110,7 @@ func (d *desk) allows(want bool, row sharedledger.Row, budgets ...quota.Emergenc
 }
 
 // lists wants just these rows since then, in this order.
-func (d *desk) lists(since time.Time, owed bool, want ...sharedledger.Row) {
+func (d *journalRig) lists(since time.Time, owed bool, want ...sharedledger.Row) {
 	d.Helper()
 	got, err := d.journal.Rows(d.Context(), account, since, owed)
 	if err != nil {
@@ -127,7 +127,7 @@ func (d *desk) lists(since time.Time, owed bool, want ...sharedledger.Row) {
 }
 
 // reopened turns to another process.
-func (d *desk) reopened() { d.journal = d.again() }
+func (d *journalRig) reopened() { d.journal = d.again() }
 
 func sameRow(a, b sharedledger.Row) bool {
 	same := a.At.Equal(b.At)
@@ -144,20 +144,20 @@ func sameLook(a, b sharedledger.UsageSnapshot) bool {
 	return same && reflect.DeepEqual(a, b)
 }
 
-func (d *desk) looks(want ...sharedledger.UsageSnapshot) {
+func (d *journalRig) snapshots(want ...sharedledger.UsageSnapshot) {
 	d.Helper()
 	got := d.state().Snapshots
 	if len(got) != len(want) {
-		d.Fatalf("looks %+v, want %+v", got, want)
+		d.Fatalf("snapshots %+v, want %+v", got, want)
 	}
 	for _, w := range want {
 		if !slices.ContainsFunc(got, func(g sharedledger.UsageSnapshot) bool { return sameLook(g, w) }) {
-			d.Fatalf("looks %+v, want %+v", got, want)
+			d.Fatalf("snapshots %+v, want %+v", got, want)
 		}
 	}
 }
 
-func look(pool string, at time.Time, used int64) sharedledger.UsageSnapshot {
+func snapshotOf(pool string, at time.Time, used int64) sharedledger.UsageSnapshot {
 	return sharedledger.UsageSnapshot{Pool: pool, Generation: 7, At: at, Windows: []sharedledger.WindowUsage{
 		{Window: quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 10_000}, Start: at.Add(-24 * time.Hour), Used: used},
 		{Window: quota.Window{Name: "day", Limit: 10_000}, Start: at.Truncate(24 * time.Hour), Used: used / 2},
@@ -167,7 +167,7 @@ func look(pool string, at time.Time, used int64) sharedledger.UsageSnapshot {
 var long = time.Time{} // since ever
 
 var journalRows = []JournalCase{
-	{"an operation is written down as asked before it is asked", func(d *desk) {
+	{"an operation is written down as asked before it is asked", func(d *journalRig) {
 		first := d.row("a", noon)
 		first.Amounts = quota.Cost{"units": 100, "search": 1}
 		first.Who = quota.Who{Purpose: quota.Manual, Method: "search.list"}
@@ -184,7 +184,7 @@ var journalRows = []JournalCase{
 		d.reopened()
 		d.lists(long, false, first, second)
 	}},
-	{"an owed operation is written down as owed", func(d *desk) {
+	{"an owed operation is written down as owed", func(d *journalRig) {
 		row := d.row("a", noon)
 		row.State = sharedledger.RowOwed
 		id, state, err := d.journal.Begin(d.Context(), row, sharedledger.Notes{})
@@ -204,7 +204,7 @@ var journalRows = []JournalCase{
 		d.lists(long, true)
 		d.lists(long, false, row)
 	}},
-	{"a verdict changes the state, and the time where it says so", func(d *desk) {
+	{"a verdict changes the state, and the time where it says so", func(d *journalRig) {
 		row, other := d.begins(d.row("a", noon), sharedledger.Notes{}), d.begins(d.row("a", noon), sharedledger.Notes{})
 		row = d.becomes(row, sharedledger.RowCharged, noon.Add(3*second))
 		d.lists(long, false, row, other)
@@ -214,7 +214,7 @@ var journalRows = []JournalCase{
 		d.becomes(sharedledger.Row{ID: other.ID + 1000}, sharedledger.RowVoid, time.Time{}) // of none: nothing
 		d.lists(long, false, row, other)
 	}},
-	{"that it was charged is no news of what is owed, or was delivered meanwhile", func(d *desk) {
+	{"that it was charged is no news of what is owed, or was delivered meanwhile", func(d *journalRig) {
 		var rows []sharedledger.Row
 		for _, state := range []sharedledger.RowState{sharedledger.RowOwed, sharedledger.RowDelivered} {
 			row := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), state, time.Time{})
@@ -225,14 +225,14 @@ var journalRows = []JournalCase{
 		d.becomes(rows[0], sharedledger.RowDelivered, time.Time{})
 		d.lists(long, true)
 	}},
-	{"a verdict rides on the next operation", func(d *desk) {
+	{"a verdict rides on the next operation", func(d *journalRig) {
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})
 		next := d.begins(d.row("a", noon.Add(second)), sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowCharged, At: noon.Add(second)}}})
 		row.State, row.At = sharedledger.RowCharged, noon.Add(second)
 		d.reopened()
 		d.lists(long, false, row, next)
 	}},
-	{"rows are listed from a time on, of all writers, in the order of their writing", func(d *desk) {
+	{"rows are listed from a time on, of all writers, in the order of their writing", func(d *journalRig) {
 		late := d.begins(d.row("b", noon.Add(time.Hour)), sharedledger.Notes{})
 		early := d.begins(d.row("a", noon), sharedledger.Notes{})
 		moved := d.begins(d.row("b", noon.Add(-time.Minute)), sharedledger.Notes{})
@@ -242,14 +242,14 @@ var journalRows = []JournalCase{
 		d.lists(noon.Add(time.Hour), false, late)
 		d.lists(noon.Add(2*time.Hour), false)
 	}},
-	{"what was not spent is not listed", func(d *desk) {
+	{"what was not spent is not listed", func(d *journalRig) {
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})
 		void := d.begins(d.row("a", noon), sharedledger.Notes{})
 		d.becomes(void, sharedledger.RowVoid, time.Time{})
 		d.lists(long, false, row)
 		d.lists(long, true)
 	}},
-	{"what is owed is listed of any time", func(d *desk) {
+	{"what is owed is listed of any time", func(d *journalRig) {
 		row := d.row("a", noon.Add(-90*24*time.Hour))
 		row.State = sharedledger.RowOwed
 		row = d.begins(row, sharedledger.Notes{})
@@ -257,17 +257,17 @@ var journalRows = []JournalCase{
 		d.lists(noon, true, row)
 		d.lists(noon.Add(time.Hour), true, row)
 	}},
-	{"an account lists its own rows only", func(d *desk) {
+	{"an account lists its own rows only", func(d *journalRig) {
 		other := d.row("a", noon)
 		other.Account, other.State = "other", sharedledger.RowOwed
-		d.begins(other, sharedledger.Notes{Generation: 9, Snapshots: []sharedledger.UsageSnapshot{look("units", noon, 1)}, Breaker: &sharedledger.Breaker{Failures: 1}})
+		d.begins(other, sharedledger.Notes{Generation: 9, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 1)}, Breaker: &sharedledger.Breaker{Failures: 1}})
 		d.lists(long, false)
 		d.lists(long, true)
 		if s := d.state(); s.Owed || s.Generation != 0 || len(s.Snapshots) != 0 || s.Breaker.Failures != 0 {
 			d.Fatalf("the state of an account that was never used is %+v", s)
 		}
 	}},
-	{"what may go is forgotten in the end, and nothing else is", func(d *desk) {
+	{"what may go is forgotten in the end, and nothing else is", func(d *journalRig) {
 		const horizon = 26 * time.Hour
 		var want []sharedledger.Row
 		owed := d.row("a", noon.Add(-time.Hour))

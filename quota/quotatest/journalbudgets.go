@@ -9,7 +9,7 @@ import (
 )
 
 var journalBudgets = []JournalCase{
-	{"an emergency is written down as owed where the budget has room", func(d *desk) {
+	{"an emergency is written down as owed where the budget has room", func(d *journalRig) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 3, Since: noon.Add(-time.Hour)}
 		var rows []sharedledger.Row
 		for range 3 {
@@ -31,7 +31,7 @@ var journalBudgets = []JournalCase{
 		d.lists(long, true, rows...)
 		d.lists(long, false, rows...)
 	}},
-	{"of two budgets one without room is enough, and nothing is written", func(d *desk) {
+	{"of two budgets one without room is enough, and nothing is written", func(d *journalRig) {
 		row := d.row("a", noon)
 		row.Amounts = quota.Cost{"units": 2, "search": 1}
 		units, search := quota.EmergencyBudget{Pool: "units", Amount: 2}, quota.EmergencyBudget{Pool: "search", Amount: 1}
@@ -41,17 +41,17 @@ var journalBudgets = []JournalCase{
 		}
 		d.allows(true, row, units, search)
 	}},
-	{"an emergency counts from the budget's start on, its first instant included", func(d *desk) {
+	{"an emergency counts from the budget's start on, its first instant included", func(d *journalRig) {
 		d.allows(true, d.row("a", noon), quota.EmergencyBudget{Pool: "units", Amount: 1})
 		d.allows(false, d.row("a", noon.Add(time.Hour)), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon})
 		d.allows(true, d.row("a", noon.Add(time.Hour)), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(time.Microsecond)})
 	}},
-	{"a clock that was set back does not open a budget again", func(d *desk) {
+	{"a clock that was set back does not open a budget again", func(d *journalRig) {
 		d.allows(true, d.row("a", noon), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-24 * time.Hour)})
 		back := noon.Add(-48 * time.Hour)
 		d.allows(false, d.row("a", back), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: back.Add(-24 * time.Hour)})
 	}},
-	{"what was synced into the ledger stays on the budget", func(d *desk) {
+	{"what was synced into the ledger stays on the budget", func(d *journalRig) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		d.allows(true, d.row("a", noon), budget)
 		rows, err := d.journal.Rows(d.Context(), account, long, true)
@@ -61,7 +61,7 @@ var journalBudgets = []JournalCase{
 		d.becomes(rows[0], sharedledger.RowDelivered, time.Time{})
 		d.allows(false, d.row("a", noon.Add(time.Minute)), budget)
 	}},
-	{"only emergencies of the account count", func(d *desk) {
+	{"only emergencies of the account count", func(d *journalRig) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, time.Time{})
 		owed, other := d.row("a", noon), d.row("a", noon)
@@ -71,7 +71,7 @@ var journalBudgets = []JournalCase{
 		d.allows(true, d.row("a", noon), budget)
 		d.allows(false, d.row("a", noon), budget)
 	}},
-	{"what was asked already becomes owed in its place", func(d *desk) {
+	{"what was asked already becomes owed in its place", func(d *journalRig) {
 		first := d.begins(d.row("a", noon), sharedledger.Notes{})
 		second := d.begins(d.row("a", noon), sharedledger.Notes{})
 		none := quota.EmergencyBudget{Pool: "units", Since: noon.Add(-time.Hour)}
@@ -90,7 +90,7 @@ var journalBudgets = []JournalCase{
 }
 
 var journalShared = []JournalCase{
-	{"two processes write at once, and nothing is lost", func(d *desk) {
+	{"two processes write at once, and nothing is lost", func(d *journalRig) {
 		const each = 60
 		handles := []sharedledger.Journal{d.journal, d.again()}
 		var wg sync.WaitGroup
@@ -120,7 +120,7 @@ var journalShared = []JournalCase{
 			numbers[r.Writer]++
 		}
 	}},
-	{"two processes have one budget", func(d *desk) {
+	{"two processes have one budget", func(d *journalRig) {
 		const room = 20
 		handles := []sharedledger.Journal{d.journal, d.again()}
 		var allowed [4]int
@@ -144,9 +144,9 @@ var journalShared = []JournalCase{
 			d.Fatalf("%v went on, %d together, want %d", allowed, sum, room)
 		}
 	}},
-	{"what one process notes another sees", func(d *desk) {
+	{"what one process notes another sees", func(d *journalRig) {
 		other := d.again()
-		row := d.begins(d.row("a", noon), sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{look("units", noon, 4)}})
+		row := d.begins(d.row("a", noon), sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 4)}})
 		if err := other.Note(d.Context(), account, sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowOwed}}, Breaker: &sharedledger.Breaker{Until: noon.Add(second)}}); err != nil {
 			d.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 var journalNotes = []JournalCase{
-	{"a data directory has one random id", func(d *desk) {
+	{"a data directory has one random id", func(d *journalRig) {
 		id := d.state().HostID
 		if id == "" {
 			d.Fatalf("no id")
@@ -28,7 +28,7 @@ var journalNotes = []JournalCase{
 			d.Fatalf("another data directory has the id %q (%v)", s.HostID, err)
 		}
 	}},
-	{"an account that was never used has an empty state", func(d *desk) {
+	{"an account that was never used has an empty state", func(d *journalRig) {
 		s := d.state()
 		if s.HostID = ""; !reflect.DeepEqual(s, sharedledger.JournalState{}) && len(s.Snapshots) > 0 {
 			d.Fatalf("%+v", s)
@@ -38,7 +38,7 @@ var journalNotes = []JournalCase{
 		}
 		d.lists(long, false)
 	}},
-	{"the generation stays until another is noted", func(d *desk) {
+	{"the generation stays until another is noted", func(d *journalRig) {
 		d.notes(sharedledger.Notes{Generation: sharedledger.MaxGeneration})
 		d.notes(sharedledger.Notes{})
 		d.begins(d.row("a", noon), sharedledger.Notes{})
@@ -50,7 +50,7 @@ var journalNotes = []JournalCase{
 			d.Fatalf("generation %d behind a begin that notes 5 (%v)", s.Generation, err)
 		}
 	}},
-	{"the breaker stays as it was noted last", func(d *desk) {
+	{"the breaker stays as it was noted last", func(d *journalRig) {
 		want := sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 3, Why: "connection refused"}
 		d.notes(sharedledger.Notes{Breaker: &want})
 		d.notes(sharedledger.Notes{Generation: 1})
@@ -63,7 +63,7 @@ var journalNotes = []JournalCase{
 			d.Fatalf("breaker %+v, want it closed", got)
 		}
 	}},
-	{"the hosts stay until others are noted", func(d *desk) {
+	{"the hosts stay until others are noted", func(d *journalRig) {
 		d.notes(sharedledger.Notes{Hosts: []string{"a", "b"}})
 		d.notes(sharedledger.Notes{Generation: 3})
 		d.begins(d.row("a", noon), sharedledger.Notes{})
@@ -79,7 +79,7 @@ var journalNotes = []JournalCase{
 			d.Fatalf("another account has the hosts %v (%v)", s.Hosts, err)
 		}
 	}},
-	{"what was synced of a row, and when, is kept", func(d *desk) {
+	{"what was synced of a row, and when, is kept", func(d *journalRig) {
 		charged := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, noon)
 		asked := d.begins(d.row("b", noon), sharedledger.Notes{})
 		synced := func(since time.Time, until, now sharedledger.Generation) {
@@ -109,7 +109,7 @@ var journalNotes = []JournalCase{
 			d.Fatalf("%+v %v: want what was synced last", rows, err)
 		}
 	}},
-	{"what nobody used is owed until it is void", func(d *desk) {
+	{"what nobody used is owed until it is void", func(d *journalRig) {
 		row := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowUnused, time.Time{})
 		d.lists(long, true, row)
 		d.reopened()
@@ -127,49 +127,49 @@ var journalNotes = []JournalCase{
 		row.State, row.Emergency = sharedledger.RowOwed, true
 		d.lists(long, true, row)
 	}},
-	{"behind an open breaker nothing is begun, but the notes are written", func(d *desk) {
+	{"behind an open breaker nothing is begun, but the notes are written", func(d *journalRig) {
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})
 		d.notes(sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 1}})
 		id, s, err := d.journal.Begin(d.Context(), d.row("a", noon.Add(5*second-time.Microsecond)),
-			sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowCharged}}, Snapshots: []sharedledger.UsageSnapshot{look("units", noon, 3)}})
+			sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowCharged}}, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 3)}})
 		if err != nil || id != 0 || !s.Breaker.Until.Equal(noon.Add(5*second)) || s.Breaker.Failures != 1 || s.Synced.ID != row.ID || len(s.Snapshots) != 1 {
 			d.Fatalf("id %d, state %+v, %v", id, s, err)
 		}
 		row.State = sharedledger.RowCharged
 		d.reopened()
 		d.lists(long, false, row)
-		d.looks(look("units", noon, 3))
+		d.snapshots(snapshotOf("units", noon, 3))
 		next := d.begins(d.row("a", noon.Add(5*second)), sharedledger.Notes{}) // it is over
 		d.lists(long, false, row, next)
 	}},
-	{"a begin's own notes open and close the breaker before it", func(d *desk) {
+	{"a begin's own notes open and close the breaker before it", func(d *journalRig) {
 		id, _, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(second)}})
 		if err != nil || id != 0 {
 			d.Fatalf("id %d, %v: begun behind the breaker that it opened", id, err)
 		}
 		d.begins(d.row("a", noon), sharedledger.Notes{Breaker: &sharedledger.Breaker{}})
 	}},
-	{"what is owed is written down behind an open breaker, too", func(d *desk) {
+	{"what is owed is written down behind an open breaker, too", func(d *journalRig) {
 		row := d.row("a", noon)
 		row.State = sharedledger.RowOwed
 		row = d.begins(row, sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(second)}})
 		d.lists(long, true, row)
 	}},
-	{"of each pool the youngest look is kept", func(d *desk) {
-		units, search := look("units", noon, 10), look("search", noon.Add(-time.Hour), 5)
+	{"of each pool the youngest snapshot is kept", func(d *journalRig) {
+		units, search := snapshotOf("units", noon, 10), snapshotOf("search", noon.Add(-time.Hour), 5)
 		units.DrainedUntil, units.DrainedUsed, units.Owed = noon.Add(time.Hour), 6812, true
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units, search}})
-		d.looks(units, search)
-		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{look("units", noon.Add(-time.Microsecond), 99), look("search", noon.Add(-time.Minute), 7)}})
-		search = look("search", noon.Add(-time.Minute), 7)
+		d.snapshots(units, search)
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon.Add(-time.Microsecond), 99), snapshotOf("search", noon.Add(-time.Minute), 7)}})
+		search = snapshotOf("search", noon.Add(-time.Minute), 7)
 		d.reopened()
-		d.looks(units, search)
-		units = look("units", noon.Add(time.Microsecond), 1)
+		d.snapshots(units, search)
+		units = snapshotOf("units", noon.Add(time.Microsecond), 1)
 		units.Generation = 3 // whatever generation, and however little it saw
 		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units}})
-		d.looks(units, search)
+		d.snapshots(units, search)
 	}},
-	{"what was asked and has no answer is in the state, the newest first", func(d *desk) {
+	{"what was asked and has no answer is in the state, the newest first", func(d *journalRig) {
 		d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, time.Time{})
 		var ids []int64
 		for i := range sharedledger.MaxAsked + 3 {
@@ -182,7 +182,7 @@ var journalNotes = []JournalCase{
 			d.Fatalf("%d rows, the first %+v: want %d, the first of id %d", len(asked), asked[:min(2, len(asked))], sharedledger.MaxAsked, ids[len(ids)-1])
 		}
 	}},
-	{"the newest row that the ledger has is the one written down last", func(d *desk) {
+	{"the newest row that the ledger has is the one written down last", func(d *journalRig) {
 		first, second := d.begins(d.row("a", noon), sharedledger.Notes{}), d.begins(d.row("b", noon), sharedledger.Notes{})
 		if got := d.state().Synced; got.ID != 0 {
 			d.Fatalf("charged %+v, want none", got)

@@ -38,7 +38,7 @@ func Storm(t testing.TB, b StormBackend, seed uint64) {
 	for _, name := range []string{"a", "b"} {
 		d := w.directory(name, 2)
 		for range 2 {
-			s.all = append(s.all, d.starts(s.witnessed))
+			s.all = append(s.all, d.starts(s.recorded))
 		}
 	}
 	w.meet(s.all...)
@@ -91,7 +91,7 @@ func (s *storm) spend(steps int) {
 			if err := p.ledger.Close(); err != nil {
 				s.Fatal(err)
 			}
-			s.all[i] = p.starts(s.witnessed)
+			s.all[i] = p.starts(s.recorded)
 			s.say("%s%d starts again", p.name, i)
 		case n < 4:
 			_, err := p.tries(0)
@@ -144,29 +144,29 @@ func (s *storm) peace() {
 	}
 }
 
-func (s *storm) witnessed(r sharedledger.Remote) sharedledger.Remote { return &witness{r, s} }
+func (s *storm) recorded(r sharedledger.Remote) sharedledger.Remote { return &recorder{r, s} }
 
-// witness sees what is delivered in doubt.
-type witness struct {
+// recorder counts what is delivered in doubt.
+type recorder struct {
 	sharedledger.Remote
 
 	s *storm
 }
 
-func (w *witness) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
-	at, err := w.Remote.Deliver(ctx, d)
+func (r *recorder) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+	at, err := r.Remote.Deliver(ctx, d)
 	rows := ""
-	for _, r := range d.Rows {
-		if r.State == sharedledger.RowAsked && err == nil {
-			w.s.doubt += r.Amounts["units"]
+	for _, row := range d.Rows {
+		if row.State == sharedledger.RowAsked && err == nil {
+			r.s.doubt += row.Amounts["units"]
 		}
-		rows += fmt.Sprintf(" %s/%d:%d%s", r.Writer[:3], r.Number, r.Amounts["units"], []string{"?", "", "!", "d", "v", "u"}[r.State])
+		rows += fmt.Sprintf(" %s/%d:%d%s", row.Writer[:3], row.Number, row.Amounts["units"], []string{"?", "", "!", "d", "v", "u"}[row.State])
 	}
 	for _, u := range d.Snapshots {
 		for _, used := range u.Windows {
 			rows += fmt.Sprintf(" [%d at %s of %d]", used.Used, u.At.Format("15:04:05.000"), u.Generation)
 		}
 	}
-	w.s.say("delivered to %d:%s: %v", d.Generation, rows, err)
+	r.s.say("delivered to %d:%s: %v", d.Generation, rows, err)
 	return at, err
 }

@@ -41,7 +41,7 @@ type charge struct {
 	name  string
 	cost  quota.Cost
 	at    time.Time                             // the ledger's
-	since map[sharedledger.Generation]time.Time // from when on looks see it
+	since map[sharedledger.Generation]time.Time // from when on snapshots see it
 	// entered is when it came into the ledger last, by true time; lost is when it was lost since.
 	entered, lost time.Time
 	// uncovered is what DESIGN declares: it was lost, nobody who was there had seen it, its host had
@@ -211,12 +211,12 @@ func (j *judge) arrives(p *process, t *try, d quota.Decision) {
 func (j *judge) explain() {
 	for since := j.now().Add(-25 * time.Hour); j.trace != nil && since.Before(j.now()); since = since.Add(30 * time.Minute) {
 		spent, _ := j.server.ledger.Spent(context.Background(), "default", since)
-		counted, lumps, arrived := int64(0), int64(0), int64(0)
+		counted, unattributed, arrived := int64(0), int64(0), int64(0)
 		for _, s := range spent {
 			if s.Pool == "units" {
 				counted += s.Amount
 				if s.Who == sharedledger.Unattributed {
-					lumps += s.Amount
+					unattributed += s.Amount
 				}
 			}
 		}
@@ -225,7 +225,7 @@ func (j *judge) explain() {
 				arrived += a.cost["units"]
 			}
 		}
-		j.say("since %s: %d counted, %d of them lumps, %d arrived", since.In(pacific).Format("02 15:04"), counted, lumps, arrived)
+		j.say("since %s: %d counted, %d of them unattributed, %d arrived", since.In(pacific).Format("02 15:04"), counted, unattributed, arrived)
 	}
 }
 
@@ -291,12 +291,12 @@ func (j *judge) compare() {
 		j.fail("spent: %v", err)
 	}
 	for _, pool := range j.tariff.Pools {
-		counted, lumps, least, most := int64(0), int64(0), int64(0), int64(0)
+		counted, unattributed, least, most := int64(0), int64(0), int64(0), int64(0)
 		for _, s := range spent {
 			if s.Pool == pool.Name {
 				counted += s.Amount
 				if s.Who == sharedledger.Unattributed {
-					lumps += s.Amount
+					unattributed += s.Amount
 				}
 			}
 		}
@@ -311,9 +311,9 @@ func (j *judge) compare() {
 		if counted < least {
 			j.fail("I2: the ledger counts %d of %s, and %d arrived", counted, pool.Name, least)
 		}
-		if counted-lumps > most+j.doubted[pool.Name]+j.back[pool.Name] {
+		if counted-unattributed > most+j.doubted[pool.Name]+j.back[pool.Name] {
 			j.fail("I2: the ledger counts %d of %s by name, %d arrived, %d are in doubt, %d were given back",
-				counted-lumps, pool.Name, most, j.doubted[pool.Name], j.back[pool.Name])
+				counted-unattributed, pool.Name, most, j.doubted[pool.Name], j.back[pool.Name])
 		}
 		if pool.Name == "units" {
 			j.over = max(counted-most-j.doubted[pool.Name], 0)

@@ -54,7 +54,7 @@ func (h *host) start(name string, r *rand.Rand) *process {
 		j = &memremote.Journal{HostID: h.journal.HostID}
 	}
 	var err error
-	if p.shared, err = sharedledger.Open(h.tariff, &link{process: p, server: h.server}, &desk{process: p, journal: j}, len(h.hosts)); err != nil {
+	if p.shared, err = sharedledger.Open(h.tariff, &link{process: p, server: h.server}, &hostJournal{process: p, journal: j}, len(h.hosts)); err != nil {
 		panic(err)
 	}
 	if h.without == settling {
@@ -222,8 +222,8 @@ func (a *emergencyAccount) Replays(ctx context.Context, account string) (bool, e
 
 var errDead = errors.New("the process is dead")
 
-// desk is a process's way to the journal of its host.
-type desk struct {
+// hostJournal is a process's way to the journal of its host.
+type hostJournal struct {
 	*process
 
 	journal sharedledger.Journal
@@ -232,17 +232,17 @@ type desk struct {
 var errDisk = fmt.Errorf("%w: no space left on device", quota.ErrUnavailable)
 
 // on does one journal operation, which takes time, and before and after which the process may die.
-func (d *desk) on(ctx context.Context, write func() error) error {
-	r := dice(ctx, d.probes)
-	d.step(ctx, r)
-	d.rest(between(r, time.Microsecond, 2*time.Millisecond))
-	if d.dead {
-		d.step(ctx, r)
+func (j *hostJournal) on(ctx context.Context, write func() error) error {
+	r := dice(ctx, j.probes)
+	j.step(ctx, r)
+	j.rest(between(r, time.Microsecond, 2*time.Millisecond))
+	if j.dead {
+		j.step(ctx, r)
 		return errDead
 	}
 	err := write()
-	d.step(ctx, r)
-	if err == nil && chance(r, d.unsure) {
+	j.step(ctx, r)
+	if err == nil && chance(r, j.unsure) {
 		if t := trying(ctx); t != nil {
 			t.silences++
 		}
@@ -251,26 +251,26 @@ func (d *desk) on(ctx context.Context, write func() error) error {
 	return err
 }
 
-func (d *desk) State(ctx context.Context, account string) (s sharedledger.JournalState, err error) {
-	err = d.on(ctx, func() error { s, err = d.journal.State(ctx, account); return err })
+func (j *hostJournal) State(ctx context.Context, account string) (s sharedledger.JournalState, err error) {
+	err = j.on(ctx, func() error { s, err = j.journal.State(ctx, account); return err })
 	return s, err
 }
 
-func (d *desk) Begin(ctx context.Context, row sharedledger.Row, n sharedledger.Notes) (id int64, s sharedledger.JournalState, err error) {
-	err = d.on(ctx, func() error { id, s, err = d.journal.Begin(ctx, row, n); return err })
+func (j *hostJournal) Begin(ctx context.Context, row sharedledger.Row, n sharedledger.Notes) (id int64, s sharedledger.JournalState, err error) {
+	err = j.on(ctx, func() error { id, s, err = j.journal.Begin(ctx, row, n); return err })
 	return id, s, err
 }
 
-func (d *desk) Note(ctx context.Context, account string, n sharedledger.Notes) error {
-	return d.on(ctx, func() error { return d.journal.Note(ctx, account, n) })
+func (j *hostJournal) Note(ctx context.Context, account string, n sharedledger.Notes) error {
+	return j.on(ctx, func() error { return j.journal.Note(ctx, account, n) })
 }
 
-func (d *desk) Rows(ctx context.Context, account string, since time.Time, owed bool) (rows []sharedledger.Row, err error) {
-	err = d.on(ctx, func() error { rows, err = d.journal.Rows(ctx, account, since, owed); return err })
+func (j *hostJournal) Rows(ctx context.Context, account string, since time.Time, owed bool) (rows []sharedledger.Row, err error) {
+	err = j.on(ctx, func() error { rows, err = j.journal.Rows(ctx, account, since, owed); return err })
 	return rows, err
 }
 
-func (d *desk) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (ok bool, err error) {
-	err = d.on(ctx, func() error { ok, err = d.journal.Allow(ctx, row, budgets); return err })
+func (j *hostJournal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (ok bool, err error) {
+	err = j.on(ctx, func() error { ok, err = j.journal.Allow(ctx, row, budgets); return err })
 	return ok, err
 }

@@ -132,7 +132,7 @@ type failed struct {
 
 func (s summary) String() string {
 	return fmt.Sprintf("%d calls asked for, %d stopped, %d arrived; the fullest windows had %.0f %% on average; in %d the ledger forgot what nobody there knew (%d units), "+
-		"in %d that came to too much, at most %d; in %d lumps are left over", s.asked, s.stops, s.calls, s.fullest, s.uncovered, s.units, s.excess, s.worst, s.over)
+		"in %d that came to too much, at most %d; in %d unattributed charges are left over", s.asked, s.stops, s.calls, s.fullest, s.uncovered, s.units, s.excess, s.worst, s.over)
 }
 
 func (s *summary) add(w *world) {

@@ -45,7 +45,7 @@ const (
 	numbers     part = "the same number for the same operation"
 	generation  part = "generations and the signs of loss"
 	settling    part = "settling"
-	raising     part = "raising to looks"
+	raising     part = "raising to snapshots"
 	theDelivery part = "delivering rows"
 )
 

@@ -224,7 +224,7 @@ func TestLostMemoryIsDeliveredAgain(t *testing.T) {
 	}
 }
 
-// Two hosts, all is lost, and one of them is away: what it spent before the other's last look counts,
+// Two hosts, all is lost, and one of them is away: what it spent before the other's last snapshot counts,
 // expensive calls wait for it, and when it is back nothing counts twice.
 func TestHostThatIsAwayCounts(t *testing.T) {
 	r := newRoom(t)

@@ -176,7 +176,7 @@ func TestOverwrittenPageIsNoSilentLoss(t *testing.T) {
 		r.Number, r.State = int64(i), []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed}[i%2]
 		begin(t, l, r)
 	}
-	if err := l.Note(t.Context(), "default", sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{look("units", now, 7)}}); err != nil {
+	if err := l.Note(t.Context(), "default", sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{snapshot("units", now, 7)}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {

@@ -43,7 +43,7 @@ func begins(b *testing.B, durable bool) {
 		}
 		n = sharedledger.Notes{
 			Verdicts:  []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged, At: now.Add(time.Millisecond)}},
-			Snapshots: []sharedledger.UsageSnapshot{look("units", now, r.Number)},
+			Snapshots: []sharedledger.UsageSnapshot{snapshot("units", now, r.Number)},
 		}
 	}
 }
@@ -155,7 +155,7 @@ func row(at time.Time) sharedledger.Row {
 	}
 }
 
-func look(pool string, at time.Time, used int64) sharedledger.UsageSnapshot {
+func snapshot(pool string, at time.Time, used int64) sharedledger.UsageSnapshot {
 	return sharedledger.UsageSnapshot{Pool: pool, Generation: 7, At: at, Windows: []sharedledger.WindowUsage{
 		{Window: quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 10_000}, Start: at.Add(-24 * time.Hour), Used: used},
 		{Window: quota.Window{Name: "day", Limit: 10_000}, Start: at.Add(-time.Hour), Used: used},

@@ -107,12 +107,12 @@ func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
 	}
 }
 
-// A ledger's clock stands still while its host's was set back: of two looks of one time the one that
+// A ledger's clock stands still while its host's was set back: of two snapshots of one time the one that
 // saw more is the later.
-func TestOfTwoLooksAtOnceTheFullerIsKept(t *testing.T) {
+func TestOfTwoSnapshotsAtOnceTheFullerIsKept(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	for _, used := range []int64{5, 7, 6} {
-		if err := l.Note(t.Context(), "default", sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{look("units", noon, used)}}); err != nil {
+		if err := l.Note(t.Context(), "default", sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{snapshot("units", noon, used)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,7 +200,7 @@ func journalStaysBounded(t *testing.T, days int) {
 			}
 			n = sharedledger.Notes{
 				Verdicts:  []sharedledger.Verdict{{ID: id, State: []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowVoid}[i%3], At: now.Add(time.Millisecond)}},
-				Snapshots: []sharedledger.UsageSnapshot{look("units", now, int64(i))},
+				Snapshots: []sharedledger.UsageSnapshot{snapshot("units", now, int64(i))},
 			}
 		}
 		for _, r := range owed(t, l) {

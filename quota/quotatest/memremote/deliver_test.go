@@ -58,8 +58,8 @@ func (l *synced) wants(used int64) {
 	}
 }
 
-// What had left the snapshot's window when it was taken is no part of what its lump stands for.
-func TestRowOlderThanALooksWindowEatsNothing(t *testing.T) {
+// What had left the snapshot's window when it was taken is no part of what its unattributed charge stands for.
+func TestRowOlderThanASnapshotsWindowNetsNothing(t *testing.T) {
 	l := newSynced(t)
 	l.now = noon.Add(25 * time.Hour)
 	l.row("here", l.now.Add(-20*time.Minute), 500, sharedledger.RowCharged)
@@ -70,7 +70,7 @@ func TestRowOlderThanALooksWindowEatsNothing(t *testing.T) {
 }
 
 // An operation in doubt, or spent without the ledger, is not what a snapshot had seen before it was synced.
-func TestLookIsNotSatisfiedByWhatItCannotHaveSeen(t *testing.T) {
+func TestSnapshotIsNotSatisfiedByWhatItCannotHaveSeen(t *testing.T) {
 	for _, s := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed} {
 		for _, rowFirst := range []bool{true, false} {
 			l := newSynced(t)

@@ -8,12 +8,12 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Which lump a row eats of can depend on which row came first: it is the order of the delivery.
-func TestRowsEatInTheOrderOfTheirDelivery(t *testing.T) {
+// Which unattributed charge a row is netted against can depend on which row came first: it is the order of the delivery.
+func TestRowsAreNettedInTheOrderOfTheirDelivery(t *testing.T) {
 	s := redisServer(t)
 	l, c := moved(t, s)
 	ago := func(minutes int) time.Time { return c.now.Add(-time.Duration(minutes) * time.Minute) }
-	look := func(at, start int, used int64) sharedledger.UsageSnapshot {
+	snapshot := func(at, start int, used int64) sharedledger.UsageSnapshot {
 		return sharedledger.UsageSnapshot{Pool: "units", Generation: 9, At: ago(at), Windows: []sharedledger.WindowUsage{{Start: ago(start), Used: used}}}
 	}
 	either, narrow := rows("a", "x", 1, ago(60), 0)[0], rows("a", "y", 1, ago(100), 0)[0]
@@ -23,7 +23,7 @@ func TestRowsEatInTheOrderOfTheirDelivery(t *testing.T) {
 		for i := range order {
 			order[i].Amounts = quota.Cost{"units": 5}
 		}
-		for _, d := range []sharedledger.Delivery{{Snapshots: []sharedledger.UsageSnapshot{look(50, 110, 5), look(40, 70, 10)}}, {Rows: order}} {
+		for _, d := range []sharedledger.Delivery{{Snapshots: []sharedledger.UsageSnapshot{snapshot(50, 110, 5), snapshot(40, 70, 10)}}, {Rows: order}} {
 			d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
 			if _, err := l.Deliver(t.Context(), d); err != nil {
 				t.Fatal(err)
@@ -40,9 +40,9 @@ func TestRowsEatInTheOrderOfTheirDelivery(t *testing.T) {
 	}
 }
 
-// A row of the very time of a look was part of what it added to: it eats nothing. What was told since
-// is not part of what an older look had seen, also when a take of the same step could have joined it.
-func TestWhatALookCannotHaveSeen(t *testing.T) {
+// A row of the very time of a snapshot was part of what it added to: it is not netted. What was synced since is not
+// part of what an older snapshot had seen, also when a take of the same step could have joined it.
+func TestWhatASnapshotCannotHaveSeen(t *testing.T) {
 	s := redisServer(t)
 	l, c := moved(t, s)
 	shared(t, l, "a", 1)
@@ -62,10 +62,10 @@ func TestWhatALookCannotHaveSeen(t *testing.T) {
 		}
 	}
 	at := c.now.Add(-time.Minute)
-	look := func(at time.Time, used int64) []sharedledger.UsageSnapshot {
+	snapshot := func(at time.Time, used int64) []sharedledger.UsageSnapshot {
 		return []sharedledger.UsageSnapshot{{Pool: "units", Generation: 9, At: at, Windows: []sharedledger.WindowUsage{{Start: at.Add(-time.Hour), Used: used}}}}
 	}
-	deliver(sharedledger.Delivery{Snapshots: look(at, 5)})
+	deliver(sharedledger.Delivery{Snapshots: snapshot(at, 5)})
 	row := rows("a", "x", 1, at, 0)
 	row[0].Amounts = quota.Cost{"units": 3}
 	deliver(sharedledger.Delivery{Rows: row})
@@ -79,6 +79,6 @@ func TestWhatALookCannotHaveSeen(t *testing.T) {
 	take(t, l, a)
 	used(14)
 	if n := s.client.LLen(t.Context(), "ingest:{a}:units").Val(); n != 4 {
-		t.Errorf("%d entries: a take joined what was told, which looks count from then on only", n)
+		t.Errorf("%d entries: a take joined what was synced, which snapshots count from then on only", n)
 	}
 }
