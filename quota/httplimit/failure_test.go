@@ -56,7 +56,7 @@ func TestALedgerThatHangsIsWaitedForUntilTheTimeout(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}}})
-	s.wants(http.StatusOK, 1, ann) // or it hangs for ever
+	s.wants(http.StatusOK, 1, ann) // or it hangs indefinitely
 	if got := s.Stats().FailedOpen; got != 1 {
 		t.Errorf("%d failed open", got)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Differential takes so many random steps on a backend, and holds each answer to a flat list of what was charged, which
-// is counted anew for every question. The seed is DIFFERENTIAL_SEED, or of the time; it is printed.
+// is counted again for every question. The seed is DIFFERENTIAL_SEED, or of the time; it is printed.
 func Differential(t *testing.T, b Backend, steps int) {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("DIFFERENTIAL_SEED"), 10, 64)

@@ -21,7 +21,7 @@ func TestModelConforms(t *testing.T) {
 		Without: map[quotatest.Capability]string{
 			quotatest.Another:   "it lives in one value",
 			quotatest.Address:   "it lives in one process",
-			quotatest.Counts:    "it keeps everything for ever",
+			quotatest.Counts:    "it keeps everything indefinitely",
 			quotatest.LoseReply: "no reply is ever on its way",
 			quotatest.Evict:     "nobody else can reach its state",
 			quotatest.OwnClock:  "its clock is its caller's",

@@ -23,12 +23,12 @@ const (
 	maxInline  = 4096
 	maxHosts   = 256  // that are listed, the newest
 	stagedPage = 2000 // entries that one step stages
-	// maxAttempts bounds how often a delivery begins again because somebody else has changed what it had read.
-	maxAttempts = 30
+	// maxRounds bounds how often a delivery begins again because somebody else has changed what it had read.
+	maxRounds = 30
 	noChange    = 1 << 52 // NONE in deliver.lua
 )
 
-// errChanged is a ledger that is not any more as it was read.
+// errChanged says that the ledger was changed since it was read.
 var errChanged = fmt.Errorf("%w: redis: somebody else changes it at the same time, again and again", quota.ErrUnavailable)
 
 // Deliver implements sharedledger.Remote. It reads what it changes page by page, plans the change here, stages a long
@@ -39,7 +39,7 @@ func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (now time
 		return now, err
 	}
 	token := rand.Text()
-	for range maxAttempts {
+	for range maxRounds {
 		p := delivery{Ledger: l, Delivery: d, token: token}
 		if now, err = p.deliver(ctx); !errors.Is(err, errChanged) {
 			break
@@ -48,7 +48,7 @@ func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (now time
 	return now, err
 }
 
-// delivery is one attempt at a delivery.
+// delivery is one round of a delivery.
 type delivery struct {
 	*Ledger
 	sharedledger.Delivery
@@ -194,7 +194,7 @@ func (d *delivery) read(ctx context.Context) (err error) {
 	return d.list(hosts)
 }
 
-// set plans a field to become another than it was.
+// set plans a change of a field.
 func (d *delivery) set(field, was string, becomes []byte) {
 	d.fields[0], d.fields[1], d.fields[2] = append(d.fields[0], field), append(d.fields[1], was), append(d.fields[2], becomes)
 }
@@ -218,7 +218,7 @@ func (d *delivery) write(w *writerState, record string) {
 	}
 }
 
-// spender is the id of a spender, who gets one where there is none.
+// spender returns the id of a spender, who gets one if he has none.
 func (d *delivery) spender(field, id string) int64 {
 	switch {
 	case len(id) == 2:
@@ -290,7 +290,7 @@ func (d *delivery) list(was string) error {
 // change is what becomes of the log of a pool, as deliver.lua takes it.
 type change struct{ plan, entries, late []byte }
 
-// change plans what becomes of the log of the i-th pool, and stages it where it is long.
+// change plans what becomes of the log of the i-th pool, and stages it if it is long.
 func (d *delivery) change(ctx context.Context, p *part, i int) (c change, err error) {
 	drained, used := int64(0), int64(0)
 	for _, u := range p.snapshots {

@@ -51,7 +51,7 @@ func (l *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]
 func (l *Ledger) spentFrom(ctx context.Context, account, pool string, since int64) (map[uint16]int64, error) {
 	log := l.log(account, pool)
 	_, err := log.read(ctx, since, exact)
-	for k := 1; k < maxAttempts && errors.Is(err, errChanged); k++ {
+	for k := 1; k < maxRounds && errors.Is(err, errChanged); k++ {
 		_, err = log.read(ctx, since, exact)
 	}
 	if errors.Is(err, sharedledger.ErrLost) { // it is whoever takes next who does something about it

@@ -1,7 +1,7 @@
--- Part of several scripts, placed where a search is needed: most calls make none, and Redis would make the function anew
--- for each of them.
+-- Part of several scripts, placed where a search is needed: most calls make none, and Redis would make the function
+-- again for each of them.
 --
--- seek is the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with
+-- seek returns the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with
 -- its time, its sum, and the time of the entry before it. The caller knows that everything before lo is less (prev is the
 -- time there), and from hi on is not (at and sum are those of hi); it may know what stands there, below and above x.
 -- It looks at guess first, then ever further from it. Once x is between two that are known, it looks

@@ -5,18 +5,19 @@
 --          offset of its steps (1 with precision 0: a peek, which charges nothing), grace, the number of the operation (0:
 --          none), its nonce (0: it is only decided), its generation and the highest number known to be written; then the
 --          provider's midnights
--- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] that of the i-th pool; with a number the writer's and 's' behind
+-- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] that of the i-th pool; with a number the writer's and 's'
+--          behind
 -- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the day) and ceiling
--- Result   packed, seven bytes each: the number, the nonce; 1 when admitted, else 0; the ledger's clock, or the newest entry where that is later;
---          for each pool its total before, until when it is drained (0: not) and what was used then, the number of the
---          entry written (0: none; where it refused, of one that was not); for each bound the sum before the window, the time of its first entry (0: none), and
---          where it refused the time of the entry that has to leave, or for a day the sum at which the next one begins;
---          then, when it refused, the clock itself
+-- Result   packed, seven bytes each: the number, the nonce; 1 when admitted, else 0; the ledger's clock, or the newest
+--          entry if that is later; for each pool its total before, until when it is drained (0: not) and what was used
+--          then, the number of the entry written (0: none; if it refused, of one that was not); for each bound the sum
+--          before the window, the time of its first entry (0: none), and if it refused the time of the entry that has to
+--          leave, or for a day the sum at which the next one begins; then, if it refused, the clock itself
 -- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  HORIZON: prolong.lua has to run first.
---          CORRUPT.  NEWER.  With a number also LOST, GENERATION now, CLONE and DELIVERED, as quota.Remote has them.
+--          CORRUPT.  NEWER.  With a number also LOST, GENERATION now, CLONE and DELIVERED, as sharedledger.Remote has them.
 -- Nothing is written unless the first number is 1, an amount is above 0, and so is the nonce. What was written under a
 -- number is kept with its result, which is all that asking again under it gives. What can fail comes before what writes,
--- or what was written is taken back. Functions and tables are few: Redis makes them anew for every call.
+-- or what was written is taken back. Functions and tables are few: Redis makes them again for every call.
 
 local RECENT = 1000
 
