@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Check refuses an ask that no ledger may act on: a bad account, no charge, a negative or
-// overflowing amount, a pool twice, a bound without a limit, a cost that can never fit, or
-// midnights that do not surround t. Every backend calls it with its own clock before it looks anything up.
+// Check refuses an ask that no ledger may act on: a bad account, no charge, a negative or overflowing amount, a pool
+// twice, a bound without a limit, a cost that can never fit, or midnights that do not surround t. Every backend calls
+// it with its own clock before it looks anything up.
 func (a Ask) Check(t time.Time) error {
 	if err := CheckAccount(a.Account); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c Charge) check() error {
 	return nil
 }
 
-// day is the index of the midnight at which the day that holds at t began, -1 when there is none. A day holds
+// day returns the index of the midnight at which the day that holds at t began, -1 if there is none. A day holds
 // until the grace after its end: what is taken by a clock that is ahead of the provider's by that much is still
 // counted in the day in which it arrives.
 func (a Ask) day(t time.Time) int {
@@ -71,13 +71,13 @@ func (a Ask) day(t time.Time) int {
 	return i
 }
 
-// turns is when the day that begins at a midnight takes over from the one before.
+// turns returns when the day that begins at a midnight takes over from the one before.
 func (a Ask) turns(midnight int) time.Time { return a.Midnights[midnight].Add(a.Grace) }
 
-// ClockGap is ClockGap of the ask's grace.
+// ClockGap returns the ClockGap of the ask's grace.
 func (a Ask) ClockGap() time.Duration { return ClockGap(a.Grace) }
 
-// ClockGap is how far two clocks may be apart and still be trusted: the grace, which is what the days allow for,
+// ClockGap returns how far two clocks may be apart and still be trusted: the grace, which is what the days allow for,
 // at most MaxClockGap. Without a grace it is MaxClockGap.
 func ClockGap(grace time.Duration) time.Duration {
 	if grace > 0 {
@@ -86,9 +86,9 @@ func ClockGap(grace time.Duration) time.Duration {
 	return MaxClockGap
 }
 
-// Advance is the time at which every backend decides: its clock, or the newest entry of the pools that are asked
-// for where that is later, since a log is in order. The zero time is no entry. ErrUnavailable: the clock is further
-// behind that entry than ClockGap.
+// Advance returns the time at which a backend decides: its clock, or the pools' newest entry if that is later, because
+// a log must stay in order. newest is zero if there is no entry. It returns ErrUnavailable if the clock is behind that
+// entry by more than ClockGap.
 func (a Ask) Advance(clock, newest time.Time) (time.Time, error) {
 	if gap := newest.Sub(clock); gap > a.ClockGap() && !newest.IsZero() {
 		return clock, fmt.Errorf("%w: its clock says %s, %v before its newest entry: set the clock, or wait until %s",
@@ -116,9 +116,9 @@ func CheckAccount(s string) error {
 	return nil
 }
 
-// Midnights are the starts of the days around now in zone: three at or before it, three after, so
-// that two surround the ledger's clock also where that is a little behind and a day earlier. A zone
-// whose clocks jump over midnight begins its day at the first instant there is.
+// Midnights returns the starts of the days around now in zone: three at or before it and three after, so that two
+// surround the ledger's clock even if that is a little behind and a day earlier. In a zone whose clocks jump over
+// midnight, the day begins at its first instant.
 func Midnights(now time.Time, zone *time.Location) []time.Time {
 	if last := lastDays.Load(); last != nil && last.zone == zone && !now.Before(last.starts[2]) && now.Before(last.starts[3]) {
 		return slices.Clone(last.starts)
@@ -132,7 +132,7 @@ func Midnights(now time.Time, zone *time.Location) []time.Time {
 	return out
 }
 
-// lastDays are what Midnights answered last: nearly every call asks about the same day.
+// lastDays is what Midnights answered last: nearly every call asks about the same day.
 var lastDays atomic.Pointer[zoneDays]
 
 type zoneDays struct {
@@ -140,7 +140,7 @@ type zoneDays struct {
 	starts []time.Time
 }
 
-// dayStart is the first instant of a calendar day, looked for between the noons around it: time.Date
+// dayStart returns the first instant of a calendar day, which it looks for between the noons around it: time.Date
 // alone answers a midnight that the clocks jump over, or show twice, with either of two instants.
 func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
 	from := time.Date(y, m, d-1, 12, 0, 0, 0, zone)

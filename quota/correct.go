@@ -25,9 +25,9 @@ const (
 	shortDrain   = 5 * time.Minute
 )
 
-// Drain records that the provider refused the call of d for quota: the pool is spent until the first
-// midnight of the provider after the take, or for minutes where that is doubted (doubt.go). Where d did not charge that pool, or it is "", every pool
-// that d charged is: the provider counts otherwise than the tariff, and its word is final.
+// Drain records that the provider refused the call of d for quota: the pool is spent until the provider's first
+// midnight after the take, or for minutes if the refusal is doubted (doubt.go). If d did not charge that pool, or it
+// is "", every pool that d charged is spent: the provider counts otherwise than the tariff, and its word is final.
 func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	today, until := g.Tariff.dayOf(d.At)
 	early := d.At.Sub(today) < nearMidnight
@@ -92,7 +92,7 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 	if g.Log != nil {
 		g.Log.WarnContext(ctx, "the account was reset by hand", slog.String("account", g.Account), slog.String("by", by), slog.Time("at", at))
 	}
-	for _, pool := range g.Tariff.PoolNames() { // closed, and at once open again: what is left is when
+	for _, pool := range g.Tariff.PoolNames() { // closes each and opens it at once: what is left is the time
 		if err := g.Ledger.Drain(ctx, g.Account, pool, at, usedByHand(at)); err != nil {
 			return fmt.Errorf("note when account %s was reset: %w", g.Account, err)
 		}
@@ -100,11 +100,12 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 	return nil
 }
 
-// usedByHand marks a drain that a person made at a time. Ledgers keep of a drain what was used then, at most MaxLimit:
-// of one by hand they keep instead when it was made, in seconds since 1970, above MaxLimit. byHand reads it.
+// usedByHand encodes that a person closed a pool at that time. A ledger stores one number with a drain: normally what
+// was used, at most MaxLimit. For a drain by hand it stores MaxLimit plus the time in seconds since 1970; byHand
+// decodes it.
 func usedByHand(at time.Time) int64 { return MaxLimit + at.Unix() }
 
-// byHand is when a person made the drain of which a ledger keeps used; the zero time where the provider did.
+// byHand returns when a person closed the pool, or the zero time if the provider did.
 func byHand(used int64) time.Time {
 	if used <= MaxLimit {
 		return time.Time{}
@@ -112,7 +113,7 @@ func byHand(used int64) time.Time {
 	return time.Unix(used-MaxLimit, 0).UTC()
 }
 
-// drainRefusal is the refusal of a pool that is drained.
+// drainRefusal returns the refusal of a pool that is drained.
 func drainRefusal(pool string, b Bound, used int64) *Refusal {
 	r := &Refusal{Pool: pool, Window: DrainWindow, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit, ByHand: byHand(used)}
 	if !r.ByHand.IsZero() {
@@ -121,12 +122,12 @@ func drainRefusal(pool string, b Bound, used int64) *Refusal {
 	return r
 }
 
-// posted is a charge that no limit holds back.
+// posted returns a charge that no limit holds back.
 func posted(pool string, amount int64) Charge {
 	return Charge{Pool: pool, Amount: amount, Bounds: []Bound{{Window: Window{Name: "posted", Length: MinWindow, Limit: MaxLimit}, Ceiling: MaxLimit}}}
 }
 
-// usedToday is what the provider's day has used, or any window where no day is counted.
+// usedToday returns what the provider's day has used, or what any window has if no day is counted.
 func usedToday(windows []WindowState) int64 {
 	used := int64(0)
 	for _, w := range windows {

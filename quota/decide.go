@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PoolFacts is what Decide has to know about one pool of an ask: the ledger looks it up as Lookups says.
+// PoolFacts is what Decide has to know about one pool of an ask; Lookups says what the ledger looks up for it.
 // Times are in microseconds since 1970.
 type PoolFacts struct {
 	Total        int64 // the sum of all entries ever written, those forgotten since included
@@ -18,8 +18,8 @@ type PoolFacts struct {
 // WindowFacts is what the pool's log has for one Lookup.
 type WindowFacts struct {
 	Before int64 // the sum of all entries older than Lookup.Start
-	First  int64 // the time of the first entry at Lookup.Start or later that holds something; 0 when there is none
-	// Where the lookup Refuses, one of these.
+	First  int64 // the time of the first entry at Lookup.Start or later that holds something; 0 if there is none
+	// If the lookup Refuses, one of these.
 	Leaves    int64 // the time of the first entry with which the sum, its own amount included, is at least Lookup.Needs
 	NextStart int64 // the sum of all entries older than Lookup.Next
 }
@@ -27,11 +27,11 @@ type WindowFacts struct {
 // Lookup is what a ledger looks up for one bound of a charge.
 type Lookup struct {
 	Start int64 // the window holds what is at this time or later
-	Next  int64 // of a day: where the next one starts; 0 for a sliding window
+	Next  int64 // of a day: when the next one starts; 0 for a sliding window
 	room  int64 // how much may be used for the amount to fit
 }
 
-// Lookups are those of a charge at now, in the order of its bounds. a.Check(now) has passed.
+// Lookups returns what to look up for a charge at now, in the order of its bounds. a.Check(now) must have passed.
 //
 // A sliding window of length W under grace G counts an entry of time t while now < t + W + G. A day
 // starts G before the provider's midnight, since what is taken then may arrive on either side of it, and holds
@@ -58,12 +58,12 @@ func (a Ask) Lookups(c Charge, now time.Time) []Lookup {
 // Refuses reports whether the window has no room for the amount, so that one more fact is needed.
 func (l Lookup) Refuses(total, before int64) bool { return total-before > l.room }
 
-// Needs is the sum that the entries which have to leave a sliding window reach.
+// Needs returns the sum up to which entries have to leave a sliding window before the amount fits.
 func (l Lookup) Needs(total int64) int64 { return total - l.room }
 
-// Decide is the decision of every ledger: what the charges of a may do at now, which a.Advance made of the ledger's
-// clock, given the facts about their pools in the same order. It writes nothing; an allowed decision has Charged
-// set, and the ledger appends it. ErrCorrupt: facts that no log has.
+// Decide makes the decision for every ledger: whether the charges of a are allowed at now. now comes from a.Advance;
+// facts are in the order of the charges. It writes nothing; an allowed decision has Charged set, and the ledger
+// appends it. It returns ErrCorrupt if no log could have these facts.
 func Decide(a Ask, clock, now time.Time, facts []PoolFacts) (Decision, error) {
 	d := Decision{Allowed: true, At: now, Who: a.Who, Pools: make([]PoolState, len(a.Charges))}
 	var frees time.Time // when the last refusing window has room
@@ -89,13 +89,13 @@ func Decide(a Ask, clock, now time.Time, facts []PoolFacts) (Decision, error) {
 	return d, nil
 }
 
-// refuse makes it a refusal until a time. Whoever waits does so by the clock, which may stand before d.At.
+// refuse turns the decision into a refusal until frees. RetryAfter counts from clock, which may be earlier than d.At.
 func (d *Decision) refuse(clock, frees time.Time) {
 	d.Allowed = false
 	d.RetryAfter, d.RetryAt = ceilMillis(frees.Sub(clock)), frees
 }
 
-// charge takes the amount off what remains. In a window that was empty it is the oldest entry.
+// charge takes the amount off what remains. In an empty window the charge becomes the oldest entry.
 func (p *PoolState) charge(amount int64, now time.Time, grace time.Duration) {
 	p.Charged = amount
 	p.Remaining -= amount
@@ -147,7 +147,7 @@ func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Re
 	return state, refusal, frees, nil
 }
 
-// decideWindow returns the window's state and when the amount fits: the zero time when it does now.
+// decideWindow returns the window's state and when the amount fits: the zero time if it does now.
 func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f WindowFacts) (WindowState, time.Time, error) {
 	state := WindowState{Window: b.Window, Ceiling: b.Ceiling, Used: total - f.Before}
 	if f.Before < 0 || state.Used < 0 {
@@ -180,7 +180,7 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 	return state, state.FreesAt, nil
 }
 
-// FromMicros is a time as logs keep it, in microseconds since 1970, in UTC.
+// FromMicros returns the time, in UTC, that a log keeps in microseconds since 1970.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // ceilMillis rounds up to whole milliseconds, at least one: retrying then is never too early.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cheap is nil for a call that may go on without the ledger, and otherwise says why it may not.
+// cheap returns nil for a call that may go on without the ledger, and otherwise why it may not.
 func (g *Governor) cheap(a Ask) error {
 	for _, c := range a.Charges {
 		for _, b := range c.Bounds {
@@ -63,7 +63,7 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	return d, nil
 }
 
-// drained is the provider's own refusal, where one is known and still holds: it needs no ledger.
+// drained returns the provider's own refusal if one is known and still holds: it needs no ledger.
 func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision {
 	for _, u := range last {
 		if u.Pool == c.Pool && c.Amount > 0 && u.DrainedUntil.After(now) {
@@ -80,7 +80,7 @@ func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision 
 	return nil
 }
 
-// budgets are what the charge must have room in: the emergency budget, and, for every window, what was left of it
+// budgets returns what the charge must have room in: the emergency budget and, for every window, what was left of it
 // when the ledger last answered.
 func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []EmergencyBudget {
 	emergency := EmergencyBudget{Pool: c.Pool, Amount: MaxLimit, Shared: true, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}

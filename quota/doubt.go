@@ -6,10 +6,10 @@ import (
 )
 
 // A provider sometimes says that a quota is spent which by our own count is not: one such answer in a thousand would
-// close every day early. A no that comes far below our count is therefore doubted. The pool is closed for minutes, and
-// then one cheap call, a probe, asks again: for all hosts, since the doubt is kept with the drain in the ledger. An
-// answer opens the pool; the last probe's no closes it until the provider's day turns, and so does any no that comes
-// near our own count.
+// close every day early. A no that comes while our count is far below the limit is therefore doubted. The pool is
+// closed for minutes, and then one cheap call, a probe, asks again: for all hosts, since the doubt is kept with the
+// drain in the ledger. An answer opens the pool; the last probe's no closes it until the provider's day turns, and so
+// does any no that comes while our own count is near the limit.
 
 // doubts are how long the pool stays closed before each probe.
 var doubts = [Probes]time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour}
@@ -23,7 +23,7 @@ func doubted(until time.Time, probe int) time.Time {
 	return until.Truncate(time.Millisecond).Add(time.Duration(probe) * time.Microsecond)
 }
 
-// probeOf is the probe that follows a drain until then; 0 where it is not doubted.
+// probeOf returns the probe that follows a drain until then; 0 if the drain is not doubted.
 func probeOf(until time.Time) int {
 	if us := until.Nanosecond() / 1000 % 1000; !until.IsZero() && us <= len(doubts) {
 		return us
@@ -31,8 +31,8 @@ func probeOf(until time.Time) int {
 	return 0
 }
 
-// doubt is until when a no to the call of d closes one of its pools: for some minutes where it comes far below our own
-// count, and otherwise until midnight.
+// doubt returns until when the provider's no closes a pool: for some minutes if it comes while our own count is far
+// below the limit, and otherwise until midnight.
 func doubt(p PoolState, today, now, midnight time.Time) time.Time {
 	for _, w := range p.Windows {
 		if w.Window.Day() && w.Used >= nearLimit.Of(w.Window.Limit) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Explain is a refusal in words for a person: which window, what the provider's own day still has, who
+// Explain says a refusal in words for a person: which window, what the provider's own day still has, who
 // spent most, when it frees.
 func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	if d.Refusal == nil {

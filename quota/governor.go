@@ -19,8 +19,8 @@ type Governor struct {
 	Now              func() time.Time
 	EmergencyAccount EmergencyAccount // nil: every call fails closed while the ledger cannot answer
 	Log              *slog.Logger     // nil: nothing is logged
-	// Date asks what time it is at the provider. Where this machine's clock says that the provider's day has turned
-	// within MaxClockGap, a take asks, and fails closed if it has not: no clock of ours can know. nil: nobody is asked.
+	// Date asks what time it is at the provider. If by this machine's clock the provider's day has turned within
+	// MaxClockGap, a take asks, and fails closed if it has not: no clock of ours can know. nil: nobody is asked.
 	Date func(ctx context.Context) (time.Time, error)
 	// Observe refuses nothing, to try limits out: what would have been refused is counted anyway, and its
 	// decision is allowed, has the Refusal, and cannot be refunded.
@@ -30,23 +30,23 @@ type Governor struct {
 // Request is one call that wants to be made.
 type Request struct {
 	Method  string // as costs.yaml names it
-	Region  string // "" where a call has none
+	Region  string // "" if a call has none
 	Purpose Purpose
 	// Reserved is what the schedule needs: this call's ceilings are set so that it stays free for the scheduled
 	// purpose. The zero value keeps nothing free beyond what the ceilings do.
 	Reserved Reserved
 	// Calls is how many such calls have to fit for the first of them to be admitted, and only that one is charged:
-	// work that is worth nothing in part. Where so many can never fit, or 0, it is one.
+	// work that is worth nothing in part. If so many can never fit, or for 0, it is one.
 	Calls int
 
 	times int64 // calls that are charged together; 0: one
 }
 
-// SendWithin is how long after its take a call may leave where no grace is configured.
+// SendWithin is how long after its take a call may leave if no grace is configured.
 const SendWithin = 30 * time.Second
 
-// SendWithin is how long after its take a call may leave: the grace, by which windows count it longer. One of less than
-// a second is a second, which a slow disk may need.
+// SendWithin returns how long after its take a call may leave: the grace, by which windows count it longer, but at
+// least a second, which a slow disk may need.
 func (g *Governor) SendWithin() time.Duration {
 	return max(cmp.Or(g.Tariff.Grace, SendWithin), time.Second)
 }
@@ -67,7 +67,7 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after it was asked for: is this machine stopped again and again?", ErrClosed, r.Method, g.SendWithin())
 }
 
-// elapsed is the time from one reading of a clock to the next, also where the machine was suspended in between, which
+// elapsed returns the time from one reading of a clock to the next, even if the machine was suspended in between, which
 // the monotonic part of a time does not see, or its clock was set back, which only that part sees.
 func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
@@ -115,8 +115,9 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	return d, nil
 }
 
-// turned is ErrUnavailable where by this machine's clock the provider's day has just turned, and by the provider's own
-// it has not: what was taken would count in the day before. A provider that does not say what time it is says nothing.
+// turned returns ErrUnavailable if by this machine's clock the provider's day has just turned, and by the provider's
+// own it has not: what was taken would count in the day before. It returns nil if the provider does not say what time
+// it is.
 func (g *Governor) turned(ctx context.Context, a Ask) error {
 	today := a.day(a.Now)
 	daily := slices.ContainsFunc(a.Charges, func(c Charge) bool {
@@ -133,7 +134,7 @@ func (g *Governor) turned(ctx context.Context, a Ask) error {
 		ErrUnavailable, date.UTC().Format(time.RFC3339), a.Now.UTC().Format(time.RFC3339))
 }
 
-// ask is the request as a ledger takes it. fits is false where r.Reserved leaves too little for it.
+// ask returns the request as a ledger takes it. fits is false if r.Reserved leaves too little for it.
 func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	if _, err := ParsePurpose(string(r.Purpose)); err != nil {
 		return Ask{}, false, err
@@ -175,7 +176,7 @@ func (c *Charge) lower(by int64) {
 	}
 }
 
-// restore says a decision in the purpose's own ceilings, after so many calls had to fit at once.
+// restore puts the purpose's own ceilings back into a decision for which so many calls had to fit at once.
 func (g *Governor) restore(d *Decision, purpose Purpose, calls int64) {
 	share := g.Tariff.Ceilings[purpose]
 	cost := g.Tariff.Methods[d.Who.Method]

@@ -42,7 +42,7 @@ const (
 
 // Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and
 // when, and answers every question from it. All methods are safe for concurrent use, by many
-// processes where the backend is shared. Every error is one of the above, wrapped.
+// processes if the backend is shared. Every error is one of the above, wrapped.
 type Ledger interface {
 	// Take advances the clock, checks every bound of every charge, and charges all or nothing; a
 	// refusal writes nothing. A charge of amount 0 peeks and is never refused. Each charge must be able
@@ -119,9 +119,9 @@ type Decision struct {
 	// Degraded marks a call let through while the ledger could not answer: it was charged to the
 	// emergency budget, and Pools hold only what was charged.
 	Degraded bool
-	// Probe marks the call that asks whether a doubted no still holds: tell the governor when it was Answered.
+	// Probe marks the call that asks whether a doubted no still holds: call Governor.Answered when it was answered.
 	Probe bool
-	// Row is the take in the journal of a data directory, for Refund; 0 where there is none.
+	// Row is the take in the journal of a data directory, for Refund; 0 if there is none.
 	Row int64
 }
 
@@ -163,12 +163,12 @@ type Refusal struct {
 	Used    int64
 	Ceiling int64
 	Limit   int64
-	ByHand  time.Time // with DrainWindow: when a person closed the pool; zero where the provider said no
+	ByHand  time.Time // with DrainWindow: when a person closed the pool; zero if the provider said no
 	// RoomIn names a window of the same pool that would have admitted the cost, "" when none would.
 	RoomIn string
-	// AtOnce is how much had to fit at once, where that is more than the call's own cost; 0 otherwise.
+	// AtOnce is how much had to fit at once, if that is more than the call's own cost; 0 otherwise.
 	AtOnce int64
-	// Probe is which of Probes calls will ask whether the provider's no still holds, where that is doubted; 0 where it
+	// Probe is which of Probes calls will ask whether the provider's no still holds, if that is doubted; 0 if it
 	// stands.
 	Probe int
 }

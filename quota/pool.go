@@ -49,8 +49,8 @@ type Window struct {
 // Day reports whether the window is the provider's calendar day.
 func (w Window) Day() bool { return w.Length == 0 }
 
-// Supply is what a window gives to a ceiling over a span that begins now, when so much of it is used: a sliding window
-// comes again each time that its length has passed, a day does not within the day.
+// Supply returns what a window gives to a ceiling over a span that begins now, if so much of it is used: a sliding
+// window comes again each time that its length has passed, a day does not within the day.
 func (w Window) Supply(ceiling, used int64, span time.Duration) int64 {
 	left := max(ceiling-used, 0)
 	if !w.Day() {
@@ -91,7 +91,7 @@ const (
 // Purposes lists every purpose, in the order of reports.
 func Purposes() []Purpose { return []Purpose{Scheduled, Refresh, Backfill, Manual} }
 
-// ParsePurpose accepts the known purposes only.
+// ParsePurpose returns the purpose of that name; it refuses a name that is not known.
 func ParsePurpose(s string) (Purpose, error) {
 	if p := Purpose(s); slices.Contains(Purposes(), p) {
 		return p, nil
@@ -121,7 +121,7 @@ func ParseShare(s string) (Share, error) {
 	return Share(millionths), nil
 }
 
-// Of is the share of limit, rounded down.
+// Of returns the share of limit, rounded down.
 func (s Share) Of(limit int64) int64 {
 	return limit * int64(s) / int64(whole) // at most MaxLimit * whole: no overflow
 }

@@ -11,8 +11,8 @@ import (
 // probeTime is how long one probe keeps others from asking. Should it never come back, another asks then.
 const probeTime = 2 * time.Minute
 
-// probe makes an admitted call the one that asks whether a doubted no still holds, where one waits for that: others
-// are refused until it has come back. One that is more expensive than it need be, or comes second, is refunded and refused.
+// probe makes an admitted call the one that asks whether a doubted no still holds, if a probe is waited for: others are
+// refused until it has come back. A call that is more expensive than need be, or comes second, is refunded and refused.
 func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 	today, _ := g.Tariff.dayOf(d.At)
 	for _, p := range d.Pools {
@@ -38,7 +38,7 @@ func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 	return d, nil
 }
 
-// lease closes the pool while a probe is under way, and reports whether it is this one.
+// lease closes the pool while a probe is under way, and reports whether this call is the probe.
 func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, until time.Time) (bool, error) {
 	if err := g.Ledger.Drain(ctx, g.Account, p.Pool, until, p.LastUsed); err != nil {
 		return false, err
@@ -49,7 +49,7 @@ func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, until tim
 	return err == nil && now.Pools[0].DrainedUntil.Equal(until), err
 }
 
-// refuseDoubted is the refusal of a call that is too expensive for a probe.
+// refuseDoubted turns the decision into the refusal of a call that is not the probe.
 func (g *Governor) refuseDoubted(d Decision, p PoolState, until time.Time) Decision {
 	w := p.Windows[0]
 	d.Allowed, d.RetryAfter, d.RetryAt = false, ceilMillis(until.Sub(d.At)), until
@@ -60,7 +60,7 @@ func (g *Governor) refuseDoubted(d Decision, p PoolState, until time.Time) Decis
 	return d
 }
 
-// Answered is told that the call of a probe was answered: the pool is open again.
+// Answered opens the pool again, once the call of a probe was answered.
 func (g *Governor) Answered(ctx context.Context, d Decision) error {
 	var errs []error
 	for _, p := range d.Pools {
@@ -71,7 +71,7 @@ func (g *Governor) Answered(ctx context.Context, d Decision) error {
 	return errors.Join(errs...)
 }
 
-// cheapest is what the cheapest call draws of a pool; MaxLimit where none does.
+// cheapest returns what the cheapest call draws of a pool; MaxLimit if none does.
 func (t *Tariff) cheapest(pool string) int64 {
 	least := int64(MaxLimit)
 	for _, cost := range t.Methods {

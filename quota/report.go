@@ -12,7 +12,7 @@ import (
 type Report struct {
 	At       time.Time
 	Account  string
-	Degraded error // why the ledger cannot answer; nil when it can, and then Pools and Spent are there
+	Degraded error // why the ledger cannot answer; nil if it can, and then Pools and Spent are there
 	Pools    []PoolReport
 	Spent    []Spent // what each pool's widest window counts, by pool, largest first
 }
@@ -24,23 +24,23 @@ type PoolReport struct {
 	DrainedUntil time.Time
 	Probe        int // of Probes: asks then whether the provider's no still holds, which is doubted; 0: it stands
 	// Drift is what the provider counted beyond our knowledge when it last said no: limit less what was
-	// believed used then, StoppedAt; 0 where it never did.
+	// believed used then, StoppedAt; 0 if it never did.
 	Drift     int64
 	StoppedAt int64
-	// DrainedByHand is when a person closed the pool until DrainedUntil; zero where the provider said no.
+	// DrainedByHand is when a person closed the pool until DrainedUntil; zero if the provider said no.
 	DrainedByHand time.Time
-	// ResetAt is when a person reset the account, until the pool is closed again; zero where nobody did.
+	// ResetAt is when a person reset the account, until the pool is closed again; zero if nobody did.
 	ResetAt   time.Time
 	Windows   []WindowState
 	Widest    string // the window that reaches back furthest: Report.Spent is what it counts
 	Remaining map[Purpose]int64
 	Ceilings  map[Purpose]int64
-	// ResumesAt is when the ledger will admit a purpose's next call, where it would refuse it now: exact, if nobody
+	// ResumesAt is when the ledger will admit a purpose's next call, if it would refuse it now: exact, if nobody
 	// else spends. The call is Governor.Usual, or the cheapest that draws from the pool.
 	ResumesAt map[Purpose]time.Time
 }
 
-// Report peeks at every pool of the tariff; it changes nothing.
+// Report returns the state of every pool of the tariff. It peeks, and changes nothing.
 func (g *Governor) Report(ctx context.Context) (Report, error) {
 	now := g.Now()
 	r := Report{At: now, Account: g.Account}
@@ -78,7 +78,7 @@ type spentSince struct {
 
 func (g *Governor) spentSince() spentSince { return spentSince{g, map[int64][]Spent{}} }
 
-// of is what was spent of a pool since start, in microseconds since 1970.
+// of returns what was spent of a pool since start, in microseconds since 1970.
 func (s spentSince) of(ctx context.Context, pool string, start int64) (out []Spent, err error) {
 	all, ok := s.known[start]
 	if !ok {
@@ -95,7 +95,7 @@ func (s spentSince) of(ctx context.Context, pool string, start int64) (out []Spe
 	return out, nil
 }
 
-// widest is what the widest window of the i-th pool counts.
+// widest returns what the widest window of the i-th pool counts, and names that window in the report.
 func (s spentSince) widest(ctx context.Context, a Ask, i int, pool *PoolReport, at time.Time) ([]Spent, error) {
 	start := int64(math.MaxInt64)
 	for j, l := range a.Lookups(a.Charges[i], at) {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Reserved is what a schedule needs of each pool, and what it has had.
+// Reserved is what a schedule needs of each pool, and what it has used.
 type Reserved struct {
 	Rest Cost // until the provider's day ends
-	// Whole is what it uses in the whole of each sliding window, and Used what it has used of each window: that much of
-	// Whole is had already, and does not count against the ceiling of a backfill. Without Whole, Rest is kept free in
-	// sliding windows too, and all that is used counts.
+	// Whole is what the schedule needs in each full sliding window, Used what it has already used of each window. Used
+	// does not count against a backfill's ceiling. If Whole is nil, Rest is kept free in sliding windows too and all use
+	// counts.
 	Whole, Used PerWindow
 }
 
@@ -44,8 +44,8 @@ func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserved) (fits bool) {
 	return fits
 }
 
-// ScheduledUse is what the scheduled purpose has used of each window, as far as the next minute still counts it; nil
-// where the ledger cannot say.
+// ScheduledUse returns what the scheduled purpose has used of each window, as far as the next minute still counts it;
+// nil if the ledger cannot say.
 func (g *Governor) ScheduledUse(ctx context.Context) (PerWindow, error) {
 	now := g.Now()
 	a, use := g.Tariff.ask(g.Account, now), PerWindow{}

@@ -17,7 +17,7 @@ type Tariff struct {
 	Zone     *time.Location
 	Grace    time.Duration
 	// FreeBursts says that the provider does not charge a call that it refuses because too many came at once: such a
-	// call is given back. Where it is not known, they count.
+	// call is given back. If that is not known, they count.
 	FreeBursts bool
 	Ceilings   map[Purpose]Share
 	Failure    Failure
@@ -35,7 +35,7 @@ type Failure struct {
 	Settle     time.Duration // how long expensive calls stay closed after the ledger was lost
 }
 
-// Cost is what one call of method draws.
+// Cost returns what one call of method draws.
 func (t *Tariff) Cost(method string) (Cost, error) {
 	cost, ok := t.Methods[method]
 	if !ok {
@@ -45,7 +45,7 @@ func (t *Tariff) Cost(method string) (Cost, error) {
 	return cost, nil
 }
 
-// Times is the cost of so many calls.
+// Times returns the cost of so many calls.
 func (c Cost) Times(calls int64) Cost {
 	out := Cost{}
 	for pool, amount := range c {
@@ -54,7 +54,7 @@ func (c Cost) Times(calls int64) Cost {
 	return out
 }
 
-// MaxCharge is what a call draws of its most expensive pool: the figure that a person knows it by.
+// MaxCharge returns what a call draws of its most expensive pool: the figure that a person knows it by.
 func (c Cost) MaxCharge() int64 {
 	largest := int64(0)
 	for _, amount := range c {
@@ -63,7 +63,7 @@ func (c Cost) MaxCharge() int64 {
 	return largest
 }
 
-// Horizon is how long a spend can matter: the longest window with the grace, at least MinHorizon.
+// Horizon returns how long a spend can matter: the longest window with the grace, at least MinHorizon.
 func (t *Tariff) Horizon() time.Duration {
 	horizon := MinHorizon
 	for _, p := range t.Pools {
@@ -72,7 +72,7 @@ func (t *Tariff) Horizon() time.Duration {
 	return horizon
 }
 
-// dayOf is the provider's day that a time lies in: when it began, and when the next one begins.
+// dayOf returns the provider's day that a time lies in: when it began, and when the next one begins.
 func (t *Tariff) dayOf(at time.Time) (begins, ends time.Time) {
 	days := Midnights(at, t.Zone)
 	i := Ask{Midnights: days}.day(at)
@@ -91,7 +91,7 @@ func (p Pool) charge(amount int64, ceiling Share) Charge {
 	return c
 }
 
-// longest is the longest window of the pool; a day has at most 25 hours.
+// longest returns the length of the pool's longest window; a day has at most 25 hours.
 func (p Pool) longest() time.Duration {
 	longest := time.Duration(0)
 	for _, w := range p.Windows {
@@ -104,7 +104,7 @@ func (p Pool) longest() time.Duration {
 	return longest
 }
 
-// emergency is how much of a limit may be spent while the ledger cannot answer: never more than what
+// emergency returns how much of a limit may be spent while the ledger cannot answer: never more than what
 // the highest ceiling leaves, so that both together keep the limit.
 func (t *Tariff) emergency(limit int64) int64 {
 	highest := int64(0)
@@ -114,7 +114,7 @@ func (t *Tariff) emergency(limit int64) int64 {
 	return min(t.Failure.Emergency.Of(limit), limit-highest)
 }
 
-// PoolNames are those of all pools, in order.
+// PoolNames returns the names of all pools, in order.
 func (t *Tariff) PoolNames() []string {
 	names := make([]string, len(t.Pools))
 	for i, p := range t.Pools {
@@ -130,7 +130,7 @@ func (t *Tariff) pool(name string) Pool {
 	return Pool{Name: name}
 }
 
-// CheckPool is ErrUnknown, with a hint, for a pool that the tariff does not have.
+// CheckPool returns ErrUnknown, with a hint, for a pool that the tariff does not have.
 func (t *Tariff) CheckPool(pool string) error {
 	names := t.PoolNames()
 	if slices.Contains(names, pool) {

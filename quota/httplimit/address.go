@@ -19,9 +19,9 @@ const (
 // maxHops bounds how many proxies are walked through.
 const maxHops = 32
 
-// address is the client's, the zero Addr where it has none (a Unix socket). It begins at the peer and goes
-// from right to left through what trusted proxies appended, to the first hop that none of them is. A hop
-// that is no address ends the walk too: the proxy that wrote it then stands for all whom it names so.
+// address returns the client's address, the zero Addr if it has none (a Unix socket). It begins at the peer and goes
+// from right to left through what trusted proxies appended, to the first hop that is not a trusted proxy. A hop that
+// is not an address ends the walk too: the proxy that wrote it then stands for all clients that it names so.
 func (l *Limiter) address(r *http.Request) netip.Addr {
 	addr := parseHop(r.RemoteAddr)
 	if len(l.Proxies) == 0 || !contains(l.Proxies, addr) {
@@ -102,7 +102,7 @@ func isPort(s string) bool {
 	return true
 }
 
-// forwardedFor is the for parameter of an element of Forwarded. The whole element must be well formed: half
+// forwardedFor returns the for parameter of an element of Forwarded. The whole element must be well formed: half
 // of a quoted string that held a comma is not, so that no text a proxy quoted can pass for a hop.
 func forwardedFor(element string) (node string, ok bool) {
 	for pair := range strings.SplitSeq(element, ";") {
@@ -141,7 +141,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// plain is prefixes as contains wants them: those of IPv4 mapped into IPv6 are of IPv4.
+// plain returns prefixes as contains wants them: those of IPv4 mapped into IPv6 become those of IPv4.
 func plain(in []netip.Prefix) (out []netip.Prefix) {
 	for _, p := range in {
 		if addr := p.Addr(); addr.Is4In6() && p.Bits() >= 96 {

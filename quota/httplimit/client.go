@@ -23,7 +23,7 @@ type Token struct {
 	Plan   string // one of Config.Plans; "" is Config.Limits
 }
 
-// HashToken is the Token.SHA256 of a token. The hash has no salt, so that a token must be random: 128 bits or more.
+// HashToken returns the Token.SHA256 of a token. The hash has no salt, so a token must be random: 128 bits or more.
 func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
 // client is who sent a request.
@@ -47,7 +47,7 @@ func (l *Limiter) checkTokens() error {
 	return nil
 }
 
-// client is who sent r. A token that is not known makes it the address's, and authorized false.
+// client returns who sent r. For a token that is not known that is the client of the address, and authorized is false.
 func (l *Limiter) client(r *http.Request, addr netip.Addr) (c client, authorized bool) {
 	authorized = true
 	if len(l.Tokens) > 0 {
@@ -65,7 +65,7 @@ func (l *Limiter) client(r *http.Request, addr netip.Addr) (c client, authorized
 	return client{l.account(addr), l.anonymous}, authorized
 }
 
-// token looks at every one: how long it takes says nothing of how much of a hash was right.
+// token finds a token. It compares all of them: how long it takes says nothing of how much of a hash was right.
 func (l *Limiter) token(given string) (found *Token) {
 	hash := HashToken(given)
 	for i := range l.Tokens {
@@ -76,8 +76,8 @@ func (l *Limiter) token(given string) (found *Token) {
 	return found
 }
 
-// account is the address's, of IPv6 its /64's: a household or a server has that many. Beyond MaxClients new
-// ones share.
+// account returns the account of an address, of IPv6 that of its /64: a household or a server has that many addresses.
+// Beyond MaxClients new clients share accounts.
 func (l *Limiter) account(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return l.Prefix + ".ip-none"

@@ -31,7 +31,7 @@ func newPolicy(name string, l Limit) policy {
 	return policy{name, `"` + name + `";q=` + strconv.FormatInt(l.Quota, 10) + `;w=` + strconv.FormatInt(int64(l.Window/time.Second), 10) + `;qu="requests"`}
 }
 
-// setFields says what is left, and returns the policies that refuse. A refusal tells only of those: what
+// setFields says what is left, and returns the policies that refuse. A refusal names only those: what
 // another window has left must not end after Retry-After.
 func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decision) (violated []string) {
 	// Both fields are built in one piece of memory, RateLimit-Policy first: they are a third of what a decision costs.
@@ -99,7 +99,7 @@ func (q *question) appendPolicies(b, pk []byte) []byte {
 	return b
 }
 
-// frees is in how many seconds the window has more room than now: the whole window while it is empty.
+// frees returns in how many seconds the window has more room than now: the whole window while it is empty.
 func frees(w *quota.WindowState, at time.Time) int64 {
 	if w.FreesAt.IsZero() {
 		return int64(w.Window.Length / time.Second)

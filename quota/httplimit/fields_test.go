@@ -81,7 +81,7 @@ func TestTheFieldsAreThoseOfTheDraft(t *testing.T) {
 		}
 		if want.onlyTheViolation {
 			if len(limit) != 1 || !limit[0].is("1m", want.minute) || resp.Header.Get("Retry-After") != "35" {
-				t.Errorf("a refusal says RateLimit %+v, Retry-After %s: Retry-After must not come before the end of a window that is told of", limit, resp.Header.Get("Retry-After"))
+				t.Errorf("a refusal says RateLimit %+v, Retry-After %s: Retry-After must not come before the end of a window that is named", limit, resp.Header.Get("Retry-After"))
 			}
 		} else if len(limit) != 2 || !limit[0].is("1m", want.minute) || !limit[1].is("sustained", want.hour) {
 			t.Errorf("request %d: RateLimit %+v, want %+v", i+1, limit, want)

@@ -1,5 +1,5 @@
 // Package httplimit limits how often each client may call an http.Handler, by any quota.Ledger: in memory
-// (package memledger) for one process, SQLite or Redis where the count must outlive it or be shared.
+// (package memledger) for one process, SQLite or Redis if the count must outlive it or be shared.
 //
 // A window is exact and sliding: never more than its quota in any span of its length, across every
 // minute's edge. All windows of a request are decided together and charged all or nothing, a refusal
@@ -61,7 +61,7 @@ type Config struct {
 
 	// Timeout bounds how long the ledger may take; 0 is 250 ms, and less than 0 no bound, for one in memory.
 	Timeout time.Duration
-	Log     *slog.Logger     // is told when the ledger ceases to answer, and when it is back; nil: nobody is
+	Log     *slog.Logger     // says when the ledger ceases to answer, and when it is back; nil: nothing is logged
 	Now     func() time.Time // nil is time.Now; only for what the ledger's own clock does not decide
 }
 
@@ -72,10 +72,10 @@ type Limit struct {
 	Name   string        // in the fields; "" is the window's length, such as 1m
 }
 
-// PerMinute is a limit over any 60 seconds.
+// PerMinute returns a limit over any 60 seconds.
 func PerMinute(n int64) Limit { return Limit{Quota: n, Window: time.Minute} }
 
-// PerHour is a limit over any 60 minutes.
+// PerHour returns a limit over any 60 minutes.
 func PerHour(n int64) Limit { return Limit{Quota: n, Window: time.Hour} }
 
 // Route is what requests cost that match a pattern of http.ServeMux.
@@ -101,7 +101,7 @@ type Limiter struct {
 	failing   atomic.Bool  // the ledger did not answer last
 }
 
-// New checks the configuration.
+// New checks the configuration and returns its limiter.
 func New(c Config) (*Limiter, error) {
 	l := &Limiter{Config: c, plans: map[string]*plan{}}
 	l.Prefix, l.Forwarding, l.Fields = cmp.Or(c.Prefix, "http"), cmp.Or(c.Forwarding, XForwardedFor), cmp.Or(c.Fields, Draft11)

@@ -105,7 +105,7 @@ func (l *Limiter) goOn(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // takeOuter charges the limit of all clients together. What a client was charged for a request that this
-// limit refuses is given back where the ledger can tell it from its other requests.
+// limit refuses is given back if the ledger can tell it from its other requests.
 func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, taken *[]charged) bool {
 	if l.outer == nil {
 		return true
@@ -132,7 +132,7 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 	return false
 }
 
-// refuse is the answer to one request too many.
+// refuse answers a request that is one too many.
 func (l *Limiter) refuse(w http.ResponseWriter, c client, q *question, d quota.Decision) {
 	violated := l.setFields(w.Header(), c, q, d)
 	wait := seconds(d.RetryAfter)
@@ -144,7 +144,7 @@ func (l *Limiter) refuse(w http.ResponseWriter, c client, q *question, d quota.D
 	}.Write(w)
 }
 
-// refuseAll is the answer while the limit of all clients together is used up.
+// refuseAll answers while the limit of all clients together is used up.
 func (l *Limiter) refuseAll(w http.ResponseWriter, after time.Duration) {
 	l.stats.overloaded.Add(1)
 	w.Header().Set("Retry-After", strconv.FormatInt(seconds(after), 10))

@@ -24,7 +24,7 @@ type question struct {
 	policies  []policy // one for each bound of each charge, in this order
 }
 
-// compile makes all questions there are, and refuses those that no ledger could answer.
+// compile prepares all questions that requests can need, and refuses those that no ledger could answer.
 func (l *Limiter) compile() (err error) {
 	if err = l.addRoutes(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (l *Limiter) addRoutes() (err error) {
 	return nil
 }
 
-// newPlan is what clients of a plan are asked for.
+// newPlan returns the questions for clients of a plan.
 func (l *Limiter) newPlan(name string, limits []Limit) (*plan, error) {
 	p := &plan{routes: map[string]*question{}}
 	for _, route := range append([]Route{{Cost: 1}}, l.Routes...) {
@@ -93,7 +93,7 @@ func (l *Limiter) newPlan(name string, limits []Limit) (*plan, error) {
 	return p, nil
 }
 
-// newQuestion is nil where nothing is limited.
+// newQuestion returns what a route asks the ledger under these limits; nil if nothing is limited.
 func (l *Limiter) newQuestion(limits []Limit, route Route) (*question, error) {
 	q := &question{}
 	if err := q.add("requests", "", limits, route.Cost); err != nil {
@@ -142,7 +142,7 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 	return nil
 }
 
-// shortest is a length without parts that are zero: 1h, not 1h0m0s.
+// shortest writes a length without parts that are zero: 1h, not 1h0m0s.
 func shortest(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -154,7 +154,7 @@ func shortest(d time.Duration) string {
 	return s
 }
 
-// question is what r is asked for under a plan; nil: nothing.
+// question returns what the ledger is asked for r under a plan; nil: nothing.
 func (l *Limiter) question(p *plan, r *http.Request) *question {
 	name := ""
 	if l.routes != nil {
@@ -164,10 +164,10 @@ func (l *Limiter) question(p *plan, r *http.Request) *question {
 	return p.routes[name]
 }
 
-// cost is how much q charges.
+// cost returns how much q charges.
 func (q *question) cost() int64 { return q.charges[0].Amount }
 
-// horizon is the longest window of any client.
+// horizon returns the longest window of any client.
 func (l *Limiter) horizon() time.Duration {
 	longest := time.Second
 	for _, p := range l.plans {

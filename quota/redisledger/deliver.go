@@ -25,7 +25,7 @@ const (
 	stagedPage = 2000 // entries that one step stages
 	// maxRounds bounds how often a delivery begins again because somebody else has changed what it had read.
 	maxRounds = 30
-	noChange    = 1 << 52 // NONE in deliver.lua
+	noChange  = 1 << 52 // NONE in deliver.lua
 )
 
 // errChanged says that the ledger was changed since it was read.
@@ -116,7 +116,7 @@ func (d *delivery) deliver(ctx context.Context) (time.Time, error) {
 	return time.Time{}, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
 }
 
-// collect finds the writers, and leaves out rows whose number is not above their writer's last one.
+// collect finds the writers, and drops rows whose number is not above their writer's last one.
 func (d *delivery) collect() {
 	places := map[string]*writerState{}
 	for seq, r := range d.Rows {

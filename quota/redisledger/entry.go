@@ -18,10 +18,10 @@ const (
 	unattributedID = 65535 // UNATTRIBUTED: the spender of an unattributed charge
 )
 
-// steps is a span as an entry says it, rounded down. More than fits means indefinitely.
+// steps returns a span as an entry says it, rounded down. More than fits means indefinitely.
 func steps(span int64) uint32 { return uint32(numbers + min(span/lateStep, numbers-1)) }
 
-// readEntries are the entries of packed ones, whose sum is total after the last.
+// readEntries unpacks entries whose sum is total after the last.
 func readEntries(packed string, total int64) (base int64, entries []entry) {
 	n := len(packed) / entrySize
 	entries = make([]entry, n)

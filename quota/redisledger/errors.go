@@ -74,7 +74,7 @@ var untouched = map[string]bool{
 	"DAYS": true, // a script's own
 }
 
-// noAnswer is the error where the server did not say anything.
+// noAnswer returns the error for a server that did not say anything.
 func (l *Ledger) noAnswer(ctx context.Context, err error) error {
 	what := fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
 	if cause := context.Cause(ctx); cause != nil {
@@ -88,7 +88,7 @@ func (l *Ledger) noAnswer(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", what, quota.ErrInDoubt)
 }
 
-// unsent says whether an error means that there was no connection to send anything over.
+// unsent reports whether an error means that there was no connection to send anything over.
 func unsent(err error) bool {
 	var dial *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -96,10 +96,10 @@ func unsent(err error) bool {
 		errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, errEarly)
 }
 
-// errEarly is a caller who had given up before.
+// errEarly says that the caller had given up before the server was asked.
 var errEarly = errors.New("not asked")
 
-// corrupt is what a key that no ledger wrote is answered with.
+// corrupt returns the error for a key that no ledger wrote.
 func corrupt(keys []string, what string) error {
 	return fmt.Errorf("%w: redis: %s: find out what wrote to it; to start the account again, DEL %s, and post what was spent",
 		quota.ErrCorrupt, what, strings.Trim(fmt.Sprintf("%q", keys), "[]"))

@@ -40,7 +40,7 @@ type Facts struct {
 	MayConfig bool // CONFIG GET was answered
 
 	Lacks      []string // the missing rights, as ACL rules without their '+'
-	LacksKnown bool     // false where they could not be tried: on a replica, or a server that is out of memory
+	LacksKnown bool     // false if they could not be tried: on a replica, or a server that is out of memory
 }
 
 // Evicts reports whether the policy lets the server delete keys that are in use. Every key of ours expires some day,
@@ -55,13 +55,13 @@ var needed = []string{
 	"llen", "lindex", "lrange", "lset", "ltrim", "rpush", "rpop", "rename", "pexpire",
 }
 
-// Glance is what a start has to know, in one round trip: of the facts those that INFO has.
+// Glance asks in one round trip for what a start has to know: of the facts those that INFO has.
 func (l *Ledger) Glance(ctx context.Context) (Facts, error) {
 	f, _, err := l.facts(ctx, infoOf)
 	return f, err
 }
 
-// Inspect asks the server for all facts, and changes nothing. It fails only where the server does not answer.
+// Inspect asks the server for all facts, and changes nothing. It fails only if the server does not answer.
 func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
 	f, client, err := l.facts(ctx, clockOf, infoOf, configOf, l.rightsOf)
 	if err == nil {
@@ -90,7 +90,7 @@ func (l *Ledger) facts(ctx context.Context, questions ...func(context.Context, r
 	return f, client, nil
 }
 
-// forbidden says whether the server refused an answer, as those do that forbid or do not know a command.
+// forbidden reports whether the server refused an answer, as those do that forbid or do not know a command.
 func forbidden(err error) bool {
 	var answer redis.Error
 	if !errors.As(err, &answer) {
@@ -169,7 +169,7 @@ func configOf(ctx context.Context, client redis.UniversalClient, f *Facts) error
 	return nil
 }
 
-// number is -1 for what is none.
+// number reads a number; -1 for what is none.
 func number(s string) int64 {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n
@@ -177,7 +177,7 @@ func number(s string) int64 {
 	return -1
 }
 
-// rightsOf asks what the user may do, and where it may not ask that either, tries it.
+// rightsOf asks what the user may do or, if the user may not ask that either, tries it.
 func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 	key := l.prefix + ":{}:probe"
 	user, err := client.Do(ctx, "acl", "whoami").Text()
@@ -200,7 +200,7 @@ func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *
 	return l.tryRights(ctx, client, key, f)
 }
 
-// dryRun is the command with as many arguments as it wants.
+// dryRun returns the command with as many arguments as it wants.
 func dryRun(user, command, key string) []any {
 	args := []any{"acl", "dryrun", user}
 	for _, word := range strings.Split(command, "|") {
@@ -255,7 +255,7 @@ func (l *Ledger) tryRights(ctx context.Context, client redis.UniversalClient, ke
 	return nil
 }
 
-// addressOf is where the server is that answered.
+// addressOf returns the address of the server that answered.
 func (l *Ledger) addressOf(ctx context.Context, client redis.UniversalClient) (string, error) {
 	if l.target.MasterName == "" {
 		if node, ok := client.(*redis.Client); ok {

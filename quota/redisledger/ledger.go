@@ -79,7 +79,7 @@ func (l *Ledger) Close() error {
 	return nil
 }
 
-// keys are those of an account's state and of the logs of pools.
+// keys returns the keys of an account's state and of the logs of pools.
 func (l *Ledger) keys(account string, pools ...string) []string {
 	state := l.prefix + ":{" + account + "}"
 	keys := append(make([]string, 0, 1+len(pools)), state)

@@ -15,7 +15,7 @@ type logTail struct {
 
 	pos, end      int64  // positions of the first entry and behind the last
 	packed        string // the entries
-	last          string // the last entry before end, also where it is the one before pos
+	last          string // the last entry before end, even if it is the one before pos
 	total, number int64  // of the pool
 }
 
@@ -26,8 +26,7 @@ func (l *Ledger) log(account, pool string) logTail {
 	return logTail{ledger: l, keys: l.keys(account, pool), field: poolField + pool}
 }
 
-// read reads what is in the log at a time or later, and reports whether that is more than so many entries: then it
-// leaves it at that.
+// read reads the log from that time on. If that is more than most entries, it reads none of them and reports long.
 func (t *logTail) read(ctx context.Context, from, most int64) (long bool, err error) {
 	pos, page, err := t.page(ctx, from, 0)
 	if err != nil {
@@ -49,7 +48,7 @@ func (t *logTail) read(ctx context.Context, from, most int64) (long bool, err er
 	return false, nil
 }
 
-// follow reads what has come in behind the end since.
+// follow reads what was written behind the end since.
 func (t *logTail) follow(ctx context.Context) error {
 	t.packed = ""
 	for {
@@ -81,7 +80,7 @@ func (t *logTail) add(page string) {
 	}
 }
 
-// page asks log.lua for the page at a time, or, where that is 0, at a position.
+// page asks log.lua for the page at a time or, if that is 0, at a position.
 func (t *logTail) page(ctx context.Context, at, pos int64) (int64, string, error) {
 	reply, err := t.ledger.run(ctx, t.ledger.scripts.log, t.keys, []any{metaField, t.field, put7(nil, at, pos, logPage)})
 	if err != nil {
@@ -160,7 +159,7 @@ const (
 	maxSpenders = 65534
 )
 
-// newestOf is the time of the newest entry, of a pool's columns; 0 where its log has expired.
+// newestOf returns the time of the newest entry, from a pool's columns; 0 if its log has expired.
 func newestOf(columns string, now int64) int64 {
 	if expires := newReader(columns[26:33]).next(); expires <= now {
 		return 0

@@ -34,11 +34,11 @@ type mark struct {
 
 const maxMarks = 16 // that are kept, the youngest
 
-// snapshotAt is a snapshot's time as the scripts take it.
+// snapshotAt returns a snapshot's time as the scripts take it.
 func snapshotAt(u sharedledger.UsageSnapshot) int64 { return min(max(u.At.UnixMicro(), 0), exact) }
 
-// younger leaves those of the snapshots that are within the horizon and younger than any of the same generation that
-// the pool was raised to before, and marks them.
+// younger keeps only the snapshots that are within the horizon and younger than any of the same generation that the
+// pool was raised to before, and marks them.
 func (p *part) younger(now, horizon int64) {
 	r := newReader(p.raised)
 	for r.packed != "" && r.err == nil {
@@ -67,7 +67,7 @@ func (p *part) younger(now, horizon int64) {
 	}
 }
 
-// from is the earliest time at which the part may change anything or has to count.
+// from returns the earliest time at which the part may change anything or has to count.
 func (p *part) from(now int64) int64 {
 	from := now
 	if len(p.rows) > 0 {
@@ -87,7 +87,7 @@ func (p *part) from(now int64) int64 {
 
 func windowStart(w sharedledger.WindowUsage) int64 { return min(max(w.Start.UnixMicro(), 0), exact) }
 
-// apply makes of the log's entries those that the part wants. It returns them, how many came in, and whether any changed.
+// apply changes the log's entries as the part says. It returns them, how many were added, and whether any changed.
 func (p *part) apply(log []entry, number, now int64) (out []entry, added int64, changed bool) {
 	for _, u := range p.unused {
 		i := slices.IndexFunc(log, func(e entry) bool {
@@ -109,8 +109,8 @@ func (p *part) apply(log []entry, number, now int64) (out []entry, added int64, 
 	return out, added, changed
 }
 
-// net takes off unattributed charges what rows add that their snapshots had counted: what was spent before the
-// snapshot and within its window, the earliest charge first. The rows are taken in the order of their delivery.
+// net subtracts each new row from the unattributed charges whose snapshots had already counted it (spent before the
+// snapshot, within its window), earliest charge first. Rows are taken in delivery order.
 func (p *part) net(log []entry) {
 	var charges []*entry
 	for k := range log {
@@ -137,8 +137,8 @@ func (p *part) net(log []entry) {
 	}
 }
 
-// generationAt is that of a snapshot that the pool was raised to: generations follow each other, so that it is that of
-// the first mark from the time on.
+// generationAt returns the generation of a snapshot that the pool was raised to at that time. Generations follow each
+// other, so it is that of the first mark from the time on.
 func (p *part) generationAt(at int64) (g sharedledger.Generation) {
 	for _, m := range p.marks {
 		if m.at >= at {
@@ -148,7 +148,7 @@ func (p *part) generationAt(at int64) (g sharedledger.Generation) {
 	return g
 }
 
-// merge puts the rows behind what has the same time. What holds nothing any more goes.
+// merge puts the rows behind the entries of the same time, and drops entries that hold nothing any more.
 func (p *part) merge(log []entry, number int64) []entry {
 	out := make([]entry, 0, len(log)+len(p.rows))
 	rows := p.rows
@@ -198,7 +198,7 @@ func (e *entry) reachesBackTo(at int64) bool {
 	return e.who == unattributedID && at >= e.at-(int64(e.number)-numbers)*lateStep
 }
 
-// countedAt is what a snapshot of a time can have counted from start on.
+// countedAt returns what a snapshot of that time can have counted from start on.
 func countedAt(log []entry, start, at, now int64) (sum int64) {
 	for _, e := range log {
 		if e.at > at {

@@ -100,10 +100,10 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 	return s, nil
 }
 
-// errMoved is a server that was made a replica of another, and a master again, in place.
+// errMoved says that the server was made a replica of another, and a master again, in place.
 var errMoved = fmt.Errorf("%w: redis: it has taken its data from another server since", sharedledger.ErrLost)
 
-// remoteState is what the fields of the state say of hosts and writers.
+// remoteState reads what the fields of the state say of hosts and writers.
 func remoteState(found accountState, writers []string) (s sharedledger.RemoteState, err error) {
 	s = sharedledger.RemoteState{At: quota.FromMicros(found.now), Generation: found.generation, Written: map[string]int64{}}
 	if found.born > 0 {
@@ -144,7 +144,7 @@ type packedHost struct {
 	id, kept, packed string
 }
 
-// splitHosts reads the field h: of each host when it delivered, the lengths of its id and of the JSON behind it, and both.
+// splitHosts reads the field h: of each host when it delivered, the lengths of its id and of its JSON, then both.
 func splitHosts(packed string) (hosts []packedHost, err error) {
 	for packed != "" {
 		if len(packed) < hostHead {
@@ -163,7 +163,7 @@ func splitHosts(packed string) (hosts []packedHost, err error) {
 	return hosts, nil
 }
 
-// packHost is a host as the field h has it, that delivered at a time.
+// packHost returns a host that delivered at that time, as the field h has it.
 func packHost(h sharedledger.Host, at int64) ([]byte, error) {
 	kept, err := json.Marshal(named{h.Name, h.Regions, h.Knows})
 	if err != nil || h.ID == "" || len(h.ID) > 64 || len(kept) > math.MaxUint16 {
@@ -233,8 +233,8 @@ func (l *Ledger) installScripts(ctx context.Context, account string, g sharedled
 	return nil
 }
 
-// classifyNoScript tells, where the server does not know the scripts of g, a loss from another generation, whose
-// scripts it does know.
+// classifyNoScript finds out, if the server does not know the scripts of g, whether that is a loss or another
+// generation has begun, whose scripts it does know.
 func (l *Ledger) classifyNoScript(ctx context.Context, account string, g sharedledger.Generation, err error) error {
 	if !errors.Is(err, errRestarted) {
 		return err
@@ -249,7 +249,7 @@ func (l *Ledger) classifyNoScript(ctx context.Context, account string, g sharedl
 	return err
 }
 
-// own are the scripts of an account's generation. A server that was the master before and is again still knows
+// own returns the scripts of an account's generation. A server that was the master before and is again still knows
 // those of the generations that it saw begin, but not of this one.
 func (l *Ledger) own(account string, g sharedledger.Generation) generationScripts {
 	return l.scripts.of(fmt.Sprintf("%s %d", l.keys(account)[0], g))

@@ -42,7 +42,7 @@ func (r *reader) next() int64 {
 	return int64(v)
 }
 
-// done is an error when a value was missing or is left over.
+// done returns an error if a value was missing or is left over.
 func (r *reader) done() error {
 	if r.err == nil && r.packed != "" {
 		return fmt.Errorf("an answer that is %d bytes too long", len(r.packed))

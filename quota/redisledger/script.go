@@ -56,7 +56,7 @@ func newScripts(change func(string) string) *scripts {
 	return s
 }
 
-// of are the scripts of what a name stands for.
+// of returns the scripts of the generation that has that name.
 func (s *scripts) of(name string) generationScripts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *scripts) join(head string, files ...string) script {
 	return script{source: all, sha: hex.EncodeToString(sum[:]), own: head != ""}
 }
 
-// included is a line in whose place the text of another file comes: functions are made where a call needs them.
+// included matches a line that is replaced with the text of another file: functions are made where a call needs them.
 var included = regexp.MustCompile(`^\s*--: (\w+)\n$`)
 
 func text(file string) string {
@@ -183,7 +183,7 @@ func (l *Ledger) load(ctx context.Context, s script, key string) error {
 	return err
 }
 
-// known says whether the server that keeps the key has the script.
+// known reports whether the server that keeps the key has the script.
 func (l *Ledger) known(ctx context.Context, s script, key string) (bool, error) {
 	client, err := l.master(ctx, key)
 	if err != nil {
@@ -193,7 +193,7 @@ func (l *Ledger) known(ctx context.Context, s script, key string) (bool, error) 
 	return err == nil && len(there) == 1 && there[0], err
 }
 
-// master is the server that keeps the key.
+// master returns the server that keeps the key.
 func (l *Ledger) master(ctx context.Context, key string) (redis.UniversalClient, error) {
 	if cluster, ok := l.client.(*redis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, key)

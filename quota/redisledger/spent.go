@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Spent implements quota.Ledger. It reads pages, so that it keeps nobody else from the server for long: each pool's sums
-// are of one time, those of different pools are not.
+// Spent implements quota.Ledger. It reads page by page, so that it keeps nobody else from the server for long: each
+// pool's sums are of one time, those of different pools are not.
 func (l *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
 	if err := quota.CheckAccount(account); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (l *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]
 	return spent, nil
 }
 
-// spentFrom is what was spent of a pool since a time, by the ids of spenders.
+// spentFrom returns what was spent of a pool since a time, by the ids of spenders.
 func (l *Ledger) spentFrom(ctx context.Context, account, pool string, since int64) (map[uint16]int64, error) {
 	log := l.log(account, pool)
 	_, err := log.read(ctx, since, exact)

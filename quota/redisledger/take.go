@@ -25,10 +25,10 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 	return l.decided(ctx, a, keys, reply, err)
 }
 
-// errHorizon is a take for whose horizon the account's logs do not live long enough. It did nothing.
+// errHorizon says that the account's logs do not live long enough for a take's horizon. The take did nothing.
 var errHorizon = fmt.Errorf("%w: redis: the horizon has grown", quota.ErrUnavailable)
 
-// draw runs take.lua, where the horizon has grown after prolong.lua: once, when a longer window is configured.
+// draw runs take.lua. If the horizon has grown, it first runs prolong.lua: once, when a longer window is configured.
 func (l *Ledger) draw(ctx context.Context, s script, keys []string, args []any, horizon int64) (any, error) {
 	reply, err := l.run(ctx, s, keys, args)
 	if errors.Is(err, errHorizon) {
@@ -39,7 +39,7 @@ func (l *Ledger) draw(ctx context.Context, s script, keys []string, args []any, 
 	return reply, err
 }
 
-// decided is the decision that a reply of take.lua, or its error, amounts to.
+// decided returns the decision that a reply of take.lua, or its error, amounts to.
 func (l *Ledger) decided(ctx context.Context, a quota.Ask, keys []string, reply any, err error) (quota.Decision, error) {
 	if err != nil {
 		if us, ok := outsideDays(err); ok {
@@ -65,7 +65,7 @@ func (l *Ledger) decided(ctx context.Context, a quota.Ask, keys []string, reply 
 // rebaseAbove is half of what is exact: thousands of the largest takes before a total is not.
 const rebaseAbove = exact / 2
 
-// rebase makes the totals of the pools small again. Where it fails, the next take tries.
+// rebase makes the totals of the pools small again. If it fails, the next take tries.
 func (l *Ledger) rebase(ctx context.Context, a quota.Ask, keys []string) {
 	args := []any{metaField}
 	for _, c := range a.Charges {
@@ -104,7 +104,7 @@ func pools(a quota.Ask) []string {
 	return names
 }
 
-// takeArgs are the ARGV of take.lua, for a numbered operation or none.
+// takeArgs returns the ARGV of take.lua, for a numbered operation or none.
 func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 	head := make([]byte, 0, 128)
 	precision, begin := micros.Steps(a)
@@ -195,7 +195,7 @@ func decide(a quota.Ask, reply any) (d quota.Decision, total int64, err error) {
 	return d, total, nil
 }
 
-// outsideDays is the clock of an answer that no midnight surrounds.
+// outsideDays returns the clock of an answer that no midnight surrounds.
 func outsideDays(err error) (int64, bool) {
 	var us int64
 	var answer redis.Error

@@ -39,7 +39,7 @@ func (l *Log[M]) LookUp(w quota.Lookup) (f quota.WindowFacts) {
 	return f
 }
 
-// Sum is the sum of what is older than t, and the time of the first entry that is not: 0 when there is none.
+// Sum returns the sum of what is older than t, and the time of the first entry that is not: 0 if there is none.
 func (l *Log[M]) Sum(t int64) (sum, first int64) {
 	if i := l.From(t); i < len(l.Entries) {
 		return l.Entries[i].Before, l.Entries[i].At
@@ -47,7 +47,7 @@ func (l *Log[M]) Sum(t int64) (sum, first int64) {
 	return l.Total, 0
 }
 
-// reaching is the time of the first entry with which the sum is at least c: 0 when there is none.
+// reaching returns the time of the first entry with which the sum is at least c: 0 if there is none.
 func (l *Log[M]) reaching(c int64) int64 {
 	if i := sort.Search(len(l.Entries), func(i int) bool { return l.Entries[i].Before+l.Entries[i].Amount >= c }); i < len(l.Entries) {
 		return l.Entries[i].At
@@ -55,7 +55,7 @@ func (l *Log[M]) reaching(c int64) int64 {
 	return 0
 }
 
-// From is the index of the first entry at t or later.
+// From returns the index of the first entry at t or later.
 func (l *Log[M]) From(t int64) int {
 	return sort.Search(len(l.Entries), func(i int) bool { return l.Entries[i].At >= t })
 }
@@ -88,7 +88,7 @@ func (l *Log[M]) Enter(e Entry[M]) int64 {
 	return l.number
 }
 
-// dropEmptied takes out the newest entry where it holds nothing and something comes after it; see Remove.
+// dropEmptied takes out the newest entry if it holds nothing and something comes after it; see Remove.
 func (l *Log[M]) dropEmptied(before int64) {
 	if n := len(l.Entries); n > 0 && l.Entries[n-1].Amount == 0 && l.Entries[n-1].At <= before {
 		l.Entries = l.Entries[:n-1]
@@ -113,7 +113,7 @@ func (l *Log[M]) Remove(i int) {
 	}
 }
 
-// Find is the index of what a decision wrote, -1 when it is not, or no longer, as it was written.
+// Find returns the index of what a decision wrote, -1 if it is not, or no longer, as it was written.
 func (l *Log[M]) Find(at time.Time, p quota.PoolState) int {
 	us := at.UnixMicro()
 	for i := l.From(us); i < len(l.Entries) && l.Entries[i].At == us; i++ {

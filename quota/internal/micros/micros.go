@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Asked is the caller's clock: 0 for none.
+// Asked returns the caller's clock: 0 for none.
 func Asked(a quota.Ask) int64 {
 	if a.Now.IsZero() {
 		return 0
@@ -15,7 +15,7 @@ func Asked(a quota.Ask) int64 {
 	return max(a.Now.UnixMicro(), 1)
 }
 
-// Horizon is the ask's, or the longest reach of its own windows: what counts is never dropped.
+// Horizon returns the ask's horizon or, if that is longer, the reach of its own windows: what counts is never dropped.
 func Horizon(a quota.Ask) int64 {
 	h := max(a.Horizon, 0)
 	for _, c := range a.Charges {
@@ -31,8 +31,8 @@ func Of(d time.Duration) int64 {
 	return int64((d + time.Microsecond - 1) / time.Microsecond)
 }
 
-// Steps are how long a step of the ask's precision is, 0 for none, and what to add to a time so that its steps begin
-// where time.Time.Truncate has them begin: in year 1.
+// Steps returns how long a step of the ask's precision is, 0 for none, and what to add to a time so that its steps
+// begin where time.Time.Truncate has them begin: in year 1.
 func Steps(a quota.Ask) (length, offset int64) {
 	length = max(a.Precision.Microseconds(), 0)
 	if length == 0 {
