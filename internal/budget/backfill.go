@@ -43,7 +43,7 @@ type Size struct {
 // NoChannel is the size of a channel that does not exist: it costs the call that looks for it.
 const NoChannel = -1
 
-// Estimate is what a backfill costs: between Low and High, which are equal where everything is known.
+// Estimate is what a backfill costs: between Low and High, which are equal if everything is known.
 type Estimate struct {
 	Low, High quota.Cost
 }

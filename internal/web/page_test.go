@@ -71,8 +71,8 @@ func textOf(body string) string {
 	return spaces.ReplaceAllString(html.UnescapeString(tags.ReplaceAllString(body, " ")), " ")
 }
 
-// TestThePageShowsTheDocuments: every figure of quota --json and of the slots is on the page, and the page's own JSON is
-// those documents.
+// TestThePageShowsTheDocuments: every figure of quota --json and of the slots is on the page, and the page's own JSON
+// is those documents.
 func TestThePageShowsTheDocuments(t *testing.T) {
 	site, _ := paged()
 	resp, body := get(t, site, "/?every=15m")

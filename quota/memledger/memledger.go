@@ -77,7 +77,7 @@ func (l *Ledger) take(a *account, ask quota.Ask, clock, now time.Time) (quota.De
 	return d, nil
 }
 
-// advance is the ledger's clock, and the time at which it decides about the ask. acc may be nil.
+// advance returns the ledger's clock, and the time at which it decides about the ask. acc may be nil.
 func (l *Ledger) advance(a quota.Ask, acc *account) (clock, now time.Time, err error) {
 	clock = l.now()
 	var newest time.Time
@@ -259,7 +259,7 @@ func (a *account) pool(name string) *pool {
 	return p
 }
 
-// find is nil for a pool that was not used yet.
+// find returns the pool of that name; nil if it was not used yet.
 func (a *account) find(name string) *pool {
 	for _, p := range a.pools {
 		if p.name == name {

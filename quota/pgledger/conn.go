@@ -148,7 +148,7 @@ func (p *conns) run(ctx context.Context, c *conn, sql string, args [][]byte) ([]
 	return r.Rows, r.Err
 }
 
-// runPrepared is run for a statement that is asked often.
+// runPrepared does what run does, for a statement that is asked often.
 func (p *conns) runPrepared(ctx context.Context, c *conn, sql string, args [][]byte) ([][][]byte, error) {
 	if !c.direct || p.pooled.Load() {
 		return p.run(ctx, c, sql, args)

@@ -14,8 +14,8 @@ import (
 // longer is how many time-outs a delivery may take: it may hold 100,000 rows.
 const longer = 20
 
-// Deliver implements sharedledger.Remote. It is one transaction: what is delivered is sorted out here, and written with a
-// few statements for each pool.
+// Deliver implements sharedledger.Remote. It is one transaction: what is delivered is sorted out here, and written with
+// a few statements for each pool.
 func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (now time.Time, err error) {
 	if err := checkDelivery(d); err != nil {
 		return now, err
@@ -44,7 +44,7 @@ type delivery struct {
 // writer is what is known of one.
 type writer struct {
 	number, nonce int64
-	charged       int64 // when, where there is an answer
+	charged       int64 // when, if there is an answer
 	changed       bool
 }
 
@@ -163,7 +163,7 @@ func (d *delivery) row(ctx context.Context, r sharedledger.Row) error {
 	return nil
 }
 
-// takeBack undoes what was charged, where it was not given back or merged with another since.
+// takeBack undoes what was charged, if it was not given back or merged with another since.
 func (d *delivery) takeBack(ctx context.Context, r sharedledger.Row, at int64) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Amounts)) {
 		amount, p := r.Amounts[name], d.pools[name]
@@ -288,8 +288,8 @@ func (d *delivery) write(ctx context.Context, p *pool, changes *part) error {
 	return err
 }
 
-// raise enters what a snapshot saw used and the log does not have as unattributed charges at the snapshot's time, one for
-// each window that lacks something, the shortest first.
+// raise enters what a snapshot saw used and the log does not have as unattributed charges at the snapshot's time, one
+// for each window that lacks something, the shortest first.
 func (d *delivery) raise(ctx context.Context, u sharedledger.UsageSnapshot) error {
 	p := d.pools[u.Pool]
 	if until := u.DrainedUntil.UnixMicro(); !u.DrainedUntil.IsZero() && until > p.drainedUntil {
@@ -333,8 +333,8 @@ func (d *delivery) raise(ctx context.Context, u sharedledger.UsageSnapshot) erro
 	return d.reduce(ctx, u.Pool, p, at, entered)
 }
 
-// reduce takes an amount that was just entered at a time off the unattributed charges of younger snapshots whose windows
-// reach back to it, the earliest first: had it been there before, they would have been smaller by it.
+// reduce takes an amount that was just entered at a time off the unattributed charges of younger snapshots whose
+// windows reach back to it, the earliest first: had it been there before, they would have been smaller by it.
 func (d *delivery) reduce(ctx context.Context, name string, p *pool, at, amount int64) error {
 	if amount == 0 {
 		return nil
@@ -352,7 +352,7 @@ func (d *delivery) reduce(ctx context.Context, name string, p *pool, at, amount 
 	return d.apply(ctx, name, p, &part{unattributed: charges, from: d.now + 1})
 }
 
-// unattributed are the charges of a pool that nobody has come for.
+// unattributed returns the unattributed charges of a pool.
 func (d *delivery) unattributed(ctx context.Context, p *pool) (charges []charge, err error) {
 	found, err := d.query(ctx, `SELECT at, number, amount, since, generation FROM {schema}.entries
 		WHERE pool = $1 AND purpose = $2 AND region = $3 AND method = $4 ORDER BY at, number`, p.id,

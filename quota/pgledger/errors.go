@@ -62,7 +62,7 @@ func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 	return &quotaError{what}
 }
 
-// answered is the error for what the server says.
+// answered returns the error for what the server says.
 func answered(e *pgconn.PgError) error {
 	kind, hint := quota.ErrUnavailable, ""
 	switch e.Code {

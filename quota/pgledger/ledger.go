@@ -9,10 +9,10 @@
 // A server that confirms what is not on disk (fsync or synchronous_commit off), or whose replica was promoted before it
 // had everything, may have lost its newest entries, and so has one that was restored from a backup. It is recognized as
 // sharedledger says: by numbers that are behind the journal, and by the generation being bound to the system identifier
-// and the timeline of the server that it began on. A clean change of the master also begins a new generation: nothing is
-// lost then, and every host delivers its journal again.
+// and the timeline of the server that it began on. A clean change of the master also begins a new generation: nothing
+// is lost then, and every host delivers its journal again.
 //
-// Nothing is kept in a session, so that a pooler in transaction mode may stand between; where there is none, statements
+// Nothing is kept in a session, so that a pooler in transaction mode may stand between; if there is none, statements
 // are prepared. The schema is made by whoever first finds that it is missing, which takes the right to CREATE in the
 // database. An account without charges for its horizon and an hour is forgotten.
 package pgledger
@@ -46,8 +46,8 @@ type Ledger struct {
 
 var _ quota.Ledger = (*Ledger)(nil)
 
-// Open returns the ledger at a URL that Parse reads. It connects when it is first asked, so that an outage is one of the
-// ledger's answers and not a failure to start.
+// Open returns the ledger at a URL that Parse reads. It connects when it is first asked, so that an outage is one of
+// the ledger's answers and not a failure to start.
 func Open(_ context.Context, url string, o Options) (*Ledger, error) {
 	config, err := Parse(url)
 	if err != nil {

@@ -109,7 +109,7 @@ func check(a quota.Ask) error {
 	return nil
 }
 
-// takeArgs are the parameters of take.sql.
+// takeArgs returns the parameters of take.sql.
 func takeArgs(a quota.Ask, op sharedledger.Operation) [][]byte {
 	var pools []string
 	var amounts, windows, reach, ceilings, days []int64
@@ -132,7 +132,7 @@ func takeArgs(a quota.Ask, op sharedledger.Operation) [][]byte {
 		op.Writer, op.Number, op.Nonce, int64(op.Generation), op.Written)
 }
 
-// decideEmpty answers a peek where there is no schema yet.
+// decideEmpty answers a peek if there is no schema yet.
 func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, error) {
 	now, err := l.serverTime(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, 
 	return decide(a, answer)
 }
 
-// serverTime is the server's clock.
+// serverTime returns the server's clock.
 func (l *Ledger) serverTime(ctx context.Context) (now int64, err error) {
 	found, err := l.ask(ctx, l.sql("SELECT {clock}"), nil, false, false)
 	if err == nil {
@@ -204,7 +204,7 @@ func decide(a quota.Ask, answer []int64) (d quota.Decision, err error) {
 	return d, nil
 }
 
-// refusedBy is the error for a negative answer.
+// refusedBy returns the error for a negative answer.
 func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 	n := answer[1]
 	switch answer[0] {
@@ -236,14 +236,14 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 
 func clock(us int64) string { return quota.FromMicros(us).Format(time.RFC3339) }
 
-// errMoved is a server that was promoted, or is another one, since the generation began.
+// errMoved says that the server was promoted, or is another one, since the generation began.
 var errMoved = saying(sharedledger.ErrLost, "it was promoted, or restored, or is another server, since")
 
 func corrupt(what string) error {
 	return saying(quota.ErrCorrupt, "%s: find out what wrote to the schema", what)
 }
 
-// args are parameters as text.
+// args returns parameters in their text form.
 func args(values ...any) [][]byte {
 	out := make([][]byte, len(values))
 	for i, v := range values {

@@ -17,7 +17,7 @@ var schemaSQL string
 
 const version = 1
 
-// ask runs one statement, which is a transaction of its own: again where the schema had to be made, or a prepared
+// ask runs one statement, which is a transaction of its own: again if the schema had to be made, or a prepared
 // statement was not there. changes says that a lost answer leaves it in doubt.
 func (l *Ledger) ask(ctx context.Context, sql string, values [][]byte, prepared, changes bool) (rows [][][]byte, err error) {
 	err = l.with(ctx, l.timeout, changes, func(ctx context.Context, c *conn) error {
@@ -31,8 +31,8 @@ func (l *Ledger) ask(ctx context.Context, sql string, values [][]byte, prepared,
 	return rows, err
 }
 
-// with has something done on a connection. Where the server says that it has none of what the ledger needs, and so that
-// nothing was done, that is made and it is done again; what changes nothing is answered errAbsent.
+// with calls do with a connection. If the server says that it has none of what the ledger needs, and so that nothing
+// was done, with makes that and calls do again; if do changes nothing, with returns errAbsent instead.
 func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, do func(context.Context, *conn) error) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -67,7 +67,7 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 // errAbsent is a schema that is not there yet: nothing was ever spent.
 var errAbsent = &quotaError{errors.New("the ledger's schema is not there")}
 
-// checkVersion says whose schema it is that lacks something: errAbsent where there is none. One of this version may have
+// checkVersion says whose schema it is that lacks something: errAbsent if there is none. One of this version may have
 // been made a moment ago.
 func (l *Ledger) checkVersion(ctx context.Context, c *conn) error {
 	rows, err := l.conns.run(ctx, c, l.sql("SELECT version FROM {schema}.ledger"), nil)
@@ -82,7 +82,7 @@ func (l *Ledger) checkVersion(ctx context.Context, c *conn) error {
 	return saying(quota.ErrNewer, "schema %s is of version %s, this program knows version %d: update it", l.schema, rows[0][0], version)
 }
 
-// install makes the schema, where nobody else does so at the same time.
+// install makes the schema, if nobody else does so at the same time.
 func (l *Ledger) install(ctx context.Context, c *conn) error {
 	if err := l.checkVersion(ctx, c); !errors.Is(err, errAbsent) {
 		return err
@@ -147,7 +147,7 @@ func (l *Ledger) within(ctx context.Context, timeout time.Duration, name string,
 	})
 }
 
-// uncommitted is an error before COMMIT was sent: whatever it is, nothing is in doubt.
+// uncommitted returns the error for a failure before COMMIT was sent: whatever it is, nothing is in doubt.
 func (l *Ledger) uncommitted(ctx context.Context, err error) error {
 	if is(err, noSchema, noTable, noFunction) {
 		return err // it is tried again
@@ -192,7 +192,7 @@ type pool struct {
 	drainedUntil                      int64
 }
 
-// pools are those of the account.
+// pools returns the account's pools.
 func (t *transaction) pools(ctx context.Context) (map[string]*pool, error) {
 	rows, err := t.query(ctx, "SELECT name, id, total, number, length, newest, drained_until FROM {schema}.pools WHERE account = $1", t.account.id)
 	if err != nil {
@@ -226,7 +226,7 @@ func (t *transaction) query(ctx context.Context, sql string, values ...any) (row
 	return t.conns.run(ctx, t.conn, t.sql(sql), args(values...))
 }
 
-// rows are what a statement answers.
+// rows is what a statement answers.
 type rows [][][]byte
 
 // each reads every row. ErrCorrupt: one that holds something else than was expected.
@@ -248,7 +248,7 @@ type row struct {
 
 func (r row) text(i int) string { return string(r.fields[i]) }
 
-// int is a number; NULL is 0.
+// int returns a number; NULL is 0.
 func (r row) int(i int) int64 {
 	if r.fields[i] == nil {
 		return 0

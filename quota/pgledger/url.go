@@ -20,9 +20,9 @@ var settings = []string{"sslmode", "sslrootcert", "sslcert", "sslkey", "target_s
 //
 //	postgres://[user][:password]@[host][:port],…[/database][?sslmode=…][&sslrootcert=FILE][&sslcert=FILE][&sslkey=FILE][&target_session_attrs=…][&host=/SOCKETS]
 //
-// What it leaves out is as for every client of PostgreSQL: PGUSER, PGPASSWORD, ~/.pgpass and their like. Of several hosts
-// the one that may write is used. Special characters of names and passwords are percent-encoded. An error never shows what
-// stands before an '@' or behind a '=': it may be a password.
+// What it leaves out is as for every client of PostgreSQL: PGUSER, PGPASSWORD, ~/.pgpass and their like. Of several
+// hosts the one that may write is used. Special characters of names and passwords are percent-encoded. An error never
+// shows what stands before an '@' or behind a '=': it may be a password.
 func Parse(s string) (*pgconn.Config, error) {
 	c, err := parse(s)
 	if err != nil {

@@ -123,7 +123,7 @@ func greedy(r *rig) {
 	}
 }
 
-// mostWithin is the largest number of the ascending times that lie within one half-open window.
+// mostWithin returns the largest number of the ascending times that lie within one half-open window.
 func mostWithin(times []time.Time, window time.Duration) int {
 	most := 0
 	for i, from := range times {

@@ -95,7 +95,7 @@ type Case struct {
 	check func(*rig)
 }
 
-// String is the case's name as a test: its id first.
+// String returns the case's name as a test: its id first.
 func (c Case) String() string { return c.ID + " " + c.Name }
 
 // Check runs the case on a fresh store. The store must have what the case needs.

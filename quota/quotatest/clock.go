@@ -15,7 +15,7 @@ type Clock struct {
 // NewClock returns a clock that stands at now.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now is the clock's time.
+// Now returns the clock's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// row is one that was charged in its own time.
+// row returns one that was charged in its own time.
 func (r *rig) row(writer string, number int64, at time.Time, amount int64) sharedledger.Row {
 	return sharedledger.Row{Account: r.account, Writer: writer, Number: number, Nonce: op(writer, number).Nonce, At: at,
 		Who: r.who, Amounts: quota.Cost{"units": amount}, State: sharedledger.RowCharged}
 }
 
-// snapshot is what the pool "units" had used in the rig's sliding windows.
+// snapshot returns what the pool "units" had used in the rig's sliding windows.
 func (r *rig) snapshot(at time.Time, used ...int64) sharedledger.UsageSnapshot {
 	l := sharedledger.UsageSnapshot{Pool: "units", Generation: first, At: at}
 	for i, u := range used {
@@ -47,7 +47,7 @@ func (r *rig) raises(snapshots ...sharedledger.UsageSnapshot) {
 	r.deliver(sharedledger.Delivery{Snapshots: snapshots})
 }
 
-// unknown is how much of the pool "units" is unattributed.
+// unknown returns how much of the pool "units" is unattributed.
 func (r *rig) unknown() int64 {
 	r.Helper()
 	sum := int64(0)

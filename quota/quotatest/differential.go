@@ -108,7 +108,7 @@ func (w *differ) outcome(what string, err error, want ...error) bool {
 	return true
 }
 
-// faults are the errors that an ask has to meet.
+// faults returns the errors that an ask has to meet.
 func (w *differ) faults(a quota.Ask) (want []error) {
 	for _, c := range a.Charges {
 		for _, b := range c.Bounds {
@@ -123,7 +123,7 @@ func (w *differ) faults(a quota.Ask) (want []error) {
 	return want
 }
 
-// affordable are charges that mostly can fit some day.
+// affordable returns charges that mostly can fit some day.
 func (w *differ) affordable(most int) []quota.Charge {
 	charges := w.charges(most)
 	for i, c := range charges {

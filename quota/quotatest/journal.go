@@ -53,7 +53,7 @@ type journalRig struct {
 
 const account = "default"
 
-// row is the writer's next operation.
+// row returns the writer's next operation.
 func (d *journalRig) row(writer string, at time.Time) sharedledger.Row {
 	d.number++
 	return sharedledger.Row{Account: account, Writer: writer, Number: d.number, Nonce: 1000 + d.number, At: at,

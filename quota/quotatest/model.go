@@ -64,7 +64,7 @@ func (m *Model) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 	return d, nil
 }
 
-// now is the clock, or the newest entry of the pools asked for where that is later.
+// now returns the clock, or the newest entry of the pools asked for if that is later.
 func (m *Model) now(a quota.Ask) (clock, _ time.Time, _ error) {
 	now := m.Now().UTC().Truncate(time.Microsecond)
 	newest := now
@@ -94,7 +94,7 @@ func (m *Model) record(a quota.Ask, c quota.Charge, at time.Time) {
 	}
 }
 
-// counting are the spends that count in the window at t, if nothing else is spent until then.
+// counting returns the spends that count in the window at t, if nothing else is spent until then.
 func (m *Model) counting(a quota.Ask, pool string, w quota.Window, t time.Time) []spend {
 	var out []spend
 	for _, s := range m.spends {
@@ -147,7 +147,7 @@ func (m *Model) fitsIn(a quota.Ask, c quota.Charge, b quota.Bound, t time.Time) 
 	return c.Amount == 0 || m.uses(a, c.Pool, b.Window, t)+c.Amount <= b.Ceiling
 }
 
-// moments are the times after now at which something that stands in the way may end, in order.
+// moments returns the times after now at which something that stands in the way may end, in order.
 func (m *Model) moments(a quota.Ask, now time.Time) []time.Time {
 	var out []time.Time
 	for _, c := range a.Charges {
@@ -182,7 +182,7 @@ func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Time) 
 	panic("an ask that fits no more, though its cost is below every ceiling")
 }
 
-// refusedUntil is the first reason that still stands at the moment before, and no longer at t.
+// refusedUntil returns the first reason that still stands at the moment before, and no longer at t.
 func (m *Model) refusedUntil(a quota.Ask, now, before, t time.Time) *quota.Refusal {
 	for _, c := range a.Charges {
 		if d := m.drains[[2]string{a.Account, c.Pool}]; c.Amount > 0 && d.until.Equal(t) {

@@ -28,8 +28,8 @@ type naiveDrain struct {
 	used  int64
 }
 
-// decidesAt is the time at which a ledger with this clock decides: a log is in order. ok is false for a clock that is
-// further behind than may be believed.
+// decidesAt returns the time at which a ledger with this clock decides: a log is in order. ok is false for a clock that
+// is further behind than may be believed.
 func (n *naive) decidesAt(a quota.Ask, clock time.Time) (now time.Time, ok bool) {
 	now = clock
 	for _, c := range a.Charges {
@@ -61,7 +61,7 @@ func inWindow(a quota.Ask, w quota.Window, at, now time.Time) bool {
 	return !at.Before(began)
 }
 
-// used is what counts in a window of a pool at now.
+// used returns what counts in a window of a pool at now.
 func (n *naive) used(a quota.Ask, pool string, w quota.Window, now time.Time) (sum int64) {
 	for _, e := range n.entries {
 		if e.pool == pool && inWindow(a, w, e.at, now) {
@@ -89,7 +89,7 @@ func (n *naive) fits(a quota.Ask, now time.Time) bool {
 	return true
 }
 
-// changes are the times after now at which anything that counts now may count no longer, in order.
+// changes returns the times after now at which anything that counts now may count no longer, in order.
 func (n *naive) changes(a quota.Ask, now time.Time) (out []time.Time) {
 	for _, c := range a.Charges {
 		out = append(out, n.drains[c.Pool].until)
@@ -153,7 +153,7 @@ func (n *naive) checkPool(a quota.Ask, c quota.Charge, now time.Time, p quota.Po
 	return nil
 }
 
-// frees is when the oldest that counts in a window leaves it, or the provider's day ends.
+// frees returns when the oldest that counts in a window leaves it, or the provider's day ends.
 func (n *naive) frees(a quota.Ask, pool string, w quota.Window, now time.Time) (first time.Time) {
 	if w.Length == 0 {
 		for _, midnight := range slices.Backward(a.Midnights) {
@@ -204,7 +204,7 @@ func (n *naive) checkRefusal(a quota.Ask, clock, now time.Time, d quota.Decision
 	return fmt.Errorf("refused, and nothing that may change makes it fit")
 }
 
-// charges are the entries of what is asked for.
+// charges returns the entries of what is asked for.
 func (n *naive) charges(a quota.Ask, at time.Time) (out []naiveEntry) {
 	for _, c := range a.Charges {
 		if c.Amount > 0 {
@@ -214,7 +214,7 @@ func (n *naive) charges(a quota.Ask, at time.Time) (out []naiveEntry) {
 	return out
 }
 
-// spent is what was charged since, by pool and who.
+// spent returns what was charged since, by pool and who.
 func (n *naive) spent(since time.Time) map[quota.Spent]int64 {
 	sums := map[quota.Spent]int64{}
 	for _, e := range n.entries {

@@ -73,7 +73,7 @@ func newWalk(r *rig, t failer, roll dice) *walk {
 	return w
 }
 
-// windows are one to three different ones.
+// windows returns one to three different ones.
 func (w *walk) windows() []quota.Window {
 	lengths := []time.Duration{24 * time.Hour, 0, 10 * second, time.Minute, time.Hour, second, 48 * time.Hour, 1500 * time.Millisecond}
 	var out []quota.Window
@@ -212,7 +212,7 @@ func (w *walk) compareSpent() {
 	}
 }
 
-// withoutEntries is a decision without what a ledger may choose.
+// withoutEntries returns a decision without what a ledger may choose.
 func withoutEntries(d quota.Decision) quota.Decision {
 	d.At, d.RetryAt = d.At.UTC(), d.RetryAt.UTC()
 	d.Pools = slices.Clone(d.Pools)

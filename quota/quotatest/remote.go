@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// remote is the ledger under test as what it also is.
+// remote returns the ledger under test as a sharedledger.Remote.
 func (r *rig) remote() sharedledger.Remote {
 	r.Helper()
 	remote, ok := r.ledger.(sharedledger.Remote)
@@ -42,7 +42,7 @@ func (r *rig) renew(n sharedledger.Renewal, want sharedledger.Generation) {
 	}
 }
 
-// op is the writer's operation in the first generation, with a nonce of its own.
+// op returns the writer's operation in the first generation, with a nonce of its own.
 func op(writer string, number int64) sharedledger.Operation {
 	return sharedledger.Operation{Generation: first, Writer: writer, Number: number, Nonce: 1<<51 + number}
 }

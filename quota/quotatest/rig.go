@@ -64,7 +64,7 @@ func (r *rig) fresh(now time.Time, bounds ...quota.Bound) {
 	r.bounds = bounds
 }
 
-// per is a sliding window of which all may be used; daily is the provider's day.
+// per returns a sliding window of which all may be used; daily is the provider's day.
 func per(length time.Duration, limit int64) quota.Bound {
 	return quota.Bound{Window: quota.Window{Name: length.String(), Length: length, Limit: limit}, Ceiling: limit}
 }
@@ -73,7 +73,7 @@ func daily(limit int64) quota.Bound {
 	return quota.Bound{Window: quota.Window{Name: "day", Limit: limit}, Ceiling: limit}
 }
 
-// under is b for a purpose that must stop earlier.
+// under returns b for a purpose that must stop earlier.
 func under(b quota.Bound, ceiling int64) quota.Bound {
 	b.Ceiling = ceiling
 	return b
@@ -85,14 +85,14 @@ func charge(pool string, amount int64, bounds ...quota.Bound) quota.Charge {
 
 const second = time.Second
 
-// ask is what a governor would send now.
+// ask returns what a governor would send now.
 func (r *rig) ask(charges ...quota.Charge) quota.Ask {
 	now := r.clock.Now().Add(r.skew)
 	return quota.Ask{Account: r.account, Who: r.who, Charges: charges, Midnights: quota.Midnights(now, r.zone),
 		Grace: r.grace, Horizon: max(r.horizon, quota.MinHorizon, longest(charges)+r.grace), Precision: r.precision, Now: now}
 }
 
-// longest is the longest window of the charges; a day has at most 25 hours.
+// longest returns the longest window of the charges; a day has at most 25 hours.
 func longest(charges []quota.Charge) time.Duration {
 	length := time.Duration(0)
 	for _, c := range charges {
@@ -195,7 +195,7 @@ func (r *rig) used(want ...int64) {
 	}
 }
 
-// at is what is tried and the time of the clock, for messages.
+// at returns what is tried and the time of the clock, for messages.
 func (r *rig) at() string { return r.about + r.clock.Now().UTC().Format("2006-01-02T15:04:05.000000") }
 
 // pass moves the clock.

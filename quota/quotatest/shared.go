@@ -29,7 +29,7 @@ type SharedCase struct {
 	check    func(*town)
 }
 
-// String is the case's name as a test: its id first.
+// String returns the case's name as a test: its id first.
 func (c SharedCase) String() string { return c.ID + " " + c.Name }
 
 // Check holds a fresh remote and fresh data directories to the promise.
@@ -183,7 +183,7 @@ func (w *town) meet(all ...*program) {
 	}
 }
 
-// counted is what the remote counts.
+// counted returns what the remote counts.
 func (w *town) counted() (sum int64) {
 	w.Helper()
 	spent, err := w.open().Spent(w.Context(), account, noon.Add(-time.Hour))

@@ -13,7 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// longestCall is how long the server was busy with any one command of do: its share of the processor, where others use that too.
+// longestCall returns how long the server was busy with any one command of do: its share of the processor, if others use
+// that too.
 func longestCall(t testing.TB, s *server, do func()) time.Duration {
 	t.Helper()
 	ctx := t.Context()
@@ -37,7 +38,8 @@ func longestCall(t testing.TB, s *server, do func()) time.Duration {
 	return time.Duration(float64(longest) / crowd)
 }
 
-// scheduled is for how long a process has run, and for how long it has waited to, in nanoseconds; 0 where only Linux says so.
+// scheduled returns for how long a process has run, and for how long it has waited to, in nanoseconds; 0 if it is not on
+// Linux, which alone says so.
 // https://docs.kernel.org/scheduler/sched-stats.html
 func scheduled(pid int) (ran, waited float64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))

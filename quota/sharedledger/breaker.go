@@ -17,7 +17,7 @@ const (
 	longestOpen = 10 * time.Second
 )
 
-// checkBreaker is nil where the remote may be asked.
+// checkBreaker returns nil if the remote may be asked.
 func (s *Ledger) checkBreaker(ctx context.Context, hasFallback bool) error {
 	if err := s.loadOnce(ctx); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (s *Ledger) checkBreaker(ctx context.Context, hasFallback bool) error {
 	switch {
 	case s.state.Breaker.Until.IsZero():
 		return nil
-	case left > 0 && left <= longestOpen: // where it is longer, the clock was set back
+	case left > 0 && left <= longestOpen: // if it is longer, the clock was set back
 		return s.breakerError()
 	}
 	err, answered := s.probe(ctx, hasFallback)

@@ -62,8 +62,8 @@ func (s *Ledger) compare(r RemoteState, restarted bool) event {
 	}
 }
 
-// ensureGeneration is the state of the remote, under a new generation where compare finds that one is needed. What
-// each writer has written is known only where the generation is this data directory's.
+// ensureGeneration returns the state of the remote, under a new generation if compare finds that one is needed. What
+// each writer has written is known only if the generation is this data directory's.
 func (s *Ledger) ensureGeneration(ctx context.Context) (RemoteState, error) {
 	writers := writersOf(append(slices.Clone(s.state.Asked), s.state.Synced))
 	remote, err := s.Remote.State(ctx, s.Account, writers)

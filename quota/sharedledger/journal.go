@@ -46,7 +46,7 @@ type JournalState struct {
 // Notes is what has become known since the last write; the zero Notes are none.
 type Notes struct {
 	Verdicts   []Verdict
-	Snapshots  []UsageSnapshot // kept where they supersede what is there
+	Snapshots  []UsageSnapshot // kept if they supersede what is there
 	Generation Generation      // 0: unchanged
 	Hosts      []string        // nil: unchanged
 	Breaker    *Breaker        // nil: unchanged
@@ -116,7 +116,7 @@ func (r Row) CountedAt(at time.Time, g Generation) bool {
 	return false
 }
 
-// FirstSynced is when the remote knew of the row at the earliest; zero: at its own time.
+// FirstSynced returns the earliest time at which the remote knew of the row; zero: at its own time.
 func (r Row) FirstSynced() time.Time { return r.syncs()[0].Since }
 
 func (r Row) syncs() []Sync {

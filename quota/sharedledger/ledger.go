@@ -137,7 +137,7 @@ func (s *Ledger) seemsFull(a quota.Ask) bool {
 
 // begin writes down an operation, of the time at, under the next number.
 func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) {
-	s.number++ // also where the write fails, since the row may be there nevertheless
+	s.number++ // even if the write fails, since the row may be there nevertheless
 	row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number, random()
 	row.At = at
 	if row.State == RowAsked {
@@ -245,7 +245,7 @@ type doubtError struct {
 
 func (e *doubtError) Error() string { return e.err.Error() }
 
-// Unwrap is also quota.ErrInDoubt where it was only the first of several asks that may have been carried out.
+// Unwrap returns quota.ErrInDoubt too, even if only the first of several asks may have been carried out.
 func (e *doubtError) Unwrap() []error { return []error{e.err, quota.ErrInDoubt} }
 
 // observe keeps what the decision saw used, and reports whether that differs from what was known.
@@ -267,7 +267,7 @@ func (s *Ledger) noteSnapshot(u UsageSnapshot) (changed bool) {
 	return changed
 }
 
-// ensureWriter takes a new name where there is none, or the remote might soon forget the old one.
+// ensureWriter takes a new name if there is none, or the remote might soon forget the old one.
 func (s *Ledger) ensureWriter() {
 	now := s.Now()
 	if s.writer == "" || now.Sub(s.asked) > writerIdle {
@@ -308,7 +308,7 @@ func (s *Ledger) adopt(state JournalState) {
 	s.state = state
 }
 
-// loadOnce reads it where it was not read yet.
+// loadOnce reads the journal's state if it was not read yet.
 func (s *Ledger) loadOnce(ctx context.Context) error {
 	if s.loaded {
 		return nil
@@ -322,7 +322,7 @@ func (s *Ledger) warn(ctx context.Context, text string, attrs ...slog.Attr) {
 	}
 }
 
-// random is in 1..MaxGeneration.
+// random returns a random number in 1..MaxGeneration.
 func random() int64 {
 	n, err := rand.Int(rand.Reader, big.NewInt(int64(MaxGeneration)))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Open makes the ledger of one process on a data directory, for what the tariff counts, on a remote that so many data
 // directories share. Nothing is asked yet. The fields of the result are set, to what the tariff says or what is usual,
 // and may be changed until it is used first. The journal stays its opener's; Close closes the remote. It fails, with
-// quota.ErrUnknown, where a part is missing or the tariff contradicts itself.
+// quota.ErrUnknown, if a part is missing or the tariff contradicts itself.
 func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Ledger, error) {
 	if err := errors.Join(checkTariff(tariff), checkParts(remote, journal, hosts)); err != nil {
 		return nil, fmt.Errorf("open the shared ledger: %w", err)

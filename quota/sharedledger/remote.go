@@ -36,24 +36,24 @@ func (e *GenerationError) Error() string { return fmt.Sprintf("the ledger is in 
 // wrote, its nonce, and its answer. A writer that was not heard of for the horizon is forgotten.
 type Remote interface {
 	quota.Ledger
-	// TakeOnce is Take under a number: asked again with the same number and nonce it answers as it
+	// TakeOnce takes under a number: asked again with the same number and nonce it answers as it
 	// did, and charges nothing. A refusal is not kept: asked again, it is decided again. In this order:
 	// no state: ErrLost; another generation: *GenerationError; the writer's last number below
 	// op.Written: ErrLost; above op.Number, or equal under another nonce: ErrClone; equal, and
 	// delivered: ErrDelivered; a log that is not as long as its state says: ErrLost. An ask that only
 	// peeks, or is only decided, is checked in the same way and writes nothing: its number stays free.
 	TakeOnce(ctx context.Context, a quota.Ask, op Operation) (quota.Decision, error)
-	// State is what the remote knows, without changing it. An account without state has Generation 0. A
+	// State returns what the remote knows, and changes nothing. An account without state has Generation 0. A
 	// server that was restarted since the last generation began returns ErrLost together with the state,
 	// until the next one begins.
 	State(ctx context.Context, account string, writers []string) (RemoteState, error)
-	// Renew begins a new generation where the account's is still r.Was (0: there is no state), and
+	// Renew begins a new generation if the account's is still r.Was (0: there is no state), and
 	// otherwise changes nothing; it returns the generation after it. Logs, writers and all else are
 	// wiped unless every log is as long as its state says.
 	Renew(ctx context.Context, r Renewal) (Generation, error)
-	// Deliver records, all or nothing, whatever is used or taken meanwhile, the rows whose number is above their writer's
-	// last, each at its own time, raises the writers' numbers to them, then the pools to the snapshots,
-	// drains, and lists the host, all as Delivery says. It returns the remote's clock. Errors:
+	// Deliver syncs a journal into the remote, all or nothing, whatever is used or taken meanwhile: it records the rows
+	// whose number is above their writer's last, each at its own time, raises the writers' numbers to them, then the
+	// pools to the snapshots, drains, and lists the host, all as Delivery says. It returns the remote's clock. Errors:
 	// *GenerationError, ErrLost as TakeOnce.
 	Deliver(ctx context.Context, d Delivery) (time.Time, error)
 }
@@ -105,7 +105,7 @@ type Delivery struct {
 	// clock is moved to it; one before the horizon only raises the writer's number. A RowUnused that is its
 	// writer's last, and was carried out, is taken back; one above it only raises the writer's number.
 	Rows []Row
-	// Snapshots are what the host last saw used, of all its pools. A pool is raised to its snapshot where
+	// Snapshots are what the host last saw used, of all its pools. A pool is raised to its snapshot if
 	// that says more: what a window lacks, the shortest first, is entered as an unattributed charge of that
 	// window, at the snapshot's own time, by Unattributed. Unattributed charges of younger snapshots whose
 	// window had begun by that time become smaller by as much, the earliest first, so that it does not

@@ -47,7 +47,7 @@ func (u UsageSnapshot) Clone() UsageSnapshot {
 	return u
 }
 
-// refunded is the snapshot as it would be now that an amount it had counted was given back.
+// refunded returns the snapshot as it would be now that an amount it had counted was given back.
 func (u UsageSnapshot) refunded(amount int64) UsageSnapshot {
 	u = u.Clone()
 	for i := range u.Windows {
@@ -72,7 +72,7 @@ func sameUsage(a, b UsageSnapshot) bool {
 }
 
 // replaceSnapshot puts a snapshot in place of its pool's. A journal keeps the youngest, so it is made younger than
-// the old one, also where the remote's clock stands still.
+// the old one, even if the remote's clock stands still.
 func replaceSnapshot(all []UsageSnapshot, u UsageSnapshot) (kept []UsageSnapshot, _ UsageSnapshot, changed bool) {
 	changed = true
 	for _, old := range all {
@@ -106,7 +106,7 @@ func (s JournalState) owes() bool {
 	return s.Owed || slices.ContainsFunc(s.Snapshots, func(u UsageSnapshot) bool { return u.Owed })
 }
 
-// afterSnapshots is t, or just after the newest snapshot where that is later: what is spent without the remote
+// afterSnapshots returns t, or just after the newest snapshot if that is later: what is spent without the remote
 // must not seem to have been counted by it.
 func (s JournalState) afterSnapshots(t time.Time) time.Time {
 	for _, u := range s.Snapshots {
@@ -117,7 +117,7 @@ func (s JournalState) afterSnapshots(t time.Time) time.Time {
 	return t
 }
 
-// trustedNow is now, or the time of the newest snapshot where this machine's clock is ahead of that: what is old
+// trustedNow returns now, or the time of the newest snapshot if this machine's clock is ahead of that: what is old
 // only by a clock that is wrong must not be forgotten.
 func (s JournalState) trustedNow(now time.Time) time.Time {
 	var seen time.Time

@@ -31,7 +31,7 @@ func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	return s.bringUpToDate(ctx, inFlight)
 }
 
-// bringUpToDate delivers what the remote lacks, under a new generation where it has lost something. Any number of
+// bringUpToDate delivers what the remote lacks, under a new generation if it has lost something. Any number of
 // processes may do so at once.
 func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	if err := s.flush(ctx); err != nil {
@@ -148,7 +148,7 @@ func (s *Ledger) deliverAll(ctx context.Context, all Delivery) (verdicts []Verdi
 	}
 }
 
-// oneDelivery is how many of the rows fit.
+// oneDelivery returns how many of the rows fit.
 func oneDelivery(rows []Row) int {
 	writers := map[string]bool{}
 	for i, r := range rows {
@@ -159,7 +159,7 @@ func oneDelivery(rows []Row) int {
 	return len(rows)
 }
 
-// orphans are the operations that other processes asked and never noted the answer of. The last number that a
+// orphans returns the operations that other processes asked and never noted the answer of. The last number that a
 // writer has written was charged: that is a verdict. A number above it was lost with its process, or with what the
 // remote has forgotten unnoticed: it counts as spent, and is delivered.
 func (s *Ledger) orphans(remote RemoteState) (verdicts []Verdict, abandoned []Row) {
@@ -175,7 +175,7 @@ func (s *Ledger) orphans(remote RemoteState) (verdicts []Verdict, abandoned []Ro
 	return verdicts, abandoned
 }
 
-// missingRows are the journal's rows that a new generation does not have. Rows that are too old to matter are taken
+// missingRows returns the journal's rows that a new generation does not have. Rows that are too old to matter are taken
 // off the snapshots that had counted them, so that nothing makes up for them.
 func (s *Ledger) missingRows(ctx context.Context, remote RemoteState, snapshots []UsageSnapshot) ([]Row, error) {
 	oldest := remote.At.Add(-s.horizon)

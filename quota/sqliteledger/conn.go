@@ -82,7 +82,7 @@ func (c *conn) exec(text string) error {
 	return c.once(text, func(s *stmt) error { _, err := s.exec(); return err })
 }
 
-// bind are the arguments as the driver takes them. It has copied them when the statement has begun.
+// bind returns the arguments as the driver takes them. It has copied them when the statement has begun.
 func (c *conn) bind(args []any) ([]driver.NamedValue, error) {
 	c.args = c.args[:0]
 	for i, a := range args {

@@ -70,7 +70,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	})
 }
 
-// post enters charges at their own time, or at now where that is earlier.
+// post enters charges at their own time, or at now if that is earlier.
 func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 	if at.After(now) {
 		at = now

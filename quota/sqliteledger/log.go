@@ -34,7 +34,7 @@ func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, e
 	return f, nil
 }
 
-// sumBefore is the sum of a pool's entries that are older than a time, and the time of the first that is not: 0
+// sumBefore returns the sum of a pool's entries that are older than a time, and the time of the first that is not: 0
 // when there is none.
 func (t *transaction) sumBefore(p *pool, at int64) (sum, first int64, err error) {
 	if at > p.newest.at {

@@ -55,7 +55,7 @@ func (q *queue) writeNumbers(at int64, numbers ...int64) {
 	_, _ = q.lock.WriteAt(q.line, at)
 }
 
-// lastMarker is 0 where nothing is known.
+// lastMarker reads the marker of the last transaction; all 0 if none is known.
 func (q *queue) lastMarker() (m commitMarker) {
 	text := make([]byte, 5*20)
 	_, _ = q.lock.ReadAt(text, writesAt)

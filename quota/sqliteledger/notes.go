@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// journal is the account's state.
+// journal returns the state of the account's journal.
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
 	synced := &s.Synced
 	var until, at int64
@@ -135,7 +135,7 @@ func (t *transaction) forgetOperations(account string, n sharedledger.Notes) err
 	return t.run(t.sql.forgetOps, account, n.Now.Add(-n.Forget).UnixMicro(), forgetAtMost)
 }
 
-// microsOrZero is 0 for the zero time.
+// microsOrZero returns microseconds since 1970; 0 for the zero time.
 func microsOrZero(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

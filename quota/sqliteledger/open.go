@@ -89,7 +89,7 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	if err != nil {
 		return nil, l.explain("open", err)
 	}
-	// From here on who writes waits in the queue, and in its begin.
+	// From here on every writer waits in the queue, and in its begin.
 	if err := l.writer.conn.exec("PRAGMA busy_timeout = 0"); err != nil {
 		return nil, l.explain("open", err)
 	}
@@ -129,7 +129,7 @@ func touch(path string) error {
 	return f.Close()
 }
 
-// identify is the file's version, once it is known to be ours.
+// identify returns the file's version, once it is known to be ours.
 func (l *Ledger) identify(ctx context.Context) (int, error) {
 	db, err := sql.Open("sqlite", l.dsn("mode=ro"))
 	if err != nil {
@@ -187,7 +187,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	return nil
 }
 
-// version is 0 for a file that is still empty.
+// version returns the version of the file; 0 if it is still empty.
 func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error) {
 	var app, have, tables int
 	err := db.QueryRowContext(ctx, `SELECT

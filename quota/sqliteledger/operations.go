@@ -34,7 +34,7 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	return t.marker.operation, nil
 }
 
-// owe writes the row down as owed: the one with its ID, or a new one where it has none or that is forgotten.
+// owe writes the row down as owed: the one with its ID, or a new one if it has no ID or that one is forgotten.
 func (t *transaction) owe(row sharedledger.Row) error {
 	if row.ID != 0 {
 		var id int64
@@ -151,7 +151,7 @@ func (t *transaction) operations(from *stmt, account string, args ...any) (out [
 	return out, nil
 }
 
-// spenders are those of the file, by id.
+// spenders returns the file's spenders, by id.
 func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	rows, err := t.sql.who.query()
 	if err != nil {
@@ -173,7 +173,7 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	return who, nil
 }
 
-// emergencies are the sums of those at since or later, except the operation with an id.
+// emergencies returns the sums of the emergencies at since or later, except the operation with that id.
 func (t *transaction) emergencies(account string, since time.Time, except int64) (quota.Cost, error) {
 	rows, err := t.sql.emergencies.query(account, since.UnixMicro(), except)
 	if err != nil {

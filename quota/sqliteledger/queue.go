@@ -73,7 +73,7 @@ func (q *queue) endTurn() {
 	}
 }
 
-// giveUpAt is until when one write waits for the file, in the queue and at its end together.
+// giveUpAt returns until when one write waits for the file, in the queue and at its end together.
 func (q *queue) giveUpAt() time.Time {
 	if q.hung.Load() {
 		return time.Now().Add(hungWait)

@@ -97,8 +97,8 @@ func (s *statements) ofJournal() map[**stmt]string {
 		// The same of an array of ids. The time is left alone, and with it the index by time.
 		&s.judgeMany: `UPDATE operations SET state = ?2
 			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (?2 = 1 AND state IN (2, 3))`,
-		// Of those that were delivered to generation ?2 at ?3, after ?4: the last spans in which a remote had them are kept with them.
-		// Where another process has noted ?2 before, it has noted them as well.
+		// For rows that were synced into generation ?2 at ?3, after ?4: the last spans in which a remote had them are
+		// kept with them. If another process has noted ?2 before, it has noted them as well.
 		&s.noteSync: `UPDATE operations SET state = 3, told = CASE WHEN state IN (1, 3)
 				THEN CASE WHEN length(told) > 150 THEN substr(told, instr(told, ';') + 1) ELSE told END || '/' || ?4 || ';' || ?3
 				ELSE ?3 || '' END

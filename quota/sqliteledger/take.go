@@ -72,7 +72,7 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 	return d, nil
 }
 
-// advance is the ledger's clock, and the time at which it decides about the ask.
+// advance returns the ledger's clock, and the time at which it decides about the ask.
 func (t *transaction) advance(a quota.Ask, acc *account) (clock, now time.Time, err error) {
 	clock = t.ledger.Now().UTC().Truncate(time.Microsecond)
 	var newest time.Time

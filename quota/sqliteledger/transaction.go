@@ -131,7 +131,7 @@ func (t *transaction) run(s *stmt, args ...any) error {
 	return nil
 }
 
-// execText is exec of a statement that runs so seldom that it is not prepared.
+// execText executes a statement that runs so seldom that it is not prepared.
 func (t *transaction) execText(text string, args ...any) error {
 	t.changed = true
 	return t.conn.once(text, func(s *stmt) error { return t.run(s, args...) })
@@ -155,7 +155,7 @@ func (t *transaction) each(text string, args []any, do func(*rows) error) error 
 	return nil
 }
 
-// returning runs a statement that changes one row and returns something of it: sql.ErrNoRows where there
+// returning runs a statement that changes one row and returns something of it: sql.ErrNoRows if there
 // was none.
 func (t *transaction) returning(s *stmt, into any, args ...any) error {
 	t.changed = true
@@ -178,7 +178,7 @@ type pool struct {
 	name         string
 	drainedUntil int64
 	drainedUsed  int64
-	newest       entry // the zero entry where the log is empty
+	newest       entry // the zero entry if the log is empty
 	total        int64
 }
 
@@ -246,7 +246,7 @@ func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 	return nil
 }
 
-// spenderID is the id of who, made when it is new. Ids never change, so that those once committed are
+// spenderID returns the id of who, and makes one for a new spender. Ids never change, so that those once committed are
 // remembered.
 func (t *transaction) spenderID(who quota.Who) (int64, error) {
 	if id, ok := t.ledger.spenders[who]; ok {

@@ -24,7 +24,7 @@ func (l *Remote) Load(i Image) {
 	l.accounts = cloneAccounts(i.accounts)
 }
 
-// Without is the image after an eviction: of the account, or, where pools are named, of their logs.
+// Without returns the image after an eviction: of the account or, if pools are named, of their logs.
 func (i Image) Without(account string, pools ...string) Image {
 	accounts := cloneAccounts(i.accounts)
 	a := accounts[account]

@@ -141,7 +141,7 @@ func (j *Journal) named() error {
 	return nil
 }
 
-// write is the account's book, to be written into.
+// write returns the account's book, to be written into.
 func (j *Journal) write(account string) (*book, error) {
 	if j.Broken != nil {
 		return nil, j.Broken
@@ -190,7 +190,7 @@ func (j *Journal) add(b *book, row sharedledger.Row) int64 {
 	return row.ID
 }
 
-// row is the one with the id, nil where there is none.
+// row returns the row with the id, nil if there is none.
 func (b *book) row(id int64) *sharedledger.Row {
 	i, ok := slices.BinarySearchFunc(b.rows, id, func(r sharedledger.Row, id int64) int { return cmp.Compare(r.ID, id) })
 	if !ok {

@@ -17,7 +17,7 @@ type note struct {
 	generation sharedledger.Generation // of that snapshot
 }
 
-// seen is what a snapshot of the time at can have counted from begin on.
+// seen returns what a snapshot of the time at can have counted from begin on.
 func seen(l *log, begin, at int64) (sum int64) {
 	for i := l.From(begin); i < len(l.Entries) && l.Entries[i].At <= at; i++ {
 		if e := l.Entries[i]; e.Note.synced <= at {

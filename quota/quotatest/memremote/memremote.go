@@ -83,7 +83,7 @@ func (a *account) take(ask quota.Ask, clock, now time.Time) (quota.Decision, err
 	return d, nil
 }
 
-// advance is the ledger's clock, and the time at which it decides about the ask.
+// advance returns the ledger's clock, and the time at which it decides about the ask.
 func (l *Remote) advance(a quota.Ask) (clock, now time.Time, err error) {
 	clock = l.now()
 	var newest time.Time

@@ -60,7 +60,7 @@ func (l *Remote) TakeOnce(_ context.Context, a quota.Ask, op sharedledger.Operat
 	return d, err
 }
 
-// current is the account, where the generation still is.
+// current returns the account, if the generation still is the same.
 func (l *Remote) current(name string, g sharedledger.Generation) (*account, error) {
 	acc, ok := l.accounts[name]
 	if !ok || acc.generation == 0 {
@@ -87,7 +87,7 @@ func (a *account) wrote(name string, w writer) {
 	a.writers[name] = w
 }
 
-// whole is ErrLost for a log that is not as long as the state says.
+// whole returns ErrLost for a log that is not as long as the state says.
 func (p *pool) whole(name string) error {
 	if len(p.log.Entries) != p.length {
 		return fmt.Errorf("%w: pool %s has %d entries of %d", sharedledger.ErrLost, name, len(p.log.Entries), p.length)
