@@ -54,8 +54,8 @@ func (p Pacer) Now(ctx context.Context, known map[ingest.Series]time.Time, now t
 	return out
 }
 
-// Next is like Schedule.Next, at the current pace: the slots of paced jobs hold as long as what is left of the budget stays
-// what it is.
+// Next is like Schedule.Next, at the current pace: the slots of paced jobs hold as long as what is left of the budget
+// stays what it is.
 func (p Pacer) Next(ctx context.Context, known map[ingest.Series]time.Time, now, to time.Time) ([]PricedSlot, error) {
 	next, err := p.Schedule.Next(now, to)
 	pacing := p.Now(ctx, known, now)

@@ -37,8 +37,8 @@ var steps = []string{
 		ALTER TABLE journals ADD COLUMN hosts TEXT NOT NULL DEFAULT '[]';`,
 }
 
-// Ledger implements quota.Ledger, and is its own quota.EmergencyAccount. It is the sharedledger.Journal of its data directory
-// as well, which is why this package imports that one: for the values that the two exchange.
+// Ledger implements quota.Ledger, and is its own quota.EmergencyAccount. It is the sharedledger.Journal of its data
+// directory as well, which is why this package imports that one: for the values that the two exchange.
 type Ledger struct {
 	// Now is the ledger's clock. One that stands more than quota.MaxClockGap before the newest entry
 	// is not trusted.
