@@ -173,7 +173,7 @@ func rows(t *testing.T, place, query string) (n int) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
-	if err := conn.QueryRow(t.Context(), query).Scan(&n); err != nil {
+	if err := conn.QueryRow(t.Context(), query, pgx.QueryExecModeExec).Scan(&n); err != nil { // through a pooler nothing stays prepared
 		t.Fatal(err)
 	}
 	return n
