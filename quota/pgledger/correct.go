@@ -8,6 +8,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // Refund implements quota.Ledger.
@@ -86,7 +87,7 @@ func (t *transaction) insert(ctx context.Context, name string, p *pool, e entry)
 
 // Post implements quota.Ledger.
 func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
-	if err := check(a); err != nil {
+	if err := sharedledger.CheckAsk(a); err != nil {
 		return err
 	}
 	return l.in(ctx, a.Account, func(ctx context.Context, t *transaction) error {

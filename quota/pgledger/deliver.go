@@ -1,6 +1,7 @@
 package pgledger
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -17,7 +18,7 @@ const longer = 20
 // Deliver implements sharedledger.Remote. It is one transaction: what is delivered is sorted out here, and written with
 // a few statements for each pool.
 func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (now time.Time, err error) {
-	if err := checkDelivery(d); err != nil {
+	if err := d.Check(); err != nil {
 		return now, err
 	}
 	err = l.within(ctx, longer*l.timeout, d.Account, func(ctx context.Context, t *transaction) error {
@@ -104,7 +105,7 @@ func (d *delivery) deliver(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return firstOf(d.keepWriters(ctx), d.list(ctx))
+	return cmp.Or(d.keepWriters(ctx), d.list(ctx))
 }
 
 // read reads the writers, and the pools' unattributed charges. A pool that is not there is made.
@@ -254,7 +255,7 @@ func (d *delivery) apply(ctx context.Context, name string, p *pool, changes *par
 			SELECT at, number, ($3 + sum(amount) OVER (ORDER BY at, number) - amount)::bigint AS before
 			FROM {schema}.entries WHERE pool = $1 AND at >= $2) s
 		WHERE e.pool = $1 AND e.at = s.at AND e.number = s.number AND e.before <> s.before`, p.id, from, base)
-	return firstOf(err, d.keepPool(ctx, name, p))
+	return cmp.Or(err, d.keepPool(ctx, name, p))
 }
 
 // write writes the entries that come, go, or hold less.

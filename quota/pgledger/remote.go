@@ -1,11 +1,10 @@
 package pgledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
@@ -16,29 +15,6 @@ var _ sharedledger.Remote = (*Ledger)(nil)
 
 var noOperation sharedledger.Operation
 
-func checkOperation(op sharedledger.Operation) error {
-	if err := checkWriter(op.Writer); err != nil {
-		return err
-	}
-	switch highest := int64(sharedledger.MaxGeneration); {
-	case op.Generation < 0 || op.Generation > sharedledger.MaxGeneration,
-		op.Number < 1 || op.Number > highest, op.Nonce < 0 || op.Nonce > highest, op.Written < 0 || op.Written > highest:
-		return fmt.Errorf("%w: operation %+v", quota.ErrUnknown, op)
-	}
-	return nil
-}
-
-func checkWriter(s string) error {
-	ok := len(s) >= 1 && len(s) <= 32
-	for _, r := range s {
-		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
-	}
-	if !ok {
-		return fmt.Errorf("%w: writer %q: 1 to 32 letters and digits", quota.ErrUnknown, s)
-	}
-	return nil
-}
-
 // State implements sharedledger.Remote. For a server that was promoted or restored, or is another one, since the
 // generation began it returns ErrLost together with what that server knows, every time until Renew.
 func (l *Ledger) State(ctx context.Context, name string, writers []string) (sharedledger.RemoteState, error) {
@@ -47,7 +23,7 @@ func (l *Ledger) State(ctx context.Context, name string, writers []string) (shar
 		return s, err
 	}
 	for _, w := range writers {
-		if err := checkWriter(w); err != nil {
+		if err := sharedledger.CheckWriter(w); err != nil {
 			return s, err
 		}
 	}
@@ -88,28 +64,17 @@ func (l *Ledger) State(ctx context.Context, name string, writers []string) (shar
 	})
 	switch {
 	case err != nil || bad != nil:
-		return sharedledger.RemoteState{}, firstOf(err, bad)
+		return sharedledger.RemoteState{}, cmp.Or(err, bad)
 	case s.Generation != 0 && !here:
 		return s, errMoved
 	}
 	return s, nil
 }
 
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-// maxPools is how many a delivery or a renewal may name.
-const maxPools = 256
-
 // Renew implements sharedledger.Remote.
 func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (g sharedledger.Generation, err error) {
-	if r.Was < 0 || r.Was > sharedledger.MaxGeneration || r.Next < 1 || r.Next > sharedledger.MaxGeneration || r.Next == r.Was ||
-		r.Horizon < 0 || r.Horizon > maxHorizon || len(r.Pools) > maxPools {
-		return 0, fmt.Errorf("%w: renewal %+v", quota.ErrUnknown, r)
+	if err := r.Check(); err != nil {
+		return 0, err
 	}
 	err = l.in(ctx, r.Account, func(ctx context.Context, t *transaction) error {
 		if g = sharedledger.Generation(t.account.generation); g != r.Was {
@@ -173,40 +138,4 @@ func (t *transaction) short(ctx context.Context, pools map[string]*pool) (string
 		}
 	}
 	return "", nil
-}
-
-func checkDelivery(d sharedledger.Delivery) error {
-	if len(d.Rows) > sharedledger.MaxRows || d.Generation < 0 || d.Generation > sharedledger.MaxGeneration || d.Horizon < 0 || d.Horizon > maxHorizon {
-		return fmt.Errorf("%w: a delivery of %d rows in generation %d for %v", quota.ErrUnknown, len(d.Rows), d.Generation, d.Horizon)
-	}
-	writers, pools := map[string]bool{}, map[string]bool{}
-	for _, r := range d.Rows {
-		writers[r.Writer] = true
-		if err := checkWriter(r.Writer); err != nil {
-			return err
-		}
-		if highest := int64(sharedledger.MaxGeneration); r.Number < 1 || r.Number > highest || r.Nonce < 0 || r.Nonce > highest {
-			return fmt.Errorf("%w: row %d of writer %s with nonce %d", quota.ErrUnknown, r.Number, r.Writer, r.Nonce)
-		}
-		for pool, n := range r.Amounts {
-			pools[pool] = true
-			if pool == "" || n < 0 || n > quota.MaxLimit {
-				return fmt.Errorf("%w: row %d of writer %s: %d of pool %q", quota.ErrUnknown, r.Number, r.Writer, n, pool)
-			}
-		}
-	}
-	for _, u := range d.Snapshots {
-		pools[u.Pool] = true
-		outside := u.Pool == "" || u.Generation < 0 || u.Generation > sharedledger.MaxGeneration || u.DrainedUsed < 0 || len(u.Windows) > quota.MaxWindows
-		for _, w := range u.Windows {
-			outside = outside || w.Used < 0 || w.Used > math.MaxInt64/4
-		}
-		if outside {
-			return fmt.Errorf("%w: snapshot of pool %q, out of bounds", quota.ErrUnknown, u.Pool)
-		}
-	}
-	if len(writers) > sharedledger.MaxWriters || len(pools) > maxPools {
-		return fmt.Errorf("%w: a delivery of %d writers and %d pools: at most %d and %d", quota.ErrUnknown, len(writers), len(pools), sharedledger.MaxWriters, maxPools)
-	}
-	return nil
 }

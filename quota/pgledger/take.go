@@ -18,8 +18,6 @@ import (
 //go:embed sql/take.sql
 var takeSQL string
 
-const maxHorizon = 10 * 366 * 24 * time.Hour
-
 // codes are the negative first numbers of an answer of take.sql.
 const (
 	codeNoState    = -1
@@ -40,7 +38,7 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 
 // TakeOnce implements sharedledger.Remote.
 func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
-	if err := checkOperation(op); err != nil {
+	if err := op.Check(); err != nil {
 		return quota.Decision{}, err
 	}
 	return l.take(ctx, a, op, charges(a) && op.Nonce > 0)
@@ -52,7 +50,7 @@ func charges(a quota.Ask) bool {
 }
 
 func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operation, writes bool) (quota.Decision, error) {
-	if err := check(a); err != nil {
+	if err := sharedledger.CheckAsk(a); err != nil {
 		return quota.Decision{}, err
 	}
 	function := "look_1"
@@ -85,28 +83,6 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operatio
 		return quota.Decision{}, corrupt(err.Error())
 	}
 	return d, nil
-}
-
-// check refuses what can be refused without the server, whatever its clock says.
-func check(a quota.Ask) error {
-	if a.Grace < 0 || a.Grace > quota.MaxWindow || a.Horizon > maxHorizon {
-		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
-	}
-	t := a.Now
-	if len(a.Midnights) > 1 {
-		t = a.Midnights[1].Add(a.Grace)
-	}
-	if err := a.Check(t); err != nil {
-		return err
-	}
-	for _, c := range a.Charges {
-		for _, b := range c.Bounds {
-			if b.Window.Length < 0 || b.Window.Length > maxHorizon {
-				return fmt.Errorf("%w: pool %s, window %s of %v", quota.ErrUnknown, c.Pool, b.Window.Name, b.Window.Length)
-			}
-		}
-	}
-	return nil
 }
 
 // takeArgs returns the parameters of take.sql.
@@ -168,40 +144,8 @@ func decide(a quota.Ask, answer []int64) (d quota.Decision, err error) {
 	}
 	next := func() (n int64) { n, answer = answer[0], answer[1:]; return n }
 	allowed, now, clock := next() == 1, quota.FromMicros(next()), quota.FromMicros(next())
-	facts := make([]quota.PoolFacts, len(a.Charges))
-	entries := make([]int64, len(a.Charges))
-	for i, c := range a.Charges {
-		f := &facts[i]
-		f.Total = next()
-		if until := next(); until > 0 {
-			f.DrainedUntil = quota.FromMicros(until)
-		}
-		f.DrainedUsed, entries[i] = next(), next()
-		for _, b := range c.Bounds {
-			w := quota.WindowFacts{Before: next(), First: next()}
-			if later := next(); b.Window.Day() {
-				w.NextStart = later
-			} else {
-				w.Leaves = later
-			}
-			f.Windows = append(f.Windows, w)
-		}
-	}
-	if err := a.Check(now); err != nil {
-		return d, err
-	}
-	if d, err = quota.Decide(a, clock, now, facts); err != nil {
-		return quota.Decision{}, err
-	}
-	if d.Allowed != allowed {
-		return quota.Decision{}, fmt.Errorf("the server answered %t where the sums say allowed is %t", allowed, d.Allowed)
-	}
-	for i := range d.Pools {
-		if d.Pools[i].Charged > 0 {
-			d.Pools[i].Entry = entries[i]
-		}
-	}
-	return d, nil
+	facts, entries := micros.Facts(a, next)
+	return micros.Decide(a, clock, now, facts, entries, allowed)
 }
 
 // refusedBy returns the error for a negative answer.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // The fields of an account's state; see lua/common.lua.
@@ -42,7 +43,7 @@ func (l *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 
 // Post implements quota.Ledger.
 func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
-	if err := check(a); err != nil {
+	if err := sharedledger.CheckAsk(a); err != nil {
 		return err
 	}
 	args := []any{micros.Asked(a), micros.Horizon(a), max(at.UnixMicro(), 0), metaField, whoField(a.Who)}

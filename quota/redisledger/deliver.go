@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// maxPools is how many a delivery or a renewal may name.
-	maxPools = 256
 	// maxInline is how many entries a delivery puts in place by its last step alone.
 	maxInline  = 4096
 	maxHosts   = 256  // that are listed, the newest
@@ -35,7 +33,7 @@ var errChanged = fmt.Errorf("%w: redis: somebody else changes it at the same tim
 // log beside the one in use, page by page, and has deliver.lua swap them: no step keeps the server for long, and all
 // before the last can be given up at any time.
 func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (now time.Time, err error) {
-	if err := checkDelivery(d); err != nil {
+	if err := d.Check(); err != nil {
 		return now, err
 	}
 	token := rand.Text()
@@ -145,9 +143,6 @@ func (d *delivery) read(ctx context.Context) (err error) {
 	}
 	for _, u := range d.Snapshots {
 		pools[u.Pool] = &part{pool: u.Pool}
-	}
-	if len(pools) > maxPools {
-		return fmt.Errorf("%w: a delivery of %d pools: at most %d", quota.ErrUnknown, len(pools), maxPools)
 	}
 	fields := []string{hostsField}
 	for _, w := range d.writers {
@@ -364,37 +359,4 @@ func (d *delivery) stage(ctx context.Context, key string, packed []byte, log *lo
 		packed, _ = packEntries(since, base+grown)
 		log.end, log.last = more.end, more.last
 	}
-}
-
-func checkDelivery(d sharedledger.Delivery) error {
-	if err := quota.CheckAccount(d.Account); err != nil {
-		return err
-	}
-	if len(d.Rows) > sharedledger.MaxRows || d.Generation < 0 || d.Generation > sharedledger.MaxGeneration || d.Horizon < 0 || d.Horizon > maxHorizon {
-		return fmt.Errorf("%w: a delivery of %d rows in generation %d for %v", quota.ErrUnknown, len(d.Rows), d.Generation, d.Horizon)
-	}
-	writers := map[string]bool{}
-	for _, r := range d.Rows {
-		if writers[r.Writer] = true; len(writers) > sharedledger.MaxWriters {
-			return fmt.Errorf("%w: a delivery of more than %d writers", quota.ErrUnknown, sharedledger.MaxWriters)
-		}
-		if err := checkWriter(r.Writer); err != nil {
-			return err
-		}
-		if highest := int64(sharedledger.MaxGeneration); r.Number < 1 || r.Number > highest || r.Nonce < 0 || r.Nonce > highest {
-			return fmt.Errorf("%w: row %d of writer %s with nonce %d", quota.ErrUnknown, r.Number, r.Writer, r.Nonce)
-		}
-		for pool, n := range r.Amounts {
-			if pool == "" || n < 0 || n > quota.MaxLimit {
-				return fmt.Errorf("%w: row %d of writer %s: %d of pool %q", quota.ErrUnknown, r.Number, r.Writer, n, pool)
-			}
-		}
-	}
-	for _, k := range d.Snapshots {
-		if k.Pool == "" || k.Generation < 0 || k.Generation > sharedledger.MaxGeneration || k.DrainedUsed < 0 || len(k.Windows) > quota.MaxWindows ||
-			slices.ContainsFunc(k.Windows, func(w sharedledger.WindowUsage) bool { return w.Used < 0 || w.Used > exact }) {
-			return fmt.Errorf("%w: snapshot of pool %q, out of bounds", quota.ErrUnknown, k.Pool)
-		}
-	}
-	return nil
 }

@@ -25,39 +25,16 @@ const (
 
 // TakeOnce implements sharedledger.Remote.
 func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
-	if err := check(a); err != nil {
+	if err := sharedledger.CheckAsk(a); err != nil {
 		return quota.Decision{}, err
 	}
-	if err := checkOperation(op); err != nil {
+	if err := op.Check(); err != nil {
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
 	reply, err := l.draw(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op), micros.Horizon(a))
 	err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
 	return l.decided(ctx, a, keys, reply, err)
-}
-
-func checkOperation(op sharedledger.Operation) error {
-	if err := checkWriter(op.Writer); err != nil {
-		return err
-	}
-	switch highest := int64(sharedledger.MaxGeneration); {
-	case op.Generation < 0 || op.Generation > sharedledger.MaxGeneration,
-		op.Number < 1 || op.Number > highest, op.Nonce < 0 || op.Nonce > highest, op.Written < 0 || op.Written > highest:
-		return fmt.Errorf("%w: operation %+v", quota.ErrUnknown, op)
-	}
-	return nil
-}
-
-func checkWriter(s string) error {
-	ok := len(s) >= 1 && len(s) <= 32
-	for _, r := range s {
-		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
-	}
-	if !ok {
-		return fmt.Errorf("%w: writer %q: 1 to 32 letters and digits", quota.ErrUnknown, s)
-	}
-	return nil
 }
 
 // State implements sharedledger.Remote. For a server that was restarted or promoted since the generation began
@@ -68,7 +45,7 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 	}
 	fields := []string{hostsField}
 	for _, w := range writers {
-		if err := checkWriter(w); err != nil {
+		if err := sharedledger.CheckWriter(w); err != nil {
 			return sharedledger.RemoteState{}, err
 		}
 		fields = append(fields, writerPrefix+w)
@@ -177,7 +154,7 @@ func packHost(h sharedledger.Host, at int64) ([]byte, error) {
 
 // Renew implements sharedledger.Remote.
 func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.Generation, error) {
-	if err := checkRenewal(r); err != nil {
+	if err := r.Check(); err != nil {
 		return 0, err
 	}
 	first := int64(0)
@@ -201,22 +178,6 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 		return 0, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
 	}
 	return sharedledger.Generation(now), nil
-}
-
-func checkRenewal(r sharedledger.Renewal) error {
-	if err := quota.CheckAccount(r.Account); err != nil {
-		return err
-	}
-	if r.Was < 0 || r.Was > sharedledger.MaxGeneration || r.Next < 1 || r.Next > sharedledger.MaxGeneration || r.Next == r.Was ||
-		r.Horizon < 0 || r.Horizon > maxHorizon || len(r.Pools) > maxPools {
-		return fmt.Errorf("%w: renewal %+v", quota.ErrUnknown, r)
-	}
-	for _, p := range r.Pools {
-		if p == "" {
-			return fmt.Errorf("%w: renewal of a pool without a name", quota.ErrUnknown)
-		}
-	}
-	return nil
 }
 
 // installScripts gives the server the scripts that it has to know from the next generation on. It is done before that

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,11 +12,9 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-const maxHorizon = 10 * 366 * 24 * time.Hour
-
 // Take implements quota.Ledger. Neither a peek nor a refusal writes anything.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
-	if err := check(a); err != nil {
+	if err := sharedledger.CheckAsk(a); err != nil {
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
@@ -74,28 +71,6 @@ func (l *Ledger) rebase(ctx context.Context, a quota.Ask, keys []string) {
 	_, _ = l.run(ctx, l.scripts.rebase, keys, append(args, int64(rebaseAbove)))
 }
 
-// check refuses what can be refused without the server, whatever its clock says.
-func check(a quota.Ask) error {
-	if a.Grace < 0 || a.Grace > quota.MaxWindow || a.Horizon > maxHorizon {
-		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
-	}
-	t := a.Now
-	if len(a.Midnights) > 1 {
-		t = a.Midnights[1].Add(a.Grace)
-	}
-	if err := a.Check(t); err != nil {
-		return err
-	}
-	for _, c := range a.Charges {
-		for _, b := range c.Bounds {
-			if b.Window.Length < 0 || b.Window.Length > maxHorizon {
-				return fmt.Errorf("%w: pool %s, window %s of %v", quota.ErrUnknown, c.Pool, b.Window.Name, b.Window.Length)
-			}
-		}
-	}
-	return nil
-}
-
 func pools(a quota.Ask) []string {
 	names := make([]string, len(a.Charges))
 	for i, c := range a.Charges {
@@ -147,25 +122,9 @@ func decide(a quota.Ask, reply any) (d quota.Decision, total int64, err error) {
 	r := newReader(reply)
 	_, _ = r.next(), r.next() // number and nonce
 	charged, now := r.next(), r.next()
-	facts := make([]quota.PoolFacts, len(a.Charges))
-	entries := make([]int64, len(a.Charges))
-	for i, c := range a.Charges {
-		f := &facts[i]
-		f.Total = r.next()
+	facts, entries := micros.Facts(a, r.next)
+	for _, f := range facts {
 		total = max(total, f.Total)
-		if until := r.next(); until > 0 {
-			f.DrainedUntil = quota.FromMicros(until)
-		}
-		f.DrainedUsed, entries[i] = r.next(), r.next()
-		for _, b := range c.Bounds {
-			w := quota.WindowFacts{Before: r.next(), First: r.next()}
-			if later := r.next(); b.Window.Day() {
-				w.NextStart = later
-			} else {
-				w.Leaves = later
-			}
-			f.Windows = append(f.Windows, w)
-		}
 	}
 	clock := now
 	if charged == 0 {
@@ -177,22 +136,8 @@ func decide(a quota.Ask, reply any) (d quota.Decision, total int64, err error) {
 	if now <= 0 {
 		return quota.Decision{}, total, fmt.Errorf("its clock says %d", now)
 	}
-	at := quota.FromMicros(now)
-	if err := a.Check(at); err != nil {
-		return quota.Decision{}, total, err
-	}
-	if d, err = quota.Decide(a, quota.FromMicros(clock), at, facts); err != nil {
-		return quota.Decision{}, total, err
-	}
-	if d.Allowed != (charged == 1) {
-		return quota.Decision{}, total, fmt.Errorf("the script answered %d where the sums say allowed is %t", charged, d.Allowed)
-	}
-	for i := range d.Pools {
-		if d.Pools[i].Charged > 0 {
-			d.Pools[i].Entry = entries[i]
-		}
-	}
-	return d, total, nil
+	d, err = micros.Decide(a, quota.FromMicros(clock), quota.FromMicros(now), facts, entries, charged == 1)
+	return d, total, err
 }
 
 // outsideDays returns the clock of an answer that no midnight surrounds.

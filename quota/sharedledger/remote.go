@@ -119,12 +119,6 @@ type Delivery struct {
 	Host *Host
 }
 
-// MaxRows and MaxWriters are how much one Delivery holds.
-const (
-	MaxRows    = 100_000
-	MaxWriters = 10_000
-)
-
 // Unattributed is who spent what a snapshot counted and no row accounts for: hosts that have not come back since
 // a loss.
 var Unattributed = quota.Who{Purpose: "unknown"}

@@ -1,0 +1,121 @@
+package sharedledger
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// The bounds of what a remote is asked, each of which a remote refuses with quota.ErrUnknown before it asks its server.
+const (
+	MaxPools   = 256                       // of a Delivery or a Renewal
+	MaxRows    = 100_000                   // of a Delivery
+	MaxWriters = 10_000                    // of a Delivery
+	MaxHorizon = 10 * 366 * 24 * time.Hour // of a log
+)
+
+// maxUsed is up to where every remote has integers that are exact.
+const maxUsed = 1 << 53
+
+// CheckAsk refuses what can be refused without the server, whatever its clock says.
+func CheckAsk(a quota.Ask) error {
+	if a.Grace < 0 || a.Grace > quota.MaxWindow || a.Horizon > MaxHorizon {
+		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
+	}
+	t := a.Now
+	if len(a.Midnights) > 1 {
+		t = a.Midnights[1].Add(a.Grace)
+	}
+	if err := a.Check(t); err != nil {
+		return err
+	}
+	for _, c := range a.Charges {
+		for _, b := range c.Bounds {
+			if b.Window.Length < 0 || b.Window.Length > MaxHorizon {
+				return fmt.Errorf("%w: pool %s, window %s of %v", quota.ErrUnknown, c.Pool, b.Window.Name, b.Window.Length)
+			}
+		}
+	}
+	return nil
+}
+
+// Check refuses an operation that no writer can have numbered.
+func (op Operation) Check() error {
+	if err := CheckWriter(op.Writer); err != nil {
+		return err
+	}
+	if !op.Generation.valid() || op.Number < 1 || !exact(op.Number, op.Nonce, op.Written) {
+		return fmt.Errorf("%w: operation %+v", quota.ErrUnknown, op)
+	}
+	return nil
+}
+
+// CheckWriter refuses what is no writer's id: 1 to 32 letters and digits.
+func CheckWriter(id string) error {
+	ok := len(id) >= 1 && len(id) <= 32
+	for _, r := range id {
+		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
+	}
+	if !ok {
+		return fmt.Errorf("%w: writer %q: 1 to 32 letters and digits", quota.ErrUnknown, id)
+	}
+	return nil
+}
+
+// Check refuses a renewal that is out of bounds, or names a pool without a name.
+func (r Renewal) Check() error {
+	if err := quota.CheckAccount(r.Account); err != nil {
+		return err
+	}
+	if !r.Was.valid() || r.Next < 1 || !r.Next.valid() || r.Next == r.Was ||
+		r.Horizon < 0 || r.Horizon > MaxHorizon || len(r.Pools) > MaxPools || slices.Contains(r.Pools, "") {
+		return fmt.Errorf("%w: renewal %+v", quota.ErrUnknown, r)
+	}
+	return nil
+}
+
+// Check refuses a delivery that is out of bounds.
+func (d Delivery) Check() error {
+	if err := quota.CheckAccount(d.Account); err != nil {
+		return err
+	}
+	if len(d.Rows) > MaxRows || !d.Generation.valid() || d.Horizon < 0 || d.Horizon > MaxHorizon {
+		return fmt.Errorf("%w: a delivery of %d rows in generation %d for %v", quota.ErrUnknown, len(d.Rows), d.Generation, d.Horizon)
+	}
+	writers, pools := map[string]bool{}, map[string]bool{}
+	for _, r := range d.Rows {
+		writers[r.Writer] = true
+		if err := CheckWriter(r.Writer); err != nil {
+			return err
+		}
+		if r.Number < 1 || !exact(r.Number, r.Nonce) {
+			return fmt.Errorf("%w: row %d of writer %s with nonce %d", quota.ErrUnknown, r.Number, r.Writer, r.Nonce)
+		}
+		for pool, n := range r.Amounts {
+			pools[pool] = true
+			if pool == "" || n < 0 || n > quota.MaxLimit {
+				return fmt.Errorf("%w: row %d of writer %s: %d of pool %q", quota.ErrUnknown, r.Number, r.Writer, n, pool)
+			}
+		}
+	}
+	for _, u := range d.Snapshots {
+		pools[u.Pool] = true
+		if u.Pool == "" || !u.Generation.valid() || u.DrainedUsed < 0 || len(u.Windows) > quota.MaxWindows ||
+			slices.ContainsFunc(u.Windows, func(w WindowUsage) bool { return w.Used < 0 || w.Used > maxUsed }) {
+			return fmt.Errorf("%w: snapshot of pool %q, out of bounds", quota.ErrUnknown, u.Pool)
+		}
+	}
+	if len(writers) > MaxWriters || len(pools) > MaxPools {
+		return fmt.Errorf("%w: a delivery of %d writers and %d pools: at most %d and %d", quota.ErrUnknown, len(writers), len(pools), MaxWriters, MaxPools)
+	}
+	return nil
+}
+
+func (g Generation) valid() bool { return g >= 0 && g <= MaxGeneration }
+
+// exact reports whether every remote keeps these numbers as they are.
+func exact(numbers ...int64) bool {
+	return !slices.ContainsFunc(numbers, func(n int64) bool { return n < 0 || n > int64(MaxGeneration) })
+}
