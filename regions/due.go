@@ -61,15 +61,7 @@ func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []inge
 }
 
 // Next returns when anything is next due, after now; the zero time for a schedule without jobs.
-func (all Schedule) Next(now time.Time) time.Time {
-	var next time.Time
-	for _, s := range all {
-		if t := s.Next(now); next.IsZero() || !t.IsZero() && t.Before(next) {
-			next = t
-		}
-	}
-	return next
-}
+func (all Schedule) Next(now time.Time) time.Time { return Paced{Schedule: all}.Next(now) }
 
 func (s JobSchedule) slot(i int, due time.Time, state ingest.State, reason string) ingest.Slot {
 	return ingest.Slot{SlotKey: s.slotKey(i, due), Kind: s.Job.Kind, State: state, Reason: reason}

@@ -153,10 +153,5 @@ func plain(in []netip.Prefix) (out []netip.Prefix) {
 }
 
 func contains(in []netip.Prefix, addr netip.Addr) bool {
-	for _, p := range in {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(in, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
