@@ -413,17 +413,17 @@ func (f farAway) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	return g, errors.Join(err, f.arrive())
 }
 
-func (f farAway) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (f farAway) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	if err := f.leave(); err != nil {
 		return time.Time{}, err
 	}
 	for _, row := range d.Rows {
-		f.p.say("deliver %s %d of %s, state %d", row.Writer[:4], row.Number, row.At.Format("02 15:04:05"), row.State)
+		f.p.say("sync %s %d of %s, state %d", row.Writer[:4], row.Number, row.At.Format("02 15:04:05"), row.State)
 	}
 	for _, l := range d.Snapshots {
 		f.p.say("look of %s in generation %d: %v", l.At.Format("02 15:04:05"), l.Generation, l.Windows)
 	}
-	at, err := f.Remote.Deliver(ctx, d)
+	at, err := f.Remote.Sync(ctx, d)
 	return at, errors.Join(err, f.arrive())
 }
 

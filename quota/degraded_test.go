@@ -72,11 +72,11 @@ func (u *unreachable) State(ctx context.Context, account string, writers []strin
 	return u.Remote.State(ctx, account, writers)
 }
 
-func (u *unreachable) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (u *unreachable) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	if u.err != nil {
 		return time.Time{}, u.err
 	}
-	return u.Remote.Deliver(ctx, d)
+	return u.Remote.Sync(ctx, d)
 }
 
 func (d *testGovernor) try(method string, p quota.Purpose) (quota.Decision, error) {
@@ -155,7 +155,7 @@ func TestWithoutAReserveEverythingFailsClosed(t *testing.T) {
 	}
 }
 
-func TestEmergenciesAreDeliveredBeforeTheNextTake(t *testing.T) {
+func TestEmergenciesAreSyncedBeforeTheNextTake(t *testing.T) {
 	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	for range 7 {
 		if _, err := d.try("videos.list", quota.Scheduled); err != nil {
@@ -171,14 +171,14 @@ func TestEmergenciesAreDeliveredBeforeTheNextTake(t *testing.T) {
 		t.Errorf("seven went on, the ledger is back, and one more: %+v", got.Pools[0])
 	}
 	if got := d.take("videos.list", quota.Scheduled); got.Pools[0].Windows[0].Used != 9 {
-		t.Errorf("delivered once, and %d used", got.Pools[0].Windows[0].Used)
+		t.Errorf("synced once, and %d used", got.Pools[0].Windows[0].Used)
 	}
 	spent, err := d.Ledger.Spent(t.Context(), "default", began)
 	want := quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"}, Amount: 9}
 	if err != nil || len(spent) != 1 || spent[0] != want {
 		t.Errorf("spent %v %v, want %v", spent, err, want)
 	}
-	// What was delivered stays on the emergency budget of this window.
+	// What was synced stays on the emergency budget of this window.
 	remote.err = errDown
 	if n, _ := d.emergencies(); n != 43 {
 		t.Errorf("%d more went on, want the 43 that were left", n)

@@ -119,13 +119,13 @@ func (f *forgetful) State(ctx context.Context, account string, writers []string)
 	return s, nil
 }
 
-func (f *forgetful) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (f *forgetful) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	g, err := f.now(ctx, d.Account, nil)
 	if err != nil {
 		return time.Time{}, err
 	}
 	d.Generation, d.Snapshots = g, nil
-	return f.Remote.Deliver(ctx, d)
+	return f.Remote.Sync(ctx, d)
 }
 
 // TestFaultNeeds switches off one part of the protocol at a time: the faults that it is for must then fail, and make

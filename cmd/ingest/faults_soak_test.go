@@ -70,7 +70,7 @@ func storm(t *testing.T, seed uint64) *rig {
 	random := rand.New(rand.NewPCG(seed, 2))
 	r := bareRig(t, nothing, 1+int(seed%2), stormLimit)
 	r.settle = time.Minute // nobody is away for so long
-	// Replies are lost all the time, and what one host delivers twice another cannot know to have seen:
+	// Replies are lost all the time, and what one host syncs twice another cannot know to have seen:
 	// here it only matters that nothing is forgotten.
 	r.more = 1 << 40
 	r.redis = faulty.Redis(t, "--appendonly", []string{"yes", "no"}[random.IntN(2)])

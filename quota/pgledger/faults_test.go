@@ -264,7 +264,7 @@ func TestAPromotedReplicaHasLostWhatItLacks(t *testing.T) {
 		func() error { return once(replica, 2, 1) },
 		func() error { _, err := replica.State(context.Background(), "a", nil); return err },
 		func() error {
-			_, err := replica.Deliver(context.Background(), sharedledger.Delivery{Account: "a", Generation: 1, Horizon: time.Hour})
+			_, err := replica.Sync(context.Background(), sharedledger.Batch{Account: "a", Generation: 1, Horizon: time.Hour})
 			return err
 		},
 	} {

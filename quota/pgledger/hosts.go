@@ -10,8 +10,8 @@ import (
 
 const maxHosts = 256 // that are listed, the newest
 
-// list enters the host that has delivered.
-func (d *delivery) list(ctx context.Context) error {
+// list enters the host that has synced.
+func (d *syncing) list(ctx context.Context) error {
 	if d.Host == nil {
 		return nil
 	}

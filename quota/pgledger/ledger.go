@@ -10,7 +10,7 @@
 // had everything, may have lost its newest entries, and so has one that was restored from a backup. It is recognized as
 // sharedledger says: by numbers that are behind the journal, and by the generation being bound to the system identifier
 // and the timeline of the server that it began on. A clean change of the master also begins a new generation: nothing
-// is lost then, and every host delivers its journal again.
+// is lost then, and every host syncs its journal again.
 //
 // Nothing is kept in a session, so that a pooler in transaction mode may stand between; if there is none, statements
 // are prepared. The schema is made by whoever first finds that it is missing, which takes the right to CREATE in the

@@ -23,7 +23,7 @@ const (
 	codeNoState    = -1
 	codeGeneration = -2
 	codeClone      = -3
-	codeDelivered  = -4
+	codeSynced     = -4
 	codeClocks     = -5
 	codeDays       = -6
 	codeMoved      = -7
@@ -158,8 +158,8 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 		return errGeneration(n)
 	case codeClone:
 		return saying(sharedledger.ErrClone, "it has written number %d", n)
-	case codeDelivered:
-		return saying(sharedledger.ErrDelivered, "number %d", n)
+	case codeSynced:
+		return saying(sharedledger.ErrSynced, "number %d", n)
 	case codeClocks:
 		return saying(quota.ErrUnavailable, "its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
 			clock(n), clock(answer[2]), quota.MaxClockGap)

@@ -212,7 +212,7 @@ func (j *relieved) Allow(ctx context.Context, row sharedledger.Row, budgets []qu
 	var more []quota.EmergencyBudget
 	for _, b := range budgets {
 		for _, r := range rows {
-			if r.State == sharedledger.RowDelivered && r.Emergency {
+			if r.State == sharedledger.RowSynced && r.Emergency {
 				b.Amount += r.Amounts[b.Pool]
 			}
 		}

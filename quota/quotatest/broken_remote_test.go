@@ -30,10 +30,10 @@ func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 		{"does not miss what it forgot", "G5 a writer that is behind", func(l *memremote.Remote) sharedledger.Remote { return &trusting{l} }},
 		{"looks at no generation", "G5 a generation that is over", func(l *memremote.Remote) sharedledger.Remote { return &ageless{l} }},
 		{"ends a generation twice", "G5 a generation ends once", func(l *memremote.Remote) sharedledger.Remote { return &restless{l} }},
-		{"delivers twice", "G5 rows are delivered once", func(l *memremote.Remote) sharedledger.Remote { return &twice{l} }},
-		{"delivers at the delivery's time", "G5 rows are delivered once", func(l *memremote.Remote) sharedledger.Remote { return &now{l} }},
-		{"carries out what was delivered", "G8 an operation that was delivered", func(l *memremote.Remote) sharedledger.Remote { return &deaf{l} }},
-		{"raises at the delivery's time", "G5 a snapshot raises its pool", func(l *memremote.Remote) sharedledger.Remote { return &late{l} }},
+		{"syncs twice", "G5 rows are synced once", func(l *memremote.Remote) sharedledger.Remote { return &twice{l} }},
+		{"syncs at the sync's time", "G5 rows are synced once", func(l *memremote.Remote) sharedledger.Remote { return &now{l} }},
+		{"carries out what was synced", "G8 an operation that was synced", func(l *memremote.Remote) sharedledger.Remote { return &deaf{l} }},
+		{"raises at the sync's time", "G5 a snapshot raises its pool", func(l *memremote.Remote) sharedledger.Remote { return &late{l} }},
 		{"adds a snapshot instead of raising to it", "G5 a snapshot that saw less", func(l *memremote.Remote) sharedledger.Remote { return &adding{l} }},
 		{"raises to every snapshot again", "G5 a snapshot that is not younger", func(l *memremote.Remote) sharedledger.Remote { return &eager{l} }},
 		{"nets nothing", "G5 a host that comes back", func(l *memremote.Remote) sharedledger.Remote { return &seeing{l, sharedledger.RowAsked} }},
@@ -145,58 +145,58 @@ func (l *restless) Renew(ctx context.Context, r sharedledger.Renewal) (sharedled
 
 type twice struct{ *memremote.Remote }
 
-func (l *twice) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (l *twice) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	for _, r := range d.Rows {
 		r.Writer = rand.Text()
-		if at, err := l.Remote.Deliver(ctx, sharedledger.Delivery{Account: d.Account, Generation: d.Generation, Horizon: d.Horizon, Rows: []sharedledger.Row{r}}); err != nil {
+		if at, err := l.Remote.Sync(ctx, sharedledger.Batch{Account: d.Account, Generation: d.Generation, Horizon: d.Horizon, Rows: []sharedledger.Row{r}}); err != nil {
 			return at, err
 		}
 	}
-	return l.Remote.Deliver(ctx, d)
+	return l.Remote.Sync(ctx, d)
 }
 
 type now struct{ *memremote.Remote }
 
-func (l *now) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (l *now) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	rows := d.Rows
 	d.Rows = nil
 	for _, r := range rows {
 		r.At = l.Now()
 		d.Rows = append(d.Rows, r)
 	}
-	return l.Remote.Deliver(ctx, d)
+	return l.Remote.Sync(ctx, d)
 }
 
 type deaf struct{ *memremote.Remote }
 
 func (l *deaf) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	d, err := l.Remote.TakeOnce(ctx, a, op)
-	if errors.Is(err, sharedledger.ErrDelivered) {
+	if errors.Is(err, sharedledger.ErrSynced) {
 		op.Number++
 		return l.Remote.TakeOnce(ctx, a, op)
 	}
 	return d, err
 }
 
-// altered delivers other snapshots than it was given.
-func altered(ctx context.Context, l *memremote.Remote, d sharedledger.Delivery, change func(sharedledger.UsageSnapshot) sharedledger.UsageSnapshot) (time.Time, error) {
+// altered syncs other snapshots than it was given.
+func altered(ctx context.Context, l *memremote.Remote, d sharedledger.Batch, change func(sharedledger.UsageSnapshot) sharedledger.UsageSnapshot) (time.Time, error) {
 	snapshots := d.Snapshots
 	d.Snapshots = nil
 	for _, one := range snapshots {
 		d.Snapshots = append(d.Snapshots, change(one))
 	}
-	return l.Deliver(ctx, d)
+	return l.Sync(ctx, d)
 }
 
 type late struct{ *memremote.Remote }
 
-func (l *late) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (l *late) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	return altered(ctx, l.Remote, d, func(o sharedledger.UsageSnapshot) sharedledger.UsageSnapshot { o.At = l.Now(); return o })
 }
 
 type adding struct{ *memremote.Remote }
 
-func (l *adding) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (l *adding) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	return altered(ctx, l.Remote, d, func(o sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
 		var windows []sharedledger.WindowUsage
 		for _, w := range o.Windows {
@@ -210,7 +210,7 @@ func (l *adding) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Tim
 
 type eager struct{ *memremote.Remote }
 
-func (l *eager) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (l *eager) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	return altered(ctx, l.Remote, d, func(o sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
 		o.Generation = sharedledger.Generation(time.Now().UnixNano())
 		return o
@@ -223,12 +223,12 @@ type seeing struct {
 	state sharedledger.RowState
 }
 
-func (l *seeing) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (l *seeing) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	rows := d.Rows
 	d.Rows = nil
 	for _, r := range rows {
 		r.State = l.state
 		d.Rows = append(d.Rows, r)
 	}
-	return l.Remote.Deliver(ctx, d)
+	return l.Remote.Sync(ctx, d)
 }

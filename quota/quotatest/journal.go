@@ -197,7 +197,7 @@ var journalRows = []JournalCase{
 		if !d.state().Owed {
 			d.Fatalf("nothing is owed")
 		}
-		row = d.becomes(row, sharedledger.RowDelivered, time.Time{})
+		row = d.becomes(row, sharedledger.RowSynced, time.Time{})
 		if d.state().Owed {
 			d.Fatalf("%+v is still owed", row)
 		}
@@ -208,21 +208,21 @@ var journalRows = []JournalCase{
 		row, other := d.begins(d.row("a", noon), sharedledger.Notes{}), d.begins(d.row("a", noon), sharedledger.Notes{})
 		row = d.becomes(row, sharedledger.RowCharged, noon.Add(3*second))
 		d.lists(long, false, row, other)
-		row = d.becomes(row, sharedledger.RowDelivered, time.Time{})
+		row = d.becomes(row, sharedledger.RowSynced, time.Time{})
 		d.reopened()
 		d.lists(long, false, row, other)
 		d.becomes(sharedledger.Row{ID: other.ID + 1000}, sharedledger.RowVoid, time.Time{}) // of none: nothing
 		d.lists(long, false, row, other)
 	}},
-	{"that it was charged is no news of what is owed, or was delivered meanwhile", func(d *journalRig) {
+	{"that it was charged is no news of what is owed, or was synced meanwhile", func(d *journalRig) {
 		var rows []sharedledger.Row
-		for _, state := range []sharedledger.RowState{sharedledger.RowOwed, sharedledger.RowDelivered} {
+		for _, state := range []sharedledger.RowState{sharedledger.RowOwed, sharedledger.RowSynced} {
 			row := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), state, time.Time{})
 			d.becomes(row, sharedledger.RowCharged, noon.Add(second))
 			rows = append(rows, row)
 		}
 		d.lists(long, false, rows...)
-		d.becomes(rows[0], sharedledger.RowDelivered, time.Time{})
+		d.becomes(rows[0], sharedledger.RowSynced, time.Time{})
 		d.lists(long, true)
 	}},
 	{"a verdict rides on the next operation", func(d *journalRig) {
@@ -277,7 +277,7 @@ var journalRows = []JournalCase{
 		want = append(want, edge)
 		for i := range 300 {
 			old := d.begins(d.row("a", noon.Add(-time.Duration(i+1)*time.Millisecond)), sharedledger.Notes{})
-			d.becomes(old, []sharedledger.RowState{sharedledger.RowCharged, sharedledger.RowVoid, sharedledger.RowDelivered, sharedledger.RowAsked}[i%4], time.Time{})
+			d.becomes(old, []sharedledger.RowState{sharedledger.RowCharged, sharedledger.RowVoid, sharedledger.RowSynced, sharedledger.RowAsked}[i%4], time.Time{})
 		}
 		d.notes(sharedledger.Notes{})
 		if rows, _ := d.journal.Rows(d.Context(), account, long, false); len(rows) < 200 {

@@ -58,7 +58,7 @@ var journalBudgets = []JournalCase{
 		if err != nil || len(rows) != 1 {
 			d.Fatalf("%+v %v", rows, err)
 		}
-		d.becomes(rows[0], sharedledger.RowDelivered, time.Time{})
+		d.becomes(rows[0], sharedledger.RowSynced, time.Time{})
 		d.allows(false, d.row("a", noon.Add(time.Minute)), budget)
 	}},
 	{"only emergencies of the account count", func(d *journalRig) {

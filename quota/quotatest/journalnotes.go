@@ -84,11 +84,11 @@ var journalNotes = []JournalCase{
 		asked := d.begins(d.row("b", noon), sharedledger.Notes{})
 		synced := func(since time.Time, until, now sharedledger.Generation) {
 			d.notes(sharedledger.Notes{Generation: now, Verdicts: []sharedledger.Verdict{
-				{ID: charged.ID, State: sharedledger.RowDelivered, Synced: since, Until: until}, {ID: asked.ID, State: sharedledger.RowDelivered, Synced: since, Until: until}}})
+				{ID: charged.ID, State: sharedledger.RowSynced, Synced: since, Until: until}, {ID: asked.ID, State: sharedledger.RowSynced, Synced: since, Until: until}}})
 		}
 		at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		synced(at(1), 11, 22)
-		charged.State, asked.State = sharedledger.RowDelivered, sharedledger.RowDelivered
+		charged.State, asked.State = sharedledger.RowSynced, sharedledger.RowSynced
 		charged.Syncs, asked.Syncs = []sharedledger.Sync{{Until: 11}, {Since: at(1)}}, []sharedledger.Sync{{Since: at(1)}}
 		d.lists(long, false, charged, asked)
 		if got := d.state().Synced; !sameRow(got, asked) {
@@ -194,7 +194,7 @@ var journalNotes = []JournalCase{
 		if got := d.state().Synced; !sameRow(got, second) {
 			d.Fatalf("charged %+v, want %+v", got, second)
 		}
-		second = d.becomes(second, sharedledger.RowDelivered, time.Time{})
+		second = d.becomes(second, sharedledger.RowSynced, time.Time{})
 		if got := d.state().Synced; !sameRow(got, second) {
 			d.Fatalf("synced %+v, want %+v", got, second)
 		}

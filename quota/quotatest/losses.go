@@ -62,7 +62,7 @@ var losses = []SharedCase{
 		a1.broke()
 		w.exactly()
 	}},
-	{"K2", "a row that was delivered is netted against an unattributed charge of a later snapshot", func(w *town) {
+	{"K2", "a row that was synced is netted against an unattributed charge of a later snapshot", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
 		w.meet(a, b)
 		for range 5 {

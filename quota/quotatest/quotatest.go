@@ -48,7 +48,7 @@ func Run(t *testing.T, b Backend) {
 
 // RemoteCases are those of a sharedledger.Remote, in order.
 func RemoteCases() []Case {
-	return slices.Concat(numbered, generations, deliveries, unattributed, syncs)
+	return slices.Concat(numbered, generations, batches, unattributed, syncs)
 }
 
 // RunRemote holds the backend to every case of a sharedledger.Remote, which its Store.Ledger is, each a

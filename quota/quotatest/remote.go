@@ -249,8 +249,8 @@ var generations = []Case{
 		if _, err := r.once(op("a", 1), 1); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("take: %v", err)
 		}
-		if _, err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon}); !errors.Is(err, sharedledger.ErrLost) {
-			r.Fatalf("deliver: %v", err)
+		if _, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon}); !errors.Is(err, sharedledger.ErrLost) {
+			r.Fatalf("sync: %v", err)
 		}
 		if s := r.standing("a"); s.Generation != 0 {
 			r.Fatalf("a state came of asking: %+v", s)
@@ -282,7 +282,7 @@ var generations = []Case{
 			r.over(next, func() error { _, err := r.once(o, 1); return err })
 		}
 		r.over(next, func() error {
-			_, err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+			_, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
 				Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}, Snapshots: []sharedledger.UsageSnapshot{r.snapshot(noon, 9)}, Host: &sharedledger.Host{ID: "h"}})
 			return err
 		})
@@ -298,7 +298,7 @@ var generations = []Case{
 		r.renew(sharedledger.Renewal{Next: 77, First: true}, first) // there is a state
 		r.pass(time.Minute)
 		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
-		r.deliver(sharedledger.Delivery{Generation: next, Host: &sharedledger.Host{ID: "h", Name: "here"}})
+		r.sync(sharedledger.Batch{Generation: next, Host: &sharedledger.Host{ID: "h", Name: "here"}})
 		r.pass(time.Minute)
 		r.renew(sharedledger.Renewal{Was: first, Next: 78}, next) // somebody was first
 		if s := r.standing(); s.Generation != next || !s.Born.Equal(noon.Add(time.Minute)) || len(s.Hosts) != 1 {
@@ -306,7 +306,7 @@ var generations = []Case{
 		}
 		r.renew(sharedledger.Renewal{Was: next, Next: 79}, 79)
 		if s := r.standing(); s.Generation != 79 || !s.Born.Equal(noon.Add(2*time.Minute)) || len(s.Hosts) != 0 {
-			r.Fatalf("%+v: want a generation that nobody has delivered to", s)
+			r.Fatalf("%+v: want a generation that nobody has synced to", s)
 		}
 	}},
 	{ID: "G5", Name: "a new generation keeps a whole log, its writers and their answers", check: func(r *rig) {
@@ -353,13 +353,13 @@ var generations = []Case{
 				r.Fatalf("take: %+v %v", d, err)
 			}
 		}
-		_, err := r.remote().Deliver(r.Context(), sharedledger.Delivery{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+		_, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
 			Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}})
 		if !errors.Is(err, sharedledger.ErrLost) {
-			r.Fatalf("deliver: %v", err)
+			r.Fatalf("sync: %v", err)
 		}
 		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
-		r.wrote("a", 0) // its rows must be delivered
+		r.wrote("a", 0) // its rows must be synced
 		r.used(0)
 		if used := r.draw(charge("search", 0, search.Bounds...)).Pools[0].Windows[0].Used; used != 0 {
 			r.Fatalf("%d searches used, and their writers are forgotten", used)

@@ -27,7 +27,7 @@ type StormBackend struct {
 
 // Storm lets two processes on each of two data directories spend while the remote is lost four times and strangers
 // look at it: never more is sent than the limit, and in the end no less is counted than was sent, and no more than
-// that and what was in doubt. In doubt is a call whose answer no journal had when it was delivered: those that were
+// that and what was in doubt. In doubt is a call whose answer no journal had when it was synced: those that were
 // given up, and of each process that was not asked since, the last. The same seed is the same storm.
 func Storm(t testing.TB, b StormBackend, seed uint64) {
 	t.Helper()
@@ -146,15 +146,15 @@ func (s *storm) peace() {
 
 func (s *storm) recorded(r sharedledger.Remote) sharedledger.Remote { return &recorder{r, s} }
 
-// recorder counts what is delivered in doubt.
+// recorder counts what is synced in doubt.
 type recorder struct {
 	sharedledger.Remote
 
 	s *storm
 }
 
-func (r *recorder) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
-	at, err := r.Remote.Deliver(ctx, d)
+func (r *recorder) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
+	at, err := r.Remote.Sync(ctx, d)
 	rows := ""
 	for _, row := range d.Rows {
 		if row.State == sharedledger.RowAsked && err == nil {
@@ -167,6 +167,6 @@ func (r *recorder) Deliver(ctx context.Context, d sharedledger.Delivery) (time.T
 			rows += fmt.Sprintf(" [%d at %s of %d]", used.Used, u.At.Format("15:04:05.000"), u.Generation)
 		}
 	}
-	r.s.say("delivered to %d:%s: %v", d.Generation, rows, err)
+	r.s.say("synced to %d:%s: %v", d.Generation, rows, err)
 	return at, err
 }

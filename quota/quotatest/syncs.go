@@ -7,7 +7,7 @@ import (
 )
 
 var syncs = []Case{
-	{ID: "K2", Name: "a row that was delivered before is netted against snapshots from its delivery on", check: func(r *rig) {
+	{ID: "K2", Name: "a row that was synced before is netted against snapshots from its sync on", check: func(r *rig) {
 		minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		for _, c := range []struct {
 			name     string
@@ -29,7 +29,7 @@ var syncs = []Case{
 			snapshot := r.snapshot(minute(c.snapshot), 10)
 			r.raises(snapshot)
 			row := r.row("away", 1, noon, 5)
-			row.State, row.Syncs = sharedledger.RowDelivered, c.syncs
+			row.State, row.Syncs = sharedledger.RowSynced, c.syncs
 			r.rows(row)
 			r.used(c.want)
 		}
@@ -38,7 +38,7 @@ var syncs = []Case{
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
 		row := r.row("here", 1, noon, 5)
-		row.State, row.Syncs = sharedledger.RowDelivered, []sharedledger.Sync{{Since: noon.Add(5 * time.Minute)}}
+		row.State, row.Syncs = sharedledger.RowSynced, []sharedledger.Sync{{Since: noon.Add(5 * time.Minute)}}
 		r.rows(row)
 		r.raises(r.snapshot(noon.Add(4*time.Minute), 3)) // somebody else's
 		r.used(8)
@@ -68,7 +68,7 @@ var syncs = []Case{
 			r.used(6)
 			r.wrote("a", 1)
 		}
-		r.failsOnce(sharedledger.ErrDelivered, op("a", 1), 3)
+		r.failsOnce(sharedledger.ErrSynced, op("a", 1), 3)
 		r.pass(second)
 		r.used(4)
 		if got := r.charges(op("b", 2), 4); !got.Allowed {
@@ -82,7 +82,7 @@ var syncs = []Case{
 		row.State = sharedledger.RowUnused
 		r.rows(row)
 		r.used(3)
-		r.failsOnce(sharedledger.ErrDelivered, op("a", 2), 3)
+		r.failsOnce(sharedledger.ErrSynced, op("a", 2), 3)
 		clone := r.row("a", 2, noon, 3)
 		clone.State, clone.Nonce = sharedledger.RowUnused, 5
 		o := op("a", 3)

@@ -24,7 +24,7 @@ func asks(l *redisledger.Ledger, account string) map[string]error {
 	ctx := context.Background()
 	return map[string]error{
 		"take": second(once(l, benchAsk(account, 1, 100, "units"), 1, "w", 2)),
-		"deliver": delivers(ctx, l, sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 3, time.Now().Add(-time.Minute), 0),
+		"sync": syncs(ctx, l, sharedledger.Batch{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 3, time.Now().Add(-time.Minute), 0),
 			Snapshots: []sharedledger.UsageSnapshot{{Pool: "search", At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 5}}}}, Host: &sharedledger.Host{ID: "h"}}),
 		"renew": second(l.Renew(ctx, sharedledger.Renewal{Account: account, Was: 1, Next: 2, Horizon: quota.MinHorizon})),
 		"state": second(l.State(ctx, account, []string{"w"})),
@@ -180,7 +180,7 @@ func TestCallerWhoGaveUpBeforeIsNotInDoubt(t *testing.T) {
 }
 
 // A server that runs out of memory refuses a script or carries it out: never half of it.
-func TestMemoryThatEndsInADeliveryLeavesNoHalf(t *testing.T) {
+func TestMemoryThatEndsInASyncLeavesNoHalf(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	outcomes := map[bool]int{}
@@ -194,8 +194,8 @@ func TestMemoryThatEndsInADeliveryLeavesNoHalf(t *testing.T) {
 		_, _ = fmt.Sscan(used, &n)
 		s.client.ConfigSet(t.Context(), "maxmemory", fmt.Sprint(n+int64(i)*120_000))
 		before := dump(t, s)
-		d := sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 5000, time.Now().Add(-time.Hour), 0)}
-		_, err := l.Deliver(t.Context(), d)
+		d := sharedledger.Batch{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows(account, "r", 5000, time.Now().Add(-time.Hour), 0)}
+		_, err := l.Sync(t.Context(), d)
 		outcomes[err == nil]++
 		s.client.ConfigSet(t.Context(), "maxmemory", "0")
 		if err == nil {
@@ -206,7 +206,7 @@ func TestMemoryThatEndsInADeliveryLeavesNoHalf(t *testing.T) {
 				t.Errorf("%+v, %v", state, err)
 			}
 		} else {
-			wantDoubt(t, map[string]error{"deliver": err}, false, "OOM")
+			wantDoubt(t, map[string]error{"sync": err}, false, "OOM")
 			if after := dump(t, s); after != before {
 				t.Errorf("half was written")
 			}

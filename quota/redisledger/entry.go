@@ -7,7 +7,7 @@ type entry struct {
 	at, amount int64
 	number     uint32
 	who        uint16
-	late       bool // a new one that no earlier snapshot can have counted: deliver.lua says until when
+	late       bool // a new one that no earlier snapshot can have counted: sync.lua says until when
 }
 
 const (

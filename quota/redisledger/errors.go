@@ -51,8 +51,8 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 		return errHorizon
 	case "CHANGED":
 		return errChanged
-	case "DELIVERED":
-		return fmt.Errorf("%w: redis: number %s", sharedledger.ErrDelivered, rest)
+	case "SYNCED":
+		return fmt.Errorf("%w: redis: number %s", sharedledger.ErrSynced, rest)
 	}
 	switch { // these have no word of their own, or not always
 	case word == "NOAUTH", word == "WRONGPASS", strings.Contains(text, "unauthenticated"):

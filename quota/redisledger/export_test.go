@@ -29,7 +29,7 @@ func Sources() map[string]string {
 	own := s.of("an account")
 	return map[string]string{
 		"take": s.take.source, "refund": s.refund.source, "post": s.post.source, "drain": s.drain.source, "scan": s.scan.source, "log": s.log.source, "stage": s.stage.source,
-		"state": s.state.source, "renew": s.renew.source, "rebase": s.rebase.source, "prolong": s.prolong.source, "reset": s.reset.source, "once": own.once.source, "deliver": own.deliver.source,
+		"state": s.state.source, "renew": s.renew.source, "rebase": s.rebase.source, "prolong": s.prolong.source, "reset": s.reset.source, "once": own.once.source, "sync": own.sync.source,
 	}
 }
 

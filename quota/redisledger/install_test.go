@@ -90,7 +90,7 @@ func exercise(l *redisledger.Ledger, c *clock) error {
 	return exerciseRemote(ctx, l, c)
 }
 
-// exerciseRemote goes through a first start, deliveries, a writer that is forgotten, and a loss.
+// exerciseRemote goes through a first start, syncs, a writer that is forgotten, and a loss.
 func exerciseRemote(ctx context.Context, l *redisledger.Ledger, c *clock) error {
 	renewal := sharedledger.Renewal{Account: "shared", Pools: []string{"units"}, Next: 1, First: true, Horizon: quota.MinHorizon}
 	if _, err := l.Renew(ctx, renewal); err != nil {
@@ -102,14 +102,14 @@ func exerciseRemote(ctx context.Context, l *redisledger.Ledger, c *clock) error 
 		if _, err := l.TakeOnce(ctx, a, sharedledger.Operation{Generation: 1, Writer: fmt.Sprint("own", i), Number: 1, Nonce: 1}); err != nil {
 			return err
 		}
-		d := sharedledger.Delivery{Account: "shared", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("shared", fmt.Sprint("w", i), 20, c.now.Add(-time.Hour), time.Second)}
-		if _, err := l.Deliver(ctx, d); err != nil {
+		d := sharedledger.Batch{Account: "shared", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("shared", fmt.Sprint("w", i), 20, c.now.Add(-time.Hour), time.Second)}
+		if _, err := l.Sync(ctx, d); err != nil {
 			return err
 		}
 		c.set(c.now.Add(27 * time.Hour))
 	}
-	long := sharedledger.Delivery{Account: "shared", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("shared", "long", 5000, c.now.Add(-time.Hour), time.Millisecond)}
-	if _, err := l.Deliver(ctx, long); err != nil {
+	long := sharedledger.Batch{Account: "shared", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("shared", "long", 5000, c.now.Add(-time.Hour), time.Millisecond)}
+	if _, err := l.Sync(ctx, long); err != nil {
 		return err
 	}
 	if _, err := l.State(ctx, "shared", []string{"own2"}); err != nil {

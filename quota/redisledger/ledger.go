@@ -10,7 +10,7 @@
 // quota.ErrInDoubt. The numbered take of sharedledger.Remote can be asked again.
 //
 // A server that was restarted or promoted may have lost its newest entries. It is recognized by missing scripts:
-// those of TakeOnce and Deliver carry the names of account and generation, and only Renew loads them. One that was
+// those of TakeOnce and Sync carry the names of account and generation, and only Renew loads them. One that was
 // made a replica, and a master again, in place keeps them: it is recognized by its new replication id. A take asks for
 // that before it charges, unless the server has what its writer wrote less than a millisecond before.
 //

@@ -24,8 +24,8 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 		if _, err := once(l, benchAsk(account, 1, 100, "units"), was, "w", 9); !errors.Is(err, sharedledger.ErrLost) {
 			t.Errorf("take: %v", err)
 		}
-		if _, err := l.Deliver(t.Context(), sharedledger.Delivery{Account: account, Generation: was}); !errors.Is(err, sharedledger.ErrLost) {
-			t.Errorf("deliver: %v", err)
+		if _, err := l.Sync(t.Context(), sharedledger.Batch{Account: account, Generation: was}); !errors.Is(err, sharedledger.ErrLost) {
+			t.Errorf("sync: %v", err)
 		}
 	}
 	if after := dump(t, s); after != before {
@@ -204,8 +204,8 @@ func TestLogThatLostEntriesIsALoss(t *testing.T) {
 				return err
 			},
 			"with precision": func(a quota.Ask) error { a.Precision = time.Hour; _, err := once(l, a, 1, "w", 4); return err },
-			"a delivery": func(quota.Ask) error {
-				return delivers(ctx, l, sharedledger.Delivery{Account: "a", Generation: 1, Rows: rows("a", "x", 1, time.Now(), 0)})
+			"a sync": func(quota.Ask) error {
+				return syncs(ctx, l, sharedledger.Batch{Account: "a", Generation: 1, Rows: rows("a", "x", 1, time.Now(), 0)})
 			},
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {

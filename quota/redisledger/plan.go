@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// part is what a delivery says of one pool.
+// part is what a sync says of one pool.
 type part struct {
 	pool      string
 	rows      []partRow // in the order of their times
@@ -22,7 +22,7 @@ type part struct {
 type partRow struct {
 	entry
 
-	seq int // place in the delivery
+	seq int // place in the sync
 	row sharedledger.Row
 }
 
@@ -110,7 +110,7 @@ func (p *part) apply(log []entry, number, now int64) (out []entry, added int64, 
 }
 
 // net subtracts each new row from the unattributed charges whose snapshots had already counted it (spent before the
-// snapshot, within its window), earliest charge first. Rows are taken in delivery order.
+// snapshot, within its window), earliest charge first. Rows are taken in sync order.
 func (p *part) net(log []entry) {
 	var charges []*entry
 	for k := range log {

@@ -121,7 +121,7 @@ type packedHost struct {
 	id, kept, packed string
 }
 
-// splitHosts reads the field h: of each host when it delivered, the lengths of its id and of its JSON, then both.
+// splitHosts reads the field h: of each host when it synced, the lengths of its id and of its JSON, then both.
 func splitHosts(packed string) (hosts []packedHost, err error) {
 	for packed != "" {
 		if len(packed) < hostHead {
@@ -140,7 +140,7 @@ func splitHosts(packed string) (hosts []packedHost, err error) {
 	return hosts, nil
 }
 
-// packHost returns a host that delivered at that time, as the field h has it.
+// packHost returns a host that synced at that time, as the field h has it.
 func packHost(h sharedledger.Host, at int64) ([]byte, error) {
 	kept, err := json.Marshal(named{h.Name, h.Regions, h.Knows})
 	if err != nil || h.ID == "" || len(h.ID) > 64 || len(kept) > math.MaxUint16 {
@@ -186,7 +186,7 @@ func (l *Ledger) installScripts(ctx context.Context, account string, g sharedled
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	keys, own := l.keys(account), l.own(account, g)
-	for _, s := range []script{own.once, own.deliver} {
+	for _, s := range []script{own.once, own.sync} {
 		if err := l.load(bounded, s, keys[0]); err != nil {
 			return l.explain(ctx, err, keys)
 		}

@@ -91,8 +91,8 @@ func TestWritersAreForgotten(t *testing.T) {
 	const many = 3000
 	for i := range many {
 		if i%10 == 0 {
-			d := sharedledger.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", fmt.Sprint("d", i, "x"), 10, c.now, 0)}
-			if _, err := l.Deliver(t.Context(), d); err != nil {
+			d := sharedledger.Batch{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", fmt.Sprint("d", i, "x"), 10, c.now, 0)}
+			if _, err := l.Sync(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -153,13 +153,13 @@ func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 			before := dump(t, s)
 			for what, err := range map[string]error{
 				"take": second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)),
-				"deliver": delivers(ctx, l, sharedledger.Delivery{Account: "a", Generation: 1, Rows: rows("a", "w", 1, time.Now(), 0),
+				"sync": syncs(ctx, l, sharedledger.Batch{Account: "a", Generation: 1, Rows: rows("a", "w", 1, time.Now(), 0),
 					Snapshots: []sharedledger.UsageSnapshot{{Pool: "units"}}}),
 				"state": second(l.State(ctx, "a", []string{"w"})),
 				"renew": second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Pools: []string{"units"}, Was: 1, Next: 2})),
 			} {
 				switch {
-				case strings.HasPrefix(name, "writer") && what == "deliver": // it names w0
+				case strings.HasPrefix(name, "writer") && what == "sync": // it names w0
 				case what == "state" && (name == "log of another type" || name == "pool is a word" || name == "meta is gone"): // it does not look there
 				case what == "renew" && strings.HasPrefix(name, "writer"):
 				case !errors.Is(err, quota.ErrCorrupt):
@@ -178,7 +178,7 @@ func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 	shared(t, l, "a", 1)
 	s.client.HSet(ctx, state, "m", "q\x02something else")
 	for _, err := range []error{
-		second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)), delivers(ctx, l, sharedledger.Delivery{Account: "a", Generation: 1}),
+		second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)), syncs(ctx, l, sharedledger.Batch{Account: "a", Generation: 1}),
 		second(l.State(ctx, "a", nil)), second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Was: 1, Next: 2})),
 	} {
 		if !errors.Is(err, quota.ErrNewer) {

@@ -36,7 +36,7 @@ type scripts struct {
 }
 
 // generationScripts are the scripts that only Renew installs on a server.
-type generationScripts struct{ once, deliver script }
+type generationScripts struct{ once, sync script }
 
 func newScripts(change func(string) string) *scripts {
 	s := &scripts{change: change, own: map[string]generationScripts{}}
@@ -67,8 +67,8 @@ func (s *scripts) of(name string) generationScripts {
 		}
 		head := fmt.Sprintf("-- for %q\n", name)
 		w = generationScripts{
-			once:    s.join(head, "common", "take"),
-			deliver: s.join(head, "common", "pools", "tail", "account", "writers", "deliver"),
+			once: s.join(head, "common", "take"),
+			sync: s.join(head, "common", "pools", "tail", "account", "writers", "sync"),
 		}
 		s.own[name] = w
 	}

@@ -52,25 +52,25 @@ func scheduled(pid int) (ran, waited float64) {
 // tenfold is about ten times what a call takes at most when the machine is not busy.
 const tenfold = 150 * time.Millisecond
 
-// A loss after which two hosts deliver a full day each: no call keeps the server from others for long, and what is
+// A loss after which two hosts sync a full day each: no call keeps the server from others for long, and what is
 // taken meanwhile is counted once.
-func TestDeliveryOfTwoFullDaysBlocksNobody(t *testing.T) {
+func TestSyncOfTwoFullDaysBlocksNobody(t *testing.T) {
 	const each = 87_500
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	shared(t, l, "a", 1)
 	now := time.Now()
 	step := 20 * time.Hour / each
-	deliver := func(rows []sharedledger.Row, d sharedledger.Delivery) {
+	syncRows := func(rows []sharedledger.Row, d sharedledger.Batch) {
 		d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
 		for len(rows) > sharedledger.MaxRows {
 			d.Rows, rows = rows[:sharedledger.MaxRows], rows[sharedledger.MaxRows:]
-			if _, err := l.Deliver(t.Context(), d); err != nil {
+			if _, err := l.Sync(t.Context(), d); err != nil {
 				t.Error(err)
 			}
 		}
 		d.Rows = rows
-		if _, err := l.Deliver(t.Context(), d); err != nil {
+		if _, err := l.Sync(t.Context(), d); err != nil {
 			t.Error(err)
 		}
 	}
@@ -89,8 +89,8 @@ func TestDeliveryOfTwoFullDaysBlocksNobody(t *testing.T) {
 				takes++
 			}
 		})
-		deliver(rows("a", "a", each, now.Add(-20*time.Hour), step), sharedledger.Delivery{Host: &sharedledger.Host{ID: "a"}})
-		deliver(rows("a", "b", each, now.Add(-20*time.Hour+step/2), step), sharedledger.Delivery{Host: &sharedledger.Host{ID: "b"},
+		syncRows(rows("a", "a", each, now.Add(-20*time.Hour), step), sharedledger.Batch{Host: &sharedledger.Host{ID: "a"}})
+		syncRows(rows("a", "b", each, now.Add(-20*time.Hour+step/2), step), sharedledger.Batch{Host: &sharedledger.Host{ID: "b"},
 			Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 9, At: now.Add(-time.Millisecond), Windows: []sharedledger.WindowUsage{
 				{Start: now.Add(-24 * time.Hour), Used: 2*each + 7}}}}})
 		over.Store(true)

@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Which unattributed charge a row is netted against can depend on which row came first: it is the order of the delivery.
-func TestRowsAreNettedInTheOrderOfTheirDelivery(t *testing.T) {
+// Which unattributed charge a row is netted against can depend on which row came first: it is the order of the sync.
+func TestRowsAreNettedInTheOrderOfTheirSync(t *testing.T) {
 	s := redisServer(t)
 	l, c := moved(t, s)
 	ago := func(minutes int) time.Time { return c.now.Add(-time.Duration(minutes) * time.Minute) }
@@ -23,9 +23,9 @@ func TestRowsAreNettedInTheOrderOfTheirDelivery(t *testing.T) {
 		for i := range order {
 			order[i].Amounts = quota.Cost{"units": 5}
 		}
-		for _, d := range []sharedledger.Delivery{{Snapshots: []sharedledger.UsageSnapshot{snapshot(50, 110, 5), snapshot(40, 70, 10)}}, {Rows: order}} {
+		for _, d := range []sharedledger.Batch{{Snapshots: []sharedledger.UsageSnapshot{snapshot(50, 110, 5), snapshot(40, 70, 10)}}, {Rows: order}} {
 			d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
-			if _, err := l.Deliver(t.Context(), d); err != nil {
+			if _, err := l.Sync(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -46,10 +46,10 @@ func TestWhatASnapshotCannotHaveSeen(t *testing.T) {
 	s := redisServer(t)
 	l, c := moved(t, s)
 	shared(t, l, "a", 1)
-	deliver := func(d sharedledger.Delivery) {
+	sync := func(d sharedledger.Batch) {
 		t.Helper()
 		d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
-		if _, err := l.Deliver(t.Context(), d); err != nil {
+		if _, err := l.Sync(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,15 +65,15 @@ func TestWhatASnapshotCannotHaveSeen(t *testing.T) {
 	snapshot := func(at time.Time, used int64) []sharedledger.UsageSnapshot {
 		return []sharedledger.UsageSnapshot{{Pool: "units", Generation: 9, At: at, Windows: []sharedledger.WindowUsage{{Start: at.Add(-time.Hour), Used: used}}}}
 	}
-	deliver(sharedledger.Delivery{Snapshots: snapshot(at, 5)})
+	sync(sharedledger.Batch{Snapshots: snapshot(at, 5)})
 	row := rows("a", "x", 1, at, 0)
 	row[0].Amounts = quota.Cost{"units": 3}
-	deliver(sharedledger.Delivery{Rows: row})
+	sync(sharedledger.Batch{Rows: row})
 	used(8)
 
 	owed := rows("a", "y", 1, c.now, 0)
 	owed[0].State, owed[0].Amounts = sharedledger.RowOwed, quota.Cost{"units": 2}
-	deliver(sharedledger.Delivery{Rows: owed})
+	sync(sharedledger.Batch{Rows: owed})
 	a := benchAsk("a", 4, 100, "units")
 	a.Who, a.Precision, a.Now, a.Midnights = owed[0].Who, time.Hour, time.Time{}, quota.Midnights(c.now, time.UTC)
 	take(t, l, a)

@@ -148,7 +148,7 @@ func (w *walk) step() (what string, want, got any) {
 		until := w.clock.now.Add(time.Duration(w.r.Int64N(int64(time.Hour)))).Truncate(time.Microsecond)
 		return "drain", kind(w.mem.Drain(ctx, w.account, "search", until, 7)), kind(w.redis.Drain(ctx, w.account, "search", until, 7))
 	case n < 80:
-		d := w.delivery()
+		d := w.batch()
 		if d.Generation == w.generation {
 			for _, row := range d.Rows {
 				if o := w.writers[row.Writer]; row.Number > o.number {
@@ -156,7 +156,7 @@ func (w *walk) step() (what string, want, got any) {
 				}
 			}
 		}
-		return fmt.Sprintf("delivery of %+v", d), delivered(w.mem.Deliver(ctx, d)), delivered(w.redis.Deliver(ctx, d))
+		return fmt.Sprintf("sync of %+v", d), synced(w.mem.Sync(ctx, d)), synced(w.redis.Sync(ctx, d))
 	case n < 84:
 		return w.renew()
 	case n < 92:
@@ -230,7 +230,7 @@ func kind(err error) any {
 	if errors.As(err, &other) {
 		return *other
 	}
-	for _, k := range []error{sharedledger.ErrLost, sharedledger.ErrClone, sharedledger.ErrDelivered, quota.ErrUnknown, quota.ErrNeverFits,
+	for _, k := range []error{sharedledger.ErrLost, sharedledger.ErrClone, sharedledger.ErrSynced, quota.ErrUnknown, quota.ErrNeverFits,
 		quota.ErrUnavailable, quota.ErrCorrupt, quota.ErrNotRefundable} {
 		if errors.Is(err, k) {
 			return k
@@ -239,11 +239,11 @@ func kind(err error) any {
 	return err
 }
 
-// delivered is whether it was, or why not.
-func delivered(_ time.Time, err error) any { return kind(err) }
+// synced is whether it was, or why not.
+func synced(_ time.Time, err error) any { return kind(err) }
 
-func (w *walk) delivery() sharedledger.Delivery {
-	d := sharedledger.Delivery{Account: w.account, Generation: w.generation, Horizon: quota.MinHorizon}
+func (w *walk) batch() sharedledger.Batch {
+	d := sharedledger.Batch{Account: w.account, Generation: w.generation, Horizon: quota.MinHorizon}
 	for range w.r.IntN(4) {
 		name, o := w.writer()
 		from := max(1, o.number+1-w.r.Int64N(3))

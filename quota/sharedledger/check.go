@@ -10,9 +10,9 @@ import (
 
 // The bounds of what a remote is asked, each of which a remote refuses with quota.ErrUnknown before it asks its server.
 const (
-	MaxPools   = 256                       // of a Delivery or a Renewal
-	MaxRows    = 100_000                   // of a Delivery
-	MaxWriters = 10_000                    // of a Delivery
+	MaxPools   = 256                       // of a Batch or a Renewal
+	MaxRows    = 100_000                   // of a Batch
+	MaxWriters = 10_000                    // of a Batch
 	MaxHorizon = 10 * 366 * 24 * time.Hour // of a log
 )
 
@@ -76,16 +76,16 @@ func (r Renewal) Check() error {
 	return nil
 }
 
-// Check refuses a delivery that is out of bounds.
-func (d Delivery) Check() error {
-	if err := quota.CheckAccount(d.Account); err != nil {
+// Check refuses a batch that is out of bounds.
+func (b Batch) Check() error {
+	if err := quota.CheckAccount(b.Account); err != nil {
 		return err
 	}
-	if len(d.Rows) > MaxRows || !d.Generation.valid() || d.Horizon < 0 || d.Horizon > MaxHorizon {
-		return fmt.Errorf("%w: a delivery of %d rows in generation %d for %v", quota.ErrUnknown, len(d.Rows), d.Generation, d.Horizon)
+	if len(b.Rows) > MaxRows || !b.Generation.valid() || b.Horizon < 0 || b.Horizon > MaxHorizon {
+		return fmt.Errorf("%w: a batch of %d rows in generation %d for %v", quota.ErrUnknown, len(b.Rows), b.Generation, b.Horizon)
 	}
 	writers, pools := map[string]bool{}, map[string]bool{}
-	for _, r := range d.Rows {
+	for _, r := range b.Rows {
 		writers[r.Writer] = true
 		if err := CheckWriter(r.Writer); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (d Delivery) Check() error {
 			}
 		}
 	}
-	for _, u := range d.Snapshots {
+	for _, u := range b.Snapshots {
 		pools[u.Pool] = true
 		if u.Pool == "" || !u.Generation.valid() || u.DrainedUsed < 0 || len(u.Windows) > quota.MaxWindows ||
 			slices.ContainsFunc(u.Windows, func(w WindowUsage) bool { return w.Used < 0 || w.Used > maxUsed }) {
@@ -108,7 +108,7 @@ func (d Delivery) Check() error {
 		}
 	}
 	if len(writers) > MaxWriters || len(pools) > MaxPools {
-		return fmt.Errorf("%w: a delivery of %d writers and %d pools: at most %d and %d", quota.ErrUnknown, len(writers), len(pools), MaxWriters, MaxPools)
+		return fmt.Errorf("%w: a batch of %d writers and %d pools: at most %d and %d", quota.ErrUnknown, len(writers), len(pools), MaxWriters, MaxPools)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 			}
 		}
 	}
-	return s.flush(context.WithoutCancel(ctx)) // else another process might deliver it as spent
+	return s.flush(context.WithoutCancel(ctx)) // else another process might sync it as spent
 }
 
 // Post implements quota.Ledger. Once the spend is in the journal it is synced into the remote, now or later.
@@ -81,7 +81,7 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, until time.Tim
 	if err := s.flush(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	if until.IsZero() { // a delivery can drain a pool, and never opens one again
+	if until.IsZero() { // a sync can drain a pool, and never opens one again
 		if err := s.checkBreaker(ctx, false); err != nil {
 			return err
 		}

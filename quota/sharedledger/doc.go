@@ -4,11 +4,11 @@
 //   - Every operation has a number and is written to the journal, durably, before the remote is asked. One
 //     whose reply was lost is asked again under its number.
 //   - Any sign that the remote lost something begins a new generation of its memory. Each data directory then
-//     delivers what its journal has and the remote has not, and raises each pool to what it last saw used.
+//     syncs what its journal has and the remote has not, and raises each pool to what it last saw used.
 //     What nobody can attribute yet stands for hosts that are away, and is netted against their rows later.
-//   - A new generation decides nothing until all hosts have delivered, or Ledger.Settle has passed.
+//   - A new generation decides nothing until all hosts have synced, or Ledger.Settle has passed.
 //   - A remote that did not answer is not asked again for a while, by any process of the data directory.
-//     What went on without it is owed, and delivered before anything else is asked.
+//     What went on without it is owed, and synced before anything else is asked.
 //
 // The life of a generation, as one data directory sees it. An event holds in every state unless it names one:
 //
@@ -18,23 +18,23 @@
 //	unknown   the remote has no state otherwise                       settling, under a new generation
 //	unknown   the remote is in our generation and has what it         settling
 //	          acknowledged
-//	unknown   the remote is in a younger generation than ours         settling, after a delivery to it
+//	unknown   the remote is in a younger generation than ours         settling, after a sync to it
 //	unknown   the remote is in an older one, or in another of our     settling, under a new generation
 //	          age: an earlier copy is back, or two began at once
 //	any       the server was restarted or replaced, a log is short,   settling, under a new generation
 //	          or a writer's number is behind what was acknowledged
-//	settling  all hosts have delivered, or Settle has passed, or      deciding
+//	settling  all hosts have synced, or Settle has passed, or         deciding
 //	          this host is alone
 //	any       the remote answers with another generation              unknown
 //
-// compare finds the event of the unknown state, ensureGeneration acts on it, deliverAll delivers, and awaitHosts
+// compare finds the event of the unknown state, ensureGeneration acts on it, syncAll syncs, and awaitHosts
 // keeps a settling generation from deciding.
 //
 // While the remote cannot answer, every method returns quota.ErrUnavailable. An operation that was asked, and
 // whose answer nobody noted, counts as spent once its process has been gone for a minute or a new generation
 // begins, although its call may never have been made: that is the safe side, and costs one operation per crash.
 //
-// A pool is raised at the time of the snapshot, not of the delivery, and only rows that a snapshot can have
+// A pool is raised at the time of the snapshot, not of the sync, and only rows that a snapshot can have
 // counted are netted against it. So nothing that anybody knew is ever counted less than once, and a pool is
 // not held back by what has left its windows since.
 package sharedledger

@@ -92,7 +92,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context) (RemoteState, error) {
 // errSettling is a new generation that still waits for other hosts.
 var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts have synced what they spent", quota.ErrUnavailable)
 
-// awaitHosts waits, by refusing to answer, until all hosts have delivered to the generation: those that any of them
+// awaitHosts waits, by refusing to answer, until all hosts have synced to the generation: those that any of them
 // knew before, and as many as the setting says. One that only reads is not among them.
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	var here, all []string

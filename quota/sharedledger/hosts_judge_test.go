@@ -125,8 +125,8 @@ func (j *judge) waited(c *charge) bool {
 	return j.reborn.Before(c.lost) || j.now().Sub(j.reborn) >= j.tariff.Failure.Settle
 }
 
-// delivered is what was synced into the ledger.
-func (j *judge) delivered(d sharedledger.Delivery) {
+// synced is what was synced into the ledger.
+func (j *judge) synced(d sharedledger.Batch) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range d.Rows {

@@ -172,16 +172,16 @@ func (l *link) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.
 	})
 }
 
-func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (l *link) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	whole := d
 	switch l.without {
 	case raising:
 		d.Snapshots = nil
-	case theDelivery:
+	case theSync:
 		d.Rows = nil
 	case nothing, journals, numbers, generation, settling:
 	}
-	return carry(ctx, l, "deliver", func() (time.Time, error) {
+	return carry(ctx, l, "sync", func() (time.Time, error) {
 		d := d
 		if err := l.server.noscript(); err != nil {
 			return time.Time{}, err
@@ -193,16 +193,16 @@ func (l *link) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time,
 				d.Generation, _ = l.server.ledger.Renew(ctx, sharedledger.Renewal{Account: d.Account, Next: 1, First: true, Horizon: d.Horizon})
 			}
 		}
-		at, err := l.server.ledger.Deliver(ctx, d)
+		at, err := l.server.ledger.Sync(ctx, d)
 		if err == nil {
-			l.judge.delivered(whole)
-			l.say("%s delivers %s", l.name, describe(d))
+			l.judge.synced(whole)
+			l.say("%s syncs %s", l.name, describe(d))
 		}
 		return at, err
 	})
 }
 
-func describe(d sharedledger.Delivery) string {
+func describe(d sharedledger.Batch) string {
 	s := ""
 	for _, r := range d.Rows {
 		s += fmt.Sprintf(" %s/%d:%d%s", r.Writer[:min(len(r.Writer), 4)], r.Number, r.Amounts["units"], []string{"?", "", "!", "d", "v", "u"}[r.State])

@@ -56,7 +56,7 @@ func manyHosts(t *testing.T, n int) {
 
 // Each part of the protocol is there because without it the promises are broken.
 func TestEveryPartIsNeeded(t *testing.T) {
-	for _, without := range []part{journals, numbers, generation, settling, raising, theDelivery} {
+	for _, without := range []part{journals, numbers, generation, settling, raising, theSync} {
 		t.Run(string(without), func(t *testing.T) {
 			t.Parallel()
 			const atMost = 1000

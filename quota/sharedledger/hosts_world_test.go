@@ -40,13 +40,13 @@ type plan struct {
 type part string
 
 const (
-	nothing     part = ""
-	journals    part = "a journal that outlives the process"
-	numbers     part = "the same number for the same operation"
-	generation  part = "generations and the signs of loss"
-	settling    part = "settling"
-	raising     part = "raising to snapshots"
-	theDelivery part = "delivering rows"
+	nothing    part = ""
+	journals   part = "a journal that outlives the process"
+	numbers    part = "the same number for the same operation"
+	generation part = "generations and the signs of loss"
+	settling   part = "settling"
+	raising    part = "raising to snapshots"
+	theSync    part = "syncing rows"
 )
 
 func drawPlan(seed uint64) plan {

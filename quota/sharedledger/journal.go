@@ -34,12 +34,12 @@ const MaxAsked = 64
 // JournalState is what a journal knows about an account.
 type JournalState struct {
 	HostID     string          // of this data directory, random
-	Generation Generation      // that it has delivered to; 0: none
+	Generation Generation      // that it has synced to; 0: none
 	Owed       bool            // there is a RowOwed or RowUnused
-	Synced     Row             // the newest, by id, that the remote has: RowCharged or RowDelivered; zero: none
+	Synced     Row             // the newest, by id, that the remote has: RowCharged or RowSynced; zero: none
 	Asked      []Row           // of State only: those that are RowAsked, newest first, at most MaxAsked
 	Snapshots  []UsageSnapshot // the newest of each pool
-	Hosts      []string        // ids of those that had delivered when a generation was last seen to decide
+	Hosts      []string        // ids of those that had synced when a generation was last seen to decide
 	Breaker    Breaker
 }
 
@@ -54,14 +54,14 @@ type Notes struct {
 	Forget     time.Duration
 }
 
-// Verdict is what became of a row. RowCharged changes nothing about one that is owed or delivered: another
-// process has synced it meanwhile. RowDelivered ends, of a row that was charged or delivered, the open
+// Verdict is what became of a row. RowCharged changes nothing about one that is owed or synced: another
+// process has synced it meanwhile. RowSynced ends, of a row that was charged or synced, the open
 // Sync, and begins another; of any other row it is the first.
 type Verdict struct {
 	ID    int64
 	State RowState
 	At    time.Time // zero: unchanged
-	// Synced is, of RowDelivered, when it was by the remote's clock, and Until the generation that the journal
+	// Synced is, of RowSynced, when it was by the remote's clock, and Until the generation that the journal
 	// knew before: the last one for which an earlier Sync of the row holds.
 	Synced time.Time
 	Until  Generation
@@ -88,7 +88,7 @@ type Row struct {
 	State   RowState
 	// Emergency marks what went on because the remote could not answer: it counts against budgets.
 	Emergency bool
-	// Syncs is, of RowDelivered, the row's life in the remote: one for each time that the remote came to know
+	// Syncs is, of RowSynced, the row's life in the remote: one for each time that the remote came to know
 	// it, the last one open. Empty: from its own time on.
 	Syncs []Sync
 }
@@ -105,7 +105,7 @@ func (r Row) CountedAt(at time.Time, g Generation) bool {
 	switch r.State {
 	case RowCharged:
 		return !r.At.After(at)
-	case RowDelivered:
+	case RowSynced:
 		for _, t := range r.syncs() {
 			if !r.At.After(at) && !t.Since.After(at) && (t.Until == 0 || g != 0 && (g == t.Until || g.age() < t.Until.age())) {
 				return true
@@ -131,10 +131,10 @@ type RowState int
 
 // The states of a row. All but RowVoid and RowUnused count as spent.
 const (
-	RowAsked     RowState = iota // an answer is not known
-	RowCharged                   // the remote answered: charged
-	RowOwed                      // spent without the remote; to be synced
-	RowDelivered                 // synced into the remote later
-	RowVoid                      // refused, given back, or surely never asked
-	RowUnused                    // an answer is not known, and nobody acts upon it: to be synced
+	RowAsked   RowState = iota // an answer is not known
+	RowCharged                 // the remote answered: charged
+	RowOwed                    // spent without the remote; to be synced
+	RowSynced                  // synced into the remote later
+	RowVoid                    // refused, given back, or surely never asked
+	RowUnused                  // an answer is not known, and nobody acts upon it: to be synced
 )

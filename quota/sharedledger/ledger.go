@@ -116,12 +116,12 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		}
 		d, err := s.ask(ctx, a, row)
 		d.Row = row.ID
-		if errors.Is(err, ErrDelivered) {
+		if errors.Is(err, ErrSynced) {
 			continue // it is counted, and must not be acted upon: ask under another number
 		}
 		return d, s.noteAnswer(ctx, a, row, d, err)
 	}
-	return quota.Decision{}, fmt.Errorf("%w: %w again and again", quota.ErrUnavailable, ErrDelivered)
+	return quota.Decision{}, fmt.Errorf("%w: %w again and again", quota.ErrUnavailable, ErrSynced)
 }
 
 // seemsFull reports whether the ask did not fit when the remote was last seen.

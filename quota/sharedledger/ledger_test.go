@@ -190,7 +190,7 @@ func TestSilentLedgerIsLeftAlone(t *testing.T) {
 	r.wants(1 + 1 + 40 + 100)
 }
 
-func TestLostMemoryIsDeliveredAgain(t *testing.T) {
+func TestLostMemoryIsSyncedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		lose func(l *memremote.Remote, before memremote.Image)

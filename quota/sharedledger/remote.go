@@ -13,14 +13,14 @@ import (
 var (
 	// ErrLost is a sign that the remote forgot something: its state is gone, it has not what it once
 	// acknowledged, a log is not as long as its state says, or the server was restarted. Nothing was
-	// changed. What is known elsewhere has to be delivered under a new generation.
+	// changed. What is known elsewhere has to be synced under a new generation.
 	ErrLost = errors.New("the ledger has lost what it knew")
 	// ErrClone is a number that was used before by somebody else under the same writer's name. Nothing
 	// was changed.
 	ErrClone = errors.New("somebody else writes under the same name")
-	// ErrDelivered is an operation that another process of the data directory has delivered as spent
+	// ErrSynced is an operation that another process of the data directory has synced as spent
 	// meanwhile. It is counted, and must not be acted upon.
-	ErrDelivered = errors.New("it was counted by another process meanwhile")
+	ErrSynced = errors.New("it was counted by another process meanwhile")
 )
 
 // GenerationError is an operation under a generation that is over. Nothing was changed.
@@ -40,7 +40,7 @@ type Remote interface {
 	// did, and charges nothing. A refusal is not kept: asked again, it is decided again. In this order:
 	// no state: ErrLost; another generation: *GenerationError; the writer's last number below
 	// op.Written: ErrLost; above op.Number, or equal under another nonce: ErrClone; equal, and
-	// delivered: ErrDelivered; a log that is not as long as its state says: ErrLost. An ask that only
+	// synced: ErrSynced; a log that is not as long as its state says: ErrLost. An ask that only
 	// peeks, or is only decided, is checked in the same way and writes nothing: its number stays free.
 	TakeOnce(ctx context.Context, a quota.Ask, op Operation) (quota.Decision, error)
 	// State returns what the remote knows, and changes nothing. An account without state has Generation 0. A
@@ -51,11 +51,11 @@ type Remote interface {
 	// otherwise changes nothing; it returns the generation after it. Logs, writers and all else are
 	// wiped unless every log is as long as its state says.
 	Renew(ctx context.Context, r Renewal) (Generation, error)
-	// Deliver syncs a journal into the remote, all or nothing, whatever is used or taken meanwhile: it records the rows
+	// Sync syncs a journal into the remote, all or nothing, whatever is used or taken meanwhile: it records the rows
 	// whose number is above their writer's last, each at its own time, raises the writers' numbers to them, then the
-	// pools to the snapshots, drains, and lists the host, all as Delivery says. It returns the remote's clock. Errors:
+	// pools to the snapshots, drains, and lists the host, all as Batch says. It returns the remote's clock. Errors:
 	// *GenerationError, ErrLost as TakeOnce.
-	Deliver(ctx context.Context, d Delivery) (time.Time, error)
+	Sync(ctx context.Context, d Batch) (time.Time, error)
 }
 
 // Operation names one TakeOnce.
@@ -72,7 +72,7 @@ type RemoteState struct {
 	Generation Generation
 	At         time.Time // the remote's clock
 	Born       time.Time // when the generation began; zero for a first start, which waits for nobody
-	Hosts      []Host    // that have delivered in this generation
+	Hosts      []Host    // that have synced in this generation
 	Written    map[string]int64
 }
 
@@ -82,7 +82,7 @@ type Host struct {
 	Name    string    `json:"name"` // for a person: host name and data directory
 	Regions []string  `json:"regions"`
 	Knows   []string  `json:"knows"` // ids of the hosts, with its own, of the last generation in which it decided
-	At      time.Time `json:"at"`    // when it delivered last
+	At      time.Time `json:"at"`    // when it synced last
 }
 
 // Renewal asks for a new generation.
@@ -95,8 +95,8 @@ type Renewal struct {
 	Horizon time.Duration
 }
 
-// Delivery is what one data directory knows and the remote may not.
-type Delivery struct {
+// Batch is what one data directory knows and the remote may not.
+type Batch struct {
 	Account    string
 	Generation Generation
 	Horizon    time.Duration // entries are kept this long; the remote keeps the largest it has seen
@@ -109,13 +109,13 @@ type Delivery struct {
 	// that says more: what a window lacks, the shortest first, is entered as an unattributed charge of that
 	// window, at the snapshot's own time, by Unattributed. Unattributed charges of younger snapshots whose
 	// window had begun by that time become smaller by as much, the earliest first, so that it does not
-	// matter in which order hosts come. A row delivered as RowAsked or RowOwed counts
-	// there only for snapshots from its delivery on, since an earlier one has not seen it. A row of a time
+	// matter in which order hosts come. A row synced as RowAsked or RowOwed counts
+	// there only for snapshots from its sync on, since an earlier one has not seen it. A row of a time
 	// within the charge's window that the charge's snapshot had counted, as Row.CountedAt says, is netted
 	// against it, the earliest such charge first. A snapshot that is not younger than one raised before, of
 	// the same generation, says nothing new.
 	Snapshots []UsageSnapshot
-	// Host is listed, or listed again; nil: it has more to deliver, or only reads.
+	// Host is listed, or listed again; nil: it has more to sync, or only reads.
 	Host *Host
 }
 

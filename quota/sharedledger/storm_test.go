@@ -18,7 +18,7 @@ func TestStorms(t *testing.T) { storms(t, 0, 200) }
 func TestLongStorms(t *testing.T) { storms(t, 200, 2000) }
 
 // Of 10,000 seeds these counted too much: because a process that had not noticed that a sibling had synced a new
-// generation took the missing number of its last void row for a loss, or because the older of two snapshots, delivered
+// generation took the missing number of its last void row for a loss, or because the older of two snapshots, synced
 // last, made up once more for what the younger one had made up for.
 func TestStormsThatCountedTooMuch(t *testing.T) {
 	for _, seed := range []uint64{2899, 4294, 6186, 6226, 9057, 9561, 9588} {
@@ -76,11 +76,11 @@ func (r *replaced) State(ctx context.Context, account string, writers []string) 
 	return s, err
 }
 
-func (r *replaced) Deliver(ctx context.Context, d sharedledger.Delivery) (time.Time, error) {
+func (r *replaced) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
 	if r.unknown {
 		return time.Time{}, errReplaced
 	}
-	return r.Remote.Deliver(ctx, d)
+	return r.Remote.Sync(ctx, d)
 }
 
 func (r *replaced) Renew(ctx context.Context, n sharedledger.Renewal) (sharedledger.Generation, error) {

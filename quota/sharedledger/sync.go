@@ -20,7 +20,7 @@ const abandonedAfter = time.Minute
 const compareAgain = 30 * time.Second
 
 // ensureUpToDate makes sure that the remote knows what this data directory knows. inFlight is about to be asked,
-// and not delivered. Once this writer has written something, the remote itself notices when it has forgotten
+// and not synced. Once this writer has written something, the remote itself notices when it has forgotten
 // that; until then the remote is compared here, and so it is for everybody who only peeks.
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	noticesLoss := s.written > 0 || s.state.Synced.ID == 0
@@ -31,7 +31,7 @@ func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	return s.bringUpToDate(ctx, inFlight)
 }
 
-// bringUpToDate delivers what the remote lacks, under a new generation if it has lost something. Any number of
+// bringUpToDate syncs what the remote lacks, under a new generation if it has lost something. Any number of
 // processes may do so at once.
 func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	if err := s.flush(ctx); err != nil {
@@ -44,11 +44,11 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	if err != nil {
 		return err
 	}
-	delivered, err := s.syncTo(ctx, remote, inFlight)
+	synced, err := s.syncTo(ctx, remote, inFlight)
 	if err != nil {
 		return err
 	}
-	if delivered {
+	if synced {
 		if remote, err = s.Remote.State(ctx, s.Account, nil); err != nil {
 			return err
 		}
@@ -64,8 +64,8 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	return nil
 }
 
-// syncTo delivers what the remote's generation does not have, and reports whether there was anything.
-func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (delivered bool, err error) {
+// syncTo syncs what the remote's generation does not have, and reports whether there was anything.
+func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (synced bool, err error) {
 	snapshots := s.state.unsynced(remote.Generation)
 	var verdicts []Verdict
 	var rows []Row
@@ -90,19 +90,20 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		}
 	}
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.ID == inFlight.ID })
-	d := Delivery{Account: s.Account, Generation: remote.Generation, Horizon: s.horizon, Grace: s.grace, Rows: rows, Snapshots: snapshots}
+	d := Batch{Account: s.Account, Generation: remote.Generation, Horizon: s.horizon, Grace: s.grace, Rows: rows, Snapshots: snapshots}
 	if s.spends(inFlight) {
 		host := s.Host
 		host.ID, host.Knows, host.At = s.state.HostID, s.state.Hosts, s.Now()
 		d.Host = &host
 	}
-	var synced []Verdict
-	if delivered = remote.Generation != s.state.Generation || len(rows)+len(snapshots) > 0 || !s.listed(remote); delivered {
-		if synced, err = s.deliverAll(ctx, d); err != nil {
+	if synced = remote.Generation != s.state.Generation || len(rows)+len(snapshots) > 0 || !s.listed(remote); synced {
+		answers, err := s.syncAll(ctx, d)
+		if err != nil {
 			return false, err
 		}
+		verdicts = append(verdicts, answers...)
 	}
-	notes := Notes{Generation: remote.Generation, Verdicts: append(verdicts, synced...)}
+	notes := Notes{Generation: remote.Generation, Verdicts: verdicts}
 	for _, u := range s.state.Snapshots {
 		if u.Owed {
 			u.Owed, u.At = false, u.At.Add(time.Microsecond)
@@ -110,22 +111,22 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		}
 	}
 	if err := s.Journal.Note(ctx, s.Account, notes); err != nil {
-		return delivered, fmt.Errorf("write the journal: %w", err)
+		return synced, fmt.Errorf("write the journal: %w", err)
 	}
 	s.state.Generation = remote.Generation // s.written is of it
-	return delivered, s.load(ctx)
+	return synced, s.load(ctx)
 }
 
-// deliverAll makes as many deliveries of one as it takes, with the last of them the snapshots and the host, and
-// returns the verdicts on the rows.
-func (s *Ledger) deliverAll(ctx context.Context, all Delivery) (verdicts []Verdict, err error) {
+// syncAll syncs in as many batches as it takes, with the last of them the snapshots and the host, and returns the
+// verdicts on the rows.
+func (s *Ledger) syncAll(ctx context.Context, all Batch) (verdicts []Verdict, err error) {
 	for rows := all.Rows; ; {
-		d, n := all, oneDelivery(rows)
+		d, n := all, oneBatch(rows)
 		d.Rows, rows = rows[:n], rows[n:]
 		if len(rows) > 0 {
 			d.Snapshots, d.Host = nil, nil
 		}
-		at, err := s.Remote.Deliver(ctx, d)
+		at, err := s.Remote.Sync(ctx, d)
 		if err != nil {
 			if errors.Is(err, ErrLost) {
 				s.lostIn, s.comparedIn = d.Generation, 0
@@ -138,7 +139,7 @@ func (s *Ledger) deliverAll(ctx context.Context, all Delivery) (verdicts []Verdi
 			}
 			v := Verdict{ID: r.ID, State: RowVoid}
 			if r.State != RowUnused {
-				v = Verdict{ID: r.ID, State: RowDelivered, Synced: at, Until: s.state.Generation}
+				v = Verdict{ID: r.ID, State: RowSynced, Synced: at, Until: s.state.Generation}
 			}
 			verdicts = append(verdicts, v)
 		}
@@ -148,8 +149,8 @@ func (s *Ledger) deliverAll(ctx context.Context, all Delivery) (verdicts []Verdi
 	}
 }
 
-// oneDelivery returns how many of the rows fit.
-func oneDelivery(rows []Row) int {
+// oneBatch returns how many of the rows fit.
+func oneBatch(rows []Row) int {
 	writers := map[string]bool{}
 	for i, r := range rows {
 		if writers[r.Writer] = true; i == MaxRows || len(writers) > MaxWriters {
@@ -161,7 +162,7 @@ func oneDelivery(rows []Row) int {
 
 // orphans returns the operations that other processes asked and never noted the answer of. The last number that a
 // writer has written was charged: that is a verdict. A number above it was lost with its process, or with what the
-// remote has forgotten unnoticed: it counts as spent, and is delivered.
+// remote has forgotten unnoticed: it counts as spent, and is synced.
 func (s *Ledger) orphans(remote RemoteState) (verdicts []Verdict, abandoned []Row) {
 	for _, row := range s.state.Asked {
 		switch written := remote.Written[row.Writer]; {
@@ -221,7 +222,7 @@ func (s *Ledger) rows(ctx context.Context, since time.Time, owed bool) ([]Row, e
 	return rows, nil
 }
 
-// syncOwed delivers what is owed if the remote can be reached; otherwise that is left to a later call.
+// syncOwed syncs what is owed if the remote can be reached; otherwise that is left to a later call.
 func (s *Ledger) syncOwed(ctx context.Context) error {
 	err := s.checkBreaker(ctx, false)
 	if err == nil {

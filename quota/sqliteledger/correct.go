@@ -177,7 +177,7 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 		}
 		var verdicts []sharedledger.Verdict
 		for _, row := range owed {
-			verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowDelivered})
+			verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowSynced})
 		}
 		t.changed = t.changed || len(owed) > 0
 		return t.applyVerdicts(verdicts, 0)

@@ -246,7 +246,7 @@ func check(t *testing.T, path string, now time.Time, each int) error {
 	if err != nil {
 		return err
 	}
-	err = l.Note(t.Context(), "default", sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged, At: now}, {ID: 2, State: sharedledger.RowDelivered}}})
+	err = l.Note(t.Context(), "default", sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged, At: now}, {ID: 2, State: sharedledger.RowSynced}}})
 	if err != nil {
 		return err
 	}

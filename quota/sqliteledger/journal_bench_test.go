@@ -79,14 +79,14 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// BenchmarkDelivered notes that ten thousand operations were delivered.
-func BenchmarkDelivered(b *testing.B) {
+// BenchmarkSynced notes that ten thousand operations were synced.
+func BenchmarkSynced(b *testing.B) {
 	j := journalOf(b, 10_000)
 	rows, err := j.Rows(b.Context(), "default", time.Time{}, false)
 	if err != nil {
 		b.Fatal(err)
 	}
-	states := [2]sharedledger.RowState{sharedledger.RowDelivered, sharedledger.RowOwed}
+	states := [2]sharedledger.RowState{sharedledger.RowSynced, sharedledger.RowOwed}
 	for i := 0; b.Loop(); i++ {
 		n := sharedledger.Notes{}
 		for _, r := range rows {

@@ -90,8 +90,8 @@ func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
 		ids = append(ids, begin(t, l, row(noon)))
 	}
 	err := l.Note(t.Context(), "default", sharedledger.Notes{Verdicts: []sharedledger.Verdict{
-		{ID: ids[0], State: sharedledger.RowDelivered}, {ID: ids[1], State: sharedledger.RowDelivered},
-		{ID: ids[2], State: sharedledger.RowCharged}, {ID: ids[1], State: sharedledger.RowOwed}, {ID: ids[2], State: sharedledger.RowDelivered, At: noon.Add(time.Second)},
+		{ID: ids[0], State: sharedledger.RowSynced}, {ID: ids[1], State: sharedledger.RowSynced},
+		{ID: ids[2], State: sharedledger.RowCharged}, {ID: ids[1], State: sharedledger.RowOwed}, {ID: ids[2], State: sharedledger.RowSynced, At: noon.Add(time.Second)},
 		{ID: ids[0], State: sharedledger.RowCharged}, // no news
 	}})
 	if err != nil {
@@ -102,7 +102,7 @@ func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, r.State)
 	}
-	if want := []sharedledger.RowState{sharedledger.RowDelivered, sharedledger.RowOwed, sharedledger.RowDelivered, sharedledger.RowAsked}; err != nil || !slices.Equal(got, want) {
+	if want := []sharedledger.RowState{sharedledger.RowSynced, sharedledger.RowOwed, sharedledger.RowSynced, sharedledger.RowAsked}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %v, want %v", got, err, want)
 	}
 }
@@ -204,7 +204,7 @@ func journalStaysBounded(t *testing.T, days int) {
 			}
 		}
 		for _, r := range owed(t, l) {
-			n.Verdicts = append(n.Verdicts, sharedledger.Verdict{ID: r.ID, State: sharedledger.RowDelivered})
+			n.Verdicts = append(n.Verdicts, sharedledger.Verdict{ID: r.ID, State: sharedledger.RowSynced})
 		}
 		if day == 9 {
 			settled = sizeOf(t, dir)

@@ -36,7 +36,7 @@ func TestAReleasedFileBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 				t.Errorf("what was synced of %+v is not known", r)
 			}
 		}
-		if want := []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowOwed, sharedledger.RowDelivered}; err != nil || !slices.Equal(states, want) {
+		if want := []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowOwed, sharedledger.RowSynced}; err != nil || !slices.Equal(states, want) {
 			t.Errorf("rows %v %v, want %v", states, err, want)
 		}
 		spent, err := l.Spent(t.Context(), "default", time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC))
@@ -46,7 +46,7 @@ func TestAReleasedFileBecomesANewOneAndKeepsEveryRow(t *testing.T) {
 	}
 	l := open(t, path)
 	at := time.Date(2026, 3, 3, 13, 0, 0, 0, time.UTC)
-	err = l.Note(t.Context(), "default", sharedledger.Notes{Generation: 78, Hosts: []string{"a"}, Verdicts: []sharedledger.Verdict{{ID: 2, State: sharedledger.RowDelivered, Synced: at, Until: 77}}})
+	err = l.Note(t.Context(), "default", sharedledger.Notes{Generation: 78, Hosts: []string{"a"}, Verdicts: []sharedledger.Verdict{{ID: 2, State: sharedledger.RowSynced, Synced: at, Until: 77}}})
 	if err != nil {
 		t.Fatal(err)
 	}

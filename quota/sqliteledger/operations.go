@@ -48,7 +48,7 @@ func (t *transaction) owe(row sharedledger.Row) error {
 }
 
 // applyVerdicts notes what became of operations. Many of the same verdict, all at their own time, as after a
-// delivery, are one statement.
+// sync, are one statement.
 func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict, g sharedledger.Generation) error {
 	for len(verdicts) > 0 {
 		v := verdicts[0]
@@ -68,7 +68,7 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict, g sharedled
 		if err != nil {
 			return fmt.Errorf("encode the verdicts: %w", err)
 		}
-		if v.State == sharedledger.RowDelivered && !v.Synced.IsZero() {
+		if v.State == sharedledger.RowSynced && !v.Synced.IsZero() {
 			err = t.run(t.sql.noteSync, string(text), g, v.Synced.UnixMicro(), v.Until)
 		} else {
 			err = t.run(t.sql.judgeMany, string(text), v.State)

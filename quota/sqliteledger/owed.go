@@ -34,7 +34,7 @@ func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWri
 		if err := t.post(acc, spent, row.At, now); err != nil {
 			return err
 		}
-		verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowDelivered})
+		verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowSynced})
 	}
 	return t.applyVerdicts(verdicts, 0)
 }

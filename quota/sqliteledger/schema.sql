@@ -66,7 +66,7 @@ CREATE TABLE operations (
     at        INTEGER NOT NULL, -- of the charge by the ledger's clock once that is known
     spender   INTEGER NOT NULL REFERENCES spenders,
     amounts   TEXT NOT NULL,    -- {"pool": amount}
-    state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 delivered, 4 void, 5 unused: see sharedledger.RowState
+    state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 synced, 4 void, 5 unused: see sharedledger.RowState
     emergency INTEGER NOT NULL, -- 1: it went on because the ledger could not answer
     told      TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync; no since: at
 ) STRICT;
@@ -80,10 +80,10 @@ CREATE INDEX operations_emergency ON operations (account, at, amounts) WHERE eme
 -- What else is known of an account whose ledger is elsewhere.
 CREATE TABLE journals (
     account       TEXT PRIMARY KEY,
-    generation    INTEGER NOT NULL, -- of the ledger that was last delivered to; 0: none
+    generation    INTEGER NOT NULL, -- of the ledger that was last synced to; 0: none
     breaker_until INTEGER NOT NULL, -- the ledger is not asked before; 0: it is
     failures      INTEGER NOT NULL, -- of the ledger, in a row
     why           TEXT NOT NULL,    -- what it answered last
     looks         TEXT NOT NULL,    -- [sharedledger.UsageSnapshot]: what each pool had used when it was last seen
-    hosts         TEXT NOT NULL DEFAULT '[]' -- [id]: those that had delivered when a generation was last seen to decide
+    hosts         TEXT NOT NULL DEFAULT '[]' -- [id]: those that had synced when a generation was last seen to decide
 ) STRICT, WITHOUT ROWID;

@@ -91,7 +91,7 @@ func (s *statements) ofJournal() map[**stmt]string {
 
 		&s.begin: `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		// That it was charged is no news about an operation that is owed or delivered.
+		// That it was charged is no news about an operation that is owed or synced.
 		&s.judge: `UPDATE operations SET state = ?2, at = ?3
 			WHERE id = ?1 AND NOT (?2 = 1 AND state IN (2, 3))`,
 		// The same of an array of ids. The time is left alone, and with it the index by time.

@@ -53,7 +53,7 @@ CREATE TABLE {schema}.entries (
     PRIMARY KEY (pool, at, number)
 );
 
--- The last operation that each writer wrote, with its answer as take returned it; NULL: it was delivered.
+-- The last operation that each writer wrote, with its answer as take returned it; NULL: it was synced.
 CREATE TABLE {schema}.writers (
     account bigint NOT NULL,
     name    text COLLATE "C" NOT NULL,
@@ -64,7 +64,7 @@ CREATE TABLE {schema}.writers (
     PRIMARY KEY (account, name)
 ) WITH (fillfactor = 50);
 
--- The data directories that have delivered in this generation, as JSON.
+-- The data directories that have synced in this generation, as JSON.
 CREATE TABLE {schema}.hosts (
     account bigint NOT NULL,
     id      text COLLATE "C" NOT NULL,

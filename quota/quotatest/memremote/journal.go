@@ -166,7 +166,7 @@ func (j *Journal) state(account string) sharedledger.JournalState {
 	s.Generation, s.Breaker, s.Hosts = b.generation, b.breaker, slices.Clone(b.hosts)
 	for _, r := range b.rows {
 		s.Owed = s.Owed || isOwed(r)
-		if r.State == sharedledger.RowCharged || r.State == sharedledger.RowDelivered {
+		if r.State == sharedledger.RowCharged || r.State == sharedledger.RowSynced {
 			s.Synced = r
 		}
 	}
@@ -202,10 +202,10 @@ func (b *book) row(id int64) *sharedledger.Row {
 func (b *book) note(n sharedledger.Notes) {
 	for _, v := range n.Verdicts {
 		r := b.row(v.ID)
-		if r == nil || v.State == sharedledger.RowCharged && (r.State == sharedledger.RowOwed || r.State == sharedledger.RowDelivered) {
+		if r == nil || v.State == sharedledger.RowCharged && (r.State == sharedledger.RowOwed || r.State == sharedledger.RowSynced) {
 			continue
 		}
-		if v.State == sharedledger.RowDelivered && !v.Synced.IsZero() && (r.State != v.State || n.Generation != b.generation) {
+		if v.State == sharedledger.RowSynced && !v.Synced.IsZero() && (r.State != v.State || n.Generation != b.generation) {
 			r.Syncs = append(synced(*r, v.Until), sharedledger.Sync{Since: v.Synced})
 		}
 		r.State = v.State
@@ -234,7 +234,7 @@ func (b *book) note(n sharedledger.Notes) {
 
 // synced is the row's life up to now, of which the last part has ended.
 func synced(r sharedledger.Row, until sharedledger.Generation) []sharedledger.Sync {
-	if r.State != sharedledger.RowCharged && r.State != sharedledger.RowDelivered {
+	if r.State != sharedledger.RowCharged && r.State != sharedledger.RowSynced {
 		return nil
 	}
 	all := slices.Clone(r.Syncs)

@@ -10,7 +10,7 @@ type (
 	entry = memlog.Entry[note]
 )
 
-// note is what is known of an entry that was delivered.
+// note is what is known of an entry that was synced.
 type note struct {
 	synced     int64                   // when it was, where snapshots count it from then on only
 	from       int64                   // of an unattributed charge: its snapshot did not count what is older

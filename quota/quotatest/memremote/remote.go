@@ -14,11 +14,11 @@ var _ sharedledger.Remote = (*Remote)(nil)
 
 // writer is what is kept of one: the last of its operations that was written.
 type writer struct {
-	number    int64
-	nonce     int64
-	answer    quota.Decision
-	delivered bool      // written by a delivery: there is no answer
-	heard     time.Time // of it last
+	number int64
+	nonce  int64
+	answer quota.Decision
+	synced bool      // written by a sync: there is no answer
+	heard  time.Time // of it last
 }
 
 // TakeOnce implements sharedledger.Remote.
@@ -39,8 +39,8 @@ func (l *Remote) TakeOnce(_ context.Context, a quota.Ask, op sharedledger.Operat
 		return quota.Decision{}, fmt.Errorf("%w: writer %s is at %d here, and wrote %d", sharedledger.ErrLost, op.Writer, w.number, op.Written)
 	case w.number > op.Number || w.number == op.Number && w.nonce != op.Nonce:
 		return quota.Decision{}, fmt.Errorf("%w: writer %s is at %d here, and asks for %d", sharedledger.ErrClone, op.Writer, w.number, op.Number)
-	case w.number == op.Number && w.delivered:
-		return quota.Decision{}, fmt.Errorf("%w: writer %s, number %d", sharedledger.ErrDelivered, op.Writer, op.Number)
+	case w.number == op.Number && w.synced:
+		return quota.Decision{}, fmt.Errorf("%w: writer %s, number %d", sharedledger.ErrSynced, op.Writer, op.Number)
 	}
 	for _, c := range a.Charges {
 		if err := acc.pool(c.Pool).whole(c.Pool); err != nil {

@@ -19,7 +19,7 @@ local function server()
 	return type(info) == 'string' and (string.match(info, 'master_replid:(%x+)') or '') or info
 end
 
--- known is a field's value as a delivery compares it: '' for none, and no more than WRITER of a writer.
+-- known is a field's value as a sync compares it: '' for none, and no more than WRITER of a writer.
 local function known(key, field, value)
 	if value and string.byte(field) == 111 then
 		if #value < WRITER_SIZE then

@@ -6,9 +6,9 @@
 --     p<pool>     what is known of its log: POOL
 --     w<who>      the 2-byte id of a spender
 --     o<writer>   number and nonce of what it wrote last, then the answer, take.lua's result; of what was
---                 delivered no more than 0 and when: WRITER
+--                 synced no more than 0 and when: WRITER
 --     r<pool>     generation and time, packed, seven bytes each, of the snapshots that it was raised to
---     h           the hosts that have delivered in this generation, see deliver.go
+--     h           the hosts that have synced in this generation, see sync.go
 --     s           the replication id of the server on which the generation began: a server that was made a
 --                 replica of another, and a master again, has a new one, and may have an older state
 --   ingest:{account}:<pool>   a list, the log of a pool: ENTRY, in order of time, then of arrival
@@ -21,7 +21,7 @@
 -- The window has used TOTAL - s3. An entry's sum is that of all entries before it, those dropped since included.
 -- Positions never change when the head is dropped. An entry's number is below NUMBERS. One with a number above that has none, but says how
 -- far something is from its time, in steps of STEP: of a row that earlier snapshots cannot have counted, how
--- much later it was delivered; of an unattributed charge, how much earlier the window began that it is part of.
+-- much later it was synced; of an unattributed charge, how much earlier the window began that it is part of.
 -- Times are microseconds since 1970.
 --
 -- A key that holds anything else is answered with the error CORRUPT, before anything is written.

@@ -19,7 +19,7 @@ if numbered then
 	elseif number > operation or number == operation and mark ~= nonce then
 		return redis.error_reply(string.format('CLONE %.0f', number))
 	elseif number == operation and #writer == WRITER_SIZE then
-		return redis.error_reply(string.format('DELIVERED %.0f', number))
+		return redis.error_reply(string.format('SYNCED %.0f', number))
 	elseif number == operation then
 		--: pools
 		for i = 1, pools do

@@ -14,7 +14,7 @@
 --          before the window, the time of its first entry (0: none), and if it refused the time of the entry that has to
 --          leave, or for a day the sum at which the next one begins; then, if it refused, the clock itself
 -- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  HORIZON: prolong.lua has to run first.
---          CORRUPT.  NEWER.  With a number also LOST, GENERATION now, CLONE and DELIVERED, as sharedledger.Remote has them.
+--          CORRUPT.  NEWER.  With a number also LOST, GENERATION now, CLONE and SYNCED, as sharedledger.Remote has them.
 -- Nothing is written unless the first number is 1, an amount is above 0, and so is the nonce. What was written under a
 -- number is kept with its result, which is all that asking again under it gives. What can fail comes before what writes,
 -- or what was written is taken back. Functions and tables are few: Redis makes them again for every call.

@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Deliver implements sharedledger.Remote.
-func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) (time.Time, error) {
+// Sync implements sharedledger.Remote.
+func (l *Remote) Sync(_ context.Context, d sharedledger.Batch) (time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	acc, err := l.current(d.Account, d.Generation)
@@ -33,14 +33,14 @@ func (l *Remote) Deliver(_ context.Context, d sharedledger.Delivery) (time.Time,
 	acc = l.account(d.Account, d.Horizon, now)
 	for _, row := range d.Rows {
 		w := acc.writers[row.Writer]
-		if row.State == sharedledger.RowUnused && row.Number == w.number && row.Nonce == w.nonce && !w.delivered {
+		if row.State == sharedledger.RowUnused && row.Number == w.number && row.Nonce == w.nonce && !w.synced {
 			acc.takeBack(w.answer)
 		} else if row.Number <= w.number {
 			continue
 		} else if row.State != sharedledger.RowUnused {
 			acc.record(row, now)
 		}
-		acc.wrote(row.Writer, writer{number: row.Number, nonce: row.Nonce, delivered: true, heard: now})
+		acc.wrote(row.Writer, writer{number: row.Number, nonce: row.Nonce, synced: true, heard: now})
 	}
 	for _, snapshot := range d.Snapshots {
 		acc.raise(snapshot, now)
@@ -103,7 +103,7 @@ func (p *pool) net(row sharedledger.Row, at, amount int64) {
 }
 
 // raise enters what the snapshot saw used and the log does not have. What it cannot have seen, such as
-// an operation in doubt that was delivered since, must not pass for what it saw: that was spent by
+// an operation in doubt that was synced since, must not pass for what it saw: that was spent by
 // somebody else.
 func (a *account) raise(snapshot sharedledger.UsageSnapshot, now time.Time) {
 	p := a.pool(snapshot.Pool)
@@ -157,7 +157,7 @@ func (p *pool) bite(i int, amount int64) (left int64, last int) {
 	return amount - e.Amount, i - (n - len(p.log.Entries))
 }
 
-// list enters a host that has delivered.
+// list enters a host that has synced.
 func (a *account) list(h sharedledger.Host, now time.Time) {
 	h.At, h.Regions, h.Knows = now, slices.Clone(h.Regions), slices.Clone(h.Knows)
 	a.hosts = slices.DeleteFunc(a.hosts, func(other sharedledger.Host) bool { return other.ID == h.ID })

@@ -17,46 +17,46 @@ import (
 )
 
 const (
-	// maxInline is how many entries a delivery puts in place by its last step alone.
+	// maxInline is how many entries a sync puts in place by its last step alone.
 	maxInline  = 4096
 	maxHosts   = 256  // that are listed, the newest
 	stagedPage = 2000 // entries that one step stages
-	// maxRounds bounds how often a delivery begins again because somebody else has changed what it had read.
+	// maxRounds bounds how often a sync begins again because somebody else has changed what it had read.
 	maxRounds = 30
-	noChange  = 1 << 52 // NONE in deliver.lua
+	noChange  = 1 << 52 // NONE in sync.lua
 )
 
 // errChanged says that the ledger was changed since it was read.
 var errChanged = fmt.Errorf("%w: redis: somebody else changes it at the same time, again and again", quota.ErrUnavailable)
 
-// Deliver implements sharedledger.Remote. It reads what it changes page by page, plans the change here, stages a long
-// log beside the one in use, page by page, and has deliver.lua swap them: no step keeps the server for long, and all
+// Sync implements sharedledger.Remote. It reads what it changes page by page, plans the change here, stages a long
+// log beside the one in use, page by page, and has sync.lua swap them: no step keeps the server for long, and all
 // before the last can be given up at any time.
-func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (now time.Time, err error) {
+func (l *Ledger) Sync(ctx context.Context, d sharedledger.Batch) (now time.Time, err error) {
 	if err := d.Check(); err != nil {
 		return now, err
 	}
 	token := rand.Text()
 	for range maxRounds {
-		p := delivery{Ledger: l, Delivery: d, token: token}
-		if now, err = p.deliver(ctx); !errors.Is(err, errChanged) {
+		p := syncing{Ledger: l, Batch: d, token: token}
+		if now, err = p.round(ctx); !errors.Is(err, errChanged) {
 			break
 		}
 	}
 	return now, err
 }
 
-// delivery is one round of a delivery.
-type delivery struct {
+// round is one round of a sync.
+type syncing struct {
 	*Ledger
-	sharedledger.Delivery
+	sharedledger.Batch
 
 	token   string // of the keys where logs are staged
 	state   accountState
 	now     int64 // the clock, or the newest entry
 	horizon int64
 	writers []*writerState
-	rows    []deliveredRow
+	rows    []syncedRow
 	fresh   int64 // writers that are new
 	known   int64 // how many spenders there were before
 	parts   []*part
@@ -64,24 +64,24 @@ type delivery struct {
 	fields  [3][]any // that change, what they were, and what they become
 }
 
-// writerState is what is known of a writer, and delivered of it.
+// writerState is what is known of a writer, and synced of it.
 type writerState struct {
 	name           string
 	record         string // as it is now; "": none
 	number         int64  // its last
-	highest, nonce int64  // the last that is delivered
+	highest, nonce int64  // the last that is synced
 	unused         bool   // that is to be taken back
 	charged        int64  // when it was charged, if it is to be taken back
 }
 
-type deliveredRow struct {
+type syncedRow struct {
 	sharedledger.Row
 
-	seq    int // place in the delivery
+	seq    int // place in the sync
 	writer *writerState
 }
 
-func (d *delivery) deliver(ctx context.Context) (time.Time, error) {
+func (d *syncing) round(ctx context.Context) (time.Time, error) {
 	d.collect()
 	if err := d.read(ctx); err != nil {
 		return time.Time{}, err
@@ -104,7 +104,7 @@ func (d *delivery) deliver(ctx context.Context) (time.Time, error) {
 			return time.Time{}, err
 		}
 	}
-	reply, err := d.run(ctx, d.own(d.Account, d.Generation).deliver, append(keys, staged...), args)
+	reply, err := d.run(ctx, d.own(d.Account, d.Generation).sync, append(keys, staged...), args)
 	if err = d.classifyNoScript(ctx, d.Account, d.Generation, err); err != nil {
 		return time.Time{}, err
 	}
@@ -115,7 +115,7 @@ func (d *delivery) deliver(ctx context.Context) (time.Time, error) {
 }
 
 // collect finds the writers, and drops rows whose number is not above their writer's last one.
-func (d *delivery) collect() {
+func (d *syncing) collect() {
 	places := map[string]*writerState{}
 	for seq, r := range d.Rows {
 		w := places[r.Writer]
@@ -125,13 +125,13 @@ func (d *delivery) collect() {
 		}
 		if r.Number > w.highest {
 			w.highest, w.nonce, w.unused = r.Number, r.Nonce, r.State == sharedledger.RowUnused
-			d.rows = append(d.rows, deliveredRow{r, seq, w})
+			d.rows = append(d.rows, syncedRow{r, seq, w})
 		}
 	}
 }
 
-// read reads the fields of the state, and sorts what is delivered by pool.
-func (d *delivery) read(ctx context.Context) (err error) {
+// read reads the fields of the state, and sorts what is synced by pool.
+func (d *syncing) read(ctx context.Context) (err error) {
 	pools, people := map[string]*part{}, map[string]int64{}
 	for _, r := range d.rows {
 		people[whoField(r.Who)] = 0
@@ -190,12 +190,12 @@ func (d *delivery) read(ctx context.Context) (err error) {
 }
 
 // set plans a change of a field.
-func (d *delivery) set(field, was string, becomes []byte) {
+func (d *syncing) set(field, was string, becomes []byte) {
 	d.fields[0], d.fields[1], d.fields[2] = append(d.fields[0], field), append(d.fields[1], was), append(d.fields[2], becomes)
 }
 
 // write plans the record of a writer that has written more, or whose last operation is taken back.
-func (d *delivery) write(w *writerState, record string) {
+func (d *syncing) write(w *writerState, record string) {
 	w.record = record
 	if record != "" {
 		r := newReader(record)
@@ -214,7 +214,7 @@ func (d *delivery) write(w *writerState, record string) {
 }
 
 // spender returns the id of a spender, who gets one if he has none.
-func (d *delivery) spender(field, id string) int64 {
+func (d *syncing) spender(field, id string) int64 {
 	switch {
 	case len(id) == 2:
 		return int64(binary.BigEndian.Uint16([]byte(id)))
@@ -228,7 +228,7 @@ func (d *delivery) spender(field, id string) int64 {
 
 // place puts a row that is new and within the horizon, or to be taken back, among those of its pools. A row that
 // snapshots count only from some time on is moved on by less than a step, so that its entry says that exactly.
-func (d *delivery) place(r deliveredRow, pools map[string]*part, who int64) {
+func (d *syncing) place(r syncedRow, pools map[string]*part, who int64) {
 	e := entry{at: min(max(r.At.UnixMicro(), 0), d.now), who: uint16(who)}
 	switch {
 	case r.State == sharedledger.RowVoid:
@@ -240,7 +240,7 @@ func (d *delivery) place(r deliveredRow, pools map[string]*part, who int64) {
 		e.at = r.writer.charged
 	case r.Number <= r.writer.number || d.now-e.at >= d.horizon:
 		return
-	case r.State == sharedledger.RowDelivered:
+	case r.State == sharedledger.RowSynced:
 		if since := r.FirstSynced(); !since.IsZero() && since.UnixMicro() >= e.at {
 			if e.number = steps(since.UnixMicro() - e.at); e.number < 2*numbers-1 {
 				e.at = since.UnixMicro() - int64(e.number-numbers)*lateStep
@@ -259,8 +259,8 @@ func (d *delivery) place(r deliveredRow, pools map[string]*part, who int64) {
 	}
 }
 
-// list plans the list of hosts with the one that delivers first.
-func (d *delivery) list(was string) error {
+// list plans the list of hosts with the one that syncs first.
+func (d *syncing) list(was string) error {
 	if d.Host == nil {
 		return nil
 	}
@@ -282,11 +282,11 @@ func (d *delivery) list(was string) error {
 	return nil
 }
 
-// change is what becomes of the log of a pool, as deliver.lua takes it.
+// change is what becomes of the log of a pool, as sync.lua takes it.
 type change struct{ plan, entries, late []byte }
 
 // change plans what becomes of the log of the i-th pool, and stages it if it is long.
-func (d *delivery) change(ctx context.Context, p *part, i int) (c change, err error) {
+func (d *syncing) change(ctx context.Context, p *part, i int) (c change, err error) {
 	drained, used := int64(0), int64(0)
 	for _, u := range p.snapshots {
 		if until := min(u.DrainedUntil.UnixMicro(), exact); until > max(drained, d.now) {
@@ -336,13 +336,13 @@ func (d *delivery) change(ctx context.Context, p *part, i int) (c change, err er
 	return c, nil
 }
 
-func (d *delivery) stagedKey(i int) string {
+func (d *syncing) stagedKey(i int) string {
 	return fmt.Sprintf("%s~%s:%d", d.keys(d.Account)[0], d.token, i)
 }
 
 // stage puts the entries that are to be the log of a pool beside it, and behind them what takes have put there since,
 // until that is little. It returns how many it staged.
-func (d *delivery) stage(ctx context.Context, key string, packed []byte, log *logTail, grown int64) (staged int64, err error) {
+func (d *syncing) stage(ctx context.Context, key string, packed []byte, log *logTail, grown int64) (staged int64, err error) {
 	for {
 		for len(packed) > 0 {
 			page := packed[:min(len(packed), stagedPage*entrySize)]

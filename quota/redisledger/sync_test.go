@@ -21,9 +21,9 @@ func shared(t testing.TB, l sharedledger.Remote, account string, next sharedledg
 	}
 }
 
-// delivers is whether it delivers.
-func delivers(ctx context.Context, l sharedledger.Remote, d sharedledger.Delivery) error {
-	_, err := l.Deliver(ctx, d)
+// syncs is whether it syncs.
+func syncs(ctx context.Context, l sharedledger.Remote, d sharedledger.Batch) error {
+	_, err := l.Sync(ctx, d)
 	return err
 }
 
@@ -50,16 +50,16 @@ func milliseconds(t testing.TB, s *server, do func()) float64 {
 
 const fullDay = 10_000 // rows
 
-// A day of rows is delivered without anybody noticing, also in between another day of them: the time
+// A day of rows is synced without anybody noticing, also in between another day of them: the time
 // grows with their number, not with its square.
-func TestDeliveryOfAFullDayIsShort(t *testing.T) {
+func TestSyncOfAFullDayIsShort(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	now := time.Now()
-	deliver := func(account string, rows []sharedledger.Row) (server float64, whole time.Duration) {
+	syncRows := func(account string, rows []sharedledger.Row) (server float64, whole time.Duration) {
 		began := time.Now()
 		server = milliseconds(t, s, func() {
-			if _, err := l.Deliver(t.Context(), sharedledger.Delivery{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows}); err != nil {
+			if _, err := l.Sync(t.Context(), sharedledger.Batch{Account: account, Generation: 1, Horizon: quota.MinHorizon, Rows: rows}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -76,17 +76,17 @@ func TestDeliveryOfAFullDayIsShort(t *testing.T) {
 			}
 			t.Logf("%s: %.1f ms on the server, %v in all", name, ms, whole)
 		}
-		ms, whole := deliver(account, rows(account, "a", fullDay, now.Add(-20*time.Hour), step))
+		ms, whole := syncRows(account, rows(account, "a", fullDay, now.Add(-20*time.Hour), step))
 		note("empty", ms, whole)
-		ms, whole = deliver(account, rows(account, "b", fullDay, now.Add(-20*time.Hour+step/2), step))
+		ms, whole = syncRows(account, rows(account, "b", fullDay, now.Add(-20*time.Hour+step/2), step))
 		note("between 10,000 others", ms, whole)
-		ms, whole = deliver(account, rows(account, "b", fullDay, now.Add(-20*time.Hour+step/2), step))
+		ms, whole = syncRows(account, rows(account, "b", fullDay, now.Add(-20*time.Hour+step/2), step))
 		note("again", ms, whole)
 		small := fmt.Sprint("small-", i)
 		shared(t, l, small, 1)
-		ms, whole = deliver(small, rows(small, "a", fullDay/10, now.Add(-20*time.Hour), 10*step))
+		ms, whole = syncRows(small, rows(small, "a", fullDay/10, now.Add(-20*time.Hour), 10*step))
 		note("a tenth", ms, whole)
-		ms, whole = deliver(small, rows(small, "b", fullDay/10, now.Add(-20*time.Hour+step/2), 10*step))
+		ms, whole = syncRows(small, rows(small, "b", fullDay/10, now.Add(-20*time.Hour+step/2), 10*step))
 		note("a tenth between others", ms, whole)
 		if n := s.client.LLen(t.Context(), "ingest:{"+account+"}:units").Val(); n != 2*fullDay {
 			t.Fatalf("%d entries", n)
@@ -97,12 +97,12 @@ func TestDeliveryOfAFullDayIsShort(t *testing.T) {
 	}
 }
 
-// What the shapes of a delivery can be at most: every row of a writer of its own, hundreds of pools.
-func TestDeliveryOfManyWritersAndPools(t *testing.T) {
+// What the shapes of a sync can be at most: every row of a writer of its own, hundreds of pools.
+func TestSyncOfManyWritersAndPools(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	shared(t, l, "a", 1)
-	d := sharedledger.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon}
+	d := sharedledger.Batch{Account: "a", Generation: 1, Horizon: quota.MinHorizon}
 	for i := range fullDay {
 		row := rows("a", "w", 1, time.Now().Add(-time.Hour), 0)[0]
 		row.Writer = fmt.Sprint("w", i)
@@ -111,7 +111,7 @@ func TestDeliveryOfManyWritersAndPools(t *testing.T) {
 		d.Rows = append(d.Rows, row)
 	}
 	for range 2 {
-		if _, err := l.Deliver(t.Context(), d); err != nil {
+		if _, err := l.Sync(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		sums := map[string]int64{}
@@ -135,50 +135,50 @@ func TestDeliveryOfManyWritersAndPools(t *testing.T) {
 	}
 }
 
-func TestRefusesHostileDeliveries(t *testing.T) {
+func TestRefusesHostileBatches(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{})
 	shared(t, l, "a", 1)
 	before := dump(t, s)
-	for name, change := range map[string]func(*sharedledger.Delivery){
-		"an account with braces": func(d *sharedledger.Delivery) { d.Account = "{x}" },
-		"too many rows":          func(d *sharedledger.Delivery) { d.Rows = make([]sharedledger.Row, sharedledger.MaxRows+1) },
-		"too many writers": func(d *sharedledger.Delivery) {
+	for name, change := range map[string]func(*sharedledger.Batch){
+		"an account with braces": func(d *sharedledger.Batch) { d.Account = "{x}" },
+		"too many rows":          func(d *sharedledger.Batch) { d.Rows = make([]sharedledger.Row, sharedledger.MaxRows+1) },
+		"too many writers": func(d *sharedledger.Batch) {
 			d.Rows = rows("a", "w", 10*sharedledger.MaxWriters, time.Now(), 0)
 			d.Rows = append(d.Rows, rows("a", "oneTooMany", 1, time.Now(), 0)...)
 		},
-		"a writer without a name":      func(d *sharedledger.Delivery) { d.Rows[0].Writer = "" },
-		"a writer with a space":        func(d *sharedledger.Delivery) { d.Rows[0].Writer = "a b" },
-		"a writer of 33 letters":       func(d *sharedledger.Delivery) { d.Rows[0].Writer = fmt.Sprintf("%033d", 0) },
-		"number 0":                     func(d *sharedledger.Delivery) { d.Rows[0].Number = 0 },
-		"a number beyond exactness":    func(d *sharedledger.Delivery) { d.Rows[0].Number = 1 << 53 },
-		"a negative nonce":             func(d *sharedledger.Delivery) { d.Rows[0].Nonce = -1 },
-		"a negative amount":            func(d *sharedledger.Delivery) { d.Rows[0].Amounts["units"] = -1 },
-		"an overflowing amount":        func(d *sharedledger.Delivery) { d.Rows[0].Amounts["units"] = 1 << 60 },
-		"a pool without a name":        func(d *sharedledger.Delivery) { d.Rows[0].Amounts[""] = 1 },
-		"a negative horizon":           func(d *sharedledger.Delivery) { d.Horizon = -1 },
-		"a snapshot of no pool":        func(d *sharedledger.Delivery) { d.Snapshots[0].Pool = "" },
-		"a snapshot of less than none": func(d *sharedledger.Delivery) { d.Snapshots[0].Windows[0].Used = -1 },
-		"a snapshot of overflow":       func(d *sharedledger.Delivery) { d.Snapshots[0].Windows[0].Used = 1 << 60 },
-		"a look with 300 windows":      func(d *sharedledger.Delivery) { d.Snapshots[0].Windows = make([]sharedledger.WindowUsage, 300) },
-		"a host without an id":         func(d *sharedledger.Delivery) { d.Host = &sharedledger.Host{Name: "x"} },
-		"a sum beyond exactness": func(d *sharedledger.Delivery) {
+		"a writer without a name":      func(d *sharedledger.Batch) { d.Rows[0].Writer = "" },
+		"a writer with a space":        func(d *sharedledger.Batch) { d.Rows[0].Writer = "a b" },
+		"a writer of 33 letters":       func(d *sharedledger.Batch) { d.Rows[0].Writer = fmt.Sprintf("%033d", 0) },
+		"number 0":                     func(d *sharedledger.Batch) { d.Rows[0].Number = 0 },
+		"a number beyond exactness":    func(d *sharedledger.Batch) { d.Rows[0].Number = 1 << 53 },
+		"a negative nonce":             func(d *sharedledger.Batch) { d.Rows[0].Nonce = -1 },
+		"a negative amount":            func(d *sharedledger.Batch) { d.Rows[0].Amounts["units"] = -1 },
+		"an overflowing amount":        func(d *sharedledger.Batch) { d.Rows[0].Amounts["units"] = 1 << 60 },
+		"a pool without a name":        func(d *sharedledger.Batch) { d.Rows[0].Amounts[""] = 1 },
+		"a negative horizon":           func(d *sharedledger.Batch) { d.Horizon = -1 },
+		"a snapshot of no pool":        func(d *sharedledger.Batch) { d.Snapshots[0].Pool = "" },
+		"a snapshot of less than none": func(d *sharedledger.Batch) { d.Snapshots[0].Windows[0].Used = -1 },
+		"a snapshot of overflow":       func(d *sharedledger.Batch) { d.Snapshots[0].Windows[0].Used = 1 << 60 },
+		"a snapshot with 300 windows":  func(d *sharedledger.Batch) { d.Snapshots[0].Windows = make([]sharedledger.WindowUsage, 300) },
+		"a host without an id":         func(d *sharedledger.Batch) { d.Host = &sharedledger.Host{Name: "x"} },
+		"a sum beyond exactness": func(d *sharedledger.Batch) {
 			d.Rows = rows("a", "w", fullDay, time.Now().Add(-time.Hour), 0)
 			for i := range d.Rows {
 				d.Rows[i].Amounts = quota.Cost{"units": quota.MaxLimit}
 			}
 		},
-		"300 pools": func(d *sharedledger.Delivery) {
+		"300 pools": func(d *sharedledger.Batch) {
 			for i := range 300 {
 				d.Rows[0].Amounts[fmt.Sprint(i)] = 1
 			}
 		},
 	} {
-		d := sharedledger.Delivery{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", "w", 2, time.Now(), 0),
+		d := sharedledger.Batch{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Rows: rows("a", "w", 2, time.Now(), 0),
 			Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: time.Now(), Windows: []sharedledger.WindowUsage{{Used: 1}}}}}
 		change(&d)
-		if _, err := l.Deliver(t.Context(), d); err == nil {
-			t.Errorf("%s: delivered", name)
+		if _, err := l.Sync(t.Context(), d); err == nil {
+			t.Errorf("%s: synced", name)
 		}
 	}
 	if after := dump(t, s); after != before {
@@ -186,16 +186,16 @@ func TestRefusesHostileDeliveries(t *testing.T) {
 	}
 }
 
-// A delivery's longer horizon lets the logs of the other pools live as long, too.
-func TestDeliveryOfALongerHorizonKeepsAllLogs(t *testing.T) {
+// A sync's longer horizon lets the logs of the other pools live as long, too.
+func TestSyncOfALongerHorizonKeepsAllLogs(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
-	for _, how := range []string{"deliver", "renew"} {
+	for _, how := range []string{"sync", "renew"} {
 		shared(t, l, how, 1)
 		take(t, l, benchAsk(how, 1, 100, "units", "search"))
 		var err error
-		if how == "deliver" {
-			_, err = l.Deliver(t.Context(), sharedledger.Delivery{Account: how, Generation: 1, Horizon: 100 * time.Hour, Rows: rows(how, "w", 1, time.Now(), 0)})
+		if how == "sync" {
+			_, err = l.Sync(t.Context(), sharedledger.Batch{Account: how, Generation: 1, Horizon: 100 * time.Hour, Rows: rows(how, "w", 1, time.Now(), 0)})
 		} else {
 			_, err = l.Renew(t.Context(), sharedledger.Renewal{Account: how, Was: 1, Next: 2, Horizon: 100 * time.Hour})
 		}

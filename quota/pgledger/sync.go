@@ -12,18 +12,18 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// longer is how many time-outs a delivery may take: it may hold 100,000 rows.
+// longer is how many time-outs a sync may take: it may hold 100,000 rows.
 const longer = 20
 
-// Deliver implements sharedledger.Remote. It is one transaction: what is delivered is sorted out here, and written with
+// Sync implements sharedledger.Remote. It is one transaction: what is synced is sorted out here, and written with
 // a few statements for each pool.
-func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (now time.Time, err error) {
+func (l *Ledger) Sync(ctx context.Context, d sharedledger.Batch) (now time.Time, err error) {
 	if err := d.Check(); err != nil {
 		return now, err
 	}
 	err = l.within(ctx, longer*l.timeout, d.Account, func(ctx context.Context, t *transaction) error {
-		p := delivery{transaction: t, Delivery: d, writers: map[string]*writer{}}
-		if err := p.deliver(ctx); err != nil {
+		p := syncing{transaction: t, Batch: d, writers: map[string]*writer{}}
+		if err := p.run(ctx); err != nil {
 			return err
 		}
 		now = quota.FromMicros(p.now)
@@ -32,10 +32,10 @@ func (l *Ledger) Deliver(ctx context.Context, d sharedledger.Delivery) (now time
 	return now, err
 }
 
-// delivery is one while it is made.
-type delivery struct {
+// sync is one while it is made.
+type syncing struct {
 	*transaction
-	sharedledger.Delivery
+	sharedledger.Batch
 
 	pools   map[string]*pool
 	writers map[string]*writer
@@ -63,7 +63,7 @@ type charge struct {
 	netted                    int64
 }
 
-func (d *delivery) deliver(ctx context.Context) (err error) {
+func (d *syncing) run(ctx context.Context) (err error) {
 	a := d.account
 	switch {
 	case a.generation == 0:
@@ -109,7 +109,7 @@ func (d *delivery) deliver(ctx context.Context) (err error) {
 }
 
 // read reads the writers, and the pools' unattributed charges. A pool that is not there is made.
-func (d *delivery) read(ctx context.Context) error {
+func (d *syncing) read(ctx context.Context) error {
 	d.parts = map[string]*part{}
 	for _, r := range d.Rows {
 		d.writers[r.Writer] = &writer{}
@@ -148,7 +148,7 @@ func (d *delivery) read(ctx context.Context) error {
 }
 
 // row sorts out one row.
-func (d *delivery) row(ctx context.Context, r sharedledger.Row) error {
+func (d *syncing) row(ctx context.Context, r sharedledger.Row) error {
 	w := d.writers[r.Writer]
 	switch {
 	case r.State == sharedledger.RowUnused && r.Number == w.number && r.Nonce == w.nonce && w.charged > 0:
@@ -165,7 +165,7 @@ func (d *delivery) row(ctx context.Context, r sharedledger.Row) error {
 }
 
 // takeBack undoes what was charged, if it was not given back or merged with another since.
-func (d *delivery) takeBack(ctx context.Context, r sharedledger.Row, at int64) error {
+func (d *syncing) takeBack(ctx context.Context, r sharedledger.Row, at int64) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Amounts)) {
 		amount, p := r.Amounts[name], d.pools[name]
 		if amount == 0 {
@@ -189,7 +189,7 @@ func (d *delivery) takeBack(ctx context.Context, r sharedledger.Row, at int64) e
 }
 
 // record enters a row at its own time, and nets it against the unattributed charges that stood for it.
-func (d *delivery) record(r sharedledger.Row) {
+func (d *syncing) record(r sharedledger.Row) {
 	at := min(r.At.UnixMicro(), d.now)
 	if d.now-at >= d.account.horizon {
 		return
@@ -228,7 +228,7 @@ func (p *part) net(r sharedledger.Row, at, amount int64) {
 }
 
 // apply writes what changes in the log of a pool, and adds its sums up again from there on.
-func (d *delivery) apply(ctx context.Context, name string, p *pool, changes *part) error {
+func (d *syncing) apply(ctx context.Context, name string, p *pool, changes *part) error {
 	from := changes.from
 	for _, c := range changes.unattributed {
 		if c.netted > 0 {
@@ -259,7 +259,7 @@ func (d *delivery) apply(ctx context.Context, name string, p *pool, changes *par
 }
 
 // write writes the entries that come, go, or hold less.
-func (d *delivery) write(ctx context.Context, p *pool, changes *part) error {
+func (d *syncing) write(ctx context.Context, p *pool, changes *part) error {
 	for _, c := range changes.unattributed {
 		if c.netted == 0 {
 			continue
@@ -291,7 +291,7 @@ func (d *delivery) write(ctx context.Context, p *pool, changes *part) error {
 
 // raise enters what a snapshot saw used and the log does not have as unattributed charges at the snapshot's time, one
 // for each window that lacks something, the shortest first.
-func (d *delivery) raise(ctx context.Context, u sharedledger.UsageSnapshot) error {
+func (d *syncing) raise(ctx context.Context, u sharedledger.UsageSnapshot) error {
 	p := d.pools[u.Pool]
 	if until := u.DrainedUntil.UnixMicro(); !u.DrainedUntil.IsZero() && until > p.drainedUntil {
 		if err := d.drain(ctx, u.Pool, until, u.DrainedUsed); err != nil {
@@ -336,7 +336,7 @@ func (d *delivery) raise(ctx context.Context, u sharedledger.UsageSnapshot) erro
 
 // reduce takes an amount that was just entered at a time off the unattributed charges of younger snapshots whose
 // windows reach back to it, the earliest first: had it been there before, they would have been smaller by it.
-func (d *delivery) reduce(ctx context.Context, name string, p *pool, at, amount int64) error {
+func (d *syncing) reduce(ctx context.Context, name string, p *pool, at, amount int64) error {
 	if amount == 0 {
 		return nil
 	}
@@ -354,7 +354,7 @@ func (d *delivery) reduce(ctx context.Context, name string, p *pool, at, amount 
 }
 
 // unattributed returns the unattributed charges of a pool.
-func (d *delivery) unattributed(ctx context.Context, p *pool) (charges []charge, err error) {
+func (d *syncing) unattributed(ctx context.Context, p *pool) (charges []charge, err error) {
 	found, err := d.query(ctx, `SELECT at, number, amount, since, generation FROM {schema}.entries
 		WHERE pool = $1 AND purpose = $2 AND region = $3 AND method = $4 ORDER BY at, number`, p.id,
 		string(sharedledger.Unattributed.Purpose), sharedledger.Unattributed.Region, sharedledger.Unattributed.Method)
@@ -368,7 +368,7 @@ func (d *delivery) unattributed(ctx context.Context, p *pool) (charges []charge,
 }
 
 // keepWriters writes down how far the writers are, and forgets those that were not heard of for the horizon.
-func (d *delivery) keepWriters(ctx context.Context) error {
+func (d *syncing) keepWriters(ctx context.Context) error {
 	var names []string
 	var numbers, nonces []int64
 	for name, w := range d.writers {

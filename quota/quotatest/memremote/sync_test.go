@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 
-// synced is a ledger in its second generation that rows and snapshots are delivered to.
+// synced is a ledger in its second generation that rows and snapshots are synced to.
 type synced struct {
 	*memremote.Remote
 
@@ -30,22 +30,22 @@ func newSynced(t *testing.T) *synced {
 
 var day = quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 1000}
 
-func (l *synced) deliver(d sharedledger.Delivery) {
+func (l *synced) sync(d sharedledger.Batch) {
 	l.t.Helper()
 	d.Account, d.Generation, d.Horizon = "default", 2, quota.MinHorizon
-	if _, err := l.Deliver(l.t.Context(), d); err != nil {
+	if _, err := l.Sync(l.t.Context(), d); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
 func (l *synced) row(writer string, at time.Time, amount int64, s sharedledger.RowState) {
 	l.t.Helper()
-	l.deliver(sharedledger.Delivery{Rows: []sharedledger.Row{{Writer: writer, Number: 1, Nonce: 1, At: at, Amounts: quota.Cost{"units": amount}, State: s}}})
+	l.sync(sharedledger.Batch{Rows: []sharedledger.Row{{Writer: writer, Number: 1, Nonce: 1, At: at, Amounts: quota.Cost{"units": amount}, State: s}}})
 }
 
 func (l *synced) snapshot(at time.Time, used int64) {
 	l.t.Helper()
-	l.deliver(sharedledger.Delivery{Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: at,
+	l.sync(sharedledger.Batch{Snapshots: []sharedledger.UsageSnapshot{{Pool: "units", Generation: 1, At: at,
 		Windows: []sharedledger.WindowUsage{{Window: day, Start: at.Add(-day.Length + time.Microsecond), Used: used}}}}})
 }
 

@@ -25,26 +25,26 @@ func (r *rig) snapshot(at time.Time, used ...int64) sharedledger.UsageSnapshot {
 	return l
 }
 
-// deliver delivers to the generation that it names, or to the first.
-func (r *rig) deliver(d sharedledger.Delivery) {
+// sync syncs to the generation that it names, or to the first.
+func (r *rig) sync(d sharedledger.Batch) {
 	r.Helper()
 	d.Account, d.Horizon = r.account, max(d.Horizon, quota.MinHorizon)
 	if d.Generation == 0 {
 		d.Generation = first
 	}
-	if _, err := r.remote().Deliver(r.Context(), d); err != nil {
-		r.Fatalf("%s: deliver %+v: %v", r.at(), d, err)
+	if _, err := r.remote().Sync(r.Context(), d); err != nil {
+		r.Fatalf("%s: sync %+v: %v", r.at(), d, err)
 	}
 }
 
 func (r *rig) rows(rows ...sharedledger.Row) {
 	r.Helper()
-	r.deliver(sharedledger.Delivery{Rows: rows})
+	r.sync(sharedledger.Batch{Rows: rows})
 }
 
 func (r *rig) raises(snapshots ...sharedledger.UsageSnapshot) {
 	r.Helper()
-	r.deliver(sharedledger.Delivery{Snapshots: snapshots})
+	r.sync(sharedledger.Batch{Snapshots: snapshots})
 }
 
 // unknown returns how much of the pool "units" is unattributed.
@@ -59,8 +59,8 @@ func (r *rig) unknown() int64 {
 	return sum
 }
 
-var deliveries = []Case{
-	{ID: "G5", Name: "rows are delivered once, however often, each at its own time", check: func(r *rig) {
+var batches = []Case{
+	{ID: "G5", Name: "rows are synced once, however often, each at its own time", check: func(r *rig) {
 		r.begin(per(time.Hour, 100), per(24*time.Hour, 100))
 		r.clock.Set(noon.Add(30 * time.Minute))
 		r.charges(op("b", 1), 1)
@@ -88,7 +88,7 @@ var deliveries = []Case{
 			}
 		}
 	}},
-	{ID: "G5", Name: "a row delivers all its pools, whatever is used", check: func(r *rig) {
+	{ID: "G5", Name: "a row syncs all its pools, whatever is used", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("b", 1), 10)
 		row := r.row("a", 1, noon, 100)
@@ -117,7 +117,7 @@ var deliveries = []Case{
 			r.Fatalf("%+v", d)
 		}
 	}},
-	{ID: "G5", Name: "what the writer wrote itself is not delivered again", check: func(r *rig) {
+	{ID: "G5", Name: "what the writer wrote itself is not synced again", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		d := r.charges(op("a", 2), 3)
 		r.rows(r.row("a", 1, noon, 4), r.row("a", 2, noon, 3))
@@ -127,10 +127,10 @@ var deliveries = []Case{
 			r.Fatalf("%+v, at first %+v", again, d)
 		}
 	}},
-	{ID: "G8", Name: "an operation that was delivered is not carried out", check: func(r *rig) {
+	{ID: "G8", Name: "an operation that was synced is not carried out", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.rows(r.row("a", 4, noon, 3), r.row("a", 5, noon, 1))
-		r.failsOnce(sharedledger.ErrDelivered, op("a", 5), 1)
+		r.failsOnce(sharedledger.ErrSynced, op("a", 5), 1)
 		r.failsOnce(sharedledger.ErrClone, op("a", 4), 3) // the next is written already
 		other := op("a", 5)
 		other.Nonce++
@@ -142,13 +142,13 @@ var deliveries = []Case{
 	}},
 	{ID: "G5", Name: "hosts are listed once, with the ledger's time", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
-		r.deliver(sharedledger.Delivery{Rows: []sharedledger.Row{r.row("a", 1, noon, 1)}})
+		r.sync(sharedledger.Batch{Rows: []sharedledger.Row{r.row("a", 1, noon, 1)}})
 		if hosts := r.standing().Hosts; len(hosts) != 0 {
-			r.Fatalf("%+v: it has more to deliver", hosts)
+			r.Fatalf("%+v: it has more to sync", hosts)
 		}
 		for i, id := range []string{"one", "two", "one"} {
 			r.pass(time.Minute)
-			r.deliver(sharedledger.Delivery{Host: &sharedledger.Host{ID: id, Name: "web-1:/var/lib/ingest", Regions: []string{"US", "GB"}[:i%2+1]}})
+			r.sync(sharedledger.Batch{Host: &sharedledger.Host{ID: id, Name: "web-1:/var/lib/ingest", Regions: []string{"US", "GB"}[:i%2+1]}})
 		}
 		hosts := r.standing().Hosts
 		slices.SortFunc(hosts, func(a, b sharedledger.Host) int { return a.At.Compare(b.At) })
@@ -157,7 +157,7 @@ var deliveries = []Case{
 			r.Fatalf("%+v", hosts)
 		}
 	}},
-	{ID: "G5", Name: "a drain is delivered with a snapshot, and never shortened", check: func(r *rig) {
+	{ID: "G5", Name: "a drain is synced with a snapshot, and never shortened", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		l := r.snapshot(noon, 0)
 		l.DrainedUntil, l.DrainedUsed = noon.Add(3*time.Hour), 6812
@@ -170,9 +170,9 @@ var deliveries = []Case{
 			r.Fatalf("%+v", d)
 		}
 	}},
-	{ID: "E4", Name: "a delivery's longer horizon stays", check: func(r *rig) {
+	{ID: "E4", Name: "a sync's longer horizon stays", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
-		r.deliver(sharedledger.Delivery{Horizon: 50 * time.Hour, Rows: []sharedledger.Row{r.row("a", 1, noon, 3)}})
+		r.sync(sharedledger.Batch{Horizon: 50 * time.Hour, Rows: []sharedledger.Row{r.row("a", 1, noon, 3)}})
 		r.pass(30 * time.Hour)
 		r.charges(op("b", 1), 1)
 		r.pass(17 * time.Hour)
@@ -315,13 +315,13 @@ var unattributed = []Case{
 		r.store.Evict(r)
 		r.pass(second)
 		r.renew(sharedledger.Renewal{Next: next}, next)
-		r.deliver(sharedledger.Delivery{Generation: next, Rows: here, Snapshots: []sharedledger.UsageSnapshot{seen}, Host: &sharedledger.Host{ID: "here"}})
+		r.sync(sharedledger.Batch{Generation: next, Rows: here, Snapshots: []sharedledger.UsageSnapshot{seen}, Host: &sharedledger.Host{ID: "here"}})
 		r.used(40)
 		o := op("here", 9)
 		o.Generation = next
 		r.charges(o, 10)
 		for range 2 { // the answer to the first was lost
-			r.deliver(sharedledger.Delivery{Generation: next, Rows: away, Host: &sharedledger.Host{ID: "away"}})
+			r.sync(sharedledger.Batch{Generation: next, Rows: away, Host: &sharedledger.Host{ID: "away"}})
 			r.used(limit)
 		}
 		r.refuses(1, 0)
@@ -333,7 +333,7 @@ var unattributed = []Case{
 		}
 		o = op("away", 8)
 		o.Generation = next
-		if _, err := r.once(o, 3); !errors.Is(err, sharedledger.ErrDelivered) {
+		if _, err := r.once(o, 3); !errors.Is(err, sharedledger.ErrSynced) {
 			r.Fatalf("%v", err)
 		}
 	}},

@@ -1,4 +1,4 @@
--- Puts in place, in one step, what deliver.go has made of pages of logs and of fields that it read: all of it, or
+-- Puts in place, in one step, what sync.go has made of pages of logs and of fields that it read: all of it, or
 -- nothing where any of that has changed since. What takes have put behind what was read moves up.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool; KEYS[1 + pools + i] where its next one is staged
