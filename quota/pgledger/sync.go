@@ -32,7 +32,7 @@ func (l *Ledger) Sync(ctx context.Context, d sharedledger.Batch) (now time.Time,
 	return now, err
 }
 
-// sync is one while it is made.
+// syncing is a sync while it is made.
 type syncing struct {
 	*transaction
 	sharedledger.Batch

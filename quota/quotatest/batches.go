@@ -25,7 +25,7 @@ func (r *rig) snapshot(at time.Time, used ...int64) sharedledger.UsageSnapshot {
 	return l
 }
 
-// sync syncs to the generation that it names, or to the first.
+// sync brings a batch to the generation that it names, or to the first.
 func (r *rig) sync(d sharedledger.Batch) {
 	r.Helper()
 	d.Account, d.Horizon = r.account, max(d.Horizon, quota.MinHorizon)

@@ -46,7 +46,7 @@ func (l *Ledger) Sync(ctx context.Context, d sharedledger.Batch) (now time.Time,
 	return now, err
 }
 
-// round is one round of a sync.
+// syncing is one round of a sync.
 type syncing struct {
 	*Ledger
 	sharedledger.Batch
