@@ -162,6 +162,6 @@ func (j checkJob) slots() string { return term.Plural(j.Slots, "slot") + " a day
 // refreshCost says what a refresh costs, which depends on what the store then has.
 func (a *app) refreshCost(tariff *quota.Tariff) string {
 	calls := a.provider().calls
-	cost, _ := tariff.Cost(calls.Videos(nil).Method) // its price is known: that of the day has it
+	cost, _ := tariff.Cost(calls.Videos(nil).Method) // no error: the price of the day has asked for the same
 	return fmt.Sprintf("%s per %d videos unseen for %d days", term.Amounts(cost), calls.Limits().IDsPerCall, ingest.RefreshAfter/(24*time.Hour))
 }
