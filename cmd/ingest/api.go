@@ -13,6 +13,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 	"github.com/trendvidstream/ingest/quota/memledger"
@@ -46,20 +47,20 @@ type library struct {
 	store *store.Store
 }
 
-func (l library) search(ctx context.Context, params url.Values) (web.SearchDocument, error) {
+func (l library) search(ctx context.Context, params url.Values) (report.SearchDocument, error) {
 	f, q := searchFlags{order: "relevance"}, store.Query{Limit: store.DefaultLimit, Text: params.Get("q")}
 	err := setFlags(params, "q", func(flags *pflag.FlagSet) { f.add(flags, &q) })
 	if err == nil {
 		err = f.complete(&q, l.app.clock.Now())
 	}
 	if err != nil {
-		return web.SearchDocument{}, badRequest(err)
+		return report.SearchDocument{}, badRequest(err)
 	}
 	r, err := l.store.Search(ctx, q)
 	return newSearchDocument(q, r), asClientError(err)
 }
 
-func (l library) chart(ctx context.Context, region string, params url.Values) (web.ChartDocument, error) {
+func (l library) chart(ctx context.Context, region string, params url.Values) (report.ChartDocument, error) {
 	var at config.Since
 	var q store.ChartQuery
 	code, err := regions.Parse(region)
@@ -75,25 +76,25 @@ func (l library) chart(ctx context.Context, region string, params url.Values) (w
 		err = checkPast(now, at)
 	}
 	if err != nil {
-		return web.ChartDocument{}, badRequest(err)
+		return report.ChartDocument{}, badRequest(err)
 	}
 	q.Region, q.At = code, at.At(now)
 	c, err := findChart(ctx, l.store, l.app.cfg.Jobs, q)
 	return newChartDocument(c), asClientError(err)
 }
 
-func (l library) video(ctx context.Context, id string, params url.Values) (web.HistoryDocument, error) {
+func (l library) video(ctx context.Context, id string, params url.Values) (report.HistoryDocument, error) {
 	var since config.Since
 	q := store.HistoryQuery{VideoID: id}
 	if err := setFlags(params, "", func(flags *pflag.FlagSet) { addHistoryFlags(flags, &q, &since) }); err != nil {
-		return web.HistoryDocument{}, badRequest(err)
+		return report.HistoryDocument{}, badRequest(err)
 	}
 	q.Since = since.At(l.app.clock.Now())
 	h, err := l.store.History(ctx, q)
 	return newHistoryDocument(h), asClientError(err)
 }
 
-func (l library) slots(ctx context.Context, params url.Values) (docs []web.SlotDocument, err error) {
+func (l library) slots(ctx context.Context, params url.Values) (docs []report.SlotDocument, err error) {
 	var f store.SlotFilter
 	var region ingest.Region
 	var since config.Since
@@ -106,7 +107,7 @@ func (l library) slots(ctx context.Context, params url.Values) (docs []web.SlotD
 	}
 	slots, err := l.store.ListSlots(ctx, f)
 	for _, slot := range slots {
-		docs = append(docs, web.NewSlotDocument(slot))
+		docs = append(docs, report.NewSlotDocument(slot))
 	}
 	return docs, asClientError(err)
 }

@@ -4,14 +4,14 @@ import (
 	"context"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
-func newBackfillLine(b store.BackfillStatus) web.PlanLine {
-	l := web.PlanLine{
-		ID: b.ID, Kind: b.Kind, What: web.BackfillText(b.Backfill), Outcome: b.State(), Wait: b.Wait,
+func newBackfillLine(b store.BackfillStatus) report.PlanLine {
+	l := report.PlanLine{
+		ID: b.ID, Kind: b.Kind, What: report.BackfillText(b.Backfill), Outcome: b.State(), Wait: b.Wait,
 		Pieces: map[string]int{"total": 0}, Units: b.Units, Videos: b.Videos, Vanished: b.Vanished,
 	}
 	for state, n := range b.Pieces {
@@ -22,19 +22,19 @@ func newBackfillLine(b store.BackfillStatus) web.PlanLine {
 }
 
 // document returns the plan without failures.
-func (p *pricedBackfill) document() web.PlanDocument {
-	d := web.PlanDocument{
+func (p *pricedBackfill) document() report.PlanDocument {
+	d := report.PlanDocument{
 		PlanLine: newBackfillLine(p.BackfillStatus), CreatedAt: term.Second(p.Created), Cancelled: term.TimeOrNull(p.Cancelled),
 		Table: p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again,
 		RetryAt: term.FromOrNull(p.RetryAt), LastAt: term.TimeOrNull(p.LastAt), Held: term.FromOrNull(p.HeldUntil), Found: p.found,
-		Price: map[string]web.Range{}, Assuming: p.assuming, Asked: p.asked, Today: web.PlanToday{Until: term.Second(p.Until), Left: map[string]int64{}, Kept: map[string]int64{}},
+		Price: map[string]report.Range{}, Assuming: p.assuming, Asked: p.asked, Today: report.PlanToday{Until: term.Second(p.Until), Left: map[string]int64{}, Kept: map[string]int64{}},
 		Likely: p.estimate.Likely(p.DoneUnits, p.Pieces[ingest.Done], p.Open()),
 	}
 	if p.Kind == ingest.BackfillSearch {
 		d.Order = p.Spec.Order
 	}
 	for pool := range p.perCall {
-		d.Price[pool] = web.Range{Low: p.estimate.Low[pool], High: p.estimate.High[pool]}
+		d.Price[pool] = report.Range{Low: p.estimate.Low[pool], High: p.estimate.High[pool]}
 		d.Today.Kept[pool] = p.Cost[pool]
 		if !p.degraded {
 			d.Today.Left[pool] = p.Left[pool]
@@ -42,7 +42,7 @@ func (p *pricedBackfill) document() web.PlanDocument {
 	}
 	low, ok := p.Days(p.estimate.Low, p.perCall)
 	if high, allOK := p.Days(p.estimate.High, p.perCall); ok && allOK && p.Open() > 0 && !p.degraded {
-		d.Days = &web.Range{Low: int64(low), High: int64(high)}
+		d.Days = &report.Range{Low: int64(low), High: int64(high)}
 		d.EndsAt = term.FromOrNull(p.Ends(high))
 	}
 	if err := p.Never(p.estimate.High, p.perCall); err != nil {
@@ -55,20 +55,20 @@ func (p *pricedBackfill) document() web.PlanDocument {
 }
 
 // backfillDocument returns the present state of a backfill, with its first failures.
-func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (web.PlanDocument, error) {
+func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (report.PlanDocument, error) {
 	const failuresShown = 10 // retry covers all of them
 	status, err := findBackfill(ctx, w.store, id)
 	if err != nil {
-		return web.PlanDocument{}, err
+		return report.PlanDocument{}, err
 	}
 	p, err := a.priceBackfill(ctx, w, status)
 	if err != nil {
-		return web.PlanDocument{}, err
+		return report.PlanDocument{}, err
 	}
 	d := p.document()
 	failures, err := w.store.FailedPieces(ctx, p.ID, failuresShown)
 	for _, f := range failures {
-		d.Failures = append(d.Failures, web.PlanFailure(f))
+		d.Failures = append(d.Failures, report.PlanFailure(f))
 	}
 	return d, err
 }

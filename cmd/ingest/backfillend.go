@@ -10,8 +10,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 )
 
 // errUntil ends a run at its --until.
@@ -24,7 +24,7 @@ type backfillEnd struct {
 	Reason  string       `json:"reason"`
 	RetryAt *time.Time   `json:"retry_at"`
 	Spent   int64        `json:"spent"` // units, in this run
-	web.PlanDocument
+	report.PlanDocument
 }
 
 // reportBackfill reports how a run ended, and returns the error for its exit code.
@@ -58,7 +58,7 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 }
 
 // endOf finds the outcome of a run from the pieces it worked on, as for a run of the schedule.
-func endOf(worked []fetch.SlotResult, ended error, doc web.PlanDocument) backfillEnd {
+func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) backfillEnd {
 	sum := summarise(worked, nil)
 	if !sum.retryAt.IsZero() {
 		doc.RetryAt = term.FromOrNull(sum.retryAt) // the store keeps milliseconds, and its time may round to a second earlier

@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -90,7 +90,7 @@ func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *pricedBackfill) e
 			_, err := w.store.CancelBackfill(ctx, p.ID, a.clock.Now())
 			never = errors.Join(never, err)
 		}
-		return fmt.Errorf("%s: %w", web.BackfillText(p.Backfill), never)
+		return fmt.Errorf("%s: %w", report.BackfillText(p.Backfill), never)
 	}
 	if p.Table == p.table {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -19,7 +20,7 @@ const (
 	tellEvery = 5 * time.Second
 )
 
-type progress = term.Progress
+type progress = report.Progress
 
 // progressOf compares a backfill with its state when the run began.
 func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits int64) progress {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -133,10 +133,10 @@ func (a *app) sayRejected(l *youtube.IDList) {
 }
 
 // shownLines returns the lines that were left out, fit to be shown.
-func shownLines(lines []youtube.RejectedLine) []web.RejectedLine {
-	var out []web.RejectedLine
+func shownLines(lines []youtube.RejectedLine) []report.RejectedLine {
+	var out []report.RejectedLine
 	for _, l := range lines {
-		out = append(out, web.RejectedLine{Line: l.Line, Text: term.Fit(l.Text, 40)})
+		out = append(out, report.RejectedLine{Line: l.Line, Text: term.Fit(l.Text, 40)})
 	}
 	return out
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
 // backfillList is the JSON document of all backfills.
 type backfillList struct {
-	Backfills []web.PlanLine `json:"backfills"`
+	Backfills []report.PlanLine `json:"backfills"`
 }
 
 func (a *app) backfillStatusCommand() *cobra.Command {
@@ -62,7 +62,7 @@ func (a *app) printBackfill(ctx context.Context, s *store.Store, id string) erro
 }
 
 func (a *app) printBackfills(list []store.BackfillStatus) error {
-	lines := []web.PlanLine{}
+	lines := []report.PlanLine{}
 	rows := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS", "WHAT"}}
 	for _, b := range list {
 		l := newBackfillLine(b)

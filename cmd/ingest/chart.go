@@ -12,8 +12,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -78,7 +78,7 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 			return usageError{fmt.Errorf("at both times the chart of slot %s stood: give --compare an earlier time", term.Stamp(c.Slot))}
 		}
 		moves := store.Compare(older, c)
-		doc := web.NewMovesDocument(newChartDocument(c), older.Slot, moveItems(c, moves))
+		doc := report.NewMovesDocument(newChartDocument(c), older.Slot, moveItems(c, moves))
 		return printAs(&a.console, format, doc, moves, func(m store.Move) []term.Cell { return moveCells(older, c, m) })
 	})
 }
@@ -123,17 +123,17 @@ func chartJob(jobs []ingest.Job, region ingest.Region) string {
 	return first
 }
 
-func newChartDocument(c store.Chart) web.ChartDocument {
-	doc := web.ChartDocument{Region: c.Region, Job: c.Job, Slot: term.Second(c.Slot), FetchedAt: term.TimeOrNull(c.FetchedAt), Items: []web.ChartItem{}}
+func newChartDocument(c store.Chart) report.ChartDocument {
+	doc := report.ChartDocument{Region: c.Region, Job: c.Job, Slot: term.Second(c.Slot), FetchedAt: term.TimeOrNull(c.FetchedAt), Items: []report.ChartItem{}}
 	for _, p := range c.Items {
 		doc.Items = append(doc.Items, newChartItem(c, p))
 	}
 	return doc
 }
 
-func newChartItem(c store.Chart, p ingest.Placement) web.ChartItem {
+func newChartItem(c store.Chart, p ingest.Placement) report.ChartItem {
 	v := p.Video
-	return web.ChartItem{
+	return report.ChartItem{
 		Rank: p.Rank, VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
 		PublishedAt: term.TimeOrNull(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: append([]string{}, v.Tags...),
 		Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments, Named: c.Categories[v.Category],

@@ -1,14 +1,14 @@
 package main
 
 import (
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
-func moveItems(newer store.Chart, moves []store.Move) (items []web.MoveItem) {
+func moveItems(newer store.Chart, moves []store.Move) (items []report.MoveItem) {
 	for _, m := range moves {
-		item := web.MoveItem{ChartItem: newChartItem(newer, m.Placement), Change: string(m.Change), ViewsGained: m.Gained}
+		item := report.MoveItem{ChartItem: newChartItem(newer, m.Placement), Change: string(m.Change), ViewsGained: m.Gained}
 		if m.Was > 0 {
 			item.WasRank = &m.Was
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -112,7 +112,7 @@ func backfillsOf(ctx context.Context, a *app) (ids []string, err error) {
 	return ids, a.withStore(ctx, func(s *store.Store) error {
 		list, err := s.Backfills(ctx)
 		for _, b := range list {
-			ids = append(ids, b.ID+"\t"+web.BackfillText(b.Backfill))
+			ids = append(ids, b.ID+"\t"+report.BackfillText(b.Backfill))
 		}
 		return err
 	})

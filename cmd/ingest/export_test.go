@@ -9,8 +9,8 @@ import (
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/doctor"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -22,26 +22,26 @@ var Run = run
 
 // The documents of --json.
 type (
-	BackfillDocument = web.PlanDocument
+	BackfillDocument = report.PlanDocument
 	BackfillEnd      = backfillEnd
-	ChartDocument    = web.ChartDocument
-	ChartItem        = web.ChartItem
+	ChartDocument    = report.ChartDocument
+	ChartItem        = report.ChartItem
 	DoctorDocument   = doctorDocument
-	PoolDocument     = web.PoolDocument
+	PoolDocument     = report.PoolDocument
 	Progress         = progress
-	QuotaDocument    = web.QuotaDocument
+	QuotaDocument    = report.QuotaDocument
 	RunDocument      = runDocument
-	SearchDocument   = web.SearchDocument
-	SlotDocument     = web.SlotDocument
+	SearchDocument   = report.SearchDocument
+	SlotDocument     = report.SlotDocument
 	SlotEvent        = slotEvent
 )
 
 // Documents are all documents that commands print with --json, by the names of their schemas.
 var Documents = map[string]any{
-	"search": web.SearchDocument{}, "chart": web.ChartDocument{}, "chart-compare": web.MovesDocument{}, "history": web.HistoryDocument{},
-	"slots": slotsDocument{}, "quota": web.QuotaDocument{}, "quota-take": web.TakeDocument{}, "run": runDocument{}, "serve": slotEvent{},
-	"backfill": web.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": backfillEnd{},
-	"config-check": checkDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "store-copy": term.Copied{}, "version": versionDocument{}, "error": errorDocument{},
+	"search": report.SearchDocument{}, "chart": report.ChartDocument{}, "chart-compare": report.MovesDocument{}, "history": report.HistoryDocument{},
+	"slots": slotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": runDocument{}, "serve": slotEvent{},
+	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": backfillEnd{},
+	"config-check": checkDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "store-copy": report.Copied{}, "version": versionDocument{}, "error": errorDocument{},
 }
 
 // ErrPartial is silent, and ends the program with exit code 3.
@@ -81,7 +81,7 @@ func ProgressLine(began, now store.BackfillStatus, took time.Duration, maxUnits 
 }
 
 // HeldText says who holds a claimed slot.
-var HeldText = web.Held
+var HeldText = report.Held
 
 // Export writes titles, each with tags, as --csv or --jsonl does.
 func Export(w io.Writer, format, tag string, titles ...string) error {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -57,12 +57,12 @@ func addHistoryFlags(flags *pflag.FlagSet, q *store.HistoryQuery, since *config.
 	flags.BoolVar(&q.Partial, "partial", false, "also charts whose fetch was stopped half-way")
 }
 
-func newSightingDocument(s store.Sighting) web.SightingDocument {
-	return web.SightingDocument{Region: s.Region, Job: s.Job, Slot: term.Second(s.Slot), Rank: s.Rank, Views: s.Views, Likes: s.Likes, Comments: s.Comments, ViewsGained: s.Gained}
+func newSightingDocument(s store.Sighting) report.SightingDocument {
+	return report.SightingDocument{Region: s.Region, Job: s.Job, Slot: term.Second(s.Slot), Rank: s.Rank, Views: s.Views, Likes: s.Likes, Comments: s.Comments, ViewsGained: s.Gained}
 }
 
-func newHistoryDocument(h store.History) web.HistoryDocument {
-	doc := web.HistoryDocument{VideoID: h.Video.ID, Title: h.Video.Title, Channel: h.Video.Channel, PublishedAt: term.TimeOrNull(h.Video.PublishedAt), Sightings: []web.SightingDocument{}}
+func newHistoryDocument(h store.History) report.HistoryDocument {
+	doc := report.HistoryDocument{VideoID: h.Video.ID, Title: h.Video.Title, Channel: h.Video.Channel, PublishedAt: term.TimeOrNull(h.Video.PublishedAt), Sightings: []report.SightingDocument{}}
 	for _, s := range h.Sightings {
 		doc.Sightings = append(doc.Sightings, newSightingDocument(s))
 	}

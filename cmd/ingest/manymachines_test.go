@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/faulty"
-	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
@@ -35,7 +35,7 @@ func TestManyMachinesShareOnePostgres(t *testing.T) {
 	first.until("the first charts come in", func() bool { return len(sim.Log()) >= 4 })
 	first.end(syscall.SIGTERM)
 	ended := func() (done int) {
-		for _, s := range ingestJSON[struct{ Slots []web.SlotDocument }](t, exitOK, "slots").Slots {
+		for _, s := range ingestJSON[struct{ Slots []report.SlotDocument }](t, exitOK, "slots").Slots {
 			if s.Outcome == "done" && s.Job == "chart" {
 				done++
 			}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -59,7 +59,7 @@ func (a *app) pacing(ctx context.Context) (pace budget.Pacing, known map[ingest.
 }
 
 // nextSlots returns the slots until then at the present pace, with their costs. Nothing is paced without a store.
-func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, until time.Time) ([]web.NextDocument, error) {
+func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, until time.Time) ([]report.NextDocument, error) {
 	schedule, err := scheduleOf(a.cfg)
 	if err != nil {
 		return nil, err
@@ -72,9 +72,9 @@ func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, 
 		}
 	}
 	slots, err := pacer.Next(ctx, known, now, until)
-	docs := make([]web.NextDocument, 0, len(slots))
+	docs := make([]report.NextDocument, 0, len(slots))
 	for _, n := range slots {
-		docs = append(docs, web.NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost})
+		docs = append(docs, report.NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost})
 	}
 	return docs, err
 }

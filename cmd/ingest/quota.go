@@ -10,8 +10,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -69,7 +69,7 @@ func (a *app) printTake(ctx context.Context, g *quota.Governor, d quota.Decision
 	if err != nil {
 		return err
 	}
-	doc := web.NewTakeDocument(d, cost)
+	doc := report.NewTakeDocument(d, cost)
 	switch {
 	case a.json:
 		err = a.printJSON(doc)

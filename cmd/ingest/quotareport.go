@@ -10,17 +10,17 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
 
 // quotaScreen is a quota document for a person, with the slots until the provider's day ends.
 type quotaScreen struct {
-	web.QuotaDocument
-	next []web.NextDocument
+	report.QuotaDocument
+	next []report.NextDocument
 }
 
 // withGovernor opens the ledger for a command that fetches nothing.
@@ -82,7 +82,7 @@ func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Pur
 	if err == nil && !since.IsZero() && degraded == nil {
 		var spent []quota.Spent
 		spent, err = g.Ledger.Spent(ctx, g.Account, since)
-		doc.Spent, doc.Since = web.NewSpentDocuments(spent), term.TimeOrNull(since)
+		doc.Spent, doc.Since = report.NewSpentDocuments(spent), term.TimeOrNull(since)
 	}
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Pur
 }
 
 // quotaDocument returns what is left, and the pace if there is a store. degraded is why the ledger cannot answer, nil if it can.
-func (a *app) quotaDocument(ctx context.Context, g *quota.Governor, s *store.Store) (doc web.QuotaDocument, degraded, err error) {
+func (a *app) quotaDocument(ctx context.Context, g *quota.Governor, s *store.Store) (doc report.QuotaDocument, degraded, err error) {
 	r, err := g.Report(ctx)
 	if errors.Is(err, quota.ErrUnavailable) {
 		r.Degraded, err = err, nil
@@ -118,7 +118,7 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor, s *store.Sto
 	if err != nil {
 		return doc, nil, err
 	}
-	doc = web.NewQuotaDocument(r, g.Tariff, web.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Fits: forecast.Fits})
+	doc = report.NewQuotaDocument(r, g.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Fits: forecast.Fits})
 	pace, _ := a.paceNow(ctx, a.pacer(schedule, s, func(context.Context) (quota.Report, error) { return r, nil }), s)
 	doc.Forecast.Pacing = pace.String()
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)

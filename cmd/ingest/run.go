@@ -14,8 +14,8 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -177,20 +177,20 @@ func endOfRun(outcome ingest.State, err error) error {
 }
 
 type runDocument struct {
-	Outcome ingest.State       `json:"outcome"`
-	RetryAt *time.Time         `json:"retry_at"`
-	NextAt  *time.Time         `json:"next_at"`
-	Units   int64              `json:"units"`
-	Regions []web.SlotDocument `json:"regions"`
-	Jobs    []web.SlotDocument `json:"jobs"` // slots of other jobs
-	Pacing  string             `json:"pacing,omitempty"`
+	Outcome ingest.State          `json:"outcome"`
+	RetryAt *time.Time            `json:"retry_at"`
+	NextAt  *time.Time            `json:"next_at"`
+	Units   int64                 `json:"units"`
+	Regions []report.SlotDocument `json:"regions"`
+	Jobs    []report.SlotDocument `json:"jobs"` // slots of other jobs
+	Pacing  string                `json:"pacing,omitempty"`
 }
 
 func (s summary) document() runDocument {
 	d := runDocument{Outcome: s.outcome, RetryAt: term.FromOrNull(s.retryAt), NextAt: term.TimeOrNull(s.next), Units: s.units,
-		Regions: []web.SlotDocument{}, Jobs: []web.SlotDocument{}, Pacing: s.pacing}
+		Regions: []report.SlotDocument{}, Jobs: []report.SlotDocument{}, Pacing: s.pacing}
 	for _, slot := range s.slots {
-		doc := web.NewSlotDocument(slot.Slot)
+		doc := report.NewSlotDocument(slot.Slot)
 		doc.Units = slot.Spent
 		if slot.Kind == ingest.KindChart {
 			d.Regions = append(d.Regions, doc)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/text"
 )
@@ -152,14 +152,14 @@ func printSearch(out *console, q store.Query, r store.Result, f searchFlags) err
 	return nil
 }
 
-func newSearchDocument(q store.Query, r store.Result) web.SearchDocument {
-	doc := web.SearchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []web.SearchItem{}}
+func newSearchDocument(q store.Query, r store.Result) report.SearchDocument {
+	doc := report.SearchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []report.SearchItem{}}
 	if r.Next != "" {
 		doc.Next = &r.Next
 	}
 	for _, h := range r.Items {
 		v := h.Video
-		doc.Items = append(doc.Items, web.SearchItem{
+		doc.Items = append(doc.Items, report.SearchItem{
 			VideoID: v.ID, Title: v.Title, Highlight: append([]text.Span{}, h.Highlight...), Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
 			PublishedAt: term.TimeOrNull(v.PublishedAt), SeenAt: term.TimeOrNull(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
 			Regions: append([]ingest.Region{}, h.Regions...), Score: h.Score,

@@ -15,8 +15,8 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/service"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -143,12 +143,12 @@ func (s serviceStore) Last(ctx context.Context) (done, ended map[ingest.Series]i
 
 // slotEvent is a finished slot as serve --json prints it, one per line.
 type slotEvent struct {
-	web.SlotDocument
+	report.SlotDocument
 	TookMS int64 `json:"took_ms"`
 }
 
 func (a *app) printSlotEvent(r fetch.SlotResult) error {
-	event := slotEvent{web.NewSlotDocument(r.Slot), r.Took.Milliseconds()}
+	event := slotEvent{report.NewSlotDocument(r.Slot), r.Took.Milliseconds()}
 	event.Units = r.Spent
 	return a.printJSON(event)
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
@@ -184,7 +184,7 @@ func TestReadyzKnowsWhenRegionsAreStale(t *testing.T) {
 		t.Errorf("/livez: %d with the upstream down, want 200", code)
 	}
 	_, body := d.get("freshness")
-	var f web.Freshness
+	var f report.Freshness
 	if err := json.Unmarshal([]byte(body), &f); err != nil || len(f.Series) != 9 {
 		t.Fatalf("%v\n%s", err, body)
 	}

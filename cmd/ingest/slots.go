@@ -10,8 +10,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -70,7 +70,7 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 }
 
 // seriesOf returns what is known about every series of the schedule, or about those of one key.
-func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.SeriesDocument, error) {
+func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]report.SeriesDocument, error) {
 	p, known, err := a.pacing(ctx)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.Se
 	if err != nil {
 		return nil, err
 	}
-	var out []web.SeriesDocument
+	var out []report.SeriesDocument
 	for _, schedule := range p.Schedule {
 		for _, k := range schedule.Keys() {
 			for _, slot := range (regions.Paced{Schedule: regions.Schedule{schedule}, Paces: p.Paces}).Upcoming(known, now, 1, k) {
@@ -95,7 +95,7 @@ func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.Se
 			if err != nil {
 				return nil, err
 			}
-			d := web.SeriesDocument{Job: schedule.Job.Name, Region: k, NextAt: term.TimeOrNull(next[ingest.Series{Job: schedule.Job.Name, Key: k}])}
+			d := report.SeriesDocument{Job: schedule.Job.Name, Region: k, NextAt: term.TimeOrNull(next[ingest.Series{Job: schedule.Job.Name, Key: k}])}
 			if len(done) > 0 {
 				d.DoneAt = term.TimeOrNull(done[0].DueAt)
 			}
@@ -111,16 +111,16 @@ func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]web.Se
 }
 
 type slotsDocument struct {
-	Slots  []web.SlotDocument   `json:"slots"`
-	Series []web.SeriesDocument `json:"series,omitempty"`
+	Slots  []report.SlotDocument   `json:"slots"`
+	Series []report.SeriesDocument `json:"series,omitempty"`
 }
 
 // printSlots prints slots, which may be filtered, and if only one series was asked for, how fresh it is.
-func printSlots(out *console, slots []ingest.Slot, series []web.SeriesDocument, now time.Time, filtered bool) error {
+func printSlots(out *console, slots []ingest.Slot, series []report.SeriesDocument, now time.Time, filtered bool) error {
 	if out.json {
-		doc := slotsDocument{Slots: []web.SlotDocument{}, Series: series}
+		doc := slotsDocument{Slots: []report.SlotDocument{}, Series: series}
 		for _, s := range slots {
-			doc.Slots = append(doc.Slots, web.NewSlotDocument(s))
+			doc.Slots = append(doc.Slots, report.NewSlotDocument(s))
 		}
 		return out.printJSON(doc)
 	}
@@ -134,6 +134,6 @@ func printSlots(out *console, slots []ingest.Slot, series []web.SeriesDocument, 
 	case len(series) == 1:
 		fmt.Fprintf(out.stdout, "%s\n\n", term.Wrap(series[0].Line(now), term.Screen, "  "))
 	}
-	web.PrintSlots(out.stdout, slots, now)
+	report.PrintSlots(out.stdout, slots, now)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
@@ -18,38 +19,38 @@ import (
 // source returns what the metrics and the status page read: the ledger and the store, as the commands show them.
 func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 	return &web.Source{
-		Quota: func(ctx context.Context) (web.QuotaDocument, error) {
+		Quota: func(ctx context.Context) (report.QuotaDocument, error) {
 			doc, _, err := a.quotaDocument(ctx, g, s)
 			return doc, err
 		},
-		Slots: func(ctx context.Context, since time.Time) ([]web.SlotDocument, error) {
+		Slots: func(ctx context.Context, since time.Time) ([]report.SlotDocument, error) {
 			slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
-			docs := make([]web.SlotDocument, 0, len(slots))
+			docs := make([]report.SlotDocument, 0, len(slots))
 			for _, slot := range slots {
-				docs = append(docs, web.NewSlotDocument(slot))
+				docs = append(docs, report.NewSlotDocument(slot))
 			}
 			return docs, err
 		},
-		Spent: func(ctx context.Context, since time.Time) ([]web.SpentDocument, error) {
+		Spent: func(ctx context.Context, since time.Time) ([]report.SpentDocument, error) {
 			spent, err := g.Ledger.Spent(ctx, g.Account, since)
-			return web.NewSpentDocuments(spent), err
+			return report.NewSpentDocuments(spent), err
 		},
-		Next: func(ctx context.Context, until time.Time) ([]web.NextDocument, error) {
+		Next: func(ctx context.Context, until time.Time) ([]report.NextDocument, error) {
 			return a.nextSlots(ctx, g, s, until)
 		},
 		Calls:    s.Calls,
 		DayPrice: a.dayPrice, Cost: g.Tariff.Cost,
-		Ledger: func(ctx context.Context) (web.LedgerDocument, error) { return a.ledgerDocument(ctx, g, s) },
+		Ledger: func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, g, s) },
 		Oldest: s.Oldest, Backup: s.LastBackup,
-		Backfills: func(ctx context.Context) (docs []web.BackfillDocument, err error) {
+		Backfills: func(ctx context.Context) (docs []report.BackfillDocument, err error) {
 			list, err := s.Backfills(ctx)
 			for _, b := range list {
 				l := newBackfillLine(b)
-				docs = append(docs, web.BackfillDocument{ID: l.ID, What: l.What, Outcome: l.Outcome, Ended: l.Pieces["total"] - b.Open(), Pieces: l.Pieces["total"], Units: l.Units})
+				docs = append(docs, report.BackfillDocument{ID: l.ID, What: l.What, Outcome: l.Outcome, Ended: l.Pieces["total"] - b.Open(), Pieces: l.Pieces["total"], Units: l.Units})
 			}
 			return docs, err
 		},
-		Search: func(ctx context.Context, text string) (web.SearchDocument, string, error) {
+		Search: func(ctx context.Context, text string) (report.SearchDocument, string, error) {
 			q := store.Query{Text: text}
 			r, err := s.Search(ctx, q)
 			return newSearchDocument(q, r), r.Hint, err
@@ -73,8 +74,8 @@ func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
 }
 
 // ledgerDocument returns the ledger's state, and whether it holds all that the store's slots spent.
-func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.Store) (web.LedgerDocument, error) {
-	doc := web.LedgerDocument{ProvenAt: term.Second(a.clock.Now())}
+func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.Store) (report.LedgerDocument, error) {
+	doc := report.LedgerDocument{ProvenAt: term.Second(a.clock.Now())}
 	state, err := journalOf(g).State(ctx, g.Account)
 	if err != nil {
 		return doc, err

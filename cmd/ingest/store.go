@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -27,7 +28,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 		return usageError{errors.New("store copy: say from where and to where, such as --from sqlite --to postgres://user@host/database")}
 	}
 	a.cfg.Store = from
-	doc := term.Copied{From: a.storeName(), Outcome: "copied", Tables: []term.CopiedTable{}}
+	doc := report.Copied{From: a.storeName(), Outcome: "copied", Tables: []report.CopiedTable{}}
 	source, err := a.readStore(ctx)
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 		doc.Outcome = "there"
 	}
 	for _, t := range got.Tables {
-		doc.Tables, doc.Rows = append(doc.Tables, term.CopiedTable{Table: t.Name, Rows: t.Rows, Hash: t.Hash}), doc.Rows+t.Rows
+		doc.Tables, doc.Rows = append(doc.Tables, report.CopiedTable{Table: t.Name, Rows: t.Rows, Hash: t.Hash}), doc.Rows+t.Rows
 	}
 	if !a.quiet || a.json {
 		err = a.show(doc)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 )
 
 const (
@@ -80,7 +80,7 @@ func (s *Service) healthLines(ctx context.Context, st state) (lines []string, fa
 }
 
 // lateLine describes a series that is stale or has failed: "chart DE (2h0m0s), failed: ...".
-func lateLine(series web.SeriesState) string {
+func lateLine(series report.SeriesState) string {
 	line := series.String()
 	if series.Outcome != "" && series.Outcome != ingest.Done {
 		line += fmt.Sprintf(", %s: %s", series.Outcome, series.Reason)

@@ -78,3 +78,14 @@ func Gain(n *int64) string {
 	}
 	return Count(n)
 }
+
+// Enumerate names the first few things, and counts the rest: "FR, IN and 2 more".
+func Enumerate(names []string, most int) string {
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}

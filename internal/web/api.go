@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
@@ -39,7 +40,7 @@ const (
 const maxQuery = 2 << 10
 
 // handler serves everything under /v1/. quota returns the report.
-func (a *API) handler(quota func(context.Context) (QuotaDocument, error)) http.Handler {
+func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error)) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/search", a.document(a.search))
 	mux.Handle("GET /v1/charts/{region}", a.document(a.chart))
@@ -147,10 +148,10 @@ func (a *API) library(params url.Values) (l *Library, limit int, err error) {
 }
 
 // publicQuota is the report without the path of the data directory, which visitors need not know.
-func (s *Site) publicQuota(ctx context.Context) (QuotaDocument, error) {
+func (s *Site) publicQuota(ctx context.Context) (report.QuotaDocument, error) {
 	source, err := s.Status.Source()
 	if err != nil {
-		return QuotaDocument{}, err
+		return report.QuotaDocument{}, err
 	}
 	doc, err := source.Quota(ctx)
 	doc.Data = ""
@@ -178,7 +179,7 @@ func (a *API) chart(ctx context.Context, r *http.Request, params url.Values) (an
 
 // videoPage is a page of a video's sightings.
 type videoPage struct {
-	HistoryDocument
+	report.HistoryDocument
 	Next *string `json:"next"`
 }
 
@@ -192,7 +193,7 @@ func (a *API) video(ctx context.Context, r *http.Request, params url.Values) (an
 		return nil, err
 	}
 	page := videoPage{HistoryDocument: doc}
-	page.Sightings, page.Next, err = pageOf(doc.Sightings, limit, params.Get("after"), func(s SightingDocument) string {
+	page.Sightings, page.Next, err = pageOf(doc.Sightings, limit, params.Get("after"), func(s report.SightingDocument) string {
 		return s.Slot.UTC().Format("20060102150405") + " " + s.Job + " " + string(s.Region)
 	})
 	return page, err
@@ -200,8 +201,8 @@ func (a *API) video(ctx context.Context, r *http.Request, params url.Values) (an
 
 // slotsPage is a page of slots.
 type slotsPage struct {
-	Slots []SlotDocument `json:"slots"`
-	Next  *string        `json:"next"`
+	Slots []report.SlotDocument `json:"slots"`
+	Next  *string               `json:"next"`
 }
 
 func (a *API) slots(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
@@ -214,7 +215,7 @@ func (a *API) slots(ctx context.Context, _ *http.Request, params url.Values) (an
 		return nil, err
 	}
 	var page slotsPage
-	page.Slots, page.Next, err = pageOf(all, limit, params.Get("after"), func(s SlotDocument) string {
+	page.Slots, page.Next, err = pageOf(all, limit, params.Get("after"), func(s report.SlotDocument) string {
 		return s.DueAt.UTC().Format("20060102150405") + " " + s.Job + " " + s.Region
 	})
 	for i := range page.Slots {

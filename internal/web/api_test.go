@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -37,39 +38,39 @@ type testLibrary struct{ calls atomic.Int64 }
 func (s *testLibrary) library() (*web.Library, error) {
 	views := int64(12)
 	return &web.Library{
-		Search: func(_ context.Context, p url.Values) (web.SearchDocument, error) {
+		Search: func(_ context.Context, p url.Values) (report.SearchDocument, error) {
 			s.calls.Add(1)
 			if p.Get("q") == "broken" {
-				return web.SearchDocument{}, errors.New("the disk is gone")
+				return report.SearchDocument{}, errors.New("the disk is gone")
 			}
-			return web.SearchDocument{Query: p.Get("q"), Items: []web.SearchItem{{VideoID: "a", Title: hostile + strings.Repeat(" long", 400), Highlight: [][2]int{{0, 2}}, Regions: []ingest.Region{"US"}, Views: &views}}}, nil
+			return report.SearchDocument{Query: p.Get("q"), Items: []report.SearchItem{{VideoID: "a", Title: hostile + strings.Repeat(" long", 400), Highlight: [][2]int{{0, 2}}, Regions: []ingest.Region{"US"}, Views: &views}}}, nil
 		},
-		Chart: func(_ context.Context, region string, _ url.Values) (web.ChartDocument, error) {
+		Chart: func(_ context.Context, region string, _ url.Values) (report.ChartDocument, error) {
 			switch region {
 			case "ZZ":
-				return web.ChartDocument{}, fmt.Errorf("%w: no region ZZ", web.ErrBadRequest)
+				return report.ChartDocument{}, fmt.Errorf("%w: no region ZZ", web.ErrBadRequest)
 			case "FR":
-				return web.ChartDocument{}, fmt.Errorf("%w: no chart is stored", web.ErrNotFound)
+				return report.ChartDocument{}, fmt.Errorf("%w: no chart is stored", web.ErrNotFound)
 			}
-			return web.ChartDocument{Region: ingest.Region(region), Job: "chart", Slot: noon, Items: []web.ChartItem{{Rank: 1, VideoID: "a", Title: hostile, Tags: []string{}}}}, nil
+			return report.ChartDocument{Region: ingest.Region(region), Job: "chart", Slot: noon, Items: []report.ChartItem{{Rank: 1, VideoID: "a", Title: hostile, Tags: []string{}}}}, nil
 		},
-		Video: func(_ context.Context, id string, _ url.Values) (web.HistoryDocument, error) {
+		Video: func(_ context.Context, id string, _ url.Values) (report.HistoryDocument, error) {
 			if id == "none" {
-				return web.HistoryDocument{}, fmt.Errorf("%w: no such video", web.ErrNotFound)
+				return report.HistoryDocument{}, fmt.Errorf("%w: no such video", web.ErrNotFound)
 			}
-			d := web.HistoryDocument{VideoID: id, Title: hostile}
+			d := report.HistoryDocument{VideoID: id, Title: hostile}
 			for i := range 45 {
-				d.Sightings = append(d.Sightings, web.SightingDocument{Region: "US", Job: "chart", Slot: noon.Add(time.Duration(i) * time.Hour), Rank: i + 1})
+				d.Sightings = append(d.Sightings, report.SightingDocument{Region: "US", Job: "chart", Slot: noon.Add(time.Duration(i) * time.Hour), Rank: i + 1})
 			}
 			return d, nil
 		},
-		Slots: func(_ context.Context, p url.Values) (out []web.SlotDocument, err error) {
+		Slots: func(_ context.Context, p url.Values) (out []report.SlotDocument, err error) {
 			if p.Get("outcome") == "lost" {
 				return nil, fmt.Errorf("%w: outcome \"lost\"", web.ErrBadRequest)
 			}
 			for i := range 30 {
 				at := noon.Add(-time.Duration(i) * time.Hour)
-				out = append(out, web.NewSlotDocument(ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: at}, State: ingest.Stopped, RetryAt: at, Reason: "no more\x1b[2J"}))
+				out = append(out, report.NewSlotDocument(ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: at}, State: ingest.Stopped, RetryAt: at, Reason: "no more\x1b[2J"}))
 			}
 			return out, nil
 		},
@@ -84,12 +85,12 @@ func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *testLibrary) {
 	site.Hosts = []string{"api.example.com"}
 	site.API = &web.API{Library: lib.library, Origins: []string{"https://www.example.com"}}
 	site.Status = &web.Status{Source: func() (*web.Source, error) {
-		return &web.Source{Quota: func(context.Context) (web.QuotaDocument, error) {
+		return &web.Source{Quota: func(context.Context) (report.QuotaDocument, error) {
 			tariff := &quota.Tariff{Zone: time.UTC, Table: "classic"}
 			day := quota.WindowState{Window: quota.Window{Name: "day", Limit: 100}, FreesAt: noon}
 			long := quota.WindowState{Window: quota.Window{Name: "24h", Limit: 100, Length: 24 * time.Hour}, Used: 1}
-			d := web.NewQuotaDocument(quota.Report{At: noon, Account: "default", Pools: []quota.PoolReport{{Pool: "units", Limit: 100, Windows: []quota.WindowState{day, long}}}}, tariff,
-				web.ForecastDocument{Until: noon, Scheduled: map[string]int64{"units": 4}})
+			d := report.NewQuotaDocument(quota.Report{At: noon, Account: "default", Pools: []quota.PoolReport{{Pool: "units", Limit: 100, Windows: []quota.WindowState{day, long}}}}, tariff,
+				report.ForecastDocument{Until: noon, Scheduled: map[string]int64{"units": 4}})
 			d.Data = "/home/ann/secret-place"
 			return d, nil
 		}}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -11,12 +12,12 @@ import (
 type details struct {
 	hours     []map[quota.Purpose]int64 // spent of pool in each of the last 24 hours, oldest first
 	pool      string                    // the pool of which the schedule wants most
-	next      []NextDocument            // until the provider's day ends
+	next      []report.NextDocument     // until the provider's day ends
 	price     map[string]int64          // of a day as configured
-	ledger    LedgerDocument
+	ledger    report.LedgerDocument
 	oldest    time.Time
 	backup    time.Time // the newest; zero: none
-	backfills []BackfillDocument
+	backfills []report.BackfillDocument
 	errs      map[string]error // by part
 }
 
@@ -50,7 +51,7 @@ func (s *Status) readDetails(ctx context.Context, o overview) (details, error) {
 }
 
 // mostWanted returns the pool of which the schedule wants most; the last one if it wants nothing.
-func mostWanted(d QuotaDocument) (pool string) {
+func mostWanted(d report.QuotaDocument) (pool string) {
 	most := int64(-1)
 	for _, p := range d.Pools {
 		if n := d.Forecast.Scheduled[p.Pool]; n >= most {

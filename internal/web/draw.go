@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -32,7 +33,7 @@ const (
 
 // newBurn returns the drawing; nil if nothing is known.
 func newBurn(o overview, d details) *burnView {
-	at := slices.IndexFunc(o.quota.Pools, func(p PoolDocument) bool { return p.Pool == d.pool })
+	at := slices.IndexFunc(o.quota.Pools, func(p report.PoolDocument) bool { return p.Pool == d.pool })
 	if at < 0 || len(d.hours) == 0 {
 		return nil
 	}
@@ -119,18 +120,18 @@ func (r reasonView) String() string {
 }
 
 // newStrip draws the newest slots of a series.
-func newStrip(of SeriesState, slots []SlotDocument) stripView {
+func newStrip(of report.SeriesState, slots []report.SlotDocument) stripView {
 	const most, mostReasons = 48, 3
 	s := stripView{Name: of.Name()}
 	count := map[ingest.State]int{}
-	var newest []SlotDocument
+	var newest []report.SlotDocument
 	var alike []reasonView
 	for _, slot := range slots {
 		if slot.Job != of.Job || slot.Region != of.Region {
 			continue
 		}
-		newest = append(newest, slices.Repeat([]SlotDocument{slot}, min(most, slot.ticks()))...)
-		count[slot.Outcome] += slot.ticks()
+		newest = append(newest, slices.Repeat([]report.SlotDocument{slot}, min(most, slot.Ticks()))...)
+		count[slot.Outcome] += slot.Ticks()
 		first := slot.DueAt
 		if slot.FirstDueAt != nil {
 			first = *slot.FirstDueAt
@@ -139,9 +140,9 @@ func newStrip(of SeriesState, slots []SlotDocument) stripView {
 		switch {
 		case i >= 0:
 			alike[i].first = first
-			alike[i].slots += slot.ticks()
+			alike[i].slots += slot.Ticks()
 		case slot.Reason != "":
-			alike = append(alike, reasonView{slot.Outcome, slot.Reason, first, slot.DueAt, slot.ticks()})
+			alike = append(alike, reasonView{slot.Outcome, slot.Reason, first, slot.DueAt, slot.Ticks()})
 		}
 	}
 	for _, r := range alike[:min(mostReasons, len(alike))] {

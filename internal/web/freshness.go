@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -16,36 +17,37 @@ import (
 const rereadAfter = time.Second
 
 // Freshness reads how fresh everything is.
-func (s *Site) Freshness(ctx context.Context) (Freshness, error) {
-	f := Freshness{At: term.Second(s.Now()), StaleAfter: s.StaleAfter, Series: []SeriesState{}}
+func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
+	f := report.Freshness{At: term.Second(s.Now()), StaleAfter: s.StaleAfter, Series: []report.SeriesState{}}
 	done, ended, err := s.Slots.Last(ctx)
 	if err != nil {
 		return f, err
 	}
 	for _, of := range s.Schedule.Series() {
-		f.Series = append(f.Series, f.state(s.Schedule, of, done[of], ended[of]))
+		f.Series = append(f.Series, s.stateOf(of, done[of], ended[of], f.At))
 	}
 	return f, nil
 }
 
 // cachedFreshness is Freshness, up to rereadAfter old.
-func (s *Site) cachedFreshness(ctx context.Context) (Freshness, error) {
-	return s.fresh.get(rereadAfter, func() (Freshness, error) { return s.Freshness(ctx) })
+func (s *Site) cachedFreshness(ctx context.Context) (report.Freshness, error) {
+	return s.fresh.get(rereadAfter, func() (report.Freshness, error) { return s.Freshness(ctx) })
 }
 
-func (f Freshness) state(schedule Schedule, of ingest.Series, done, ended ingest.Slot) SeriesState {
-	state := SeriesState{Job: of.Job, Region: of.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason)}
-	from := f.At
+// stateOf returns how fresh a series is, whose newest slots are done and ended.
+func (s *Site) stateOf(of ingest.Series, done, ended ingest.Slot, now time.Time) report.SeriesState {
+	state := report.SeriesState{Job: of.Job, Region: of.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason)}
+	from := now
 	if !done.DueAt.IsZero() {
-		due, age := done.DueAt.UTC(), f.At.Sub(done.DueAt)
+		due, age := done.DueAt.UTC(), now.Sub(done.DueAt)
 		seconds := int64(age / time.Second)
 		from, state.Slot, state.AgeS = due, &due, &seconds
 		if fetched := done.FetchedAt.UTC(); !done.FetchedAt.IsZero() {
 			state.FetchedAt = &fetched
 		}
 	}
-	state.Stale = schedule.Stale(of, done.DueAt, f.At, f.StaleAfter)
-	state.IntervalS = int64(schedule.Ahead(of, from, 1) / time.Second)
+	state.Stale = s.Schedule.Stale(of, done.DueAt, now, s.StaleAfter)
+	state.IntervalS = int64(s.Schedule.Ahead(of, from, 1) / time.Second)
 	return state
 }
 

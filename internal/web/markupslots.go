@@ -6,6 +6,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -52,7 +53,7 @@ func (v *view) policy() g.Node {
 	if len(v.Backfills) > 0 {
 		backfills = g.Group{
 			h.H3(g.Text("Backfills")),
-			table("Backfills", []column{{"Backfill", false}, {"What", false}, {"Outcome", false}, {"Pieces", false}, {"Units", true}}, g.Map(v.Backfills, func(b BackfillDocument) g.Node {
+			table("Backfills", []column{{"Backfill", false}, {"What", false}, {"Outcome", false}, {"Pieces", false}, {"Units", true}}, g.Map(v.Backfills, func(b report.BackfillDocument) g.Node {
 				ended, pieces := strconv.Itoa(b.Ended), strconv.Itoa(b.Pieces)
 				return h.Tr(rowHead(b.ID), cell(b.What), cell(string(b.Outcome)),
 					h.Td(h.Progress(h.Value(ended), h.Max(pieces), h.Aria("label", b.ID)), g.Text(" "+ended+" of "+pieces)), figure(term.Thousands(b.Units)))

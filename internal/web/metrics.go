@@ -178,12 +178,12 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 		if of.AgeS != nil {
 			gauge(age, float64(*of.AgeS), of.Job, of.Region)
 		}
-		if at := of.succeededAt(); at.After(succeeded[of.Job]) {
+		if at := of.SucceededAt(); at.After(succeeded[of.Job]) {
 			succeeded[of.Job] = at
 		}
 	}
 	for _, s := range c.slots {
-		count[kind{s.Job, string(s.Outcome)}] += s.ticks()
+		count[kind{s.Job, string(s.Outcome)}] += s.Ticks()
 	}
 	refused := 0
 	for of, n := range count {

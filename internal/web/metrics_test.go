@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -21,44 +22,44 @@ import (
 func pointer[T any](v T) *T { return &v }
 
 // shown returns a document in which no two figures are equal, so that none can be mistaken for another.
-func shown() web.QuotaDocument {
-	return web.QuotaDocument{
+func shown() report.QuotaDocument {
+	return report.QuotaDocument{
 		At: noon, Account: "default", Data: "/data", Ledger: "sqlite", Table: "classic",
-		Pools: []web.PoolDocument{
+		Pools: []report.PoolDocument{
 			{Pool: "search", Limit: 100, Drift: 61, StoppedAt: 39, DrainedUntil: pointer(noon.Add(20 * time.Hour)),
-				Windows: []web.WindowDocument{
+				Windows: []report.WindowDocument{
 					{Window: "24h", Limit: 101, Used: 41, NextFreeAt: pointer(noon.Add(time.Hour))},
 					{Window: "day", Zone: "America/Los_Angeles", Limit: 102, Used: 37, ResetsAt: pointer(noon.Add(20 * time.Hour))},
 				},
-				Purposes: []web.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 95, Remaining: 0}, {Purpose: quota.Manual, Ceiling: 99, Remaining: 5}}},
+				Purposes: []report.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 95, Remaining: 0}, {Purpose: quota.Manual, Ceiling: 99, Remaining: 5}}},
 			{Pool: "units", Limit: 10000,
-				Windows: []web.WindowDocument{
+				Windows: []report.WindowDocument{
 					{Window: "24h", Limit: 10001, Used: 1536, NextFreeAt: pointer(noon.Add(2 * time.Hour))},
 					{Window: "day", Zone: "America/Los_Angeles", Limit: 10002, Used: 1024, ResetsAt: pointer(noon.Add(20 * time.Hour))},
 				},
-				Purposes: []web.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 9500, Remaining: 475}, {Purpose: quota.Manual, Ceiling: 9950, Remaining: 498}}},
+				Purposes: []report.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 9500, Remaining: 475}, {Purpose: quota.Manual, Ceiling: 9950, Remaining: 498}}},
 		},
-		Spent: []web.SpentDocument{
+		Spent: []report.SpentDocument{
 			{Purpose: quota.Scheduled, Region: "US", Method: "videos.list", Pool: "units", Amount: 40},
 			{Purpose: quota.Scheduled, Region: "DE", Method: "videos.list", Pool: "units", Amount: 36},
 			{Purpose: quota.Manual, Method: "search.list", Pool: "units", Amount: 700},
 			{Purpose: quota.Manual, Method: "search.list", Pool: "search", Amount: 7},
 			{Purpose: quota.Manual, Method: "post", Pool: "units", Amount: 760},
 		},
-		Forecast: web.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": 1280}, Fits: true},
+		Forecast: report.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": 1280}, Fits: true},
 	}
 }
 
 // sourced returns the fresh site with a source.
 func sourced() (*web.Site, *web.Source) {
 	site, _ := fresh()
-	ended := func(region string, before time.Duration, outcome ingest.State) web.SlotDocument {
-		return web.SlotDocument{Job: "chart", Region: region, DueAt: noon.Add(-before), Slot: noon.Add(-before), Outcome: outcome}
+	ended := func(region string, before time.Duration, outcome ingest.State) report.SlotDocument {
+		return report.SlotDocument{Job: "chart", Region: region, DueAt: noon.Add(-before), Slot: noon.Add(-before), Outcome: outcome}
 	}
 	source := &web.Source{
-		Quota: func(context.Context) (web.QuotaDocument, error) { return shown(), nil },
-		Slots: func(context.Context, time.Time) ([]web.SlotDocument, error) {
-			return []web.SlotDocument{
+		Quota: func(context.Context) (report.QuotaDocument, error) { return shown(), nil },
+		Slots: func(context.Context, time.Time) ([]report.SlotDocument, error) {
+			return []report.SlotDocument{
 				ended("US", 30*time.Minute, ingest.Done), ended("DE", 45*time.Minute, ingest.Done),
 				ended("US", time.Hour, ingest.Done), ended("DE", 75*time.Minute, ingest.Stopped),
 			}, nil
@@ -187,13 +188,13 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 		has, hasNo []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (web.QuotaDocument, error) { return web.QuotaDocument{Degraded: true}, nil }
+			s.Quota = func(context.Context) (report.QuotaDocument, error) { return report.QuotaDocument{Degraded: true}, nil }
 		}, []string{`readable{source="ledger"} 0`, `readable{source="store"} 1`, `quota_degraded 1`, `ingest_slots{`}, []string{"quota_used_units{", "forecast"}},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (web.QuotaDocument, error) { return web.QuotaDocument{}, down }
+			s.Quota = func(context.Context) (report.QuotaDocument, error) { return report.QuotaDocument{}, down }
 		}, []string{`readable{source="ledger"} 0`, `ingest_slots{`}, []string{"quota_used_units{"}},
 		{"store", func(_ *web.Site, s *web.Source) {
-			s.Slots = func(context.Context, time.Time) ([]web.SlotDocument, error) { return nil, down }
+			s.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, down }
 		}, []string{`readable{source="store"} 0`, `quota_used_units{`}, []string{"ingest_slots{", `outcome="refused"`}},
 		{"all", func(site *web.Site, _ *web.Source) {
 			site.Status.Source = func() (*web.Source, error) { return nil, down }
@@ -225,7 +226,7 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 func TestManyScrapesReadOnce(t *testing.T) {
 	site, source := sourced()
 	reads, quotaOf := 0, source.Quota
-	source.Quota = func(ctx context.Context) (web.QuotaDocument, error) { reads++; return quotaOf(ctx) }
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, error) { reads++; return quotaOf(ctx) }
 	for range 50 {
 		get(t, site, "/metrics")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -43,16 +44,16 @@ func (s *Status) page(w http.ResponseWriter, r *http.Request) {
 
 // statusDocument is the page's content as JSON.
 type statusDocument struct {
-	Quota     *QuotaDocument     `json:"quota"` // null: the ledger's file could not be read
-	Freshness Freshness          `json:"freshness"`
-	Slots     []SlotDocument     `json:"slots"` // of the last 24 hours
-	Next      []NextDocument     `json:"next"`  // until the provider's day ends
-	Ledger    LedgerDocument     `json:"ledger"`
-	PerDay    map[string]int64   `json:"per_day"`
-	Backfills []BackfillDocument `json:"backfills"`
-	Oldest    *time.Time         `json:"oldest"`
-	Backup    *time.Time         `json:"backup"` // when ingest backup last made one
-	Errors    map[string]string  `json:"errors"` // by part
+	Quota     *report.QuotaDocument     `json:"quota"` // null: the ledger's file could not be read
+	Freshness report.Freshness          `json:"freshness"`
+	Slots     []report.SlotDocument     `json:"slots"` // of the last 24 hours
+	Next      []report.NextDocument     `json:"next"`  // until the provider's day ends
+	Ledger    report.LedgerDocument     `json:"ledger"`
+	PerDay    map[string]int64          `json:"per_day"`
+	Backfills []report.BackfillDocument `json:"backfills"`
+	Oldest    *time.Time                `json:"oldest"`
+	Backup    *time.Time                `json:"backup"` // when ingest backup last made one
+	Errors    map[string]string         `json:"errors"` // by part
 }
 
 func newStatusDocument(o overview, d details) statusDocument {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
@@ -26,15 +27,15 @@ const hostileText = "<script>alert(1)</script>\u202e\x1b[31m\"'>&{{.}}"
 // paged returns the fresh site with all that the page shows.
 func paged() (*web.Site, *web.Source) {
 	site, source := sourced()
-	source.Spent = func(_ context.Context, since time.Time) ([]web.SpentDocument, error) {
+	source.Spent = func(_ context.Context, since time.Time) ([]report.SpentDocument, error) {
 		if hours := int64(noon.Sub(since) / time.Hour); hours > 0 {
-			return []web.SpentDocument{{Purpose: quota.Scheduled, Pool: "units", Amount: hours * 60}, {Purpose: quota.Manual, Pool: "search", Amount: hours}}, nil
+			return []report.SpentDocument{{Purpose: quota.Scheduled, Pool: "units", Amount: hours * 60}, {Purpose: quota.Manual, Pool: "search", Amount: hours}}, nil
 		}
 		return nil, nil
 	}
-	source.Next = func(context.Context, time.Time) (next []web.NextDocument, err error) {
+	source.Next = func(context.Context, time.Time) (next []report.NextDocument, err error) {
 		for i, region := range []string{"US", "DE", "GB", "FR", "IN", "BR", "AU", "CA", "JP"} {
-			next = append(next, web.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(time.Duration(i) * time.Minute), Cost: map[string]int64{"units": 118}})
+			next = append(next, report.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(time.Duration(i) * time.Minute), Cost: map[string]int64{"units": 118}})
 		}
 		return next, nil
 	}
@@ -44,16 +45,16 @@ func paged() (*web.Site, *web.Source) {
 		}
 		return map[string]int64{"units": 1536}, nil
 	}
-	source.Ledger = func(context.Context) (web.LedgerDocument, error) {
-		return web.LedgerDocument{Generation: "5eed", ProvenAt: noon}, nil
+	source.Ledger = func(context.Context) (report.LedgerDocument, error) {
+		return report.LedgerDocument{Generation: "5eed", ProvenAt: noon}, nil
 	}
 	source.Backup = func(context.Context) (time.Time, error) { return noon.AddDate(0, 0, -3), nil }
 	source.Oldest = func(context.Context) (time.Time, error) { return noon.AddDate(0, 0, -12), nil }
-	source.Backfills = func(context.Context) ([]web.BackfillDocument, error) {
-		return []web.BackfillDocument{{ID: "uploads-1", What: hostileText, Outcome: ingest.Claimed, Ended: 17, Pieces: 40, Units: 171}}, nil
+	source.Backfills = func(context.Context) ([]report.BackfillDocument, error) {
+		return []report.BackfillDocument{{ID: "uploads-1", What: hostileText, Outcome: ingest.Claimed, Ended: 17, Pieces: 40, Units: 171}}, nil
 	}
-	source.Search = func(context.Context, string) (web.SearchDocument, string, error) {
-		return web.SearchDocument{Looked: hostileText, Items: []web.SearchItem{
+	source.Search = func(context.Context, string) (report.SearchDocument, string, error) {
+		return report.SearchDocument{Looked: hostileText, Items: []report.SearchItem{
 			{VideoID: "a", Title: "The world cup", Highlight: [][2]int{{4, 9}}, Channel: hostileText, Regions: []ingest.Region{"US"}},
 			{VideoID: "b", Title: hostileText, Highlight: [][2]int{{1, 7}, {9, 900}}},
 		}}, "", nil
@@ -98,7 +99,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 		want = append(want, fmt.Sprintf("%s %s %s %s", s.Purpose, region, s.Method, term.Amount(s.Amount, s.Pool)))
 	}
 	want = append(want,
-		web.OutlookSentence(d, nil),
+		report.OutlookSentence(d, nil),
 		"search: the provider stopped at 39 of 100: 61 were spent beyond our knowledge.", "units: the provider has not said no.",
 		"Closed until 2026-02-15 08:00:00Z.",
 		"scheduled: 1,440 units", "the schedule wants 1,280 units more", // 24 hours of 60
@@ -123,7 +124,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 		t.Log(text)
 	}
 	_, body = get(t, site, "/?format=json")
-	var doc struct{ Quota web.QuotaDocument }
+	var doc struct{ Quota report.QuotaDocument }
 	if err := json.Unmarshal([]byte(body), &doc); err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +189,8 @@ func TestThePageLoadsNothingAndRunsNothingElse(t *testing.T) {
 // TestHostileTitlesAreTextOnThePage: those of the upstream, of a reason, of a query.
 func TestHostileTitlesAreTextOnThePage(t *testing.T) {
 	site, source := paged()
-	source.Slots = func(context.Context, time.Time) ([]web.SlotDocument, error) {
-		return []web.SlotDocument{{Job: "chart", Region: "US", DueAt: noon.Add(-time.Hour), Outcome: ingest.Stopped, Reason: hostileText, RetryAt: pointer(noon.Add(time.Hour))}}, nil
+	source.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) {
+		return []report.SlotDocument{{Job: "chart", Region: "US", DueAt: noon.Add(-time.Hour), Outcome: ingest.Stopped, Reason: hostileText, RetryAt: pointer(noon.Add(time.Hour))}}, nil
 	}
 	_, body := get(t, site, "/?q="+"%3Cscript%3Ealert(1)%3C/script%3E%22%27%3E%E2%80%AE&every=%3Cb%3E")
 	if n := strings.Count(body, "<script"); n != 1 {
@@ -220,24 +221,24 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 		want []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (web.QuotaDocument, error) {
-				return web.QuotaDocument{Degraded: true, Ledger: "redis"}, nil
+			s.Quota = func(context.Context) (report.QuotaDocument, error) {
+				return report.QuotaDocument{Degraded: true, Ledger: "redis"}, nil
 			}
 		}, []string{"The ledger cannot answer: cheap calls go on", "State cannot answer", "chart US 30 min", "chart US 118 units not known",
 			"What is left Not known while the ledger cannot answer.", "When it comes back Not known while", "The last 24 hours Not known while",
 			"Who spent it Not known while", "Our count and the provider’s Not known while"}},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (web.QuotaDocument, error) { return web.QuotaDocument{}, down }
+			s.Quota = func(context.Context) (report.QuotaDocument, error) { return report.QuotaDocument{}, down }
 		}, []string{"The ledger cannot be read: connection <refused>", "chart US 30 min", "Who spent it Not known while"}},
 		{"store", func(_ *web.Site, s *web.Source) {
-			s.Slots = func(context.Context, time.Time) ([]web.SlotDocument, error) { return nil, down }
+			s.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, down }
 			s.Oldest = func(context.Context) (time.Time, error) { return time.Time{}, down }
 		}, []string{"The store cannot be read: connection <refused>", "1,536 of 10,001 used"}},
 		{"all", func(site *web.Site, _ *web.Source) {
 			site.Status.Source = func() (*web.Source, error) { return nil, down }
 		}, []string{"The ledger cannot be read", "The store cannot be read"}},
 		{"units that the ledger lacks", func(_ *web.Site, s *web.Source) {
-			s.Ledger = func(context.Context) (web.LedgerDocument, error) { return web.LedgerDocument{Missing: 1234}, nil }
+			s.Ledger = func(context.Context) (report.LedgerDocument, error) { return report.LedgerDocument{Missing: 1234}, nil }
 		}, []string{"lacks 1,234 units that the slots spent: ingest quota rebuild"}},
 	}
 	for _, tt := range tests {
@@ -261,19 +262,19 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 // TestTheStripSaysEachReasonOnce: an afternoon in which the machine was off does not hide what failed before it.
 func TestTheStripSaysEachReasonOnce(t *testing.T) {
 	site, source := paged()
-	source.Slots = func(context.Context, time.Time) (slots []web.SlotDocument, err error) {
+	source.Slots = func(context.Context, time.Time) (slots []report.SlotDocument, err error) {
 		for i := range 10 {
-			slots = append(slots, web.SlotDocument{Job: "chart", Region: "US", DueAt: noon.Add(-time.Duration(i+1) * 30 * time.Minute), Outcome: ingest.Missed, Reason: "nothing ran"})
+			slots = append(slots, report.SlotDocument{Job: "chart", Region: "US", DueAt: noon.Add(-time.Duration(i+1) * 30 * time.Minute), Outcome: ingest.Missed, Reason: "nothing ran"})
 		}
-		return append(slots, web.SlotDocument{Job: "chart", Region: "US", DueAt: noon.Add(-6 * time.Hour), Outcome: ingest.Failed, Reason: "no route to host"}), nil
+		return append(slots, report.SlotDocument{Job: "chart", Region: "US", DueAt: noon.Add(-6 * time.Hour), Outcome: ingest.Failed, Reason: "no route to host"}), nil
 	}
 	_, body := get(t, site, "/")
 	ticks := source.Slots
-	source.Slots = func(ctx context.Context, since time.Time) ([]web.SlotDocument, error) { // the same as one slot
+	source.Slots = func(ctx context.Context, since time.Time) ([]report.SlotDocument, error) { // the same as one slot
 		slots, err := ticks(ctx, since)
 		row := slots[0]
 		row.Count, row.FirstDueAt = 10, &slots[9].DueAt
-		return []web.SlotDocument{row, slots[10]}, err
+		return []report.SlotDocument{row, slots[10]}, err
 	}
 	if _, folded := get(t, site, "/"); textOf(folded) != textOf(body) {
 		t.Errorf("ten missed ticks in a row are shown as\n%s", textOf(folded))
@@ -321,10 +322,10 @@ func TestThePageIsSmall(t *testing.T) {
 	site, source := paged()
 	site.Schedule = manyRegions()
 	states := []ingest.State{ingest.Done, ingest.Stopped, ingest.Failed, ingest.Missed}
-	source.Slots = func(context.Context, time.Time) (slots []web.SlotDocument, err error) {
+	source.Slots = func(context.Context, time.Time) (slots []report.SlotDocument, err error) {
 		for i := range 48 {
 			for j, of := range site.Schedule.Series() {
-				slots = append(slots, web.SlotDocument{Job: of.Job, Region: of.Key, DueAt: noon.Add(-time.Duration(i) * 30 * time.Minute),
+				slots = append(slots, report.SlotDocument{Job: of.Job, Region: of.Key, DueAt: noon.Add(-time.Duration(i) * 30 * time.Minute),
 					Outcome: states[(i+j)%4], Reason: strings.Repeat("pool units, window day: 9,500 of 9,500 ", 3)})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
@@ -13,23 +14,23 @@ import (
 // Source reads what the metrics and the status page show. Its functions must be safe for concurrent use, and change
 // nothing.
 type Source struct {
-	Quota func(ctx context.Context) (QuotaDocument, error) // what ingest quota --json prints
+	Quota func(ctx context.Context) (report.QuotaDocument, error) // what ingest quota --json prints
 	// Slots returns what ingest slots --since prints, newest first.
-	Slots func(ctx context.Context, since time.Time) ([]SlotDocument, error)
+	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
 	// Spent returns what quota --json prints as spent, since a time.
-	Spent func(ctx context.Context, since time.Time) ([]SpentDocument, error)
+	Spent func(ctx context.Context, since time.Time) ([]report.SpentDocument, error)
 	// Next returns the slots until a time, in the order they are due.
-	Next func(ctx context.Context, until time.Time) ([]NextDocument, error)
+	Next func(ctx context.Context, until time.Time) ([]report.NextDocument, error)
 	// DayPrice returns the most that a day of the schedule costs or, with every, would cost if each chart were fetched
 	// so often.
 	DayPrice  func(every time.Duration) (map[string]int64, error)
 	Calls     func(ctx context.Context) (ingest.Calls, error) // upstream calls of all processes; nil: not known
-	Ledger    func(ctx context.Context) (LedgerDocument, error)
+	Ledger    func(ctx context.Context) (report.LedgerDocument, error)
 	Oldest    func(ctx context.Context) (time.Time, error) // of the stored videos, by day; zero: none
 	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
-	Backfills func(ctx context.Context) ([]BackfillDocument, error)
+	Backfills func(ctx context.Context) ([]report.BackfillDocument, error)
 	// Search searches like ingest search; hint says why nothing was searched for, else "".
-	Search func(ctx context.Context, query string) (doc SearchDocument, hint string, err error)
+	Search func(ctx context.Context, query string) (doc report.SearchDocument, hint string, err error)
 	// Cost returns what a call of a method draws; an error if that is not known.
 	Cost func(method string) (quota.Cost, error)
 	// Emergency returns what was spent since a time while the ledger could not answer.
@@ -39,10 +40,10 @@ type Source struct {
 // overview is what a source says at one moment. Each part has its own error: a ledger that is down hides no chart.
 type overview struct {
 	at       time.Time
-	quota    QuotaDocument
+	quota    report.QuotaDocument
 	quotaErr error
-	slots    []SlotDocument // due within the last day, newest first
-	fresh    Freshness
+	slots    []report.SlotDocument // due within the last day, newest first
+	fresh    report.Freshness
 	calls    ingest.Calls
 	storeErr error // of slots, fresh and calls
 
@@ -60,11 +61,11 @@ const (
 // Status is what the page and the metrics show, read from a source on demand.
 type Status struct {
 	Now       func() time.Time
-	Version   string                                   // of the program
-	Moved     string                                   // says that the clock was moved; "": it was not
-	Source    func() (*Source, error)                  // an error if nothing is open
-	Freshness func(context.Context) (Freshness, error) // how old everything is
-	Degraded  func() time.Duration                     // how long the ledger could not answer since this process began; nil: not known
+	Version   string                                          // of the program
+	Moved     string                                          // says that the clock was moved; "": it was not
+	Source    func() (*Source, error)                         // an error if nothing is open
+	Freshness func(context.Context) (report.Freshness, error) // how old everything is
+	Degraded  func() time.Duration                            // how long the ledger could not answer since this process began; nil: not known
 
 	Limits func() httplimit.Stats // of the API's clients; nil: there are no limits
 
@@ -106,7 +107,7 @@ func (s *Status) readOverview(ctx context.Context) (overview, error) {
 }
 
 // admitted returns how many calls, of those whose cost is known, drew what was spent.
-func admitted(spent []SpentDocument, cost func(string) (quota.Cost, error)) int64 {
+func admitted(spent []report.SpentDocument, cost func(string) (quota.Cost, error)) int64 {
 	calls := map[quota.Who]int64{}
 	for _, s := range spent {
 		if c, err := cost(s.Method); err == nil && c[s.Pool] > 0 {

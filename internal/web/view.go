@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -36,7 +37,7 @@ type view struct {
 	Change    string
 	Ledger    []fact
 	Policy    []fact
-	Backfills []BackfillDocument
+	Backfills []report.BackfillDocument
 
 	Query, Looked string
 	Found         []foundView
@@ -91,7 +92,7 @@ func newView(o overview, d details, version string) view {
 		}
 	}
 	if o.quotaErr == nil {
-		v.Sentence, v.Mood = OutlookSentence(o.quota, d.next), warn
+		v.Sentence, v.Mood = report.OutlookSentence(o.quota, d.next), warn
 		if o.quota.Degraded {
 			v.Mood = bad
 		} else if o.quota.Forecast.Fits {
@@ -107,7 +108,7 @@ func newView(o overview, d details, version string) view {
 	return v
 }
 
-func (v *view) setQuota(d QuotaDocument, now time.Time) {
+func (v *view) setQuota(d report.QuotaDocument, now time.Time) {
 	for _, p := range d.Pools {
 		pool := poolView{Name: p.Pool}
 		if p.DrainedUntil != nil {
@@ -118,7 +119,7 @@ func (v *view) setQuota(d QuotaDocument, now time.Time) {
 			if at := w.FreesAt(); at != nil {
 				what := fmt.Sprintf("%s, %s: units free from", p.Pool, w.Window)
 				if w.ResetsAt != nil {
-					what = fmt.Sprintf("%s: the provider’s day turns%s", p.Pool, d.inZone())
+					what = fmt.Sprintf("%s: the provider’s day turns%s", p.Pool, d.InZone())
 				}
 				v.Clocks = append(v.Clocks, clockView{what, term.StampFrom(*at), "in " + term.Ago(at.Sub(now))})
 			}
@@ -138,7 +139,7 @@ func (v *view) setQuota(d QuotaDocument, now time.Time) {
 	}
 }
 
-func newBar(p PoolDocument, w WindowDocument) barView {
+func newBar(p report.PoolDocument, w report.WindowDocument) barView {
 	part := func(n int64) int64 { return min(1000*n/max(w.Limit, 1), 1000) }
 	b := barView{Window: w.Window, Used: term.Thousands(w.Used), Limit: term.Thousands(w.Limit), Width: part(w.Used), Mood: good}
 	var ceilings []string
@@ -156,7 +157,7 @@ func newBar(p PoolDocument, w WindowDocument) barView {
 	return b
 }
 
-func drift(p PoolDocument) string {
+func drift(p report.PoolDocument) string {
 	switch {
 	case p.Drift > 0:
 		return fmt.Sprintf("%s: the provider stopped at %s of %s: %s were spent beyond our knowledge.", p.Pool, term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.Drift))
@@ -166,9 +167,9 @@ func drift(p PoolDocument) string {
 	return p.Pool + ": the provider has not said no."
 }
 
-func (v *view) setNext(d QuotaDocument, next []NextDocument) {
+func (v *view) setNext(d report.QuotaDocument, next []report.NextDocument) {
 	const most = 8
-	verdicts := Verdicts(d, next)
+	verdicts := report.Verdicts(d, next)
 	for i, n := range next[:min(most, len(next))] {
 		row := nextView{term.Stamp(n.DueAt), n.Job, cmp.Or(n.Region, "–"), term.Amounts(n.Cost), "yes", good}
 		switch {
@@ -176,9 +177,9 @@ func (v *view) setNext(d QuotaDocument, next []NextDocument) {
 			row.Price = "what is due"
 		case d.Degraded:
 			row.Fits, row.Mood = "not known", warn
-		case verdicts[i] == fitsLater:
+		case verdicts[i] == report.FitsLater:
 			row.Fits, row.Mood = verdicts[i], warn
-		case verdicts[i] != fitsNow:
+		case verdicts[i] != report.FitsNow:
 			row.Fits, row.Mood = "no", bad
 		}
 		v.Next = append(v.Next, row)
@@ -205,7 +206,7 @@ func (v *view) setSlots(o overview) {
 		stale = append(stale, of.Name())
 	}
 	if len(stale) > 0 {
-		v.Stale = "Stale: " + enumerate(stale, 4) + "."
+		v.Stale = "Stale: " + term.Enumerate(stale, 4) + "."
 	}
 	for _, s := range o.slots {
 		if s.Outcome == ingest.Stopped {
@@ -215,7 +216,7 @@ func (v *view) setSlots(o overview) {
 }
 
 // addRefusal adds a slot stopped by quota to the refusal with the same reason and retry time, or as a new one.
-func (v *view) addRefusal(s SlotDocument) {
+func (v *view) addRefusal(s report.SlotDocument) {
 	const most = 4
 	row := refusalView{Name: strings.TrimSpace(s.Job + " " + s.Region), Due: term.Stamp(s.DueAt), Reason: term.Fit(s.Reason, 400)}
 	if s.RetryAt != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 )
 
 // Site is what the pages show. All its functions must be safe for concurrent use, and fast: slow work is done elsewhere
@@ -32,7 +33,7 @@ type Site struct {
 
 	Hosts []string // names under which all but /livez is served, besides localhost and addresses
 
-	fresh recent[Freshness] // what the pages show
+	fresh recent[report.Freshness] // what the pages show
 }
 
 // Check is one thing that must hold for the schedule to be kept.

@@ -1,4 +1,4 @@
-package web
+package report
 
 import (
 	"fmt"
@@ -55,6 +55,16 @@ type PlanLine struct {
 	Units    int64               `json:"units"`  // spent so far
 	Videos   int                 `json:"videos"` // fetched and kept
 	Vanished int                 `json:"vanished"`
+}
+
+// BackfillDocument is a backfill's progress.
+type BackfillDocument struct {
+	ID      string       `json:"id"`
+	What    string       `json:"what"`
+	Outcome ingest.State `json:"outcome"`
+	Ended   int          `json:"ended"` // of Pieces
+	Pieces  int          `json:"pieces"`
+	Units   int64        `json:"units"`
 }
 
 // Range is the least and the most that something costs or takes.

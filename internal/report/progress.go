@@ -1,9 +1,11 @@
-package term
+package report
 
 import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // Progress is how far a run is, and how fast. It is read from the table of slots, so all processes at work on the
@@ -25,7 +27,7 @@ func (p Progress) Line(bar bool) string {
 	const width = 22
 	drawn := ""
 	if bar {
-		drawn = Bar(int64(p.Pieces), int64(p.Total), width) + " "
+		drawn = term.Bar(int64(p.Pieces), int64(p.Total), width) + " "
 	}
 	left := ""
 	if p.SecondsTo > 0 {
@@ -36,5 +38,5 @@ func (p Progress) Line(bar bool) string {
 		rate = fmt.Sprintf(", %.0f a minute", p.PerMinute)
 	}
 	return fmt.Sprintf("%s%s of %s, %s%s%s",
-		drawn, Thousands(int64(p.Pieces)), Plural(p.Total, cmp.Or(p.Of, "piece")), Amount(p.Units, "units"), rate, left)
+		drawn, term.Thousands(int64(p.Pieces)), term.Plural(p.Total, cmp.Or(p.Of, "piece")), term.Amount(p.Units, "units"), rate, left)
 }

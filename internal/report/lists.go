@@ -1,4 +1,4 @@
-package web
+package report
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package web
+package report
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 //
 // Like the forecast, it does not count on what a sliding window may free until then, and says so if that matters.
 func OutlookSentence(d QuotaDocument, next []NextDocument) string {
-	midnight := "midnight" + d.inZone()
+	midnight := "midnight" + d.InZone()
 	switch {
 	case d.Degraded:
 		return "The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait."
@@ -58,7 +58,7 @@ func OutlookSentence(d QuotaDocument, next []NextDocument) string {
 	if len(without) == 1 {
 		verb = strings.Replace(strings.Replace(verb, "go ", "goes ", 1), "wait ", "waits ", 1)
 	}
-	return fmt.Sprintf("Runs out at %s: %s %s.", out.UTC().Format("15:04Z"), enumerate(without, 3), verb)
+	return fmt.Sprintf("Runs out at %s: %s %s.", out.UTC().Format("15:04Z"), term.Enumerate(without, 3), verb)
 }
 
 // refillAt is when a sliding window begins to return units to the first of the next slots that lacks them. It is nil if
@@ -157,9 +157,9 @@ func fitSentence(d QuotaDocument, midnight string) string {
 
 // The verdicts on a slot that is due.
 const (
-	fitsNow   = "fits"
-	fitsNot   = "does not fit"
-	fitsLater = "fits if enough comes back by then" // to a sliding window
+	FitsNow   = "fits"
+	FitsNot   = "does not fit"
+	FitsLater = "fits if enough comes back by then" // to a sliding window
 )
 
 // Verdicts returns for each of the next slots whether it finds quota.
@@ -167,12 +167,12 @@ func Verdicts(d QuotaDocument, next []NextDocument) []string {
 	fits := Fitting(d, next)
 	from, verdicts := d.refillAt(next, fits), make([]string, len(next))
 	for i := range next {
-		switch verdicts[i] = fitsNow; {
+		switch verdicts[i] = FitsNow; {
 		case fits[i]:
 		case from != nil && !next[i].DueAt.Before(*from):
-			verdicts[i] = fitsLater
+			verdicts[i] = FitsLater
 		default:
-			verdicts[i] = fitsNot
+			verdicts[i] = FitsNot
 		}
 	}
 	return verdicts
@@ -227,8 +227,8 @@ func (n NextDocument) Name() string {
 	return n.Job
 }
 
-// inZone says where the provider's day turns: " in Los Angeles".
-func (d QuotaDocument) inZone() string {
+// InZone says where the provider's day turns: " in Los Angeles".
+func (d QuotaDocument) InZone() string {
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {
 			if w.Zone != "" {
@@ -237,15 +237,4 @@ func (d QuotaDocument) inZone() string {
 		}
 	}
 	return ""
-}
-
-// enumerate names the first few things, and counts the rest: "FR, IN and 2 more".
-func enumerate(names []string, most int) string {
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-	return strings.Join(names, "")
 }

@@ -1,9 +1,11 @@
-package term
+package report
 
 import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // Copied is the result of copying a store: every row of the copy was read again and is as the source has it.
@@ -30,33 +32,13 @@ type CopiedTable struct {
 func (c Copied) Print(w io.Writer) error {
 	did := map[string]string{"copied": "copied", "there": "there already"}[c.Outcome]
 	text := fmt.Sprintf("%s to %s: %s, %s in %s, as of %s; each table was read again, and is the same",
-		c.From, c.To, did, Thousands(int64(c.Rows))+" rows", Plural(len(c.Tables), "table"), Stamp(c.At))
+		c.From, c.To, did, term.Thousands(int64(c.Rows))+" rows", term.Plural(len(c.Tables), "table"), term.Stamp(c.At))
 	if c.BeganAgain {
 		text += "; the source had changed since an earlier copy was cut off, or that was found to differ, so that it began again"
 	}
 	if c.RowsChanged > 0 {
-		text += fmt.Sprintf("; in %s a text had bytes that are not kept there, as 0 is not", Plural(c.RowsChanged, "row"))
+		text += fmt.Sprintf("; in %s a text had bytes that are not kept there, as 0 is not", term.Plural(c.RowsChanged, "row"))
 	}
-	_, err := fmt.Fprintln(w, Wrap(text, Screen, "  "))
+	_, err := fmt.Fprintln(w, term.Wrap(text, term.Screen, "  "))
 	return err
-}
-
-// RowProgress shows how many rows of a table are done: on a terminal every drawEvery, elsewhere as a line every
-// tellEvery, and never if silent. wipe erases what was drawn last.
-func RowProgress(w io.Writer, silent bool, drawEvery, tellEvery time.Duration) (draw func(table string, done, of int), wipe func()) {
-	every, begin, end := tellEvery, "ingest: ", "\n"
-	if IsTerminal(w) {
-		every, begin, end = drawEvery, "\r\x1b[K", ""
-	}
-	last := time.Now()
-	return func(table string, done, of int) {
-			if !silent && time.Since(last) >= every {
-				last = time.Now()
-				fmt.Fprintf(w, "%s%s: %s of %s%s", begin, table, Thousands(int64(done)), Plural(of, "row"), end)
-			}
-		}, func() {
-			if end == "" && !silent {
-				fmt.Fprint(w, begin)
-			}
-		}
 }

@@ -1,16 +1,15 @@
-package web
+// Package report holds the documents that commands print with --json, and how a terminal shows them: the status page and
+// the API serve the same documents. It reads nothing; whoever makes a document hands in what is known.
+//
+// Fields are only ever added. Times are in UTC and whole seconds.
+package report
 
 import (
-	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
-
-// The documents that commands print with --json and that the pages show, so that both agree. Fields are only ever
-// added. Times are in UTC.
 
 // QuotaDocument is what is left of an account's quota, who spent it, and what the schedule will need.
 type QuotaDocument struct {
@@ -143,90 +142,6 @@ func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 	return docs
 }
 
-// TakeDocument is one decision of the ledger.
-type TakeDocument struct {
-	Allowed      bool             `json:"allowed"`
-	Method       string           `json:"method"`
-	Purpose      quota.Purpose    `json:"purpose"`
-	Charges      map[string]int64 `json:"charges"`   // what the call costs
-	Remaining    map[string]int64 `json:"remaining"` // for this purpose
-	RetryAfterMS int64            `json:"retry_after_ms"`
-	RetryAt      *time.Time       `json:"retry_at"` // after a refusal: when the same call will be admitted
-	RefusedBy    *RefusedBy       `json:"refused_by"`
-	Degraded     bool             `json:"degraded"`
-}
-
-// RefusedBy is the window that refused a take.
-type RefusedBy struct {
-	Pool    string `json:"pool"`
-	Window  string `json:"window"`
-	Used    int64  `json:"used"`
-	Ceiling int64  `json:"ceiling"`
-	Limit   int64  `json:"limit"`
-}
-
-// NewTakeDocument returns the decision about a call of that cost.
-func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
-	doc := TakeDocument{
-		Allowed: d.Allowed, Method: d.Who.Method, Purpose: d.Who.Purpose, Charges: cost,
-		Remaining: map[string]int64{}, RetryAfterMS: d.RetryAfter.Milliseconds(), Degraded: d.Degraded,
-	}
-	for _, p := range d.Pools {
-		if !d.Degraded { // else what remains is not known
-			doc.Remaining[p.Pool] = p.Remaining
-		}
-	}
-	if r := d.Refusal; r != nil {
-		doc.RetryAt = term.FromOrNull(d.RetryAt)
-		doc.RefusedBy = &RefusedBy{r.Pool, r.Window, r.Used, r.Ceiling, r.Limit}
-	}
-	return doc
-}
-
-// SlotDocument is a slot.
-type SlotDocument struct {
-	Job       string       `json:"job"`
-	Region    string       `json:"region,omitempty"`
-	Slot      time.Time    `json:"slot"`
-	DueAt     time.Time    `json:"due_at"`
-	Outcome   ingest.State `json:"outcome"`
-	Reason    string       `json:"reason"`
-	RetryAt   *time.Time   `json:"retry_at"`
-	FetchedAt *time.Time   `json:"fetched_at"`
-	Attempt   int          `json:"attempt"`
-	Pages     int          `json:"pages"`
-	Videos    int          `json:"videos"`
-	Units     int64        `json:"units"`
-
-	// Set for consecutive missed ticks, which are one slot, due when the last of them was.
-	Count      int        `json:"count,omitempty"`
-	FirstDueAt *time.Time `json:"first_due_at,omitempty"`
-}
-
-// ticks returns how many ticks the slot stands for.
-func (d SlotDocument) ticks() int { return max(d.Count, 1) }
-
-// NewSlotDocument returns a slot as a document.
-func NewSlotDocument(s ingest.Slot) SlotDocument {
-	d := SlotDocument{
-		Job: s.Job, Region: s.Key, Slot: term.Second(s.DueAt), DueAt: term.Second(s.DueAt), Outcome: s.State, Reason: s.Reason,
-		FetchedAt: term.TimeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
-		Count: s.Count, FirstDueAt: term.TimeOrNull(s.FirstDueAt),
-	}
-	if s.State == ingest.Stopped {
-		d.RetryAt = term.FromOrNull(s.RetryAt)
-	}
-	return d
-}
-
-// NextDocument is a future slot.
-type NextDocument struct {
-	Job    string           `json:"job"`
-	Region string           `json:"region,omitempty"`
-	DueAt  time.Time        `json:"due_at"`
-	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty if it depends on what is stored
-}
-
 // LedgerDocument is the state of the ledger.
 type LedgerDocument struct {
 	Generation string     `json:"generation,omitempty"` // of a remote ledger that this data directory has synced with
@@ -234,68 +149,4 @@ type LedgerDocument struct {
 	Why        string     `json:"why,omitempty"`        // it did not answer
 	Missing    int64      `json:"missing"`              // units that the store's slots spent and the ledger lacks
 	ProvenAt   time.Time  `json:"proven_at"`            // when the two were compared
-}
-
-// BackfillDocument is a backfill's progress.
-type BackfillDocument struct {
-	ID      string       `json:"id"`
-	What    string       `json:"what"`
-	Outcome ingest.State `json:"outcome"`
-	Ended   int          `json:"ended"` // of Pieces
-	Pieces  int          `json:"pieces"`
-	Units   int64        `json:"units"`
-}
-
-// Freshness is the age of everything that the schedule fetches.
-type Freshness struct {
-	At         time.Time     `json:"at"`
-	StaleAfter int           `json:"stale_after"` // intervals
-	Series     []SeriesState `json:"series"`
-}
-
-// SeriesState is one region of one job.
-type SeriesState struct {
-	Job       string       `json:"job"`
-	Region    string       `json:"region,omitempty"` // "" for a job without regions
-	Slot      *time.Time   `json:"slot"`             // the newest done one; null: none
-	FetchedAt *time.Time   `json:"fetched_at"`
-	AgeS      *int64       `json:"age_s"`      // since Slot was due
-	IntervalS int64        `json:"interval_s"` // from Slot to the next one
-	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
-	Outcome   ingest.State `json:"outcome"`    // of the newest slot that has one; "": none
-	Reason    string       `json:"reason"`     // of that outcome
-}
-
-// Stale returns the stale series.
-func (f Freshness) Stale() []SeriesState {
-	var stale []SeriesState
-	for _, state := range f.Series {
-		if state.Stale {
-			stale = append(stale, state)
-		}
-	}
-	return stale
-}
-
-// Name returns the series for a person: "chart DE".
-func (s SeriesState) Name() string { return strings.TrimSpace(s.Job + " " + s.Region) }
-
-// succeededAt returns when the series was last fetched; zero: never.
-func (s SeriesState) succeededAt() time.Time {
-	switch {
-	case s.FetchedAt != nil:
-		return *s.FetchedAt
-	case s.Slot != nil: // there was nothing to fetch
-		return *s.Slot
-	}
-	return time.Time{}
-}
-
-// String returns the series and its age: "chart DE (2h0m0s)".
-func (s SeriesState) String() string {
-	age := "never done"
-	if s.AgeS != nil {
-		age = (time.Duration(*s.AgeS) * time.Second).String()
-	}
-	return s.Name() + " (" + age + ")"
 }

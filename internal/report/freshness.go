@@ -1,0 +1,62 @@
+package report
+
+import (
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Freshness is the age of everything that the schedule fetches.
+type Freshness struct {
+	At         time.Time     `json:"at"`
+	StaleAfter int           `json:"stale_after"` // intervals
+	Series     []SeriesState `json:"series"`
+}
+
+// SeriesState is one region of one job.
+type SeriesState struct {
+	Job       string       `json:"job"`
+	Region    string       `json:"region,omitempty"` // "" for a job without regions
+	Slot      *time.Time   `json:"slot"`             // the newest done one; null: none
+	FetchedAt *time.Time   `json:"fetched_at"`
+	AgeS      *int64       `json:"age_s"`      // since Slot was due
+	IntervalS int64        `json:"interval_s"` // from Slot to the next one
+	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
+	Outcome   ingest.State `json:"outcome"`    // of the newest slot that has one; "": none
+	Reason    string       `json:"reason"`     // of that outcome
+}
+
+// Stale returns the stale series.
+func (f Freshness) Stale() []SeriesState {
+	var stale []SeriesState
+	for _, state := range f.Series {
+		if state.Stale {
+			stale = append(stale, state)
+		}
+	}
+	return stale
+}
+
+// Name returns the series for a person: "chart DE".
+func (s SeriesState) Name() string { return strings.TrimSpace(s.Job + " " + s.Region) }
+
+// SucceededAt returns when the series was last fetched; zero: never.
+func (s SeriesState) SucceededAt() time.Time {
+	switch {
+	case s.FetchedAt != nil:
+		return *s.FetchedAt
+	case s.Slot != nil: // there was nothing to fetch
+		return *s.Slot
+	}
+	return time.Time{}
+}
+
+// String returns the series and its age: "chart DE (2h0m0s)".
+func (s SeriesState) String() string {
+	age := "never done"
+	if s.AgeS != nil {
+		age = (time.Duration(*s.AgeS) * time.Second).String()
+	}
+	return s.Name() + " (" + age + ")"
+}

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// SlotDocument is a slot.
+type SlotDocument struct {
+	Job       string       `json:"job"`
+	Region    string       `json:"region,omitempty"`
+	Slot      time.Time    `json:"slot"`
+	DueAt     time.Time    `json:"due_at"`
+	Outcome   ingest.State `json:"outcome"`
+	Reason    string       `json:"reason"`
+	RetryAt   *time.Time   `json:"retry_at"`
+	FetchedAt *time.Time   `json:"fetched_at"`
+	Attempt   int          `json:"attempt"`
+	Pages     int          `json:"pages"`
+	Videos    int          `json:"videos"`
+	Units     int64        `json:"units"`
+
+	// Set for consecutive missed ticks, which are one slot, due when the last of them was.
+	Count      int        `json:"count,omitempty"`
+	FirstDueAt *time.Time `json:"first_due_at,omitempty"`
+}
+
+// Ticks returns how many ticks the slot stands for.
+func (d SlotDocument) Ticks() int { return max(d.Count, 1) }
+
+// NewSlotDocument returns a slot as a document.
+func NewSlotDocument(s ingest.Slot) SlotDocument {
+	d := SlotDocument{
+		Job: s.Job, Region: s.Key, Slot: term.Second(s.DueAt), DueAt: term.Second(s.DueAt), Outcome: s.State, Reason: s.Reason,
+		FetchedAt: term.TimeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
+		Count: s.Count, FirstDueAt: term.TimeOrNull(s.FirstDueAt),
+	}
+	if s.State == ingest.Stopped {
+		d.RetryAt = term.FromOrNull(s.RetryAt)
+	}
+	return d
+}
+
+// NextDocument is a future slot.
+type NextDocument struct {
+	Job    string           `json:"job"`
+	Region string           `json:"region,omitempty"`
+	DueAt  time.Time        `json:"due_at"`
+	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty if it depends on what is stored
+}
