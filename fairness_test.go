@@ -108,7 +108,7 @@ func newStarved(t *testing.T, s *store.Store, schedule regions.Schedule, job ing
 	g := &quota.Governor{Ledger: ledger, Tariff: tariff, Account: "default", Now: clock}
 	return &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: schedule, Slots: s, Sink: s, Library: s, Upstream: prompt{job.Pages, func() {}}, Quota: g,
-		Explain: g.Explain, Owner: "test", Now: clock, Log: slog.New(slog.DiscardHandler),
+		Owner: "test", Now: clock, Log: slog.New(slog.DiscardHandler),
 	}
 }
 

@@ -300,7 +300,7 @@ func (p *planet) run(job ingest.Job) {
 	g := &quota.Governor{Ledger: ledger, EmergencyAccount: emergency, Tariff: p.tariff, Account: "default", Now: p.clock}
 	r := fetch.Reconciler{
 		Jobs: map[string]ingest.Job{job.Name: job}, Schedule: p.schedule, Slots: crashingStore{p.kit.slots, p}, Sink: crashingStore{p.kit.slots, p}, Library: p.kit.slots,
-		Upstream: skyward{p}, Quota: g, Explain: g.Explain, Owner: fmt.Sprint(p.r.Uint64()), Now: p.clock, Log: slog.New(slog.DiscardHandler),
+		Upstream: skyward{p}, Quota: g, Owner: fmt.Sprint(p.r.Uint64()), Now: p.clock, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.now = p.now.Add(d); return p.step() },
 	}
 	p.say("run, silent %t", p.silent)

@@ -1,8 +1,8 @@
 package fetch
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -21,42 +21,47 @@ const (
 	maxDeaths = 25
 )
 
+// errLeaseOver ends a pass that has saved no page within its lease.
+var errLeaseOver = errors.New("the claim holds no longer")
+
 // result is how an attempt ended.
 type result struct {
 	SlotResult
 	err error // one that the next slot would meet too
 }
 
-// attempt passes one claimed slot, and returns whatever the pass does. If the pass panics, the slot fails. If the pass
+// attempt passes the claimed slot, and returns whatever the pass does. If the pass panics, the slot fails. If the pass
 // saves nothing within its lease, it is cancelled; if it then does not return, the slot fails without it, and the
 // fence refuses what it may write later.
-func (r *Reconciler) attempt(ctx context.Context, slot ingest.Slot, o RunOptions, purpose quota.Purpose, share *allowance) result {
-	before, began := slot.Units, time.Now()
-	ctx, end := r.span(ctx, "pass")
-	slot, err := r.passWithinLease(ctx, slot, o, purpose, share)
+func (p *pass) attempt(ctx context.Context) result {
+	before, began := p.slot.Units, time.Now()
+	ctx, end := p.span(ctx, "pass")
+	slot, err := p.runOrSkip(ctx)
 	end(err, slog.String("job", slot.Job), slog.String("region", slot.Key), slog.Time("slot", slot.DueAt), slog.Int("attempt", slot.Attempt),
 		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages), slog.Int64("units", slot.Units-before))
 	return result{SlotResult{slot, slot.Units - before, time.Since(began)}, err}
 }
 
-func (r *Reconciler) passWithinLease(ctx context.Context, slot ingest.Slot, o RunOptions, purpose quota.Purpose, share *allowance) (ingest.Slot, error) {
-	if slot.Kind == ingest.KindBackfill && slot.Tries > maxDeaths {
-		return r.finish(ctx, slot, ingest.Failed, fmt.Sprintf("%d runs in a row died on it before saving a page", maxDeaths), nil)
+func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {
+	if p.slot.Kind == ingest.KindBackfill && p.slot.Tries > maxDeaths {
+		return p.end(ctx, failed(fmt.Sprintf("%d runs in a row died on it before saving a page", maxDeaths)))
 	}
-	work, begin, why := r.workOf(slot, o)
-	if why == "" && purpose != quota.Manual { // a person who forces it may know better
-		why = r.absentReason(ctx, slot)
+	why := p.idle
+	if why == "" && p.purpose != quota.Manual { // a person who forces it may know better
+		why = p.absentReason(ctx)
 	}
 	if why != "" {
-		return r.finish(ctx, slot, ingest.Skipped, why, nil)
+		return p.end(ctx, skipped(why))
 	}
+	return p.runWithinLease(ctx)
+}
+
+func (p *pass) runWithinLease(ctx context.Context) (ingest.Slot, error) {
 	passing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	passing = rememberEnd(passing)
-	watch := time.AfterFunc(r.lease(), func() { cancel(errOverdue) })
-	defer watch.Stop()
-	p := &pass{Reconciler: r, work: work, purpose: cmp.Or(purpose, work.purpose()), share: share, leaseExtended: func() { watch.Reset(r.lease()) }}
-	p.publishProgress(begin)
+	p.watch = time.AfterFunc(p.lease(), func() { cancel(errLeaseOver) })
+	defer p.watch.Stop()
 
 	back := make(chan result, 1)
 	go func() {
@@ -75,11 +80,11 @@ func (r *Reconciler) passWithinLease(ctx context.Context, slot ingest.Slot, o Ru
 		return e.Slot, e.err
 	case <-late.C:
 	}
-	slot = *p.progress.Load()
+	slot := *p.progress.Load()
 	if ctx.Err() != nil {
 		return slot, context.Cause(ctx) // still claimed: another run takes it over
 	}
-	return r.finish(ctx, slot, ingest.Failed, p.overdueReason()+", and the pass does not come back", nil)
+	return p.record(ctx, slot, failed(p.hungReason()+", and the pass does not come back"))
 }
 
 // runGuarded runs the pass; a panic fails its slot, and nothing else.
@@ -87,7 +92,7 @@ func (p *pass) runGuarded(ctx context.Context) (slot ingest.Slot, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			p.Log.ErrorContext(ctx, "a pass panicked", slotAttr(p.slot), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
-			slot, err = p.finish(ctx, p.slot, ingest.Failed, oneLine(fmt.Sprintf("panic: %v", v)), nil)
+			slot, err = p.end(ctx, failed(oneLine(fmt.Sprintf("panic: %v", v))))
 		}
 	}()
 	return p.run(ctx)

@@ -26,7 +26,7 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 	wait.MaxInterval = longestWait
 	spent := false
 	for retries := 0; ; retries++ {
-		d, err := p.take(ctx, s)
+		d, err := p.admit(ctx, s)
 		if err != nil {
 			return nil, err
 		}
@@ -64,10 +64,10 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 	}
 }
 
-// take draws the call's cost and waits until the call may be sent. If it waited so long that the windows no longer
+// admit draws the call's cost and waits until the call may be sent. If it waited so long that the windows no longer
 // cover the call, as when the process was suspended, it draws the cost again. Whoever gets an admitted call must end
 // its share.
-func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
+func (p *pass) admit(ctx context.Context, s step) (quota.Decision, error) {
 	for {
 		asked := p.Now()
 		d, err := p.draw(ctx, s)
@@ -78,20 +78,12 @@ func (p *pass) take(ctx context.Context, s step) (quota.Decision, error) {
 			p.refund(ctx, d)
 			return d, err
 		}
-		if p.Now().Sub(asked) <= p.sendWithin() {
+		if p.Now().Sub(asked) <= p.Quota.SendWithin() {
 			return d, nil
 		}
 		p.share.endCall()
 		p.refund(ctx, d)
 	}
-}
-
-// sendWithin returns how long after its take a call may be sent; after that it is refunded and taken again.
-func (p *pass) sendWithin() time.Duration {
-	if q, ok := p.Quota.(interface{ SendWithin() time.Duration }); ok {
-		return q.SendWithin()
-	}
-	return quota.SendWithin
 }
 
 // draw draws the call's cost, and refunds it if the run may not spend that much.
@@ -106,13 +98,13 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.Reserved != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
 		r.Reserved = p.Reserved(ctx)
 	}
-	if c, ok := p.work.(*chart); ok && c.whole {
-		r.Calls = c.pages - p.slot.Pages
+	if s.wholePages > 0 {
+		r.Calls = s.wholePages - p.slot.Pages
 		if p.slot.Pages == 0 && p.retried == 0 {
-			r.Calls += Spare(c.pages)
+			r.Calls += Spare(s.wholePages)
 		}
 	}
-	d, err := p.traceTake(ctx, r)
+	d, err := p.ask(ctx, r)
 	if err != nil || !d.Allowed {
 		return d, err
 	}
@@ -127,9 +119,9 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	return d, nil
 }
 
-// traceTake takes. If the run ends meanwhile, the ledger still gets a moment to answer: a take whose outcome is unknown
+// ask asks the ledger for a take. If the run ends meanwhile, the ledger still gets a moment to answer: a take whose outcome is unknown
 // counts as charged.
-func (p *pass) traceTake(ctx context.Context, r quota.Request) (quota.Decision, error) {
+func (p *pass) ask(ctx context.Context, r quota.Request) (quota.Decision, error) {
 	ctx, cancel := withGrace(ctx, callWithin)
 	defer cancel()
 	ctx, end := p.span(ctx, "take")
@@ -173,15 +165,12 @@ func (p *pass) drain(ctx context.Context, d quota.Decision, e *Error) error {
 
 // reportAnswer tells the ledger that a probe was answered.
 func (p *pass) reportAnswer(ctx context.Context, d quota.Decision) {
-	q, ok := p.Quota.(interface {
-		Answered(ctx context.Context, d quota.Decision) error
-	})
-	if !ok || !d.Probe {
+	if !d.Probe {
 		return
 	}
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
-	if err := q.Answered(ctx, d); err != nil {
+	if err := p.Quota.Answered(ctx, d); err != nil {
 		p.Log.WarnContext(ctx, "the pool stays closed until another call asks", slog.Any("error", err))
 	}
 }

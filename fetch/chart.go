@@ -34,6 +34,9 @@ func (*chart) purpose() quota.Purpose { return quota.Scheduled }
 // here.
 func (c *chart) next(_ context.Context, slot ingest.Slot) (step, bool, error) {
 	s := stepOf(c.upstream.Chart(slot.Region(), c.category, slot.Token), c.save)
+	if c.whole {
+		s.wholePages = c.pages
+	}
 	s.restart = func(_ context.Context, slot ingest.Slot, _ int64) (ingest.Slot, error) {
 		slot.Token, slot.Pages = "", 0 // the first page clears what was saved
 		return slot, nil

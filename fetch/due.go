@@ -8,50 +8,59 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/quota"
 )
 
-// addDue adds the slots that the schedule, or a person who forces them, wants, and ends those that nobody wants. It
-// sets purposes for slots that do not have the usual one. pages is how many pages each paced job's charts have.
-func (r *Reconciler) addDue(ctx context.Context, o RunOptions, purposes map[ingest.SlotKey]quota.Purpose) (pages map[string]int, _ error) {
+// addDue adds the slots that the schedule, or a person who forces them, wants, and ends those that nobody wants.
+func (r *runner) addDue(ctx context.Context) error {
 	now := r.Now()
 	known, err := r.Slots.Newest(ctx, now)
 	if err != nil {
-		return nil, fmt.Errorf("read the slots: %w", err)
+		return fmt.Errorf("read the slots: %w", err)
 	}
-	schedule := r.Schedule
-	if r.Pacer != nil && (o.paced || o.Force) { // forced slots are added to those that are due
-		paced := r.Pacer.Pace(ctx, known, now)
-		schedule, pages = paced.Schedule, paced.Pages
-	}
-	due := slices.DeleteFunc(schedule.Due(known, now), func(s ingest.Slot) bool {
-		return o.Series != nil && !slices.Contains(o.Series, s.Series())
-	})
-	if o.Force {
-		for _, s := range o.Series {
-			slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: s.Job, Key: s.Key, DueAt: now.UTC().Truncate(time.Second)}, Kind: r.Jobs[s.Job].Kind, State: ingest.Due}
-			purposes[slot.SlotKey] = quota.Manual
-			due = append(due, slot)
-		}
-	}
+	due := r.dueSlots(ctx, known, now)
 	if len(due) > 0 {
 		unsure := r.checkClock(ctx, newestOf(known), now)
 		if errors.Is(unsure, ErrClock) {
-			return nil, unsure
+			return unsure
 		}
 		if unsure != nil { // the upstream was not reached: the calls will say so, and nothing is deleted
 			due = slices.DeleteFunc(due, func(s ingest.Slot) bool { return s.Kind == ingest.KindRefresh })
 		}
 		if err := r.Slots.AddDue(ctx, due); err != nil {
-			return nil, fmt.Errorf("add the slots that are due: %w", err)
+			return fmt.Errorf("add the slots that are due: %w", err)
 		}
 		if unsure == nil {
 			if err := r.sweepUnscheduled(ctx, now); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return pages, r.retire(ctx, known)
+	return r.retire(ctx, known)
+}
+
+// dueSlots returns the slots that this run adds at now, and notes which of them are forced and how many pages paced
+// charts have.
+func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
+	o, schedule := r.options, r.Schedule
+	if r.Pacer != nil && (o.paced || o.Force) { // forced slots are added to those that are due
+		paced := r.Pacer.Pace(ctx, known, now)
+		schedule = paced.Schedule
+		if o.paced {
+			r.pages = paced.Pages
+		}
+	}
+	due := slices.DeleteFunc(schedule.Due(known, now), func(s ingest.Slot) bool {
+		return o.Series != nil && !slices.Contains(o.Series, s.Series())
+	})
+	if !o.Force {
+		return due
+	}
+	for _, s := range o.Series {
+		key := ingest.SlotKey{Job: s.Job, Key: s.Key, DueAt: now.UTC().Truncate(time.Second)}
+		r.forced[key] = true
+		due = append(due, ingest.Slot{SlotKey: key, Kind: r.Jobs[s.Job].Kind, State: ingest.Due})
+	}
+	return due
 }
 
 // sweepUnscheduled deletes what is too old if no job of the schedule does.
@@ -70,9 +79,9 @@ func (r *Reconciler) sweepUnscheduled(ctx context.Context, now time.Time) error 
 // retire ends the slots that wait for jobs and regions that the config no longer has: nothing else ever would.
 func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Time) error {
 	gone := map[ingest.Series]string{}
-	for of := range known {
-		if reason := r.unwantedReason(of); reason != "" {
-			gone[of] = reason
+	for series := range known {
+		if reason := r.unwantedReason(series); reason != "" {
+			gone[series] = reason
 		}
 	}
 	if len(gone) == 0 {
@@ -85,14 +94,14 @@ func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Ti
 }
 
 // unwantedReason returns why nobody wants the slots of a series; "" if they are wanted.
-func (r *Reconciler) unwantedReason(of ingest.Series) string {
-	job, ok := r.Jobs[of.Job]
+func (r *Reconciler) unwantedReason(series ingest.Series) string {
+	job, ok := r.Jobs[series.Job]
 	switch {
 	case !ok:
-		return "the config no longer has job " + of.Job
-	case slices.Contains(job.Series(), of):
+		return "the config no longer has job " + series.Job
+	case slices.Contains(job.Series(), series):
 		return ""
 	default:
-		return fmt.Sprintf("the config no longer has %s in job %s", of.Key, of.Job)
+		return fmt.Sprintf("the config no longer has %s in job %s", series.Key, series.Job)
 	}
 }

@@ -94,7 +94,7 @@ func (l *lookup) lookupStep(ids []string, last bool) step {
 		}
 		return slot, err
 	})
-	s.recover = func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error) {
+	s.narrow = func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error) {
 		id, goesOn := l.narrow.failed(ids, e.Verdict == Rejected)
 		if id == "" {
 			return slot, goesOn, nil

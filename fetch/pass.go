@@ -5,28 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// pass is one attempt at one slot.
+// pass is one attempt at one slot, from its claim to its end.
 type pass struct {
 	*Reconciler
+	work    work   // nil if there is nothing to do
+	idle    string // why there is nothing to do
+	purpose quota.Purpose
+	share   *allowance
+
 	slot      ingest.Slot // how far it came; written by publishProgress only
-	work      work
-	purpose   quota.Purpose
-	share     *allowance
-	units     int64 // of the last take
-	restarted bool  // at page 1, because the upstream refused the token
-	retried   int   // calls
-	saved     int   // answers
+	units     int64       // of the last take
+	restarted bool        // at page 1, because the upstream refused the token
+	retried   int         // calls
+	saved     int         // answers
 	odd       ingest.Odd
 
-	progress      atomic.Pointer[ingest.Slot] // a copy of slot, for whoever gives the pass up
-	leaseExtended func()                      // called when the claim has been extended by another lease
+	progress atomic.Pointer[ingest.Slot] // a copy of slot, for whoever gives the pass up
+	watch    *time.Timer                 // ends the pass when its lease is over
+}
+
+// newPass returns the pass over a slot that this run has claimed.
+func (r *runner) newPass(slot ingest.Slot) *pass {
+	p := &pass{Reconciler: r.Reconciler, share: r.share}
+	p.work, slot, p.idle = r.workFor(slot)
+	p.publishProgress(slot)
+	switch {
+	case r.forced[slot.SlotKey]:
+		p.purpose = quota.Manual
+	case p.work != nil:
+		p.purpose = p.work.purpose()
+	}
+	return p
 }
 
 // publishProgress alone writes how far the pass came, for the pass itself and for other goroutines.
@@ -35,51 +51,47 @@ func (p *pass) publishProgress(slot ingest.Slot) {
 	p.progress.Store(&slot)
 }
 
-// run takes, calls and saves until the slot has ended: the only loop that spends. An error concerns the run as well as
-// this slot.
+// run passes the slot, and records how it ended unless its last page did. An error concerns the run as well as this
+// slot.
 func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
+	if end, open := p.spend(ctx); open {
+		return p.end(ctx, end)
+	}
+	return p.slot, nil
+}
+
+// spend takes, calls and saves: the only loop that spends. It returns how the slot is to end; open is false if it has
+// ended, with its last page or because it was cancelled meanwhile.
+func (p *pass) spend(ctx context.Context) (_ ending, open bool) {
 	for ctx.Err() == nil {
 		s, ok, err := p.work.next(ctx, p.slot)
 		if err != nil {
-			return p.release(ctx, err)
+			return p.interrupted(ctx, err), true
 		}
 		if !ok {
-			return p.finish(ctx, p.slot, ingest.Done, p.work.doneReason(), nil)
+			return done(p.work.doneReason()), true
 		}
-		refused, failed := p.call(ctx, s)
+		refused, callErr := p.call(ctx, s)
 		switch {
 		case refused != nil:
-			return p.stop(ctx, *refused)
-		case failed == nil:
+			return p.refused(ctx, *refused), true
+		case callErr == nil:
 			p.odd.Add(s.odd())
 			err = p.save(ctx, s)
 		default:
 			var goesOn bool
-			if goesOn, err = p.recover(ctx, s, failed); err == nil && !goesOn {
-				return p.conclude(ctx, s, failed)
+			if goesOn, err = p.retryStep(ctx, s, callErr); err == nil && !goesOn {
+				return p.callFailed(ctx, s, callErr), true
 			}
 		}
 		if err != nil {
-			return p.release(ctx, err)
+			return p.interrupted(ctx, err), true
 		}
-		if p.slot.State != ingest.Claimed { // done, or cancelled meanwhile
-			return p.slot, nil
+		if p.slot.State != ingest.Claimed {
+			return ending{}, false
 		}
 	}
-	return p.release(ctx, context.Cause(ctx))
-}
-
-// finish records how the slot ended, and what made no sense in the answers.
-func (p *pass) finish(ctx context.Context, slot ingest.Slot, state ingest.State, reason string, cause error) (ingest.Slot, error) {
-	return p.Reconciler.finish(ctx, slot, state, withOdd(reason, p.odd), cause)
-}
-
-// withOdd adds to a reason what made no sense in the answers.
-func withOdd(reason string, odd ingest.Odd) string {
-	if len(odd) == 0 {
-		return reason
-	}
-	return strings.TrimPrefix(reason+"; "+oneLine(odd.String()), "; ")
+	return p.interrupted(ctx, context.Cause(ctx)), true
 }
 
 // save stores an answer, even if ctx is done: it is paid for. If it cannot be stored, the slot stays where it was, and
@@ -100,14 +112,14 @@ func (p *pass) save(ctx context.Context, s step) error {
 	}
 	p.saved++
 	p.publishProgress(slot)
-	p.leaseExtended()
+	p.watch.Reset(p.lease())
 	return nil
 }
 
-// recover tries to go on after a call that failed for good: a refused page token sets the slot back to page 1, once,
-// and other failures are left to the step's recover. goesOn is also true if the slot has ended meanwhile.
-func (p *pass) recover(ctx context.Context, s step, failed error) (goesOn bool, err error) {
-	e, ok := errors.AsType[*Error](failed)
+// retryStep tries to go on after a call that failed for good: a refused page token sets the slot back to page 1, once,
+// and other failures are left to the step. goesOn is also true if the slot has ended meanwhile.
+func (p *pass) retryStep(ctx context.Context, s step, callErr error) (goesOn bool, err error) {
+	e, ok := errors.AsType[*Error](callErr)
 	if !ok || ctx.Err() != nil {
 		return false, nil
 	}
@@ -119,8 +131,8 @@ func (p *pass) recover(ctx context.Context, s step, failed error) (goesOn bool, 
 		p.restarted = true
 		slot, err = s.restart(ctx, slot, p.units)
 		goesOn = true
-	case s.recover != nil && (e.Verdict == Rejected || e.Verdict == Broken):
-		slot, goesOn, err = s.recover(ctx, slot, e)
+	case s.narrow != nil && (e.Verdict == Rejected || e.Verdict == Broken):
+		slot, goesOn, err = s.narrow(ctx, slot, e)
 	}
 	if err != nil {
 		return false, err

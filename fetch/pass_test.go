@@ -303,20 +303,39 @@ func TestALedgerThatIsDownEndsTheRunAndKeepsTheSlot(t *testing.T) {
 	b := newBench(t, 1000, "US", "GB")
 	b.ledger.Now = func() time.Time { return b.now }
 	down := quota.ErrUnavailable
-	b.run.Quota = broken{down}
+	b.run.Quota = broken{err: down}
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if !errors.Is(err, down) || states(worked) != "US due 0; " || len(b.upstream.calls) != 0 {
 		t.Errorf("%s %v, %d calls", states(worked), err, len(b.upstream.calls))
 	}
 }
 
-type broken struct{ err error }
+type broken struct {
+	fetch.Quota
+	err error
+}
 
 func (b broken) Take(context.Context, quota.Request) (quota.Decision, error) {
 	return quota.Decision{}, b.err
 }
-func (b broken) Refund(context.Context, quota.Decision) error        { return b.err }
-func (b broken) Drain(context.Context, quota.Decision, string) error { return b.err }
+
+// wrapped is a quota with something around it, as a test or a tracer puts there.
+type wrapped struct{ fetch.Quota }
+
+func TestAProbeThatIsAnsweredOpensThePoolWhateverWrapsTheQuota(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	b.run.Quota = wrapped{b.governor}
+	b.upstream.answer = on(fetch.Spent, 1)
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
+	if err != nil || states(worked) != "US stopped 0; " {
+		t.Fatalf("%s %v, want a no that is doubted to stop the slot", states(worked), err)
+	}
+	b.now = b.now.Add(6 * time.Minute)
+	worked, err = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
+	if err != nil || states(worked) != "US done 4; " {
+		t.Errorf("%s %v, want the first answer to open the pool for the rest", states(worked), err)
+	}
+}
 
 func TestARefreshDeletesEvenWithoutQuota(t *testing.T) {
 	for _, c := range []struct {

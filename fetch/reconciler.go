@@ -25,7 +25,6 @@ type Reconciler struct {
 	Namer    Namer   // nil: categories have no names
 	Counter  Counter // nil: counts come with videos only
 	Quota    Quota
-	Explain  func(context.Context, quota.Decision) string // a refusal in words; nil: the refusal's own
 	// Reserved returns what a backfill's calls leave for the schedule; nil: what the ceilings leave. Passes call it
 	// concurrently.
 	Reserved func(context.Context) quota.Reserved

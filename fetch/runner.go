@@ -1,14 +1,12 @@
 package fetch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 const (
@@ -25,10 +23,10 @@ type runner struct {
 	options     RunOptions
 	wanted      map[ingest.Series]bool
 	claimed     map[ingest.SlotKey]bool // since the last trigger
-	purposes    map[ingest.SlotKey]quota.Purpose
-	pages       map[string]int // of charts that are paced, by job
-	keepResults bool           // results are wanted
-	results     []SlotResult   // so far
+	forced      map[ingest.SlotKey]bool // added because a person forces them
+	pages       map[string]int          // of charts that are paced, by job
+	keepResults bool                    // results are wanted
+	results     []SlotResult            // so far
 	running     int
 	ended       chan result
 
@@ -38,97 +36,91 @@ type runner struct {
 	refused  bool // quota has refused a piece
 }
 
-func newRunner(r *Reconciler, o RunOptions) *runner {
-	o.paced = r.Pacer != nil && !o.Force && o.Pages == 0
-	c := &runner{Reconciler: r, options: o, wanted: map[ingest.Series]bool{}, ended: make(chan result), share: newAllowance(o, max(1, r.Workers))}
-	for _, of := range o.Series {
-		c.wanted[of] = true
-	}
-	if o.Series != nil || o.Backfill != nil {
-		return c
-	}
-	for _, job := range r.Jobs {
-		for _, of := range job.Series() {
-			c.wanted[of] = true
+func newRunner(rec *Reconciler, o RunOptions) *runner {
+	o.paced = rec.Pacer != nil && !o.Force && o.Pages == 0
+	r := &runner{Reconciler: rec, options: o, wanted: map[ingest.Series]bool{}, ended: make(chan result), share: newAllowance(o, max(1, rec.Workers))}
+	series := o.Series
+	if series == nil && o.Backfill == nil {
+		for _, job := range rec.Jobs {
+			series = append(series, job.Series()...)
 		}
 	}
-	return c
+	for _, one := range series {
+		r.wanted[one] = true
+	}
+	return r
 }
 
 // beginRound adds what is due; what was claimed before may be claimed again.
-func (c *runner) beginRound(ctx context.Context) error {
-	c.claimed, c.purposes = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]quota.Purpose{}
-	if c.options.Backfill != nil {
+func (r *runner) beginRound(ctx context.Context) error {
+	r.claimed, r.forced = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]bool{}
+	if r.options.Backfill != nil {
 		return nil
 	}
-	pages, err := c.addDue(ctx, c.options, c.purposes)
-	if c.options.paced {
-		c.pages = pages
-	}
-	return err
+	return r.addDue(ctx)
 }
 
 // runRound claims and passes until nothing is left to claim and nothing runs. A wake in between calls beginRound again.
-func (c *runner) runRound(ctx context.Context, wake <-chan struct{}) error {
+func (r *runner) runRound(ctx context.Context, wake <-chan struct{}) error {
 	var fatal error
 	idle := false // nothing to claim, or no point in claiming it
-	first := c.share.answered
+	first := r.share.answered
 	for {
-		for !idle && ctx.Err() == nil && c.running < c.maxPasses() {
+		for !idle && ctx.Err() == nil && r.running < r.maxPasses() {
 			var ok bool
-			if ok, fatal = c.claim(ctx); !ok || fatal != nil {
+			if ok, fatal = r.claim(ctx); !ok || fatal != nil {
 				idle = true
 			}
 		}
-		if c.running == 0 {
+		if r.running == 0 {
 			if fatal == nil && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			return fatal
 		}
 		select {
-		case e := <-c.ended:
-			c.running--
-			if err := c.reportResult(ctx, e); fatal == nil {
+		case e := <-r.ended:
+			r.running--
+			if err := r.reportResult(ctx, e); fatal == nil {
 				fatal = err
 			}
-			idle = fatal != nil || c.refused // what ended may have kept its series from being claimed
+			idle = fatal != nil || r.refused // what ended may have kept its series from being claimed
 		case <-first:
-			first, c.answered = nil, true
+			first, r.answered = nil, true
 		case <-wake:
 			if fatal != nil {
-				c.reportRest(ctx, fatal)
+				r.reportRest(ctx, fatal)
 			}
-			fatal = c.beginRound(ctx)
+			fatal = r.beginRound(ctx)
 			idle = fatal != nil
 		}
 	}
 }
 
 // maxPasses returns how many may run at once.
-func (c *runner) maxPasses() int {
+func (r *runner) maxPasses() int {
 	switch {
-	case c.options.Backfill == nil:
-		return max(1, c.Workers)
-	case c.expensive() && (!c.answered || c.troubles > 0): // one pass finds out for all whether the upstream answers
+	case r.options.Backfill == nil:
+		return max(1, r.Workers)
+	case r.expensive() && (!r.answered || r.troubles > 0): // one pass finds out for all whether the upstream answers
 		return 1
 	default:
-		return passesPerCall * max(1, c.Workers)
+		return passesPerCall * max(1, r.Workers)
 	}
 }
 
 // expensive reports whether a wasted call costs much.
-func (c *runner) expensive() bool {
-	return c.options.Backfill != nil && c.options.Backfill.Kind == ingest.BackfillSearch
+func (r *runner) expensive() bool {
+	return r.options.Backfill != nil && r.options.Backfill.Kind == ingest.BackfillSearch
 }
 
 // claim starts a pass over the next slot, if there is one.
-func (c *runner) claim(ctx context.Context) (ok bool, err error) {
-	want := ingest.Claim{Owner: c.Owner, Now: c.Now(), Lease: c.lease(), Series: c.wanted, Except: c.claimed}
-	if b := c.options.Backfill; b != nil {
+func (r *runner) claim(ctx context.Context) (ok bool, err error) {
+	want := ingest.Claim{Owner: r.Owner, Now: r.Now(), Lease: r.lease(), Series: r.wanted, Except: r.claimed}
+	if b := r.options.Backfill; b != nil {
 		want.Series, want.Backfill, want.Reversed = nil, b.ID, b.Reversed()
 	}
-	slot, ok, err := c.Slots.Claim(ctx, want)
+	slot, ok, err := r.Slots.Claim(ctx, want)
 	if err != nil && ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -138,67 +130,65 @@ func (c *runner) claim(ctx context.Context) (ok bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	c.claimed[slot.SlotKey] = true
-	purpose := c.purposes[slot.SlotKey]
-	c.running++
-	options := c.options
-	options.Pages = cmp.Or(options.Pages, c.pages[slot.Job])
-	go func() { c.ended <- c.attempt(ctx, slot, options, purpose, c.share) }()
+	r.claimed[slot.SlotKey] = true
+	r.running++
+	p := r.newPass(slot)
+	go func() { r.ended <- p.attempt(ctx) }()
 	return true, nil
 }
 
 // reportResult reports how a slot ended, and returns an error that the next slot would meet too.
-func (c *runner) reportResult(ctx context.Context, e result) error {
+func (r *runner) reportResult(ctx context.Context, e result) error {
 	switch {
 	case errors.Is(e.err, ingest.ErrFenced):
-		c.Log.WarnContext(ctx, "the slot went to another run", slotAttr(e.Slot))
+		r.Log.WarnContext(ctx, "the slot went to another run", slotAttr(e.Slot))
 		return nil
 	case e.State == ingest.Claimed:
-		c.Log.WarnContext(ctx, "a pass hangs, the run ends without it", slotAttr(e.Slot))
+		r.Log.WarnContext(ctx, "a pass hangs, the run ends without it", slotAttr(e.Slot))
 	default:
-		if c.keepResults {
-			c.results = append(c.results, e.SlotResult)
+		if r.keepResults {
+			r.results = append(r.results, e.SlotResult)
 		}
-		if c.OnSlot != nil {
-			c.OnSlot(e.SlotResult)
+		if r.OnSlot != nil {
+			r.OnSlot(e.SlotResult)
 		}
 	}
-	if c.options.Backfill != nil {
-		return c.reportPiece(e)
+	if r.options.Backfill != nil {
+		return r.reportPiece(e)
 	}
 	return e.err
 }
 
 // reportPiece remembers what the end of a piece says about the next ones. Quota that refuses one would refuse the
 // others as well, or soon.
-func (c *runner) reportPiece(e result) error {
+func (r *runner) reportPiece(e result) error {
 	if e.State != ingest.Due && e.State != ingest.Stopped {
-		delete(c.claimed, e.SlotKey) // it is never handed out again
+		delete(r.claimed, e.SlotKey) // it is never handed out again
 	}
-	c.refused = c.refused || e.State == ingest.Stopped
+	r.refused = r.refused || e.State == ingest.Stopped
 	if e.State == ingest.Done {
-		c.troubles = 0
+		r.troubles = 0
 	}
 	var t *trouble
 	if !errors.As(e.err, &t) || errors.Is(e.err, ErrMaxUnits) {
 		return e.err
 	}
 	limit := maxTroubles
-	if c.expensive() && !c.answered {
+	if r.expensive() && !r.answered {
 		limit = maxUnanswered
 	}
-	if c.troubles++; c.troubles < limit {
+	if r.troubles++; r.troubles < limit {
 		return nil
 	}
-	return fmt.Errorf("%d pieces in a row brought nothing: %w", c.troubles, t.err)
+	return fmt.Errorf("%d pieces in a row brought nothing: %w", r.troubles, t.err)
 }
 
 // reportRest reports that the workers have nothing to do until the next trigger.
-func (c *runner) reportRest(ctx context.Context, err error) {
+func (r *runner) reportRest(ctx context.Context, err error) {
 	if err != nil {
-		c.Log.ErrorContext(ctx, "the workers rest until the next trigger", slog.Any("error", err))
+		r.Log.ErrorContext(ctx, "the workers rest until the next trigger", slog.Any("error", err))
 	}
-	if c.OnRest != nil {
-		c.OnRest(err)
+	if r.OnRest != nil {
+		r.OnRest(err)
 	}
 }

@@ -33,8 +33,10 @@ type step struct {
 	// restart, set for a call for the page at the slot's token, sets the slot back to before its first page when the
 	// token was refused. units is what the refused call cost.
 	restart func(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error)
-	// recover, if set, may go on with another call after this one failed for good.
-	recover func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error)
+	// narrow, if set, may go on with another call after this one failed for good: for fewer ids.
+	narrow func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error)
+	// wholePages, if not 0, is how many pages there must be quota for before the first one is asked for.
+	wholePages int
 	// alike says that other pieces make the same call for another span of time: if this one is refused, they would be
 	// too.
 	alike bool

@@ -160,7 +160,7 @@ func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, 
 	}}
 	p.reconciler = &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: jobs, Slots: s, Sink: s, Library: s, Upstream: client, Namer: client, Quota: g,
-		Explain: g.Explain, Reserved: reserver.Reserved, Owner: "economy", FreeBursts: tariff.FreeBursts, Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
+		Reserved: reserver.Reserved, Owner: "economy", FreeBursts: tariff.FreeBursts, Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}
 	pacer := budget.Pacer{Schedule: schedule, Report: g.Report}

@@ -122,7 +122,7 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: w.schedule.Jobs, Slots: w.store, Sink: w.store, Library: w.store,
-		Upstream: w.upstream, Quota: w.governor, Explain: w.governor.Explain,
+		Upstream: w.upstream, Quota: w.governor,
 		Owner: owner(), FreeBursts: w.governor.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(),
 	}
 	for _, job := range a.cfg.Jobs {

@@ -10,25 +10,25 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// workOf returns the work of a claimed slot, and the slot as it begins. If there is nothing to do for it, why is the
+// workFor returns the work of a claimed slot, and the slot as it begins. If there is nothing to do for it, why is the
 // reason to skip it.
-func (r *Reconciler) workOf(slot ingest.Slot, o RunOptions) (_ work, _ ingest.Slot, why string) {
-	if o.Backfill != nil {
-		return r.pieceWork(o.Backfill), slot, ""
+func (r *runner) workFor(slot ingest.Slot) (_ work, _ ingest.Slot, why string) {
+	if r.options.Backfill != nil {
+		return r.pieceWork(r.options.Backfill), slot, ""
 	}
 	job, ok := r.Jobs[slot.Job]
 	if !ok {
 		return nil, slot, r.unwantedReason(slot.Series())
 	}
-	pages := cmp.Or(o.Pages, job.Pages)
+	pages := cmp.Or(r.options.Pages, r.pages[slot.Job], job.Pages)
 	switch job.Kind {
 	case ingest.KindChart:
 		if slot.Token != "" && r.Now().Sub(slot.TokenAt) > resumeWithin {
 			slot.Token, slot.Pages = "", 0
 		}
-		return &chart{upstream: r.Upstream, sink: r.Sink, category: job.Category, pages: pages, whole: o.paced}, slot, ""
+		return &chart{upstream: r.Upstream, sink: r.Sink, category: job.Category, pages: pages, whole: r.options.paced}, slot, ""
 	case ingest.KindRefresh:
-		return &refresh{Reconciler: r}, slot, ""
+		return &refresh{Reconciler: r.Reconciler}, slot, ""
 	case ingest.KindSearch:
 		if _, ok := r.Upstream.(Searcher); !ok {
 			return nil, slot, ErrNoSearch.Error()
@@ -72,14 +72,14 @@ func (r *Reconciler) newLookup(as quota.Purpose, since time.Time, load func(cont
 
 // absentReason returns why a slot need not be passed: the upstream had no such chart when it was last asked, less than
 // absentFor ago. If that cannot be read, the upstream is asked.
-func (r *Reconciler) absentReason(ctx context.Context, slot ingest.Slot) (why string) {
-	job := r.Jobs[slot.Job]
+func (p *pass) absentReason(ctx context.Context) (why string) {
+	job := p.Jobs[p.slot.Job]
 	if job.Kind != ingest.KindChart {
 		return ""
 	}
-	until, err := r.Library.NoChartUntil(ctx, slot.Region(), job.Category)
-	if err != nil || !until.After(r.Now()) || until.After(r.Now().Add(absentFor)) {
+	until, err := p.Library.NoChartUntil(ctx, p.slot.Region(), job.Category)
+	if err != nil || !until.After(p.Now()) || until.After(p.Now().Add(absentFor)) {
 		return ""
 	}
-	return fmt.Sprintf("%s had no such chart when it was last asked: asked again from %s", slot.Key, until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s had no such chart when it was last asked: asked again from %s", p.slot.Key, until.UTC().Format(time.RFC3339))
 }

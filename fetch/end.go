@@ -1,0 +1,174 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+const (
+	// spentPause is how long to wait after a provider has refused on both sides of its midnight.
+	spentPause = 5 * time.Minute
+	// maxFruitless is how many claims of a piece in a row may bring nothing.
+	maxFruitless = 5
+	// maxReason bounds, in bytes, a reason that was not written for a person.
+	maxReason = 300
+)
+
+// ending is how a pass ends its slot. There are five: done, stopped, failed, skipped and givenBack.
+type ending struct {
+	state     ingest.State
+	reason    string
+	retryAt   time.Time // of a stop
+	uncounted bool      // the claim does not count as one that brought nothing
+	err       error     // concerns the run as well; nil if it concerns this slot alone
+}
+
+// done ends a slot of which nothing is left to ask.
+func done(reason string) ending { return ending{state: ingest.Done, reason: reason} }
+
+// stopped ends a slot because quota was refused.
+func stopped(reason string, retryAt time.Time) ending {
+	return ending{state: ingest.Stopped, reason: reason, retryAt: retryAt, uncounted: true}
+}
+
+// failed ends a slot that another call would not complete.
+func failed(reason string) ending { return ending{state: ingest.Failed, reason: reason} }
+
+// skipped ends a slot that has nothing to fetch.
+func skipped(reason string) ending { return ending{state: ingest.Skipped, reason: reason} }
+
+// givenBack makes the slot due again, with its progress, for a later run: err keeps this one from going on.
+func givenBack(err error) ending {
+	return ending{state: ingest.Due, reason: err.Error(), uncounted: true, err: err}
+}
+
+// end records how the slot ended, and what made no sense in the answers. A claim that another run has taken over
+// records nothing.
+func (p *pass) end(ctx context.Context, e ending) (ingest.Slot, error) {
+	if errors.Is(e.err, ingest.ErrFenced) {
+		return p.slot, e.err
+	}
+	e.reason = withOdd(e.reason, p.odd)
+	return p.record(ctx, p.slot, e)
+}
+
+// record writes how a slot ended, even if ctx is done: a lost reason is a lost tick.
+func (r *Reconciler) record(ctx context.Context, slot ingest.Slot, e ending) (ingest.Slot, error) {
+	slot.State, slot.Reason = e.state, e.reason
+	if e.state == ingest.Stopped {
+		slot.RetryAt = e.retryAt
+	}
+	if e.uncounted {
+		slot.Tries = max(0, slot.Tries-1)
+	}
+	ctx, cancel := withGrace(ctx, writeWithin)
+	defer cancel()
+	if err := r.Slots.Finish(ctx, slot); err != nil {
+		return slot, errors.Join(e.err, fmt.Errorf("finish the slot of %s %s: %w", slot.Job, slot.Key, err))
+	}
+	r.Log.InfoContext(ctx, "slot "+string(slot.State), slotAttr(slot),
+		slog.Int64("units", slot.Units), slog.Int("pages", slot.Pages), slog.String("reason", slot.Reason))
+	return slot, e.err
+}
+
+func slotAttr(s ingest.Slot) slog.Attr {
+	return slog.Group("", slog.String("job", s.Job), slog.String("region", s.Key), slog.Time("slot", s.DueAt))
+}
+
+// refused returns how a slot ends whose call got no quota. The reason is written now, for whoever finds the region
+// stale the next morning.
+func (p *pass) refused(ctx context.Context, d quota.Decision) ending {
+	return stopped(p.Quota.Explain(ctx, d), d.RetryAt)
+}
+
+// callFailed returns how a slot ends whose call failed for good.
+func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || ctx.Err() != nil {
+		return p.interrupted(ctx, err)
+	}
+	piece := p.slot.Kind == ingest.KindBackfill
+	switch {
+	case e.Verdict == BadKey || e.Verdict == Unsent: // the next slot would fare no better, and this one cost nothing
+		return p.interrupted(ctx, err)
+	case e.Verdict == Spent: // twice, although the day turned in between
+		return stopped(err.Error(), p.Now().Add(spentPause))
+	case e.Verdict == NoChart:
+		return p.absent(ctx, err)
+	case piece && (e.Verdict == Broken || e.Verdict == Rejected && s.narrow != nil): // the upstream may be at fault
+		return p.fruitless(err)
+	}
+	end := failed(err.Error())
+	if piece && s.alike {
+		end.err = &trouble{err}
+	}
+	return end
+}
+
+// absent remembers that the region has no such chart, and returns how its slot ends.
+func (p *pass) absent(ctx context.Context, err error) ending {
+	saving, cancel := withGrace(ctx, writeWithin)
+	defer cancel()
+	if err := p.Sink.SaveNoChart(saving, p.slot.Region(), p.Jobs[p.slot.Job].Category, p.Now().Add(absentFor)); err != nil {
+		return p.interrupted(ctx, fmt.Errorf("remember that %s has no such chart: %w", p.slot.Key, err))
+	}
+	return skipped(err.Error())
+}
+
+// interrupted returns how a slot ends whose pass cannot go on, because of err. A slot that hung fails: the next attempt
+// would hang too, and each of them is paid for.
+func (p *pass) interrupted(ctx context.Context, err error) ending {
+	if !errors.Is(context.Cause(ctx), errLeaseOver) {
+		return givenBack(err)
+	}
+	if p.slot.Kind == ingest.KindBackfill { // it may have waited for another piece's call
+		return p.fruitless(errors.New(p.hungReason()))
+	}
+	return failed(p.hungReason())
+}
+
+// fruitless returns how a piece ends that brought nothing: it is given back, and fails after maxFruitless claims in a
+// row.
+func (p *pass) fruitless(err error) ending {
+	end := givenBack(&trouble{err})
+	end.uncounted = false
+	if p.slot.Tries >= maxFruitless {
+		end.state = ingest.Failed
+	}
+	return end
+}
+
+// trouble is the error of a piece that was given back, or failed, because calls failed and no id is to blame.
+type trouble struct{ err error }
+
+func (t *trouble) Error() string { return t.err.Error() }
+func (t *trouble) Unwrap() error { return t.err }
+
+// hungReason returns the reason for a pass that saved nothing within its lease.
+func (p *pass) hungReason() string {
+	return fmt.Sprintf("hung: no page within its lease of %v", p.lease())
+}
+
+// withOdd adds to a reason what made no sense in the answers.
+func withOdd(reason string, odd ingest.Odd) string {
+	if len(odd) == 0 {
+		return reason
+	}
+	return strings.TrimPrefix(reason+"; "+oneLine(odd.String()), "; ")
+}
+
+// oneLine puts s on one line, cut to maxReason.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxReason {
+		s = strings.ToValidUTF8(s[:maxReason], "") + "…"
+	}
+	return s
+}
