@@ -43,11 +43,12 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 		if charged && p.Pool != pool {
 			continue
 		}
-		closed := until
+		no := Drain{Until: until}
 		if !early {
-			closed = doubt(p, today, g.Now(), until)
+			no = doubt(p, today, g.Now(), until)
 		}
-		errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, closed, usedToday(p.Windows)))
+		no.Used = usedToday(p.Windows)
+		errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, no))
 	}
 	return errors.Join(errs...)
 }
@@ -71,14 +72,14 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 		return err
 	}
 	if lift {
-		return g.Ledger.Drain(ctx, g.Account, pool, time.Time{}, 0)
+		return g.Ledger.Drain(ctx, g.Account, pool, Drain{})
 	}
 	r, err := g.Report(ctx)
 	if err != nil {
 		return err
 	}
 	_, until := g.Tariff.dayOf(r.At)
-	return g.Ledger.Drain(ctx, g.Account, pool, until, usedByHand(r.At))
+	return g.Ledger.Drain(ctx, g.Account, pool, Drain{Until: until, By: ByHand, At: r.At})
 }
 
 // Reset forgets what the account has spent and who closed its pools, for good: the provider, which has not forgotten
@@ -93,33 +94,11 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 		g.Log.WarnContext(ctx, "the account was reset by hand", slog.String("account", g.Account), slog.String("by", by), slog.Time("at", at))
 	}
 	for _, pool := range g.Tariff.PoolNames() { // closes each and opens it at once: what is left is the time
-		if err := g.Ledger.Drain(ctx, g.Account, pool, at, usedByHand(at)); err != nil {
+		if err := g.Ledger.Drain(ctx, g.Account, pool, Drain{Until: at, By: ByReset, At: at}); err != nil {
 			return fmt.Errorf("note when account %s was reset: %w", g.Account, err)
 		}
 	}
 	return nil
-}
-
-// usedByHand encodes that a person closed a pool at that time. A ledger stores one number with a drain: normally what
-// was used, at most MaxLimit. For a drain by hand it stores MaxLimit plus the time in seconds since 1970; byHand
-// decodes it.
-func usedByHand(at time.Time) int64 { return MaxLimit + at.Unix() }
-
-// byHand returns when a person closed the pool, or the zero time if the provider did.
-func byHand(used int64) time.Time {
-	if used <= MaxLimit {
-		return time.Time{}
-	}
-	return time.Unix(used-MaxLimit, 0).UTC()
-}
-
-// drainRefusal returns the refusal of a pool that is drained.
-func drainRefusal(pool string, b Bound, used int64) *Refusal {
-	r := &Refusal{Pool: pool, Window: DrainWindow, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit, ByHand: byHand(used)}
-	if !r.ByHand.IsZero() {
-		r.Used = 0
-	}
-	return r
 }
 
 // posted returns a charge that no limit holds back.

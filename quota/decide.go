@@ -9,10 +9,9 @@ import (
 // PoolFacts is what Decide has to know about one pool of an ask; Lookups says what the ledger looks up for it.
 // Times are in microseconds since 1970.
 type PoolFacts struct {
-	Total        int64 // the sum of all entries ever written, those forgotten since included
-	DrainedUntil time.Time
-	DrainedUsed  int64
-	Windows      []WindowFacts // in the order of the charge's bounds
+	Total   int64         // the sum of all entries ever written, those forgotten since included
+	Drain   Drain         // the last, whether or not it is over
+	Windows []WindowFacts // in the order of the charge's bounds
 }
 
 // WindowFacts is what the pool's log has for one Lookup.
@@ -133,15 +132,11 @@ func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Re
 	if refusal != nil {
 		refusal.RoomIn = roomIn
 	}
-	if !facts.DrainedUntil.IsZero() {
-		state.LastDrain, state.LastUsed = facts.DrainedUntil, facts.DrainedUsed
-	}
-	if facts.DrainedUntil.After(now) {
-		state.Remaining, state.DrainedUntil, state.DrainedUsed = 0, facts.DrainedUntil, facts.DrainedUsed
-		if c.Amount > 0 && !frees.After(facts.DrainedUntil) {
-			b := c.Bounds[0]
-			refusal = drainRefusal(c.Pool, b, facts.DrainedUsed)
-			frees = facts.DrainedUntil
+	state.LastDrain = facts.Drain
+	if facts.Drain.Holds(now) {
+		state.Remaining, state.Drain = 0, facts.Drain
+		if c.Amount > 0 && !frees.After(facts.Drain.Until) {
+			refusal, frees = facts.Drain.refusal(c.Pool, c.Bounds[0]), facts.Drain.Until
 		}
 	}
 	return state, refusal, frees, nil

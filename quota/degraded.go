@@ -66,14 +66,13 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 // drained returns the provider's own refusal if one is known and still holds: it needs no ledger.
 func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision {
 	for _, u := range last {
-		if u.Pool == c.Pool && c.Amount > 0 && u.DrainedUntil.After(now) {
-			b := c.Bounds[0]
+		if u.Pool == c.Pool && c.Amount > 0 && u.Drain.Holds(now) {
 			d := &Decision{
 				At: now, Degraded: true,
-				Pools:   []PoolState{{Pool: u.Pool, DrainedUntil: u.DrainedUntil, DrainedUsed: u.DrainedUsed}},
-				Refusal: drainRefusal(c.Pool, b, u.DrainedUsed),
+				Pools:   []PoolState{{Pool: u.Pool, Drain: u.Drain}},
+				Refusal: u.Drain.refusal(c.Pool, c.Bounds[0]),
 			}
-			d.refuse(now, u.DrainedUntil)
+			d.refuse(now, u.Drain.Until)
 			return d
 		}
 	}

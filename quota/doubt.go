@@ -17,39 +17,26 @@ var doubts = [Probes]time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour}
 // nearLimit is the part of a limit from which on a no is believed at once.
 const nearLimit Share = 900_000
 
-// doubted marks the end of a drain that is doubted with the probe that will follow it, from 1: in its microseconds,
-// since every backend keeps those, and other drains end with a whole second.
-func doubted(until time.Time, probe int) time.Time {
-	return until.Truncate(time.Millisecond).Add(time.Duration(probe) * time.Microsecond)
-}
-
-// probeOf returns the probe that follows a drain until then; 0 if the drain is not doubted.
-func probeOf(until time.Time) int {
-	if us := until.Nanosecond() / 1000 % 1000; !until.IsZero() && us <= len(doubts) {
-		return us
-	}
-	return 0
-}
-
-// doubt returns until when the provider's no closes a pool: for some minutes if it comes while our own count is far
-// below the limit, and otherwise until midnight.
-func doubt(p PoolState, today, now, midnight time.Time) time.Time {
+// doubt returns how the provider's no closes a pool: for some minutes, until the next probe, if it comes while our own
+// count is far below the limit, and otherwise until midnight.
+func doubt(p PoolState, today, now, midnight time.Time) Drain {
+	stands := Drain{Until: midnight}
 	for _, w := range p.Windows {
 		if w.Window.Day() && w.Used >= nearLimit.Of(w.Window.Limit) {
-			return midnight
+			return stands
 		}
 	}
 	probe := 0
-	if p.LastDrain.After(today) {
-		probe = probeOf(p.LastDrain)
+	if p.LastDrain.Holds(today) {
+		probe = p.LastDrain.Probe
 	}
 	if probe == len(doubts) {
-		return midnight
+		return stands
 	}
 	wait := doubts[probe]
 	wait += time.Duration((rand.Float64() - 0.5) / 2.5 * float64(wait)) //nolint:gosec // a fifth more or less, so that accounts do not ask together
 	if !now.Add(wait).Before(midnight) {
-		return midnight
+		return stands
 	}
-	return doubted(now.Add(wait), probe+1)
+	return Drain{Until: now.Add(wait).Truncate(time.Millisecond), Probe: probe + 1}
 }

@@ -20,11 +20,10 @@ type EmergencyAccount interface {
 
 // LastUsage is what a pool had used when its ledger last answered.
 type LastUsage struct {
-	Pool         string
-	At           time.Time
-	Used         map[Window]int64
-	DrainedUntil time.Time // zero: not drained
-	DrainedUsed  int64     // what was believed used when the provider said no
+	Pool  string
+	At    time.Time
+	Used  map[Window]int64
+	Drain Drain // that held then
 }
 
 // Emergency is a call that goes on because the ledger cannot answer.

@@ -101,10 +101,6 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	if r.Calls > 1 {
 		g.restore(&d, r.Purpose, int64(r.Calls))
 	}
-	if d.Refusal != nil && d.Refusal.Window == DrainWindow {
-		i := slices.IndexFunc(d.Pools, func(p PoolState) bool { return p.Pool == d.Refusal.Pool })
-		d.Refusal.Probe = probeOf(d.Pools[i].DrainedUntil)
-	}
 	switch {
 	case g.Observe && !d.Allowed:
 		d.Allowed, d.RetryAfter, d.RetryAt = true, 0, time.Time{}
@@ -188,7 +184,7 @@ func (g *Governor) restore(d *Decision, purpose Purpose, calls int64) {
 			w.Ceiling = share.Of(w.Window.Limit)
 			remaining = min(remaining, max(w.Ceiling-w.Used, 0))
 		}
-		if p.DrainedUntil.IsZero() && len(p.Windows) > 0 {
+		if p.Drain.Until.IsZero() && len(p.Windows) > 0 {
 			p.Remaining = remaining
 		}
 	}

@@ -289,11 +289,11 @@ func TestDrainOfADayThatIsOverOpensNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := d.take("videos.list", quota.Scheduled)
-	if got.Allowed || !got.Pools[0].DrainedUntil.Equal(instant(t, "2026-06-03T07:00:00Z")) {
+	if got.Allowed || !got.Pools[0].Drain.Until.Equal(instant(t, "2026-06-03T07:00:00Z")) {
 		t.Errorf("%+v", got)
 	}
-	if got.Pools[0].DrainedUsed != 9_001 {
-		t.Errorf("the provider said no at %d of its day, want 9,001", got.Pools[0].DrainedUsed)
+	if got.Pools[0].Drain.Used != 9_001 {
+		t.Errorf("the provider said no at %d of its day, want 9,001", got.Pools[0].Drain.Used)
 	}
 }
 

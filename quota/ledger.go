@@ -54,10 +54,9 @@ type Ledger interface {
 	// checked for whether the charge could ever fit. A time before the horizon is forgotten at once; one after
 	// the ledger's clock is moved to it.
 	Post(ctx context.Context, a Ask, at time.Time) error
-	// Drain refuses every charge on the pool until the given time. The zero time lifts that; a time before
-	// the one that holds already changes nothing. used is what the caller believed used when the provider said
-	// no, and is kept for reports.
-	Drain(ctx context.Context, account, pool string, until time.Time, used int64) error
+	// Drain refuses every charge on the pool until d.Until, and keeps the rest of d for reports. The zero Drain
+	// opens the pool; one that ends before the last that is known changes nothing.
+	Drain(ctx context.Context, account, pool string, d Drain) error
 	// Reset forgets what was charged to the account and drained of it, as if it had never been: its pools are
 	// empty, also for refunds of what was taken before. ErrShared: other memories would bring it back.
 	Reset(ctx context.Context, account string) error
@@ -127,16 +126,12 @@ type Decision struct {
 
 // PoolState is a pool as a decision left it.
 type PoolState struct {
-	Pool         string
-	Charged      int64 // by this decision
-	Entry        int64 // the ledger's number of what it wrote, for Refund
-	Remaining    int64 // for the purpose that asked, over all windows; 0 while drained
-	DrainedUntil time.Time
-	DrainedUsed  int64 // what was believed used when the provider said no
-	// LastDrain and LastUsed are DrainedUntil and DrainedUsed of the last drain, whether or not it is over, as
-	// long as the ledger remembers it.
-	LastDrain time.Time
-	LastUsed  int64
+	Pool      string
+	Charged   int64 // by this decision
+	Entry     int64 // the ledger's number of what it wrote, for Refund
+	Remaining int64 // for the purpose that asked, over all windows; 0 while drained
+	Drain     Drain // the one that holds; zero: the pool is open
+	LastDrain Drain // whether or not it is over, as long as the ledger remembers it
 	Windows   []WindowState
 }
 
@@ -149,12 +144,6 @@ type WindowState struct {
 	// leaves (zero when it is empty), for a day the grace after the provider's next midnight.
 	FreesAt time.Time
 }
-
-// Probes is how many times a no of the provider may be doubted.
-const Probes = 3
-
-// DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
-const DrainWindow = "drained"
 
 // Refusal says which window had no room: the one that frees latest.
 type Refusal struct {

@@ -16,11 +16,12 @@ const probeTime = 2 * time.Minute
 func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 	today, _ := g.Tariff.dayOf(d.At)
 	for _, p := range d.Pools {
-		if p.Charged == 0 || probeOf(p.LastDrain) == 0 || p.LastDrain.Before(today) {
+		if p.Charged == 0 || p.LastDrain.Probe == 0 || p.LastDrain.Until.Before(today) {
 			continue
 		}
 		// No two leases are equal, so that of two calls at once the one whose lease holds is the probe.
-		lease := doubted(d.At.Add(probeTime+rand.N(time.Second)), probeOf(p.LastDrain)) //nolint:gosec // only to be different
+		lease := p.LastDrain
+		lease.Until = d.At.Add(probeTime + rand.N(time.Second)).Truncate(time.Millisecond) //nolint:gosec // only to be different
 		mine := p.Charged <= g.Tariff.cheapest(p.Pool)
 		if mine {
 			var err error
@@ -39,21 +40,21 @@ func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 }
 
 // lease closes the pool while a probe is under way, and reports whether this call is the probe.
-func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, until time.Time) (bool, error) {
-	if err := g.Ledger.Drain(ctx, g.Account, p.Pool, until, p.LastUsed); err != nil {
+func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, lease Drain) (bool, error) {
+	if err := g.Ledger.Drain(ctx, g.Account, p.Pool, lease); err != nil {
 		return false, err
 	}
 	peek := g.Tariff.ask(g.Account, g.Now())
 	peek.Who, peek.Charges = d.Who, []Charge{g.Tariff.pool(p.Pool).charge(0, whole)}
 	now, err := g.Ledger.Take(ctx, peek)
-	return err == nil && now.Pools[0].DrainedUntil.Equal(until), err
+	return err == nil && now.Pools[0].Drain.Until.Equal(lease.Until), err
 }
 
 // refuseDoubted turns the decision into the refusal of a call that is not the probe.
-func (g *Governor) refuseDoubted(d Decision, p PoolState, until time.Time) Decision {
+func (g *Governor) refuseDoubted(d Decision, p PoolState, lease Drain) Decision {
 	w := p.Windows[0]
-	d.Allowed, d.RetryAfter, d.RetryAt = false, ceilMillis(until.Sub(d.At)), until
-	d.Refusal = &Refusal{Pool: p.Pool, Window: DrainWindow, Used: p.LastUsed, Ceiling: w.Ceiling, Limit: w.Window.Limit, Probe: probeOf(until)}
+	d.refuse(d.At, lease.Until)
+	d.Refusal = lease.refusal(p.Pool, Bound{w.Window, w.Ceiling})
 	for i := range d.Pools {
 		d.Pools[i].Charged = 0
 	}
@@ -64,8 +65,8 @@ func (g *Governor) refuseDoubted(d Decision, p PoolState, until time.Time) Decis
 func (g *Governor) Answered(ctx context.Context, d Decision) error {
 	var errs []error
 	for _, p := range d.Pools {
-		if d.Probe && probeOf(p.LastDrain) > 0 {
-			errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, time.Time{}, 0))
+		if d.Probe && p.LastDrain.Probe > 0 {
+			errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, Drain{}))
 		}
 	}
 	return errors.Join(errs...)

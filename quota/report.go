@@ -127,18 +127,19 @@ func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport) 
 }
 
 func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
-	r := PoolReport{Pool: p.Name, Limit: MaxLimit, DrainedUntil: s.DrainedUntil, Windows: s.Windows,
+	r := PoolReport{Pool: p.Name, Limit: MaxLimit, DrainedUntil: s.Drain.Until, Probe: s.Drain.Probe, Windows: s.Windows,
 		Remaining: map[Purpose]int64{}, Ceilings: map[Purpose]int64{}, ResumesAt: map[Purpose]time.Time{}}
 	for _, w := range p.Windows {
 		r.Limit = min(r.Limit, w.Limit)
 	}
-	r.Probe = probeOf(s.DrainedUntil)
-	r.DrainedByHand = byHand(s.DrainedUsed)
-	if at := byHand(s.LastUsed); at.Equal(s.LastDrain) {
-		r.ResetAt = at
-	}
-	if !s.LastDrain.IsZero() && byHand(s.LastUsed).IsZero() {
-		r.Drift, r.StoppedAt = max(r.Limit-s.LastUsed, 0), s.LastUsed
+	switch last := s.LastDrain; {
+	case last.Until.IsZero():
+	case last.By == ByProvider:
+		r.Drift, r.StoppedAt = max(r.Limit-last.Used, 0), last.Used
+	case last.By == ByReset:
+		r.ResetAt = last.At
+	case s.Drain.By == ByHand:
+		r.DrainedByHand = s.Drain.At
 	}
 	for _, purpose := range Purposes() {
 		remaining, ceiling := int64(MaxLimit), int64(MaxLimit)
@@ -147,7 +148,7 @@ func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
 			ceiling = min(ceiling, c)
 			remaining = min(remaining, max(c-w.Used, 0))
 		}
-		if !s.DrainedUntil.IsZero() {
+		if !s.Drain.Until.IsZero() {
 			remaining = 0
 		}
 		r.Remaining[purpose], r.Ceilings[purpose] = remaining, ceiling

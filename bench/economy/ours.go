@@ -203,7 +203,7 @@ type believer struct{ *quota.Governor }
 func (b believer) Drain(ctx context.Context, d quota.Decision, _ string) error {
 	for _, midnight := range quota.Midnights(d.At, b.Tariff.Zone) {
 		if midnight.After(d.At) {
-			return b.Ledger.Drain(ctx, b.Account, "units", midnight, 0)
+			return b.Ledger.Drain(ctx, b.Account, "units", quota.Drain{Until: midnight})
 		}
 	}
 	return nil

@@ -130,7 +130,7 @@ var brokenWorlds = []struct {
 	{"a pool that the upstream closed", func(w *ward) []string {
 		ingestCode(w.T, exitOK, "quota", "post", "units", "6804")
 		w.journal(func(ctx context.Context, l *sqliteledger.Ledger) error {
-			return l.Drain(ctx, "default", "units", time.Now().Add(time.Hour), 6812)
+			return l.Drain(ctx, "default", "units", quota.Drain{Until: time.Now().Add(time.Hour), Used: 6812})
 		})
 		return nil
 	}, "pools", doctor.Warn, exitOK, "units: upstream stopped at 6,812 of 10,000, closed until ", "set the limit to 6,800"},

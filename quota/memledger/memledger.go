@@ -32,10 +32,9 @@ type account struct {
 }
 
 type pool struct {
-	name         string
-	log          memlog.Log[struct{}]
-	drainedUntil time.Time
-	drainedUsed  int64
+	name  string
+	log   memlog.Log[struct{}]
+	drain quota.Drain // the last, whether or not it is over
 }
 
 // Take implements quota.Ledger.
@@ -57,7 +56,7 @@ func (l *Ledger) take(a *account, ask quota.Ask, clock, now time.Time) (quota.De
 	}
 	for i, c := range ask.Charges {
 		p := a.pool(c.Pool)
-		f := quota.PoolFacts{Total: p.log.Total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed, Windows: l.facts[i].Windows[:0]}
+		f := quota.PoolFacts{Total: p.log.Total, Drain: p.drain, Windows: l.facts[i].Windows[:0]}
 		for _, lookup := range ask.Lookups(c, now) {
 			f.Windows = append(f.Windows, p.log.LookUp(lookup))
 		}
@@ -144,15 +143,15 @@ func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
 }
 
 // Drain implements quota.Ledger.
-func (l *Ledger) Drain(_ context.Context, name, poolName string, until time.Time, used int64) error {
+func (l *Ledger) Drain(_ context.Context, name, poolName string, d quota.Drain) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := quota.CheckAccount(name); err != nil {
 		return err
 	}
 	p := l.use(l.accounts[name], name, quota.MinHorizon, l.now()).pool(poolName)
-	if until.IsZero() || until.After(p.drainedUntil) {
-		p.drainedUntil, p.drainedUsed = until, used
+	if d.Until.IsZero() || d.Until.After(p.drain.Until) {
+		p.drain = d
 	}
 	return nil
 }
@@ -163,7 +162,7 @@ func (l *Ledger) Reset(_ context.Context, name string) error {
 	defer l.mu.Unlock()
 	if acc, ok := l.accounts[name]; ok {
 		for _, p := range acc.pools {
-			p.log.Entries, p.drainedUntil, p.drainedUsed = nil, time.Time{}, 0
+			p.log.Entries, p.drain = nil, quota.Drain{}
 		}
 	}
 	return quota.CheckAccount(name)
@@ -242,8 +241,8 @@ func (l *Ledger) forget(but string, now time.Time) {
 func (a *account) lastDrain() time.Time {
 	var last time.Time
 	for _, p := range a.pools {
-		if p.drainedUntil.After(last) {
-			last = p.drainedUntil
+		if p.drain.Holds(last) {
+			last = p.drain.Until
 		}
 	}
 	return last

@@ -139,16 +139,13 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 }
 
 // Drain implements quota.Ledger.
-func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Time, used int64) error {
+func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain) error {
 	return l.in(ctx, name, func(ctx context.Context, t *transaction) error {
 		if err := t.ensure(ctx, quota.MinHorizon.Microseconds()); err != nil {
 			return err
 		}
-		us := int64(0)
-		if !until.IsZero() {
-			us = until.UnixMicro()
-		}
-		return t.drain(ctx, poolName, us, used)
+		until, used := micros.PackDrain(d)
+		return t.drain(ctx, poolName, until, used)
 	})
 }
 

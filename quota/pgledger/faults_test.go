@@ -63,7 +63,7 @@ func everything(ctx context.Context, l *pgledger.Ledger, account string) map[str
 	_, errs["peek"] = l.Take(ctx, ask(account, 0, 100, "units"))
 	errs["refund"] = l.Refund(ctx, account, quota.Decision{Allowed: true, At: time.Now(), Pools: []quota.PoolState{{Pool: "units", Charged: 1, Entry: 1}}})
 	errs["post"] = l.Post(ctx, a, time.Now().Add(-time.Minute))
-	errs["drain"] = l.Drain(ctx, account, "units", time.Now().Add(time.Hour), 5)
+	errs["drain"] = l.Drain(ctx, account, "units", quota.Drain{Until: time.Now().Add(time.Hour), Used: 5})
 	_, errs["spent"] = l.Spent(ctx, account, time.Now().Add(-time.Hour))
 	_, errs["state"] = l.State(ctx, account, nil)
 	return errs

@@ -293,8 +293,8 @@ func (d *syncing) write(ctx context.Context, p *pool, changes *part) error {
 // for each window that lacks something, the shortest first.
 func (d *syncing) raise(ctx context.Context, u sharedledger.UsageSnapshot) error {
 	p := d.pools[u.Pool]
-	if until := u.DrainedUntil.UnixMicro(); !u.DrainedUntil.IsZero() && until > p.drainedUntil {
-		if err := d.drain(ctx, u.Pool, until, u.DrainedUsed); err != nil {
+	if until, used := micros.PackDrain(u.Drain); until > p.drainedUntil {
+		if err := d.drain(ctx, u.Pool, until, used); err != nil {
 			return err
 		}
 		p.drainedUntil = until

@@ -160,9 +160,9 @@ var batches = []Case{
 	{ID: "G5", Name: "a drain is synced with a snapshot, and never shortened", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		l := r.snapshot(noon, 0)
-		l.DrainedUntil, l.DrainedUsed = noon.Add(3*time.Hour), 6812
+		l.Drain = quota.Drain{Until: noon.Add(3 * time.Hour), Used: 6812}
 		r.raises(l)
-		l.DrainedUntil, l.At = noon.Add(time.Hour), noon.Add(second)
+		l.Drain, l.At = quota.Drain{Until: noon.Add(time.Hour)}, noon.Add(second)
 		r.raises(l)
 		r.clock.Set(noon.Add(2 * time.Hour))
 		d := r.refuses(1, 0)

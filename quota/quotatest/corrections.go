@@ -228,7 +228,7 @@ func resets(r *rig) {
 	r.admits(3, 7)
 	r.pass(second)
 	taken := r.draw(charge("units", 2, b, other), charge("search", 1, b))
-	if err := errors.Join(r.ledger.Post(r.Context(), r.ask(charge("units", 6, b, other)), noon), r.ledger.Drain(r.Context(), r.account, "search", noon.Add(time.Hour), 1)); err != nil {
+	if err := errors.Join(r.ledger.Post(r.Context(), r.ask(charge("units", 6, b, other)), noon), r.ledger.Drain(r.Context(), r.account, "search", quota.Drain{Until: noon.Add(time.Hour), Used: 1})); err != nil {
 		r.Fatal(err)
 	}
 	switch err := r.ledger.Reset(r.Context(), r.account); {

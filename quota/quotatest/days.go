@@ -71,7 +71,7 @@ var days = []Case{
 		r.bounds = []quota.Bound{per(24*time.Hour, 10), daily(10)}
 		r.admits(4, 6)
 		d := r.admits(2, 4)
-		if err := r.ledger.Drain(r.Context(), r.account, "search", noon.Add(time.Hour), 7); err != nil {
+		if err := r.ledger.Drain(r.Context(), r.account, "search", quota.Drain{Until: noon.Add(time.Hour), Used: 7}); err != nil {
 			r.Fatal(err)
 		}
 		if err := r.ledger.Close(); err != nil {
@@ -85,11 +85,12 @@ var days = []Case{
 			r.Fatalf("refund after a restart: %v", err)
 		}
 		r.used(4, 4)
-		if s := r.draw(charge("search", 1, daily(10))); s.Allowed || !s.Pools[0].DrainedUntil.Equal(noon.Add(time.Hour)) {
+		if s := r.draw(charge("search", 1, daily(10))); s.Allowed || !s.Pools[0].Drain.Until.Equal(noon.Add(time.Hour)) {
 			r.Fatalf("the drain did not survive a restart: %+v", s)
 		}
 	}},
 	{ID: "I5", Name: "a drained pool opens at its time by itself, or by hand", check: drained},
+	{ID: "I5", Name: "a drain keeps who closed the pool, when, what was used and its probe", check: drainRecord},
 	{ID: "I6", Name: "with grace no day and no window is over its limit on arrival", check: arrivals},
 }
 
@@ -98,7 +99,7 @@ func drained(r *rig) {
 	midnight := time.Date(2026, 6, 2, 0, 0, 0, 0, pacific)
 	drain := func(until time.Time) {
 		r.Helper()
-		if err := r.ledger.Drain(r.Context(), r.account, "units", until, 68); err != nil {
+		if err := r.ledger.Drain(r.Context(), r.account, "units", quota.Drain{Until: until, Used: 68}); err != nil {
 			r.Fatal(err)
 		}
 	}
@@ -106,7 +107,7 @@ func drained(r *rig) {
 	r.admits(10, 90)
 	drain(midnight)
 	d := r.retries(1, 5*time.Hour, quota.DrainWindow)
-	if p := d.Pools[0]; p.Remaining != 0 || !p.DrainedUntil.Equal(midnight) || p.DrainedUsed != 68 || d.Refusal.Used != 68 {
+	if p := d.Pools[0]; p.Remaining != 0 || !p.Drain.Until.Equal(midnight) || p.Drain.Used != 68 || d.Refusal.Used != 68 {
 		r.Fatalf("drained at 68: %+v %+v", p, *d.Refusal)
 	}
 	if d := r.draw(charge("search", 1, daily(100))); !d.Allowed {
@@ -127,7 +128,7 @@ func drained(r *rig) {
 	r.admits(1, 97)
 	drain(midnight.Add(24 * time.Hour))
 	drain(midnight.Add(time.Hour)) // an earlier word changes nothing
-	if at := r.refuses(1, 0).Pools[0].DrainedUntil; !at.Equal(midnight.Add(24 * time.Hour)) {
+	if at := r.refuses(1, 0).Pools[0].Drain.Until; !at.Equal(midnight.Add(24 * time.Hour)) {
 		r.Fatalf("drained until %s, want the later of two words", at)
 	}
 	drain(time.Time{})

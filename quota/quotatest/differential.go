@@ -40,7 +40,7 @@ func differential(r *rig, seed uint64, steps int) {
 	for first := 0; first < steps && !r.Failed(); first += perWalk {
 		random := rand.New(rand.NewPCG(seed, uint64(first))) // the same seed gives the same steps
 		w := &differ{walk: newWalk(r, r, random.IntN), counts: counts}
-		w.naive.drains = map[string]naiveDrain{}
+		w.naive.drains = map[string]quota.Drain{}
 		for step := range perWalk {
 			r.about = fmt.Sprintf("seed %d, step %d: ", seed, first+step)
 			w.step()
@@ -216,10 +216,10 @@ func (w *differ) drain() {
 	w.t.Helper()
 	r, now := w.rig, w.rig.clock.Now()
 	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-second), now.Add(1234567 * time.Microsecond)}[w.roll(5)]
-	pool, used := w.pools[w.roll(len(w.pools))].Name, int64(w.roll(100))
-	w.outcome("drain", r.ledger.Drain(r.Context(), r.account, pool, until, used))
-	if until.IsZero() || until.After(w.naive.drains[pool].until) {
-		w.naive.drains[pool] = naiveDrain{until, used}
+	pool, d := w.pools[w.roll(len(w.pools))].Name, quota.Drain{Until: until, Used: int64(w.roll(100))}
+	w.outcome("drain", r.ledger.Drain(r.Context(), r.account, pool, d))
+	if until.IsZero() || until.After(w.naive.drains[pool].Until) {
+		w.naive.drains[pool] = d
 	}
 }
 

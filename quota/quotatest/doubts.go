@@ -21,7 +21,7 @@ var doubts = []SharedCase{
 			w.sent += 7
 			w.clock.Advance(300 * time.Microsecond)
 			p.takes(1)
-			if err := p.ledger.Drain(w.Context(), account, "units", w.clock.Now().Add(time.Minute), w.sent); err != nil {
+			if err := p.ledger.Drain(w.Context(), account, "units", quota.Drain{Until: w.clock.Now().Add(time.Minute), Used: w.sent}); err != nil {
 				w.Fatal(err)
 			}
 			w.exactly()
@@ -38,7 +38,7 @@ var doubts = []SharedCase{
 			w.Fatal(err)
 		}
 		w.sent -= 5
-		if err := other.ledger.Drain(w.Context(), account, "units", w.clock.Now().Add(time.Hour), 6); err != nil {
+		if err := other.ledger.Drain(w.Context(), account, "units", quota.Drain{Until: w.clock.Now().Add(time.Hour), Used: 6}); err != nil {
 			w.Fatal(err)
 		}
 		w.exactly()

@@ -136,11 +136,11 @@ func sameRow(a, b sharedledger.Row) bool {
 }
 
 func sameLook(a, b sharedledger.UsageSnapshot) bool {
-	same := a.At.Equal(b.At) && a.DrainedUntil.Equal(b.DrainedUntil) && len(a.Windows) == len(b.Windows)
+	same := a.At.Equal(b.At) && sameDrain(a.Drain, b.Drain) && len(a.Windows) == len(b.Windows)
 	for i := range a.Windows {
 		same = same && a.Windows[i].Start.Equal(b.Windows[i].Start) && a.Windows[i].Used == b.Windows[i].Used && a.Windows[i].Window == b.Windows[i].Window
 	}
-	a.At, b.At, a.DrainedUntil, b.DrainedUntil, a.Windows, b.Windows = time.Time{}, time.Time{}, time.Time{}, time.Time{}, nil, nil
+	a.At, b.At, a.Drain, b.Drain, a.Windows, b.Windows = time.Time{}, time.Time{}, quota.Drain{}, quota.Drain{}, nil, nil
 	return same && reflect.DeepEqual(a, b)
 }
 

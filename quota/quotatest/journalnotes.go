@@ -157,7 +157,7 @@ var journalNotes = []JournalCase{
 	}},
 	{"of each pool the youngest snapshot is kept", func(d *journalRig) {
 		units, search := snapshotOf("units", noon, 10), snapshotOf("search", noon.Add(-time.Hour), 5)
-		units.DrainedUntil, units.DrainedUsed, units.Owed = noon.Add(time.Hour), 6812, true
+		units.Drain, units.Owed = quota.Drain{Until: noon.Add(time.Hour), Used: 6812, By: quota.ByHand, At: noon, Probe: 2}, true
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units, search}})
 		d.snapshots(units, search)
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon.Add(-time.Microsecond), 99), snapshotOf("search", noon.Add(-time.Minute), 7)}})

@@ -32,7 +32,7 @@ var life = []Case{
 		r.bounds = []quota.Bound{per(second, 10)}
 		r.admits(1, 9)
 		drained, until := r.account, noon.Add(72*time.Hour)
-		if err := r.ledger.Drain(r.Context(), drained, "units", until, 3); err != nil {
+		if err := r.ledger.Drain(r.Context(), drained, "units", quota.Drain{Until: until, Used: 3}); err != nil {
 			r.Fatal(err)
 		}
 		for hour := 0; r.clock.Now().Before(until.Add(-time.Hour)); hour++ {

@@ -18,7 +18,7 @@ type Model struct {
 
 	mu     sync.Mutex
 	spends []spend
-	drains map[[2]string]drain // by account and pool
+	drains map[[2]string]quota.Drain // by account and pool
 }
 
 var _ quota.Ledger = (*Model)(nil)
@@ -29,11 +29,6 @@ type spend struct {
 	amount        int64 // 0 once refunded
 	number        int64
 	who           quota.Who
-}
-
-type drain struct {
-	until time.Time
-	used  int64
 }
 
 // Take implements quota.Ledger.
@@ -132,7 +127,7 @@ func (m *Model) fits(a quota.Ask, c quota.Charge, t time.Time) bool {
 	if c.Amount == 0 {
 		return true
 	}
-	if m.drains[[2]string{a.Account, c.Pool}].until.After(t) {
+	if m.drains[[2]string{a.Account, c.Pool}].Until.After(t) {
 		return false
 	}
 	for _, b := range c.Bounds {
@@ -151,7 +146,7 @@ func (m *Model) fitsIn(a quota.Ask, c quota.Charge, b quota.Bound, t time.Time) 
 func (m *Model) moments(a quota.Ask, now time.Time) []time.Time {
 	var out []time.Time
 	for _, c := range a.Charges {
-		out = append(out, m.drains[[2]string{a.Account, c.Pool}].until)
+		out = append(out, m.drains[[2]string{a.Account, c.Pool}].Until)
 		for _, b := range c.Bounds {
 			for _, s := range m.counting(a, c.Pool, b.Window, now) {
 				out = append(out, s.at.Add(b.Window.Length).Add(a.Grace))
@@ -185,8 +180,9 @@ func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Time) 
 // refusedUntil returns the first reason that still stands at the moment before, and no longer at t.
 func (m *Model) refusedUntil(a quota.Ask, now, before, t time.Time) *quota.Refusal {
 	for _, c := range a.Charges {
-		if d := m.drains[[2]string{a.Account, c.Pool}]; c.Amount > 0 && d.until.Equal(t) {
-			return &quota.Refusal{Pool: c.Pool, Window: quota.DrainWindow, Used: d.used, Ceiling: c.Bounds[0].Ceiling, Limit: c.Bounds[0].Window.Limit}
+		if d := m.drains[[2]string{a.Account, c.Pool}]; c.Amount > 0 && d.Until.Equal(t) {
+			return &quota.Refusal{Pool: c.Pool, Window: quota.DrainWindow, Used: d.Used, Ceiling: c.Bounds[0].Ceiling, Limit: c.Bounds[0].Window.Limit,
+				ByHand: d.At, Probe: d.Probe}
 		}
 		for _, b := range c.Bounds {
 			if m.fitsIn(a, c, b, before) {
@@ -228,8 +224,9 @@ func (m *Model) state(a quota.Ask, c quota.Charge, now time.Time, allowed bool) 
 		p.Windows = append(p.Windows, w)
 		p.Remaining = min(p.Remaining, max(b.Ceiling-w.Used, 0))
 	}
-	if d := m.drains[[2]string{a.Account, c.Pool}]; d.until.After(now) {
-		p.Remaining, p.DrainedUntil, p.DrainedUsed = 0, d.until, d.used
+	p.LastDrain = m.drains[[2]string{a.Account, c.Pool}]
+	if p.LastDrain.Holds(now) {
+		p.Remaining, p.Drain = 0, p.LastDrain
 	}
 	return p
 }
@@ -284,15 +281,15 @@ func (m *Model) Post(_ context.Context, a quota.Ask, at time.Time) error {
 }
 
 // Drain implements quota.Ledger.
-func (m *Model) Drain(_ context.Context, account, pool string, until time.Time, used int64) error {
+func (m *Model) Drain(_ context.Context, account, pool string, d quota.Drain) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.drains == nil {
-		m.drains = map[[2]string]drain{}
+		m.drains = map[[2]string]quota.Drain{}
 	}
 	key := [2]string{account, pool}
-	if until.IsZero() || until.After(m.drains[key].until) {
-		m.drains[key] = drain{until, used}
+	if d.Until.IsZero() || d.Until.After(m.drains[key].Until) {
+		m.drains[key] = d
 	}
 	return quota.CheckAccount(account)
 }

@@ -13,7 +13,7 @@ import (
 // quota.Decide, nor with Model.
 type naive struct {
 	entries []naiveEntry
-	drains  map[string]naiveDrain // by pool
+	drains  map[string]quota.Drain // by pool
 }
 
 type naiveEntry struct {
@@ -21,11 +21,6 @@ type naiveEntry struct {
 	at     time.Time
 	amount int64 // 0 once given back
 	who    quota.Who
-}
-
-type naiveDrain struct {
-	until time.Time
-	used  int64
 }
 
 // decidesAt returns the time at which a ledger with this clock decides: a log is in order. ok is false for a clock that
@@ -77,7 +72,7 @@ func (n *naive) fits(a quota.Ask, now time.Time) bool {
 		if c.Amount == 0 {
 			continue
 		}
-		if now.Before(n.drains[c.Pool].until) {
+		if now.Before(n.drains[c.Pool].Until) {
 			return false
 		}
 		for _, b := range c.Bounds {
@@ -92,7 +87,7 @@ func (n *naive) fits(a quota.Ask, now time.Time) bool {
 // changes returns the times after now at which anything that counts now may count no longer, in order.
 func (n *naive) changes(a quota.Ask, now time.Time) (out []time.Time) {
 	for _, c := range a.Charges {
-		out = append(out, n.drains[c.Pool].until)
+		out = append(out, n.drains[c.Pool].Until)
 		for _, b := range c.Bounds {
 			for _, e := range n.entries {
 				if e.pool == c.Pool && e.amount > 0 && b.Window.Length > 0 {
@@ -142,13 +137,13 @@ func (n *naive) checkPool(a quota.Ask, c quota.Charge, now time.Time, p quota.Po
 		}
 	}
 	drain := n.drains[c.Pool]
-	if !now.Before(drain.until) {
-		drain = naiveDrain{}
+	if !now.Before(drain.Until) {
+		drain = quota.Drain{}
 	} else {
 		left = 0
 	}
-	if p.Remaining != left || !p.DrainedUntil.Equal(drain.until) || p.DrainedUsed != drain.used {
-		return fmt.Errorf("%d remain, drained until %s at %d, want %d, %s, %d", p.Remaining, p.DrainedUntil, p.DrainedUsed, left, drain.until, drain.used)
+	if p.Remaining != left || !sameDrain(p.Drain, drain) {
+		return fmt.Errorf("%d remain, drained %+v, want %d, %+v", p.Remaining, p.Drain, left, drain)
 	}
 	return nil
 }

@@ -193,9 +193,9 @@ func (w *walk) drain() {
 	w.t.Helper()
 	r, now := w.rig, w.rig.clock.Now()
 	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-time.Second), now.Add(1234567 * time.Microsecond)}[w.roll(5)]
-	pool, used := w.pools[w.roll(len(w.pools))].Name, int64(w.roll(100))
+	pool, d := w.pools[w.roll(len(w.pools))].Name, quota.Drain{Until: until, Used: int64(w.roll(100))}
 	for _, l := range []quota.Ledger{r.ledger, w.model} {
-		if err := l.Drain(r.Context(), r.account, pool, until, used); err != nil {
+		if err := l.Drain(r.Context(), r.account, pool, d); err != nil {
 			w.t.Fatalf("%s: drain until %s: %v", r.at(), until, err)
 		}
 	}
@@ -218,8 +218,8 @@ func withoutEntries(d quota.Decision) quota.Decision {
 	d.Pools = slices.Clone(d.Pools)
 	for i := range d.Pools {
 		d.Pools[i].Entry = 0
-		d.Pools[i].LastDrain, d.Pools[i].LastUsed = time.Time{}, 0
-		d.Pools[i].DrainedUntil = d.Pools[i].DrainedUntil.UTC()
+		d.Pools[i].LastDrain = quota.Drain{}
+		d.Pools[i].Drain.Until, d.Pools[i].Drain.At = d.Pools[i].Drain.Until.UTC(), d.Pools[i].Drain.At.UTC()
 		d.Pools[i].Windows = slices.Clone(d.Pools[i].Windows)
 		for j := range d.Pools[i].Windows {
 			d.Pools[i].Windows[j].FreesAt = d.Pools[i].Windows[j].FreesAt.UTC()

@@ -87,7 +87,7 @@ func exactEverywhere(r *rig) {
 						}
 					}
 					until := r.clock.Now().Add(2*time.Hour + 333*time.Microsecond)
-					if err := r.ledger.Drain(r.Context(), r.account, "units", until, 5); err != nil {
+					if err := r.ledger.Drain(r.Context(), r.account, "units", quota.Drain{Until: until, Used: 5}); err != nil {
 						r.Fatal(err)
 					}
 					d := r.draw(c)

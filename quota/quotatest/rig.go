@@ -216,7 +216,7 @@ func sound(a quota.Ask, d quota.Decision) error {
 	drained := false
 	for i, c := range a.Charges {
 		p := d.Pools[i]
-		drained = drained || !p.DrainedUntil.IsZero()
+		drained = drained || !p.Drain.Until.IsZero()
 		want := int64(0)
 		if d.Allowed && !a.Peek {
 			want = c.Amount
@@ -234,7 +234,7 @@ func sound(a quota.Ask, d quota.Decision) error {
 				free = left
 			}
 		}
-		if !p.DrainedUntil.IsZero() {
+		if !p.Drain.Until.IsZero() {
 			free = 0
 		}
 		if p.Remaining != free {

@@ -111,7 +111,7 @@ var several = []Case{
 		first := r.account
 		r.account = first + "0"
 		r.admits(10, 0)
-		if err := r.ledger.Drain(r.Context(), r.account, "units", noon.Add(3*time.Hour), 1); err != nil {
+		if err := r.ledger.Drain(r.Context(), r.account, "units", quota.Drain{Until: noon.Add(3 * time.Hour), Used: 1}); err != nil {
 			r.Fatal(err)
 		}
 		r.account = first
@@ -190,7 +190,7 @@ var loss = []Case{
 		if err := mine.Refund(r.Context(), r.account, d); err != nil {
 			r.Fatalf("refund by another handle: %v", err)
 		}
-		if err := other.Drain(r.Context(), r.account, "units", noon.Add(time.Minute), 7); err != nil {
+		if err := other.Drain(r.Context(), r.account, "units", quota.Drain{Until: noon.Add(time.Minute), Used: 7}); err != nil {
 			r.Fatal(err)
 		}
 		r.refuses(1, 0)

@@ -108,7 +108,7 @@ func nonsense(r *rig) {
 	}
 	for _, name := range []string{"", "{a}b", "a b", strings.Repeat("a", 10_000)} {
 		r.fails(quota.ErrUnknown, func() error {
-			return r.ledger.Drain(r.Context(), name, "units", noon.Add(time.Hour), 1)
+			return r.ledger.Drain(r.Context(), name, "units", quota.Drain{Until: noon.Add(time.Hour), Used: 1})
 		})
 	}
 	r.fails(quota.ErrNeverFits, func() error { return r.ledger.Post(r.Context(), r.ask(charge("units", -1, b)), noon) })

@@ -58,19 +58,16 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 }
 
 // Drain implements quota.Ledger.
-func (l *Ledger) Drain(ctx context.Context, account, pool string, until time.Time, used int64) error {
+func (l *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
 	if err := quota.CheckAccount(account); err != nil {
 		return err
 	}
-	if pool == "" || used < 0 {
-		return fmt.Errorf("%w: drain of pool %q at %d used", quota.ErrUnknown, pool, used)
+	if pool == "" || d.Used < 0 {
+		return fmt.Errorf("%w: drain of pool %q at %d used", quota.ErrUnknown, pool, d.Used)
 	}
-	us := int64(0)
-	if !until.IsZero() {
-		us = min(max(until.UnixMicro(), 0), exact)
-	}
+	until, used := micros.PackDrain(d)
 	_, err := l.run(ctx, l.scripts.drain, l.keys(account),
-		[]any{us, min(used, exact), quota.MinHorizon.Microseconds(), metaField, poolField + pool})
+		[]any{min(max(until, 0), exact), min(used, exact), quota.MinHorizon.Microseconds(), metaField, poolField + pool})
 	return err
 }
 

@@ -52,7 +52,7 @@ func everything(ctx context.Context, l quota.Ledger, account string) map[string]
 	}
 	errs["refund"] = l.Refund(ctx, account, d)
 	errs["post"] = l.Post(ctx, a, time.Now().Add(-time.Minute))
-	errs["drain"] = l.Drain(ctx, account, "units", time.Now().Add(time.Hour), 5)
+	errs["drain"] = l.Drain(ctx, account, "units", quota.Drain{Until: time.Now().Add(time.Hour), Used: 5})
 	_, errs["spent"] = l.Spent(ctx, account, time.Now().Add(-time.Hour))
 	return errs
 }

@@ -81,7 +81,7 @@ func exercise(l *redisledger.Ledger, c *clock) error {
 		}
 		c.set(c.now.Add(30 * time.Hour))
 	}
-	if err := l.Drain(ctx, "a", "units", c.now.Add(time.Hour), 5); err != nil {
+	if err := l.Drain(ctx, "a", "units", quota.Drain{Until: c.now.Add(time.Hour), Used: 5}); err != nil {
 		return err
 	}
 	if _, err := l.Spent(ctx, "a", c.now.Add(-time.Hour)); err != nil {

@@ -142,7 +142,7 @@ func TestKeysOutliveTheHorizon(t *testing.T) {
 	if n := s.client.LLen(ctx, "ingest:{b}:units").Val(); n != 1 {
 		t.Errorf("a post beyond the horizon was kept: %d entries", n)
 	}
-	if err := l.Drain(ctx, "c", "units", c.now.Add(50*time.Hour), 7); err != nil {
+	if err := l.Drain(ctx, "c", "units", quota.Drain{Until: c.now.Add(50 * time.Hour), Used: 7}); err != nil {
 		t.Fatal(err)
 	}
 	lives("c", 50*time.Hour)

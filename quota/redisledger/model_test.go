@@ -133,7 +133,7 @@ func answersAsInMemory(t *testing.T, steps int) {
 				until = time.Time{}
 			}
 			until = until.Truncate(time.Microsecond)
-			we, ge := m.Drain(t.Context(), account, a.Charges[0].Pool, until, 7), l.Drain(t.Context(), account, a.Charges[0].Pool, until, 7)
+			we, ge := m.Drain(t.Context(), account, a.Charges[0].Pool, quota.Drain{Until: until, Used: 7}), l.Drain(t.Context(), account, a.Charges[0].Pool, quota.Drain{Until: until, Used: 7})
 			what, want, got = "drain", outcome(quota.Decision{}, we), outcome(quota.Decision{}, ge)
 		default:
 			since := c.now.Add(-time.Duration(r.Int64N(int64(24 * time.Hour))))

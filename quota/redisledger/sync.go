@@ -289,8 +289,8 @@ type change struct{ plan, entries, late []byte }
 func (d *syncing) change(ctx context.Context, p *part, i int) (c change, err error) {
 	drained, used := int64(0), int64(0)
 	for _, u := range p.snapshots {
-		if until := min(u.DrainedUntil.UnixMicro(), exact); until > max(drained, d.now) {
-			drained, used = until, min(u.DrainedUsed, exact)
+		if until, at := micros.PackDrain(u.Drain); until > max(drained, d.now) {
+			drained, used = min(until, exact), min(at, exact)
 		}
 	}
 	was := p.raised

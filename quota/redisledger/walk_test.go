@@ -146,7 +146,7 @@ func (w *walk) step() (what string, want, got any) {
 		return "post", kind(w.mem.Post(ctx, a, at)), kind(w.redis.Post(ctx, a, at))
 	case n < 62:
 		until := w.clock.now.Add(time.Duration(w.r.Int64N(int64(time.Hour)))).Truncate(time.Microsecond)
-		return "drain", kind(w.mem.Drain(ctx, w.account, "search", until, 7)), kind(w.redis.Drain(ctx, w.account, "search", until, 7))
+		return "drain", kind(w.mem.Drain(ctx, w.account, "search", quota.Drain{Until: until, Used: 7})), kind(w.redis.Drain(ctx, w.account, "search", quota.Drain{Until: until, Used: 7}))
 	case n < 80:
 		d := w.batch()
 		if d.Generation == w.generation {
@@ -272,7 +272,7 @@ func (w *walk) batch() sharedledger.Batch {
 			k.Windows = append(k.Windows, sharedledger.WindowUsage{Window: quota.Window{Length: length}, Start: start, Used: w.r.Int64N(60)})
 		}
 		if w.r.IntN(8) == 0 {
-			k.DrainedUntil, k.DrainedUsed = w.clock.now.Add(time.Duration(w.r.Int64N(int64(time.Hour)))).Truncate(time.Microsecond), 3
+			k.Drain = quota.Drain{Until: w.clock.now.Add(time.Duration(w.r.Int64N(int64(time.Hour)))).Truncate(time.Microsecond), Used: 3}
 		}
 		d.Snapshots = append(d.Snapshots, k)
 	}

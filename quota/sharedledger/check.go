@@ -102,7 +102,7 @@ func (b Batch) Check() error {
 	}
 	for _, u := range b.Snapshots {
 		pools[u.Pool] = true
-		if u.Pool == "" || !u.Generation.valid() || u.DrainedUsed < 0 || len(u.Windows) > quota.MaxWindows ||
+		if u.Pool == "" || !u.Generation.valid() || u.Drain.Used < 0 || len(u.Windows) > quota.MaxWindows ||
 			slices.ContainsFunc(u.Windows, func(w WindowUsage) bool { return w.Used < 0 || w.Used > maxUsed }) {
 			return fmt.Errorf("%w: snapshot of pool %q, out of bounds", quota.ErrUnknown, u.Pool)
 		}

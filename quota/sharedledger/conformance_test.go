@@ -133,8 +133,8 @@ func (l *everyAccount) Post(ctx context.Context, a quota.Ask, at time.Time) erro
 	return l.of(a.Account).Post(ctx, a, at)
 }
 
-func (l *everyAccount) Drain(ctx context.Context, account, pool string, until time.Time, used int64) error {
-	return l.of(account).Drain(ctx, account, pool, until, used)
+func (l *everyAccount) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
+	return l.of(account).Drain(ctx, account, pool, d)
 }
 
 func (l *everyAccount) Reset(ctx context.Context, account string) error {

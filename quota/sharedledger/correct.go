@@ -58,7 +58,7 @@ func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 }
 
 // Drain implements quota.Ledger. Once the drain is in the journal it is synced into the remote, now or later.
-func (s *Ledger) Drain(ctx context.Context, account, pool string, until time.Time, used int64) error {
+func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
 	leave, err := s.enter(ctx, account)
 	if err != nil {
 		return err
@@ -73,19 +73,19 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, until time.Tim
 			u = known
 		}
 	}
-	if !until.IsZero() && !until.After(u.DrainedUntil) {
+	if !d.Until.IsZero() && !d.Until.After(u.Drain.Until) {
 		return nil
 	}
-	u.DrainedUntil, u.DrainedUsed, u.Owed = until, used, true
+	u.Drain, u.Owed = d, true
 	s.noteSnapshot(u)
 	if err := s.flush(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	if until.IsZero() { // a sync can drain a pool, and never opens one again
+	if d.Until.IsZero() { // a sync can drain a pool, and never opens one again
 		if err := s.checkBreaker(ctx, false); err != nil {
 			return err
 		}
-		if err := s.Remote.Drain(ctx, account, pool, until, used); err != nil {
+		if err := s.Remote.Drain(ctx, account, pool, d); err != nil {
 			return err
 		}
 	}

@@ -231,8 +231,8 @@ func (l *link) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	return l.on(ctx, "post", func() error { return l.server.ledger.Post(ctx, a, at) })
 }
 
-func (l *link) Drain(ctx context.Context, account, pool string, until time.Time, used int64) error {
-	return l.on(ctx, "drain", func() error { return l.server.ledger.Drain(ctx, account, pool, until, used) })
+func (l *link) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
+	return l.on(ctx, "drain", func() error { return l.server.ledger.Drain(ctx, account, pool, d) })
 }
 
 func (l *link) Reset(ctx context.Context, account string) error {

@@ -128,7 +128,7 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 func (s *Ledger) seemsFull(a quota.Ask) bool {
 	return slices.ContainsFunc(a.Charges, func(c quota.Charge) bool {
 		i := slices.IndexFunc(s.state.Snapshots, func(u UsageSnapshot) bool { return u.Pool == c.Pool })
-		return i >= 0 && c.Amount > 0 && (s.state.Snapshots[i].DrainedUntil.After(s.Now()) ||
+		return i >= 0 && c.Amount > 0 && (s.state.Snapshots[i].Drain.Holds(s.Now()) ||
 			slices.ContainsFunc(s.state.Snapshots[i].Windows, func(w WindowUsage) bool {
 				return slices.ContainsFunc(c.Bounds, func(b quota.Bound) bool { return b.Window == w.Window && w.Used+c.Amount > b.Ceiling })
 			}))
@@ -251,7 +251,7 @@ func (e *doubtError) Unwrap() []error { return []error{e.err, quota.ErrInDoubt} 
 // observe keeps what the decision saw used, and reports whether that differs from what was known.
 func (s *Ledger) observe(a quota.Ask, d quota.Decision) (changed bool) {
 	for i, p := range d.Pools {
-		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, DrainedUntil: p.DrainedUntil, DrainedUsed: p.DrainedUsed}
+		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain}
 		for j, l := range a.Lookups(a.Charges[i], d.At) {
 			u.Windows = append(u.Windows, WindowUsage{p.Windows[j].Window, quota.FromMicros(l.Start), p.Windows[j].Used})
 		}

@@ -9,13 +9,12 @@ import (
 
 // UsageSnapshot is what a pool had used when the remote last answered about it. Journals keep it as JSON.
 type UsageSnapshot struct {
-	Pool         string        `json:"pool"`
-	Generation   Generation    `json:"generation"`
-	At           time.Time     `json:"at"`
-	Windows      []WindowUsage `json:"windows"`
-	DrainedUntil time.Time     `json:"drained_until"` // zero: not drained
-	DrainedUsed  int64         `json:"drained_used"`
-	Owed         bool          `json:"owed,omitempty"` // the drain has to be synced into the remote
+	Pool       string        `json:"pool"`
+	Generation Generation    `json:"generation"`
+	At         time.Time     `json:"at"`
+	Windows    []WindowUsage `json:"windows"`
+	Drain      quota.Drain   `json:"drain"`          // that held then
+	Owed       bool          `json:"owed,omitempty"` // the drain has to be synced into the remote
 }
 
 // WindowUsage is one window of a UsageSnapshot.
@@ -67,7 +66,7 @@ func (u UsageSnapshot) discount(r Row) {
 
 // sameUsage reports whether two snapshots of a pool differ in nothing but their time.
 func sameUsage(a, b UsageSnapshot) bool {
-	return a.DrainedUntil.Equal(b.DrainedUntil) &&
+	return a.Drain.Until.Equal(b.Drain.Until) &&
 		slices.EqualFunc(a.Windows, b.Windows, func(a, b WindowUsage) bool { return a.Used == b.Used && a.Window == b.Window })
 }
 
@@ -92,7 +91,7 @@ func replaceSnapshot(all []UsageSnapshot, u UsageSnapshot) (kept []UsageSnapshot
 func (s JournalState) LastUsage() []quota.LastUsage {
 	var out []quota.LastUsage
 	for _, u := range s.Snapshots {
-		last := quota.LastUsage{Pool: u.Pool, At: u.At, Used: map[quota.Window]int64{}, DrainedUntil: u.DrainedUntil, DrainedUsed: u.DrainedUsed}
+		last := quota.LastUsage{Pool: u.Pool, At: u.At, Used: map[quota.Window]int64{}, Drain: u.Drain}
 		for _, w := range u.Windows {
 			last.Used[w.Window] = w.Used
 		}

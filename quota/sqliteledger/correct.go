@@ -128,7 +128,7 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 }
 
 // Drain implements quota.Ledger.
-func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Time, used int64) error {
+func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain) error {
 	if err := quota.CheckAccount(name); err != nil {
 		return err
 	}
@@ -140,12 +140,12 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, until time.Ti
 		if err := t.ensureRows(acc, quota.Ask{Account: name, Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: poolName}}}); err != nil {
 			return err
 		}
-		us := int64(0)
-		if !until.IsZero() {
-			us = until.UnixMicro()
-		}
-		return t.exec(t.sql.drain, us, used, acc.pool(poolName).id)
+		return t.drain(acc.pool(poolName), d)
 	})
+}
+
+func (t *transaction) drain(p *pool, d quota.Drain) error {
+	return t.exec(t.sql.drain, p.id, microsOrZero(d.Until), d.Used, d.By, microsOrZero(d.At), d.Probe)
 }
 
 // Reset implements quota.Ledger. Of each pool the newest entry stays, emptied, so that numbers go on. What went on
@@ -165,7 +165,7 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 				err = t.exec(t.sql.raise, p.newest.at, -p.newest.amount, p.id, p.newest.at, p.newest.number)
 			}
 			if err == nil {
-				err = t.exec(t.sql.drain, 0, 0, p.id)
+				err = t.drain(p, quota.Drain{})
 			}
 			if err != nil {
 				return err

@@ -54,7 +54,7 @@ func TestOlderCopyIsRefused(t *testing.T) {
 			}
 		},
 		"a drain": func(t *testing.T, l *sqliteledger.Ledger) {
-			if err := l.Drain(t.Context(), "default", "units", noon, 1); err != nil {
+			if err := l.Drain(t.Context(), "default", "units", quota.Drain{Until: noon, Used: 1}); err != nil {
 				t.Fatal(err)
 			}
 		},

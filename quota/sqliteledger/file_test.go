@@ -58,7 +58,7 @@ func TestRefusesFilesThatAreNotItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			execute(t, path, "PRAGMA user_version = 3")
-		}, quota.ErrNewer, "has version 3, this program knows 2: use the newer program"},
+		}, quota.ErrNewer, "has version 3, this program knows 1: use the newer program"},
 		{"a ledger that is overwritten", func(t *testing.T, path string) {
 			l := open(t, path)
 			take(t, l, ask("default", 1))

@@ -9,10 +9,7 @@ import (
 
 // facts looks up what quota.Decide has to know about a pool.
 func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, error) {
-	f := quota.PoolFacts{Total: p.total, DrainedUsed: p.drainedUsed, Windows: make([]quota.WindowFacts, len(lookups))}
-	if p.drainedUntil > 0 {
-		f.DrainedUntil = quota.FromMicros(p.drainedUntil)
-	}
+	f := quota.PoolFacts{Total: p.total, Drain: p.drain, Windows: make([]quota.WindowFacts, len(lookups))}
 	for i, l := range lookups {
 		w := &f.Windows[i]
 		var err error

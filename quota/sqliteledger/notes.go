@@ -21,9 +21,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	if err != nil {
 		return s, t.ledger.explain("read", err)
 	}
-	if until != 0 {
-		s.Breaker.Until = quota.FromMicros(until)
-	}
+	s.Breaker.Until = timeOrZero(until)
 	if s.Snapshots, err = t.ledger.parseSnapshots(snapshots); err != nil {
 		return s, fmt.Errorf("%w: %s: the snapshots of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
 	}
@@ -133,6 +131,14 @@ func (t *transaction) forgetOperations(account string, n sharedledger.Notes) err
 		return nil
 	}
 	return t.run(t.sql.forgetOps, account, n.Now.Add(-n.Forget).UnixMicro(), forgetAtMost)
+}
+
+// timeOrZero returns what microsOrZero was given.
+func timeOrZero(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return quota.FromMicros(us)
 }
 
 // microsOrZero returns microseconds since 1970; 0 for the zero time.

@@ -27,15 +27,11 @@ var schema string
 
 const (
 	applicationID = 0x716c6564 // "qled"
-	version       = 2
+	version       = 1
 )
 
 // steps bring a file from each version to the next.
-var steps = []string{
-	1: `ALTER TABLE operations ADD COLUMN told TEXT NOT NULL DEFAULT '';
-		CREATE INDEX operations_unused ON operations (account) WHERE state = 5;
-		ALTER TABLE journals ADD COLUMN hosts TEXT NOT NULL DEFAULT '[]';`,
-}
+var steps = []string{}
 
 // Ledger implements quota.Ledger, and is its own quota.EmergencyAccount. It is the sharedledger.Journal of its data
 // directory as well, which is why this package imports that one: for the values that the two exchange.

@@ -1,4 +1,4 @@
--- The tables of quota.db, version 2. Times are microseconds since 1970, UTC. Amounts are whole
+-- The tables of quota.db, version 1. Times are microseconds since 1970, UTC. Amounts are whole
 -- numbers of whatever the provider counts.
 --
 -- The file is two things: a ledger (accounts, pools, entries), and a journal of what this data
@@ -21,13 +21,16 @@ CREATE TABLE accounts (
     horizon INTEGER NOT NULL
 ) STRICT;
 
--- What is counted, and the provider's own word about it.
+-- What is counted, and the last drain of it: see quota.Drain.
 CREATE TABLE pools (
     id            INTEGER PRIMARY KEY AUTOINCREMENT, -- not used twice: see writes
     account       INTEGER NOT NULL REFERENCES accounts,
     name          TEXT NOT NULL,
-    drained_until INTEGER NOT NULL DEFAULT 0, -- 0: not drained
+    drained_until INTEGER NOT NULL DEFAULT 0, -- 0: there was none
     drained_used  INTEGER NOT NULL DEFAULT 0,
+    drained_by    INTEGER NOT NULL DEFAULT 0, -- 0 the provider, 1 a person, 2 nobody: the account was reset
+    drained_at    INTEGER NOT NULL DEFAULT 0, -- by a person; 0: it was the provider
+    probe         INTEGER NOT NULL DEFAULT 0,
     UNIQUE (account, name)
 ) STRICT;
 
@@ -68,7 +71,7 @@ CREATE TABLE operations (
     amounts   TEXT NOT NULL,    -- {"pool": amount}
     state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 synced, 4 void, 5 unused: see sharedledger.RowState
     emergency INTEGER NOT NULL, -- 1: it went on because the ledger could not answer
-    told      TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync; no since: at
+    told      TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync
 ) STRICT;
 CREATE INDEX operations_by_time   ON operations (account, at);
 CREATE INDEX operations_told      ON operations (account) WHERE state IN (1, 3) AND writer <> '';

@@ -31,7 +31,7 @@ func (s *statements) ofLedger() map[**stmt]string {
 		&s.account: `
 			SELECT +a.id AS "", +a.horizon AS "",
 			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND writer = '' AND state = 2) AS "",
-			       +p.id AS "", +p.name AS "", +p.drained_until AS "", +p.drained_used AS "",
+			       +p.id AS "", +p.name AS "", +p.drained_until AS "", +p.drained_used AS "", +p.drained_by AS "", +p.drained_at AS "", +p.probe AS "",
 			       coalesce(e.at, 0) AS "", coalesce(e.number, 0) AS "", coalesce(e.before + e.amount, 0) AS "",
 			       coalesce(e.amount, 0) AS "", coalesce(e.spender, 0) AS ""
 			FROM accounts a
@@ -60,8 +60,8 @@ func (s *statements) ofLedger() map[**stmt]string {
 		&s.keepPool: `INSERT INTO pools (account, name) VALUES (?, ?) RETURNING id`,
 		&s.keepWho: `INSERT INTO spenders (purpose, region, method) VALUES (?, ?, ?)
 			ON CONFLICT DO UPDATE SET method = method RETURNING id`,
-		&s.drain: `UPDATE pools SET drained_until = ?1, drained_used = ?2
-			WHERE id = ?3 AND (?1 = 0 OR ?1 > drained_until)`,
+		&s.drain: `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6
+			WHERE id = ?1 AND (?2 = 0 OR ?2 > drained_until)`,
 		// The file's own count.
 		&s.wrote: `UPDATE file SET writes = writes + 1 RETURNING writes`,
 	}

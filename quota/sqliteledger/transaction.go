@@ -174,12 +174,11 @@ type account struct {
 }
 
 type pool struct {
-	id           int64 // 0 for one that is not there yet
-	name         string
-	drainedUntil int64
-	drainedUsed  int64
-	newest       entry // the zero entry if the log is empty
-	total        int64
+	id     int64 // 0 for one that is not there yet
+	name   string
+	drain  quota.Drain // the last, whether or not it is over
+	newest entry       // the zero entry if the log is empty
+	total  int64
 }
 
 // entry names one entry of a log.
@@ -207,11 +206,13 @@ func (t *transaction) account(name string) (*account, error) {
 	defer func() { _ = rows.close() }()
 	for rows.next() {
 		p := &pool{}
-		err := rows.scan(&a.id, &a.horizon, &a.owed, &p.id, &p.name, &p.drainedUntil, &p.drainedUsed,
+		var drainedUntil, drainedAt int64
+		err := rows.scan(&a.id, &a.horizon, &a.owed, &p.id, &p.name, &drainedUntil, &p.drain.Used, &p.drain.By, &drainedAt, &p.drain.Probe,
 			&p.newest.at, &p.newest.number, &p.total, &p.newest.amount, &p.newest.spender)
 		if err != nil {
 			return nil, t.ledger.explain("read", err)
 		}
+		p.drain.Until, p.drain.At = timeOrZero(drainedUntil), timeOrZero(drainedAt)
 		a.pools[p.name] = p
 	}
 	if rows.err != nil {

@@ -13,10 +13,8 @@ func Facts(a quota.Ask, next func() int64) (facts []quota.PoolFacts, entries []i
 	for i, c := range a.Charges {
 		f := &facts[i]
 		f.Total = next()
-		if until := next(); until > 0 {
-			f.DrainedUntil = quota.FromMicros(until)
-		}
-		f.DrainedUsed, entries[i] = next(), next()
+		until, used := next(), next()
+		f.Drain, entries[i] = UnpackDrain(until, used), next()
 		for _, b := range c.Bounds {
 			w := quota.WindowFacts{Before: next(), First: next()}
 			if later := next(); b.Window.Day() {

@@ -32,11 +32,10 @@ type account struct {
 }
 
 type pool struct {
-	log          log
-	length       int                                   // of the log, as the state says
-	raised       map[sharedledger.Generation]time.Time // the youngest snapshot of each that it was raised to
-	drainedUntil time.Time
-	drainedUsed  int64
+	log    log
+	length int                                   // of the log, as the state says
+	raised map[sharedledger.Generation]time.Time // the youngest snapshot of each that it was raised to
+	drain  quota.Drain                           // the last, whether or not it is over
 }
 
 // Take implements quota.Ledger.
@@ -58,7 +57,7 @@ func (a *account) decide(ask quota.Ask, clock, now time.Time) (quota.Decision, e
 		if err := p.whole(c.Pool); err != nil {
 			return quota.Decision{}, err
 		}
-		facts[i] = quota.PoolFacts{Total: p.log.Total, DrainedUntil: p.drainedUntil, DrainedUsed: p.drainedUsed}
+		facts[i] = quota.PoolFacts{Total: p.log.Total, Drain: p.drain}
 		for _, lookup := range ask.Lookups(c, now) {
 			facts[i].Windows = append(facts[i].Windows, p.log.LookUp(lookup))
 		}
@@ -155,15 +154,15 @@ func (l *Remote) Post(_ context.Context, a quota.Ask, at time.Time) error {
 }
 
 // Drain implements quota.Ledger.
-func (l *Remote) Drain(_ context.Context, name, poolName string, until time.Time, used int64) error {
+func (l *Remote) Drain(_ context.Context, name, poolName string, d quota.Drain) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := quota.CheckAccount(name); err != nil {
 		return err
 	}
 	p := l.account(name, quota.MinHorizon, l.now()).pool(poolName)
-	if until.IsZero() || until.After(p.drainedUntil) {
-		p.drainedUntil, p.drainedUsed = until, used
+	if d.Until.IsZero() || d.Until.After(p.drain.Until) {
+		p.drain = d
 	}
 	return nil
 }
@@ -178,7 +177,7 @@ func (l *Remote) Reset(_ context.Context, name string) error {
 		return fmt.Errorf("%w: account %s is in generation %d", quota.ErrShared, name, acc.generation)
 	case ok:
 		for _, p := range acc.pools {
-			p.log.Entries, p.length, p.drainedUntil, p.drainedUsed = nil, 0, time.Time{}, 0
+			p.log.Entries, p.length, p.drain = nil, 0, quota.Drain{}
 		}
 	}
 	return quota.CheckAccount(name)
@@ -248,8 +247,8 @@ func (l *Remote) account(name string, horizon time.Duration, now time.Time) *acc
 func (a *account) lastDrain() time.Time {
 	var last time.Time
 	for _, p := range a.pools {
-		if p.drainedUntil.After(last) {
-			last = p.drainedUntil
+		if p.drain.Holds(last) {
+			last = p.drain.Until
 		}
 	}
 	return last

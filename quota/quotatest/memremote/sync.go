@@ -107,8 +107,8 @@ func (p *pool) net(row sharedledger.Row, at, amount int64) {
 // somebody else.
 func (a *account) raise(snapshot sharedledger.UsageSnapshot, now time.Time) {
 	p := a.pool(snapshot.Pool)
-	if snapshot.DrainedUntil.After(p.drainedUntil) {
-		p.drainedUntil, p.drainedUsed = snapshot.DrainedUntil, snapshot.DrainedUsed
+	if snapshot.Drain.Holds(p.drain.Until) {
+		p.drain = snapshot.Drain
 	}
 	at := snapshot.At.Truncate(time.Microsecond)
 	if at.After(now) {

@@ -1,0 +1,40 @@
+package quota
+
+import "time"
+
+// Drain closes a pool until a time, and says who closed it. The zero Drain is none.
+type Drain struct {
+	Until time.Time `json:"until"`
+	Used  int64     `json:"used"` // what was believed used when the provider said no
+	By    DrainedBy `json:"by"`
+	At    time.Time `json:"at"`    // when a person closed the pool or reset the account; zero if it was the provider
+	Probe int       `json:"probe"` // which of Probes calls asks, from Until on, whether the provider's no still holds; 0: the no stands
+}
+
+// DrainedBy is who closed a pool. Ledgers store the number.
+type DrainedBy int
+
+// Who closes a pool.
+const (
+	ByProvider DrainedBy = iota // it said that the quota is spent
+	ByHand
+	ByReset // a person reset the account: the pool is open, and Drain.At says since when
+)
+
+// Probes is how many times a no of the provider may be doubted.
+const Probes = 3
+
+// DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
+const DrainWindow = "drained"
+
+// Holds reports whether the pool is closed at t.
+func (d Drain) Holds(t time.Time) bool { return d.Until.After(t) }
+
+// refusal returns the refusal of a charge with that bound on the pool.
+func (d Drain) refusal(pool string, b Bound) *Refusal {
+	r := &Refusal{Pool: pool, Window: DrainWindow, Used: d.Used, Ceiling: b.Ceiling, Limit: b.Window.Limit, Probe: d.Probe}
+	if d.By == ByHand {
+		r.ByHand = d.At
+	}
+	return r
+}

@@ -1,0 +1,54 @@
+package quotatest
+
+import (
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// sameDrain reports whether two drains say the same, in whatever zone.
+func sameDrain(a, b quota.Drain) bool {
+	same := a.Until.Equal(b.Until) && a.At.Equal(b.At)
+	a.Until, a.At, b.Until, b.At = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	return same && a == b
+}
+
+// drainRecord checks that a ledger keeps every field of a drain, while it holds and when it is over.
+func drainRecord(r *rig) {
+	r.fresh(noon, daily(100))
+	for _, d := range []quota.Drain{
+		{Until: noon.Add(5 * time.Minute), Used: 68, Probe: 1},
+		{Until: noon.Add(20*time.Minute + 7*time.Millisecond), Used: 69, Probe: quota.Probes},
+		{Until: noon.Add(time.Hour), By: quota.ByHand, At: noon.Add(time.Second)},
+		{Until: noon.Add(2 * time.Hour), Used: quota.MaxLimit},
+	} {
+		if err := r.ledger.Drain(r.Context(), r.account, "units", d); err != nil {
+			r.Fatal(err)
+		}
+		refused := r.refuses(1, 0)
+		if p := refused.Pools[0]; !sameDrain(p.Drain, d) || !sameDrain(p.LastDrain, d) {
+			r.Fatalf("drained by %+v, which reads %+v, the last %+v", d, p.Drain, p.LastDrain)
+		}
+		if r.clock.Set(d.Until); refused.Refusal.Probe != d.Probe || !refused.Refusal.ByHand.Equal(d.At) {
+			r.Fatalf("drained by %+v: %+v", d, *refused.Refusal)
+		}
+		if p := r.take(0).Pools[0]; !sameDrain(p.Drain, quota.Drain{}) || !sameDrain(p.LastDrain, d) {
+			r.Fatalf("after %+v it is %+v, the last %+v", d, p.Drain, p.LastDrain)
+		}
+	}
+	reset := quota.Drain{Until: r.clock.Now().Add(time.Second).Truncate(time.Second), By: quota.ByReset}
+	reset.At = reset.Until
+	if err := r.ledger.Drain(r.Context(), r.account, "units", reset); err != nil {
+		r.Fatal(err)
+	}
+	r.clock.Set(reset.Until)
+	if p := r.take(0).Pools[0]; !sameDrain(p.LastDrain, reset) {
+		r.Fatalf("reset by %+v, which reads %+v", reset, p.LastDrain)
+	}
+	if err := r.ledger.Drain(r.Context(), r.account, "units", quota.Drain{}); err != nil {
+		r.Fatal(err)
+	}
+	if p := r.take(0).Pools[0]; !sameDrain(p.LastDrain, quota.Drain{}) {
+		r.Fatalf("lifted, and the last drain is %+v", p.LastDrain)
+	}
+}
