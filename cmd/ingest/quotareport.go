@@ -118,7 +118,7 @@ func (a *app) quotaDocument(ctx context.Context, g *quota.Governor, s *store.Sto
 	if err != nil {
 		return doc, nil, err
 	}
-	doc = report.NewQuotaDocument(r, g.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Fits: forecast.Fits})
+	doc = report.NewQuotaDocument(r, g.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
 	pace, _ := a.paceNow(ctx, a.pacer(schedule, s, func(context.Context) (quota.Report, error) { return r, nil }), s)
 	doc.Forecast.Pacing = pace.String()
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)

@@ -138,12 +138,13 @@ func (o Outlook) Ends(days int) time.Time {
 type Forecast struct {
 	Until     time.Time
 	Scheduled map[string]int64 // at most, per pool
+	Spare     map[string]int64 // what the schedule then leaves of its ceilings, per pool; below 0: what it lacks
 	Fits      bool
 }
 
 // Forecast compares the price of the rest of the provider's day with what a report says is left.
 func (s Schedule) Forecast(r quota.Report, now time.Time) (Forecast, error) {
-	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), Fits: r.Degraded == nil}
+	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), Spare: map[string]int64{}, Fits: r.Degraded == nil}
 	price, err := s.Price(now, f.Until)
 	f.Scheduled = price.Total
 	for _, p := range r.Pools {
@@ -154,7 +155,8 @@ func (s Schedule) Forecast(r quota.Report, now time.Time) (Forecast, error) {
 		if !p.DrainedUntil.IsZero() {
 			left = 0
 		}
-		f.Fits = f.Fits && price.Total[p.Pool] <= left
+		f.Spare[p.Pool] = left - price.Total[p.Pool]
+		f.Fits = f.Fits && f.Spare[p.Pool] >= 0
 	}
 	return f, err
 }

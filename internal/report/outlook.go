@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -99,7 +100,7 @@ func (p PoolDocument) roomAt(n int64) (from *time.Time) {
 	}
 	for _, w := range p.Windows {
 		switch at := w.FreesAt(); {
-		case w.Used+n <= p.ceiling(i, w):
+		case w.Used+n <= w.Ceilings[quota.Scheduled]:
 		case w.ResetsAt != nil || w.Zone != "" || at == nil:
 			return nil
 		case from == nil || at.After(*from):
@@ -117,11 +118,6 @@ func (p PoolDocument) scheduled() int {
 	return slices.IndexFunc(p.Purposes, func(of PurposeDocument) bool { return of.Purpose == quota.Scheduled })
 }
 
-// ceiling returns what the i-th purpose may use of a window: the document has it for the smallest limit only.
-func (p PoolDocument) ceiling(i int, w WindowDocument) int64 {
-	return int64(float64(p.Purposes[i].Ceiling) / float64(max(p.Limit, 1)) * float64(w.Limit))
-}
-
 // resumesAt returns when the schedule can continue if nothing is left for it now; nil if something is.
 func (d QuotaDocument) resumesAt() (latest *time.Time) {
 	for _, p := range d.Pools {
@@ -136,23 +132,26 @@ func (d QuotaDocument) resumesAt() (latest *time.Time) {
 
 // fitSentence returns the sentence of a day that fits, for the pool with the least to spare.
 func fitSentence(d QuotaDocument, midnight string) string {
-	pool, least, part := "", int64(0), 2.0
-	for _, p := range d.Pools {
-		for _, of := range p.Purposes {
-			wants, ok := d.Forecast.Scheduled[p.Pool]
-			if !ok || of.Purpose != quota.Scheduled {
-				continue
-			}
-			spare := p.supply(d.Forecast.Until.Sub(d.At)) - wants
-			if share := float64(spare) / float64(max(of.Ceiling, 1)); share < part {
-				pool, least, part = p.Pool, spare, share
-			}
-		}
-	}
-	if pool == "" {
+	scarce := d.scarce()
+	if scarce == "" {
 		return "Fine until " + midnight + ": the schedule wants nothing that is counted."
 	}
-	return fmt.Sprintf("Fine until %s: %s to spare.", midnight, term.Amount(least, pool))
+	return fmt.Sprintf("Fine until %s: %s to spare.", midnight, term.Amount(d.Forecast.Spare[scarce], scarce))
+}
+
+// scarce returns the pool of which the schedule leaves the least part of its ceiling; "" if it wants nothing.
+func (d QuotaDocument) scarce() (pool string) {
+	least := int64(math.MaxInt64)
+	for _, p := range d.Pools {
+		i, spare := p.scheduled(), d.Forecast.Spare[p.Pool]
+		if _, wanted := d.Forecast.Scheduled[p.Pool]; !wanted || i < 0 {
+			continue
+		}
+		if permille := 1000 * spare / max(p.Purposes[i].Ceiling, 1); permille < least {
+			pool, least = p.Pool, permille
+		}
+	}
+	return pool
 }
 
 // The verdicts on a slot that is due.
@@ -209,7 +208,7 @@ func (p PoolDocument) supply(span time.Duration) int64 {
 	gives, again := int64(quota.MaxLimit), false
 	for _, w := range p.Windows {
 		if window, err := quota.ParseWindow(w.Window); err == nil {
-			gives = min(gives, window.Supply(p.ceiling(i, w), w.Used, max(span, 0)))
+			gives = min(gives, window.Supply(w.Ceilings[quota.Scheduled], w.Used, max(span, 0)))
 			again = again || !window.Day() && window.Length <= span
 		}
 	}

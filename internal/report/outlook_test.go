@@ -12,6 +12,10 @@ import (
 // noon is when the reports of these tests are made.
 var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 
+func scheduledMay(use int64) map[quota.Purpose]int64 {
+	return map[quota.Purpose]int64{quota.Scheduled: use}
+}
+
 func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 	doc := func(remaining, scheduled int64) report.QuotaDocument {
 		return report.QuotaDocument{
@@ -19,7 +23,7 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 				Pool: "units", Windows: []report.WindowDocument{{Window: "day", Zone: "America/Los_Angeles"}},
 				Purposes: []report.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 9500, Remaining: remaining}, {Purpose: quota.Manual, Ceiling: 9950, Remaining: remaining + 450}},
 			}},
-			Forecast: report.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": scheduled}, Fits: scheduled <= remaining},
+			Forecast: report.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": scheduled}, Spare: map[string]int64{"units": remaining - scheduled}, Fits: scheduled <= remaining},
 		}
 	}
 	var next []report.NextDocument
@@ -63,8 +67,8 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
 	d := report.QuotaDocument{At: noon, Forecast: report.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": 12}}, Pools: []report.PoolDocument{{
 		Pool: "units", Limit: 100, Windows: []report.WindowDocument{
-			{Window: "24h", Limit: 100, Used: 90, NextFreeAt: new(noon.Add(time.Hour))},
-			{Window: "day", Limit: 100, Used: 10, Zone: "America/Los_Angeles", ResetsAt: new(noon.Add(20 * time.Hour))},
+			{Window: "24h", Limit: 100, Ceilings: scheduledMay(95), Used: 90, NextFreeAt: new(noon.Add(time.Hour))},
+			{Window: "day", Limit: 100, Ceilings: scheduledMay(95), Used: 10, Zone: "America/Los_Angeles", ResetsAt: new(noon.Add(20 * time.Hour))},
 		},
 		Purposes: []report.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 95, Remaining: 5}},
 	}}}
@@ -104,8 +108,8 @@ func TestASlotThatFitsDrawsItsPrice(t *testing.T) {
 
 // What is left of a minute's window is not all that is left until midnight: a short window renews.
 func TestAWindowOfAMinuteComesAgain(t *testing.T) {
-	d := report.QuotaDocument{At: noon, Forecast: report.ForecastDocument{Until: noon.Add(time.Hour), Scheduled: map[string]int64{"units": 84}, Fits: true}, Pools: []report.PoolDocument{{
-		Pool: "units", Limit: 60, Windows: []report.WindowDocument{{Window: "1m", Limit: 60, Used: 57}, {Window: "24h", Limit: 200, Used: 100}},
+	d := report.QuotaDocument{At: noon, Forecast: report.ForecastDocument{Until: noon.Add(time.Hour), Scheduled: map[string]int64{"units": 84}, Spare: map[string]int64{"units": 6}, Fits: true}, Pools: []report.PoolDocument{{
+		Pool: "units", Limit: 60, Windows: []report.WindowDocument{{Window: "1m", Limit: 60, Ceilings: scheduledMay(57), Used: 57}, {Window: "24h", Limit: 200, Ceilings: scheduledMay(190), Used: 100}},
 		Purposes: []report.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 57, Remaining: 0}},
 	}}}
 	slot := func(after time.Duration, units int64) report.NextDocument {
@@ -117,5 +121,21 @@ func TestAWindowOfAMinuteComesAgain(t *testing.T) {
 	}
 	if got := report.OutlookSentence(d, nil); got != "Fine until midnight: 6 units to spare." {
 		t.Error(got)
+	}
+}
+
+// 3 % of 50 is 1, and of 1,000 it is 30: what the smaller window rounds away is not lost to the larger one.
+func TestEachWindowRoundsItsOwnCeiling(t *testing.T) {
+	tariff := &quota.Tariff{Zone: time.UTC, Ceilings: map[quota.Purpose]quota.Share{}}
+	for _, purpose := range quota.Purposes() {
+		tariff.Ceilings[purpose] = 30_000
+	}
+	d := report.NewQuotaDocument(quota.Report{At: noon, Pools: []quota.PoolReport{{
+		Pool: "units", Limit: 50, Ceilings: map[quota.Purpose]int64{quota.Scheduled: 1}, Remaining: map[quota.Purpose]int64{quota.Scheduled: 1},
+		Windows: []quota.WindowState{{Window: quota.Window{Name: "1m", Length: time.Minute, Limit: 50}}, {Window: quota.Window{Name: "day", Limit: 1000}}},
+	}}}, tariff, report.ForecastDocument{Until: noon.Add(time.Hour)})
+	slot := report.NextDocument{Job: "chart", DueAt: noon.Add(50 * time.Minute), Cost: map[string]int64{"units": 24}}
+	if got := report.Fitting(d, []report.NextDocument{slot}); !got[0] {
+		t.Error("24 units do not fit into the 30 that the day allows")
 	}
 }

@@ -45,6 +45,8 @@ type WindowDocument struct {
 	Zone   string `json:"zone,omitempty"` // of a day
 	Limit  int64  `json:"limit"`
 	Used   int64  `json:"used"`
+	// What each purpose may see used of this window before it must stop.
+	Ceilings map[quota.Purpose]int64 `json:"ceilings"`
 	// When the oldest entry of a sliding window leaves: a *time.Time, null while it is empty. It is an interface, so
 	// that a day has no such field.
 	NextFreeAt any        `json:"next_free_at,omitempty"`
@@ -81,6 +83,7 @@ type SpentDocument struct {
 type ForecastDocument struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
+	Spare     map[string]int64 `json:"spare"`     // what then remains for the schedule, per pool; below 0: what it lacks
 	Fits      bool             `json:"fits"`
 	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
 }
@@ -101,7 +104,10 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 		}
 		widest[p.Pool] = p.Widest
 		for _, w := range p.Windows {
-			wd := WindowDocument{Window: w.Window.Name, Limit: w.Window.Limit, Used: w.Used}
+			wd := WindowDocument{Window: w.Window.Name, Limit: w.Window.Limit, Used: w.Used, Ceilings: map[quota.Purpose]int64{}}
+			for _, purpose := range quota.Purposes() {
+				wd.Ceilings[purpose] = tariff.Ceilings[purpose].Of(w.Window.Limit)
+			}
 			if w.Window.Day() {
 				wd.Zone, wd.ResetsAt = tariff.Zone.String(), term.FromOrNull(w.FreesAt)
 			} else {

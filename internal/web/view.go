@@ -144,7 +144,7 @@ func newBar(p report.PoolDocument, w report.WindowDocument) barView {
 	b := barView{Window: w.Window, Used: term.Thousands(w.Used), Limit: term.Thousands(w.Limit), Width: part(w.Used), Mood: good}
 	var ceilings []string
 	for _, of := range p.Purposes {
-		share := of.Ceiling * w.Limit / max(p.Limit, 1) // the document has it for the smallest limit only
+		share := w.Ceilings[of.Purpose]
 		b.Marks = append(b.Marks, min(part(share), 997))
 		ceilings = append(ceilings, fmt.Sprintf("%s stops at %s", of.Purpose, term.Thousands(share)))
 		if of.Purpose == quota.Scheduled && w.Used >= share {
