@@ -90,7 +90,7 @@ func scrub(urls []string, s string) string {
 		if t, err := redisledger.Parse(url); err == nil {
 			secrets = append(secrets, t.Password, t.SentinelPassword)
 		} else if t, err := pgledger.Parse(url); err == nil {
-			secrets = append(secrets, t.Password)
+			secrets = append(secrets, t.ConnConfig.Password)
 		}
 	}
 	for _, secret := range secrets {

@@ -74,8 +74,12 @@ func checkPostgresClock(ctx context.Context, d *Doctor) Finding {
 }
 
 func checkPostgresURL(_ context.Context, d *Doctor) Finding {
-	c, err := pgledger.Parse(d.Config.Ledger)
-	if err != nil || d.OpenRemote == nil || c.Password == "" || wire.IsLoopback(c.Host) || strings.HasPrefix(c.Host, "/") {
+	parsed, err := pgledger.Parse(d.Config.Ledger)
+	if err != nil || d.OpenRemote == nil {
+		return noFinding
+	}
+	c := parsed.ConnConfig
+	if c.Password == "" || wire.IsLoopback(c.Host) || strings.HasPrefix(c.Host, "/") {
 		return noFinding
 	}
 	inClear := c.TLSConfig == nil

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
@@ -43,8 +46,8 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 
 // remove takes an entry out, so that no window waits for it, and reports whether it was there.
 func (t *transaction) remove(ctx context.Context, name string, p *pool, at, number, amount int64) (bool, error) {
-	gone, err := t.query(ctx, "DELETE FROM {schema}.entries WHERE pool = $1 AND at = $2 AND number = $3 AND amount = $4 RETURNING 1", p.id, at, number, amount)
-	if err != nil || len(gone) == 0 {
+	gone, err := t.exec(ctx, "DELETE FROM {schema}.entries WHERE pool = $1 AND at = $2 AND number = $3 AND amount = $4", p.id, at, number, amount)
+	if err != nil || gone == 0 {
 		return false, err
 	}
 	if err := t.shift(ctx, p, at, number, -amount); err != nil {
@@ -57,7 +60,7 @@ func (t *transaction) remove(ctx context.Context, name string, p *pool, at, numb
 
 // shift adds an amount to the sums of all entries behind one.
 func (t *transaction) shift(ctx context.Context, p *pool, at, number, amount int64) error {
-	_, err := t.query(ctx, "UPDATE {schema}.entries SET before = before + $4 WHERE pool = $1 AND (at, number) > ($2, $3)", p.id, at, number, amount)
+	_, err := t.exec(ctx, "UPDATE {schema}.entries SET before = before + $4 WHERE pool = $1 AND (at, number) > ($2, $3)", p.id, at, number, amount)
 	return err
 }
 
@@ -74,7 +77,7 @@ func (t *transaction) insert(ctx context.Context, name string, p *pool, e entry)
 	if err := t.shift(ctx, p, e.at, p.number, e.amount); err != nil {
 		return err
 	}
-	_, err := t.query(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, told, since, generation)
+	_, err := t.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, told, since, generation)
 		VALUES ($1, $2, $3, coalesce((SELECT before FROM {schema}.entries WHERE pool = $1 AND at > $2 ORDER BY at, number LIMIT 1), $11::bigint + $4::bigint) - $4,
 			$4, $5, $6, $7, nullif($8::bigint, 0), nullif($9::bigint, 0), nullif($10::bigint, 0))`,
 		p.id, e.at, p.number, e.amount, string(e.who.Purpose), e.who.Region, e.who.Method, e.told, e.since, e.generation, p.total)
@@ -150,7 +153,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 }
 
 func (t *transaction) drain(ctx context.Context, poolName string, until, used int64) error {
-	_, err := t.query(ctx, `INSERT INTO {schema}.pools AS p (account, name, drained_until, drained_used) VALUES ($1, $2, $3, $4)
+	_, err := t.exec(ctx, `INSERT INTO {schema}.pools AS p (account, name, drained_until, drained_used) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (account, name) DO UPDATE SET drained_until = excluded.drained_until, drained_used = excluded.drained_used
 		WHERE excluded.drained_until = 0 OR excluded.drained_until > p.drained_until`, t.account.id, poolName, until, used)
 	return err
@@ -168,10 +171,10 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 
 // empty forgets the logs of all pools; what else is set is said.
 func (t *transaction) empty(ctx context.Context, also string) error {
-	if _, err := t.query(ctx, "DELETE FROM {schema}.entries WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)", t.account.id); err != nil {
+	if _, err := t.exec(ctx, "DELETE FROM {schema}.entries WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)", t.account.id); err != nil {
 		return err
 	}
-	_, err := t.query(ctx, "UPDATE {schema}.pools SET length = 0, newest = 0, "+also+" WHERE account = $1", t.account.id)
+	_, err := t.exec(ctx, "UPDATE {schema}.pools SET length = 0, newest = 0, "+also+" WHERE account = $1", t.account.id)
 	return err
 }
 
@@ -180,18 +183,18 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out [
 	if err := quota.CheckAccount(name); err != nil {
 		return nil, err
 	}
-	found, err := l.ask(ctx, l.sql(`SELECT p.name, e.purpose, e.region, e.method, sum(e.amount)::bigint
-		FROM {schema}.accounts a JOIN {schema}.pools p ON p.account = a.id JOIN {schema}.entries e ON e.pool = p.id
-		WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4 HAVING sum(e.amount) > 0`), args(name, since.UnixMicro()), false, false)
+	err = l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) error {
+		rows, _ := c.Query(ctx, l.sql(`SELECT p.name, e.purpose, e.region, e.method, sum(e.amount)::bigint
+			FROM {schema}.accounts a JOIN {schema}.pools p ON p.account = a.id JOIN {schema}.entries e ON e.pool = p.id
+			WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4 HAVING sum(e.amount) > 0`), l.mode(), name, since.UnixMicro())
+		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (s quota.Spent, err error) {
+			return s, r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount)
+		})
+		return err
+	})
 	if errors.Is(err, errAbsent) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	err = rows(found).each(func(r row) {
-		out = append(out, quota.Spent{Pool: r.text(0), Amount: r.int(4), Who: quota.Who{Purpose: quota.Purpose(r.text(1)), Region: r.text(2), Method: r.text(3)}})
-	})
 	quota.SortSpent(out)
 	return out, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -38,22 +39,23 @@ func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 	if err == nil || errors.As(err, &ours) {
 		return err
 	}
-	var unsent *unsentError
 	var connect *pgconn.ConnectError
 	var answer *pgconn.PgError
-	isUnsent := errors.As(err, &unsent) || pgconn.SafeToRetry(err)
+	var scan pgx.ScanArgError
+	inDoubt := commits            // pgconn.SafeToRetry would not do: of a lost answer to COMMIT it says that nothing was sent
 	if errors.As(err, &connect) { // its own text names user and database
 		err = connect.Unwrap()
 	}
-	inDoubt := commits && !isUnsent
 	what := fmt.Errorf("%w: postgres: %w", quota.ErrUnavailable, err)
 	switch {
+	case errors.As(err, &scan):
+		return corrupt(scan.Error())
 	case errors.As(err, &answer):
 		inDoubt = inDoubt && answer.Severity != "ERROR"
 		what = answered(answer)
 	case context.Cause(ctx) != nil:
 		what = fmt.Errorf("%w: postgres: %w", quota.ErrUnavailable, context.Cause(ctx))
-	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, errBusy):
+	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
 		what = fmt.Errorf("%w: postgres: no answer within %v: %w", quota.ErrUnavailable, l.timeout, err)
 	}
 	if inDoubt {

@@ -1,10 +1,25 @@
 package pgledger
 
-// OpenWithClock opens a ledger whose clock is what the table clock of its schema's test says, in microseconds.
+import (
+	"context"
+	"testing"
+)
+
+// OpenWithClock opens a ledger whose clock is what that SQL reads, in microseconds.
 func OpenWithClock(url string, o Options, clock string) (*Ledger, error) {
-	config, err := Parse(url)
-	if err != nil {
-		return nil, err
-	}
-	return open(config, o, clock), nil
+	return open(context.Background(), url, o, clock)
+}
+
+// SQL is all of the schema's text.
+func SQL() string { return schemaSQL + takeSQL }
+
+// Version is the version of the schema.
+var Version = version
+
+// WithStep adds a step to the next version, for as long as its test runs.
+func WithStep(t testing.TB, step string) {
+	t.Helper()
+	was := steps
+	steps = append(steps, step)
+	t.Cleanup(func() { steps = was })
 }

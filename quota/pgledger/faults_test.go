@@ -135,12 +135,6 @@ func TestWhoMayNotCreateIsToldSo(t *testing.T) {
 	wantAll(t, errs, quota.ErrUnavailable, "needs CREATE")
 }
 
-func TestANewerSchemaIsLeftAlone(t *testing.T) {
-	d := server(t)
-	d.Must(t, "CREATE SCHEMA newer; CREATE TABLE newer.ledger (version integer); INSERT INTO newer.ledger VALUES (2)")
-	wantAll(t, everything(t.Context(), openLedger(t, d.URL(), pgledger.Options{Schema: "newer", Timeout: patient}), "a"), quota.ErrNewer, "update")
-}
-
 // What only looks makes nothing, and finds that nothing was spent.
 func TestALookMakesNoSchema(t *testing.T) {
 	d := server(t)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -27,20 +30,16 @@ func (f Facts) Durable() bool { return f.Fsync != "off" && f.SynchronousCommit !
 
 // Inspect asks the server about itself, in one round trip, and changes nothing.
 func (l *Ledger) Inspect(ctx context.Context) (f Facts, err error) {
-	err = l.with(ctx, l.timeout, false, func(ctx context.Context, c *conn) error {
-		f.Pooled = !c.direct
+	var clock int64
+	err = l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) error {
 		began := time.Now()
-		found, err := l.conns.run(ctx, c, `SELECT current_setting('server_version_num'), current_setting('server_version'), pg_is_in_recovery(),
-			current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), `+serverClock, nil)
-		if err != nil {
-			return err
-		}
+		err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::integer, current_setting('server_version'), pg_is_in_recovery(),
+			current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), `+serverClock, pgx.QueryExecModeExec).
+			Scan(&f.Version, &f.Name, &f.Replica, &f.Fsync, &f.SynchronousCommit, &f.Standbys, &clock)
 		f.RoundTrip = time.Since(began)
-		return rows(found).each(func(r row) {
-			f.Version, f.Name, f.Replica = int(r.int(0)), r.text(1), r.text(2) == "t"
-			f.Fsync, f.SynchronousCommit, f.Standbys = r.text(3), r.text(4), r.text(5)
-			f.ClockAhead = quota.FromMicros(r.int(6)).Sub(began.Add(f.RoundTrip / 2))
-		})
+		f.ClockAhead = quota.FromMicros(clock).Sub(began.Add(f.RoundTrip / 2))
+		return err
 	})
+	f.Pooled = l.pooled.Load()
 	return f, err
 }

@@ -1,10 +1,12 @@
 package pgledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
@@ -27,48 +29,55 @@ func (l *Ledger) State(ctx context.Context, name string, writers []string) (shar
 			return s, err
 		}
 	}
-	found, err := l.ask(ctx, l.sql(`WITH a AS (SELECT * FROM {schema}.accounts WHERE name = $1)
-		SELECT 'account', NULL, {clock}, a.generation, a.born,
-			a.timeline = {timeline} AND a.system = (SELECT system_identifier::text FROM pg_control_system())
-			FROM (VALUES (1)) one LEFT JOIN a ON true
-		UNION ALL SELECT 'writer', w.name, w.number, 0, 0, NULL FROM a JOIN {schema}.writers w ON w.account = a.id AND w.name = ANY ($2)
-		UNION ALL SELECT 'host', h.host, h.at, 0, 0, NULL FROM a JOIN {schema}.hosts h ON h.account = a.id`),
-		args(name, append([]string{}, writers...)), false, false)
+	here := true
+	err := l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		here, err = l.readState(ctx, c, name, writers, &s)
+		return err
+	})
 	if errors.Is(err, errAbsent) {
 		now, err := l.serverTime(ctx)
-		s.At = quota.FromMicros(now)
-		return s, err
+		return sharedledger.RemoteState{At: quota.FromMicros(now), Written: map[string]int64{}}, err
 	}
-	if err != nil {
-		return s, err
-	}
-	here, bad := true, error(nil)
-	err = rows(found).each(func(r row) {
-		switch r.text(0) {
-		case "account":
-			s.At, s.Generation = quota.FromMicros(r.int(2)), sharedledger.Generation(r.int(3))
-			if born := r.int(4); born > 0 {
-				s.Born = quota.FromMicros(born)
-			}
-			here = r.text(5) == "t"
-		case "writer":
-			s.Written[r.text(1)] = r.int(2)
-		case "host":
-			var h sharedledger.Host
-			if err := json.Unmarshal([]byte(r.text(1)), &h); err != nil {
-				bad = corrupt("a host that is not JSON: " + err.Error())
-			}
-			h.At = quota.FromMicros(r.int(2))
-			s.Hosts = append(s.Hosts, h)
-		}
-	})
 	switch {
-	case err != nil || bad != nil:
-		return sharedledger.RemoteState{}, cmp.Or(err, bad)
+	case err != nil:
+		return sharedledger.RemoteState{}, err
 	case s.Generation != 0 && !here:
 		return s, errMoved
 	}
 	return s, nil
+}
+
+// readState reads what the server knows as of one moment, and whether the generation began on this server.
+func (l *Ledger) readState(ctx context.Context, c *pgxpool.Conn, name string, writers []string, s *sharedledger.RemoteState) (here bool, err error) {
+	rows, _ := c.Query(ctx, l.sql(`WITH a AS (SELECT * FROM {schema}.accounts WHERE name = $1)
+		SELECT 'account', '', {clock}, coalesce(a.generation, 0), coalesce(a.born, 0),
+			coalesce(a.timeline = {timeline} AND a.system = (SELECT system_identifier::text FROM pg_control_system()), false)
+			FROM (VALUES (1)) one LEFT JOIN a ON true
+		UNION ALL SELECT 'writer', w.name, w.number, 0, 0, false FROM a JOIN {schema}.writers w ON w.account = a.id AND w.name = ANY ($2)
+		UNION ALL SELECT 'host', h.host, h.at, 0, 0, false FROM a JOIN {schema}.hosts h ON h.account = a.id`), l.mode(), name, writers)
+	var kind, text string
+	var number, generation, born int64
+	var same bool
+	_, err = pgx.ForEachRow(rows, []any{&kind, &text, &number, &generation, &born, &same}, func() error {
+		switch kind {
+		case "account":
+			s.At, s.Generation, here = quota.FromMicros(number), sharedledger.Generation(generation), same
+			if born > 0 {
+				s.Born = quota.FromMicros(born)
+			}
+		case "writer":
+			s.Written[text] = number
+		case "host":
+			var h sharedledger.Host
+			if err := json.Unmarshal([]byte(text), &h); err != nil {
+				return corrupt("a host that is not JSON: " + err.Error())
+			}
+			h.At = quota.FromMicros(number)
+			s.Hosts = append(s.Hosts, h)
+		}
+		return nil
+	})
+	return here, err
 }
 
 // Renew implements sharedledger.Remote.
@@ -94,23 +103,23 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (g sharedled
 		if short != "" {
 			err = t.empty(ctx, "total = 0")
 			if err == nil {
-				_, err = t.query(ctx, "DELETE FROM {schema}.writers WHERE account = $1", t.account.id)
+				_, err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1", t.account.id)
 			}
 			if err == nil {
-				_, err = t.query(ctx, "DELETE FROM {schema}.raised WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)", t.account.id)
+				_, err = t.exec(ctx, "DELETE FROM {schema}.raised WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)", t.account.id)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		if _, err := t.query(ctx, "DELETE FROM {schema}.hosts WHERE account = $1", t.account.id); err != nil {
+		if _, err := t.exec(ctx, "DELETE FROM {schema}.hosts WHERE account = $1", t.account.id); err != nil {
 			return err
 		}
 		born := t.now
 		if r.First {
 			born = 0
 		}
-		_, err = t.query(ctx, `UPDATE {schema}.accounts SET generation = $2, born = $3, timeline = {timeline},
+		_, err = t.exec(ctx, `UPDATE {schema}.accounts SET generation = $2, born = $3, timeline = {timeline},
 			system = (SELECT system_identifier::text FROM pg_control_system()) WHERE id = $1`, t.account.id, int64(r.Next), born)
 		g = r.Next
 		return err
@@ -123,13 +132,14 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (g sharedled
 
 // short names a pool whose log has not as many entries as its state says; "": none.
 func (t *transaction) short(ctx context.Context, pools map[string]*pool) (string, error) {
-	found, err := t.query(ctx, `SELECT e.pool, count(*) FROM {schema}.entries e
-		WHERE e.pool IN (SELECT id FROM {schema}.pools WHERE account = $1) GROUP BY 1`, t.account.id)
-	if err != nil {
-		return "", err
-	}
 	counts := map[int64]int64{}
-	if err := found.each(func(r row) { counts[r.int(0)] = r.int(1) }); err != nil {
+	var id, count int64
+	_, err := pgx.ForEachRow(t.rows(ctx, `SELECT e.pool, count(*) FROM {schema}.entries e
+		WHERE e.pool IN (SELECT id FROM {schema}.pools WHERE account = $1) GROUP BY 1`, t.account.id), []any{&id, &count}, func() error {
+		counts[id] = count
+		return nil
+	})
+	if err != nil {
 		return "", err
 	}
 	for name, p := range pools {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
@@ -119,12 +121,14 @@ func (d *syncing) read(ctx context.Context) error {
 			}
 		}
 	}
-	found, err := d.query(ctx, "SELECT name, number, nonce, answer[2] FROM {schema}.writers WHERE account = $1 AND name = ANY ($2)",
-		d.account.id, slices.Sorted(maps.Keys(d.writers)))
-	if err != nil {
-		return err
-	}
-	err = found.each(func(r row) { d.writers[r.text(0)] = &writer{number: r.int(1), nonce: r.int(2), charged: r.int(3)} })
+	var name string
+	var w writer
+	_, err := pgx.ForEachRow(d.transaction.rows(ctx, `SELECT name, number, nonce, coalesce(answer[2], 0) FROM {schema}.writers
+		WHERE account = $1 AND name = ANY ($2)`, d.account.id, slices.Sorted(maps.Keys(d.writers))),
+		[]any{&name, &w.number, &w.nonce, &w.charged}, func() error {
+			d.writers[name] = new(w)
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -171,14 +175,11 @@ func (d *syncing) takeBack(ctx context.Context, r sharedledger.Row, at int64) er
 		if amount == 0 {
 			continue
 		}
-		found, err := d.query(ctx, `SELECT number FROM {schema}.entries WHERE pool = $1 AND at = $2 AND amount = $3
-			AND purpose = $4 AND region = $5 AND method = $6 AND told IS NULL ORDER BY number DESC LIMIT 1`,
-			p.id, at, amount, string(r.Who.Purpose), r.Who.Region, r.Who.Method)
-		if err != nil {
-			return err
-		}
 		number := int64(-1)
-		if err := found.each(func(r row) { number = r.int(0) }); err != nil {
+		err := d.transaction.row(ctx, `SELECT coalesce(max(number), -1) FROM {schema}.entries WHERE pool = $1 AND at = $2 AND amount = $3
+			AND purpose = $4 AND region = $5 AND method = $6 AND told IS NULL`,
+			p.id, at, amount, string(r.Who.Purpose), r.Who.Region, r.Who.Method).Scan(&number)
+		if err != nil {
 			return err
 		}
 		if _, err := d.remove(ctx, name, p, at, number, amount); err != nil {
@@ -238,20 +239,17 @@ func (d *syncing) apply(ctx context.Context, name string, p *pool, changes *part
 	if from > d.now {
 		return nil
 	}
-	found, err := d.query(ctx, `SELECT coalesce(
-		(SELECT before + amount FROM {schema}.entries WHERE pool = $1 AND at < $2 ORDER BY at DESC, number DESC LIMIT 1),
-		(SELECT before FROM {schema}.entries WHERE pool = $1 ORDER BY at, number LIMIT 1), $3)`, p.id, from, p.total)
-	if err != nil {
-		return err
-	}
 	base := int64(0)
-	if err := found.each(func(r row) { base = r.int(0) }); err != nil {
+	err := d.transaction.row(ctx, `SELECT coalesce(
+		(SELECT before + amount FROM {schema}.entries WHERE pool = $1 AND at < $2 ORDER BY at DESC, number DESC LIMIT 1),
+		(SELECT before FROM {schema}.entries WHERE pool = $1 ORDER BY at, number LIMIT 1), $3)`, p.id, from, p.total).Scan(&base)
+	if err != nil {
 		return err
 	}
 	if err := d.write(ctx, p, changes); err != nil {
 		return err
 	}
-	_, err = d.query(ctx, `UPDATE {schema}.entries e SET before = s.before FROM (
+	_, err = d.exec(ctx, `UPDATE {schema}.entries e SET before = s.before FROM (
 			SELECT at, number, ($3 + sum(amount) OVER (ORDER BY at, number) - amount)::bigint AS before
 			FROM {schema}.entries WHERE pool = $1 AND at >= $2) s
 		WHERE e.pool = $1 AND e.at = s.at AND e.number = s.number AND e.before <> s.before`, p.id, from, base)
@@ -270,7 +268,7 @@ func (d *syncing) write(ctx context.Context, p *pool, changes *part) error {
 			p.length--
 		}
 		p.total -= c.netted
-		if _, err := d.query(ctx, sql, p.id, c.at, c.number, c.amount-c.netted); err != nil {
+		if _, err := d.exec(ctx, sql, p.id, c.at, c.number, c.amount-c.netted); err != nil {
 			return err
 		}
 	}
@@ -282,7 +280,7 @@ func (d *syncing) write(ctx context.Context, p *pool, changes *part) error {
 		at, numbers, amounts, told = append(at, e.at), append(numbers, p.number), append(amounts, e.amount), append(told, e.told)
 		purposes, regions, methods = append(purposes, string(e.who.Purpose)), append(regions, e.who.Region), append(methods, e.who.Method)
 	}
-	_, err := d.query(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, told)
+	_, err := d.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, told)
 		SELECT $1, a, n, 0, m, p, r, w, nullif(t, 0)
 		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[]) u (a, n, m, t, p, r, w)`,
 		p.id, at, numbers, amounts, told, purposes, regions, methods)
@@ -303,27 +301,25 @@ func (d *syncing) raise(ctx context.Context, u sharedledger.UsageSnapshot) error
 	if d.now-at >= d.account.horizon {
 		return nil
 	}
-	younger, err := d.query(ctx, `INSERT INTO {schema}.raised AS r (pool, generation, at) VALUES ($1, $2, $3)
-		ON CONFLICT (pool, generation) DO UPDATE SET at = excluded.at WHERE excluded.at > r.at RETURNING 1`, p.id, int64(u.Generation), u.At.UnixMicro())
-	if err != nil || len(younger) == 0 {
+	younger, err := d.exec(ctx, `INSERT INTO {schema}.raised AS r (pool, generation, at) VALUES ($1, $2, $3)
+		ON CONFLICT (pool, generation) DO UPDATE SET at = excluded.at WHERE excluded.at > r.at`, p.id, int64(u.Generation), u.At.UnixMicro())
+	if err != nil || younger == 0 {
 		return err
 	}
-	if _, err := d.query(ctx, "DELETE FROM {schema}.raised WHERE pool = $1 AND at < $2", p.id, d.now-d.account.horizon); err != nil {
+	if _, err := d.exec(ctx, "DELETE FROM {schema}.raised WHERE pool = $1 AND at < $2", p.id, d.now-d.account.horizon); err != nil {
 		return err
 	}
 	entered := int64(0)
 	windows := slices.Clone(u.Windows)
 	slices.SortStableFunc(windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
 	for _, w := range windows {
-		found, err := d.query(ctx, `SELECT sum(amount)::bigint FROM {schema}.entries
-			WHERE pool = $1 AND at >= $2 AND at <= $3 AND coalesce(told, at) <= $3`, p.id, w.Start.UnixMicro(), at)
+		counted := int64(0)
+		err := d.transaction.row(ctx, `SELECT coalesce(sum(amount), 0)::bigint FROM {schema}.entries
+			WHERE pool = $1 AND at >= $2 AND at <= $3 AND coalesce(told, at) <= $3`, p.id, w.Start.UnixMicro(), at).Scan(&counted)
 		if err != nil {
 			return err
 		}
-		e := entry{at: at, who: sharedledger.Unattributed, since: w.Start.UnixMicro(), generation: int64(u.Generation)}
-		if err := found.each(func(r row) { e.amount = w.Used - r.int(0) }); err != nil {
-			return err
-		}
+		e := entry{at: at, amount: w.Used - counted, who: sharedledger.Unattributed, since: w.Start.UnixMicro(), generation: int64(u.Generation)}
 		if e.amount > 0 {
 			if err := d.insert(ctx, u.Pool, p, e); err != nil {
 				return err
@@ -355,15 +351,14 @@ func (d *syncing) reduce(ctx context.Context, name string, p *pool, at, amount i
 
 // unattributed returns the unattributed charges of a pool.
 func (d *syncing) unattributed(ctx context.Context, p *pool) (charges []charge, err error) {
-	found, err := d.query(ctx, `SELECT at, number, amount, since, generation FROM {schema}.entries
+	var c charge
+	_, err = pgx.ForEachRow(d.transaction.rows(ctx, `SELECT at, number, amount, since, generation FROM {schema}.entries
 		WHERE pool = $1 AND purpose = $2 AND region = $3 AND method = $4 ORDER BY at, number`, p.id,
-		string(sharedledger.Unattributed.Purpose), sharedledger.Unattributed.Region, sharedledger.Unattributed.Method)
-	if err != nil {
-		return nil, err
-	}
-	err = found.each(func(r row) {
-		charges = append(charges, charge{r.int(0), r.int(1), r.int(2), r.int(3), sharedledger.Generation(r.int(4)), 0})
-	})
+		string(sharedledger.Unattributed.Purpose), sharedledger.Unattributed.Region, sharedledger.Unattributed.Method),
+		[]any{&c.at, &c.number, &c.amount, &c.since, &c.generation}, func() error {
+			charges = append(charges, c)
+			return nil
+		})
 	return charges, err
 }
 
@@ -376,12 +371,12 @@ func (d *syncing) keepWriters(ctx context.Context) error {
 			names, numbers, nonces = append(names, name), append(numbers, w.number), append(nonces, w.nonce)
 		}
 	}
-	_, err := d.query(ctx, `INSERT INTO {schema}.writers (account, name, number, nonce, heard)
+	_, err := d.exec(ctx, `INSERT INTO {schema}.writers (account, name, number, nonce, heard)
 		SELECT $1, w, n, m, $2 FROM unnest($3::text[], $4::bigint[], $5::bigint[]) u (w, n, m)
 		ON CONFLICT (account, name) DO UPDATE SET number = excluded.number, nonce = excluded.nonce, heard = excluded.heard, answer = NULL`,
 		d.account.id, d.now, names, numbers, nonces)
 	if err == nil {
-		_, err = d.query(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", d.account.id, d.now-d.account.horizon)
+		_, err = d.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", d.account.id, d.now-d.account.horizon)
 	}
 	return err
 }

@@ -2,21 +2,18 @@ package pgledger
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
-
-//go:embed sql/take.sql
-var takeSQL string
 
 // codes are the negative first numbers of an answer of take.sql.
 const (
@@ -53,12 +50,15 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operatio
 	if err := sharedledger.CheckAsk(a); err != nil {
 		return quota.Decision{}, err
 	}
-	function := "look_1"
+	function := "look"
 	if writes {
-		function = "take_1"
+		function = "take"
 	}
-	found, err := l.ask(ctx, l.sql("SELECT {schema}."+function+"($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"),
-		takeArgs(a, op), true, writes)
+	var answer []int64
+	err := l.with(ctx, l.timeout, writes, func(ctx context.Context, c *pgxpool.Conn) error {
+		return c.QueryRow(ctx, l.sql("SELECT {schema}."+function+"_{version}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"),
+			append([]any{l.mode()}, takeArgs(a, op)...)...).Scan(&answer)
+	})
 	if errors.Is(err, errAbsent) {
 		if op.Number > 0 {
 			return quota.Decision{}, refusedBy(a, op, []int64{codeNoState, 0})
@@ -67,10 +67,6 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operatio
 	}
 	if err != nil {
 		return quota.Decision{}, err
-	}
-	answer, err := readInts(found[0][0])
-	if err != nil {
-		return quota.Decision{}, corrupt(err.Error())
 	}
 	if answer[0] < 0 {
 		return quota.Decision{}, refusedBy(a, op, answer)
@@ -86,11 +82,12 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operatio
 }
 
 // takeArgs returns the parameters of take.sql.
-func takeArgs(a quota.Ask, op sharedledger.Operation) [][]byte {
+func takeArgs(a quota.Ask, op sharedledger.Operation) []any {
 	var pools []string
-	var amounts, windows, reach, ceilings, days []int64
+	var windows []int32
+	var amounts, reach, ceilings, days []int64
 	for _, c := range a.Charges {
-		pools, amounts, windows = append(pools, c.Pool), append(amounts, c.Amount), append(windows, int64(len(c.Bounds)))
+		pools, amounts, windows = append(pools, c.Pool), append(amounts, c.Amount), append(windows, int32(len(c.Bounds))) //nolint:gosec // a few
 		for _, b := range c.Bounds {
 			r := int64(0)
 			if !b.Window.Day() {
@@ -103,9 +100,11 @@ func takeArgs(a quota.Ask, op sharedledger.Operation) [][]byte {
 		days = append(days, m.UnixMicro())
 	}
 	precision, offset := micros.Steps(a)
-	return args(a.Account, a.ClockGap().Microseconds(), micros.Asked(a), micros.Horizon(a), precision, offset, micros.Of(a.Grace), days,
+	return []any{
+		a.Account, a.ClockGap().Microseconds(), micros.Asked(a), micros.Horizon(a), precision, offset, micros.Of(a.Grace), days,
 		string(a.Who.Purpose), a.Who.Region, a.Who.Method, pools, amounts, windows, reach, ceilings,
-		op.Writer, op.Number, op.Nonce, int64(op.Generation), op.Written)
+		op.Writer, op.Number, op.Nonce, int64(op.Generation), op.Written,
+	}
 }
 
 // decideEmpty answers a peek if there is no schema yet.
@@ -126,10 +125,9 @@ func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, 
 
 // serverTime returns the server's clock.
 func (l *Ledger) serverTime(ctx context.Context) (now int64, err error) {
-	found, err := l.ask(ctx, l.sql("SELECT {clock}"), nil, false, false)
-	if err == nil {
-		err = rows(found).each(func(r row) { now = r.int(0) })
-	}
+	err = l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) error {
+		return c.QueryRow(ctx, l.sql("SELECT {clock}"), pgx.QueryExecModeExec).Scan(&now)
+	})
 	return now, err
 }
 
@@ -185,61 +183,4 @@ var errMoved = saying(sharedledger.ErrLost, "it was promoted, or restored, or is
 
 func corrupt(what string) error {
 	return saying(quota.ErrCorrupt, "%s: find out what wrote to the schema", what)
-}
-
-// args returns parameters in their text form.
-func args(values ...any) [][]byte {
-	out := make([][]byte, len(values))
-	for i, v := range values {
-		switch v := v.(type) {
-		case string:
-			out[i] = []byte(v)
-		case int64:
-			out[i] = strconv.AppendInt(nil, v, 10)
-		case []int64:
-			out[i] = ints(v)
-		case []string:
-			out[i] = []byte(texts(v))
-		default:
-			panic(fmt.Sprintf("a parameter of type %T", v))
-		}
-	}
-	return out
-}
-
-func ints(v []int64) []byte {
-	b := append(make([]byte, 0, 20*len(v)+2), '{')
-	for i, n := range v {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return append(b, '}')
-}
-
-var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
-func texts(v []string) string {
-	if len(v) == 0 {
-		return "{}"
-	}
-	for i := range v {
-		v[i] = quoted.Replace(v[i])
-	}
-	return `{"` + strings.Join(v, `","`) + `"}`
-}
-
-// readInts reads an array.
-func readInts(b []byte) ([]int64, error) {
-	s := strings.Trim(string(b), "{}")
-	out := make([]int64, 0, 16)
-	for field := range strings.SplitSeq(s, ",") {
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("an answer that is not numbers: %q", b)
-		}
-		out = append(out, n)
-	}
-	return out, nil
 }

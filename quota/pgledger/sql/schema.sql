@@ -4,7 +4,7 @@
 CREATE SCHEMA IF NOT EXISTS {schema};
 
 CREATE TABLE {schema}.ledger (version integer NOT NULL);
-INSERT INTO {schema}.ledger VALUES (1);
+INSERT INTO {schema}.ledger VALUES ({version});
 
 -- Whose quota it is. The horizon is how long entries are kept; it only grows. generation, born and the server on which
 -- the generation began (its system identifier and timeline) are those of sharedledger.Remote; generation 0: none.

@@ -1,0 +1,91 @@
+package pgledger
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+var (
+	//go:embed sql/schema.sql
+	schemaSQL string
+	//go:embed sql/take.sql
+	takeSQL string
+)
+
+// steps bring an older schema up to date: steps[0] makes version 2 of version 1, and so on. A step that changes take.sql
+// drops the functions of the version before. Steps run in one transaction: the schema before them is not lost.
+var steps = []string{}
+
+// version is the version of the schema that this program reads and writes.
+func version() int { return 1 + len(steps) }
+
+// findVersion returns an error unless the schema is of this program's version: errAbsent if there is none. One that was
+// found incomplete may have been made a moment ago.
+func (l *Ledger) findVersion(ctx context.Context, c *pgxpool.Conn) error {
+	found, err := l.schemaVersion(ctx, c)
+	if err == nil && found < version() {
+		return saying(quota.ErrUnavailable, "schema %s is of version %d: the next take or post brings it to version %d", l.schema, found, version())
+	}
+	return err
+}
+
+// schemaVersion returns the version of the schema. One that this program can neither use nor bring up to date is an error.
+func (l *Ledger) schemaVersion(ctx context.Context, c *pgxpool.Conn) (found int, err error) {
+	err = c.QueryRow(ctx, l.sql("SELECT version FROM {schema}.ledger"), pgx.QueryExecModeExec).Scan(&found)
+	switch {
+	case is(err, noSchema, noTable):
+		return 0, errAbsent
+	case err == nil && found > version():
+		return 0, saying(quota.ErrNewer, "schema %s is of version %d, this program knows version %d: update this program", l.schema, found, version())
+	case errors.Is(err, pgx.ErrNoRows) || err == nil && found < 1:
+		return 0, saying(quota.ErrCorrupt, "schema %s is of version %d, which no program wrote: ALTER SCHEMA %s RENAME TO damaged, then ingest quota rebuild", l.schema, found, l.sql("{schema}"))
+	}
+	return found, err
+}
+
+// install makes the schema or brings it up to date, unless somebody else has just done so.
+func (l *Ledger) install(ctx context.Context, c *pgxpool.Conn) error {
+	found, err := l.schemaVersion(ctx, c)
+	if found == version() || err != nil && !errors.Is(err, errAbsent) {
+		return err
+	}
+	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		run := func(sql string) (int64, error) {
+			tag, err := tx.Exec(ctx, l.sql(sql), pgx.QueryExecModeSimpleProtocol)
+			return tag.RowsAffected(), err
+		}
+		if _, err := run("SELECT pg_advisory_xact_lock({seed})"); err != nil {
+			return err
+		}
+		script := schemaSQL
+		if found > 0 {
+			changed, err := run(fmt.Sprintf("UPDATE {schema}.ledger SET version = {version} WHERE version = %d", found))
+			if err != nil || changed == 0 { // somebody else was faster
+				return err
+			}
+			script = strings.Join(steps[found-1:], ";")
+		}
+		_, err := run(script + ";" + functions())
+		return err
+	})
+	if is(err, duplicateTable, uniqueViolation) { // somebody else was faster
+		return nil
+	}
+	return err
+}
+
+// functions returns the two forms of take.sql.
+func functions() string {
+	take := strings.NewReplacer("{function}", "take_{version}", "{volatility}", "VOLATILE", "{writes}", "true",
+		"{lock}", "PERFORM pg_advisory_xact_lock(hashtextextended(_account, {seed}));")
+	look := strings.NewReplacer("{function}", "look_{version}", "{volatility}", "STABLE", "{writes}", "false", "{lock}", "")
+	return take.Replace(takeSQL) + look.Replace(takeSQL)
+}
