@@ -249,7 +249,8 @@ var generations = []Case{
 		if _, err := r.once(op("a", 1), 1); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("take: %v", err)
 		}
-		if _, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon}); !errors.Is(err, sharedledger.ErrLost) {
+		if _, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+			Rows: []sharedledger.Row{r.row("a", 1, noon, 3)}}); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("sync: %v", err)
 		}
 		if s := r.standing("a"); s.Generation != 0 {

@@ -24,7 +24,7 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 		if _, err := once(l, benchAsk(account, 1, 100, "units"), was, "w", 9); !errors.Is(err, sharedledger.ErrLost) {
 			t.Errorf("take: %v", err)
 		}
-		if _, err := l.Sync(t.Context(), sharedledger.Batch{Account: account, Generation: was}); !errors.Is(err, sharedledger.ErrLost) {
+		if _, err := l.Sync(t.Context(), sharedledger.Batch{Account: account, Generation: was, Rows: rows(account, "x", 1, time.Now(), 0)}); !errors.Is(err, sharedledger.ErrLost) {
 			t.Errorf("sync: %v", err)
 		}
 	}

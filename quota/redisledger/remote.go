@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
@@ -143,8 +142,8 @@ func splitHosts(packed string) (hosts []packedHost, err error) {
 // packHost returns a host that synced at that time, as the field h has it.
 func packHost(h sharedledger.Host, at int64) ([]byte, error) {
 	kept, err := json.Marshal(named{h.Name, h.Regions, h.Knows})
-	if err != nil || h.ID == "" || len(h.ID) > 64 || len(kept) > math.MaxUint16 {
-		return nil, fmt.Errorf("%w: host %q, %d bytes: %w", quota.ErrUnknown, h.ID, len(kept), err)
+	if err != nil {
+		return nil, fmt.Errorf("write host %q: %w", h.ID, err)
 	}
 	b := put7(nil, at)
 	b = binary.BigEndian.AppendUint16(b, uint16(len(h.ID)))

@@ -178,7 +178,7 @@ func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 	shared(t, l, "a", 1)
 	s.client.HSet(ctx, state, "m", "q\x02something else")
 	for _, err := range []error{
-		second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)), syncs(ctx, l, sharedledger.Batch{Account: "a", Generation: 1}),
+		second(once(l, benchAsk("a", 1, 99, "units"), 1, "w", 2)), syncs(ctx, l, sharedledger.Batch{Account: "a", Generation: 1, Host: &sharedledger.Host{ID: "h"}}),
 		second(l.State(ctx, "a", nil)), second(l.Renew(ctx, sharedledger.Renewal{Account: "a", Was: 1, Next: 2})),
 	} {
 		if !errors.Is(err, quota.ErrNewer) {

@@ -1,6 +1,7 @@
 package sharedledger
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -15,6 +16,9 @@ const (
 	MaxWriters = 10_000                    // of a Batch
 	MaxHorizon = 10 * 366 * 24 * time.Hour // of a log
 )
+
+// maxHost is how many bytes a Host has as JSON.
+const maxHost = 1 << 15
 
 // maxUsed is up to where every remote has integers that are exact.
 const maxUsed = 1 << 53
@@ -76,9 +80,15 @@ func (r Renewal) Check() error {
 	return nil
 }
 
-// Check refuses a batch that is out of bounds.
+// Check refuses a batch that is empty or out of bounds.
 func (b Batch) Check() error {
 	if err := quota.CheckAccount(b.Account); err != nil {
+		return err
+	}
+	if len(b.Rows)+len(b.Snapshots) == 0 && b.Host == nil {
+		return fmt.Errorf("%w: a batch of nothing", quota.ErrUnknown)
+	}
+	if err := b.Host.check(); err != nil {
 		return err
 	}
 	if len(b.Rows) > MaxRows || !b.Generation.valid() || b.Horizon < 0 || b.Horizon > MaxHorizon {
@@ -109,6 +119,18 @@ func (b Batch) Check() error {
 	}
 	if len(writers) > MaxWriters || len(pools) > MaxPools {
 		return fmt.Errorf("%w: a batch of %d writers and %d pools: at most %d and %d", quota.ErrUnknown, len(writers), len(pools), MaxWriters, MaxPools)
+	}
+	return nil
+}
+
+// check refuses a host without an id, or of which more is known than a remote keeps; nil is none, and well.
+func (h *Host) check() error {
+	if h == nil {
+		return nil
+	}
+	kept, err := json.Marshal(h)
+	if err != nil || h.ID == "" || len(h.ID) > 64 || len(kept) > maxHost {
+		return fmt.Errorf("%w: host %q of %d bytes: an id of 1 to 64 bytes, %d in all", quota.ErrUnknown, h.ID, len(kept), maxHost)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	return nil
 }
 
-// syncTo syncs what the remote's generation does not have, and reports whether there was anything.
+// syncTo syncs what the remote's generation does not have, and reports whether the remote has to be asked again.
 func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (synced bool, err error) {
 	snapshots := s.state.unsynced(remote.Generation)
 	var verdicts []Verdict
@@ -96,7 +96,9 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		host.ID, host.Knows, host.At = s.state.HostID, s.state.Hosts, s.Now()
 		d.Host = &host
 	}
-	if synced = remote.Generation != s.state.Generation || len(rows)+len(snapshots) > 0 || !s.listed(remote); synced {
+	synced = remote.Generation != s.state.Generation
+	if len(rows)+len(snapshots) > 0 || d.Host != nil && (synced || !s.listed(remote)) {
+		synced = true
 		answers, err := s.syncAll(ctx, d)
 		if err != nil {
 			return false, err

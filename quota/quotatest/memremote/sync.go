@@ -15,6 +15,9 @@ import (
 func (l *Remote) Sync(_ context.Context, d sharedledger.Batch) (time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := d.Check(); err != nil {
+		return time.Time{}, err
+	}
 	acc, err := l.current(d.Account, d.Generation)
 	if err != nil {
 		return time.Time{}, err

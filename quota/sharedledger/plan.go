@@ -1,0 +1,218 @@
+package sharedledger
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// What a batch does to a remote is one rule for all remotes, over plain values: Batch.Plan and PoolPlan.Apply. A remote
+// reads the writers and marks that a batch concerns, plans, reads the log of each pool from PoolPlan.From on, and
+// writes what Apply makes of it. Times are in microseconds since 1970, as in every log.
+
+// RemoteFacts is what a remote has to know of itself to plan a batch.
+type RemoteFacts struct {
+	Now     int64                  // its clock, or its newest entry if that is later
+	Horizon int64                  // the longest that it has seen, this batch's included
+	Writers map[string]WriterState // at least those of the batch; one that is missing has written nothing
+	Raised  map[string][]Raised    // by pool
+}
+
+// WriterState is what a remote keeps of a writer.
+type WriterState struct {
+	Number, Nonce int64 // of the last operation that it has written
+	Charged       int64 // when that was charged; 0: it was synced, and has no answer
+}
+
+// Raised is the youngest snapshot of a generation that a pool was raised to.
+type Raised struct {
+	Generation Generation     `json:"generation"`
+	At         int64          `json:"at"`
+	Windows    []RaisedWindow `json:"windows"` // the shortest first
+}
+
+// RaisedWindow is one window of it.
+type RaisedWindow struct {
+	Since int64 `json:"since"`
+	Used  int64 `json:"used"`
+}
+
+// maxRaised is how many of them a pool keeps, the youngest. One that is not kept is raised to again, if anything.
+const maxRaised = 64
+
+// Entry is one charge in the log of a pool.
+type Entry struct {
+	Ref    int64 // the remote's own name of it; 0: it is new
+	At     int64
+	Amount int64
+	Who    quota.Who
+	// Synced is, of a row that snapshots before its sync cannot have counted, when that was; 0: they count it from At on.
+	Synced int64
+	// Since and Generation are those of an unattributed charge: the beginning of the window that lacked it, and the
+	// generation of the snapshot that had counted it.
+	Since      int64
+	Generation Generation
+}
+
+// Plan is what of a batch is new to a remote.
+type Plan struct {
+	Writers map[string]WriterState // that have changed, as they become
+	Pools   []PoolPlan             // by name: every pool that the batch concerns
+}
+
+// PoolPlan is what of a batch is new to one pool.
+type PoolPlan struct {
+	Pool   string
+	Raised []Raised // the snapshots that the pool was raised to, as they become, the youngest first
+	Marked bool     // they have changed
+	// Drain is the longest of the snapshots; it holds if the pool is not drained for longer already. Zero: none.
+	Drain quota.Drain
+
+	now       int64
+	before    []Raised     // as they were, the oldest first
+	takenBack []Entry      // charged, and not acted upon
+	rows      []plannedRow // in the order of the batch
+	snapshots []Raised     // to be raised to
+}
+
+// plannedRow is a row's share of one pool.
+type plannedRow struct {
+	Entry
+
+	row Row
+}
+
+// Plan finds out what is new: the rows whose numbers are above their writers' last and that are within the horizon, the
+// operation of each writer that is to be taken back, and the snapshots that are younger than those raised to before.
+func (b Batch) Plan(f RemoteFacts) Plan {
+	p := Plan{Writers: map[string]WriterState{}}
+	pools := map[string]*PoolPlan{}
+	pool := func(name string) *PoolPlan {
+		if pools[name] == nil {
+			pools[name] = &PoolPlan{Pool: name, now: f.Now}
+		}
+		return pools[name]
+	}
+	for _, r := range b.Rows {
+		w, met := p.Writers[r.Writer]
+		if !met {
+			w = f.Writers[r.Writer]
+		}
+		unused := r.State == RowUnused && r.Number == w.Number && r.Nonce == w.Nonce && w.Charged > 0
+		if !unused && r.Number <= w.Number {
+			continue
+		}
+		p.Writers[r.Writer] = WriterState{Number: r.Number, Nonce: r.Nonce}
+		e := r.entry(f.Now)
+		for name, amount := range r.Amounts {
+			e.Amount = amount
+			switch {
+			case amount <= 0:
+			case unused:
+				pool(name).takenBack = append(pool(name).takenBack, Entry{At: w.Charged, Amount: amount, Who: r.Who})
+			case r.State != RowUnused && r.State != RowVoid && f.Now-e.At < f.Horizon:
+				pool(name).rows = append(pool(name).rows, plannedRow{e, r})
+			}
+		}
+	}
+	for _, u := range b.Snapshots {
+		q := pool(u.Pool)
+		q.snapshots = append(q.snapshots, u.raised())
+		if u.Drain.Until.After(q.Drain.Until) {
+			q.Drain = u.Drain
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(pools)) {
+		pools[name].mark(f.Raised[name], f.Horizon)
+		p.Pools = append(p.Pools, *pools[name])
+	}
+	return p
+}
+
+// raised returns the snapshot as a pool is raised to it.
+func (u UsageSnapshot) raised() Raised {
+	r := Raised{Generation: u.Generation, At: toMicros(u.At)}
+	for _, w := range u.Windows {
+		r.Windows = append(r.Windows, RaisedWindow{toMicros(w.Start), w.Used})
+	}
+	slices.SortStableFunc(r.Windows, func(a, b RaisedWindow) int { return cmp.Compare(b.Since, a.Since) })
+	return r
+}
+
+// entry returns what the row becomes in a log, but for its amount. A time after now is moved to it.
+func (r Row) entry(now int64) Entry {
+	e := Entry{At: min(toMicros(r.At), now), Who: r.Who}
+	switch first := r.FirstSynced(); {
+	case r.State == RowAsked || r.State == RowOwed:
+		e.Synced = now
+	case r.State == RowSynced && !first.IsZero() && toMicros(first) > e.At:
+		e.Synced = toMicros(first)
+	}
+	return e
+}
+
+// mark keeps only the snapshots that are within the horizon and younger than any of the same generation that the pool
+// was raised to before, and marks them.
+func (p *PoolPlan) mark(before []Raised, horizon int64) {
+	old := func(r Raised) bool { return p.now-min(r.At, p.now) >= horizon }
+	p.before = slices.DeleteFunc(slices.Clone(before), old)
+	slices.SortStableFunc(p.before, func(a, b Raised) int { return cmp.Compare(a.At, b.At) })
+	p.Raised = slices.Clone(p.before)
+	p.snapshots = slices.DeleteFunc(p.snapshots, func(u Raised) bool {
+		i := slices.IndexFunc(p.Raised, func(r Raised) bool { return r.Generation == u.Generation })
+		switch {
+		case len(u.Windows) == 0 || old(u) || i >= 0 && u.At <= p.Raised[i].At:
+			return true
+		case i >= 0:
+			p.Raised[i] = u
+		default:
+			p.Raised = append(p.Raised, u)
+		}
+		p.Marked = true
+		return false
+	})
+	slices.SortStableFunc(p.Raised, func(a, b Raised) int { return cmp.Compare(b.At, a.At) })
+	p.Raised = p.Raised[:min(len(p.Raised), maxRaised)]
+}
+
+// Rows is how many entries the rows add.
+func (p *PoolPlan) Rows() int { return len(p.rows) }
+
+// Idle reports whether Apply would change nothing, whatever the log.
+func (p *PoolPlan) Idle() bool { return len(p.rows)+len(p.takenBack)+len(p.snapshots) == 0 }
+
+// From returns the time from which on Apply has to see the log: nothing before it changes or is counted.
+func (p *PoolPlan) From() int64 {
+	from, netted := p.now+1, p.now+1
+	for _, r := range p.rows {
+		from = min(from, r.At+1) // an entry of the same time stays before it
+		netted = min(netted, r.At)
+	}
+	for _, e := range p.takenBack {
+		from = min(from, e.At)
+	}
+	for _, u := range p.snapshots {
+		from, netted = min(from, u.from()), min(netted, u.At)
+	}
+	for _, u := range p.before {
+		if u.At > netted {
+			from = min(from, u.from())
+		}
+	}
+	return max(from, 1)
+}
+
+// from returns the earliest time that matters to the snapshot.
+func (u Raised) from() int64 {
+	from := u.At + 1
+	for _, w := range u.Windows {
+		from = min(from, w.Since)
+	}
+	return from
+}
+
+// toMicros returns a time as logs have it, within what every remote has exactly.
+func toMicros(t time.Time) int64 { return min(max(t.UnixMicro(), 0), maxUsed) }

@@ -1,0 +1,143 @@
+package sharedledger
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Apply returns what becomes of the pool's log, in order of time and then of arrival, and whether anything changes; it
+// does not write into log. An entry that is left without an amount goes, unless it is the newest: a ledger's clock
+// never stands before that.
+//
+// What a snapshot had counted and the log lacks is entered as an unattributed charge. It becomes smaller when the rows
+// that it stands for come, or an older snapshot with charges of its own. Neither may leave less than before of what any
+// other snapshot had counted: where it would, that snapshot gets a charge.
+func (p *PoolPlan) Apply(log []Entry) (entries []Entry, changed bool) {
+	log = slices.Clone(log)
+	for _, e := range p.takenBack {
+		changed = takeBack(log, e) || changed
+	}
+	lacked := make([][]int64, len(p.before))
+	for i, u := range p.before {
+		lacked[i] = u.lacks(log, p.now)
+	}
+	p.net(log)
+	log = p.enter(log)
+	changed = changed || len(p.rows) > 0
+	for _, u := range p.snapshots {
+		var raised bool
+		log, raised = u.raise(log, p.now, make([]int64, len(u.Windows)))
+		changed = changed || raised
+	}
+	for i, u := range p.before {
+		log, _ = u.raise(log, p.now, lacked[i])
+	}
+	last := len(log) - 1
+	kept := log[:0]
+	for i, e := range log {
+		if e.Amount > 0 || i == last {
+			kept = append(kept, e)
+		}
+	}
+	return kept, changed
+}
+
+// takeBack empties what an operation charged, unless that was given back, or merged with another charge, since.
+func takeBack(log []Entry, charged Entry) bool {
+	for i, e := range log {
+		if e.Amount > 0 && (Entry{At: e.At, Amount: e.Amount, Who: e.Who, Synced: e.Synced, Since: e.Since}) == charged {
+			log[i].Amount = 0
+			return true
+		}
+	}
+	return false
+}
+
+// net subtracts each row from the unattributed charges whose snapshots had counted it, the earliest first. A row from
+// before a snapshot's window is no part of its charge.
+func (p *PoolPlan) net(log []Entry) {
+	var charges []*Entry
+	for i := range log {
+		if log[i].unattributed() {
+			charges = append(charges, &log[i])
+		}
+	}
+	for _, r := range p.rows {
+		left := r.Amount
+		for _, c := range charges {
+			if c.At > r.At && r.At >= c.Since && r.row.CountedAt(quota.FromMicros(c.At), c.Generation) {
+				left -= c.reduce(left)
+			}
+		}
+		for len(charges) > 0 && charges[0].Amount == 0 {
+			charges = charges[1:]
+		}
+	}
+}
+
+// enter puts the rows in their places, each behind the entries of the same time.
+func (p *PoolPlan) enter(log []Entry) []Entry {
+	if len(p.rows) == 0 {
+		return log
+	}
+	for _, r := range p.rows {
+		log = append(log, r.Entry)
+	}
+	slices.SortStableFunc(log, func(a, b Entry) int { return cmp.Compare(a.At, b.At) })
+	return log
+}
+
+// raise enters what the log lacks of a snapshot beyond what it may lack: for each window a charge at the snapshot's
+// time, the shortest first. The charges of younger snapshots whose windows reach back to that time become smaller by as
+// much, the earliest first: had this snapshot come before them, they would have been.
+func (u Raised) raise(log []Entry, now int64, may []int64) (entries []Entry, raised bool) {
+	at, entered := min(u.At, now), int64(0)
+	behind, _ := slices.BinarySearchFunc(log, at+1, func(e Entry, t int64) int { return cmp.Compare(e.At, t) })
+	for i, w := range u.Windows {
+		if amount := u.lacks(log, now)[i] - may[i]; amount > 0 {
+			log = slices.Insert(log, behind, Entry{At: at, Amount: amount, Who: Unattributed, Since: w.Since, Generation: u.Generation})
+			behind++
+			entered += amount
+		}
+	}
+	raised = entered > 0
+	for i := behind; i < len(log); i++ {
+		if c := &log[i]; c.unattributed() && at >= c.Since {
+			entered -= c.reduce(entered)
+		}
+	}
+	return log, raised
+}
+
+// lacks returns how much of what the snapshot had counted in each window the log does not have.
+func (u Raised) lacks(log []Entry, now int64) []int64 {
+	out, at := make([]int64, len(u.Windows)), min(u.At, now)
+	for i, w := range u.Windows {
+		out[i] = w.Used
+	}
+	for _, e := range log {
+		if e.At > at {
+			break
+		}
+		for i, w := range u.Windows {
+			if e.At >= w.Since && e.Synced <= at {
+				out[i] -= e.Amount
+			}
+		}
+	}
+	for i := range out {
+		out[i] = max(out[i], 0)
+	}
+	return out
+}
+
+func (e *Entry) unattributed() bool { return e.Who == Unattributed }
+
+// reduce takes up to an amount off the entry, and returns how much it took.
+func (e *Entry) reduce(amount int64) int64 {
+	taken := min(e.Amount, amount)
+	e.Amount -= taken
+	return taken
+}
