@@ -58,7 +58,7 @@ CREATE TABLE slots (
     pages      INTEGER NOT NULL DEFAULT 0,      -- saved so far, by the attempt that the placements are of
     videos     INTEGER NOT NULL DEFAULT 0,
     units      INTEGER NOT NULL DEFAULT 0,      -- charged, over all attempts: of each call what it cost in its most expensive pool
-    charges    TEXT,                            -- pool -> amount charged, over all attempts, a JSON object; NULL: see below
+    charges    TEXT,                            -- pool -> amount charged, over all attempts, a JSON object; NULL: nothing was
     reason     TEXT    NOT NULL DEFAULT '',     -- why it is not done, frozen when it ended
     retry_at   INTEGER,                         -- advice, not a gate
     fetched_at INTEGER,                         -- when its last page was saved
@@ -67,11 +67,6 @@ CREATE TABLE slots (
     first_due_at INTEGER,                       -- of the first of them, due_at being that of the last; NULL: of one
     UNIQUE (series, due_at)
 ) STRICT;
-
--- charges is NULL if units is 0. If units is more, NULL means that part of it was charged by a version before 3,
--- when charges were not kept by pool, and it stays NULL over later attempts. Which pools such a slot drew on is
--- not guessed, because costs.yaml decides that and may have changed: ingest quota rebuild then assumes the most
--- that units allows.
 
 CREATE INDEX slots_claimed ON slots (series, lease) WHERE state = 'claimed';              -- never two of a series
 CREATE INDEX slots_due ON slots (due_at) WHERE kind <> 'backfill';                        -- reports, retention
@@ -154,18 +149,18 @@ CREATE TABLE video_latest (
     views      INTEGER,
     likes      INTEGER,
     comments   INTEGER,
-    counted_at INTEGER,                         -- when its counts came alone, later than fetched_at; NULL: never
-    charted    INTEGER NOT NULL DEFAULT -1      -- bit n: a series whose id leaves n, divided by 63, may have placed it; none else has
+    counted_at INTEGER                          -- when its counts came alone, later than fetched_at; NULL: never
 ) STRICT;
 
--- The bits of charted once more, those of 4,096 videos together: so a search in a region reads of a million videos some
--- 250 rows, and not one of each that matches. Bit n of the video id is bit id % 8 of the byte id % 4096 / 8 in the row of block
--- id / 4096. No row: none has it.
+-- Which videos the charts of a series may hold, as bits: a search in a region then reads some 250 rows for a million
+-- videos, not one row for each match. All series whose id leaves the same remainder, divided by 63, share their bits. A
+-- row holds the bits of 4,096 videos: that of video id is bit id % 8 of byte id % 4096 / 8 in block id / 4096. A video
+-- without a bit, or without a row, was placed by none of these series.
 CREATE TABLE charted_blocks (
-    bit   INTEGER NOT NULL,                     -- from 0 to 62
-    block INTEGER NOT NULL,
-    bits  BLOB    NOT NULL,                     -- 512 bytes
-    PRIMARY KEY (bit, block)
+    remainder INTEGER NOT NULL,                 -- from 0 to 62
+    block     INTEGER NOT NULL,
+    bits      BLOB    NOT NULL,                 -- 512 bytes
+    PRIMARY KEY (remainder, block)
 ) STRICT, WITHOUT ROWID;
 
 CREATE VIEW videos AS

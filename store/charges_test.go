@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/store"
 )
 
 // A slot's charges by pool survive a page, a stop, a restart and the next claim.
@@ -38,35 +37,5 @@ func TestChargesAreKeptByPoolOverAttempts(t *testing.T) {
 	slot = claim(t, open(t, dir, clock), by("b", noon))
 	if want := map[string]int64{"units": 300, "search": 3}; slot.Units != 300 || !maps.Equal(slot.Charges, want) {
 		t.Errorf("the next attempt knows %d units, %v, want %v", slot.Units, slot.Charges, want)
-	}
-}
-
-// The charges by pool of a slot from before version 3 stay unknown, however it continues.
-func TestChargesOfAnOlderStoreAreNotKnown(t *testing.T) {
-	s := open(t, old(t, "v2.sql"), &handClock{t: noon})
-	slots, err := s.ListSlots(t.Context(), store.SlotFilter{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spent := 0
-	for _, slot := range slots {
-		if slot.Units > 0 {
-			spent++
-		}
-		if slot.Charges != nil {
-			t.Errorf("%v: %v", slot.SlotKey, slot.Charges)
-		}
-	}
-	if spent == 0 {
-		t.Error("no slot had spent anything")
-	}
-	c := by("b", noon)
-	c.Series = map[ingest.Series]bool{{Job: "search", Key: "US"}: true}
-	slot := claim(t, s, c)
-	slot.Charge(map[string]int64{"units": 1})
-	finish(t, s, slot, ingest.Done, "")
-	slots, err = s.ListSlots(t.Context(), store.SlotFilter{Job: "search"})
-	if err != nil || len(slots) != 1 || slots[0].Units != 101 || slots[0].Charges != nil {
-		t.Errorf("%+v, %v: a part of its charges passes for all", slots, err)
 	}
 }

@@ -3,16 +3,22 @@ package store
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
+
+	"github.com/trendvidstream/ingest"
 )
 
-// The table charted_blocks repeats the bits of video_latest.charted, thousands of videos to a row. A search in a region
-// among a million videos then reads a hundred rows instead of one per match.
+// The table charted_blocks says which videos the charts of a series may hold: see schema.sql.
 
-// blockOf is how many ids of videos one row covers: seven rows fit on a page.
-const blockOf = 4096
+const (
+	// blockOf is how many ids of videos one row covers: seven rows fit on a page.
+	blockOf = 4096
+	// remainders is how many sets of videos there are: series share one if their ids leave the same remainder.
+	remainders = 63
+)
 
-// charted is the set of videos that have one of the bits: by block, a bit for each id.
+// charted is a set of videos: by block, a bit for each id.
 type charted map[int64][]byte
 
 func (c charted) has(id int64) bool {
@@ -32,33 +38,81 @@ func (c charted) set(id int64) bool {
 	return true
 }
 
-// readCharted reads the rows with the condition; rows for the same block are combined.
-func readCharted(ctx context.Context, q querier, where string, args ...any) (charted, error) {
-	c := charted{}
-	return c, each(ctx, q, func(rows *sql.Rows) error {
-		var block int64
+// chartedSets are sets by the remainder of the series that share them.
+type chartedSets map[int64]charted
+
+// readCharted reads the rows with the condition.
+func readCharted(ctx context.Context, q querier, where string, args ...any) (chartedSets, error) {
+	sets := chartedSets{}
+	return sets, each(ctx, q, func(rows *sql.Rows) error {
+		var remainder, block int64
 		var bits []byte
-		err := rows.Scan(&block, &bits)
-		if c[block] == nil {
-			c[block] = make([]byte, blockOf/8)
+		err := rows.Scan(&remainder, &block, &bits)
+		if sets[remainder] == nil {
+			sets[remainder] = charted{}
 		}
-		for i, b := range bits[:min(len(bits), blockOf/8)] { // doctor reports a row that has lost some
-			c[block][i] |= b
-		}
+		whole := make([]byte, blockOf/8)
+		copy(whole, bits) // doctor reports a row that has lost some
+		sets[remainder][block] = whole
 		return err
-	}, `SELECT block, bits FROM charted_blocks WHERE `+where, args...)
+	}, `SELECT remainder, block, bits FROM charted_blocks WHERE `+where, args...)
 }
 
-// addCharted gives videos the bit. For a page of videos that all have it, a row or two are read and none is written.
-func addCharted(ctx context.Context, tx *txn, bit int64, videos []int64) error {
+// regionCharts are the series of a region's charts, or of all regions' charts, and the sets of what they may hold.
+type regionCharts struct {
+	series map[int64][]int64 // by remainder
+	sets   chartedSets
+}
+
+func readRegionCharts(ctx context.Context, q querier, region ingest.Region) (*regionCharts, error) {
+	r := &regionCharts{series: map[int64][]int64{}}
+	ids, err := column[int64](ctx, q, `SELECT id FROM series WHERE backfill IS NULL AND key <> '' AND ?1 IN ('', key) ORDER BY id`, region)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		r.series[id%remainders] = append(r.series[id%remainders], id)
+	}
+	r.sets, err = readCharted(ctx, q, `remainder IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, listJSON(slices.Collect(maps.Keys(r.series))))
+	return r, err
+}
+
+// of returns the series whose charts may hold the video.
+func (r *regionCharts) of(video int64) (series []int64) {
+	for remainder, set := range r.sets {
+		if set.has(video) {
+			series = append(series, r.series[remainder]...)
+		}
+	}
+	return series
+}
+
+// mayHold reports whether one of the charts may hold the video.
+func (r *regionCharts) mayHold(video int64) bool {
+	for _, set := range r.sets {
+		if set.has(video) {
+			return true
+		}
+	}
+	return false
+}
+
+// addCharted adds videos to the set of a series. For a page of videos that are all in it, a row or two are read and none
+// is written.
+func addCharted(ctx context.Context, tx *txn, series int64, videos []int64) error {
+	remainder := series % remainders
 	var blocks []int64
 	for _, id := range videos {
 		blocks = append(blocks, id/blockOf)
 	}
 	slices.Sort(blocks)
-	c, err := readCharted(ctx, tx, `bit = ?1 AND block IN (SELECT CAST(value AS bigint) FROM json_each(?2))`, bit, listJSON(slices.Compact(blocks)))
+	sets, err := readCharted(ctx, tx, `remainder = ?1 AND block IN (SELECT CAST(value AS bigint) FROM json_each(?2))`, remainder, listJSON(slices.Compact(blocks)))
 	if err != nil {
 		return err
+	}
+	c := sets[remainder]
+	if c == nil {
+		c = charted{}
 	}
 	changed := map[int64]bool{}
 	for _, id := range videos {
@@ -67,42 +121,42 @@ func addCharted(ctx context.Context, tx *txn, bit int64, videos []int64) error {
 		}
 	}
 	for block := range changed {
-		if err := writeCharted(ctx, tx, bit, block, c[block]); err != nil {
+		if err := writeCharted(ctx, tx, remainder, block, c[block]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeCharted(ctx context.Context, tx *txn, bit, block int64, bits []byte) error {
+func writeCharted(ctx context.Context, tx *txn, remainder, block int64, bits []byte) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO charted_blocks (bit, block, bits) VALUES (?1, ?2, ?3)
-		ON CONFLICT (bit, block) DO UPDATE SET bits = excluded.bits`, bit, block, bits)
+		INSERT INTO charted_blocks (remainder, block, bits) VALUES (?1, ?2, ?3)
+		ON CONFLICT (remainder, block) DO UPDATE SET bits = excluded.bits`, remainder, block, bits)
 	return err
 }
 
-// eachCharted visits the bits as the placements have them, one block after the other.
-func eachCharted(ctx context.Context, q querier, visit func(bit, block int64, c charted) error) error {
+// eachCharted visits the sets as the placements have them, one block after the other.
+func eachCharted(ctx context.Context, q querier, visit func(remainder, block int64, c charted) error) error {
 	var last sql.NullInt64
 	if err := q.QueryRowContext(ctx, `SELECT max(video) FROM placements`).Scan(&last); err != nil {
 		return err
 	}
 	for block := range last.Int64/blockOf + 1 {
-		of := map[int64]charted{}
+		sets := map[int64]charted{}
 		err := each(ctx, q, func(rows *sql.Rows) error {
-			var bit, video int64
-			err := rows.Scan(&bit, &video)
-			if of[bit] == nil {
-				of[bit] = charted{}
+			var remainder, video int64
+			err := rows.Scan(&remainder, &video)
+			if sets[remainder] == nil {
+				sets[remainder] = charted{}
 			}
-			of[bit].set(video)
+			sets[remainder].set(video)
 			return err
 		}, `SELECT DISTINCT series % 63, video FROM placements WHERE video BETWEEN ? AND ?`, block*blockOf, (block+1)*blockOf-1)
 		if err != nil {
 			return err
 		}
-		for bit, c := range of {
-			if err := visit(bit, block, c); err != nil {
+		for remainder, c := range sets {
+			if err := visit(remainder, block, c); err != nil {
 				return err
 			}
 		}
@@ -115,15 +169,17 @@ func rewriteCharted(ctx context.Context, tx *txn) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM charted_blocks`); err != nil {
 		return err
 	}
-	return eachCharted(ctx, tx, func(bit, block int64, c charted) error { return writeCharted(ctx, tx, bit, block, c[block]) })
+	return eachCharted(ctx, tx, func(remainder, block int64, c charted) error {
+		return writeCharted(ctx, tx, remainder, block, c[block])
+	})
 }
 
-// hidden counts the videos that a search in a region would miss because charted_blocks lacks their bit.
+// hidden counts the videos that a search in a region would miss because charted_blocks lacks them.
 func hidden(ctx context.Context, q querier) (videos int, err error) {
-	return videos, eachCharted(ctx, q, func(bit, block int64, want charted) error {
-		have, err := readCharted(ctx, q, `bit = ? AND block = ?`, bit, block)
+	return videos, eachCharted(ctx, q, func(remainder, block int64, want charted) error {
+		have, err := readCharted(ctx, q, `remainder = ? AND block = ?`, remainder, block)
 		for id := block * blockOf; id < (block+1)*blockOf; id++ {
-			if want.has(id) && !have.has(id) {
+			if want.has(id) && !have[remainder].has(id) {
 				videos++
 			}
 		}

@@ -5,14 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 )
 
 // checks are the ways in which the tables of an undamaged file can contradict each other, each with a query that counts
-// them. In version 1 the table video_facts was called videos.
+// them.
 var checks = []struct{ what, count string }{
 	{"%d video{|s} {is|are} not in the index: no search finds {it|them}",
 		`SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
@@ -36,10 +35,6 @@ var checks = []struct{ what, count string }{
 	{"%d series {was|were} fresh later than {it says|they say}",
 		`SELECT count(*) FROM series WHERE coalesce(fresh_at, 0) < (
 			SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done')`},
-}
-
-// laterChecks are those of tables that exist since version 2.
-var laterChecks = []struct{ what, count string }{
 	{"%d video{|s} {has|have} lost {its|their} counts: no search finds {it|them}", `SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`},
 	{"%d row{|s} of counts {is|are} of no video", `SELECT count(*) FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`},
 	{"%d piece{|s} {is|are} of no slot", `SELECT count(*) ` + orphanPieces},
@@ -53,9 +48,6 @@ var laterChecks = []struct{ what, count string }{
 	{"%d piece{|s} {is|are} open and nobody would claim {it|them}", `SELECT count(*) ` + unclaimablePieces},
 	{"%d search{|es} {has|have} lost what {it|they} found", `SELECT count(*) FROM slots WHERE ` + missingSearchPieces},
 }
-
-// uncharted selects the placements that a search in their region would miss, since version 5.
-const uncharted = `FROM placements JOIN video_latest ON id = video WHERE NOT charted & (1 << series % 63)`
 
 // hashesAtOnce is how many videos are read before the time budget is checked again.
 const hashesAtOnce = 1000
@@ -88,22 +80,7 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 	} else if err != nil {
 		return nil, false, err
 	}
-	all := slices.Clone(checks)
-	var v int
-	if err := q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&v); err != nil {
-		return found, false, err
-	}
-	if v >= 2 {
-		all = append(all, laterChecks...)
-	} else {
-		for i, c := range all {
-			all[i].count = strings.ReplaceAll(c.count, "video_facts", "videos")
-		}
-	}
-	if v >= 5 {
-		all = append(all, struct{ what, count string }{"%d video{|s} {is|are} not found in a region that charted {it|them}", `SELECT count(DISTINCT video) ` + uncharted})
-	}
-	for _, c := range all {
+	for _, c := range checks {
 		var n int
 		if err := q.QueryRowContext(ctx, c.count).Scan(&n); err != nil {
 			return found, false, err
@@ -112,21 +89,19 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 			found = append(found, counted(c.what, n))
 		}
 	}
-	if v >= inBlocks {
-		n, err := hidden(ctx, q)
-		if err != nil {
-			return found, false, err
-		}
-		if n > 0 {
-			found = append(found, counted("%d video{|s} {is|are} not looked for in a region that charted {it|them}", n))
-		}
+	n, err := hidden(ctx, q)
+	if err != nil {
+		return found, false, err
+	}
+	if n > 0 {
+		found = append(found, counted("%d video{|s} {is|are} not found in a region that charted {it|them}", n))
 	}
 	sums := indexSums{map[int64]hash{}, map[string]int64{}}
 	wrong, whole, err := changedTexts(ctx, q, budget, sums.add)
 	if len(wrong) > 0 {
 		found = append(found, counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(wrong)))
 	}
-	if v < 5 || !whole || err != nil || len(found) > 0 {
+	if !whole || err != nil || len(found) > 0 {
 		return found, false, err // the videos are no sound basis to compare the index with
 	}
 	found, err = sums.compare(ctx, q, budget)

@@ -36,7 +36,7 @@ type database struct {
 
 	writes, reads *statements // of write and read
 
-	watcher watcher
+	commits commits
 
 	engine *Engine // nil: SQLite
 
@@ -86,7 +86,7 @@ func (d *database) reading(more ...string) []string {
 
 // Close closes the store. The last writer to close folds the write-ahead log into the file.
 func (d *database) Close() error {
-	d.watcher.close()
+	d.commits.close()
 	var err error
 	for _, db := range []*sql.DB{d.read, d.write} {
 		if db != nil {

@@ -21,10 +21,10 @@ type Engine struct {
 	// accept SQL as this package writes it: numbered or plain question marks, MATCH for the index video_text.
 	Write, Read *sql.DB // Write is nil when read-only
 
-	Check   func(ctx context.Context, tx *sql.Tx) error // its error ends a write transaction that must not go on
-	Version func(ctx context.Context) (string, error)   // see Store.Version
-	Explain func(err error) (hint string)               // what a person can do about it; "" if that is not known
-	Plain   func(text string) string                    // the part of a text that the engine can keep; nil: all of it
+	Check       func(ctx context.Context, tx *sql.Tx) error // its error ends a write transaction that must not go on
+	Fingerprint func(ctx context.Context) (string, error)   // see Store.Fingerprint
+	Explain     func(err error) (hint string)               // what a person can do about it; "" if that is not known
+	Plain       func(text string) string                    // the part of a text that the engine can keep; nil: all of it
 
 	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
 	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows were inserted with their IDs: assign only higher ones from now on

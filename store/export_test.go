@@ -31,9 +31,9 @@ func (s *Store) LimitPages(t testing.TB, n int) {
 
 // SetSteps appends steps to the migrations, each with a version of its own.
 func SetSteps(t testing.TB, more ...string) {
-	before, was := upgrades, version
-	upgrades, version = append(upgrades[:len(upgrades):len(upgrades)], more...), version+len(more)
-	t.Cleanup(func() { upgrades, version = before, was })
+	before, was := steps, version
+	steps, version = append(steps[:len(steps):len(steps)], more...), version+len(more)
+	t.Cleanup(func() { steps, version = before, was })
 }
 
 // CopiedColumns returns all columns that CopyInto copies, with their tables.

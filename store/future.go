@@ -12,8 +12,8 @@ import (
 // InspectFuture is Inspect for the scheduled slots that are due after now by more than ingest.ClockAhead, newest first:
 // they were added while a clock was ahead.
 func InspectFuture(ctx context.Context, dir string, now time.Time) (slots []ingest.Slot, err error) {
-	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, id identity) (err error) {
-		slots, err = selectReports(ctx, db, id.version, `kind <> 'backfill' AND due_at > ?`, future(now))
+	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) (err error) {
+		slots, err = selectReports(ctx, db, `kind <> 'backfill' AND due_at > ?`, future(now))
 		return err
 	})
 	return slots, err

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 )
 
@@ -12,39 +11,15 @@ const FileName = "ingest.db"
 // applicationID marks the file as a store of this program: "ingt".
 const applicationID = 0x696E6774
 
-//go:embed migrations/2.sql
-var toVersion2 string
-
-//go:embed migrations/3.sql
-var toVersion3 string
-
-//go:embed migrations/4.sql
-var toVersion4 string
-
-//go:embed migrations/5.sql
-var toVersion5 string
-
-//go:embed migrations/6.sql
-var toVersion6 string
-
-//go:embed migrations/7.sql
-var toVersion7 string
-
-// upgrades bring an older store up to date: upgrades[0] turns version 1 into version 2, and so on. A new store is
-// created by ingest.Schema alone, which is always the newest version. Foreign keys are enforced while one runs.
-var upgrades = []string{toVersion2, toVersion3, toVersion4, toVersion5, toVersion6, toVersion7}
-
-// normalized is the version since which the index holds text as Normalize returns it today.
-const normalized = 4
-
-// inBlocks is the version since which charted_blocks repeats the charted bits of video_latest.
-const inBlocks = 7
+// steps bring an older store up to date: steps[0] turns version 1 into version 2, and so on. A new store is created by
+// ingest.Schema alone, which is always the newest version. Foreign keys are enforced while a step runs.
+var steps []string
 
 // version is the version of ingest.Schema.
-var version = 1 + len(upgrades)
+var version = 1 + len(steps)
 
-// Version is the version of the tables that this program reads and writes.
-func Version() int { return version }
+// SchemaVersion is the version of the tables that this program reads and writes.
+func SchemaVersion() int { return version }
 
 // identity is what a file says about itself.
 type identity struct {

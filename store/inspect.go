@@ -15,7 +15,7 @@ import (
 // Summary is what a store's file says about itself.
 type Summary struct {
 	Path     string
-	Version  int       // of its tables; compare with Version
+	Version  int       // of its tables
 	Upstream string    // "" when nothing was written to it yet
 	Videos   int64     // how many it has
 	DoneAt   time.Time // when a slot was last done; zero: never
@@ -37,9 +37,9 @@ type SeriesSummary struct {
 	Reason  string       // of that slot
 }
 
-// Inspect reads the store in dir without opening it as one, which would create files beside it and upgrade an older
-// one. A missing store is an fs.ErrNotExist, one left by a crash a sqlitefile.ErrLeftover, and others are refused as by
-// Open. With an error the Summary still has Path, and Version if that could be read.
+// Inspect reads the store in dir without opening it as one, which would create files beside it. A missing store is an
+// fs.ErrNotExist, one left by a crash a sqlitefile.ErrLeftover, and others are refused as by Open with ReadOnly. With an
+// error the Summary still has Path.
 func Inspect(ctx context.Context, dir string) (Summary, error) {
 	s := Summary{Path: filepath.Join(dir, FileName)}
 	err := inspect(ctx, s.Path, func(db *sql.DB, id identity) error {
@@ -65,33 +65,33 @@ func (s *Store) Summary(ctx context.Context) (Summary, error) {
 // Series leaves out slots due after now by more than ingest.ClockAhead.
 func InspectSlots(ctx context.Context, dir string, since, now time.Time) (SlotSummary, error) {
 	var s SlotSummary
-	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, id identity) error {
-		return s.read(ctx, db, id.version, since, now)
+	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) error {
+		return s.read(ctx, db, since, now)
 	})
 	return s, err
 }
 
-func (s *SlotSummary) read(ctx context.Context, q querier, version int, since, now time.Time) (err error) {
+func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time) (err error) {
 	if s.Series, err = inspectSeries(ctx, q, now); err != nil {
 		return err
 	}
-	if s.Claimed, err = selectReports(ctx, q, version, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
+	if s.Claimed, err = selectReports(ctx, q, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
 		return err
 	}
-	if s.Failed, err = selectReports(ctx, q, version, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, since.Unix()); err != nil {
+	if s.Failed, err = selectReports(ctx, q, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, since.Unix()); err != nil {
 		return err
 	}
-	if s.Waiting, err = selectReports(ctx, q, version, `kind <> 'backfill' AND state = 'due' AND reason <> '' AND due_at <= ?`, now.Unix()); err != nil {
+	if s.Waiting, err = selectReports(ctx, q, `kind <> 'backfill' AND state = 'due' AND reason <> '' AND due_at <= ?`, now.Unix()); err != nil {
 		return err
 	}
-	s.Spent, err = spentSlots(ctx, q, version, since)
+	s.Spent, err = spentSlots(ctx, q, since)
 	return err
 }
 
 // SlotSummary is InspectSlots for an open store.
 func (s *Store) SlotSummary(ctx context.Context, since, now time.Time) (SlotSummary, error) {
 	var of SlotSummary
-	err := s.view(ctx, "look at the slots", func(tx *txn) error { return of.read(ctx, tx, version, since, now) })
+	err := s.view(ctx, "look at the slots", func(tx *txn) error { return of.read(ctx, tx, since, now) })
 	return of, err
 }
 
@@ -112,7 +112,7 @@ func CheckFile(ctx context.Context, dir string, budget time.Duration) (found []s
 	return found, err
 }
 
-// inspect calls read with a store's file, which must be ours and no newer than this program. It may call read several
+// inspect calls read with a store's file, which must be ours and of this program's version. It may call read several
 // times: see sqlitefile.Peek.
 func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity) error) error {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
@@ -122,6 +122,9 @@ func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity
 		id, err := identify(ctx, db, path, "look at the store")
 		if err != nil {
 			return err
+		}
+		if id.version < version {
+			return &VersionError{Path: path, Have: id.version, Know: version}
 		}
 		if id.copying {
 			return fmt.Errorf("%s: %w", path, ErrCopying)
@@ -149,23 +152,23 @@ func inspectSeries(ctx context.Context, q querier, now time.Time) (map[ingest.Se
 func (s *Store) SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	var slots []ingest.Slot
 	err := s.view(ctx, "list the slots that spent quota", func(tx *txn) (err error) {
-		slots, err = spentSlots(ctx, tx, version, since)
+		slots, err = spentSlots(ctx, tx, since)
 		return err
 	})
 	return slots, err
 }
 
-func spentSlots(ctx context.Context, q querier, version int, since time.Time) ([]ingest.Slot, error) {
-	slots, err := selectReports(ctx, q, version, `kind <> 'backfill' AND units > 0 AND due_at >= ?`, ceilUnix(since))
+func spentSlots(ctx context.Context, q querier, since time.Time) ([]ingest.Slot, error) {
+	slots, err := selectReports(ctx, q, `kind <> 'backfill' AND units > 0 AND due_at >= ?`, ceilUnix(since))
 	if err != nil {
 		return nil, err
 	}
-	pieces, err := selectReports(ctx, q, version,
+	pieces, err := selectReports(ctx, q,
 		`kind = 'backfill' AND units > 0 AND coalesce(fetched_at, due_at * 1000) >= ?`, since.UnixMilli())
 	return append(slots, pieces...), err
 }
 
-// selectReports reads the slots that match a condition, from a store of any version.
-func selectReports(ctx context.Context, q querier, version int, where string, args ...any) ([]ingest.Slot, error) {
-	return collect(ctx, q, scanSlot, selectSlotsOf(version)+` WHERE `+where+` ORDER BY due_at DESC, job, key`, args...)
+// selectReports reads the slots that match a condition.
+func selectReports(ctx context.Context, q querier, where string, args ...any) ([]ingest.Slot, error) {
+	return collect(ctx, q, scanSlot, selectSlots+` WHERE `+where+` ORDER BY due_at DESC, job, key`, args...)
 }

@@ -15,39 +15,47 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-func TestInspectReadsAStoreOfAnyVersionAndLeavesItAlone(t *testing.T) {
-	for version, fixture := range map[int]string{1: "v1.sql", 2: "v2.sql"} {
-		dir := old(t, fixture)
-		before := contents(t, dir)
-		s, err := store.Inspect(t.Context(), dir)
-		want := store.Summary{
-			Path: filepath.Join(dir, store.FileName), Version: version, Upstream: upstream, Videos: 6, DoneAt: s.DoneAt,
-		}
-		if err != nil || s != want || s.DoneAt.Before(noon.Add(-72*time.Hour)) {
-			t.Errorf("%s: %+v, %v, want %+v", fixture, s, err, want)
-		}
-		slots, err := store.InspectSlots(t.Context(), dir, time.Unix(0, 0), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(slots.Claimed) != 1 || slots.Claimed[0].Key != "FR" || len(slots.Failed) != 1 || slots.Failed[0].Reason != "HTTP 500" {
-			t.Errorf("%s: claimed %+v, failed %+v", fixture, slots.Claimed, slots.Failed)
-		}
-		in := slots.Series[ingest.Series{Job: "chart", Key: "IN"}]
-		us := slots.Series[ingest.Series{Job: "chart", Key: "US"}]
-		if in.State != ingest.Done || in.DoneDue.IsZero() || us.State != ingest.Stopped || us.Reason == "" || !us.DoneDue.IsZero() {
-			t.Errorf("%s: IN %+v, US %+v", fixture, in, us)
-		}
-		if _, err := store.CheckFile(t.Context(), dir, 0); err != nil {
-			t.Errorf("%s: %v", fixture, err)
-		}
-		if after := contents(t, dir); !slices.Equal(after, before) {
-			t.Errorf("%s: it lay beside %v, and lies beside %v", fixture, before, after)
-		}
-		spent, err := open(t, dir, &handClock{t: noon}).SpentSlots(t.Context(), time.Unix(0, 0))
-		if err != nil || len(spent) < 4 || !reflect.DeepEqual(spent, slots.Spent) {
-			t.Errorf("%s: the doctor and a run differ in what was spent (%v):\n%+v\n%+v", fixture, err, slots.Spent, spent)
-		}
+func TestInspectReadsAStoreAndLeavesItAlone(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, &handClock{t: noon})
+	chart(t, s, "IN", noon, page(titled("a", "Apfel"), titled("b", "Birne")))
+	for region, state := range map[string]ingest.State{"US": ingest.Stopped, "GB": ingest.Failed} {
+		addDue(t, s, due(region, noon))
+		slot := claim(t, s, by("run", noon))
+		slot.Charge(map[string]int64{"units": 1})
+		finish(t, s, slot, state, "HTTP 500")
+	}
+	addDue(t, s, due("FR", noon))
+	claim(t, s, by("run", noon))
+	spent, err := s.SpentSlots(t.Context(), time.Unix(0, 0))
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, dir)
+	of, err := store.Inspect(t.Context(), dir)
+	want := store.Summary{Path: filepath.Join(dir, store.FileName), Version: store.SchemaVersion(), Upstream: upstream, Videos: 2, DoneAt: noon}
+	if err != nil || of != want {
+		t.Errorf("%+v, %v, want %+v", of, err, want)
+	}
+	slots, err := store.InspectSlots(t.Context(), dir, time.Unix(0, 0), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(slots.Claimed) != 1 || slots.Claimed[0].Key != "FR" || len(slots.Failed) != 1 || slots.Failed[0].Reason != "HTTP 500" {
+		t.Errorf("claimed %+v, failed %+v", slots.Claimed, slots.Failed)
+	}
+	in, us := slots.Series[ingest.Series{Job: "chart", Key: "IN"}], slots.Series[ingest.Series{Job: "chart", Key: "US"}]
+	if in.State != ingest.Done || in.DoneDue.IsZero() || us.State != ingest.Stopped || us.Reason == "" || !us.DoneDue.IsZero() {
+		t.Errorf("IN %+v, US %+v", in, us)
+	}
+	if _, err := store.CheckFile(t.Context(), dir, 0); err != nil {
+		t.Error(err)
+	}
+	if after := contents(t, dir); !slices.Equal(after, before) {
+		t.Errorf("it lay beside %v, and lies beside %v", before, after)
+	}
+	if len(spent) != 3 || !reflect.DeepEqual(spent, slots.Spent) {
+		t.Errorf("the doctor and a run differ in what was spent:\n%+v\n%+v", slots.Spent, spent)
 	}
 }
 
@@ -75,7 +83,7 @@ func TestInspectRefusesWhatOpenRefuses(t *testing.T) {
 	for change, want := range map[string]any{
 		`PRAGMA application_id = 7`: new(*store.ApplicationError), `PRAGMA user_version = 99`: new(*store.VersionError),
 	} {
-		dir := old(t, "v2.sql")
+		dir := ofThisVersion(t)
 		db := raw(t, filepath.Join(dir, store.FileName))
 		if _, err := db.ExecContext(t.Context(), change); err != nil {
 			t.Fatal(err)

@@ -69,13 +69,22 @@ func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches,
 		m.ids = m.ids[:atMost]
 	}
 	if m.all = len(m.ids); m.all > 0 && f.q.Region != "" {
-		if f.charted == nil {
-			f.charted, err = readCharted(ctx, f.tx, `bit IN (SELECT id % 63 FROM series WHERE backfill IS NULL AND key = ?1)`, f.q.Region)
+		charts, err := f.regionCharts(ctx)
+		if err != nil {
+			return m, err
 		}
-		m.ids = slices.DeleteFunc(m.ids, func(id int64) bool { return !f.charted.has(id) })
+		m.ids = slices.DeleteFunc(m.ids, func(id int64) bool { return !charts.mayHold(id) })
 	}
 	f.walked[expr] = m
-	return m, err
+	return m, nil
+}
+
+// regionCharts returns the charts of the query's region, or of all.
+func (f *finder) regionCharts(ctx context.Context) (_ *regionCharts, err error) {
+	if f.charts == nil {
+		f.charts, err = readRegionCharts(ctx, f.tx, f.q.Region)
+	}
+	return f.charts, err
 }
 
 func newestFirst(ids []int64) {
@@ -256,7 +265,11 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 	if len(of) == 0 {
 		return nil, nil
 	}
-	args := arguments{listJSON(of)}
+	given, id, err := f.given(ctx, of, r.order)
+	if err != nil {
+		return nil, err
+	}
+	args := arguments{given}
 	views, seen := f.column(&args, "views", "placements.views"), f.column(&args, "seen_at", "fetched_at")
 	key := f.keys(&args, r.order, views, seen)
 	own, elsewhere := f.filters(&args, views, seen)
@@ -278,7 +291,7 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 			err := rows.Scan(&c.ID, &c.Key[0], &c.Key[1], &c.Key[2])
 			found = append(found, c)
 			return err
-		}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], own, first, elsewhere, limit), args...)
+		}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], id, own, first, elsewhere, limit), args...)
 		if err != nil || first == "" || len(found) == r.limit || len(of) <= r.limit {
 			return found, err
 		}
@@ -286,10 +299,28 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 	}
 }
 
+// given returns the videos as the first argument of rankMatches, a JSON array, and the expression for the id in one of
+// its elements. ByRise needs more than the id: [id, series, ...], with the series of the query's region, or of any, whose
+// charts may hold the video.
+func (f *finder) given(ctx context.Context, videos []int64, order Order) (list asJSON, id string, err error) {
+	if order != ByRise {
+		return listJSON(videos), "given.value", nil
+	}
+	charts, err := f.regionCharts(ctx)
+	if err != nil {
+		return list, "", err
+	}
+	rows := make([][]int64, len(videos))
+	for i, video := range videos {
+		rows[i] = append([]int64{video}, charts.of(video)...)
+	}
+	return listJSON(rows), "given.value ->> 0", nil
+}
+
 const rankMatches = `
 WITH ranked AS MATERIALIZED (
 	SELECT latest.id AS id, %s AS first, %s AS second, %s AS third
-	FROM json_each(?1) AS given CROSS JOIN video_latest AS latest ON latest.id = CAST(given.value AS bigint)
+	FROM json_each(?1) AS given CROSS JOIN video_latest AS latest ON latest.id = CAST(%s AS bigint)
 	WHERE true%s
 	ORDER BY 2 DESC, 3 DESC, 4 DESC, 1%s
 )
@@ -316,26 +347,25 @@ func (f *finder) keys(args *arguments, order Order, views, seen string) [3]strin
 	case ByFreshness:
 		return [3]string{seen, "coalesce((SELECT published_at FROM video_facts WHERE id = latest.id), 0)", popularity}
 	case ByRise:
-		return [3]string{fmt.Sprintf("coalesce("+risen+", %[3]g)", args.add(f.q.Region), args.add(f.after.Slot), notGained), popularity, "0"}
+		return [3]string{fmt.Sprintf("coalesce("+risen+", %[2]g)", args.add(f.after.Slot), notGained), popularity, "0"}
 	default:
 		return [3]string{popularity, "coalesce(" + views + ", 0)", "0"}
 	}
 }
 
-// risen is the expression for the views that a video has gained between its last two counts in a chart of a region,
-// or of any if the region is empty: the largest of all its charts. Within a series, slots with placements are
-// numbered in the order in which they were due, so the greatest number, up to the last slot that counts, is the last
-// sighting.
+// risen is the expression for the views that a video has gained between its last two counts in a chart: the largest of
+// all charts that given lists. Within a series, slots with placements are numbered in the order in which they were due,
+// so the greatest number, up to the last slot that counts, is the last sighting.
 const risen = `(
 	SELECT max((
 		SELECT views FROM placements
-		WHERE video = latest.id AND series = series.id AND slot <= %[2]s AND views IS NOT NULL
+		WHERE video = latest.id AND series = CAST(chart.value AS bigint) AND slot <= %[1]s AND views IS NOT NULL
 		ORDER BY slot DESC LIMIT 1
 	) - (
 		SELECT views FROM placements
-		WHERE video = latest.id AND series = series.id AND slot <= %[2]s AND views IS NOT NULL
+		WHERE video = latest.id AND series = CAST(chart.value AS bigint) AND slot <= %[1]s AND views IS NOT NULL
 		ORDER BY slot DESC LIMIT 1 OFFSET 1
-	)) FROM series WHERE backfill IS NULL AND series.key <> '' AND latest.charted & (1 << series.id %% 63) <> 0 AND %[1]s IN ('', series.key))`
+	)) FROM json_each(given.value) AS chart WHERE chart.key > 0)`
 
 // filters writes the query's filters as conditions, own on a video's counts and elsewhere on other tables, the cheapest
 // first. Because of the CASE, Postgres too checks the region of one video after the other.

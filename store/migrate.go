@@ -50,19 +50,9 @@ func migrate(ctx context.Context, d *database, upgraded func(from, to int, backu
 
 // migrateFrom runs the steps that follow version from, and commits.
 func migrateFrom(ctx context.Context, tx *txn, from int) error {
-	for i, step := range upgrades[from-1:] {
+	for i, step := range steps[from-1:] {
 		if _, err := tx.ExecContext(ctx, step); err != nil {
 			return fmt.Errorf("step to version %d: %w", from+i+1, err)
-		}
-	}
-	if from < normalized {
-		if err := reindexAll(ctx, tx); err != nil {
-			return fmt.Errorf("index the videos again: %w", err)
-		}
-	}
-	if from < inBlocks {
-		if err := rewriteCharted(ctx, tx); err != nil {
-			return fmt.Errorf("note which videos were charted where: %w", err)
 		}
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {

@@ -34,7 +34,7 @@ func writePlacements(ctx context.Context, tx *txn, slot, series int64, page inge
 	if err != nil {
 		return 0, err
 	}
-	videos.charted = 1 << (series % 63)
+	videos.series = series
 	if err := videos.add(ctx, page.Videos); err != nil {
 		return 0, err
 	}

@@ -23,7 +23,7 @@ type leafColumn struct {
 func (s *salvage) moveLeaves(ctx context.Context, tx *txn, t salvageTable) (kept int, err error) {
 	columns, err := collect(ctx, s.from, func(row scanner) (c leafColumn, err error) {
 		return c, row.Scan(&c.name, &c.kind, &c.required, &c.rowid)
-	}, `SELECT name, type, "notnull" AND dflt_value IS NULL AND NOT pk, pk FROM pragma_table_info(?)`, t.from)
+	}, `SELECT name, type, "notnull" AND dflt_value IS NULL AND NOT pk, pk FROM pragma_table_info(?)`, t.name)
 	if err != nil {
 		return 0, ctx.Err()
 	}

@@ -45,7 +45,7 @@ func TestRepairReadsPagesThatNothingLeadsTo(t *testing.T) {
 			t.Fatal(err)
 		}
 		of := "video_facts JOIN video_latest USING (id)"
-		columns := []string{"id", "video_id", "title", "thumbnail", "published_at", "views", "fetched_at", "seen_at", "charted"}
+		columns := []string{"id", "video_id", "title", "thumbnail", "published_at", "views", "fetched_at", "seen_at"}
 		before := dump(t, db, of, columns)
 		if err := db.Close(); err != nil {
 			t.Fatal(err)

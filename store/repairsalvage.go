@@ -25,7 +25,6 @@ type salvage struct {
 // salvageTable is a table to move, with the columns that both stores have.
 type salvageTable struct {
 	name    string
-	from    string // its name in the old store
 	columns []string
 	key     string // its primary key
 	rowid   bool   // it has rowids, by which it is read
@@ -55,7 +54,7 @@ func (s *salvage) run(ctx context.Context) error {
 // tables returns the tables of the new store without the index's own, parents before their children.
 func (s *salvage) tables(ctx context.Context) ([]salvageTable, error) {
 	tables, err := collectView(ctx, s.to, "read the schema", scanTable, `
-		SELECT name, name, (SELECT json_group_array(name) FROM pragma_table_info(l.name)),
+		SELECT name, (SELECT json_group_array(name) FROM pragma_table_info(l.name)),
 		       (SELECT group_concat(name ORDER BY pk) FROM pragma_table_info(l.name) WHERE pk), NOT wr
 		FROM pragma_table_list AS l
 		WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
@@ -63,10 +62,6 @@ func (s *salvage) tables(ctx context.Context) ([]salvageTable, error) {
 	const columns = `SELECT name FROM pragma_table_info(?)`
 	for i, t := range tables {
 		have, err := column[string](ctx, s.from, columns, t.name)
-		if err == nil && len(have) == 0 && (t.name == "video_facts" || t.name == "video_latest") { // in version 1 these were one table
-			tables[i].from = "videos"
-			have, err = column[string](ctx, s.from, columns, "videos")
-		}
 		if err != nil {
 			continue // reading the table reports it
 		}
@@ -76,7 +71,7 @@ func (s *salvage) tables(ctx context.Context) ([]salvageTable, error) {
 }
 
 func scanTable(row scanner) (t salvageTable, err error) {
-	err = row.Scan(&t.name, &t.from, asJSON{&t.columns}, &t.key, &t.rowid)
+	err = row.Scan(&t.name, asJSON{&t.columns}, &t.key, &t.rowid)
 	return t, err
 }
 
@@ -126,7 +121,7 @@ func (s *salvage) scan(ctx context.Context, t salvageTable, w *writer) (gaps int
 	case !t.rowid:
 		// From both ends towards the damage.
 		for _, order := range []string{"", " DESC"} {
-			ok, err := s.copyRows(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", list, t.from, strings.ReplaceAll(t.key, ",", order+", ")+order), w)
+			ok, err := s.copyRows(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", list, t.name, strings.ReplaceAll(t.key, ",", order+", ")+order), w)
 			if ok || err != nil {
 				return gaps, err
 			}
@@ -135,7 +130,7 @@ func (s *salvage) scan(ctx context.Context, t salvageTable, w *writer) (gaps int
 		return gaps, nil
 	}
 	w.numbered = true
-	rows := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid", list, t.from)
+	rows := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid", list, t.name)
 	for { // w.last only grows
 		ok, err := s.copyRows(ctx, fmt.Sprintf("%s > %d ORDER BY rowid", rows, w.last), w)
 		if ok || err != nil {
@@ -165,7 +160,7 @@ func (s *salvage) afterGap(ctx context.Context, t salvageTable, at int64) (next 
 			into[i] = new(any)
 		}
 		into[0] = &row
-		query := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1", strings.Join(t.columns, ", "), t.from) //nolint:gosec // names of schema.sql
+		query := fmt.Sprintf("SELECT rowid, %s FROM %s NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1", strings.Join(t.columns, ", "), t.name) //nolint:gosec // names of schema.sql
 		err := s.from.QueryRowContext(ctx, query, from).Scan(into...)
 		return row, err == nil && row >= from
 	}

@@ -29,9 +29,6 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 		{"put %d placement{|s} into the series of {its|their} slot", []string{
 			`UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot AND placements.series <> slots.series`,
 		}},
-		{"put %d video{|s} back into the regions that charted {it|them}", []string{
-			`UPDATE video_latest SET charted = -1 WHERE id IN (SELECT video ` + uncharted + `)`,
-		}},
 		{"corrected %d row{|s} of backfills and searches", repairPieces(d.now())},
 		{"corrected %d row{|s} of the schedule", []string{repairNewest, repairDue, repairOpen, repairOpenPieces, repairFresh}},
 	}
@@ -118,7 +115,7 @@ func (d *database) repairCharted(ctx context.Context, r *Repaired) error {
 		}
 		return rewriteCharted(ctx, tx)
 	})
-	r.recordDone("had %d video{|s} looked for in {its|their} regions again", n)
+	r.recordDone("put %d video{|s} back into the regions that charted {it|them}", n)
 	return err
 }
 

@@ -145,8 +145,8 @@ type finder struct {
 	walked      map[string]matches // what the index found, by expression
 	newest      bool               // walk from the newest on: an expression found too many, or the engine sorts what it finds
 	words       lexicon
-	charted     charted // what the query's region may have charted; nil until it is needed
-	looked      string  // what was looked for, in words: see Result
+	charts      *regionCharts // of the query's region, or of all; nil until they are needed
+	looked      string        // what was looked for, in words: see Result
 	forgiven    bool
 	tx          *txn
 	after       cursor

@@ -55,26 +55,10 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 	return slots, err
 }
 
-const (
-	slotColumns = `
-SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at`
-
-	selectSlots = slotColumns + `, tries, charges, count, first_due_at` + fromSlots
-	fromSlots   = ` FROM slots JOIN series ON series.id = slots.series`
-)
-
-// selectSlotsOf is selectSlots for a store of any version.
-func selectSlotsOf(version int) string {
-	switch {
-	case version == 1:
-		return slotColumns + `, 0, NULL, 1, NULL` + fromSlots
-	case version == 2:
-		return slotColumns + `, tries, NULL, 1, NULL` + fromSlots
-	case version < 6:
-		return slotColumns + `, tries, charges, 1, NULL` + fromSlots
-	}
-	return selectSlots
-}
+const selectSlots = `
+SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at, tries, charges,
+       count, first_due_at
+FROM slots JOIN series ON series.id = slots.series`
 
 // scanSlot reads a row of selectSlots.
 func scanSlot(row scanner) (ingest.Slot, error) {

@@ -16,8 +16,7 @@ const (
 )
 
 // Tidy merges the index and returns long-empty pages to the disk, in steps between which others can write. The rest
-// waits for the next call. A store that was created before version 2, and not repaired since, keeps its empty pages and
-// reuses them.
+// waits for the next call.
 func (s *Store) Tidy(ctx context.Context) error {
 	if s.engine != nil {
 		return nil // an engine tidies itself
@@ -55,12 +54,10 @@ func mergeIndex(ctx context.Context, tx *txn) (more bool, err error) {
 
 // releasePages returns a few empty pages to the disk and reports whether there are more than the file should keep.
 func releasePages(ctx context.Context, tx *txn) (more bool, err error) {
-	var all, free, mode int64
-	err = tx.QueryRowContext(ctx, `SELECT page_count, freelist_count, auto_vacuum FROM pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`).
-		Scan(&all, &free, &mode)
-	const incremental = 2
+	var all, free int64
+	err = tx.QueryRowContext(ctx, `SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count`).Scan(&all, &free)
 	excess := (tidySpare*free - all) / (tidySpare - 1) // leaves the smaller file its share of free pages
-	if err != nil || mode != incremental || excess <= 0 {
+	if err != nil || excess <= 0 {
 		return false, err
 	}
 	// Each row returned frees a page, so all must be read.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"maps"
-	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ type videoWriter struct {
 	at  int64 // when they were fetched, in milliseconds
 	day int64 // of at, since 1970
 
-	charted     int64                   // the bit of the series that places them; 0: none; see schema.sql
+	series      int64                   // that places them; 0: none
 	known       map[string]knownVideo   // of those to write, by the upstream's id
 	channels    map[string]knownChannel // of those to write, by the upstream's id; nil until one is needed
 	newChannels []string                // the channels of new videos
@@ -50,11 +49,11 @@ const (
 
 	moveFacts = `UPDATE video_facts SET fetched_day = ?2 WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`
 
-	addLatest  = `INSERT INTO video_latest (id, fetched_at, seen_at, views, likes, comments, charted) VALUES`
+	addLatest  = `INSERT INTO video_latest (id, fetched_at, seen_at, views, likes, comments) VALUES`
 	elseLatest = `
 		ON CONFLICT (id) DO UPDATE
 		SET fetched_at = excluded.fetched_at, seen_at = max(video_latest.seen_at, excluded.seen_at), views = excluded.views,
-		    likes = excluded.likes, comments = excluded.comments, charted = video_latest.charted | excluded.charted`
+		    likes = excluded.likes, comments = excluded.comments`
 
 	indexVideos = `
 		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
@@ -117,7 +116,7 @@ func (w *videoWriter) put(ctx context.Context, v ingest.Video, found bool) (int6
 	if found {
 		seen = w.at
 	}
-	w.latest = append(w.latest, []any{k.id, w.at, seen, v.Views, v.Likes, v.Comments, w.charted})
+	w.latest = append(w.latest, []any{k.id, w.at, seen, v.Views, v.Likes, v.Comments})
 	return k.id, nil
 }
 
@@ -160,12 +159,12 @@ func (w *videoWriter) flush(ctx context.Context) error {
 // count writes what every sighting changes. Before it, the view videos lacks new videos.
 func (w *videoWriter) count(ctx context.Context) error {
 	err := insertRows(ctx, w.tx, addLatest, elseLatest, w.latest)
-	if err == nil && w.charted != 0 {
+	if err == nil && w.series != 0 {
 		var ids []int64
 		for _, row := range w.latest {
 			ids = append(ids, row[0].(int64))
 		}
-		err = addCharted(ctx, w.tx, int64(bits.TrailingZeros64(uint64(w.charted))), ids)
+		err = addCharted(ctx, w.tx, w.series, ids)
 	}
 	if err == nil {
 		err = execJSON(ctx, w.tx, moveFacts, w.moved, w.day)
@@ -176,23 +175,6 @@ func (w *videoWriter) count(ctx context.Context) error {
 
 // repairStep is how many rows of the index one transaction writes, so that other writers wait only milliseconds.
 const repairStep = 200
-
-// reindexAll writes the index row of every video.
-func reindexAll(ctx context.Context, tx *txn) error {
-	for last, more := int64(0), true; more; {
-		ids, err := column[int64](ctx, tx, `SELECT id FROM videos WHERE id > ? ORDER BY id LIMIT ?`, last, repairStep)
-		if err != nil {
-			return err
-		}
-		if err := rewriteIndex(ctx, tx, ids); err != nil {
-			return err
-		}
-		if more = len(ids) == repairStep; more {
-			last = ids[len(ids)-1]
-		}
-	}
-	return nil
-}
 
 // rewriteIndex writes the videos' rows of the index, and the hash of their present text.
 func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {

@@ -76,12 +76,12 @@ func TestAStoreThatIsReplacedInUseTakesNothing(t *testing.T) {
 func TestAProgramThatHasBecomeTooOldWritesNothing(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("a", "Apfel")))
-	if _, err := raw(t, s.Path()).ExecContext(t.Context(), fmt.Sprint(`PRAGMA user_version = `, store.Version()+1)); err != nil {
+	if _, err := raw(t, s.Path()).ExecContext(t.Context(), fmt.Sprint(`PRAGMA user_version = `, store.SchemaVersion()+1)); err != nil {
 		t.Fatal(err)
 	}
 	var newer *store.VersionError
 	err := s.AddDue(t.Context(), []ingest.Slot{due("US", noon.Add(time.Hour))})
-	if !errors.As(err, &newer) || newer.Have != store.Version()+1 || !strings.Contains(err.Error(), "use the newer program") {
+	if !errors.As(err, &newer) || newer.Have != store.SchemaVersion()+1 || !strings.Contains(err.Error(), "use the newer program") {
 		t.Errorf("it wrote into a newer version: %v", err)
 	}
 	if n := scalar[int](t, raw(t, s.Path()), `SELECT count(*) FROM slots`); n != 1 {

@@ -39,7 +39,7 @@ func newAPI(c *config.Config) (*web.API, error) {
 // library returns what the API answers from: the store, as the commands show it.
 func (a *app) library(s *store.Store) *web.Library {
 	l := library{a, s}
-	return &web.Library{Search: l.search, Chart: l.chart, Video: l.video, Slots: l.slots, Version: s.Version}
+	return &web.Library{Search: l.search, Chart: l.chart, Video: l.video, Slots: l.slots, Version: s.Fingerprint}
 }
 
 type library struct {

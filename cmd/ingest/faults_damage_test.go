@@ -192,7 +192,7 @@ func TestFaultNewerProgram(t *testing.T) {
 	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
 	p.force()
 	path := filepath.Join(p.data(), store.FileName)
-	if err := p.sql(path, fmt.Sprintf("ALTER TABLE video_facts ADD COLUMN mood TEXT; PRAGMA user_version = %d; PRAGMA wal_checkpoint(TRUNCATE)", store.Version()+1)); err != nil {
+	if err := p.sql(path, fmt.Sprintf("ALTER TABLE video_facts ADD COLUMN mood TEXT; PRAGMA user_version = %d; PRAGMA wal_checkpoint(TRUNCATE)", store.SchemaVersion()+1)); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(path)
@@ -204,7 +204,7 @@ func TestFaultNewerProgram(t *testing.T) {
 	for _, command := range []string{"run", "run --force", "serve --listen 127.0.0.1:0", "search the", "chart US", "slots", "backup " + filepath.Join(p.dir, "copy.db"), "doctor", "doctor --repair"} {
 		code, out, errs := p.do(nil, strings.Fields(command)...)
 		said := strings.Join(strings.Fields(out+errs), " ")
-		p.want(code == exitConfig && strings.Contains(said, fmt.Sprintf("has version %d, this program knows version %d: use the newer program", store.Version()+1, store.Version())),
+		p.want(code == exitConfig && strings.Contains(said, fmt.Sprintf("has version %d, this program knows version %d: use the newer program", store.SchemaVersion()+1, store.SchemaVersion())),
 			"ingest %s: exit %d: %s", command, code, said)
 	}
 	after, err := os.ReadFile(path)

@@ -39,9 +39,6 @@ func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 	if want, err := d.Upstream(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
 		return fail(BadConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
 	}
-	if d.OpenStore == nil && s.Version < store.Version() {
-		return warn(text, fmt.Sprintf("the next ingest run brings it to version %d, after a backup", store.Version()))
-	}
 	if s.DoneAt.IsZero() {
 		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
 	}

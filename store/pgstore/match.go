@@ -61,7 +61,7 @@ func phrase(tokens []string, weight string, prefix bool) string {
 }
 
 // lexemes writes a token, or the beginning of one, in the columns of weight. The lexeme itself says whether it is in a
-// name, see named.sql; the weights of its positions are read only to know in which, or for a phrase.
+// name, see schema.sql; the weights of its positions are read only to know in which, or for a phrase.
 func lexemes(token, weight string, inPhrase, prefix bool) string {
 	lexeme := func(mark, weight string) string {
 		if prefix {

@@ -54,17 +54,11 @@ const (
 //go:embed schema.sql
 var schema string
 
-//go:embed charted.sql
-var charted string
-
-//go:embed named.sql
-var marked string
-
 // steps bring an older store up to date: steps[0] makes version 1 of nothing, and so on.
-var steps = []string{schema, charted, marked}
+var steps = []string{schema}
 
-// Version is the version of the tables that this program reads and writes.
-func Version() int { return len(steps) }
+// SchemaVersion is the version of the tables that this program reads and writes.
+func SchemaVersion() int { return len(steps) }
 
 // Open opens the store at a URL, postgres://USER@HOST/DATABASE, whose database must exist. It makes the tables if they
 // are missing and upgrades them if they are older, unless the store is to be read only: then older tables are a
@@ -95,7 +89,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		LastBackfill:     lastBackfill,
 		AdvanceSequences: advanceSequences,
 	}
-	e.Version = func(ctx context.Context) (snapshot string, err error) {
+	e.Fingerprint = func(ctx context.Context) (snapshot string, err error) {
 		// Which transactions can be seen. The place in the log would not do: it moves before a commit can be seen.
 		err = e.Read.QueryRowContext(ctx, `SELECT CAST(pg_current_snapshot() AS text)`).Scan(&snapshot)
 		return snapshot, err
@@ -156,11 +150,11 @@ func prepare(ctx context.Context, e store.Engine, schema string, o store.Options
 	switch {
 	case err != nil:
 		return explain(e.Name, err)
-	case have > Version() || o.ReadOnly && have > 0 && have < Version():
-		return &store.VersionError{Path: e.Name, Have: have, Know: Version()}
+	case have > SchemaVersion() || o.ReadOnly && have > 0 && have < SchemaVersion():
+		return &store.VersionError{Path: e.Name, Have: have, Know: SchemaVersion()}
 	case o.ReadOnly && have == 0:
 		return fmt.Errorf("%s: %w", e.Name, store.ErrMissing)
-	case have == Version():
+	case have == SchemaVersion():
 		return nil
 	}
 	return explain(e.Name, migrate(ctx, e.Write, schema))
@@ -178,7 +172,7 @@ func migrate(ctx context.Context, db *sql.DB, schema string) error {
 	if err != nil {
 		return err
 	}
-	if have >= Version() {
+	if have >= SchemaVersion() {
 		return nil
 	}
 	if have == 0 {
@@ -192,7 +186,7 @@ func migrate(ctx context.Context, db *sql.DB, schema string) error {
 		}
 	}
 	if _, err := tx.ExecContext(ctx, `
-		INSERT INTO meta (name, value) VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, strconv.Itoa(Version())); err != nil {
+		INSERT INTO meta (name, value) VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, strconv.Itoa(SchemaVersion())); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -218,8 +212,8 @@ func version(ctx context.Context, q interface {
 func checkVersion(ctx context.Context, tx *sql.Tx, path string) error {
 	var have int
 	err := tx.QueryRowContext(ctx, newest).Scan(&have)
-	if err == nil && have > Version() {
-		err = &store.VersionError{Path: path, Have: have, Know: Version()}
+	if err == nil && have > SchemaVersion() {
+		err = &store.VersionError{Path: path, Have: have, Know: SchemaVersion()}
 	}
 	return err
 }

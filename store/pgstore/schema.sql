@@ -117,9 +117,15 @@ CREATE TABLE video_latest (
     views      bigint,
     likes      bigint,
     comments   bigint,
-    counted_at bigint,
-    charted    bigint NOT NULL DEFAULT -1
+    counted_at bigint
 ) WITH (fillfactor = 80);
+
+CREATE TABLE charted_blocks (
+    remainder bigint NOT NULL,
+    block     bigint NOT NULL,
+    bits      bytea  NOT NULL,
+    PRIMARY KEY (remainder, block)
+);
 
 CREATE VIEW videos AS
 SELECT id, video_id, title, tags, channel, published_at, duration_s, live, category, language, thumbnail,
@@ -159,13 +165,19 @@ CREATE TABLE absent_charts (
 );
 
 -- The index: the tokens that text.Normalize makes, with their positions, and where they stand as their weight: A in
--- the title, B in the channel's name, C in the tags. Version 3 marks those that are in names.
+-- the title, B in the channel's name, C in the tags. A token begins with "=", which no token has, if it is in the title
+-- or in the channel's name, and does not if it is in the tags only. So a search in names reads no positions of videos
+-- that are only tagged with a word, and the planner knows how many videos are named so. The program makes the vectors:
+-- see vector.go.
 CREATE TABLE video_text (
     rowid bigint PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
     words tsvector NOT NULL
 );
 
-CREATE INDEX video_text_words ON video_text USING gin (words) WITH (fastupdate = off);
+ALTER TABLE video_text ALTER words SET STATISTICS 1000; -- counts ten thousand words, so that what a prefix finds is estimated well
+
+-- What a few pages add is merged into the index at once; until then a search reads it as well: 256 kB at most.
+CREATE INDEX video_text_words ON video_text USING gin (words) WITH (gin_pending_list_limit = 256);
 
 -- The words of the index, and how many videos have each.
 CREATE TABLE video_words (
@@ -177,13 +189,13 @@ CREATE FUNCTION count_words() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'INSERT' THEN
         UPDATE video_words SET doc = doc - gone.n
-        FROM (SELECT word, count(*) AS n FROM before, unnest(tsvector_to_array(words)) AS word GROUP BY word) AS gone
-        WHERE term = gone.word;
-        DELETE FROM video_words WHERE doc <= 0 AND term IN (SELECT unnest(tsvector_to_array(words)) FROM before);
+        FROM (SELECT ltrim(word, '=') AS token, count(*) AS n FROM before, unnest(tsvector_to_array(words)) AS word GROUP BY 1) AS gone
+        WHERE term = gone.token;
+        DELETE FROM video_words WHERE doc <= 0 AND term IN (SELECT ltrim(unnest(tsvector_to_array(words)), '=') FROM before);
     END IF;
     IF TG_OP <> 'DELETE' THEN
         INSERT INTO video_words AS w (term, doc)
-        SELECT word, count(*) FROM after, unnest(tsvector_to_array(words)) AS word GROUP BY word ORDER BY word
+        SELECT ltrim(word, '=') COLLATE "C", count(*) FROM after, unnest(tsvector_to_array(words)) AS word GROUP BY 1 ORDER BY 1
         ON CONFLICT (term) DO UPDATE SET doc = w.doc + excluded.doc;
     END IF;
     RETURN NULL;
@@ -196,19 +208,7 @@ CREATE TRIGGER words_changed AFTER UPDATE ON video_text REFERENCING OLD TABLE AS
 CREATE TRIGGER words_removed AFTER DELETE ON video_text REFERENCING OLD TABLE AS before
     FOR EACH STATEMENT EXECUTE FUNCTION count_words();
 
--- tokens are the tokens of a normalised text as a tsvector's text, in positions from first on. A token that is longer
--- than a tsvector takes is cut.
-CREATE FUNCTION tokens(normal text, first bigint, weight text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(string_agg('''' || replace(replace(left(token, 500), '\', '\\'), '''', '''''') || ''':' || least(first + at, 16383) || weight, ' '), '')
-    FROM string_to_table(normal, ' ') WITH ORDINALITY AS t (token, at) WHERE token <> '' AND at <= 10000
-$$;
-
--- words are a video's words: a phrase does not run from one column into the next, since a position is left out between.
-CREATE FUNCTION words(title text, channel text, tags text) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
-    SELECT (tokens(title, 0, 'A') || ' ' || tokens(channel, length(title) + 1, 'B') || ' ' || tokens(tags, length(title) + length(channel) + 2, 'C'))::tsvector
-$$;
-
--- What SQLite has and Postgres has not, of that which package store's SQL uses.
+-- Functions and operators of SQLite that package store uses and Postgres lacks.
 
 -- json_each is the elements of a JSON array, an element that is an array itself as JSON.
 CREATE FUNCTION json_each(list text) RETURNS TABLE (key bigint, value text, id bigint) LANGUAGE sql IMMUTABLE AS $$
@@ -233,8 +233,3 @@ CREATE FUNCTION max(a bigint, b bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 CREATE FUNCTION strftime(format text, at bigint, unit text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT to_char(to_timestamp(at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 $$;
-
-CREATE FUNCTION shift_left(a integer, by bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT a::bigint << by::integer';
-CREATE OPERATOR << (LEFTARG = integer, RIGHTARG = bigint, FUNCTION = shift_left);
-
-CREATE AGGREGATE group_concat (text, text) (SFUNC = string_agg_transfn, STYPE = internal, FINALFUNC = string_agg_finalfn);

@@ -20,6 +20,7 @@ var dialect = []struct {
 	{regexp.MustCompile(`\bCROSS JOIN (\w+(?:\([^()]*\))?(?: AS \w+)?) ON\b`), "JOIN $1 ON"},
 	// A number with a point is a decimal to Postgres, and must be a double.
 	{regexp.MustCompile(`(^|[\s(,])(-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))`), "$1$2::float8"},
+	{regexp.MustCompile(`\bgroup_concat\(`), "string_agg("}, // Postgres lets only a superuser define an aggregate of this kind
 	{regexp.MustCompile(`\bvideo_text MATCH (\?\d*)`), "words @@ $1"},
 	{regexp.MustCompile(`INSERT OR REPLACE INTO video_text \(rowid, title, channel, tags\)\s+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each\((\?\d*)\)`),
 		`INSERT INTO video_text (rowid, words)

@@ -37,7 +37,7 @@ func vectors(rows string) string {
 
 // vector returns the text of a tsvector of a video's title, channel's name and tags, each as text.Normalize returns it.
 // Their weights are A, B and C. A position is left out between two columns, so that no phrase runs from one into the
-// next. A token that is in a name begins with a mark: see named.sql.
+// next. A token that is in a name begins with a mark: see schema.sql.
 func vector(columns [3]string) string {
 	type lexeme struct {
 		named  bool

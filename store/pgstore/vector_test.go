@@ -1,10 +1,23 @@
 package pgstore
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// Programs that know the same version must write the same tables, as in SQLite.
+func TestTheSchemaChangesOnlyWithItsVersion(t *testing.T) {
+	recorded := map[int]string{1: "d0e76e17aa50e3a5"}
+	text := regexp.MustCompile(`--[^\n]*`).ReplaceAllString(schema, "")
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(strings.Fields(text), " "))))[:16]
+	if version := SchemaVersion(); recorded[version] != sum {
+		t.Errorf("the sum of schema.sql at version %d is %s, recorded is %q: add a step to steps and record the sum of the new version", version, sum, recorded[version])
+	}
+}
 
 func TestAVectorSaysWhereTokensAre(t *testing.T) {
 	for _, c := range []struct{ title, channel, tags, want string }{

@@ -47,7 +47,7 @@ func Finish(t testing.TB, s *store.Store, slot ingest.Slot, state ingest.State, 
 func DataVersion(t *testing.T, s *store.Store) (changed func() bool) {
 	t.Helper()
 	version := func() string {
-		v, err := s.Version(t.Context())
+		v, err := s.Fingerprint(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,13 +7,13 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// TestTheVersionChangesWithEveryCommit: of this process through the same Store, and of others.
-func TestTheVersionChangesWithEveryCommit(t *testing.T) {
+// TestTheFingerprintChangesWithEveryCommit: of this process through the same Store, and of others.
+func TestTheFingerprintChangesWithEveryCommit(t *testing.T) {
 	s, _ := newStore(t)
 	seen := map[string]bool{}
 	version := func(what string, other bool) {
 		t.Helper()
-		v, err := s.Version(t.Context())
+		v, err := s.Fingerprint(t.Context())
 		if err != nil || v == "" {
 			t.Fatal(what, err)
 		}
@@ -37,7 +37,7 @@ func TestTheVersionChangesWithEveryCommit(t *testing.T) {
 	var asking sync.WaitGroup
 	for range 8 {
 		asking.Go(func() {
-			if _, err := s.Version(t.Context()); err != nil {
+			if _, err := s.Fingerprint(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
