@@ -2,7 +2,9 @@ package sqliteledger
 
 import (
 	"context"
+	"testing"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -20,4 +22,15 @@ func (l *Ledger) Fsync(_ context.Context, on bool) error {
 func (l *Ledger) OwedHere(ctx context.Context, account string) (rows []sharedledger.Row, err error) {
 	err = l.read(ctx, func(t *transaction) error { rows, err = t.operations(t.sql.owedHere, account); return err })
 	return rows, err
+}
+
+// Schema returns what quota.db is made of.
+func Schema() sqlitefile.Schema { return schema }
+
+// SetSchema makes it something else until the test ends.
+func SetSchema(t *testing.T, s sqlitefile.Schema) {
+	t.Helper()
+	was := schema
+	t.Cleanup(func() { schema = was })
+	schema = s
 }

@@ -263,7 +263,7 @@ func TestValuesThatNoJournalWroteAreAnError(t *testing.T) {
 		"UPDATE operations SET amounts = '{\"units\": \"1\"}'",
 		"UPDATE operations SET state = 9",
 		"UPDATE operations SET spender = 99",
-		"UPDATE journals SET looks = '[{'",
+		"UPDATE journals SET snapshots = '[{'",
 		"DELETE FROM file",
 	} {
 		t.Run(text, func(t *testing.T) {

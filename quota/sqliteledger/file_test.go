@@ -58,7 +58,7 @@ func TestRefusesFilesThatAreNotItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			execute(t, path, "PRAGMA user_version = 3")
-		}, quota.ErrNewer, "has version 3, this program knows 1: use the newer program"},
+		}, quota.ErrNewer, "has version 3, and this program knows version 1: use the program that made it, or move it away and run ingest quota rebuild"},
 		{"a ledger that is overwritten", func(t *testing.T, path string) {
 			l := open(t, path)
 			take(t, l, ask("default", 1))

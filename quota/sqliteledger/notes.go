@@ -15,9 +15,9 @@ import (
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
 	synced := &s.Synced
 	var until, at int64
-	var snapshots, hosts, amounts, told string
+	var snapshots, hosts, amounts, spans string
 	err = t.sql.journal.row([]any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed,
-		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &amounts, &synced.State, &synced.Emergency, &told)
+		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &amounts, &synced.State, &synced.Emergency, &spans)
 	if err != nil {
 		return s, t.ledger.explain("read", err)
 	}
@@ -29,7 +29,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 		err = json.Unmarshal([]byte(hosts), &s.Hosts)
 	}
 	if err == nil {
-		synced.Syncs, err = syncs(told)
+		synced.Syncs, err = syncs(spans)
 	}
 	if err != nil {
 		return s, fmt.Errorf("%w: %s: the hosts, or the newest operation, of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,15 +22,10 @@ import (
 )
 
 //go:embed schema.sql
-var schema string
+var tables string
 
-const (
-	applicationID = 0x716c6564 // "qled"
-	version       = 1
-)
-
-// steps bring a file from each version to the next.
-var steps = []string{}
+// schema is what quota.db is made of. A step that is added for version 2 needs no other change here.
+var schema = sqlitefile.Schema{Application: 0x716c6564, Tables: tables} // "qled"
 
 // Ledger implements quota.Ledger, and is its own quota.EmergencyAccount. It is the sharedledger.Journal of its data
 // directory as well, which is why this package imports that one: for the values that the two exchange.
@@ -74,7 +68,7 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 			_ = l.Close()
 		}
 	}()
-	if have < version {
+	if have < schema.Version() {
 		if err := l.migrate(ctx); err != nil {
 			return nil, err
 		}
@@ -160,18 +154,18 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	have, err := l.version(ctx, tx)
-	if err != nil || have == version {
+	if err != nil || have == schema.Version() {
 		return err // another process was first
 	}
-	tables := schema
 	if have > 0 {
-		tables = strings.Join(steps[have:], "")
+		err = l.upgrade(ctx, tx, have)
+	} else {
+		err = schema.Create(ctx, tx)
 	}
-	head := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, version)
-	if _, err := tx.ExecContext(ctx, head+tables); err != nil {
-		return l.explain("create the tables of", err)
+	if err == nil {
+		err = tx.Commit()
 	}
-	if err := tx.Commit(); err != nil {
+	if err != nil {
 		return l.explain("create the tables of", err)
 	}
 	if have > 0 {
@@ -181,6 +175,15 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
 	}
 	return nil
+}
+
+// upgrade brings the file to the newest version, after a backup.
+func (l *Ledger) upgrade(ctx context.Context, tx *sql.Tx, have int) error {
+	backup := sqlitefile.BackupPath(l.path, have, l.Now())
+	if err := sqlitefile.Snapshot(ctx, l.path, backup); err != nil {
+		return fmt.Errorf("back it up as %s: %w", backup, err)
+	}
+	return schema.Upgrade(ctx, tx, have)
 }
 
 // version returns the version of the file; 0 if it is still empty.
@@ -195,10 +198,11 @@ func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error
 		return 0, l.explain("read", err)
 	case app == 0 && tables == 0:
 		return 0, nil
-	case app != applicationID:
+	case app != schema.Application:
 		return 0, fmt.Errorf("%w: %s is a database of another program: move it away", quota.ErrCorrupt, l.path)
-	case have > version:
-		return 0, fmt.Errorf("%w: %s has version %d, this program knows %d: use the newer program", quota.ErrNewer, l.path, have, version)
+	case have < 1 || have > schema.Version():
+		return 0, fmt.Errorf("%w: %s has version %d, and this program knows version %d: use the program that made it, or move it away and run ingest quota rebuild",
+			quota.ErrNewer, l.path, have, schema.Version())
 	}
 	return have, nil
 }

@@ -126,12 +126,12 @@ func (t *transaction) operations(from *stmt, account string, args ...any) (out [
 	for rows.next() {
 		r := sharedledger.Row{Account: account}
 		var at, spender int64
-		var amounts, told string
-		if err := rows.scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &told); err != nil {
+		var amounts, spans string
+		if err := rows.scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &spans); err != nil {
 			return nil, t.ledger.explain("read", err)
 		}
 		var known bool
-		if r.Syncs, err = syncs(told); err != nil {
+		if r.Syncs, err = syncs(spans); err != nil {
 			return nil, fmt.Errorf("%w: %s: what was synced of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
 		}
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {

@@ -71,10 +71,10 @@ CREATE TABLE operations (
     amounts   TEXT NOT NULL,    -- {"pool": amount}
     state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 synced, 4 void, 5 unused: see sharedledger.RowState
     emergency INTEGER NOT NULL, -- 1: it went on because the ledger could not answer
-    told      TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync
+    synced    TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync
 ) STRICT;
 CREATE INDEX operations_by_time   ON operations (account, at);
-CREATE INDEX operations_told      ON operations (account) WHERE state IN (1, 3) AND writer <> '';
+CREATE INDEX operations_synced    ON operations (account) WHERE state IN (1, 3) AND writer <> '';
 CREATE INDEX operations_asked     ON operations (account) WHERE state = 0;
 CREATE INDEX operations_owed      ON operations (account, writer) WHERE state = 2;
 CREATE INDEX operations_unused    ON operations (account) WHERE state = 5;
@@ -87,6 +87,6 @@ CREATE TABLE journals (
     breaker_until INTEGER NOT NULL, -- the ledger is not asked before; 0: it is
     failures      INTEGER NOT NULL, -- of the ledger, in a row
     why           TEXT NOT NULL,    -- what it answered last
-    looks         TEXT NOT NULL,    -- [sharedledger.UsageSnapshot]: what each pool had used when it was last seen
+    snapshots     TEXT NOT NULL,    -- [sharedledger.UsageSnapshot]: what each pool had used when it was last seen
     hosts         TEXT NOT NULL DEFAULT '[]' -- [id]: those that had synced when a generation was last seen to decide
 ) STRICT, WITHOUT ROWID;

@@ -68,26 +68,26 @@ func (s *statements) ofLedger() map[**stmt]string {
 }
 
 // operation is what an operation is read as; see transaction.operations.
-const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state, emergency, told FROM operations`
+const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state, emergency, synced FROM operations`
 
 func (s *statements) ofJournal() map[**stmt]string {
 	return map[**stmt]string{
 		// What is known of an account, and the newest operation that its ledger elsewhere has.
 		&s.journal: `
 			SELECT +f.host AS "", coalesce(j.generation, 0) AS "", coalesce(j.breaker_until, 0) AS "", coalesce(j.failures, 0) AS "",
-			       coalesce(j.why, '') AS "", coalesce(j.looks, '[]') AS "", coalesce(j.hosts, '[]') AS "",
+			       coalesce(j.why, '') AS "", coalesce(j.snapshots, '[]') AS "", coalesce(j.hosts, '[]') AS "",
 			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> '') OR
 			       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5) AS "",
 			       coalesce(o.id, 0) AS "", coalesce(o.writer, '') AS "", coalesce(o.number, 0) AS "", coalesce(o.nonce, 0) AS "",
 			       coalesce(o.at, 0) AS "", coalesce(s.purpose, '') AS "", coalesce(s.region, '') AS "", coalesce(s.method, '') AS "",
-			       coalesce(o.amounts, '') AS "", coalesce(o.state, 0) AS "", coalesce(o.emergency, 0) AS "", coalesce(o.told, '') AS ""
+			       coalesce(o.amounts, '') AS "", coalesce(o.state, 0) AS "", coalesce(o.emergency, 0) AS "", coalesce(o.synced, '') AS ""
 			FROM file f
 			LEFT JOIN journals j ON j.account = ?1
 			LEFT JOIN operations o ON o.id = (SELECT max(id) FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '')
 			LEFT JOIN spenders s ON s.id = o.spender`,
-		&s.keepJournal: `INSERT INTO journals (account, generation, breaker_until, failures, why, looks, hosts) VALUES (?, ?, ?, ?, ?, ?, ?)
+		&s.keepJournal: `INSERT INTO journals (account, generation, breaker_until, failures, why, snapshots, hosts) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET generation = excluded.generation, breaker_until = excluded.breaker_until,
-				failures = excluded.failures, why = excluded.why, looks = excluded.looks, hosts = excluded.hosts`,
+				failures = excluded.failures, why = excluded.why, snapshots = excluded.snapshots, hosts = excluded.hosts`,
 
 		&s.begin: `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -99,8 +99,8 @@ func (s *statements) ofJournal() map[**stmt]string {
 			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (?2 = 1 AND state IN (2, 3))`,
 		// For rows that were synced into generation ?2 at ?3, after ?4: the last spans in which a remote had them are
 		// kept with them. If another process has noted ?2 before, it has noted them as well.
-		&s.noteSync: `UPDATE operations SET state = 3, told = CASE WHEN state IN (1, 3)
-				THEN CASE WHEN length(told) > 150 THEN substr(told, instr(told, ';') + 1) ELSE told END || '/' || ?4 || ';' || ?3
+		&s.noteSync: `UPDATE operations SET state = 3, synced = CASE WHEN state IN (1, 3)
+				THEN CASE WHEN length(synced) > 150 THEN substr(synced, instr(synced, ';') + 1) ELSE synced END || '/' || ?4 || ';' || ?3
 				ELSE ?3 || '' END
 			WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (state = 3 AND EXISTS (
 				SELECT 1 FROM journals WHERE account = operations.account AND generation = ?2))`,
