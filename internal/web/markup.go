@@ -1,11 +1,16 @@
 package web
 
 import (
+	"context"
 	_ "embed"
 	"io"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // The style sheet and the script of the page, inserted unescaped.
@@ -16,45 +21,99 @@ var (
 	pageScript string
 )
 
+// statusPage is the status page: the documents of one moment, and what its reader asked for.
+type statusPage struct {
+	o                     overview
+	d                     details
+	source                *Source // nil: nothing is open
+	version, moved, nonce string  // moved says that the clock was; "": it was not
+	every, query          string  // an interval to price, and a search
+}
+
+// mood is a class of the style sheet. Nothing is expressed by colour alone.
+type mood string
+
+const (
+	good mood = "good"
+	warn mood = "warn"
+	bad  mood = "bad"
+)
+
+// answers reports whether the ledger can say what is left. If it cannot, the page leaves out what only it knows.
+func (p *statusPage) answers() bool { return p.o.quotaErr == nil && !p.o.quota.Degraded }
+
 // render writes the page. Every text and attribute is escaped on insertion, except the style sheet and the script. It
 // does not use html/template, which looks methods up by name and so keeps the linker from dropping any exported method
 // of any type: a seventh of the program.
-func (v *view) render(w io.Writer) error {
-	return h.Doctype(h.HTML(h.Lang("en"), v.head(),
-		h.Body(v.header(),
-			h.Main(h.ID("main"), v.top(), v.pools(), v.clocks(), v.burn(), v.who(), v.next(), v.fresh(), v.refusals(), v.drift(), v.change(), v.ledger(), v.policy(), v.found()),
-			footer(),
-			h.Script(nonce(v.Nonce), g.Raw(pageScript)),
-		),
+func (p *statusPage) render(ctx context.Context, w io.Writer) error {
+	main := g.Group{h.ID("main"), p.top()}
+	if p.answers() {
+		main = append(main, p.pools(), p.clocks(), p.burn(), p.who(), p.next())
+	}
+	main = append(main, p.fresh(), p.refusals())
+	if p.answers() {
+		main = append(main, p.drift())
+	}
+	main = append(main, p.change(), p.ledger(), p.policy(), p.search(ctx))
+	return h.Doctype(h.HTML(h.Lang("en"), p.head(),
+		h.Body(p.header(), h.Main(main), footer(), h.Script(nonce(p.nonce), g.Raw(pageScript))),
 	)).Render(w)
 }
 
-func (v *view) head() g.Node {
+func (p *statusPage) head() g.Node {
+	sentence, _ := p.sentence()
+	short, _, _ := strings.Cut(sentence, ":")
 	return h.Head(
 		h.Meta(h.Charset("utf-8")),
 		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
-		h.TitleEl(g.Text(v.Short+" · ingest")),
+		h.TitleEl(g.Text(short+" · ingest")),
 		h.Link(h.Rel("icon"), h.Href("data:,")),
-		h.StyleEl(nonce(v.Nonce), g.Raw(pageStyle)),
+		h.StyleEl(nonce(p.nonce), g.Raw(pageStyle)),
 	)
 }
 
-func (v *view) header() g.Node {
+func (p *statusPage) header() g.Node {
 	return h.Header(
-		h.P(h.Class("name"), g.Text("ingest "), h.Span(g.Text(v.Version))),
-		h.P(g.If(v.Moved != "", g.Group{h.Strong(g.Text(v.Moved)), g.Text(" ")}), g.Text("as of "), moment(v.At), g.Text("\n"),
+		h.P(h.Class("name"), g.Text("ingest "), h.Span(g.Text(p.version))),
+		h.P(g.If(p.moved != "", g.Group{h.Strong(g.Text(p.moved)), g.Text(" ")}), g.Text("as of "), moment(term.Stamp(p.o.at)), g.Text("\n"),
 			h.Button(h.Type("button"), h.ID("pause"), g.Attr("hidden"), h.Aria("pressed", "false"), g.Text("Pause")), g.Text(" "), h.A(h.Href(""), g.Text("Reload"))),
 	)
 }
 
-// top is the one sentence, and what else is wrong.
-func (v *view) top() g.Node {
-	return g.Group{
-		h.H1(moodClass(v.Mood), g.Text(v.Sentence)),
-		g.Map(v.Troubles, func(s string) g.Node { return h.P(moodClass(bad), h.Role("alert"), g.Text(s)) }),
-		g.If(v.Stale != "", h.P(moodClass(bad), g.Text(v.Stale+" "), h.A(h.Href("#fresh"), g.Text("Why?")))),
+// sentence is the headline: whether the quota lasts.
+func (p *statusPage) sentence() (string, mood) {
+	switch {
+	case p.o.quotaErr != nil:
+		return "The ledger cannot be read.", bad
+	case p.o.quota.Degraded:
+		return report.OutlookSentence(p.o.quota, p.d.next), bad
+	case p.o.quota.Forecast.Fits:
+		return report.OutlookSentence(p.o.quota, p.d.next), good
 	}
+	return report.OutlookSentence(p.o.quota, p.d.next), warn
+}
+
+// top is the headline, and what else is wrong.
+func (p *statusPage) top() g.Node {
+	sentence, state := p.sentence()
+	out := g.Group{h.H1(moodClass(state), g.Text(sentence))}
+	for _, of := range []struct {
+		what string
+		err  error
+	}{{"ledger", p.o.quotaErr}, {"store", p.o.storeErr}} {
+		if of.err != nil {
+			out = append(out, h.P(moodClass(bad), h.Role("alert"), g.Text("The "+of.what+" cannot be read: "+term.Clean(of.err.Error()))))
+		}
+	}
+	var stale []string
+	for _, of := range p.o.fresh.Stale() {
+		stale = append(stale, of.Name())
+	}
+	if len(stale) > 0 {
+		out = append(out, h.P(moodClass(bad), g.Text("Stale: "+term.Enumerate(stale, 4)+". "), h.A(h.Href("#fresh"), g.Text("Why?"))))
+	}
+	return out
 }
 
 func footer() g.Node {
@@ -71,8 +130,6 @@ func section(id, title, command string, parts ...g.Node) g.Node {
 func sourceLine(command string) g.Node {
 	return h.P(h.Class("from"), h.A(h.Href("?format=json"), g.Text("JSON")), g.Text(" · "), h.Code(g.Text(command)))
 }
-
-func notKnown() g.Node { return h.P(g.Text("Not known while the ledger cannot answer.")) }
 
 // column is a heading of a table; n: of figures, which are right-aligned.
 type column struct {
@@ -101,6 +158,9 @@ func nonce(n string) g.Node { return g.Attr("nonce", n) }
 
 // moment returns a time that is machine-readable, too.
 func moment(at string) g.Node { return h.Time(h.DateTime(at), g.Text(at)) }
+
+// fact is a name and its value.
+type fact struct{ Name, Value string }
 
 // facts returns a list of names and values.
 func facts(list []fact) g.Node {

@@ -36,7 +36,6 @@ async function wanted(w) {
     for (const s of doc.spent.slice(0, 12)) texts.push(`${s.purpose} ${s.region || "–"} ${s.method} ${number(s.amount)}`);
   } else {
     texts.push("The ledger cannot answer", "State cannot answer");
-    for (const head of ["What is left", "When it comes back", "The last 24 hours", "Who spent it", "Our count and the provider’s"]) texts.push(`${head} Not known while the ledger cannot answer.`);
   }
   if (w.name === "stale") texts.push("Stale: chart IN");
   for (const region of ["US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"]) {
