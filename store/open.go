@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Upstream string           // host name of the upstream whose data is written; "": any, for readers
 	ReadOnly bool             // nothing is written or created
+	Existing bool             // nothing is created
 	Now      func() time.Time // the time of a fetch whose slot has none; nil: time.Now
 
 	Copying bool // for CopyInto alone: also opens a store into which a copy has not finished
@@ -39,8 +40,8 @@ type Store struct {
 	upstream string
 }
 
-// Open opens the store in dir, and creates both if they are missing. With ReadOnly it creates nothing, and a missing
-// store is an fs.ErrNotExist. It upgrades a store of an older version after making a backup beside it; with ReadOnly
+// Open opens the store in dir, and creates both if they are missing. With ReadOnly or Existing it creates nothing, and a
+// missing store is an fs.ErrNotExist. It upgrades a store of an older version after making a backup beside it; with ReadOnly
 // that is a VersionError. A file of another program, of a newer version, of another upstream, or damaged, is refused
 // (ApplicationError, VersionError, UpstreamError, CorruptError) and not touched. A refusal leaves nothing new behind.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
@@ -53,7 +54,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	case err == nil && info.Size() == 0:
 		return nil, &CorruptError{Path: s.path, Doing: "open the store", Err: ErrEmpty}
 	case err == nil:
-	case o.ReadOnly || !os.IsNotExist(err):
+	case o.ReadOnly || o.Existing || !os.IsNotExist(err):
 		return nil, fmt.Errorf("open the store: %w", err)
 	default:
 		if err := create(ctx, s.database, o.Upstream); err != nil {

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"sync"
+
+	"github.com/spf13/cobra"
+
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/tracing"
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // version is set by the linker.
@@ -15,9 +20,29 @@ type app struct {
 	flags   config.Flags
 	cfg     *config.Config
 	clock   *config.Clock
-	started bool            // past the arguments: errors are no longer usage errors
-	traces  *tracing.Tracer // of what is fetched; nil: off
+	tariff  func() (*quota.Tariff, error) // the costs of the configured upstream, read when first asked for
+	started bool                          // past the arguments: errors are no longer usage errors
+	traces  *tracing.Tracer               // of what is fetched; nil: off
 
 	// wrapPass may wrap the parts of a pass before it begins. It is nil except in tests.
 	wrapPass func(*fetch.Reconciler)
+	// opened is told of each store and each costs file that is opened. It is nil except in tests.
+	opened func(what string)
+}
+
+// loadConfig reads the clock and the configuration.
+func (a *app) loadConfig(cmd *cobra.Command) (err error) {
+	a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
+	a.tariff = sync.OnceValues(a.readTariff)
+	if a.clock, err = config.NewClock(); err == nil && needsConfig(cmd) {
+		a.cfg, err = config.Load(a.flags, upstreamLimits())
+	}
+	return err
+}
+
+// noteOpened tells a test what is opened.
+func (a *app) noteOpened(what string) {
+	if a.opened != nil {
+		a.opened(what)
+	}
 }

@@ -34,8 +34,11 @@ func (a *app) openForPricing(ctx context.Context, s *store.Store) (*fetchRuntime
 		return nil, err
 	}
 	w := &fetchRuntime{schedule: schedule, price: price, upstream: a.provider().calls, store: s}
-	w.governor, w.close, err = a.governor(ctx)
-	return w, err
+	if w.ledger, err = a.openCheckedLedger(ctx, s.SpentSlots); err != nil {
+		return nil, err
+	}
+	w.close = w.ledger.close
+	return w, nil
 }
 
 // findBackfill finds a plan by its id.

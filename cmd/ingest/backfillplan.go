@@ -97,12 +97,12 @@ func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfil
 			continue
 		}
 		call := archive.Channel(ref)
-		d, err := w.governor.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserved: p.Reserved()})
+		d, err := w.ledger.Take(ctx, quota.Request{Method: call.Method, Purpose: quota.Backfill, Reserved: p.Reserved()})
 		if err != nil {
 			return sizes, err
 		}
 		if !d.Allowed {
-			a.say("ingest: %d of %d channels were asked: %s", i, len(p.Spec.Channels), w.governor.Explain(ctx, d))
+			a.say("ingest: %d of %d channels were asked: %s", i, len(p.Spec.Channels), w.ledger.Explain(ctx, d))
 			break
 		}
 		for _, pool := range d.Pools {

@@ -37,7 +37,7 @@ type pricedBackfill struct {
 // findOrAdd finds the plan of the same flags, or adds one. A plan that found nothing to fetch is made again: there may
 // be something by now.
 func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
-	tariff := w.governor.Tariff
+	tariff := w.ledger.Tariff
 	if _, err := budget.BackfillCalls(request.kind, w.upstream, tariff); err != nil {
 		return nil, config.Invalid(err)
 	}
@@ -66,7 +66,7 @@ func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRe
 
 // priceBackfill returns the plan with the price of what is still to do, under today's table.
 func (a *app) priceBackfill(ctx context.Context, w *fetchRuntime, status store.BackfillStatus) (*pricedBackfill, error) {
-	p := &pricedBackfill{BackfillStatus: status, table: w.governor.Tariff.Table}
+	p := &pricedBackfill{BackfillStatus: status, table: w.ledger.Tariff.Table}
 	if err := p.price(ctx, w); err != nil {
 		return nil, err
 	}
@@ -74,11 +74,11 @@ func (a *app) priceBackfill(ctx context.Context, w *fetchRuntime, status store.B
 	if err != nil {
 		return nil, err
 	}
-	report, err := w.governor.Report(ctx)
+	report, err := w.ledger.Report(ctx)
 	if p.degraded = errors.Is(err, quota.ErrUnavailable); err != nil && !p.degraded {
 		return nil, err
 	}
-	p.Outlook = budget.NewOutlook(report, reserve, w.price, w.governor.Tariff)
+	p.Outlook = budget.NewOutlook(report, reserve, w.price, w.ledger.Tariff)
 	return p, nil
 }
 
@@ -101,7 +101,7 @@ func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *pricedBackfill) e
 
 // price estimates the cost of what is still to do, as far as its size is known.
 func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
-	costs, err := budget.BackfillCalls(p.Kind, w.upstream, w.governor.Tariff)
+	costs, err := budget.BackfillCalls(p.Kind, w.upstream, w.ledger.Tariff)
 	if err != nil {
 		return config.Invalid(err)
 	}

@@ -3,12 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
-	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
@@ -68,38 +64,6 @@ func (a *app) showProgress(ctx context.Context, s *store.Store, p *pricedBackfil
 			fmt.Fprintf(a.stderr, "ingest: %s: %s\n", p.ID, at.Line(false))
 		}
 	}, a.wipe(bar))
-}
-
-// showRun draws the progress of a run of the schedule on a terminal.
-func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store, of []ingest.Series) (stop func()) {
-	if a.quiet || a.json || !term.IsTerminal(a.stderr) {
-		return func() {}
-	}
-	var mu sync.Mutex
-	at := progress{Of: "slot"}
-	rec.OnSlot = func(r fetch.SlotResult) {
-		mu.Lock()
-		defer mu.Unlock()
-		at.Pieces, at.Units = at.Pieces+1, at.Units+r.Spent
-	}
-	return term.Repeat(ctx, drawEvery, func() {
-		open := 0
-		for _, state := range []ingest.State{ingest.Due, ingest.Claimed} {
-			slots, err := s.ListSlots(ctx, store.SlotFilter{State: state, Until: a.clock.Now()})
-			if err != nil {
-				return
-			}
-			for _, slot := range slots {
-				if slices.Contains(of, slot.Series()) {
-					open++
-				}
-			}
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		at.Total = at.Pieces + open
-		a.draw(at)
-	}, a.wipe(true))
 }
 
 // draw draws progress over the last drawing, and wipe erases it at the end.

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
@@ -21,7 +20,7 @@ import (
 // complete gives the commands their completions.
 func (a *app) complete(root *cobra.Command) {
 	pools := func(_ context.Context, a *app) ([]string, error) {
-		t, err := tariffOf(a.cfg)
+		t, err := a.tariff()
 		if err != nil {
 			return nil, err
 		}
@@ -64,21 +63,12 @@ func (a *app) completion(list lister, first int) cobra.CompletionFunc {
 	}
 }
 
-// loadConfig reads the clock and the configuration.
-func (a *app) loadConfig(cmd *cobra.Command) (err error) {
-	a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
-	if a.clock, err = config.NewClock(); err == nil && needsConfig(cmd) {
-		a.cfg, err = config.Load(a.flags, upstreamLimits())
-	}
-	return err
-}
-
 func regionsOf(_ context.Context, a *app) ([]string, error) {
 	return slices.Sorted(slices.Values(a.cfg.RegionCodes())), nil
 }
 
 func methodsOf(_ context.Context, a *app) ([]string, error) {
-	t, err := tariffOf(a.cfg)
+	t, err := a.tariff()
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,6 @@ type checkDocument struct {
 	Account   string           `json:"account"`
 	Upstream  string           `json:"upstream"`
 	CostTable string           `json:"cost_table"`
-	Note      string           `json:"note,omitempty"` // about that table
 	Jobs      []checkJob       `json:"jobs"`
 	PerDay    map[string]int64 `json:"per_day"`
 	Fits      bool             `json:"fits"`
@@ -67,7 +66,7 @@ func (a *app) checkConfig() error {
 	if err != nil {
 		return err
 	}
-	remote, err := openRemote(context.Background(), a.cfg)
+	remote, _, err := openRemote(context.Background(), a.cfg)
 	if err != nil {
 		return err
 	}
@@ -84,9 +83,6 @@ func (a *app) checkConfig() error {
 	doc := checkDocument{
 		Config: a.cfg.File, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Store: ledgerName(a.cfg.Store), Account: a.cfg.Account,
 		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.Total), Warnings: []checkWarning{},
-	}
-	if a.cfg.CostTable+a.cfg.Costs == "" && a.cfg.Upstream == "youtube" {
-		doc.Note = "the default table, which was classic before: there a search draws 100 units of the charts' pool besides; cost_table: classic keeps that"
 	}
 	ceilings := budget.Ceilings(schedule.Tariff)
 	for i, j := range price.Jobs {
@@ -114,7 +110,7 @@ func (a *app) checkConfig() error {
 
 func (d checkDocument) print(w io.Writer, total string) error {
 	file := cmp.Or(d.Config, "none: built-in defaults")
-	costs := term.Wrap("upstream "+d.Upstream+", costs "+strings.TrimSuffix(d.CostTable+", "+d.Note, ", "), term.Screen, "         ")
+	costs := "upstream " + d.Upstream + ", cost table " + d.CostTable
 	if d.Store != "sqlite" {
 		costs = "store    " + d.Store + "\n" + costs
 	}

@@ -119,7 +119,7 @@ func (d *demo) neighbour(ctx context.Context) error {
 		if i >= searches {
 			method, path = "videos.list", "videos?part=id&chart=mostPopular"
 		}
-		decision, err := d.runtime.governor.Take(ctx, quota.Request{Method: method, Purpose: quota.Manual})
+		decision, err := d.runtime.ledger.Take(ctx, quota.Request{Method: method, Purpose: quota.Manual})
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = gone.Close() }()
-	g := *d.runtime.governor
+	g := *d.runtime.ledger.Governor
 	g.Ledger, g.Log = gone, nil
 	cheap, err := g.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Manual})
 	if err != nil || !cheap.Degraded {
@@ -248,10 +248,10 @@ func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 // report returns to the ledger, which first receives what was sent without it.
 func (d *demo) report(ctx context.Context) error {
 	d.print("\n6. The ledger is back; its count is the upstream's")
-	if _, err := d.runtime.governor.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); err != nil {
+	if _, err := d.runtime.ledger.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); err != nil {
 		return err
 	}
-	r, err := d.runtime.governor.Report(ctx)
+	r, err := d.runtime.ledger.Report(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -103,11 +102,12 @@ func scrub(urls []string, s string) string {
 
 // newDoctor returns a doctor with what it is to examine. It makes do with as much of the configuration as can be read.
 func newDoctor(a *app, root string, uid int) *doctor.Doctor {
+	a.tariff = sync.OnceValues(a.readTariff)
 	d := &doctor.Doctor{
 		Version: version, LedgerFile: ledgerFile, Root: root, UID: uid,
-		Tariff:         sync.OnceValues(func() (*quota.Tariff, error) { return tariffOf(a.cfg) }),
-		Schedule:       sync.OnceValues(func() (regions.Schedule, error) { return jobSchedules(a.cfg) }),
-		PricedSchedule: func() (budget.Schedule, error) { return scheduleOf(a.cfg) },
+		Tariff:         a.tariff,
+		Schedule:       sync.OnceValues(func() (regions.Schedule, error) { return jobSchedules(a.cfg.Jobs) }),
+		PricedSchedule: a.schedule,
 		Classify:       classify, Say: a.say, Upgraded: a.sayUpgraded,
 	}
 	if a.clock, d.ClockErr = config.NewClock(); d.ClockErr != nil {
@@ -138,12 +138,21 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		d.OpenStore = func(ctx context.Context) (*store.Store, error) { return a.store(ctx, "") }
 	}
 	if a.cfg.Ledger != "sqlite" {
-		d.OpenRemote = func(ctx context.Context) (sharedledger.Remote, error) { return openRemote(ctx, a.cfg) }
+		d.OpenRemote = func(ctx context.Context) (sharedledger.Remote, error) {
+			remote, _, err := openRemote(ctx, a.cfg)
+			return remote, err
+		}
 	}
 	d.Online = doctor.Online{
 		CheckClock: a.checkClock,
 		Upstream:   func(ctx context.Context) (doctor.Upstream, error) { return openUpstream(ctx, a.cfg) },
-		Quota:      a.governor,
+		Quota: func(ctx context.Context) (*quota.Governor, func(), error) {
+			l, err := a.openCheckedLedger(ctx, a.spentSlots)
+			if err != nil {
+				return nil, nil, err
+			}
+			return l.Governor, l.close, nil
+		},
 	}
 	return d
 }

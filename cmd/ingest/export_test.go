@@ -57,6 +57,15 @@ func NewRoot() *cobra.Command {
 	return newRoot(&app{console: console{stdout: &term.CheckedWriter{To: io.Discard}, stderr: io.Discard}})
 }
 
+// Opened runs the program, and returns how often it opened the store and the costs file.
+func Opened(args ...string) (code int, times map[string]int) {
+	times = map[string]int{}
+	a := &app{console: console{stdout: &term.CheckedWriter{To: io.Discard}, stderr: io.Discard}, opened: func(what string) { times[what]++ }}
+	root := newRoot(a)
+	root.SetArgs(args)
+	return a.report("ingest", root.ExecuteContext(context.Background())), times
+}
+
 // Report prints an error as a message, as a usage error and as the end of a command. It returns the exit code of the
 // second.
 func Report(stderr io.Writer, terminal bool, err error) int {
@@ -108,7 +117,7 @@ func PrintFindings(w io.Writer, found []doctor.Finding) error {
 const CheckBound = checkBound
 
 func CheckRemote(ctx context.Context, stderr io.Writer, quiet bool, url string, l *redisledger.Ledger) error {
-	return checkRemote(ctx, &console{stderr: stderr, quiet: quiet}, ledgerName(url), l)
+	return checkRedis(ctx, &console{stderr: stderr, quiet: quiet}, ledgerName(url), l)
 }
 
 // HelpSections are the sections of help.txt, by command.

@@ -25,52 +25,80 @@ import (
 // ledgerFile is the ledger itself or, next to a shared one, the journal of this data directory.
 const ledgerFile = "quota.db"
 
-// openLedger opens the ledger and this data directory's own file, which may be the same.
-func (a *app) openLedger(ctx context.Context) (*quota.Governor, func(), error) {
-	tariff, err := tariffOf(a.cfg)
+// ledger is an open ledger, with this data directory's own file, which may be the same.
+type ledger struct {
+	*quota.Governor
+	journal journal
+	close   func()
+}
+
+// journal is what commands ask of the data directory's own file.
+type journal interface {
+	State(ctx context.Context, account string) (sharedledger.JournalState, error)
+	Emergencies(ctx context.Context, account string, since time.Time) (quota.Cost, error)
+}
+
+// openLedger opens the ledger as configured.
+func (a *app) openLedger(ctx context.Context) (*ledger, error) {
+	tariff, err := a.tariff()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	remote, err := openRemote(ctx, a.cfg)
+	remote, check, err := openRemote(ctx, a.cfg)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	closeAll := func() {}
-	if remote != nil {
-		closeAll = func() { _ = remote.Close() }
-	}
-	if err := os.MkdirAll(a.cfg.Data, 0o700); err != nil {
-		closeAll()
-		return nil, nil, config.Invalid(fmt.Errorf("make the data directory: %w: give another --data", err))
-	}
-	if err := config.CheckData(a.cfg.Data, ledgerFile); err != nil {
-		closeAll()
-		return nil, nil, config.Invalid(err)
-	}
-	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
+	local, err := a.openLocal(ctx)
 	if err != nil {
-		closeAll()
-		return nil, nil, err
+		if remote != nil {
+			_ = remote.Close()
+		}
+		return nil, err
 	}
-	local.Now = a.clock.Now
 	chart, _ := fetch.JobCalls(a.provider().calls, ingest.Job{Kind: ingest.KindChart}) // every upstream has charts
 	g := &quota.Governor{Ledger: local, EmergencyAccount: local, Tariff: tariff, Usual: chart.Page, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
+	l := &ledger{g, local, func() { _ = local.Close() }}
 	if remote != nil {
-		shared, err := sharedledger.Open(tariff, remote, local, a.cfg.Hosts)
-		// A ledger that recently failed to answer is not asked: an outage costs one timeout, not one per start.
-		if s, stateErr := local.State(ctx, a.cfg.Account); err == nil && stateErr == nil && !s.Breaker.Until.After(a.clock.Now()) {
-			err = checkRemote(ctx, &a.console, ledgerName(a.cfg.Ledger), remote)
+		if err := a.share(ctx, l, local, remote, check); err != nil {
+			l.close()
+			return nil, err
 		}
-		if err != nil {
-			closeAll()
-			_ = local.Close()
-			return nil, nil, err
-		}
-		shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account, hostOf(a.cfg), a.clock.Now, a.log()
-		g.Ledger, g.EmergencyAccount = shared, shared
-		closeAll = func() { _ = shared.Close() } // closes the remote, too
 	}
-	return g, func() { closeAll(); _ = local.Close() }, nil
+	return l, nil
+}
+
+// share makes the remote ledger the one that decides, and the data directory's own file its journal.
+func (a *app) share(ctx context.Context, l *ledger, local *sqliteledger.Ledger, remote sharedledger.Remote, check startCheck) error {
+	l.close = func() { _ = remote.Close(); _ = local.Close() }
+	shared, err := sharedledger.Open(l.Tariff, remote, local, a.cfg.Hosts)
+	if err != nil {
+		return err
+	}
+	// A ledger that recently failed to answer is not asked: an outage costs one timeout, not one per start.
+	if s, err := local.State(ctx, a.cfg.Account); err == nil && !s.Breaker.Until.After(a.clock.Now()) {
+		if err := check(ctx, &a.console, ledgerName(a.cfg.Ledger)); err != nil {
+			return err
+		}
+	}
+	shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account, hostOf(a.cfg), a.clock.Now, a.log()
+	l.Ledger, l.EmergencyAccount = shared, shared
+	l.close = func() { _ = shared.Close(); _ = local.Close() } // closes the remote, too
+	return nil
+}
+
+// openLocal opens the ledger's file in the data directory, and makes both if they are missing.
+func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
+	if err := os.MkdirAll(a.cfg.Data, 0o700); err != nil {
+		return nil, config.Invalid(fmt.Errorf("make the data directory: %w: give another --data", err))
+	}
+	if err := config.CheckData(a.cfg.Data, ledgerFile); err != nil {
+		return nil, config.Invalid(err)
+	}
+	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
+	if err == nil {
+		local.Now = a.clock.Now
+	}
+	return local, err
 }
 
 // hostOf returns this data directory as other hosts' doctors see it.
@@ -82,46 +110,52 @@ func hostOf(c *config.Config) sharedledger.Host {
 	return sharedledger.Host{Name: name + ":" + c.Data, Regions: c.RegionCodes()}
 }
 
-// openRemote returns the Redis or PostgreSQL ledger that the config names, nil for sqlite. It sends nothing yet.
-func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, error) {
+// startCheck refuses a remote ledger that would lose what was spent, or warns about it. It takes one round trip. A server
+// that does not answer, or does not permit the question, is no error here: the next take will show it.
+type startCheck func(ctx context.Context, c *console, name string) error
+
+// openRemote returns the Redis or PostgreSQL ledger that the config names, with its check; nil for sqlite. It sends
+// nothing yet.
+func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, startCheck, error) {
 	scheme, _, isURL := strings.Cut(c.Ledger, "://")
 	switch {
 	case c.Ledger == "sqlite":
-		return nil, nil //nolint:nilnil // none is wanted
+		return nil, nil, nil
 	case !isURL:
-		return nil, config.Invalid(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db, or postgres://user@host:port/database", ledgerName(c.Ledger)))
+		return nil, nil, config.Invalid(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db, or postgres://user@host:port/database", ledgerName(c.Ledger)))
 	case scheme == "postgres" || scheme == "postgresql":
 		l, err := pgledger.Open(ctx, c.Ledger, pgledger.Options{})
-		return l, config.Invalid(err)
+		return l, func(ctx context.Context, c *console, name string) error { return checkPostgres(ctx, c, name, l) }, config.Invalid(err)
 	}
 	l, err := redisledger.Open(ctx, c.Ledger, redisledger.Options{})
-	return l, config.Invalid(err)
+	return l, func(ctx context.Context, c *console, name string) error { return checkRedis(ctx, c, name, l) }, config.Invalid(err)
 }
 
 // checkBound bounds the time that a start spends on checks it does not need.
 const checkBound = 500 * time.Millisecond
 
-// checkRemote refuses a Redis that would evict what was spent, and warns about a server that forgets it on restart. It
-// takes one round trip. A server that does not answer, or does not permit the question, is no error here: the next take
-// will show it.
-func checkRemote(ctx context.Context, c *console, name string, remote sharedledger.Remote) error {
+// checkRedis is the startCheck of a Redis.
+func checkRedis(ctx context.Context, c *console, name string, l *redisledger.Ledger) error {
 	ctx, cancel := context.WithTimeout(ctx, checkBound)
 	defer cancel()
-	switch l := remote.(type) {
-	case *redisledger.Ledger:
-		f, err := l.Glance(ctx)
-		switch {
-		case err != nil: // degraded mode is for that
-		case f.Evicts():
-			return codeError{exitUnavailable, fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete what was spent: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
-				quota.ErrClosed, name, f.MaxMemoryPolicy)}
-		case f.AppendOnly == "no":
-			c.say("ingest: redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", name)
-		}
-	case *pgledger.Ledger:
-		if f, err := l.Inspect(ctx); err == nil && !f.Durable() {
-			c.say("ingest: postgres at %s confirms what is not on disk (fsync %s, synchronous_commit %s) and may forget what was spent: set both on", name, f.Fsync, f.SynchronousCommit)
-		}
+	f, err := l.Glance(ctx)
+	switch {
+	case err != nil: // degraded mode is for that
+	case f.Evicts():
+		return codeError{exitUnavailable, fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete what was spent: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
+			quota.ErrClosed, name, f.MaxMemoryPolicy)}
+	case f.AppendOnly == "no":
+		c.say("ingest: redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", name)
+	}
+	return nil
+}
+
+// checkPostgres is the startCheck of a PostgreSQL.
+func checkPostgres(ctx context.Context, c *console, name string, l *pgledger.Ledger) error {
+	ctx, cancel := context.WithTimeout(ctx, checkBound)
+	defer cancel()
+	if f, err := l.Inspect(ctx); err == nil && !f.Durable() {
+		c.say("ingest: postgres at %s confirms what is not on disk (fsync %s, synchronous_commit %s) and may forget what was spent: set both on", name, f.Fsync, f.SynchronousCommit)
 	}
 	return nil
 }
@@ -134,27 +168,30 @@ func ledgerName(s string) string {
 	return config.RedactURL(s)
 }
 
-// governor opens the ledger; the returned function closes it. If the ledger is lost, the gate is closed.
-func (a *app) governor(ctx context.Context) (*quota.Governor, func(), error) {
-	g, closeAll, err := a.openLedger(ctx)
+// slotsSpent returns the slots of a store that spent quota since a time.
+type slotsSpent func(ctx context.Context, since time.Time) ([]ingest.Slot, error)
+
+// openCheckedLedger opens the ledger. If it lacks what slots spent, the gate is closed.
+func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger, error) {
+	l, err := a.openLedger(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := a.checkLost(ctx, g); err != nil {
-		closeAll()
-		return nil, nil, err
+	if err := a.checkLost(ctx, l, spent); err != nil {
+		l.close()
+		return nil, err
 	}
-	return g, closeAll, nil
+	return l, nil
 }
 
 // checkLost keeps the gate closed if the ledger lacks spends of the store's slots. A remote ledger that this data
 // directory has synced with before gets what it lacks from the journal, and needs no check.
-func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
-	if replays, err := g.EmergencyAccount.Replays(ctx, g.Account); err != nil || replays {
+func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error {
+	if replays, err := l.EmergencyAccount.Replays(ctx, l.Account); err != nil || replays {
 		return err
 	}
-	account := auditOf(g)
-	slots, err := a.spentSlots(ctx, account.MissingSince())
+	account := l.audit()
+	slots, err := spent(ctx, account.MissingSince())
 	if err != nil {
 		return err
 	}
@@ -166,14 +203,17 @@ func (a *app) checkLost(ctx context.Context, g *quota.Governor) error {
 		return err
 	}
 	return codeError{exitUnavailable, fmt.Errorf("%w: the slots in %s recently spent %s units that the ledger of account %s does not know: "+
-		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.Data, term.Thousands(audit.Units(missing)), g.Account, ledgerFile)}
+		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.Data, term.Thousands(audit.Units(missing)), l.Account, ledgerFile)}
 }
 
-func auditOf(g *quota.Governor) audit.Account {
-	return audit.Account{Ledger: g.Ledger, Name: g.Account, Now: g.Now(), Horizon: g.Tariff.Horizon()}
+func (l *ledger) audit() audit.Account {
+	return audit.Account{Ledger: l.Ledger, Name: l.Account, Now: l.Now(), Horizon: l.Tariff.Horizon()}
 }
 
-// spentSlots returns the store's SpentSlots, none if there is no store.
+// noSlots is what a store spent that does not exist yet.
+func noSlots(context.Context, time.Time) ([]ingest.Slot, error) { return nil, nil }
+
+// spentSlots opens the store and returns its SpentSlots, none if there is no store.
 func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	s, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {

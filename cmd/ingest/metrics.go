@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/web"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 func (a *app) metricsCommand() *cobra.Command {
@@ -15,12 +14,12 @@ func (a *app) metricsCommand() *cobra.Command {
 		Short: "Print the figures once, in the text format of Prometheus",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReadOnlyGovernor(cmd.Context(), a.printMetrics)
+			return a.withReadOnlyLedger(cmd.Context(), a.printMetrics)
 		},
 	}
 }
 
-func (a *app) printMetrics(ctx context.Context, g *quota.Governor) error {
+func (a *app) printMetrics(ctx context.Context, l *ledger) error {
 	p, _, err := a.pacing(ctx)
 	if err != nil {
 		return err
@@ -33,7 +32,7 @@ func (a *app) printMetrics(ctx context.Context, g *quota.Governor) error {
 	site := web.Site{Now: a.clock.Now, Schedule: p, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter}
 	status := web.Status{
 		Now: a.clock.Now, Version: version, Freshness: site.Freshness,
-		Source: func() (*web.Source, error) { return a.source(g, s), nil },
+		Source: func() (*web.Source, error) { return a.source(l, s), nil },
 	}
 	return status.WriteMetrics(ctx, a.stdout)
 }

@@ -40,7 +40,7 @@ func (a *app) paceNow(ctx context.Context, p budget.Pacer, s *store.Store) (pace
 
 // pacing is paceNow of the configured jobs, for a command that opened nothing yet.
 func (a *app) pacing(ctx context.Context) (pace budget.Pacing, known map[ingest.Series]time.Time, err error) {
-	schedule, err := scheduleOf(a.cfg)
+	schedule, err := a.schedule()
 	if err != nil {
 		return pace, nil, err
 	}
@@ -49,8 +49,8 @@ func (a *app) pacing(ctx context.Context) (pace budget.Pacing, known map[ingest.
 		defer func() { _ = s.Close() }()
 	}
 	pace, known = a.paceNow(ctx, a.pacer(schedule, s, func(ctx context.Context) (r quota.Report, err error) {
-		err = a.withReadOnlyGovernor(ctx, func(ctx context.Context, g *quota.Governor) (err error) {
-			r, err = g.Report(ctx)
+		err = a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) (err error) {
+			r, err = l.Report(ctx)
 			return err
 		})
 		return r, err
@@ -59,12 +59,12 @@ func (a *app) pacing(ctx context.Context) (pace budget.Pacing, known map[ingest.
 }
 
 // nextSlots returns the slots until then at the present pace, with their costs. Nothing is paced without a store.
-func (a *app) nextSlots(ctx context.Context, g *quota.Governor, s *store.Store, until time.Time) ([]report.NextDocument, error) {
-	schedule, err := scheduleOf(a.cfg)
+func (a *app) nextSlots(ctx context.Context, l *ledger, s *store.Store, until time.Time) ([]report.NextDocument, error) {
+	schedule, err := a.schedule()
 	if err != nil {
 		return nil, err
 	}
-	pacer, now := a.pacer(schedule, s, g.Report), a.clock.Now()
+	pacer, now := a.pacer(schedule, s, l.Report), a.clock.Now()
 	var known map[ingest.Series]time.Time
 	if !pacer.Off {
 		if known, err = s.Newest(ctx, now); err != nil {

@@ -23,8 +23,8 @@ func (a *app) quotaCommand() *cobra.Command {
 		Short: "What is left of the quota, and who spent it",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReadOnlyGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				return a.quotaReportOf(ctx, g, of, since.At(a.clock.Now()))
+			return a.withReadOnlyLedger(cmd.Context(), func(ctx context.Context, l *ledger) error {
+				return a.quotaReportOf(ctx, l, of, since.At(a.clock.Now()))
 			})
 		},
 	}
@@ -43,19 +43,19 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 		Args:  orAsk(cobra.ExactArgs(1), "draw for which call? Give one method, such as videos.list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Method, r.Region = args[0], string(region)
-			tariff, err := tariffOf(a.cfg)
+			tariff, err := a.tariff()
 			if err != nil {
 				return err
 			}
 			if _, err := tariff.Cost(args[0]); err != nil {
 				return usageError{err}
 			}
-			return a.withGovernor(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				d, err := g.Take(ctx, r)
+			return a.withLedger(cmd.Context(), func(ctx context.Context, l *ledger) error {
+				d, err := l.Take(ctx, r)
 				if err != nil {
 					return err
 				}
-				return a.printTake(ctx, g, d)
+				return a.printTake(ctx, l, d)
 			})
 		},
 	}
@@ -64,8 +64,8 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printTake(ctx context.Context, g *quota.Governor, d quota.Decision) error {
-	cost, err := g.Tariff.Cost(d.Who.Method)
+func (a *app) printTake(ctx context.Context, l *ledger, d quota.Decision) error {
+	cost, err := l.Tariff.Cost(d.Who.Method)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (a *app) printTake(ctx context.Context, g *quota.Governor, d quota.Decision
 	case d.Allowed:
 		_, err = fmt.Fprintf(a.stdout, "%s may be called; left for %s: %s\n", d.Who.Method, d.Who.Purpose, term.Amounts(doc.Remaining))
 	default:
-		_, err = fmt.Fprintf(a.stdout, "%s is refused: %s\n", d.Who.Method, g.Explain(ctx, d))
+		_, err = fmt.Fprintf(a.stdout, "%s is refused: %s\n", d.Who.Method, l.Explain(ctx, d))
 	}
 	if err == nil && !d.Allowed {
 		err = codeError{exitStopped, nil}
@@ -111,8 +111,8 @@ func (a *app) quotaPostCommand() *cobra.Command {
 			if age := a.clock.Now().Sub(when); age < -time.Minute || age > tariff.Horizon() {
 				return usageError{fmt.Errorf("--at %s is in the future, or so long ago that no window counts it", at)}
 			}
-			return a.correct(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				return g.Post(ctx, quota.Who{Purpose: quota.Manual, Method: "post"}, quota.Cost{args[0]: amount}, when)
+			return a.correct(cmd.Context(), func(ctx context.Context, l *ledger) error {
+				return l.Post(ctx, quota.Who{Purpose: quota.Manual, Method: "post"}, quota.Cost{args[0]: amount}, when)
 			})
 		},
 	}
@@ -130,8 +130,8 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 			if _, err := a.tariffWith(args[0]); err != nil {
 				return err
 			}
-			return a.correct(cmd.Context(), func(ctx context.Context, g *quota.Governor) error {
-				return g.DrainByHand(ctx, args[0], lift)
+			return a.correct(cmd.Context(), func(ctx context.Context, l *ledger) error {
+				return l.DrainByHand(ctx, args[0], lift)
 			})
 		},
 	}
@@ -141,7 +141,7 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 
 // tariffWith returns the tariff, or an error if it lacks the pool.
 func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
-	tariff, err := tariffOf(a.cfg)
+	tariff, err := a.tariff()
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +152,11 @@ func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
 }
 
 // correct changes what the ledger has counted, and reports what is left afterwards.
-func (a *app) correct(ctx context.Context, change func(context.Context, *quota.Governor) error) error {
-	return a.withGovernor(ctx, func(ctx context.Context, g *quota.Governor) error {
-		if err := change(ctx, g); err != nil {
+func (a *app) correct(ctx context.Context, change func(context.Context, *ledger) error) error {
+	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
+		if err := change(ctx, l); err != nil {
 			return err
 		}
-		return a.quotaReport(ctx, g)
+		return a.quotaReport(ctx, l)
 	})
 }

@@ -42,7 +42,7 @@ func (a *app) recount(ctx context.Context) error {
 		return err
 	}
 	a.say("ingest: counted the spends of %s again", term.Plural(n, "slot"))
-	return a.withGovernor(ctx, a.quotaReport)
+	return a.withLedger(ctx, a.quotaReport)
 }
 
 // errLacksNothing means that the ledger knows all that the store's slots spent.
@@ -51,10 +51,10 @@ var errLacksNothing = errors.New("nothing to rebuild")
 // setAside renames a damaged quota.db, with the files that SQLite keeps beside it.
 func (a *app) setAside(ctx context.Context) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
-	g, closeAll, err := a.openLedger(ctx)
+	l, err := a.openLedger(ctx)
 	if err == nil {
-		_, err = g.Report(ctx)
-		closeAll()
+		_, err = l.Report(ctx)
+		l.close()
 	}
 	if err == nil {
 		return usageError{fmt.Errorf("%s can be read: it is not replaced; ingest quota post corrects it", path)}
@@ -75,12 +75,12 @@ func (a *app) setAside(ctx context.Context) error {
 // rebuild posts the spends of the store's slots that the ledger lacks. If interrupted, it continues when called again.
 // The store does not know what was drawn by hand, nor what a killed run had taken for its last page.
 func (a *app) rebuild(ctx context.Context) (slots int, err error) {
-	g, closeAll, err := a.openLedger(ctx)
+	l, err := a.openLedger(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer closeAll()
-	account := auditOf(g)
+	defer l.close()
+	account := l.audit()
 	spent, err := a.spentSlots(ctx, account.RebuildSince())
 	if err != nil {
 		return 0, err
@@ -90,7 +90,7 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 		return 0, err
 	}
 	if len(missing) == 0 && len(spent) > 0 {
-		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", g.Account, a.cfg.Data, errLacksNothing)}
+		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", l.Account, a.cfg.Data, errLacksNothing)}
 	}
 	methods := map[string][]string{}
 	for _, s := range missing {
@@ -100,11 +100,11 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 				return slots, err
 			}
 		}
-		p, err := s.Posting(methods[job], g.Tariff, g.Now())
+		p, err := s.Posting(methods[job], l.Tariff, l.Now())
 		if err != nil {
 			return slots, err
 		}
-		if err := g.Post(ctx, p.Who, p.Cost, p.At); err != nil {
+		if err := l.Post(ctx, p.Who, p.Cost, p.At); err != nil {
 			return slots, err
 		}
 		slots++

@@ -23,19 +23,19 @@ type quotaScreen struct {
 	next []report.NextDocument
 }
 
-// withGovernor opens the ledger for a command that fetches nothing.
-func (a *app) withGovernor(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
-	g, closeLedger, err := a.governor(ctx)
+// withLedger opens the ledger for a command that fetches nothing.
+func (a *app) withLedger(ctx context.Context, do func(context.Context, *ledger) error) error {
+	l, err := a.openCheckedLedger(ctx, a.spentSlots)
 	if err != nil {
 		return err
 	}
-	defer closeLedger()
-	return do(ctx, g)
+	defer l.close()
+	return do(ctx, l)
 }
 
-// withReadOnlyGovernor is withGovernor for a command that only reads. If the data directory does not exist or cannot be
+// withReadOnlyLedger is withLedger for a command that only reads. If the data directory does not exist or cannot be
 // written, it opens a copy of the ledger, and creates nothing there.
-func (a *app) withReadOnlyGovernor(ctx context.Context, do func(context.Context, *quota.Governor) error) error {
+func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *ledger) error) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	_, err := os.Stat(a.cfg.Data)
 	absent := errors.Is(err, fs.ErrNotExist)
@@ -44,7 +44,7 @@ func (a *app) withReadOnlyGovernor(ctx context.Context, do func(context.Context,
 		_ = lock.Close()
 	}
 	if a.cfg.Ledger != "sqlite" || !absent && (err == nil || errors.Is(err, fs.ErrNotExist)) {
-		return a.withGovernor(ctx, do)
+		return a.withLedger(ctx, do)
 	}
 	dir, err := os.MkdirTemp("", "ingest-quota-")
 	if err != nil {
@@ -58,37 +58,37 @@ func (a *app) withReadOnlyGovernor(ctx context.Context, do func(context.Context,
 	}
 	reader, cfg := *a, *a.cfg
 	reader.cfg, cfg.Data = &cfg, dir
-	g, closeLedger, err := reader.openLedger(ctx)
+	l, err := reader.openLedger(ctx)
 	if err != nil {
 		return err
 	}
-	defer closeLedger()
-	return do(ctx, g)
+	defer l.close()
+	return do(ctx, l)
 }
 
 // quotaReport prints what is left. It spends nothing.
-func (a *app) quotaReport(ctx context.Context, g *quota.Governor) error {
-	return a.quotaReportOf(ctx, g, "", time.Time{})
+func (a *app) quotaReport(ctx context.Context, l *ledger) error {
+	return a.quotaReportOf(ctx, l, "", time.Time{})
 }
 
 // quotaReportOf is quotaReport with who spent it since a time (zero: as far back as a window counts). If a purpose is
 // named and nothing is left for it, the exit code is 75.
-func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Purpose, since time.Time) error {
+func (a *app) quotaReportOf(ctx context.Context, l *ledger, of quota.Purpose, since time.Time) error {
 	s, err := a.store(ctx, "")
 	if err == nil { // else nothing was fetched yet
 		defer func() { _ = s.Close() }()
 	}
-	doc, degraded, err := a.quotaDocument(ctx, g, s)
+	doc, degraded, err := a.quotaDocument(ctx, l, s)
 	if err == nil && !since.IsZero() && degraded == nil {
 		var spent []quota.Spent
-		spent, err = g.Ledger.Spent(ctx, g.Account, since)
+		spent, err = l.Ledger.Spent(ctx, l.Account, since)
 		doc.Spent, doc.Since = report.NewSpentDocuments(spent), term.TimeOrNull(since)
 	}
 	if err != nil {
 		return err
 	}
 	screen := quotaScreen{QuotaDocument: doc}
-	if screen.next, err = a.nextSlots(ctx, g, s, doc.Forecast.Until); err != nil {
+	if screen.next, err = a.nextSlots(ctx, l, s, doc.Forecast.Until); err != nil {
 		return err
 	}
 	err = a.show(screen)
@@ -102,23 +102,23 @@ func (a *app) quotaReportOf(ctx context.Context, g *quota.Governor, of quota.Pur
 }
 
 // quotaDocument returns what is left, and the pace if there is a store. degraded is why the ledger cannot answer, nil if it can.
-func (a *app) quotaDocument(ctx context.Context, g *quota.Governor, s *store.Store) (doc report.QuotaDocument, degraded, err error) {
-	r, err := g.Report(ctx)
+func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc report.QuotaDocument, degraded, err error) {
+	r, err := l.Report(ctx)
 	if errors.Is(err, quota.ErrUnavailable) {
 		r.Degraded, err = err, nil
 	}
 	if err != nil {
 		return doc, nil, err
 	}
-	schedule, err := scheduleOf(a.cfg)
+	schedule, err := a.schedule()
 	if err != nil {
 		return doc, nil, err
 	}
-	forecast, err := schedule.Forecast(r, g.Now())
+	forecast, err := schedule.Forecast(r, l.Now())
 	if err != nil {
 		return doc, nil, err
 	}
-	doc = report.NewQuotaDocument(r, g.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
+	doc = report.NewQuotaDocument(r, l.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
 	pace, _ := a.paceNow(ctx, a.pacer(schedule, s, func(context.Context) (quota.Report, error) { return r, nil }), s)
 	doc.Forecast.Pacing = pace.String()
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)

@@ -22,19 +22,19 @@ func (a *app) quotaResetCommand() *cobra.Command {
 			if u, err := user.Current(); err == nil {
 				by = u.Username
 			}
-			g, closeAll, err := a.openLedger(cmd.Context()) // unlike governor, also one that lacks spends
+			l, err := a.openLedger(cmd.Context()) // unlike openCheckedLedger, also one that lacks spends
 			if err != nil {
 				return err
 			}
-			err = g.Reset(cmd.Context(), by)
-			closeAll()
+			err = l.Reset(cmd.Context(), by)
+			l.close()
 			if err != nil {
 				return err
 			}
 			if err := a.recount(cmd.Context()); !errors.Is(err, errLacksNothing) {
 				return err
 			}
-			return a.withGovernor(cmd.Context(), a.quotaReport)
+			return a.withLedger(cmd.Context(), a.quotaReport)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,9 +50,9 @@ func (a *app) selectSeries(w *fetch.RunOptions, only []ingest.Region) error {
 		if w.Force && job.Kind != ingest.KindChart {
 			continue
 		}
-		for _, of := range job.Series() {
-			if region := ingest.Region(of.Key); len(only) == 0 || slices.Contains(only, region) {
-				w.Series = append(w.Series, of)
+		for _, series := range job.Series() {
+			if region := ingest.Region(series.Key); len(only) == 0 || slices.Contains(only, region) {
+				w.Series = append(w.Series, series)
 				found[region] = true
 			}
 		}
@@ -78,7 +79,7 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 		return end("", err)
 	}
 	defer w.close()
-	if err := w.price.Fits(w.governor.Tariff); err != nil {
+	if err := w.price.Fits(w.ledger.Tariff); err != nil {
 		a.say("ingest: warning: %v", err)
 	}
 	rec := w.reconciler(a)
@@ -91,14 +92,46 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 			return end("", err)
 		}
 	}
-	if left, err := w.governor.Report(ctx); err == nil && thresholds != nil {
+	if left, err := w.ledger.Report(ctx); err == nil && thresholds != nil {
 		thresholds.Check(ctx, left)
 	}
-	pace, _ := a.paceNow(context.WithoutCancel(ctx), a.pacer(w.schedule, w.store, w.governor.Report), w.store)
+	pace, _ := a.paceNow(context.WithoutCancel(ctx), a.pacer(w.schedule, w.store, w.ledger.Report), w.store)
 	sum.next, sum.pacing = pace.Next(a.clock.Now()), pace.String()
 	var text strings.Builder
 	sum.print(&text)
 	return end(text.String(), a.reportRun(sum, err))
+}
+
+// showRun draws the progress of a run of the schedule on a terminal.
+func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store, series []ingest.Series) (stop func()) {
+	if a.quiet || a.json || !term.IsTerminal(a.stderr) {
+		return func() {}
+	}
+	var mu sync.Mutex
+	at := progress{Of: "slot"}
+	rec.OnSlot = func(r fetch.SlotResult) {
+		mu.Lock()
+		defer mu.Unlock()
+		at.Pieces, at.Units = at.Pieces+1, at.Units+r.Spent
+	}
+	return term.Repeat(ctx, drawEvery, func() {
+		open := 0
+		for _, state := range []ingest.State{ingest.Due, ingest.Claimed} {
+			slots, err := s.ListSlots(ctx, store.SlotFilter{State: state, Until: a.clock.Now()})
+			if err != nil {
+				return
+			}
+			for _, slot := range slots {
+				if slices.Contains(series, slot.Series()) {
+					open++
+				}
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		at.Total = at.Pieces + open
+		a.draw(at)
+	}, a.wipe(true))
 }
 
 // checkNewest warns if the clock stands before the newest slot.

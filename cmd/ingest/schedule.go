@@ -14,38 +14,41 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// tariffOf reads the costs of the configured upstream.
-func tariffOf(c *config.Config) (*quota.Tariff, error) {
+// readTariff reads the costs of the configured upstream.
+func (a *app) readTariff() (*quota.Tariff, error) {
 	name, data := "costs.yaml", ingest.Costs
-	if c.Costs != "" {
+	if a.cfg.Costs != "" {
+		a.noteOpened("costs")
 		var err error
-		name = c.Costs
+		name = a.cfg.Costs
 		if data, err = os.ReadFile(name); err != nil {
 			return nil, config.Invalid(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
 		}
 	}
-	return quota.ParseCosts(name, data, c.Upstream, c.CostTable)
+	return quota.ParseCosts(name, data, a.cfg.Upstream, a.cfg.CostTable)
 }
 
-// jobSchedules returns when the configured jobs are due.
-func jobSchedules(c *config.Config) (regions.Schedule, error) {
-	s, err := regions.NewSchedule(c.Jobs)
+// jobSchedules returns when the jobs are due.
+func jobSchedules(jobs []ingest.Job) (regions.Schedule, error) {
+	s, err := regions.NewSchedule(jobs)
 	return s, config.Invalid(err)
 }
 
-// scheduleOf returns the configured jobs with the costs of their calls.
-func scheduleOf(c *config.Config) (budget.Schedule, error) {
-	jobs, err := jobSchedules(c)
+// schedule returns the configured jobs with the costs of their calls.
+func (a *app) schedule() (budget.Schedule, error) { return a.scheduleOf(a.cfg.Jobs) }
+
+func (a *app) scheduleOf(jobs []ingest.Job) (budget.Schedule, error) {
+	due, err := jobSchedules(jobs)
 	if err != nil {
 		return budget.Schedule{}, err
 	}
-	tariff, err := tariffOf(c)
-	return budget.Schedule{Jobs: jobs, Upstream: providers[c.Upstream].calls, Tariff: tariff}, err
+	tariff, err := a.tariff()
+	return budget.Schedule{Jobs: due, Upstream: a.provider().calls, Tariff: tariff}, err
 }
 
 // pricedSchedule returns the schedule with the price of the day that begins now.
 func (a *app) pricedSchedule() (budget.Schedule, budget.Price, error) {
-	schedule, err := scheduleOf(a.cfg)
+	schedule, err := a.schedule()
 	if err != nil {
 		return schedule, budget.Price{}, err
 	}

@@ -104,8 +104,8 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 	if err != nil {
 		return nil, err
 	}
-	w.governor.Log = log
-	source := a.source(w.governor, w.store)
+	w.ledger.Log = log
+	source := a.source(w.ledger, w.store)
 	source.Calls = w.calls.Total
 	r := &service.Runtime{
 		Reconciler: func() *fetch.Reconciler { return w.reconciler(a) },
@@ -113,7 +113,7 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 			reserver := w.reserver(a)
 			return reserver.Reserved, reserver.Update(ctx)
 		},
-		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.governor, Source: source, Save: w.calls.Save, Library: a.library(w.store), Close: w.close,
+		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.ledger, Source: source, Save: w.calls.Save, Library: a.library(w.store), Close: w.close,
 		Pacing: func(ctx context.Context, r quota.Report) (regions.Paced, string) {
 			p, _ := a.paceNow(ctx, a.pacer(w.schedule, w.store, func(context.Context) (quota.Report, error) { return r, nil }), w.store)
 			return p.Paced, p.String()

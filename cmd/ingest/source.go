@@ -11,16 +11,14 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/sharedledger"
-	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/store"
 )
 
 // source returns what the metrics and the status page read: the ledger and the store, as the commands show them.
-func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
+func (a *app) source(l *ledger, s *store.Store) *web.Source {
 	return &web.Source{
 		Quota: func(ctx context.Context) (report.QuotaDocument, error) {
-			doc, _, err := a.quotaDocument(ctx, g, s)
+			doc, _, err := a.quotaDocument(ctx, l, s)
 			return doc, err
 		},
 		Slots: func(ctx context.Context, since time.Time) ([]report.SlotDocument, error) {
@@ -32,15 +30,15 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 			return docs, err
 		},
 		Spent: func(ctx context.Context, since time.Time) ([]report.SpentDocument, error) {
-			spent, err := g.Ledger.Spent(ctx, g.Account, since)
+			spent, err := l.Ledger.Spent(ctx, l.Account, since)
 			return report.NewSpentDocuments(spent), err
 		},
 		Next: func(ctx context.Context, until time.Time) ([]report.NextDocument, error) {
-			return a.nextSlots(ctx, g, s, until)
+			return a.nextSlots(ctx, l, s, until)
 		},
 		Calls:    s.Calls,
-		DayPrice: a.dayPrice, Cost: g.Tariff.Cost,
-		Ledger: func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, g, s) },
+		DayPrice: a.dayPrice, Cost: l.Tariff.Cost,
+		Ledger: func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, l, s) },
 		Oldest: s.Oldest, Backup: s.LastBackup,
 		Backfills: func(ctx context.Context) (docs []report.BackfillDocument, err error) {
 			list, err := s.Backfills(ctx)
@@ -56,16 +54,14 @@ func (a *app) source(g *quota.Governor, s *store.Store) *web.Source {
 			return newSearchDocument(q, r), r.Hint, err
 		},
 		Emergency: func(ctx context.Context, since time.Time) (quota.Cost, error) {
-			return journalOf(g).Emergencies(ctx, g.Account, since)
+			return l.journal.Emergencies(ctx, l.Account, since)
 		},
 	}
 }
 
 // dayPrice returns what a day of the schedule costs or, with every, what it would if each chart were fetched so often.
 func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
-	c := *a.cfg
-	c.Jobs = budget.ChartsEvery(c.Jobs, every)
-	schedule, err := scheduleOf(&c)
+	schedule, err := a.scheduleOf(budget.ChartsEvery(a.cfg.Jobs, every))
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +70,9 @@ func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
 }
 
 // ledgerDocument returns the ledger's state, and whether it holds all that the store's slots spent.
-func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.Store) (report.LedgerDocument, error) {
+func (a *app) ledgerDocument(ctx context.Context, l *ledger, s *store.Store) (report.LedgerDocument, error) {
 	doc := report.LedgerDocument{ProvenAt: term.Second(a.clock.Now())}
-	state, err := journalOf(g).State(ctx, g.Account)
+	state, err := l.journal.State(ctx, l.Account)
 	if err != nil {
 		return doc, err
 	}
@@ -86,7 +82,7 @@ func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.St
 	if b := state.Breaker; b.Until.After(doc.ProvenAt) {
 		doc.AskedAgain, doc.Why = term.FromOrNull(b.Until), b.Why
 	}
-	account := auditOf(g)
+	account := l.audit()
 	slots, err := s.SpentSlots(ctx, account.MissingSince())
 	if err != nil {
 		return doc, err
@@ -94,12 +90,4 @@ func (a *app) ledgerDocument(ctx context.Context, g *quota.Governor, s *store.St
 	missing, err := account.Missing(ctx, slots)
 	doc.Missing = audit.Units(missing)
 	return doc, err
-}
-
-// journalOf returns the file of this data directory: the ledger itself or, with a remote one, the journal.
-func journalOf(g *quota.Governor) *sqliteledger.Ledger {
-	if shared, ok := g.EmergencyAccount.(*sharedledger.Ledger); ok {
-		return shared.Journal.(*sqliteledger.Ledger)
-	}
-	return g.EmergencyAccount.(*sqliteledger.Ledger)
 }

@@ -81,7 +81,7 @@ type fetchRuntime struct {
 	price    budget.Price // of a day of the schedule
 	upstream upstream
 	store    *store.Store
-	governor *quota.Governor
+	ledger   *ledger
 	calls    *store.CallCounter // nil if nothing is fetched
 	close    func()
 }
@@ -103,44 +103,61 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 	if err != nil {
 		return nil, err
 	}
-	if err := a.checkStore(ctx, hostname(up.Host())); err != nil {
-		return nil, err
-	}
-	g, closeLedger, err := a.governor(ctx)
+	s, l, err := a.openStoreAndLedger(ctx, hostname(up.Host()))
 	if err != nil {
-		return nil, err
-	}
-	s, err := a.store(ctx, hostname(up.Host()))
-	if err != nil {
-		closeLedger()
 		return nil, err
 	}
 	calls := store.NewCallCounter(s)
-	return &fetchRuntime{schedule, price, up, s, g, calls, func() { calls.SaveLast(); up.Close(); closeLedger(); _ = s.Close() }}, nil
+	return &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }}, nil
 }
 
-func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
+// openStoreAndLedger opens a store that exists, then the ledger, then a new store if there was none: a ledger that is
+// refused leaves no store behind.
+func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Store, _ *ledger, err error) {
+	o := store.Options{Upstream: host, Upgraded: a.sayUpgraded, Existing: true}
+	spent := noSlots
+	s, err := a.openStore(ctx, o)
+	switch {
+	case err == nil:
+		spent = s.SpentSlots
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, nil, err
+	}
+	l, err := a.openCheckedLedger(ctx, spent)
+	switch {
+	case err != nil && s != nil:
+		_ = s.Close()
+	case err == nil && s == nil:
+		o.Existing = false
+		if s, err = a.openStore(ctx, o); err != nil {
+			l.close()
+		}
+	}
+	return s, l, err
+}
+
+func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{}, Schedule: w.schedule.Jobs, Slots: w.store, Sink: w.store, Library: w.store,
-		Upstream: w.upstream, Quota: w.governor,
-		Owner: owner(), FreeBursts: w.governor.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(),
+		Jobs: map[string]ingest.Job{}, Schedule: f.schedule.Jobs, Slots: f.store, Sink: f.store, Library: f.store,
+		Upstream: f.upstream, Quota: f.ledger.Governor,
+		Owner: owner(), FreeBursts: f.ledger.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(),
 	}
 	for _, job := range a.cfg.Jobs {
 		r.Jobs[job.Name] = job
 	}
-	if d, ok := w.upstream.(interface {
+	if d, ok := f.upstream.(interface {
 		AskDate(context.Context) (time.Time, error)
 	}); ok && !a.clock.Moved { // a moved clock is meant to differ
-		r.Date, w.governor.Date = d.AskDate, d.AskDate
+		r.Date, f.ledger.Date = d.AskDate, d.AskDate
 	}
-	r.Namer, _ = w.upstream.(fetch.Namer)
-	r.Counter = w.counter()
-	if w.calls != nil {
-		r.OnCall = w.calls.Observe
+	r.Namer, _ = f.upstream.(fetch.Namer)
+	r.Counter = f.counter()
+	if f.calls != nil {
+		r.OnCall = f.calls.Observe
 	}
-	r.Reserved = w.reserver(a).Reserved
+	r.Reserved = f.reserver(a).Reserved
 	if a.cfg.Pacing {
-		r.Pacer = a.pacer(w.schedule, w.store, w.governor.Report)
+		r.Pacer = a.pacer(f.schedule, f.store, f.ledger.Report)
 	}
 	if a.traces != nil {
 		r.Trace = a.traces.Span
@@ -152,27 +169,27 @@ func (w *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 }
 
 // reserver returns what backfills and refreshes must leave for the schedule.
-func (w *fetchRuntime) reserver(a *app) *budget.Reserver {
-	return &budget.Reserver{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) { return w.reserve(ctx, a) }}
+func (f *fetchRuntime) reserver(a *app) *budget.Reserver {
+	return &budget.Reserver{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) { return f.reserve(ctx, a) }}
 }
 
 // reserve returns what the schedule needs and has used. If the ledger cannot answer, nothing counts as used.
-func (w *fetchRuntime) reserve(ctx context.Context, a *app) (budget.Reserve, error) {
-	r, err := w.schedule.Reserve(ctx, jobSlots{w.store}, a.clock.Now())
+func (f *fetchRuntime) reserve(ctx context.Context, a *app) (budget.Reserve, error) {
+	r, err := f.schedule.Reserve(ctx, jobSlots{f.store}, a.clock.Now())
 	if err == nil {
-		r.Used, _ = w.governor.ScheduledUse(ctx)
+		r.Used, _ = f.ledger.ScheduledUse(ctx)
 	}
 	return r, err
 }
 
 // counter returns what fetches counts alone, if the active table has a pool for them that videos do not draw from.
-func (w *fetchRuntime) counter() fetch.Counter {
-	c, ok := w.upstream.(fetch.Counter)
+func (f *fetchRuntime) counter() fetch.Counter {
+	c, ok := f.upstream.(fetch.Counter)
 	if !ok {
 		return nil
 	}
-	counts, err := w.governor.Tariff.Cost(c.Counts(nil).Method)
-	videos, otherErr := w.governor.Tariff.Cost(w.upstream.Videos(nil).Method)
+	counts, err := f.ledger.Tariff.Cost(c.Counts(nil).Method)
+	videos, otherErr := f.ledger.Tariff.Cost(f.upstream.Videos(nil).Method)
 	if err != nil || otherErr != nil {
 		return nil
 	}
@@ -220,15 +237,20 @@ func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
 	return a.openStore(ctx, store.Options{Upstream: host, ReadOnly: host == "", Upgraded: a.sayUpgraded})
 }
 
-func (a *app) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
+func (a *app) openStore(ctx context.Context, o store.Options) (s *store.Store, err error) {
 	o.Now = a.clock.Now
 	switch scheme, _, ok := strings.Cut(a.cfg.Store, "://"); {
 	case a.cfg.Store == "sqlite":
-		return store.Open(ctx, a.cfg.Data, o)
+		s, err = store.Open(ctx, a.cfg.Data, o)
 	case ok && (scheme == "postgres" || scheme == "postgresql"):
-		return pgstore.Open(ctx, a.cfg.Store, o)
+		s, err = pgstore.Open(ctx, a.cfg.Store, o)
+	default:
+		err = config.Invalid(fmt.Errorf("store %q is not known: use sqlite or postgres://user@host/database", ledgerName(a.cfg.Store)))
 	}
-	return nil, config.Invalid(fmt.Errorf("store %q is not known: use sqlite or postgres://user@host/database", ledgerName(a.cfg.Store)))
+	if err == nil {
+		a.noteOpened("store")
+	}
+	return s, err
 }
 
 // storeName returns where the store is, without secrets.
@@ -256,21 +278,6 @@ func (a *app) withStore(ctx context.Context, do func(*store.Store) error) error 
 	}
 	defer func() { _ = s.Close() }()
 	return do(s)
-}
-
-// checkStore refuses a store that cannot be used, and upgrades an older one, for host.
-func (a *app) checkStore(ctx context.Context, host string) error {
-	s, err := a.store(ctx, "")
-	if version, ok := errors.AsType[*store.VersionError](err); ok && version.Have < version.Know {
-		s, err = a.store(ctx, host)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	}
-	return s.Close()
 }
 
 // sayUpgraded says that the store was upgraded, and where its backup is.

@@ -152,7 +152,7 @@ func prepare(ctx context.Context, e store.Engine, schema string, o store.Options
 		return explain(e.Name, err)
 	case have > SchemaVersion() || o.ReadOnly && have > 0 && have < SchemaVersion():
 		return &store.VersionError{Path: e.Name, Have: have, Know: SchemaVersion()}
-	case o.ReadOnly && have == 0:
+	case (o.ReadOnly || o.Existing) && have == 0:
 		return fmt.Errorf("%s: %w", e.Name, store.ErrMissing)
 	case have == SchemaVersion():
 		return nil
