@@ -14,9 +14,9 @@ import (
 // inTheMiddle is a loss with another fault at every step of the recovery: between any two scripts, when the second has
 // been asked or the first executed. A second process of the data directory continues meanwhile.
 func inTheMiddle(name string, happens func(s *site)) fault {
-	return fault{"emptied, and on the way back " + name, func(t *testing.T, off need) *rig {
+	return fault{"emptied, and on the way back " + name, func(t *testing.T) *rig {
 		t.Helper()
-		r := newRig(t, off, 1)
+		r := newRig(t, 1)
 		s := r.sites[0]
 		other := &site{rig: r, dir: s.dir, url: "redis://" + r.redis.Addr(), proxy: r.proxy}
 		other.open()

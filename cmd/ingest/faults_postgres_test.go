@@ -19,7 +19,7 @@ import (
 func TestFaultsOfPostgres(t *testing.T) {
 	t.Parallel()
 	runFaults(t, allFaultsOfPostgres(), func(t *testing.T, f fault) {
-		r := f.run(t, nothing)
+		r := f.run(t)
 		t.Log(r.judge(f.name))
 		if len(r.wrong) > 0 {
 			t.Fail()
@@ -34,13 +34,13 @@ func allFaultsOfPostgres() []fault {
 
 // onePostgres is one for a ledger in PostgreSQL.
 func onePostgres(name string, happens func(s *site), settings ...string) fault {
-	return postgresFault(name, happens, func(t *testing.T, off need) *rig { return newPostgresRig(t, off, 1, settings...) })
+	return postgresFault(name, happens, func(t *testing.T) *rig { return newPostgresRig(t, 1, settings...) })
 }
 
-func postgresFault(name string, happens func(s *site), begin func(*testing.T, need) *rig) fault {
-	return fault{"postgres: " + name, func(t *testing.T, off need) *rig {
+func postgresFault(name string, happens func(s *site), begin func(*testing.T) *rig) fault {
+	return fault{"postgres: " + name, func(t *testing.T) *rig {
 		t.Helper()
-		r := begin(t, off)
+		r := begin(t)
 		s := r.sites[0]
 		s.spend(cheap, 40)
 		happens(s)
@@ -135,8 +135,8 @@ func postgresFaults() []fault {
 
 // onDisk is one for a server whose disk can be filled.
 func onDisk(name string, happens func(s *site)) fault {
-	return postgresFault(name, happens, func(t *testing.T, off need) *rig {
-		return onPostgres(t, off, 1, faulty.PostgresOnDisk(t), postgresScripts...)
+	return postgresFault(name, happens, func(t *testing.T) *rig {
+		return onPostgres(t, 1, faulty.PostgresOnDisk(t), postgresScripts...)
 	})
 }
 
@@ -166,7 +166,7 @@ func killedWhileTold(m faulty.Moment) fault {
 		}
 		s.want(killed(), "it was never synced")
 		s.pg.Restart(s)
-	}, func(t *testing.T, off need) *rig { return onPostgres(t, off, 1, faulty.Postgres(t), "COMMIT") })
+	}, func(t *testing.T) *rig { return onPostgres(t, 1, faulty.Postgres(t), "COMMIT") })
 }
 
 // killPostgresAt kills the server, like a power cut, at the n-th such moment of a script. killed reports whether it
@@ -248,9 +248,9 @@ func (s *site) takeAllConnections() (leave func()) {
 
 func twoHostsOnPostgres() []fault {
 	both := func(name string, happens func(a, b *site)) fault {
-		return fault{"postgres: two hosts, " + name, func(t *testing.T, off need) *rig {
+		return fault{"postgres: two hosts, " + name, func(t *testing.T) *rig {
 			t.Helper()
-			r := newPostgresRig(t, off, 2)
+			r := newPostgresRig(t, 2)
 			a, b := r.sites[0], r.sites[1]
 			r.spendOnBoth()
 			happens(a, b)
@@ -322,9 +322,9 @@ func (s *site) wantClosedUntilSynced() {
 
 // promoted is a server that dies and is replaced by its replica, which lags by so much.
 func promoted(hosts int, lag time.Duration) fault {
-	return fault{fmt.Sprintf("postgres: replica promoted, behind by %v, hosts: %d", lag, hosts), func(t *testing.T, off need) *rig {
+	return fault{fmt.Sprintf("postgres: replica promoted, behind by %v, hosts: %d", lag, hosts), func(t *testing.T) *rig {
 		t.Helper()
-		r := newPostgresRig(t, off, hosts, "wal_level=replica", "max_wal_senders=4")
+		r := newPostgresRig(t, hosts, "wal_level=replica", "max_wal_senders=4")
 		line := faulty.BeforePostgres(t, r.pg.Addr())
 		replica := r.pg.Replica(t, line.Followed())
 		for end := time.Now().Add(waitAtMost); r.pg.Must(t, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") != "1" && time.Now().Before(end); {

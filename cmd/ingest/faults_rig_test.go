@@ -65,7 +65,6 @@ type rig struct {
 	limit  int64
 	settle time.Duration
 	hosts  int
-	off    need // switched off
 	sites  []*site
 	began  time.Time
 
@@ -79,9 +78,9 @@ type rig struct {
 }
 
 // newRig starts the servers and opens the data directories.
-func newRig(t *testing.T, off need, hosts int, settings ...string) *rig {
+func newRig(t *testing.T, hosts int, settings ...string) *rig {
 	t.Helper()
-	r := bareRig(t, off, hosts, faultLimit)
+	r := bareRig(t, hosts, faultLimit)
 	r.redis = faulty.Redis(t, settings...)
 	r.proxy = faulty.Before(t, r.redis.Addr())
 	r.url = "redis://" + r.proxy.Addr()
@@ -90,14 +89,14 @@ func newRig(t *testing.T, off need, hosts int, settings ...string) *rig {
 }
 
 // newPostgresRig is newRig with a ledger in PostgreSQL.
-func newPostgresRig(t *testing.T, off need, hosts int, settings ...string) *rig {
+func newPostgresRig(t *testing.T, hosts int, settings ...string) *rig {
 	t.Helper()
-	return onPostgres(t, off, hosts, faulty.Postgres(t, settings...), postgresScripts...)
+	return onPostgres(t, hosts, faulty.Postgres(t, settings...), postgresScripts...)
 }
 
-func onPostgres(t *testing.T, off need, hosts int, d *faulty.Database, scripts ...string) *rig {
+func onPostgres(t *testing.T, hosts int, d *faulty.Database, scripts ...string) *rig {
 	t.Helper()
-	r := bareRig(t, off, hosts, faultLimit)
+	r := bareRig(t, hosts, faultLimit)
 	r.pg = d
 	r.proxy = faulty.BeforePostgres(t, d.Addr(), scripts...)
 	r.url = d.URLAt(r.proxy.Addr())
@@ -110,9 +109,9 @@ func onPostgres(t *testing.T, off need, hosts int, d *faulty.Database, scripts .
 var postgresScripts = []string{".take_1(", "COMMIT"}
 
 // bareRig is one without a ledger.
-func bareRig(t *testing.T, off need, hosts, limit int) *rig {
+func bareRig(t *testing.T, hosts, limit int) *rig {
 	t.Helper()
-	r := &rig{T: t, hosts: hosts, off: off, limit: int64(limit), settle: faultSettle, began: time.Now()}
+	r := &rig{T: t, hosts: hosts, limit: int64(limit), settle: faultSettle, began: time.Now()}
 	var err error
 	if r.tariff, err = quota.ParseCosts("costs.yaml", []byte(faultCosts(limit)), "youtube", ""); err != nil {
 		t.Fatal(err)
@@ -163,13 +162,10 @@ func (s *site) open() {
 	if s.remote, err = openRemote(s.url); err != nil {
 		s.Fatal(err)
 	}
-	if s.shared, err = sharedledger.Open(s.tariff, s.off.remote(s.remote), s.off.journal(s.file), s.hosts); err != nil {
+	if s.shared, err = sharedledger.Open(s.tariff, s.remote, s.file, s.hosts); err != nil {
 		s.Fatal(err)
 	}
 	s.shared.Host.Name, s.shared.Settle, s.shared.Now = s.dir, s.settle, s.now
-	if s.off == settling {
-		s.shared.Settle = time.Nanosecond
-	}
 	s.governor = &quota.Governor{Ledger: s.shared, EmergencyAccount: doubtful{s.shared, s.rig}, Tariff: s.tariff, Account: "default", Now: s.now}
 	s.mute = false
 }

@@ -68,7 +68,7 @@ const (
 func storm(t *testing.T, seed uint64) *rig {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 2))
-	r := bareRig(t, nothing, 1+int(seed%2), stormLimit)
+	r := bareRig(t, 1+int(seed%2), stormLimit)
 	r.settle = time.Minute // nobody is away for so long
 	// Replies are lost all the time, and what one host syncs twice another cannot know to have seen:
 	// here it only matters that nothing is forgotten.

@@ -32,7 +32,7 @@ func TestFaultSpeedOfAnOutage(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			var best, first time.Duration
 			for range 3 {
-				r := newRig(t, nothing, 1)
+				r := newRig(t, 1)
 				s := r.sites[0]
 				s.spend(cheap, 3)
 				kind.down(s)
@@ -79,7 +79,7 @@ func (c *counting) Note(ctx context.Context, account string, n sharedledger.Note
 }
 
 func TestFaultSpeedOneWritePerTake(t *testing.T) {
-	r := newRig(t, nothing, 1)
+	r := newRig(t, 1)
 	s := r.sites[0]
 	s.spend(cheap, 3)
 	s.stop()
@@ -100,8 +100,8 @@ func TestFaultSpeedOneWritePerTake(t *testing.T) {
 // TestFaultSpeedOfPostingBack: 9,500 spends are posted to a ledger that came back empty.
 func TestFaultSpeedOfPostingBack(t *testing.T) {
 	const spends = 9500
-	r := bareRig(t, nothing, 1, 10*spends)
-	tmp := newRig(t, nothing, 1)
+	r := bareRig(t, 1, 10*spends)
+	tmp := newRig(t, 1)
 	tmp.sites[0].stop()
 	r.redis, r.proxy, r.url = tmp.redis, tmp.proxy, tmp.url
 	s := &site{rig: r, dir: t.TempDir(), proxy: r.proxy, url: r.url}

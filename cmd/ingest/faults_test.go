@@ -18,14 +18,14 @@ import (
 // left to spend.
 type fault struct {
 	name string
-	run  func(t *testing.T, off need) *rig
+	run  func(t *testing.T) *rig
 }
 
 // one is a fault for a single data directory: it happens between calls before and after.
 func one(name string, happens func(s *site), settings ...string) fault {
-	return fault{name, func(t *testing.T, off need) *rig {
+	return fault{name, func(t *testing.T) *rig {
 		t.Helper()
-		r := newRig(t, off, 1, settings...)
+		r := newRig(t, 1, settings...)
 		s := r.sites[0]
 		s.spend(cheap, 40)
 		happens(s)
@@ -158,7 +158,7 @@ func (s *site) clock(by time.Duration) {
 
 // lostReplies returns faults that lose replies after execution: with plenty left, and with just what the call costs.
 // The calls succeed anyway, and are charged once.
-func lostReplies(prefix string, begin func(*testing.T, need, int, ...string) *rig) []fault {
+func lostReplies(prefix string, begin func(*testing.T, int, ...string) *rig) []fault {
 	var all []fault
 	for how, name := range map[faulty.Loss]string{faulty.Closed: "closed", faulty.Torn: "reset in the middle", faulty.Swallowed: "swallowed"} {
 		for n := 1; n <= 3; n++ {
@@ -170,9 +170,9 @@ func lostReplies(prefix string, begin func(*testing.T, need, int, ...string) *ri
 				if exactly {
 					left = "exactly enough left"
 				}
-				all = append(all, fault{fmt.Sprintf("%sreply lost %d x (%s), %s", prefix, n, name, left), func(t *testing.T, off need) *rig {
+				all = append(all, fault{fmt.Sprintf("%sreply lost %d x (%s), %s", prefix, n, name, left), func(t *testing.T) *rig {
 					t.Helper()
-					r := begin(t, off, 1)
+					r := begin(t, 1)
 					s := r.sites[0]
 					s.spend(cheap, 45)
 					s.spend(expensive, 1)
@@ -197,9 +197,9 @@ func lostReplies(prefix string, begin func(*testing.T, need, int, ...string) *ri
 
 // failover is a master that dies with a replica that lags by so much.
 func failover(lag time.Duration) fault {
-	return fault{fmt.Sprintf("Sentinel failover, replica behind by %v", lag), func(t *testing.T, off need) *rig {
+	return fault{fmt.Sprintf("Sentinel failover, replica behind by %v", lag), func(t *testing.T) *rig {
 		t.Helper()
-		r := bareRig(t, off, 1, faultLimit)
+		r := bareRig(t, 1, faultLimit)
 		r.redis = faulty.Redis(t)
 		r.proxy = faulty.Before(t, r.redis.Addr())
 		host, port, _ := net.SplitHostPort(r.proxy.Addr())
@@ -228,9 +228,9 @@ func failover(lag time.Duration) fault {
 
 // backToTheOldMaster is a failover, and another back to the first master, which knows all scripts and lacks the last
 // data: what another process of this data directory spent, which has ended since.
-func backToTheOldMaster(t *testing.T, off need) *rig {
+func backToTheOldMaster(t *testing.T) *rig {
 	t.Helper()
-	r := newRig(t, off, 1)
+	r := newRig(t, 1)
 	s, first, second := r.sites[0], r.redis, faulty.Redis(t)
 	s.spend(cheap, 20)
 	second.Must("REPLICAOF", "127.0.0.1", fmt.Sprint(first.Port))
@@ -266,9 +266,9 @@ func backToTheOldMaster(t *testing.T, off need) *rig {
 
 // rolledBackInPlace is a master that becomes a replica of an older copy, and then a master again: it keeps its scripts,
 // and one of two hosts has written nothing since the copy was made.
-func rolledBackInPlace(t *testing.T, off need) *rig {
+func rolledBackInPlace(t *testing.T) *rig {
 	t.Helper()
-	r := newRig(t, off, 2)
+	r := newRig(t, 2)
 	a, b := r.sites[0], r.sites[1]
 	older := faulty.Redis(t, "--replicaof", fmt.Sprintf("127.0.0.1 %d", r.redis.Port))
 	older.Await("master_link_status:up", "INFO", "replication")
@@ -295,9 +295,9 @@ func rolledBackInPlace(t *testing.T, off need) *rig {
 
 func twoHosts() []fault {
 	both := func(name string, happens func(a, b *site), settings ...string) fault {
-		return fault{name, func(t *testing.T, off need) *rig {
+		return fault{name, func(t *testing.T) *rig {
 			t.Helper()
-			r := newRig(t, off, 2, settings...)
+			r := newRig(t, 2, settings...)
 			a, b := r.sites[0], r.sites[1]
 			a.recover()
 			b.recover()
@@ -351,9 +351,9 @@ func twoHosts() []fault {
 				_ = a.call(cheap, &early) // as much as there is, before b looks
 			}
 		}),
-		{"two hosts, one has not heard of a generation whose log is evicted", func(t *testing.T, off need) *rig {
+		{"two hosts, one has not heard of a generation whose log is evicted", func(t *testing.T) *rig {
 			t.Helper()
-			r := newRig(t, off, 2)
+			r := newRig(t, 2)
 			a, b := r.sites[0], r.sites[1]
 			b.proxy = faulty.Before(t, r.redis.Addr())
 			b.url = "redis://" + b.proxy.Addr()
@@ -411,7 +411,7 @@ func flapping(period time.Duration) fault {
 func TestLongFaultFlapping(t *testing.T) {
 	t.Parallel()
 	runFaults(t, []fault{flapping(10 * time.Second)}, func(t *testing.T, f fault) {
-		r := f.run(t, nothing)
+		r := f.run(t)
 		t.Log(r.judge(f.name))
 		if len(r.wrong) > 0 {
 			t.Fail()
@@ -423,7 +423,7 @@ func TestLongFaultFlapping(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	runFaults(t, allFaults(), func(t *testing.T, f fault) {
-		r := f.run(t, nothing)
+		r := f.run(t)
 		t.Log(r.judge(f.name))
 		if len(r.wrong) > 0 {
 			t.Fail()

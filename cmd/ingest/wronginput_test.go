@@ -44,7 +44,8 @@ var wrongInputs = []struct {
 	{"backfill plan uploads", exitUsage, "which channels?"},
 	{"backfill plan refresh", exitUsage, "how old is old"},
 	// Values.
-	{"run --region XX", exitUsage, `unknown region "XX"`},
+	{"run --region XX", exitUsage, `unknown region "XX": use ISO 3166 codes`},
+	{"quota take videos.list --region usa", exitUsage, `unknown region "usa"`},
 	{"run --region UK", exitUsage, "did you mean GB"},
 	{"run --region US,US", exitUsage, "named twice"},
 	{"run --region JP", exitUsage, "no job fetches JP"},
@@ -61,6 +62,8 @@ var wrongInputs = []struct {
 	{"search x --after nonsense", exitUsage, "--after:"},
 	{"slots --outcome fine", exitUsage, "use due, claimed, done"},
 	{"slots --next 0", exitUsage, "--next 0 is below 1"},
+	{"slots --next -1", exitUsage, "--next -1 is below 1"},
+	{"slots --limit 0", exitUsage, "--limit 0 is below 1"},
 	{"slots --since yesterday", exitUsage, "use a time ago"},
 	{"quota take videos.list --purpose fun", exitUsage, "use scheduled, refresh, backfill or manual"},
 	{"quota take video.list", exitUsage, `did you mean "videos.list"`},
@@ -77,25 +80,37 @@ var wrongInputs = []struct {
 	{"simulate --upstream vimeo", exitUsage, "use youtube or dailymotion"},
 	{"simulate --limit units", exitUsage, "units=40"},
 	{"simulate --fault nonsense", exitUsage, "--fault"},
+	{"simulate --charts nowhere --day 2026-02-14", exitUsage, "nowhere"},
+	{"simulate --cost-table modern", exitUsage, "modern"},
+	{"simulate --seed first", exitUsage, `--seed "first": use a whole number`},
 	{"demo --json", exitUsage, "demo tells a story"},
 	{"backfill plan search x --from 2026-03-01 --to 2026-02-01", exitUsage, "are they reversed"},
 	{"backfill plan videos absent.txt", exitUsage, "read the ids"},
 	// The configuration.
 	{"config check --config absent.yaml", exitConfig, "absent.yaml"},
-	{"config check --config key.yaml", exitConfig, "key_file:"},
+	{"config check --config key.yaml", exitConfig, `key.yaml:2: unknown field "key": a key is a secret and not for this file`},
 	{"config check --config tabs.yaml", exitConfig, "tabs.yaml:2: a tab"},
 	{"config check --config port.yaml", exitConfig, "did you mean 127.0.0.1:8080?"},
-	{"config check --config typo.yaml", exitConfig, `did you mean "every"?`},
+	{"config check --config typo.yaml", exitConfig, `typo.yaml:2: unknown field "evry": did you mean "every"?`},
+	{"config check --config region.yaml", exitConfig, `region.yaml:3: unknown region "UK": did you mean GB?`},
+	{"config check --config two.yaml", exitConfig, "two.yaml:3: two jobs are called chart"},
+	{"config check --config never.yaml", exitConfig, "never.yaml:2: every: 0s must be above zero: try 30m"},
 	{"config check --costs absent.yaml", exitConfig, "read the costs"},
+	{"config check --costs ceiling.yaml", exitConfig, `ceiling.yaml:5: unknown field "ceiling": did you mean "ceilings"?`},
+	{"config check --costs fraction.yaml", exitConfig, `fraction.yaml:12: method videos.list costs "1.5" of units`},
 	{"config check --cost-table modern", exitConfig, "use one of classic"},
 	{"quota --ledger memcached", exitConfig, "use sqlite or redis://"},
 	{"INGEST_NOW=yesterday quota", exitConfig, "not an RFC 3339 time"},
+	{"INGEST_UPSTREAM_URL= INGEST_NOW=2026-02-14T09:00:00Z run --key-file good.key", exitConfig, "INGEST_NOW is for a stand-in upstream"},
+	{"INGEST_UPSTREAM_URL= INGEST_NOW=2026-02-14T09:00:00Z quota take videos.list", exitConfig, "INGEST_NOW is for a stand-in upstream"},
 	{"INGEST_UPSTREAM=vimeo run", exitConfig, "use dailymotion or youtube"},
 	{"INGEST_UPSTREAM_URL=http://example.com/ run --key-file good.key", exitConfig, "https"},
+	{"INGEST_UPSTREAM_URL=ftp://127.0.0.1/ run --key-file good.key", exitConfig, "https"},
 	{"serve --listen here --key-file good.key", exitConfig, "127.0.0.1:8080"},
 	// The key.
 	{"INGEST_UPSTREAM_URL= run", exitKey, "no API key"},
 	{"INGEST_UPSTREAM_URL= run --key-file absent.key", exitKey, "absent.key"},
+	{"INGEST_UPSTREAM_URL= INGEST_KEY_FILE=absent.key INGEST_KEY=never-used run", exitKey, "absent.key"},
 	{"INGEST_UPSTREAM_URL= run --key-file empty.key", exitKey, "is empty"},
 	{"INGEST_UPSTREAM_URL= run --key-file open.key", exitKey, "chmod 600"},
 	{"INGEST_UPSTREAM_URL= run --key-file two.key", exitKey, "more than one word"},
@@ -108,10 +123,27 @@ var wrongInputs = []struct {
 }
 
 var wrongFiles = map[string]string{
-	"key.yaml":   "account: default\nkey: AIzaSyA-1234567890-abcdefghijklmnopqrst\n",
-	"tabs.yaml":  "jobs:\n\t- name: chart\n",
-	"port.yaml":  "listen: 8080\n",
-	"typo.yaml":  "jobs:\n  - {name: chart, kind: chart, evry: 30m}\n",
+	"key.yaml":     "account: default\nkey: AIzaSyA-1234567890-abcdefghijklmnopqrst\n",
+	"tabs.yaml":    "jobs:\n\t- name: chart\n",
+	"port.yaml":    "listen: 8080\n",
+	"typo.yaml":    "jobs:\n  - {name: chart, kind: chart, evry: 30m}\n",
+	"region.yaml":  "jobs:\n  - name: chart\n    regions: [US, UK]\n    kind: chart\n    every: 30m\n",
+	"two.yaml":     "jobs:\n  - {name: chart, kind: chart, every: 30m}\n  - {name: chart, kind: chart, every: 1h}\n",
+	"never.yaml":   "jobs:\n  - {name: chart, kind: chart, every: 0s}\n",
+	"ceiling.yaml": "version: 1\nupstreams:\n  youtube:\n    zone: America/Los_Angeles\n    ceiling: {scheduled: 95%}\n",
+	"fraction.yaml": `version: 1
+upstreams:
+  youtube:
+    zone: America/Los_Angeles
+    table: small
+    grace: 30s
+    ceilings: {scheduled: 95%, refresh: 95%, backfill: 70%, manual: 99.5%}
+    failure: {open_at_most: 0.1%, emergency: 0.5%, settle: 10m}
+    tables:
+      small:
+        pools: {units: {24h: 20, day: 20}}
+        methods: {videos.list: {units: 1.5}}
+`,
 	"good.key":   "a-key-that-is-never-sent\n",
 	"empty.key":  "\n",
 	"open.key":   "open-secret\n",
