@@ -124,13 +124,6 @@ type Counts struct {
 	Odd                    Odd    // of the whole answer; only its first element carries it
 }
 
-// ChartMove is how much of a region's chart was new when it was fetched.
-type ChartMove struct {
-	Key      string    // the region
-	From, To time.Time // when the previous chart and this one were fetched
-	New      int       // videos in its first places that the previous chart did not have
-}
-
 // Placement is one video's place in one region's chart at one slot.
 type Placement struct {
 	Rank  int // from 1, counted over the pages of the pass

@@ -286,8 +286,8 @@ func TestWhatTheScheduleNeedsIsLeftToIt(t *testing.T) {
 	d := newDig(t, 1000)
 	d.limit(10)
 	var asked atomic.Int64 // passes ask side by side
-	d.run.Reserved = func(context.Context) quota.Reserved {
-		return quota.Reserved{Rest: quota.Cost{"units": asked.Add(1)}}
+	d.run.Reserve = func(context.Context) quota.Reserve {
+		return quota.Reserve{Rest: quota.Cost{"units": asked.Add(1)}}
 	}
 	b := d.plan(t, ingest.BackfillVideos, d.ids(20)...)
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {

@@ -95,8 +95,8 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
 		r.Region = p.slot.Key // every call of a region's slot, look-ups included, is made for that region
 	}
-	if p.Reserved != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
-		r.Reserved = p.Reserved(ctx)
+	if p.Reserve != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
+		r.Reserve = p.Reserve(ctx)
 	}
 	if s.wholePages > 0 {
 		r.Calls = s.wholePages - p.slot.Pages

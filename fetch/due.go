@@ -42,11 +42,11 @@ func (r *runner) addDue(ctx context.Context) error {
 // charts have.
 func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	o, schedule := r.options, r.Schedule
-	if r.Pacer != nil && (o.paced || o.Force) { // forced slots are added to those that are due
-		paced := r.Pacer.Pace(ctx, known, now)
-		schedule = paced.Schedule
+	if r.Pace != nil && (o.paced || o.Force) { // forced slots are added to those that are due
+		pace := r.Pace(ctx, known, now)
+		schedule = pace.Schedule
 		if o.paced {
-			r.pages = paced.Pages
+			r.pages = pace.Pages
 		}
 	}
 	due := slices.DeleteFunc(schedule.Due(known, now), func(s ingest.Slot) bool {

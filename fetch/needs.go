@@ -13,14 +13,8 @@ type Schedule interface {
 	Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot
 }
 
-// Pacer stretches the schedule when what is left of the quota does not pay for it.
-type Pacer interface {
-	// Pace returns the schedule as stretched at now; known is what Schedule.Due gets.
-	Pace(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Paced
-}
-
-// Paced is a stretched schedule.
-type Paced struct {
+// Pace is a schedule as it is stretched when what is left of the quota does not pay for it.
+type Pace struct {
 	Schedule
 	Pages map[string]int // pages of a job's charts, by its name; a job that is missing keeps its own
 }

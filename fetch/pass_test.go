@@ -391,7 +391,7 @@ func TestThePassEndsThatRetriesTooOften(t *testing.T) {
 // will not be whole.
 func TestAChartIsBegunOnlyIfItCanBeFinished(t *testing.T) {
 	b := newBench(t, 6, "US", "GB")
-	b.run.Pacer = unpaced{b.run.Schedule}
+	b.run.Pace = atPace(b.run.Schedule, nil)
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB stopped 0; " || b.used(t) != 4 {
 		t.Errorf("%s with %d of 6 units used, %v", states(worked), b.used(t), err)
@@ -433,7 +433,7 @@ func TestARetryLeavesNoChartInPart(t *testing.T) {
 		{3, 11, "US done 4; GB done 4; ", 9},
 	} {
 		b := newBench(t, tt.units, "US", "GB")
-		b.run.Pacer = unpaced{b.run.Schedule}
+		b.run.Pace = atPace(b.run.Schedule, nil)
 		b.upstream.answer = func(_ context.Context, n int) error {
 			if n == tt.fails {
 				return fails(fetch.Broken)
@@ -455,7 +455,7 @@ func TestAPersonsWishIsNotPaced(t *testing.T) {
 		"US done 4; GB stopped 2; ": {Pages: 4},
 	} {
 		b := newBench(t, 6, "US", "GB")
-		b.run.Pacer = held{}
+		b.run.Pace = atPace(held{}, map[string]int{"chart": 1})
 		o.Series = b.series
 		worked, err := b.run.Run(t.Context(), o)
 		if err != nil || states(worked) != want {
@@ -464,18 +464,14 @@ func TestAPersonsWishIsNotPaced(t *testing.T) {
 	}
 }
 
-// held is a pacer under which nothing is due, and whose charts have one page.
+// held is a schedule in which nothing is due.
 type held struct{}
-
-func (held) Pace(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Paced {
-	return fetch.Paced{Schedule: held{}, Pages: map[string]int{"chart": 1}}
-}
 
 func (held) Due(map[ingest.Series]time.Time, time.Time) []ingest.Slot { return nil }
 
-// unpaced is a pacer under which everything is due as usual.
-type unpaced struct{ fetch.Schedule }
-
-func (u unpaced) Pace(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Paced {
-	return fetch.Paced{Schedule: u.Schedule}
+// atPace returns a pace that is always the same.
+func atPace(s fetch.Schedule, pages map[string]int) func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
+	return func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
+		return fetch.Pace{Schedule: s, Pages: pages}
+	}
 }

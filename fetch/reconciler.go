@@ -17,7 +17,9 @@ import (
 type Reconciler struct {
 	Jobs     map[string]ingest.Job // by name; slots of any other job are unwanted
 	Schedule Schedule
-	Pacer    Pacer // nil: the schedule is never stretched, and a chart needs quota for one page only to begin
+	// Pace returns the schedule as stretched at now; known is what Schedule.Due gets. nil: it is never stretched, and a
+	// chart needs quota for one page only to begin.
+	Pace     func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Pace
 	Slots    Slots
 	Sink     Sink
 	Library  Library
@@ -25,9 +27,9 @@ type Reconciler struct {
 	Namer    Namer   // nil: categories have no names
 	Counter  Counter // nil: counts come with videos only
 	Quota    Quota
-	// Reserved returns what a backfill's calls leave for the schedule; nil: what the ceilings leave. Passes call it
+	// Reserve returns what a backfill's calls leave for the schedule; nil: what the ceilings leave. Passes call it
 	// concurrently.
-	Reserved func(context.Context) quota.Reserved
+	Reserve func(context.Context) quota.Reserve
 	// FreeBursts says that the upstream does not charge for a call that it surely refused for its rate: it is
 	// refunded.
 	FreeBursts bool

@@ -37,7 +37,7 @@ type runner struct {
 }
 
 func newRunner(rec *Reconciler, o RunOptions) *runner {
-	o.paced = rec.Pacer != nil && !o.Force && o.Pages == 0
+	o.paced = rec.Pace != nil && !o.Force && o.Pages == 0
 	r := &runner{Reconciler: rec, options: o, wanted: map[ingest.Series]bool{}, ended: make(chan result), share: newAllowance(o, max(1, rec.Workers))}
 	series := o.Series
 	if series == nil && o.Backfill == nil {

@@ -32,9 +32,9 @@ type Request struct {
 	Method  string // as costs.yaml names it
 	Region  string // "" if a call has none
 	Purpose Purpose
-	// Reserved is what the schedule needs: this call's ceilings are set so that it stays free for the scheduled
+	// Reserve is what the schedule needs: this call's ceilings are set so that it stays free for the scheduled
 	// purpose. The zero value keeps nothing free beyond what the ceilings do.
-	Reserved Reserved
+	Reserve Reserve
 	// Calls is how many such calls have to fit for the first of them to be admitted, and only that one is charged:
 	// work that is worth nothing in part. If so many can never fit, or for 0, it is one.
 	Calls int
@@ -130,7 +130,7 @@ func (g *Governor) turned(ctx context.Context, a Ask) error {
 		ErrUnavailable, date.UTC().Format(time.RFC3339), a.Now.UTC().Format(time.RFC3339))
 }
 
-// ask returns the request as a ledger takes it. fits is false if r.Reserved leaves too little for it.
+// ask returns the request as a ledger takes it. fits is false if r.Reserve leaves too little for it.
 func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	if _, err := ParsePurpose(string(r.Purpose)); err != nil {
 		return Ask{}, false, err
@@ -146,7 +146,7 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 		if amount, ok := cost[p.Name]; ok {
 			c := p.charge(amount, g.Tariff.Ceilings[r.Purpose])
 			c.lower(amount * int64(max(r.Calls-1, 0)))
-			fits = g.Tariff.keepFree(&c, r.Purpose, r.Reserved) && fits
+			fits = g.Tariff.keepFree(&c, r.Purpose, r.Reserve) && fits
 			a.Charges = append(a.Charges, c)
 		}
 	}

@@ -31,11 +31,16 @@ func NewSchedule(jobs []ingest.Job) (Schedule, error) {
 // Due returns the slots to add to the table of slots at now: those that came due after known, the newest due time that
 // the table has for each series. The newest slot of each series is due and the older ones are missed, since a chart of
 // hours ago can no longer be fetched. Of a series that the table does not know, only the latest slot is returned.
-// Missed slots from longer than ingest.KeepFor ago are left out: no report looks back that far.
+// Missed slots from longer than ingest.KeepFor ago are left out: no report looks back that far. The ticks that a paced
+// job leaves out are not slots: nobody has missed them.
 func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	oldest := now.Add(-ingest.KeepFor)
 	for _, s := range all {
+		if s.pace != nil {
+			out = append(out, s.dueAtPace(known, now)...)
+			continue
+		}
 		var latest time.Time
 		var ok bool
 		for i := range s.keys {
@@ -61,7 +66,19 @@ func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []inge
 }
 
 // Next returns when anything is next due, after now; the zero time for a schedule without jobs.
-func (all Schedule) Next(now time.Time) time.Time { return Paced{Schedule: all}.Next(now) }
+func (all Schedule) Next(now time.Time) time.Time {
+	var next time.Time
+	for _, s := range all {
+		t := s.Next(now)
+		if s.pace != nil {
+			t = s.pace.next(now)
+		}
+		if next.IsZero() || !t.IsZero() && t.Before(next) {
+			next = t
+		}
+	}
+	return next
+}
 
 func (s JobSchedule) slot(i int, due time.Time, state ingest.State, reason string) ingest.Slot {
 	return ingest.Slot{SlotKey: s.slotKey(i, due), Kind: s.Job.Kind, State: state, Reason: reason}

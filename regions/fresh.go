@@ -20,12 +20,14 @@ func (all Schedule) Series() []ingest.Series {
 	return series
 }
 
-// Ahead returns how long it takes from t until that many slots of the series have come due, by its interval or its
-// cron line. It is 0 if the series has no such slot.
-func (all Schedule) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
+// Ahead returns how long it takes from t until that many slots of the series have come due, by its interval, its cron
+// line or its present pace. It is 0 if the series has no such slot.
+func (all Schedule) Ahead(series ingest.Series, t time.Time, slots int) time.Duration {
 	for _, s := range all {
 		switch {
-		case s.Job.Name != of.Job:
+		case s.Job.Name != series.Job:
+		case s.pace != nil:
+			return time.Duration(slots) * max(s.pace.Round, s.Job.Every)
 		case s.cron == nil:
 			return time.Duration(slots) * s.Job.Every
 		default:
@@ -40,10 +42,10 @@ func (all Schedule) Ahead(of ingest.Series, t time.Time, slots int) time.Duratio
 // Stale defines "stale" for the whole program: since done, when the newest done slot of the series was due, more time
 // has passed than Ahead gives for that many slots. A series that was never done (done is zero) is stale, and one that
 // is never due again is not.
-func (all Schedule) Stale(of ingest.Series, done, now time.Time, after int) bool {
+func (all Schedule) Stale(series ingest.Series, done, now time.Time, after int) bool {
 	if done.IsZero() {
 		return true
 	}
-	ahead := all.Ahead(of, done, after)
+	ahead := all.Ahead(series, done, after)
 	return ahead > 0 && now.Sub(done) > ahead
 }

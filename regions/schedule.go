@@ -20,6 +20,7 @@ type JobSchedule struct {
 	Job  ingest.Job
 	keys []string  // of its slots
 	cron *cronLine // nil for an interval
+	pace *Pace     // nil: by its interval or its cron line
 }
 
 // NewJobSchedule checks a job's timing: exactly one of Every and Cron must be set, and no region twice. An

@@ -2,7 +2,6 @@ package main
 
 import (
 	"compress/gzip"
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -86,12 +85,6 @@ func (e entry) firstSeen(times []int64, days int) (at time.Duration, ok bool) {
 	return 0, false
 }
 
-// haveCharts reports whether there are real charts here.
-func haveCharts() bool {
-	_, err := os.Stat(realCharts)
-	return err == nil
-}
-
 // staysOf reads the entries of all regions. Equal seeds place the entries at the same moments.
 func staysOf(regions []ingest.Region, seed uint64) (map[string][]entry, error) {
 	random, of := rand.New(rand.NewPCG(seed, 0)), map[string][]entry{} //nolint:gosec // a simulation
@@ -105,26 +98,8 @@ func staysOf(regions []ingest.Region, seed uint64) (map[string][]entry, error) {
 	return of, nil
 }
 
-// moves returns what would be new in the newest charts of each region if they were real: the world's days are the first
-// days of the real charts.
-func (p *program) moves(context.Context, string) (all []ingest.ChartMove, _ error) {
-	for region, times := range p.recorder.charts {
-		for i := max(1, len(times)-24); i < len(times); i++ {
-			from, to := times[i-1].Sub(start), times[i].Sub(start)
-			m := ingest.ChartMove{Key: region, From: times[i-1], To: times[i]}
-			for _, e := range p.stays[region] {
-				if e.enters > from && e.enters <= to && e.leaves > to {
-					m.New++
-				}
-			}
-			all = append(all, m)
-		}
-	}
-	return all, nil
-}
-
 // entries writes the part of the report about the entries to real charts that half of the units find.
-func entries(r *report.Report, full, half, worth *simulated, days int, seed uint64) error {
+func entries(r *report.Report, full, half *simulated, days int, seed uint64) error {
 	if full == nil || half == nil {
 		return nil
 	}
@@ -167,43 +142,5 @@ func entries(r *report.Report, full, half, worth *simulated, days int, seed uint
 	r.Say("Of all, %.2f %%. Shared by how fast each region's chart moves (as the square root of it, which is best for the mean delay) instead of alike, the same units would shorten the mean "+
 		"delay of an entry by %.1f %%, were every rate known beforehand.",
 		100*float64(soon)/float64(known), 100*(1-roots*roots/(sum*float64(len(rows)))))
-	if worth != nil {
-		worthOf(r, full, half, worth, of, days)
-	}
 	return nil
-}
-
-// worthOf writes the part about the effect of worth, on the days of the charts that it has not learned from.
-func worthOf(r *report.Report, full, half, worth *simulated, of map[string][]entry, days int) {
-	const learned = 40 * 24 * time.Hour
-	var rows [][]string
-	var alike, weighed, known, least = 0.0, 0.0, 0, 1.0
-	for _, code := range regions.Default() {
-		region := string(code)
-		var a, b float64
-		had, soon := 0, 0
-		for _, e := range of[region] {
-			first, ok := e.firstSeen(full.Done[region], days)
-			inTurn, okTurn := e.firstSeen(half.Done[region], days)
-			byWorth, okWorth := e.firstSeen(worth.Done[region], days)
-			if e.enters < learned || !ok || !okTurn || !okWorth {
-				continue
-			}
-			had++
-			a, b = a+(inTurn-e.enters).Minutes(), b+(byWorth-e.enters).Minutes()
-			if byWorth-first <= time.Hour {
-				soon++
-			}
-		}
-		part := float64(soon) / float64(max(had, 1))
-		alike, weighed, known, least = alike+a, weighed+b, known+had, min(least, part)
-		rows = append(rows, []string{region, fmt.Sprint(had), fmt.Sprint(len(half.Done[region])), fmt.Sprint(len(worth.Done[region])),
-			fmt.Sprintf("%.1f min", a/float64(max(had, 1))), fmt.Sprintf("%.1f min", b/float64(max(had, 1))), fmt.Sprintf("%.2f %%", 100*part)})
-	}
-	r.Goal("real charts at half the units, with worth: new entries of the top 50 seen within an hour of the full schedule, the worst region", "at least 95 %", fmt.Sprintf("%.2f %%", 100*least), least >= 0.95)
-	r.Section("Worth, on charts that it was not learned from", "The worker with `worth: on` lived through the first fortnight of these charts, and learned from its own charts how fast each region's moves, and when in "+
-		"the day; nothing else was tuned. Judged is by the new entries after day 40, at half the units.")
-	r.Table([]string{"region", "new entries", "charts, all alike", "charts, with worth", "mean delay, all alike", "mean delay, with worth", "with worth, within an hour of the full schedule"}, rows)
-	r.Say("Over all entries the mean delay is %.1f min where all regions come alike, and %.1f min with worth, a change of %+.1f %%. That is why it is off where nobody turns it on. "+
-		"How fast charts move below the first page these snapshots cannot say, so worth does not choose pages.", alike/float64(max(known, 1)), weighed/float64(max(known, 1)), 100*(weighed/alike-1))
 }

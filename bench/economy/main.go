@@ -45,9 +45,6 @@ func scripts(w world) bool { return w.trouble.ahead == 0 && w.units != halfUnits
 var contenders = []contender{
 	{"ours", ours(options{}), func(world) bool { return true }},
 	{"ours without pacing", ours(options{noPacing: true}), func(w world) bool { return w.trouble.ahead == 0 && (w.units < halfUnits || w.backfill) }},
-	{"ours with worth", ours(options{worth: true}), func(w world) bool {
-		return w.units <= halfUnits && w.units >= 300 && w.trouble.name == clean.name && haveCharts()
-	}},
 	{"ours without doubt", ours(options{noDoubt: true}), func(w world) bool { return w.trouble.name == lying.name }},
 	{"naive cron", naive(0), scripts},
 	{"naive cron, 3 retries", naive(3), scripts},

@@ -20,8 +20,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// options leave out parts of our worker, or turn one on.
-type options struct{ noPacing, noDoubt, worth bool }
+// options leave out parts of our worker.
+type options struct{ noPacing, noDoubt bool }
 
 // ours is made of the program's own parts as its run command puts them together, started by a cron line every five
 // minutes, in one process: its store and its ledger are files, in memory if the machine has such a place.
@@ -33,7 +33,6 @@ func ours(o options) worker {
 		}
 		defer p.close()
 		rec := newRecorder(from, to, w.regions)
-		p.recorder = rec
 		p.reconciler.OnSlot = func(s fetch.SlotResult) {
 			if s.Kind == ingest.KindChart && s.State == ingest.Done {
 				rec.pages += int64(s.Pages)
@@ -83,8 +82,6 @@ type program struct {
 	up         *upstream
 	reconciler *fetch.Reconciler
 	backfill   ingest.Backfill
-	recorder   *recorder
-	stays      map[string][]entry // in the charts from which worth is learned, by region
 	closers    []func()
 	probes     int
 }
@@ -150,8 +147,8 @@ func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, 
 		return err
 	}
 	g := &quota.Governor{Ledger: ledger, EmergencyAccount: ledger, Tariff: tariff, Account: "default", Now: p.now}
-	schedule := budget.Schedule{Jobs: jobs, Upstream: client, Tariff: tariff}
-	reserver := budget.Reserver{Now: p.now, Log: slog.New(slog.DiscardHandler), Compute: func(ctx context.Context) (budget.Reserve, error) {
+	schedule := budget.PricedSchedule{Jobs: jobs, Upstream: client, Tariff: tariff}
+	reserve := &budget.ReserveCache{Now: p.now, Log: slog.New(slog.DiscardHandler), Compute: func(ctx context.Context) (budget.Reserve, error) {
 		r, err := schedule.Reserve(ctx, jobSlots{s}, p.now())
 		if err == nil {
 			r.Used, _ = g.ScheduledUse(ctx) // as run does
@@ -160,18 +157,11 @@ func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, 
 	}}
 	p.reconciler = &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: jobs, Slots: s, Sink: s, Library: s, Upstream: client, Namer: client, Quota: g,
-		Reserved: reserver.Reserved, Owner: "economy", FreeBursts: tariff.FreeBursts, Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
+		Reserve: reserve.Reserve, Owner: "economy", FreeBursts: tariff.FreeBursts, Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}
-	pacer := budget.Pacer{Schedule: schedule, Report: g.Report}
-	if o.worth {
-		if p.stays, err = staysOf(w.regions, seed); err != nil {
-			return err
-		}
-		pacer.Moves = p.moves
-	}
 	if !o.noPacing {
-		p.reconciler.Pacer = pacer
+		p.reconciler.Pace = schedule.PaceBy(g.Report)
 	}
 	p.reconciler.Quota = asker{g, p}
 	if o.noDoubt {

@@ -37,7 +37,7 @@ func publish(runs []simulated, days int, seed uint64) error {
 		"for itself; the clock is the world's."}
 	r.Machine(fmt.Sprintf("costs by table %s, in which searches draw from the pool of the charts, seed %d, %d days from %s, which include a day of 25 hours", table, seed, days, start.Format(time.DateOnly)))
 	goals(r, runs, days)
-	if err := entries(r, find(runs, 10_000, clean, "ours"), find(runs, halfUnits, clean, "ours"), find(runs, halfUnits, clean, "ours with worth"), days, seed); err != nil {
+	if err := entries(r, find(runs, 10_000, clean, "ours"), find(runs, halfUnits, clean, "ours"), days, seed); err != nil {
 		return err
 	}
 	r.Section("Figures", "Age is how old a region's newest whole chart is, over all regions and all time. Refused are calls that the upstream refused for quota, without those in "+

@@ -35,7 +35,7 @@ func (p *pricedBackfill) document() report.PlanDocument {
 	}
 	for pool := range p.perCall {
 		d.Price[pool] = report.Range{Low: p.estimate.Low[pool], High: p.estimate.High[pool]}
-		d.Today.Kept[pool] = p.Cost[pool]
+		d.Today.Kept[pool] = p.Rest[pool]
 		if !p.degraded {
 			d.Today.Left[pool] = p.Left[pool]
 		}

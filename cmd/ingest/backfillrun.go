@@ -144,8 +144,8 @@ func (a *app) confirm(p *pricedBackfill, r backfillRun) error {
 
 // passBackfill works on the pieces.
 func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) ([]fetch.SlotResult, error) {
-	reserver := w.reserver(a)
-	if err := reserver.Update(ctx); err != nil {
+	reserve := w.reserveCache(a)
+	if err := reserve.Update(ctx); err != nil {
 		return nil, err
 	}
 	b := p.Backfill
@@ -154,7 +154,7 @@ func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 	}
 	rec := w.reconciler(a)
 	rec.Workers = r.concurrency
-	rec.Reserved = reserver.Reserved
+	rec.Reserve = reserve.Reserve
 	if !r.deadline.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, r.deadline.Sub(a.clock.Now()), errUntil)

@@ -41,7 +41,6 @@ type checkDocument struct {
 	Jobs      []checkJob       `json:"jobs"`
 	PerDay    map[string]int64 `json:"per_day"`
 	Fits      bool             `json:"fits"`
-	Worth     string           `json:"worth,omitempty"` // "on" if regions are not fetched equally often
 	Warnings  []checkWarning   `json:"warnings"`
 }
 
@@ -92,9 +91,6 @@ func (a *app) checkConfig() error {
 			doc.Warnings = append(doc.Warnings, checkWarning{j.Job.Name, w, schedule.Jobs[i].NextTimes(now, 5)})
 		}
 	}
-	if a.cfg.Worth {
-		doc.Worth = "on"
-	}
 	unfit := price.Fits(schedule.Tariff)
 	doc.Fits = unfit == nil
 	if a.json {
@@ -116,9 +112,6 @@ func (d checkDocument) print(w io.Writer, total string) error {
 	}
 	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\n%s\n\n", file, d.Data, d.Ledger, d.Account, costs)
 	d.printJobs(w)
-	if d.Worth != "" {
-		fmt.Fprintln(w, "worth on: where they are paced, charts that move faster come more often")
-	}
 	fmt.Fprintf(w, "%s\n", term.Wrap("in all: "+total, term.Screen, "  "))
 	for _, warning := range d.Warnings {
 		fmt.Fprintf(w, "%s\n", term.Wrap(fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning), 78, "  "))

@@ -145,7 +145,7 @@ func (o ticks) into() func(*fetch.Reconciler) {
 	up := &paper{log: arrivals}
 	return func(r *fetch.Reconciler) {
 		r.Jobs, r.Schedule, r.Upstream, r.Lease = o.jobs(), o, up, fleetLease
-		r.Date, r.Namer, r.Counter, r.Pacer = nil, nil, nil, nil
+		r.Date, r.Namer, r.Counter, r.Pace = nil, nil, nil, nil
 	}
 }
 

@@ -20,7 +20,7 @@ func (a *app) metricsCommand() *cobra.Command {
 }
 
 func (a *app) printMetrics(ctx context.Context, l *ledger) error {
-	p, _, err := a.pacing(ctx)
+	pace, _, err := a.openPace(ctx)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (a *app) printMetrics(ctx context.Context, l *ledger) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	site := web.Site{Now: a.clock.Now, Schedule: p, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter}
+	site := web.Site{Now: a.clock.Now, Schedule: pace.Schedule, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter}
 	status := web.Status{
 		Now: a.clock.Now, Version: version, Freshness: site.Freshness,
 		Source: func() (*web.Source, error) { return a.source(l, s), nil },

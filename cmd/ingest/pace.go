@@ -12,34 +12,30 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// pacer returns what stretches the schedule to the quota that is left. Nothing is paced without a store.
-func (a *app) pacer(schedule budget.Schedule, s *store.Store, report func(context.Context) (quota.Report, error)) budget.Pacer {
-	return budget.Pacer{Schedule: schedule, Report: report, Off: s == nil || !a.cfg.Pacing, Moves: a.moves(s)}
+// paceNow returns a schedule at its present pace, and when the newest slot of each series was due. Nothing is paced while
+// the store or the ledger cannot be read; an error is one of the store.
+func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *store.Store, report func(context.Context) (quota.Report, error)) (budget.Pace, map[ingest.Series]time.Time, error) {
+	pace := budget.Pace{Schedule: schedule.Jobs}
+	if !a.cfg.Pacing || s == nil {
+		return pace, nil, nil
+	}
+	known, err := s.Newest(ctx, a.clock.Now())
+	if err != nil {
+		return pace, nil, err
+	}
+	if r, err := report(ctx); err == nil {
+		pace = schedule.Pace(r, known, a.clock.Now())
+	}
+	return pace, known, nil
 }
 
-// moves returns how fast the charts in a store move, nil if that does not matter.
-func (a *app) moves(s *store.Store) func(context.Context, string) ([]ingest.ChartMove, error) {
-	if !a.cfg.Worth || s == nil {
-		return nil
-	}
-	return func(ctx context.Context, job string) ([]ingest.ChartMove, error) {
-		return s.ChartMoves(ctx, job, a.clock.Now())
-	}
+// reported returns a report that was read already.
+func reported(r quota.Report) func(context.Context) (quota.Report, error) {
+	return func(context.Context) (quota.Report, error) { return r, nil }
 }
 
-// paceNow returns the schedule at its present pace and, if it may be paced, when the newest slot of each series was due.
-// Nothing is paced while the store or the ledger cannot be read.
-func (a *app) paceNow(ctx context.Context, p budget.Pacer, s *store.Store) (pace budget.Pacing, known map[ingest.Series]time.Time) {
-	if !p.Off {
-		var err error
-		known, err = s.Newest(ctx, a.clock.Now())
-		p.Off = err != nil
-	}
-	return p.Now(ctx, known, a.clock.Now()), known
-}
-
-// pacing is paceNow of the configured jobs, for a command that opened nothing yet.
-func (a *app) pacing(ctx context.Context) (pace budget.Pacing, known map[ingest.Series]time.Time, err error) {
+// openPace is paceNow of the configured jobs, for a command that opened nothing yet.
+func (a *app) openPace(ctx context.Context) (pace budget.Pace, known map[ingest.Series]time.Time, err error) {
 	schedule, err := a.schedule()
 	if err != nil {
 		return pace, nil, err
@@ -48,13 +44,13 @@ func (a *app) pacing(ctx context.Context) (pace budget.Pacing, known map[ingest.
 	if err == nil { // else nothing was fetched yet
 		defer func() { _ = s.Close() }()
 	}
-	pace, known = a.paceNow(ctx, a.pacer(schedule, s, func(ctx context.Context) (r quota.Report, err error) {
+	pace, known, _ = a.paceNow(ctx, schedule, s, func(ctx context.Context) (r quota.Report, err error) {
 		err = a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) (err error) {
 			r, err = l.Report(ctx)
 			return err
 		})
 		return r, err
-	}), s)
+	})
 	return pace, known, nil
 }
 
@@ -64,14 +60,11 @@ func (a *app) nextSlots(ctx context.Context, l *ledger, s *store.Store, until ti
 	if err != nil {
 		return nil, err
 	}
-	pacer, now := a.pacer(schedule, s, l.Report), a.clock.Now()
-	var known map[ingest.Series]time.Time
-	if !pacer.Off {
-		if known, err = s.Newest(ctx, now); err != nil {
-			return nil, err
-		}
+	pace, known, err := a.paceNow(ctx, schedule, s, l.Report)
+	if err != nil {
+		return nil, err
 	}
-	slots, err := pacer.Next(ctx, known, now, until)
+	slots, err := schedule.NextAt(pace, known, a.clock.Now(), until)
 	docs := make([]report.NextDocument, 0, len(slots))
 	for _, n := range slots {
 		docs = append(docs, report.NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost})

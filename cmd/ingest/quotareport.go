@@ -119,7 +119,7 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 		return doc, nil, err
 	}
 	doc = report.NewQuotaDocument(r, l.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
-	pace, _ := a.paceNow(ctx, a.pacer(schedule, s, func(context.Context) (quota.Report, error) { return r, nil }), s)
+	pace, _, _ := a.paceNow(ctx, schedule, s, reported(r))
 	doc.Forecast.Pacing = pace.String()
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
 	return doc, r.Degraded, err

@@ -95,8 +95,8 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	if left, err := w.ledger.Report(ctx); err == nil && thresholds != nil {
 		thresholds.Check(ctx, left)
 	}
-	pace, _ := a.paceNow(context.WithoutCancel(ctx), a.pacer(w.schedule, w.store, w.ledger.Report), w.store)
-	sum.next, sum.pacing = pace.Next(a.clock.Now()), pace.String()
+	pace, _, _ := a.paceNow(context.WithoutCancel(ctx), w.schedule, w.store, w.ledger.Report)
+	sum.next, sum.pacing = pace.Schedule.Next(a.clock.Now()), pace.String()
 	var text strings.Builder
 	sum.print(&text)
 	return end(text.String(), a.reportRun(sum, err))

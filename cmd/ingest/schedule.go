@@ -35,19 +35,19 @@ func jobSchedules(jobs []ingest.Job) (regions.Schedule, error) {
 }
 
 // schedule returns the configured jobs with the costs of their calls.
-func (a *app) schedule() (budget.Schedule, error) { return a.scheduleOf(a.cfg.Jobs) }
+func (a *app) schedule() (budget.PricedSchedule, error) { return a.scheduleOf(a.cfg.Jobs) }
 
-func (a *app) scheduleOf(jobs []ingest.Job) (budget.Schedule, error) {
+func (a *app) scheduleOf(jobs []ingest.Job) (budget.PricedSchedule, error) {
 	due, err := jobSchedules(jobs)
 	if err != nil {
-		return budget.Schedule{}, err
+		return budget.PricedSchedule{}, err
 	}
 	tariff, err := a.tariff()
-	return budget.Schedule{Jobs: due, Upstream: a.provider().calls, Tariff: tariff}, err
+	return budget.PricedSchedule{Jobs: due, Upstream: a.provider().calls, Tariff: tariff}, err
 }
 
 // pricedSchedule returns the schedule with the price of the day that begins now.
-func (a *app) pricedSchedule() (budget.Schedule, budget.Price, error) {
+func (a *app) pricedSchedule() (budget.PricedSchedule, budget.Price, error) {
 	schedule, err := a.schedule()
 	if err != nil {
 		return schedule, budget.Price{}, err

@@ -109,14 +109,14 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 	source.Calls = w.calls.Total
 	r := &service.Runtime{
 		Reconciler: func() *fetch.Reconciler { return w.reconciler(a) },
-		Reserve: func(ctx context.Context) (func(context.Context) quota.Reserved, error) {
-			reserver := w.reserver(a)
-			return reserver.Reserved, reserver.Update(ctx)
+		Reserve: func(ctx context.Context) (func(context.Context) quota.Reserve, error) {
+			reserve := w.reserveCache(a)
+			return reserve.Reserve, reserve.Update(ctx)
 		},
 		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.ledger, Source: source, Save: w.calls.Save, Library: a.library(w.store), Close: w.close,
-		Pacing: func(ctx context.Context, r quota.Report) (regions.Paced, string) {
-			p, _ := a.paceNow(ctx, a.pacer(w.schedule, w.store, func(context.Context) (quota.Report, error) { return r, nil }), w.store)
-			return p.Paced, p.String()
+		Pace: func(ctx context.Context, r quota.Report) (regions.Schedule, string) {
+			pace, _, _ := a.paceNow(ctx, w.schedule, w.store, reported(r))
+			return pace.Schedule, pace.String()
 		},
 	}
 	if err := a.shareWork(ctx, r, log); err != nil {

@@ -58,20 +58,20 @@ func addSlotFlags(flags *pflag.FlagSet, state *ingest.State, region *ingest.Regi
 
 // printNext shows the next slots of the schedule, which are not stored yet.
 func printNext(ctx context.Context, a *app, n int, region string) error {
-	p, known, err := a.pacing(ctx)
+	pace, known, err := a.openPace(ctx)
 	if err != nil {
 		return err
 	}
-	if p.Jobs != nil && !a.json {
-		fmt.Fprintln(a.stdout, term.Wrap(p.String(), term.Screen, "  "))
+	if pace.Jobs != nil && !a.json {
+		fmt.Fprintln(a.stdout, term.Wrap(pace.String(), term.Screen, "  "))
 	}
 	now := a.clock.Now()
-	return printSlots(&a.console, p.Upcoming(known, now, n, region), nil, now, region != "")
+	return printSlots(&a.console, pace.Schedule.Upcoming(known, now, n, region), nil, now, region != "")
 }
 
 // seriesOf returns what is known about every series of the schedule, or about those of one key.
 func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]report.SeriesDocument, error) {
-	p, known, err := a.pacing(ctx)
+	pace, known, err := a.openPace(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +81,9 @@ func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]report
 		return nil, err
 	}
 	var out []report.SeriesDocument
-	for _, schedule := range p.Schedule {
+	for _, schedule := range pace.Schedule {
 		for _, k := range schedule.Keys() {
-			for _, slot := range (regions.Paced{Schedule: regions.Schedule{schedule}, Paces: p.Paces}).Upcoming(known, now, 1, k) {
+			for _, slot := range (regions.Schedule{schedule}).Upcoming(known, now, 1, k) {
 				next[slot.Series()] = slot.DueAt
 			}
 		}

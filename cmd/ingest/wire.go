@@ -77,7 +77,7 @@ func hostname(host string) string {
 
 // fetchRuntime is everything that a pass needs, opened.
 type fetchRuntime struct {
-	schedule budget.Schedule
+	schedule budget.PricedSchedule
 	price    budget.Price // of a day of the schedule
 	upstream upstream
 	store    *store.Store
@@ -155,9 +155,9 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	if f.calls != nil {
 		r.OnCall = f.calls.Observe
 	}
-	r.Reserved = f.reserver(a).Reserved
+	r.Reserve = f.reserveCache(a).Reserve
 	if a.cfg.Pacing {
-		r.Pacer = a.pacer(f.schedule, f.store, f.ledger.Report)
+		r.Pace = f.schedule.PaceBy(f.ledger.Report)
 	}
 	if a.traces != nil {
 		r.Trace = a.traces.Span
@@ -168,9 +168,9 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	return r
 }
 
-// reserver returns what backfills and refreshes must leave for the schedule.
-func (f *fetchRuntime) reserver(a *app) *budget.Reserver {
-	return &budget.Reserver{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) { return f.reserve(ctx, a) }}
+// reserveCache returns what backfills and refreshes must leave for the schedule.
+func (f *fetchRuntime) reserveCache(a *app) *budget.ReserveCache {
+	return &budget.ReserveCache{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) { return f.reserve(ctx, a) }}
 }
 
 // reserve returns what the schedule needs and has used. If the ledger cannot answer, nothing counts as used.

@@ -99,7 +99,7 @@ func outlook(t *testing.T, used24, usedDay, reserved, day int64) budget.Outlook 
 		r.Pools = append(r.Pools, report)
 	}
 	until := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
-	return budget.NewOutlook(r, budget.Reserve{Until: until, Cost: quota.Cost{"units": reserved}}, budget.Price{Total: quota.Cost{"units": day}}, costs)
+	return budget.NewOutlook(r, budget.Reserve{Until: until, Reserve: quota.Reserve{Rest: quota.Cost{"units": reserved}}}, budget.Price{Total: quota.Cost{"units": day}}, costs)
 }
 
 func TestTheOutlookIsWhatCeilingsAndScheduleLeave(t *testing.T) {

@@ -21,13 +21,13 @@ func tariff(t *testing.T) *quota.Tariff {
 	return parsed
 }
 
-func schedule(t *testing.T, jobs ...ingest.Job) budget.Schedule {
+func schedule(t *testing.T, jobs ...ingest.Job) budget.PricedSchedule {
 	t.Helper()
 	timing, err := regions.NewSchedule(jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return budget.Schedule{Jobs: timing, Upstream: &youtube.Client{}, Tariff: tariff(t)}
+	return budget.PricedSchedule{Jobs: timing, Upstream: &youtube.Client{}, Tariff: tariff(t)}
 }
 
 func chart(every time.Duration, pages int, in ...ingest.Region) ingest.Job {

@@ -39,7 +39,7 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 	left := int64(quota.MaxLimit)
 	for i, w := range pool.Windows {
 		own, scheduled := o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)
-		had, need := o.Used[pool.Name][w.Name], o.Cost[pool.Name]
+		had, need := o.Used[pool.Name][w.Name], o.Rest[pool.Name]
 		if o.Whole != nil && !w.Day() {
 			need = max(o.Whole[pool.Name][w.Name]-had, 0)
 		}
@@ -143,7 +143,7 @@ type Forecast struct {
 }
 
 // Forecast compares the price of the rest of the provider's day with what a report says is left.
-func (s Schedule) Forecast(r quota.Report, now time.Time) (Forecast, error) {
+func (s PricedSchedule) Forecast(r quota.Report, now time.Time) (Forecast, error) {
 	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), Spare: map[string]int64{}, Fits: r.Degraded == nil}
 	price, err := s.Price(now, f.Until)
 	f.Scheduled = price.Total

@@ -1,7 +1,10 @@
 package budget
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -14,8 +17,26 @@ import (
 // with half the pages say more about what comes and goes than one whole chart.
 const rareChart = 12 * time.Hour
 
-// Pace is a job whose budget does not pay for its interval, spread over what is left of that budget.
+// Pace is the schedule at its present pace.
 type Pace struct {
+	Schedule regions.Schedule
+	Jobs     []JobPace // that are paced; none: the schedule is as configured
+}
+
+// String says how each job is paced and why; "" if none is. A job whose whole budget was spent by others has no pace:
+// it waits until units come back.
+func (p Pace) String() string {
+	var all []string
+	for _, job := range p.Jobs {
+		if job.Round > 0 {
+			all = append(all, job.String())
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// JobPace is a job whose budget does not pay for its interval, spread over what is left of that budget.
+type JobPace struct {
 	regions.Pace
 	Job    ingest.Job
 	Pages  int    // of a chart: fewer than the job's if whole ones would be too rare
@@ -25,7 +46,7 @@ type Pace struct {
 }
 
 // String describes the pace for a person: "chart paced to every 2 h 45 m: 285 units today".
-func (p Pace) String() string {
+func (p JobPace) String() string {
 	s := fmt.Sprintf("%s paced to every %s: %d %s", p.Job.Name, intervalText(p.Round), p.Budget, p.Pool)
 	if p.Window == "day" {
 		s += " today"
@@ -35,7 +56,7 @@ func (p Pace) String() string {
 	if p.Pages < p.Job.Pages {
 		s += fmt.Sprintf(", %d of %d pages", p.Pages, p.Job.Pages)
 	}
-	return s + p.worthText()
+	return s
 }
 
 // intervalText formats a duration for a person, in hours and minutes.
@@ -51,19 +72,78 @@ func intervalText(d time.Duration) string {
 	}
 }
 
-// Paces finds the jobs whose interval costs more than a report says is left, and spreads them: over the rest of the
+// Pace finds the jobs whose interval costs more than a report says is left, and spreads them: over the rest of the
 // provider's day, and over the whole length of the sliding windows. known is when the newest slot of each series was
-// due. Equal reports, slots and times give equal paces on every host.
+// due. Equal reports, slots and times give equal paces on every host. While the ledger is degraded nothing is paced:
+// what then goes out is bounded in another way.
 //
 // Jobs of one pool are stretched alike. A job with a cron line is not: whoever writes 06:00 means 06:00, so its price
 // is set aside. Nor is a refresh: its cost depends on what is stored, and it leaves the others what they need.
-func (s Schedule) Paces(r quota.Report, known map[ingest.Series]time.Time, now time.Time) ([]Pace, error) {
-	var out []Pace
+func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pace {
+	out := Pace{Schedule: s.Jobs}
+	if r.Degraded != nil {
+		return out
+	}
+	jobs, err := s.jobPaces(r, known, now)
+	if err != nil {
+		return out // a method without a price: its first call says so
+	}
+	paces := map[string]regions.Pace{}
+	for _, job := range jobs {
+		paces[job.Job.Name] = job.Pace
+	}
+	return Pace{Schedule: s.Jobs.AtPace(paces), Jobs: jobs}
+}
+
+// PaceBy returns Pace for a fetch.Reconciler that asks for a new report each time. Without one nothing is paced.
+func (s PricedSchedule) PaceBy(report func(context.Context) (quota.Report, error)) func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
+	return func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) fetch.Pace {
+		r, err := report(ctx)
+		if err != nil {
+			return fetch.Pace{Schedule: s.Jobs}
+		}
+		pace := s.Pace(r, known, now)
+		out := fetch.Pace{Schedule: pace.Schedule, Pages: map[string]int{}}
+		for _, job := range pace.Jobs {
+			out.Pages[job.Job.Name] = job.Pages
+		}
+		return out
+	}
+}
+
+// NextAt is like Next, at that pace: the slots of paced jobs hold as long as what is left of the budget stays what it
+// is.
+func (s PricedSchedule) NextAt(pace Pace, known map[ingest.Series]time.Time, now, to time.Time) ([]PricedSlot, error) {
+	next, err := s.Next(now, to)
+	if err != nil {
+		return nil, err
+	}
+	for _, paced := range pace.Jobs {
+		job := paced.Job
+		next = slices.DeleteFunc(next, func(slot PricedSlot) bool { return slot.Job == job.Name })
+		job.Pages = paced.Pages
+		cost, err := s.slotPrice(job)
+		if err != nil {
+			return nil, err
+		}
+		for _, slot := range pace.Schedule.Upcoming(known, now, int(to.Sub(now)/paced.Gap)+1+len(next), "") {
+			if slot.Job == job.Name && slot.DueAt.Before(to.Add(-paced.Gap/2)) { // the one at the very end is the next day's
+				next = append(next, PricedSlot{slot.SlotKey, cost})
+			}
+		}
+	}
+	slices.SortStableFunc(next, func(a, b PricedSlot) int { return a.DueAt.Compare(b.DueAt) })
+	return next, nil
+}
+
+// jobPaces returns the jobs that Pace stretches.
+func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Time, now time.Time) ([]JobPace, error) {
+	var out []JobPace
 	for _, of := range s.Jobs {
 		if of.Job.Every == 0 || of.Job.Kind == ingest.KindRefresh {
 			continue
 		}
-		pace := Pace{Job: of.Job, Pages: of.Job.Pages}
+		pace := JobPace{Job: of.Job, Pages: of.Job.Pages}
 		for _, k := range of.Keys() {
 			if t := known[ingest.Series{Job: of.Job.Name, Key: k}]; t.After(pace.Last) {
 				pace.Last = t
@@ -85,7 +165,7 @@ func (s Schedule) Paces(r quota.Report, known map[ingest.Series]time.Time, now t
 }
 
 // stretch sets the gap of a job that has p.Pages pages; 0 if its interval can be paid for.
-func (s Schedule) stretch(p *Pace, r quota.Report, now time.Time) error {
+func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error {
 	job := p.Job
 	job.Pages = p.Pages
 	price, err := s.slotPrice(job)
@@ -143,7 +223,7 @@ type supply struct {
 // supplyOf returns what a window leaves to the schedule. What is left of a day is spread from the job's last slot to
 // the day's end. A sliding window has no end, so what others leave of it is spread over its whole length: slots then
 // leave it as fast as new ones come.
-func (s Schedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
+func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
 	own := int64(0)
 	for _, of := range spent {
@@ -217,7 +297,7 @@ func (b supply) sustainableGap(price, spare int64, share float64, now time.Time)
 
 // demand returns what the jobs with a cron line draw from a pool over a span from now, and the job's share of what
 // those with an interval draw.
-func (s Schedule) demand(job ingest.Job, pool string, now time.Time) (others func(time.Duration) int64, share float64, err error) {
+func (s PricedSchedule) demand(job ingest.Job, pool string, now time.Time) (others func(time.Duration) int64, share float64, err error) {
 	rate := func(of ingest.Job, price int64) float64 {
 		return float64(price) * float64(max(1, len(of.Regions))) / of.Every.Hours()
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // limited returns the schedule under so many units a day.
-func limited(t *testing.T, units int64, jobs ...ingest.Job) budget.Schedule {
+func limited(t *testing.T, units int64, jobs ...ingest.Job) budget.PricedSchedule {
 	t.Helper()
 	s := schedule(t, jobs...)
 	for i, p := range s.Tariff.Pools {
@@ -25,7 +25,7 @@ func limited(t *testing.T, units int64, jobs ...ingest.Job) budget.Schedule {
 }
 
 // reported returns a report in which the schedule and others have used so much of the units, in the day and in 24 h.
-func reported(s budget.Schedule, now time.Time, own, others int64) quota.Report {
+func reported(s budget.PricedSchedule, now time.Time, own, others int64) quota.Report {
 	r := quota.Report{At: now, Spent: []quota.Spent{
 		{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled}, Amount: own},
 		{Pool: "units", Who: quota.Who{Purpose: quota.Manual}, Amount: others},
@@ -76,10 +76,9 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 		for _, of := range s.Jobs.Series() {
 			known[of] = tt.now
 		}
-		got := budget.Pacing{}
-		var err error
-		if got.Jobs, err = s.Paces(reported(s, tt.now, tt.own, tt.others), known, tt.now); err != nil || got.String() != tt.want {
-			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)
+		got := s.Pace(reported(s, tt.now, tt.own, tt.others), known, tt.now)
+		if got.String() != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 		if tt.want != "" && len(got.Jobs) > 0 && got.Jobs[0].Pages != tt.pages {
 			t.Errorf("%s: %d pages, want %d", tt.name, got.Jobs[0].Pages, tt.pages)
@@ -97,9 +96,9 @@ func TestADrainedPoolHoldsThePace(t *testing.T) {
 			r.Pools[i].DrainedUntil = until
 		}
 	}
-	paces, err := s.Paces(r, nil, now)
-	if err != nil || len(paces) != 1 || !paces[0].Hold.Equal(until) || paces[0].Most != 0 {
-		t.Errorf("%+v, %v, want none before %v", paces, err, until)
+	paces := s.Pace(r, nil, now).Jobs
+	if len(paces) != 1 || !paces[0].Hold.Equal(until) || paces[0].Most != 0 {
+		t.Errorf("%+v, want none before %v", paces, until)
 	}
 }
 
@@ -124,9 +123,8 @@ func TestWhatIsLeftLastsUntilASlidingWindowHasMore(t *testing.T) {
 				r.Pools[i].Windows[j].FreesAt = now.Add(tt.free)
 			}
 		}
-		paces, err := s.Paces(r, nil, now)
-		if got := (budget.Pacing{Jobs: paces}).String(); err != nil || got != tt.want {
-			t.Errorf("free in %v: %q, %v, want %q", tt.free, got, err, tt.want)
+		if got := s.Pace(r, nil, now).String(); got != tt.want {
+			t.Errorf("free in %v: %q, want %q", tt.free, got, tt.want)
 		}
 	}
 }

@@ -17,15 +17,8 @@ const pastSlots = 24
 
 // Reserve is what the schedule may still need before the provider's day ends, and in any whole sliding window.
 type Reserve struct {
-	Until time.Time
-	Cost  quota.Cost
-	Whole quota.PerWindow
-	Used  quota.PerWindow // by the schedule: quota.Governor.ScheduledUse, if the caller has asked for it
-}
-
-// Reserved returns what a call of a backfill or of a refresh must leave.
-func (r Reserve) Reserved() quota.Reserved {
-	return quota.Reserved{Rest: r.Cost, Whole: r.Whole, Used: r.Used}
+	quota.Reserve           // Used is quota.Governor.ScheduledUse, if the caller has asked for it
+	Until         time.Time // the end of the provider's day
 }
 
 // Slots is what the store knows about a job.
@@ -39,8 +32,8 @@ type Slots interface {
 // Reserve adds up the slots that are still to come before the provider's midnight, and those that are due and not
 // done. Each counts what recent slots of its job cost or, if none is done yet, its price. Nothing is reserved for a
 // refresh: it leaves the others what they need, as backfills do.
-func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
-	r := Reserve{Until: nextMidnight(now, s.Tariff.Zone), Cost: quota.Cost{}, Whole: quota.PerWindow{}}
+func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
+	r := Reserve{Until: nextMidnight(now, s.Tariff.Zone), Reserve: quota.Reserve{Rest: quota.Cost{}, Whole: quota.PerWindow{}}}
 	for _, of := range s.Jobs {
 		if of.Job.Kind == ingest.KindRefresh {
 			continue
@@ -53,7 +46,7 @@ func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Rese
 		if err != nil {
 			return r, fmt.Errorf("find what the schedule still needs: %w", err)
 		}
-		addCost(r.Cost, each, open+len(of.Between(now, r.Until.Add(-time.Second)))) // one at midnight is the next day's
+		addCost(r.Rest, each, open+len(of.Between(now, r.Until.Add(-time.Second)))) // one at midnight is the next day's
 		s.reserveWindows(r.Whole, each, of, now)
 	}
 	return r, nil
@@ -61,7 +54,7 @@ func (s Schedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Rese
 
 // reserveWindows adds what a job uses in a whole sliding window, at each per slot. It counts the window that begins
 // with the job's next slot, since no window of that length has more.
-func (s Schedule) reserveWindows(whole quota.PerWindow, each quota.Cost, of regions.JobSchedule, now time.Time) {
+func (s PricedSchedule) reserveWindows(whole quota.PerWindow, each quota.Cost, of regions.JobSchedule, now time.Time) {
 	from := of.Next(now).Add(-time.Second)
 	for _, pool := range s.Tariff.Pools {
 		if whole[pool.Name] == nil {
@@ -77,7 +70,7 @@ func (s Schedule) reserveWindows(whole quota.PerWindow, each quota.Cost, of regi
 }
 
 // slotCost returns the mean cost of the last slots of a job, rounded up to whole pages.
-func (s Schedule) slotCost(ctx context.Context, slots Slots, job ingest.Job) (quota.Cost, error) {
+func (s PricedSchedule) slotCost(ctx context.Context, slots Slots, job ingest.Job) (quota.Cost, error) {
 	done, err := slots.NewestDone(ctx, job.Name, pastSlots)
 	if err != nil {
 		return nil, err
@@ -98,7 +91,7 @@ func (s Schedule) slotCost(ctx context.Context, slots Slots, job ingest.Job) (qu
 }
 
 // pageCost returns the cost of the call that a job's slots spend most on.
-func (s Schedule) pageCost(job ingest.Job) (quota.Cost, error) {
+func (s PricedSchedule) pageCost(job ingest.Job) (quota.Cost, error) {
 	calls, err := fetch.JobCalls(s.Upstream, job)
 	if err != nil || calls.Page == "" {
 		return quota.Cost{}, err

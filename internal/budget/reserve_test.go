@@ -40,7 +40,7 @@ func past(job, key string, due time.Time, state ingest.State, units int64) inges
 	return ingest.Slot{SlotKey: ingest.SlotKey{Job: job, Key: key, DueAt: due}, State: state, Units: units}
 }
 
-// Reserved are the slots still to come before the provider's midnight and those that nobody has finished, at what they
+// The reserve is for the slots still to come before the provider's midnight and those that nobody has finished, at what they
 // recently cost: a chart of three pages does not cost the four that were planned.
 func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 2, 14, hour, minute, 0, 0, time.UTC) }
@@ -64,8 +64,8 @@ func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
 		{"a refresh needs nothing", []ingest.Job{refresh()}, nil, at(5, 10), quota.Cost{}},
 	} {
 		r, err := schedule(t, tt.jobs...).Reserve(t.Context(), tt.past, tt.now)
-		if err != nil || !maps.Equal(r.Cost, tt.want) {
-			t.Errorf("%s: %v, %v, want %v", tt.name, r.Cost, err, tt.want)
+		if err != nil || !maps.Equal(r.Rest, tt.want) {
+			t.Errorf("%s: %v, %v, want %v", tt.name, r.Rest, err, tt.want)
 		}
 		if turn := r.Until.Sub(tt.now); r.Until.Hour() != 8 || turn <= 0 || turn > 24*time.Hour {
 			t.Errorf("%s: until %v", tt.name, r.Until)
@@ -77,13 +77,13 @@ func TestAReserveIsComputedOnceAMinuteAndWhenTheDayTurns(t *testing.T) {
 	now := time.Date(2026, 2, 14, 7, 58, 0, 0, time.UTC)
 	turns := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	computed, broken := 0, error(nil)
-	r := &budget.Reserver{Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Compute: func(context.Context) (budget.Reserve, error) {
+	r := &budget.ReserveCache{Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Compute: func(context.Context) (budget.Reserve, error) {
 		computed++
 		until := turns
 		if !now.Before(turns) {
 			until = turns.Add(24 * time.Hour)
 		}
-		return budget.Reserve{Until: until, Cost: quota.Cost{"units": int64(computed)}}, broken
+		return budget.Reserve{Until: until, Reserve: quota.Reserve{Rest: quota.Cost{"units": int64(computed)}}}, broken
 	}}
 	for _, step := range []struct {
 		name  string
@@ -100,7 +100,7 @@ func TestAReserveIsComputedOnceAMinuteAndWhenTheDayTurns(t *testing.T) {
 		{"it cannot be computed: the last one holds", turns.Add(2 * time.Minute), errors.New("no store"), 4},
 	} {
 		now, broken = step.at, step.fails
-		if got := r.Reserved(t.Context()); got.Rest["units"] != step.want {
+		if got := r.Reserve(t.Context()); got.Rest["units"] != step.want {
 			t.Errorf("%s: %v, want %d", step.name, got, step.want)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 
 const day = 24 * time.Hour
 
-// Schedule is when the jobs are due, the upstream that their slots call, and what those calls cost.
-type Schedule struct {
+// PricedSchedule is when the jobs are due, the upstream that their slots call, and what those calls cost.
+type PricedSchedule struct {
 	Jobs     regions.Schedule
 	Upstream fetch.Upstream
 	Tariff   *quota.Tariff
@@ -38,10 +38,10 @@ type JobPrice struct {
 }
 
 // DayPrice prices the day that begins now.
-func (s Schedule) DayPrice(now time.Time) (Price, error) { return s.Price(now, now.Add(day)) }
+func (s PricedSchedule) DayPrice(now time.Time) (Price, error) { return s.Price(now, now.Add(day)) }
 
 // Price prices every slot that is due after from and not after to. A list that ends early costs less.
-func (s Schedule) Price(from, to time.Time) (Price, error) {
+func (s PricedSchedule) Price(from, to time.Time) (Price, error) {
 	p := Price{Total: quota.Cost{}}
 	for _, of := range s.Jobs {
 		slot, err := s.slotPrice(of.Job)
@@ -63,7 +63,7 @@ type PricedSlot struct {
 }
 
 // Next returns every slot that is due after from and not after to, in the order in which they are due.
-func (s Schedule) Next(from, to time.Time) ([]PricedSlot, error) {
+func (s PricedSchedule) Next(from, to time.Time) ([]PricedSlot, error) {
 	var next []PricedSlot
 	for _, of := range s.Jobs {
 		cost, err := s.slotPrice(of.Job)
@@ -90,7 +90,7 @@ func ChartsEvery(jobs []ingest.Job, every time.Duration) []ingest.Job {
 }
 
 // slotPrice returns what one slot of a job costs at most; empty if that depends on what is stored.
-func (s Schedule) slotPrice(job ingest.Job) (quota.Cost, error) {
+func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 	calls, err := fetch.JobCalls(s.Upstream, job)
 	if err != nil {
 		return nil, fmt.Errorf("price job %s: %w", job.Name, err)

@@ -4,7 +4,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -44,7 +43,6 @@ type Config struct {
 	Concurrency int  // passes at once under serve
 	StaleAfter  int  // intervals until a region is stale
 	Pacing      bool // slots are spread where the budget does not pay for their interval
-	Worth       bool // of what is paced, regions whose charts move faster come more often
 	Jobs        []ingest.Job
 
 	flags Flags
@@ -185,21 +183,12 @@ func (c *Config) setNumbers(file configFile) error {
 	return nil
 }
 
-// setPacing reads how slots are spread: INGEST_PACING before the file's, before auto, and INGEST_WORTH before the
-// file's, before off.
+// setPacing reads how slots are spread: INGEST_PACING before the file's, before auto.
 func (c *Config) setPacing(file configFile) error {
 	how := cmp.Or(os.Getenv("INGEST_PACING"), file.Pacing, "auto")
 	c.Pacing = how != "off"
 	if how != "auto" && how != "off" {
 		return fmt.Errorf("pacing: %q is not known: use auto or off", how)
-	}
-	worth := cmp.Or(os.Getenv("INGEST_WORTH"), file.Worth, "off")
-	c.Worth = worth == "on" && c.Pacing
-	switch {
-	case worth != "on" && worth != "off":
-		return fmt.Errorf("worth: %q is not known: use on or off", worth)
-	case worth == "on" && !c.Pacing:
-		return errors.New("worth: on says which regions of a paced schedule come more often, and pacing is off: leave one of them out")
 	}
 	return nil
 }

@@ -30,7 +30,6 @@ type configFile struct {
 	API         apiFile   `yaml:"api"`
 	StaleAfter  *int      `yaml:"stale_after"`
 	Pacing      string    `yaml:"pacing"`
-	Worth       string    `yaml:"worth"`
 	PingFile    string    `yaml:"ping_file"`
 	WebhookFile string    `yaml:"webhook_file"`
 	OTLP        string    `yaml:"otlp_endpoint"`

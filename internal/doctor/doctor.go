@@ -33,7 +33,7 @@ type Doctor struct {
 
 	Tariff         func() (*quota.Tariff, error)
 	Schedule       func() (regions.Schedule, error)
-	PricedSchedule func() (budget.Schedule, error) // the schedule with the tariff
+	PricedSchedule func() (budget.PricedSchedule, error) // the schedule with the tariff
 
 	Keyed    bool                                      // the upstream wants an API key
 	StandIn  bool                                      // its URL leads to this machine

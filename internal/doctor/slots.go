@@ -27,7 +27,7 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 		return noFinding // store reports it
 	}
 	var stale []string
-	paced := sync.OnceValue(func() regions.Paced { return d.paced(ctx, schedule, slots.Series) })
+	paced := sync.OnceValue(func() regions.Schedule { return d.paced(ctx, schedule, slots.Series) })
 	after := cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter)
 	said := map[string]bool{}
 	all, oldest, of := schedule.Series(), time.Duration(0), ""
@@ -64,7 +64,7 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 }
 
 // paced returns the schedule at its current pace, or as configured if the ledger cannot say what that is.
-func (d *Doctor) paced(ctx context.Context, schedule regions.Schedule, series map[ingest.Series]store.SeriesSummary) regions.Paced {
+func (d *Doctor) paced(ctx context.Context, schedule regions.Schedule, series map[ingest.Series]store.SeriesSummary) regions.Schedule {
 	if d.Config.Pacing {
 		schedule, err := d.PricedSchedule()
 		report, reportErr := ledgerReport(ctx, d)
@@ -73,10 +73,10 @@ func (d *Doctor) paced(ctx context.Context, schedule regions.Schedule, series ma
 			for of, s := range series {
 				done[of] = s.DoneDue
 			}
-			return schedule.Pacing(report, done, d.now()).Paced
+			return schedule.Pace(report, done, d.now()).Schedule
 		}
 	}
-	return regions.Paced{Schedule: schedule}
+	return schedule
 }
 
 // shortenList cuts a list that is longer than n, and counts what is left out.

@@ -54,7 +54,7 @@ func (s *Service) workOnBackfills(ctx context.Context) error {
 		return err
 	}
 	rec := s.reconciler(r)
-	rec.Reserved = reserve
+	rec.Reserve = reserve
 	worked, err := rec.CarryOn(ctx, waiting)
 	done := map[string]int{}
 	for _, piece := range worked {

@@ -64,11 +64,10 @@ func (s *Service) askLedger(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	var paced *regions.Paced
+	var paced regions.Schedule
 	pacing := ""
-	if r.Pacing != nil && err == nil {
-		live, text := r.Pacing(within, report)
-		paced, pacing = &live, text
+	if r.Pace != nil && err == nil {
+		paced, pacing = r.Pace(within, report)
 	}
 	before := s.state.read()
 	s.state.update(func(st *state) {

@@ -84,7 +84,7 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, 
 		return again, err
 	}
 	rec := *q.reconciler
-	rec.Reserved = reserve
+	rec.Reserve = reserve
 	ended, err := rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: pumpUnits})
 	if errors.Is(err, fetch.ErrMaxUnits) {
 		return q.service.Now(), nil

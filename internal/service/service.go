@@ -59,13 +59,13 @@ type Options struct {
 type Runtime struct {
 	Reconciler func() *fetch.Reconciler // a new one for each use
 	// Reserve returns what a backfill's calls leave for the schedule.
-	Reserve func(context.Context) (func(context.Context) quota.Reserved, error)
+	Reserve func(context.Context) (func(context.Context) quota.Reserve, error)
 	Store   Store
 	Ledger  Ledger
 	Source  *web.Source  // what the metrics are read from
 	Library *web.Library // what the API answers from
-	// Pacing returns the schedule as stretched to what a report says is left, and why; nil: it is never stretched.
-	Pacing func(context.Context, quota.Report) (regions.Paced, string)
+	// Pace returns the schedule as stretched to what a report says is left, and why; nil: it is never stretched.
+	Pace func(context.Context, quota.Report) (regions.Schedule, string)
 	// Queue starts workers from a queue that many machines share; nil: this process's own workers do what is due.
 	Queue func(context.Context, *Queued) (trigger, wait func(), err error)
 	Save  func(context.Context) // keeps what only this process knows; every heartbeat calls it

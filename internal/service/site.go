@@ -119,11 +119,11 @@ func (l lastSlots) Last(ctx context.Context) (done, ended map[ingest.Series]inge
 }
 
 // paced returns the schedule as the newest report of the ledger stretches it.
-func (s *Service) paced() regions.Paced {
+func (s *Service) paced() regions.Schedule {
 	if paced := s.state.read().paced; paced != nil {
-		return *paced
+		return paced
 	}
-	return regions.Paced{Schedule: s.Schedule}
+	return s.Schedule
 }
 
 // liveSchedule is the schedule at its current pace, for the site.

@@ -28,9 +28,9 @@ type state struct {
 	askedLedger time.Time // when it last answered or failed to; zero: never
 	ledgerErr   error
 	report      quota.Report
-	degraded    time.Duration  // in all, up to askedLedger
-	paced       *regions.Paced // the schedule at the pace of that report; nil: as configured
-	pacing      string         // in words; "" if nothing is paced
+	degraded    time.Duration    // in all, up to askedLedger
+	paced       regions.Schedule // the schedule at the pace of that report; nil: as configured
+	pacing      string           // in words; "" if nothing is paced
 
 	keyErr      error // the refusal; nil: none so far
 	keyRefusals int   // in a row

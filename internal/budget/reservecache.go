@@ -12,9 +12,9 @@ import (
 // reserveHolds is how long a computed reserve is used: it only falls until the provider's day turns.
 const reserveHolds = time.Minute
 
-// Reserver says what the takes of backfills and of a refresh must leave for the schedule. It computes that only when
+// ReserveCache says what the takes of backfills and of a refresh must leave for the schedule. It computes that only when
 // it is asked, since most runs refresh nothing. Safe for concurrent use.
-type Reserver struct {
+type ReserveCache struct {
 	Compute func(context.Context) (Reserve, error)
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -25,13 +25,13 @@ type Reserver struct {
 }
 
 // Update computes the reserve now. A backfill does so before it spends what the schedule might need.
-func (r *Reserver) Update(ctx context.Context) error {
+func (r *ReserveCache) Update(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.update(ctx, r.Now())
 }
 
-func (r *Reserver) update(ctx context.Context, now time.Time) error {
+func (r *ReserveCache) update(ctx context.Context, now time.Time) error {
 	reserve, err := r.Compute(ctx)
 	if err == nil {
 		r.at, r.last = now, reserve
@@ -39,17 +39,17 @@ func (r *Reserver) update(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// Reserved returns what the next take must leave. If it cannot be computed, the last one holds: that was more, unless
+// Reserve returns what the next take must leave. If it cannot be computed, the last one holds: that was more, unless
 // the provider's day has turned since.
-func (r *Reserver) Reserved(ctx context.Context) quota.Reserved {
+func (r *ReserveCache) Reserve(ctx context.Context) quota.Reserve {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Now()
 	if age := now.Sub(r.at); age >= 0 && age < reserveHolds && now.Before(r.last.Until) {
-		return r.last.Reserved()
+		return r.last.Reserve
 	}
 	if err := r.update(ctx, now); err != nil && ctx.Err() == nil {
 		r.Log.WarnContext(ctx, "the last known reserve for the schedule holds", slog.Any("error", err))
 	}
-	return r.last.Reserved()
+	return r.last.Reserve
 }

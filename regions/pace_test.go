@@ -30,14 +30,11 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 		{"its gap has passed: the one whose newest slot is oldest", turn, at(10, 34), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 10:30"}},
 		{"two gaps have passed", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 10:30", "DE 11:00"}},
 		{"two have, and one can be paid for", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 1}, []string{"GB 11:00"}},
-		{"by weight: US has waited less, and counts most", turn, at(10, 34), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3, Weights: map[string]float64{"US": 3.5}}, []string{"US 10:30"}},
-		{"by weight, two gaps", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3, Weights: map[string]float64{"DE": 3}}, []string{"DE 10:30", "GB 11:00"}},
-		{"overdue whatever its weight", turn, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3, Weights: map[string]float64{"GB": 0.1}}, []string{"GB 12:10"}},
 		{"nothing can be paid for", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Hold: at(12, 0)}, nil},
 		{"nothing ran for more than two rounds of GB and DE", turn, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 12:10"}},
 		{"an empty table: each is due at once", nil, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Most: 3}, []string{"US 12:00", "GB 12:10", "DE 12:20"}},
 	} {
-		paced := regions.Paced{Schedule: schedule, Paces: map[string]regions.Pace{"chart": tt.pace}}
+		paced := schedule.AtPace(map[string]regions.Pace{"chart": tt.pace})
 		var got []string
 		for _, slot := range paced.Due(tt.known, tt.now) {
 			if slot.State != ingest.Due {
@@ -49,7 +46,7 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	paced := regions.Paced{Schedule: schedule, Paces: map[string]regions.Pace{"chart": {Gap: 40 * time.Minute, Round: 2 * time.Hour, Last: at(10, 0), Most: 3}}}
+	paced := schedule.AtPace(map[string]regions.Pace{"chart": {Gap: 40 * time.Minute, Round: 2 * time.Hour, Last: at(10, 0), Most: 3}})
 	if next := paced.Next(at(10, 5)); !next.Equal(at(10, 40)) {
 		t.Errorf("next at %v", next)
 	}
@@ -57,7 +54,7 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 	if paced.Stale(us, at(10, 0), at(15, 59), 3) || !paced.Stale(us, at(10, 0), at(16, 1), 3) || paced.Ahead(us, at(10, 0), 1) != 2*time.Hour {
 		t.Error("a series is stale after three of the intervals that it has at present")
 	}
-	if free := (regions.Paced{Schedule: schedule}); len(free.Due(turn, at(10, 5))) != 3 || free.Next(at(10, 5)) != schedule.Next(at(10, 5)) {
+	if free := paced.AtPace(nil); len(free.Due(turn, at(10, 5))) != 3 || free.Next(at(10, 5)) != schedule.Next(at(10, 5)) {
 		t.Error("a job that is not paced is due as ever")
 	}
 }

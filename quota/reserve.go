@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Reserved is what a schedule needs of each pool, and what it has used.
-type Reserved struct {
+// Reserve is what a schedule needs of each pool, and what it has used.
+type Reserve struct {
 	Rest Cost // until the provider's day ends
 	// Whole is what the schedule needs in each full sliding window, Used what it has already used of each window. Used
 	// does not count against a backfill's ceiling. If Whole is nil, Rest is kept free in sliding windows too and all use
@@ -22,7 +22,7 @@ type PerWindow map[string]map[string]int64
 // own. A backfill's ceiling is for what backfills and others use beside the schedule: counted together, a schedule that
 // uses its share would leave a backfill nothing, however much is free. keepFree reports whether the amount would still
 // fit into a pool that nobody but the schedule uses.
-func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserved) (fits bool) {
+func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 	fits = true
 	for i := range c.Bounds {
 		b := &c.Bounds[i]
