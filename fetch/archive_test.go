@@ -26,10 +26,10 @@ type archive struct {
 	mu       sync.Mutex
 	videos   int
 	gone     map[string]bool
-	poison   map[string]fetch.Verdict // ids that make a call fail
-	answered map[string]int           // by what was asked
-	calls    []string                 // what was asked, answered or not
-	before   func(call string) error  // asked before an answer; nil: none
+	poison   map[string]fetch.CallVerdict // ids that make a call fail
+	answered map[string]int               // by what was asked
+	calls    []string                     // what was asked, answered or not
+	before   func(call string) error      // asked before an answer; nil: none
 	around   func(ctx context.Context) (func(), error)
 	endless  bool // the first page of a search comes again and again, with a new token
 }

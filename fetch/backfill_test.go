@@ -424,7 +424,7 @@ func (c *claimed) Claim(ctx context.Context, want ingest.Claim) (ingest.Slot, bo
 
 func TestAPoisonousIDIsGivenUpAndTheRestGoesOn(t *testing.T) {
 	for _, c := range []struct {
-		verdict fetch.Verdict
+		verdict fetch.CallVerdict
 		poison  []string
 		most    int // calls, for 3 pieces
 	}{
@@ -434,7 +434,7 @@ func TestAPoisonousIDIsGivenUpAndTheRestGoesOn(t *testing.T) {
 		{fetch.Rejected, []string{"v00003", "v00060", "v00061"}, 3 + 2*24},
 	} {
 		d := newDig(t, 150)
-		d.archive.poison = map[string]fetch.Verdict{}
+		d.archive.poison = map[string]fetch.CallVerdict{}
 		for _, id := range c.poison {
 			d.archive.poison[id] = c.verdict
 		}
@@ -459,7 +459,7 @@ func TestAPoisonousIDIsGivenUpAndTheRestGoesOn(t *testing.T) {
 }
 
 func TestAnOutageEndsTheRunBeforeItCostsMuchAndFailsNoPieceAtOnce(t *testing.T) {
-	for _, verdict := range []fetch.Verdict{fetch.Broken, fetch.Rejected} {
+	for _, verdict := range []fetch.CallVerdict{fetch.Broken, fetch.Rejected} {
 		d := newDig(t, 400)
 		d.archive.before = func(string) error { return fails(verdict) }
 		b := d.plan(t, ingest.BackfillVideos, d.ids(8)...)
@@ -484,7 +484,7 @@ func TestAnOutageEndsTheRunBeforeItCostsMuchAndFailsNoPieceAtOnce(t *testing.T) 
 
 func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
 	d := newDig(t, 100)
-	d.archive.poison = map[string]fetch.Verdict{"alone": fetch.Broken}
+	d.archive.poison = map[string]fetch.CallVerdict{"alone": fetch.Broken}
 	b := d.plan(t, ingest.BackfillVideos, append(d.ids(1), ingest.Piece{Key: "p", IDs: []string{"alone"}})...)
 	for i := range 8 {
 		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Schedule says what is due; known is the newest due time of each series in the table of slots.
-type Schedule interface {
+// Scheduler says what is due; known is the newest due time of each series in the table of slots.
+type Scheduler interface {
 	Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot
 }
 
 // Pace is a schedule as it is stretched when what is left of the quota does not pay for it.
 type Pace struct {
-	Schedule
-	Pages map[string]int // pages of a job's charts, by its name; a job that is missing keeps its own
+	Schedule Scheduler
+	Pages    map[string]int // pages of a job's charts, by its name; a job that is missing keeps its own
 }
 
 // Slots keeps the rows of everything that must happen once.

@@ -13,12 +13,12 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-func fails(v fetch.Verdict) error {
+func fails(v fetch.CallVerdict) error {
 	return &fetch.Error{Verdict: v, Method: "videos.list", Err: errors.New("the upstream said " + string(v))}
 }
 
 // on answers the first so many calls with a verdict.
-func on(v fetch.Verdict, calls int) func(context.Context, int) error {
+func on(v fetch.CallVerdict, calls int) func(context.Context, int) error {
 	return func(_ context.Context, n int) error {
 		if n <= calls {
 			return fails(v)
@@ -95,7 +95,7 @@ func TestAStoppedSlotGoesOnWhereItWas(t *testing.T) {
 
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
-		verdict fetch.Verdict
+		verdict fetch.CallVerdict
 		first   int // calls answered so
 		want    string
 		calls   int
@@ -470,7 +470,7 @@ type held struct{}
 func (held) Due(map[ingest.Series]time.Time, time.Time) []ingest.Slot { return nil }
 
 // atPace returns a pace that is always the same.
-func atPace(s fetch.Schedule, pages map[string]int) func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
+func atPace(s fetch.Scheduler, pages map[string]int) func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
 	return func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
 		return fetch.Pace{Schedule: s, Pages: pages}
 	}

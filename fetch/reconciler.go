@@ -16,7 +16,7 @@ import (
 // is passed once, and two slots of one series never at the same time.
 type Reconciler struct {
 	Jobs     map[string]ingest.Job // by name; slots of any other job are unwanted
-	Schedule Schedule
+	Schedule Scheduler
 	// Pace returns the schedule as stretched at now; known is what Schedule.Due gets. nil: it is never stretched, and a
 	// chart needs quota for one page only to begin.
 	Pace     func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Pace

@@ -92,7 +92,7 @@ func TestAChartIsClaimedBesideABackfillAsEver(t *testing.T) {
 
 // A search is expensive: an upstream that answers nothing is found out by one piece at a time, with few calls.
 func TestAnOutageCostsABackfillOfSearchesLittle(t *testing.T) {
-	for verdict, most := range map[fetch.Verdict]int{fetch.Broken: 4, fetch.Rejected: 2} {
+	for verdict, most := range map[fetch.CallVerdict]int{fetch.Broken: 4, fetch.Rejected: 2} {
 		d := newDig(t, 400)
 		d.run.Workers = 4
 		d.archive.before = func(string) error { return fails(verdict) }

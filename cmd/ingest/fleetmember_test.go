@@ -88,7 +88,7 @@ func (o ticks) jobs() map[string]ingest.Job {
 	return jobs
 }
 
-// Due implements fetch.Schedule, like regions.Schedule, which does not allow jobs this frequent.
+// Due implements fetch.Scheduler, like regions.Schedule, which does not allow jobs this frequent.
 func (o ticks) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	newest := min(int(now.Unix()-o.From), o.Ticks)

@@ -36,7 +36,7 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 		Next: func(ctx context.Context, until time.Time) ([]report.NextDocument, error) {
 			return a.nextSlots(ctx, l, s, until)
 		},
-		Calls:    s.Calls,
+		Calls:    s.CallStats,
 		DayPrice: a.dayPrice, Cost: l.Tariff.Cost,
 		Ledger: func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, l, s) },
 		Oldest: s.Oldest, Backup: s.LastBackup,

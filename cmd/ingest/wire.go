@@ -27,11 +27,11 @@ import (
 // The one place where adapters meet: each method opens one as configured.
 
 var (
-	_ fetch.Slots    = (*store.Store)(nil)
-	_ fetch.Sink     = (*store.Store)(nil)
-	_ fetch.Library  = (*store.Store)(nil)
-	_ fetch.Quota    = (*quota.Governor)(nil)
-	_ fetch.Schedule = (regions.Schedule)(nil)
+	_ fetch.Slots     = (*store.Store)(nil)
+	_ fetch.Sink      = (*store.Store)(nil)
+	_ fetch.Library   = (*store.Store)(nil)
+	_ fetch.Quota     = (*quota.Governor)(nil)
+	_ fetch.Scheduler = (regions.Schedule)(nil)
 )
 
 // openUpstream makes the client; it sends nothing. If the provider wants a key, only a local stand-in does without.

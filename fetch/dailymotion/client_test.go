@@ -248,7 +248,7 @@ func TestASearchFindsIDs(t *testing.T) {
 func TestACallMayBeDoneAgain(t *testing.T) {
 	c, sim, _ := standIn(t, dailymotionsim.Options{}, "500@1", "429@2", "drop@3", "truncate@4", "502html@5", "200html@6", "403@7")
 	call := c.Chart("US", "", "")
-	for i, want := range []fetch.Verdict{fetch.Broken, fetch.Burst, fetch.Broken, fetch.Broken, fetch.Broken, fetch.Broken, fetch.Rejected} {
+	for i, want := range []fetch.CallVerdict{fetch.Broken, fetch.Burst, fetch.Broken, fetch.Broken, fetch.Broken, fetch.Broken, fetch.Rejected} {
 		if fe := fails(t.Context(), t, call); fe.Verdict != want {
 			t.Errorf("call %d: %s, want %s: %v", i+1, fe.Verdict, want, fe)
 		}

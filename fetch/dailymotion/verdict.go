@@ -52,7 +52,7 @@ func parseError(body []byte) apiError {
 }
 
 // meaning is the table of verdicts.
-func (e apiError) meaning(method string, status int) (fetch.Verdict, string) {
+func (e apiError) meaning(method string, status int) (fetch.CallVerdict, string) {
 	switch {
 	case status >= 500 || status <= 399 || status == http.StatusRequestTimeout:
 		return fetch.Broken, "Dailymotion failed"

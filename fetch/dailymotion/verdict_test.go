@@ -41,7 +41,7 @@ func TestEveryAnswerHasItsVerdict(t *testing.T) {
 		name    string
 		status  int
 		body    string
-		verdict fetch.Verdict
+		verdict fetch.CallVerdict
 		kind    string // AnswerError.Reason
 		text    string // in the error
 	}{
@@ -115,7 +115,7 @@ func TestTheStandInsRefusalsAreUnderstood(t *testing.T) {
 	for _, tt := range []struct {
 		region   ingest.Region
 		category string
-		want     fetch.Verdict
+		want     fetch.CallVerdict
 	}{{"ZZ", "", fetch.BadRegion}, {"US", "nonsense", fetch.NoChart}, {"US", "", fetch.Burst}} {
 		if fe := fails(t.Context(), t, c.Chart(tt.region, tt.category, "")); fe.Verdict != tt.want {
 			t.Errorf("%s %q: %s, want %s: %v", tt.region, tt.category, fe.Verdict, tt.want, fe)

@@ -54,7 +54,7 @@ func TestAnAnswerIsMappedAsItIsSaid(t *testing.T) {
 
 func TestAChannelThatIsNotThereIsRejected(t *testing.T) {
 	for body, want := range map[string]struct {
-		verdict fetch.Verdict
+		verdict fetch.CallVerdict
 		says    string
 	}{
 		`{"kind":"youtube#channelListResponse"}`:            {fetch.Rejected, `there is no such thing: channel "`},

@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/youtube"
 )
 
-var verdicts = []fetch.Verdict{
+var verdicts = []fetch.CallVerdict{
 	fetch.Spent, fetch.Burst, fetch.BadKey, fetch.NoChart, fetch.BadToken, fetch.BadRegion, fetch.Broken, fetch.Rejected,
 }
 

@@ -42,7 +42,7 @@ func hostileRows(t *testing.T) []row {
 	}
 	for _, body := range []struct {
 		name, text string
-		verdict    fetch.Verdict
+		verdict    fetch.CallVerdict
 	}{
 		{"empty", "", fetch.Broken},
 		{"truncated JSON", whole[:len(whole)-10], fetch.Broken},

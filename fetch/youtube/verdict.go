@@ -28,7 +28,7 @@ type question struct {
 
 // meaning is what a reason stands for.
 type meaning struct {
-	verdict fetch.Verdict
+	verdict fetch.CallVerdict
 	says    string
 }
 

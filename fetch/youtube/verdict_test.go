@@ -15,7 +15,7 @@ import (
 // recorded is what each recorded error means to a chart call.
 var recorded = map[string]struct {
 	status  int
-	verdict fetch.Verdict
+	verdict fetch.CallVerdict
 	pool    string
 	text    string
 }{
@@ -71,7 +71,7 @@ func TestADayIsToldFromAMinuteByMetadata(t *testing.T) {
 	tests := []struct {
 		status           int
 		reason, metadata string
-		verdict          fetch.Verdict
+		verdict          fetch.CallVerdict
 		pool             string
 	}{
 		{429, "rateLimitExceeded", `"quota_unit":"1/d/{project}","quota_metric":"youtube.googleapis.com/default"`, fetch.Spent, "units"},
@@ -110,7 +110,7 @@ func TestEveryOtherAnswerHasItsVerdict(t *testing.T) {
 	tests := map[string]struct {
 		status  int
 		body    string
-		verdict fetch.Verdict
+		verdict fetch.CallVerdict
 		reason  string
 	}{
 		"500":                         {500, "", fetch.Broken, ""},

@@ -21,7 +21,7 @@ type row struct {
 	name    string
 	asks    string // a name of everyCall; "" is "chart"
 	answer  http.HandlerFunc
-	verdict fetch.Verdict
+	verdict fetch.CallVerdict
 	pool    string
 }
 
@@ -52,7 +52,7 @@ func judgeRows(t *testing.T, rows []row) {
 		}
 		call := everyCall(c)[asks]
 		_, err := call.Do(t.Context())
-		var verdict fetch.Verdict
+		var verdict fetch.CallVerdict
 		pool, says := "", "a page"
 		if fe, ok := errors.AsType[*fetch.Error](err); ok {
 			verdict, pool, says = fe.Verdict, fe.Pool, fe.Err.Error()
@@ -167,7 +167,7 @@ func standInRows(t *testing.T) []row {
 	var rows []row
 	for _, f := range []struct {
 		fault, asks string
-		verdict     fetch.Verdict
+		verdict     fetch.CallVerdict
 		pool        string
 	}{
 		{"500", "", fetch.Broken, ""}, {"502", "", fetch.Broken, ""}, {"503", "", fetch.Broken, ""}, {"502html", "", fetch.Broken, ""},

@@ -90,8 +90,8 @@ func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 	site.Status.Limits = func() httplimit.Stats {
 		return httplimit.Stats{Allowed: 60, Refused: 7, Overloaded: 1, Denied: 2, Unauthorized: 3, FailedOpen: 4, FailedClosed: 5, Refunded: 6, Shared: 8}
 	}
-	source.Calls = func(context.Context) (ingest.Calls, error) {
-		calls := ingest.Calls{}
+	source.Calls = func(context.Context) (ingest.CallStats, error) {
+		calls := ingest.CallStats{}
 		calls.Add("videos.list", "ok", 80*time.Millisecond)
 		calls.Add("videos.list", "broken", 3*time.Second)
 		return calls, nil

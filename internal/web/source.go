@@ -24,7 +24,7 @@ type Source struct {
 	// DayPrice returns the most that a day of the schedule costs or, with every, would cost if each chart were fetched
 	// so often.
 	DayPrice  func(every time.Duration) (map[string]int64, error)
-	Calls     func(ctx context.Context) (ingest.Calls, error) // upstream calls of all processes; nil: not known
+	Calls     func(ctx context.Context) (ingest.CallStats, error) // upstream calls of all processes; nil: not known
 	Ledger    func(ctx context.Context) (report.LedgerDocument, error)
 	Oldest    func(ctx context.Context) (time.Time, error) // of the stored videos, by day; zero: none
 	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
@@ -44,7 +44,7 @@ type overview struct {
 	quotaErr error
 	slots    []report.SlotDocument // due within the last day, newest first
 	fresh    report.Freshness
-	calls    ingest.Calls
+	calls    ingest.CallStats
 	storeErr error // of slots, fresh and calls
 
 	admitted  int64      // calls that the longest window counts

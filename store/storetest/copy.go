@@ -90,9 +90,9 @@ func (p Place) Filled(t testing.TB) (*store.Store, string) {
 	_, err = s.SaveNames(t.Context(), named, "US", []ingest.Category{{ID: "10", Name: "Music & 'more'"}})
 	must(err)
 	must(s.SaveNoChart(t.Context(), "FR", "", noon.Add(time.Hour)))
-	calls := ingest.Calls{}
+	calls := ingest.CallStats{}
 	calls.Add("videos.list", "ok", time.Second)
-	must(s.AddCalls(t.Context(), calls))
+	must(s.AddCallStats(t.Context(), calls))
 	gone := AddBackfill(t, s, Plan("gone"), Numbered(0))
 	p.Exec(t, name, `DELETE FROM backfills WHERE name = '`+gone.ID+`'`)
 	return s, name
@@ -127,7 +127,7 @@ func answers(t testing.TB, s *store.Store) string {
 	for _, query := range []string{"wald", "天気", "drop table", "quoted", "tag:tag", "text", "xxx*"} {
 		say(query, Search(t, s, store.Query{Text: query}), nil)
 	}
-	calls, err := s.Calls(t.Context())
+	calls, err := s.CallStats(t.Context())
 	say("calls", calls, err)
 	until, err := s.NoChartUntil(t.Context(), "FR", "")
 	say("no chart", until, err)

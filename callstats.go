@@ -1,0 +1,44 @@
+package ingest
+
+import "time"
+
+// CallBuckets are the upper bounds of MethodStats.Buckets, in seconds: from a stand-in nearby to a call that times out.
+var CallBuckets = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+
+// CallStats says how the calls sent to an upstream were answered, retries included, by method.
+type CallStats map[string]MethodStats
+
+// MethodStats says how the calls of one method were answered.
+type MethodStats struct {
+	Verdicts map[string]int64 `json:"verdicts"` // "ok", or what the error means
+	Seconds  float64          `json:"seconds"`  // in total
+	Buckets  []int64          `json:"buckets"`  // calls that took at most CallBuckets[i], and longer than CallBuckets[i-1]
+}
+
+// Add counts one call.
+func (s CallStats) Add(method, verdict string, took time.Duration) {
+	one := MethodStats{Verdicts: map[string]int64{verdict: 1}, Seconds: took.Seconds(), Buckets: make([]int64, len(CallBuckets))}
+	for i, most := range CallBuckets {
+		if took.Seconds() <= most {
+			one.Buckets[i]++
+			break
+		}
+	}
+	s.Merge(CallStats{method: one})
+}
+
+// Merge adds the counts of other.
+func (s CallStats) Merge(other CallStats) {
+	for method, more := range other {
+		sum := MethodStats{Verdicts: map[string]int64{}, Seconds: s[method].Seconds + more.Seconds, Buckets: make([]int64, len(CallBuckets))}
+		for _, part := range []MethodStats{s[method], more} {
+			for verdict, n := range part.Verdicts {
+				sum.Verdicts[verdict] += n
+			}
+			for i, n := range part.Buckets[:min(len(part.Buckets), len(CallBuckets))] {
+				sum.Buckets[i] += n
+			}
+		}
+		s[method] = sum
+	}
+}
