@@ -17,7 +17,6 @@ type Fields string
 // The choices. Retry-After is sent with every refusal, whichever is chosen.
 const (
 	Draft11 Fields = "draft-11" // RateLimit-Policy and RateLimit by draft-ietf-httpapi-ratelimit-headers-11
-	Legacy  Fields = "legacy"   // X-RateLimit-Limit, -Remaining, and -Reset in seconds since 1970, of the tightest window
 	Off     Fields = "off"
 )
 
@@ -31,53 +30,54 @@ func newPolicy(name string, l Limit) policy {
 	return policy{name, `"` + name + `";q=` + strconv.FormatInt(l.Quota, 10) + `;w=` + strconv.FormatInt(int64(l.Window/time.Second), 10) + `;qu="requests"`}
 }
 
-// setFields says what is left, and returns the policies that refuse. A refusal names only those: what
-// another window has left must not end after Retry-After.
-func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decision) (violated []string) {
-	// Both fields are built in one piece of memory, RateLimit-Policy first: they are a third of what a decision costs.
-	var both [384]byte
-	b, n, policyEnds := both[:0], 0, 0
-	var key [32]byte
-	var pk []byte
-	if l.Fields == Draft11 {
-		pk = appendPartitionKey(key[:0], c.account)
-		b = q.appendPolicies(b, pk)
-		policyEnds = len(b)
+// setFields says what is left.
+func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decision) {
+	if l.Fields == Off {
+		return
 	}
-	tightest := &quota.WindowState{}
+	// Both fields are built in one piece of memory, RateLimit-Policy first: they are a third of what a decision costs.
+	var memory [384]byte
+	var key [32]byte
+	pk := appendPartitionKey(key[:0], c.account)
+	b := q.appendPolicies(memory[:0], pk)
+	policyEnds := len(b)
+	n := 0
 	for i := range d.Pools {
 		for j := range d.Pools[i].Windows {
 			w, p := &d.Pools[i].Windows[j], &q.policies[n]
 			n++
-			refuses := !d.Allowed && w.Used+q.charges[i].Amount > w.Ceiling
-			if refuses {
-				violated = append(violated, p.name)
-			} else if !d.Allowed {
+			// A refusal names only what refuses: what another window has left must not end after Retry-After.
+			if !d.Allowed && !q.refusedBy(i, w) {
 				continue
 			}
-			if tightest.Ceiling == 0 || w.Ceiling-w.Used < tightest.Ceiling-tightest.Used {
-				tightest = w
+			if len(b) > policyEnds {
+				b = append(b, ", "...)
 			}
-			if l.Fields == Draft11 {
-				if len(b) > policyEnds {
-					b = append(b, ", "...)
-				}
-				b = appendLimit(b, p, w, d.At, pk)
-			}
+			b = appendLimit(b, p, w, d.At, pk)
 		}
 	}
-	switch l.Fields {
-	case Draft11:
-		fields := string(b)
-		values := []string{fields[:policyEnds], fields[policyEnds:]}
-		h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:] // canonical already: Set would make sure each time
-	case Legacy:
-		h.Set("X-RateLimit-Limit", strconv.FormatInt(tightest.Ceiling, 10))
-		h.Set("X-RateLimit-Remaining", strconv.FormatInt(max(tightest.Ceiling-tightest.Used, 0), 10))
-		h.Set("X-RateLimit-Reset", strconv.FormatInt(d.At.Unix()+frees(tightest, d.At), 10))
-	case Off:
+	fields := string(b)
+	values := []string{fields[:policyEnds], fields[policyEnds:]}
+	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:] // canonical already: Set would make sure each time
+}
+
+// violated returns the names of the limits that refuse.
+func (q *question) violated(d quota.Decision) (names []string) {
+	n := 0
+	for i := range d.Pools {
+		for j := range d.Pools[i].Windows {
+			if q.refusedBy(i, &d.Pools[i].Windows[j]) {
+				names = append(names, q.policies[n].name)
+			}
+			n++
+		}
 	}
-	return violated
+	return names
+}
+
+// refusedBy reports whether charge i did not fit into a window.
+func (q *question) refusedBy(i int, w *quota.WindowState) bool {
+	return w.Used+q.charges[i].Amount > w.Ceiling
 }
 
 // appendLimit appends one item of RateLimit.

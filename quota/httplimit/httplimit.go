@@ -119,8 +119,8 @@ func New(c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("httplimit: at most %d clients", c.MaxClients)
 	case l.Forwarding != XForwardedFor && l.Forwarding != Forwarded:
 		return nil, fmt.Errorf("httplimit: forwarding header %q: use %s or %s", c.Forwarding, XForwardedFor, Forwarded)
-	case l.Fields != Draft11 && l.Fields != Legacy && l.Fields != Off:
-		return nil, fmt.Errorf("httplimit: fields %q: use %s, %s or %s", c.Fields, Draft11, Legacy, Off)
+	case l.Fields != Draft11 && l.Fields != Off:
+		return nil, fmt.Errorf("httplimit: fields %q: use %s or %s", c.Fields, Draft11, Off)
 	}
 	if err := l.compile(); err != nil {
 		return nil, err

@@ -134,8 +134,8 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 
 // refuse answers a request that is one too many.
 func (l *Limiter) refuse(w http.ResponseWriter, c client, q *question, d quota.Decision) {
-	violated := l.setFields(w.Header(), c, q, d)
-	wait := seconds(d.RetryAfter)
+	l.setFields(w.Header(), c, q, d)
+	violated, wait := q.violated(d), seconds(d.RetryAfter)
 	w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
 	Problem{
 		Status: http.StatusTooManyRequests, Type: quotaExceeded, Title: "Request cannot be satisfied as assigned quota has been exceeded",

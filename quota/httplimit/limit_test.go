@@ -359,7 +359,7 @@ func TestWrongConfigsAreRefused(t *testing.T) {
 	for want, c := range map[string]httplimit.Config{
 		"httplimit: no ledger": {},
 		`httplimit: prefix "a/b": use up to 16 letters, digits, '.', '-' and '_'`:                                   {Ledger: l, Prefix: "a/b"},
-		`httplimit: fields "on": use draft-11, legacy or off`:                                                       {Ledger: l, Fields: "on"},
+		`httplimit: fields "on": use draft-11 or off`:                                                               {Ledger: l, Fields: "on"},
 		`httplimit: forwarding header "X-Real-IP": use X-Forwarded-For or Forwarded`:                                {Ledger: l, Forwarding: "X-Real-IP"},
 		`httplimit: plan "", route "": a window of 1.5s: use whole seconds, 1s..768h0m0s`:                           {Ledger: l, Limits: []httplimit.Limit{{Quota: 1, Window: 1500 * time.Millisecond}}},
 		`httplimit: plan "", route "": two limits are named "1m"`:                                                   {Ledger: l, Limits: []httplimit.Limit{httplimit.PerMinute(1), httplimit.PerMinute(2)}},
