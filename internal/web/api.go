@@ -60,11 +60,15 @@ func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error))
 		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
 		httplimit.Problem{Status: http.StatusMethodNotAllowed, Detail: "the API only reads: use GET"}.Write(w)
 	})
-	var h http.Handler = mux
-	if a.Limiter != nil {
-		h = a.Limiter.Handler(h)
+	return a.guard(a.limited(mux))
+}
+
+// limited applies the limits per client, if there are any.
+func (a *API) limited(h http.Handler) http.Handler {
+	if a == nil || a.Limiter == nil {
+		return h
 	}
-	return a.guard(h)
+	return a.Limiter.Handler(h)
 }
 
 // answer makes a document, or an error for problemOf.

@@ -310,6 +310,27 @@ func TestOnlyListedOriginsMayRead(t *testing.T) {
 	}
 }
 
+// The page and its events search the store as the API does: one client has one limit, wherever it asks.
+func TestLimitsHoldForWhateverAnswersSearches(t *testing.T) {
+	paths := []string{"/v1/search?q=cats", "/?q=cats", "/?q=cats&format=json", "/events"}
+	for _, last := range paths {
+		site, _ := newAPI(t, httplimit.PerMinute(2))
+		for range 2 {
+			if resp := ask(site.Handler(), http.MethodGet, "/v1/search?q=dogs", "From", "192.0.2.7:1"); resp.StatusCode != http.StatusOK {
+				t.Fatalf("within the limit: %d", resp.StatusCode)
+			}
+		}
+		for from, want := range map[string]int{"192.0.2.7:2": http.StatusTooManyRequests, "192.0.2.66:1": http.StatusForbidden} {
+			if resp := ask(site.Handler(), http.MethodGet, last, "From", from); resp.StatusCode != want {
+				t.Errorf("%s of %s: %d, want %d", last, from, resp.StatusCode, want)
+			}
+		}
+		if resp := ask(site.Handler(), http.MethodGet, "/livez", "From", "192.0.2.7:2"); resp.StatusCode != http.StatusOK {
+			t.Errorf("/livez: %d", resp.StatusCode)
+		}
+	}
+}
+
 // The 61st request within a minute, over a real connection, is refused, and nothing that was sent is in the log.
 func TestServedOverAConnection(t *testing.T) {
 	site, _ := newAPI(t, httplimit.PerMinute(60))

@@ -2,9 +2,9 @@ package web
 
 import "testing"
 
-// SetMaxConnections sets how many connections Serve holds at once, until the test ends.
-func SetMaxConnections(t *testing.T, n int) {
-	before := maxConnections
-	maxConnections = n
-	t.Cleanup(func() { maxConnections = before })
+// SetRoom sets how many connections Serve holds at once, until the test ends.
+func SetRoom(t *testing.T, all, perAddress, spare int) {
+	before := usualRoom
+	usualRoom = room{all: all, perAddress: perAddress, spare: spare}
+	t.Cleanup(func() { usualRoom = before })
 }

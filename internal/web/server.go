@@ -8,13 +8,7 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
-
-// maxConnections bounds how many clients are connected at once: slow ones make others wait instead of using up memory.
-// It is a variable so that a test can be its last client.
-var maxConnections = 512
 
 // stopWithin is how long answers in progress may take when the site stops.
 const stopWithin = time.Second
@@ -22,8 +16,11 @@ const stopWithin = time.Second
 // Serve answers at l until ctx is done, and closes l. It then returns nil, and otherwise why it can no longer answer.
 // It logs internal errors to log.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	held := newConnections(l, usualRoom)
 	s := &http.Server{
-		Handler:           h,
+		Handler:           onlyLivez(h),
+		ConnContext:       connContext,
+		ConnState:         held.watch,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      15 * time.Second,
@@ -33,7 +30,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(netutil.LimitListener(l, maxConnections)) }()
+	go func() { ended <- s.Serve(held) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("answer at %s: %w", l.Addr(), err)

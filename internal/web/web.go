@@ -75,8 +75,8 @@ func (s *Site) handler(all bool) http.Handler {
 	}
 	if all && s.Status != nil {
 		mux.HandleFunc("GET /metrics", s.Status.metrics)
-		mux.HandleFunc("GET /{$}", s.Status.page)
-		mux.HandleFunc("GET /events", s.Status.events)
+		mux.Handle("GET /{$}", s.API.limited(http.HandlerFunc(s.Status.page))) // it searches too, also with ?format=json
+		mux.Handle("GET /events", s.API.limited(http.HandlerFunc(s.Status.events)))
 	}
 	if s.API != nil {
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))
