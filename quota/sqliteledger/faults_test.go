@@ -129,9 +129,9 @@ func overwrite(t *testing.T, path string, data []byte) {
 	}
 }
 
-// A file that is deleted is all there is, and goes on; once another has its name, what is written into
-// it would be lost, and is not acknowledged.
-func TestDeletedFileGoesOnUntilThereIsAnother(t *testing.T) {
+// What is written into a file that was deleted, or whose name another has, is lost: it is not acknowledged, and what is
+// read there is not what others count.
+func TestAFileThatIsDeletedOrReplacedIsNoticed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	l := open(t, path)
 	take(t, l, ask("default", 1))
@@ -140,17 +140,18 @@ func TestDeletedFileGoesOnUntilThereIsAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if d := take(t, l, ask("default", 2)); d.Pools[0].Windows[0].Used != 3 {
-		t.Errorf("%d used, want 3", d.Pools[0].Windows[0].Used)
-	}
-	if id := begin(t, l, row(noon)); id != 1 {
-		t.Errorf("operation %d, want 1", id)
+	for _, amount := range []int64{2, 0} { // a take, and a peek
+		_, err := l.Take(t.Context(), ask("default", amount))
+		broken(t, err, quota.ErrUnavailable, path, "was deleted while it was open")
+		if !errors.Is(err, sqliteledger.ErrMoved) {
+			t.Errorf("%v does not say that the file is another", err)
+		}
 	}
 
 	another := open(t, path)
 	take(t, another, ask("default", 1))
 	_, err := l.Take(t.Context(), ask("default", 1))
-	broken(t, err, quota.ErrUnavailable, path, "was replaced while it was open: start this program again")
+	broken(t, err, quota.ErrUnavailable, path, "was replaced while it was open")
 	_, _, err = l.Begin(t.Context(), row(noon), sharedledger.Notes{})
 	broken(t, err, quota.ErrUnavailable, path, "was replaced")
 	if err := l.Close(); err != nil {

@@ -98,17 +98,22 @@ func (l *Ledger) checkNotRolledBack(ctx context.Context) error {
 	return nil
 }
 
-// checkSameFile refuses to write into a file when another has taken its name: what is written into it would be
-// lost. A file that was only deleted is all there is, and serves until it is closed.
+// ErrMoved means that the file was deleted or replaced while it was open. What would be written into it is lost, and
+// other programs count in another file: close the ledger and open it again.
+var ErrMoved = errors.New("it is no longer the file that was opened")
+
+// checkSameFile refuses a file that was deleted, or whose name another file has taken.
 func (l *Ledger) checkSameFile() error {
 	now, err := os.Stat(l.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case l.file == nil: // it is just being opened
 		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s was deleted while it was open: %w", quota.ErrUnavailable, l.path, ErrMoved)
 	case err != nil:
 		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
 	case !os.SameFile(l.file, now):
-		return fmt.Errorf("%w: %s was replaced while it was open: start this program again", quota.ErrUnavailable, l.path)
+		return fmt.Errorf("%w: %s was replaced while it was open: %w", quota.ErrUnavailable, l.path, ErrMoved)
 	}
 	return nil
 }

@@ -79,6 +79,9 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
+	if err := l.checkSameFile(); err != nil {
+		return err
+	}
 	return l.transact(ctx, &l.reader, time.Time{}, do)
 }
 
