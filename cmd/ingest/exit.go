@@ -132,8 +132,8 @@ func (a *app) report(command string, err error) int {
 		message += fmt.Sprintf(" (see %s --help)", command)
 	}
 	if a.cfg != nil && errors.Is(err, quota.ErrCorrupt) {
-		if path := filepath.Join(a.cfg.Data, ledgerFile); strings.Contains(message, path) {
-			message += fmt.Sprintf("; to go on with what the store knows was spent: mv %s %s.broken && ingest quota rebuild, or ingest quota rebuild --replace", path, path)
+		if path := filepath.Join(a.cfg.Data, ledgerFile); strings.Contains(message, path) && !strings.Contains(message, howToReplace) {
+			message += ": " + howToReplace
 		}
 	}
 	a.tell(message)

@@ -95,11 +95,17 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 		return nil, config.Invalid(err)
 	}
 	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
+	if errors.Is(err, quota.ErrCorrupt) {
+		err = fmt.Errorf("%s is damaged or an older copy (%w): %s", ledgerFile, err, howToReplace)
+	}
 	if err == nil {
 		local.Now = a.clock.Now
 	}
 	return local, err
 }
+
+// howToReplace is what mends a file that cannot be read.
+const howToReplace = "run ingest quota rebuild --replace, which moves it aside and counts again what the store knows"
 
 // hostOf returns this data directory as other hosts' doctors see it.
 func hostOf(c *config.Config) sharedledger.Host {
@@ -202,8 +208,12 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	return codeError{exitUnavailable, fmt.Errorf("%w: the slots in %s recently spent %s units that the ledger of account %s does not know: "+
-		"put %s back as it was, or count them again with ingest quota rebuild", quota.ErrClosed, a.cfg.Data, term.Thousands(audit.Units(missing)), l.Account, ledgerFile)}
+	what := "the ledger of account " + l.Account + " is incomplete"
+	if spent, err := l.Ledger.Spent(ctx, l.Account, account.Now.Add(-account.Horizon)); err == nil && len(spent) == 0 {
+		what = ledgerFile + " is missing"
+	}
+	return codeError{exitUnavailable, fmt.Errorf("%s: it lacks %s units that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%w)",
+		what, term.Thousands(audit.Units(missing)), a.cfg.Data, ledgerFile, quota.ErrClosed)}
 }
 
 func (l *ledger) audit() audit.Account {

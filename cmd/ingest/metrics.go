@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) metricsCommand() *cobra.Command {
@@ -14,12 +15,19 @@ func (a *app) metricsCommand() *cobra.Command {
 		Short: "Print the figures once, in the text format of Prometheus",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReadOnlyLedger(cmd.Context(), a.printMetrics)
+			err := a.withReadOnlyLedger(cmd.Context(), func(ctx context.Context, l *ledger) error {
+				return a.printMetrics(ctx, func(s *store.Store) *web.Source { return a.source(l, s) })
+			})
+			if exitCode(err) != exitUnavailable {
+				return err
+			}
+			return a.printMetrics(cmd.Context(), func(s *store.Store) *web.Source { return a.storeSource(s, func() error { return err }) })
 		},
 	}
 }
 
-func (a *app) printMetrics(ctx context.Context, l *ledger) error {
+// printMetrics prints what the source of the store says. source_readable says whether the ledger could be read.
+func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.Source) error {
 	pace, _, err := a.openPace(ctx)
 	if err != nil {
 		return err
@@ -32,7 +40,7 @@ func (a *app) printMetrics(ctx context.Context, l *ledger) error {
 	site := web.Site{Now: a.clock.Now, Schedule: pace.Schedule, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter}
 	status := web.Status{
 		Now: a.clock.Now, Version: version, Freshness: site.Freshness,
-		Source: func() (*web.Source, error) { return a.source(l, s), nil },
+		Source: func() (*web.Source, error) { return source(s), nil },
 	}
 	return status.WriteMetrics(ctx, a.stdout)
 }

@@ -21,7 +21,7 @@ func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(lookPath(ts, "ingest"), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "INGEST_DATA", "INGEST_NOW", "INGEST_UPSTREAM_URL"} {
+	for _, name := range []string{"HOME", "INGEST_DATA", "INGEST_NOW", "INGEST_UPSTREAM_URL", "WATCHDOG_USEC"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	stderr, err := cmd.StderrPipe()

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -85,9 +87,10 @@ func (a *app) newService() (*service.Service, error) {
 	o := service.Options{
 		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: thresholds, API: api, Hosts: a.cfg.HostNames(),
 		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", ledgerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
-		Open:  a.openService,
+		Open:  a.openService, OpenReader: a.openReader,
 		// A restart would not help against a ledger that is down or lost: the service waits for it.
 		Temporary: func(err error) bool { return exitCode(err) == exitUnavailable },
+		Reopen:    func(err error) bool { return errors.Is(err, sqliteledger.ErrMoved) },
 	}
 	if a.clock.Moved {
 		o.Moved = "INGEST_NOW has moved the clock."
@@ -124,6 +127,15 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 		return nil, err
 	}
 	return r, nil
+}
+
+// openReader opens the store alone, for what can be read while the ledger cannot: why says why.
+func (a *app) openReader(ctx context.Context, why func() error) (*service.Runtime, error) {
+	s, err := a.readStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &service.Runtime{Store: serviceStore{s, a.clock.Now}, Source: a.storeSource(s, why), Library: a.library(s), Close: func() { _ = s.Close() }}, nil
 }
 
 // serviceStore is the store as the service reads it.

@@ -16,11 +16,30 @@ import (
 
 // source returns what the metrics and the status page read: the ledger and the store, as the commands show them.
 func (a *app) source(l *ledger, s *store.Store) *web.Source {
+	source := a.storeSource(s, nil)
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, error) {
+		doc, _, err := a.quotaDocument(ctx, l, s)
+		return doc, err
+	}
+	source.Spent = func(ctx context.Context, since time.Time) ([]report.SpentDocument, error) {
+		spent, err := l.Ledger.Spent(ctx, l.Account, since)
+		return report.NewSpentDocuments(spent), err
+	}
+	source.Next = func(ctx context.Context, until time.Time) ([]report.NextDocument, error) {
+		return a.nextSlots(ctx, l, s, until)
+	}
+	source.Ledger = func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, l, s) }
+	source.Cost = l.Tariff.Cost
+	source.Emergency = func(ctx context.Context, since time.Time) (quota.Cost, error) {
+		return l.journal.Emergencies(ctx, l.Account, since)
+	}
+	return source
+}
+
+// storeSource is the part of source that needs no ledger, which cannot be opened for the reason that why returns.
+func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 	return &web.Source{
-		Quota: func(ctx context.Context) (report.QuotaDocument, error) {
-			doc, _, err := a.quotaDocument(ctx, l, s)
-			return doc, err
-		},
+		Quota: func(context.Context) (report.QuotaDocument, error) { return report.QuotaDocument{}, why() },
 		Slots: func(ctx context.Context, since time.Time) ([]report.SlotDocument, error) {
 			slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
 			docs := make([]report.SlotDocument, 0, len(slots))
@@ -29,17 +48,7 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 			}
 			return docs, err
 		},
-		Spent: func(ctx context.Context, since time.Time) ([]report.SpentDocument, error) {
-			spent, err := l.Ledger.Spent(ctx, l.Account, since)
-			return report.NewSpentDocuments(spent), err
-		},
-		Next: func(ctx context.Context, until time.Time) ([]report.NextDocument, error) {
-			return a.nextSlots(ctx, l, s, until)
-		},
-		Calls:    s.CallStats,
-		DayPrice: a.dayPrice, Cost: l.Tariff.Cost,
-		Ledger: func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, l, s) },
-		Oldest: s.Oldest, Backup: s.LastBackup,
+		Calls: s.CallStats, DayPrice: a.dayPrice, Oldest: s.Oldest, Backup: s.LastBackup,
 		Backfills: func(ctx context.Context) (docs []report.BackfillDocument, err error) {
 			list, err := s.Backfills(ctx)
 			for _, b := range list {
@@ -52,9 +61,6 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 			q := store.Query{Text: text}
 			r, err := s.Search(ctx, q)
 			return newSearchDocument(q, r), r.Hint, err
-		},
-		Emergency: func(ctx context.Context, since time.Time) (quota.Cost, error) {
-			return l.journal.Emergencies(ctx, l.Account, since)
 		},
 	}
 }

@@ -31,6 +31,9 @@ func (s *Service) runMaintenance(ctx context.Context) {
 			s.wake()
 		}
 		s.askLedger(ctx)
+		if err := s.state.read().ledgerErr; err != nil && s.Reopen != nil && s.Reopen(err) {
+			s.reopen(ctx, err)
+		}
 		if r := s.state.read().runtime; r != nil && r.Save != nil {
 			r.Save(ctx)
 		}

@@ -52,7 +52,12 @@ type Options struct {
 	// every heartbeat.
 	Open      func(context.Context, *slog.Logger) (*Runtime, error)
 	Temporary func(error) bool
-	OnSlot    func(fetch.SlotResult) error // prints a slot that has ended; nil: none is printed
+	// OpenReader opens what can be read while Open fails for a reason that why returns: the Store, Source, Library and
+	// Close of a Runtime. nil: nothing.
+	OpenReader func(ctx context.Context, why func() error) (*Runtime, error)
+	// Reopen reports whether an error of the ledger means that everything must be closed and opened again. nil: never.
+	Reopen func(error) bool
+	OnSlot func(fetch.SlotResult) error // prints a slot that has ended; nil: none is printed
 }
 
 // Runtime is what a service works with, opened.
@@ -177,6 +182,9 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	}
 	running.Wait()
 	s.close()
+	if reader := s.state.read().reader; reader != nil {
+		reader.Close()
+	}
 	return context.Cause(ctx)
 }
 

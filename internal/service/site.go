@@ -47,17 +47,21 @@ func (s *Service) restReason() string {
 	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(pause)), term.Clean(st.restErr.Error()))
 }
 
-// currentRuntime returns the runtime, or why it is not open.
-func (s *Service) currentRuntime() (*Runtime, error) {
-	st := s.state.read()
-	if st.runtime == nil && st.openErr == nil {
-		return nil, errNotOpen
+// readable returns what can be read now, or why nothing can.
+func (s *Service) readable() (*Runtime, error) {
+	switch st := s.state.read(); {
+	case st.runtime != nil:
+		return st.runtime, nil
+	case st.reader != nil:
+		return st.reader, nil
+	case st.openErr != nil:
+		return nil, st.openErr
 	}
-	return st.runtime, st.openErr
+	return nil, errNotOpen
 }
 
 func (s *Service) source() (*web.Source, error) {
-	r, err := s.currentRuntime()
+	r, err := s.readable()
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +69,7 @@ func (s *Service) source() (*web.Source, error) {
 }
 
 func (s *Service) library() (*web.Library, error) {
-	r, err := s.currentRuntime()
+	r, err := s.readable()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +77,7 @@ func (s *Service) library() (*web.Library, error) {
 }
 
 func (s *Service) checkStore(ctx context.Context) (string, error) {
-	r, err := s.currentRuntime()
+	r, err := s.readable()
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +115,7 @@ func (s *Service) checkKey(context.Context) (string, error) {
 type lastSlots struct{ service *Service }
 
 func (l lastSlots) Last(ctx context.Context) (done, ended map[ingest.Series]ingest.Slot, err error) {
-	r, err := l.service.currentRuntime()
+	r, err := l.service.readable()
 	if err != nil {
 		return nil, nil, err
 	}

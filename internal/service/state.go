@@ -23,7 +23,9 @@ type state struct {
 	openErr error    // why nothing is open
 	runtime *Runtime // nil: not open
 	trigger func()   // wakes the workers of the runtime
-	wait    func()   // waits for those workers, at the end
+	stop    func()   // stops those workers
+	wait    func()   // waits for them, after a stop
+	reader  *Runtime // what is read while nothing is open; nil: nothing
 
 	askedLedger time.Time // when it last answered or failed to; zero: never
 	ledgerErr   error

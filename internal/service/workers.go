@@ -16,20 +16,51 @@ func (s *Service) open(ctx context.Context) error {
 	r, err := s.Open(ctx, s.log)
 	s.state.update(func(st *state) { st.openErr = err })
 	if err != nil {
+		s.openReader(ctx)
 		return err
 	}
 	if ctx.Err() != nil { // close may have been here
 		r.Close()
 		return context.Cause(ctx)
 	}
-	trigger, wait, err := s.startWorkers(ctx, r)
+	work, stop := context.WithCancel(ctx)
+	trigger, wait, err := s.startWorkers(work, r)
 	if err != nil {
+		stop()
 		r.Close()
 		s.state.update(func(st *state) { st.openErr = err })
 		return err
 	}
-	s.state.update(func(st *state) { st.runtime, st.trigger, st.wait = r, trigger, wait })
+	reader := s.state.read().reader
+	s.state.update(func(st *state) { st.runtime, st.trigger, st.stop, st.wait, st.reader = r, trigger, stop, wait, nil })
+	if reader != nil {
+		reader.Close()
+	}
 	return nil
+}
+
+// openReader opens what can be read although the rest is not open.
+func (s *Service) openReader(ctx context.Context) {
+	if s.OpenReader == nil || s.state.read().reader != nil {
+		return
+	}
+	r, err := s.OpenReader(ctx, func() error { return s.state.read().openErr })
+	if err == nil { // else there is no store either, and openErr has the reason
+		s.state.update(func(st *state) { st.reader = r })
+	}
+}
+
+// reopen closes everything because of err, and opens what is there now.
+func (s *Service) reopen(ctx context.Context, err error) {
+	s.log.WarnContext(ctx, "the ledger is opened again", slog.Any("error", err))
+	was := s.state.read()
+	s.state.update(func(st *state) { st.runtime, st.trigger, st.wait, st.openErr, st.ledgerErr = nil, nil, nil, err, nil })
+	was.stop()
+	was.wait()
+	was.runtime.Close()
+	if err := s.open(ctx); err != nil {
+		s.warnNotOpen(ctx, err)
+	}
 }
 
 // startWorkers starts what works on slots: the queue's workers, or those of this process.

@@ -38,12 +38,14 @@ func (s *Status) readDetails(ctx context.Context, o overview) (details, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
-	d.next, d.errs["next"] = source.Next(ctx, o.quota.Forecast.Until)
 	d.price, d.errs["price"] = source.DayPrice(0)
-	d.ledger, d.errs["ledger"] = source.Ledger(ctx)
 	d.oldest, d.errs["oldest"] = source.Oldest(ctx)
 	d.backup, d.errs["backup"] = source.Backup(ctx)
 	d.backfills, d.errs["backfills"] = source.Backfills(ctx)
+	if o.quotaErr == nil {
+		d.next, d.errs["next"] = source.Next(ctx, o.quota.Forecast.Until)
+		d.ledger, d.errs["ledger"] = source.Ledger(ctx)
+	}
 	if o.quotaErr == nil && !o.quota.Degraded {
 		d.hours, d.errs["hours"] = spentByHour(ctx, source, o.at, d.pool)
 	}

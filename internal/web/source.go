@@ -12,7 +12,7 @@ import (
 )
 
 // Source reads what the metrics and the status page show. Its functions must be safe for concurrent use, and change
-// nothing.
+// nothing. Spent, Next, Ledger, Cost and Emergency are only called after Quota has answered.
 type Source struct {
 	Quota func(ctx context.Context) (report.QuotaDocument, error) // what ingest quota --json prints
 	// Slots returns what ingest slots --since prints, newest first.
@@ -99,7 +99,9 @@ func (s *Status) readOverview(ctx context.Context) (overview, error) {
 	if o.storeErr == nil && source.Calls != nil {
 		o.calls, o.storeErr = source.Calls(ctx)
 	}
-	o.admitted = admitted(o.quota.Spent, source.Cost)
+	if o.quotaErr == nil {
+		o.admitted = admitted(o.quota.Spent, source.Cost)
+	}
 	if s.Degraded != nil {
 		o.degraded = s.Degraded()
 	}
