@@ -54,7 +54,7 @@ func TestABackupIsAStoreOfItsOwn(t *testing.T) {
 		if got := ranks(t, copied, "US"); got != "1 a, 2 b" {
 			t.Errorf("the chart is %q", got)
 		}
-		if got := search(t, copied, store.Query{Text: "birne"}); !slices.Equal(got, []string{"b"}) {
+		if got := search(t, copied, store.SearchQuery{Text: "birne"}); !slices.Equal(got, []string{"b"}) {
 			t.Errorf("found %v", got)
 		}
 	}
@@ -190,7 +190,7 @@ func TestABackupIsOfOneMomentWhileOthersWork(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				search(t, s, store.Query{Text: "zweiter"})
+				search(t, s, store.SearchQuery{Text: "zweiter"})
 			}
 		}
 	})

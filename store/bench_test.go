@@ -50,7 +50,7 @@ func BenchmarkSearch(b *testing.B) {
 		for _, region := range []ingest.Region{"", "DE"} {
 			b.Run(fmt.Sprint(text, "/", region), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := s.Search(b.Context(), store.Query{Text: text, Region: region}); err != nil {
+					if _, err := s.Search(b.Context(), store.SearchQuery{Text: text, Region: region}); err != nil {
 						b.Fatal(err)
 					}
 				}

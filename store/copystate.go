@@ -9,9 +9,6 @@ import (
 	"strings"
 )
 
-// copyMark names the row of meta that a store has until a copy into it has finished. Its value is the copyState.
-const copyMark = "copying"
-
 // ErrCopying means that a copy into the store has not finished: it is not usable yet.
 var ErrCopying = errors.New("a store is being copied there, and that has not ended: ingest store copy goes on with it")
 

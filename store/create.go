@@ -8,19 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
-
-// newDatabase returns a database in dir, without any connection yet.
-func newDatabase(dir string, now func() time.Time) *database {
-	if now == nil {
-		now = time.Now
-	}
-	return &database{path: filepath.Join(dir, FileName), now: now}
-}
 
 // create creates the store and its missing directories. It builds the file under another name and then links it to its
 // own: the file is there whole or not at all, and the slower of two processes that create it finds it there.

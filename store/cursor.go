@@ -6,21 +6,18 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
-	"hash/fnv"
-	"strings"
 	"time"
 )
 
-// ErrCursor is returned for a Query.After that no search with this query has given.
+// ErrCursor is returned for a SearchQuery.After that no search with this query has given.
 var ErrCursor = errors.New("it is not a cursor of this search: take next from its last page, and leave the query, the filters and the order as they were")
 
 // cursor is where a page ended, and what its search looked at. Later pages look at the same: videos, charts and
 // counts that come in between do not count. Only what is counted without a chart, as by a backfill, counts at once.
 type cursor struct {
 	Of    uint32 // the query
-	At    int64  // Query.At, in seconds; 0 for none
+	At    int64  // SearchQuery.At, in seconds; 0 for none
 	Seen  int64  // videos seen later, in milliseconds, count as they were then
 	Video int64  // the newest videos.id, and
 	Slot  int64  // the newest slots.id, that count
@@ -64,7 +61,7 @@ func readCursor(text string) (c cursor, err error) {
 	return c, nil
 }
 
-// CursorAt returns the Query.At of the search that gave the cursor, zero if it had none: a later page counts
+// CursorAt returns the SearchQuery.At of the search that gave the cursor, zero if it had none: a later page counts
 // "since yesterday" from then, not from now.
 func CursorAt(after string) (time.Time, error) {
 	c, err := readCursor(after)
@@ -74,13 +71,18 @@ func CursorAt(after string) (time.Time, error) {
 	return time.Unix(c.At, 0).UTC(), nil
 }
 
-// hash returns a number that tells queries apart, without the limit and the cursor. The words count as they were typed,
-// as they do for the score.
-func (q Query) hash() uint32 {
-	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%q %q %q %q %d", strings.Fields(q.Text), q.Region, q.Category, q.Order, q.MinViews)
-	for _, t := range []time.Time{q.PublishedSince, q.PublishedUntil, q.SeenSince} {
-		_, _ = fmt.Fprintf(h, " %d", millis(t).Int64)
+// start returns the cursor to go on from; that of a first page holds only the query's hash and the time.
+func (q SearchQuery) start(now time.Time) (cursor, error) {
+	if q.After == "" {
+		c := cursor{Of: q.hash(), Seen: now.UnixMilli()}
+		if !q.At.IsZero() {
+			c.At = q.At.Unix()
+		}
+		return c, nil
 	}
-	return h.Sum32()
+	c, err := readCursor(q.After)
+	if err == nil && c.Of != q.hash() {
+		err = ErrCursor
+	}
+	return c, err
 }

@@ -45,3 +45,6 @@ func CopiedColumns() (all []string) {
 	}
 	return all
 }
+
+// SchemaVersion is the version of the tables that this program reads and writes.
+func SchemaVersion() int { return version }

@@ -26,7 +26,7 @@ func TestTheFingerprintChangesWithEveryCommit(t *testing.T) {
 	version("nothing was written", false)
 	chart(t, s, "US", noon, page(titled("a", "Apfel")))
 	version("a chart was saved", true)
-	if _, err := s.Search(t.Context(), store.Query{Text: "apfel"}); err != nil {
+	if _, err := s.Search(t.Context(), store.SearchQuery{Text: "apfel"}); err != nil {
 		t.Fatal(err)
 	}
 	version("it was searched", false)

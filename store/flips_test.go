@@ -114,7 +114,7 @@ func answers(t *testing.T, dir string, queries []string) (all []string) {
 	}
 	defer func() { _ = s.Close() }()
 	for _, query := range queries {
-		r, err := s.Search(t.Context(), store.Query{Text: query})
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: query})
 		line := fmt.Sprint(query, ": ", err)
 		for _, h := range r.Items {
 			line += " " + h.Video.ID

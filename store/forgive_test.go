@@ -36,7 +36,7 @@ func TestAQueryThatFindsLittleIsForgivenAndSaysSo(t *testing.T) {
 		{"minecarft*", "", `"minecarft"...`},
 		{"survival isl", "a", `"survival" and "isl"...`},
 	} {
-		r, err := s.Search(t.Context(), store.Query{Text: tt.query, Limit: 1})
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: tt.query, Limit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestAQueryThatFindsLittleIsForgivenAndSaysSo(t *testing.T) {
 			t.Errorf("%s finds %q, looked for %s (forgiven: %v); want %q, %s", tt.query, found, r.Looked, r.Forgiven, tt.finds, tt.looked)
 		}
 	}
-	if r, err := s.Search(t.Context(), store.Query{Text: "minecraft", MinViews: 1e9}); err != nil || r.Forgiven || len(r.Items) != 0 {
+	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "minecraft", MinViews: 1e9}); err != nil || r.Forgiven || len(r.Items) != 0 {
 		t.Errorf("what a filter leaves out is no reason: %+v, %v", r, err)
 	}
 }
@@ -60,7 +60,7 @@ func TestAVideoIsFoundByItsIDAndURL(t *testing.T) {
 		"-Ab_c0123xy": "-Ab_c0123xy", "https://www.youtube.com/watch?v=-Ab_c0123xy&t=3s": "-Ab_c0123xy", "youtu.be/-Ab_c0123xy": "-Ab_c0123xy",
 		"https://www.dailymotion.com/video/x8abcde": "x8abcde", " x8abcde ": "x8abcde", "-AB_c0123xy": "", "x8abcde watch": "zzzzzzzzzzz",
 	} {
-		if got := search(t, s, store.Query{Text: query}); strings.Join(got, " ") != want {
+		if got := search(t, s, store.SearchQuery{Text: query}); strings.Join(got, " ") != want {
 			t.Errorf("%s finds %v, want %s", query, got, want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestWhatLacksOneWordIsFoundWhicheverItIs(t *testing.T) {
 			}
 			some = append(some, strings.Join(title, " "))
 		}
-		r, err := titles(t, some...).Search(t.Context(), store.Query{Text: "-never " + strings.Join(all[:n], " "), Limit: 100})
+		r, err := titles(t, some...).Search(t.Context(), store.SearchQuery{Text: "-never " + strings.Join(all[:n], " "), Limit: 100})
 		if err != nil || len(r.Items) != n || !r.Forgiven {
 			t.Errorf("%d words: %d found, forgiven: %v, %v; want %d", n, len(r.Items), r.Forgiven, err, n)
 		}

@@ -64,7 +64,7 @@ func TestWhatWasAskedForIsMarkedInTheTitle(t *testing.T) {
 		v := titled("v", tt.title)
 		v.Tags = []string{"music"}
 		chart(t, s, "US", noon.Add(minutes(i)), page(v))
-		r, err := s.Search(t.Context(), store.Query{Text: tt.query})
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: tt.query})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func FuzzAMarkIsWithinTheTitle(f *testing.F) {
 	s, clock := newStore(f)
 	f.Fuzz(func(t *testing.T, title, query string) {
 		chart(t, s, "US", clock.move(minutes(1)), page(titled("a", title)))
-		r, err := s.Search(t.Context(), store.Query{Text: query})
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: query})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestAPhraseThatMatchesATitleMarksIt(t *testing.T) {
 	for i, title := range titles {
 		title = strings.ReplaceAll(title, `"`, " ")
 		chart(t, s, "US", noon.Add(minutes(i)), page(titled("v", title)))
-		r, err := s.Search(t.Context(), store.Query{Text: `"` + title + `"`})
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: `"` + title + `"`})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,15 +18,15 @@ var steps []string
 // version is the version of ingest.Schema.
 var version = 1 + len(steps)
 
-// SchemaVersion is the version of the tables that this program reads and writes.
-func SchemaVersion() int { return version }
-
 // identity is what a file says about itself.
 type identity struct {
 	version  int
 	upstream string // "" when nobody has written to it yet
 	copying  bool   // a copy into it has not finished
 }
+
+// copyMark names the row of meta that a store has until a copy into it has finished. Its value is the copyState.
+const copyMark = "copying"
 
 // selectOwner reads the store's upstream, and whether a copy into it has not finished.
 const selectOwner = `
@@ -49,19 +49,4 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 	}
 	err = q.QueryRowContext(ctx, selectOwner).Scan(&id.upstream, &id.copying)
 	return id, err
-}
-
-// claimFor records the upstream of a store that has none yet.
-func claimFor(ctx context.Context, d *database, upstream string) error {
-	return d.tx(ctx, "remember the upstream of the store", func(tx *txn) error {
-		var have string
-		err := tx.QueryRowContext(ctx, `
-			INSERT INTO meta (name, value) VALUES ('upstream', ?)
-			ON CONFLICT (name) DO UPDATE SET value = meta.value
-			RETURNING value`, upstream).Scan(&have)
-		if err == nil && have != upstream {
-			return &UpstreamError{Have: have, Want: upstream, Path: d.path}
-		}
-		return err
-	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,11 +120,6 @@ func (f *finder) butOne(ctx context.Context, query text.Query) (m matches, err e
 	}
 	m.all = len(m.ids)
 	return m, nil
-}
-
-// picky reports whether a filter may leave few of those that a region's charts hold.
-func (q Query) picky() bool {
-	return q.Category != "" || q.MinViews > 0 || !q.PublishedSince.IsZero() || !q.PublishedUntil.IsZero() || !q.SeenSince.IsZero()
 }
 
 // without returns the matches that are not among others.
@@ -243,147 +239,60 @@ func (f *finder) findInNames(ctx context.Context, r ranking) (candidates []candi
 	return candidates, err
 }
 
-// ranking says in which order, after which position and how many matches are wanted.
-type ranking struct {
-	order Order
-	after *position // nil from the first on
-	limit int
+// lexicon is what the index knows of its words.
+type lexicon struct {
+	tx      *txn
+	counted bool // the engine keeps how many videos have each word: see Engine
 }
 
-// arguments are the arguments of a statement.
-type arguments []any
+// readForgiving is how many entries of the index are read for other spellings: that takes some ten milliseconds.
+const readForgiving = 300_000
 
-// add appends one and returns its name in the statement.
-func (a *arguments) add(value any) string {
-	*a = append(*a, value)
-	return fmt.Sprintf("?%d", len(*a))
-}
-
-// rank returns the first of these videos that pass the filters, in the order. A condition on anything but their counts
-// is checked for one video after the other, until there are enough.
-func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
-	if len(of) == 0 {
-		return nil, nil
-	}
-	given, id, err := f.given(ctx, of, r.order)
-	if err != nil {
-		return nil, err
-	}
-	args := arguments{given}
-	views, seen := f.column(&args, "views", "placements.views"), f.column(&args, "seen_at", "fetched_at")
-	key := f.keys(&args, r.order, views, seen)
-	own, elsewhere := f.filters(&args, views, seen)
-	if r.after != nil {
-		elsewhere = fmt.Sprintf("\n  AND (first, second, third, -id) < (%s, %s, %s, -%s)",
-			args.add(r.after.Key[0]), args.add(r.after.Key[1]), args.add(r.after.Key[2]), args.add(r.after.ID)) + elsewhere
-	}
-	// Almost every id is already known to be in the region, so a few more than needed are read first, and all only if
-	// those do not suffice.
-	first := fmt.Sprintf(" LIMIT %d", r.limit+r.limit/4)
-	if r.after != nil || f.q.picky() {
-		first = ""
-	}
-	limit := args.add(r.limit)
-	for {
-		found = nil
-		err = each(ctx, f.tx, func(rows *sql.Rows) error {
-			var c candidate
-			err := rows.Scan(&c.ID, &c.Key[0], &c.Key[1], &c.Key[2])
-			found = append(found, c)
+// vocabulary reads the index's words, up to readForgiving entries: counting a word's videos takes longer the more there
+// are.
+func (l lexicon) vocabulary(ctx context.Context) text.Vocabulary {
+	left := readForgiving
+	return text.Vocabulary{
+		Like: func(prefix string, word func(string, int)) error {
+			err := each(ctx, l.tx, func(rows *sql.Rows) error {
+				var term string
+				var videos int
+				err := rows.Scan(&term, &videos)
+				word(term, videos)
+				if left -= 1 + videos; err == nil && left < 0 {
+					err = errEnough
+				}
+				return err
+			}, `SELECT term, doc FROM video_words WHERE term >= ?1 AND term < ?2`, prefix, prefix+"\U0010FFFF")
+			if errors.Is(err, errEnough) {
+				err = nil
+			}
 			return err
-		}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], id, own, first, elsewhere, limit), args...)
-		if err != nil || first == "" || len(found) == r.limit || len(of) <= r.limit {
-			return found, err
+		},
+		Has: func(words []string, documents int) (bool, error) {
+			word := ""
+			if len(words) == 1 {
+				word = words[0]
+			}
+			return l.has(ctx, text.Phrase(words), word, false, documents)
+		},
+	}
+}
+
+// has reports whether at least that many videos match. If the query is one word, or with prefix the beginning of one,
+// and the engine keeps the number of videos of each word, that is asked first, and no video is read if it suffices.
+func (l lexicon) has(ctx context.Context, expr, word string, prefix bool, videos int) (has bool, err error) {
+	if l.counted && word != "" {
+		last := word
+		if prefix {
+			last += "\U0010FFFF"
 		}
-		first = ""
-	}
-}
-
-// given returns the videos as the first argument of rankMatches, a JSON array, and the expression for the id in one of
-// its elements. ByRise needs more than the id: [id, series, ...], with the series of the query's region, or of any, whose
-// charts may hold the video.
-func (f *finder) given(ctx context.Context, videos []int64, order Order) (list asJSON, id string, err error) {
-	if order != ByRise {
-		return listJSON(videos), "given.value", nil
-	}
-	charts, err := f.regionCharts(ctx)
-	if err != nil {
-		return list, "", err
-	}
-	rows := make([][]int64, len(videos))
-	for i, video := range videos {
-		rows[i] = append([]int64{video}, charts.of(video)...)
-	}
-	return listJSON(rows), "given.value ->> 0", nil
-}
-
-const rankMatches = `
-WITH ranked AS MATERIALIZED (
-	SELECT latest.id AS id, %s AS first, %s AS second, %s AS third
-	FROM json_each(?1) AS given CROSS JOIN video_latest AS latest ON latest.id = CAST(%s AS bigint)
-	WHERE true%s
-	ORDER BY 2 DESC, 3 DESC, 4 DESC, 1%s
-)
-SELECT id, first, second, third FROM ranked WHERE true%s LIMIT %s`
-
-// column writes a count or time of a video as an expression. On a later page it is what it was when the first was
-// read: that of the newest placement then.
-func (f *finder) column(args *arguments, now, then string) string {
-	if f.q.After == "" {
-		return "latest." + now
-	}
-	seen, slot := args.add(f.after.Seen), args.add(f.after.Slot)
-	placed := "FROM placements JOIN slots ON slots.id = slot WHERE video = latest.id AND slot <= " + slot
-	return fmt.Sprintf("iif(latest.seen_at <= %s OR NOT EXISTS (SELECT 1 %s), latest.%s, (SELECT %s %s ORDER BY slot DESC LIMIT 1))", seen, placed, now, then, placed)
-}
-
-// keys returns the three sort keys, largest first; unknown values sort last.
-func (f *finder) keys(args *arguments, order Order, views, seen string) [3]string {
-	// Popularity: to have been seen 20 days later counts as much as e times the views.
-	popularity := "ln(1.0 + max(coalesce(" + views + ", 0), 0)) + " + seen + " / 1.728e9"
-	switch order {
-	case ByViews:
-		return [3]string{"coalesce(" + views + ", -1)", popularity, "0"}
-	case ByFreshness:
-		return [3]string{seen, "coalesce((SELECT published_at FROM video_facts WHERE id = latest.id), 0)", popularity}
-	case ByRise:
-		return [3]string{fmt.Sprintf("coalesce("+risen+", %[2]g)", args.add(f.after.Slot), notGained), popularity, "0"}
-	default:
-		return [3]string{popularity, "coalesce(" + views + ", 0)", "0"}
-	}
-}
-
-// risen is the expression for the views that a video has gained between its last two counts in a chart: the largest of
-// all charts that given lists. Within a series, slots with placements are numbered in the order in which they were due,
-// so the greatest number, up to the last slot that counts, is the last sighting.
-const risen = `(
-	SELECT max((
-		SELECT views FROM placements
-		WHERE video = latest.id AND series = CAST(chart.value AS bigint) AND slot <= %[1]s AND views IS NOT NULL
-		ORDER BY slot DESC LIMIT 1
-	) - (
-		SELECT views FROM placements
-		WHERE video = latest.id AND series = CAST(chart.value AS bigint) AND slot <= %[1]s AND views IS NOT NULL
-		ORDER BY slot DESC LIMIT 1 OFFSET 1
-	)) FROM json_each(given.value) AS chart WHERE chart.key > 0)`
-
-// filters writes the query's filters as conditions, own on a video's counts and elsewhere on other tables, the cheapest
-// first. Because of the CASE, Postgres too checks the region of one video after the other.
-func (f *finder) filters(args *arguments, views, seen string) (own, elsewhere string) {
-	and := func(to *string, set bool, condition string, arg any) {
-		if set {
-			*to += fmt.Sprintf("\n  AND "+condition, args.add(arg))
+		err = l.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM video_words WHERE term >= ?1 AND term <= ?2 AND doc >= ?3)`, word, last, videos).Scan(&has)
+		if has || err != nil || !prefix {
+			return has, err
 		}
 	}
-	const fact = "(SELECT %s FROM video_facts WHERE video_facts.id = ranked.id)"
-	and(&own, f.q.MinViews > 0, views+" >= %s", f.q.MinViews)
-	and(&own, !f.q.SeenSince.IsZero(), seen+" >= %s", ceilMillis(f.q.SeenSince))
-	and(&elsewhere, f.q.Category != "", fmt.Sprintf(fact, "category")+" = %s", f.q.Category)
-	and(&elsewhere, !f.q.PublishedSince.IsZero(), fmt.Sprintf(fact, "published_at")+" >= %s", ceilUnix(f.q.PublishedSince))
-	and(&elsewhere, !f.q.PublishedUntil.IsZero(), fmt.Sprintf(fact, "published_at")+" < %s", ceilUnix(f.q.PublishedUntil))
-	if f.q.Region != "" {
-		elsewhere += fmt.Sprintf("\n  AND CASE WHEN EXISTS (SELECT 1 FROM placements WHERE video = ranked.id AND slot <= %s AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = %s)) THEN 1 ELSE 0 END = 1",
-			args.add(f.after.Slot), args.add(f.q.Region))
-	}
-	return own, elsewhere
+	err = l.tx.QueryRowContext(ctx, `
+		SELECT count(*) >= ?2 FROM (SELECT 1 AS one FROM video_text WHERE video_text MATCH ?1 LIMIT ?2) AS found`, expr, videos).Scan(&has)
+	return has, err
 }

@@ -128,7 +128,7 @@ func TestAnOlderStoreIsMigratedAfterABackup(t *testing.T) {
 	if got := scalar[string](t, db, `SELECT mood FROM video_facts`); got != "Süden Straße" {
 		t.Errorf("the steps did not run in their order: %q", got)
 	}
-	if got := search(t, s, store.Query{Text: "suden strasse"}); !slices.Equal(got, []string{"de-1"}) {
+	if got := search(t, s, store.SearchQuery{Text: "suden strasse"}); !slices.Equal(got, []string{"de-1"}) {
 		t.Errorf("found %v", got)
 	}
 	backups := backupsOf(t, dir)
@@ -170,7 +170,7 @@ func TestAMigrationThatFailsLeavesTheStoreAndItsBackup(t *testing.T) {
 			}
 		})
 		// A program whose migration works continues with the same store.
-		if s := open(t, dir, &handClock{t: noon}); len(search(t, s, store.Query{Text: "suden"})) != 1 {
+		if s := open(t, dir, &handClock{t: noon}); len(search(t, s, store.SearchQuery{Text: "suden"})) != 1 {
 			t.Error("nothing found")
 		}
 	}

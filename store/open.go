@@ -10,6 +10,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -132,4 +133,57 @@ func (s *Store) openToRead(ctx context.Context) (identity, error) {
 		err = &CorruptError{Path: s.path, Doing: "open the store", Err: err}
 	}
 	return id, err
+}
+
+// OpenOn opens a store in an engine whose tables exist and are of this program's version. The engine is closed with the
+// store, or by OpenOn if it fails.
+func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Store{database: &database{path: e.Name, write: e.Write, read: e.Read, now: o.Now, engine: &e}}
+	var copying bool
+	err := s.view(ctx, "open the store", func(tx *txn) error {
+		return tx.QueryRowContext(ctx, selectOwner).Scan(&s.upstream, &copying)
+	})
+	switch {
+	case err != nil:
+	case copying && !o.Copying:
+		err = fmt.Errorf("%s: %w", s.path, ErrCopying)
+	case o.Upstream != "" && s.upstream != "" && s.upstream != o.Upstream:
+		err = &UpstreamError{Have: s.upstream, Want: o.Upstream, Path: s.path}
+	case o.Upstream != "" && s.upstream == "" && !o.ReadOnly:
+		err = claimFor(ctx, s.database, o.Upstream)
+	}
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Fingerprint returns a text that changes with every commit, of this process or another: if two are equal, nothing was
+// written between them. After an error it is not known, and all later ones are different.
+func (s *Store) Fingerprint(ctx context.Context) (string, error) {
+	if s.engine != nil {
+		v, err := s.engine.Fingerprint(ctx)
+		return v, s.explain(ctx, "ask whether the store has changed", err)
+	}
+	v, err := s.commits.fingerprint(ctx, func() (*sql.DB, error) { return connect(s.path, 1, s.reading("_query_only=1")...) })
+	return v, s.explain(ctx, "ask whether the store has changed", err)
+}
+
+// claimFor records the upstream of a store that has none yet.
+func claimFor(ctx context.Context, d *database, upstream string) error {
+	return d.tx(ctx, "remember the upstream of the store", func(tx *txn) error {
+		var have string
+		err := tx.QueryRowContext(ctx, `
+			INSERT INTO meta (name, value) VALUES ('upstream', ?)
+			ON CONFLICT (name) DO UPDATE SET value = meta.value
+			RETURNING value`, upstream).Scan(&have)
+		if err == nil && have != upstream {
+			return &UpstreamError{Have: have, Want: upstream, Path: d.path}
+		}
+		return err
+	})
 }

@@ -70,7 +70,7 @@ func TestAReaderOpensAnyUpstreamAndWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	if got := search(t, r, store.Query{Text: "findling"}); len(got) != 1 {
+	if got := search(t, r, store.SearchQuery{Text: "findling"}); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}
 	addDue(t, w, due("GB", noon))
@@ -250,7 +250,7 @@ func TestAFullDiskSaysWhichFileAndWhatToTry(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "the disk is full: free some space") {
 		t.Errorf("got %v", err)
 	}
-	if got := search(t, s, store.Query{Text: "long"}); len(got) != 0 {
+	if got := search(t, s, store.SearchQuery{Text: "long"}); len(got) != 0 {
 		t.Errorf("half a page is visible: %v", got)
 	}
 }

@@ -17,7 +17,7 @@ func TestOrderByFreshness(t *testing.T) {
 	late.PublishedAt = old.PublishedAt.Add(-minutes(60))
 	chart(t, s, "US", noon, page(old, late, young))
 	chart(t, s, "GB", clock.move(minutes(5)), page(late))
-	if got := search(t, s, store.Query{Text: "same", Order: store.ByFreshness}); !slices.Equal(got, []string{"late", "young", "old"}) {
+	if got := search(t, s, store.SearchQuery{Text: "same", Order: store.ByFreshness}); !slices.Equal(got, []string{"late", "young", "old"}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -44,7 +44,7 @@ func TestOrderByRise(t *testing.T) {
 	chartViews("US", map[string]int64{"climbs": 1150, "falls": 480, "hidden": 40, "slow": 1e6 + 2})
 	chartViews("DE", map[string]int64{"climbs": 1160, "leaps": 1})
 	chartViews("DE", map[string]int64{"climbs": 1161, "leaps": 9000, "first": 5})
-	r, err := s.Search(t.Context(), store.Query{Text: "same", Order: store.ByRise})
+	r, err := s.Search(t.Context(), store.SearchQuery{Text: "same", Order: store.ByRise})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestOrderByRise(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
-	r, err = s.Search(t.Context(), store.Query{Text: "same", Order: store.ByRise, Region: "DE"})
+	r, err = s.Search(t.Context(), store.SearchQuery{Text: "same", Order: store.ByRise, Region: "DE"})
 	if err != nil || len(r.Items) != 3 || r.Items[1].Video.ID != "climbs" || number(r.Items[1].Gained) != "1" {
 		t.Errorf("in DE: %+v, %v; want climbs by what it gained there", r.Items, err)
 	}
@@ -71,7 +71,7 @@ func TestCopiesOfATitleStandBack(t *testing.T) {
 	}
 	videos = append(videos, titled("other", "A lion song that goes on and on"))
 	chart(t, s, "US", noon, page(videos...))
-	if got := search(t, s, store.Query{Text: "lion song"}); !slices.Equal(got, []string{"a", "other", "b", "c", "d", "e"}) {
+	if got := search(t, s, store.SearchQuery{Text: "lion song"}); !slices.Equal(got, []string{"a", "other", "b", "c", "d", "e"}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -102,7 +102,7 @@ func TestATitleAsItWasTypedComesFirst(t *testing.T) {
 		"müde":  "i h",
 		"mude":  "h i",
 	} {
-		if got := search(t, s, store.Query{Text: query}); strings.Join(got, " ") != want {
+		if got := search(t, s, store.SearchQuery{Text: query}); strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, want %s", query, got, want)
 		}
 	}
@@ -111,7 +111,7 @@ func TestATitleAsItWasTypedComesFirst(t *testing.T) {
 func TestATitleWithTheWordsOneBehindTheOtherComesFirst(t *testing.T) {
 	s := titles(t, "York city new", "New York city", "City new york")
 	for query, want := range map[string]string{"new york": "b c a", "york city": "a b c", "new york city": "b a c"} {
-		if got := search(t, s, store.Query{Text: query}); strings.Join(got, " ") != want {
+		if got := search(t, s, store.SearchQuery{Text: query}); strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, want %s", query, got, want)
 		}
 	}
@@ -119,7 +119,7 @@ func TestATitleWithTheWordsOneBehindTheOtherComesFirst(t *testing.T) {
 
 func TestATitleThatIsLittleElseComesFirst(t *testing.T) {
 	s := titles(t, "Lion one two six", "Lion one")
-	if got := search(t, s, store.Query{Text: "lion"}); strings.Join(got, " ") != "b a" {
+	if got := search(t, s, store.SearchQuery{Text: "lion"}); strings.Join(got, " ") != "b a" {
 		t.Errorf("got %v", got)
 	}
 }
@@ -131,16 +131,16 @@ func TestTheFiltersOfTimeAreHalfOpen(t *testing.T) {
 	chart(t, s, "US", noon, page(early, late))
 	chart(t, s, "GB", noon.Add(minutes(10)), page(late))
 	tests := []struct {
-		query store.Query
+		query store.SearchQuery
 		want  string
 	}{
-		{store.Query{PublishedSince: early.PublishedAt}, "early late"},
-		{store.Query{PublishedSince: early.PublishedAt.Add(1)}, "late"},
-		{store.Query{PublishedUntil: late.PublishedAt}, "early"},
-		{store.Query{PublishedUntil: late.PublishedAt.Add(1)}, "early late"},
-		{store.Query{SeenSince: noon.Add(minutes(10))}, "late"},
-		{store.Query{SeenSince: noon.Add(minutes(10) + 1)}, ""},
-		{store.Query{SeenSince: noon, PublishedUntil: late.PublishedAt, Region: "US", Category: "10", MinViews: 100}, "early"},
+		{store.SearchQuery{PublishedSince: early.PublishedAt}, "early late"},
+		{store.SearchQuery{PublishedSince: early.PublishedAt.Add(1)}, "late"},
+		{store.SearchQuery{PublishedUntil: late.PublishedAt}, "early"},
+		{store.SearchQuery{PublishedUntil: late.PublishedAt.Add(1)}, "early late"},
+		{store.SearchQuery{SeenSince: noon.Add(minutes(10))}, "late"},
+		{store.SearchQuery{SeenSince: noon.Add(minutes(10) + 1)}, ""},
+		{store.SearchQuery{SeenSince: noon, PublishedUntil: late.PublishedAt, Region: "US", Category: "10", MinViews: 100}, "early"},
 	}
 	for _, tt := range tests {
 		tt.query.Text = "same"
@@ -162,7 +162,7 @@ func TestASearchSaysWhatItLookedFor(t *testing.T) {
 		"AC/DC":                    `"ac dc"`,
 		"-only":                    `"only"`,
 	} {
-		r, err := s.Search(t.Context(), store.Query{Text: query})
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: query})
 		if err != nil || r.Looked != want {
 			t.Errorf("%s: %q, %v; want %q", query, r.Looked, err, want)
 		}

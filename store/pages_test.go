@@ -39,7 +39,7 @@ func TestAVideoIsStoredOnceAsItWasLastSeen(t *testing.T) {
 		"erster": 0, "zweiter": 1, "tag:eins": 0, "tag:drei": 1, "channel:kanal": 0,
 		"channel:umbenannt": 2, // the channel's other video too
 	} {
-		if got := search(t, s, store.Query{Text: text}); len(got) != want {
+		if got := search(t, s, store.SearchQuery{Text: text}); len(got) != want {
 			t.Errorf("%s finds %v, want %d", text, got, want)
 		}
 	}

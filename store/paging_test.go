@@ -34,7 +34,7 @@ func mixed(n int) []ingest.Video {
 }
 
 // pages reads a search to its end.
-func pages(t *testing.T, s *store.Store, q store.Query, between func()) []string {
+func pages(t *testing.T, s *store.Store, q store.SearchQuery, between func()) []string {
 	t.Helper()
 	var ids []string
 	for range 100 {
@@ -71,8 +71,8 @@ func TestThePagesTogetherAreTheWholeResult(t *testing.T) {
 	chart(t, s, "DE", clock.move(minutes(1)), page(videos[:20]...))
 	chart(t, s, "US", clock.move(minutes(1)), page(videos[30:]...))
 	for _, order := range allOrders {
-		whole := search(t, s, store.Query{Text: "common", Order: order, Limit: 100})
-		got := pages(t, s, store.Query{Text: "common", Order: order, Limit: 7}, func() {})
+		whole := search(t, s, store.SearchQuery{Text: "common", Order: order, Limit: 100})
+		got := pages(t, s, store.SearchQuery{Text: "common", Order: order, Limit: 7}, func() {})
 		if len(whole) != 60 || !slices.Equal(got, whole) {
 			t.Errorf("%q:\n pages %v\n whole %v", order, got, whole)
 		}
@@ -86,9 +86,9 @@ func TestPagesStandWhileNewVideosComeIn(t *testing.T) {
 		s, clock := newStore(t)
 		videos := mixed(40)
 		chart(t, s, "US", noon, page(videos...))
-		whole := search(t, s, store.Query{Text: "common", Order: order, Limit: 100})
+		whole := search(t, s, store.SearchQuery{Text: "common", Order: order, Limit: 100})
 		n := 0
-		got := pages(t, s, store.Query{Text: "common", Order: order, Limit: 7}, func() {
+		got := pages(t, s, store.SearchQuery{Text: "common", Order: order, Limit: 7}, func() {
 			n++
 			newcomer := withViews(titled(fmt.Sprint("new", n), "common"), 1e9)
 			chart(t, s, "GB", clock.move(minutes(1)), page(newcomer)) // at once leading a chart
@@ -107,8 +107,8 @@ func TestPagesStandWhileChartsMove(t *testing.T) {
 		videos := mixed(40)
 		chart(t, s, "US", noon, page(videos...))
 		chart(t, s, "US", clock.move(minutes(1)), page(videos...))
-		whole := search(t, s, store.Query{Text: "common", Order: order, Limit: 100})
-		got := pages(t, s, store.Query{Text: "common", Order: order, Limit: 7}, func() {
+		whole := search(t, s, store.SearchQuery{Text: "common", Order: order, Limit: 100})
+		got := pages(t, s, store.SearchQuery{Text: "common", Order: order, Limit: 7}, func() {
 			slices.Reverse(videos) // others lead, and rise
 			for i := range videos {
 				videos[i] = withViews(videos[i], int64(1000*i))
@@ -124,7 +124,7 @@ func TestPagesStandWhileChartsMove(t *testing.T) {
 func TestACursorOfNothingOrOfAnotherQueryIsRefused(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(mixed(30)...))
-	q := store.Query{Text: "common", Region: "US", Limit: 5, At: noon.Add(minutes(3))}
+	q := store.SearchQuery{Text: "common", Region: "US", Limit: 5, At: noon.Add(minutes(3))}
 	r, err := s.Search(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
@@ -132,26 +132,26 @@ func TestACursorOfNothingOrOfAnotherQueryIsRefused(t *testing.T) {
 	if at, err := store.CursorAt(r.Next); err != nil || !at.Equal(q.At) {
 		t.Errorf("the cursor was counted from %v, %v", at, err)
 	}
-	other := map[string]func(*store.Query){
-		"text":     func(q *store.Query) { q.Text = "word" },
-		"region":   func(q *store.Query) { q.Region = "" },
-		"category": func(q *store.Query) { q.Category = "10" },
-		"views":    func(q *store.Query) { q.MinViews = 1 },
-		"order":    func(q *store.Query) { q.Order = store.ByViews },
-		"since":    func(q *store.Query) { q.SeenSince = noon },
-		"until":    func(q *store.Query) { q.PublishedUntil = noon },
-		"capitals": func(q *store.Query) { q.Text = "Common" }, // which counts for the score
-		"not":      func(q *store.Query) { q.Text = "common -word" },
-		"empty":    func(q *store.Query) { q.After = "AA" },
-		"text 2":   func(q *store.Query) { q.After = "not a cursor!" },
-		"long":     func(q *store.Query) { q.After = strings.Repeat("A", 10_000) },
+	other := map[string]func(*store.SearchQuery){
+		"text":     func(q *store.SearchQuery) { q.Text = "word" },
+		"region":   func(q *store.SearchQuery) { q.Region = "" },
+		"category": func(q *store.SearchQuery) { q.Category = "10" },
+		"views":    func(q *store.SearchQuery) { q.MinViews = 1 },
+		"order":    func(q *store.SearchQuery) { q.Order = store.ByViews },
+		"since":    func(q *store.SearchQuery) { q.SeenSince = noon },
+		"until":    func(q *store.SearchQuery) { q.PublishedUntil = noon },
+		"capitals": func(q *store.SearchQuery) { q.Text = "Common" }, // which counts for the score
+		"not":      func(q *store.SearchQuery) { q.Text = "common -word" },
+		"empty":    func(q *store.SearchQuery) { q.After = "AA" },
+		"text 2":   func(q *store.SearchQuery) { q.After = "not a cursor!" },
+		"long":     func(q *store.SearchQuery) { q.After = strings.Repeat("A", 10_000) },
 	}
 	raw, _ := base64.RawURLEncoding.DecodeString(r.Next)
 	for i := range raw {
 		flipped := slices.Clone(raw)
 		flipped[i] ^= 0x10
-		other[fmt.Sprint("byte ", i)] = func(q *store.Query) { q.After = base64.RawURLEncoding.EncodeToString(flipped) }
-		other[fmt.Sprint("first ", i)] = func(q *store.Query) { q.After = base64.RawURLEncoding.EncodeToString(raw[:i]) + "" }
+		other[fmt.Sprint("byte ", i)] = func(q *store.SearchQuery) { q.After = base64.RawURLEncoding.EncodeToString(flipped) }
+		other[fmt.Sprint("first ", i)] = func(q *store.SearchQuery) { q.After = base64.RawURLEncoding.EncodeToString(raw[:i]) + "" }
 	}
 	for name, change := range other {
 		wrong := q
@@ -188,9 +188,9 @@ func TestTheRestFollowsWhatIsNamedSo(t *testing.T) {
 	videos[20].Category = "99"
 	chart(t, s, "US", noon, page(videos...))
 	for _, tt := range []struct {
-		q    store.Query
+		q    store.SearchQuery
 		want int
-	}{{store.Query{Text: "lion"}, 27}, {store.Query{Text: "lion", Region: "US"}, 27}, {store.Query{Text: "lio*", MinViews: 1}, 27}, {store.Query{Text: "lion", Category: "99"}, 1}} {
+	}{{store.SearchQuery{Text: "lion"}, 27}, {store.SearchQuery{Text: "lion", Region: "US"}, 27}, {store.SearchQuery{Text: "lio*", MinViews: 1}, 27}, {store.SearchQuery{Text: "lion", Category: "99"}, 1}} {
 		q := tt.q
 		q.Limit = 50
 		whole := search(t, s, q)
@@ -223,8 +223,8 @@ func TestPagesStandWhileARegionChartsWhatWasThere(t *testing.T) {
 	}
 	chart(t, s, "DE", noon, page(elsewhere...))
 	chart(t, s, "US", noon, page(here...))
-	q := store.Query{Text: "common", Region: "US", Limit: 3}
-	whole := search(t, s, store.Query{Text: "common", Region: "US", Limit: 100})
+	q := store.SearchQuery{Text: "common", Region: "US", Limit: 3}
+	whole := search(t, s, store.SearchQuery{Text: "common", Region: "US", Limit: 100})
 	got := pages(t, s, q, func() { chart(t, s, "US", clock.move(minutes(1)), page(elsewhere...)) })
 	if len(whole) != 10 || !slices.Equal(got, whole) {
 		t.Errorf("\n pages %v\n whole %v", got, whole)

@@ -18,7 +18,7 @@ func TestAPrefixFindsAllItsWords(t *testing.T) {
 		"word": 40, "tag:wo": 16, "stands other0": 5, "the w": 40, // the last word, as it is typed
 	} {
 		for _, region := range []ingest.Region{"", "US"} {
-			r, err := s.Search(t.Context(), store.Query{Text: text, Limit: 100, Region: region})
+			r, err := s.Search(t.Context(), store.SearchQuery{Text: text, Limit: 100, Region: region})
 			if err != nil || len(r.Items) != want || r.Capped {
 				t.Errorf("%s: %d found, capped %v, %v, want %d", text, len(r.Items), r.Capped, err, want)
 			}

@@ -18,7 +18,7 @@ func TestHostileQueriesAreAnsweredSoon(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(storetest.Beginners()...))
 	for _, text := range storetest.HostileQueries() {
-		all := []store.Query{{Text: "the " + text, Order: store.ByRise}, {Text: text}, {Text: text, Region: "US", MinViews: 1}}
+		all := []store.SearchQuery{{Text: "the " + text, Order: store.ByRise}, {Text: text}, {Text: text, Region: "US", MinViews: 1}}
 		if raced {
 			all = all[:1] // the detector slows SQLite tenfold
 		}

@@ -120,7 +120,7 @@ func sound(t *testing.T, s *store.Store) {
 	if got := ranks(t, s, "CA"); got != "1 v0001, 2 never-seen" {
 		t.Errorf("the next chart is %q", got)
 	}
-	if got := search(t, s, store.Query{Text: `"0001 neu"`}); !slices.Equal(got, []string{"v0001"}) {
+	if got := search(t, s, store.SearchQuery{Text: `"0001 neu"`}); !slices.Equal(got, []string{"v0001"}) {
 		t.Errorf("the next chart is found as %v", got)
 	}
 }
@@ -342,7 +342,7 @@ func glance(t *testing.T, dir string) (found []string, err error) {
 	}
 	defer func() { _ = s.Close() }()
 	for _, text := range []string{"kanal", "film -0001", `"नमस्ते"`, "00*"} {
-		_, _ = s.Search(t.Context(), store.Query{Text: text})
+		_, _ = s.Search(t.Context(), store.SearchQuery{Text: text})
 	}
 	_, _ = s.Chart(t.Context(), "US", time.Time{}, true)
 	_, _ = s.ListSlots(t.Context(), store.SlotFilter{})

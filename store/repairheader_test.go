@@ -82,7 +82,7 @@ func TestALogWithoutItsStoreIsMovedAside(t *testing.T) {
 		}
 	}
 	s := open(t, dir, &handClock{t: noon})
-	if got := search(t, s, store.Query{Text: "apfel"}); len(got) > 0 {
+	if got := search(t, s, store.SearchQuery{Text: "apfel"}); len(got) > 0 {
 		t.Errorf("found %v of another store", got)
 	}
 	sound(t, s)

@@ -173,3 +173,39 @@ func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 	}
 	return nil
 }
+
+// lostPiece is the reason of a piece that fails because what it asks for is lost.
+const lostPiece = `what it asks for was lost when the store was damaged: plan it again`
+
+// repairPieces lets every piece of a backfill be worked on, or fails it. Rows without a slot must be gone by then. A
+// lost backfill gets a substitute row, cancelled at now, so that what its pieces spent stays known and its name is not
+// assigned again.
+func repairPieces(now time.Time) []string {
+	return []string{
+		`UPDATE series SET backfill = CAST(substr(job, 13) AS INTEGER) WHERE ` + unnamedSeries,
+		`UPDATE series SET place = coalesce((
+			SELECT unixepoch(spec ->> 'After') FROM slots JOIN pieces ON slot = slots.id WHERE slots.series = series.id), id)
+		WHERE backfill IS NOT NULL AND place IS NULL`,
+		fmt.Sprintf(`
+			INSERT INTO backfills (id, name, kind, identity, spec, cost_table, wait, created_at, cancelled_at)
+			SELECT backfill, 'bf-' || backfill, coalesce((
+				SELECT CASE WHEN spec ->> 'After' <> '' THEN 'search' WHEN spec ->> 'channel' <> '' THEN 'uploads' ELSE 'videos' END
+				FROM slots JOIN pieces ON slot = slots.id WHERE slots.series = series.id), 'videos'),
+				'lost ' || backfill, '{}', '', 0, min(newest) * 1000, %d
+			%s GROUP BY backfill`, now.UnixMilli(), lostBackfills),
+		`UPDATE pieces SET backfill = found.backfill
+		FROM (SELECT slots.id, backfill FROM slots JOIN series ON series.id = series) AS found
+		WHERE found.id = slot AND pieces.backfill IS NOT found.backfill`,
+		`INSERT INTO slots (series, due_at, kind, state, reason) SELECT id, newest, 'backfill', 'failed', '` + lostPiece + `' ` + slotlessSeries,
+		`UPDATE slots SET state = 'failed', lease = NULL, retry_at = NULL, reason = '` + lostPiece + `'
+		WHERE ` + missingPieces + ` OR state IN ('due', 'stopped', 'claimed') AND series IN (
+			SELECT series.id FROM series JOIN backfills ON backfills.id = backfill WHERE identity = 'lost ' || backfill)`,
+		`UPDATE slots SET pages = 0, token = '', token_at = NULL WHERE ` + missingSearchPieces,
+		`DELETE FROM backfills WHERE id NOT IN (SELECT backfill FROM series WHERE backfill IS NOT NULL)`,
+	}
+}
+
+// repairOpenPieces opens the series of every open piece: a piece is the only slot of its series.
+const repairOpenPieces = `
+UPDATE series SET open = due_at FROM slots
+WHERE slots.series = series.id AND backfill IS NOT NULL AND state IN ('due', 'claimed', 'stopped') AND open IS NOT due_at`

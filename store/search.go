@@ -13,43 +13,10 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// Order is what comes first in a result.
-type Order string
-
-// The orders. Each holds over all matches, and ties go by popularity: see keys.
-const (
-	ByRelevance Order = ""          // the best score
-	ByViews     Order = "views"     // the most views
-	ByFreshness Order = "freshness" // the last found, by seen_at; of those found together, the last published
-	ByRise      Order = "rise"      // the most views gained between its last two sightings in one chart
-)
-
-// DefaultLimit is how many videos a search finds when its query names no limit.
-const DefaultLimit = 20
-
-// Query is what to search for. A zero field excludes nothing.
-type Query struct {
-	Text     string        // see text.Parse: words, "phrases", prefix*, -not, channel:, tag:
-	Region   ingest.Region // only videos that this region's kept charts hold
-	Category string
-	MinViews int64
-
-	PublishedSince, PublishedUntil time.Time // only videos published within [since, until)
-	SeenSince                      time.Time // only videos found since then, by seen_at: see schema.sql
-
-	Order Order
-	Limit int    // 0: DefaultLimit
-	After string // Result.Next of the page before; "" is the first page
-
-	// At is kept in the cursor, in whole seconds, and otherwise unused: what the times in the query
-	// were counted from.
-	At time.Time
-}
-
 // Result is one page of what a search found.
 type Result struct {
 	Items []Hit
-	// Next is Query.After of the next page; "" when this is the last.
+	// Next is SearchQuery.After of the next page; "" when this is the last.
 	Next string
 	// Capped says that more videos match than the newest maxMatches, which are all that is looked at.
 	Capped bool
@@ -79,7 +46,7 @@ type Hit struct {
 //
 // The work is bounded, however many videos match: of the newest maxMatches those most watched are scored by their text,
 // and the others follow them.
-func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
+func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 	q.Text = q.Text[:min(len(q.Text), text.MaxBytes)]
 	query := text.Parse(q.Text)
 	if len(query) == 0 {
@@ -120,25 +87,9 @@ func (s *Store) Search(ctx context.Context, q Query) (Result, error) {
 	return r, nil
 }
 
-// start returns the cursor to go on from; that of a first page holds only the query's hash and the time.
-func (q Query) start(now time.Time) (cursor, error) {
-	if q.After == "" {
-		c := cursor{Of: q.hash(), Seen: now.UnixMilli()}
-		if !q.At.IsZero() {
-			c.At = q.At.Unix()
-		}
-		return c, nil
-	}
-	c, err := readCursor(q.After)
-	if err == nil && c.Of != q.hash() {
-		err = ErrCursor
-	}
-	return c, err
-}
-
 // finder is one search within one transaction.
 type finder struct {
-	q           Query
+	q           SearchQuery
 	query       text.Query         // of q.Text, as far as it was forgiven
 	among       matches            // what the query finds
 	onlyInNames bool               // among holds only those with the words in title or channel, which are enough

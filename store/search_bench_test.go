@@ -70,7 +70,7 @@ func BenchmarkSearchAmong(b *testing.B) {
 		b.Fatal(err)
 	}
 	s := filled(b, n)
-	for name, q := range map[string]store.Query{
+	for name, q := range map[string]store.SearchQuery{
 		"common":             {Text: "common"},
 		"common in a region": {Text: "common", Region: "DE"},
 		"everywhere":         {Text: "some"},

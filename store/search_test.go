@@ -67,13 +67,13 @@ func TestASearchFindsWhatIsTypedInAnyScript(t *testing.T) {
 	}
 	for want, queries := range tests {
 		for _, q := range queries {
-			if got := search(t, s, store.Query{Text: q}); !slices.Contains(got, want) {
+			if got := search(t, s, store.SearchQuery{Text: q}); !slices.Contains(got, want) {
 				t.Errorf("%q finds %v, not %s: %s", q, got, want, titles[want])
 			}
 		}
 	}
 	for q, not := range map[string]string{"तमिल": "ta", "ハ": "ja", "学京": "zh", "イン": "ja"} {
-		if got := search(t, s, store.Query{Text: q}); slices.Contains(got, not) {
+		if got := search(t, s, store.SearchQuery{Text: q}); slices.Contains(got, not) {
 			t.Errorf("%q finds %s: %s", q, not, titles[not])
 		}
 	}
@@ -88,33 +88,33 @@ func TestQueriesMeanWhatTheySay(t *testing.T) {
 	chart(t, s, "US", noon, page(a, b))
 	chart(t, s, "GB", noon.Add(time.Hour), page(c))
 	tests := []struct {
-		query store.Query
+		query store.SearchQuery
 		want  string
 	}{
-		{store.Query{Text: "red"}, "a b c"},
-		{store.Query{Text: "red blue"}, "a b c"}, // the last word may go on
-		{store.Query{Text: `"red blue"`}, "a"},
-		{store.Query{Text: `"blue red`}, "a b c"}, // a quote left open is none
-		{store.Query{Text: `"blue red" "`}, "b"},
-		{store.Query{Text: "blue*"}, "a b c"},
-		{store.Query{Text: `"yellow bl"*`}, "c"},
-		{store.Query{Text: "red -green"}, "b c"},
-		{store.Query{Text: `red -"blue red" -yellow`}, "a"},
-		{store.Query{Text: "-tag:live red"}, "b c"},
-		{store.Query{Text: "channel:red"}, "b"},
-		{store.Query{Text: "tag:red"}, "c"},
-		{store.Query{Text: `TAG:"music video"`}, "a"},
-		{store.Query{Text: "tag:mus*"}, "a"},
-		{store.Query{Text: "channel:"}, "b"}, // the word
-		{store.Query{Text: "red", Region: "GB"}, "c"},
-		{store.Query{Text: "blue*", Region: "US"}, "a b"},
-		{store.Query{Text: "blue*", Region: "FR"}, ""},
-		{store.Query{Text: "blue*", Category: "20"}, "c"},
-		{store.Query{Text: "blue*", MinViews: 101}, "c"},
-		{store.Query{Text: "blue*", SeenSince: noon.Add(time.Minute)}, "c"},
-		{store.Query{Text: "-red"}, "a b c"}, // nothing else is left: a word
-		{store.Query{Text: ""}, ""},
-		{store.Query{Text: ` * - "" () !!! `}, ""},
+		{store.SearchQuery{Text: "red"}, "a b c"},
+		{store.SearchQuery{Text: "red blue"}, "a b c"}, // the last word may go on
+		{store.SearchQuery{Text: `"red blue"`}, "a"},
+		{store.SearchQuery{Text: `"blue red`}, "a b c"}, // a quote left open is none
+		{store.SearchQuery{Text: `"blue red" "`}, "b"},
+		{store.SearchQuery{Text: "blue*"}, "a b c"},
+		{store.SearchQuery{Text: `"yellow bl"*`}, "c"},
+		{store.SearchQuery{Text: "red -green"}, "b c"},
+		{store.SearchQuery{Text: `red -"blue red" -yellow`}, "a"},
+		{store.SearchQuery{Text: "-tag:live red"}, "b c"},
+		{store.SearchQuery{Text: "channel:red"}, "b"},
+		{store.SearchQuery{Text: "tag:red"}, "c"},
+		{store.SearchQuery{Text: `TAG:"music video"`}, "a"},
+		{store.SearchQuery{Text: "tag:mus*"}, "a"},
+		{store.SearchQuery{Text: "channel:"}, "b"}, // the word
+		{store.SearchQuery{Text: "red", Region: "GB"}, "c"},
+		{store.SearchQuery{Text: "blue*", Region: "US"}, "a b"},
+		{store.SearchQuery{Text: "blue*", Region: "FR"}, ""},
+		{store.SearchQuery{Text: "blue*", Category: "20"}, "c"},
+		{store.SearchQuery{Text: "blue*", MinViews: 101}, "c"},
+		{store.SearchQuery{Text: "blue*", SeenSince: noon.Add(time.Minute)}, "c"},
+		{store.SearchQuery{Text: "-red"}, "a b c"}, // nothing else is left: a word
+		{store.SearchQuery{Text: ""}, ""},
+		{store.SearchQuery{Text: ` * - "" () !!! `}, ""},
 	}
 	for _, tt := range tests {
 		got := search(t, s, tt.query)
@@ -128,12 +128,12 @@ func TestQueriesMeanWhatTheySay(t *testing.T) {
 func TestAQueryWithoutAWordSaysSo(t *testing.T) {
 	s, _ := newStore(t)
 	for _, text := range []string{"", " ", "!!!", `""`, "\x00", "- -"} {
-		r, err := s.Search(t.Context(), store.Query{Text: text})
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: text})
 		if err != nil || r.Hint == "" || len(r.Items) != 0 {
 			t.Errorf("%q: %+v, %v", text, r, err)
 		}
 	}
-	if r, err := s.Search(t.Context(), store.Query{Text: "red"}); err != nil || r.Hint != "" {
+	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "red"}); err != nil || r.Hint != "" {
 		t.Errorf("red: %+v, %v", r, err)
 	}
 }
@@ -149,7 +149,7 @@ func TestTheTitleWeighsMoreThanTheChannelAndThatMoreThanTags(t *testing.T) {
 	}
 	// Behind the ranks that a newest chart lifts.
 	chart(t, s, "US", noon, page(filler...), page(inTags, inChannel, inTitle))
-	if got := search(t, s, store.Query{Text: "lion"}); !slices.Equal(got, []string{"1", "2", "3"}) {
+	if got := search(t, s, store.SearchQuery{Text: "lion"}); !slices.Equal(got, []string{"1", "2", "3"}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -163,7 +163,7 @@ func TestTiesGoByWhatIsWatched(t *testing.T) {
 	chart(t, s, "US", noon, page(videos...))
 	chart(t, s, "US", clock.move(24*time.Hour), page(videos[0])) // as watched as before, and still charted
 	for order, want := range map[store.Order]string{store.ByRelevance: "2 1 0 3", store.ByViews: "1 2 0 3"} {
-		if got := search(t, s, store.Query{Text: "lion", Order: order}); strings.Join(got, " ") != want {
+		if got := search(t, s, store.SearchQuery{Text: "lion", Order: order}); strings.Join(got, " ") != want {
 			t.Errorf("%q: %v, want %s", order, got, want)
 		}
 	}
@@ -173,13 +173,13 @@ func TestABeginningThatIsNoLongerThereIsNotFound(t *testing.T) {
 	s, clock := newStore(t)
 	chart(t, s, "US", noon, page(titled("a", "猫 zebra"), titled("b", "猫の家 zoo")))
 	for _, q := range []string{"猫", "z*"} {
-		if got := search(t, s, store.Query{Text: q}); len(got) != 2 {
+		if got := search(t, s, store.SearchQuery{Text: q}); len(got) != 2 {
 			t.Errorf("before, %s finds %v", q, got)
 		}
 	}
 	chart(t, s, "US", clock.move(time.Hour), page(titled("a", "犬 yak")))
 	for _, q := range []string{"猫", "z*"} {
-		if got := search(t, s, store.Query{Text: q}); !slices.Equal(got, []string{"b"}) {
+		if got := search(t, s, store.SearchQuery{Text: q}); !slices.Equal(got, []string{"b"}) {
 			t.Errorf("after, %s finds %v", q, got)
 		}
 	}
@@ -191,7 +191,7 @@ func TestAHitNamesTheRegionsThatChartedIt(t *testing.T) {
 	chart(t, s, "DE", noon, page(titled("a", "Findling")))
 	chart(t, s, "GB", noon, page(titled("b", "Other")))
 	chart(t, s, "DE", clock.move(time.Hour), page(titled("b", "Other")))
-	r, err := s.Search(t.Context(), store.Query{Text: "findling"})
+	r, err := s.Search(t.Context(), store.SearchQuery{Text: "findling"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestOrderByViews(t *testing.T) {
 		videos = append(videos, v)
 	}
 	chart(t, s, "US", noon, page(videos...))
-	if got := search(t, s, store.Query{Text: "same", Order: store.ByViews}); !slices.Equal(got, []string{"2", "0", "3", "1"}) {
+	if got := search(t, s, store.SearchQuery{Text: "same", Order: store.ByViews}); !slices.Equal(got, []string{"2", "0", "3", "1"}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -227,7 +227,7 @@ func TestTheCapKeepsTheNewestAndSaysSo(t *testing.T) {
 	}
 	chart(t, s, "US", noon, page(videos...))
 	for _, order := range allOrders {
-		r, err := s.Search(t.Context(), store.Query{Text: "common", Limit: 30, Order: order})
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: "common", Limit: 30, Order: order})
 		if err != nil || len(r.Items) != 10 || !r.Capped {
 			t.Fatalf("%q: %d found, capped %v, %v", order, len(r.Items), r.Capped, err)
 		}
@@ -237,12 +237,12 @@ func TestTheCapKeepsTheNewestAndSaysSo(t *testing.T) {
 			}
 		}
 	}
-	r, err := s.Search(t.Context(), store.Query{Text: "common", Category: "99"})
+	r, err := s.Search(t.Context(), store.SearchQuery{Text: "common", Category: "99"})
 	if err != nil || len(r.Items) != 1 || r.Items[0].Video.ID != "v25" || !r.Capped {
 		t.Errorf("%+v, %v: want v25, capped", r.Items, err)
 	}
 	store.SetMaxMatches(t, 30)
-	if r, err := s.Search(t.Context(), store.Query{Text: "common", Limit: 50}); err != nil || len(r.Items) != 30 || r.Capped {
+	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "common", Limit: 50}); err != nil || len(r.Items) != 30 || r.Capped {
 		t.Errorf("all are looked at: %d, capped %v, %v", len(r.Items), r.Capped, err)
 	}
 }
@@ -257,7 +257,7 @@ func TestAboveThePoolTitlesAreNotDrownedByTags(t *testing.T) {
 		videos = append(videos, v)
 	}
 	chart(t, s, "US", noon, page(videos...))
-	r, err := s.Search(t.Context(), store.Query{Text: "lion", Limit: 40})
+	r, err := s.Search(t.Context(), store.SearchQuery{Text: "lion", Limit: 40})
 	if err != nil || len(r.Items) != 31 || r.Items[0].Video.ID != "seldom" || r.Capped {
 		t.Errorf("%d found, capped %v, %v: want the seldom watched first", len(r.Items), r.Capped, err)
 	}
@@ -283,7 +283,7 @@ func TestTheLongestWordOfARealTitleFindsItsVideo(t *testing.T) {
 					word = w
 				}
 			}
-			for _, q := range []store.Query{{Text: word}, {Text: word, Region: ingest.Region(region)}} {
+			for _, q := range []store.SearchQuery{{Text: word}, {Text: word, Region: ingest.Region(region)}} {
 				if got := search(t, s, q); !slices.Contains(got, first.ID) {
 					t.Errorf("%s %s: %+v does not find %s %q in the first %d", at.Format(time.DateOnly), region, q, first.ID, first.Title, len(got))
 				}
@@ -303,7 +303,7 @@ func FuzzNoQueryIsAnError(f *testing.F) {
 	s, _ := newStore(f)
 	chart(f, s, "US", noon, page(titled("a", "red blue 東京都"), titled("b", "tag channel title"), titled("c", "reddish reds redder")))
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, q := range []store.Query{
+		for _, q := range []store.SearchQuery{
 			{Text: text, Limit: 1},
 			{Text: text, Region: "US", MinViews: 1, Category: "10", SeenSince: noon, PublishedUntil: noon, Order: store.ByRise},
 			{Text: "red " + text, Region: ingest.Region(text), Category: text, Order: store.Order(text)},
@@ -321,7 +321,7 @@ func FuzzNoQueryIsAnError(f *testing.F) {
 			if (r.Looked == "") != (r.Hint != "") {
 				t.Errorf("%q: looked for %q, hint %q", text, r.Looked, r.Hint)
 			}
-			if _, err := s.Search(t.Context(), store.Query{Text: "red", After: text}); text != "" && !errors.Is(err, store.ErrCursor) {
+			if _, err := s.Search(t.Context(), store.SearchQuery{Text: "red", After: text}); text != "" && !errors.Is(err, store.ErrCursor) {
 				t.Errorf("%q as a cursor: %v", text, err)
 			}
 		}
@@ -340,7 +340,7 @@ func FuzzATitleIsFoundByItself(f *testing.F) {
 		}
 		chart(t, s, "US", clock.move(time.Second), page(titled("a", title)))
 		for _, q := range []string{`"` + strings.ReplaceAll(title, `"`, " ") + `"`, `"` + strings.ToUpper(strings.ReplaceAll(title, `"`, " ")) + `"`} {
-			if got := search(t, s, store.Query{Text: q}); !slices.Equal(got, []string{"a"}) {
+			if got := search(t, s, store.SearchQuery{Text: q}); !slices.Equal(got, []string{"a"}) {
 				t.Errorf("%q is not found by %q (%q)", title, q, text.Normalize(title))
 			}
 		}

@@ -38,7 +38,7 @@ func TestTranscriptOfSearchesInManyLanguages(t *testing.T) {
 	} {
 		first := ""
 		for i, text := range of.same {
-			got, err := r.Store.Search(t.Context(), store.Query{Text: text, Limit: 3})
+			got, err := r.Store.Search(t.Context(), store.SearchQuery{Text: text, Limit: 3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +46,7 @@ func TestTranscriptOfSearchesInManyLanguages(t *testing.T) {
 			for _, h := range got.Items {
 				shown = append(shown, fmt.Sprintf("    %s  (%s)", marked(h.Video.Title, h.Highlight), h.Video.Channel))
 			}
-			all := search(t, r.Store, store.Query{Text: text, Limit: 1000, Order: store.ByViews})
+			all := search(t, r.Store, store.SearchQuery{Text: text, Limit: 1000, Order: store.ByViews})
 			t.Logf("%s: %s finds %d:\n%s", of.language, text, len(all), strings.Join(shown, "\n"))
 			if len(all) == 0 && !raced {
 				t.Errorf("%s: %s finds nothing", of.language, text)

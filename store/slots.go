@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -102,4 +105,103 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 		}
 		return execJSON(ctx, tx, `UPDATE series SET open = NULL WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, of)
 	})
+}
+
+// SlotFilter says which slots to list. A zero field excludes nothing, except that pieces of a backfill are
+// listed only by its Job. A row of missed ticks is listed by the last of them.
+type SlotFilter struct {
+	Since, Until time.Time // due within [Since, Until); of a row of missed ticks, those since then are counted
+	State        ingest.State
+	Job          string
+	Key          string // the region's code for a chart
+	Limit        int    // at most this many; 0: all
+}
+
+// ListSlots lists slots, newest first; those due at the same time by job and key.
+func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, error) {
+	var where []string
+	var args []any
+	and := func(set bool, condition string, arg any) {
+		if set {
+			where, args = append(where, condition), append(args, arg)
+		}
+	}
+	and(!f.Since.IsZero(), `due_at >= ?`, ceilUnix(f.Since))
+	and(!f.Until.IsZero(), `due_at < ?`, ceilUnix(f.Until))
+	and(f.State != "", `state = ?`, f.State)
+	and(f.Job != "", `job = ?`, f.Job)
+	and(f.Key != "", `key = ?`, f.Key)
+	if _, ok := ingest.IsBackfillJob(f.Job); !ok {
+		where = append(where, `kind <> 'backfill'`) // the condition of slots_due
+	}
+	query := selectSlots
+	if len(where) > 0 {
+		query += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	query += ` ORDER BY due_at DESC, job, key`
+	if f.Limit > 0 {
+		query += ` LIMIT ?`
+		args = append(args, f.Limit)
+	}
+	slots, err := collectView(ctx, s.database, "list the slots", scanSlot, query, args...)
+	for i, slot := range slots {
+		if slot.Count > 1 {
+			slots[i] = slot.TicksSince(f.Since)
+		}
+	}
+	return slots, err
+}
+
+const selectSlots = `
+SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at, tries, charges,
+       count, first_due_at
+FROM slots JOIN series ON series.id = slots.series`
+
+// scanSlot reads a row of selectSlots.
+func scanSlot(row scanner) (ingest.Slot, error) {
+	var s ingest.Slot
+	var charges sql.NullString
+	err := row.Scan(&s.Job, &s.Key, inSeconds(&s.DueAt), &s.Kind, &s.State, &s.Owner, &s.Attempt, inMillis(&s.Lease),
+		&s.Token, inMillis(&s.TokenAt), &s.Pages, &s.Videos, &s.Units, &s.Reason, inMillis(&s.RetryAt), inMillis(&s.FetchedAt),
+		&s.Tries, &charges, &s.Count, inSeconds(&s.FirstDueAt))
+	if s.Count <= 1 {
+		s.Count = 0
+	}
+	if charges.Valid && json.Unmarshal([]byte(charges.String), &s.Charges) != nil {
+		s.Charges = nil // damaged, so not known
+	}
+	return s, err
+}
+
+// InspectFuture is Inspect for the scheduled slots that are due after now by more than ingest.ClockAhead, newest first:
+// they were added while a clock was ahead.
+func InspectFuture(ctx context.Context, dir string, now time.Time) (slots []ingest.Slot, err error) {
+	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) (err error) {
+		slots, err = selectReports(ctx, db, `kind <> 'backfill' AND due_at > ?`, future(now))
+		return err
+	})
+	return slots, err
+}
+
+// RemoveFuture deletes those slots with their placements, and returns their number.
+func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err error) {
+	err = s.tx(ctx, "delete slots in the future", func(tx *txn) error {
+		if _, err := tx.ExecContext(ctx, `
+			DELETE FROM placements WHERE slot IN (SELECT id FROM slots WHERE kind <> 'backfill' AND due_at > ?)`, future(now)); err != nil {
+			return err
+		}
+		slots, err = affected(tx.ExecContext(ctx, `DELETE FROM slots WHERE kind <> 'backfill' AND due_at > ?`, future(now)))
+		if err != nil || slots == 0 {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM series WHERE id NOT IN (SELECT series FROM slots)`); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `
+			UPDATE series
+			SET newest = (SELECT max(due_at) FROM slots WHERE series = series.id), open = iif(open <= ?1, open, NULL), fresh_at = iif(fresh_at <= ?1 * 1000, fresh_at, NULL)
+			WHERE backfill IS NULL AND (newest > ?1 OR fresh_at > ?1 * 1000)`, future(now))
+		return err
+	})
+	return slots, err
 }

@@ -48,7 +48,7 @@ func TestNothingOfTheUpstreamIsKeptBeyondThirtyDays(t *testing.T) {
 			t.Errorf("at %v: swept %d placements and %d videos (%v), want %d and %d", tt.now, placements, videos, err, tt.placements, tt.videos)
 		}
 	}
-	got := search(t, s, store.Query{Text: "alte ware"})
+	got := search(t, s, store.SearchQuery{Text: "alte ware"})
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"kept", "refreshed"}) {
 		t.Errorf("still found: %v", got)
@@ -145,7 +145,7 @@ func TestTheRowsOfVideosThatAreGoneGo(t *testing.T) {
 	if got := dump(t, raw(t, s.Path()), "charted_blocks", []string{"block"}); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("the rows of blocks %v are left, want 1", got)
 	}
-	if got := search(t, s, store.Query{Text: "ware", Region: "US"}); !slices.Equal(got, []string{"new"}) {
+	if got := search(t, s, store.SearchQuery{Text: "ware", Region: "US"}); !slices.Equal(got, []string{"new"}) {
 		t.Errorf("found %v", got)
 	}
 }

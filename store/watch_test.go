@@ -21,7 +21,7 @@ func TestALogThatIsDeletedInUseIsWrittenBack(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir, &handClock{t: noon})
 		chart(t, s, "US", noon, page(titled("a", "Apfel"), titled("b", "Birne")))
-		search(t, s, store.Query{Text: "apfel"})
+		search(t, s, store.SearchQuery{Text: "apfel"})
 		for _, suffix := range taken {
 			if err := os.Remove(s.Path() + suffix); err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 // Every filter that a query has is left out once, alone; a new one that is forgotten makes this fail.
 func TestAWiderQueryLacksOneFilter(t *testing.T) {
-	full := store.Query{
+	full := store.SearchQuery{
 		Text: "a", Region: "US", Category: "10", MinViews: 5, PublishedSince: time.Unix(1, 0), PublishedUntil: time.Unix(9, 0),
 		SeenSince: time.Unix(2, 0), Order: store.ByViews, Limit: 20, After: "cursor", At: time.Unix(3, 0),
 	}
@@ -35,15 +35,15 @@ func TestAWiderQueryLacksOneFilter(t *testing.T) {
 			}
 		}
 	}
-	for i := range reflect.TypeFor[store.Query]().NumField() {
-		if name := reflect.TypeFor[store.Query]().Field(i).Name; no[name] != 1 {
+	for i := range reflect.TypeFor[store.SearchQuery]().NumField() {
+		if name := reflect.TypeFor[store.SearchQuery]().Field(i).Name; no[name] != 1 {
 			t.Errorf("%s is left out %d times", name, no[name])
 		}
 	}
-	if want := (store.Query{Text: "a", Limit: 1}); last.Dropped != "" || last.Query != want {
+	if want := (store.SearchQuery{Text: "a", Limit: 1}); last.Dropped != "" || last.Query != want {
 		t.Errorf("the last is without %q: %+v", last.Dropped, last.Query)
 	}
-	if none := (store.Query{Text: "a", Limit: 5}).Wider(); len(none) != 0 {
+	if none := (store.SearchQuery{Text: "a", Limit: 5}).Wider(); len(none) != 0 {
 		t.Errorf("a query without filters has wider ones: %v", none)
 	}
 }

@@ -219,7 +219,7 @@ func (b *both) searches(ctx context.Context, s server, videos int, r *report.Rep
 	} {
 		var took [2][]float64
 		for range searches {
-			q := store.Query{Text: kind.ask()}
+			q := store.SearchQuery{Text: kind.ask()}
 			for k, s := range b.stores {
 				began := time.Now()
 				if _, err := s.Search(ctx, q); err != nil {

@@ -84,7 +84,7 @@ func (b *bleves) write() error {
 func (k shape) peer() bool { return !strings.HasSuffix(k.name, "by rise") && k.name != "a typo" }
 
 // find asks for all words in a region, with the same filters.
-func (b *bleves) find(ctx context.Context, q store.Query) error {
+func (b *bleves) find(ctx context.Context, q store.SearchQuery) error {
 	region := bleve.NewTermQuery(string(q.Region))
 	region.SetField("Regions")
 	all := []query.Query{region}

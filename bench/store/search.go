@@ -152,14 +152,14 @@ func (b *bench) searchingReal(ctx context.Context, r *searched, rows [][]string)
 }
 
 // find is one search.
-func (s *ours) find(ctx context.Context, q store.Query) error {
+func (s *ours) find(ctx context.Context, q store.SearchQuery) error {
 	_, err := s.Search(ctx, q)
 	return err
 }
 
 // commonly asks for the word, or the two, that every 20th generated title has, in one region after the other.
 func commonly(ctx context.Context, s *ours, words string, i int) error {
-	return s.find(ctx, store.Query{Text: words, Region: eight[i%len(eight)], Limit: 20})
+	return s.find(ctx, store.SearchQuery{Text: words, Region: eight[i%len(eight)], Limit: 20})
 }
 
 // filled is a store with n generated videos. It is filled with large pages, since a store of small ones

@@ -19,16 +19,18 @@ import (
 // shape is a way to ask: what for, and with which filter and order.
 type shape struct {
 	name string
-	ask  func(c wordlist, rng *rand.Rand) store.Query
+	ask  func(c wordlist, rng *rand.Rand) store.SearchQuery
 	long bool // of common words: it may take longer
 }
 
-func words(of func(c wordlist, rng *rand.Rand) []string) func(wordlist, *rand.Rand) store.Query {
-	return func(c wordlist, rng *rand.Rand) store.Query { return store.Query{Text: strings.Join(of(c, rng), " ")} }
+func words(of func(c wordlist, rng *rand.Rand) []string) func(wordlist, *rand.Rand) store.SearchQuery {
+	return func(c wordlist, rng *rand.Rand) store.SearchQuery {
+		return store.SearchQuery{Text: strings.Join(of(c, rng), " ")}
+	}
 }
 
-func with(ask func(wordlist, *rand.Rand) store.Query, change func(q *store.Query)) func(wordlist, *rand.Rand) store.Query {
-	return func(c wordlist, rng *rand.Rand) store.Query {
+func with(ask func(wordlist, *rand.Rand) store.SearchQuery, change func(q *store.SearchQuery)) func(wordlist, *rand.Rand) store.SearchQuery {
+	return func(c wordlist, rng *rand.Rand) store.SearchQuery {
 		q := ask(c, rng)
 		change(&q)
 		return q
@@ -36,7 +38,7 @@ func with(ask func(wordlist, *rand.Rand) store.Query, change func(q *store.Query
 }
 
 // common are n of the 40 words that most videos have.
-func common(n int) func(wordlist, *rand.Rand) store.Query {
+func common(n int) func(wordlist, *rand.Rand) store.SearchQuery {
 	return words(func(c wordlist, rng *rand.Rand) (some []string) {
 		for _, i := range rng.Perm(len(c.common))[:n] {
 			some = append(some, c.common[i])
@@ -46,7 +48,7 @@ func common(n int) func(wordlist, *rand.Rand) store.Query {
 }
 
 // begins is the beginning of a word, so many letters long.
-func begins(letters int) func(wordlist, *rand.Rand) store.Query {
+func begins(letters int) func(wordlist, *rand.Rand) store.SearchQuery {
 	return words(func(c wordlist, rng *rand.Rand) []string { return []string{cut(c.pair(rng)[0], letters) + "*"} })
 }
 
@@ -77,11 +79,11 @@ var shapes = []shape{
 		r := []rune(p[0])
 		return []string{string(slices.Delete(r, 2, 3)), p[1]}
 	}), false},
-	{"views that nothing has", with(common(1), func(q *store.Query) { q.MinViews = 1e15 }), true},
-	{"a category that nothing has", with(common(1), func(q *store.Query) { q.Category = "none" }), true},
-	{"a common word by views", with(common(1), func(q *store.Query) { q.Order = store.ByViews }), true},
-	{"a common word by freshness", with(common(1), func(q *store.Query) { q.Order = store.ByFreshness }), true},
-	{"a common word by rise", with(common(1), func(q *store.Query) { q.Order = store.ByRise }), true},
+	{"views that nothing has", with(common(1), func(q *store.SearchQuery) { q.MinViews = 1e15 }), true},
+	{"a category that nothing has", with(common(1), func(q *store.SearchQuery) { q.Category = "none" }), true},
+	{"a common word by views", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByViews }), true},
+	{"a common word by freshness", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByFreshness }), true},
+	{"a common word by rise", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByRise }), true},
 }
 
 // fewTitles are as many as are asked for, and no more: see searching.
@@ -186,5 +188,5 @@ func (k shape) asked(ctx context.Context, s searcher, c wordlist, n int) (l late
 
 // searcher finds the best 20 and what is shown of them.
 type searcher interface {
-	find(ctx context.Context, q store.Query) error
+	find(ctx context.Context, q store.SearchQuery) error
 }

@@ -48,7 +48,7 @@ type library struct {
 }
 
 func (l library) search(ctx context.Context, params url.Values) (report.SearchDocument, error) {
-	f, q := searchFlags{order: "relevance"}, store.Query{Limit: store.DefaultLimit, Text: params.Get("q")}
+	f, q := searchFlags{order: "relevance"}, store.SearchQuery{Limit: store.DefaultLimit, Text: params.Get("q")}
 	err := setFlags(params, "q", func(flags *pflag.FlagSet) { f.add(flags, &q) })
 	if err == nil {
 		err = f.complete(&q, l.app.clock.Now())

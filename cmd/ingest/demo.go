@@ -217,7 +217,7 @@ func (d *demo) search(ctx context.Context) error {
 		if d.word == "" {
 			d.word = word
 		}
-		found, err := d.runtime.store.Search(ctx, store.Query{Text: word, Region: of.region, Limit: 2})
+		found, err := d.runtime.store.Search(ctx, store.SearchQuery{Text: word, Region: of.region, Limit: 2})
 		if err != nil {
 			return err
 		}

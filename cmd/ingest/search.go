@@ -26,7 +26,7 @@ type searchFlags struct {
 }
 
 func (a *app) searchCommand() *cobra.Command {
-	f, q := searchFlags{order: "relevance"}, store.Query{Limit: 20}
+	f, q := searchFlags{order: "relevance"}, store.SearchQuery{Limit: 20}
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
 		Short: "Search what was fetched; free",
@@ -45,7 +45,7 @@ func (a *app) searchCommand() *cobra.Command {
 }
 
 // add adds the flags of the query.
-func (f *searchFlags) add(flags *pflag.FlagSet, q *store.Query) {
+func (f *searchFlags) add(flags *pflag.FlagSet, q *store.SearchQuery) {
 	flags.Var(config.RegionFlag(&q.Region), "region", "only videos charted in this `region`")
 	flags.StringVar(&q.Category, "category", "", "only this category `id`, such as 10 for music")
 	flags.Var(config.Count(&q.MinViews, 0, 0), "min-views", "only videos with at least `N` views")
@@ -63,7 +63,7 @@ var orders = map[string]store.Order{
 }
 
 // complete fills in the query from the flags. Times are relative to now, or on later pages to the now of the first.
-func (f searchFlags) complete(q *store.Query, now time.Time) (err error) {
+func (f searchFlags) complete(q *store.SearchQuery, now time.Time) (err error) {
 	q.Order, q.At = orders[f.order], now.Truncate(time.Second)
 	if q.After != "" {
 		if q.At, err = store.CursorAt(q.After); err != nil {
@@ -77,7 +77,7 @@ func (f searchFlags) complete(q *store.Query, now time.Time) (err error) {
 	return nil
 }
 
-func search(ctx context.Context, a *app, s *store.Store, q store.Query, f searchFlags) error {
+func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, f searchFlags) error {
 	result, err := s.Search(ctx, q)
 	if errors.Is(err, store.ErrCursor) {
 		return usageError{fmt.Errorf("--after: %w", store.ErrCursor)}
@@ -97,7 +97,7 @@ func search(ctx context.Context, a *app, s *store.Store, q store.Query, f search
 }
 
 // nothingFound says what was searched for, and which filter to drop.
-func nothingFound(ctx context.Context, a *app, s *store.Store, q store.Query, r store.Result) error {
+func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, r store.Result) error {
 	if text := term.Fit(strings.TrimSpace(q.Text), 60); text == "" {
 		a.say("nothing found")
 	} else {
@@ -133,7 +133,7 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.Query, r 
 }
 
 // printSearch prints a page of results.
-func printSearch(out *console, q store.Query, r store.Result, f searchFlags) error {
+func printSearch(out *console, q store.SearchQuery, r store.Result, f searchFlags) error {
 	if err := newSearchDocument(q, r).Print(out.stdout, f.order, f.mark); err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func printSearch(out *console, q store.Query, r store.Result, f searchFlags) err
 	return nil
 }
 
-func newSearchDocument(q store.Query, r store.Result) report.SearchDocument {
+func newSearchDocument(q store.SearchQuery, r store.Result) report.SearchDocument {
 	doc := report.SearchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []report.SearchItem{}}
 	if r.Next != "" {
 		doc.Next = &r.Next

@@ -58,7 +58,7 @@ func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 			return docs, err
 		},
 		Search: func(ctx context.Context, text string) (report.SearchDocument, string, error) {
-			q := store.Query{Text: text}
+			q := store.SearchQuery{Text: text}
 			r, err := s.Search(ctx, q)
 			return newSearchDocument(q, r), r.Hint, err
 		},

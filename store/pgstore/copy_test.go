@@ -203,7 +203,7 @@ func TestLongAHundredThousandVideosAreCopied(t *testing.T) {
 			rows += table.Rows
 		}
 		t.Logf("%d rows to %s: %.1f s", rows, strings.SplitN(target.Path(), ":", 2)[0], time.Since(began).Seconds())
-		if r, err := target.Search(t.Context(), store.Query{Text: "word12345 title", Limit: 5}); err != nil || len(r.Items) != 5 {
+		if r, err := target.Search(t.Context(), store.SearchQuery{Text: "word12345 title", Limit: 5}); err != nil || len(r.Items) != 5 {
 			t.Errorf("a search finds %d videos, %v", len(r.Items), err)
 		}
 		s = target

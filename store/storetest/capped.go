@@ -32,7 +32,7 @@ func testAResultSaysThatMoreMatchThanAreLookedAt(t *testing.T, open Open) {
 	}
 	Chart(t, s, "US", noon, pages...)
 	for text, capped := range map[string]bool{"busy": true, "quiet": false, "half*": true, "halfone": false, "busy quiet": false, "busy half*": true, "tag:busy": true, "channel:busy": false} {
-		if r, err := s.Search(t.Context(), store.Query{Text: text}); err != nil || r.Capped != capped {
+		if r, err := s.Search(t.Context(), store.SearchQuery{Text: text}); err != nil || r.Capped != capped {
 			t.Errorf("%s: capped %v, %v", text, r.Capped, err)
 		}
 	}

@@ -125,7 +125,7 @@ func answers(t testing.TB, s *store.Store) string {
 	backfills, err := s.Backfills(t.Context())
 	say("backfills", backfills, err)
 	for _, query := range []string{"wald", "天気", "drop table", "quoted", "tag:tag", "text", "xxx*"} {
-		say(query, Search(t, s, store.Query{Text: query}), nil)
+		say(query, Search(t, s, store.SearchQuery{Text: query}), nil)
 	}
 	calls, err := s.CallStats(t.Context())
 	say("calls", calls, err)
@@ -164,7 +164,7 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 		t.Errorf("the same copy again: %+v, %v", again, err)
 	}
 	Chart(t, target, "IN", noon, Page(Titled("new", "Neuer Wald"), Titled("video00", "Mühle im Wald")))
-	if found := fmt.Sprint(Search(t, target, store.Query{Text: "wald", Region: "IN"})); found != "[new video00]" && found != "[video00 new]" {
+	if found := fmt.Sprint(Search(t, target, store.SearchQuery{Text: "wald", Region: "IN"})); found != "[new video00]" && found != "[video00 new]" {
 		t.Errorf("what came later is found as %s", found)
 	}
 	if plan := AddBackfill(t, target, Plan("next"), Numbered(1)); plan.ID != "bf-3" {
@@ -266,7 +266,7 @@ func testAnotherSourceBeginsAgain(t *testing.T, from, to Place) {
 		if got, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); err != nil || got.Written || !got.Again && n > 10 { // what is new may lie behind the first steps
 			t.Fatalf("after %d steps: %+v, %v", n, got, err)
 		}
-		if is := Search(t, to.open(t, name, store.Options{}), store.Query{Text: "wald", Region: "BR"}); len(is) != 1 {
+		if is := Search(t, to.open(t, name, store.Options{}), store.SearchQuery{Text: "wald", Region: "BR"}); len(is) != 1 {
 			t.Errorf("after %d steps: the copy lacks what came between, %v", n, is)
 		}
 	}
@@ -295,7 +295,7 @@ func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
 	if err != nil || !got.Written {
 		t.Fatalf("copied %+v, %v", got, err)
 	}
-	if found := Search(t, to.open(t, name, store.Options{}), store.Query{Text: "später"}); len(found) != 0 {
+	if found := Search(t, to.open(t, name, store.Options{}), store.SearchQuery{Text: "später"}); len(found) != 0 {
 		t.Errorf("of what came later there is %v", found)
 	}
 }

@@ -64,7 +64,7 @@ func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {
 	var slowest time.Duration
 	of := ""
 	for _, query := range HostileQueries() {
-		for _, q := range []store.Query{{Text: query}, {Text: "the " + query, Order: store.ByRise}, {Text: query, Region: "US", MinViews: 1}} {
+		for _, q := range []store.SearchQuery{{Text: query}, {Text: "the " + query, Order: store.ByRise}, {Text: query, Region: "US", MinViews: 1}} {
 			began := time.Now()
 			r, err := s.Search(t.Context(), q)
 			took := time.Since(began)

@@ -23,7 +23,7 @@ func testNothingIsKeptBeyondTwentyNineDays(t *testing.T, open Open) {
 	if err != nil || placements != 2 || videos != 1 {
 		t.Errorf("swept %d placements and %d videos, %v; want 2 and 1", placements, videos, err)
 	}
-	if found := fmt.Sprint(Search(t, s, store.Query{Text: "wald"})); found != "[both]" {
+	if found := fmt.Sprint(Search(t, s, store.SearchQuery{Text: "wald"})); found != "[both]" {
 		t.Errorf("found %s, want what was fetched later", found)
 	}
 	if _, err := s.History(t.Context(), store.HistoryQuery{VideoID: "old"}); !errors.Is(err, store.ErrNoVideo) {

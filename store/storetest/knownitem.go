@@ -341,7 +341,7 @@ func (r Recorded) askAs(t testing.TB, s asking, region, seed string, want int, t
 		if asked++; asked > want {
 			return
 		}
-		got, err := r.Store.Search(t.Context(), store.Query{Text: query, Region: ingest.Region(region)})
+		got, err := r.Store.Search(t.Context(), store.SearchQuery{Text: query, Region: ingest.Region(region)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -93,7 +93,7 @@ func (r Recorded) orderByViews(t *testing.T, queries int) {
 			top = append(top, views[id])
 		}
 		slices.SortFunc(top, func(a, b int64) int { return cmp.Compare(b, a) })
-		got, err := r.Store.Search(t.Context(), store.Query{Text: query, Order: store.ByViews})
+		got, err := r.Store.Search(t.Context(), store.SearchQuery{Text: query, Order: store.ByViews})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func (r Recorded) naturalQueries(t *testing.T) {
 				t.Logf("%s %-20s only %d match: not counted", region, query, len(all))
 				continue
 			}
-			got, err := r.Store.Search(t.Context(), store.Query{Text: query, Region: ingest.Region(region), Limit: 10})
+			got, err := r.Store.Search(t.Context(), store.SearchQuery{Text: query, Region: ingest.Region(region), Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -69,7 +69,7 @@ func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
 	if st.Videos != 3 || st.Vanished != 1 || st.Waiting != 0 || st.Known != 4 || st.Open() != 0 || st.Pieces[ingest.Done] != 2 {
 		t.Errorf("%+v", st)
 	}
-	if got := Search(t, s, store.Query{Text: "about"}); len(got) != 3 {
+	if got := Search(t, s, store.SearchQuery{Text: "about"}); len(got) != 3 {
 		t.Errorf("found %q", got)
 	}
 }

@@ -105,7 +105,7 @@ func Titled(id, title string) ingest.Video {
 func Page(videos ...ingest.Video) ingest.Page { return ingest.Page{Videos: videos} }
 
 // Search returns the ids that a search finds, in their order.
-func Search(t testing.TB, s *store.Store, q store.Query) []string {
+func Search(t testing.TB, s *store.Store, q store.SearchQuery) []string {
 	t.Helper()
 	r, err := s.Search(t.Context(), q)
 	if err != nil {

@@ -42,7 +42,7 @@ func testSearchMeansWhatIsTyped(t *testing.T, open Open) {
 		{"video3", "video3"}, {"https://youtu.be/video5", "video5"},
 		{"wald' OR '1", ""}, {"\x00", ""}, {`a\b:*'`, ""},
 	} {
-		r, err := s.Search(t.Context(), store.Query{Text: c.query})
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: c.query})
 		if err != nil {
 			t.Fatalf("%q: %v", c.query, err)
 		}
@@ -61,19 +61,19 @@ func testFiltersAndOrders(t *testing.T, open Open) {
 	Chart(t, s, "DE", noon.Add(time.Minute), Page(withViews(Titled("video4", "Wald und Wiese, der ganze Film"), 5000), Titled("video9", "Wald neu")))
 	Chart(t, s, "DE", noon.Add(2*time.Minute), Page(withViews(Titled("video4", "Wald und Wiese, der ganze Film"), 9000)))
 	for _, c := range []struct {
-		q    store.Query
+		q    store.SearchQuery
 		want string
 	}{
-		{store.Query{Order: store.ByViews}, "video4 video0 video7 video9"},
-		{store.Query{Order: store.ByFreshness}, "video4 video9 video0 video7"},
-		{store.Query{Order: store.ByRise, Limit: 1}, "video4"},
-		{store.Query{Order: store.ByViews, Region: "DE"}, "video4 video9"},
-		{store.Query{Order: store.ByViews, Region: "FR"}, ""},
-		{store.Query{Order: store.ByViews, MinViews: 994}, "video4 video0"},
-		{store.Query{Order: store.ByViews, Category: "11"}, "video7"},
-		{store.Query{Order: store.ByViews, SeenSince: noon.Add(time.Minute)}, "video4 video9"},
-		{store.Query{Order: store.ByViews, PublishedSince: noon.Add(-time.Hour)}, "video4 video0 video9"},
-		{store.Query{Order: store.ByViews, PublishedUntil: noon.Add(-time.Hour)}, "video7"},
+		{store.SearchQuery{Order: store.ByViews}, "video4 video0 video7 video9"},
+		{store.SearchQuery{Order: store.ByFreshness}, "video4 video9 video0 video7"},
+		{store.SearchQuery{Order: store.ByRise, Limit: 1}, "video4"},
+		{store.SearchQuery{Order: store.ByViews, Region: "DE"}, "video4 video9"},
+		{store.SearchQuery{Order: store.ByViews, Region: "FR"}, ""},
+		{store.SearchQuery{Order: store.ByViews, MinViews: 994}, "video4 video0"},
+		{store.SearchQuery{Order: store.ByViews, Category: "11"}, "video7"},
+		{store.SearchQuery{Order: store.ByViews, SeenSince: noon.Add(time.Minute)}, "video4 video9"},
+		{store.SearchQuery{Order: store.ByViews, PublishedSince: noon.Add(-time.Hour)}, "video4 video0 video9"},
+		{store.SearchQuery{Order: store.ByViews, PublishedUntil: noon.Add(-time.Hour)}, "video7"},
 	} {
 		c.q.Text = "wald*"
 		if got := strings.Join(Search(t, s, c.q), " "); got != c.want {
@@ -92,7 +92,7 @@ func testPagesOfAResultTogetherAreTheWhole(t *testing.T, open Open) {
 		Chart(t, s, "US", clock.move(time.Minute), Page(at...))
 	}
 	for _, order := range []store.Order{store.ByRelevance, store.ByViews, store.ByFreshness, store.ByRise} {
-		q, met := store.Query{Text: "common", Order: order, Limit: 90}, map[string]bool{}
+		q, met := store.SearchQuery{Text: "common", Order: order, Limit: 90}, map[string]bool{}
 		for pages := 0; pages == 0 || q.After != ""; pages++ {
 			r, err := s.Search(t.Context(), q)
 			if err != nil || pages > 5 {
@@ -124,7 +124,7 @@ func testTheIndexFollowsNames(t *testing.T, open Open) {
 	renamed.Channel = "Sender"
 	Chart(t, s, "US", clock.move(time.Minute), Page(renamed))
 	for query, want := range map[string]string{"alpha": "", "gamma": "a", `"kanal"`: "", "sender": "a b", "gamm": "a"} {
-		found := Search(t, s, store.Query{Text: query})
+		found := Search(t, s, store.SearchQuery{Text: query})
 		if slices.Sort(found); strings.Join(found, " ") != want {
 			t.Errorf("%q found %q, want %q", query, found, want)
 		}

@@ -73,7 +73,7 @@ func testSaveVideosRenewsWhatCameBackAndDeletesTheRest(t *testing.T, open Open) 
 		t.Errorf("the chart is %q, want %q", got, want)
 	}
 	for text, want := range map[string]int{"neu": 1, "alt": 0, "verschwunden": 0, "ungefragt": 0, "inzwischen": 0, "chor": 1} {
-		if got := Search(t, s, store.Query{Text: text}); len(got) != want {
+		if got := Search(t, s, store.SearchQuery{Text: text}); len(got) != want {
 			t.Errorf("%s finds %v, want %d", text, got, want)
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// What the store knows about a region: the names of its categories, and which charts it does not have.
-
 // RegionsToName implements fetch.Library.
 func (s *Store) RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error) {
 	return collectView(ctx, s.database, "find the regions whose categories have no names", scanValue[ingest.Region], `
@@ -40,32 +38,4 @@ func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.R
 		return err
 	})
 	return slot, err
-}
-
-// NoChartUntil implements fetch.Library.
-func (s *Store) NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT max(until) FROM absent_charts WHERE region = ? AND category = ?`, region, orWhole(category)).
-		Scan(inMillis(&until))
-	return until, s.explain(ctx, "look for charts that do not exist", err)
-}
-
-// SaveNoChart implements fetch.Sink.
-func (s *Store) SaveNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error {
-	query, args := `DELETE FROM absent_charts WHERE region = ? AND category = ?`, []any{region, orWhole(category)}
-	if !until.IsZero() {
-		query = `
-			INSERT INTO absent_charts (region, category, until) VALUES (?, ?, ?)
-			ON CONFLICT (region, category) DO UPDATE SET until = excluded.until`
-		args = append(args, until.UnixMilli())
-	}
-	_, err := s.exec(ctx, "remember a chart that does not exist", query, args...)
-	return err
-}
-
-// orWhole returns the category, with one name for the whole chart.
-func orWhole(category string) string {
-	if category == "0" {
-		return ""
-	}
-	return category
 }
