@@ -13,8 +13,8 @@ func (l *Ledger) Entries() int {
 	defer l.mu.Unlock()
 	n := 0
 	for _, a := range l.accounts {
-		for _, p := range a.pools {
-			n += len(p.log.Entries)
+		for _, p := range a.Pools {
+			n += len(p.Log.Entries)
 		}
 	}
 	return n

@@ -142,7 +142,10 @@ func decide(a quota.Ask, answer []int64) (d quota.Decision, err error) {
 	}
 	next := func() (n int64) { n, answer = answer[0], answer[1:]; return n }
 	allowed, now, clock := next() == 1, quota.FromMicros(next()), quota.FromMicros(next())
-	facts, entries := micros.Facts(a, next)
+	facts, entries := micros.Facts(a, next, func() quota.Drain {
+		until, used := next(), next()
+		return micros.UnpackDrain(until, used)
+	})
 	return micros.Decide(a, clock, now, facts, entries, allowed)
 }
 

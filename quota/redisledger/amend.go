@@ -62,12 +62,11 @@ func (l *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 	if err := quota.CheckAccount(account); err != nil {
 		return err
 	}
-	if pool == "" || d.Used < 0 {
+	if pool == "" || d.Used < 0 || d.Used > exact {
 		return fmt.Errorf("%w: drain of pool %q at %d used", quota.ErrUnknown, pool, d.Used)
 	}
-	until, used := micros.PackDrain(d)
-	_, err := l.run(ctx, l.scripts.drain, l.keys(account),
-		[]any{min(max(until, 0), exact), min(used, exact), quota.MinHorizon.Microseconds(), metaField, poolField + pool})
+	drain := put7(put7(nil, micros.PutDrain(d)...), quota.MinHorizon.Microseconds())
+	_, err := l.run(ctx, l.scripts.drain, l.keys(account), []any{drain, metaField, poolField + pool})
 	return err
 }
 

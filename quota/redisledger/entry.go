@@ -1,48 +1,57 @@
 package redisledger
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
 
-// entry is one of a pool's log; see lua/common.lua.
-type entry struct {
-	at, amount int64
-	number     uint32
-	who        uint16
-	late       bool // a new one that no earlier snapshot can have counted: sync.lua says until when
-}
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
 
+// The entries of a log; see lua/common.lua.
 const (
 	entrySize = 20
-	numbers   = 1 << 31 // as in lua/common.lua
-	lateStep  = 2000    // STEP
+	noteSize  = 3 * width
+	headSize  = 2 * width // of the time and the sum
 
+	nobodyID       = 0
 	unattributedID = 65535 // UNATTRIBUTED: the spender of an unattributed charge
 )
 
-// steps returns a span as an entry says it, rounded down. More than fits means indefinitely.
-func steps(span int64) uint32 { return uint32(numbers + min(span/lateStep, numbers-1)) }
-
-// readEntries unpacks entries whose sum is total after the last.
-func readEntries(packed string, total int64) (base int64, entries []entry) {
-	n := len(packed) / entrySize
-	entries = make([]entry, n)
+// readEntries unpacks entries whose sum is total after the last, and names those spenders that are known. The Ref of an
+// entry is its place in the page, from 1.
+func readEntries(page []string, total int64, names map[uint16]quota.Who) (base int64, entries []sharedledger.Entry, err error) {
+	entries = make([]sharedledger.Entry, len(page))
 	base = total
-	for k := n - 1; k >= 0; k-- {
-		r := reader{packed: packed[k*entrySize : k*entrySize+2*width]}
-		tail := packed[k*entrySize+2*width:]
-		at, sum := r.next(), r.next()
-		entries[k] = entry{at: at, amount: base - sum, number: binary.BigEndian.Uint32([]byte(tail[:4])), who: binary.BigEndian.Uint16([]byte(tail[4:6]))}
-		base = sum
+	for k := len(page) - 1; k >= 0; k-- {
+		if n := len(page[k]); n != entrySize && n != entrySize+noteSize {
+			return 0, nil, fmt.Errorf("an entry of %d bytes", n)
+		}
+		r := newReader(page[k][:headSize])
+		e := sharedledger.Entry{Ref: int64(k + 1), At: r.next(), Who: names[spenderOf(page[k])]}
+		sum := r.next()
+		if note := newReader(page[k][entrySize:]); note.packed != "" {
+			e.Synced, e.Since, e.Generation = note.next(), note.next(), sharedledger.Generation(note.next())
+		}
+		e.Amount, base = base-sum, sum
+		entries[k] = e
 	}
-	return base, entries
+	return base, entries, nil
 }
 
-// packEntries packs entries before which the sum is base. Its second result is the sum after them.
-func packEntries(entries []entry, base int64) ([]byte, int64) {
-	b := make([]byte, 0, entrySize*len(entries))
-	for _, e := range entries {
-		b = binary.BigEndian.AppendUint32(put7(b, e.at, base), e.number)
-		b = binary.BigEndian.AppendUint16(b, e.who)
-		base += e.amount
+func spenderOf(entry string) uint16 { return binary.BigEndian.Uint16([]byte(entry[entrySize-2:])) }
+
+// packEntry packs a new entry before which the sum is base.
+func packEntry(e sharedledger.Entry, base, number int64, id uint16) string {
+	b := binary.BigEndian.AppendUint32(put7(make([]byte, 0, entrySize+noteSize), e.At, base), uint32(number))
+	b = binary.BigEndian.AppendUint16(b, id)
+	if e.Synced > 0 || e.Since > 0 {
+		b = put7(b, e.Synced, e.Since, int64(e.Generation))
 	}
-	return b, base
+	return string(b)
+}
+
+// repack returns an entry as it is, but for the sum before it.
+func repack(entry string, at, base int64) string {
+	return string(put7(make([]byte, 0, headSize), at, base)) + entry[headSize:]
 }

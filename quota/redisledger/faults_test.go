@@ -236,7 +236,7 @@ func TestWhatNoLedgerWroteIsCorruptAndStays(t *testing.T) {
 	l := openLedger(t, s.url(), redisledger.Options{})
 	ctx := context.Background()
 	state, log := "ingest:{a}", "ingest:{a}:units"
-	garbage := make([]byte, 101)
+	garbage := make([]byte, 110)
 	_, _ = rand.Read(garbage)
 	for name, spoil := range map[string]func(){
 		"state of another type":                        func() { s.client.Del(ctx, state); s.client.Set(ctx, state, "x", 0) },
@@ -248,7 +248,7 @@ func TestWhatNoLedgerWroteIsCorruptAndStays(t *testing.T) {
 		"meta of version 0":                            func() { s.client.HSet(ctx, state, "m", "q"+string(make([]byte, 35))) },
 		"meta is gone":                                 func() { s.client.HDel(ctx, state, "m") },
 		"pool is a word":                               func() { s.client.HSet(ctx, state, "punits", "hello") },
-		"pool is all ones":                             func() { s.client.HSet(ctx, state, "punits", strings.Repeat("\xff", 101)) },
+		"pool is all ones":                             func() { s.client.HSet(ctx, state, "punits", strings.Repeat("\xff", 110)) },
 		"log has one entry too many":                   func() { s.client.RPush(ctx, log, "12345678901234567890") },
 		"log has lost its newest":                      func() { s.client.RPop(ctx, log) },
 		"log has lost its oldest":                      func() { s.client.LPop(ctx, log) },

@@ -22,7 +22,6 @@ type Facts struct {
 	Version string
 	Address string // host:port of the server; in a Cluster, of the one that keeps the account "default"
 	Role    string // "master", "replica"
-	Uptime  time.Duration
 
 	ClockAhead time.Duration // the server's clock before this machine's; negative: behind it
 	RoundTrip  time.Duration // how exact that is: the shortest of a few, half of it either way
@@ -31,13 +30,7 @@ type Facts struct {
 	MaxMemoryPolicy string // "noeviction"; any other throws keys away
 	AppendOnly      string // "yes", "no"
 	AppendFsync     string // "always", "everysec", "no"
-	Save            string // when snapshots are written: "3600 1 300 100"; SaveKnown and "": never
-	SaveKnown       bool
-	Replicas        int // connected
-	MinReplicas     int // without which it refuses to write
-
-	MayInfo   bool // INFO was answered
-	MayConfig bool // CONFIG GET was answered
+	Save            string // when snapshots are written: "3600 1 300 100"
 
 	Lacks      []string // the missing rights, as ACL rules without their '+'
 	LacksKnown bool     // false if they could not be tried: on a replica, or a server that is out of memory
@@ -72,7 +65,7 @@ func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
 
 // facts asks the questions of the server that keeps the account "default". One that it forbids stays without an answer.
 func (l *Ledger) facts(ctx context.Context, questions ...func(context.Context, redis.UniversalClient, *Facts) error) (Facts, redis.UniversalClient, error) {
-	f := Facts{MaxMemory: -1, Replicas: -1, MinReplicas: -1}
+	f := Facts{MaxMemory: -1}
 	within, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	client, err := l.master(within, l.keys("default")[0])
@@ -123,7 +116,6 @@ func infoOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 	if err != nil {
 		return err
 	}
-	f.MayInfo = true
 	info := map[string]string{}
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 		name, value, _ := strings.Cut(lines.Text(), ":")
@@ -137,39 +129,23 @@ func infoOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 	if f.Role == "slave" {
 		f.Role = "replica"
 	}
-	f.Uptime = time.Duration(max(number(info["uptime_in_seconds"]), 0)) * time.Second
 	f.MaxMemory, f.MaxMemoryPolicy = number(info["maxmemory"]), info["maxmemory_policy"]
 	f.AppendOnly = map[string]string{"1": "yes", "0": "no"}[info["aof_enabled"]]
-	f.Replicas = int(number(info["connected_slaves"]))
 	return nil
 }
 
 func configOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
-	reply, err := client.Do(ctx, "config", "get", "maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "min-replicas-to-write").StringSlice()
+	reply, err := client.ConfigGet(ctx, "appendfsync").Result()
 	if err != nil {
 		return err
 	}
-	f.MayConfig = true
-	for i := 0; i+1 < len(reply); i += 2 {
-		switch value := reply[i+1]; reply[i] {
-		case "maxmemory":
-			f.MaxMemory = number(value)
-		case "maxmemory-policy":
-			f.MaxMemoryPolicy = value
-		case "appendonly":
-			f.AppendOnly = value
-		case "appendfsync":
-			f.AppendFsync = value
-		case "save":
-			f.Save, f.SaveKnown = value, true
-		case "min-replicas-to-write":
-			f.MinReplicas = int(number(value))
-		}
-	}
-	return nil
+	f.AppendFsync = reply["appendfsync"]
+	reply, err = client.ConfigGet(ctx, "save").Result()
+	f.Save = reply["save"]
+	return err
 }
 
-// number reads a number; -1 for what is none.
+// number reads a number; -1: it is none.
 func number(s string) int64 {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n
@@ -177,55 +153,9 @@ func number(s string) int64 {
 	return -1
 }
 
-// rightsOf asks what the user may do or, if the user may not ask that either, tries it.
+// rightsOf finds out by use what the user may do.
 func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 	key := l.prefix + ":{}:probe"
-	user, err := client.Do(ctx, "acl", "whoami").Text()
-	for _, command := range needed {
-		if err != nil {
-			break
-		}
-		var verdict string
-		if verdict, err = client.Do(ctx, dryRun(user, command, key)...).Text(); err == nil && verdict != "OK" {
-			f.Lacks = append(f.Lacks, command)
-		}
-	}
-	if err == nil {
-		f.LacksKnown = true
-		return nil
-	}
-	if !forbidden(err) {
-		return err
-	}
-	return l.tryRights(ctx, client, key, f)
-}
-
-// dryRun returns the command with as many arguments as it wants.
-func dryRun(user, command, key string) []any {
-	args := []any{"acl", "dryrun", user}
-	for _, word := range strings.Split(command, "|") {
-		args = append(args, word)
-	}
-	switch command {
-	case "time", "info":
-		return args
-	case "script|load", "script|exists":
-		return append(args, "return 1")
-	case "evalsha":
-		return append(args, strings.Repeat("0", 40), 1, key)
-	}
-	if args = append(args, key); command == "rename" {
-		return append(args, key)
-	}
-	for range map[string]int{"hmget": 1, "hset": 2, "hdel": 1, "hscan": 1, "lindex": 1, "lrange": 2, "lset": 2, "ltrim": 2, "rpush": 1, "pexpire": 1}[command] {
-		args = append(args, "1")
-	}
-	return args
-}
-
-// tryRights finds the rights out by use.
-func (l *Ledger) tryRights(ctx context.Context, client redis.UniversalClient, key string, f *Facts) error {
-	f.Lacks = nil
 	try := func(right string, err error) error {
 		if forbidden(err) {
 			f.Lacks = append(f.Lacks, right)

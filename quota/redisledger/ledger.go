@@ -15,7 +15,7 @@
 // that before it charges, unless the server has what its writer wrote less than a millisecond before.
 //
 // A user of its own needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has
-// users of its own; for Inspect +config|get, +acl|whoami and +acl|dryrun are good to have):
+// users of its own; with +config|get, Inspect knows more):
 //
 //	ACL SETUSER ingest on >PASSWORD resetkeys ~ingest:* resetchannels -@all +evalsha +script|load
 //	    +script|exists +info +time +hmget +hset +hdel +hgetall +hscan +del

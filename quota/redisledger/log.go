@@ -13,9 +13,9 @@ type logTail struct {
 	keys   []string // of the state and of the log
 	field  string   // of the pool
 
-	pos, end      int64  // positions of the first entry and behind the last
-	packed        string // the entries
-	last          string // the last entry before end, even if it is the one before pos
+	pos, end      int64 // positions of the first entry and behind the last
+	entries       []string
+	last          string // the last entry before end, even if it is the one before pos; "": none
 	total, number int64  // of the pool
 }
 
@@ -32,9 +32,9 @@ func (t *logTail) read(ctx context.Context, from, most int64) (long bool, err er
 	if err != nil {
 		return false, err
 	}
-	t.pos, t.end, t.packed, t.last = pos, pos, "", ""
-	if page != "" && newReader(page).next() < from { // the one before
-		t.pos, t.end, t.last, page = pos+1, pos+1, page[:entrySize], page[entrySize:]
+	t.pos, t.end, t.entries, t.last = pos, pos, nil, ""
+	if len(page) > 0 && newReader(page[0]).next() < from { // the one before
+		t.pos, t.end, t.last, page = pos+1, pos+1, page[0], page[1:]
 	}
 	if t.number-t.pos > most {
 		return true, nil
@@ -50,7 +50,7 @@ func (t *logTail) read(ctx context.Context, from, most int64) (long bool, err er
 
 // follow reads what was written behind the end since.
 func (t *logTail) follow(ctx context.Context) error {
-	t.packed = ""
+	t.entries = nil
 	for {
 		if err := t.next(ctx); err != nil || t.end == t.number {
 			return err
@@ -60,41 +60,49 @@ func (t *logTail) follow(ctx context.Context) error {
 
 // next reads the next page. It begins with what was the last entry, if nothing else was changed before it.
 func (t *logTail) next(ctx context.Context) error {
-	back := int64(len(t.last) / entrySize)
+	back := int64(0)
+	if t.last != "" {
+		back = 1
+	}
 	pos, page, err := t.page(ctx, 0, t.end-back)
 	if err != nil {
 		return err
 	}
-	if pos != t.end-back || len(page) < len(t.last) || page[:len(t.last)] != t.last {
+	if pos != t.end-back || int64(len(page)) < back || back == 1 && page[0] != t.last {
 		return errChanged
 	}
-	t.add(page[len(t.last):])
+	t.add(page[back:])
 	return nil
 }
 
-func (t *logTail) add(page string) {
-	t.packed += page
-	t.end += int64(len(page) / entrySize)
-	if page != "" {
-		t.last = page[len(page)-entrySize:]
+func (t *logTail) add(page []string) {
+	t.entries = append(t.entries, page...)
+	t.end += int64(len(page))
+	if len(page) > 0 {
+		t.last = page[len(page)-1]
 	}
 }
 
 // page asks log.lua for the page at a time or, if that is 0, at a position.
-func (t *logTail) page(ctx context.Context, at, pos int64) (int64, string, error) {
+func (t *logTail) page(ctx context.Context, at, pos int64) (int64, []string, error) {
 	reply, err := t.ledger.run(ctx, t.ledger.scripts.log, t.keys, []any{metaField, t.field, put7(nil, at, pos, logPage)})
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != 2 {
-		return 0, "", corrupt(t.keys, fmt.Sprintf("an answer of another shape: %T", reply))
+	parts, _ := reply.([]any)
+	if len(parts) != 2 {
+		return 0, nil, corrupt(t.keys, fmt.Sprintf("an answer of another shape: %T", reply))
 	}
 	r := newReader(parts[0])
 	t.total, t.number, pos = r.next(), r.next(), r.next()
-	page, _ := parts[1].(string)
-	if err := r.done(); err != nil || len(page)%entrySize != 0 {
-		return 0, "", corrupt(t.keys, "it holds something that is not an entry")
+	list, ok := parts[1].([]any)
+	page := make([]string, len(list))
+	for i, e := range list {
+		page[i], _ = e.(string)
+		ok = ok && len(page[i]) >= entrySize
+	}
+	if err := r.done(); err != nil || !ok {
+		return 0, nil, corrupt(t.keys, "it holds something that is not an entry")
 	}
 	return pos, page, nil
 }
@@ -155,7 +163,7 @@ func readState(reply any, n int) (s accountState, err error) {
 }
 
 const (
-	poolSize    = 101
+	poolSize    = 110
 	maxSpenders = 65534
 )
 

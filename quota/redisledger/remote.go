@@ -2,7 +2,6 @@ package redisledger
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,61 +93,19 @@ func remoteState(found accountState, writers []string) (s sharedledger.RemoteSta
 			}
 		}
 	}
-	hosts, err := splitHosts(found.fields[0])
-	for _, h := range hosts {
-		var n named
-		if err := json.Unmarshal([]byte(h.kept), &n); err != nil {
-			return s, fmt.Errorf("field %s: %w", hostsField, err)
-		}
-		s.Hosts = append(s.Hosts, sharedledger.Host{ID: h.id, Name: n.Name, Regions: n.Regions, Knows: n.Knows, At: quota.FromMicros(h.at)})
-	}
+	s.Hosts, err = readHosts(found.fields[0])
 	return s, err
 }
 
-// named is what is kept of a host beside its id.
-type named struct {
-	Name    string   `json:"name"`
-	Regions []string `json:"regions"`
-	Knows   []string `json:"knows,omitempty"`
-}
-
-const hostHead = width + 2 + 4
-
-// packedHost is one of the field h.
-type packedHost struct {
-	at               int64
-	id, kept, packed string
-}
-
-// splitHosts reads the field h: of each host when it synced, the lengths of its id and of its JSON, then both.
-func splitHosts(packed string) (hosts []packedHost, err error) {
-	for packed != "" {
-		if len(packed) < hostHead {
-			return nil, fmt.Errorf("field %s is too short", hostsField)
-		}
-		at := newReader(packed[:width])
-		id := hostHead + int(binary.BigEndian.Uint16([]byte(packed[width:])))
-		end := id + int(binary.BigEndian.Uint32([]byte(packed[width+2:])))
-		h := packedHost{at: at.next()}
-		if at.err != nil || end < id || len(packed) < end {
-			return nil, fmt.Errorf("field %s is not a list of hosts", hostsField)
-		}
-		h.id, h.kept, h.packed = packed[hostHead:id], packed[id:end], packed[:end]
-		hosts, packed = append(hosts, h), packed[end:]
+// readHosts reads the field of the hosts.
+func readHosts(field string) (hosts []sharedledger.Host, err error) {
+	if field == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(field), &hosts); err != nil {
+		return nil, fmt.Errorf("field %s: %w", hostsField, err)
 	}
 	return hosts, nil
-}
-
-// packHost returns a host that synced at that time, as the field h has it.
-func packHost(h sharedledger.Host, at int64) ([]byte, error) {
-	kept, err := json.Marshal(named{h.Name, h.Regions, h.Knows})
-	if err != nil {
-		return nil, fmt.Errorf("write host %q: %w", h.ID, err)
-	}
-	b := put7(nil, at)
-	b = binary.BigEndian.AppendUint16(b, uint16(len(h.ID)))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(kept)))
-	return append(append(b, h.ID...), kept...), nil
 }
 
 // Renew implements sharedledger.Remote.
@@ -179,8 +136,8 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	return sharedledger.Generation(now), nil
 }
 
-// installScripts gives the server the scripts that it has to know from the next generation on. It is done before that
-// begins, so that nobody who meets it misses them; who asks before still misses those of the one that is over.
+// installScripts loads the scripts of a generation on the server, before the generation begins: whoever meets it finds
+// them there.
 func (l *Ledger) installScripts(ctx context.Context, account string, g sharedledger.Generation) error {
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -209,8 +166,8 @@ func (l *Ledger) classifyNoScript(ctx context.Context, account string, g sharedl
 	return err
 }
 
-// own returns the scripts of an account's generation. A server that was the master before and is again still knows
-// those of the generations that it saw begin, but not of this one.
+// own returns the scripts of an account's generation. A server on which another generation began does not have them,
+// even if it was this account's master before.
 func (l *Ledger) own(account string, g sharedledger.Generation) generationScripts {
 	return l.scripts.of(fmt.Sprintf("%s %d", l.keys(account)[0], g))
 }

@@ -1,13 +1,11 @@
 package redisledger
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // how Redis names scripts
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -35,23 +33,30 @@ type scripts struct {
 	own    map[string]generationScripts
 }
 
+// The files of a script, in their order: what each defines, those behind it use.
+var (
+	takes    = []string{"common", "seek", "pools", "writers", "take"}
+	amends   = []string{"common", "seek", "pools", "tail"}
+	accounts = []string{"common", "seek", "pools", "tail", "account"}
+)
+
 // generationScripts are the scripts that only Renew installs on a server.
 type generationScripts struct{ once, sync script }
 
 func newScripts(change func(string) string) *scripts {
 	s := &scripts{change: change, own: map[string]generationScripts{}}
-	s.take = s.join("", "common", "take")
-	s.refund = s.join("", "common", "pools", "tail", "refund")
-	s.post = s.join("", "common", "pools", "tail", "post")
-	s.drain = s.join("", "common", "pools", "tail", "drain")
-	s.reset = s.join("", "common", "pools", "tail", "reset")
-	s.scan = s.join("", "common", "pools", "tail", "account", "scan")
-	s.state = s.join("", "common", "pools", "tail", "account", "state")
-	s.log = s.join("", "common", "pools", "tail", "account", "log")
-	s.stage = s.join("", "common", "pools", "tail", "account", "stage")
-	s.renew = s.join("", "common", "pools", "tail", "account", "renew")
-	s.prolong = s.join("", "common", "pools", "tail", "account", "prolong")
-	s.rebase = s.join("", "common", "pools", "tail", "rebase")
+	s.take = s.join("", takes...)
+	s.refund = s.join("", append(amends, "refund")...)
+	s.post = s.join("", append(amends, "post")...)
+	s.drain = s.join("", append(amends, "drain")...)
+	s.reset = s.join("", append(amends, "reset")...)
+	s.rebase = s.join("", append(amends, "rebase")...)
+	s.scan = s.join("", append(accounts, "scan")...)
+	s.state = s.join("", append(accounts, "state")...)
+	s.log = s.join("", append(accounts, "log")...)
+	s.stage = s.join("", append(accounts, "stage")...)
+	s.renew = s.join("", append(accounts, "renew")...)
+	s.prolong = s.join("", append(accounts, "prolong")...)
 	s.probe = s.join("", "probe")
 	return s
 }
@@ -67,8 +72,8 @@ func (s *scripts) of(name string) generationScripts {
 		}
 		head := fmt.Sprintf("-- for %q\n", name)
 		w = generationScripts{
-			once: s.join(head, "common", "take"),
-			sync: s.join(head, "common", "pools", "tail", "account", "writers", "sync"),
+			once: s.join(head, takes...),
+			sync: s.join(head, append(accounts, "writers", "sync")...),
 		}
 		s.own[name] = w
 	}
@@ -81,47 +86,17 @@ func (s *scripts) join(head string, files ...string) script {
 	for _, f := range files {
 		source.WriteString(text(f))
 	}
-	all := s.change(withoutConstants(source.String()))
+	all := s.change(source.String())
 	sum := sha1.Sum([]byte(all)) //nolint:gosec // how Redis names scripts
 	return script{source: all, sha: hex.EncodeToString(sum[:]), own: head != ""}
 }
-
-// included matches a line that is replaced with the text of another file: functions are made where a call needs them.
-var included = regexp.MustCompile(`^\s*--: (\w+)\n$`)
 
 func text(file string) string {
 	b, err := lua.ReadFile("lua/" + file + ".lua")
 	if err != nil {
 		panic(err) // not embedded: a mistake in this package
 	}
-	var all strings.Builder
-	for line := range strings.Lines(string(b)) {
-		if part := included.FindStringSubmatch(line); part != nil {
-			line = text(part[1])
-		}
-		all.WriteString(line)
-	}
-	return all.String()
-}
-
-var (
-	constants = regexp.MustCompile(`(?m)^local ([A-Z][A-Z_]+(?:, [A-Z][A-Z_]+)*) = ([^-\n]*)(?:--.*)?$`)
-	words     = regexp.MustCompile(`[A-Z][A-Z_]+`)
-)
-
-// withoutConstants puts the values of a script's constants in their places: Redis would set each of them, and let each
-// function capture those that it uses, for every call.
-func withoutConstants(source string) string {
-	values := map[string]string{}
-	source = constants.ReplaceAllStringFunc(source, func(line string) string {
-		parts := constants.FindStringSubmatch(line)
-		all := strings.Split(strings.TrimSpace(parts[2]), ", ")
-		for i, name := range strings.Split(parts[1], ", ") {
-			values[name] = all[i]
-		}
-		return ""
-	})
-	return words.ReplaceAllStringFunc(source, func(word string) string { return cmp.Or(values[word], word) })
+	return string(b)
 }
 
 // once is a command that the Cluster client may follow to another node, but never sends again after

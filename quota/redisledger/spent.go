@@ -60,10 +60,13 @@ func (l *Ledger) spentFrom(ctx context.Context, account, pool string, since int6
 	if err != nil {
 		return nil, err
 	}
+	_, entries, err := readEntries(log.entries, log.total, nil)
+	if err != nil {
+		return nil, corrupt(log.keys, err.Error())
+	}
 	byID := map[uint16]int64{}
-	_, entries := readEntries(log.packed, log.total)
-	for _, e := range entries {
-		byID[e.who] += e.amount
+	for i, e := range entries {
+		byID[spenderOf(log.entries[i])] += e.Amount
 	}
 	return byID, nil
 }
@@ -75,7 +78,7 @@ type names struct {
 }
 
 func (l *Ledger) names(ctx context.Context, account string) (names, error) {
-	n, keys, cursor := names{spenders: map[uint16]quota.Who{0: {}, unattributedID: sharedledger.Unattributed}}, l.keys(account), "0"
+	n, keys, cursor := names{spenders: map[uint16]quota.Who{nobodyID: {}, unattributedID: sharedledger.Unattributed}}, l.keys(account), "0"
 	seen := map[string]bool{}
 	for {
 		reply, err := l.run(ctx, l.scripts.scan, keys, []any{metaField, cursor})

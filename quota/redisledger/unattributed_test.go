@@ -8,38 +8,6 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Which unattributed charge a row is netted against can depend on which row came first: it is the order of the sync.
-func TestRowsAreNettedInTheOrderOfTheirSync(t *testing.T) {
-	s := redisServer(t)
-	l, c := moved(t, s)
-	ago := func(minutes int) time.Time { return c.now.Add(-time.Duration(minutes) * time.Minute) }
-	snapshot := func(at, start int, used int64) sharedledger.UsageSnapshot {
-		return sharedledger.UsageSnapshot{Pool: "units", Generation: 9, At: ago(at), Windows: []sharedledger.WindowUsage{{Start: ago(start), Used: used}}}
-	}
-	either, narrow := rows("a", "x", 1, ago(60), 0)[0], rows("a", "y", 1, ago(100), 0)[0]
-	for want, order := range map[int64][]sharedledger.Row{10: {narrow, either}, 15: {either, narrow}} {
-		s.client.Del(t.Context(), "ingest:{a}", "ingest:{a}:units")
-		shared(t, l, "a", 1)
-		for i := range order {
-			order[i].Amounts = quota.Cost{"units": 5}
-		}
-		for _, d := range []sharedledger.Batch{{Snapshots: []sharedledger.UsageSnapshot{snapshot(50, 110, 5), snapshot(40, 70, 10)}}, {Rows: order}} {
-			d.Account, d.Generation, d.Horizon = "a", 1, quota.MinHorizon
-			if _, err := l.Sync(t.Context(), d); err != nil {
-				t.Fatal(err)
-			}
-		}
-		sum := int64(0)
-		spent, err := l.Spent(t.Context(), "a", ago(200))
-		for _, s := range spent {
-			sum += s.Amount
-		}
-		if err != nil || sum != want {
-			t.Errorf("%d in all, want %d: %+v, %v", sum, want, spent, err)
-		}
-	}
-}
-
 // A row of the very time of a snapshot was part of what it added to: it is not netted. What was synced since is not
 // part of what an older snapshot had seen, also when a take of the same step could have joined it.
 func TestWhatASnapshotCannotHaveSeen(t *testing.T) {

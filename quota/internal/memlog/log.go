@@ -26,6 +26,14 @@ type Entry[M comparable] struct {
 	Who    quota.Who
 }
 
+// Newest returns the time of the newest entry; zero: there is none.
+func (l *Log[M]) Newest() (t time.Time) {
+	if n := len(l.Entries); n > 0 {
+		t = quota.FromMicros(l.Entries[n-1].At)
+	}
+	return t
+}
+
 // LookUp finds the facts about one window.
 func (l *Log[M]) LookUp(w quota.Lookup) (f quota.WindowFacts) {
 	f.Before, f.First = l.Sum(w.Start)
@@ -60,7 +68,7 @@ func (l *Log[M]) From(t int64) int {
 	return sort.Search(len(l.Entries), func(i int) bool { return l.Entries[i].At >= t })
 }
 
-// Insert adds an entry in its place and returns its number. With precision, the newest entry of the
+// Insert adds an entry in its place, behind those of the same time, and returns its number. With precision, the newest entry of the
 // same spender and step is moved to now and raised instead: it then counts longer, never shorter.
 func (l *Log[M]) Insert(at time.Time, amount int64, who quota.Who, precision time.Duration) int64 {
 	us := at.UnixMicro()
@@ -73,16 +81,10 @@ func (l *Log[M]) Insert(at time.Time, amount int64, who quota.Who, precision tim
 			return e.Number
 		}
 	}
-	return l.Enter(Entry[M]{At: us, Amount: amount, Who: who})
-}
-
-// Enter puts an entry in its place, behind those of the same time, and returns its number.
-func (l *Log[M]) Enter(e Entry[M]) int64 {
 	l.number++
-	l.dropEmptied(e.At)
-	i, amount := l.From(e.At+1), e.Amount
-	e.Number, e.Amount = l.number, 0
-	e.Before, _ = l.Sum(e.At + 1)
+	i := l.From(us + 1)
+	e := Entry[M]{At: us, Number: l.number, Who: who}
+	e.Before, _ = l.Sum(us + 1)
 	l.Entries = slices.Insert(l.Entries, i, e)
 	l.Add(i, amount)
 	return l.number
@@ -93,6 +95,21 @@ func (l *Log[M]) dropEmptied(before int64) {
 	if n := len(l.Entries); n > 0 && l.Entries[n-1].Amount == 0 && l.Entries[n-1].At <= before {
 		l.Entries = l.Entries[:n-1]
 	}
+}
+
+// Replace puts other entries in place of all, gives those without one a number, and adds up again.
+func (l *Log[M]) Replace(entries []Entry[M]) {
+	sum, _ := l.Sum(0)
+	for i := range entries {
+		e := &entries[i]
+		if e.Number == 0 {
+			l.number++
+			e.Number = l.number
+		}
+		e.Before = sum
+		sum += e.Amount
+	}
+	l.Entries, l.Total = entries, sum
 }
 
 // Add raises entry i by amount, and all sums behind it.

@@ -5,10 +5,13 @@ package memremote
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/memlog"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -20,245 +23,185 @@ type Remote struct {
 	accounts map[string]*account
 }
 
+// account is one of a ledger in memory, and what a remote knows beside.
 type account struct {
-	horizon time.Duration
-	used    time.Time // of the last charge or peek
-	pools   map[string]*pool
+	memlog.Account[note]
+
+	lengths map[string]int                   // of the logs, as the state says
+	raised  map[string][]sharedledger.Raised // by pool
 
 	generation sharedledger.Generation // 0: of a ledger that is not shared, which has neither writers nor hosts
 	born       time.Time
 	writers    map[string]writer
-	hosts      []sharedledger.Host // by id
+	hosts      []sharedledger.Host
 }
 
-type pool struct {
-	log    log
-	length int                                   // of the log, as the state says
-	raised map[sharedledger.Generation]time.Time // the youngest snapshot of each that it was raised to
-	drain  quota.Drain                           // the last, whether or not it is over
+// note is what a sync notes with an entry; see sharedledger.Entry.
+type note struct {
+	synced, since int64
+	generation    sharedledger.Generation
 }
 
 // Take implements quota.Ledger.
-func (l *Remote) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	clock, now, err := l.advance(a)
-	if err != nil {
+func (l *Remote) Take(_ context.Context, a quota.Ask) (d quota.Decision, err error) {
+	err = l.on(a.Account, func(acc *account, clock time.Time) error {
+		now, err := a.Advance(clock, acc.Newest(a))
+		if err != nil {
+			return err
+		}
+		d, err = acc.draw(a, clock, now)
+		return err
+	})
+	return d, err
+}
+
+func (a *account) draw(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
+	if err := a.whole(ask.Charges); err != nil {
 		return quota.Decision{}, err
 	}
-	return l.account(a.Account, a.Horizon, now).take(a, clock, now)
-}
-
-// decide changes nothing.
-func (a *account) decide(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
-	facts := make([]quota.PoolFacts, len(ask.Charges))
-	for i, c := range ask.Charges {
-		p := a.pool(c.Pool)
-		if err := p.whole(c.Pool); err != nil {
-			return quota.Decision{}, err
-		}
-		facts[i] = quota.PoolFacts{Total: p.log.Total, Drain: p.drain}
-		for _, lookup := range ask.Lookups(c, now) {
-			facts[i].Windows = append(facts[i].Windows, p.log.LookUp(lookup))
-		}
-	}
-	return quota.Decide(ask, clock, now, facts)
-}
-
-// take decides, and charges what is allowed.
-func (a *account) take(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
-	d, err := a.decide(ask, clock, now)
-	if err != nil || !d.Allowed || ask.Peek {
-		return d, err
-	}
-	for i, c := range ask.Charges {
-		if c.Amount > 0 {
-			p := a.pool(c.Pool)
-			p.log.Forget(now.Add(-a.horizon).UnixMicro())
-			d.Pools[i].Entry = p.log.Insert(now, c.Amount, ask.Who, ask.Precision)
-			p.length = len(p.log.Entries)
-		}
-	}
-	return d, nil
-}
-
-// advance returns the ledger's clock, and the time at which it decides about the ask.
-func (l *Remote) advance(a quota.Ask) (clock, now time.Time, err error) {
-	clock = l.now()
-	var newest time.Time
-	if acc, ok := l.accounts[a.Account]; ok {
-		for _, c := range a.Charges {
-			if p, ok := acc.pools[c.Pool]; ok && len(p.log.Entries) > 0 {
-				if at := quota.FromMicros(p.log.Entries[len(p.log.Entries)-1].At); at.After(newest) {
-					newest = at
-				}
-			}
-		}
-	}
-	now, err = a.Advance(clock, newest)
-	return clock, now, err
+	a.Use(ask.Horizon, now)
+	return a.Draw(ask, clock, now, make([]quota.PoolFacts, len(ask.Charges)))
 }
 
 // Refund implements quota.Ledger.
 func (l *Remote) Refund(_ context.Context, name string, d quota.Decision) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !d.Allowed || l.now().Sub(d.At) > quota.RefundWithin {
-		return fmt.Errorf("%w: refused, or taken at %s", quota.ErrNotRefundable, d.At.Format(time.RFC3339))
-	}
-	acc, ok := l.accounts[name]
-	if !ok {
-		return fmt.Errorf("%w: account %s is empty", quota.ErrNotRefundable, name)
-	}
-	at := make([]int, len(d.Pools))
-	for i, p := range d.Pools {
-		if at[i] = acc.pool(p.Pool).log.Find(d.At, p); at[i] < 0 {
-			return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, p.Pool)
-		}
-	}
-	for i, p := range d.Pools {
-		if p.Charged > 0 {
-			p := acc.pool(p.Pool)
-			p.log.Remove(at[i])
-			p.length = len(p.log.Entries)
-		}
-	}
-	return nil
+	return l.on(name, func(acc *account, clock time.Time) error { return acc.Refund(d, clock) })
 }
 
 // Post implements quota.Ledger.
 func (l *Remote) Post(_ context.Context, a quota.Ask, at time.Time) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, now, err := l.advance(a)
-	if err != nil {
-		return err
-	}
-	if at.After(now) {
-		at = now
-	}
-	acc := l.account(a.Account, a.Horizon, now)
-	if now.Sub(at) >= acc.horizon {
-		return nil
-	}
-	for _, c := range a.Charges {
-		if c.Amount == 0 {
-			continue
+	return l.on(a.Account, func(acc *account, clock time.Time) error {
+		now, err := a.Advance(clock, acc.Newest(a))
+		if err == nil {
+			acc.Use(a.Horizon, now)
+			acc.Post(a, at, now)
 		}
-		p := acc.pool(c.Pool)
-		missing := p.length - len(p.log.Entries) // of a log that was lost in part
-		p.log.Insert(at.Truncate(time.Microsecond), c.Amount, a.Who, 0)
-		p.length = len(p.log.Entries) + missing
-	}
-	return nil
+		return err
+	})
 }
 
 // Drain implements quota.Ledger.
-func (l *Remote) Drain(_ context.Context, name, poolName string, d quota.Drain) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := quota.CheckAccount(name); err != nil {
-		return err
-	}
-	p := l.account(name, quota.MinHorizon, l.now()).pool(poolName)
-	if d.Until.IsZero() || d.Until.After(p.drain.Until) {
-		p.drain = d
-	}
-	return nil
+func (l *Remote) Drain(_ context.Context, name, pool string, d quota.Drain) error {
+	return l.on(name, func(acc *account, clock time.Time) error {
+		acc.Use(quota.MinHorizon, clock)
+		acc.Pool(pool).Close(d)
+		return nil
+	})
 }
 
 // Reset implements quota.Ledger.
 func (l *Remote) Reset(_ context.Context, name string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	acc, ok := l.accounts[name]
-	switch {
-	case ok && acc.generation != 0:
-		return fmt.Errorf("%w: account %s is in generation %d", quota.ErrShared, name, acc.generation)
-	case ok:
-		for _, p := range acc.pools {
-			p.log.Entries, p.length, p.drain = nil, 0, quota.Drain{}
+	return l.on(name, func(acc *account, _ time.Time) error {
+		if acc.generation != 0 {
+			return fmt.Errorf("%w: account %s is in generation %d", quota.ErrShared, name, acc.generation)
 		}
-	}
-	return quota.CheckAccount(name)
+		acc.Reset()
+		return nil
+	})
 }
 
 // Spent implements quota.Ledger.
-func (l *Remote) Spent(_ context.Context, name string, since time.Time) ([]quota.Spent, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	type key struct {
-		pool string
-		who  quota.Who
-	}
-	sums := map[key]int64{}
-	if acc, ok := l.accounts[name]; ok {
-		for name, p := range acc.pools {
-			for _, e := range p.log.Entries[p.log.From(since.UnixMicro()):] {
-				sums[key{name, e.Who}] += e.Amount
-			}
-		}
-	}
-	var out []quota.Spent
-	for k, amount := range sums {
-		if amount > 0 {
-			out = append(out, quota.Spent{Pool: k.pool, Who: k.who, Amount: amount})
-		}
-	}
-	quota.SortSpent(out)
-	return out, nil
+func (l *Remote) Spent(_ context.Context, name string, since time.Time) (out []quota.Spent, err error) {
+	err = l.on(name, func(acc *account, _ time.Time) error {
+		out = acc.Spent(since)
+		return nil
+	})
+	return out, err
 }
 
 // Close implements quota.Ledger.
 func (l *Remote) Close() error { return nil }
 
-func (l *Remote) now() time.Time {
+// on does something with an account, which is made if it is not there. What it adds to a log, or takes out of it, the
+// state knows; what was missing before goes on missing.
+func (l *Remote) on(name string, do func(acc *account, clock time.Time) error) error {
+	if err := quota.CheckAccount(name); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clock := time.Now().Truncate(time.Microsecond)
 	if l.Now != nil {
-		return l.Now().Truncate(time.Microsecond)
+		clock = l.Now().Truncate(time.Microsecond)
 	}
-	return time.Now().Truncate(time.Microsecond)
-}
-
-// account finds or makes an account, and forgets an idle one or two on the way: the map is walked
-// in random order, so that every idle one is met.
-func (l *Remote) account(name string, horizon time.Duration, now time.Time) *account {
-	looked := 0
-	for other, acc := range l.accounts {
-		if other != name && now.Sub(acc.used) >= acc.horizon && now.After(acc.lastDrain()) {
-			delete(l.accounts, other)
-		}
-		if looked++; looked == 4 {
-			break
-		}
-	}
-	acc, ok := l.accounts[name]
-	if !ok {
+	acc := l.accounts[name]
+	if acc == nil {
+		acc = &account{lengths: map[string]int{}, raised: map[string][]sharedledger.Raised{}, writers: map[string]writer{}}
 		if l.accounts == nil {
 			l.accounts = map[string]*account{}
 		}
-		acc = &account{pools: map[string]*pool{}}
 		l.accounts[name] = acc
 	}
-	acc.horizon = max(acc.horizon, horizon)
-	acc.used = now
-	return acc
+	missing := map[string]int{}
+	for _, p := range acc.Pools {
+		missing[p.Name] = acc.lengths[p.Name] - len(p.Log.Entries)
+	}
+	err := do(acc, clock)
+	for _, p := range acc.Pools {
+		acc.lengths[p.Name] = missing[p.Name] + len(p.Log.Entries)
+	}
+	return err
 }
 
-func (a *account) lastDrain() time.Time {
-	var last time.Time
-	for _, p := range a.pools {
-		if p.drain.Holds(last) {
-			last = p.drain.Until
+// whole returns ErrLost for a log that is not as long as the state says.
+func (a *account) whole(charges []quota.Charge) error {
+	for _, p := range a.Pools {
+		concerned := charges == nil || slices.ContainsFunc(charges, func(c quota.Charge) bool { return c.Pool == p.Name })
+		if n := len(p.Log.Entries); concerned && n != a.lengths[p.Name] {
+			return fmt.Errorf("%w: pool %s has %d entries of %d", sharedledger.ErrLost, p.Name, n, a.lengths[p.Name])
 		}
 	}
-	return last
+	return nil
 }
 
-func (a *account) pool(name string) *pool {
-	p, ok := a.pools[name]
-	if !ok {
-		p = &pool{}
-		a.pools[name] = p
+// Image is all that a ledger remembers at one time: what a server would keep on disk. It does not
+// change.
+type Image struct{ accounts map[string]*account }
+
+// Image copies what the ledger remembers.
+func (l *Remote) Image() Image {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Image{cloneAccounts(l.accounts)}
+}
+
+// Load makes the ledger remember the image and nothing else, as a server does that is started from
+// what was on its disk: the zero Image is an empty disk.
+func (l *Remote) Load(i Image) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.accounts = cloneAccounts(i.accounts)
+}
+
+// Without returns the image after an eviction: of the account or, if pools are named, of their logs.
+func (i Image) Without(account string, pools ...string) Image {
+	accounts := cloneAccounts(i.accounts)
+	if a := accounts[account]; a != nil {
+		for _, p := range a.Pools {
+			if slices.Contains(pools, p.Name) {
+				p.Log = memlog.Log[note]{} // its length stays in the state
+			}
+		}
 	}
-	return p
+	if len(pools) == 0 {
+		delete(accounts, account)
+	}
+	return Image{accounts}
+}
+
+func cloneAccounts(accounts map[string]*account) map[string]*account {
+	out := make(map[string]*account, len(accounts))
+	for name, a := range accounts {
+		c := *a
+		c.Pools = nil
+		for _, p := range a.Pools {
+			q := *p
+			q.Log.Entries = slices.Clone(p.Log.Entries)
+			c.Pools = append(c.Pools, &q)
+		}
+		// What these hold is never written into.
+		c.lengths, c.raised, c.writers, c.hosts = maps.Clone(a.lengths), maps.Clone(a.raised), maps.Clone(a.writers), slices.Clone(a.hosts)
+		out[name] = &c
+	}
+	return out
 }

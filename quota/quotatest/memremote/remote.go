@@ -1,12 +1,14 @@
 package memremote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/memlog"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -14,134 +16,185 @@ var _ sharedledger.Remote = (*Remote)(nil)
 
 // writer is what is kept of one: the last of its operations that was written.
 type writer struct {
-	number int64
-	nonce  int64
-	answer quota.Decision
-	synced bool      // written by a sync: there is no answer
-	heard  time.Time // of it last
+	sharedledger.WriterState
+
+	answer quota.Decision // if there is one
+	heard  time.Time      // of it last
 }
 
 // TakeOnce implements sharedledger.Remote.
-func (l *Remote) TakeOnce(_ context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	clock, now, err := l.advance(a)
-	if err != nil {
-		return quota.Decision{}, err
-	}
-	acc, err := l.current(a.Account, op.Generation)
-	if err != nil {
-		return quota.Decision{}, err
-	}
-	w := acc.writers[op.Writer]
-	switch {
-	case w.number < op.Written:
-		return quota.Decision{}, fmt.Errorf("%w: writer %s is at %d here, and wrote %d", sharedledger.ErrLost, op.Writer, w.number, op.Written)
-	case w.number > op.Number || w.number == op.Number && w.nonce != op.Nonce:
-		return quota.Decision{}, fmt.Errorf("%w: writer %s is at %d here, and asks for %d", sharedledger.ErrClone, op.Writer, w.number, op.Number)
-	case w.number == op.Number && w.synced:
-		return quota.Decision{}, fmt.Errorf("%w: writer %s, number %d", sharedledger.ErrSynced, op.Writer, op.Number)
-	}
-	for _, c := range a.Charges {
-		if err := acc.pool(c.Pool).whole(c.Pool); err != nil {
-			return quota.Decision{}, err
+func (l *Remote) TakeOnce(_ context.Context, a quota.Ask, op sharedledger.Operation) (d quota.Decision, err error) {
+	err = l.on(a.Account, func(acc *account, clock time.Time) error {
+		now, err := a.Advance(clock, acc.Newest(a))
+		if err == nil {
+			d, err = acc.drawOnce(a, op, clock, now)
 		}
+		return err
+	})
+	return d, err
+}
+
+func (a *account) drawOnce(ask quota.Ask, op sharedledger.Operation, clock, now time.Time) (quota.Decision, error) {
+	w := a.writers[op.Writer]
+	again := w.Number == op.Number
+	err := a.current(op.Generation)
+	switch {
+	case err != nil:
+	case w.Number < op.Written:
+		err = fmt.Errorf("%w: writer %s is at %d here, and wrote %d", sharedledger.ErrLost, op.Writer, w.Number, op.Written)
+	case w.Number > op.Number || again && w.Nonce != op.Nonce:
+		err = fmt.Errorf("%w: writer %s is at %d here, and asks for %d", sharedledger.ErrClone, op.Writer, w.Number, op.Number)
+	case again && w.Charged == 0:
+		err = fmt.Errorf("%w: writer %s, number %d", sharedledger.ErrSynced, op.Writer, op.Number)
+	default:
+		err = a.whole(ask.Charges)
 	}
-	if w.number == op.Number {
+	switch {
+	case err != nil:
+		return quota.Decision{}, err
+	case again:
 		return clone(w.answer), nil
+	case op.Nonce == 0:
+		return a.Decide(ask, clock, now, make([]quota.PoolFacts, len(ask.Charges)))
 	}
-	if op.Nonce == 0 {
-		return acc.decide(a, clock, now)
-	}
-	d, err := l.account(a.Account, a.Horizon, now).take(a, clock, now)
-	if err == nil && d.Allowed && !a.Peek && slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
-		acc.wrote(op.Writer, writer{number: op.Number, nonce: op.Nonce, answer: clone(d), heard: now})
+	d, err := a.draw(ask, clock, now)
+	if err == nil && d.Allowed && !ask.Peek && slices.ContainsFunc(ask.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
+		a.wrote(op.Writer, writer{sharedledger.WriterState{Number: op.Number, Nonce: op.Nonce, Charged: d.At.UnixMicro()}, clone(d), now})
 	}
 	return d, err
 }
 
-// current returns the account, if the generation still is the same.
-func (l *Remote) current(name string, g sharedledger.Generation) (*account, error) {
-	acc, ok := l.accounts[name]
-	if !ok || acc.generation == 0 {
-		return nil, fmt.Errorf("%w: account %s has no state", sharedledger.ErrLost, name)
+// current fails unless the generation still is the same.
+func (a *account) current(g sharedledger.Generation) error {
+	switch a.generation {
+	case 0:
+		return fmt.Errorf("%w: the account has no state", sharedledger.ErrLost)
+	case g:
+		return nil
 	}
-	if acc.generation != g {
-		return nil, &sharedledger.GenerationError{Now: acc.generation}
-	}
-	return acc, nil
+	return &sharedledger.GenerationError{Now: a.generation}
 }
 
 // wrote keeps what a writer wrote last, and forgets those that were not heard of for the horizon.
 func (a *account) wrote(name string, w writer) {
 	if _, ok := a.writers[name]; !ok {
 		for other, idle := range a.writers {
-			if w.heard.Sub(idle.heard) > a.horizon {
+			if w.heard.Sub(idle.heard) > a.Horizon {
 				delete(a.writers, other)
 			}
 		}
 	}
-	if a.writers == nil {
-		a.writers = map[string]writer{}
-	}
 	a.writers[name] = w
 }
 
-// whole returns ErrLost for a log that is not as long as the state says.
-func (p *pool) whole(name string) error {
-	if len(p.log.Entries) != p.length {
-		return fmt.Errorf("%w: pool %s has %d entries of %d", sharedledger.ErrLost, name, len(p.log.Entries), p.length)
-	}
-	return nil
-}
-
 // State implements sharedledger.Remote.
-func (l *Remote) State(_ context.Context, name string, writers []string) (sharedledger.RemoteState, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := sharedledger.RemoteState{At: l.now(), Written: map[string]int64{}}
-	acc, ok := l.accounts[name]
-	if !ok {
-		return s, nil
-	}
-	s.Generation, s.Born = acc.generation, acc.born
-	for _, h := range acc.hosts {
-		h.Regions, h.Knows = slices.Clone(h.Regions), slices.Clone(h.Knows)
-		s.Hosts = append(s.Hosts, h)
-	}
-	for _, name := range writers {
-		if w, ok := acc.writers[name]; ok {
-			s.Written[name] = w.number
+func (l *Remote) State(_ context.Context, name string, writers []string) (s sharedledger.RemoteState, err error) {
+	err = l.on(name, func(acc *account, clock time.Time) error {
+		s = sharedledger.RemoteState{At: clock, Generation: acc.generation, Born: acc.born, Written: map[string]int64{}}
+		for _, h := range acc.hosts {
+			h.Regions, h.Knows = slices.Clone(h.Regions), slices.Clone(h.Knows)
+			s.Hosts = append(s.Hosts, h)
 		}
-	}
-	return s, nil
+		for _, name := range writers {
+			if w, ok := acc.writers[name]; ok {
+				s.Written[name] = w.Number
+			}
+		}
+		return nil
+	})
+	return s, err
 }
 
 // Renew implements sharedledger.Remote.
-func (l *Remote) Renew(_ context.Context, r sharedledger.Renewal) (sharedledger.Generation, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := quota.CheckAccount(r.Account); err != nil {
-		return 0, err
+func (l *Remote) Renew(_ context.Context, r sharedledger.Renewal) (g sharedledger.Generation, err error) {
+	err = l.on(r.Account, func(acc *account, clock time.Time) error {
+		if g = acc.generation; g != r.Was {
+			return nil
+		}
+		if acc.whole(nil) != nil {
+			clear(acc.raised)
+			clear(acc.writers)
+			acc.Pools = nil
+		}
+		acc.Use(r.Horizon, clock)
+		acc.generation, acc.born, acc.hosts, g = r.Next, clock, nil, r.Next
+		if r.First {
+			acc.born = time.Time{}
+		}
+		return nil
+	})
+	return g, err
+}
+
+// Sync implements sharedledger.Remote.
+func (l *Remote) Sync(_ context.Context, b sharedledger.Batch) (now time.Time, err error) {
+	if err := b.Check(); err != nil {
+		return now, err
 	}
-	if acc, ok := l.accounts[r.Account]; ok && acc.generation != r.Was {
-		return acc.generation, nil
-	} else if !ok && r.Was != 0 {
-		return 0, nil
+	err = l.on(b.Account, func(acc *account, clock time.Time) error {
+		if err := cmp.Or(acc.current(b.Generation), acc.whole(nil)); err != nil {
+			return err
+		}
+		now = clock
+		for _, p := range acc.Pools {
+			if p.Log.Newest().After(now) {
+				now = p.Log.Newest()
+			}
+		}
+		acc.Use(b.Horizon, now)
+		acc.sync(b, now)
+		return nil
+	})
+	return now, err
+}
+
+func (a *account) sync(b sharedledger.Batch, now time.Time) {
+	facts := sharedledger.RemoteFacts{Now: now.UnixMicro(), Horizon: a.Horizon.Microseconds(), Raised: a.raised, Writers: map[string]sharedledger.WriterState{}}
+	for name, w := range a.writers {
+		facts.Writers[name] = w.WriterState
 	}
-	now := l.now()
-	acc := l.account(r.Account, r.Horizon, now)
-	for name, p := range acc.pools {
-		if p.whole(name) != nil {
-			acc.pools, acc.writers = map[string]*pool{}, nil
-			break
+	plan := b.Plan(facts)
+	for name, w := range plan.Writers {
+		a.wrote(name, writer{WriterState: w, heard: now})
+	}
+	for _, p := range plan.Pools {
+		pool := a.Pool(p.Pool)
+		if p.Marked {
+			a.raised[p.Pool] = p.Raised
+		}
+		if p.Drain.Holds(pool.Drain.Until) {
+			pool.Drain = p.Drain
+		}
+		if entries, changed := p.Apply(plain(pool.Log.Entries)); changed {
+			pool.Log.Replace(noted(entries))
 		}
 	}
-	acc.generation, acc.born, acc.hosts = r.Next, now, nil
-	if r.First {
-		acc.born = time.Time{}
+	if b.Host != nil {
+		a.list(*b.Host, now)
 	}
-	return r.Next, nil
+}
+
+// plain returns entries as a batch sees them, and noted as the log has them.
+func plain(log []memlog.Entry[note]) (out []sharedledger.Entry) {
+	for _, e := range log {
+		out = append(out, sharedledger.Entry{Ref: e.Number, At: e.At, Amount: e.Amount, Who: e.Who,
+			Synced: e.Note.synced, Since: e.Note.since, Generation: e.Note.generation})
+	}
+	return out
+}
+
+func noted(entries []sharedledger.Entry) (out []memlog.Entry[note]) {
+	for _, e := range entries {
+		out = append(out, memlog.Entry[note]{Number: e.Ref, At: e.At, Amount: e.Amount, Who: e.Who, Note: note{e.Synced, e.Since, e.Generation}})
+	}
+	return out
+}
+
+// list enters a host that has synced, as the first.
+func (a *account) list(h sharedledger.Host, now time.Time) {
+	h.At, h.Regions, h.Knows = now, slices.Clone(h.Regions), slices.Clone(h.Knows)
+	others := slices.DeleteFunc(slices.Clone(a.hosts), func(other sharedledger.Host) bool { return other.ID == h.ID })
+	a.hosts = append([]sharedledger.Host{h}, others...)
 }
 
 func clone(d quota.Decision) quota.Decision {

@@ -30,10 +30,10 @@ local function known(key, field, value)
 	return value or ''
 end
 
--- append puts entries behind a list.
-local function append(key, entries)
-	for low = 1, #entries, 1000 do
-		redis.call('RPUSH', key, unpack(entries, low, math.min(low + 999, #entries)))
+-- append puts the entries from one to another behind a list.
+local function append(key, entries, from, to)
+	for low = from, to, 1000 do
+		redis.call('RPUSH', key, unpack(entries, low, math.min(low + 999, to)))
 	end
 end
 

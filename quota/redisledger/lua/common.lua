@@ -7,11 +7,12 @@
 --     w<who>      the 2-byte id of a spender
 --     o<writer>   number and nonce of what it wrote last, then the answer, take.lua's result; of what was
 --                 synced no more than 0 and when: WRITER
---     r<pool>     generation and time, packed, seven bytes each, of the snapshots that it was raised to
---     h           the hosts that have synced in this generation, see sync.go
+--     r<pool>     the snapshots that it was raised to: sharedledger.Raised as JSON
+--     h           the hosts that have synced in this generation: sharedledger.Host as JSON
 --     s           the replication id of the server on which the generation began: a server that was made a
 --                 replica of another, and a master again, has a new one, and may have an older state
---   ingest:{account}:<pool>   a list, the log of a pool: ENTRY, in order of time, then of arrival
+--   ingest:{account}:<pool>   a list, the log of a pool: ENTRY, in order of time, then of arrival; behind one that a
+--                 sync has entered, where there is more to say, NOTE
 --
 --     position   FIRST                                    NUMBER - 1
 --     time         t0        t1        t2        t3           t4 = NEWEST    now
@@ -19,36 +20,32 @@
 --                                                |<--------- a window ------->|
 --
 -- The window has used TOTAL - s3. An entry's sum is that of all entries before it, those dropped since included.
--- Positions never change when the head is dropped. An entry's number is below NUMBERS. One with a number above that has none, but says how
--- far something is from its time, in steps of STEP: of a row that earlier snapshots cannot have counted, how
--- much later it was synced; of an unattributed charge, how much earlier the window began that it is part of.
--- Times are microseconds since 1970.
+-- Positions never change when the head is dropped. Times are microseconds since 1970.
 --
 -- A key that holds anything else is answered with the error CORRUPT, before anything is written.
---
--- Redis makes the functions again for every call of a script, and what they capture costs time: the constants, which
--- begin a line and are all capitals, are put in their places before a script is loaded.
 
 local MAGIC, VERSION = 113, 1
 local META = '>BBI7I7I2I7I7I4'
 local META_SIZE = 36
 local ENTRY = '>I7I7I4I2' -- time, sum, number, who
 local ENTRY_SIZE = 20
-local POOL = '>I7I6I7I6I7I7I7I6I7I7I7I6I7I7I7'
-local POOL_SIZE = 101
+local NOTE = '>I7I7I7' -- Synced, Since and Generation of sharedledger.Entry
+local POOL = '>I7I6I7I6I7I7I7BI7BI6I7I7I7I6I7I7I7'
+local POOL_SIZE = 110
 local WRITER = '>I7I7I7I7' -- number, nonce, 1 with an answer or 0, when
 local WRITER_SIZE = 28
 -- The columns of POOL. EXPIRES is when the log's key expires. A HINT is what a window's search found
 -- last: a position, the time of the entry before it, its own time (0: no hint) and its sum.
-local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES, DRAINED, DRAINED_USED = 1, 2, 3, 4, 5, 6, 7
-local HINT, HINT_SIZE, HINTS, COLUMNS, AMOUNT = 8, 4, 2, 15, 16
+local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES = 1, 2, 3, 4, 5
+local DRAINED, DRAINED_USED, DRAINED_BY, DRAINED_AT, PROBE = 6, 7, 8, 9, 10 -- a quota.Drain; until when: 0 for none
+local HINT, HINT_SIZE, COLUMNS = 11, 4, 18
 
 local EXACT = 9007199254740992 -- integers up to here are exact
 local KEEP = 7200000000 -- keys outlive the horizon by 2 h
 local RENEW = 600000000 -- or up to 10 min less, so that not every take has to renew them
 local SPENDERS = 65534 -- ids of spenders are 1 to this; 0 is for all beyond, whose names are not kept
 local UNATTRIBUTED = 65535 -- sharedledger.Unattributed: what snapshots counted and no row accounts for
-local NUMBERS, STEP = 2147483648, 2000
+local NUMBERS = 4294967296 -- then they begin again
 
 local unpack_, pack = struct.unpack, struct.pack
 local numbered = false -- what a log lacks is a loss

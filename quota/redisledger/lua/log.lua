@@ -3,7 +3,7 @@
 -- KEYS[1]  the account's state, KEYS[2] the log
 -- ARGV[1]  'm', ARGV[2] the field of the pool
 -- ARGV[3]  a time, or 0 and a position; how many entries at most, packed, seven bytes each
--- Result   the pool's total, the position behind its newest entry and that of the page, packed, seven bytes each; then
+-- Result   the pool's total, the position behind its newest entry and that of the page, packed, seven bytes each; a list of
 --          the entries from one before that time, or from that position, on
 -- Errors   LOST: it is not as long as its state says.  CORRUPT.  NEWER.
 
@@ -25,5 +25,5 @@ if since > 0 then
 	pos = pos - 1
 end
 pos = math.max(pos, q[FIRST])
-local page = pos < q[NUMBER] and table.concat(got(log, pcall('LRANGE', log, pos - q[FIRST], pos - q[FIRST] + most - 1))) or ''
+local page = pos < q[NUMBER] and got(log, pcall('LRANGE', log, pos - q[FIRST], pos - q[FIRST] + most - 1)) or {}
 return { pack('>I7I7I7', q[TOTAL], q[NUMBER], pos), page }

@@ -25,7 +25,7 @@ end
 -- pool is the columns of a pool's state s. One whose log's key has expired by now is empty.
 local function pool(key, m, s, now)
 	if not s then
-		return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+		return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 	end
 	local q = m and #s == POOL_SIZE and { unpack_(POOL, s) }
 	if not q or q[FIRST] > q[NUMBER] or q[TOTAL] > EXACT then

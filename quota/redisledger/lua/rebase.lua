@@ -20,7 +20,7 @@ for i = 1, pools do
 			if #kept == 0 or sum <= q[TOTAL] - KEPT then
 				kept, base = {}, sum
 			end
-			kept[#kept + 1] = pack(ENTRY, t, sum - base, n, w)
+			kept[#kept + 1] = pack(ENTRY, t, sum - base, n, w) .. string.sub(entries[k], ENTRY_SIZE + 1)
 		end
 		redis.call('LTRIM', log, 1, 0)
 		for low = 1, #kept, 1000 do

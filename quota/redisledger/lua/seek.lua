@@ -16,7 +16,7 @@ local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum, below,
 			guess = hi - 1
 		end
 		local e = redis.pcall('LINDEX', key, guess - first)
-		if type(e) ~= 'string' or #e ~= 20 then
+		if type(e) ~= 'string' or #e < ENTRY_SIZE then
 			broken(key, e, 'entry ' .. guess - first .. ' is missing or not an entry', numbered)
 		end
 		local t, s = struct.unpack('>I7I7', e)

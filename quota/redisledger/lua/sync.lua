@@ -2,26 +2,26 @@
 -- nothing where any of that has changed since. What takes have put behind what was read moves up.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool; KEYS[1 + pools + i] where its next one is staged
--- ARGV[1]  the generation, how many spenders were known and are now, how many writers are new, the clock by which
---          late rows were placed, and how far clocks may be apart, packed, seven bytes each
+-- ARGV[1]  the generation, how many spenders were known and are now, how many writers are new, how far clocks may be
+--          apart, and how many fields change, packed, seven bytes each
 -- ARGV[2]  'm', ARGV[3] 's', ARGV[3 + i] the field of the i-th pool
 -- ARGV[3 + pools + i]      what becomes of its log, see PLAN
--- ARGV[3 + 2 * pools + i]  the entries from there on, where none are staged
--- ARGV[3 + 3 * pools + i]  which of them earlier snapshots cannot have counted, packed, four bytes each, from 1
+-- ARGV[3 + 2 * pools + i]  which of its new entries are synced by this step, packed, four bytes each, from 1
 -- Then fields, what they were ('': not there; of a writer its WRITER), and what they become
+-- Then, pool by pool, the new entries of those for which none are staged
 -- Result   the clock, before which no snapshot can have counted anything of this
 -- Errors   CHANGED.  LOST.  GENERATION now.  CLOCK clock newest: too far apart.  CORRUPT.  NEWER.
 
--- The position from which on entries are new, and up to which they were read; how many are staged (0: none are);
--- what the total grows by (and NONE), how many entries came in (NONE: the log stays), and the time of the newest;
--- a drain and what was used then; then the last entry that was read, if there was any.
-local PLAN = '>I7I7I7I7I7I7I7I7'
+-- The position from which on entries are new, and up to which they were read; how many are staged (0: none are) and how
+-- many are here; what the total grows by (and NONE), how many entries came in (NONE: the log stays), and the time of
+-- the newest; a drain; then the last entry that was read, if there was any.
+local PLAN = '>I7I7I7I7I7I7I7I7I7I7I7I7'
 local NONE = 4503599627370496
 local LEFT = 4096 -- entries that may have come in since
 
 local key, pools = KEYS[1], (#KEYS - 1) / 2
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
-local wanted, knew, spenders, fresh, placed, gap = unpack_('>I7I7I7I7I7I7', ARGV[1])
+local wanted, knew, spenders, fresh, gap, count = unpack_('>I7I7I7I7I7I7', ARGV[1])
 local changed = redis.error_reply('CHANGED ' .. key)
 
 local state = fields(key, 2, 3 + pools)
@@ -30,22 +30,23 @@ local err = other(key, generation, wanted, state[2])
 if err then
 	return err
 end
-local base = 3 + 4 * pools
-local count = (#ARGV - base) / 3
+local base = 3 + 3 * pools
 local same = before == knew
 for k, value in ipairs(fields(key, base + 1, base + count)) do
 	same = same and known(key, ARGV[base + k], value) == ARGV[base + count + k]
 end
 
-local plans, clock, late, until_, writes = {}, now, false, 0, count > 0
+local plans, clock, late, until_, writes, next_ = {}, now, false, 0, count > 0, base + 3 * count
 for i = 1, pools do
 	local log, q, plan, at = KEYS[1 + i], pool(key, state[1], state[2 + i], clock), {}, nil
 	local is, length = whole(log, q)
 	if not is then
 		broken(log, length, 'it has ' .. length .. ' entries', true)
 	end
-	plan.pos, plan.read, plan.staged, plan.grown, plan.added, plan.newest, plan.drained, plan.used, at = unpack_(PLAN, ARGV[3 + pools + i])
-	plan.q, plan.grown = q, plan.grown - NONE
+	plan.drain = {}
+	plan.pos, plan.read, plan.staged, plan.here, plan.grown, plan.added, plan.newest,
+		plan.drain[1], plan.drain[2], plan.drain[3], plan.drain[4], plan.drain[5], at = unpack_(PLAN, ARGV[3 + pools + i])
+	plan.q, plan.grown, plan.from, next_ = q, plan.grown - NONE, next_ + 1, next_ + plan.here
 	if plan.added < NONE then
 		local last = plan.read > q[FIRST] and plan.read <= q[NUMBER] and redis.call('LINDEX', log, plan.read - 1 - q[FIRST]) or ''
 		same = same and last == string.sub(ARGV[3 + pools + i], at) and plan.pos >= q[FIRST] and plan.read >= q[FIRST] and q[NUMBER] - plan.read <= LEFT
@@ -53,12 +54,12 @@ for i = 1, pools do
 		if q[TOTAL] + plan.grown > EXACT then
 			corrupt(log, 'its sum would not be exact any more')
 		end
-		late, writes = late or ARGV[3 + 3 * pools + i] ~= '', true
+		late, writes = late or ARGV[3 + 2 * pools + i] ~= '', true
 	end
-	if plan.drained > math.max(clock, q[DRAINED]) then
-		until_, writes = math.max(until_, plan.drained), true
+	if plan.drain[1] > math.max(clock, q[DRAINED]) then
+		until_, writes = math.max(until_, plan.drain[1]), true
 	else
-		plan.drained = 0
+		plan.drain = nil
 	end
 	now, plans[i] = math.max(now, q[NEWEST]), plan
 end
@@ -71,47 +72,32 @@ end
 if not writes then
 	return now
 end
-if late then
-	now = now + (placed - now) % STEP -- a whole number of steps after each late row
-end
-
--- stamp says of the late ones among entries, or of those in a list, how much later they come than their time.
-local function stamp(list, entries, which)
-	for k = 1, #which, 4 do
-		local n = unpack_('>I4', which, k)
-		local t, sum, _, w = unpack_(ENTRY, entries[n] or redis.call('LINDEX', list, n - 1))
-		local e = pack(ENTRY, t, sum, NUMBERS + math.min((now - t) / STEP, NUMBERS - 1), w)
-		if entries[n] then
-			entries[n] = e
-		else
-			redis.call('LSET', list, n - 1, e)
-		end
-	end
-end
 
 -- Up to here nothing was written.
 local set = {}
 local renewed = now + horizon + KEEP
 for i, plan in ipairs(plans) do
-	local log, staged, q, entries = KEYS[1 + i], KEYS[1 + pools + i], plan.q, {}
+	local log, staged, q = KEYS[1 + i], KEYS[1 + pools + i], plan.q
 	if plan.added < NONE then
-		local since, blob = tail(log, q, plan.read), ARGV[3 + 2 * pools + i]
-		for pos = 1, #blob, ENTRY_SIZE do
-			entries[#entries + 1] = string.sub(blob, pos, pos + ENTRY_SIZE - 1)
-		end
-		stamp(staged, entries, ARGV[3 + 3 * pools + i])
-		for _, e in ipairs(since) do
+		local since, which, first = tail(log, q, plan.read), ARGV[3 + 2 * pools + i], 0
+		for k, e in ipairs(since) do
 			local t, sum, n, w = unpack_(ENTRY, e)
-			entries[#entries + 1] = pack(ENTRY, t, sum + plan.grown, n, w)
+			since[k] = pack(ENTRY, t, sum + plan.grown, n, w) .. string.sub(e, ENTRY_SIZE + 1)
 		end
 		if plan.staged > 0 then
-			append(staged, entries)
 			redis.call('RENAME', staged, log)
 		else
-			local keep = plan.pos - q[FIRST]
-			redis.call('LTRIM', log, keep > 0 and 0 or 1, keep > 0 and keep - 1 or 0)
-			append(log, entries)
+			first = plan.pos - q[FIRST]
+			redis.call('LTRIM', log, first > 0 and 0 or 1, first > 0 and first - 1 or 0)
+			append(log, ARGV, plan.from, plan.from + plan.here - 1)
 		end
+		for k = 1, #which, 4 do
+			local pos = first + unpack_('>I4', which, k) - 1
+			local e = redis.call('LINDEX', log, pos)
+			local _, from, g = unpack_(NOTE, e, ENTRY_SIZE + 1)
+			redis.call('LSET', log, pos, string.sub(e, 1, ENTRY_SIZE) .. pack(NOTE, now, from, g))
+		end
+		append(log, since, 1, #since)
 		q[TOTAL], q[NUMBER], q[EXPIRES] = q[TOTAL] + plan.grown, q[NUMBER] + plan.added, renewed
 		q[FIRST], q[NEWEST] = q[NUMBER] - redis.call('LLEN', log), math.max(q[NEWEST], plan.newest, late and now or 0)
 		for h = HINT, COLUMNS do
@@ -119,10 +105,10 @@ for i, plan in ipairs(plans) do
 		end
 		redis.call('PEXPIRE', log, math.ceil((horizon + KEEP) / 1000))
 	end
-	if plan.drained > 0 then
-		q[DRAINED], q[DRAINED_USED] = plan.drained, plan.used
+	for k, value in ipairs(plan.drain or {}) do
+		q[DRAINED - 1 + k] = value
 	end
-	if plan.added < NONE or plan.drained > 0 then
+	if plan.added < NONE or plan.drain then
 		set[#set + 1] = ARGV[3 + i]
 		set[#set + 1] = pack(POOL, unpack(q, 1, COLUMNS))
 	end

@@ -2,8 +2,6 @@
 
 local pcall = redis.pcall
 
---: seek
-
 local function corrupt(key, why)
 	error({ err = 'CORRUPT ' .. key .. ': ' .. why })
 end
@@ -37,7 +35,7 @@ local function tail(key, q, pos)
 	local all = {}
 	for from = pos - q[FIRST], q[NUMBER] - q[FIRST] - 1, 1000 do
 		for _, e in ipairs(got(key, pcall('LRANGE', key, from, from + 999))) do
-			if #e ~= ENTRY_SIZE then
+			if #e < ENTRY_SIZE then
 				corrupt(key, 'it holds something that is not an entry')
 			end
 			all[#all + 1] = e
@@ -52,7 +50,7 @@ local function shift(key, q, pos, entries, from, delta, extra)
 	local at, changed = pos - q[FIRST], extra and pos or 0
 	for k = from, #entries do
 		local t, sum, n, w = unpack_(ENTRY, entries[k])
-		local e = pack(ENTRY, t, sum + delta, n, w)
+		local e = pack(ENTRY, t, sum + delta, n, w) .. string.sub(entries[k], ENTRY_SIZE + 1)
 		if extra then
 			e, extra = extra, e
 		end

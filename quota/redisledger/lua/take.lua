@@ -9,8 +9,8 @@
 --          behind
 -- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the day) and ceiling
 -- Result   packed, seven bytes each: the number, the nonce; 1 when admitted, else 0; the ledger's clock, or the newest
---          entry if that is later; for each pool its total before, until when it is drained (0: not) and what was used
---          then, the number of the entry written (0: none; if it refused, of one that was not); for each bound the sum
+--          entry if that is later; for each pool its total before, its drain, the number of the entry written (0: none; if
+--          it refused, of one that was not); for each bound the sum
 --          before the window, the time of its first entry (0: none), and if it refused the time of the entry that has to
 --          leave, or for a day the sum at which the next one begins; then, if it refused, the clock itself
 -- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  HORIZON: prolong.lua has to run first.
@@ -45,14 +45,41 @@ if m and #m == META_SIZE then
 	magic, version, kept, expires, spenders, generation, born, cursor = unpack_(META, m)
 end
 if m and (magic ~= MAGIC or version ~= VERSION) then
-	--: pools
 	meta(key, m)
 end
 if who and #who ~= 2 then
 	broken(key, who, 'a spender has no id')
 end
 
---: number
+if numbered then
+	if generation ~= wanted and generation > 0 then
+		return redis.error_reply(string.format('GENERATION %.0f', generation))
+	elseif generation ~= wanted then
+		broken(key, not m and (who or writer or state[3]), 'it has no generation', true)
+	end
+	local number, mark, _ = 0, 0, nil
+	if writer then
+		if #writer < WRITER_SIZE then
+			broken(key, writer, 'it holds a writer that is none')
+		end
+		number, mark, _, heard = unpack_(WRITER, writer)
+	end
+	if number < written then
+		broken(key, number, string.format('its writer has written %.0f, here %.0f', written, number), true)
+	elseif number > operation or number == operation and mark ~= nonce then
+		return redis.error_reply(string.format('CLONE %.0f', number))
+	elseif number == operation and #writer == WRITER_SIZE then
+		return redis.error_reply(string.format('SYNCED %.0f', number))
+	elseif number == operation then
+		for i = 1, pools do
+			local is, length = whole(KEYS[1 + i], pool(key, m, state[2 + i], clock))
+			if not is then
+				broken(KEYS[1 + i], length, 'it has ' .. length .. ' entries', true)
+			end
+		end
+		return writer
+	end
+end
 
 -- Who spends has an id.
 
@@ -76,17 +103,18 @@ end
 -- whether it has to be renewed, whether it holds what has expired. The clock never stands before an entry: where one is
 -- met that does, it begins again.
 
-local out = { operation, nonce, 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil } -- room for a pool of two windows: to grow is slow
+local out = { operation, nonce, 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil } -- room for a pool of two windows: to grow is slow
 local logs, own, o, allowed, l, more, again, renewed, today, tonight = { nil, nil, nil, nil, nil, nil }, s, nil, nil, nil, nil, nil, nil, 0, 0
 repeat
 	out[4], o, allowed, s, l, more, again, renewed = now, 4, true, own, 0, false, false, now + horizon + KEEP
 	for i = 1, pools do
 		local log, c = KEYS[1 + i], ARGV[last + i]
-		local total, number, newest, first, alive, drained, used, pos1, prev1, at1, sum1, pos2, prev2, at2, sum2 = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+		local total, number, newest, first, alive, drained, used, by, since, probe = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+		local pos1, prev1, at1, sum1, pos2, prev2, at2, sum2 = 0, 0, 0, 0, 0, 0, 0, 0
 		local q = state[2 + i]
 		if q then
 			if m and #q == POOL_SIZE then
-				total, number, newest, first, alive, drained, used, pos1, prev1, at1, sum1, pos2, prev2, at2, sum2 = unpack_(POOL, q)
+				total, number, newest, first, alive, drained, used, by, since, probe, pos1, prev1, at1, sum1, pos2, prev2, at2, sum2 = unpack_(POOL, q)
 			end
 			if not m or #q ~= POOL_SIZE or first > number or total > EXACT then
 				broken(key, q, 'it holds a pool that is not a state')
@@ -102,11 +130,86 @@ repeat
 		end
 		local amount, bounds, at = unpack_('>I7B', c)
 		allowed = allowed and (amount == 0 or drained <= now)
-		out[o + 1], out[o + 2], out[o + 3], out[o + 4] = total, drained, used, 0
-		o = o + 4
+		out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5], out[o + 6], out[o + 7] = total, drained, used, by, since, probe, 0
+		o = o + 7
 		local mine, near, last_pos = o, nil, nil
 		for b = 1, bounds do
-			--: window
+			local reach, ceiling, start
+			reach, ceiling, at = unpack_('>I7I7', c, at)
+			if reach > 0 then
+				start = now - reach + 1
+			else
+				local turned = now - grace -- a day holds until the grace after its end
+				while tonight <= turned and days + 34 <= #head do -- neither the first nor the last of the days
+					days = days + 7
+					local yesterday
+					yesterday, today, tonight = unpack_('>I7I7I7', head, days)
+					if today > turned then
+						today, tonight = yesterday, today
+					end
+				end
+				if today > turned or tonight <= turned then
+					return redis.error_reply(string.format('DAYS %.0f', now))
+				end
+				start = today - grace
+			end
+
+			local gone, oldest, pos = total, 0, number -- of a window without entries
+			if start > newest then -- what is charged now will be its first
+				if b == 1 then
+					pos1, prev1, at1, sum1 = number, newest, now, total
+				elseif b == 2 then
+					pos2, prev2, at2, sum2 = number, newest, now, total
+				end
+			else
+				local prev = 0
+				if b == 1 then
+					pos, prev, oldest, gone = pos1, prev1, at1, sum1
+				elseif b == 2 then
+					pos, prev, oldest, gone = pos2, prev2, at2, sum2
+				end
+				local hinted = oldest > 0 and pos >= first
+				if not hinted or start > oldest or start <= prev and pos > first then
+					local lo, hi, guess, before, below = first, number, first, 0, nil
+					if hinted and start <= oldest then
+						hi, guess = pos, pos - 1
+					else
+						if hinted then
+							lo, guess, before = pos + 1, pos + 1, oldest
+						elseif near and near < start then
+							lo, before, below = last_pos + 1, near, near
+							guess = lo + math.floor((number - lo) * (start - near) / (newest - near + 1))
+						end
+						oldest, gone = 0, total -- the newest may have been given back
+					end
+					pos, oldest, gone, prev = seek(log, first, true, start, lo, hi, guess, before, oldest, gone, below, newest)
+					if b == 1 then
+						pos1, prev1, at1, sum1 = pos, prev, oldest, gone
+					elseif b == 2 then
+						pos2, prev2, at2, sum2 = pos, prev, oldest, gone
+					end
+				end
+			end
+
+			if oldest > 0 then
+				near, last_pos = oldest, pos
+			end
+
+			local later, _ = 0, nil
+			if amount > 0 and total - gone + amount > ceiling then
+				allowed = false
+				if reach > 0 then
+					-- The window's oldest entries have to leave until the sum before the next one is x; where all cost the
+					-- same the guess is right.
+					local x = total + amount - ceiling
+					local guess = pos + math.ceil((x - gone) / (total - gone) * (number - pos))
+					_, _, _, later = seek(log, first, false, x, pos + 1, number, guess, oldest, 0, 0, gone, total)
+				elseif tonight - grace > newest then
+					later = total
+				else
+					_, _, later = seek(log, first, true, tonight - grace, pos, number, number - 1, 0, 0, total)
+				end
+			end
 			out[o + 1], out[o + 2], out[o + 3] = gone, oldest, later
 			o = o + 3
 		end
@@ -124,17 +227,16 @@ repeat
 				-- With precision, the newest entry of the same spender and step is moved to now and raised: it counts
 				-- longer, never shorter. One that was given back is not: it could be given back again.
 				local e = pcall('LINDEX', log, -1)
-				if type(e) ~= 'string' or #e ~= ENTRY_SIZE then
+				if type(e) ~= 'string' or #e < ENTRY_SIZE then
 					broken(log, e, 'its last entry is not one')
 				end
 				local t, before, n, w = unpack_(ENTRY, e)
-				if w == who and before < total and n < NUMBERS and math.floor((t + offset) / precision) == math.floor((now + offset) / precision) then
+				if w == who and before < total and #e == ENTRY_SIZE and math.floor((t + offset) / precision) == math.floor((now + offset) / precision) then
 					entry, sum, length, at1, at2 = n, before, 0, 0, 0
 				end
 			end
 			if length > 0 then
 				if length > 1 and (number + 1) % 64 == 0 then -- entries beyond the horizon are dropped now and then, at most 16384
-					--: seek
 					drop = seek(log, first, true, now - horizon + 1, first, first + 16384 < number and first + 16384 or number, first, 0, 0, 0) - first
 				end
 				number = number + 1
@@ -144,12 +246,12 @@ repeat
 			logs[l + 1], logs[l + 2], logs[l + 3], logs[l + 4], logs[l + 5], logs[l + 6] = log, pack(ENTRY, now, sum, entry, who), length, drop, renew, length == 1 and number > 1
 			l, more = l + 6, more or renew or length == 0 or drop > 0
 			set[s + 1], set[s + 2] = ARGV[3 + i], pack(POOL, total + amount, number, now, first + drop, renew and renewed or alive,
-				drained, used, pos1, prev1, at1, sum1, pos2, prev2, at2, sum2)
+				drained, used, by, since, probe, pos1, prev1, at1, sum1, pos2, prev2, at2, sum2)
 			s = s + 2
 		end
 	end
 until not again
-local format = o == 14 and '>I7I7I7I7I7I7I7I7I7I7I7I7I7I7' or '>' .. string.rep('I7', o)
+local format = o == 17 and '>I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7' or '>' .. string.rep('I7', o)
 if not allowed then
 	out[3] = 0
 	return pack(format, unpack(out, 1, o)) .. pack('>I7', clock)
@@ -209,7 +311,6 @@ if numbered then
 end
 if renew or learned or horizon ~= kept or numbered and not writer then
 	if numbered and not writer then
-		--: writers
 		cursor = sweep(key, cursor, now - horizon, 1)
 	end
 	set[s + 1], set[s + 2] = 'm', pack(META, MAGIC, VERSION, horizon, renew and renewed or expires, spenders, generation, born, cursor)
