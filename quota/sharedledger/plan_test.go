@@ -129,7 +129,7 @@ func TestWhatABatchDoesToALog(t *testing.T) {
 
 		{name: "what a younger snapshot had counted stays, when a row takes from an older one's charge", rows: planRows{row("c", 1, 1, 5), row("c", 2, 41, 5)},
 			raised: []sharedledger.Raised{{Generation: 1, At: us(50), Windows: []sharedledger.RaisedWindow{{Since: us(30), Used: 10}}}},
-			log: planLog{unknown(45, -10, 5), unknown(50, 30, 5)}, want: "1:5 41:5 50:5~30"},
+			log:    planLog{unknown(45, -10, 5), unknown(50, 30, 5)}, want: "1:5 41:5 50:5~30"},
 
 		{name: "an older snapshot takes from the charges of younger ones", snapshots: planSnapshots{saw(20, 0, 5)}, log: planLog{unknown(30, 0, 7)}, want: "20:5~0 30:2~0"},
 		{name: "but not of those whose window began later", snapshots: planSnapshots{saw(20, 0, 5)}, log: planLog{unknown(30, 25, 7)}, want: "20:5~0 30:7~25"},
