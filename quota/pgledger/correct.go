@@ -64,27 +64,20 @@ func (t *transaction) shift(ctx context.Context, p *pool, at, number, amount int
 	return err
 }
 
-// entry is one that is entered out of turn.
-type entry struct {
-	at, amount              int64
-	who                     quota.Who
-	told, since, generation int64 // 0: none
-}
-
-// insert puts an entry in its place in time.
-func (t *transaction) insert(ctx context.Context, name string, p *pool, e entry) error {
+// insert puts a charge in its place in time.
+func (t *transaction) insert(ctx context.Context, name string, p *pool, at, amount int64, who quota.Who) error {
 	p.number++
-	if err := t.shift(ctx, p, e.at, p.number, e.amount); err != nil {
+	if err := t.shift(ctx, p, at, p.number, amount); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, told, since, generation)
-		VALUES ($1, $2, $3, coalesce((SELECT before FROM {schema}.entries WHERE pool = $1 AND at > $2 ORDER BY at, number LIMIT 1), $11::bigint + $4::bigint) - $4,
-			$4, $5, $6, $7, nullif($8::bigint, 0), nullif($9::bigint, 0), nullif($10::bigint, 0))`,
-		p.id, e.at, p.number, e.amount, string(e.who.Purpose), e.who.Region, e.who.Method, e.told, e.since, e.generation, p.total)
+	_, err := t.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method)
+		VALUES ($1, $2, $3, coalesce((SELECT before FROM {schema}.entries WHERE pool = $1 AND at > $2 ORDER BY at, number LIMIT 1), $8::bigint + $4::bigint) - $4,
+			$4, $5, $6, $7)`,
+		p.id, at, p.number, amount, string(who.Purpose), who.Region, who.Method, p.total)
 	if err != nil {
 		return err
 	}
-	p.total, p.length, p.newest = p.total+e.amount, p.length+1, max(p.newest, e.at)
+	p.total, p.length, p.newest = p.total+amount, p.length+1, max(p.newest, at)
 	return t.keepPool(ctx, name, p)
 }
 
@@ -133,7 +126,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 					return err
 				}
 			}
-			if err := t.insert(ctx, c.Pool, p, entry{at: us, amount: c.Amount, who: a.Who}); err != nil {
+			if err := t.insert(ctx, c.Pool, p, us, c.Amount, a.Who); err != nil {
 				return err
 			}
 		}
@@ -144,18 +137,24 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 // Drain implements quota.Ledger.
 func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain) error {
 	return l.in(ctx, name, func(ctx context.Context, t *transaction) error {
-		if err := t.ensure(ctx, quota.MinHorizon.Microseconds()); err != nil {
+		pools, err := t.pools(ctx)
+		if err == nil {
+			err = t.ensure(ctx, quota.MinHorizon.Microseconds())
+		}
+		if err == nil && pools[poolName] == nil {
+			_, err = t.addPool(ctx, poolName)
+		}
+		if err != nil {
 			return err
 		}
-		until, used := micros.PackDrain(d)
-		return t.drain(ctx, poolName, until, used)
+		return t.drain(ctx, poolName, d)
 	})
 }
 
-func (t *transaction) drain(ctx context.Context, poolName string, until, used int64) error {
-	_, err := t.exec(ctx, `INSERT INTO {schema}.pools AS p (account, name, drained_until, drained_used) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (account, name) DO UPDATE SET drained_until = excluded.drained_until, drained_used = excluded.drained_used
-		WHERE excluded.drained_until = 0 OR excluded.drained_until > p.drained_until`, t.account.id, poolName, until, used)
+// drain keeps the drain, unless one that ends later holds.
+func (t *transaction) drain(ctx context.Context, poolName string, d quota.Drain) error {
+	_, err := t.exec(ctx, `UPDATE {schema}.pools SET drained_until = d[1], drained_used = d[2], drained_by = d[3], drained_at = d[4], drained_probe = d[5]
+		FROM (VALUES ($3::bigint[])) new (d) WHERE account = $1 AND name = $2 AND (d[1] = 0 OR d[1] > drained_until)`, t.account.id, poolName, micros.PutDrain(d))
 	return err
 }
 
@@ -165,16 +164,19 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 		if t.account.generation != 0 {
 			return saying(quota.ErrShared, "account %s is of several data directories, whose journals would bring back what was spent", name)
 		}
-		return t.empty(ctx, "drained_until = 0, drained_used = 0")
+		return t.empty(ctx, "drained_until = 0, drained_used = 0, drained_by = 0, drained_at = 0, drained_probe = 0")
 	})
 }
 
 // empty forgets the logs of all pools; what else is set is said.
 func (t *transaction) empty(ctx context.Context, also string) error {
-	if _, err := t.exec(ctx, "DELETE FROM {schema}.entries WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)", t.account.id); err != nil {
-		return err
+	_, err := t.exec(ctx, "DELETE FROM {schema}.entries WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)", t.account.id)
+	if err == nil {
+		_, err = t.exec(ctx, "UPDATE {schema}.pools SET length = 0, newest = 0, "+also+" WHERE account = $1", t.account.id)
 	}
-	_, err := t.exec(ctx, "UPDATE {schema}.pools SET length = 0, newest = 0, "+also+" WHERE account = $1", t.account.id)
+	if err == nil {
+		_, err = t.exec(ctx, "UPDATE {schema}.accounts SET pools = (SELECT count(*) FROM {schema}.pools WHERE account = $1) WHERE id = $1", t.account.id)
+	}
 	return err
 }
 

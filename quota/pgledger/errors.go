@@ -92,6 +92,10 @@ func saying(kind error, format string, args ...any) error {
 	return &quotaError{fmt.Errorf("%w: postgres: %s", kind, fmt.Sprintf(format, args...))}
 }
 
+func errLost(account, what string) error {
+	return saying(sharedledger.ErrLost, "account %s has not all of %s", account, what)
+}
+
 func errGeneration(now int64) error {
 	return &quotaError{fmt.Errorf("postgres: %w", &sharedledger.GenerationError{Now: sharedledger.Generation(now)})}
 }

@@ -258,7 +258,7 @@ func TestAPromotedReplicaHasLostWhatItLacks(t *testing.T) {
 		func() error { return once(replica, 2, 1) },
 		func() error { _, err := replica.State(context.Background(), "a", nil); return err },
 		func() error {
-			_, err := replica.Sync(context.Background(), sharedledger.Batch{Account: "a", Generation: 1, Horizon: time.Hour})
+			_, err := replica.Sync(context.Background(), sharedledger.Batch{Account: "a", Generation: 1, Horizon: time.Hour, Host: &sharedledger.Host{ID: "h"}})
 			return err
 		},
 	} {
@@ -281,6 +281,50 @@ func TestARestoredDumpIsAnotherServer(t *testing.T) {
 	}
 	if _, err := l.State(t.Context(), "a", nil); err != nil {
 		t.Errorf("in the next generation: %v", err)
+	}
+}
+
+// What an account must have and lacks is a loss, never an empty pool.
+func TestRowsThatAreGoneAreALoss(t *testing.T) {
+	d := server(t)
+	const entries = "(SELECT p.id FROM gone.pools p WHERE p.name = 'units')"
+	for what, sql := range map[string]string{
+		"pools":             "DELETE FROM gone.pools",
+		"one pool":          "DELETE FROM gone.pools WHERE name = 'units'",
+		"pools and writers": "DELETE FROM gone.pools; DELETE FROM gone.writers",
+		"writers":           "DELETE FROM gone.writers",
+		"totals multiplied": "UPDATE gone.pools SET total = 5 * total",
+		"the log":           "DELETE FROM gone.entries WHERE pool = " + entries,
+		"its newest entry":  "DELETE FROM gone.entries WHERE number = 3",
+	} {
+		t.Run(what, func(t *testing.T) {
+			d.Must(t, "DROP SCHEMA IF EXISTS gone CASCADE")
+			l := openLedger(t, d.URL(), pgledger.Options{Schema: "gone", Timeout: patient})
+			if _, err := l.Renew(t.Context(), sharedledger.Renewal{Account: "a", Next: 1, First: true, Horizon: 26 * time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+			take := func(number, amount int64) error {
+				_, err := l.TakeOnce(t.Context(), ask("a", amount, 100, "units", "search"),
+					sharedledger.Operation{Generation: 1, Writer: "w", Number: number, Nonce: 7, Written: number - 1})
+				return err
+			}
+			if err := errors.Join(take(1, 30), take(2, 30), take(3, 30)); err != nil {
+				t.Fatal(err)
+			}
+			d.Must(t, sql)
+			if err := take(4, 30); !errors.Is(err, sharedledger.ErrLost) {
+				t.Errorf("a take: %v", err)
+			}
+			if _, err := l.State(t.Context(), "a", []string{"w"}); what != "writers" && !errors.Is(err, sharedledger.ErrLost) {
+				t.Errorf("a look at the state: %v", err)
+			}
+			if _, err := l.Renew(t.Context(), sharedledger.Renewal{Account: "a", Was: 1, Next: 2, Horizon: 26 * time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.State(t.Context(), "a", []string{"w"}); err != nil {
+				t.Errorf("in the next generation: %v", err)
+			}
+		})
 	}
 }
 

@@ -17,8 +17,8 @@ var _ sharedledger.Remote = (*Ledger)(nil)
 
 var noOperation sharedledger.Operation
 
-// State implements sharedledger.Remote. For a server that was promoted or restored, or is another one, since the
-// generation began it returns ErrLost together with what that server knows, every time until Renew.
+// State implements sharedledger.Remote. If the server was promoted or restored, or is another one, since the generation
+// began, or if some of what it must have is gone, State returns ErrLost together with what is left, every time until Renew.
 func (l *Ledger) State(ctx context.Context, name string, writers []string) (sharedledger.RemoteState, error) {
 	s := sharedledger.RemoteState{Written: map[string]int64{}}
 	if err := quota.CheckAccount(name); err != nil {
@@ -29,9 +29,10 @@ func (l *Ledger) State(ctx context.Context, name string, writers []string) (shar
 			return s, err
 		}
 	}
-	here := true
+	var here bool
+	var lost string
 	err := l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) (err error) {
-		here, err = l.readState(ctx, c, name, writers, &s)
+		here, lost, err = l.readState(ctx, c, name, writers, &s)
 		return err
 	})
 	if errors.Is(err, errAbsent) {
@@ -43,14 +44,16 @@ func (l *Ledger) State(ctx context.Context, name string, writers []string) (shar
 		return sharedledger.RemoteState{}, err
 	case s.Generation != 0 && !here:
 		return s, errMoved
+	case s.Generation != 0 && lost != "":
+		return s, errLost(name, lost)
 	}
 	return s, nil
 }
 
-// readState reads what the server knows as of one moment, and whether the generation began on this server.
-func (l *Ledger) readState(ctx context.Context, c *pgxpool.Conn, name string, writers []string, s *sharedledger.RemoteState) (here bool, err error) {
+// readState reads what the server knows as of one moment, whether the generation began on this server, and what is lost.
+func (l *Ledger) readState(ctx context.Context, c *pgxpool.Conn, name string, writers []string, s *sharedledger.RemoteState) (here bool, lost string, err error) {
 	rows, _ := c.Query(ctx, l.sql(`WITH a AS (SELECT * FROM {schema}.accounts WHERE name = $1)
-		SELECT 'account', '', {clock}, coalesce(a.generation, 0), coalesce(a.born, 0),
+		SELECT 'account', coalesce({schema}.lost(a.id), ''), {clock}, coalesce(a.generation, 0), coalesce(a.born, 0),
 			coalesce(a.timeline = {timeline} AND a.system = (SELECT system_identifier::text FROM pg_control_system()), false)
 			FROM (VALUES (1)) one LEFT JOIN a ON true
 		UNION ALL SELECT 'writer', w.name, w.number, 0, 0, false FROM a JOIN {schema}.writers w ON w.account = a.id AND w.name = ANY ($2)
@@ -61,7 +64,7 @@ func (l *Ledger) readState(ctx context.Context, c *pgxpool.Conn, name string, wr
 	_, err = pgx.ForEachRow(rows, []any{&kind, &text, &number, &generation, &born, &same}, func() error {
 		switch kind {
 		case "account":
-			s.At, s.Generation, here = quota.FromMicros(number), sharedledger.Generation(generation), same
+			s.At, s.Generation, here, lost = quota.FromMicros(number), sharedledger.Generation(generation), same, text
 			if born > 0 {
 				s.Born = quota.FromMicros(born)
 			}
@@ -77,7 +80,7 @@ func (l *Ledger) readState(ctx context.Context, c *pgxpool.Conn, name string, wr
 		}
 		return nil
 	})
-	return here, err
+	return here, lost, err
 }
 
 // Renew implements sharedledger.Remote.
@@ -92,27 +95,14 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (g sharedled
 		if err := t.ensure(ctx, micros.Of(r.Horizon)); err != nil {
 			return err
 		}
-		pools, err := t.pools(ctx)
+		err := t.whole(ctx)
+		if errors.Is(err, sharedledger.ErrLost) {
+			err = t.wipe(ctx)
+		}
+		if err == nil {
+			_, err = t.exec(ctx, "DELETE FROM {schema}.hosts WHERE account = $1", t.account.id)
+		}
 		if err != nil {
-			return err
-		}
-		short, err := t.short(ctx, pools)
-		if err != nil {
-			return err
-		}
-		if short != "" {
-			err = t.empty(ctx, "total = 0")
-			if err == nil {
-				_, err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1", t.account.id)
-			}
-			if err == nil {
-				_, err = t.exec(ctx, "DELETE FROM {schema}.raised WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)", t.account.id)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if _, err := t.exec(ctx, "DELETE FROM {schema}.hosts WHERE account = $1", t.account.id); err != nil {
 			return err
 		}
 		born := t.now
@@ -130,22 +120,14 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (g sharedled
 	return g, nil
 }
 
-// short names a pool whose log has not as many entries as its state says; "": none.
-func (t *transaction) short(ctx context.Context, pools map[string]*pool) (string, error) {
-	counts := map[int64]int64{}
-	var id, count int64
-	_, err := pgx.ForEachRow(t.rows(ctx, `SELECT e.pool, count(*) FROM {schema}.entries e
-		WHERE e.pool IN (SELECT id FROM {schema}.pools WHERE account = $1) GROUP BY 1`, t.account.id), []any{&id, &count}, func() error {
-		counts[id] = count
-		return nil
-	})
-	if err != nil {
-		return "", err
+// wipe forgets all that the account has left.
+func (t *transaction) wipe(ctx context.Context) error {
+	err := t.empty(ctx, "total = 0")
+	if err == nil {
+		_, err = t.exec(ctx, "DELETE FROM {schema}.raised WHERE pool IN (SELECT id FROM {schema}.pools WHERE account = $1)", t.account.id)
 	}
-	for name, p := range pools {
-		if counts[p.id] != p.length {
-			return name, nil
-		}
+	if err == nil {
+		_, err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1", t.account.id)
 	}
-	return "", nil
+	return err
 }

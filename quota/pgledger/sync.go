@@ -3,6 +3,7 @@ package pgledger
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -17,366 +18,234 @@ import (
 // longer is how many time-outs a sync may take: it may hold 100,000 rows.
 const longer = 20
 
-// Sync implements sharedledger.Remote. It is one transaction: what is synced is sorted out here, and written with
-// a few statements for each pool.
-func (l *Ledger) Sync(ctx context.Context, d sharedledger.Batch) (now time.Time, err error) {
-	if err := d.Check(); err != nil {
+// Sync implements sharedledger.Remote, in one transaction.
+func (l *Ledger) Sync(ctx context.Context, b sharedledger.Batch) (now time.Time, err error) {
+	if err := b.Check(); err != nil {
 		return now, err
 	}
-	err = l.within(ctx, longer*l.timeout, d.Account, func(ctx context.Context, t *transaction) error {
-		p := syncing{transaction: t, Batch: d, writers: map[string]*writer{}}
-		if err := p.run(ctx); err != nil {
-			return err
-		}
-		now = quota.FromMicros(p.now)
-		return nil
+	err = l.within(ctx, longer*l.timeout, b.Account, func(ctx context.Context, t *transaction) error {
+		err := t.sync(ctx, b)
+		now = quota.FromMicros(t.now)
+		return err
 	})
 	return now, err
 }
 
-// syncing is a sync while it is made.
-type syncing struct {
-	*transaction
-	sharedledger.Batch
-
-	pools   map[string]*pool
-	writers map[string]*writer
-	parts   map[string]*part
-}
-
-// writer is what is known of one.
-type writer struct {
-	number, nonce int64
-	charged       int64 // when, if there is an answer
-	changed       bool
-}
-
-// part is what changes in the log of one pool.
-type part struct {
-	unattributed []charge
-	added        []entry
-	from         int64 // the earliest time at which anything changes
-}
-
-// charge is an unattributed one.
-type charge struct {
-	at, number, amount, since int64
-	generation                sharedledger.Generation
-	netted                    int64
-}
-
-func (d *syncing) run(ctx context.Context) (err error) {
-	a := d.account
+func (t *transaction) sync(ctx context.Context, b sharedledger.Batch) error {
+	a := t.account
 	switch {
 	case a.generation == 0:
 		return saying(sharedledger.ErrLost, "account %s has no generation", a.name)
-	case a.generation != int64(d.Generation):
+	case a.generation != int64(b.Generation):
 		return errGeneration(a.generation)
 	case !a.here:
 		return errMoved
 	}
-	if d.pools, err = d.transaction.pools(ctx); err != nil {
+	pools, err := t.pools(ctx)
+	if err != nil {
 		return err
 	}
-	if name, err := d.short(ctx, d.pools); err != nil {
-		return err
-	} else if name != "" {
-		return saying(sharedledger.ErrLost, "the log of pool %s is not as long as its state says", name)
-	}
-	for _, p := range d.pools {
-		d.now = max(d.now, p.newest)
-	}
-	if err := d.ensure(ctx, micros.Of(d.Horizon)); err != nil {
+	if err := t.whole(ctx); err != nil {
 		return err
 	}
-	if err := d.read(ctx); err != nil {
+	for _, p := range pools {
+		t.now = max(t.now, p.newest)
+	}
+	if err := t.ensure(ctx, micros.Of(b.Horizon)); err != nil {
 		return err
 	}
-	for _, r := range d.Rows {
-		if err := d.row(ctx, r); err != nil {
+	facts := sharedledger.RemoteFacts{Now: t.now, Horizon: t.account.horizon}
+	if facts.Writers, err = t.writers(ctx, b); err != nil {
+		return err
+	}
+	if facts.Raised, err = t.raised(ctx); err != nil {
+		return err
+	}
+	plan := b.Plan(facts)
+	for i := range plan.Pools {
+		if err := t.apply(ctx, pools, &plan.Pools[i]); err != nil {
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.parts)) {
-		if err := d.apply(ctx, name, d.pools[name], d.parts[name]); err != nil {
-			return err
-		}
-	}
-	for _, u := range d.Snapshots {
-		if err := d.raise(ctx, u); err != nil {
-			return err
-		}
-	}
-	return cmp.Or(d.keepWriters(ctx), d.list(ctx))
+	return cmp.Or(t.keepWriters(ctx, plan.Writers), t.list(ctx, b.Host))
 }
 
-// read reads the writers, and the pools' unattributed charges. A pool that is not there is made.
-func (d *syncing) read(ctx context.Context) error {
-	d.parts = map[string]*part{}
-	for _, r := range d.Rows {
-		d.writers[r.Writer] = &writer{}
-		for name, n := range r.Amounts {
-			if n > 0 {
-				d.parts[name] = &part{from: d.now + 1}
-			}
+// apply does to a pool what is planned.
+func (t *transaction) apply(ctx context.Context, pools map[string]*pool, plan *sharedledger.PoolPlan) (err error) {
+	p := pools[plan.Pool]
+	if p == nil {
+		if p, err = t.addPool(ctx, plan.Pool); err != nil {
+			return err
 		}
+	}
+	if !plan.Drain.Until.IsZero() {
+		if err := t.drain(ctx, plan.Pool, plan.Drain); err != nil {
+			return err
+		}
+	}
+	if plan.Marked {
+		if err := t.keepRaised(ctx, p, plan.Raised); err != nil {
+			return err
+		}
+	}
+	if plan.Idle() {
+		return nil
+	}
+	base, log, err := t.log(ctx, p, plan.From())
+	if err != nil {
+		return err
+	}
+	if entries, changed := plan.Apply(log); changed {
+		return t.rewrite(ctx, plan.Pool, p, base, log, entries)
+	}
+	return nil
+}
+
+// log reads the log of a pool from a time on, and the sum of all that is before it.
+func (t *transaction) log(ctx context.Context, p *pool, from int64) (base int64, log []sharedledger.Entry, err error) {
+	log, err = pgx.CollectRows(t.rows(ctx, `SELECT number, at, amount, purpose, region, method, coalesce(synced, 0), coalesce(since, 0), coalesce(generation, 0)
+		FROM {schema}.entries WHERE pool = $1 AND at >= $2 ORDER BY at, number`, p.id, from), func(r pgx.CollectableRow) (e sharedledger.Entry, err error) {
+		return e, r.Scan(&e.Ref, &e.At, &e.Amount, &e.Who.Purpose, &e.Who.Region, &e.Who.Method, &e.Synced, &e.Since, &e.Generation)
+	})
+	base = p.total
+	for _, e := range log {
+		base -= e.Amount
+	}
+	return base, log, err
+}
+
+// rewrite makes a log, which begins at the sum base, what it is to become, and writes only what differs.
+func (t *transaction) rewrite(ctx context.Context, name string, p *pool, base int64, log, entries []sharedledger.Entry) error {
+	type place struct{ before, amount int64 }
+	was, sum := map[int64]place{}, base
+	for _, e := range log {
+		was[e.Ref] = place{sum, e.Amount}
+		sum += e.Amount
+	}
+	var c columns
+	p.total = base
+	for _, e := range entries {
+		before, known := was[e.Ref]
+		delete(was, e.Ref)
+		if e.Ref == 0 {
+			p.number++
+			e.Ref = p.number
+		}
+		if !known || before != (place{p.total, e.Amount}) {
+			c.add(e, p.total)
+		}
+		p.total += e.Amount
+		p.newest = max(p.newest, e.At)
+	}
+	p.length += int64(len(entries) - len(log))
+	if _, err := t.exec(ctx, "DELETE FROM {schema}.entries WHERE pool = $1 AND number = ANY ($2)", p.id, slices.Collect(maps.Keys(was))); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, synced, since, generation)
+		SELECT $1, a, n, b, m, p, r, w, nullif(y, 0), nullif(s, 0), nullif(g, 0)
+		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[])
+			u (a, n, b, m, p, r, w, y, s, g)
+		ON CONFLICT (pool, at, number) DO UPDATE SET before = excluded.before, amount = excluded.amount`,
+		p.id, c.at, c.number, c.before, c.amount, c.purpose, c.region, c.method, c.synced, c.since, c.generation)
+	return cmp.Or(err, t.keepPool(ctx, name, p))
+}
+
+// columns are entries as arrays, one for each column.
+type columns struct {
+	at, number, before, amount, synced, since, generation []int64
+	purpose, region, method                               []string
+}
+
+func (c *columns) add(e sharedledger.Entry, before int64) {
+	c.at, c.number, c.before, c.amount = append(c.at, e.At), append(c.number, e.Ref), append(c.before, before), append(c.amount, e.Amount)
+	c.purpose, c.region, c.method = append(c.purpose, string(e.Who.Purpose)), append(c.region, e.Who.Region), append(c.method, e.Who.Method)
+	c.synced, c.since, c.generation = append(c.synced, e.Synced), append(c.since, e.Since), append(c.generation, int64(e.Generation))
+}
+
+// writers reads the state of the batch's writers.
+func (t *transaction) writers(ctx context.Context, b sharedledger.Batch) (map[string]sharedledger.WriterState, error) {
+	found := map[string]sharedledger.WriterState{}
+	for _, r := range b.Rows {
+		found[r.Writer] = sharedledger.WriterState{}
 	}
 	var name string
-	var w writer
-	_, err := pgx.ForEachRow(d.transaction.rows(ctx, `SELECT name, number, nonce, coalesce(answer[2], 0) FROM {schema}.writers
-		WHERE account = $1 AND name = ANY ($2)`, d.account.id, slices.Sorted(maps.Keys(d.writers))),
-		[]any{&name, &w.number, &w.nonce, &w.charged}, func() error {
-			d.writers[name] = new(w)
+	var w sharedledger.WriterState
+	_, err := pgx.ForEachRow(t.rows(ctx, `SELECT name, number, nonce, coalesce(answer[2], 0) FROM {schema}.writers
+		WHERE account = $1 AND name = ANY ($2)`, t.account.id, slices.Collect(maps.Keys(found))),
+		[]any{&name, &w.Number, &w.Nonce, &w.Charged}, func() error {
+			found[name] = w
 			return nil
 		})
-	if err != nil {
-		return err
-	}
-	names := slices.Collect(maps.Keys(d.parts))
-	for _, u := range d.Snapshots {
-		names = append(names, u.Pool)
-	}
-	for _, name := range names {
-		if d.pools[name] == nil {
-			if d.pools[name], err = d.addPool(ctx, name); err != nil {
-				return err
-			}
-		}
-	}
-	for name, p := range d.parts {
-		if p.unattributed, err = d.unattributed(ctx, d.pools[name]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// row sorts out one row.
-func (d *syncing) row(ctx context.Context, r sharedledger.Row) error {
-	w := d.writers[r.Writer]
-	switch {
-	case r.State == sharedledger.RowUnused && r.Number == w.number && r.Nonce == w.nonce && w.charged > 0:
-		if err := d.takeBack(ctx, r, w.charged); err != nil {
-			return err
-		}
-	case r.Number <= w.number:
-		return nil
-	case r.State != sharedledger.RowUnused && r.State != sharedledger.RowVoid:
-		d.record(r)
-	}
-	*w = writer{number: r.Number, nonce: r.Nonce, changed: true}
-	return nil
-}
-
-// takeBack undoes what was charged, if it was not given back or merged with another since.
-func (d *syncing) takeBack(ctx context.Context, r sharedledger.Row, at int64) error {
-	for _, name := range slices.Sorted(maps.Keys(r.Amounts)) {
-		amount, p := r.Amounts[name], d.pools[name]
-		if amount == 0 {
-			continue
-		}
-		number := int64(-1)
-		err := d.transaction.row(ctx, `SELECT coalesce(max(number), -1) FROM {schema}.entries WHERE pool = $1 AND at = $2 AND amount = $3
-			AND purpose = $4 AND region = $5 AND method = $6 AND told IS NULL`,
-			p.id, at, amount, string(r.Who.Purpose), r.Who.Region, r.Who.Method).Scan(&number)
-		if err != nil {
-			return err
-		}
-		if _, err := d.remove(ctx, name, p, at, number, amount); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// record enters a row at its own time, and nets it against the unattributed charges that stood for it.
-func (d *syncing) record(r sharedledger.Row) {
-	at := min(r.At.UnixMicro(), d.now)
-	if d.now-at >= d.account.horizon {
-		return
-	}
-	e := entry{at: at, who: r.Who}
-	if r.State == sharedledger.RowAsked || r.State == sharedledger.RowOwed {
-		e.told = d.now
-	} else if first := r.FirstSynced(); !first.IsZero() {
-		e.told = first.UnixMicro()
-	}
-	for name, amount := range r.Amounts {
-		if amount == 0 {
-			continue
-		}
-		p := d.parts[name]
-		p.net(r, at, amount)
-		e.amount = amount
-		p.added, p.from = append(p.added, e), min(p.from, at)
-	}
-}
-
-// net takes up to an amount off the charges whose snapshots counted the row, the earliest first. A row that was too old
-// for a snapshot's window is no part of its charge.
-func (p *part) net(r sharedledger.Row, at, amount int64) {
-	for i := range p.unattributed {
-		c := &p.unattributed[i]
-		if c.at <= at || at < c.since || !r.CountedAt(quota.FromMicros(c.at), c.generation) {
-			continue
-		}
-		n := min(amount, c.amount-c.netted)
-		c.netted += n
-		if amount -= n; amount == 0 {
-			return
-		}
-	}
-}
-
-// apply writes what changes in the log of a pool, and adds its sums up again from there on.
-func (d *syncing) apply(ctx context.Context, name string, p *pool, changes *part) error {
-	from := changes.from
-	for _, c := range changes.unattributed {
-		if c.netted > 0 {
-			from = min(from, c.at)
-		}
-	}
-	if from > d.now {
-		return nil
-	}
-	base := int64(0)
-	err := d.transaction.row(ctx, `SELECT coalesce(
-		(SELECT before + amount FROM {schema}.entries WHERE pool = $1 AND at < $2 ORDER BY at DESC, number DESC LIMIT 1),
-		(SELECT before FROM {schema}.entries WHERE pool = $1 ORDER BY at, number LIMIT 1), $3)`, p.id, from, p.total).Scan(&base)
-	if err != nil {
-		return err
-	}
-	if err := d.write(ctx, p, changes); err != nil {
-		return err
-	}
-	_, err = d.exec(ctx, `UPDATE {schema}.entries e SET before = s.before FROM (
-			SELECT at, number, ($3 + sum(amount) OVER (ORDER BY at, number) - amount)::bigint AS before
-			FROM {schema}.entries WHERE pool = $1 AND at >= $2) s
-		WHERE e.pool = $1 AND e.at = s.at AND e.number = s.number AND e.before <> s.before`, p.id, from, base)
-	return cmp.Or(err, d.keepPool(ctx, name, p))
-}
-
-// write writes the entries that come, go, or hold less.
-func (d *syncing) write(ctx context.Context, p *pool, changes *part) error {
-	for _, c := range changes.unattributed {
-		if c.netted == 0 {
-			continue
-		}
-		sql := "UPDATE {schema}.entries SET amount = $4 WHERE pool = $1 AND at = $2 AND number = $3"
-		if c.amount == c.netted {
-			sql = "DELETE FROM {schema}.entries WHERE pool = $1 AND at = $2 AND number = $3 AND amount > $4"
-			p.length--
-		}
-		p.total -= c.netted
-		if _, err := d.exec(ctx, sql, p.id, c.at, c.number, c.amount-c.netted); err != nil {
-			return err
-		}
-	}
-	var at, numbers, amounts, told []int64
-	var purposes, regions, methods []string
-	for _, e := range changes.added {
-		p.number++
-		p.total, p.length, p.newest = p.total+e.amount, p.length+1, max(p.newest, e.at)
-		at, numbers, amounts, told = append(at, e.at), append(numbers, p.number), append(amounts, e.amount), append(told, e.told)
-		purposes, regions, methods = append(purposes, string(e.who.Purpose)), append(regions, e.who.Region), append(methods, e.who.Method)
-	}
-	_, err := d.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, told)
-		SELECT $1, a, n, 0, m, p, r, w, nullif(t, 0)
-		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[]) u (a, n, m, t, p, r, w)`,
-		p.id, at, numbers, amounts, told, purposes, regions, methods)
-	return err
-}
-
-// raise enters what a snapshot saw used and the log does not have as unattributed charges at the snapshot's time, one
-// for each window that lacks something, the shortest first.
-func (d *syncing) raise(ctx context.Context, u sharedledger.UsageSnapshot) error {
-	p := d.pools[u.Pool]
-	if until, used := micros.PackDrain(u.Drain); until > p.drainedUntil {
-		if err := d.drain(ctx, u.Pool, until, used); err != nil {
-			return err
-		}
-		p.drainedUntil = until
-	}
-	at := min(u.At.UnixMicro(), d.now)
-	if d.now-at >= d.account.horizon {
-		return nil
-	}
-	younger, err := d.exec(ctx, `INSERT INTO {schema}.raised AS r (pool, generation, at) VALUES ($1, $2, $3)
-		ON CONFLICT (pool, generation) DO UPDATE SET at = excluded.at WHERE excluded.at > r.at`, p.id, int64(u.Generation), u.At.UnixMicro())
-	if err != nil || younger == 0 {
-		return err
-	}
-	if _, err := d.exec(ctx, "DELETE FROM {schema}.raised WHERE pool = $1 AND at < $2", p.id, d.now-d.account.horizon); err != nil {
-		return err
-	}
-	entered := int64(0)
-	windows := slices.Clone(u.Windows)
-	slices.SortStableFunc(windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
-	for _, w := range windows {
-		counted := int64(0)
-		err := d.transaction.row(ctx, `SELECT coalesce(sum(amount), 0)::bigint FROM {schema}.entries
-			WHERE pool = $1 AND at >= $2 AND at <= $3 AND coalesce(told, at) <= $3`, p.id, w.Start.UnixMicro(), at).Scan(&counted)
-		if err != nil {
-			return err
-		}
-		e := entry{at: at, amount: w.Used - counted, who: sharedledger.Unattributed, since: w.Start.UnixMicro(), generation: int64(u.Generation)}
-		if e.amount > 0 {
-			if err := d.insert(ctx, u.Pool, p, e); err != nil {
-				return err
-			}
-			entered += e.amount
-		}
-	}
-	return d.reduce(ctx, u.Pool, p, at, entered)
-}
-
-// reduce takes an amount that was just entered at a time off the unattributed charges of younger snapshots whose
-// windows reach back to it, the earliest first: had it been there before, they would have been smaller by it.
-func (d *syncing) reduce(ctx context.Context, name string, p *pool, at, amount int64) error {
-	if amount == 0 {
-		return nil
-	}
-	charges, err := d.unattributed(ctx, p)
-	if err != nil {
-		return err
-	}
-	for i := range charges {
-		if c := &charges[i]; c.at > at && at >= c.since {
-			c.netted = min(amount, c.amount)
-			amount -= c.netted
-		}
-	}
-	return d.apply(ctx, name, p, &part{unattributed: charges, from: d.now + 1})
-}
-
-// unattributed returns the unattributed charges of a pool.
-func (d *syncing) unattributed(ctx context.Context, p *pool) (charges []charge, err error) {
-	var c charge
-	_, err = pgx.ForEachRow(d.transaction.rows(ctx, `SELECT at, number, amount, since, generation FROM {schema}.entries
-		WHERE pool = $1 AND purpose = $2 AND region = $3 AND method = $4 ORDER BY at, number`, p.id,
-		string(sharedledger.Unattributed.Purpose), sharedledger.Unattributed.Region, sharedledger.Unattributed.Method),
-		[]any{&c.at, &c.number, &c.amount, &c.since, &c.generation}, func() error {
-			charges = append(charges, c)
-			return nil
-		})
-	return charges, err
+	return found, err
 }
 
 // keepWriters writes down how far the writers are, and forgets those that were not heard of for the horizon.
-func (d *syncing) keepWriters(ctx context.Context) error {
+func (t *transaction) keepWriters(ctx context.Context, writers map[string]sharedledger.WriterState) error {
 	var names []string
 	var numbers, nonces []int64
-	for name, w := range d.writers {
-		if w.changed {
-			names, numbers, nonces = append(names, name), append(numbers, w.number), append(nonces, w.nonce)
-		}
+	for name, w := range writers {
+		names, numbers, nonces = append(names, name), append(numbers, w.Number), append(nonces, w.Nonce)
 	}
-	_, err := d.exec(ctx, `INSERT INTO {schema}.writers (account, name, number, nonce, heard)
+	_, err := t.exec(ctx, `INSERT INTO {schema}.writers (account, name, number, nonce, heard)
 		SELECT $1, w, n, m, $2 FROM unnest($3::text[], $4::bigint[], $5::bigint[]) u (w, n, m)
 		ON CONFLICT (account, name) DO UPDATE SET number = excluded.number, nonce = excluded.nonce, heard = excluded.heard, answer = NULL`,
-		d.account.id, d.now, names, numbers, nonces)
+		t.account.id, t.now, names, numbers, nonces)
 	if err == nil {
-		_, err = d.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", d.account.id, d.now-d.account.horizon)
+		_, err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", t.account.id, t.now-t.account.horizon)
+	}
+	return err
+}
+
+// raised reads the snapshots that the account's pools were raised to.
+func (t *transaction) raised(ctx context.Context) (map[string][]sharedledger.Raised, error) {
+	found := map[string][]sharedledger.Raised{}
+	var name string
+	var r sharedledger.Raised
+	var since, used []int64
+	_, err := pgx.ForEachRow(t.rows(ctx, `SELECT p.name, r.generation, r.at, r.since, r.used FROM {schema}.raised r
+		JOIN {schema}.pools p ON p.id = r.pool WHERE p.account = $1 ORDER BY r.at DESC`, t.account.id),
+		[]any{&name, &r.Generation, &r.At, &since, &used}, func() error {
+			r.Windows = nil
+			for i := range since {
+				r.Windows = append(r.Windows, sharedledger.RaisedWindow{Since: since[i], Used: used[i]})
+			}
+			found[name] = append(found[name], r)
+			return nil
+		})
+	return found, err
+}
+
+// keepRaised replaces the snapshots that a pool was raised to.
+func (t *transaction) keepRaised(ctx context.Context, p *pool, raised []sharedledger.Raised) error {
+	_, err := t.exec(ctx, "DELETE FROM {schema}.raised WHERE pool = $1", p.id)
+	for _, r := range raised {
+		var since, used []int64
+		for _, w := range r.Windows {
+			since, used = append(since, w.Since), append(used, w.Used)
+		}
+		if err == nil {
+			_, err = t.exec(ctx, "INSERT INTO {schema}.raised VALUES ($1, $2, $3, $4, $5)", p.id, int64(r.Generation), r.At, since, used)
+		}
+	}
+	return err
+}
+
+const maxHosts = 256 // that are listed, the newest
+
+// list enters the host that has synced.
+func (t *transaction) list(ctx context.Context, host *sharedledger.Host) error {
+	if host == nil {
+		return nil
+	}
+	kept, err := json.Marshal(host)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `INSERT INTO {schema}.hosts (account, id, at, host) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (account, id) DO UPDATE SET at = excluded.at, host = excluded.host`, t.account.id, host.ID, t.now, string(kept))
+	if err == nil {
+		_, err = t.exec(ctx, `DELETE FROM {schema}.hosts WHERE account = $1 AND id IN (
+			SELECT id FROM {schema}.hosts WHERE account = $1 ORDER BY at DESC OFFSET $2)`, t.account.id, int64(maxHosts))
 	}
 	return err
 }

@@ -118,7 +118,7 @@ func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, 
 	}
 	answer := []int64{1, now, now}
 	for _, c := range a.Charges {
-		answer = append(answer, make([]int64, 4+3*len(c.Bounds))...)
+		answer = append(answer, make([]int64, 7+3*len(c.Bounds))...)
 	}
 	return decide(a, answer)
 }
@@ -135,17 +135,14 @@ func (l *Ledger) serverTime(ctx context.Context) (now int64, err error) {
 func decide(a quota.Ask, answer []int64) (d quota.Decision, err error) {
 	want := 3
 	for _, c := range a.Charges {
-		want += 4 + 3*len(c.Bounds)
+		want += 7 + 3*len(c.Bounds)
 	}
 	if len(answer) != want {
 		return d, fmt.Errorf("an answer of %d numbers, not %d", len(answer), want)
 	}
 	next := func() (n int64) { n, answer = answer[0], answer[1:]; return n }
 	allowed, now, clock := next() == 1, quota.FromMicros(next()), quota.FromMicros(next())
-	facts, entries := micros.Facts(a, next, func() quota.Drain {
-		until, used := next(), next()
-		return micros.UnpackDrain(until, used)
-	})
+	facts, entries := micros.Facts(a, next)
 	return micros.Decide(a, clock, now, facts, entries, allowed)
 }
 
@@ -172,7 +169,7 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 	case codeMoved:
 		return errMoved
 	case codeShort:
-		return saying(sharedledger.ErrLost, "the log of pool %s is gone", a.Charges[n-1].Pool)
+		return errLost(a.Account, "pool "+a.Charges[n-1].Pool)
 	case codeBehind:
 		return saying(sharedledger.ErrLost, "its writer has written %d, here %d", op.Written, n)
 	}

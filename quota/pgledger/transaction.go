@@ -23,7 +23,8 @@ type transaction struct {
 type account struct {
 	name                    string
 	id, horizon, generation int64
-	here                    bool // the generation began on this server
+	pools                   int64 // how many it has
+	here                    bool  // the generation began on this server
 }
 
 // in does something in one transaction that holds the account's lock.
@@ -66,9 +67,9 @@ func (t *transaction) begin(ctx context.Context) error {
 		return err
 	}
 	a := &t.account
-	return t.row(ctx, `SELECT {clock}, coalesce(a.id, 0), coalesce(a.horizon, 0), coalesce(a.generation, 0),
+	return t.row(ctx, `SELECT {clock}, coalesce(a.id, 0), coalesce(a.horizon, 0), coalesce(a.generation, 0), coalesce(a.pools, 0),
 			coalesce(a.timeline = {timeline} AND a.system = (SELECT system_identifier::text FROM pg_control_system()), false)
-		FROM (VALUES (1)) one LEFT JOIN {schema}.accounts a ON a.name = $1`, a.name).Scan(&t.now, &a.id, &a.horizon, &a.generation, &a.here)
+		FROM (VALUES (1)) one LEFT JOIN {schema}.accounts a ON a.name = $1`, a.name).Scan(&t.now, &a.id, &a.horizon, &a.generation, &a.pools, &a.here)
 }
 
 // ensure makes the account's row, or notes that it was used and needs this horizon.
@@ -81,7 +82,16 @@ func (t *transaction) ensure(ctx context.Context, horizon int64) error {
 // pool is the row of one.
 type pool struct {
 	id, total, number, length, newest int64
-	drainedUntil                      int64
+}
+
+// whole returns ErrLost if the account lacks some of what it must have.
+func (t *transaction) whole(ctx context.Context) error {
+	var lost string
+	err := t.row(ctx, "SELECT coalesce({schema}.lost($1), '')", t.account.id).Scan(&lost)
+	if lost != "" {
+		return errLost(t.account.name, lost)
+	}
+	return err
 }
 
 // pools returns the account's pools.
@@ -89,18 +99,22 @@ func (t *transaction) pools(ctx context.Context) (map[string]*pool, error) {
 	found := map[string]*pool{}
 	var name string
 	var p pool
-	_, err := pgx.ForEachRow(t.rows(ctx, "SELECT name, id, total, number, length, newest, drained_until FROM {schema}.pools WHERE account = $1", t.account.id),
-		[]any{&name, &p.id, &p.total, &p.number, &p.length, &p.newest, &p.drainedUntil}, func() error {
+	_, err := pgx.ForEachRow(t.rows(ctx, "SELECT name, id, total, number, length, newest FROM {schema}.pools WHERE account = $1", t.account.id),
+		[]any{&name, &p.id, &p.total, &p.number, &p.length, &p.newest}, func() error {
 			found[name] = new(p)
 			return nil
 		})
+	if err == nil && int64(len(found)) != t.account.pools {
+		err = errLost(t.account.name, "one of its pools")
+	}
 	return found, err
 }
 
 // addPool makes the row of a pool that has none.
 func (t *transaction) addPool(ctx context.Context, name string) (*pool, error) {
 	p := &pool{}
-	return p, t.row(ctx, "INSERT INTO {schema}.pools (account, name) VALUES ($1, $2) RETURNING id", t.account.id, name).Scan(&p.id)
+	return p, t.row(ctx, `WITH counted AS (UPDATE {schema}.accounts SET pools = pools + 1 WHERE id = $1)
+		INSERT INTO {schema}.pools (account, name) VALUES ($1, $2) RETURNING id`, t.account.id, name).Scan(&p.id)
 }
 
 func (t *transaction) keepPool(ctx context.Context, name string, p *pool) error {

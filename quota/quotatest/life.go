@@ -82,6 +82,20 @@ var life = []Case{
 			r.Fatalf("%d admitted in a minute at a precision of %v, want about %d", len(admitted), step, want)
 		}
 	}},
+	{ID: "L1", Name: "a take after any idleness leaves its charge", check: func(r *rig) {
+		for _, number := range []int{63, 64, 65, 128} {
+			for _, idle := range []time.Duration{27 * time.Hour, 60 * time.Hour} {
+				r.fresh(noon, daily(200))
+				for range number - 1 {
+					r.take(1)
+				}
+				r.pass(idle)
+				r.admits(150, 50)
+				r.used(150)
+				r.refuses(150, 50)
+			}
+		}
+	}},
 }
 
 // expiry is how much longer than its horizon a ledger may keep an idle account.

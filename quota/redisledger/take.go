@@ -122,7 +122,7 @@ func decide(a quota.Ask, reply any) (d quota.Decision, total int64, err error) {
 	r := newReader(reply)
 	_, _ = r.next(), r.next() // number and nonce
 	charged, now := r.next(), r.next()
-	facts, entries := micros.Facts(a, r.next, func() quota.Drain { return micros.ReadDrain(r.next) })
+	facts, entries := micros.Facts(a, r.next)
 	for _, f := range facts {
 		total = max(total, f.Total)
 	}

@@ -7,14 +7,13 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Facts reads what a server answered about the pools of an ask, drain by drain, and which entry it made in each: 0 for
-// none.
-func Facts(a quota.Ask, next func() int64, drain func() quota.Drain) (facts []quota.PoolFacts, entries []int64) {
+// Facts reads what a server answered about the pools of an ask, and which entry it made in each: 0 for none.
+func Facts(a quota.Ask, next func() int64) (facts []quota.PoolFacts, entries []int64) {
 	facts, entries = make([]quota.PoolFacts, len(a.Charges)), make([]int64, len(a.Charges))
 	for i, c := range a.Charges {
 		f := &facts[i]
 		f.Total = next()
-		f.Drain = drain()
+		f.Drain = ReadDrain(next)
 		entries[i] = next()
 		for _, b := range c.Bounds {
 			w := quota.WindowFacts{Before: next(), First: next()}

@@ -8,11 +8,12 @@ INSERT INTO {schema}.ledger VALUES ({version});
 
 -- Whose quota it is. The horizon is how long entries are kept; it only grows. generation, born and the server on which
 -- the generation began (its system identifier and timeline) are those of sharedledger.Remote; generation 0: none.
--- touched is when anything but a take last changed the account.
+-- touched is when anything but a take last changed the account. An account that has not all its pools has lost them.
 CREATE TABLE {schema}.accounts (
     id         bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
     name       text COLLATE "C" PRIMARY KEY,
     horizon    bigint NOT NULL,
+    pools      bigint NOT NULL DEFAULT 0, -- how many it has
     touched    bigint NOT NULL,
     generation bigint NOT NULL DEFAULT 0,
     born       bigint NOT NULL DEFAULT 0, -- 0: a first start
@@ -31,8 +32,11 @@ CREATE TABLE {schema}.pools (
     number        bigint NOT NULL DEFAULT 0,
     length        bigint NOT NULL DEFAULT 0,
     newest        bigint NOT NULL DEFAULT 0,
-    drained_until bigint NOT NULL DEFAULT 0, -- 0: not drained
+    drained_until bigint NOT NULL DEFAULT 0, -- these five are the last quota.Drain; 0: none
     drained_used  bigint NOT NULL DEFAULT 0,
+    drained_by    bigint NOT NULL DEFAULT 0,
+    drained_at    bigint NOT NULL DEFAULT 0,
+    drained_probe bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (account, name)
 ) WITH (fillfactor = 50);
 
@@ -47,9 +51,9 @@ CREATE TABLE {schema}.entries (
     purpose    text   NOT NULL,
     region     text   NOT NULL,
     method     text   NOT NULL,
-    told       bigint, -- from when on snapshots count it, where that is later than at
-    since      bigint, -- of an unattributed charge: when the window began that it is part of
-    generation bigint, -- of the snapshot that it comes from
+    synced     bigint, -- from when on snapshots count it, if that is later than at
+    since      bigint, -- of an unattributed charge: the beginning of the window that lacked it
+    generation bigint, -- and the generation of the snapshot that had counted it
     PRIMARY KEY (pool, at, number)
 );
 
@@ -73,17 +77,29 @@ CREATE TABLE {schema}.hosts (
     PRIMARY KEY (account, id)
 );
 
--- The youngest snapshot of each generation that a pool was raised to.
+-- The youngest snapshot of each generation that a pool was raised to, and what it had counted in each window.
 CREATE TABLE {schema}.raised (
     pool       bigint NOT NULL,
     generation bigint NOT NULL,
     at         bigint NOT NULL,
+    since      bigint[] NOT NULL,
+    used       bigint[] NOT NULL,
     PRIMARY KEY (pool, generation)
 );
 
--- forget removes, of a few accounts, others for each step, those that nobody has used for longer than their horizon and an
--- hour. What it does is bounded. One that somebody works on is left alone.
-CREATE FUNCTION {schema}.forget(_step bigint, _now bigint) RETURNS void LANGUAGE plpgsql AS $$
+-- lost says what of all that an account must have is gone or does not add up; NULL: nothing.
+CREATE FUNCTION {schema}.lost(_account bigint) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT coalesce(
+        (SELECT 'one of its pools' FROM {schema}.accounts a
+            WHERE a.id = _account AND a.pools <> (SELECT count(*) FROM {schema}.pools p WHERE p.account = _account)),
+        (SELECT 'the log of pool ' || p.name FROM {schema}.pools p, LATERAL (
+                SELECT count(*) AS length, min(e.before) + sum(e.amount) AS total FROM {schema}.entries e WHERE e.pool = p.id) e
+            WHERE p.account = _account AND (e.length <> p.length OR e.total <> p.total) ORDER BY p.name LIMIT 1))
+$$;
+
+-- forget looks at a few accounts, others for each step, and removes those that nobody has used for longer than their
+-- horizon and an hour, but not the one that calls it nor one that somebody works on. What it does is bounded.
+CREATE FUNCTION {schema}.forget(_step bigint, _but bigint, _now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     _low  bigint := (SELECT a.id FROM {schema}.accounts a ORDER BY a.id LIMIT 1);
     _high bigint := (SELECT a.id FROM {schema}.accounts a ORDER BY a.id DESC LIMIT 1);
@@ -93,7 +109,7 @@ BEGIN
     _low := _low + (hashint8(_step)::bigint + 2147483648) % (_high - _low + 1); -- and after the last one the first ones
     FOR _a IN (SELECT * FROM {schema}.accounts a WHERE a.id >= _low ORDER BY a.id LIMIT 8)
         UNION ALL (SELECT * FROM {schema}.accounts a WHERE a.id < _low ORDER BY a.id LIMIT 8) LIMIT 8 LOOP
-        CONTINUE WHEN _a.touched + _a.horizon + 3600000000 > _now
+        CONTINUE WHEN _a.id = _but OR _a.touched + _a.horizon + 3600000000 > _now
             OR NOT pg_try_advisory_xact_lock(hashtextextended(_a.name, {seed}));
         CONTINUE WHEN EXISTS (SELECT FROM {schema}.pools p WHERE p.account = _a.id
             AND (p.newest + _a.horizon + 3600000000 > _now OR p.drained_until > _now));

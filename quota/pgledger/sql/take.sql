@@ -6,7 +6,7 @@
 -- provider's midnights. _number is that of the operation, 0 for none.
 --
 -- Result: 1 where it is admitted, else 0; the time at which was decided; the clock; then for each pool its total before,
--- until when it is drained, what was used then, the number of the entry written (0: none), and for each of its bounds the
+-- its drain (five numbers), the number of the entry written (0: none), and for each of its bounds the
 -- sum before the window, the time of its first entry (0: none), and where it refused the time of the entry that has to
 -- leave, or for a day the sum at which the next one begins. Or a negative code and what it is about: see codes in take.go.
 --
@@ -19,16 +19,16 @@ CREATE FUNCTION {schema}.{function}(
 ) RETURNS bigint[] LANGUAGE plpgsql {volatility} AS $$
 DECLARE
     _clock bigint; _now bigint;
-    _id bigint; _kept bigint; _current bigint; _timeline text;
+    _id bigint; _kept bigint; _current bigint; _timeline text; _known bigint;
     _last bigint; _mark bigint; _answer bigint[];
     _count integer := cardinality(_pools);
     _ids bigint[]; _totals bigint[]; _numbers bigint[]; _lengths bigint[]; _newests bigint[];
-    _pool bigint; _total bigint; _last_number bigint; _length bigint; _newest bigint; _drained bigint; _drained_used bigint;
+    _pool bigint; _total bigint; _last_number bigint; _length bigint; _newest bigint; _drain bigint[];
     _out bigint[] := ARRAY[0, 0, 0]; _o integer := 3; _b integer := 0; _places integer[];
     _day integer := 0; _allowed boolean := true;
     _start bigint; _gone bigint; _oldest bigint; _later bigint;
     _lo bigint; _hi bigint; _below bigint; _above bigint; _beside bigint; _step integer; _sum bigint; _next bigint; _at bigint;
-    _moved bigint; _entry bigint; _cut_at bigint; _cut_number bigint;
+    _moved bigint; _entry bigint;
 BEGIN
     {lock}
     _clock := {clock};
@@ -36,7 +36,7 @@ BEGIN
     IF _asked > 0 AND abs(_clock - _asked) > _gap THEN
         RETURN ARRAY[-5, _clock, _asked];
     END IF;
-    SELECT a.id, a.horizon, a.generation, a.timeline INTO _id, _kept, _current, _timeline
+    SELECT a.id, a.horizon, a.generation, a.timeline, a.pools INTO _id, _kept, _current, _timeline, _known
         FROM {schema}.accounts a WHERE a.name = _account;
 
     -- The number: what its writer wrote last says whether this was asked before, and whether anything was lost.
@@ -60,16 +60,20 @@ BEGIN
 
     -- The pools. The clock never stands before an entry.
     FOR i IN 1 .. _count LOOP
-        SELECT p.id, p.total, p.number, p.length, p.newest, p.drained_until, p.drained_used
-            INTO _pool, _total, _last_number, _length, _newest, _drained, _drained_used
+        SELECT p.id, p.total, p.number, p.length, p.newest,
+                ARRAY[p.drained_until, p.drained_used, p.drained_by, p.drained_at, p.drained_probe]
+            INTO _pool, _total, _last_number, _length, _newest, _drain
             FROM {schema}.pools p WHERE p.account = _id AND p.name = _pools[i];
         IF _pool IS NULL THEN
-            _total := 0; _last_number := 0; _length := 0; _newest := 0; _drained := 0; _drained_used := 0;
+            IF _known <> (SELECT count(*) FROM {schema}.pools p WHERE p.account = _id) THEN
+                RETURN ARRAY[-8, i];
+            END IF;
+            _total := 0; _last_number := 0; _length := 0; _newest := 0; _drain := ARRAY[0, 0, 0, 0, 0];
         END IF;
         _ids[i] := _pool; _totals[i] := _total; _numbers[i] := _last_number; _lengths[i] := _length; _newests[i] := _newest;
-        _out[_o + 1] := _total; _out[_o + 2] := _drained; _out[_o + 3] := _drained_used; _out[_o + 4] := 0;
+        _out := _out || _total || _drain || 0::bigint || array_fill(0::bigint, ARRAY[3 * _windows[i]]);
         _places[i] := _o;
-        _o := _o + 4 + 3 * _windows[i];
+        _o := _o + 7 + 3 * _windows[i];
         IF _newest > _now THEN
             _now := _newest;
         END IF;
@@ -81,10 +85,16 @@ BEGIN
     -- The windows: what each has used is the pool's total less the sum before its first entry.
     FOR i IN 1 .. _count LOOP
         _pool := _ids[i]; _total := _totals[i]; _newest := _newests[i]; _o := _places[i];
+        IF _lengths[i] > 0 THEN
+            SELECT e.before + e.amount INTO _sum FROM {schema}.entries e WHERE e.pool = _pool ORDER BY e.at DESC, e.number DESC LIMIT 1;
+            IF _sum IS DISTINCT FROM _total THEN
+                RETURN ARRAY[-8, i];
+            END IF;
+        END IF;
         IF _amounts[i] > 0 AND _out[_o + 2] > _now THEN
             _allowed := false;
         END IF;
-        _o := _o + 4;
+        _o := _o + 7;
         FOR _w IN 1 .. _windows[i] LOOP
             _b := _b + 1;
             IF _reach[_b] > 0 THEN
@@ -106,9 +116,6 @@ BEGIN
                     WHERE e.pool = _pool AND e.at >= _start ORDER BY e.at, e.number LIMIT 1;
                 IF _oldest IS NULL THEN
                     _gone := _total; _oldest := 0;
-                    IF _lengths[i] > 0 AND NOT EXISTS (SELECT FROM {schema}.entries e WHERE e.pool = _pool) THEN
-                        RETURN ARRAY[-8, i];
-                    END IF;
                 END IF;
             END IF;
             IF _amounts[i] > 0 AND _total - _gone + _amounts[i] > _ceilings[_b] THEN
@@ -154,7 +161,7 @@ BEGIN
     -- The charge.
     IF _id IS NULL THEN
         INSERT INTO {schema}.accounts (name, horizon, touched) VALUES (_account, _horizon, _now) RETURNING id, horizon INTO _id, _kept;
-        PERFORM {schema}.forget(_id, _now);
+        PERFORM {schema}.forget(_id, _id, _now);
     ELSIF _horizon > _kept THEN
         UPDATE {schema}.accounts SET horizon = _horizon WHERE id = _id;
         _kept := _horizon;
@@ -164,29 +171,27 @@ BEGIN
         _pool := _ids[i]; _entry := _numbers[i] + 1; _total := _totals[i]; _moved := NULL;
         IF _pool IS NULL THEN
             INSERT INTO {schema}.pools (account, name) VALUES (_id, _pools[i]) RETURNING id INTO _pool;
+            UPDATE {schema}.accounts SET pools = pools + 1 WHERE id = _id;
         END IF;
         -- With precision, the newest entry of the same spender and step is moved to now and raised: it counts longer, never
         -- shorter.
         IF _precision > 0 THEN
-            SELECT e.number, e.at INTO _moved, _at FROM {schema}.entries e WHERE e.pool = _pool ORDER BY e.at DESC, e.number DESC LIMIT 1;
             UPDATE {schema}.entries e SET at = _now, amount = e.amount + _amounts[i]
-                WHERE e.pool = _pool AND e.at = _at AND e.number = _moved AND e.told IS NULL
-                    AND e.purpose = _purpose AND e.region = _region AND e.method = _method
-                    AND (e.at + _offset) / _precision = (_now + _offset) / _precision;
-            IF FOUND THEN
-                _entry := _moved;
-            ELSE
-                _moved := NULL;
-            END IF;
+                WHERE (e.pool, e.at, e.number) = (SELECT n.pool, n.at, n.number FROM {schema}.entries n
+                        WHERE n.pool = _pool ORDER BY n.at DESC, n.number DESC LIMIT 1)
+                    AND e.synced IS NULL AND e.purpose = _purpose AND e.region = _region AND e.method = _method
+                    AND (e.at + _offset) / _precision = (_now + _offset) / _precision
+                RETURNING e.number INTO _moved;
         END IF;
-        IF _moved IS NULL THEN
+        IF _moved IS NOT NULL THEN
+            _entry := _moved;
+        ELSE
             INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method)
                 VALUES (_pool, _now, _entry, _total, _amounts[i], _purpose, _region, _method);
             _lengths[i] := _lengths[i] + 1; _numbers[i] := _entry;
-            IF _entry % 64 = 0 THEN -- entries beyond the horizon are dropped now and then, at most 1024
-                SELECT e.at, e.number INTO _cut_at, _cut_number FROM {schema}.entries e WHERE e.pool = _pool ORDER BY e.at, e.number OFFSET 1024 LIMIT 1;
-                DELETE FROM {schema}.entries e WHERE e.pool = _pool AND e.at <= _now - _kept
-                    AND (_cut_at IS NULL OR (e.at, e.number) < (_cut_at, _cut_number));
+            IF _entry % 64 = 0 THEN -- now and then entries beyond the horizon are dropped, at most 1024
+                DELETE FROM {schema}.entries WHERE ctid = ANY (ARRAY(SELECT e.ctid FROM {schema}.entries e
+                    WHERE e.pool = _pool AND e.at <= _now - _kept ORDER BY e.at, e.number LIMIT 1024));
                 GET DIAGNOSTICS _gone = ROW_COUNT;
                 _lengths[i] := _lengths[i] - _gone;
                 IF _total > 1::bigint << 60 THEN -- long before it overflows
@@ -194,12 +199,12 @@ BEGIN
                     UPDATE {schema}.entries e SET before = e.before - _gone WHERE e.pool = _pool;
                     _total := _total - _gone;
                 END IF;
-                PERFORM {schema}.forget(_entry / 64, _now);
+                PERFORM {schema}.forget(_entry / 64, _id, _now);
             END IF;
         END IF;
         UPDATE {schema}.pools p SET total = _total + _amounts[i], number = _numbers[i], length = _lengths[i], newest = _now
             WHERE p.account = _id AND p.name = _pools[i];
-        _out[_places[i] + 4] := _entry;
+        _out[_places[i] + 7] := _entry;
     END LOOP;
     IF _number > 0 AND _last IS NOT NULL THEN
         UPDATE {schema}.writers w SET number = _number, nonce = _nonce, heard = _now, answer = _out
